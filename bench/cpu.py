@@ -3,12 +3,12 @@
 
     bench/cpu.py [PART…] [--quick] [--out FOLDER]
 
-Parts are the first column of bench/configurations_cpu.txt; without one, all of them run, in the table's order: some five minutes,
+Parts are the first column of bench/configurations_cpu.txt; without one, all of them run, in the table's order: some eight minutes,
 with --quick (no sizes from 2048 on, fewer rounds) under one. Each figure is printed with its goal, the least that counts as met,
 and PASS, "short of the goal" or SHORT. FOLDER (build/bench) gets cpu.md and cpu.json, rewritten after each part.
 
-Kernels, libraries and copies take turns within a run of `tilewright bench`; rates of different runs are compared as multiples of
-the fastest library in each, which takes the machine's ups and downs out. Medians count; --least takes the least times, for a
+Kernels, libraries and copies take turns within a run of `tilewright bench`, and what is compared is of one run, which takes the
+machine's ups and downs out. Medians count; --least takes the least times, for a
 machine that is busy. It needs the program built, and compiles helpers with `cc`. What is absent (a library, a compiler) is said.
 Status 1: a value was wrong, or a part failed; what is only slow is status 0.
 """
@@ -55,7 +55,7 @@ class Failed(Exception):
 
 def bench(options, arguments, threads, *more):
     """The report of `tilewright bench`. Raises Failed."""
-    rounds = ["--warmup", "2", "--repeat", "7", "--time-limit", "2"] if options.quick else ["--warmup", "3", "--repeat", "15", "--time-limit", "5"]
+    rounds = ["--warmup", "2", "--repeat", "7", "--time-limit", "2"] if options.quick else ["--warmup", "3", "--repeat", "101", "--time-limit", "5"]
     done = run([options.tool, "bench", "--json", *arguments, "--threads", str(threads), *rounds, *more])
     try:
         report = json.loads(done.stdout)
@@ -187,7 +187,7 @@ def part_ladder(options, lines):
 
 
 def steady_rates(options, lines, flops_of):
-    """Rates of lines as multiples of a library's in f32 in the same turns; without one, in GFLOP/s."""
+    """Rates of lines as multiples of the first product's in f32, in the same turns."""
     reference = next(line for line in lines if line.extents() and line.type == "f32")
     rates = []
     for line in lines:
@@ -199,13 +199,12 @@ def steady_rates(options, lines, flops_of):
         own = [] if line.extents() else ["--set", line.sizes]
         types = ",".join(dict.fromkeys(("f32", line.type)))
         files = list(dict.fromkeys([*beside_it, *line.files]))
-        rows = bench(options, [*files, "--type", types, *extents, *own, *chosen], 1, "--together")["rows"]
+        rows = bench(options, [*files, "--type", types, *extents, *own, *chosen], 1, "--together", "--peers", "none")["rows"]
         row = next(r for r in rows if r["file"] in line.files and r["dtype"] == line.type)
-        if "ms" not in row:
-            raise Failed(described(row))
-        known = next((r for r in rows if r.get("m") and r["dtype"] == "f32"), row)
-        unit = known["peer_ms"] / 2e-6 / known["m"] / known["n"] / known["k"] if "peer_ms" in known else 1
-        rates.append((line, row, flops_of(line) / row["ms"] * 1e-6 * unit))
+        known = next(r for r in rows if r["file"] in reference.files and r["dtype"] == "f32")
+        if "ms" not in row or "ms" not in known:
+            raise Failed(f"{described(row)}; {described(known)}")
+        rates.append((line, row, flops_of(line) / row["ms"] * known["ms"] / flops_of(reference)))
     return rates
 
 

@@ -24,7 +24,7 @@ set(object_libraries tilewright_objects)
 include(small)
 set(small_sources ${library_sources})
 foreach(quick "base/(arena|text)" "layout/layout(_access|_algebra)?" "ptx/ptx_(build|choose|names|print)"
-        "cpu/(dot_prefetch|ensures_dot|exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|launch|packed_cache)"
+        "cpu/(ensures_dot|exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache)"
         "tile/synccheck_(conflict|eval|explore|state|value)"
         "sim/sim_(atomic|counters|exact|memcheck|memory|merge|mma_quads|race|race_access|race_clock|race_shadow|schedule|traffic|warp)")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")

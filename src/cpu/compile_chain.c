@@ -354,26 +354,47 @@ static void join_differences(struct chain *ch)
     ch->detail->ops = kept;
 }
 
-/* So is x * s * y + z with one value s. */
+/* The operation of `count` that multiplies by one value to the slot, if it can as well be done after
+ * all of them; else -1. */
+static int scale_of(const struct chain *ch, int count, uint8_t slot)
+{
+    const struct elementwise_routines *r = ch->compiler->set->elementwise;
+    int i = count - 1;
+    while (i >= 0 && ch->ops[i].dst != slot)
+        i--;
+    if (i < 0 || ch->ops[i].kernel != routine_row(r, OP_MUL)->f32_by_one)
+        return -1;
+    for (int k = i + 1; k < count; k++)
+        if (ch->ops[k].dst == ch->ops[i].x[0] || ch->ops[k].dst == ch->ops[i].x[1])
+            return -1;
+    return i;
+}
+
+/* So are x * s * y + z and x * s * y with one value s; but for a product that is reduced
+ * (take_product). */
 static void join_scaled(struct chain *ch)
 {
     const struct elementwise_routines *r = ch->compiler->set->elementwise;
     elementwise_fn *fma = routine_row(r, OP_FMA)->of[COMPUTE_F32];
-    elementwise_fn *scale = routine_row(r, OP_MUL)->f32_by_one;
-    int kept = 0;
-    for (int i = 0; i < ch->detail->ops; i++) {
-        struct strip_op op = ch->ops[i], before = {0};
-        if (kept > 0)
-            before = ch->ops[kept - 1];
-        bool first = before.dst == op.x[0];
-        if (op.kernel == fma && before.kernel == scale && before.dst != op.x[2] &&
-            first != (before.dst == op.x[1])) {
+    elementwise_fn *multiply = routine_row(r, OP_MUL)->of[COMPUTE_F32];
+    int kept = 0, count = ch->detail->ops;
+    for (int i = 0; i < count; i++) {
+        struct strip_op op = ch->ops[i];
+        bool sum = op.kernel == fma;
+        bool joins = sum || (op.kernel == multiply && !(ch->detail->reduce && i == count - 1));
+        for (int side = 0; joins && side < 2; side++) {
+            uint8_t slot = op.x[side], other = op.x[1 - side];
+            int scale = slot == other || (sum && slot == op.x[2]) ? -1 : scale_of(ch, kept, slot);
+            if (scale < 0)
+                continue;
             op.kernel = NULL;
-            op.scaled = r->f32_scaled_fma;
-            op.x[1] = op.x[first];
-            op.x[0] = before.x[0];
-            op.by = before.x[1];
-            kept--;
+            op.scaled = sum ? r->f32_scaled_fma : r->f32_scaled_product;
+            op.x[0] = ch->ops[scale].x[0];
+            op.x[1] = other;
+            op.by = ch->ops[scale].x[1];
+            memmove(&ch->ops[scale], &ch->ops[scale + 1],
+                    (size_t)(--kept - scale) * sizeof *ch->ops);
+            joins = false;
         }
         ch->ops[kept++] = op;
     }
@@ -507,7 +528,10 @@ static bool op_past_caches(const struct elementwise_routines *r, const struct st
 {
     *past = *op;
     past->kernel = NULL;
-    past->scaled = op->scaled ? r->f32_scaled_fma_past : NULL;
+    past->scaled = NULL;
+    if (op->scaled)
+        past->scaled =
+            op->scaled == r->f32_scaled_fma ? r->f32_scaled_fma_past : r->f32_scaled_product_past;
     for (const struct past_routine *p = r->past; p->usual; p++)
         if (op->kernel == p->usual)
             past->kernel = p->past;

@@ -40,24 +40,27 @@ static void add_box(struct prefetch_list *list, const struct view_binding *view,
 
 /* --- packed tiles --- */
 
-/* Columns of a right operand that a product reads first. */
-static int64_t first_columns(const struct packed_plan *plan, const struct packed_cache *cache)
-{
-    int64_t lines = plan->form.lines, width = (int64_t)cache->width;
-    return plan->form.side == PACKED_RIGHT && lines > width ? width : lines;
-}
-
-/* Packed parts, or the memory that they will be packed to; of a right operand the first panel. */
+/* Packed parts, or the memory that they will be packed to: rows, or columns of a right operand. */
 static void add_packed(struct prefetch_list *list, const struct packed_cache *cache,
-                       const struct packed_plan *plan, int64_t line, int64_t first, int64_t depth)
+                       const struct packed_plan *plan, int64_t line, int64_t first, int64_t depth,
+                       int64_t lines)
 {
     int64_t size = (int64_t)dtype_size(plan->form.to), width = (int64_t)cache->width;
     const unsigned char *from = packed_cache_at(cache, plan, line, first);
-    if (plan->form.side == PACKED_LEFT) {
-        add_rows(list, from, plan->form.lines, depth * size, cache->step * size);
-        return;
-    }
-    add_rows(list, from, 1, depth * width * size, 0);
+    if (plan->form.side == PACKED_LEFT)
+        add_rows(list, from, lines, depth * size, cache->step * size);
+    else
+        add_rows(list, from, (lines + width - 1) / width, depth * width * size, cache->step * size);
+}
+
+/* Of a right operand's columns those that are read first, while others can still be fetched
+ * (prefetch_panels) or, where they are packed on the way, are asked for there. */
+static int64_t lines_read_first(const struct packed_tile *tile, const struct packed_cache *cache,
+                                bool ready)
+{
+    int64_t lines = tile->form.lines, width = (int64_t)cache->width;
+    bool by_panels = tile->form.side == PACKED_RIGHT && (ready || tile->on_the_way);
+    return by_panels && lines > width ? width : lines;
 }
 
 /* What an access shows that begins at `start`, inside. */
@@ -73,16 +76,17 @@ static struct box box_from(const struct access *a, const struct view_binding *vi
     return box;
 }
 
-/* What a product reads that begins at `start`, as this one's `state` does; of the right operand the
- * first panel, since the others follow while that is multiplied (prefetch_panels). */
+/* What a product reads first that begins at `start`, as this one's `state` does. */
 static void add_tiles(struct prefetch_list *list, const struct frame *f,
                       const struct packed_state *state, const int64_t *start)
 {
     const struct packed_cache *cache = &f->launch->packed[state->fill->cache];
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
+    const struct packed_tile *tile = state->fill->tile;
     const struct access *a = state->fill->from;
     const struct view_binding *view = &f->launch->views[a->view];
     int64_t size = (int64_t)dtype_size(plan->form.from), line = 0, first = 0, depth = list->depth;
+    int64_t lines = plan->form.lines;
     for (int i = 0; i < a->rank; i++)
         if (start[i] < 0 || start[i] >= view->extent[i])
             return;
@@ -91,13 +95,15 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
             return;
         const struct box box = box_from(a, view, start);
         const struct packed_part part = packed_cache_part(f, state->fill, &box, line, first);
-        add_packed(list, cache, plan, line, first, part.first + part.depth - first);
-        if (atomic_load_explicit(part.done, memory_order_acquire) == PACKED_READY)
-            return;
+        bool ready = atomic_load_explicit(part.done, memory_order_acquire) == PACKED_READY;
         depth = part.first + part.depth - first;
+        lines = lines_read_first(tile, cache, ready);
+        add_packed(list, cache, plan, line, first, depth, lines);
+        if (ready)
+            return;
     }
     add_box(list, view, size, start, a->rank, (int[2]){plan->lines_axis, plan->depth_axis},
-            (int64_t[2]){first_columns(plan, cache), depth});
+            (int64_t[2]){lines, depth});
 }
 
 void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,

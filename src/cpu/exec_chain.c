@@ -109,7 +109,7 @@ void run_last(struct frame *f, const struct strip_detail *d, unsigned char *cons
               const struct strip_part *part)
 {
     const struct strip_op *op = &d->op[d->ops - 1];
-    const size_t line = CACHE_LINE / d->size;
+    const size_t line = part->past ? CACHE_LINE / d->size : 0;
     unsigned char *at[MOST_OPERANDS] = {part->to};
     for (int i = 1; i < MOST_OPERANDS; i++)
         at[i] = p[op->x[i - 1]] + part->first * op->size[i];

@@ -131,42 +131,52 @@ static void pack_left(const struct packing *w)
         swap_floats(w->to + i * row, w->depth / 2);
 }
 
+enum { ROOM = 8192 }; /* bytes of rows to be converted */
+
+/* `rows` of n elements each, in the view `deep` and `line` apart, to dense ones `to_row` apart. */
+static void gather_rows(const struct packing *w, unsigned char *to, int64_t to_row,
+                        const unsigned char *from, int64_t rows, int64_t n)
+{
+    struct nest nest = {2, {rows, n}, {to_row, 1}, {w->deep, w->line}};
+    w->set->memory->copy_once[size_index(w->form->from)](to, from, &nest);
+}
+
 /* Columns `first` to `end` of the part, all in one panel. */
 static void pack_columns(const struct packing *w, int64_t first, int64_t end)
 {
+    _Alignas(SLOT_ALIGNMENT) unsigned char room[ROOM];
+    int64_t n = end - first, rows = w->high[1] - w->low[1], dense = n * w->size_from;
     unsigned char *to =
         w->to + (first / w->width * w->step + w->low[1] * w->width + first % w->width) * w->size;
     const unsigned char *from = w->from + (first - w->low[0]) * w->line * w->size_from;
-    for (int64_t p = w->low[1]; p < w->high[1]; p++) {
-        pack_row(w, to, from, end - first, w->line);
-        to += w->width * w->size;
-        from += w->deep * w->size_from;
+    if (!w->convert) {
+        gather_rows(w, to, w->width, from, rows, n);
+        return;
+    }
+    for (int64_t p = 0, some; p < rows; p += some, from += some * w->deep * w->size_from) {
+        some = rows - p < ROOM / dense ? rows - p : ROOM / dense;
+        gather_rows(w, room, n, from, some, n);
+        for (int64_t i = 0; i < some; i++, to += w->width * w->size)
+            w->convert(to, room + i * dense, (size_t)n);
     }
 }
 
-enum { ROOM = 8192 }; /* bytes of converted rows */
-
-/* Whole panels of rows that lie dense, from column `first` on; to be converted: ROOM at most. */
+/* Whole panels of rows that lie dense, from column `first` on. */
 static void pack_panels(const struct packing *w, int64_t first, int64_t panels)
 {
-    _Alignas(SLOT_ALIGNMENT) unsigned char room[ROOM];
-    const struct pack_routines *pack = w->set->pack;
-    int64_t row = w->width * w->size, panel = w->step * w->size, dense = panels * row;
+    int64_t row = w->width * w->size, panel = w->step * w->size;
     int64_t rows = w->high[1] - w->low[1], from_row = w->deep * w->size_from;
     unsigned char *to = w->to + first / w->width * panel + w->low[1] * row;
     const unsigned char *from = w->from + (first - w->low[0]) * w->size_from;
     if (!w->convert) {
-        pack->rows(to, row, panel, from, from_row, (size_t)rows, (size_t)panels, (size_t)row);
+        w->set->pack->rows(to, row, panel, from, from_row, (size_t)rows, (size_t)panels,
+                           (size_t)row);
         return;
     }
-    for (int64_t p = 0, some; p < rows; p += some) {
-        some = rows - p < ROOM / dense ? rows - p : ROOM / dense;
-        for (int64_t i = 0; i < some; i++, from += from_row) {
-            fetch_row(from, rows - p - i, from_row, panels * w->width * w->size_from);
-            w->convert(room + i * dense, from, (size_t)(panels * w->width));
-        }
-        pack->rows(to + p * row, row, panel, room, dense, (size_t)some, (size_t)panels,
-                   (size_t)row);
+    for (int64_t p = 0; p < rows; p++, from += from_row, to += row) {
+        fetch_row(from, rows - p, from_row, panels * w->width * w->size_from);
+        for (int64_t j = 0; j < panels; j++)
+            w->convert(to + j * panel, from + j * w->width * w->size_from, (size_t)w->width);
     }
 }
 
@@ -178,11 +188,9 @@ static void pack_right(const struct packing *w)
         for (int64_t j = 0; j < w->form->lines; j += width)
             memset(w->to + j / width * panel, 0, (size_t)(w->depth * row));
     if (w->line == 1 && first % width == 0 && end - first >= width) {
-        int64_t panels, most = w->convert ? ROOM / row : (end - first) / width;
-        for (; end - first >= width; first += panels * width) {
-            panels = (end - first) / width < most ? (end - first) / width : most;
-            pack_panels(w, first, panels);
-        }
+        int64_t panels = (end - first) / width;
+        pack_panels(w, first, panels);
+        first += panels * width;
     }
     for (; first < end; first = (first / width + 1) * width) {
         int64_t next = (first / width + 1) * width;

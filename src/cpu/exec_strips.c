@@ -24,7 +24,7 @@ struct strips {
     unsigned char *p[STRIP_SLOTS];    /* of each slot, for this strip */
     size_t n;                         /* elements of a row */
     size_t row, rows;                 /* the strip's first row, and how many: 1 of long ones */
-    size_t first, count;              /* its first element in the row, and how many in all */
+    size_t first, columns, count;     /* its first element in a row, how many, and of all rows */
     unsigned char *base[STRIP_SLOTS]; /* of each leaf, */
     size_t valid[STRIP_SLOTS];        /* and how many elements it has; beyond them: otherwise */
     struct strip_target target;       /* detail->store; */
@@ -245,7 +245,7 @@ static bool target_row(const struct strips *s, size_t row, struct target_row *ou
     const struct strip_target *t = &s->target;
     if (t->first) {
         *out = (struct target_row){t->first + (int64_t)row * t->step + s->first * d->size, 0,
-                                   (int64_t)(s->count / s->rows)};
+                                   (int64_t)s->columns};
         return true;
     }
     unsigned char *to = t->memory;
@@ -256,7 +256,7 @@ static bool target_row(const struct strips *s, size_t row, struct target_row *ou
     }
     int axis = d->store_axis[d->rank - 1];
     int64_t start = t->box.start[axis] + (int64_t)s->first;
-    int64_t end = start + (int64_t)(s->count / s->rows);
+    int64_t end = start + (int64_t)s->columns;
     int64_t low = start > t->box.low[axis] ? start : t->box.low[axis];
     int64_t high = end < t->box.high[axis] ? end : t->box.high[axis];
     *out = (struct target_row){to + low * t->stride[axis] * (int64_t)d->size, low - start,
@@ -284,7 +284,7 @@ static void store_row(const struct strips *s, const struct target_row *r, const 
 static void store_strip(const struct strips *s)
 {
     const unsigned char *from = s->p[s->detail->last];
-    size_t row_bytes = s->count / s->rows * s->detail->size;
+    size_t row_bytes = s->columns * s->detail->size;
     struct target_row r;
     for (size_t i = 0; i < s->rows; i++)
         if (target_row(s, s->row + i, &r))
@@ -331,7 +331,7 @@ static void end_strip(struct strips *s, unsigned char *to, void *part)
 static void run_into_rows(struct strips *s)
 {
     const struct strip_detail *d = s->detail;
-    size_t n = s->count / s->rows;
+    size_t n = s->columns;
     unsigned char *to = s->target.first + (int64_t)s->row * s->target.step + s->first * d->size;
     run_ops(s->frame, d, d->ops - 1, s->p, s->count);
     for (size_t i = 0; i < s->rows; i++, to += s->target.step)
@@ -383,7 +383,8 @@ static void run_rows(struct strips *s, unsigned char *to, void *part)
         s->rows = rows.end - s->row < most ? rows.end - s->row : most;
         for (s->first = 0; s->first < s->n; s->first += STRIP) {
             size_t left = s->n - s->first;
-            s->count = s->rows * (left < STRIP ? left : STRIP);
+            s->columns = left < STRIP ? left : STRIP;
+            s->count = s->rows * s->columns;
             for (int i = 0; i < d->moving; i++)
                 place_leaf(s, i);
             run_placed(s, to, part);

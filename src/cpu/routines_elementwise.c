@@ -141,6 +141,19 @@ static OFTEN void f32_scaled_fma(void *dst, const void *a, const void *b, const 
     }
 }
 
+static OFTEN void f32_scaled_product(void *dst, const void *a, const void *b, const void *c,
+                                     const void *s, size_t n)
+{
+    const float *xs = a, *ys = b, by = *(const float *)s;
+    float *out = dst;
+    (void)c;
+    VECTORISE for (size_t i = 0; i < n; i++)
+    {
+        float x = xs[i] * by;
+        out[i] = x * ys[i];
+    }
+}
+
 #if defined(FP_FAST_FMAF)
 enum { QUOTIENTS = 256 }; /* at a time */
 
@@ -257,6 +270,13 @@ static void scaled_fma_past(void *dst, const void *a, const void *b, const void 
     PAST_LOOP(PAST(fmadd)(x * one, PAST(loadu)(ys + i), PAST(loadu)(zs + i)))
 }
 
+static void scaled_product_past(void *dst, const void *a, const void *b, const void *c,
+                                const void *s, size_t n)
+{
+    const PAST_VECTOR one = PAST(set1)(*(const float *)s);
+    PAST_LOOP(x * one * PAST(loadu)(ys + i))
+}
+
 /* As f32_div_one; what is not medium is divided, and written once more. */
 static void f32_div_one_past(void *dst, const void *a, const void *b, const void *c, size_t n)
 {
@@ -296,6 +316,7 @@ static const struct past_routine past[] = {{f32_add, f32_add_past},
 #else
 static const struct past_routine past[] = {{NULL, NULL}};
 #define scaled_fma_past NULL
+#define scaled_product_past NULL
 #endif
 
 /* --- integers: computed unsigned, so that they wrap --- */
@@ -470,6 +491,8 @@ const struct elementwise_routines ROUTINE(routines_elementwise) = {
     .select = {select_8, select_16, select_32, select_64},
     .f32_scaled_fma = f32_scaled_fma,
     .f32_scaled_fma_past = scaled_fma_past,
+    .f32_scaled_product = f32_scaled_product,
+    .f32_scaled_product_past = scaled_product_past,
     .past = past,
     .fma_f16 = fma_f16,
     .fma_bf16 = fma_bf16,

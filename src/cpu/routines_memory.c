@@ -48,8 +48,8 @@ static inline void copy_bytes(void *dst, const void *src, size_t n)
 /* Rows become columns: dst[r + c * to] = src[r * from + c]. Left to itself the compiler gathers, an
  * element at a time. */
 #define TRANSPOSE_ELEMENTS(B)                                                                      \
-    static inline void turn_##B(B *dst, const B *src, int64_t rows, int64_t columns, int64_t to,   \
-                                int64_t from)                                                      \
+    static APART void turn_##B(B *dst, const B *src, int64_t rows, int64_t columns, int64_t to,    \
+                               int64_t from)                                                       \
     {                                                                                              \
         int64_t r = 0;                                                                             \
         for (; r + 4 <= rows; r += 4)                                                              \
@@ -76,6 +76,7 @@ typedef uint32_t four __attribute__((vector_size(16)));
 static inline void turn_four(bits32 *dst, const bits32 *src, int64_t to, int64_t from)
 {
     four row[4], pair[4];
+    UNROLLED
     for (int i = 0; i < 4; i++)
         memcpy(&row[i], src + i * from, sizeof row[i]);
     pair[0] = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
@@ -86,25 +87,34 @@ static inline void turn_four(bits32 *dst, const bits32 *src, int64_t to, int64_t
     row[1] = __builtin_shufflevector(pair[0], pair[1], 2, 3, 6, 7);
     row[2] = __builtin_shufflevector(pair[2], pair[3], 0, 1, 4, 5);
     row[3] = __builtin_shufflevector(pair[2], pair[3], 2, 3, 6, 7);
+    UNROLLED
     for (int i = 0; i < 4; i++)
         memcpy(dst + i * to, &row[i], sizeof row[i]);
 }
 
-static inline void turn_bits32(bits32 *dst, const bits32 *src, int64_t rows, int64_t columns,
-                               int64_t to, int64_t from)
+/* Lines of four rows at a time: more of them may fall in one set of the first cache. */
+static APART void turn_bits32(bits32 *dst, const bits32 *src, int64_t rows, int64_t columns,
+                              int64_t to, int64_t from)
 {
-    int64_t c = 0;
-    for (; c + 4 <= columns; c += 4, dst += 4 * to) {
-        int64_t r = 0;
-        for (; r + 4 <= rows; r += 4)
-            turn_four(dst + r, src + r * from + c, to, from);
+    enum { LINE = CACHE_LINE / 4, AHEAD = 3 };
+    int64_t c = 0, some;
+    for (; c < columns; c += some) {
+        some = columns - c < LINE ? columns - c : LINE;
+        int64_t r = 0, whole = some - some % 4;
+        for (; r + 4 <= rows; r += 4) {
+            if (some == LINE && c + (AHEAD + 1) * LINE <= columns)
+                for (int64_t x = r; x < r + 4; x++)
+                    PREFETCH_SECOND(src + x * from + c + AHEAD * LINE);
+            for (int64_t i = 0; i < whole; i += 4)
+                turn_four(dst + r + (c + i) * to, src + r * from + c + i, to, from);
+            for (int64_t i = whole; i < some; i++)
+                for (int64_t x = r; x < r + 4; x++)
+                    dst[x + (c + i) * to] = src[x * from + c + i];
+        }
         for (; r < rows; r++)
-            for (int i = 0; i < 4; i++)
-                dst[r + i * to] = src[r * from + c + i];
+            for (int64_t i = 0; i < some; i++)
+                dst[r + (c + i) * to] = src[r * from + c + i];
     }
-    for (; c < columns; c++, dst += to)
-        for (int64_t r = 0; r < rows; r++)
-            dst[r] = src[r * from + c];
 }
 #else
 TRANSPOSE_ELEMENTS(bits32)

@@ -163,6 +163,15 @@ static const char *const texts[] = {
            "    O[0 +: 4500] = reshape(r, 4500);\n    C[0 +: 3][0 +: 1] = sum(x * r, axis = 1);\n"
            "    C[4 +: 3][0 +: 1] = sum(z * r, axis = 1);\n    O[9000] = sum(r * r);\n"
            "    O[9001] = sum(y * s) + sum(y * L[0][9 +: 1500]) + sum((y + s) * (y - s));\n"),
+    /* scaled and multiplied, at once or with something between, at the end and in a reduction */
+    KERNEL("    reg f32 x[3][1500] = L[0 +: 3][0 +: 1500];\n"
+           "    f32 s = V[3] + 4;\n    reg f32 y[1500] = L[1][3 +: 1500];\n"
+           "    reg f32 r[3][1500] = 0.5 * x * (1 + tanh(s * x * x * y));\n"
+           "    r = r * s * (exp(y * s) * (x * s)) + y * s * (y * s);\n"
+           "    O[0 +: 4500] = reshape(r, 4500);\n"
+           "    O[4500 +: 4500] = reshape(x * s * (y * 3), 4500);\n"
+           "    O[9000] = sum(y * s * y) + max(y * 2 * y);\n"
+           "    O[9001] = sum(s * y * exp(y));\n"),
     KERNEL("    reg f32 x[600] = V[n - 300 +: 600] else 3, y[600] = V[0 +: 600];\n"
            "    f32 s = V[3] + 4;\n    O[0 +: 600] = x * s * V[2 +: 600] + V[-1 +: 600];\n"
            "    O[600] = sum(x * y);\n    O[601] = sum(x * V[n - 9 +: 600]) + sum(s * V[7 +: "
@@ -363,6 +372,8 @@ static void large_views_get_every_element(void **state)
         {"reg f32 x[1003] = A[block.x];\n    C[block.x] = x * (x - x + 2) + (x - x + 1);", 1, 1},
         {"reg f32 x[1003] = A[block.x], y[1003] = x - x + 1;\n    C[block.x] = x * two * y + y;", 1,
          1},
+        {"reg f32 x[1003] = A[block.x] + 0.5, y[1003] = x - x + 1;\n    C[block.x] = x * two * y;",
+         1, 1},
         {"C[block.x] = (A[block.x] * 10 + 5) / five;", 1, 1},
         {"C[block.x] = (A[block.x] + 0.5) * 3e38 * 3e38 / 3;", INFINITY, 3},
         {"C[block.x] = (A[block.x] + 0.5) * 1.6155871338926322e-27 / 1e-39;", 0x1p-90f, 1e-39f},
