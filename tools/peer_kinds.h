@@ -4,6 +4,7 @@
 
 #include "peers.h"
 
+enum { MOST_CORES = 8 };
 struct peer_kind {
     const char *key, *title;
     const char *variable;         /* of the environment: its path */
@@ -11,7 +12,7 @@ struct peer_kind {
     const char *const *places;    /* patterns of paths, NULL at the end */
     const char *unpacked;         /* pattern below build/blas/usr/lib */
     const char *core_variable;    /* of the environment: the core that it is to be of; NULL: none */
-    const char *const *cores;     /* what that may be, NULL at the end */
+    const char *const *cores;     /* what that may be, MOST_CORES - 1 at most, NULL at the end */
     bool (*open)(struct peer *p); /* after `handle` is loaded: its name; false: it is another */
     /* How many it runs from here on; false: it cannot be told. */
     bool (*set_threads)(struct peer *p, int threads);
