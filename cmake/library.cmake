@@ -73,7 +73,7 @@ if(routine_sources)
         set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_reduce.c PROPERTIES
             COMPILE_OPTIONS --param=max-completely-peeled-insns=60)
     endif()
-    check_c_compiler_flag(-march=x86-64-v3 TILEWRIGHT_TAKES_V3)
+    check_c_compiler_flag("-march=x86-64-v3 -mprfchw" TILEWRIGHT_TAKES_V3)
     include(CheckCSourceCompiles)
     check_c_source_compiles("#include <arm_neon.h>
         #if !defined(__aarch64__) || defined(__AARCH64EB__)
@@ -105,7 +105,7 @@ if(routine_sources)
             -march=x86-64-v3 -mprfchw -DROUTINES_V3 -DSIM_V3)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V3)
     endif()
-    check_c_compiler_flag("-march=x86-64-v4 -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
+    check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
     if(TILEWRIGHT_TAKES_V3 AND TILEWRIGHT_TAKES_V4)
         # conversions gain little by longer vectors, and there are many of them;
         # four doubles a vector are what the first is made for; the other is made small
@@ -113,7 +113,7 @@ if(routine_sources)
         add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
             -march=x86-64-v4 -mprfchw -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
-        check_c_compiler_flag("-march=x86-64-v4 -mavx512bf16" TILEWRIGHT_TAKES_BF16)
+        check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512bf16" TILEWRIGHT_TAKES_BF16)
         if(TILEWRIGHT_TAKES_BF16)
             add_routines(tilewright_routines_bf16
                 "${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c" "${fast}"

@@ -29,6 +29,7 @@ struct chain {
     struct value values[STRIP_SLOTS];
     struct strip_leaf leaves[STRIP_SLOTS];
     struct strip_op ops[STRIP_OPS];
+    /* Until operations are joined: */
     enum op made_of[STRIP_OPS];        /* each operation's op, */
     elementwise_fn *by_one[STRIP_OPS]; /* and its routine for a second operand of one value */
     bool is_temporary[STRIP_SLOTS], busy[STRIP_SLOTS];

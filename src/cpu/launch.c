@@ -220,10 +220,14 @@ static bool set_grid(struct binder *b, struct launch_state *l)
                    "the grid of %s cannot be worked out from the parameters", k->name);
             return false;
         }
-        if (l->grid[i] < 0 || l->grid[i] > INT32_MAX ||
-            __builtin_mul_overflow(l->blocks, l->grid[i], &l->blocks)) {
+        if (l->grid[i] < 0 || l->grid[i] > INT32_MAX) {
             refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[i]->loc,
                    "the grid of %s has %" PRId64 " blocks along axis %d", k->name, l->grid[i], i);
+            return false;
+        }
+        if (__builtin_mul_overflow(l->blocks, l->grid[i], &l->blocks)) {
+            refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[0]->loc,
+                   "the grid of %s has more than 2^63 blocks in all", k->name);
             return false;
         }
     }
@@ -266,6 +270,7 @@ struct pool {
     const struct cpu_argument *args;
     struct worker *workers;
     int count;
+    bool shares;        /* products, with workers that have no turn left */
     atomic_bool manned; /* there was memory for a frame at least once */
 };
 
@@ -318,10 +323,11 @@ static void note_fault(struct pool *pool, struct worker *w, int64_t id)
  * those that pack tiles, which are long and use what others pack. The fewer are left, the fewer at
  * once, so that all workers end together (Polychronopoulos and Kuck, "Guided Self-Scheduling",
  * 1987). Blocks that wait for lower ones are taken one by one, so that all lower ones run. */
-static int64_t blocks_at_once(const struct cpu_program *p, int64_t left)
+static int64_t blocks_at_once(const struct cpu_program *p, int64_t left, int takers)
 {
     enum { MOST = 64, MOST_OF_PACKED = 16, TURNS = 4 };
-    int64_t share = left / TURNS, most = p->packed_count > 0 ? MOST_OF_PACKED : MOST;
+    int64_t share = left / ((int64_t)takers * TURNS),
+            most = p->packed_count > 0 ? MOST_OF_PACKED : MOST;
     return p->has_locks || share < 1 ? 1 : share < most ? share : most;
 }
 
@@ -343,7 +349,7 @@ static void take_some(const struct pool *pool, struct worker *w, struct worker *
     int64_t next = atomic_load(&of->next);
     if (next >= of->last || (!p->by_columns && next > atomic_load(pool->launch->stop)))
         return;
-    int64_t share = blocks_at_once(p, of->last - next);
+    int64_t share = blocks_at_once(p, of->last - next, w == of ? 1 : pool->count);
     atomic_store(&w->current, next);
     w->first = atomic_fetch_add(&of->next, share);
     w->end = w->first + share < of->last ? w->first + share : of->last;
@@ -366,7 +372,7 @@ static bool take_turn(const struct pool *pool, struct worker *w, int64_t *turn)
 }
 
 /* Has no turn left: helps the others with what they are at, until nothing was to be done for some
- * time. */
+ * time. Where there are more workers than cores, a helper would take the core of one it helps. */
 static void help_others(const struct pool *pool, const struct worker *w)
 {
     static const double patience = 100e-6;
@@ -404,7 +410,7 @@ static void work(void *user, int index)
     struct worker *w = &pool->workers[index];
     if (!any_left(pool) || !frame_init(&w->frame, pool->launch))
         return; /* the others will do */
-    w->frame.shared = pool->count > 1 ? &w->product : NULL;
+    w->frame.shared = pool->shares ? &w->product : NULL;
     set_params(&w->frame, pool->args);
     atomic_store(&pool->manned, true);
     int64_t turn;
@@ -418,7 +424,7 @@ static void work(void *user, int index)
     }
     pool->launch->program->set->stream->end();
     atomic_store(&w->current, INT64_MAX);
-    if (pool->launch->program->shares && !was_cancelled(pool->launch))
+    if (pool->shares && !was_cancelled(pool->launch))
         help_others(pool, w);
     frame_free(&w->frame);
 }
@@ -452,6 +458,7 @@ static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
     struct pool pool = {.launch = l, .args = args, .count = worker_count(l)};
     l->workers = pool.count;
     l->turns_a_worker = (l->blocks - 1) / pool.count + 1;
+    pool.shares = l->program->shares && pool.count > 1 && pool.count <= platform_cores();
     pool.workers = arena_array(a, struct worker, pool.count);
     atomic_init(&pool.manned, false);
     for (int i = 0; i < pool.count; i++) {

@@ -307,12 +307,16 @@ static void NAME(settle)(SUM *sum, size_t step, size_t rows, size_t columns)
         }
 }
 
-/* Asks for what a block writes at its end. */
-static INLINED void NAME(ask_for)(const SUM *out, size_t step, size_t rows)
+/* Asks for the lines that a block writes at its end. */
+static INLINED void NAME(ask_for)(SUM *out, size_t step, size_t rows, size_t columns)
 {
-    for (size_t r = 0; r < rows; r++, out += step)
-        for (size_t at = 0; at < VECTORS * sizeof(VECTOR); at += CACHE_LINE)
-            PREFETCH_TO_WRITE((const char *)out + at);
+    const size_t bytes = columns * sizeof *out;
+    for (size_t r = 0; r < rows; r++) {
+        char *row = (char *)(out + r * step);
+        for (size_t at = 0; at < bytes; at += CACHE_LINE)
+            PREFETCH_TO_WRITE(row + at);
+        PREFETCH_TO_WRITE(row + bytes - 1);
+    }
 }
 
 /* Blocks of nearly as many rows each: fewer rows keep the units less busy. */
@@ -334,7 +338,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
             SUM *sums = (SUM *)c + at * s->c + j;
             SUM *to = s->out ? (SUM *)s->out + at * to_row + j : sums;
             const T *from = (const T *)a + at * s->a;
-            NAME(ask_for)(to, to_row, rows);
+            NAME(ask_for)(to, to_row, rows, columns);
 #if defined(PACKS)
             if (s->a_unpacked.from && j == 0) {
                 const T *source = (const T *)s->a_unpacked.from + at * s->a_unpacked.step;

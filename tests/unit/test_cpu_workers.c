@@ -84,19 +84,19 @@ static void fill(struct operands *o)
         o->c[i] = (float)i;
 }
 
-static void share(struct shared_product *p, const struct routine_set *set, struct operands *o)
+static void share(struct shared_product *p, const struct routine_set *set, struct operands *o,
+                  size_t rows)
 {
     size_t width = set->dot->width[COMPUTE_F32];
     p->dot = set->dot->dot[COMPUTE_F32];
     p->sum = o->c;
     p->a = (const unsigned char *)o->a;
     p->b = (const unsigned char *)o->b;
-    p->rows = M;
+    p->rows = rows;
     p->columns = N;
     p->depth = K;
     p->strides = (struct dot_strides){
         .c = N, .a = K, .b = width, .panel = K * width, .untaken = &p->untaken};
-    atomic_store(&p->helpers, 0);
     atomic_store(&p->untaken, (int)((N + width - 1) / width));
 }
 
@@ -119,13 +119,13 @@ static void each_panel_is_taken_once(void **state)
         if (!set->dot->packs[COMPUTE_F32])
             continue;
         fill(want);
-        share(&product, set, want);
+        share(&product, set, want, M);
         struct dot_strides alone = product.strides;
         alone.untaken = NULL;
         product.dot(want->c, want->a, want->b, M, N, K, &alone);
         for (int round = 0; round < 50; round++) {
             fill(got);
-            share(&product, set, got);
+            share(&product, set, got, M);
             if (round == 0)
                 assert_true(help_with_product(&product));
             else
@@ -141,30 +141,98 @@ static void each_panel_is_taken_once(void **state)
     free(got);
 }
 
-/* Blocks of which most have nothing to do: the others' sums are those of one worker, whether they
- * go to the view from the product or by way of the block's memory. */
+/* Whose product it is sets the next one up as soon as nobody helps with this one; others come all
+ * the time. Each product is another one: what is added twice, not at all or to another's sums
+ * shows. */
+struct owner {
+    struct shared_product product;
+    const struct routine_set *set;
+    struct operands *got;
+    atomic_bool ended;
+    int wrong;
+};
+
+enum { PRODUCTS = 400 };
+
+static void own_or_help(void *owner, int index)
+{
+    struct owner *o = owner;
+    while (index > 0 && !atomic_load(&o->ended))
+        help_with_product(&o->product);
+    for (int i = 0; index == 0 && i < PRODUCTS; i++) {
+        size_t rows = 1 + (size_t)(i % M);
+        float first = (float)(i % 7);
+        for (size_t x = 0; x < M * N; x++)
+            o->got->c[x] = first;
+        share(&o->product, o->set, o->got, rows);
+        help_with_product(&o->product);
+        while (atomic_load(&o->product.helpers) > 0)
+            platform_yield();
+        for (size_t x = 0; x < M * N; x++) {
+            float sum = x < rows * N ? first + K : first;
+            o->wrong += o->got->c[x] != sum;
+        }
+    }
+    if (index == 0)
+        atomic_store(&o->ended, true);
+}
+
+static void products_follow_each_other(void **state)
+{
+    struct platform_pool *pool = platform_pool_new(&allocator_libc, 3);
+    static struct owner owner;
+    (void)state;
+    owner.got = malloc(sizeof *owner.got);
+    assert_true(pool && owner.got);
+    for (size_t i = 0; i < sizeof owner.got->a / sizeof *owner.got->a; i++)
+        owner.got->a[i] = 1;
+    for (size_t i = 0; i < sizeof owner.got->b / sizeof *owner.got->b; i++)
+        owner.got->b[i] = 1;
+    for (int s = 0; routine_set_at(s); s++) {
+        owner.set = routine_set_at(s);
+        if (!owner.set->dot->packs[COMPUTE_F32])
+            continue;
+        atomic_store(&owner.product.untaken, 0);
+        atomic_store(&owner.product.helpers, 0);
+        atomic_store(&owner.ended, false);
+        owner.wrong = 0;
+        platform_pool_run(pool, 3, own_or_help, &owner);
+        if (owner.wrong > 0)
+            fail_msg("%s: %d other sums", owner.set->name, owner.wrong);
+    }
+    platform_pool_free(pool);
+    free(owner.got);
+}
+
+/* Blocks of which half have nothing to do: the others' sums are those of one worker, whether they go
+ * to the view from the product or by way of the block's memory, and are packed for all blocks, with
+ * rows of the left operand that have to be, or for one. */
 static void results_are_those_of_one_worker(void **state)
 {
     static const char form[] =
-        "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(1, 4) warps(1)\n{\n"
-        "global f32 A[64][n] = a, B[n][1024] = b, C[64][1024] = c;\n"
-        "i32 j = block.y * 256;\nif (block.y %% 2 == 1) return;\nreg f32 acc[64][256] = 0;\n"
-        "for (i32 p = 0; p < n; p += 64) {\n"
-        "reg f32 ra[64][64] = A[0 +: 64][p +: 64], rb[64][256] = B[p +: 64][j +: 256];\n"
-        "acc += dot(ra, rb);\n}\nC[0 +: 64][j +: 256] = %s;\n}\n";
+        "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(%d, 4) warps(1)\n{\n"
+        "global f32 A[%d * 64][n] = a strides(%s, 1), B[n][1024] = b, C[%d * 64][1024] = c;\n"
+        "i32 i = block.x * 64, j = block.y * 256;\nif (block.y %% 2 == 1) return;\n"
+        "reg f32 acc[64][256] = 0;\nfor (i32 p = 0; p < n; p += 64) {\n"
+        "reg f32 ra[64][64] = A[i +: 64][p +: 64], rb[64][256] = B[p +: 64][j +: 256];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 64][j +: 256] = %s;\n}\n";
     static const char *const stored[] = {"acc", "acc * 2", "exp(acc * 0.001) + acc"};
-    static float want[64 * 1024];
+    enum { ROWS = 128, STRIDE = 4096 };
+    static float want[ROWS * 1024];
     (void)state;
-    for (size_t i = 0; i < sizeof stored / sizeof *stored; i++)
+    for (int kind = 0; kind < 3 * 3; kind++)
         for (int64_t n = 512; n <= 1152; n += 640) {
             char text[1024];
             struct cpu_run r;
-            snprintf(text, sizeof text, form, stored[i]);
+            int blocks = kind < 3 ? 1 : 2;
+            int64_t stride = kind < 6 ? n : STRIDE;
+            snprintf(text, sizeof text, form, blocks, blocks, kind < 6 ? "n" : "4096", blocks,
+                     stored[kind % 3]);
             cpu_open(&r, text, GIVEN({"n", n}));
-            float *a = cpu_array(&r, "a", (size_t)n * 64 * sizeof *a);
+            float *a = cpu_array(&r, "a", (size_t)(stride * ROWS) * sizeof *a);
             float *b = cpu_array(&r, "b", (size_t)n * 1024 * sizeof *b);
             float *c = cpu_array(&r, "c", sizeof want);
-            for (int64_t x = 0; x < n * 64; x++)
+            for (int64_t x = 0; x < stride * ROWS; x++)
                 a[x] = (float)(x * 37 % 101) / 64;
             for (int64_t x = 0; x < n * 1024; x++)
                 b[x] = (float)(x * 41 % 103) / 64;
@@ -186,6 +254,7 @@ int main(void)
         cmocka_unit_test(every_block_runs_once),
         cmocka_unit_test(the_lowest_fault_is_told),
         cmocka_unit_test(each_panel_is_taken_once),
+        cmocka_unit_test(products_follow_each_other),
         cmocka_unit_test(results_are_those_of_one_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
