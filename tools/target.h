@@ -86,7 +86,7 @@ bool is_float_type(tw_dtype t);
 #define OPTION_THREADS                                                                             \
     {                                                                                              \
         .name = "threads", .values = 1, .value = "N",                                              \
-        .help = "threads of the CPU engine (default and 0: one a core)"                                  \
+        .help = "threads of the CPU engine (default and 0: one a core)"                            \
     }
 #define OPTION_JSON                                                                                \
     {                                                                                              \
