@@ -7,9 +7,9 @@ Parts are the first column of bench/configurations_cpu.txt; without one, all of 
 with --quick (no sizes from 2048 on, fewer rounds) under one. Each figure is printed with its goal, the least that counts as met,
 and PASS, "short of the goal" or SHORT. FOLDER (build/bench) gets cpu.md and cpu.json, rewritten after each part.
 
-Kernels, libraries and copies take turns within a run of `tilewright bench`, and what is compared is of one run, which takes the
-machine's ups and downs out. Medians count; --least takes the least times, for a
-machine that is busy. It needs the program built, and compiles helpers with `cc`. What is absent (a library, a compiler) is said.
+Kernels, libraries and copies take turns within a run of `tilewright bench`, and what a ratio is of comes from one run, which takes
+the machine's ups and downs out; but for `threads`, whose loops in C run before and after, and `flat`, which has a run for each size.
+Medians count; --least takes the least times, for a machine that is busy. It needs the program built, and compiles helpers with `cc`. What is absent (a library, a compiler) is said.
 Status 1: a value was wrong, or a part failed; what is only slow is status 0.
 """
 import glob

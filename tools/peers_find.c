@@ -179,10 +179,12 @@ void peer_choose_core(const struct peer_kind *kind)
     if (!kind->core_variable || getenv(kind->core_variable))
         return;
     double own = -1, taken[MOST_CORES];
+    for (int i = 0; i < MOST_CORES; i++)
+        taken[i] = -1;
     for (int trial = 0; trial < TRIALS; trial++) {
         own = least(own, time_as(kind, NULL));
         for (int i = 0; own > 0 && kind->cores[i]; i++)
-            taken[i] = least(trial > 0 ? taken[i] : -1, time_as(kind, kind->cores[i]));
+            taken[i] = least(taken[i], time_as(kind, kind->cores[i]));
     }
     double best = own * worth_it;
     const char *core = NULL;

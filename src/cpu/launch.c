@@ -1,11 +1,11 @@
 /* A launch: binds views to arrays, hands blocks to workers, finds deadlocks, reports the first
  * fault.
  *
- * Blocks start in increasing id and may wait only for lower ones, so a block that waits while all
- * lower ones have ended, and still fails its poll, waits forever. Workers announce which block they
- * run to make that visible. A cooperative kernel's blocks take turns on one worker instead, and
- * nobody's progress in a whole round is a deadlock. Kernels in which the order of blocks shows
- * (float atomics, atomics whose result is used, print) run on one worker.
+ * Blocks may wait only for lower ones, and where some do, all start in increasing id: a block that
+ * waits while all lower ones have ended, and still fails its poll, waits forever. Workers announce
+ * which block they run to make that visible. A cooperative kernel's blocks take turns on one worker
+ * instead, and nobody's progress in a whole round is a deadlock. Kernels in which the order of
+ * blocks shows (float atomics, atomics whose result is used, print) run on one worker.
  */
 #include "cpu/lane_product.h"
 

@@ -241,8 +241,8 @@ struct elementwise_row {
     elementwise_fn *f32_by_one;
 };
 /* dst[i] = a[i] * s * b[i] + c[i], the last two steps fused; or a[i] * s * b[i]. */
-typedef void scaled_fma_fn(void *dst, const void *a, const void *b, const void *c, const void *s,
-                           size_t n);
+typedef void scaled_fn(void *dst, const void *a, const void *b, const void *c, const void *s,
+                       size_t n);
 /* A routine that writes past the caches what the usual one does: dst begins where a line does, and
  * its lines are whole. */
 struct past_routine {
@@ -252,9 +252,9 @@ struct elementwise_routines {
     const struct elementwise_row *rows;
     size_t count;
     elementwise_fn *select[SIZE_COUNT]; /* a: bytes, 0 or not; b, c: elements */
-    scaled_fma_fn *f32_scaled_fma, *f32_scaled_product;
-    scaled_fma_fn *f32_scaled_fma_past, *f32_scaled_product_past; /* past the caches; NULL: none */
-    const struct past_routine *past;                              /* up to one of NULL */
+    scaled_fn *f32_scaled_fma, *f32_scaled_product;
+    scaled_fn *f32_scaled_fma_past, *f32_scaled_product_past; /* past the caches; NULL: none */
+    const struct past_routine *past;                          /* up to one of NULL */
     elementwise_fn *fma_f16, *fma_bf16; /* on the 16-bit values themselves: rounded once */
     elementwise_fn *philox;             /* u32 from u64 key, u64 counter, u32 word */
 };

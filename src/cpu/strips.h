@@ -30,7 +30,7 @@ struct strip_leaf {
 };
 struct strip_op {
     elementwise_fn *kernel; /* or */
-    scaled_fma_fn *scaled;  /* by slot `by`, or */
+    scaled_fn *scaled;      /* by slot `by`, or */
     convert_fn *convert;
     uint8_t dst, x[MOST_OPERANDS - 1], by; /* slots */
     uint8_t size[MOST_OPERANDS];           /* from an element to the next, of dst and of each x */
