@@ -50,6 +50,20 @@ void frame_free(struct frame *f)
     *f = (struct frame){0};
 }
 
+void frame_set_params(struct frame *f, const struct cpu_argument *args)
+{
+    const struct cpu_program *p = f->program;
+    for (int i = 0; i < p->kernel->param_count; i++) {
+        const struct scalar_slot *slot = &p->params[i];
+        if (slot->at == NO_SLOT)
+            continue;
+        if (args[i].scalar.is_float)
+            dtype_store_f64(slot->dtype, f->memory + slot->at, args[i].scalar.f);
+        else
+            dtype_store_i64(slot->dtype, f->memory + slot->at, args[i].scalar.i);
+    }
+}
+
 /* Workers, which take some columns of blocks each, begin at different rows of them: what all need
  * packed each packs a part of, instead of all the same at the same time. */
 int64_t block_of_turn(const struct launch_state *l, int64_t turn)

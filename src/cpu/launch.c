@@ -1,11 +1,6 @@
-/* A launch: binds views to arrays, hands blocks to workers, finds deadlocks, reports the first
- * fault.
- *
- * Blocks may wait only for lower ones, and where some do, all start in increasing id: a block that
- * waits while all lower ones have ended, and still fails its poll, waits forever. Workers announce
- * which block they run to make that visible. A cooperative kernel's blocks take turns on one worker
- * instead, and nobody's progress in a whole round is a deadlock. Kernels in which the order of
- * blocks shows (float atomics, atomics whose result is used, print) run on one worker.
+/* A launch: binds views to arrays, works out the grid, has its blocks run (workers.c; those of a
+ * cooperative kernel take turns on one worker, and nobody's progress in a whole round is a
+ * deadlock), reports the first fault.
  */
 #include "cpu/lane_product.h"
 
@@ -234,251 +229,6 @@ static bool set_grid(struct binder *b, struct launch_state *l)
     return true;
 }
 
-static void set_params(struct frame *f, const struct cpu_argument *args)
-{
-    const struct cpu_program *p = f->program;
-    for (int i = 0; i < p->kernel->param_count; i++) {
-        const struct scalar_slot *slot = &p->params[i];
-        if (slot->at == NO_SLOT)
-            continue;
-        if (args[i].scalar.is_float)
-            dtype_store_f64(slot->dtype, f->memory + slot->at, args[i].scalar.f);
-        else
-            dtype_store_i64(slot->dtype, f->memory + slot->at, args[i].scalar.i);
-    }
-}
-
-/* --- blocks on workers --- */
-
-/* Each worker begins with a part of the turns of its own, then helps the others with theirs. So
- * what neighbouring blocks read is brought to one core, mostly, and in one launch after the other
- * to the same one. */
-struct worker {
-    struct frame frame; /* made when it gets its first block */
-    /* The turn of the block it runs, or a lower bound of the one it takes; INT64_MAX: none. */
-    _Atomic int64_t current;
-    struct cpu_fault fault; /* of the lowest block that faulted here */
-    int64_t fault_id;
-    int64_t first, end;   /* turns that it has taken and not run yet */
-    _Atomic int64_t next; /* of its part: what nobody has taken, */
-    int64_t last;         /* to here */
-    struct shared_product product;
-};
-
-struct pool {
-    const struct launch_state *launch;
-    const struct cpu_argument *args;
-    struct worker *workers;
-    int count;
-    bool shares;        /* products, with workers that have no turn left */
-    atomic_bool manned; /* there was memory for a frame at least once */
-};
-
-static bool was_cancelled(const struct launch_state *l)
-{
-    if (l->options->cancelled && l->options->cancelled(l->options->cancelled_user))
-        atomic_store(l->cancelled, true);
-    return atomic_load(l->cancelled);
-}
-
-static bool lower_blocks_ended(struct pool *pool, int64_t turn)
-{
-    for (int i = 0; i < pool->count; i++)
-        if (atomic_load(&pool->workers[i].current) < turn)
-            return false;
-    return true;
-}
-
-static void run_block(struct pool *pool, struct frame *f)
-{
-    frame_run(f);
-    while (f->state == FRAME_WAITING) {
-        bool last_chance = lower_blocks_ended(pool, f->turn);
-        if (atomic_load(pool->launch->stop) < f->id || was_cancelled(pool->launch))
-            return;
-        frame_run(f);
-        if (f->state != FRAME_WAITING)
-            continue;
-        if (last_chance && !f->progressed) {
-            f->state = FRAME_FAULT;
-            return;
-        }
-        platform_yield();
-    }
-}
-
-static void note_fault(struct pool *pool, struct worker *w, int64_t id)
-{
-    if (id < w->fault_id) {
-        w->fault = w->frame.fault;
-        w->fault_id = id;
-    }
-    int64_t lowest = atomic_load(pool->launch->stop);
-    while (id < lowest && !atomic_compare_exchange_weak(pool->launch->stop, &lowest, id))
-        ;
-}
-
-/* Several blocks are taken at once where that cannot matter to others: what is shared is touched
- * less often, and every time the processor first ends the stores that it has under way. Fewer of
- * those that pack tiles, which are long and use what others pack. The fewer are left, the fewer at
- * once, so that all workers end together (Polychronopoulos and Kuck, "Guided Self-Scheduling",
- * 1987). Blocks that wait for lower ones are taken one by one, so that all lower ones run. */
-static int64_t blocks_at_once(const struct cpu_program *p, int64_t left, int takers)
-{
-    enum { MOST = 64, MOST_OF_PACKED = 16, TURNS = 4 };
-    int64_t share = left / ((int64_t)takers * TURNS),
-            most = p->packed_count > 0 ? MOST_OF_PACKED : MOST;
-    return p->has_locks || share < 1 ? 1 : share < most ? share : most;
-}
-
-/* The worker's part of the turns: equal ones, but all of them the first one's where blocks wait for
- * lower ones. */
-static void give_part(const struct launch_state *l, struct worker *w, int index)
-{
-    int64_t part = l->program->has_locks ? l->blocks : l->turns_a_worker;
-    int64_t first = l->blocks / part < index ? l->blocks : part * index;
-    atomic_init(&w->next, first);
-    w->last = l->blocks - first < part ? l->blocks : first + part;
-}
-
-/* Takes some of that worker's part, if there are any left that need to run: by rows, the blocks of
- * later turns are higher ones. */
-static void take_some(const struct pool *pool, struct worker *w, struct worker *of)
-{
-    const struct cpu_program *p = pool->launch->program;
-    int64_t next = atomic_load(&of->next);
-    if (next >= of->last || (!p->by_columns && next > atomic_load(pool->launch->stop)))
-        return;
-    int64_t share = blocks_at_once(p, of->last - next, w == of ? 1 : pool->count);
-    atomic_store(&w->current, next);
-    w->first = atomic_fetch_add(&of->next, share);
-    w->end = w->first + share < of->last ? w->first + share : of->last;
-    if (w->first >= w->end)
-        w->first = w->end = 0;
-    else
-        atomic_store(&w->current, w->first);
-}
-
-/* false: there is none left. */
-static bool take_turn(const struct pool *pool, struct worker *w, int64_t *turn)
-{
-    int own = (int)(w - pool->workers);
-    for (int i = 0; i < pool->count && w->first == w->end; i++)
-        take_some(pool, w, &pool->workers[(own + i) % pool->count]);
-    if (w->first == w->end)
-        return false;
-    *turn = w->first++;
-    return true;
-}
-
-/* Has no turn left: helps the others with what they are at, until nothing was to be done for some
- * time. Where there are more workers than cores, a helper would take the core of one it helps. */
-static void help_others(const struct pool *pool, const struct worker *w)
-{
-    static const double patience = 100e-6;
-    enum { LOOKS = 16 };
-    double end = platform_seconds() + patience;
-    do {
-        bool at_work = false, helped = false;
-        for (int i = 0; i < pool->count; i++) {
-            struct worker *other = &pool->workers[i];
-            if (other == w)
-                continue;
-            at_work |= atomic_load(&other->current) != INT64_MAX;
-            helped |= help_with_product(&other->product);
-        }
-        if (!at_work)
-            return;
-        if (helped)
-            end = platform_seconds() + patience;
-        for (int i = 0; i < LOOKS && !helped; i++)
-            platform_pause();
-    } while (platform_seconds() < end);
-}
-
-static bool any_left(const struct pool *pool)
-{
-    for (int i = 0; i < pool->count; i++)
-        if (atomic_load(&pool->workers[i].next) < pool->workers[i].last)
-            return true;
-    return false;
-}
-
-static void work(void *user, int index)
-{
-    struct pool *pool = user;
-    struct worker *w = &pool->workers[index];
-    if (!any_left(pool) || !frame_init(&w->frame, pool->launch))
-        return; /* the others will do */
-    w->frame.shared = pool->shares ? &w->product : NULL;
-    set_params(&w->frame, pool->args);
-    atomic_store(&pool->manned, true);
-    int64_t turn;
-    while (!was_cancelled(pool->launch) && take_turn(pool, w, &turn)) {
-        if (block_of_turn(pool->launch, turn) > atomic_load(pool->launch->stop))
-            continue;
-        frame_start(&w->frame, turn);
-        run_block(pool, &w->frame);
-        if (w->frame.state == FRAME_FAULT)
-            note_fault(pool, w, w->frame.id);
-    }
-    pool->launch->program->set->stream->end();
-    atomic_store(&w->current, INT64_MAX);
-    if (pool->shares && !was_cancelled(pool->launch))
-        help_others(pool, w);
-    frame_free(&w->frame);
-}
-
-static enum cpu_fault_kind first_fault(const struct pool *pool, struct cpu_fault *fault)
-{
-    const struct worker *first = NULL;
-    for (int i = 0; i < pool->count; i++) {
-        const struct worker *w = &pool->workers[i];
-        if (w->fault_id != INT64_MAX && (!first || w->fault_id < first->fault_id))
-            first = w;
-    }
-    if (first)
-        *fault = first->fault;
-    return first                                  ? first->fault.kind
-           : atomic_load(pool->launch->cancelled) ? CPU_CANCELLED
-                                                  : CPU_OK;
-}
-
-/* How many workers the launch is worth. */
-static int worker_count(const struct launch_state *l)
-{
-    const struct parallel *parallel = &l->options->parallel;
-    int64_t count = l->program->serial || !parallel->run ? 1 : parallel->threads;
-    return (int)(count < l->blocks ? count : l->blocks);
-}
-
-static enum cpu_fault_kind run_pool(struct arena *a, struct launch_state *l,
-                                    const struct cpu_argument *args, struct cpu_fault *fault)
-{
-    struct pool pool = {.launch = l, .args = args, .count = worker_count(l)};
-    l->workers = pool.count;
-    l->turns_a_worker = (l->blocks - 1) / pool.count + 1;
-    pool.shares = l->program->shares && pool.count > 1 && pool.count <= platform_cores();
-    pool.workers = arena_array(a, struct worker, pool.count);
-    atomic_init(&pool.manned, false);
-    for (int i = 0; i < pool.count; i++) {
-        pool.workers[i].fault_id = INT64_MAX;
-        atomic_init(&pool.workers[i].current, INT64_MAX);
-        atomic_init(&pool.workers[i].product.untaken, 0);
-        atomic_init(&pool.workers[i].product.helpers, 0);
-        give_part(l, &pool.workers[i], i);
-    }
-    if (pool.count > 1)
-        l->options->parallel.run(l->options->parallel.user, pool.count, work, &pool);
-    else
-        work(&pool, 0);
-    if (atomic_load(&pool.manned))
-        return first_fault(&pool, fault);
-    return refuse(fault, CPU_NO_MEMORY, l->program->kernel->loc,
-                  "no memory for a block of %s: %zu bytes", l->program->kernel->name,
-                  l->program->frame_bytes);
-}
-
 /* --- cooperative kernels: all blocks alive, in turns --- */
 
 #define MOST_COOPERATIVE_BYTES ((size_t)8 << 30)
@@ -511,7 +261,7 @@ static enum cpu_fault_kind run_rounds(struct launch_state *l, struct frame *fram
     int64_t alive = l->blocks;
     while (alive > 0) {
         bool progress;
-        if (was_cancelled(l))
+        if (launch_was_cancelled(l))
             return CPU_CANCELLED;
         alive = run_round(frames, l->blocks, &progress, &faulted);
         for (int64_t i = 0; i < l->blocks && alive > 0 && !progress && !faulted; i++)
@@ -540,7 +290,7 @@ static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state 
     int64_t count = 0;
     enum cpu_fault_kind kind;
     for (; count < l->blocks && frame_init(&frames[count], l); count++) {
-        set_params(&frames[count], args);
+        frame_set_params(&frames[count], args);
         frame_start(&frames[count], count);
     }
     if (count == l->blocks)
@@ -581,8 +331,11 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
     packed_caches_open(a, l);
     enum cpu_fault_kind kind = p->kernel->cooperative && p->has_locks
                                    ? run_cooperative(a, l, args, fault)
-                                   : run_pool(a, l, args, fault);
+                                   : workers_run(a, l, args, fault);
     packed_caches_close(l);
+    if (kind == CPU_NO_MEMORY && fault->kind == CPU_OK)
+        refuse(fault, kind, p->kernel->loc, "no memory for a block of %s: %zu bytes",
+               p->kernel->name, p->frame_bytes);
     return kind;
 }
 

@@ -328,7 +328,7 @@ struct launch_state {
     struct packed_cache *packed;
     int64_t grid[3], blocks;
     int workers;             /* that share the blocks, */
-    int64_t turns_a_worker;  /* each beginning with so many (launch.c) */
+    int64_t turns_a_worker;  /* each beginning with so many (workers.c) */
     atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
     _Atomic int64_t *stop;   /* the lowest block that faulted: those above it need not end */
     atomic_bool *cancelled;
@@ -444,6 +444,7 @@ static inline const uint8_t *frame_mask(const struct frame *f, uint32_t mask)
 
 bool frame_init(struct frame *f, const struct launch_state *launch);
 void frame_free(struct frame *f);
+void frame_set_params(struct frame *f, const struct cpu_argument *args);
 /* The block, of launch->blocks, whose turn it is: their numbers, or, by columns, with those that
  * differ in block.y alone one after the other. */
 int64_t block_of_turn(const struct launch_state *l, int64_t turn);
@@ -555,6 +556,13 @@ void packed_note(struct packed_state *state, const struct packed_fill *fill, con
  * blocks read; what memory is not there for is done without. */
 void packed_caches_open(struct arena *a, struct launch_state *l);
 void packed_caches_close(const struct launch_state *l);
+
+/* --- workers.c --- */
+
+/* Runs all blocks. CPU_NO_MEMORY without a fault in *fault: there was none for any block's frame. */
+enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
+                                const struct cpu_argument *args, struct cpu_fault *fault);
+bool launch_was_cancelled(const struct launch_state *l);
 
 /* exec_dot.c: takes part in a product of another worker. false: there is nothing left to do. */
 bool help_with_product(struct shared_product *p);

@@ -1,5 +1,5 @@
 /* How workers share a launch: each block runs once however many there are, the lowest fault is
- * told, and who has no block left takes part in the products of others (src/cpu/launch.c,
+ * told, and who has no block left takes part in the products of others (src/cpu/workers.c,
  * exec_dot.c).
  */
 #include "base/platform.h"
