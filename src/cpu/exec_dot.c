@@ -2,8 +2,6 @@
  * and taken at once (struct dot_deferred). */
 #include "cpu/exec_packed.h"
 
-#include "base/platform.h"
-
 /* --- uniform products --- */
 
 /* The tile of an operand, NULL: it is a dense value. false: a fault was noted. */
@@ -41,13 +39,6 @@ static const struct packed_state *place_operand(struct frame *f, const struct do
     return state->kind == PACKED_SHARED ? state : NULL;
 }
 
-/* What is needed of a sum, and where it goes when it is complete; to == NULL: nowhere else. */
-struct dot_target {
-    size_t rows, columns;
-    void *to;
-    size_t step;
-};
-
 /* Packs: nothing, or a part of a cache that is its to finish, or for its own block. */
 enum packing { PACKS_NOTHING, PACKS_PART, PACKS_OWN };
 
@@ -67,61 +58,6 @@ static enum packing pack_on_the_way(const struct frame *f, const struct dot_defe
         return PACKS_PART;
     *at = frame_at(f, own_at);
     return PACKS_OWN;
-}
-
-/* A product that takes a core some microseconds at least. */
-static const double worth_sharing = 1e6; /* multiplications */
-
-static void wait_for_helpers(struct shared_product *p)
-{
-    enum { LOOKS = 1000 };
-    for (int i = 0; atomic_load(&p->helpers) > 0; i++)
-        if (i < LOOKS)
-            platform_pause();
-        else
-            platform_yield();
-}
-
-/* Multiplies, with those who have nothing else to do (help_with_product). Panels of a block's own,
- * which all lie in one place, and rows that its first panel packs are for it alone. */
-static void multiply(const struct frame *f, const struct dot_detail *d, void *sum,
-                     const struct dot_deferred *p, struct dot_target out, struct dot_strides *s)
-{
-    struct shared_product *shared = f->shared;
-    size_t panels = (out.columns + d->width - 1) / d->width, pair = d->in_pairs ? 2 : 1;
-    double size = (double)out.rows * (double)out.columns * (double)p->depth;
-    if (!shared || !d->shares || panels < 2 || size < worth_sharing || s->a_unpacked.from ||
-        (s->b_unpacked.from && s->panel == 0)) {
-        d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, s);
-        return;
-    }
-    s->untaken = &shared->untaken;
-    shared->dot = d->dot;
-    shared->sum = sum;
-    shared->a = p->a;
-    shared->b = p->b;
-    shared->rows = out.rows;
-    shared->columns = out.columns;
-    shared->depth = p->depth / pair;
-    shared->strides = *s;
-    shared->strides.prefetch = NULL;
-    atomic_store(&shared->untaken, (int)panels);
-    d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, s);
-    wait_for_helpers(shared);
-}
-
-/* The worker whose product it is waits for helpers once no panel is untaken: either it sees this
- * one, or this one sees that none is. */
-bool help_with_product(struct shared_product *p)
-{
-    if (atomic_load(&p->untaken) <= 0)
-        return false;
-    atomic_fetch_add(&p->helpers, 1);
-    bool helps = atomic_load(&p->untaken) > 0;
-    if (helps)
-        p->dot(p->sum, p->a, p->b, p->rows, p->columns, p->depth, &p->strides);
-    atomic_fetch_sub(&p->helpers, 1);
-    return helps;
 }
 
 static void add_product(const struct frame *f, void *sum, const struct dot_detail *d,
@@ -149,7 +85,7 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
     if (b == PACKS_OWN)
         s.panel = 0;
     s.most_rows = s.a * pair * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0;
-    multiply(f, d, sum, p, out, &s);
+    multiply_shared(f, d, sum, p, out, &s);
     if (a == PACKS_PART)
         packed_part_done(p->a_source.done);
     if (b == PACKS_PART)

@@ -81,4 +81,17 @@ void prefetch_next(struct prefetch_list *list, struct frame *f,
  * the one before. */
 void prefetch_store(struct prefetch_list *list, const struct frame *f, const struct box *box);
 
+/* --- exec_shared.c --- */
+
+/* What is needed of a sum, and where it goes when it is complete; to == NULL: nowhere else. */
+struct dot_target {
+    size_t rows, columns;
+    void *to;
+    size_t step;
+};
+/* Multiplies, with those who have nothing else to do (help_with_product). Panels of a block's own,
+ * which all lie in one place, and rows that its first panel packs are for it alone. */
+void multiply_shared(const struct frame *f, const struct dot_detail *d, void *sum,
+                     const struct dot_deferred *p, struct dot_target out, struct dot_strides *s);
+
 #endif

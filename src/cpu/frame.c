@@ -122,10 +122,7 @@ void frame_run(struct frame *f)
 
 void frame_poll(struct frame *f)
 {
-    const struct launch_state *l = f->launch;
-    if (l->options->cancelled && l->options->cancelled(l->options->cancelled_user))
-        atomic_store(l->cancelled, true);
-    if (atomic_load(l->cancelled) || atomic_load(l->stop) < f->id)
+    if (launch_was_cancelled(f->launch) || atomic_load(f->launch->stop) < f->id)
         f->state = FRAME_STOPPED;
     f->until_poll = TURNS_BETWEEN_POLLS;
 }

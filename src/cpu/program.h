@@ -390,7 +390,7 @@ struct tile_prefetch {
     int64_t start[MAX_RANK], step[MAX_RANK];
 };
 
-/* A product under way that other workers of the launch may help with (exec_dot.c). What is not
+/* A product under way that other workers of the launch may help with (exec_shared.c). What is not
  * atomic stays as it is while a panel is untaken or somebody helps. */
 struct shared_product {
     _Atomic int untaken, helpers;
@@ -564,7 +564,7 @@ enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
                                 const struct cpu_argument *args, struct cpu_fault *fault);
 bool launch_was_cancelled(const struct launch_state *l);
 
-/* exec_dot.c: takes part in a product of another worker. false: there is nothing left to do. */
+/* exec_shared.c: takes part in a product of another worker. false: there is nothing left to do. */
 bool help_with_product(struct shared_product *p);
 /* dot_prefetch.c: notes where a block stores a tile. */
 void note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box);

@@ -1,6 +1,6 @@
 /* How workers share a launch: each block runs once however many there are, the lowest fault is
  * told, and who has no block left takes part in the products of others (src/cpu/workers.c,
- * exec_dot.c).
+ * exec_shared.c).
  */
 #include "base/platform.h"
 #include "cpu_helper.h"

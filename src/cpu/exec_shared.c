@@ -1,0 +1,58 @@
+/* Products of tiles whose panels several workers take: the block's own, and those that have no block
+ * left (workers.c). */
+#include "cpu/exec_packed.h"
+
+#include "base/platform.h"
+
+/* A product that takes a core some microseconds at least. */
+static const double worth_sharing = 1e6; /* multiplications */
+
+static void wait_for_helpers(struct shared_product *p)
+{
+    enum { LOOKS = 1000 };
+    for (int i = 0; atomic_load(&p->helpers) > 0; i++)
+        if (i < LOOKS)
+            platform_pause();
+        else
+            platform_yield();
+}
+
+void multiply_shared(const struct frame *f, const struct dot_detail *d, void *sum,
+                     const struct dot_deferred *p, struct dot_target out, struct dot_strides *s)
+{
+    struct shared_product *shared = f->shared;
+    size_t panels = (out.columns + d->width - 1) / d->width, pair = d->in_pairs ? 2 : 1;
+    double size = (double)out.rows * (double)out.columns * (double)p->depth;
+    if (!shared || !d->shares || panels < 2 || size < worth_sharing || s->a_unpacked.from ||
+        (s->b_unpacked.from && s->panel == 0)) {
+        d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, s);
+        return;
+    }
+    s->untaken = &shared->untaken;
+    shared->dot = d->dot;
+    shared->sum = sum;
+    shared->a = p->a;
+    shared->b = p->b;
+    shared->rows = out.rows;
+    shared->columns = out.columns;
+    shared->depth = p->depth / pair;
+    shared->strides = *s;
+    shared->strides.prefetch = NULL;
+    atomic_store(&shared->untaken, (int)panels);
+    d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, s);
+    wait_for_helpers(shared);
+}
+
+/* The worker whose product it is waits for helpers once no panel is untaken: either it sees this
+ * one, or this one sees that none is. */
+bool help_with_product(struct shared_product *p)
+{
+    if (atomic_load(&p->untaken) <= 0)
+        return false;
+    atomic_fetch_add(&p->helpers, 1);
+    bool helps = atomic_load(&p->untaken) > 0;
+    if (helps)
+        p->dot(p->sum, p->a, p->b, p->rows, p->columns, p->depth, &p->strides);
+    atomic_fetch_sub(&p->helpers, 1);
+    return helps;
+}
