@@ -193,8 +193,14 @@ bool compile_sum_store(struct compiler *c, const struct expr *target)
         return false;
     uint32_t top = c->top;
     struct dot_store_detail *d = arena_new(c->arena, struct dot_store_detail);
-    *d = (struct dot_store_detail){c->complete.detail, access_new(c, target),
-                                   value_bytes(&c->complete.value)};
+    const struct value *sum = &c->complete.value;
+    *d = (struct dot_store_detail){
+        .dot = c->complete.detail, .to = access_new(c, target), .bytes = value_bytes(sum)};
+    enum dtype to = target->type.dtype;
+    if (to != sum->dtype) {
+        d->convert = c->set->convert->convert[to][sum->dtype];
+        d->converted = value_new(c, to, sum->rank, sum->extent, 1).at;
+    }
     struct instr *in = emit_step(c, step_dot_store);
     in->detail = d;
     in->dst = c->complete.value.at;
@@ -203,16 +209,27 @@ bool compile_sum_store(struct compiler *c, const struct expr *target)
     return true;
 }
 
-/* The statement behind the loop that stores its sum as it is, the only one that names it; NULL:
- * there is none. */
-static const struct stmt *sum_store(const struct stmt *loop, const struct sym *sum)
+/* Is it the sum as it is, or as f16 where products write that? */
+static bool is_sum(const struct compiler *c, const struct expr *e, const struct sym *sum)
+{
+    bool halves = e->op == OP_CAST && e->type.dtype == DT_F16 && sum->type.dtype == DT_F32 &&
+                  c->set->dot->has_halves;
+    if (halves)
+        e = e->args[0];
+    return e->op == OP_REF && e->sym == sum;
+}
+
+/* The statement behind the loop that stores its sum, the only one that names it; NULL: there is
+ * none. */
+static const struct stmt *sum_store(const struct compiler *c, const struct stmt *loop,
+                                    const struct sym *sum)
 {
     const struct stmt *s = loop->next;
     while (s && s->kind == STMT_EFFECT && s->value->op == OP_ASYNC_WAIT)
         s = s->next;
     bool stores = s && s->kind == STMT_ASSIGN && s->target->op == OP_ACCESS &&
-                  s->target->sym->storage == ST_VIEW && s->value->op == OP_REF &&
-                  s->value->sym == sum && s->target->type.dtype == sum->type.dtype &&
+                  s->target->sym->storage == ST_VIEW && is_sum(c, s->value, sum) &&
+                  s->target->type.dtype == s->value->type.dtype &&
                   type_same_shape(&s->target->type, &sum->type);
     return stores && stmt_mentions(loop->next, sum) == 1 ? s : NULL;
 }
@@ -251,7 +268,7 @@ bool sum_begins(struct compiler *c, const struct stmt *s, const struct value *v)
             c->fresh.loop = loop;
             c->fresh.sum = *v;
             c->fresh.deferred = memory_new(c, sizeof(struct dot_deferred));
-            c->fresh.store = sum_store(loop, s->sym);
+            c->fresh.store = sum_store(c, loop, s->sym);
             return true;
         }
     return false;

@@ -225,7 +225,9 @@ static size_t own_bytes(const struct compiler *c, const struct packed_form *form
     enum compute compute = compute_of(form->to);
     size_t depth = (size_t)form->depth < DOT_MOST_DEPTH ? DOT_MOST_DEPTH : (size_t)form->depth;
     bool left = form->side == PACKED_LEFT;
-    if (!dot->packs[compute] || form->from != form->to || form->paired ||
+    bool same = form->from == form->to;
+    bool halves = dot->has_halves && form->from == DT_F16 && form->to == DT_F32;
+    if (!dot->packs[compute] || !(same || halves) || form->paired ||
         (!left && (size_t)form->lines % dot->width[compute] != 0))
         return 0;
     size_t elements = left ? (size_t)form->lines * LEFT_STEP(depth) : depth * dot->width[compute];

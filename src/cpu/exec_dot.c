@@ -74,7 +74,8 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
                             .fresh = p->fresh,
                             .settled = p->ragged,
                             .out = out.to,
-                            .out_step = out.step};
+                            .out_step = out.step,
+                            .out_halves = out.halves};
     /* A product without rows or without columns packs nothing. */
     enum packing a = pack_on_the_way(f, p, &p->a_source, out.rows == d->m && out.columns > 0,
                                      program->own_left_at, &p->a, &s.a_unpacked);
@@ -161,20 +162,22 @@ static bool overlap(const unsigned char *x, size_t x_bytes, const unsigned char 
 /* Whether a product can write the box: it begins inside, rows are dense, and none of them is where
  * operands are read, which may be views. (What a kernel writes must not overlap what it
  * reads; where it does, a block gets what it would if it stored behind its loop.) */
-static bool takes_sums(const struct frame *f, const struct dot_detail *d,
-                       const struct dot_deferred *p, const struct access *a, const struct box *box,
-                       struct dot_target *out)
+static bool takes_sums(const struct frame *f, const struct dot_store_detail *store,
+                       const struct dot_deferred *p, const struct box *box, struct dot_target *out)
 {
+    const struct dot_detail *d = store->dot;
+    const struct access *a = store->to;
     const int64_t *stride = access_strides(f, a);
     int row = a->rank - 2;
     int64_t rows = box->high[row] - box->low[row], columns = box->high[row + 1] - box->low[row + 1];
     for (int i = 0; i < a->rank; i++)
         if ((a->axis[i].kind == IX_SLICE) != (i >= row) || box->low[i] != box->start[i])
             return false;
-    if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < columns)
+    bool halves = store->convert;
+    if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < columns || (halves && d->in_pairs))
         return false;
     unsigned char *to = box_start(f, a, box);
-    *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row]};
+    *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row], halves};
     size_t bytes = (out->rows * out->step + out->columns) * a->size;
     const struct packed_source *source[] = {&p->a_source, &p->b_source};
     const size_t rows_read[] = {d->m, p->depth}, row_read[] = {p->depth, d->n};
@@ -197,7 +200,7 @@ void step_dot_store(struct frame *f, const struct instr *in)
     if (!access_box(f, d->to, in->loc, &box) || !async_leaves_box(f, d->to, &box, in->loc))
         return;
     note_tile(&f->store_prefetch, d->to, &box);
-    if (!box.empty && takes_sums(f, d->dot, p, d->to, &box, &out)) {
+    if (!box.empty && takes_sums(f, d, p, &box, &out)) {
         struct prefetch_list list = {.depth = (int64_t)p->depth};
         prefetch_store(&list, f, &box);
         prefetch_panels(&list, d->dot, p);
@@ -206,6 +209,10 @@ void step_dot_store(struct frame *f, const struct instr *in)
         return;
     }
     flush_last(f, sum, d->dot, p, d->bytes);
+    if (d->convert) {
+        d->convert(frame_at(f, d->converted), sum, d->bytes / sizeof(float));
+        sum = frame_at(f, d->converted);
+    }
     box_store(f, d->to, &box, sum, NULL);
 }
 

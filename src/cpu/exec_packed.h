@@ -88,6 +88,7 @@ struct dot_target {
     size_t rows, columns;
     void *to;
     size_t step;
+    bool halves;
 };
 /* Multiplies, with those who have nothing else to do (help_with_product). Panels of a block's own,
  * which all lie in one place, and rows that its first panel packs are for it alone. */

@@ -97,6 +97,7 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state,
     if (gets_whole(&part, &plan->form, depth, waiting) &&
         packs_in_product(f, state->fill, &part.box, part.depth, &state->source.view.step)) {
         state->source.done = part.done;
+        state->source.view.halves = plan->form.from != plan->form.to;
         state->source.view.from = box_start(f, state->fill->from, &state->box);
         state->source.part = part.to;
         state->source.part_depth = (size_t)part.depth;

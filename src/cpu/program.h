@@ -128,7 +128,9 @@ struct dot_detail {
 struct dot_store_detail {
     const struct dot_detail *dot;
     const struct access *to;
-    size_t bytes; /* of the sum */
+    size_t bytes;        /* of the sum */
+    convert_fn *convert; /* to f16, */
+    uint32_t converted;  /* here where the product does not; NULL: they are the same */
 };
 struct iota_detail {
     size_t outer, n, inner;

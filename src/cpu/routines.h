@@ -127,6 +127,7 @@ typedef void scan_fn(void *dst, const void *src, size_t outer, size_t n, size_t 
 struct dot_unpacked {
     const void *from;
     size_t step;
+    bool halves; /* f16, to be f32: where dot_routines.has_halves */
 };
 /* In elements: from a row of c, a, b to the next one; `panel`: b may lie in panels of
  * dot_routines.width columns, from one to the next (where it does not: `width`). A panel is done
@@ -138,7 +139,8 @@ struct dot_strides {
     bool fresh;                          /* c counts as zeros, whatever is there */
     bool settled;                        /* 0 is added at last, so that no sum is -0 */
     void *out;                           /* where c + a · b goes in place of c; NULL: there */
-    size_t out_step;                     /* elements from row to row of it */
+    size_t out_step;                     /* elements from row to row of it, */
+    bool out_halves;                     /* which are f16: where dot_routines.has_halves */
     size_t most_rows; /* of a that are read at the same time; 0: as many as registers take */
     /* Only where dot_routines.packs: a, b (whole panels, whatever n is) are memory to write. */
     struct dot_unpacked a_unpacked, b_unpacked;
@@ -272,6 +274,7 @@ struct stream_routines {
 struct dot_routines {
     dot_fn *dot[COMPUTE_COUNT];
     size_t width[COMPUTE_COUNT];
+    bool has_halves;           /* of f32: f16 in memory, read (dot_unpacked) and written */
     bool packs[COMPUTE_COUNT]; /* it knows a_unpacked, b_unpacked, untaken */
 };
 

@@ -6,6 +6,7 @@
  * "BLIS", 2015): 6 rows with 16 registers, 14 with 32. With NEON it is 6 rows by 4 vectors, and a
  * vector of each row of a, whose elements need no register of their own each.
  */
+#include "base/dtype.h"
 #include "cpu/routines_dot_lines.h"
 
 #include <math.h>
@@ -51,6 +52,53 @@ enum { PLAIN_WIDTH = 16 };
 
 #if (defined(__FMA__) && defined(__AVX2__)) || defined(ROUTINES_NEON)
 #define IN_BLOCKS 1
+
+/* --- f16 in memory --- */
+
+static INLINED float get_half(const void *from)
+{
+    uint16_t bits;
+    memcpy(&bits, from, sizeof bits);
+    return f16_to_f32(bits);
+}
+
+static INLINED void put_half(void *to, float x)
+{
+    uint16_t bits = f32_to_f16(x);
+    memcpy(to, &bits, sizeof bits);
+}
+
+#if defined(ROUTINES_NEON)
+static INLINED float32x4_t get_halves(const void *from)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from)));
+}
+
+static INLINED void put_halves(void *to, float32x4_t x)
+{
+    vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(x)));
+}
+#elif defined(__AVX512F__)
+static INLINED __m512 get_halves(const void *from)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256(from));
+}
+
+static INLINED void put_halves(void *to, __m512 x)
+{
+    _mm256_storeu_si256(to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+#else
+static INLINED __m256 get_halves(const void *from)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128(from));
+}
+
+static INLINED void put_halves(void *to, __m256 x)
+{
+    _mm_storeu_si128(to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+#endif
 
 #if defined(ROUTINES_NEON)
 
@@ -103,6 +151,10 @@ static INLINED void store_some_f64(double *at, size_t n, float64x2_t x)
 #define T float
 #define NAME(x) f32_##x
 #define PACKS
+#define GET_HALVES get_halves
+#define GET_HALF get_half
+#define PUT_HALVES put_halves
+#define PUT_HALF put_half
 #define VECTOR float32x4_t
 #define LANES 4
 #define MASK size_t
@@ -153,6 +205,10 @@ static __mmask8 f64_mask(size_t columns)
 #define T float
 #define NAME(x) f32_##x
 #define PACKS
+#define GET_HALVES get_halves
+#define GET_HALF get_half
+#define PUT_HALVES put_halves
+#define PUT_HALF put_half
 #define VECTOR __m512
 #define LANES 16
 #define MASK __mmask16
@@ -186,6 +242,7 @@ static __mmask8 f64_mask(size_t columns)
 #define GET_MASKED LOAD_MASKED
 #define FUSED _mm512_fmadd_pd
 #define LINE_UNROLLED ROLLED
+#define FEW_AT_EDGE
 #include "cpu/routines_dot_block.h"
 
 #else
@@ -225,6 +282,10 @@ static __m256i f64_mask(size_t columns)
 #define T float
 #define NAME(x) f32_##x
 #define PACKS
+#define GET_HALVES get_halves
+#define GET_HALF get_half
+#define PUT_HALVES put_halves
+#define PUT_HALF put_half
 #define VECTOR __m256
 #define LANES 8
 #define MASK __m256i
@@ -297,4 +358,5 @@ const struct dot_routines ROUTINE(routines_dot) = {
               [COMPUTE_U32] = PLAIN_WIDTH,
               [COMPUTE_I64] = PLAIN_WIDTH,
               [COMPUTE_U64] = PLAIN_WIDTH},
+    .has_halves = PACKS_FLOATS,
     .packs = {[COMPUTE_F32] = PACKS_FLOATS, [COMPUTE_F64] = PACKS_FLOATS}};

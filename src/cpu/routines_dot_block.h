@@ -9,8 +9,11 @@
  *   FUSED_WITH         optional: a sum and the product of an operand and one element of a vector
  *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); EDGE_ROWS the same
  *   VECTORS, EACH_VECTORS(X)                  the most vectors of a row, and so on
+ *   FEW_AT_EDGE        optional: blocks of EDGE_ROWS rows are made as those at the edge are, a bit slower
  *   LINE_UNROLLED      UNROLLED where the steps of k between two lines are to be written out
  *   PACKS              optional: operands may have to be packed on the way
+ *   GET_HALVES, PUT_HALVES, GET_HALF, PUT_HALF
+ *                      optional: f16 in memory, a vector or one, to an operand and of a sum
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
  * inlined, so its loops over them are unrolled and `sum` lives in registers. `lines` goes by
@@ -153,23 +156,58 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
 }
 
 #if defined(PACKS)
-/* A whole block that packs its panel of b, rows of which are from_step elements from each other in
- * `from`. What lies so far away is asked for early. */
-static INLINED void NAME(packing_block)(const int rows, SUM *out, const SUM *c, const T *a,
-                                        const T *from, size_t from_step, T *panel, size_t k,
+/* Whether they are f16 yet. */
+static INLINED bool NAME(has_halves)(const struct dot_unpacked *source)
+{
+#if defined(GET_HALVES)
+    return source->halves;
+#else
+    (void)source;
+    return false;
+#endif
+}
+
+static INLINED size_t NAME(size_of)(bool halves)
+{
+    return halves ? sizeof(uint16_t) : sizeof(T);
+}
+
+/* LANES operands in memory. */
+static INLINED OPERAND NAME(get_from)(const void *from, bool halves)
+{
+#if defined(GET_HALVES)
+    if (halves)
+        return GET_HALVES(from);
+#endif
+    (void)halves;
+    return GET(from);
+}
+
+/* Steps of k that are packed, each to the next row of a panel, `row` bytes wide where they lie. */
+static INLINED void NAME(ask_for_steps)(const char *from, ptrdiff_t step, size_t row)
+{
+    for (size_t at = 1; at <= row; at += CACHE_LINE) {
+        PREFETCH(from + PACKS_NEAR * step + row - at);
+        PREFETCH_SECOND(from + PACKS_FAR * step + row - at);
+    }
+}
+
+/* A whole block that packs its panel of b, rows of which are so many elements from each other in
+ * s->b_unpacked, `from` on. What lies so far away is asked for early. */
+static INLINED void NAME(packing_block)(const int rows, const bool halves, SUM *out, const SUM *c,
+                                        const T *a, const char *from, T *panel, size_t k,
                                         const struct dot_strides *s)
 {
     const MASK mask = NAME(mask)(LANES);
+    const size_t size = NAME(size_of)(halves);
+    const ptrdiff_t step = (ptrdiff_t)(s->b_unpacked.step * size);
     VECTOR sum[ROWS][VECTORS];
     NAME(begin)(rows, VECTORS, true, sum, c, s, mask);
-    for (size_t p = 0; p < k; p++, a++, from += from_step, panel += VECTORS * LANES) {
+    for (size_t p = 0; p < k; p++, a++, from += step, panel += VECTORS * LANES) {
         OPERAND y[VECTORS];
-        for (size_t at = 1; at <= sizeof y; at += CACHE_LINE) {
-            PREFETCH((const char *)(from + PACKS_NEAR * from_step) + sizeof y - at);
-            PREFETCH_SECOND((const char *)(from + PACKS_FAR * from_step) + sizeof y - at);
-        }
+        NAME(ask_for_steps)(from, step, VECTORS * LANES * size);
         for (int v = 0; v < VECTORS; v++) {
-            y[v] = GET(from + v * LANES);
+            y[v] = NAME(get_from)(from + (size_t)v * LANES * size, halves);
             STORE(panel + v * LANES, y[v]);
         }
         NAME(multiply)(rows, VECTORS, sum, a, s->a, y);
@@ -178,18 +216,33 @@ static INLINED void NAME(packing_block)(const int rows, SUM *out, const SUM *c, 
 }
 
 #define PACKING_CASE(rows)                                                                         \
-    case rows: NAME(packing_block)(rows, out, c, a, from, from_step, panel, k, s); return true;
+    case rows: NAME(packing_block)(rows, halves, out, c, a, from, panel, k, s); return true;
 
 /* false: a block of so few rows would wait for b. */
-static APART bool NAME(pack_and_multiply)(size_t rows, SUM *out, const SUM *c, const T *a,
-                                          const T *from, size_t from_step, T *panel, size_t k,
-                                          const struct dot_strides *s)
+static INLINED bool NAME(packs)(size_t rows, const bool halves, SUM *out, const SUM *c, const T *a,
+                                const char *from, T *panel, size_t k, const struct dot_strides *s)
 {
     switch (rows) {
         EACH_PACKING_ROWS(PACKING_CASE)
     default: return false;
     }
 }
+
+static APART bool NAME(pack_and_multiply)(size_t rows, SUM *out, const SUM *c, const T *a,
+                                          const char *from, T *panel, size_t k,
+                                          const struct dot_strides *s)
+{
+    return NAME(packs)(rows, false, out, c, a, from, panel, k, s);
+}
+
+#if defined(GET_HALVES)
+static APART bool NAME(pack_halves_and_multiply)(size_t rows, SUM *out, const SUM *c, const T *a,
+                                                 const char *from, T *panel, size_t k,
+                                                 const struct dot_strides *s)
+{
+    return NAME(packs)(rows, true, out, c, a, from, panel, k, s);
+}
+#endif
 #endif
 
 #define BLOCK_CASE(rows)                                                                           \
@@ -201,14 +254,24 @@ static APART bool NAME(pack_and_multiply)(size_t rows, SUM *out, const SUM *c, c
         NAME(block)(rows, vectors, false, out, c, a, b, k, s, mask, lines);                        \
         break;
 #define EDGE_OF(vectors)                                                                           \
-    case vectors: NAME(edge_rows)(vectors, rows, out, c, a, b, k, s, mask, lines); break;
+    case vectors:                                                                                  \
+        NAME(edge_rows)(vectors, rows, out, c, a, b, k, s, mask, lines);                           \
+        break;
+
+#if defined(FEW_AT_EDGE)
+enum { NAME(few_rows) = EDGE_ROWS };
+#define EACH_WHOLE_ROWS EACH_MANY_ROWS
+#else
+enum { NAME(few_rows) = 0 };
+#define EACH_WHOLE_ROWS EACH_ROWS
+#endif
 
 static void NAME(whole_block)(size_t rows, SUM *out, const SUM *c, const T *a, const T *b, size_t k,
                               const struct dot_strides *s, struct dot_lines *lines)
 {
     const MASK mask = NAME(mask)(LANES);
     switch (rows) {
-        EACH_ROWS(BLOCK_CASE)
+        EACH_WHOLE_ROWS(BLOCK_CASE)
     default: break;
     }
 }
@@ -223,7 +286,7 @@ static INLINED void NAME(edge_rows)(const int vectors, size_t rows, SUM *out, co
     }
 }
 
-/* At most EDGE_ROWS rows of fewer columns than VECTORS vectors have. */
+/* At most EDGE_ROWS rows. */
 static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
                              const T *b, size_t k, const struct dot_strides *s,
                              struct dot_lines *lines)
@@ -237,8 +300,9 @@ static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c
 }
 
 /* The same, however many rows. */
-static void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a, const T *b,
-                       size_t k, const struct dot_strides *s, struct dot_lines *lines)
+static APART void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
+                             const T *b, size_t k, const struct dot_strides *s,
+                             struct dot_lines *lines)
 {
     const size_t blocks = (rows + EDGE_ROWS - 1) / EDGE_ROWS;
     for (size_t i = 0, at = 0; i < blocks; i++) {
@@ -252,46 +316,93 @@ static void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c, cons
 
 enum { NAME(width) = VECTORS * LANES };
 
+#if defined(PUT_HALVES)
+/* A block's sums, whose rows are `from_step` apart, as f16. */
+static APART void NAME(put_block)(uint16_t *to, size_t to_step, const SUM *from, size_t from_step,
+                                  size_t rows, size_t columns)
+{
+    for (size_t r = 0; r < rows; r++, to += to_step, from += from_step) {
+        size_t j = 0;
+        for (; j + LANES <= columns; j += LANES)
+            PUT_HALVES(to + j, LOAD(from + j));
+        for (; j < columns; j++)
+            PUT_HALF(to + j, from[j]);
+    }
+}
+#endif
+
 static INLINED void NAME(any_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
                                     const T *b, size_t k, const struct dot_strides *s,
                                     struct dot_lines *lines)
 {
-    if (columns == NAME(width))
+    if (columns == NAME(width) && rows > NAME(few_rows))
         NAME(whole_block)(rows, out, c, a, b, k, s, lines);
     else
         NAME(edge)(rows, columns, out, c, a, b, k, s, lines);
 }
 
 #if defined(PACKS)
+/* n elements as they lie in memory. */
+static INLINED void NAME(pack_run)(T *to, const char *from, size_t n, const bool halves)
+{
+    size_t p = 0;
+    for (; p + LANES <= n; p += LANES)
+        STORE(to + p, NAME(get_from)(from + p * NAME(size_of)(halves), halves));
+#if defined(GET_HALVES)
+    for (; halves && p < n; p++)
+        to[p] = GET_HALF(from + p * sizeof(uint16_t));
+#endif
+    for (; p < n; p++)
+        to[p] = ((const T *)(const void *)from)[p];
+}
+
 /* `rows` of a, `depth` of each. */
-static APART void NAME(pack_rows)(T *to, size_t to_step, const T *from, size_t from_step,
-                                  size_t rows, size_t depth)
+static INLINED void NAME(pack_rows_of)(T *to, size_t to_step, const char *from, size_t rows,
+                                       size_t depth, const struct dot_unpacked *source,
+                                       const bool halves)
 {
     enum { LINE = CACHE_LINE / sizeof(T) };
-    for (size_t r = 0; r < rows; r++, to += to_step, from += from_step) {
+    const size_t size = NAME(size_of)(halves);
+    const ptrdiff_t step = (ptrdiff_t)(source->step * size);
+    for (size_t r = 0; r < rows; r++, to += to_step, from += step) {
         size_t p = 0;
         for (; p + LINE <= depth; p += LINE) {
-            PREFETCH_SECOND(from + 6 * from_step + p);
-            PREFETCH(from + from_step + p);
+            PREFETCH_SECOND(from + 6 * step + p * size);
+            PREFETCH(from + step + p * size);
             PREFETCH_TO_WRITE(to + 2 * to_step + p);
-            *(cache_line *)(void *)(to + p) = *(const cache_line *)(const void *)(from + p);
+            NAME(pack_run)(to + p, from + p * size, LINE, halves);
         }
-        memcpy(to + p, from + p, (depth - p) * sizeof(T));
+        NAME(pack_run)(to + p, from + p * size, depth - p, halves);
     }
+}
+
+static APART void NAME(pack_rows)(T *to, size_t to_step, const char *from, size_t rows,
+                                  size_t depth, const struct dot_unpacked *source)
+{
+    if (NAME(has_halves)(source))
+        NAME(pack_rows_of)(to, to_step, from, rows, depth, source, true);
+    else
+        NAME(pack_rows_of)(to, to_step, from, rows, depth, source, false);
 }
 
 /* The first block of a panel of b, which is packed from `from`, by the block or before it. */
 static INLINED void NAME(first_block)(size_t rows, size_t columns, SUM *out, const SUM *c,
-                                      const T *a, const T *from, T *panel, size_t k,
+                                      const T *a, const char *from, T *panel, size_t k,
                                       const struct dot_strides *s, struct dot_lines *lines)
 {
-    const size_t from_step = s->b_unpacked.step;
-    if (columns == NAME(width) &&
-        NAME(pack_and_multiply)(rows, out, c, a, from, from_step, panel, k, s))
+    const bool halves = NAME(has_halves)(&s->b_unpacked);
+    const size_t step = s->b_unpacked.step * NAME(size_of)(halves);
+#if defined(GET_HALVES)
+    if (columns == NAME(width) && halves &&
+        NAME(pack_halves_and_multiply)(rows, out, c, a, from, panel, k, s))
         return;
-    for (size_t p = 0; p < k; p++, from += from_step) {
-        PREFETCH(from + PACKS_NEAR * from_step);
-        memcpy(panel + p * NAME(width), from, NAME(width) * sizeof(T));
+#endif
+    if (columns == NAME(width) && !halves &&
+        NAME(pack_and_multiply)(rows, out, c, a, from, panel, k, s))
+        return;
+    for (size_t p = 0; p < k; p++, from += step) {
+        PREFETCH(from + PACKS_NEAR * step);
+        NAME(pack_run)(panel + p * NAME(width), from, NAME(width), halves);
     }
     NAME(any_block)(rows, columns, out, c, a, panel, k, s, lines);
 }
@@ -307,55 +418,92 @@ static void NAME(settle)(SUM *sum, size_t step, size_t rows, size_t columns)
         }
 }
 
-/* Asks for the lines that a block writes at its end. */
-static INLINED void NAME(ask_for)(SUM *out, size_t step, size_t rows, size_t columns)
+/* Asks for the lines that a block writes at its end: `bytes` of each row, so many apart. */
+static INLINED void NAME(ask_for)(char *row, size_t apart, size_t rows, size_t bytes)
 {
-    const size_t bytes = columns * sizeof *out;
-    for (size_t r = 0; r < rows; r++) {
-        char *row = (char *)(out + r * step);
+    for (size_t r = 0; r < rows; r++, row += apart) {
         for (size_t at = 0; at < bytes; at += CACHE_LINE)
             PREFETCH_TO_WRITE(row + at);
         PREFETCH_TO_WRITE(row + bytes - 1);
     }
 }
 
+#if defined(PACKS)
+static INLINED const char *NAME(unpacked)(const struct dot_unpacked *source, size_t element)
+{
+    return (const char *)source->from + element * NAME(size_of)(NAME(has_halves)(source));
+}
+#endif
+
+/* The block that begins at row `at` and column j; those of the first row and of the first column
+ * pack what they read if that is to be done. */
+static INLINED void NAME(block_at)(size_t at, size_t rows, size_t j, size_t columns, SUM *out,
+                                   const SUM *c, const T *a, const T *panel, size_t k,
+                                   const struct dot_strides *s, struct dot_lines *lines)
+{
+#if defined(PACKS)
+    if (s->a_unpacked.from && j == 0) {
+        const char *source = NAME(unpacked)(&s->a_unpacked, at * s->a_unpacked.step);
+        NAME(pack_rows)((T *)(uintptr_t)a, s->a, source, rows, k, &s->a_unpacked);
+    }
+    if (s->b_unpacked.from && at == 0) {
+        const char *source = NAME(unpacked)(&s->b_unpacked, j);
+        NAME(first_block)(rows, columns, out, c, a, source, (T *)(uintptr_t)panel, k, s, lines);
+        return;
+    }
+#else
+    (void)at;
+    (void)j;
+#endif
+    NAME(any_block)(rows, columns, out, c, a, panel, k, s, lines);
+}
+
 /* Blocks of nearly as many rows each: fewer rows keep the units less busy. */
 static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
-                      const struct dot_strides *s)
+                      const struct dot_strides *strides)
 {
+    const struct dot_strides *s = strides;
     const size_t most = s->most_rows > 0 && s->most_rows < ROWS ? s->most_rows : ROWS;
     const size_t blocks = (m + most - 1) / most;
     const size_t panels = (n + NAME(width) - 1) / NAME(width);
+    const size_t to_row = s->out ? s->out_step : s->c;
+    const size_t to_size = s->out_halves ? sizeof(uint16_t) : sizeof(SUM);
     struct dot_lines lines;
+#if defined(PUT_HALVES)
+    _Alignas(CACHE_LINE) SUM full[ROWS * NAME(width)]; /* what is stored as halves */
+    struct dot_strides own;
+    if (s->out_halves) {
+        own = *s;
+        own.out = full;
+        own.out_step = NAME(width);
+        s = &own;
+    }
+#endif
     lines_open(&lines, s->prefetch);
     for (size_t x = dot_next_panel(s, panels, SIZE_MAX); x < panels;
          x = dot_next_panel(s, panels, x)) {
         const size_t j = x * NAME(width);
         const T *panel = (const T *)b + x * s->panel;
         for (size_t i = 0, at = 0; i < blocks; i++) {
-            size_t rows = (m - at) / (blocks - i), to_row = s->out ? s->out_step : s->c;
+            size_t rows = (m - at) / (blocks - i);
             size_t columns = n - j < NAME(width) ? n - j : NAME(width);
-            SUM *sums = (SUM *)c + at * s->c + j;
-            SUM *to = s->out ? (SUM *)s->out + at * to_row + j : sums;
+            SUM *sums = (SUM *)c + at * s->c + j, *to = sums;
+            void *out = sums;
             const T *from = (const T *)a + at * s->a;
-            NAME(ask_for)(to, to_row, rows, columns);
-#if defined(PACKS)
-            if (s->a_unpacked.from && j == 0) {
-                const T *source = (const T *)s->a_unpacked.from + at * s->a_unpacked.step;
-                NAME(pack_rows)((T *)(uintptr_t)from, s->a, source, s->a_unpacked.step, rows, k);
-            }
-            if (s->b_unpacked.from && i == 0) {
-                const T *source = (const T *)s->b_unpacked.from + j;
-                T *packed = (T *)(uintptr_t)panel;
-                NAME(first_block)(rows, columns, to, sums, from, source, packed, k, s, &lines);
-            } else {
-                NAME(any_block)(rows, columns, to, sums, from, panel, k, s, &lines);
-            }
-#else
-            NAME(any_block)(rows, columns, to, sums, from, panel, k, s, &lines);
+            if (s->out)
+                to = out = (char *)strides->out + (at * to_row + j) * to_size;
+            NAME(ask_for)(out, to_row * to_size, rows, columns * to_size);
+#if defined(PUT_HALVES)
+            if (s->out_halves)
+                to = full;
 #endif
+            NAME(block_at)(at, rows, j, columns, to, sums, from, panel, k, s, &lines);
             if (s->settled)
-                NAME(settle)(to, to_row, rows, columns);
+                NAME(settle)(to, s->out ? s->out_step : s->c, rows, columns);
+#if defined(PUT_HALVES)
+            if (s->out_halves)
+                NAME(put_block)(out, to_row, full, NAME(width), rows, columns);
+#endif
             at += rows;
         }
     }
@@ -380,6 +528,12 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef BLOCK_CASE
 #undef EDGE_CASE
 #undef EDGE_OF
+#undef EACH_WHOLE_ROWS
+#undef FEW_AT_EDGE
 #undef FUSED_WITH
 #undef PACKS
+#undef GET_HALVES
+#undef GET_HALF
+#undef PUT_HALVES
+#undef PUT_HALF
 #undef PACKING_CASE

@@ -65,7 +65,8 @@ enum { ROWS = 6, EDGE_ROWS = ROWS, VECTORS = 4 };
 #elif defined(__AVX512F__)
 enum { ROWS = 14, EDGE_ROWS = ROWS / 2, VECTORS = 2 };
 #define EACH_EDGE_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#define EACH_ROWS(X) EACH_EDGE_ROWS(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#define EACH_MANY_ROWS(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#define EACH_ROWS(X) EACH_EDGE_ROWS(X) EACH_MANY_ROWS(X)
 #define EACH_VECTORS(X) X(1) X(2)
 #define EACH_PACKING_ROWS(X) X(12) X(13) X(14)
 

@@ -558,6 +558,18 @@ static void sums_may_go_where_operands_came_from(void **state)
     "reg " t " rb[" depth "][" columns "] = B[p +: " depth "][j +: " columns "];\n"                \
     "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = acc;\n}\n"
 
+/* The same with a result of f16. */
+#define HALVES(m, n, rows, columns, depth, t, strides)                                             \
+    "kernel k(i32 n, const " t " *a, const " t " *b, f16 *c) grid(cdiv(" m ", " rows "), "         \
+    "cdiv(" n ", " columns ")) warps(1)\n{\n"                                                      \
+    "global " t " A[" m "][n] = a, B[n][" n "] = b;\n"                                             \
+    "global f16 C[" m "][" n "] = c" strides ";\n"                                                 \
+    "i32 i = block.x * " rows ", j = block.y * " columns ";\n"                                     \
+    "reg f32 acc[" rows "][" columns "] = 0;\nfor (i32 p = 0; p < n; p += " depth ") {\n"          \
+    "reg " t " ra[" rows "][" depth "] = A[i +: " rows "][p +: " depth "];\n"                      \
+    "reg " t " rb[" depth "][" columns "] = B[p +: " depth "][j +: " columns "];\n"                \
+    "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = (f16) acc;\n}\n"
+
 /* The same with sums in a view of another extent. */
 #define NARROW(m, n, rows, columns, extent)                                                        \
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(" m ", " rows "), "             \
@@ -589,7 +601,15 @@ static void operands_are_packed_on_the_way(void **state)
         {NARROW("28", "64", "14", "32", "[14][32]"), 128}, /* or none */
         {GRID("30", "32", "3", "16", "32", "f64", "f64"), 512},
         {GRID("24", "48", "8", "16", "32", "f32", "f32"), 160},   /* half a panel */
-        {GRID("24", "192", "12", "64", "32", "f16", "f32"), 160}, /* not the same elements */
+        {GRID("24", "192", "12", "64", "32", "f16", "f32"), 160}, /* converted on the way, */
+        {GRID("84", "192", "28", "64", "32", "f16", "f32"), 160},
+        {GRID("26", "180", "12", "64", "32", "f16", "f32"), 150}, /* up to edges, */
+        {GRID("56", "64", "14", "32", "1035", "f16", "f32"), 1035},
+        {GRID("32", "32", "8", "32", "64", "f16", "f32"), 2048},  /* from rows 4096 bytes apart */
+        {HALVES("84", "192", "28", "64", "32", "f16", ""), 160},  /* and back as sums are stored, */
+        {HALVES("26", "180", "12", "64", "32", "f32", ""), 150},  /* to a row's edge, */
+        {HALVES("56", "64", "14", "32", "48", "bf16", ""), 1056}, /* of each type, */
+        {HALVES("56", "64", "14", "32", "48", "f32", " strides(1, 56)"), 96}, /* or by way of f32 */
         {GRID("24", "192", "12", "64", "32", "bf16", "f32"), 160},
     };
     (void)state;
@@ -770,6 +790,7 @@ struct shape {
     int m, n, k, stages;
     bool turn_a, turn_b, batch;
     const char *type, *stored;
+    bool halves; /* the result */
 };
 
 static struct shape draw_shape(uint32_t *seed)
@@ -784,6 +805,9 @@ static struct shape draw_shape(uint32_t *seed)
     s.turn_a = cpu_draw(seed, 2);
     s.turn_b = cpu_draw(seed, 2);
     s.batch = cpu_draw(seed, 2);
+    s.halves = strcmp(s.type, "f64") != 0 && cpu_draw(seed, 3) == 0;
+    if (s.halves)
+        s.stored = "(f16) acc";
     return s;
 }
 
@@ -792,7 +816,7 @@ static void write_text(const struct shape *s, char *text)
 {
     char a[80], b[80], ta[32], tb[32];
     const char *outer = s->batch ? "[block.z]" : "", *axis = s->batch ? "[2]" : "";
-    const char *sum = strcmp(s->type, "f64") == 0 ? "f64" : "f32";
+    const char *sum = strcmp(s->type, "f64") == 0 ? "f64" : "f32", *c = s->halves ? "f16" : sum;
     snprintf(ta, sizeof ta, "[%d][%d]", s->turn_a ? s->k : s->m, s->turn_a ? s->m : s->k);
     snprintf(tb, sizeof tb, "[%d][%d]", s->turn_b ? s->n : s->k, s->turn_b ? s->k : s->n);
     if (s->turn_a)
@@ -812,9 +836,9 @@ static void write_text(const struct shape *s, char *text)
              "for (i32 p = 0, s = 0; p < n; p += %d, s = (s + 1) %% %d) {\n"
              "sa[s] = %s;\nsb[s] = %s;\nsync();\nacc += dot(%s, %s);\nsync();\n}\n"
              "C%s[i +: %d][j +: %d] = %s;\n}\n",
-             s->type, s->type, sum, s->m, s->n, s->batch ? 2 : 1, s->type, axis, axis, sum, axis,
-             s->m, s->n, sum, s->m, s->n, s->type, s->stages, ta, s->stages, tb, s->k, s->stages, a,
-             b, s->turn_a ? "trans(sa[s])" : "sa[s]", s->turn_b ? "trans(sb[s])" : "sb[s]", outer,
+             s->type, s->type, c, s->m, s->n, s->batch ? 2 : 1, s->type, axis, axis, c, axis, s->m,
+             s->n, sum, s->m, s->n, s->type, s->stages, ta, s->stages, tb, s->k, s->stages, a, b,
+             s->turn_a ? "trans(sa[s])" : "sa[s]", s->turn_b ? "trans(sb[s])" : "sb[s]", outer,
              s->m, s->n, s->stored);
 }
 
@@ -823,7 +847,7 @@ static void random_products_are_the_same(void **state)
     uint32_t seed = 20;
     char text[MOST_TEXT];
     (void)state;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 400; i++) {
         struct shape s = draw_shape(&seed);
         uint32_t packed;
         write_text(&s, text);
