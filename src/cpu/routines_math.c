@@ -239,15 +239,18 @@ static inline float with_sign_of(float y, float x)
 static const float tanh_terms[] = {-0x1.6968fap-8f, 0x1.4f5d36p-6f, -0x1.b7cfb2p-5f, 0x1.1103fp-3f,
                                    -0x1.555524p-2f};
 
+#define TWICE_LOG2_E 0x1.715476p+1f
+
 /* Up to 0.65, tanh x = x + x^3 P(x^2), error 2^-27; then 1 - 2 / (e^2x + 1), whose rounding errors
- * are small beside 1. From 10 on it is 1. */
+ * are small beside 1: of 2x / ln 2 its first part will do. From 10 on it is 1. */
 #if !defined(ROUTINES_V4)
 static inline float tanh_of(float x)
 {
-    int32_t n;
-    float a = fabsf(x), square = x * x;
-    float power = exp_split(2 * at_most(a, 10), &n);
-    float far = 1 - 2 / fmaf(power, power_of_two(n), 1);
+    float a = fabsf(x), square = x * x, some = at_most(a, 10);
+    float shifted = fmaf(some, TWICE_LOG2_E, ROUNDER);
+    float r = fmaf(some, TWICE_LOG2_E, -(shifted - ROUNDER));
+    float power = polynomial(r, exp2_terms, COUNT(exp2_terms));
+    float far = 1 - 2 / fmaf(power, power_of_two(rounded_bits(shifted)), 1);
     float p = polynomial(square, tanh_terms, COUNT(tanh_terms));
     float near = fmaf(a, square * p, a);
     return with_sign_of(a < 0.65f ? near : far, x);
@@ -257,8 +260,11 @@ static inline float tanh_of(float x)
 static inline __m512 tanh_vector(__m512 x)
 {
     __m512 a = _mm512_abs_ps(x), square = _mm512_mul_ps(x, x);
-    __m512 twice = _mm512_min_ps(CONSTANT(20), _mm512_add_ps(a, a));
-    __m512 n, power = exp_split_vector(twice, &n);
+    __m512 some = _mm512_min_ps(CONSTANT(10), a);
+    __m512 n = _mm512_fmadd_ps(some, CONSTANT(TWICE_LOG2_E), CONSTANT(ROUNDER));
+    n = _mm512_sub_ps(n, CONSTANT(ROUNDER));
+    __m512 r = _mm512_fmsub_ps(some, CONSTANT(TWICE_LOG2_E), n);
+    __m512 power = polynomial_vector(r, exp2_terms, COUNT(exp2_terms));
     power = _mm512_scalef_ps(power, n);
     __m512 far = _mm512_div_ps(CONSTANT(-2), _mm512_add_ps(power, CONSTANT(1)));
     __m512 p = polynomial_vector(square, tanh_terms, COUNT(tanh_terms));
