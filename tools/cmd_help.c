@@ -34,6 +34,7 @@ void help_overview(FILE *out)
     for (const struct command *const *c = command_list; *c; c++)
         fprintf(out, "  %-9s %s\n", (*c)->name, (*c)->summary);
     fputs("\n`tilewright help COMMAND` explains one, with examples.\n"
+          "A FILE is a program of tile kernels, FILE:KERNEL one of them; `-` is standard input.\n"
           "\nStatus: ",
           out);
     fputs(help_statuses, out);

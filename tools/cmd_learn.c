@@ -161,25 +161,6 @@ static int begin_file(const struct puzzle *p, enum language language, const char
     return STATUS_USAGE;
 }
 
-/* At most so many bytes, as a device may have no end. NULL, and errno. */
-static char *read_at_most(const char *path, size_t most, size_t *length)
-{
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return NULL;
-    char *text = need_memory(most + 2);
-    *length = fread(text, 1, most + 1, f);
-    text[*length] = '\0';
-    int error = ferror(f) ? errno : *length > most ? EFBIG : 0;
-    fclose(f);
-    if (error) {
-        free(text);
-        errno = error;
-        return NULL;
-    }
-    return text;
-}
-
 static int read_answer(const char *path, char **text)
 {
     enum { MOST = 1 << 20 };
@@ -270,7 +251,8 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
     int status = STATUS_OK;
     char *path;
     if (l->given->word_count > 1) {
-        path = need_text("%s", l->given->words[1]);
+        bool is_input = strcmp(l->given->words[1], "-") == 0;
+        path = need_text("%s", is_input ? STANDARD_INPUT : l->given->words[1]);
         language = ends_with(path, language_endings[LANGUAGE_CUDA]) ? LANGUAGE_CUDA : LANGUAGE_TILE;
     } else {
         path = path_in_folder(l, p, &language);

@@ -99,7 +99,7 @@ tw_range explain_speed(const tw_explanation *e)
 
 static const char *line_start(const struct explain_row *r, int line)
 {
-    const char *at = r->source;
+    const char *at = r->program.text;
     for (; at && line > 1; line--) {
         at = strchr(at, '\n');
         at = at ? at + 1 : NULL;

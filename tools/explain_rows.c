@@ -70,7 +70,8 @@ static char **shipped_names(void)
 
 static bool is_bare_name(const char *word)
 {
-    return *word && !word[strcspn(word, "/.")] && access(word, F_OK) != 0;
+    bool is_input = word[0] == '-' && (!word[1] || word[1] == ':');
+    return *word && !is_input && !word[strcspn(word, "/.")] && access(word, F_OK) != 0;
 }
 
 /* NULL after a message. */
@@ -257,7 +258,6 @@ static void describe(struct explain_row *r)
         format_array_type(type, sizeof type, &a);
         append_text(&r->arrays, "%s%s %s", r->arrays ? ", " : "", p.name, type);
     }
-    r->source = read_whole_file(r->program.path, NULL);
 }
 
 /* The file's own name, or where it has several kernels the kernel's, and what is swept. */
@@ -548,7 +548,6 @@ void explain_free_rows(struct explain *x)
         free(r->assumed);
         free(r->advice);
         free(r->why_not);
-        free(r->source);
     }
     free(x->rows);
 }

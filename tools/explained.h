@@ -21,7 +21,6 @@ struct explain_row {
                       the place and what may help; NULL: none of these */
     char *why_not; /* why there is no explanation, of one of several; NULL: there is one */
     tw_status refused; /* the same as a status */
-    char *source;      /* the program's text, for its lines; NULL: cannot be read */
     tw_explanation e;
     double measured; /* seconds, on the GPU that is here; 0: not measured */
 };

@@ -1,4 +1,4 @@
-/* A word is an option when it starts with '-' and has more; "--" ends them. Both `--name value` and
+/* A word is an option when it starts with '-' and has more, but for "-:KERNEL"; "--" ends them. Both `--name value` and
  * `--name=value` are taken. */
 #include "options.h"
 #include "tool.h"
@@ -128,7 +128,7 @@ bool options_parse(struct options *o, const struct command *c, int argc, char **
         if (!only_words && strcmp(word, "--") == 0) {
             only_words = true;
             i++;
-        } else if (!only_words && word[0] == '-' && word[1]) {
+        } else if (!only_words && word[0] == '-' && word[1] && word[1] != ':') {
             i = take_option(o, c, argc, argv, i);
             if (i < 0)
                 return false;

@@ -129,20 +129,30 @@ double median_of(const double *values, int count)
     return median;
 }
 
-char *read_whole_file(const char *path, size_t *length)
+/* Standard input that is a socket has no file to open. */
+static FILE *open_to_read(const char *path)
 {
     FILE *f = fopen(path, "rb");
+    if (f || errno != ENXIO || strcmp(path, STANDARD_INPUT) != 0)
+        return f;
+    int copy = dup(STDIN_FILENO);
+    return copy < 0 ? NULL : fdopen(copy, "rb");
+}
+
+char *read_at_most(const char *path, size_t most, size_t *length)
+{
+    FILE *f = open_to_read(path);
     if (!f)
         return NULL;
     size_t held = 0, room = 1 << 12, got;
     char *text = need_memory(room);
-    while ((got = fread(text + held, 1, room - held - 1, f)) > 0) {
+    while (held <= most && (got = fread(text + held, 1, room - held - 1, f)) > 0) {
         held += got;
         if (room - held < 2)
             text = need_more_memory(text, room *= 2);
     }
     text[held] = '\0';
-    int error = ferror(f) ? errno : 0;
+    int error = ferror(f) ? errno : held > most ? EFBIG : 0;
     fclose(f);
     if (error) {
         free(text);
@@ -152,6 +162,11 @@ char *read_whole_file(const char *path, size_t *length)
     if (length)
         *length = held;
     return text;
+}
+
+char *read_whole_file(const char *path, size_t *length)
+{
+    return read_at_most(path, SIZE_MAX, length);
 }
 
 /* A path seen from the folder that the program lies in; NULL: that is not known. */

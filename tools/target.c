@@ -2,6 +2,7 @@
 #include "target.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <glob.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,10 +17,72 @@ static void print_to_file(void *user, const char *text, size_t length)
         fwrite(text, 1, length, *out);
 }
 
+/* --- texts of programs --- */
+
+/* Those read so far. A pipe can be read once, and several words may name it: -:first -:second. */
+struct kept_text {
+    struct kept_text *next;
+    char *path, *text;
+    size_t length;
+};
+static struct kept_text *kept_texts;
+
+/* NULL, and errno. */
+static const struct kept_text *text_of_file(const char *path)
+{
+    enum { LARGEST_PROGRAM = 64 << 20 };
+    for (const struct kept_text *k = kept_texts; k; k = k->next)
+        if (strcmp(k->path, path) == 0)
+            return k;
+    size_t length;
+    char *text = read_at_most(path, LARGEST_PROGRAM, &length);
+    if (!text)
+        return NULL;
+    struct kept_text *k = need_memory(sizeof *k);
+    *k = (struct kept_text){kept_texts, need_text("%s", path), text, length};
+    return kept_texts = k;
+}
+
+/* Programs are text; of what is none the compiler would complain byte by byte. */
+static bool is_text(const struct kept_text *k)
+{
+    size_t looked_at = k->length < 4096 ? k->length : 4096;
+    return !memchr(k->text, '\0', looked_at) && k->text[0] != '\x93';
+}
+
+/* STATUS_OK, or after a message STATUS_USAGE. */
+static int take_text(struct program *p)
+{
+    struct complaints *c = p->complaints ? p->complaints : &complaints_of_nobody;
+    const struct kept_text *k = text_of_file(p->path);
+    if (!k) {
+        complain(c, "cannot read `%s`: %s", p->path, strerror(errno));
+        c->status = TW_NO_FILE;
+        return STATUS_USAGE;
+    }
+    if (!k->length) {
+        complain(c, "%s is empty, there is no program in it", p->path);
+        return STATUS_USAGE;
+    }
+    if (!is_text(k)) {
+        complain(c, "%s is no program: it holds bytes that are no text", p->path);
+        return STATUS_USAGE;
+    }
+    p->text = k->text;
+    p->length = k->length;
+    return STATUS_OK;
+}
+
+/* --- the file --- */
+
 /* "FILE:KERNEL": the last colon, when what follows is a name and no file is called like the
- * whole. */
+ * whole. `-` is standard input. */
 static void split_target(struct program *p, const char *target)
 {
+    char *input = strcmp(target, "-") == 0 || strncmp(target, "-:", 2) == 0
+                      ? need_text(STANDARD_INPUT "%s", target + 1)
+                      : NULL;
+    target = input ? input : target;
     const char *colon = strrchr(target, ':');
     bool is_name = colon && colon > target && (isalpha((unsigned char)colon[1]) || colon[1] == '_');
     for (const char *c = colon; is_name && *++c;)
@@ -30,24 +93,13 @@ static void split_target(struct program *p, const char *target)
     } else {
         p->path = need_text("%s", target);
     }
+    free(input);
 }
 
 static bool past_deadline(void *user)
 {
     const struct deadline *d = user;
     return d->at > 0 && seconds_now() > d->at;
-}
-
-/* Programs are text; of what is none the compiler would complain byte by byte. */
-static bool is_text(const char *path)
-{
-    char start[4096];
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return true; /* the library says what is wrong */
-    size_t length = fread(start, 1, sizeof start, f);
-    fclose(f);
-    return !memchr(start, '\0', length) && !(length && start[0] == '\x93');
 }
 
 /* Of "cuda:1" 1; of other names 0. */
@@ -135,7 +187,7 @@ static int refuse_folder(const struct program *p)
     return STATUS_USAGE;
 }
 
-/* Splits FILE:KERNEL. */
+/* Splits FILE:KERNEL, and reads the file. */
 static int program_find(struct program *p, const char *target, struct complaints *complaints)
 {
     *p = (struct program){.complaints = complaints};
@@ -149,18 +201,13 @@ static int program_find(struct program *p, const char *target, struct complaints
     }
     if (is_folder(p->path))
         return refuse_folder(p);
-    if (is_text(p->path))
-        return STATUS_OK;
-    complain(p->complaints, "%s is no program: it holds bytes that are no text", p->path);
-    return STATUS_USAGE;
+    return take_text(p);
 }
 
 static int program_read(struct program *p)
 {
-    tw_status s = tw_module_from_file(p->ctx, p->path, &p->module);
-    if (s == TW_NO_FILE && !*tw_context_messages(p->ctx))
-        complain(p->complaints, "%s: %s", p->path, tw_status_text(s));
-    else if (s != TW_OK || *tw_context_messages(p->ctx))
+    tw_status s = tw_module_from_text(p->ctx, p->path, p->text, p->length, &p->module);
+    if (s != TW_OK || *tw_context_messages(p->ctx))
         complain_library(p->complaints, p->ctx, s);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }

@@ -9,6 +9,8 @@ struct program {
     tw_module *module;
     char *path;
     char *kernel; /* as in FILE:KERNEL, or NULL */
+    const char *text;
+    size_t length;
     bool shares_context;
     struct complaints *complaints;
 };
@@ -28,7 +30,7 @@ struct program_config {
 };
 /* STATUS_OK, or a status after a message. */
 int context_open(tw_context **ctx, const struct program_config *config);
-/* Opens "FILE" or "FILE:KERNEL". Returns STATUS_OK, or a status after a message; program_close in
+/* Opens "FILE" or "FILE:KERNEL", where FILE may be a pipe and `-` is standard input. Returns STATUS_OK, or a status after a message; program_close in
  * either case. */
 int program_open(struct program *p, const char *target, const struct program_config *config);
 /* The same in a context that there is, which stays the caller's. */

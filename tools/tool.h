@@ -42,6 +42,9 @@ double median_of(const double *values, int count); /* 0 of none */
 /* All of a file with a 0 behind it; length may be NULL. NULL, and errno, when it cannot be read.
  * The caller frees. */
 char *read_whole_file(const char *path, size_t *length);
+/* The same of so many bytes, as a device may have no end; of more there is EFBIG. */
+char *read_at_most(const char *path, size_t most, size_t *length);
+#define STANDARD_INPUT "/dev/stdin" /* what `-` is, too, where a program is wanted */
 /* A path of the source tree: here where its folder is here, else in the checkout that the program
  * was built in, else among what was installed with it. The caller frees. */
 char *source_path(const char *path);

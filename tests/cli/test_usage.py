@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import tempfile
+import threading
 
 from tile_runner import call, cuda_compiler, fail
 
@@ -18,8 +19,8 @@ kernel three(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c; C[0 +: 4] = 
 """
 
 
-def expect(tool, arguments, status, out=None, err=None, cwd=None):
-    result = call([tool, *arguments], cwd=cwd)
+def expect(tool, arguments, status, out=None, err=None, cwd=None, given=None):
+    result = call([tool, *arguments], cwd=cwd, given=given)
     if result.status != status:
         fail(f"{arguments}: expected status {status}: {result}")
     for text, stream, name in ((out, result.out, "output"), (err, result.err, "error")):
@@ -166,6 +167,32 @@ def test_kernels(tool, folder):
     expect(tool, ["run", "bad.tile"], 2, out="", err="bad.tile:1:", cwd=folder)
 
 
+def test_pipes(tool, folder):
+    """Programs that can be read only once: from standard input, from a named pipe."""
+    os.environ["TILEWRIGHT_LEARN"] = f"{folder}/learnt"
+    for word in ("-:one", "/dev/stdin:one"):
+        expect(tool, ["run", word, "--verify"], 0, out="c: [1.0, 1.0, 1.0, 1.0]\n", err="", given=TWO)
+    expect(tool, ["run", "-"], 2, out="", err="run /dev/stdin:three", given=TWO)
+    expect(tool, ["check", "-:one", "-:two"], 1, err="/dev/stdin:3:77: error: C[0] is 2, expected 3", given=TWO)
+    expect(tool, ["check", "/dev/stdin"], 2, out="", err="/dev/stdin:2:1: error: expected a declaration", given="\nx")
+    expect(tool, ["check", "-"], 2, out="", err="/dev/stdin is no program: it holds bytes that are no text", given="\0")
+    expect(tool, ["show", "-:three", "--set", "n=8"], 0, out="kernel three", given=TWO)
+    with open("kernels/sgemm/tiled.tile") as tiled:
+        expect(tool, ["explain", "-", "--sweep", "n=64,128"], 0, out="stdin n=128", given=tiled.read())
+    with open("puzzles/01_map/solution.tile") as solution:
+        expect(tool, ["learn", "1", "-"], 0, out="passed", given=solution.read())
+    with open(f"{folder}/empty.tile", "w"):
+        expect(tool, ["check", "empty.tile"], 2, out="", err="empty.tile is empty", cwd=folder)
+    expect(tool, ["check", "/dev/zero"], 2, out="", err="cannot read `/dev/zero`: File too large")
+    refused = json.loads(expect(tool, ["run", "no.tile", "--json"], 2, cwd=folder).out)
+    if refused["status"] != "TW_NO_FILE":
+        fail(f"no file: {refused}")
+    os.mkfifo(f"{folder}/fifo")
+    writer = threading.Thread(target=lambda: open(f"{folder}/fifo", "w").write(TWO), daemon=True)
+    writer.start()
+    expect(tool, ["run", "fifo:one"], 0, out="c: [1.0", cwd=folder)
+
+
 def test_kernel_named(tool, folder):
     """--kernel is for PTX; --store for --tuned."""
     with open(f"{folder}/two.tile", "w") as out:
@@ -238,6 +265,7 @@ def main():
     test_misspelt(tool)
     with tempfile.TemporaryDirectory() as folder:
         test_kernels(tool, folder)
+        test_pipes(tool, folder)
         test_kernel_named(tool, folder)
         test_json(tool, folder)
     test_settings(tool)

@@ -17,9 +17,9 @@ class Result:
         return f"status {self.status}\n--- standard output\n{self.out}--- standard error\n{self.err}"
 
 
-def call(command, cwd=None, env=None, timeout=PATIENCE):
-    """The program's result; a crash (a signal, a sanitizer) is never what a test expects."""
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, timeout=timeout)
+def call(command, cwd=None, env=None, timeout=PATIENCE, given=None):
+    """The program's result, with the text given on standard input; a crash (a signal, a sanitizer) is never what a test expects."""
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, timeout=timeout, input=given and given.encode())
     result = Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
     if done.returncode < 0 or "Sanitizer" in result.err or "internal error" in result.err:
         fail(f"{' '.join(map(str, command))} crashed: {result}")
