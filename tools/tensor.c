@@ -294,7 +294,7 @@ void tensor_json(struct json *j, const tw_array *a)
 
 struct summary {
     double least, most, mean; /* of those that are numbers */
-    int64_t not_numbers;
+    int64_t not_numbers, infinite;
 };
 
 static struct summary summarise(const tw_array *a)
@@ -307,6 +307,7 @@ static struct summary summarise(const tw_array *a)
             s.not_numbers++;
             continue;
         }
+        s.infinite += isinf(v) != 0;
         s.least = fmin(s.least, v);
         s.most = fmax(s.most, v);
         s.mean += v;
@@ -314,6 +315,21 @@ static struct summary summarise(const tw_array *a)
     if (n > s.not_numbers)
         s.mean /= (double)(n - s.not_numbers);
     return s;
+}
+
+static void print_summary(const struct summary *s, int64_t count)
+{
+    if (s->not_numbers == count) {
+        printf("all %lld are not a number", (long long)count);
+        return;
+    }
+    printf("from %.6g to %.6g", s->least, s->most);
+    if (s->infinite)
+        printf(", %lld infinite", (long long)s->infinite);
+    else if (isfinite(s->mean)) /* the sum may not be */
+        printf(", mean %.6g", s->mean);
+    if (s->not_numbers)
+        printf(", %lld not a number", (long long)s->not_numbers);
 }
 
 void tensor_report(const tw_array *a, const char *keep)
@@ -328,8 +344,7 @@ void tensor_report(const tw_array *a, const char *keep)
         return;
     }
     struct summary s = summarise(a);
-    printf("%s from %.6g to %.6g, mean %.6g", type, s.least, s.most, s.mean);
-    if (s.not_numbers)
-        printf(", %lld not a number", (long long)s.not_numbers);
+    printf("%s ", type);
+    print_summary(&s, tensor_elements(a));
     printf(" (--out %s=FILE.npy keeps it)\n", keep);
 }

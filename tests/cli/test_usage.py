@@ -244,6 +244,18 @@ def test_settings(tool):
             fail("a printed program is printed in another way")
 
 
+def test_summaries(tool, folder):
+    """Arrays too long to be printed, where not all elements are numbers, or finite."""
+    with open(f"{folder}/fill.tile", "w") as out:
+        out.write("""kernel fill(f64 x, f64 y, f64 z, f64 *c) grid(1) warps(1)
+{ global f64 C[128] = c; C[0 +: 128] = x; C[0 +: 64] = y; C[0 +: 32] = z; }""")
+    for values, summary in ((("1", "3", "5"), "from 1 to 5, mean 2.5"), (("nan",) * 3, "all 128 are not a number"),
+                            (("nan", "3", "5"), "from 3 to 5, mean 4, 64 not a number"), (("1e400",) * 3, "from inf to inf, 128 infinite"),
+                            (("inf", "nan", "-inf"), "from -inf to inf, 96 infinite, 32 not a number"), (("1e308",) * 3, "from 1e+308 to 1e+308")):
+        given = ",".join(f"{name}={value}" for name, value in zip("xyz", values))
+        expect(tool, ["run", "fill.tile", "--set", given], 0, out=f"c: f64[128] {summary} (--out c=FILE.npy keeps it)\n", cwd=folder)
+
+
 def test_target_types(tool):
     """Element types that a target lacks, by name, with the place."""
     kernel = "tests/parity/dot_types.tile:dot_fp8"
@@ -268,6 +280,7 @@ def main():
         test_pipes(tool, folder)
         test_kernel_named(tool, folder)
         test_json(tool, folder)
+        test_summaries(tool, folder)
     test_settings(tool)
     test_target_types(tool)
 
