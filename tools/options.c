@@ -97,13 +97,35 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     return i;
 }
 
+/* By its name. */
+static bool is_program(const char *word)
+{
+    return strstr(word, ".tile") || strstr(word, ".ptx") || strstr(word, ".cu");
+}
+
+/* `--in a A.npy`: the FILE of NAME=FILE apart. */
+static bool parts_file(const struct options *o, const struct command *c, const char *const *at)
+{
+    const struct option_use *last = o->use_count > 0 ? &o->uses[o->use_count - 1] : NULL;
+    const char *value = last ? last->spec->value : NULL;
+    if (!value || strcmp(value, "NAME=FILE") != 0 || last->values[0] != at[-1] ||
+        strchr(at[-1], '=') || is_program(*at))
+        return false;
+    const char *option = last->spec->name;
+    if (strchr(*at, '='))
+        usage_error(NULL, c, "--%s %s: expected NAME=FILE", option, at[-1]);
+    else
+        usage_error(NULL, c, "--%s %s: expected NAME=FILE, --%s %s=%s", option, at[-1], option,
+                    at[-1], *at);
+    return true;
+}
+
 /* `--set rows=5 cols=100`: NAME=VALUE behind an option that takes a list of them. */
 static bool continues_list(const struct options *o, const struct command *c, const char *const *at)
 {
     const struct option_use *last = o->use_count > 0 ? &o->uses[o->use_count - 1] : NULL;
     const char *value = last ? last->spec->value : NULL;
-    if (!value || strcmp(value, "NAME=FILE") == 0 || strncmp(value, "NAME=", 5) != 0 ||
-        !strchr(*at, '=') || strstr(*at, ".tile"))
+    if (!value || strncmp(value, "NAME=", 5) != 0 || !strchr(*at, '=') || is_program(*at))
         return false;
     const char *list = last->values[0];
     size_t equals = strlen(last->spec->name) + 3; /* --set=rows=5 */
@@ -132,7 +154,8 @@ bool options_parse(struct options *o, const struct command *c, int argc, char **
             i = take_option(o, c, argc, argv, i);
             if (i < 0)
                 return false;
-        } else if (i > 0 && continues_list(o, c, (const char *const *)argv + i)) {
+        } else if (i > 0 && (parts_file(o, c, (const char *const *)argv + i) ||
+                             continues_list(o, c, (const char *const *)argv + i))) {
             return false;
         } else {
             o->words[o->word_count++] = word;

@@ -51,11 +51,16 @@ def test_lists(tool):
     """A space for the comma of a list."""
     for command, given, meant in (("run", ("--set", "rows=5", "cols=100"), "--set rows=5,cols=100"),
                                   ("explain", ("--set=rows=5,", "cols=100"), "--set rows=5,cols=100"),
+                                  ("run", ("--in", "a=A.npy", "b=B.npy"), "--in a=A.npy,b=B.npy"),
                                   ("check", ("--fill", "x=rand", "y=zero"), "--fill x=rand,y=zero"),
                                   ("tune", ("--tune", "BK=8,16", "BM=64"), "--tune BK=8,16,BM=64")):
         expect(tool, [command, SHARED, *given], 2, out="",
                err=f"`{given[-1]}` stands apart from {given[0].split('=')[0]}: one word takes them all, {meant}\n")
     expect(tool, ["check", "--no-run", "--set", "m=8", SHARED], 0)
+    for words in ([SHARED, "--in", "a", "../A.npy"], ["--in", "a", "../A.npy", SHARED]):
+        expect(tool, ["run", *words], 2, out="", err="--in a: expected NAME=FILE, --in a=../A.npy\n")
+    expect(tool, ["run", SHARED, "--in", "a", "b=B.npy"], 2, out="", err="--in a: expected NAME=FILE\n")
+    expect(tool, ["run", "--out", "c", SHARED], 2, out="", err="--out c: expected NAME=FILE\n")
 
 
 def test_environment(tool):
