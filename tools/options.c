@@ -24,15 +24,21 @@ static const struct option_spec *spec_by_name(const struct option_spec *specs, c
     return NULL;
 }
 
-/* "run and bench": the commands that have the option; NULL: none. The caller frees. */
+/* "run, check and bench": the commands that have the option; NULL: none. The caller frees. */
 static char *who_takes(const char *name)
 {
     char *text = NULL;
+    const char *last = NULL;
     for (const struct command *const *c = command_list; *c; c++) {
         const struct option_spec *s = spec_by_name((*c)->options, name, strlen(name));
-        if (s && !s->elsewhere)
-            append_text(&text, "%s%s", text ? " and " : "", (*c)->name);
+        if (!s || s->elsewhere)
+            continue;
+        if (last)
+            append_text(&text, "%s%s", text ? ", " : "", last);
+        last = (*c)->name;
     }
+    if (last)
+        append_text(&text, "%s%s", text ? " and " : "", last);
     return text;
 }
 

@@ -121,6 +121,7 @@ def test_misspelt(tool):
     expect(tool, ["check", SHARED, "--copies", "late"], 2, err="tilewright: --copies is for run; check tries both")
     expect(tool, ["check", SHARED, "--verify"], 2, err="tilewright: --verify is for run\n")
     expect(tool, ["show", SHARED, "--repeat", "3"], 2, err="tilewright: --repeat is for run and bench\n")
+    expect(tool, ["show", SHARED, "--json"], 2, err="tilewright: --json is for run, check, bench, tune, explain, learn and devices\n")
     if "--copies" in call([tool, "help", "check"]).out:
         fail("help lists an option of another command")
     for name in ("counters", "seed=3", "sm=sm_90"):
