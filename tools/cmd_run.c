@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* "sm_80 has no `e4m3`: sm_89 is the first that has": the simulator has that one, too. */
+static void offer_target(struct run *r)
+{
+    int first;
+    const char *said = strstr(tw_context_messages(r->program.ctx), "`: sm_");
+    if (r->simulated && said && sscanf(said, "`: sm_%d is the first", &first) == 1)
+        complain_more(&r->complaints, "--sm sm_%d simulates that one", first);
+}
+
 static int prepare(struct run *r)
 {
     tw_status s = tw_launch_prepare(r->launch);
@@ -21,6 +30,8 @@ static int prepare(struct run *r)
     if (missing)
         complain_more(&r->complaints, "give it with --set %s", missing);
     free(missing);
+    if (s != TW_OK)
+        offer_target(r);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 

@@ -269,6 +269,9 @@ def test_target_types(tool):
     if not re.search(r"dot_types\.tile:\d+:\d+: error", refused.err):
         fail(f"no place: {refused}")
     expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_86", "--type", "F8=e5m2"], 2, err="sm_86 has no `e5m2`")
+    simulated = ["run", kernel, "--set", "n=32", "--fill", "rand", "--device", "sim", "--verify"]
+    expect(tool, simulated, 2, out="", err="\n    --sm sm_89 simulates that one\n")
+    expect(tool, [*simulated, "--sm", "sm_89"], 0, out="verified")
     expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_89"], 0, out="f32.f16.f16.f32", err="")
     expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_120"], 0, out="f32.e4m3.e4m3.f32", err="")
 
