@@ -241,6 +241,7 @@ static void print_preamble(const struct bench *b)
             "/copy: the time of a copy of as many bytes as the arrays have, by memcpy on as many "
             "threads, over the kernel's within each round, the median\n");
     putchar('\n');
+    fflush(stdout);
 }
 
 static void json_peers(struct bench *b)
@@ -311,7 +312,8 @@ static int read_numbers(struct cpu_bench *b, const struct options *given)
     if (!options_integer(given, "warmup", 0, 1000000, &b->warmup) ||
         !options_integer(given, "repeat", 1, 100000, &b->repeat) ||
         !options_integer(given, "threads", 0, 4096, &threads) ||
-        !options_seconds(given, "time-limit", &b->time_limit))
+        !options_seconds(given, "time-limit", &b->time_limit) ||
+        !options_duration(given, "timeout", &b->timeout))
         return STATUS_USAGE;
     b->threads = threads ? (int)threads : tw_device_at(0, &d) ? d.cores : 1;
     return STATUS_OK;
@@ -331,6 +333,7 @@ int bench_on_cpu(const struct command *self, const struct options *given)
                                  .warmup = 5,
                                  .repeat = 20,
                                  .time_limit = 10,
+                                 .timeout = 10,
                                  .all_ensures = options_has(given, "ensures")},
                       .given = given,
                       .set = {.self = self, .given = given, .default_size = DEFAULT_SIZE},

@@ -14,8 +14,9 @@ struct cpu_bench {
     struct deadline deadline;
     int64_t warmup, repeat;
     int threads;
-    double time_limit;
-    bool all_ensures; /* values by `ensures` at every size */
+    double time_limit; /* seconds of all rounds, */
+    double timeout;    /* of a single run */
+    bool all_ensures;  /* values by `ensures` at every size */
     struct peers peers;
     struct progress progress;
 };

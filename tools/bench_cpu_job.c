@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 4096, LIMIT_FACTOR = 10 /* a single run of this many time limits is ended */ };
+enum { SAMPLES = 4096, LONGER = 10 /* times --timeout: what is proposed */ };
 static const double ensures_most = 1024.0 * 1024 * 1024; /* multiply-adds */
 
 /* --- a job --- */
@@ -16,8 +16,10 @@ static void judge_failure(struct cpu_job *j, tw_status s)
     struct bench_row *r = &j->row;
     bench_explain(r, j->entry->program->ctx, s);
     if (s == TW_CANCELLED)
-        snprintf(r->why, sizeof r->why, "did not end within %g s (%d times --time-limit)",
-                 LIMIT_FACTOR * j->bench->time_limit, LIMIT_FACTOR);
+        snprintf(r->why, sizeof r->why,
+                 "one run took more than %g s: --timeout %gs gives it longer, `tilewright check "
+                 "%s:%s` tells where it hangs",
+                 j->bench->timeout, LONGER * j->bench->timeout, r->file, r->kernel);
     bool refused = s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED || s == TW_BAD_PROGRAM ||
                    s == TW_NO_MEMORY || s == TW_NOT_ASSUMED;
     r->result = refused ? BENCH_SKIPPED : BENCH_FAIL;
@@ -145,7 +147,7 @@ static bool run_ours(struct turn *t)
 {
     struct cpu_job *j = t->user;
     struct cpu_bench *b = j->bench;
-    b->deadline.at = seconds_now() + LIMIT_FACTOR * b->time_limit;
+    b->deadline.at = seconds_now() + b->timeout;
     j->status = tw_launch_run(j->launch);
     b->deadline.at = 0;
     return j->status == TW_OK;

@@ -164,8 +164,8 @@ static void print_table(const struct simulated *b, const char *cpu)
 
 int bench_simulator(const struct command *self, const struct options *given)
 {
-    static const char *const others[] = {"dims",       "all-sizes", "warmup",
-                                         "time-limit", "threads",   NULL};
+    static const char *const others[] = {"dims",    "all-sizes", "warmup", "time-limit",
+                                         "timeout", "threads",   NULL};
     struct simulated b = {.size = SIZE, .repeat = REPEAT};
     tw_device d = {.description = "unknown"};
     const char *other = options_any(given, others);

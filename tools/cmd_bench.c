@@ -56,8 +56,11 @@ static const struct option_spec bench_options[] = {
     {.name = "time-limit",
      .values = 1,
      .value = "SECONDS",
-     .help = "CPU: a kernel past this is measured less often, at least 3 times (default\n10); a "
-             "single run of ten times as long is ended and fails"},
+     .help = "CPU: a kernel past this is measured less often, at least 3 times (default\n10)"},
+    {.name = "timeout",
+     .values = 1,
+     .value = "TIME",
+     .help = "CPU: a single run that takes longer is ended and fails (default 10s)"},
     {.name = "peers",
      .values = 1,
      .value = "LIST",

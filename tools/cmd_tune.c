@@ -12,27 +12,6 @@
 
 /* --- options --- */
 
-/* "60", "60s", "1.5m", "500ms" */
-static bool read_duration(const struct options *o, const char *name, double *out)
-{
-    static const struct {
-        const char *unit;
-        double seconds;
-    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}};
-    const char *text = options_value(o, name);
-    char *end = NULL;
-    double v = text ? strtod(text, &end) : 0;
-    if (!text)
-        return true;
-    for (size_t i = 0; i < sizeof units / sizeof *units && end != text && v > 0; i++)
-        if (strcmp(end, units[i].unit) == 0) {
-            *out = v * units[i].seconds;
-            return true;
-        }
-    usage_error(NULL, o->command, "--%s %s: expected a time, as 5s, 500ms or 2m", name, text);
-    return false;
-}
-
 enum { USUAL_JOBS = 16 }; /* at most: on a GPU each has a context of its own there */
 
 static int read_options(struct tuning *t)
@@ -42,8 +21,8 @@ static int read_options(struct tuning *t)
     t->finalists = 24;
     t->jobs = sysconf(_SC_NPROCESSORS_ONLN);
     t->jobs = t->jobs < USUAL_JOBS ? t->jobs : USUAL_JOBS;
-    bool good = read_duration(o, "timeout", &t->timeout) &&
-                read_duration(o, "budget", &t->budget) &&
+    bool good = options_duration(o, "timeout", &t->timeout) &&
+                options_duration(o, "budget", &t->budget) &&
                 options_integer(o, "jobs", 1, 1024, &t->jobs) &&
                 options_integer(o, "finalists", 2, 1000, &t->finalists) &&
                 options_integer(o, "threads", 0, 4096, &t->threads);

@@ -258,6 +258,27 @@ bool options_seconds(const struct options *o, const char *name, double *out)
     return true;
 }
 
+bool options_duration(const struct options *o, const char *name, double *out)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"min", 60}, {"h", 3600}};
+    const char *text = options_value(o, name);
+    char *end = NULL;
+    double v = text ? strtod(text, &end) : 0;
+    if (!text)
+        return true;
+    for (size_t i = 0; i < sizeof units / sizeof *units && end != text && v > 0; i++)
+        if (strcmp(end, units[i].unit) == 0) {
+            *out = v * units[i].seconds;
+            return true;
+        }
+    usage_error(o->complaints, o->command, "--%s %s: expected a time, as 5s, 500ms or 2m", name,
+                text);
+    return false;
+}
+
 bool next_assignment(const char **at, struct assignment *out, bool *bad)
 {
     *bad = false;

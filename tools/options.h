@@ -48,6 +48,8 @@ const struct option_use *options_next(const struct options *o, const char *name,
 bool options_integer(const struct options *o, const char *name, int64_t low, int64_t high,
                      int64_t *out);
 bool options_seconds(const struct options *o, const char *name, double *out);
+/* The same of "5s", "500ms", "2m"; without a unit, seconds. */
+bool options_duration(const struct options *o, const char *name, double *out);
 /* The whole text as an integer, decimal or 0x… */
 bool parse_integer(const char *text, int64_t *out);
 bool parse_real(const char *text, double *out);

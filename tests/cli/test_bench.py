@@ -124,6 +124,24 @@ def check_together(tool):
     expect(softmax["peer"] == "copy" and softmax["ratio"] > 0 and softmax["gbytes_per_second"] > 0, softmax)
 
 
+def check_endless(tool, folder):
+    """A run without end fails with what allows it longer and what tells where; the kernels behind it are timed."""
+    shared = "kernels/matmul/shared.tile"
+    endless = f"{folder}/endless.tile"
+    with open(shared) as text, open(endless, "w") as out:
+        out.write(text.read().replace("p += BK", "p += 0"))
+    arguments = [endless, shared, "-s", "16", "--timeout", "200ms", "--peers", "none"]
+    hangs, right = rows_of(tool, 1, *arguments)["rows"]
+    why = f"one run took more than 0.2 s: --timeout 2s gives it longer, `tilewright check {endless}:matmul_v1` tells where it hangs"
+    expect((hangs["result"], hangs["ok"], hangs["why"]) == ("FAIL", False, why) and right["result"] == "PASS", (hangs, right))
+    table = bench(tool, 1, *arguments)
+    expect(f"FAIL   {why}\n" in table and table.count(" PASS ") == 1, table)
+    bench(tool, 1, *arguments, "--together", *QUICK)
+    for which in (["--device", "cuda", endless], ["sim"]):
+        expect("--timeout" in call([tool, "bench", *which, "--timeout", "1s"]).err, which)
+    expect("--timeout soon: expected a time" in call([tool, "bench", "--timeout", "soon"]).err, "a time")
+
+
 def check_choices(tool):
     """--peers, --all-sizes and suites; what there is none of."""
     report = rows_of(tool, 0, "kernels/matmul/shared.tile", "-s", "16", "--peers", "blis", **FAKES)
@@ -150,6 +168,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         check_peers(tool, folder)
+        check_endless(tool, folder)
     check_peer_types(tool)
     check_wrong_peers(tool)
     check_beside(tool)
