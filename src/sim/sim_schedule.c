@@ -136,10 +136,9 @@ static void limit_turn(struct sim *sim, int64_t steps)
         sim->turn_end = sim->step_limit;
 }
 
-/* Where it was then: a path that runs, if one does. */
-static void note_place(struct sim *sim, struct sim_warp *w)
+static bool note_place_of(struct sim *sim, struct sim_warp *w)
 {
-    for (int i = 0; i < w->path_count; i++) {
+    for (int i = 0; w->alive && i < w->path_count; i++) {
         const struct sim_path *p = &w->paths[(w->path + i) % w->path_count];
         if (p->wait != SIM_WAIT_NOTHING)
             continue;
@@ -147,8 +146,19 @@ static void note_place(struct sim *sim, struct sim_warp *w)
         w->frame = p->frame; /* whose function is named */
         sim_place_of(w, p->pc, &sim->stopped_at);
         w->frame = frame;
-        return;
+        return true;
     }
+    return false;
+}
+
+/* Where it was then: a path that runs, of this warp or, where this one waits for them, of another
+ * of its block. */
+static void note_place(struct sim *sim, struct sim_warp *w)
+{
+    struct sim_block *b = w->block;
+    bool noted = note_place_of(sim, w);
+    for (int i = 0; i < b->warp_count && !noted; i++)
+        noted = note_place_of(sim, &b->warps[i]);
 }
 
 static void stop_without_steps(struct sim *sim, struct sim_warp *w)

@@ -2,6 +2,7 @@
 """`run` and `check` on the simulator: .tile, .ptx and, where a compiler is there, .cu."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -309,6 +310,18 @@ def test_check(s):
     s.expect(["check", "racy.ptx", *arguments(), "--suppress", "nowhere.txt"], 2, "nowhere.txt")
 
 
+def test_steps(s):
+    """Whichever warp takes the last step, also one that then waits for the others: a line of the loop is named."""
+    text = open("kernels/matmul/shared.tile").read().replace("p += BK", "p += 0")
+    first = 1 + text[:text.index("for (i32 p")].count("\n")
+    s.write("steps.tile", text)
+    for steps in (30000, 30050, 60000, 100000, 100007):
+        said = s.expect(["run", "steps.tile", "--set", "m=130,n=67,k=75", "--fill", "rand", "--device", "sim", "--step-limit", str(steps)], 1, "still run by")
+        line = re.match(r"steps.tile:(\d+):\d+: error: endless: ", said.err)
+        if not line or not first <= int(line[1]) <= first + 6:
+            fail(f"{steps} steps: {said}")
+
+
 def test_ends(s):
     s.write("endless.ptx", ENDLESS)
     s.write("stuck.ptx", DEADLOCK)
@@ -323,6 +336,7 @@ def test_ends(s):
         s.expect(late, 1, "tilewright: `spin` did not end within 0.2 s (--time-limit)")
         if s.json(late, 1)["status"] != "TW_CANCELLED":
             fail(f"{late}: its status")
+    test_steps(s)
     s.expect(["run", "endless.tile", "--set", "n=3", "--device", "cuda", "--time-limit", "9"], 2, "what runs on a GPU cannot be ended")
     found = s.json(["check", *spin, "--step-limit", "10000"], 1)
     where = [(a["line"], a["does"]) for f in found["findings"] for a in f["accesses"]]
