@@ -66,7 +66,8 @@ enum { CHECK_SHAPES = 13, CHECK_SIMULATED = 6, CHECK_RAGGED = 4, CHECK_PAST = 7,
 void check_worse(struct check *c, int status);
 /* Messages of a call that went wrong (or only warned) become findings. */
 void check_take_messages(struct check *c, tw_status s, const char *what, const char *where);
-void check_take_timeout(struct check *c, const char *where);
+/* order: options of `run` for the simulation that it was, " --sm sm_90 --seed 3"; else "". */
+void check_take_timeout(struct check *c, const char *where, const char *order);
 /* Gives the launch scalars and arrays for a run of a shape; operands_free in any case. *where,
  * which the caller frees: "m = 3, k = 7, BM = 64", what it takes to make the run again. */
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where);

@@ -23,34 +23,60 @@ void check_take_messages(struct check *c, tw_status s, const char *what, const c
                            : STATUS_USAGE);
 }
 
-/* The run that did not end, for the simulator: it says where a kernel is when its steps are over. */
-static void note_where_it_hangs(struct check *c)
+/* " --fill rand" for what `check` fills by itself, and what --fill says. The caller frees. */
+static char *fill_options(const struct check *c)
 {
-    char *sizes = NULL, value[32];
+    char *text = NULL;
+    bool any = false;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        enum fill kind = p.is_pointer ? settings_fill(c->given, p.name) : FILL_NONE;
+        any = any || (p.is_const && p.is_pointer && kind == FILL_NONE);
+        if (kind != FILL_NONE)
+            append_text(&text, " --fill %s=%s", p.name, fill_name(kind));
+    }
+    char *all = need_text("%s%s", any ? " --fill rand" : "", text ? text : "");
+    free(text);
+    return all;
+}
+
+/* " --set m=1,n=1": every scalar. The caller frees. */
+static char *set_options(const struct check *c)
+{
+    char *text = need_text("%s", ""), value[32];
     tw_param p;
     tw_scalar v;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         if (p.is_pointer || tw_launch_value(c->launch, p.name, &v) != TW_OK)
             continue;
         format_scalar(value, sizeof value, v);
-        append_text(&sizes, "%s%s=%s", sizes ? "," : " --set ", p.name, value);
+        append_text(&text, "%s%s=%s", *text ? "," : " --set ", p.name, value);
     }
-    bool only = tw_module_kernel_count(c->program->module) == 1;
-    char *note =
-        need_text("`tilewright run %s%s%s%s --device sim --step-limit 100000` says at which "
-                  "line",
-                  c->program->path, only ? "" : ":", only ? "" : c->name, sizes ? sizes : "");
-    findings_note(&c->findings, note);
-    free(note);
-    free(sizes);
+    return text;
 }
 
-void check_take_timeout(struct check *c, const char *where)
+/* The run that did not end, for the simulator: it says where a kernel is when its steps are over. */
+static void note_where_it_hangs(struct check *c, const char *order)
+{
+    char *sets = set_options(c), *choice = space_options(&c->space), *fills = fill_options(c);
+    bool only = tw_module_kernel_count(c->program->module) == 1;
+    char *note = need_text("`tilewright run %s%s%s%s%s%s --device sim%s --step-limit 100000` says "
+                           "at which line",
+                           c->program->path, only ? "" : ":", only ? "" : c->name, sets, choice,
+                           fills, order);
+    findings_note(&c->findings, note);
+    free(note);
+    free(fills);
+    free(choice);
+    free(sets);
+}
+
+void check_take_timeout(struct check *c, const char *where, const char *order)
 {
     findings_add(&c->findings, c->name, c->program->path,
                  need_text("`%s` did not end within %g s%s%s (--time-limit)",
                            tw_kernel_name(c->kernel), c->time_limit, *where ? " with " : "", where),
                  NULL);
-    note_where_it_hangs(c);
+    note_where_it_hangs(c, order);
     check_worse(c, STATUS_FAILED);
 }

@@ -162,7 +162,7 @@ static bool is_right_on_zeros(struct check *c, struct operands *arrays, int shap
 static void take_attempt(struct check *c, const struct attempt *a, const char *where)
 {
     if (a->ran == TW_CANCELLED) {
-        check_take_timeout(c, where);
+        check_take_timeout(c, where, "");
     } else if (a->ran == TW_OK) {
         c->runs++;
         c->wrong = a->verified == TW_WRONG_VALUES;

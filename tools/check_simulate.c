@@ -83,7 +83,10 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
                         const struct simulated_run *run, const char *where)
 {
     if (s == TW_CANCELLED) {
-        check_take_timeout(c, where);
+        char *order = need_text(" --sm %s --seed %d%s", run->target, (int)run->seed,
+                                run->late ? " --copies late" : "");
+        check_take_timeout(c, where, order);
+        free(order);
     } else if (s == TW_FAULT) {
         for (int i = 0; i < result->finding_count; i++)
             take_finding(c, &result->findings[i], where);

@@ -168,20 +168,36 @@ int space_types(const struct space *s)
     return choice;
 }
 
+/* Type variables first. The value's text is at most 31 bytes. */
+static const char *name_at(const struct space *s, int i, char value[32])
+{
+    if (i < s->type_count) {
+        snprintf(value, 32, "%s", tw_dtype_name(s->chosen[i]));
+        return s->types[i].name;
+    }
+    format_scalar(value, 32, s->tuned[i - s->type_count]);
+    return s->tunes[i - s->type_count].name;
+}
+
 char *space_text(const struct space *s)
 {
     char *text = need_text("%s", "");
     for (int i = 0; i < s->type_count + s->tune_count; i++) {
         char value[32];
-        const char *name;
-        if (i < s->type_count) {
-            name = s->types[i].name;
-            snprintf(value, sizeof value, "%s", tw_dtype_name(s->chosen[i]));
-        } else {
-            name = s->tunes[i - s->type_count].name;
-            format_scalar(value, sizeof value, s->tuned[i - s->type_count]);
-        }
+        const char *name = name_at(s, i, value);
         append_text(&text, "%s%s = %s", *text ? ", " : "", name, value);
+    }
+    return text;
+}
+
+char *space_options(const struct space *s)
+{
+    char *text = need_text("%s", "");
+    for (int i = 0; i < s->type_count + s->tune_count; i++) {
+        char value[32];
+        const char *name = name_at(s, i, value);
+        const char *before = i == s->type_count ? " --tune " : i == 0 ? " --type " : ",";
+        append_text(&text, "%s%s=%s", before, name, value);
     }
     return text;
 }

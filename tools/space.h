@@ -36,5 +36,7 @@ bool space_is_default(const struct space *s);
 int space_types(const struct space *s);
 /* "T = f16, BM = 64, BN = 128"; "" when there is nothing to choose. The caller frees. */
 char *space_text(const struct space *s);
+/* " --type T=f16 --tune BM=64,BN=128"; "" when there is nothing to choose. The caller frees. */
+char *space_options(const struct space *s);
 
 #endif

@@ -8,13 +8,22 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char *const fill_names[] = {
+    [FILL_RAND] = "rand", [FILL_ZERO] = "zero", [FILL_IOTA] = "iota",
+    [FILL_ONES] = "ones", [FILL_WIDE] = "wide",
+};
+
 enum fill fill_from_name(const char *name)
 {
-    static const char *const names[] = {"rand", "zero", "iota", "ones", "wide"};
-    for (int i = 0; i < 5; i++)
-        if (strcmp(name, names[i]) == 0)
-            return (enum fill)(FILL_RAND + i);
+    for (enum fill i = FILL_RAND; i <= FILL_WIDE; i++)
+        if (strcmp(name, fill_names[i]) == 0)
+            return i;
     return FILL_NONE;
+}
+
+const char *fill_name(enum fill fill)
+{
+    return fill_names[fill];
 }
 
 int64_t tensor_elements(const tw_array *a)

@@ -11,6 +11,7 @@
 enum fill { FILL_NONE, FILL_RAND, FILL_ZERO, FILL_IOTA, FILL_ONES, FILL_WIDE };
 /* FILL_NONE when there is no such word. */
 enum fill fill_from_name(const char *name);
+const char *fill_name(enum fill fill); /* not of FILL_NONE */
 
 int64_t tensor_elements(const tw_array *a);
 size_t tensor_bytes(const tw_array *a);

@@ -2,6 +2,7 @@
 """`check` on broken twins of kernels/matmul/shared.tile: the right lines, once for all configurations, status 1."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -53,11 +54,42 @@ def test_warnings_for_gpus(tool, folder):
         fail(f"no GPU is asked: {quiet}")
 
 
+def ends_late(tool, folder, text, said, *options):
+    """`check` stops it; the command that is then proposed ends, and names a line of the loop."""
+    with open(f"{folder}/twin.tile", "w") as out:
+        out.write(text)
+    result = call([tool, "check", "twin.tile", "--time-limit", "1", *options], cwd=folder)
+    proposed = re.search(r"    note: `tilewright (run twin\.tile.*)` says at which line\n", result.err)
+    if result.status != 1 or f"did not end within 1 s with {said} (--time-limit)" not in result.err or not proposed:
+        fail(f"a run without end: {result}")
+    again = call([tool, *proposed[1].split()], cwd=folder)
+    line = re.match(r"twin\.tile:(\d+):\d+: error: endless: ", again.err)
+    first = line_of(text, "for (i32 p")
+    if again.status != 1 or not line or not first <= int(line[1]) <= first + 6:
+        fail(f"{proposed[1]}: {again}")
+    return proposed[1]
+
+
+def test_proposed(tool, folder, text):
+    """What is proposed runs the very configuration: sizes, types, tuned values, what is in the arrays, the target."""
+    ends_late(tool, folder, text.replace("p += BK", "p += 0"), "m = 1, n = 1, k = 1, T = f32")
+    tuned = text.replace("p += BK", "p += STEP").replace("kernel", "tune STEP = {16, 0};\nkernel", 1)
+    command = ends_late(tool, folder, tuned, "m = 70, n = 67, k = 75, T = bf16, STEP = 0", "--type", "T=bf16", "--set", "m=70", "--fill", "a=ones")
+    wanted = "run twin.tile --set m=70,n=67,k=75 --type T=bf16 --tune STEP=0 --fill rand --fill a=ones --device sim --step-limit 100000"
+    if command != wanted:
+        fail(f"{command}, not {wanted}")
+    of_gpu = tuned.replace("tune STEP = {16, 0};", "tune STEP = {16};\ntune(sm_90) STEP = {0};")
+    command = ends_late(tool, folder, of_gpu, "m = 1, n = 1, k = 1, T = f16, STEP = 0, sm_90, seed 0, copies early", "--set", "m=1,n=1,k=1", "--type", "f16")
+    if "--type T=f16 --tune STEP=0 --fill rand --device sim --sm sm_90 --seed 0 " not in command:
+        fail(command)
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     text = open("kernels/matmul/shared.tile").read()
     with tempfile.TemporaryDirectory() as folder:
         test_warnings_for_gpus(tool, folder)
+        test_proposed(tool, folder, text)
         for which in (0, 1):
             twin, _ = without(text, "sync();", which)
             result, findings = check(tool, folder, twin)

@@ -260,7 +260,6 @@ def test_check(run):
     run("check", "programs.tile:halves", "-v", err="no sizes tried suit it (--set gives others): ")
     run("check", "programs.tile:forever", "--time-limit", "0.3", status=1, err=["`forever` did not end within 0.3 s with n = 1 (--time-limit)",
         "note: `tilewright run programs.tile:forever --set n=1 --device sim --step-limit 100000` says at which line"])
-    run("run", "programs.tile:forever", "--set", "n=1", "--device", "sim", "--step-limit", "100000", status=1, err="programs.tile:20:9: error: endless")
 
 
 def test_warnings(run):
