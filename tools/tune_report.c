@@ -178,6 +178,16 @@ static void print_some(const struct tuning *t, enum candidate_state state, const
         printf("  and %d more (--json lists all)\n", count - shown);
 }
 
+/* What the budget cut off. */
+static void print_unfinished(const struct tuning *t)
+{
+    for (int i = 0; i < t->candidates.count; i++) {
+        const struct candidate *c = &t->candidates.list[i];
+        if (c->state == CANDIDATE_READY && c->why)
+            printf("%s%s%s\n", c->text, *c->text ? ": " : "", c->why);
+    }
+}
+
 static void print_report(const struct tuning *t, const int *order, int measured)
 {
     int unmeasured = count_state(t, CANDIDATE_NEW, false) +
@@ -208,6 +218,7 @@ static void print_report(const struct tuning *t, const int *order, int measured)
         printf("%d more do not meet a `require`\n", t->candidates.forbidden);
     print_some(t, CANDIDATE_FAILED, "failed");
     print_some(t, CANDIDATE_REFUSED, "refused");
+    print_unfinished(t);
     if (measured > 0 && t->store)
         printf("kept in %s\n", tw_store_path(t->store));
     if (t->interrupted)

@@ -20,6 +20,7 @@ static const double final_sample_ms = 10;
 static const double final_share = 0.5; /* of the time until then, and at least … */
 static const double final_seconds = 2;
 static const double first_share = 0.85; /* of the budget, until the finals */
+static const double long_seconds = 1;   /* of a measurement that the budget cuts off: it is named */
 
 struct search {
     struct tuning *tuning;
@@ -347,6 +348,23 @@ static void measure_all(struct search *s)
         process_kill(&s->tuning->processes[i]);
 }
 
+/* The budget is over: what has been measured for long is named and ended, so that the finals do not
+ * wait for it. It may be slow, or without end: that it fails is --timeout's to say. */
+static void end_unfinished(struct search *s)
+{
+    struct process *p = &s->tuning->processes[0];
+    double took = seconds_now() - p->since;
+    if (stop_asked || s->broken || p->job_count == 0 || took < long_seconds)
+        return;
+    struct candidate *c = candidate_at(s, p->jobs[0].index);
+    if (c->state == CANDIDATE_READY && !c->why)
+        c->why = need_text("not done after %.1f s of measuring, when the budget ended (--timeout "
+                           "ends one sooner)",
+                           took);
+    process_kill(p);
+    p->job_count = 0;
+}
+
 /* --- the finals --- */
 
 /* What disturbs a measurement makes it longer: the shortest says most of few. */
@@ -533,9 +551,11 @@ static int search(struct search *s)
     if (status != STATUS_OK)
         return status;
     measure_all(s);
+    end_unfinished(s);
     set_deadline(s, 1);
     if (s->measured > 0 && !is_over(s))
         hold_finals(s);
+    end_unfinished(s);
     return s->broken ? STATUS_FAILED : STATUS_OK;
 }
 

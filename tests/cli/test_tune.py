@@ -2,6 +2,7 @@
 """`tune`: what is found, disqualified, timed out, stored; processes that are killed; stores that are none; exports."""
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -226,6 +227,21 @@ def check_killed(t):
     check_terminated(t)
     report = t.tune(0, os.path.join(t.folder, "slow.tile"), "--set", "m=40000", "--budget", "300ms")
     expect(of_result(report, "not measured"), "a budget of 0.3 s is too short for all")
+    check_cut_off(t)
+
+
+def check_cut_off(t):
+    """What takes the rest of a budget is named, and is no failure; --timeout makes it one."""
+    with open("kernels/matmul/shared.tile") as shared:
+        path = t.write("cut.tile", shared.read().replace("p += BK", "p += STEP").replace("kernel", "tune STEP = {16, 0};\nkernel", 1))
+    arguments = [path, "--set", "m=32,n=32,k=32", "--no-store", "--budget", "5s"]
+    said = t.command(0, *arguments, "--timeout", "100s").out
+    expect(re.search(r"^STEP=0: not done after [1-5]\.\d s of measuring, when the budget ended \(--timeout ends one sooner\)$", said, re.M), said)
+    expect("1 measured, 0 failed" in said and "1 not measured" in said and "not all were measured" in said, said)
+    report = t.tune(0, *arguments)
+    found, = of_result(report, "not measured")
+    expect(found["tune"] == {"STEP": 0} and "not done after" in found["why"], report)
+    expect("1 failed" in t.command(0, *arguments, "--timeout", "2s").out, "a timeout within the budget")
 
 
 def check_terminated(t):
