@@ -253,7 +253,8 @@ bool enter(struct parser *p)
     }
     if (fail(p, here(p), "nested more than %d levels deep", MAX_NESTING))
         note(p, here(p),
-             "name parts of it: `i32 t = …;`, or a `fn`; an `else if` counts as a level");
+             "name parts of it: `i32 t = …;`, or a `fn`; statements, brackets, prefix operators "
+             "and `else if`s are levels");
     p->stopped = true;
     p->depth++; /* leave() follows in any case */
     return false;

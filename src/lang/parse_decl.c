@@ -46,8 +46,10 @@ struct node *parse_type(struct parser *p)
     const struct token *t = peek(p);
     if (accept(p, TOK_TYPEOF)) {
         uint32_t open = p->pos;
-        if (expect(p, TOK_LPAREN, "after `typeof`"))
-            type->a = parse_expr(p);
+        if (expect(p, TOK_LPAREN, "after `typeof`")) {
+            type->a = enter(p) ? parse_expr(p) : node_int(p, 0, here(p));
+            leave(p);
+        }
         if (type->a)
             expect_close(p, open, "after the expression");
         type->loc = range_from(p, first);

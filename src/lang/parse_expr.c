@@ -66,6 +66,24 @@ static struct node *parse_index(struct parser *p)
     return n;
 }
 
+/* "[" index "]", and where the next index goes */
+static struct node **parse_brackets(struct parser *p, struct node *access, struct node **tail)
+{
+    uint32_t open = p->pos;
+    bool more = true;
+    while (more) {
+        advance(p);
+        *tail = parse_index(p);
+        node_below(p, access, *tail);
+        tail = &(*tail)->next;
+        more = at(p, TOK_COMMA);
+        if (more && complain(p, here(p), "each index has its own brackets"))
+            note(p, here(p), "write `A[i][j]`");
+    }
+    expect_close(p, open, "after the index");
+    return tail;
+}
+
 /* access = NAME { "[" index "]" } */
 struct node *parse_access(struct parser *p)
 {
@@ -75,25 +93,13 @@ struct node *parse_access(struct parser *p)
     if (!at(p, TOK_LBRACKET))
         return name;
     struct node *n = unary_node(p, N_ACCESS, first, name), **tail = &n->list;
-    while (at(p, TOK_LBRACKET) && enter(p)) {
-        uint32_t open = p->pos;
-        advance(p);
-        *tail = parse_index(p);
-        node_below(p, n, *tail);
-        tail = &(*tail)->next;
-        while (at(p, TOK_COMMA)) {
-            if (complain(p, here(p), "each index has its own brackets"))
-                note(p, here(p), "write `A[i][j]`");
-            advance(p);
-            *tail = parse_index(p);
-            node_below(p, n, *tail);
-            tail = &(*tail)->next;
-        }
-        expect_close(p, open, "after the index");
+    while (at(p, TOK_LBRACKET)) {
+        if (enter(p))
+            tail = parse_brackets(p, n, tail);
         leave(p);
     }
     n->loc = range_from(p, first);
-    return n;
+    return n->list ? n : name; /* nested too deeply */
 }
 
 /* argument = expr | NAME "=" expr | STRING (of print) */
@@ -353,7 +359,8 @@ static struct node *parse_postfix(struct parser *p)
     if (!access && peek(p)->line_start)
         return n; /* rather the `else` of an `if`, with a ';' missing here */
     advance(p);
-    struct node *value = parse_unary(p);
+    struct node *value = enter(p) ? parse_unary(p) : hole(p);
+    leave(p);
     if (!access) {
         n = unary_node(p, N_ELSE, first, n);
         node_below(p, n, value);
@@ -403,32 +410,49 @@ static bool at_least_i64(const struct parser *p)
     return at(p, TOK_MINUS) && t->kind == TOK_INT && t->above_i64 && t->i == INT64_MIN;
 }
 
-/* unary = ( "-" | "!" | "~" ) unary | "(" type ")" unary | postfix */
-static struct node *parse_unary(struct parser *p)
+static struct node *parse_least_i64(struct parser *p)
+{
+    uint32_t first = p->pos;
+    advance(p);
+    struct node *n = parse_literal(p);
+    n->above_i64 = false;
+    n->loc = range_from(p, first);
+    return n;
+}
+
+static struct node *parse_prefix(struct parser *p)
 {
     uint32_t first = p->pos;
     enum token_kind kind = peek(p)->kind;
-    struct node *n;
-    if (!enter(p)) {
-        n = hole(p);
-    } else if (at_least_i64(p)) {
-        advance(p);
-        n = parse_literal(p);
-        n->above_i64 = false;
-        n->loc = range_from(p, first);
-    } else if (kind == TOK_MINUS || kind == TOK_BANG || kind == TOK_TILDE) {
-        advance(p);
-        struct node *a = parse_unary(p);
-        n = unary_node(p, N_UNARY, first, a);
-        n->op = kind == TOK_MINUS ? OP_NEG : kind == TOK_BANG ? OP_NOT : OP_INVERT;
-    } else if (kind == TOK_PLUS || kind == TOK_INCREMENT || kind == TOK_DECREMENT ||
-               kind == TOK_STAR || kind == TOK_AMPERSAND) {
-        n = slip_prefix(p);
-    } else if (kind == TOK_LPAREN && at_cast(p)) {
-        n = parse_cast(p);
-    } else {
-        n = parse_postfix(p);
+    advance(p);
+    struct node *a = parse_unary(p), *n = unary_node(p, N_UNARY, first, a);
+    n->op = kind == TOK_MINUS ? OP_NEG : kind == TOK_BANG ? OP_NOT : OP_INVERT;
+    return n;
+}
+
+/* unary = ( "-" | "!" | "~" ) unary | "(" type ")" unary | postfix */
+static struct node *parse_unary(struct parser *p)
+{
+    struct node *(*parse)(struct parser *) = NULL;
+    switch (peek(p)->kind) {
+    case TOK_MINUS:
+        if (at_least_i64(p))
+            return parse_least_i64(p);
+        parse = parse_prefix;
+        break;
+    case TOK_BANG:
+    case TOK_TILDE: parse = parse_prefix; break;
+    case TOK_PLUS:
+    case TOK_INCREMENT:
+    case TOK_DECREMENT:
+    case TOK_STAR:
+    case TOK_AMPERSAND: parse = slip_prefix; break;
+    case TOK_LPAREN: parse = at_cast(p) ? parse_cast : NULL; break;
+    default: break;
     }
+    if (!parse)
+        return parse_postfix(p);
+    struct node *n = enter(p) ? parse(p) : hole(p);
     leave(p);
     return n;
 }

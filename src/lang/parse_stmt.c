@@ -180,7 +180,7 @@ static struct node *parse_if(struct parser *p)
     struct node *head = NULL, **link = &head;
     int depth = p->depth;
     bool more = true;
-    while (more && enter(p)) {
+    while (more && (!head || enter(p))) {
         uint32_t first = p->pos;
         struct node *n = node_new(p, N_IF, here(p));
         *link = n;

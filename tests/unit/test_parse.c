@@ -724,6 +724,39 @@ static void test_depth(void **state)
     }
 }
 
+/* 1 inside so many of `open` and `close`; the first message, "" of none. */
+static void check_levels(const char *open, const char *close, int levels, const char *want)
+{
+    struct parsed p, q;
+    parse_text_n(&p, "", 0);
+    text_add(&p.text, "const i32 A = ");
+    for (int i = 0; i < levels; i++)
+        text_add(&p.text, open);
+    text_add(&p.text, "1");
+    for (int i = 0; i < levels; i++)
+        text_add(&p.text, close);
+    text_add(&p.text, ";");
+    parse_text_n(&q, p.text.data, p.text.length);
+    assert_string_equal(q.diag.first ? q.diag.first->message : "", want);
+    arena_free(&q.arena);
+    arena_free(&p.arena);
+}
+
+/* Each bracket and each prefix operator is one. */
+static void test_levels(void **state)
+{
+    (void)state;
+    static const char *const around[][2] = {
+        {"(", ")"},         {"A[", "]"},         {"f(", ")"},
+        {"- ", ""},         {"(f32) ", ""},      {"0 ? 0 : ", ""},
+        {"B[0] else ", ""}, {"bits<u32>(", ")"}, {"bits<typeof(", ")>(0)"}};
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+        check_levels(around[i][0], around[i][1], 256, "");
+        check_levels(around[i][0], around[i][1], 257, "nested more than 256 levels deep");
+        check_levels(around[i][0], around[i][1], 20000, "nested more than 256 levels deep");
+    }
+}
+
 static void test_long_chains(void **state)
 {
     (void)state;
@@ -863,6 +896,7 @@ int main(void)
         cmocka_unit_test(test_nul_byte),
         cmocka_unit_test(test_recovery),
         cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_levels),
         cmocka_unit_test(test_long_chains),
         cmocka_unit_test(test_large_text),
         cmocka_unit_test(test_brackets),
