@@ -24,7 +24,7 @@ struct label {
 struct packed_use {
     bool used, refused;
     struct packed_form form;
-    const struct packed_tile *tile; /* NULL: it is not */
+    struct packed_tile *tile; /* NULL: it is not */
 };
 
 /* Statements that run under one mask; when no lane runs any more they are skipped to `end`. */
@@ -318,6 +318,9 @@ void compile_row_load(struct compiler *c, const struct sym *s);
 void packed_survey(struct compiler *c);
 /* The tile that e names, a part of it or all, if it is packed; else NULL. */
 const struct packed_tile *packed_tile_of(const struct compiler *c, const struct expr *e);
+/* The same as the right operand of a product of m rows, which is known before it is filled. */
+const struct packed_tile *packed_right_tile_of(const struct compiler *c, const struct expr *e,
+                                               size_t m);
 /* Whether the product, of rank 2, adds pairs of steps of k (packed.h). */
 bool dot_pairs(const struct expr *dot);
 /* Do all left operands move with block.x alone, and all right ones with block.y? Then blocks along

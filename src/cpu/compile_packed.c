@@ -286,6 +286,19 @@ const struct packed_tile *packed_tile_of(const struct compiler *c, const struct 
     return names ? slot_of(c, e->sym)->packed.tile : NULL;
 }
 
+/* A panel of f16 has a line of the cache a row: where its first block is too small to pack it, all
+ * panels are better packed before, row by row. */
+const struct packed_tile *packed_right_tile_of(const struct compiler *c, const struct expr *e,
+                                               size_t m)
+{
+    const struct packed_tile *tile = packed_tile_of(c, e);
+    const struct dot_routines *dot = c->set->dot;
+    if (tile && tile->form.from != tile->form.to &&
+        m / ((m + dot->rows - 1) / dot->rows) < dot->packing_rows)
+        slot_of(c, e->sym)->packed.tile->on_the_way = false;
+    return tile;
+}
+
 /* --- fills --- */
 
 static bool plans_alike(const struct packed_plan *a, const struct packed_plan *b)

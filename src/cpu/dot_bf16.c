@@ -49,7 +49,6 @@ static INLINED __m512 add_pairs(__m512bh x, __m512bh y, __m512 sum)
 #define BROADCAST broadcast_pair
 #define FUSED add_pairs
 #define LINE_UNROLLED ROLLED
-#define FEW_AT_EDGE
 #include "cpu/routines_dot_block.h"
 
 dot_fn dot_pairs_bf16;

@@ -183,7 +183,8 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
     const size_t rows_read[] = {d->m, p->depth}, row_read[] = {p->depth, d->n};
     for (int i = 0; i < 2; i++) {
         size_t read = rows_read[i] * source[i]->view.step + row_read[i];
-        if (source[i]->done && overlap(to, bytes, source[i]->view.from, read * d->size))
+        size_t size = source[i]->view.halves ? sizeof(uint16_t) : d->size;
+        if (source[i]->done && overlap(to, bytes, source[i]->view.from, read * size))
             return false;
     }
     return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size);

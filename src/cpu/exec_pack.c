@@ -71,15 +71,6 @@ static void swap_pairs(unsigned char *at, int64_t pairs, int64_t row)
         }
 }
 
-/* Elements of two rows in turn. */
-static void interleave(uint16_t *to, const uint16_t *first, const uint16_t *second, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        to[2 * i] = first[i];
-        to[2 * i + 1] = second[i];
-    }
-}
-
 /* `depth` rows of a panel become rows of pairs, or the rows of each pair change places. */
 static void pair_rows(const struct packing *w, unsigned char *panel)
 {
@@ -91,7 +82,7 @@ static void pair_rows(const struct packing *w, unsigned char *panel)
     }
     for (int64_t p = 0; p + 1 < w->depth; p += 2, panel += 2 * row) {
         uint16_t *at = (uint16_t *)(void *)panel;
-        interleave(both, at, at + w->width, w->width);
+        w->set->pack->interleave(both, at, at + w->width, (size_t)w->width);
         memcpy(panel, both, (size_t)(2 * row));
     }
 }
@@ -267,5 +258,5 @@ void step_pair_rows(struct frame *f, const struct instr *in)
     const uint16_t *from = frame_at(f, in->a);
     uint16_t *to = frame_at(f, in->dst);
     for (uint32_t i = 0; i < in->n; i++, from += 2 * d->n, to += 2 * d->n)
-        interleave(to, from, from + d->n, (int64_t)d->n);
+        f->program->set->pack->interleave(to, from, from + d->n, d->n);
 }

@@ -28,8 +28,8 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
  * panels `step` elements apart. */
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
               int64_t depth, unsigned char *to, int64_t step);
-/* Whether such a part is copied as it is, row by row, a right operand's into whole panels; so a
- * product can do it on its way. *step: elements from row to row of the view. */
+/* Whether such a part is copied row by row, as it is or from f16 to f32, a right operand's into
+ * whole panels; so a product can do it on its way. *step: elements from row to row of the view. */
 bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
                       int64_t depth, size_t *step);
 

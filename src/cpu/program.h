@@ -129,8 +129,8 @@ struct dot_store_detail {
     const struct dot_detail *dot;
     const struct access *to;
     size_t bytes;        /* of the sum */
-    convert_fn *convert; /* to f16, */
-    uint32_t converted;  /* here where the product does not; NULL: they are the same */
+    convert_fn *convert; /* to f16; NULL: the sum's type is the view's */
+    uint32_t converted;  /* where it goes if the product does not convert it */
 };
 struct iota_detail {
     size_t outer, n, inner;

@@ -274,7 +274,9 @@ struct stream_routines {
 struct dot_routines {
     dot_fn *dot[COMPUTE_COUNT];
     size_t width[COMPUTE_COUNT];
-    bool has_halves;           /* of f32: f16 in memory, read (dot_unpacked) and written */
+    bool has_halves; /* of f32: f16 in memory, read (dot_unpacked) and written */
+    /* The most rows of a block, and from how many on one packs its panel as it multiplies. */
+    size_t rows, packing_rows;
     bool packs[COMPUTE_COUNT]; /* it knows a_unpacked, b_unpacked, untaken */
 };
 
@@ -283,8 +285,11 @@ struct dot_routines {
  * further on is asked for ahead. */
 typedef void pack_rows_fn(void *to, ptrdiff_t to_row, ptrdiff_t apart, const void *from,
                           ptrdiff_t from_row, size_t rows, size_t pieces, size_t piece);
+/* Elements of two rows in turn, n of each. */
+typedef void interleave_fn(uint16_t *to, const uint16_t *first, const uint16_t *second, size_t n);
 struct pack_routines {
     pack_rows_fn *rows;
+    interleave_fn *interleave;
 };
 
 struct routine_set {

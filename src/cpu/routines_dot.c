@@ -339,7 +339,11 @@ INTEGER_DOT(u64, uint64_t)
 #if defined(IN_BLOCKS)
 #define WIDTH(t) t##_width
 #define PACKS_FLOATS true
+#define MOST_ROWS ROWS
+#define LEAST_PACKING_ROWS PACKING_ROWS
 #else
+#define MOST_ROWS 1
+#define LEAST_PACKING_ROWS 1
 #define WIDTH(t) PLAIN_WIDTH
 #define PACKS_FLOATS false
 #endif
@@ -359,4 +363,6 @@ const struct dot_routines ROUTINE(routines_dot) = {
               [COMPUTE_I64] = PLAIN_WIDTH,
               [COMPUTE_U64] = PLAIN_WIDTH},
     .has_halves = PACKS_FLOATS,
+    .rows = MOST_ROWS,
+    .packing_rows = LEAST_PACKING_ROWS,
     .packs = {[COMPUTE_F32] = PACKS_FLOATS, [COMPUTE_F64] = PACKS_FLOATS}};

@@ -9,7 +9,8 @@
  *   FUSED_WITH         optional: a sum and the product of an operand and one element of a vector
  *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); EDGE_ROWS the same
  *   VECTORS, EACH_VECTORS(X)                  the most vectors of a row, and so on
- *   FEW_AT_EDGE        optional: blocks of EDGE_ROWS rows are made as those at the edge are, a bit slower
+ *   FEW_AT_EDGE        optional: blocks of up to EDGE_ROWS rows are made as those at the edge are; the
+ *                      others are EACH_MANY_ROWS
  *   LINE_UNROLLED      UNROLLED where the steps of k between two lines are to be written out
  *   PACKS              optional: operands may have to be packed on the way
  *   GET_HALVES, PUT_HALVES, GET_HALF, PUT_HALF
@@ -20,6 +21,15 @@
  * address: a copy, read in wider pieces than it was just written in, would wait until the sums of
  * the block before are stored.
  */
+
+/* Blocks of so many rows are made as those at the edge are. */
+#if defined(FEW_AT_EDGE)
+enum { NAME(few_rows) = EDGE_ROWS };
+#define EACH_WHOLE_ROWS EACH_MANY_ROWS
+#else
+enum { NAME(few_rows) = 0 };
+#define EACH_WHOLE_ROWS EACH_ROWS
+#endif
 
 /* Vector v of `vectors` in a row; the last one has the masked elements only, unless `whole`. */
 static INLINED OPERAND NAME(get)(const T *row, int v, int vectors, bool whole, MASK mask)
@@ -117,8 +127,14 @@ static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[RO
             }
     }
 #else
+    const int unrolled = rows > ROWS - ROWS / 4 ? DOT_LINE_STEPS : 0;
     LINE_UNROLLED
-    for (int u = 0; u < DOT_LINE_STEPS; u++, a++, b += ldb) {
+    for (int u = 0; u < unrolled; u++, a++, b += ldb) {
+        OPAQUE(a);
+        NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
+    }
+    ROLLED
+    for (int u = unrolled; u < DOT_LINE_STEPS; u++, a++, b += ldb) {
         OPAQUE(a);
         NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
     }
@@ -254,17 +270,7 @@ static APART bool NAME(pack_halves_and_multiply)(size_t rows, SUM *out, const SU
         NAME(block)(rows, vectors, false, out, c, a, b, k, s, mask, lines);                        \
         break;
 #define EDGE_OF(vectors)                                                                           \
-    case vectors:                                                                                  \
-        NAME(edge_rows)(vectors, rows, out, c, a, b, k, s, mask, lines);                           \
-        break;
-
-#if defined(FEW_AT_EDGE)
-enum { NAME(few_rows) = EDGE_ROWS };
-#define EACH_WHOLE_ROWS EACH_MANY_ROWS
-#else
-enum { NAME(few_rows) = 0 };
-#define EACH_WHOLE_ROWS EACH_ROWS
-#endif
+    case vectors: NAME(edge_rows)(vectors, rows, out, c, a, b, k, s, mask, lines); break;
 
 static void NAME(whole_block)(size_t rows, SUM *out, const SUM *c, const T *a, const T *b, size_t k,
                               const struct dot_strides *s, struct dot_lines *lines)
@@ -401,7 +407,7 @@ static INLINED void NAME(first_block)(size_t rows, size_t columns, SUM *out, con
         NAME(pack_and_multiply)(rows, out, c, a, from, panel, k, s))
         return;
     for (size_t p = 0; p < k; p++, from += step) {
-        PREFETCH(from + PACKS_NEAR * step);
+        NAME(ask_for_steps)(from, (ptrdiff_t)step, NAME(width) * NAME(size_of)(halves));
         NAME(pack_run)(panel + p * NAME(width), from, NAME(width), halves);
     }
     NAME(any_block)(rows, columns, out, c, a, panel, k, s, lines);

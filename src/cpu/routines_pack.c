@@ -1,5 +1,5 @@
 /* Rows of a view to rows that lie otherwise, before the processor has asked for them: what is
- * packed comes from far away, a row at a time from another page. */
+ * packed comes from far away, a row at a time from another page. And rows to rows of pairs. */
 #include "cpu/routines.h"
 
 #include <string.h>
@@ -32,5 +32,14 @@ static void pack_rows(void *to, ptrdiff_t to_row, ptrdiff_t apart, const void *f
                  i + (size_t)ahead < rows ? ahead * to_row : 0);
 }
 
+static void interleave(uint16_t *to, const uint16_t *first, const uint16_t *second, size_t n)
+{
+    VECTORISE for (size_t i = 0; i < n; i++)
+    {
+        to[2 * i] = first[i];
+        to[2 * i + 1] = second[i];
+    }
+}
+
 extern const struct pack_routines ROUTINE(routines_pack);
-const struct pack_routines ROUTINE(routines_pack) = {.rows = pack_rows};
+const struct pack_routines ROUTINE(routines_pack) = {pack_rows, interleave};

@@ -514,6 +514,25 @@ static void what_is_not_seen_is_left_out(void **state)
     element = usual;
 }
 
+/* Runs the text with n = 96, its last array where the one of that name is. */
+static void run_over(const char *text, const struct routine_set *set, bool plain, const char *name,
+                     unsigned char *data)
+{
+    struct cpu_run r;
+    cpu_open_plain(&r, text, (const struct given[]){{"n", 96}, {NULL, 0}}, set, plain);
+    const struct param *a = r.kernel->params->next;
+    fill(a, cpu_array(&r, "a", ARRAY));
+    fill(a, cpu_array(&r, "b", ARRAY));
+    struct cpu_argument *c = &r.args[r.kernel->param_count - 1], own = *c;
+    c->data = r.args[strcmp(name, "a") == 0 ? a->sym->index : a->next->sym->index].data;
+    c->bytes = ARRAY;
+    cpu_go(&r, 1);
+    assert_int_equal(r.fault.kind, CPU_OK);
+    memcpy(data, c->data, ARRAY);
+    *c = own;
+    cpu_close(&r);
+}
+
 /* A block that writes its sums to what it read its left operand from: all is read before. */
 static void sums_may_go_where_operands_came_from(void **state)
 {
@@ -529,22 +548,35 @@ static void sums_may_go_where_operands_came_from(void **state)
         for (int s = 0; routine_set_at(s); s++) {
             char written[MOST_TEXT];
             snprintf(written, sizeof written, text, column);
-            for (int plain = 0; plain < 2; plain++) {
-                struct cpu_run r;
-                cpu_open_plain(&r, written, (const struct given[]){{"n", 96}, {NULL, 0}},
-                               routine_set_at(s), plain);
-                fill(r.kernel->params->next, cpu_array(&r, "a", ARRAY));
-                fill(r.kernel->params->next, cpu_array(&r, "b", ARRAY));
-                struct cpu_argument *c = &r.args[r.kernel->param_count - 1], own = *c;
-                c->data = r.args[r.kernel->params->next->sym->index].data;
-                c->bytes = ARRAY;
-                cpu_go(&r, 1);
-                assert_int_equal(r.fault.kind, CPU_OK);
-                memcpy(data[plain], c->data, ARRAY);
-                *c = own;
-                cpu_close(&r);
-            }
+            for (int plain = 0; plain < 2; plain++)
+                run_over(written, routine_set_at(s), plain, "a", data[plain]);
             assert_memory_equal(data[0], data[1], ARRAY);
+        }
+}
+
+/* The same with the right operand, whose panels are packed one after the other: the sums of the
+ * first go where the second one lies. */
+static void sums_may_go_where_panels_came_from(void **state)
+{
+    static const char text[] =
+        "kernel k(i32 n, const %s *a, const %s *b, %s *c) grid(2) warps(1)\n{\n"
+        "global %s A[80][n] = a, B[n][64] = b;\nglobal %s C[40][64] = c + 32;\n"
+        "i32 i = block.x * 40;\nreg f32 acc[40][64] = 0;\n"
+        "for (i32 p = 0; p < n; p += 24) {\n"
+        "reg %s ra[40][24] = A[i +: 40][p +: 24], rb[24][64] = B[p +: 24][0 +: 64];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 40][0 +: 64] = %s;\n}\n";
+    static unsigned char data[2][ARRAY];
+    static const char *const types[][2] = {{"f32", "acc"}, {"f16", "(f16) acc"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (int s = 0; routine_set_at(s); s++) {
+            const char *t = types[i][0];
+            char written[MOST_TEXT];
+            snprintf(written, sizeof written, text, t, t, t, t, t, t, types[i][1]);
+            for (int plain = 0; plain < 2; plain++)
+                run_over(written, routine_set_at(s), plain, "b", data[plain]);
+            if (memcmp(data[0], data[1], ARRAY) != 0)
+                fail_msg("%s, %s: other values", t, routine_set_at(s)->name);
         }
 }
 
@@ -866,6 +898,7 @@ int main(void)
         cmocka_unit_test(edges_are_the_same),
         cmocka_unit_test(what_is_not_seen_is_left_out),
         cmocka_unit_test(sums_may_go_where_operands_came_from),
+        cmocka_unit_test(sums_may_go_where_panels_came_from),
         cmocka_unit_test(operands_are_packed_on_the_way),
         cmocka_unit_test(parts_are_packed_once),
         cmocka_unit_test(many_tiles_are_the_same),
