@@ -297,12 +297,8 @@ static void check_conditions(struct checker *c, const bool *uses)
     c->names = (struct names){0};
     for (int i = 0; i < c->module->condition_count; i++) {
         const struct module_condition *x = &c->module->conditions[i];
-        if (!condition_concerns(c->module, x, uses))
-            continue;
-        if (x->node->kind == N_REQUIRE)
-            check_require(c, x->node);
-        else
-            check_static_assert(c, x->node);
+        if (condition_concerns(c->module, x, uses))
+            check_stated(c, x->node, true);
     }
     c->names = names;
 }

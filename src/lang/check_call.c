@@ -348,16 +348,12 @@ static struct expr *check_scan(struct checker *c, const struct node *n)
         return NULL;
     struct expr *x = scan_operand(c, call_argument(n, 1), op);
     int axis;
-    bool known = true, exclusive = false;
+    bool exclusive = false;
     if (!x || !check_axis(c, n, x, true, &axis))
         return NULL;
     const struct node *flag = named_argument(n, "exclusive");
-    if (flag && !constant_condition(c, flag, "`exclusive`", &known, &exclusive))
+    if (flag && !constant_condition(c, flag, "`exclusive`", &exclusive))
         return NULL;
-    if (!known) {
-        diag_error(c->diag, flag->loc, "`exclusive` must be known while compiling");
-        return NULL;
-    }
     struct expr *e = expr_unary(c->kernel, OP_SCAN, x->type, n->loc, x);
     e->axis = axis;
     e->scan_op = op;

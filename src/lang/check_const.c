@@ -148,6 +148,25 @@ bool constant_in(struct checker *c, const struct node *n, const char *what, int6
     return false;
 }
 
+static struct expr *condition_alone(struct checker *c, const struct node *condition)
+{
+    bool hoistable = c->hoistable;
+    c->hoistable = false;
+    struct expr *e = check_condition(c, condition);
+    c->hoistable = hoistable;
+    return e;
+}
+
+bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *out)
+{
+    struct expr *e = condition_alone(c, n);
+    struct literal value;
+    if (!e || !constant_value(c, e, what, &value))
+        return false;
+    *out = value.i != 0;
+    return true;
+}
+
 /* --- constants of the module --- */
 
 /* What checking a module-level expression in the midst of a kernel must not see. */
@@ -254,25 +273,29 @@ bool consts_again(struct checker *c)
 
 /* --- conditions --- */
 
-bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *known,
-                        bool *value)
+/* The first part of e that is unknown whatever static parameters are; NULL: there is none. */
+static const struct expr *never_known(struct checker *c, const struct expr *e)
 {
-    bool hoistable = c->hoistable;
-    c->hoistable = false;
-    struct expr *e = check_condition(c, n);
-    c->hoistable = hoistable;
-    struct literal result;
-    *known = false;
-    if (!e)
-        return false;
-    if (eval_scalar(e, NULL, &result)) {
-        *known = true;
-        *value = result.i != 0;
-        return true;
+    struct literal ignored;
+    if (is_untyped(e) || eval_scalar(e, NULL, &ignored))
+        return NULL;
+    const struct sym *s = e->op == OP_REF ? e->sym : NULL;
+    if (s && s->storage == ST_PARAM && s->is_static)
+        return NULL;
+    struct sym_info *info = s && s->storage == ST_SCALAR ? sym_info(c, s) : NULL;
+    if (info && info->init) {
+        const struct expr *part = info->waits ? NULL : never_known(c, info->init);
+        info->waits = !part;
+        return part;
     }
-    if (launch_known(c, e, what)) /* statics and sizes may come later; the rest never will */
-        return true;
-    return false;
+    bool waits = false;
+    for (int i = 0; i < e->count && e->op != OP_ACCESS; i++) {
+        const struct expr *part = never_known(c, e->args[i]);
+        if (part)
+            return part;
+        waits = waits || (!is_untyped(e->args[i]) && !eval_scalar(e->args[i], NULL, &ignored));
+    }
+    return waits ? NULL : e;
 }
 
 /* The values of the names in a condition, for the message that it does not hold. */
@@ -290,33 +313,41 @@ static void note_values(struct checker *c, const struct expr *e, int *notes)
         note_values(c, e->args[i], notes);
 }
 
-static void condition_fails(struct checker *c, const struct node *n, const char *message)
+static void condition_fails(struct checker *c, const struct node *n, const struct expr *e)
 {
     struct loc at = n->a->loc;
-    if (message)
-        diag_error(c->diag, at, "%s", message);
-    else if (n->kind == N_REQUIRE)
+    struct module_condition x = {n, module_uses(c->arena, c->module, n)};
+    int notes = 0;
+    if (n->text)
+        diag_error(c->diag, at, "%s", n->text);
+    else if (n->kind == N_REQUIRE && condition_concerns(c->module, &x, x.uses))
         diag_error(c->diag, at, "these tuned values are not allowed: `%s` does not hold",
                    source_snippet(c, at));
     else
         diag_error(c->diag, at, "`%s` does not hold", source_snippet(c, at));
-    struct expr *e = check_condition(c, n->a);
-    int notes = 0;
-    if (e)
-        note_values(c, e, &notes);
+    note_values(c, e, &notes);
 }
 
-void check_static_assert(struct checker *c, const struct node *n)
+static void condition_unknown(struct checker *c, const struct node *n, const struct expr *part)
 {
-    bool known, value;
-    if (constant_condition(c, n->a, "the condition of static_assert", &known, &value) && known &&
-        !value)
-        condition_fails(c, n, n->text);
+    struct loc at = n->a->loc;
+    diag_error(c->diag, at, "this condition must be known while compiling");
+    note_unknown(c, part);
+    if (c->names.newest) /* no name is in sight of a module's conditions */
+        diag_note(c->diag, at, "what holds at run time is `assume(%s)`: cpu checks it",
+                  source_snippet(c, at));
 }
 
-void check_require(struct checker *c, const struct node *n)
+void check_stated(struct checker *c, const struct node *n, bool must_hold)
 {
-    bool known, value;
-    if (constant_condition(c, n->a, "the condition of require", &known, &value) && known && !value)
-        condition_fails(c, n, NULL);
+    struct expr *e = condition_alone(c, n->a);
+    struct literal value;
+    if (!e)
+        return;
+    bool known = eval_scalar(e, NULL, &value);
+    const struct expr *part = known ? NULL : never_known(c, e);
+    if (part)
+        condition_unknown(c, n, part);
+    else if (known && must_hold && !value.i)
+        condition_fails(c, n, e);
 }

@@ -141,6 +141,7 @@ struct name_set {
 /* What the checker knows of a symbol beyond the IR. */
 struct sym_info {
     struct expr *init;  /* const scalars: the value, for messages and for views */
+    bool waits;         /* for the value of a static parameter, as far as was asked */
     bool ensures_index; /* of `ensures for (…)` */
     bool varying;       /* a scalar that was given a value that differs between threads */
     bool freed;
@@ -253,11 +254,9 @@ bool constant_int(struct checker *c, const struct node *n, const char *what, int
 /* An int within low … high, else reported. */
 bool constant_in(struct checker *c, const struct node *n, const char *what, int64_t low,
                  int64_t high, int64_t *out);
-/* A condition; *known false: it depends on statics or sizes not known yet. */
-bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *known,
-                        bool *value);
-void check_static_assert(struct checker *c, const struct node *n);
-void check_require(struct checker *c, const struct node *n);
+bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *out);
+/* `require` and `static_assert`: known, unless statics have no value yet. */
+void check_stated(struct checker *c, const struct node *n, bool must_hold);
 /* Values of tuned names changed: computes the constants made so far again. false: one has no
  * value. */
 bool consts_again(struct checker *c);

@@ -256,8 +256,8 @@ static void check_kind(struct checker *c, const struct node *n)
     case N_CONTINUE: check_jump(c, n); break;
     case N_RETURN: check_return(c, n); break;
     case N_ENSURES: check_ensures(c, n); break;
-    case N_STATIC_ASSERT: check_static_assert(c, n); break;
-    case N_REQUIRE: check_require(c, n); break;
+    case N_STATIC_ASSERT:
+    case N_REQUIRE: check_stated(c, n, true); break;
     case N_EMPTY: break;
     default: diag_error(c->diag, n->loc, "this is no statement"); break;
     }

@@ -446,15 +446,8 @@ static void check_values(struct builder *b)
         if (m->entries[i].kind == ENTRY_CONST)
             const_sym(&c, &m->entries[i], m->entries[i].loc);
     for (int i = 0; i < m->condition_count; i++) {
-        const struct node *n = m->conditions[i].node;
-        bool known, value;
-        const char *what =
-            n->kind == N_REQUIRE ? "the condition of require" : "the condition of static_assert";
-        bool tuned = condition_concerns(m, &m->conditions[i], m->conditions[i].uses);
-        if (n->kind == N_STATIC_ASSERT && !tuned)
-            check_static_assert(&c, n);
-        else
-            constant_condition(&c, n->a, what, &known, &value);
+        const struct module_condition *x = &m->conditions[i];
+        check_stated(&c, x->node, !condition_concerns(m, x, x->uses));
     }
 }
 

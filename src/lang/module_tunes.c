@@ -15,7 +15,7 @@ enum { MAX_TRIES = 250000 };
 struct condition {
     const struct node *node;
     struct expr *expr;
-    int last_group; /* the latest decided group that it speaks of, as a position in requirements.groups; -1: none */
+    int last_group; /* the latest decided group that it speaks of, as a position in requirements.groups */
 };
 
 struct requirements {
@@ -55,14 +55,14 @@ static int last_group(const struct requirements *r, const bool *uses)
     return last;
 }
 
-/* Conditions that cannot be read here (they speak of locals) are left to the check of the
- * kernel. */
+/* Conditions that cannot be read here (they speak of locals), or speak of no tuned value, are left
+ * to the check of the kernel. */
 static void add_condition(struct requirements *r, const struct node *n, const bool *uses)
 {
     struct expr *e = check_condition(&r->checker, n->a);
-    if (!e)
-        return;
     struct condition condition = {n, e, last_group(r, uses)};
+    if (!e || condition.last_group < 0)
+        return;
     vec_push(r->checker.arena, &r->conditions, condition);
 }
 
@@ -156,7 +156,7 @@ bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m,
                         const char *target, struct literal *out)
 {
     struct requirements *r = requirements(a, m, index, target);
-    if (violated_at(r, -1) || !choose(r, 0)) {
+    if (!choose(r, 0)) {
         nothing_fits(r, d, index);
         return false;
     }
@@ -171,7 +171,7 @@ bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, cons
     struct requirements *r = requirements(a, m, index, target);
     for (int i = 0; i < r->tune_count; i++)
         r->values[r->tunes[i]] = tunes[i];
-    for (int position = -1; position < r->group_count; position++) {
+    for (int position = 0; position < r->group_count; position++) {
         const struct condition *x = violated_at(r, position);
         if (!x)
             continue;

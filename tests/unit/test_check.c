@@ -198,6 +198,23 @@ static void test_accesses(void **state)
     expect_error("", "reg f32 r[4] = A;", "`A` has 1 axis, and 0 are chosen");
 }
 
+static void test_conditions_of_statics(void **state)
+{
+    (void)state;
+    expect_fine("", "static_assert(d % 16 == 0); require(d > 8);");
+    expect_fine("", "const i32 both = d + d; static_assert(both == 32 || m > 3);");
+    expect_error("", "static_assert(d % 32 == 0);", "`d % 32 == 0` does not hold");
+    expect_error("", "require(d > 16);", "`d > 16` does not hold");
+    expect_error("", "require(d < m);", "`m` is known only when the kernel is launched");
+
+    char *text = wrap("", "const i32 both = d + d; static_assert(both % 3 == 0); require(d > 16);");
+    struct program p = {.statics = 0};
+    program_open(&p, text);
+    assert_true(program_check(&p, 0)); /* they wait for a value of d */
+    program_free(&p);
+    free(text);
+}
+
 static void test_statics(void **state)
 {
     (void)state;
@@ -529,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_iota_takes_the_shape_of_its_place),
         cmocka_unit_test(test_type_variables_and_typeof),
         cmocka_unit_test(test_accesses),
+        cmocka_unit_test(test_conditions_of_statics),
         cmocka_unit_test(test_statics),
         cmocka_unit_test(test_fn_that_only_returns),
         cmocka_unit_test(test_fn_with_statements),
