@@ -14,16 +14,19 @@
 typedef __float128 real;
 enum { GRID = 6000, MOST = 24 };
 
-/* p(u) = g(x) for x from low to high, u = x or x * x; the error is weight(x) * (p(u) - g(x)). */
+/* p(u) = g(x) for x from low to high, u = x or x * x; the error is weight(x) * (p(u) - g(x)). x
+ * counts from `edge`, of a piece of a function. */
 struct fit {
     const char *name;
     real (*g)(real), (*weight)(real);
     real low, high;
     int count; /* coefficients */
     bool even, f64;
+    real edge;
 };
 
 static real at[GRID], value[GRID], weight[GRID];
+static real edge; /* of the fit under way */
 
 /* --- the functions --- */
 
@@ -66,6 +69,23 @@ static real tanh_rest(real x)
 static real tanh_weight(real x)
 {
     return x * x * x / tanhq(x);
+}
+/* tanh x = x + x^2 p(x) */
+static real tanh_first(real x)
+{
+    return (tanhq(x) - x) / (x * x);
+}
+static real tanh_first_weight(real x)
+{
+    return x * x / tanhq(x);
+}
+static real tanh_piece(real x)
+{
+    return tanhq(edge + x);
+}
+static real tanh_piece_weight(real x)
+{
+    return 1 / tanhq(edge + x);
 }
 static real erf_rest(real x)
 {
@@ -111,12 +131,31 @@ static real atanh_weight(real x)
 
 #define THIRD (1 / 3.0Q)
 #define EIGHTH_TURN (M_PI_4q * 1.0001Q)
+#define TANH_PIECE(from, width)                                                                    \
+    {                                                                                              \
+        "tanh f32 from " #from, tanh_piece, tanh_piece_weight, 0, width, 6, false, false, from     \
+    }
 static const struct fit fits[] = {
     {"log f32", log_rest, log_weight, -THIRD, THIRD, 9, false, false},
     {"log2 f32", log2_rest, log2_weight, -THIRD, THIRD, 10, false, false},
     {"sin f32", sin_rest, sin_weight, 0, EIGHTH_TURN, 3, true, false},
     {"cos f32", cos_rest, cos_weight, 0, EIGHTH_TURN, 3, true, false},
-    {"tanh f32", tanh_rest, tanh_weight, 0, 0.65Q, 5, true, false},
+    {"tanh f32 from 0", tanh_first, tanh_first_weight, 0, 0.125Q, 4, false, false},
+    TANH_PIECE(0.125, 0.125),
+    TANH_PIECE(0.25, 0.125),
+    TANH_PIECE(0.375, 0.25),
+    TANH_PIECE(0.625, 0.25),
+    TANH_PIECE(0.875, 0.25),
+    TANH_PIECE(1.125, 0.25),
+    TANH_PIECE(1.375, 0.5),
+    TANH_PIECE(1.875, 0.5),
+    TANH_PIECE(2.375, 0.5),
+    TANH_PIECE(2.875, 0.5),
+    TANH_PIECE(3.375, 1),
+    TANH_PIECE(4.375, 1),
+    TANH_PIECE(5.375, 1),
+    TANH_PIECE(6.375, 1),
+    TANH_PIECE(7.375, 2),
     {"erf f32", erf_rest, erf_weight, 0, 1, 7, true, false},
     {"erfc f32", log2_of_erfc, erfcq, 1, 4, 7, false, false},
     {"exp f32", exp_rest, exp_weight, -0.3467Q, 0.3467Q, 5, false, false},
@@ -246,6 +285,7 @@ static real rounded(const struct fit *f, real x)
 static void show(const struct fit *f)
 {
     real greedy[MOST] = {0}, once[MOST] = {0};
+    edge = f->edge;
     for (int i = 0; i < GRID;
          i++) { /* as Chebyshev's points lie; the quotients are no good near 0 */
         real x = f->low + (f->high - f->low) * (1 - cosq(M_PIq * i / (GRID - 1))) / 2;

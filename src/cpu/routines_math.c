@@ -10,8 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(ROUTINES_V4)
+#if defined(ROUTINES_V3) || defined(ROUTINES_V4)
 #include <immintrin.h>
+#elif defined(ROUTINES_NEON)
+#include <arm_neon.h>
 #endif
 
 /* --- steps that several share --- */
@@ -229,53 +231,156 @@ static inline float log2_of(float x)
     return special_log(x, fmaf(upper, 0x1.715p+0f, e) + rest);
 }
 
+/* --- tables in registers --- */
+
+/* Vectors of FLOATS elements, where there are instructions that look elements up in a table of 16:
+ * of a place its last four bits count. */
+#if defined(ROUTINES_V4)
+#define FLOATS 16
+typedef __m512 floats;
+typedef uint32_t words __attribute__((vector_size(64)));
+
+static INLINED floats looked_up(const float *table, words place)
+{
+    return _mm512_permutexvar_ps((__m512i)place, _mm512_loadu_ps(table));
+}
+static INLINED floats least(floats x, float most)
+{
+    return _mm512_min_ps(_mm512_set1_ps(most), x); /* a NaN stays one */
+}
+static INLINED floats fused(floats x, floats y, floats z)
+{
+    return _mm512_fmadd_ps(x, y, z);
+}
+#elif defined(ROUTINES_V3)
+#define FLOATS 8
+typedef __m256 floats;
+typedef uint32_t words __attribute__((vector_size(32)));
+
+static INLINED floats looked_up(const float *table, words place)
+{
+    floats low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), (__m256i)place);
+    floats high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), (__m256i)place);
+    return _mm256_blendv_ps(low, high, (floats)(place << 28)); /* by their sign */
+}
+static INLINED floats least(floats x, float most)
+{
+    return _mm256_min_ps(_mm256_set1_ps(most), x);
+}
+static INLINED floats fused(floats x, floats y, floats z)
+{
+    return _mm256_fmadd_ps(x, y, z);
+}
+#elif defined(ROUTINES_NEON)
+#define FLOATS 4
+typedef float32x4_t floats;
+typedef uint32x4_t words;
+
+static INLINED floats looked_up(const float *table, words place)
+{
+    const words bytes = (place & 15) * 0x04040404u + 0x03020100u;
+    const uint8_t *from = (const uint8_t *)table;
+    uint8x16x4_t all = {
+        {vld1q_u8(from), vld1q_u8(from + 16), vld1q_u8(from + 32), vld1q_u8(from + 48)}};
+    return (floats)vqtbl4q_u8(all, (uint8x16_t)bytes);
+}
+static INLINED floats least(floats x, float most)
+{
+    return vminq_f32(x, vdupq_n_f32(most));
+}
+static INLINED floats fused(floats x, floats y, floats z)
+{
+    return vfmaq_f32(z, x, y);
+}
+#endif
+
 /* --- tanh, erf --- */
+
+#define SIGN 0x80000000u
 
 static inline float with_sign_of(float y, float x)
 {
-    return f32_from_bits((f32_bits(y) & 0x7fffffffu) | (f32_bits(x) & 0x80000000u));
+    return f32_from_bits((f32_bits(y) & ~SIGN) | (f32_bits(x) & SIGN));
 }
 
-static const float tanh_terms[] = {-0x1.6968fap-8f, 0x1.4f5d36p-6f, -0x1.b7cfb2p-5f, 0x1.1103fp-3f,
-                                   -0x1.555524p-2f};
+/* tanh is made of TANH_PIECES polynomials, of degree 5 and error 2^-24.5, in what |x| is more than
+ * where its piece starts. Each power of two of |x| + TANH_OFFSET, which is below 10, is four
+ * pieces, whose number is the last bits of the exponent and the first two behind it. From TANH_END
+ * on it is 1. */
+#define TANH_OFFSET 0.625f
+#define TANH_END 9.25f
+#define TANH_PIECE_SHIFT 21
+enum { TANH_TERMS = 6, TANH_PIECES = 16 };
 
-#define TWICE_LOG2_E 0x1.715476p+1f
+static const float tanh_terms[TANH_TERMS][TANH_PIECES] = {
+    {0x1.3bdd7p-10f, 0x1.3d426cp-8f, 0x1.5f500ap-9f, 0x1.6bf574p-10f, 0x1.f64a42p-13f,
+     0x1.b6e9fap-16f, 0x1.2307fep-16f, -0x1.74fbcep-17f, -0x1.270be6p-23f, 0x1.0a35dep-3f,
+     0x1.4ba81ep-3f, 0x1.ac2e3p-4f, -0x1.9f7f52p-6f, -0x1.a784e4p-5f, -0x1.1d3e38p-5f,
+     -0x1.821032p-6f},
+    {-0x1.af358cp-6f, -0x1.59842ap-6f, -0x1.429078p-7f, -0x1.176d9cp-8f, -0x1.3a1652p-10f,
+     -0x1.35912ap-13f, -0x1.c94dfep-15f, 0x1.b8f82ep-16f, 0x1.41081ep-21f, 0x1.efd0d8p-12f,
+     0x1.015178p-4f, 0x1.00571ep-3f, 0x1.6f3e7cp-3f, 0x1.0e923ap-3f, 0x1.998be6p-5f,
+     0x1.4d162ep-9f},
+    {0x1.9c9e76p-4f, 0x1.a9704ap-5f, 0x1.613bdcp-6f, 0x1.14503ap-7f, 0x1.815a8ap-9f, 0x1.95b7ap-12f,
+     0x1.5a930cp-14f, -0x1.329c5p-16f, -0x1.65194ap-21f, -0x1.555b2ep-2f, -0x1.3e87a6p-2f,
+     -0x1.05583ep-2f, -0x1.707c92p-3f, -0x1.0cc2ep-6f, 0x1.575674p-4f, 0x1.c5db94p-4f},
+    {-0x1.97513ep-3f, -0x1.5f06d8p-4f, -0x1.120548p-5f, -0x1.9d00aep-7f, -0x1.2f649p-8f,
+     -0x1.474bf8p-11f, -0x1.8fe0bp-14f, -0x1.3f588ap-19f, -0x1.c5964p-22f, 0x1.4ee65cp-22f,
+     -0x1.f5cf8cp-4f, -0x1.d7ab0ap-3f, -0x1.3fc316p-2f, -0x1.895db2p-2f, -0x1.6bd246p-2f,
+     -0x1.1de7acp-2f},
+    {0x1.ceaa02p-3f, 0x1.6fd1dap-4f, 0x1.16ab4ep-5f, 0x1.9e9b64p-7f, 0x1.3210fep-8f,
+     0x1.4bbeacp-11f, 0x1.6cf52ap-14f, 0x1.5ef9d6p-17f, 0x1.5b978cp-20f, 1, 0x1.f8154ep-1f,
+     0x1.e149cap-1f, 0x1.be3f92p-1f, 0x1.62854cp-1f, 0x1.0250a6p-1f, 0x1.614facp-2f},
+    {0x1.c278a4p-1f, 0x1.e8789ep-1f, 0x1.f73776p-1f, 0x1.fcc04cp-1f, 0x1.fecd6cp-1f, 0x1.ffd678p-1f,
+     0x1.fffa6p-1f, 0x1.ffff3ep-1f, 0x1.ffffe6p-1f, 0, 0x1.fd5992p-4f, 0x1.f597eap-3f,
+     0x1.6ef53ep-2f, 0x1.1bf47ep-1f, 0x1.68665p-1f, 0x1.9e5cb6p-1f},
+};
 
-/* Up to 0.65, tanh x = x + x^3 P(x^2), error 2^-27; then 1 - 2 / (e^2x + 1), whose rounding errors
- * are small beside 1: of 2x / ln 2 its first part will do. From 10 on it is 1. */
-#if !defined(ROUTINES_V4)
+#define PIECE_START (~0u << TANH_PIECE_SHIFT)
+
+#if defined(FLOATS)
+static INLINED floats tanh_vector(floats x)
+{
+    floats a = least((floats)((words)x & ~SIGN), TANH_END);
+    words place = (words)(a + TANH_OFFSET);
+    floats r = a - ((floats)(place & PIECE_START) - TANH_OFFSET);
+    place >>= TANH_PIECE_SHIFT;
+    floats p = looked_up(tanh_terms[0], place);
+    UNROLLED for (int i = 1; i < TANH_TERMS; i++) p = fused(p, r, looked_up(tanh_terms[i], place));
+    return (floats)((words)p | ((words)x & SIGN));
+}
+
+static INLINED void tanh_of_some(float *to, const float *from, size_t count)
+{
+    floats x = {0};
+    memcpy(&x, from, count * sizeof *from);
+    x = tanh_vector(x);
+    memcpy(to, &x, count * sizeof *to);
+}
+
+static void f32_tanh(void *dst, const void *a, const void *b, const void *c, size_t n)
+{
+    const float *from = a;
+    float *to = dst;
+    (void)b;
+    (void)c;
+    for (; n >= FLOATS; n -= FLOATS, from += FLOATS, to += FLOATS)
+        tanh_of_some(to, from, FLOATS);
+    if (n > 0)
+        tanh_of_some(to, from, n);
+}
+#else
 static inline float tanh_of(float x)
 {
-    float a = fabsf(x), square = x * x, some = at_most(a, 10);
-    float shifted = fmaf(some, TWICE_LOG2_E, ROUNDER);
-    float r = fmaf(some, TWICE_LOG2_E, -(shifted - ROUNDER));
-    float power = polynomial(r, exp2_terms, COUNT(exp2_terms));
-    float far = 1 - 2 / fmaf(power, power_of_two(rounded_bits(shifted)), 1);
-    float p = polynomial(square, tanh_terms, COUNT(tanh_terms));
-    float near = fmaf(a, square * p, a);
-    return with_sign_of(a < 0.65f ? near : far, x);
+    float a = at_most(fabsf(x), TANH_END);
+    uint32_t place = f32_bits(a + TANH_OFFSET);
+    float r = a - (f32_from_bits(place & PIECE_START) - TANH_OFFSET);
+    place = (place >> TANH_PIECE_SHIFT) % TANH_PIECES;
+    float p = tanh_terms[0][place];
+    for (int i = 1; i < TANH_TERMS; i++)
+        p = fmaf(p, r, tanh_terms[i][place]);
+    return with_sign_of(p, x);
 }
-
-#else
-static inline __m512 tanh_vector(__m512 x)
-{
-    __m512 a = _mm512_abs_ps(x), square = _mm512_mul_ps(x, x);
-    __m512 some = _mm512_min_ps(CONSTANT(10), a);
-    __m512 n = _mm512_fmadd_ps(some, CONSTANT(TWICE_LOG2_E), CONSTANT(ROUNDER));
-    n = _mm512_sub_ps(n, CONSTANT(ROUNDER));
-    __m512 r = _mm512_fmsub_ps(some, CONSTANT(TWICE_LOG2_E), n);
-    __m512 power = polynomial_vector(r, exp2_terms, COUNT(exp2_terms));
-    power = _mm512_scalef_ps(power, n);
-    __m512 far = _mm512_div_ps(CONSTANT(-2), _mm512_add_ps(power, CONSTANT(1)));
-    __m512 p = polynomial_vector(square, tanh_terms, COUNT(tanh_terms));
-    __m512 near = _mm512_fmadd_ps(a, _mm512_mul_ps(square, p), a);
-    __mmask16 is_far = _mm512_cmp_ps_mask(a, CONSTANT(0.65f), _CMP_NLT_UQ);
-    __m512 y = _mm512_mask_add_ps(near, is_far, far, CONSTANT(1));
-    /* the sign of x, all else of y */
-    return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
-        _mm512_set1_epi32((int)0x80000000u), _mm512_castps_si512(x), _mm512_castps_si512(y), 0xca));
-}
-VECTORS(f32_tanh, x, tanh_vector)
 #endif
 
 static const float erf_terms[] = {0x1.4771fep-14f, -0x1.a3515ep-11f, 0x1.53f224p-8f,
@@ -397,6 +502,8 @@ static void f32_cos(void *dst, const void *a, const void *b, const void *c, size
     }
 EXPONENTIALS(f32_exp, exp_of)
 EXPONENTIALS(f32_exp2, exp2_of)
+#endif
+#if !defined(FLOATS)
 FUNCTION(f32_tanh, float, tanh_of)
 #endif
 FUNCTION(f32_log, float, log_of)
