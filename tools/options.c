@@ -1,5 +1,5 @@
-/* A word is an option when it starts with '-' and has more, but for "-:KERNEL"; "--" ends them. Both `--name value` and
- * `--name=value` are taken. */
+/* A word is an option when it starts with '-' and has more, but for "-:KERNEL"; "--" ends them.
+ * Both `--name value` and `--name=value` are taken. */
 #include "options.h"
 #include "tool.h"
 
@@ -103,10 +103,17 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     return i;
 }
 
-/* By its name. */
+/* By its name: FILE or FILE:KERNEL */
 static bool is_program(const char *word)
 {
-    return strstr(word, ".tile") || strstr(word, ".ptx") || strstr(word, ".cu");
+    static const char *const endings[] = {".tile", ".ptx", ".cu"};
+    size_t file = strcspn(word, ":");
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t n = strlen(endings[i]);
+        if (file > n && strncmp(word + file - n, endings[i], n) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* `--in a A.npy`: the FILE of NAME=FILE apart. */

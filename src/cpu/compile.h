@@ -318,9 +318,9 @@ void compile_row_load(struct compiler *c, const struct sym *s);
 void packed_survey(struct compiler *c);
 /* The tile that e names, a part of it or all, if it is packed; else NULL. */
 const struct packed_tile *packed_tile_of(const struct compiler *c, const struct expr *e);
-/* The same as the right operand of a product of m rows, which is known before it is filled. */
-const struct packed_tile *packed_right_tile_of(const struct compiler *c, const struct expr *e,
-                                               size_t m);
+/* Decides how that tile is packed, if it is: the right operand of a product of m rows, which is
+ * compiled before its fill runs. */
+void packed_for_product(struct compiler *c, const struct expr *right, size_t m);
 /* Whether the product, of rank 2, adds pairs of steps of k (packed.h). */
 bool dot_pairs(const struct expr *dot);
 /* Do all left operands move with block.x alone, and all right ones with block.y? Then blocks along

@@ -29,8 +29,9 @@ static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot
                                       struct dot_detail *d, struct value *v)
 {
     const struct expr *e = dot->args[index], *tile = e->op == OP_TRANS ? e->args[0] : e;
-    struct dot_operand o = {.tile = index == 0 ? packed_tile_of(c, tile)
-                                               : packed_right_tile_of(c, tile, d->m)};
+    struct dot_operand o = {.tile = packed_tile_of(c, tile)};
+    if (index == 1)
+        packed_for_product(c, tile, d->m);
     if (o.tile) {
         o.access = access_new(c, tile);
         return o;

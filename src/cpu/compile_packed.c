@@ -288,15 +288,15 @@ const struct packed_tile *packed_tile_of(const struct compiler *c, const struct 
 
 /* A panel of f16 has a line of the cache a row: where its first block is too small to pack it, all
  * panels are better packed before, row by row. */
-const struct packed_tile *packed_right_tile_of(const struct compiler *c, const struct expr *e,
-                                               size_t m)
+void packed_for_product(struct compiler *c, const struct expr *right, size_t m)
 {
-    const struct packed_tile *tile = packed_tile_of(c, e);
+    if (!packed_tile_of(c, right))
+        return;
+    struct packed_tile *tile = slot_of(c, right->sym)->packed.tile;
     const struct dot_routines *dot = c->set->dot;
-    if (tile && tile->form.from != tile->form.to &&
-        m / ((m + dot->rows - 1) / dot->rows) < dot->packing_rows)
-        slot_of(c, e->sym)->packed.tile->on_the_way = false;
-    return tile;
+    size_t blocks = (m + dot->rows - 1) / dot->rows;
+    if (tile->form.from != tile->form.to && m / blocks < dot->packing_rows)
+        tile->on_the_way = false;
 }
 
 /* --- fills --- */

@@ -127,6 +127,7 @@ static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[RO
             }
     }
 #else
+    /* Written out, blocks of fewer rows are no faster, and there are many of them. */
     const int unrolled = rows > ROWS - ROWS / 4 ? DOT_LINE_STEPS : 0;
     LINE_UNROLLED
     for (int u = 0; u < unrolled; u++, a++, b += ldb) {

@@ -1,20 +1,15 @@
 /* Functions of one float.
  *
- * f64: the C library's. f32: polynomials (scripts/minimax.c makes the coefficients) without a
- * branch, so that the loops vectorise. Steps are fused where that is written, in all sets, so that
- * they agree to the bit. docs/cpu-engine.md has the largest error of each.
+ * f64: the C library's. f32: polynomials (scripts/minimax.c makes the coefficients). Steps are fused
+ * where that is written, in all sets, so that they agree to the bit. docs/cpu-engine.md has the
+ * largest error of each.
  */
 #include "base/float_bits.h"
 #include "cpu/routines.h"
+#include "cpu/routines_vector.h"
 
 #include <math.h>
 #include <string.h>
-
-#if defined(ROUTINES_V3) || defined(ROUTINES_V4)
-#include <immintrin.h>
-#elif defined(ROUTINES_NEON)
-#include <arm_neon.h>
-#endif
 
 /* --- steps that several share --- */
 
@@ -23,12 +18,6 @@
 static inline float at_most(float x, float high)
 {
     return x > high ? high : x; /* a NaN stays one */
-}
-
-/* x where all bits of `mask` are set, 0 where none is. */
-static inline float only(float x, uint32_t mask)
-{
-    return f32_from_bits(f32_bits(x) & mask);
 }
 
 /* 2^n for n from -126 to 127 */
@@ -58,129 +47,125 @@ static inline int32_t rounded_bits(float shifted)
 
 /* --- exponentials --- */
 
-static const float exp_terms[] = {
-    0x1.6ab96ap-10f, 0x1.122c5ap-7f, 0x1.55579cp-5f, 0x1.5554aap-3f, 0x1.fffffep-2f, 1, 1};
+/* What is added to 8 x / ln 2, or to x of 2^x: its last bits are then EXPONENT_ZERO and x in eighths
+ * of a power of two, n. */
+#define EXP_ROUNDER (0x1.8p23f + 512)
+#define EXP2_ROUNDER (0x1.8p20f + 64)
+enum { EXPONENT_ZERO = 512, EIGHTHS = 8 };
 
-#if !defined(ROUTINES_V4)
-/* e^x = 2^n e^r with n = x / ln 2 to the nearest, so *n and e^r; |x| up to 150.
- * e^r = 1 + r (1 + r P(r)), error 2^-27. */
-static inline float exp_split(float x, int32_t *n)
+/* 2^(i/8) as bits, to which (n + EXPONENT_ZERO) << 20 is added: what that has of i goes. */
+#define EIGHTH(bits, i) ((bits) - ((i) << 20) - (EXPONENT_ZERO << 20))
+#define ALL_EIGHTHS                                                                                \
+    EIGHTH(0x3f800000u, 0), EIGHTH(0x3f8b95c2u, 1), EIGHTH(0x3f9837f0u, 2),                        \
+        EIGHTH(0x3fa5fed7u, 3), EIGHTH(0x3fb504f3u, 4), EIGHTH(0x3fc5672au, 5),                    \
+        EIGHTH(0x3fd744fdu, 6), EIGHTH(0x3feac0c7u, 7)
+static const _Alignas(CACHE_LINE) uint32_t eighths[TABLE] = {ALL_EIGHTHS, ALL_EIGHTHS};
+
+/* e^x, or 2^x where `two`. */
+static INLINED floats exponent_of(const bool two, floats x)
 {
-    float shifted = fmaf(x, 0x1.715476p+0f, ROUNDER);
-    float whole = shifted - ROUNDER;
-    float r = fmaf(whole, -0x1.7f7d1cp-20f, fmaf(whole, -0x1.62e4p-1f, x));
-    *n = rounded_bits(shifted);
-    return polynomial(r, exp_terms, COUNT(exp_terms));
+    if (two)
+        return x + every(EXP2_ROUNDER);
+    return fused(x, every(0x1.715476p+3f), every(EXP_ROUNDER));
 }
 
-/* y 2^n, rounded once: n from -252 to 254, its halves make normal factors. */
-static inline float scaled(float y, int32_t n)
+/* e^r - 1 of the r that is left of x, up to half an eighth: r + r^2 P(r), or r P(r) where `two`;
+ * error 2^-25. */
+static INLINED floats power_of_rest(const bool two, floats x, floats exponent)
 {
-    int32_t half = n >> 1;
-    return y * power_of_two(half) * power_of_two(n - half);
+    if (two) {
+        floats r = x - (exponent - every(EXP2_ROUNDER));
+        floats p =
+            fused(fused(every(0x1.c67d6ap-5f), r, every(0x1.ec0c68p-3f)), r, every(0x1.62e432p-1f));
+        return r * p;
+    }
+    floats n = exponent - every(EXP_ROUNDER);
+    floats r = fused(n, every(-0x1.7f7d1cp-23f), fused(n, every(-0x1.62e4p-4f), x));
+    return fused(fused(every(0x1.555658p-3f), r, every(0x1.000878p-1f)), r * r, r);
 }
 
-/* Where the result is 0 nothing is computed down to it: processors take long over what is too small
- * for a normal number. */
-static inline float exp_of(float x)
+/* Where the power is a normal number by far: the last bits of the exponent are from 0 to
+ * 2 EXPONENT_ZERO - 1. */
+static INLINED floats near_power(const bool two, floats x, floats exponent)
 {
-    int32_t n;
-    uint32_t kept = x < -104 ? 0 : UINT32_MAX;
-    float y = exp_split(at_most(only(x, kept), 89), &n);
-    return only(scaled(y, n), kept);
+    words n = as_words(exponent);
+    floats power = as_floats(as_words(looked_up_in_half(eighths, n)) + (n << 20));
+    return fused(power, power_of_rest(two, x, exponent), power);
 }
 
-#endif
+/* Below the low ends the powers are 0, above the high ones infinite. */
+#define EXP_LOW -104.0f
+#define EXP2_LOW -150.0f
+#define EXP_HIGH 89.0f
+#define EXP2_HIGH 129.0f
 
-static const float exp2_terms[] = {0x1.4308fap-13f,
-                                   0x1.5f07dcp-10f,
-                                   0x1.3b2bap-7f,
-                                   0x1.c6af6ep-5f,
-                                   0x1.ebfbdep-3f,
-                                   0x1.62e43p-1f,
-                                   1};
-
-/* 2^x = 2^n 2^r, 2^r = 1 + r P(r), error 2^-26.8. */
-static inline float exp2_split(float x, int32_t *n)
+/* Of any x. Where the result is 0 nothing is computed down to it: processors take long over what is
+ * too small for a normal number. */
+static INLINED floats far_power(const bool two, floats x)
 {
-    float shifted = x + ROUNDER;
-    float r = x - (shifted - ROUNDER);
-    *n = rounded_bits(shifted);
-    return polynomial(r, exp2_terms, COUNT(exp2_terms));
+    const float low = two ? EXP2_LOW : EXP_LOW;
+    floats some = least(kept_from(low, x, x), two ? EXP2_HIGH : EXP_HIGH);
+    floats exponent = exponent_of(two, some);
+    words n = as_words(exponent) - as_words(every(two ? EXP2_ROUNDER : EXP_ROUNDER));
+    words place = n % EIGHTHS;
+    words power = as_words(looked_up_in_half(eighths, place));
+    floats y = as_floats(power + ((place + EXPONENT_ZERO) << 20));
+    y = fused(y, power_of_rest(two, some, exponent), y);
+    return kept_from(low, x, scaled(y, (integers)n >> 3));
 }
 
-#if !defined(ROUTINES_V4)
-static inline float exp2_of(float x)
+static APART floats far_exp(floats x)
 {
-    int32_t n;
-    uint32_t kept = x < -150 ? 0 : UINT32_MAX;
-    float y = exp2_split(at_most(only(x, kept), 129), &n);
-    return only(scaled(y, n), kept);
+    return all_below(x, EXP_LOW) ? every(0) : far_power(false, x);
+}
+static APART floats far_exp2(floats x)
+{
+    return all_below(x, EXP2_LOW) ? every(0) : far_power(true, x);
 }
 
-#else
-
-/* The same steps with AVX-512's own scaling by 2^n, which is rounded once, too. */
-#define CONSTANT(x) _mm512_set1_ps(x)
-
-static INLINED __m512 polynomial_vector(__m512 x, const float *terms, int count)
+/* Of x - less. */
+static INLINED void powers(const bool two, float *to, const float *from, float less, size_t n)
 {
-    __m512 p = CONSTANT(terms[0]);
-    UNROLLED for (int i = 1; i < count; i++) p = _mm512_fmadd_ps(p, x, CONSTANT(terms[i]));
-    return p;
+    enum { GROUP = 4, AT_ONCE = GROUP * FLOATS };
+    const uint32_t first = f32_bits(two ? EXP2_ROUNDER : EXP_ROUNDER) - EXPONENT_ZERO;
+    for (; n >= AT_ONCE; n -= AT_ONCE, from += AT_ONCE, to += AT_ONCE) {
+        floats x[GROUP], exponent[GROUP];
+        words beyond = as_words(every(0));
+        UNROLLED for (int i = 0; i < GROUP; i++)
+        {
+            x[i] = loaded(from + i * FLOATS, FLOATS) - every(less);
+            exponent[i] = exponent_of(two, x[i]);
+            beyond |= as_words(exponent[i]) ^ first;
+        }
+        if (any_beyond(beyond, 2 * EXPONENT_ZERO - 1))
+            ROLLED for (int i = 0; i < GROUP; i++)
+                store(to + i * FLOATS, (two ? far_exp2(x[i]) : far_exp(x[i])), FLOATS);
+        else
+            UNROLLED for (int i = 0; i < GROUP; i++)
+                store(to + i * FLOATS, near_power(two, x[i], exponent[i]), FLOATS);
+    }
+    for (size_t count; n > 0; n -= count, from += count, to += count) {
+        count = n < FLOATS ? n : FLOATS;
+        floats x = loaded(from, count) - every(less);
+        store(to, two ? far_exp2(x) : far_exp(x), count);
+    }
 }
 
-static INLINED __m512 exp_split_vector(__m512 x, __m512 *n)
-{
-    __m512 shifted = _mm512_fmadd_ps(x, CONSTANT(0x1.715476p+0f), CONSTANT(ROUNDER));
-    *n = _mm512_sub_ps(shifted, CONSTANT(ROUNDER));
-    __m512 r = _mm512_fmadd_ps(*n, CONSTANT(-0x1.62e4p-1f), x);
-    r = _mm512_fmadd_ps(*n, CONSTANT(-0x1.7f7d1cp-20f), r);
-    return polynomial_vector(r, exp_terms, COUNT(exp_terms));
-}
-
-/* x in the range whose ends give 0 and infinity; a NaN stays one. */
-static INLINED __m512 clamp_vector(__m512 x, float low, float high)
-{
-    return _mm512_max_ps(CONSTANT(low), _mm512_min_ps(CONSTANT(high), x));
-}
-
-static inline __m512 exp_vector(__m512 x)
-{
-    __m512 n, y = exp_split_vector(clamp_vector(x, -104, 89), &n);
-    return _mm512_scalef_ps(y, n);
-}
-
-static inline __m512 exp2_vector(__m512 x)
-{
-    x = clamp_vector(x, -150, 129);
-    __m512 n = _mm512_sub_ps(_mm512_add_ps(x, CONSTANT(ROUNDER)), CONSTANT(ROUNDER));
-    __m512 y = polynomial_vector(_mm512_sub_ps(x, n), exp2_terms, COUNT(exp2_terms));
-    return _mm512_scalef_ps(y, n);
-}
-
-#define VECTORS(name, argument, call)                                                              \
+#define EXPONENTIAL(name, two)                                                                     \
+    static APART void name##_difference(void *dst, const void *a, const void *b, const void *c,    \
+                                        size_t n)                                                  \
+    {                                                                                              \
+        (void)c;                                                                                   \
+        powers(two, dst, a, *(const float *)b, n);                                                 \
+    }                                                                                              \
     static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
     {                                                                                              \
-        const float *xs = a;                                                                       \
-        float *out = dst;                                                                          \
+        const float zero = 0;                                                                      \
         (void)b;                                                                                   \
-        (void)c;                                                                                   \
-        size_t i = 0;                                                                              \
-        for (; i + 16 <= n; i += 16) {                                                             \
-            __m512 x = _mm512_loadu_ps(xs + i);                                                    \
-            _mm512_storeu_ps(out + i, call(argument));                                             \
-        }                                                                                          \
-        __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                                         \
-        __m512 x = _mm512_maskz_loadu_ps(rest, xs + i);                                            \
-        _mm512_mask_storeu_ps(out + i, rest, call(argument));                                      \
+        name##_difference(dst, a, &zero, c, n);                                                    \
     }
-#define EXPONENTIALS(name, call)                                                                   \
-    VECTORS(name, x, call)                                                                         \
-    VECTORS(name##_difference, _mm512_sub_ps(x, CONSTANT(*(const float *)b)), call)
-EXPONENTIALS(f32_exp, exp_vector)
-EXPONENTIALS(f32_exp2, exp2_vector)
-#endif
+EXPONENTIAL(f32_exp, false)
+EXPONENTIAL(f32_exp2, true)
 
 /* --- logarithms --- */
 
@@ -231,69 +216,6 @@ static inline float log2_of(float x)
     return special_log(x, fmaf(upper, 0x1.715p+0f, e) + rest);
 }
 
-/* --- tables in registers --- */
-
-/* Vectors of FLOATS elements, where there are instructions that look elements up in a table of 16:
- * of a place its last four bits count. */
-#if defined(ROUTINES_V4)
-#define FLOATS 16
-typedef __m512 floats;
-typedef uint32_t words __attribute__((vector_size(64)));
-
-static INLINED floats looked_up(const float *table, words place)
-{
-    return _mm512_permutexvar_ps((__m512i)place, _mm512_loadu_ps(table));
-}
-static INLINED floats least(floats x, float most)
-{
-    return _mm512_min_ps(_mm512_set1_ps(most), x); /* a NaN stays one */
-}
-static INLINED floats fused(floats x, floats y, floats z)
-{
-    return _mm512_fmadd_ps(x, y, z);
-}
-#elif defined(ROUTINES_V3)
-#define FLOATS 8
-typedef __m256 floats;
-typedef uint32_t words __attribute__((vector_size(32)));
-
-static INLINED floats looked_up(const float *table, words place)
-{
-    floats low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), (__m256i)place);
-    floats high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), (__m256i)place);
-    return _mm256_blendv_ps(low, high, (floats)(place << 28)); /* by their sign */
-}
-static INLINED floats least(floats x, float most)
-{
-    return _mm256_min_ps(_mm256_set1_ps(most), x);
-}
-static INLINED floats fused(floats x, floats y, floats z)
-{
-    return _mm256_fmadd_ps(x, y, z);
-}
-#elif defined(ROUTINES_NEON)
-#define FLOATS 4
-typedef float32x4_t floats;
-typedef uint32x4_t words;
-
-static INLINED floats looked_up(const float *table, words place)
-{
-    const words bytes = (place & 15) * 0x04040404u + 0x03020100u;
-    const uint8_t *from = (const uint8_t *)table;
-    uint8x16x4_t all = {
-        {vld1q_u8(from), vld1q_u8(from + 16), vld1q_u8(from + 32), vld1q_u8(from + 48)}};
-    return (floats)vqtbl4q_u8(all, (uint8x16_t)bytes);
-}
-static INLINED floats least(floats x, float most)
-{
-    return vminq_f32(x, vdupq_n_f32(most));
-}
-static INLINED floats fused(floats x, floats y, floats z)
-{
-    return vfmaq_f32(z, x, y);
-}
-#endif
-
 /* --- tanh, erf --- */
 
 #define SIGN 0x80000000u
@@ -303,16 +225,16 @@ static inline float with_sign_of(float y, float x)
     return f32_from_bits((f32_bits(y) & ~SIGN) | (f32_bits(x) & SIGN));
 }
 
-/* tanh is made of TANH_PIECES polynomials, of degree 5 and error 2^-24.5, in what |x| is more than
+/* tanh is made of TABLE polynomials, of degree 5 and error 2^-24.5, in what |x| is more than
  * where its piece starts. Each power of two of |x| + TANH_OFFSET, which is below 10, is four
  * pieces, whose number is the last bits of the exponent and the first two behind it. From TANH_END
  * on it is 1. */
 #define TANH_OFFSET 0.625f
 #define TANH_END 9.25f
 #define TANH_PIECE_SHIFT 21
-enum { TANH_TERMS = 6, TANH_PIECES = 16 };
+enum { TANH_TERMS = 6 };
 
-static const float tanh_terms[TANH_TERMS][TANH_PIECES] = {
+static const _Alignas(CACHE_LINE) float tanh_terms[TANH_TERMS][TABLE] = {
     {0x1.3bdd7p-10f, 0x1.3d426cp-8f, 0x1.5f500ap-9f, 0x1.6bf574p-10f, 0x1.f64a42p-13f,
      0x1.b6e9fap-16f, 0x1.2307fep-16f, -0x1.74fbcep-17f, -0x1.270be6p-23f, 0x1.0a35dep-3f,
      0x1.4ba81ep-3f, 0x1.ac2e3p-4f, -0x1.9f7f52p-6f, -0x1.a784e4p-5f, -0x1.1d3e38p-5f,
@@ -338,50 +260,45 @@ static const float tanh_terms[TANH_TERMS][TANH_PIECES] = {
 
 #define PIECE_START (~0u << TANH_PIECE_SHIFT)
 
-#if defined(FLOATS)
-static INLINED floats tanh_vector(floats x)
+static INLINED floats tanh_of(floats x)
 {
-    floats a = least((floats)((words)x & ~SIGN), TANH_END);
-    words place = (words)(a + TANH_OFFSET);
-    floats r = a - ((floats)(place & PIECE_START) - TANH_OFFSET);
+    floats a = least(as_floats(as_words(x) & ~SIGN), TANH_END);
+    words place = as_words(a + every(TANH_OFFSET));
+    floats r = a - (as_floats(place & PIECE_START) - every(TANH_OFFSET));
     place >>= TANH_PIECE_SHIFT;
     floats p = looked_up(tanh_terms[0], place);
     UNROLLED for (int i = 1; i < TANH_TERMS; i++) p = fused(p, r, looked_up(tanh_terms[i], place));
-    return (floats)((words)p | ((words)x & SIGN));
-}
-
-static INLINED void tanh_of_some(float *to, const float *from, size_t count)
-{
-    floats x = {0};
-    memcpy(&x, from, count * sizeof *from);
-    x = tanh_vector(x);
-    memcpy(to, &x, count * sizeof *to);
+    return as_floats(as_words(p) | (as_words(x) & SIGN));
 }
 
 static void f32_tanh(void *dst, const void *a, const void *b, const void *c, size_t n)
 {
     const float *from = a;
-    float *to = dst;
-    (void)b;
-    (void)c;
+    float *to = dst, rest[FLOATS] = {0};
     for (; n >= FLOATS; n -= FLOATS, from += FLOATS, to += FLOATS)
-        tanh_of_some(to, from, FLOATS);
-    if (n > 0)
-        tanh_of_some(to, from, n);
+        store(to, tanh_of(loaded(from, FLOATS)), FLOATS);
+    if (n > 0) {
+        memcpy(rest, from, n * sizeof *rest);
+        f32_tanh(rest, rest, b, c, FLOATS);
+        memcpy(to, rest, n * sizeof *rest);
+    }
 }
-#else
-static inline float tanh_of(float x)
+
+/* 2^x = 2^n 2^r, 2^r = 1 + r P(r), error 2^-26.8. */
+static const float exp2_terms[] = {0x1.4308fap-13f,
+                                   0x1.5f07dcp-10f,
+                                   0x1.3b2bap-7f,
+                                   0x1.c6af6ep-5f,
+                                   0x1.ebfbdep-3f,
+                                   0x1.62e43p-1f,
+                                   1};
+static inline float exp2_split(float x, int32_t *n)
 {
-    float a = at_most(fabsf(x), TANH_END);
-    uint32_t place = f32_bits(a + TANH_OFFSET);
-    float r = a - (f32_from_bits(place & PIECE_START) - TANH_OFFSET);
-    place = (place >> TANH_PIECE_SHIFT) % TANH_PIECES;
-    float p = tanh_terms[0][place];
-    for (int i = 1; i < TANH_TERMS; i++)
-        p = fmaf(p, r, tanh_terms[i][place]);
-    return with_sign_of(p, x);
+    float shifted = x + ROUNDER;
+    float r = x - (shifted - ROUNDER);
+    *n = rounded_bits(shifted);
+    return polynomial(r, exp2_terms, COUNT(exp2_terms));
 }
-#endif
 
 static const float erf_terms[] = {0x1.4771fep-14f, -0x1.a3515ep-11f, 0x1.53f224p-8f,
                                   -0x1.b7f71ap-6f, 0x1.ce2ce6p-4f,   -0x1.81273ep-2f,
@@ -486,26 +403,6 @@ static void f32_cos(void *dst, const void *a, const void *b, const void *c, size
             out[i] = call(x[i]);                                                                   \
         }                                                                                          \
     }
-#if !defined(ROUTINES_V4)
-#define EXPONENTIALS(name, call)                                                                   \
-    FUNCTION(name, float, call)                                                                    \
-    static void name##_difference(void *dst, const void *a, const void *b, const void *c,          \
-                                  size_t n)                                                        \
-    {                                                                                              \
-        const float *x = a, y = *(const float *)b;                                                 \
-        float *out = dst;                                                                          \
-        (void)c;                                                                                   \
-        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
-        {                                                                                          \
-            out[i] = call(x[i] - y);                                                               \
-        }                                                                                          \
-    }
-EXPONENTIALS(f32_exp, exp_of)
-EXPONENTIALS(f32_exp2, exp2_of)
-#endif
-#if !defined(FLOATS)
-FUNCTION(f32_tanh, float, tanh_of)
-#endif
 FUNCTION(f32_log, float, log_of)
 FUNCTION(f32_log2, float, log2_of)
 FUNCTION(f32_erf, float, erf_of)
