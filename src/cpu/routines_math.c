@@ -1,8 +1,8 @@
 /* Functions of one float.
  *
- * f64: the C library's. f32: polynomials (scripts/minimax.c makes the coefficients). Steps are fused
- * where that is written, in all sets, so that they agree to the bit. docs/cpu-engine.md has the
- * largest error of each.
+ * f64: the C library's. f32: polynomials (scripts/minimax.c makes the coefficients). Steps are
+ * fused where that is written, in all sets, so that they agree to the bit. docs/cpu-engine.md has
+ * the largest error of each.
  */
 #include "base/float_bits.h"
 #include "cpu/routines.h"
@@ -47,8 +47,8 @@ static inline int32_t rounded_bits(float shifted)
 
 /* --- exponentials --- */
 
-/* What is added to 8 x / ln 2, or to x of 2^x: its last bits are then EXPONENT_ZERO and x in eighths
- * of a power of two, n. */
+/* What is added to 8 x / ln 2, or to x of 2^x: its last bits are then EXPONENT_ZERO and x in
+ * eighths of a power of two, n. */
 #define EXP_ROUNDER (0x1.8p23f + 512)
 #define EXP2_ROUNDER (0x1.8p20f + 64)
 enum { EXPONENT_ZERO = 512, EIGHTHS = 8 };
@@ -84,70 +84,74 @@ static INLINED floats power_of_rest(const bool two, floats x, floats exponent)
     return fused(fused(every(0x1.555658p-3f), r, every(0x1.000878p-1f)), r * r, r);
 }
 
-/* Where the power is a normal number by far: the last bits of the exponent are from 0 to
- * 2 EXPONENT_ZERO - 1. */
-static INLINED floats near_power(const bool two, floats x, floats exponent)
+/* Where the power is a normal number. */
+static INLINED floats normal_power(const bool two, floats x, floats exponent)
 {
     words n = as_words(exponent);
     floats power = as_floats(as_words(looked_up_in_half(eighths, n)) + (n << 20));
     return fused(power, power_of_rest(two, x, exponent), power);
 }
 
-/* Below the low ends the powers are 0, above the high ones infinite. */
-#define EXP_LOW -104.0f
-#define EXP2_LOW -150.0f
-#define EXP_HIGH 89.0f
-#define EXP2_HIGH 129.0f
-
-/* Of any x. Where the result is 0 nothing is computed down to it: processors take long over what is
- * too small for a normal number. */
-static INLINED floats far_power(const bool two, floats x)
+/* Of any x, below `high`, where it is infinite. */
+static INLINED floats other_power(const bool two, floats x, float high)
 {
-    const float low = two ? EXP2_LOW : EXP_LOW;
-    floats some = least(kept_from(low, x, x), two ? EXP2_HIGH : EXP_HIGH);
-    floats exponent = exponent_of(two, some);
+    x = least(x, high);
+    floats exponent = exponent_of(two, x);
     words n = as_words(exponent) - as_words(every(two ? EXP2_ROUNDER : EXP_ROUNDER));
     words place = n % EIGHTHS;
     words power = as_words(looked_up_in_half(eighths, place));
     floats y = as_floats(power + ((place + EXPONENT_ZERO) << 20));
-    y = fused(y, power_of_rest(two, some, exponent), y);
-    return kept_from(low, x, scaled(y, (integers)n >> 3));
+    y = fused(y, power_of_rest(two, x, exponent), y);
+    return scaled(y, (integers)n >> 3);
 }
 
-static APART floats far_exp(floats x)
+/* Where the power is 0 nothing is computed down to it: processors take long over what is too small
+ * for a normal number. So masks of -inf cost little. */
+static INLINED floats any_power(const bool two, floats x)
 {
-    return all_below(x, EXP_LOW) ? every(0) : far_power(false, x);
+    const float zero_below = two ? -150 : -104;
+    floats some = kept_from(zero_below, x, x), y;
+    if (all_within(some, two ? -126 : -87, two ? 127 : 88))
+        y = normal_power(two, some, exponent_of(two, some));
+    else
+        y = other_power(two, some, two ? 129 : 89);
+    return kept_from(zero_below, x, y);
 }
-static APART floats far_exp2(floats x)
+static APART floats any_exp(floats x)
 {
-    return all_below(x, EXP2_LOW) ? every(0) : far_power(true, x);
+    return any_power(false, x);
+}
+static APART floats any_exp2(floats x)
+{
+    return any_power(true, x);
 }
 
-/* Of x - less. */
+/* Of x - less. Most x are medium, which a step for each tells: in the last bits of their exponents
+ * is nothing but a number below 2 EXPONENT_ZERO. */
 static INLINED void powers(const bool two, float *to, const float *from, float less, size_t n)
 {
-    enum { GROUP = 4, AT_ONCE = GROUP * FLOATS };
+    enum { GROUP = 4, AT_ONCE = GROUP * FLOATS, MEDIUM = 2 * EXPONENT_ZERO - 1 };
     const uint32_t first = f32_bits(two ? EXP2_ROUNDER : EXP_ROUNDER) - EXPONENT_ZERO;
     for (; n >= AT_ONCE; n -= AT_ONCE, from += AT_ONCE, to += AT_ONCE) {
         floats x[GROUP], exponent[GROUP];
-        words beyond = as_words(every(0));
+        words bits = as_words(every(0));
         UNROLLED for (int i = 0; i < GROUP; i++)
         {
-            x[i] = loaded(from + i * FLOATS, FLOATS) - every(less);
+            x[i] = load(from + i * FLOATS) - every(less);
             exponent[i] = exponent_of(two, x[i]);
-            beyond |= as_words(exponent[i]) ^ first;
+            bits |= as_words(exponent[i]) ^ first;
         }
-        if (any_beyond(beyond, 2 * EXPONENT_ZERO - 1))
+        if (any_beyond(bits, MEDIUM))
             ROLLED for (int i = 0; i < GROUP; i++)
-                store(to + i * FLOATS, (two ? far_exp2(x[i]) : far_exp(x[i])), FLOATS);
+                store(to + i * FLOATS, two ? any_exp2(x[i]) : any_exp(x[i]));
         else
             UNROLLED for (int i = 0; i < GROUP; i++)
-                store(to + i * FLOATS, near_power(two, x[i], exponent[i]), FLOATS);
+                store(to + i * FLOATS, normal_power(two, x[i], exponent[i]));
     }
     for (size_t count; n > 0; n -= count, from += count, to += count) {
         count = n < FLOATS ? n : FLOATS;
-        floats x = loaded(from, count) - every(less);
-        store(to, two ? far_exp2(x) : far_exp(x), count);
+        floats x = load_some(from, count, less) - every(less);
+        store_some(to, two ? any_exp2(x) : any_exp(x), count);
     }
 }
 
@@ -227,8 +231,8 @@ static inline float with_sign_of(float y, float x)
 
 /* tanh is made of TABLE polynomials, of degree 5 and error 2^-24.5, in what |x| is more than
  * where its piece starts. Each power of two of |x| + TANH_OFFSET, which is below 10, is four
- * pieces, whose number is the last bits of the exponent and the first two behind it. From TANH_END
- * on it is 1. */
+ * pieces, whose number is the last bits of the exponent and the first two behind it: the tenth
+ * begins at 0, the first at 1.375. From TANH_END on it is 1. */
 #define TANH_OFFSET 0.625f
 #define TANH_END 9.25f
 #define TANH_PIECE_SHIFT 21
@@ -274,14 +278,13 @@ static INLINED floats tanh_of(floats x)
 static void f32_tanh(void *dst, const void *a, const void *b, const void *c, size_t n)
 {
     const float *from = a;
-    float *to = dst, rest[FLOATS] = {0};
+    float *to = dst;
+    (void)b;
+    (void)c;
     for (; n >= FLOATS; n -= FLOATS, from += FLOATS, to += FLOATS)
-        store(to, tanh_of(loaded(from, FLOATS)), FLOATS);
-    if (n > 0) {
-        memcpy(rest, from, n * sizeof *rest);
-        f32_tanh(rest, rest, b, c, FLOATS);
-        memcpy(to, rest, n * sizeof *rest);
-    }
+        store(to, tanh_of(load(from)));
+    if (n > 0)
+        store_some(to, tanh_of(load_some(from, n, 0)), n);
 }
 
 /* 2^x = 2^n 2^r, 2^r = 1 + r P(r), error 2^-26.8. */

@@ -11,10 +11,19 @@
 #include <math.h>
 #include <string.h>
 
-/* Elements of a table. Of a place in it the last bits count: four, or three where the table's second
- * half is as its first (looked_up_in_half). */
+/* Elements of a table. Of a place in it the last bits count: four, or three where the table's
+ * second half is as its first (looked_up_in_half). */
 enum { TABLE = 16 };
 
+/* Each set defines:
+ *   every        x in all elements
+ *   fused        x y + z, rounded once
+ *   least        of x and `most`; a NaN stays one
+ *   kept_from    y where x is not below the limit, else 0
+ *   all_within   is every element from `low` to `high`? No NaN is.
+ *   any_beyond   is there one with other bits than those?
+ *   load_some, store_some    the first `count` elements; the others are `fill`
+ */
 #if defined(ROUTINES_V4)
 #include <immintrin.h>
 
@@ -31,22 +40,22 @@ static INLINED floats fused(floats x, floats y, floats z)
 {
     return _mm512_fmadd_ps(x, y, z);
 }
-static INLINED floats least(floats x, float most) /* a NaN stays one; so in the other sets */
+static INLINED floats least(floats x, float most)
 {
     return _mm512_min_ps(every(most), x);
 }
-static INLINED bool any_beyond(words x, uint32_t bits)
-{
-    return _mm512_test_epi32_mask((__m512i)x, _mm512_set1_epi32((int)~bits)) != 0;
-}
-/* y where x is not below the limit, else 0 */
 static INLINED floats kept_from(float limit, floats x, floats y)
 {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, every(limit), _CMP_NLT_UQ), y);
 }
-static INLINED bool all_below(floats x, float limit)
+static INLINED bool all_within(floats x, float low, float high)
 {
-    return _mm512_cmp_ps_mask(x, every(limit), _CMP_LT_OQ) == 0xffff;
+    __mmask16 from = _mm512_cmp_ps_mask(x, every(low), _CMP_GE_OQ);
+    return _mm512_mask_cmp_ps_mask(from, x, every(high), _CMP_LE_OQ) == 0xffff;
+}
+static INLINED bool any_beyond(words x, uint32_t bits)
+{
+    return _mm512_test_epi32_mask((__m512i)x, _mm512_set1_epi32((int)~bits)) != 0;
 }
 static INLINED floats looked_up(const void *table, words place)
 {
@@ -55,6 +64,18 @@ static INLINED floats looked_up(const void *table, words place)
 static INLINED floats looked_up_in_half(const void *table, words place)
 {
     return looked_up(table, place);
+}
+static INLINED __mmask16 first_ones(size_t count)
+{
+    return (__mmask16)((1u << count) - 1);
+}
+static INLINED floats load_some(const float *from, size_t count, float fill)
+{
+    return _mm512_mask_loadu_ps(every(fill), first_ones(count), from);
+}
+static INLINED void store_some(float *to, floats x, size_t count)
+{
+    _mm512_mask_storeu_ps(to, first_ones(count), x);
 }
 
 #elif defined(ROUTINES_V3)
@@ -77,13 +98,19 @@ static INLINED floats least(floats x, float most)
 {
     return _mm256_min_ps(every(most), x);
 }
+static INLINED floats kept_from(float limit, floats x, floats y)
+{
+    return _mm256_and_ps(_mm256_cmp_ps(x, every(limit), _CMP_NLT_UQ), y);
+}
+static INLINED bool all_within(floats x, float low, float high)
+{
+    floats from = _mm256_cmp_ps(x, every(low), _CMP_GE_OQ);
+    return _mm256_movemask_ps(_mm256_and_ps(from, _mm256_cmp_ps(x, every(high), _CMP_LE_OQ))) ==
+           0xff;
+}
 static INLINED bool any_beyond(words x, uint32_t bits)
 {
     return !_mm256_testz_si256((__m256i)x, _mm256_set1_epi32((int)~bits));
-}
-static INLINED bool all_below(floats x, float limit)
-{
-    return _mm256_movemask_ps(_mm256_cmp_ps(x, every(limit), _CMP_LT_OQ)) == 0xff;
 }
 static INLINED floats looked_up_in_half(const void *table, words place)
 {
@@ -94,6 +121,20 @@ static INLINED floats looked_up(const void *table, words place)
     const float *high = (const float *)table + TABLE / 2;
     return _mm256_blendv_ps(looked_up_in_half(table, place), looked_up_in_half(high, place),
                             (floats)(place << 28)); /* by its sign */
+}
+static INLINED __m256i first_ones(size_t count)
+{
+    const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), numbers);
+}
+static INLINED floats load_some(const float *from, size_t count, float fill)
+{
+    __m256i mask = first_ones(count);
+    return _mm256_blendv_ps(every(fill), _mm256_maskload_ps(from, mask), (floats)mask);
+}
+static INLINED void store_some(float *to, floats x, size_t count)
+{
+    _mm256_maskstore_ps(to, first_ones(count), x);
 }
 
 #elif defined(ROUTINES_NEON)
@@ -116,13 +157,17 @@ static INLINED floats least(floats x, float most)
 {
     return vminq_f32(x, every(most));
 }
+static INLINED floats kept_from(float limit, floats x, floats y)
+{
+    return (floats)vbicq_u32((words)y, vcltq_f32(x, every(limit)));
+}
+static INLINED bool all_within(floats x, float low, float high)
+{
+    return vminvq_u32(vandq_u32(vcgeq_f32(x, every(low)), vcleq_f32(x, every(high)))) != 0;
+}
 static INLINED bool any_beyond(words x, uint32_t bits)
 {
-    return vmaxvq_u32(x) > bits;
-}
-static INLINED bool all_below(floats x, float limit)
-{
-    return vminvq_u32(vcltq_f32(x, every(limit))) != 0;
+    return vmaxvq_u32(x & ~bits) != 0;
 }
 /* The places of an element's bytes. */
 static INLINED uint8x16_t places_of_bytes(words place)
@@ -160,17 +205,23 @@ static inline floats least(floats x, float most)
 {
     return x > most ? most : x;
 }
+static inline floats kept_from(float limit, floats x, floats y)
+{
+    return x < limit ? 0 : y;
+}
+static inline bool all_within(floats x, float low, float high)
+{
+    return x >= low && x <= high;
+}
 static inline bool any_beyond(words x, uint32_t bits)
 {
-    return x > bits;
-}
-static inline bool all_below(floats x, float limit)
-{
-    return x < limit;
+    return (x & ~bits) != 0;
 }
 static inline floats looked_up(const void *table, words place)
 {
-    return ((const float *)table)[place % TABLE];
+    float x;
+    memcpy(&x, (const char *)table + place % TABLE * sizeof x, sizeof x);
+    return x;
 }
 static inline floats looked_up_in_half(const void *table, words place)
 {
@@ -187,10 +238,6 @@ static inline floats as_floats(words x)
 {
     return f32_from_bits(x);
 }
-static inline floats kept_from(float limit, floats x, floats y)
-{
-    return x < limit ? 0 : y;
-}
 #else
 static INLINED words as_words(floats x)
 {
@@ -200,12 +247,6 @@ static INLINED floats as_floats(words x)
 {
     return (floats)x;
 }
-#if !defined(ROUTINES_V4)
-static INLINED floats kept_from(float limit, floats x, floats y)
-{
-    return as_floats(as_words(y) & ~(words)(x < every(limit)));
-}
-#endif
 #endif
 
 /* x 2^n, rounded once: n from -252 to 254. */
@@ -219,16 +260,28 @@ static INLINED floats scaled(floats x, integers n)
 #endif
 }
 
-/* Some elements of memory, FLOATS at most; the others are 0. */
-static INLINED floats loaded(const float *from, size_t count)
+static INLINED floats load(const float *from)
 {
-    floats x = every(0);
-    memcpy(&x, from, count * sizeof *from);
+    floats x;
+    memcpy(&x, from, sizeof x);
     return x;
 }
-static INLINED void store(float *to, floats x, size_t count)
+static INLINED void store(float *to, floats x)
+{
+    memcpy(to, &x, sizeof x);
+}
+
+#if FLOATS <= 4
+static inline floats load_some(const float *from, size_t count, float fill)
+{
+    floats x = every(fill);
+    memcpy(&x, from, count * sizeof fill);
+    return x;
+}
+static inline void store_some(float *to, floats x, size_t count)
 {
     memcpy(to, &x, count * sizeof *to);
 }
+#endif
 
 #endif

@@ -618,6 +618,67 @@ static void functions_of_special_values(void **state)
     }
 }
 
+/* Arguments of usual size; every so often any bits, or the ends of ranges that take steps of their
+ * own. */
+static float some_argument(void)
+{
+    static const float ends[] = {44.36f, -44.36f, 63.9f, -64.1f, 87.3f, -87.4f, -INFINITY, NAN};
+    uint64_t bits = random_bits();
+    uint32_t any = (uint32_t)(bits >> 32);
+    float x;
+    memcpy(&x, &any, sizeof x);
+    if (bits % 64 == 1)
+        return x;
+    if (bits % 64 == 2)
+        return ends[any % (sizeof ends / sizeof *ends)];
+    return ldexpf((float)(int32_t)any, -29);
+}
+
+/* A routine on n elements, beside them or in place: each as the first set has it alone, `by` less
+ * before, and no more read or written than asked for. */
+static void check_each(elementwise_fn *f, enum op op, const float *by, size_t n, bool in_place)
+{
+    enum { MOST = 256, UNTOUCHED = 77 };
+    elementwise_fn *first = routine_elementwise(routine_set_at(0), op, COMPUTE_F32);
+    float *x = test_malloc(n * sizeof *x + 1), copy[MOST], to[MOST], want; /* with ends */
+    const size_t skip = n % 5 + 1;
+    for (size_t j = 0; j < MOST; j++)
+        to[j] = UNTOUCHED;
+    for (size_t j = 0; j < n; j++)
+        x[j] = copy[j] = some_argument();
+    f(in_place ? x : to + skip, x, by, NULL, n);
+    for (size_t j = 0; j < n; j++) {
+        const float *got = in_place ? &x[j] : &to[skip + j];
+        float argument = by ? copy[j] - *by : copy[j];
+        first(&want, &argument, NULL, NULL, 1);
+        if (!same_bits_or_nan(DT_F32, &want, got))
+            fail_msg("%s: %a is %a alone and %a as element %zu of %zu", op_table[op].text,
+                     (double)argument, (double)want, (double)*got, j, n);
+        assert_true(in_place || memcmp(&x[j], &copy[j], sizeof *x) == 0);
+    }
+    for (size_t j = 0; j < MOST; j++)
+        assert_true(to[j] == UNTOUCHED || (!in_place && j >= skip && j < skip + n));
+    test_free(x);
+}
+
+/* What a function gives for an element hangs neither on the others nor on where it lies. */
+static void functions_take_each_by_itself(void **state)
+{
+    enum { MOST = 210 };
+    static const float less[] = {0, 1.5f, 95, INFINITY};
+    (void)state;
+    for (int s = 0; routine_set_at(s); s++)
+        for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+            const struct elementwise_row *row =
+                routine_row(routine_set_at(s)->math, functions[i].op);
+            for (size_t n = 0; n <= MOST; n++) {
+                check_each(row->of[COMPUTE_F32], row->op, NULL, n, n % 2);
+                if (row->f32_by_one)
+                    check_each(row->f32_by_one, row->op, &less[n % 4], n, n / 4 % 2);
+            }
+        }
+}
+
 /* --- operations with one value --- */
 
 static uint32_t inverse_of_odd(uint32_t y)
@@ -781,6 +842,7 @@ int main(void)
         cmocka_unit_test(sums_of_rows),
         cmocka_unit_test(functions_are_as_exact_as_said),
         cmocka_unit_test(functions_of_special_values),
+        cmocka_unit_test(functions_take_each_by_itself),
         cmocka_unit_test(one_value_is_as_many),
         cmocka_unit_test(copies_follow_their_strides),
         cmocka_unit_test(philox_gives_the_known_numbers),
