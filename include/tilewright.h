@@ -313,6 +313,10 @@ typedef struct tw_verdict {
     int rank;
     int64_t at[TW_MAX_RANK];
     int64_t checked; /* elements compared */
+    /* Of these, how many could have any value, as far as `ensures` is concerned: on the way to them
+     * rounding may grow without limit, something may overflow, or a divisor may be 0. They are not
+     * judged. More than one in twenty are TW_UNSUPPORTED. */
+    int64_t undecided;
 } tw_verdict;
 /* After a run: evaluates `ensures` in double with a tolerance from types and sizes, on the arrays
  * as they are now; so what it reads must not have been overwritten: where an array that is written

@@ -97,7 +97,7 @@ class _Type(ctypes.Structure):
 class _Verdict(ctypes.Structure):
     _fields_ = [("ok", c_bool), ("max_error", c_double), ("tolerance", c_double), ("got", c_double),
                 ("want", c_double), ("view", c_char_p), ("rank", c_int), ("at", c_int64 * MAX_RANK),
-                ("checked", c_int64)]
+                ("checked", c_int64), ("undecided", c_int64)]
 
 
 class _Tuned(ctypes.Structure):
@@ -840,7 +840,8 @@ class Param(NamedTuple):
 
 class Verdict(NamedTuple):
     """How far the values are from what `ensures` says: the largest difference, what is allowed at
-    the worst element, that element, and how many were compared."""
+    the worst element, that element, how many were compared, and how many of these could not be
+    judged, as rounding, overflow or division by zero may give anything."""
     max_error: float
     tolerance: float
     got: float
@@ -848,6 +849,7 @@ class Verdict(NamedTuple):
     view: str
     at: tuple
     checked: int
+    undecided: int
 
 
 class _Plan(NamedTuple):
@@ -1231,7 +1233,8 @@ class Kernel:
             context.check(context.native.tw_launch_run(launch.handle))
             status = context.native.tw_launch_verify(launch.handle, byref(verdict))
             found = Verdict(verdict.max_error, verdict.tolerance, verdict.got, verdict.want,
-                            _text(verdict.view), tuple(verdict.at[:verdict.rank]), verdict.checked)
+                            _text(verdict.view), tuple(verdict.at[:verdict.rank]), verdict.checked,
+                            verdict.undecided)
             try:
                 context.check(status)
             except WrongValues as error:

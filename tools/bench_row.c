@@ -45,7 +45,10 @@ void bench_take_verdict(struct bench_row *r, const tw_context *ctx, tw_status s,
         bench_explain(r, ctx, s);
     if (!r->compared)
         return;
-    say_checked(r, "all elements by ensures");
+    char with[96];
+    snprintf(with, sizeof with, "%lld of %lld elements by ensures",
+             (long long)(v->checked - v->undecided), (long long)v->checked);
+    say_checked(r, v->undecided ? with : "all elements by ensures");
     r->error = v->max_error;
     r->worst_error = verdict_worst_error(v);
     r->allowed = v->tolerance;

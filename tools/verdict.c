@@ -12,7 +12,9 @@ double verdict_worst_error(const tw_verdict *v)
 char *verdict_text(const tw_verdict *v)
 {
     double error = verdict_worst_error(v);
-    char *text = need_text("%lld element%s, ", (long long)v->checked, v->checked == 1 ? "" : "s");
+    long long judged = v->checked - v->undecided;
+    char *text = v->undecided ? need_text("%lld of %lld elements, ", judged, (long long)v->checked)
+                              : need_text("%lld element%s, ", judged, judged == 1 ? "" : "s");
     if (v->max_error == 0)
         append_text(&text, "each exactly as `ensures` says");
     else if (v->tolerance > 0)
@@ -22,6 +24,11 @@ char *verdict_text(const tw_verdict *v)
                     v->max_error, 100 * error / v->tolerance, error, v->tolerance);
     else
         append_text(&text, "largest error %.2g", v->max_error);
+    if (v->undecided)
+        append_text(&text,
+                    "; not judged: %lld, for which rounding, overflow or division by zero may give "
+                    "anything",
+                    (long long)v->undecided);
     return text;
 }
 
@@ -54,4 +61,6 @@ void verdict_json(const tw_verdict *v, struct json *j)
     json_close(j, ']');
     json_key(j, "checked");
     json_integer(j, v->checked);
+    json_key(j, "undecided");
+    json_integer(j, v->undecided);
 }

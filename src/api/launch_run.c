@@ -535,7 +535,8 @@ static tw_status verify_call(void *user)
                       .got = r.got,
                       .want = r.want,
                       .rank = r.rank,
-                      .checked = r.checked};
+                      .checked = r.checked,
+                      .undecided = r.undecided};
     v->view = r.view ? arena_string(&l->ctx->message_memory, r.view, strlen(r.view)) : "";
     for (int i = 0; i < r.rank; i++)
         v->at[i] = r.at[i];

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""`run --verify` says where the tolerance is large beside the values, and nowhere else."""
+"""`run --verify` says where the tolerance is large beside the values, and nowhere else; and how many values it cannot judge."""
 import json
 import os
+import struct
 import sys
 import tempfile
 
@@ -28,7 +29,24 @@ SUM = """kernel total(i32 n, const f32 *a, f32 *out) grid(1) threads(256)
     ensures Out == reshape(sum(A), 1);
 }
 """
+# Of one element in 20, wrong here, nothing can be said, as its square overflows.
+INVERSE = """kernel inverse(i32 n, const f32 *a, f32 *out) grid(cdiv(n, 32)) threads(32)
+{
+    global f32 A[n] = a, Out[n] = out;
+    i32 i = block.x * 32 + thread.x;
+    if (i < n)
+        Out[i] = A[i] > 1 ? 12345 : 0.5;
+    ensures Out == 1 / (1 + A * A);
+}
+"""
 WORD = "% of the values"
+
+
+def save(path, values):
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }" % len(values)
+    with open(path, "wb") as out:
+        out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.ljust(117).encode() + b"\n")
+        out.write(struct.pack(f"<{len(values)}f", *values))
 
 
 def main():
@@ -50,6 +68,17 @@ def main():
             fail("no word of a tolerance that hides a term")
         result = json.loads(run("sum.tile", "--set", "n=100000", "--json").out)
         if not 0.017 < result["wide_tolerance"] < 0.02:
+            fail(f"in JSON: {result}")
+        with open(f"{folder}/inverse.tile", "w") as out:
+            out.write(INVERSE)
+        for every, status in ((19, 2), (20, 0)):
+            save(f"{folder}/a.npy", [1 if i % every else 3e20 for i in range(100)])
+            result = run("inverse.tile", "--in", "a=a.npy", status=status)
+            said = "verified: 95 of 100 elements, each exactly" in result.out and "not judged: 5, for which" in result.out
+            if said != (status == 0) or ("6 of 100 elements" in result.err) != (status == 2):
+                fail(f"one in {every}: {result}")
+        result = json.loads(run("inverse.tile", "--in", "a=a.npy", "--json").out)
+        if (result["checked"], result["undecided"]) != (100, 5):
             fail(f"in JSON: {result}")
         product = f"{root}/kernels/matmul/tuned.tile"
         for kind in ("f32", "f16", "bf16"):
