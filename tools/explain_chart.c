@@ -4,14 +4,13 @@
  * paper's colour, so that it can be read where it crosses a line. */
 #include "explain_chart.h"
 #include "figures.h"
+#include "part_file.h"
 #include "tool.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { WIDTH = 1060, LEFT = 84, TOP = 84, PLOT_WIDTH = 576, PLOT_HEIGHT = 440, LEGEND = 690 };
 enum { BOTTOM = TOP + PLOT_HEIGHT, RIGHT = LEFT + PLOT_WIDTH };
@@ -464,21 +463,11 @@ void chart_draw(FILE *out, const struct chart *c)
 
 char *chart_write(const char *path, const struct chart *c)
 {
-    struct stat info;
-    bool replaced = stat(path, &info) != 0 || S_ISREG(info.st_mode); /* else a device: as it is */
-    char *beside =
-        replaced ? need_text("%s.part-%ld", path, (long)getpid()) : need_text("%s", path);
-    FILE *f = fopen(beside, "w");
-    bool ok = f != NULL;
-    if (f) {
-        chart_draw(f, c);
-        ok = !ferror(f);
-        ok = fclose(f) == 0 && ok;
-    }
-    ok = ok && (!replaced || rename(beside, path) == 0);
-    char *why = ok ? NULL : need_text("cannot write `%s`: %s", path, strerror(errno));
-    if (!ok && f && replaced)
-        remove(beside);
-    free(beside);
-    return why;
+    struct part_file part = part_file_open(path, "w");
+    if (part.file)
+        chart_draw(part.file, c);
+    bool good = part.file && !ferror(part.file);
+    if (part_file_close(&part, path, good))
+        return NULL;
+    return need_text("cannot write `%s`: %s", path, strerror(errno));
 }

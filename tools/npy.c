@@ -2,6 +2,7 @@
  * length of the header (2 bytes in version 1, 4 in 2 and 3), a Python dictionary with descr,
  * fortran_order and shape, padding, the data. */
 #include "npy.h"
+#include "part_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -330,26 +331,10 @@ const char *npy_may_write(const char *path, char why[256])
 
 const char *npy_write(const char *path, const tw_array *array, char why[256])
 {
-    bool device = is_device(path); /* /dev/null is not replaced */
-    size_t size = strlen(path) + 32;
-    char *beside = malloc(size);
-    if (!beside)
-        return "out of memory";
-    if (device)
-        snprintf(beside, size, "%s", path);
-    else
-        snprintf(beside, size, "%s.part-%ld", path, (long)getpid());
-    FILE *f = fopen(beside, "wb");
-    bool ok = f && write_content(f, array);
-    if (f && fclose(f) != 0)
-        ok = false;
-    if (ok && !device)
-        ok = rename(beside, path) == 0;
-    if (!ok) {
-        snprintf(why, WHY, "cannot write `%s`: %s", path, strerror(errno));
-        if (f && !device)
-            remove(beside);
-    }
-    free(beside);
-    return ok ? NULL : why;
+    struct part_file part = part_file_open(path, "wb");
+    bool good = part.file && write_content(part.file, array);
+    if (part_file_close(&part, path, good))
+        return NULL;
+    snprintf(why, WHY, "cannot write `%s`: %s", path, strerror(errno));
+    return why;
 }

@@ -3,6 +3,8 @@
 import json
 import os
 import resource
+import signal
+import subprocess
 import struct
 import sys
 import tempfile
@@ -141,6 +143,18 @@ def test_misfits(tool, folder):
         fail("a half-written file was left")
 
 
+def test_interrupted(tool, folder):
+    """What ends the program while it writes leaves what was there, and nothing beside it."""
+    np.save(f"{folder}/a.npy", np.zeros(1 << 20, "f4"))
+    np.save(f"{folder}/kept.npy", np.ones(3, "f4"))
+    done = subprocess.run([tool, "run", "copy.tile", "--in", "a=a.npy", "--out", "c=kept.npy"], cwd=folder, capture_output=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)))
+    if done.returncode != -signal.SIGXFSZ:
+        fail(f"a file larger than allowed: {done}")
+    if any(".part-" in f for f in os.listdir(folder)) or np.load(f"{folder}/kept.npy").tolist() != [1, 1, 1]:
+        fail(f"left by what was ended: {os.listdir(folder)}")
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     if "CFLAGS" not in os.environ or "address" not in os.environ["CFLAGS"]:
@@ -154,6 +168,7 @@ def main():
         test_printing_rows(tool)
         test_broken(tool, folder)
         test_misfits(tool, folder)
+        test_interrupted(tool, folder)
 
 
 if __name__ == "__main__":
