@@ -640,7 +640,7 @@ static void check_each(elementwise_fn *f, enum op op, const float *by, size_t n,
 {
     enum { MOST = 256, UNTOUCHED = 77 };
     elementwise_fn *first = routine_elementwise(routine_set_at(0), op, COMPUTE_F32);
-    float *x = test_malloc(n * sizeof *x + 1), copy[MOST], to[MOST], want; /* with ends */
+    float *x = malloc(n * sizeof *x + 1), copy[MOST], to[MOST], want; /* with ends */
     const size_t skip = n % 5 + 1;
     for (size_t j = 0; j < MOST; j++)
         to[j] = UNTOUCHED;
@@ -658,7 +658,7 @@ static void check_each(elementwise_fn *f, enum op op, const float *by, size_t n,
     }
     for (size_t j = 0; j < MOST; j++)
         assert_true(to[j] == UNTOUCHED || (!in_place && j >= skip && j < skip + n));
-    test_free(x);
+    free(x);
 }
 
 /* What a function gives for an element hangs neither on the others nor on where it lies. */
