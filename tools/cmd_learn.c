@@ -122,12 +122,6 @@ static int show_solution(struct learn *l, const struct puzzle *p)
 
 /* --- judging --- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 /* The file of the puzzle in the folder; of .tile and .cu the one that is there. */
 static char *path_in_folder(const struct learn *l, const struct puzzle *p, enum language *language)
 {

@@ -103,22 +103,11 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     return i;
 }
 
-static bool ends_in(const char *word, size_t length, const char *ending)
-{
-    size_t n = strlen(ending);
-    return length > n && strncmp(word + length - n, ending, n) == 0;
-}
-
 /* By its name: FILE or FILE:KERNEL */
 static bool is_program(const char *word)
 {
-    static const char *const endings[] = {".tile", ".ptx", ".cu"};
-    const char *colon = strrchr(word, ':');
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (ends_in(word, strlen(word), endings[i]) ||
-            (colon && ends_in(word, (size_t)(colon - word), endings[i])))
-            return true;
-    return false;
+    return file_ending_in(word, ".tile") || file_ending_in(word, ".ptx") ||
+           file_ending_in(word, ".cu");
 }
 
 /* `--in a A.npy`: the FILE of NAME=FILE apart. */

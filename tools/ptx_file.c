@@ -7,31 +7,21 @@
 
 enum { LARGEST_SOURCE = 16 << 20 };
 
-static bool ends_with(const char *text, size_t length, const char *end)
-{
-    size_t n = strlen(end);
-    return length > n && memcmp(text + length - n, end, n) == 0;
-}
-
-/* Bytes of the word that are the file's name. */
+/* Bytes of the word that are the file's name; 0: of no such file. */
 static size_t file_length(const char *word)
 {
-    const char *colon = strrchr(word, ':');
-    size_t length = colon ? (size_t)(colon - word) : 0;
-    if (colon && (ends_with(word, length, ".ptx") || ends_with(word, length, ".cu")))
-        return length;
-    return strlen(word);
+    size_t length = file_ending_in(word, ".ptx");
+    return length ? length : file_ending_in(word, ".cu");
 }
 
 static bool is_cuda(const char *path)
 {
-    return ends_with(path, strlen(path), ".cu");
+    return ends_with(path, ".cu");
 }
 
 bool is_ptx_file(const char *word)
 {
-    size_t length = file_length(word);
-    return ends_with(word, length, ".ptx") || ends_with(word, length, ".cu");
+    return file_length(word) > 0;
 }
 
 /* --- the kernel --- */

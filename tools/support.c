@@ -129,6 +129,21 @@ double median_of(const double *values, int count)
     return median;
 }
 
+bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+size_t file_ending_in(const char *word, const char *end)
+{
+    const char *colon = strrchr(word, ':');
+    size_t n = strlen(end), before = colon ? (size_t)(colon - word) : 0;
+    if (before > n && strncmp(colon - n, end, n) == 0)
+        return before;
+    return strlen(word) > n && ends_with(word, end) ? strlen(word) : 0;
+}
+
 /* Standard input that is a socket has no file to open. */
 static FILE *open_to_read(const char *path)
 {

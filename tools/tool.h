@@ -60,5 +60,8 @@ char *need_text(const char *format, ...)
 char *need_text_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 /* Text that grows: *text (NULL: empty) with more behind it. */
 void append_text(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool ends_with(const char *text, const char *end);
+/* Of FILE or FILE:KERNEL, where FILE has more than that at its end: its bytes. Else 0. */
+size_t file_ending_in(const char *word, const char *end);
 
 #endif
