@@ -111,7 +111,7 @@ static real exp_weight(real x)
 {
     return fabsq(x * x / expm1q(x));
 }
-static real exp_near_weight(real x)
+static real exp_of_rest_weight(real x)
 {
     return x * x / expq(x);
 }
@@ -121,10 +121,6 @@ static real exp2_rest(real x)
     return expm1q(x * M_LN2q) / x;
 }
 static real exp2_weight(real x)
-{
-    return fabsq(x / expm1q(x * M_LN2q));
-}
-static real exp2_near_weight(real x)
 {
     return fabsq(x / exp2q(x));
 }
@@ -166,9 +162,8 @@ static const struct fit fits[] = {
     TANH_PIECE(7.375, 2),
     {"erf f32", erf_rest, erf_weight, 0, 1, 7, true, false},
     {"erfc f32", log2_of_erfc, erfcq, 1, 4, 7, false, false},
-    {"exp f32", exp_rest, exp_near_weight, -M_LN2q / 16 * 1.001Q, M_LN2q / 16 * 1.001Q, 2, false, false},
-    {"exp2 f32", exp2_rest, exp2_near_weight, -0.0625Q, 0.0625Q, 3, false, false},
-    {"exp2 f32 for erf", exp2_rest, exp2_weight, -0.5001Q, 0.5001Q, 6, false, false},
+    {"exp f32", exp_rest, exp_of_rest_weight, -M_LN2q / 16 * 1.001Q, M_LN2q / 16 * 1.001Q, 2, false, false},
+    {"exp2 f32", exp2_rest, exp2_weight, -0.0625Q, 0.0625Q, 3, false, false},
     {"sin of f32 in f64", sin_rest, sin_weight, 0, EIGHTH_TURN, 4, true, true},
     {"cos of f32 in f64", cos_rest, cos_weight, 0, EIGHTH_TURN, 4, true, true},
     {"exp f64", exp_rest, exp_weight, -0.3467Q, 0.3467Q, 11, false, true},

@@ -13,37 +13,34 @@
 
 /* --- steps that several share --- */
 
-#define ROUNDER 0x1.8p23f /* added to a small x, leaves the nearest integer in the last bits */
-
-static inline float at_most(float x, float high)
-{
-    return x > high ? high : x; /* a NaN stays one */
-}
-
-/* 2^n for n from -126 to 127 */
-static inline float power_of_two(int32_t n)
-{
-    return f32_from_bits((uint32_t)(n + 127) << 23);
-}
-
-/* A polynomial by Horner's rule, its coefficients from the highest power down: no loop is left, as
+/* Polynomials by Horner's rule, their coefficients from the highest power down: no loop is left, as
  * the count is known. */
 #define COUNT(terms) ((int)(sizeof(terms) / sizeof *(terms)))
-#define POLYNOMIAL(name, T, fused)                                                                 \
-    static INLINED T name(T x, const T *terms, int count)                                          \
-    {                                                                                              \
-        T p = terms[0];                                                                            \
-        UNROLLED for (int i = 1; i < count; i++) p = fused(p, x, terms[i]);                        \
-        return p;                                                                                  \
-    }
-POLYNOMIAL(polynomial, float, fmaf)
-POLYNOMIAL(polynomial_f64, double, fma)
-
-/* The integer in the last bits of x + ROUNDER. */
-static inline int32_t rounded_bits(float shifted)
+static INLINED floats polynomial(floats x, const float *terms, int count)
 {
-    return (int32_t)(f32_bits(shifted) - f32_bits(ROUNDER));
+    floats p = every(terms[0]);
+    UNROLLED for (int i = 1; i < count; i++) p = fused(p, x, every(terms[i]));
+    return p;
 }
+static INLINED double polynomial_f64(double x, const double *terms, int count)
+{
+    double p = terms[0];
+    UNROLLED for (int i = 1; i < count; i++) p = fma(p, x, terms[i]);
+    return p;
+}
+
+#define VECTOR_FUNCTION(name, call)                                                                \
+    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+    {                                                                                              \
+        const float *from = a;                                                                     \
+        float *to = dst;                                                                           \
+        (void)b;                                                                                   \
+        (void)c;                                                                                   \
+        for (; n >= FLOATS; n -= FLOATS, from += FLOATS, to += FLOATS)                             \
+            store(to, call(load(from)));                                                           \
+        if (n > 0)                                                                                 \
+            store_some(to, call(load_some(from, n, 0)), n);                                        \
+    }
 
 /* --- exponentials --- */
 
@@ -84,24 +81,25 @@ static INLINED floats power_of_rest(const bool two, floats x, floats exponent)
     return fused(fused(every(0x1.555658p-3f), r, every(0x1.000878p-1f)), r * r, r);
 }
 
-/* Where the power is a normal number. */
-static INLINED floats normal_power(const bool two, floats x, floats exponent)
+/* e^r 2^(n/8), of the n that the last bits are EXPONENT_ZERO more than: a normal number. */
+static INLINED floats power_of_eighths(const bool two, floats x, floats exponent, words bits)
 {
-    words n = as_words(exponent);
-    floats power = as_floats(as_words(looked_up_in_half(eighths, n)) + (n << 20));
+    floats power = as_floats(as_words(looked_up_in_half(eighths, bits)) + (bits << 20));
     return fused(power, power_of_rest(two, x, exponent), power);
 }
 
-/* Of any x, below `high`, where it is infinite. */
-static INLINED floats other_power(const bool two, floats x, float high)
+static INLINED floats normal_power(const bool two, floats x)
 {
-    x = least(x, high);
+    floats exponent = exponent_of(two, x);
+    return power_of_eighths(two, x, exponent, as_words(exponent));
+}
+
+/* Whatever number it is: what n has of whole powers of two comes last. */
+static INLINED floats other_power(const bool two, floats x)
+{
     floats exponent = exponent_of(two, x);
     words n = as_words(exponent) - as_words(every(two ? EXP2_ROUNDER : EXP_ROUNDER));
-    words place = n % EIGHTHS;
-    words power = as_words(looked_up_in_half(eighths, place));
-    floats y = as_floats(power + ((place + EXPONENT_ZERO) << 20));
-    y = fused(y, power_of_rest(two, x, exponent), y);
+    floats y = power_of_eighths(two, x, exponent, n % EIGHTHS + EXPONENT_ZERO);
     return scaled(y, (integers)n >> 3);
 }
 
@@ -109,13 +107,13 @@ static INLINED floats other_power(const bool two, floats x, float high)
  * for a normal number. So masks of -inf cost little. */
 static INLINED floats any_power(const bool two, floats x)
 {
-    const float zero_below = two ? -150 : -104;
-    floats some = kept_from(zero_below, x, x), y;
+    const float zero_below = two ? -150 : -104, infinite_from = two ? 129 : 89;
+    floats some = chosen(x, zero_below, every(0), x), y;
     if (all_within(some, two ? -126 : -87, two ? 127 : 88))
-        y = normal_power(two, some, exponent_of(two, some));
+        y = normal_power(two, some);
     else
-        y = other_power(two, some, two ? 129 : 89);
-    return kept_from(zero_below, x, y);
+        y = other_power(two, least(some, infinite_from));
+    return chosen(x, zero_below, every(0), y);
 }
 static APART floats any_exp(floats x)
 {
@@ -142,11 +140,10 @@ static INLINED void powers(const bool two, float *to, const float *from, float l
             bits |= as_words(exponent[i]) ^ first;
         }
         if (any_beyond(bits, MEDIUM))
-            ROLLED for (int i = 0; i < GROUP; i++)
-                store(to + i * FLOATS, two ? any_exp2(x[i]) : any_exp(x[i]));
+            ROLLED for (int i = 0; i < GROUP; i++) store(to + i * FLOATS, any_power(two, x[i]));
         else
-            UNROLLED for (int i = 0; i < GROUP; i++)
-                store(to + i * FLOATS, normal_power(two, x[i], exponent[i]));
+            UNROLLED for (int i = 0; i < GROUP; i++) store(
+                to + i * FLOATS, power_of_eighths(two, x[i], exponent[i], as_words(exponent[i])));
     }
     for (size_t count; n > 0; n -= count, from += count, to += count) {
         count = n < FLOATS ? n : FLOATS;
@@ -174,22 +171,22 @@ EXPONENTIAL(f32_exp2, true)
 /* --- logarithms --- */
 
 /* x = 2^e (1 + f) with 1 + f from 2/3 to 4/3; of subnormal x too. Returns f. */
-static inline float log_split(float x, float *e)
+static INLINED floats log_split(floats x, floats *e)
 {
     const uint32_t two_thirds = 0x3f2aaaab;
-    float enlarged = x * 0x1p23f;
-    uint32_t bits = f32_bits(x < 0x1p-126f ? enlarged : x);
-    float offset = x < 0x1p-126f ? -23.0f : 0.0f;
-    uint32_t exponent = (bits - two_thirds) & 0xff800000u;
-    *e = (float)((int32_t)exponent >> 23) + offset;
-    return f32_from_bits(bits - exponent) - 1;
+    const float normal = 0x1p-126f;
+    words bits = as_words(chosen(x, normal, x * every(0x1p23f), x));
+    words exponent = (bits - two_thirds) & 0xff800000u;
+    *e = numbers((integers)exponent >> 23) + chosen(x, normal, every(-23), every(0));
+    return as_floats(bits - exponent) - every(1);
 }
 
 /* log of 0 is -inf, of inf it is inf, of what is negative or NaN it is NaN. */
-static inline float special_log(float x, float y)
+static INLINED floats special_log(floats x, floats y)
 {
-    float other = x > 0 ? INFINITY : x == 0 ? -INFINITY : NAN;
-    return x > 0 && x < INFINITY ? y : other;
+    const float least_above_0 = 0x1p-149f;
+    floats not_above_0 = chosen(x, 0, every(NAN), every(-INFINITY));
+    return chosen(x, least_above_0, not_above_0, chosen(x, INFINITY, y, x));
 }
 
 static const float log_terms[] = {-0x1.ff9e5p-4f,  0x1.1ff06ap-3f,  -0x1.f6b64ap-4f,
@@ -197,12 +194,12 @@ static const float log_terms[] = {-0x1.ff9e5p-4f,  0x1.1ff06ap-3f,  -0x1.f6b64ap
                                   -0x1.ffff94p-3f, 0x1.5554fap-2f,  -0x1p-1f};
 
 /* log(1 + f) = f + f^2 P(f), error 2^-27.5. e times the first part of ln 2 is exact. */
-static inline float log_of(float x)
+static INLINED floats log_of(floats x)
 {
-    float e, f = log_split(x, &e);
-    float p = polynomial(f, log_terms, COUNT(log_terms));
-    float y = fmaf(e, 0x1.62e4p-1f, f + fmaf(f * f, p, e * 0x1.7f7d1cp-20f));
-    return special_log(x, y);
+    floats e, f = log_split(x, &e);
+    floats p = polynomial(f, log_terms, COUNT(log_terms));
+    floats rest = f + fused(f * f, p, e * every(0x1.7f7d1cp-20f));
+    return special_log(x, fused(e, every(0x1.62e4p-1f), rest));
 }
 
 static const float log2_terms[] = {-0x1.80aec8p-3f, 0x1.a03ba2p-3f, -0x1.66efecp-3f, 0x1.9d143p-3f,
@@ -211,22 +208,31 @@ static const float log2_terms[] = {-0x1.80aec8p-3f, 0x1.a03ba2p-3f, -0x1.66efecp
 
 /* log2(1 + f) = f / ln 2 + f P(f), error 2^-26.6. The upper halves of f and 1 / ln 2 make an exact
  * product; the first term of P is what 1 / ln 2 as f32 lacks. */
-static inline float log2_of(float x)
+static INLINED floats log2_of(floats x)
 {
-    float e, f = log_split(x, &e);
-    float p = polynomial(f, log2_terms, COUNT(log2_terms));
-    float upper = f32_from_bits(f32_bits(f) & 0xffffe000u);
-    float rest = fmaf(f - upper, 0x1.715p+0f, fmaf(f, 0x1.1d8p-14f, f * p));
-    return special_log(x, fmaf(upper, 0x1.715p+0f, e) + rest);
+    const float first = 0x1.715p+0f, second = 0x1.1d8p-14f;
+    floats e, f = log_split(x, &e);
+    floats p = polynomial(f, log2_terms, COUNT(log2_terms));
+    floats upper = as_floats(as_words(f) & 0xffffe000u);
+    floats rest = fused(f - upper, every(first), fused(f, every(second), f * p));
+    return special_log(x, fused(upper, every(first), e) + rest);
 }
+VECTOR_FUNCTION(f32_log, log_of)
+VECTOR_FUNCTION(f32_log2, log2_of)
 
 /* --- tanh, erf --- */
 
 #define SIGN 0x80000000u
 
-static inline float with_sign_of(float y, float x)
+static INLINED floats magnitude_of(floats x)
 {
-    return f32_from_bits((f32_bits(y) & ~SIGN) | (f32_bits(x) & SIGN));
+    return as_floats(as_words(x) & ~SIGN);
+}
+
+/* y, which is not negative, with the sign of x */
+static INLINED floats with_sign_of(floats x, floats y)
+{
+    return as_floats(as_words(y) | (as_words(x) & SIGN));
 }
 
 /* tanh is made of TABLE polynomials, of degree 5 and error 2^-24.5, in what |x| is more than
@@ -266,41 +272,13 @@ static const _Alignas(CACHE_LINE) float tanh_terms[TANH_TERMS][TABLE] = {
 
 static INLINED floats tanh_of(floats x)
 {
-    floats a = least(as_floats(as_words(x) & ~SIGN), TANH_END);
+    floats a = least(magnitude_of(x), TANH_END);
     words place = as_words(a + every(TANH_OFFSET));
     floats r = a - (as_floats(place & PIECE_START) - every(TANH_OFFSET));
     place >>= TANH_PIECE_SHIFT;
     floats p = looked_up(tanh_terms[0], place);
     UNROLLED for (int i = 1; i < TANH_TERMS; i++) p = fused(p, r, looked_up(tanh_terms[i], place));
-    return as_floats(as_words(p) | (as_words(x) & SIGN));
-}
-
-static void f32_tanh(void *dst, const void *a, const void *b, const void *c, size_t n)
-{
-    const float *from = a;
-    float *to = dst;
-    (void)b;
-    (void)c;
-    for (; n >= FLOATS; n -= FLOATS, from += FLOATS, to += FLOATS)
-        store(to, tanh_of(load(from)));
-    if (n > 0)
-        store_some(to, tanh_of(load_some(from, n, 0)), n);
-}
-
-/* 2^x = 2^n 2^r, 2^r = 1 + r P(r), error 2^-26.8. */
-static const float exp2_terms[] = {0x1.4308fap-13f,
-                                   0x1.5f07dcp-10f,
-                                   0x1.3b2bap-7f,
-                                   0x1.c6af6ep-5f,
-                                   0x1.ebfbdep-3f,
-                                   0x1.62e43p-1f,
-                                   1};
-static inline float exp2_split(float x, int32_t *n)
-{
-    float shifted = x + ROUNDER;
-    float r = x - (shifted - ROUNDER);
-    *n = rounded_bits(shifted);
-    return polynomial(r, exp2_terms, COUNT(exp2_terms));
+    return with_sign_of(x, p);
 }
 
 static const float erf_terms[] = {0x1.4771fep-14f, -0x1.a3515ep-11f, 0x1.53f224p-8f,
@@ -312,17 +290,17 @@ static const float erfc_log_terms[] = {0x1.18b83ap-12f, -0x1.15ee24p-8f, 0x1.01b
 
 /* Up to 1, erf x = x + x P(x^2), error 2^-29; then 1 - 2^Q(x), Q the logarithm of erfc, error 2^-29
  * of 1. From 4 on it is 1. */
-static inline float erf_of(float x)
+static INLINED floats erf_of(floats x)
 {
-    int32_t n;
-    float a = fabsf(x), square = x * x, edge = at_most(a, 4);
-    float q = polynomial(edge, erfc_log_terms, COUNT(erfc_log_terms));
-    float power = exp2_split(q, &n);
-    float far = fmaf(-power, power_of_two(n), 1);
-    float p = polynomial(square, erf_terms, COUNT(erf_terms));
-    float near = fmaf(a, p, a);
-    return with_sign_of(a < 1 ? near : far, x);
+    floats a = magnitude_of(x), some = least(a, 4);
+    floats q = polynomial(some, erfc_log_terms, COUNT(erfc_log_terms));
+    floats far = every(1) - normal_power(true, q);
+    floats near = fused(some, polynomial(some * some, erf_terms, COUNT(erf_terms)), some);
+    return with_sign_of(x, chosen(a, 1, near, far));
 }
+
+VECTOR_FUNCTION(f32_tanh, tanh_of)
+VECTOR_FUNCTION(f32_erf, erf_of)
 
 /* --- sin, cos --- */
 
@@ -394,23 +372,16 @@ static void f32_cos(void *dst, const void *a, const void *b, const void *c, size
 
 /* --- the table --- */
 
-#define FUNCTION(name, T, call)                                                                    \
-    static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
+#define F64(function)                                                                              \
+    static void f64_##function(void *dst, const void *a, const void *b, const void *c, size_t n)   \
     {                                                                                              \
-        const T *x = a;                                                                            \
-        T *out = dst;                                                                              \
+        const double *x = a;                                                                       \
+        double *out = dst;                                                                         \
         (void)b;                                                                                   \
         (void)c;                                                                                   \
-        VECTORISE for (size_t i = 0; i < n; i++)                                                   \
-        {                                                                                          \
-            out[i] = call(x[i]);                                                                   \
-        }                                                                                          \
+        for (size_t i = 0; i < n; i++)                                                             \
+            out[i] = function(x[i]);                                                               \
     }
-FUNCTION(f32_log, float, log_of)
-FUNCTION(f32_log2, float, log2_of)
-FUNCTION(f32_erf, float, erf_of)
-
-#define F64(call) FUNCTION(f64_##call, double, call)
 F64(exp)
 F64(exp2)
 F64(log)

@@ -19,8 +19,9 @@ enum { TABLE = 16 };
  *   every        x in all elements
  *   fused        x y + z, rounded once
  *   least        of x and `most`; a NaN stays one
- *   kept_from    y where x is not below the limit, else 0
+ *   chosen       `there` where x is below the limit, else `beyond`; a NaN is not
  *   all_within   is every element from `low` to `high`? No NaN is.
+ *   numbers      integers as floats
  *   any_beyond   is there one with other bits than those?
  *   load_some, store_some    the first `count` elements; the others are `fill`
  */
@@ -44,14 +45,18 @@ static INLINED floats least(floats x, float most)
 {
     return _mm512_min_ps(every(most), x);
 }
-static INLINED floats kept_from(float limit, floats x, floats y)
+static INLINED floats chosen(floats x, float limit, floats there, floats beyond)
 {
-    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, every(limit), _CMP_NLT_UQ), y);
+    return _mm512_mask_mov_ps(beyond, _mm512_cmp_ps_mask(x, every(limit), _CMP_LT_OQ), there);
 }
 static INLINED bool all_within(floats x, float low, float high)
 {
     __mmask16 from = _mm512_cmp_ps_mask(x, every(low), _CMP_GE_OQ);
     return _mm512_mask_cmp_ps_mask(from, x, every(high), _CMP_LE_OQ) == 0xffff;
+}
+static INLINED floats numbers(integers x)
+{
+    return _mm512_cvtepi32_ps((__m512i)x);
 }
 static INLINED bool any_beyond(words x, uint32_t bits)
 {
@@ -98,15 +103,19 @@ static INLINED floats least(floats x, float most)
 {
     return _mm256_min_ps(every(most), x);
 }
-static INLINED floats kept_from(float limit, floats x, floats y)
+static INLINED floats chosen(floats x, float limit, floats there, floats beyond)
 {
-    return _mm256_and_ps(_mm256_cmp_ps(x, every(limit), _CMP_NLT_UQ), y);
+    return _mm256_blendv_ps(beyond, there, _mm256_cmp_ps(x, every(limit), _CMP_LT_OQ));
 }
 static INLINED bool all_within(floats x, float low, float high)
 {
     floats from = _mm256_cmp_ps(x, every(low), _CMP_GE_OQ);
     return _mm256_movemask_ps(_mm256_and_ps(from, _mm256_cmp_ps(x, every(high), _CMP_LE_OQ))) ==
            0xff;
+}
+static INLINED floats numbers(integers x)
+{
+    return _mm256_cvtepi32_ps((__m256i)x);
 }
 static INLINED bool any_beyond(words x, uint32_t bits)
 {
@@ -157,13 +166,17 @@ static INLINED floats least(floats x, float most)
 {
     return vminq_f32(x, every(most));
 }
-static INLINED floats kept_from(float limit, floats x, floats y)
+static INLINED floats chosen(floats x, float limit, floats there, floats beyond)
 {
-    return (floats)vbicq_u32((words)y, vcltq_f32(x, every(limit)));
+    return vbslq_f32(vcltq_f32(x, every(limit)), there, beyond);
 }
 static INLINED bool all_within(floats x, float low, float high)
 {
     return vminvq_u32(vandq_u32(vcgeq_f32(x, every(low)), vcleq_f32(x, every(high)))) != 0;
+}
+static INLINED floats numbers(integers x)
+{
+    return vcvtq_f32_s32(x);
 }
 static INLINED bool any_beyond(words x, uint32_t bits)
 {
@@ -205,13 +218,17 @@ static inline floats least(floats x, float most)
 {
     return x > most ? most : x;
 }
-static inline floats kept_from(float limit, floats x, floats y)
+static inline floats chosen(floats x, float limit, floats there, floats beyond)
 {
-    return x < limit ? 0 : y;
+    return x < limit ? there : beyond;
 }
 static inline bool all_within(floats x, float low, float high)
 {
     return x >= low && x <= high;
+}
+static inline floats numbers(integers x)
+{
+    return (float)x;
 }
 static inline bool any_beyond(words x, uint32_t bits)
 {
@@ -253,7 +270,7 @@ static INLINED floats as_floats(words x)
 static INLINED floats scaled(floats x, integers n)
 {
 #if defined(ROUTINES_V4)
-    return _mm512_scalef_ps(x, _mm512_cvtepi32_ps((__m512i)n));
+    return _mm512_scalef_ps(x, numbers(n));
 #else
     integers half = n >> 1; /* and n - half: powers that are normal numbers */
     return x * as_floats((words)(half + 127) << 23) * as_floats((words)(n - half + 127) << 23);
