@@ -23,7 +23,7 @@ set(object_libraries tilewright_objects)
 # goes to when a kernel is compiled, run or simulated is made fast; -O3 is for the loops that it pays for.
 include(small)
 set(small_sources ${library_sources})
-foreach(quick "base/(arena|text)" "layout/layout(_access|_algebra)?" "ptx/ptx_(build|choose|names|print)"
+foreach(quick "base/(arena|text)" "layout/layout_algebra"
         "cpu/(ensures_dot|exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache)"
         "tile/synccheck_(conflict|eval|explore|state|value)"
         "sim/sim_(atomic|counters|exact|memcheck|memory|merge|mma_quads|race|race_access|race_clock|race_shadow|schedule|traffic|warp)")

@@ -5,6 +5,7 @@
  * stack of variables and temporaries.
  */
 #include "cpu/compile.h"
+#include "cpu/strips.h"
 
 #include "base/text.h"
 
@@ -38,7 +39,7 @@ struct instr *emit_step(struct compiler *c, step_fn *step)
 void label_place(struct compiler *c, struct label *l)
 {
     l->placed = true;
-    l->pc = (uint32_t)c->code.count;
+    l->pc = c->labelled = (uint32_t)c->code.count;
     for (size_t i = 0; i < l->uses.count; i++)
         c->code.data[l->uses.data[i]].n = l->pc;
 }
@@ -500,6 +501,14 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     p->code = c.code.data;
     p->count = c.code.count;
     p->frame_bytes = c.high;
+    for (size_t i = 0; i < c.row_chains.count; i++) {
+        c.row_chains.data[i]->slots_at = (uint32_t)p->frame_bytes;
+        p->frame_bytes += (size_t)c.row_chains.data[i]->slots * sizeof(void *);
+    }
+    p->row_chains = c.row_chains.data;
+    p->row_chain_count = (uint32_t)c.row_chains.count;
+    p->rows = c.rows.data;
+    p->row_count = (uint32_t)c.rows.count;
     p->strided = c.strided.data;
     p->strided_count = (uint32_t)c.strided.count;
     p->products = c.products.data;

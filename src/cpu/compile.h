@@ -109,7 +109,8 @@ struct compiler {
     struct cpu_program *program;
     const char *why; /* the first thing that cannot be compiled */
     VEC(struct instr) code;
-    struct loc loc; /* of instructions made now */
+    uint32_t labelled; /* the latest place where a jump may go to */
+    struct loc loc;    /* of instructions made now */
     uint32_t lanes;
     uint32_t top, high; /* the frame's memory is a stack of values */
     uint32_t mask;      /* under which statements are compiled now */
@@ -130,6 +131,8 @@ struct compiler {
     bool has_unrolled; /* the kernel asks for it somewhere */
     bool seldom;       /* what is compiled now seldom runs: it should be short */
     VEC(struct strided) strided;
+    VEC(const struct access *) rows;       /* struct cpu_program's */
+    VEC(struct strip_detail *) row_chains; /* of step_row */
     VEC(const struct lane_product *) products;
     VEC(struct packed_plan) packed;
     int unchained;             /* > 0: elementwise operations are a step each */
@@ -299,6 +302,8 @@ bool access_alias(struct compiler *c, const struct expr *e, struct value *out);
 
 /* A row of a view, which other blocks load other rows of. */
 bool loads_row(const struct compiler *c, const struct access *a);
+/* The access is of a row that lies in a view, or may lie so: struct row_place. */
+void note_row_access(struct compiler *c, struct access *a);
 /* So that other blocks' rows are fetched while one is computed; NO_SLOT: there are too many. */
 uint32_t row_prefetch_new(struct compiler *c);
 

@@ -87,7 +87,7 @@ struct access *access_new(struct compiler *c, const struct expr *e)
     a->elements = type_elements(&e->type);
     a->size = dtype_size(e->sym->type.dtype);
     a->size_index = size_index(e->sym->type.dtype);
-    a->otherwise = a->strided = a->prefetch = NO_SLOT;
+    a->otherwise = a->strided = a->prefetch = a->row = NO_SLOT;
     a->otherwise_lanes = 1;
     int rest = a->rank - e->indices; /* axes without an index: whole */
     for (int i = 0; i < a->rank; i++) {
@@ -193,6 +193,13 @@ bool loads_row(const struct compiler *c, const struct access *a)
     for (int i = 0; i < last; i++)
         row &= a->axis[i].kind == IX_ELEMENT;
     return row && (a->axis[last].kind == IX_SLICE || a->axis[last].kind == IX_ALL);
+}
+
+void note_row_access(struct compiler *c, struct access *a)
+{
+    const struct access *row = a;
+    a->row = (uint32_t)c->rows.count;
+    vec_push(c->arena, &c->rows, row);
 }
 
 uint32_t row_prefetch_new(struct compiler *c)

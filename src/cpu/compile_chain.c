@@ -167,6 +167,7 @@ static struct link view_leaf(struct chain *ch, const struct expr *e)
         a->otherwise = value_convert(c, compile_expr(c, e->otherwise, NULL), v.dtype).at;
     ch->values[d->leaves] = v;
     struct strip_leaf *leaf = &ch->leaves[d->leaves++];
+    note_row_access(c, a);
     *leaf = (struct strip_leaf){.at = v.at, .slot = new_slot(ch), .load = a};
     leaf->size = (uint32_t)a->size;
     leaf->fill = c->set->memory->fill[a->size_index];
@@ -345,6 +346,7 @@ static void join_differences(struct chain *ch)
             before->kernel == routine_row(set->elementwise, OP_SUB)->f32_by_one &&
             before->dst == op->x[0]) {
             op->kernel = row->f32_by_one;
+            op->fetches = true;
             op->x[0] = before->x[0];
             op->x[1] = before->x[1];
             op->size[2] = 0;
@@ -427,6 +429,7 @@ static void place_leaves(struct chain *ch)
                     : spread                          ? LEAF_SPREAD
                     : short_rows                      ? LEAF_COPIED
                                                       : LEAF_ROW;
+        d->fills |= leaf->way == LEAF_FIXED;
         bool direct = leaf->way == LEAF_ONE || leaf->way == LEAF_FLAT || leaf->way == LEAF_ROW;
         d->at[leaf->slot] =
             !direct || leaf->load ? memory_new(ch->compiler, strip_bytes(leaf->size)) : leaf->at;
@@ -539,22 +542,50 @@ static bool op_past_caches(const struct elementwise_routines *r, const struct st
     return past->kernel || past->scaled;
 }
 
-/* Emits the step, once the loops are laid; the caller sets where it ends. */
-static struct instr *chain_end(struct chain *ch)
+static void chain_lay(struct chain *ch)
 {
-    struct arena *a = ch->compiler->arena;
-    struct strip_detail *d = ch->detail;
     place_leaves(ch);
     join_differences(ch);
     join_scaled(ch);
     take_product(ch);
     keep_leaves(ch);
+}
+
+/* Does the chain do nothing but add the squares of what the step before it makes, a difference to
+ * one value? Then that step does both. */
+static bool join_squares(struct chain *ch, const struct value *to)
+{
+    struct compiler *c = ch->compiler;
+    const struct strip_detail *d = ch->detail, *before;
+    size_t count = c->code.count;
+    struct instr *in = count > c->labelled ? &c->code.data[count - 1] : NULL;
+    if (!in || in->step != step_row || !d->products || d->ops > 0 || d->rank != 1 ||
+        d->leaves != 1 || is_of_view(d->leaf))
+        return false;
+    before = in->detail;
+    if (before->store || before->reduce || before->ops != 1 || before->fills ||
+        before->op->kernel != routine_row(c->set->elementwise, OP_SUB)->f32_by_one ||
+        before->extent[0] != d->extent[0] || in->dst != d->leaf->at)
+        return false;
+    in->step = step_row_left;
+    in->a = to->at;
+    return true;
+}
+
+/* Emits the step, once the loops are laid; the caller sets where it ends. */
+static struct instr *chain_end(struct chain *ch)
+{
+    struct arena *a = ch->compiler->arena;
+    struct strip_detail *d = ch->detail;
     struct strip_op *ops = arena_array(a, struct strip_op, d->ops);
     memcpy(ops, ch->ops, (size_t)d->ops * sizeof *ops);
     d->op = ops;
     if (d->stream && d->ops > 0)
         d->has_past = op_past_caches(ch->compiler->set->elementwise, &ops[d->ops - 1], &d->past);
-    struct instr *in = emit_step(ch->compiler, is_row(d) ? step_row : step_strips);
+    bool row = is_row(d);
+    if (row)
+        vec_push(a, &ch->compiler->row_chains, d);
+    struct instr *in = emit_step(ch->compiler, row ? step_row : step_strips);
     in->detail = d;
     return in;
 }
@@ -579,6 +610,7 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
     }
     ch.detail->size = (uint32_t)dtype_size(e->type.dtype);
     lay_loops(&ch, AXES_MERGE);
+    chain_lay(&ch);
     chain_end(&ch)->dst = to.at;
     c->top = top;
     return to;
@@ -623,6 +655,8 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
         return false;
     d->size = (uint32_t)dtype_size(t);
     struct access *a = access_new(c, target);
+    if (a->space == SPACE_VIEW)
+        note_row_access(c, a);
     d->store = a;
     d->stream = c->program->streams && a->space == SPACE_VIEW;
     for (int axis = 0, i = 0; i < a->rank; i++)
@@ -632,6 +666,7 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
         end_in_row(&ch);
     d->at[0] = memory_new(c, strip_bytes(d->size));
     lay_loops(&ch, AXES_KEEP);
+    chain_lay(&ch);
     chain_end(&ch);
     c->top = top;
     return true;
@@ -670,6 +705,8 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
         *x = value_new(c, to->dtype, t->rank, t->extent, 1);
         end_in_row(&ch);
     }
-    chain_end(&ch)->dst = rows ? to->at : x->at;
+    chain_lay(&ch);
+    if (!join_squares(&ch, to))
+        chain_end(&ch)->dst = rows ? to->at : x->at;
     return rows;
 }

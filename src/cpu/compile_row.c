@@ -64,6 +64,7 @@ bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct va
     if (e->otherwise)
         a->otherwise = value_convert(c, compile_expr(c, e->otherwise, NULL), v->dtype).at;
     a->prefetch = row_prefetch_new(c);
+    note_row_access(c, a);
     struct instr *in = emit_step(c, step_show_row);
     in->detail = a;
     in->dst = v->at;

@@ -5,23 +5,6 @@
 
 #include <string.h>
 
-/* --- rows of views --- */
-
-unsigned char *row_in_view(const struct frame *f, const struct access *a)
-{
-    const struct view_binding *view = &f->launch->views[a->view];
-    int64_t offset = 0;
-    for (int i = 0; i < a->rank; i++) {
-        const struct access_axis *axis = &a->axis[i];
-        int64_t start =
-            axis->kind == IX_ALL ? 0 : index_value(frame_at(f, axis->at), axis->wide, 0);
-        if (start < 0 || axis->extent <= 0 || axis->extent > view->extent[i] - start)
-            return NULL;
-        offset += start * view->stride[i];
-    }
-    return view->stride[a->rank - 1] == 1 ? view->base + offset * (int64_t)a->size : NULL;
-}
-
 /* --- rows that come --- */
 
 enum {
@@ -42,48 +25,81 @@ void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t
     f->has_ahead |= row->left > 0;
 }
 
-/* Some lines of rows that the next block will read. */
-static void fetch_ahead(struct frame *f)
+void fetch_ahead(struct frame *f)
 {
+    enum { AT_ONCE = 8 };
     size_t left = 0;
     for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {
         struct row_prefetch *row = &f->row_prefetch[i];
         size_t part = row->left < LINES * CACHE_LINE ? row->left : LINES * CACHE_LINE;
-        if (part == LINES * CACHE_LINE)
-            UNROLLED for (int at = 0; at < LINES; at++)
-                PREFETCH_SECOND(row->next + at * CACHE_LINE);
-        else
-            ROLLED for (size_t at = 0; at < part; at += CACHE_LINE) PREFETCH_SECOND(row->next + at);
-        row->next += part;
+        const unsigned char *at = row->next, *end = at + part;
+        for (; at < end; at += AT_ONCE * CACHE_LINE)
+            UNROLLED for (int line = 0; line < AT_ONCE; line++)
+                PREFETCH_SECOND(at + line * CACHE_LINE);
+        row->next = end;
         row->left -= part;
         left += row->left;
     }
     f->has_ahead = left > 0;
 }
 
-/* --- operations --- */
-
-/* How many of `left` elements are next. While rows come a costly operation takes a part of the
- * strip after another, some lines before each: no more are on their way at a time than memory
- * answers well, and the last of a row should be there before the next block begins. */
-static inline size_t next_part(const struct frame *f, const struct strip_op *op, size_t left)
+/* The next `bytes` of such a row, or what is left of it, for an operation that fetches them as it
+ * goes. NULL: there is no row. */
+static const void *take_ahead(struct frame *f, size_t bytes)
 {
-    return f->has_ahead && op->costly && left > PART ? PART : left;
+    for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {
+        struct row_prefetch *row = &f->row_prefetch[i];
+        const unsigned char *from = row->next;
+        if (row->left == 0)
+            continue;
+        row->next += bytes;
+        row->left -= row->left < bytes ? row->left : bytes;
+        return from;
+    }
+    f->has_ahead = false;
+    return NULL;
 }
 
-/* Runs an operation on n elements and moves on to the next ones. */
-static inline void run_part(struct frame *f, const struct strip_op *op, unsigned char **at,
-                            const void *by, size_t n)
+/* --- operations --- */
+
+static inline void run_op(const struct strip_op *op, unsigned char *const *at, const void *by,
+                          size_t n)
 {
-    if (f->has_ahead)
-        fetch_ahead(f);
     if (op->kernel)
         op->kernel(at[0], at[1], at[2], at[3], n);
     else if (op->scaled)
         op->scaled(at[0], at[1], at[2], at[3], by, n);
     else
         op->convert(at[0], at[1], n);
-    UNROLLED for (int i = 0; i < MOST_OPERANDS; i++) at[i] += n * op->size[i];
+}
+
+/* While rows come a costly operation takes a part of the strip after another, some lines before
+ * each: no more are on their way at a time than memory answers well, and the last of a row should
+ * be there before the next block begins. */
+static APART void run_in_parts(struct frame *f, const struct strip_op *op, unsigned char **at,
+                               const void *by, size_t n)
+{
+    for (size_t part; n > 0; n -= part) {
+        part = f->has_ahead && op->costly && n > PART ? PART : n;
+        if (f->has_ahead)
+            fetch_ahead(f);
+        run_op(op, at, by, part);
+        UNROLLED for (int i = 0; i < MOST_OPERANDS; i++) at[i] += part * op->size[i];
+    }
+}
+
+/* On n elements that lie at `at`, which may move on. */
+static inline void run_whole(struct frame *f, const struct strip_op *op, unsigned char **at,
+                             const void *by, size_t n)
+{
+    if (op->fetches) {
+        const void *ahead = f->has_ahead ? take_ahead(f, n * op->size[0]) : NULL;
+        op->kernel(at[0], at[1], at[2], ahead, n);
+    } else if (f->has_ahead) {
+        run_in_parts(f, op, at, by, n);
+    } else {
+        run_op(op, at, by, n);
+    }
 }
 
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
@@ -92,34 +108,40 @@ void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned ch
     const struct strip_op *end = d->op + ops;
     for (const struct strip_op *op = d->op; op < end; op++) {
         unsigned char *at[MOST_OPERANDS] = {p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]]};
-        for (size_t left = count, n; left > 0; left -= n) {
-            n = next_part(f, op, left);
-            run_part(f, op, at, p[op->by], n);
-        }
+        run_whole(f, op, at, p[op->by], count);
     }
 }
 
-/* Where the next line of the cache begins, in elements from `to` on. */
-static size_t next_line(const unsigned char *to, size_t size)
+/* What does not begin or end with a line of the cache is made the usual way. */
+static APART void run_past(struct frame *f, const struct strip_detail *d, unsigned char **at,
+                           const void *by, size_t n)
 {
-    return (CACHE_LINE - (uintptr_t)to % CACHE_LINE) % CACHE_LINE / size;
+    const struct strip_op *op = &d->op[d->ops - 1];
+    const size_t line = CACHE_LINE / d->size,
+                 before = (CACHE_LINE - (uintptr_t)at[0] % CACHE_LINE) % CACHE_LINE / d->size;
+    size_t first = before < n ? before : n, whole = (n - first) / line * line;
+    const size_t parts[] = {first, whole, n - first - whole};
+    for (int i = 0; i < 3; i++) {
+        unsigned char *here[MOST_OPERANDS];
+        memcpy(here, at, sizeof here);
+        if (parts[i] > 0)
+            run_whole(f, i == 1 ? &d->past : op, here, by, parts[i]);
+        for (int k = 0; k < MOST_OPERANDS; k++)
+            at[k] += parts[i] * op->size[k];
+    }
 }
 
 void run_last(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
               const struct strip_part *part)
 {
     const struct strip_op *op = &d->op[d->ops - 1];
-    const size_t line = part->past ? CACHE_LINE / d->size : 0;
     unsigned char *at[MOST_OPERANDS] = {part->to};
-    for (int i = 1; i < MOST_OPERANDS; i++)
-        at[i] = p[op->x[i - 1]] + part->first * op->size[i];
-    for (size_t left = part->count, n; left > 0; left -= n) {
-        size_t before = part->past ? next_line(at[0], d->size) : 0;
-        n = before > 0 && before < left ? before : next_part(f, op, left);
-        bool lines = part->past && before == 0 && n >= line;
-        n = lines ? n / line * line : n;
-        run_part(f, lines ? &d->past : op, at, p[op->by], n);
-    }
+    UNROLLED for (int i = 1; i < MOST_OPERANDS; i++) at[i] =
+        p[op->x[i - 1]] + part->first * op->size[i];
+    if (part->past && ((uintptr_t)part->to | part->count * d->size) % CACHE_LINE > 0)
+        run_past(f, d, at, p[op->by], part->count);
+    else
+        run_whole(f, part->past ? &d->past : op, at, p[op->by], part->count);
 }
 
 /* --- a reduction of rows --- */

@@ -1,10 +1,42 @@
 /* Rows of views: read where they lie, and chains over one row, in whose order all that moves lies,
  * so that little is to be looked up. */
+#include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
 #include <string.h>
 
 /* --- rows of views --- */
+
+struct row_place row_place(const struct launch_state *l, const struct access *a)
+{
+    const struct view_binding *view = &l->views[a->view];
+    int64_t size = (int64_t)a->size;
+    bool there = view->base && view->stride[a->rank - 1] == 1;
+    struct row_place row = {.first = view->base};
+    for (int i = 0; i < a->rank; i++) {
+        const struct access_axis *axis = &a->axis[i];
+        int64_t count = view->extent[i] - axis->extent + 1;
+        there &= axis->extent > 0 && count > 0;
+        if (axis->kind != IX_ALL)
+            row.axis[row.axes++] =
+                (struct row_axis){axis->at, axis->wide, count, view->stride[i] * size};
+    }
+    return there ? row : (struct row_place){.first = NULL};
+}
+
+unsigned char *row_in_view(const struct frame *f, const struct access *a)
+{
+    const struct row_place *row = &f->launch->rows[a->row];
+    unsigned char *at = row->first;
+    for (int i = 0; i < row->axes; i++) {
+        const struct row_axis *axis = &row->axis[i];
+        int64_t index = index_value(frame_at(f, axis->at), axis->wide, 0);
+        if (index < 0 || index >= axis->count)
+            return NULL;
+        at += index * axis->step;
+    }
+    return at;
+}
 
 void step_show_row(struct frame *f, const struct instr *in)
 {
@@ -86,20 +118,28 @@ static void store_strip(struct frame *f, const struct strip_detail *d, unsigned 
         memcpy(to, p[d->last], count * d->size);
 }
 
+void row_chain_open(struct frame *f, const struct strip_detail *d)
+{
+    unsigned char **p = frame_at(f, d->slots_at);
+    for (int i = 0; i < d->slots; i++)
+        p[i] = frame_at(f, d->at[i]);
+}
+
 void step_row(struct frame *f, const struct instr *in)
 {
     const struct strip_detail *d = in->detail;
     _Alignas(SLOT_ALIGNMENT) unsigned char part[REDUCTION_PARTS * 8];
-    unsigned char *p[STRIP_SLOTS], *to = d->store ? find_target(f, d) : frame_at(f, in->dst);
+    unsigned char *to = d->store ? find_target(f, d) : frame_at(f, in->dst);
+    unsigned char **p = frame_at(f, d->slots_at), *moved[STRIP_SLOTS];
     size_t n = (size_t)d->extent[0], count;
-    for (int i = 0; i < d->slots; i++)
-        p[i] = frame_at(f, d->at[i]);
     if (!to || !find_rows(f, d, p)) {
         step_strips(f, in);
         return;
     }
-    if (d->moving < d->leaves)
+    if (d->fills)
         fill_spread(f, d, p, n < ROW_STRIP ? n : ROW_STRIP);
+    if (n > ROW_STRIP)
+        p = memcpy(moved, p, (size_t)d->slots * sizeof *p);
     for (size_t first = 0; first < n; first += count) {
         count = n - first < ROW_STRIP ? n - first : ROW_STRIP;
         if (d->store) {
@@ -110,7 +150,23 @@ void step_row(struct frame *f, const struct instr *in)
         }
         if (d->reduce)
             reduce_row(f, d, p, &(struct row_part){n, first, count, part}, to);
-        for (int i = 0; i < d->moving; i++)
+        for (int i = 0; i < d->moving && count < n; i++)
             p[d->leaf[i].slot] += count * d->leaf[i].size;
     }
+}
+
+void step_row_left(struct frame *f, const struct instr *in)
+{
+    const struct strip_detail *d = in->detail;
+    const struct reduce_routines *routines = f->program->set->reduce;
+    unsigned char **p = frame_at(f, d->slots_at), *left = frame_at(f, in->dst);
+    size_t n = (size_t)d->extent[0];
+    if (!find_rows(f, d, p)) {
+        step_strips(f, in);
+        routines->f32_sum_of_products(frame_at(f, in->a), left, left, n);
+        return;
+    }
+    if (f->has_ahead)
+        fetch_ahead(f);
+    routines->f32_sum_of_left_squares(frame_at(f, in->a), left, p[d->op->x[0]], p[d->op->x[1]], n);
 }

@@ -130,20 +130,11 @@ static void access_span(const struct frame *f, const struct access *a, uintptr_t
     }
 }
 
-bool target_overlaps(const struct frame *f, const struct strip_detail *d, const unsigned char *from,
-                     size_t bytes)
+bool target_overlaps_memory(const struct frame *f, const struct access *a,
+                            const unsigned char *from, size_t bytes)
 {
-    const struct access *a = d->store;
-    if (!a)
-        return false;
     uintptr_t low, high;
-    if (a->space == SPACE_VIEW) {
-        const struct view_binding *view = &f->launch->views[a->view];
-        low = (uintptr_t)view->first;
-        high = (uintptr_t)view->end;
-    } else {
-        access_span(f, a, &low, &high);
-    }
+    access_span(f, a, &low, &high);
     return (uintptr_t)from < high && (uintptr_t)from + bytes > low;
 }
 

@@ -35,6 +35,8 @@ bool frame_init(struct frame *f, const struct launch_state *launch)
     int32_t *extents = frame_at(f, p->grid_at);
     for (int i = 0; i < 3; i++)
         extents[i] = (int32_t)launch->grid[i];
+    for (uint32_t i = 0; i < p->row_chain_count; i++)
+        row_chain_open(f, p->row_chains[i]);
     return true;
 }
 
@@ -88,18 +90,21 @@ void block_place(const struct launch_state *l, int64_t id, int64_t place[3])
     place[1] = rest - place[2] * grid[1];
 }
 
-void frame_start(struct frame *f, int64_t turn)
+void frame_start(struct frame *f, int64_t turn, int64_t id)
 {
     const struct cpu_program *p = f->program;
     f->turn = turn;
-    f->id = block_of_turn(f->launch, turn);
+    f->id = id;
     block_place(f->launch, f->id, f->block);
     int32_t *block = frame_at(f, p->block_at);
     for (int i = 0; i < 3; i++)
         block[i] = (int32_t)f->block[i];
-    memset(f->memory + p->used_shared_at, 0xff, p->used_shared_bytes);
-    async_drop(f);
-    packed_start(f);
+    if (p->used_shared_bytes > 0)
+        memset(f->memory + p->used_shared_at, 0xff, p->used_shared_bytes);
+    if (f->copy_count > 0)
+        async_drop(f);
+    if (p->packed_states > 0)
+        packed_start(f);
     f->group = 0;
     f->pc = 0;
     f->until_poll = TURNS_BETWEEN_POLLS;

@@ -291,7 +291,7 @@ static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state 
     enum cpu_fault_kind kind;
     for (; count < l->blocks && frame_init(&frames[count], l); count++) {
         frame_set_params(&frames[count], args);
-        frame_start(&frames[count], count);
+        frame_start(&frames[count], count, block_of_turn(l, count));
     }
     if (count == l->blocks)
         kind = run_rounds(l, frames, fault);
@@ -327,6 +327,9 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
         strided_nest(p, &p->strided[i], is_view ? l->views[access->view].stride : access->stride,
                      &l->nests[i]);
     }
+    l->rows = arena_array(a, struct row_place, p->row_count);
+    for (uint32_t i = 0; i < p->row_count; i++)
+        l->rows[i] = row_place(l, p->rows[i]);
     plan_products(a, l);
     packed_caches_open(a, l);
     enum cpu_fault_kind kind = p->kernel->cooperative && p->has_locks

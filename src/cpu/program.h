@@ -179,6 +179,7 @@ struct access {
      * a value that is loaded lane by lane. */
     uint32_t rest, spare;
     uint32_t prefetch; /* a load of a row: which of the frame's row_prefetch; NO_SLOT: none */
+    uint32_t row;      /* which of the program's rows; NO_SLOT: none */
 };
 
 /* An access all of whose varying indices are affine: a nest of strides, the same wherever it
@@ -194,6 +195,19 @@ struct strided_nest {
     struct nest all;      /* every lane */
     struct nest elements; /* of one lane */
     int64_t step[3];      /* in the memory, from a lane to the next one along x, y, z */
+};
+
+/* Where an access's row of a view lies in a launch, whole and side by side: what is known before
+ * the indices are. */
+struct row_axis {
+    uint32_t at; /* the index, as in struct access_axis: */
+    bool wide;
+    int64_t count, step; /* below `count`, and bytes from one to the next */
+};
+struct row_place {
+    unsigned char *first; /* with indices 0; NULL: it never lies so */
+    int axes;             /* that have an index */
+    struct row_axis axis[MAX_RANK];
 };
 
 /* to = mask ? from : rest, straight from memory to memory. */
@@ -289,6 +303,10 @@ struct cpu_program {
     uint32_t threads[3];
     const struct strided *strided;
     uint32_t strided_count;
+    const struct access *const *rows; /* of views, that are read or written where they lie */
+    uint32_t row_count;
+    struct strip_detail *const *row_chains; /* chains over one row */
+    uint32_t row_chain_count;
     const struct lane_product **products;
     uint32_t product_count;
     const struct packed_plan *packed; /* caches of packed tiles */
@@ -326,6 +344,7 @@ struct launch_state {
     const struct allocator *allocator;
     struct view_binding *views;
     struct strided_nest *nests; /* by strided access */
+    struct row_place *rows;     /* by row */
     struct product_plan *plans; /* by product */
     struct packed_cache *packed;
     int64_t grid[3], blocks;
@@ -452,8 +471,8 @@ void frame_set_params(struct frame *f, const struct cpu_argument *args);
 int64_t block_of_turn(const struct launch_state *l, int64_t turn);
 /* Its indices: block.x, block.y, block.z. */
 void block_place(const struct launch_state *l, int64_t id, int64_t place[3]);
-/* Begins the block whose turn it is: counters, poisoned shared memory. */
-void frame_start(struct frame *f, int64_t turn);
+/* Begins block `id`, whose turn it is: counters, poisoned shared memory. */
+void frame_start(struct frame *f, int64_t turn, int64_t id);
 /* The allocator's function, for one worker at a time. */
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
 /* Memory of `bytes` at least, kept from an earlier launch or new (NULL: none), and back. */
@@ -483,6 +502,7 @@ step_fn step_pair_columns, step_pair_rows;
 step_fn step_dot, step_dot_fresh, step_dot_flush, step_dot_store, step_dot_lanes;
 /* exec_strips.c; exec_row.c: of a chain over one row */
 step_fn step_strips, step_row;
+step_fn step_row_left; /* such a chain of one difference; instr.a: the sum of its squares */
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
@@ -545,6 +565,10 @@ bool access_next(const struct access *a, int64_t *coordinate);
 /* exec_strided.c: the nest of a strided access, on memory with these strides. */
 void strided_nest(const struct cpu_program *p, const struct strided *s, const int64_t *stride,
                   struct strided_nest *nest);
+/* exec_row.c: of a view that is bound. */
+struct row_place row_place(const struct launch_state *l, const struct access *a);
+/* Notes the addresses of the slots of a chain over one row, but of rows of views. */
+void row_chain_open(struct frame *f, const struct strip_detail *d);
 /* exec_chain.c: notes that a row was loaded from there. */
 void note_row(struct frame *f, uint32_t row, const unsigned char *from, size_t bytes);
 

@@ -225,10 +225,15 @@ typedef void reduce_end_fn(void *part);
 /* The same with the products of two rows, which are rounded before they are added. */
 typedef void reduce_products_fn(void *part, const void *x, const void *y, size_t n);
 
+/* left[i] = x[i] - *less, and the sum of their squares, of a row of at least REDUCTION_LONG; `left`
+ * may be x, and `sum` may be `less`. */
+typedef void left_squares_fn(void *sum, void *left, const void *x, const void *less, size_t n);
+
 struct reduce_routines {
     reduce_products_fn *f32_products; /* to the parts of a sum */
     reduce_products_fn
         *f32_sum_of_products; /* the sum, of a whole row of at least REDUCTION_LONG */
+    left_squares_fn *f32_sum_of_left_squares;
     reduce_add_fn *add[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_end_fn *end[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];
@@ -239,7 +244,8 @@ struct elementwise_row {
     enum op op;
     elementwise_fn *of[COMPUTE_COUNT];
     /* Of f32 where b is one value, which is not in dst; functions of one operand: of what a is more
-     * than that value. NULL: there is none. */
+     * than that value, and as many bytes as are written are fetched from c on (NULL: none). NULL:
+     * there is none. */
     elementwise_fn *f32_by_one;
 };
 /* dst[i] = a[i] * s * b[i] + c[i], the last two steps fused; or a[i] * s * b[i]. */

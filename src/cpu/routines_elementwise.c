@@ -156,6 +156,7 @@ static OFTEN void f32_scaled_product(void *dst, const void *a, const void *b, co
 
 #if defined(FP_FAST_FMAF)
 enum { QUOTIENTS = 256 }; /* at a time */
+enum { MEDIUM_LEAST = (27 << 23) - 1, MEDIUM_MOST = 227 << 23 };
 
 /* The least magnitude but for 0, less one as bits, and the greatest. */
 struct magnitudes {
@@ -165,7 +166,7 @@ struct magnitudes {
 /* x from 2^-100 to 2^100, or 0. */
 static inline bool are_medium(struct magnitudes m)
 {
-    return m.least >= (27u << 23) - 1 && m.most <= 227u << 23;
+    return m.least >= MEDIUM_LEAST && m.most <= MEDIUM_MOST;
 }
 
 static inline bool is_medium_divisor(float y)
@@ -225,11 +226,13 @@ static void f32_div_one(void *dst, const void *a, const void *b, const void *c, 
 #define PAST_WORDS __m512i
 #define PAST(name) _mm512_##name##_ps
 #define WORDS(name) _mm512_##name
+#define IS_ANY(x) (_mm512_test_epi32_mask(x, x) != 0)
 #elif defined(ROUTINES_V3)
 #define PAST_VECTOR __m256
 #define PAST_WORDS __m256i
 #define PAST(name) _mm256_##name##_ps
 #define WORDS(name) _mm256_##name
+#define IS_ANY(x) (!_mm256_testz_si256(x, x))
 #endif
 
 #if defined(PAST_VECTOR)
@@ -292,15 +295,10 @@ static void f32_div_one_past(void *dst, const void *a, const void *b, const void
         most = WORDS(max_epu32)(most, bits);
         PAST(stream)((float *)dst + i, PAST(fmadd)(PAST(fmsub)(q, one, x), less, q));
     }
-    struct magnitudes m = {UINT32_MAX, 0};
-    uint32_t lane[2][LANES];
-    memcpy(lane[0], &least, sizeof least);
-    memcpy(lane[1], &most, sizeof most);
-    for (int i = 0; i < LANES; i++) {
-        m.least = lane[0][i] < m.least ? lane[0][i] : m.least;
-        m.most = lane[1][i] > m.most ? lane[1][i] : m.most;
-    }
-    if (!is_medium_divisor(y) || !are_medium(m))
+    const PAST_WORDS low = WORDS(set1_epi32)(MEDIUM_LEAST), high = WORDS(set1_epi32)(MEDIUM_MOST);
+    PAST_WORDS beyond =
+        (WORDS(min_epu32)(least, low) ^ low) | (WORDS(max_epu32)(most, high) ^ high);
+    if (!is_medium_divisor(y) || IS_ANY(beyond))
         f32_divide_one_past(dst, a, b, c, n);
 }
 

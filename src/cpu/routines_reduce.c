@@ -147,30 +147,32 @@ enum {
 #define F32_ROW(name, of, T, combine, parts, term)                                                 \
     static APART float name(const float *x, const float *y, size_t n, float first)                 \
     {                                                                                              \
-        enum { LANES = sizeof(VECTOR) / 4, ALL = parts / LANES, COUNT = ALL < 8 ? ALL : 8 };       \
-        const size_t whole = n / parts * parts;                                                    \
-        VECTOR p[ALL];                                                                             \
         (void)y;                                                                                   \
+        F32_ROW_BODY(of, combine, parts, term)                                                     \
+    }
+#define F32_ROW_BODY(of, combine, parts, term)                                                     \
+    enum { LANES = sizeof(VECTOR) / 4, ALL = parts / LANES, COUNT = ALL < 8 ? ALL : 8 };           \
+    const size_t whole = n / parts * parts;                                                        \
+    VECTOR p[ALL];                                                                                 \
+    UNROLLED                                                                                       \
+    for (size_t j = 0; j < ALL; j += COUNT) {                                                      \
         UNROLLED                                                                                   \
-        for (size_t j = 0; j < ALL; j += COUNT) {                                                  \
+        for (size_t v = j; v < j + COUNT; v++)                                                     \
+            p[v] = ONE_IN_ALL(first);                                                              \
+        for (size_t i = 0; i < whole; i += parts) {                                                \
             UNROLLED                                                                               \
             for (size_t v = j; v < j + COUNT; v++)                                                 \
-                p[v] = ONE_IN_ALL(first);                                                          \
-            for (size_t i = 0; i < whole; i += parts) {                                            \
-                UNROLLED                                                                           \
-                for (size_t v = j; v < j + COUNT; v++)                                             \
-                    p[v] = WIDE(combine)(p[v], term##_WIDE(i + v * LANES));                        \
-            }                                                                                      \
+                p[v] = WIDE(combine)(p[v], term##_WIDE(i + v * LANES));                            \
         }                                                                                          \
-        if (whole < n) {                                                                           \
-            float part[parts];                                                                     \
-            memcpy(part, p, sizeof part);                                                          \
-            for (size_t j = 0; whole + j < n; j++)                                                 \
-                part[j] = combine(part[j], term(whole + j));                                       \
-            memcpy(p, part, sizeof part);                                                          \
-        }                                                                                          \
-        return of##_tree(p);                                                                       \
-    }
+    }                                                                                              \
+    if (whole < n) {                                                                               \
+        float part[parts];                                                                         \
+        memcpy(part, p, sizeof part);                                                              \
+        for (size_t j = 0; whole + j < n; j++)                                                     \
+            part[j] = combine(part[j], term(whole + j));                                           \
+        memcpy(p, part, sizeof part);                                                              \
+    }                                                                                              \
+    return of##_tree(p);
 
 #else
 #define ADD_TERMS_F32 ADD_TERMS
@@ -264,6 +266,43 @@ static void f32_sum_of_products(void *dst, const void *x, const void *y, size_t 
     *(float *)dst = x == y ? f32_squares_row(x, x, n, -0.0f) : f32_products_row(x, y, n, -0.0f);
 }
 
+/* to = x - less, and the sum of that squared. */
+#if defined(VECTOR)
+static INLINED VECTOR left_square_wide(float *to, const float *x, float less)
+{
+    VECTOR left = LOAD(x) - ONE_IN_ALL(less);
+    STORE(to, left);
+    return left * left;
+}
+static inline float left_square(float *to, float x, float less)
+{
+    *to = x - less;
+    return *to * *to;
+}
+#define LEFT_SQUARE(k) left_square(to + (k), x[k], less)
+#define LEFT_SQUARE_WIDE(k) left_square_wide(to + (k), x + (k), less)
+static APART float left_squares(float *to, const float *x, float less, size_t n)
+{
+    const float first = -0.0f;
+    F32_ROW_BODY(f32_sum, PLUS, MANY, LEFT_SQUARE)
+}
+#else
+static float left_squares(float *to, const float *x, float less, size_t n)
+{
+    VECTORISE for (size_t i = 0; i < n; i++)
+    {
+        to[i] = x[i] - less;
+    }
+    return f32_squares_row(to, to, n, -0.0f);
+}
+#endif
+
+static void f32_sum_of_left_squares(void *sum, void *left, const void *x, const void *less,
+                                    size_t n)
+{
+    *(float *)sum = left_squares(left, x, *(const float *)less, n);
+}
+
 #define OF_FLOATS(name)                                                                            \
     {                                                                                              \
         [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name                                     \
@@ -275,8 +314,10 @@ static void f32_sum_of_products(void *dst, const void *x, const void *y, size_t 
     }
 
 extern const struct reduce_routines ROUTINE(routines_reduce);
-const struct reduce_routines ROUTINE(routines_reduce) = {.f32_products = f32_products,
-                                                         .f32_sum_of_products = f32_sum_of_products,
-                                                         .reduce = REDUCTIONS(),
-                                                         .add = REDUCTIONS(_add),
-                                                         .end = REDUCTIONS(_end)};
+const struct reduce_routines ROUTINE(routines_reduce) = {
+    .f32_products = f32_products,
+    .f32_sum_of_products = f32_sum_of_products,
+    .f32_sum_of_left_squares = f32_sum_of_left_squares,
+    .reduce = REDUCTIONS(),
+    .add = REDUCTIONS(_add),
+    .end = REDUCTIONS(_end)};

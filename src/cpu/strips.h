@@ -35,6 +35,7 @@ struct strip_op {
     uint8_t dst, x[MOST_OPERANDS - 1], by; /* slots */
     uint8_t size[MOST_OPERANDS];           /* from an element to the next, of dst and of each x */
     bool costly;                           /* there is time for much else meanwhile */
+    bool fetches; /* its third operand is what is to be fetched meanwhile */
 };
 struct strip_detail {
     int rank;
@@ -42,9 +43,11 @@ struct strip_detail {
     int leaves, ops, slots;
     int moving; /* leaves that are elsewhere in other strips; they come first, */
     int rows;   /* and of those first the rows of views */
+    bool fills; /* there are leaves that are LEAF_FIXED */
     const struct strip_leaf *leaf;
     const struct strip_op *op;
     uint32_t at[STRIP_SLOTS]; /* buffers of slots that have one; values of the frame */
+    uint32_t slots_at;        /* step_row: the slots' addresses, which a frame keeps */
     uint32_t size;            /* bytes of an element of the result */
     uint8_t last;             /* the slot that the chain ends in */
     /* Where it goes if not to instr.dst: to memory, */
@@ -65,8 +68,8 @@ struct strip_detail {
 
 /* --- exec_chain.c --- */
 
-/* Where a row of a view lies, if it is all there, side by side; else NULL. */
-unsigned char *row_in_view(const struct frame *f, const struct access *a);
+/* Fetches some lines of rows that the next block will read, if frame.has_ahead. */
+void fetch_ahead(struct frame *f);
 /* The first `ops` operations on `count` elements that lie at p, by slot. */
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
              size_t count);
@@ -89,11 +92,26 @@ struct row_part {
 void reduce_row(struct frame *f, const struct strip_detail *d, unsigned char *const *p,
                 const struct row_part *r, unsigned char *to);
 
+/* --- exec_row.c --- */
+
+/* Where a row of a view lies, if it is all there, side by side; else NULL. */
+unsigned char *row_in_view(const struct frame *f, const struct access *a);
+
 /* --- exec_strips.c --- */
 
 /* Can what is stored change what is read later, `bytes` from `from` on? The whole view may be
  * stored to. */
-bool target_overlaps(const struct frame *f, const struct strip_detail *d, const unsigned char *from,
-                     size_t bytes);
+bool target_overlaps_memory(const struct frame *f, const struct access *a,
+                            const unsigned char *from, size_t bytes);
+static inline bool target_overlaps(const struct frame *f, const struct strip_detail *d,
+                                   const unsigned char *from, size_t bytes)
+{
+    const struct access *a = d->store;
+    if (!a || a->space != SPACE_VIEW)
+        return a && target_overlaps_memory(f, a, from, bytes);
+    const struct view_binding *view = &f->launch->views[a->view];
+    return (uintptr_t)from < (uintptr_t)view->end &&
+           (uintptr_t)from + bytes > (uintptr_t)view->first;
+}
 
 #endif

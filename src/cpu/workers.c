@@ -174,9 +174,10 @@ static void work(void *user, int index)
     atomic_store(&pool->manned, true);
     int64_t turn;
     while (!launch_was_cancelled(pool->launch) && take_turn(pool, w, &turn)) {
-        if (block_of_turn(pool->launch, turn) > atomic_load(pool->launch->stop))
+        int64_t id = block_of_turn(pool->launch, turn);
+        if (id > atomic_load(pool->launch->stop))
             continue;
-        frame_start(&w->frame, turn);
+        frame_start(&w->frame, turn, id);
         run_block(pool, &w->frame);
         if (w->frame.state == FRAME_FAULT)
             note_fault(pool, w, w->frame.id);
