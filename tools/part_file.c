@@ -73,8 +73,10 @@ bool part_file_close(struct part_file *p, const char *path, bool good)
     bool opened = p->file != NULL, is_there = opened;
     if (opened && fclose(p->file) != 0)
         good = false;
-    if (opened && good && p->beside)
-        is_there = !(good = rename(p->beside, path) == 0);
+    if (opened && good && p->beside) {
+        good = rename(p->beside, path) == 0;
+        is_there = !good;
+    }
     int error = errno;
     if (p->beside) {
         if (is_there)
