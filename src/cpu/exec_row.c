@@ -19,7 +19,7 @@ struct row_place row_place(const struct launch_state *l, const struct access *a)
         there &= axis->extent > 0 && count > 0;
         if (axis->kind != IX_ALL)
             row.axis[row.axes++] =
-                (struct row_axis){axis->at, axis->wide, count, view->stride[i] * size};
+                (struct row_axis){axis->at, axis->wide, count, stride_times(view->stride[i], size)};
     }
     return there ? row : (struct row_place){.first = NULL};
 }

@@ -7,11 +7,6 @@
 
 #include <stdlib.h>
 
-static int64_t times(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a * (uint64_t)b); /* wraps only where nothing lies inside anyway */
-}
-
 static void add_axis(struct nest *nest, bool store, int64_t extent, int64_t data, int64_t memory)
 {
     nest_add(nest, extent, store ? memory : data, store ? data : memory, true);
@@ -45,7 +40,7 @@ void strided_nest(const struct cpu_program *p, const struct strided *s, const in
     *n = (struct strided_nest){.usable = true};
     for (int i = a->rank - 1; i >= 0; i--) {
         data[i] = step;
-        memory[i] = times(stride[i], a->local_lanes);
+        memory[i] = stride_times(stride[i], a->local_lanes);
         step *= a->axis[i].extent;
     }
     for (int i = 0; i < a->rank; i++)
@@ -56,7 +51,7 @@ void strided_nest(const struct cpu_program *p, const struct strided *s, const in
         lane /= p->threads[t];
         n->step[t] = a->local_lanes > 1 ? lane : 0;
         for (int i = 0; i < a->rank; i++)
-            n->step[t] += times(a->axis[i].step[t], memory[i]);
+            n->step[t] += stride_times(a->axis[i].step[t], memory[i]);
         add_axis(&n->all, s->store, p->threads[t], lane, n->step[t]);
         /* Where lanes store to the same element the last one must win, but a row has no order. */
         n->usable = n->usable && !(s->store && n->step[t] == 0 && p->threads[t] > 1);

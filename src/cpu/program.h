@@ -197,6 +197,13 @@ struct strided_nest {
     int64_t step[3];      /* in the memory, from a lane to the next one along x, y, z */
 };
 
+/* Strides may be as large as they like along axes of one element, and where nothing lies inside: so
+ * it may wrap where nobody looks. */
+static inline int64_t stride_times(int64_t stride, int64_t count)
+{
+    return (int64_t)((uint64_t)stride * (uint64_t)count);
+}
+
 /* Where an access's row of a view lies in a launch, whole and side by side: what is known before
  * the indices are. */
 struct row_axis {

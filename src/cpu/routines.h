@@ -244,8 +244,8 @@ struct elementwise_row {
     enum op op;
     elementwise_fn *of[COMPUTE_COUNT];
     /* Of f32 where b is one value, which is not in dst; functions of one operand: of what a is more
-     * than that value, and as many bytes as are written are fetched from c on (NULL: none). NULL:
-     * there is none. */
+     * than that value, and from c on (NULL: none) about as many bytes as are written are fetched.
+     * NULL: there is none. */
     elementwise_fn *f32_by_one;
 };
 /* dst[i] = a[i] * s * b[i] + c[i], the last two steps fused; or a[i] * s * b[i]. */

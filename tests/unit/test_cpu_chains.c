@@ -214,6 +214,13 @@ static const char *const texts[] = {
            "    O[0] = sum(x * x);\n    y = 2 - y;\n    O[1] = sum(y * y);\n    y = y - A[0][0 +: "
            "1];\n"
            "    O[2] = max(y * y);\n    O[3 +: 300] = y;\n"),
+    /* rows of several strips, whose leaves are tiles, again and again */
+    KERNEL("    reg f32 x[1531], y[1531] = 1;\n    for (i32 r = 0; r < 3; r++) {\n"
+           "        x = L[r][5 +: 1531] * 2;\n        y = x * y - r;\n"
+           "        O[r * 1531 +: 1531] = y + x;\n        O[9000 + r] = sum(y * x + y);\n    }\n"),
+    /* an axis of one element, with a stride that nobody takes */
+    KERNEL("    global f32 one[1][n] = a strides(4611686018427387904, 1);\n"
+           "    reg f32 x[60] = one[0][0 +: 60];\n    x = x - max(x);\n    O[0 +: 60] = x;\n"),
     /* one too far: along an axis of rows; along the row */
     KERNEL("    reg f32 x[300] = L[n / 80 + 2][0 +: 300];\n    x = x * 2;\n    O[0 +: 300] = x;\n"),
     KERNEL("    reg f32 x[60] = V[n - 59 +: 60], y[60] = V[n - 60 +: 60];\n    x = x * y + 1;\n"
