@@ -302,13 +302,6 @@ static bool write_content(FILE *f, const tw_array *a)
            fwrite(a->data, 1, bytes, f) == bytes;
 }
 
-/* A device is written itself, a file by way of one beside it. */
-static bool is_device(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
 const char *npy_may_write(const char *path, char why[256])
 {
     struct stat info;
@@ -318,8 +311,10 @@ const char *npy_may_write(const char *path, char why[256])
     if (!folder)
         return "out of memory";
     snprintf(folder, length + 3, "%.*s.", (int)length, path);
-    bool ok = access(is_device(path) ? path : folder, W_OK) == 0;
-    if (ok && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    bool there = stat(path, &info) == 0, directory = there && S_ISDIR(info.st_mode);
+    bool device = there && !directory && !S_ISREG(info.st_mode); /* it is written itself */
+    bool ok = access(device ? path : folder, W_OK) == 0;
+    if (ok && directory) {
         errno = EISDIR;
         ok = false;
     }

@@ -567,7 +567,7 @@ static bool join_squares(struct chain *ch, const struct value *to)
         before->op->kernel != routine_row(c->set->elementwise, OP_SUB)->f32_by_one ||
         before->extent[0] != d->extent[0] || in->dst != d->leaf->at)
         return false;
-    in->step = step_row_left;
+    in->step = step_row_difference;
     in->a = to->at;
     return true;
 }

@@ -62,8 +62,8 @@ static const void *take_ahead(struct frame *f, size_t bytes)
 
 /* --- operations --- */
 
-static inline void run_op(const struct strip_op *op, unsigned char *const *at, const void *by,
-                          size_t n)
+static inline void call_routine(const struct strip_op *op, unsigned char *const *at, const void *by,
+                                size_t n)
 {
     if (op->kernel)
         op->kernel(at[0], at[1], at[2], at[3], n);
@@ -83,14 +83,14 @@ static APART void run_in_parts(struct frame *f, const struct strip_op *op, unsig
         part = f->has_ahead && op->costly && n > PART ? PART : n;
         if (f->has_ahead)
             fetch_ahead(f);
-        run_op(op, at, by, part);
+        call_routine(op, at, by, part);
         UNROLLED for (int i = 0; i < MOST_OPERANDS; i++) at[i] += part * op->size[i];
     }
 }
 
 /* On n elements that lie at `at`, which may move on. */
-static inline void run_whole(struct frame *f, const struct strip_op *op, unsigned char **at,
-                             const void *by, size_t n)
+static inline void run_op(struct frame *f, const struct strip_op *op, unsigned char **at,
+                          const void *by, size_t n)
 {
     if (op->fetches) {
         const void *ahead = f->has_ahead ? take_ahead(f, n * op->size[0]) : NULL;
@@ -98,7 +98,7 @@ static inline void run_whole(struct frame *f, const struct strip_op *op, unsigne
     } else if (f->has_ahead) {
         run_in_parts(f, op, at, by, n);
     } else {
-        run_op(op, at, by, n);
+        call_routine(op, at, by, n);
     }
 }
 
@@ -108,7 +108,7 @@ void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned ch
     const struct strip_op *end = d->op + ops;
     for (const struct strip_op *op = d->op; op < end; op++) {
         unsigned char *at[MOST_OPERANDS] = {p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]]};
-        run_whole(f, op, at, p[op->by], count);
+        run_op(f, op, at, p[op->by], count);
     }
 }
 
@@ -125,7 +125,7 @@ static APART void run_past(struct frame *f, const struct strip_detail *d, unsign
         unsigned char *here[MOST_OPERANDS];
         memcpy(here, at, sizeof here);
         if (parts[i] > 0)
-            run_whole(f, i == 1 ? &d->past : op, here, by, parts[i]);
+            run_op(f, i == 1 ? &d->past : op, here, by, parts[i]);
         for (int k = 0; k < MOST_OPERANDS; k++)
             at[k] += parts[i] * op->size[k];
     }
@@ -141,7 +141,7 @@ void run_last(struct frame *f, const struct strip_detail *d, unsigned char *cons
     if (part->past && ((uintptr_t)part->to | part->count * d->size) % CACHE_LINE > 0)
         run_past(f, d, at, p[op->by], part->count);
     else
-        run_whole(f, part->past ? &d->past : op, at, p[op->by], part->count);
+        run_op(f, part->past ? &d->past : op, at, p[op->by], part->count);
 }
 
 /* --- a reduction of rows --- */

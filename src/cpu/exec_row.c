@@ -155,18 +155,19 @@ void step_row(struct frame *f, const struct instr *in)
     }
 }
 
-void step_row_left(struct frame *f, const struct instr *in)
+void step_row_difference(struct frame *f, const struct instr *in)
 {
     const struct strip_detail *d = in->detail;
     const struct reduce_routines *routines = f->program->set->reduce;
-    unsigned char **p = frame_at(f, d->slots_at), *left = frame_at(f, in->dst);
+    unsigned char **p = frame_at(f, d->slots_at), *difference = frame_at(f, in->dst);
     size_t n = (size_t)d->extent[0];
     if (!find_rows(f, d, p)) {
         step_strips(f, in);
-        routines->f32_sum_of_products(frame_at(f, in->a), left, left, n);
+        routines->f32_sum_of_products(frame_at(f, in->a), difference, difference, n);
         return;
     }
     if (f->has_ahead)
         fetch_ahead(f);
-    routines->f32_sum_of_left_squares(frame_at(f, in->a), left, p[d->op->x[0]], p[d->op->x[1]], n);
+    routines->f32_sum_of_squared_differences(frame_at(f, in->a), difference, p[d->op->x[0]],
+                                             p[d->op->x[1]], n);
 }

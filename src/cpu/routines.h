@@ -225,15 +225,16 @@ typedef void reduce_end_fn(void *part);
 /* The same with the products of two rows, which are rounded before they are added. */
 typedef void reduce_products_fn(void *part, const void *x, const void *y, size_t n);
 
-/* left[i] = x[i] - *less, and the sum of their squares, of a row of at least REDUCTION_LONG; `left`
- * may be x, and `sum` may be `less`. */
-typedef void left_squares_fn(void *sum, void *left, const void *x, const void *less, size_t n);
+/* difference[i] = x[i] - *less, and the sum of their squares, of a row of at least REDUCTION_LONG;
+ * `difference` may be x, and `sum` may be `less`. */
+typedef void squared_differences_fn(void *sum, void *difference, const void *x, const void *less,
+                                    size_t n);
 
 struct reduce_routines {
     reduce_products_fn *f32_products; /* to the parts of a sum */
     reduce_products_fn
         *f32_sum_of_products; /* the sum, of a whole row of at least REDUCTION_LONG */
-    left_squares_fn *f32_sum_of_left_squares;
+    squared_differences_fn *f32_sum_of_squared_differences;
     reduce_add_fn *add[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_end_fn *end[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];

@@ -268,26 +268,26 @@ static void f32_sum_of_products(void *dst, const void *x, const void *y, size_t 
 
 /* to = x - less, and the sum of that squared. */
 #if defined(VECTOR)
-static INLINED VECTOR left_square_wide(float *to, const float *x, float less)
+static INLINED VECTOR squared_difference_wide(float *to, const float *x, float less)
 {
-    VECTOR left = LOAD(x) - ONE_IN_ALL(less);
-    STORE(to, left);
-    return left * left;
+    VECTOR difference = LOAD(x) - ONE_IN_ALL(less);
+    STORE(to, difference);
+    return difference * difference;
 }
-static inline float left_square(float *to, float x, float less)
+static inline float squared_difference(float *to, float x, float less)
 {
     *to = x - less;
     return *to * *to;
 }
-#define LEFT_SQUARE(k) left_square(to + (k), x[k], less)
-#define LEFT_SQUARE_WIDE(k) left_square_wide(to + (k), x + (k), less)
-static APART float left_squares(float *to, const float *x, float less, size_t n)
+#define SQUARED_DIFFERENCE(k) squared_difference(to + (k), x[k], less)
+#define SQUARED_DIFFERENCE_WIDE(k) squared_difference_wide(to + (k), x + (k), less)
+static APART float squared_differences(float *to, const float *x, float less, size_t n)
 {
     const float first = -0.0f;
-    F32_ROW_BODY(f32_sum, PLUS, MANY, LEFT_SQUARE)
+    F32_ROW_BODY(f32_sum, PLUS, MANY, SQUARED_DIFFERENCE)
 }
 #else
-static float left_squares(float *to, const float *x, float less, size_t n)
+static float squared_differences(float *to, const float *x, float less, size_t n)
 {
     VECTORISE for (size_t i = 0; i < n; i++)
     {
@@ -297,10 +297,10 @@ static float left_squares(float *to, const float *x, float less, size_t n)
 }
 #endif
 
-static void f32_sum_of_left_squares(void *sum, void *left, const void *x, const void *less,
-                                    size_t n)
+static void f32_sum_of_squared_differences(void *sum, void *difference, const void *x,
+                                           const void *less, size_t n)
 {
-    *(float *)sum = left_squares(left, x, *(const float *)less, n);
+    *(float *)sum = squared_differences(difference, x, *(const float *)less, n);
 }
 
 #define OF_FLOATS(name)                                                                            \
@@ -317,7 +317,7 @@ extern const struct reduce_routines ROUTINE(routines_reduce);
 const struct reduce_routines ROUTINE(routines_reduce) = {
     .f32_products = f32_products,
     .f32_sum_of_products = f32_sum_of_products,
-    .f32_sum_of_left_squares = f32_sum_of_left_squares,
+    .f32_sum_of_squared_differences = f32_sum_of_squared_differences,
     .reduce = REDUCTIONS(),
     .add = REDUCTIONS(_add),
     .end = REDUCTIONS(_end)};

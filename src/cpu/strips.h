@@ -99,10 +99,11 @@ unsigned char *row_in_view(const struct frame *f, const struct access *a);
 
 /* --- exec_strips.c --- */
 
-/* Can what is stored change what is read later, `bytes` from `from` on? The whole view may be
- * stored to. */
+/* target_overlaps of a target that is no view. */
 bool target_overlaps_memory(const struct frame *f, const struct access *a,
                             const unsigned char *from, size_t bytes);
+/* Can what is stored change what is read later, `bytes` from `from` on? The whole view may be
+ * stored to. */
 static inline bool target_overlaps(const struct frame *f, const struct strip_detail *d,
                                    const unsigned char *from, size_t bytes)
 {
