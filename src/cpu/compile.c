@@ -442,22 +442,6 @@ static void lay_shared(struct compiler *c)
     c->program->shared_at = memory_new(c, end);
 }
 
-/* The part of it that tiles lie in: not those that are packed. */
-static void find_used_shared(struct compiler *c)
-{
-    uint32_t low = UINT32_MAX, high = 0;
-    for (const struct sym *s = c->kernel->symbols; s; s = s->next) {
-        const struct slot *slot = slot_of(c, s);
-        if (s->storage != ST_SHARED || slot->packed.tile)
-            continue;
-        uint32_t end = slot->shared_at + (uint32_t)tile_bytes(s);
-        low = slot->shared_at < low ? slot->shared_at : low;
-        high = end > high ? end : high;
-    }
-    c->program->used_shared_at = c->program->shared_at + (high > 0 ? low : 0);
-    c->program->used_shared_bytes = high > 0 ? high - low : 0;
-}
-
 static void lay_frame(struct compiler *c, const struct survey *s)
 {
     struct cpu_program *p = c->program;
@@ -469,7 +453,6 @@ static void lay_frame(struct compiler *c, const struct survey *s)
     c->async_buffer = memory_new(c, (size_t)s->async_bytes);
     lay_shared(c);
     packed_survey(c);
-    find_used_shared(c);
 }
 
 struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, const char **why)

@@ -299,8 +299,6 @@ struct cpu_program {
     struct scalar_slot *params; /* by parameter; NO_SLOT: unused or a pointer */
     uint32_t block_at, grid_at; /* three i32 each */
     uint32_t shared_at;
-    uint32_t used_shared_at; /* what tiles that are not packed have of it */
-    size_t used_shared_bytes;
     uint32_t scratch_at; /* by lane: offsets (8 bytes), a row of elements (8), validity (1) */
     const struct sym **views;
     int view_count;
@@ -478,7 +476,7 @@ void frame_set_params(struct frame *f, const struct cpu_argument *args);
 int64_t block_of_turn(const struct launch_state *l, int64_t turn);
 /* Its indices: block.x, block.y, block.z. */
 void block_place(const struct launch_state *l, int64_t id, int64_t place[3]);
-/* Begins block `id`, whose turn it is: counters, poisoned shared memory. */
+/* Begins block `id`, whose turn it is. Its shared tiles are poisoned where they are declared. */
 void frame_start(struct frame *f, int64_t turn, int64_t id);
 /* The allocator's function, for one worker at a time. */
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
