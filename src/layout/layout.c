@@ -20,7 +20,9 @@ const char *const layout_axis_names[AXIS_COUNT] = {
 
 void layout_init(struct layout *l)
 {
-    memset(l, 0, sizeof *l);
+    memset(l, 0, offsetof(struct layout, digits));
+    memset(l->flip, 0, sizeof l->flip);
+    memset(l->offset, 0, sizeof l->offset);
 }
 
 void layout_copy(struct layout *to, const struct layout *from)
@@ -229,8 +231,6 @@ void layout_normalise(struct layout *l)
     split_twos(l);
     for (int j = 0; j < l->out_count; j++)
         promote_out(l, j);
-    size_t behind = (size_t)(LAYOUT_DIGITS - l->digit_count);
-    memset(&l->digits[l->digit_count], 0, behind * sizeof *l->digits);
 }
 
 /* --- Asking --- */

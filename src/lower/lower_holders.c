@@ -92,7 +92,8 @@ static void complete(const struct lower *l, struct layout *out)
 static struct kept *keep(struct lower *l, const struct layout *given)
 {
     struct tiles *t = tiles_of(l);
-    struct layout layout = *given;
+    struct layout layout;
+    layout_copy(&layout, given);
     if (holds_registers(&layout))
         complete(l, &layout);
     layout_normalise(&layout);
@@ -102,9 +103,9 @@ static struct kept *keep(struct lower *l, const struct layout *given)
     if (*slot)
         return *slot;
     *slot = arena_new(l->arena, struct kept);
-    (*slot)->layout = layout;
+    layout_copy(&(*slot)->layout, &layout);
     (*slot)->hash = hash;
-    (*slot)->runs = layout;
+    layout_copy(&(*slot)->runs, &layout);
     layout_runs(&(*slot)->runs);
     t->count++;
     map_put(l->arena, &t->by_pointer, &(*slot)->layout, *slot);

@@ -6,6 +6,8 @@
  */
 #include "lower/lower_memory_own.h"
 
+#include <string.h>
+
 /* --- places from numbers --- */
 
 /* (c / weight) % extent; top: c has no digit above. */
@@ -82,7 +84,8 @@ static void add_counter(struct lower *l, const struct layout *m, int in, const s
 const struct value *layout_value(struct lower *l, const struct layout *memory,
                                  const struct value *const *counter, int64_t scale)
 {
-    struct layout m = *memory;
+    struct layout m;
+    layout_copy(&m, memory);
     layout_runs(&m);
     struct sums sums = {value_int(l, DT_I32, m.flip[0] * scale),
                         value_int(l, DT_I32, m.offset[0] * scale)};
@@ -168,9 +171,13 @@ static void rows_of_matrices(const struct layout *composed, const struct access 
 bool pointers_open(struct lower *l, struct pointers *p, const struct value *base,
                    const struct layout *composed, int64_t size, const struct access *how)
 {
-    *p = (struct pointers){.composed = *composed, .base = base, .size = size};
+    p->base = base;
+    p->size = size;
+    memset(p->pointer, 0, sizeof p->pointer);
     if (how && how->kind != ACCESS_LANES)
         rows_of_matrices(composed, how, &p->composed);
+    else
+        layout_copy(&p->composed, composed);
     layout_runs(&p->composed);
     layout_split_addresses(&p->composed, &p->split);
     if (p->split.variants > 16)

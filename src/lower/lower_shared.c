@@ -147,7 +147,8 @@ bool shared_part_of(struct lower *l, const struct place *place, struct shared_pa
     const struct sym *s = place->access->sym;
     enum layout_axis map[AXIS_COUNT];
     struct layout renamed;
-    *out = (struct shared_part){.memory = *plan_shared(l, s), .base = shared_base(l, s)};
+    layout_copy(&out->memory, plan_shared(l, s));
+    out->base = shared_base(l, s);
     for (int a = 0; a < AXIS_COUNT; a++)
         map[a] = (enum layout_axis)a;
     for (int i = 0; i < place->rank; i++) {
@@ -157,7 +158,7 @@ bool shared_part_of(struct lower *l, const struct place *place, struct shared_pa
             map[AXIS_DIM(i)] = AXIS_DIM(place->axis[i].tile_axis);
     }
     layout_rename(&out->memory, map, &renamed);
-    out->memory = renamed;
+    layout_copy(&out->memory, &renamed);
     out->alignment = power_of_two_in(value_divisor(out->base));
     return true;
 }
@@ -268,7 +269,8 @@ static bool way_open(struct lower *l, const struct layout *regs, const struct sh
                      enum dtype t, const struct access *how, struct way *w)
 {
     struct layout composed;
-    *w = (struct way){.regs = regs, .how = *how};
+    w->regs = regs;
+    w->how = *how;
     if (!layout_compose(&part->memory, regs, &composed) ||
         !pointers_open(l, &w->pointers, part->base, &composed, (int64_t)dtype_size(t), how))
         return false;
