@@ -417,15 +417,21 @@ static bool next(const struct layout *l, int32_t *in)
     return false;
 }
 
+bool layout_same(const struct layout *a, const struct layout *b)
+{
+    size_t outs = (size_t)a->out_count * sizeof(int32_t);
+    return same_dims(a, b) && a->digit_count == b->digit_count &&
+           !memcmp(a->flip, b->flip, outs) && !memcmp(a->offset, b->offset, outs) &&
+           !memcmp(a->digits, b->digits, (size_t)a->digit_count * sizeof *a->digits);
+}
+
 bool layout_equal(const struct layout *a, const struct layout *b)
 {
     if (!same_dims(a, b))
         return false;
-    size_t outs = (size_t)a->out_count * sizeof(int32_t);
-    if (a->digit_count == b->digit_count && !memcmp(a->flip, b->flip, outs) &&
-        !memcmp(a->offset, b->offset, outs) &&
-        !memcmp(a->digits, b->digits, (size_t)a->digit_count * sizeof *a->digits))
+    if (layout_same(a, b))
         return true;
+    size_t outs = (size_t)a->out_count * sizeof(int32_t);
     int32_t in[LAYOUT_INS] = {0}, from_a[LAYOUT_OUTS], from_b[LAYOUT_OUTS];
     do {
         layout_apply(a, in, from_a);

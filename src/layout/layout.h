@@ -104,6 +104,8 @@ void layout_range(const struct layout *l, int out, int32_t *least, int32_t *grea
 /* Can results fall outside the extents? */
 bool layout_masked(const struct layout *l);
 
+/* Same counters, same results, and digit for digit the same way from one to the other. */
+bool layout_same(const struct layout *a, const struct layout *b);
 /* Same counters, same results, same function. */
 bool layout_equal(const struct layout *a, const struct layout *b);
 /* Digits that move nothing, as the number of values of `axis` that hold the same. */

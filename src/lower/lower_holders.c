@@ -38,23 +38,11 @@ static uint32_t hash_of(const struct layout *l)
     return hash_bytes(hash, l->offset, (size_t)l->out_count * sizeof *l->offset);
 }
 
-static bool same(const struct layout *a, const struct layout *b)
-{
-    size_t outs = (size_t)a->out_count;
-    return a->in_count == b->in_count && a->out_count == b->out_count &&
-           a->digit_count == b->digit_count &&
-           !memcmp(a->ins, b->ins, (size_t)a->in_count * sizeof *a->ins) &&
-           !memcmp(a->outs, b->outs, outs * sizeof *a->outs) &&
-           !memcmp(a->digits, b->digits, (size_t)a->digit_count * sizeof *a->digits) &&
-           !memcmp(a->flip, b->flip, outs * sizeof *a->flip) &&
-           !memcmp(a->offset, b->offset, outs * sizeof *a->offset);
-}
-
 /* The slot of the layout, or the empty one where it goes. */
 static struct kept **slot_of(struct tiles *t, const struct layout *layout, uint32_t hash)
 {
     size_t i = hash & (t->capacity - 1);
-    while (t->slots[i] && (t->slots[i]->hash != hash || !same(&t->slots[i]->layout, layout)))
+    while (t->slots[i] && (t->slots[i]->hash != hash || !layout_same(&t->slots[i]->layout, layout)))
         i = (i + 1) & (t->capacity - 1);
     return &t->slots[i];
 }
