@@ -149,9 +149,7 @@ struct dot_strides {
     _Atomic int *untaken;
 };
 /* What is needed next, and is asked for while the product goes on: `rows` of `lines` lines of the
- * cache each, `apart` bytes apart; then what `next` says. Two lines every DOT_LINE_STEPS steps of
- * k. */
-enum { DOT_LINE_STEPS = 4 };
+ * cache each, `apart` bytes apart; then what `next` says. Two lines every LINE_STEPS steps of k. */
 struct dot_prefetch {
     const void *from;
     size_t rows, lines;

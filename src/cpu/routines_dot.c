@@ -262,6 +262,63 @@ static INLINED __m256d fused_f64(__m256d x, __m256d y, __m256d sum)
     __asm__("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(x), "x"(y));
     return sum;
 }
+
+/* Four steps of a block of 4 to 6 rows by 2 vectors: the sums, two registers that a row of b goes
+ * through, one for an element of a; pointers move twice. A compiler that keeps more at a time puts
+ * sums on the stack: with gcc 12 a Zen 4 needs 7% more time for blocks of 6 rows, 20% for those of
+ * 5. `fourth`: a's row 3. */
+/* clang-format off */
+#define A_ROW(p, s, at, sum)                                                                       \
+    "vbroadcast" s " " at ", %%ymm15\n\t"                                                          \
+    "vfmadd231" p " %%ymm13, %%ymm15, %[" sum "0]\n\t"                                             \
+    "vfmadd231" p " %%ymm14, %%ymm15, %[" sum "1]\n\t"
+#define FOUR_ROWS(p, s, element)                                                                   \
+    A_ROW(p, s, element "(%[a])", "s0")                                                            \
+    A_ROW(p, s, element "(%[a],%[lda])", "s1")                                                     \
+    A_ROW(p, s, element "(%[a],%[lda],2)", "s2")                                                   \
+    A_ROW(p, s, element "(%[fourth])", "s3")
+#define FIVE_ROWS(p, s, element)                                                                   \
+    FOUR_ROWS(p, s, element)                                                                       \
+    A_ROW(p, s, element "(%[fourth],%[lda])", "s4")
+#define SIX_ROWS(p, s, element)                                                                    \
+    FIVE_ROWS(p, s, element)                                                                       \
+    A_ROW(p, s, element "(%[fourth],%[lda],2)", "s5")
+#define A_STEP(rows, p, s, element, b)                                                             \
+    "vmovu" p " (%[b]" b "), %%ymm13\n\t"                                                          \
+    "vmovu" p " 32(%[b]" b "), %%ymm14\n\t"                                                        \
+    rows(p, s, element)
+#define SUMS_OF(r) [s##r##0] "+x"(sum[r][0]), [s##r##1] "+x"(sum[r][1])
+#define FOUR_SUMS SUMS_OF(0), SUMS_OF(1), SUMS_OF(2), SUMS_OF(3)
+#define FIVE_SUMS FOUR_SUMS, SUMS_OF(4)
+#define SIX_SUMS FIVE_SUMS, SUMS_OF(5)
+#define FOUR_STEPS(rows, sums, p, s, element1, element2, element3)                                 \
+    __asm__(A_STEP(rows, p, s, "", "")                                                             \
+            A_STEP(rows, p, s, element1, ",%[ldb]")                                                \
+            "lea (%[b],%[ldb],2), %[b]\n\t"                                                        \
+            A_STEP(rows, p, s, element2, "")                                                       \
+            A_STEP(rows, p, s, element3, ",%[ldb]")                                                \
+            "lea (%[b],%[ldb],2), %[b]\n\t"                                                        \
+            : sums, [b] "+&r"(b)                                                                   \
+            : [a] "r"(a), [fourth] "r"(a + 3 * lda), [lda] "r"(lda * sizeof *a),                   \
+              [ldb] "r"(ldb * sizeof *b)                                                           \
+            : "xmm13", "xmm14", "xmm15", "memory")
+/* clang-format on */
+#define MANY_ROWS(name, T, VECTOR, ...)                                                            \
+    static INLINED const T *name(const int rows, VECTOR sum[ROWS][VECTORS], const T *a,            \
+                                 size_t lda, const T *b, size_t ldb)                               \
+    {                                                                                              \
+        if (rows == 6)                                                                             \
+            FOUR_STEPS(SIX_ROWS, SIX_SUMS, __VA_ARGS__);                                           \
+        else if (rows == 5)                                                                        \
+            FOUR_STEPS(FIVE_ROWS, FIVE_SUMS, __VA_ARGS__);                                         \
+        else                                                                                       \
+            FOUR_STEPS(FOUR_ROWS, FOUR_SUMS, __VA_ARGS__);                                         \
+        return b;                                                                                  \
+    }
+MANY_ROWS(f32_many_rows, float, __m256, "ps", "ss", "4", "8", "12")
+MANY_ROWS(f64_many_rows, double, __m256d, "pd", "sd", "8", "16", "24")
+_Static_assert(LINE_STEPS % 4 == 0 && ROWS == 6 && VECTORS == 2, "as written out");
+#define STEPS_WRITTEN_OUT
 #else
 #define fused_f32 _mm256_fmadd_ps
 #define fused_f64 _mm256_fmadd_pd
@@ -299,6 +356,9 @@ static __m256i f64_mask(size_t columns)
 #define GET LOAD
 #define GET_MASKED LOAD_MASKED
 #define FUSED fused_f32
+#if defined(STEPS_WRITTEN_OUT)
+#define FOUR_STEPS_OF_MANY f32_many_rows
+#endif
 #define LINE_UNROLLED UNROLLED
 #include "cpu/routines_dot_block.h"
 
@@ -318,6 +378,9 @@ static __m256i f64_mask(size_t columns)
 #define GET LOAD
 #define GET_MASKED LOAD_MASKED
 #define FUSED fused_f64
+#if defined(STEPS_WRITTEN_OUT)
+#define FOUR_STEPS_OF_MANY f64_many_rows
+#endif
 #define LINE_UNROLLED ROLLED
 #include "cpu/routines_dot_block.h"
 

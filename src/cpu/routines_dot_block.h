@@ -11,6 +11,7 @@
  *   VECTORS, EACH_VECTORS(X)                  the most vectors of a row, and so on
  *   FEW_AT_EDGE        optional: blocks of up to EDGE_ROWS rows are made as those at the edge are; the
  *                      others are EACH_MANY_ROWS
+ *   FOUR_STEPS_OF_MANY optional: the same for 4 steps of 4 rows or more
  *   LINE_UNROLLED      UNROLLED where the steps of k between two lines are to be written out
  *   PACKS              optional: operands may have to be packed on the way
  *   GET_HALVES, PUT_HALVES, GET_HALF, PUT_HALF
@@ -103,16 +104,16 @@ static INLINED void NAME(step)(const int rows, const int vectors, const bool who
     NAME(multiply)(rows, vectors, sum, a, lda, y);
 }
 
-/* DOT_LINE_STEPS steps of k, all vectors whole. With FUSED_WITH a row's elements of a are loaded
- * LANES at a time and stay together, and b comes a vector at a time: no register is left for
- * more. */
-static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[ROWS][VECTORS],
-                                const T *a, size_t lda, const T *b, size_t ldb, MASK mask)
+/* LINE_STEPS steps of k, all vectors whole; returns where b is then. With FUSED_WITH a row's
+ * elements of a are loaded LANES at a time and stay together, and b comes a vector at a time: no
+ * register is left for more. */
+static INLINED const T *NAME(steps)(const int rows, const int vectors, VECTOR sum[ROWS][VECTORS],
+                                    const T *a, size_t lda, const T *b, size_t ldb, MASK mask)
 {
 #if defined(FUSED_WITH)
     (void)mask;
     UNROLLED
-    for (int u = 0; u < DOT_LINE_STEPS; u += LANES) {
+    for (int u = 0; u < LINE_STEPS; u += LANES) {
         OPERAND x[ROWS];
         UNROLLED
         for (int r = 0; r < rows; r++)
@@ -127,19 +128,28 @@ static INLINED void NAME(steps)(const int rows, const int vectors, VECTOR sum[RO
             }
     }
 #else
+#if defined(FOUR_STEPS_OF_MANY)
+    if (rows >= 4 && vectors == VECTORS) {
+        LINE_UNROLLED
+        for (int u = 0; u < LINE_STEPS; u += 4)
+            b = FOUR_STEPS_OF_MANY(rows, sum, a + u, lda, b, ldb);
+        return b;
+    }
+#endif
     /* Written out, blocks of fewer rows are no faster, and there are many of them. */
-    const int unrolled = rows > ROWS - ROWS / 4 ? DOT_LINE_STEPS : 0;
+    const int unrolled = rows > ROWS - ROWS / 4 ? LINE_STEPS : 0;
     LINE_UNROLLED
     for (int u = 0; u < unrolled; u++, a++, b += ldb) {
         OPAQUE(a);
         NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
     }
     ROLLED
-    for (int u = unrolled; u < DOT_LINE_STEPS; u++, a++, b += ldb) {
+    for (int u = unrolled; u < LINE_STEPS; u++, a++, b += ldb) {
         OPAQUE(a);
         NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
     }
 #endif
+    return b;
 }
 
 /* rows × vectors of out = c + a · b. */
@@ -153,8 +163,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     VECTOR sum[ROWS][VECTORS];
     NAME(begin)(rows, vectors, whole, sum, c, s, mask);
     size_t p = 0;
-    for (; whole && p + DOT_LINE_STEPS <= k;
-         p += DOT_LINE_STEPS, a += DOT_LINE_STEPS, b += DOT_LINE_STEPS * ldb) {
+    for (; whole && p + LINE_STEPS <= k; p += LINE_STEPS, a += LINE_STEPS) {
         PREFETCH_SECOND(at);
         PREFETCH_SECOND(at + CACHE_LINE);
         at += step;
@@ -164,7 +173,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
             end = lines->end;
             step = lines->step;
         }
-        NAME(steps)(rows, vectors, sum, a, lda, b, ldb, mask);
+        b = NAME(steps)(rows, vectors, sum, a, lda, b, ldb, mask);
     }
     lines->at = at;
     for (; p < k; p++, a++, b += ldb)
@@ -431,7 +440,8 @@ static INLINED void NAME(ask_for)(char *row, size_t apart, size_t rows, size_t b
     for (size_t r = 0; r < rows; r++, row += apart) {
         for (size_t at = 0; at < bytes; at += CACHE_LINE)
             PREFETCH_TO_WRITE(row + at);
-        PREFETCH_TO_WRITE(row + bytes - 1);
+        if ((uintptr_t)row % CACHE_LINE > 0)
+            PREFETCH_TO_WRITE(row + bytes - 1);
     }
 }
 
@@ -532,6 +542,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef GET
 #undef GET_MASKED
 #undef LINE_UNROLLED
+#undef FOUR_STEPS_OF_MANY
 #undef BLOCK_CASE
 #undef EDGE_CASE
 #undef EDGE_OF

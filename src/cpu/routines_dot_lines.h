@@ -55,16 +55,26 @@ static INLINED size_t dot_next_panel(const struct dot_strides *s, size_t panels,
 /* VECTORS: what a row of a block has. EDGE_ROWS: the most rows of one at the right edge, where few
  * columns are left: fewer where a block has so many that half of them keep the units busy, since
  * each number of rows is code of its own. EACH_MANY_ROWS: the numbers above.
- * PACKING_ROWS: the fewest of a block that packs its panel as it multiplies. */
+ * LINE_STEPS: two lines of what is next are asked for every so many steps of k.
+ * PACKING_ROWS: the fewest of a block that packs its panel as it multiplies. Of rows of b that lie
+ * apart, such a block asks for those that are PACKS_FAR steps of k ahead: where they are 4096 bytes
+ * apart, a second cache of 512 KiB, which has AVX2 and no more, keeps 128. */
 #if defined(ROUTINES_NEON)
-enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 4 };
+enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 4, LINE_STEPS = 4, PACKS_FAR = 64 };
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #define EACH_EDGE_ROWS EACH_ROWS
 #define EACH_VECTORS(X) X(1) X(2) X(3) X(4)
 #define EACH_PACKING_ROWS(X) X(4) X(5) X(6)
 
 #elif defined(__AVX512F__)
-enum { ROWS = 14, EDGE_ROWS = ROWS / 2, PACKING_ROWS = 12, VECTORS = 2 };
+enum {
+    ROWS = 14,
+    EDGE_ROWS = ROWS / 2,
+    PACKING_ROWS = 12,
+    VECTORS = 2,
+    LINE_STEPS = 4,
+    PACKS_FAR = 56
+};
 #define EACH_EDGE_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define EACH_MANY_ROWS(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
 #define EACH_ROWS(X) EACH_EDGE_ROWS(X) EACH_MANY_ROWS(X)
@@ -77,7 +87,7 @@ static inline __mmask16 f32_mask(size_t columns)
 }
 
 #elif defined(__FMA__)
-enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 2 };
+enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 2, LINE_STEPS = 8, PACKS_FAR = 96 };
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #define EACH_EDGE_ROWS EACH_ROWS
 #define EACH_VECTORS(X) X(1) X(2)
@@ -85,9 +95,8 @@ enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 2 };
 #endif
 
 #if defined(EACH_ROWS)
-/* Steps of k from where a block that packs asks for b to where it reads it: to have it in the first
- * cache, fewer than a set has ways, as rows may be 4096 bytes apart; in the second one, far. */
-enum { PACKS_NEAR = 6, PACKS_FAR = 1600 / (ROWS * VECTORS) };
+/* The same for the first cache: fewer than a set has ways. */
+enum { PACKS_NEAR = 6 };
 #endif
 
 #endif

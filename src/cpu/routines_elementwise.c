@@ -155,7 +155,7 @@ static OFTEN void f32_scaled_product(void *dst, const void *a, const void *b, co
 }
 
 #if defined(FP_FAST_FMAF) || defined(__FMA__) /* of which clang has the latter alone */
-enum { QUOTIENTS = 256 }; /* at a time */
+enum { QUOTIENTS = 256 };                     /* at a time */
 enum { MEDIUM_LEAST = (27 << 23) - 1, MEDIUM_MOST = 227 << 23 };
 
 /* The least magnitude but for 0, less one as bits, and the greatest. */

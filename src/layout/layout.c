@@ -420,8 +420,8 @@ static bool next(const struct layout *l, int32_t *in)
 bool layout_same(const struct layout *a, const struct layout *b)
 {
     size_t outs = (size_t)a->out_count * sizeof(int32_t);
-    return same_dims(a, b) && a->digit_count == b->digit_count &&
-           !memcmp(a->flip, b->flip, outs) && !memcmp(a->offset, b->offset, outs) &&
+    return same_dims(a, b) && a->digit_count == b->digit_count && !memcmp(a->flip, b->flip, outs) &&
+           !memcmp(a->offset, b->offset, outs) &&
            !memcmp(a->digits, b->digits, (size_t)a->digit_count * sizeof *a->digits);
 }
 
