@@ -24,7 +24,7 @@ set(object_libraries tilewright_objects)
 include(small)
 set(small_sources ${library_sources})
 foreach(quick "base/(arena|text)" "layout/layout_algebra"
-        "cpu/(ensures_dot|exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache)"
+        "cpu/(ensures_dot|exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
         "tile/synccheck_(conflict|eval|explore|state|value)"
         "sim/sim_(atomic|counters|exact|memcheck|memory|merge|mma_quads|race|race_access|race_clock|race_shadow|schedule|traffic|warp)")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
@@ -107,9 +107,9 @@ if(routine_sources)
     endif()
     check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
     if(TILEWRIGHT_TAKES_V3 AND TILEWRIGHT_TAKES_V4)
-        # conversions gain little by longer vectors, and there are many of them;
-        # four doubles a vector are what the first is made for; the other is made small
-        list(FILTER routine_sources EXCLUDE REGEX "routines_(convert|magnitude|reduce_integers)")
+        # conversions and moves gain little by longer vectors, and there are many of them;
+        # four doubles a vector are what the magnitudes are made for; reductions of integers are made small
+        list(FILTER routine_sources EXCLUDE REGEX "routines_(convert|magnitude|memory|reduce_integers)")
         add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
             -march=x86-64-v4 -mprfchw -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)

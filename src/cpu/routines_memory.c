@@ -17,11 +17,7 @@ typedef uint64_t ANY_TYPE bits64;
 
 /* Rows of a few elements are the rule, so a call of memcpy for each would cost more than the
  * row. */
-#if defined(ROUTINES_V4)
-enum { PIECE = 64 };
-#else
 enum { PIECE = 32 };
-#endif
 #if defined(__GNUC__)
 typedef uint64_t piece __attribute__((vector_size(PIECE))); /* else gcc moves it by halves */
 #else

@@ -4,19 +4,21 @@
 extern const struct elementwise_routines ROUTINE(routines_elementwise), ROUTINE(routines_math);
 extern const struct reduce_routines ROUTINE(routines_reduce);
 extern const struct dot_routines ROUTINE(routines_dot);
-extern const struct memory_routines ROUTINE(routines_memory);
 extern const struct pack_routines ROUTINE(routines_pack);
 extern const struct stream_routines ROUTINE(routines_stream);
 
 /* Some the set for AVX-512 has of that for AVX2. */
 #if defined(ROUTINES_V4)
 #define CONVERT routines_convert_v3
+#define MEMORY routines_memory_v3
 #define REDUCE_INTEGERS routines_reduce_integers_v3
 #else
 #define CONVERT ROUTINE(routines_convert)
+#define MEMORY ROUTINE(routines_memory)
 #define REDUCE_INTEGERS ROUTINE(routines_reduce_integers)
 #endif
 extern const struct convert_routines CONVERT;
+extern const struct memory_routines MEMORY;
 extern const struct reduce_routines REDUCE_INTEGERS;
 
 /* With AVX512-BF16 it is the set for AVX-512 and dot_bf16.c. */
@@ -47,7 +49,7 @@ const struct routine_set SET = {
     .reduce = &ROUTINE(routines_reduce),
     .reduce_integers = &REDUCE_INTEGERS,
     .dot = &ROUTINE(routines_dot),
-    .memory = &ROUTINE(routines_memory),
+    .memory = &MEMORY,
     .pack = &ROUTINE(routines_pack),
     .stream = &ROUTINE(routines_stream),
 };
