@@ -68,6 +68,7 @@ struct slot {
     bool is_known; /* the counter of a loop that is being unrolled */
     struct literal known;
     bool is_thread;   /* declared as thread.x */
+    int block_axis;   /* declared as block.x: 1, .y: 2, .z: 3, or 0; */
     int64_t split_by; /* made from what thread.x is divided by: this; 0: not so */
     bool affine;      /* a varying i32 that is affine in the thread's index: */
     int64_t step[3];

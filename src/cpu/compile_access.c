@@ -58,6 +58,15 @@ static bool affine_index(struct compiler *c, struct access_axis *axis, const str
     return true;
 }
 
+/* As struct access_axis has it. */
+static int block_axis(const struct compiler *c, const struct expr *index)
+{
+    if (index->op == OP_BLOCK)
+        return 1 + index->axis;
+    const struct slot *slot = index->op == OP_REF ? slot_of(c, index->sym) : NULL;
+    return slot && !slot->assigned ? slot->block_axis : 0;
+}
+
 /* An index as i32, or i64 where it needs that. */
 static void access_index(struct compiler *c, struct access_axis *axis, const struct index *index)
 {
@@ -76,6 +85,7 @@ static void access_index(struct compiler *c, struct access_axis *axis, const str
         axis->extent = value_elements(&v);
     axis->at = v.at;
     axis->wide = wide;
+    axis->block_axis = block_axis(c, index->value);
     axis->varying = v.lanes > 1;
 }
 

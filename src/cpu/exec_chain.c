@@ -43,21 +43,21 @@ void fetch_ahead(struct frame *f)
     f->has_ahead = left > 0;
 }
 
-/* The next `bytes` of such a row, or what is left of it, for an operation that fetches them as it
- * goes. NULL: there is no row. */
-static const void *take_ahead(struct frame *f, size_t bytes)
+const void *take_ahead(struct frame *f, size_t bytes)
 {
+    const void *from = NULL;
+    bool more = false;
     for (uint32_t i = 0; i < f->program->row_prefetch_count; i++) {
         struct row_prefetch *row = &f->row_prefetch[i];
-        const unsigned char *from = row->next;
-        if (row->left == 0)
-            continue;
-        row->next += bytes;
-        row->left -= row->left < bytes ? row->left : bytes;
-        return from;
+        if (row->left > 0 && !from) {
+            from = row->next;
+            row->next += bytes;
+            row->left -= row->left < bytes ? row->left : bytes;
+        }
+        more |= row->left > 0;
     }
-    f->has_ahead = false;
-    return NULL;
+    f->has_ahead = more;
+    return from;
 }
 
 /* --- operations --- */

@@ -18,8 +18,8 @@ struct row_place row_place(const struct launch_state *l, const struct access *a)
         int64_t count = view->extent[i] - axis->extent + 1;
         there &= axis->extent > 0 && count > 0;
         if (axis->kind != IX_ALL)
-            row.axis[row.axes++] =
-                (struct row_axis){axis->at, axis->wide, count, stride_times(view->stride[i], size)};
+            row.axis[row.axes++] = (struct row_axis){axis->at, axis->wide, axis->block_axis, count,
+                                                     stride_times(view->stride[i], size)};
     }
     return there ? row : (struct row_place){.first = NULL};
 }
@@ -166,8 +166,7 @@ void step_row_difference(struct frame *f, const struct instr *in)
         routines->f32_sum_of_products(frame_at(f, in->a), difference, difference, n);
         return;
     }
-    if (f->has_ahead)
-        fetch_ahead(f);
+    const void *ahead = f->has_ahead ? take_ahead(f, n * d->size) : NULL;
     routines->f32_sum_of_squared_differences(frame_at(f, in->a), difference, p[d->op->x[0]],
-                                             p[d->op->x[1]], n);
+                                             p[d->op->x[1]], ahead, n);
 }

@@ -5,7 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { TURNS_BETWEEN_POLLS = 256 }; /* of a loop: a turn may work on large tiles */
+enum {
+    TURNS_BETWEEN_POLLS = 256, /* of a loop: a turn may work on large tiles */
+    WORTH_BINDING = 8          /* blocks of a worker */
+};
 
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
 {
@@ -37,6 +40,8 @@ bool frame_init(struct frame *f, const struct launch_state *launch)
         extents[i] = (int32_t)launch->grid[i];
     for (uint32_t i = 0; i < p->row_chain_count; i++)
         row_chain_open(f, p->row_chains[i]);
+    if (p->row_blocks_bytes > 0 && !p->by_columns && launch->turns_a_worker >= WORTH_BINDING)
+        f->row_blocks = row_blocks_open(f, f->memory + p->row_blocks_at);
     return true;
 }
 

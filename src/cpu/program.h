@@ -146,6 +146,7 @@ struct access_axis {
     enum index_kind kind;
     uint32_t at; /* index values in the frame: i32, or i64 when wide */
     bool wide, varying, inside;
+    int block_axis; /* it is block.x: 1, .y: 2, .z: 3; 0: something else */
     int64_t extent; /* of the result along this axis; 1 for an element */
     /* The lanes' indices are those of the first lane (at `at`, i32), and so much more for each step
      * along thread.x, .y, .z, as i32 wraps; `low` … `high`: from the first lane's to the least and
@@ -209,6 +210,7 @@ static inline int64_t stride_times(int64_t stride, int64_t count)
 struct row_axis {
     uint32_t at; /* the index, as in struct access_axis: */
     bool wide;
+    int block_axis;
     int64_t count, step; /* below `count`, and bytes from one to the next */
 };
 struct row_place {
@@ -312,6 +314,7 @@ struct cpu_program {
     uint32_t row_count;
     struct strip_detail *const *row_chains; /* chains over one row */
     uint32_t row_chain_count;
+    size_t row_blocks_at, row_blocks_bytes; /* row_blocks.c; 0 bytes: it is not for that */
     const struct lane_product **products;
     uint32_t product_count;
     const struct packed_plan *packed; /* caches of packed tiles */
@@ -444,6 +447,7 @@ struct frame {
     struct tile_prefetch packed_prefetch[MOST_TILE_PREFETCHES]; /* by cache */
     struct tile_prefetch store_prefetch;
     bool has_ahead;                /* some row is to be fetched yet */
+    struct row_blocks *row_blocks; /* NULL: blocks run step by step */
     struct shared_product *shared; /* NULL: there is nobody who might help */
     struct cpu_fault fault;
 };
@@ -576,6 +580,13 @@ struct row_place row_place(const struct launch_state *l, const struct access *a)
 void row_chain_open(struct frame *f, const struct strip_detail *d);
 /* exec_chain.c: notes that a row was loaded from there. */
 void note_row(struct frame *f, uint32_t row, const unsigned char *from, size_t bytes);
+
+/* row_blocks.c: bytes that frames have for that; 0: the code is not a straight line over rows. */
+size_t row_blocks_bytes(const struct instr *code, size_t count);
+/* Binds them to a frame whose launch has its views and its grid. NULL: some step can't be. */
+struct row_blocks *row_blocks_open(struct frame *f, void *memory);
+/* Runs the blocks first … end-1, none of which faults. */
+void row_blocks_run(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end);
 
 /* exec_packed.c */
 void packed_start(struct frame *f); /* all tiles show nothing */

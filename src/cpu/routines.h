@@ -224,9 +224,10 @@ typedef void reduce_end_fn(void *part);
 typedef void reduce_products_fn(void *part, const void *x, const void *y, size_t n);
 
 /* difference[i] = x[i] - *less, and the sum of their squares, of a row of at least REDUCTION_LONG;
- * `difference` may be x, and `sum` may be `less`. */
+ * `difference` may be x, and `sum` may be `less`. As many bytes from `ahead` on, if that is not
+ * NULL, are fetched meanwhile. */
 typedef void squared_differences_fn(void *sum, void *difference, const void *x, const void *less,
-                                    size_t n);
+                                    const void *ahead, size_t n);
 
 struct reduce_routines {
     reduce_products_fn *f32_products; /* to the parts of a sum */

@@ -143,8 +143,9 @@ static INLINED void powers(const bool two, float *to, const float *from, float l
             exponent[i] = exponent_of(two, x[i]);
             bits |= as_words(exponent[i]) ^ first;
         }
-        if (any_beyond(bits, MEDIUM))
-            ROLLED for (int i = 0; i < GROUP; i++) store(to + i * FLOATS, any_power(two, x[i]));
+        if (any_beyond(bits, MEDIUM)) /* x is loaded once more: else it would be kept in memory */
+            ROLLED for (int i = 0; i < GROUP; i++)
+                store(to + i * FLOATS, any_power(two, load(from + i * FLOATS) - every(less)));
         else
             UNROLLED for (int i = 0; i < GROUP; i++) store(
                 to + i * FLOATS, power_of_eighths(two, x[i], exponent[i], as_words(exponent[i])));

@@ -266,10 +266,12 @@ static void f32_sum_of_products(void *dst, const void *x, const void *y, size_t 
     *(float *)dst = x == y ? f32_squares_row(x, x, n, -0.0f) : f32_products_row(x, y, n, -0.0f);
 }
 
-/* to = x - less, and the sum of that squared. */
+/* to = x - less, and the sum of that squared; a line of what is ahead for each. */
 #if defined(VECTOR)
-static INLINED VECTOR squared_difference_wide(float *to, const float *x, float less)
+static INLINED VECTOR squared_difference_wide(float *to, const float *x, float less,
+                                              const float *ahead)
 {
+    PREFETCH(ahead);
     VECTOR difference = LOAD(x) - ONE_IN_ALL(less);
     STORE(to, difference);
     return difference * difference;
@@ -280,15 +282,18 @@ static inline float squared_difference(float *to, float x, float less)
     return *to * *to;
 }
 #define SQUARED_DIFFERENCE(k) squared_difference(to + (k), x[k], less)
-#define SQUARED_DIFFERENCE_WIDE(k) squared_difference_wide(to + (k), x + (k), less)
-static APART float squared_differences(float *to, const float *x, float less, size_t n)
+#define SQUARED_DIFFERENCE_WIDE(k) squared_difference_wide(to + (k), x + (k), less, ahead + (k))
+static APART float squared_differences(float *to, const float *x, float less, const float *ahead,
+                                       size_t n)
 {
     const float first = -0.0f;
     F32_ROW_BODY(f32_sum, PLUS, MANY, SQUARED_DIFFERENCE)
 }
 #else
-static float squared_differences(float *to, const float *x, float less, size_t n)
+static float squared_differences(float *to, const float *x, float less, const float *ahead,
+                                 size_t n)
 {
+    (void)ahead;
     VECTORISE for (size_t i = 0; i < n; i++)
     {
         to[i] = x[i] - less;
@@ -298,9 +303,10 @@ static float squared_differences(float *to, const float *x, float less, size_t n
 #endif
 
 static void f32_sum_of_squared_differences(void *sum, void *difference, const void *x,
-                                           const void *less, size_t n)
+                                           const void *less, const void *ahead, size_t n)
 {
-    *(float *)sum = squared_differences(difference, x, *(const float *)less, n);
+    *(float *)sum =
+        squared_differences(difference, x, *(const float *)less, ahead ? ahead : difference, n);
 }
 
 #define OF_FLOATS(name)                                                                            \

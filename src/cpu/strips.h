@@ -70,6 +70,9 @@ struct strip_detail {
 
 /* Fetches some lines of rows that the next block will read, if frame.has_ahead. */
 void fetch_ahead(struct frame *f);
+/* The next `bytes` of such a row, or what is left of it, for an operation that fetches them as it
+ * goes. NULL: there is no row. */
+const void *take_ahead(struct frame *f, size_t bytes);
 /* The first `ops` operations on `count` elements that lie at p, by slot. */
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
              size_t count);

@@ -174,6 +174,11 @@ static void work(void *user, int index)
     atomic_store(&pool->manned, true);
     int64_t turn;
     while (!launch_was_cancelled(pool->launch) && take_turn(pool, w, &turn)) {
+        if (w->frame.row_blocks) {
+            row_blocks_run(&w->frame, w->frame.row_blocks, turn, w->end);
+            w->first = w->end;
+            continue;
+        }
         int64_t id = block_of_turn(pool->launch, turn);
         if (id > atomic_load(pool->launch->stop))
             continue;

@@ -129,9 +129,11 @@ void *cpu_array(struct cpu_run *r, const char *name, size_t bytes)
 {
     struct cpu_argument *arg = &r->args[param_named(r, name)->sym->index];
     free(arg->data);
-    arg->data = calloc(1, bytes ? bytes : 1);
+    bool lines = bytes > 0 && bytes % CACHE_LINE == 0;
+    arg->data = lines ? aligned_alloc(CACHE_LINE, bytes) : malloc(bytes ? bytes : 1);
     arg->bytes = bytes;
     assert_non_null(arg->data);
+    memset(arg->data, 0, bytes);
     return arg->data;
 }
 

@@ -41,7 +41,8 @@ void cpu_open_plain(struct cpu_run *r, const char *text, const struct given *giv
 void cpu_open_raw(struct cpu_run *r, const char *text, const struct given *given);
 void cpu_close(struct cpu_run *r);
 
-/* An array for a pointer parameter; `bytes` are zero. */
+/* An array for a pointer parameter; `bytes` are zero. One of whole lines of the cache begins with
+ * one. */
 void *cpu_array(struct cpu_run *r, const char *name, size_t bytes);
 /* Launches on `threads` workers. */
 enum cpu_fault_kind cpu_go(struct cpu_run *r, int threads);

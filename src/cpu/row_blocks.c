@@ -1,0 +1,578 @@
+/* Blocks that are a straight line of steps over rows, many of which follow each other: what their
+ * steps look up is looked up once for a frame. A block is then calls of routines on addresses, of
+ * which those of its rows follow from block.x, .y and .z.
+ *
+ * So there is little between what one block stores and what the next one reads. Stores past the
+ * caches wait for memory in the processor's queue of stores; until there is room in that for the
+ * stores behind them, loads behind those do not begin.
+ */
+#include "cpu/exec_access.h"
+#include "cpu/strips.h"
+
+#include <string.h>
+
+enum { MOST_ROWS = 8, MOST_CALLS = 32, MOST_PLACES = 64 };
+
+/* A row of a view, of which each block has another. */
+struct bound_row {
+    unsigned char *first; /* of block 0, 0, 0; */
+    int64_t step[3];      /* bytes to that of the next one along the grid */
+    size_t bytes;
+    unsigned char *loaded;    /* where it was copied to since; NULL: nowhere */
+    bool is_read, is_fetched; /* for the next block, along x, by some call */
+};
+
+/* Where a row's address goes; or the next block's, from byte `from` on. */
+struct bound_place {
+    unsigned char **to;
+    int row;
+    bool next;
+    size_t from;
+};
+
+enum call_kind {
+    CALL_KERNEL,
+    CALL_SCALED,
+    CALL_CONVERT,
+    CALL_REDUCE,
+    CALL_PRODUCTS,
+    CALL_DIFFERENCE,
+    CALL_FILL,
+    CALL_NEST,
+    CALL_COPY,
+    CALL_STREAM,
+    CALL_PARTS /* of a chain the last operation, to lines of the cache that are not whole */
+};
+struct bound_call {
+    enum call_kind kind;
+    unsigned char *at[MOST_OPERANDS];
+    const unsigned char *by;
+    size_t n; /* elements; bytes that are copied */
+    union {
+        elementwise_fn *kernel;
+        scaled_fn *scaled;
+        convert_fn *convert;
+        reduce_fn *reduce;
+        reduce_products_fn *products;
+        squared_differences_fn *difference;
+        fill_fn *fill;
+        const struct copy_detail *copy;
+        const struct strip_detail *chain;
+    } of;
+    unsigned char *next; /* from here on so many lines are fetched before it */
+    size_t lines;
+};
+
+struct row_blocks {
+    int rows, places, calls;
+    struct bound_row row[MOST_ROWS];
+    struct bound_place place[MOST_PLACES];
+    struct bound_call call[MOST_CALLS];
+};
+
+/* --- binding --- */
+
+/* An operand: where it lies, or which row it is. */
+struct operand {
+    unsigned char *at;
+    int row; /* -1: none */
+};
+
+struct binder {
+    struct frame *frame;
+    struct row_blocks *blocks;
+    bool full; /* it takes more than there is room for */
+    struct {   /* by step_show_row, as struct slot has it */
+        uint32_t at;
+        struct operand row;
+    } shown[MOST_ROWS];
+    int shown_count;
+};
+
+/* An index of a row, by which it moves with the grid or which is a constant. false: neither, or it
+ * may be outside. */
+static bool bind_index(const struct binder *b, const struct row_axis *axis, struct bound_row *row)
+{
+    if (axis->block_axis > 0) {
+        row->step[axis->block_axis - 1] += axis->step;
+        return axis->count >= b->frame->launch->grid[axis->block_axis - 1];
+    }
+    if (axis->at >= b->frame->program->image_bytes)
+        return false;
+    int64_t index = index_value(frame_at(b->frame, axis->at), axis->wide, 0);
+    row->first += index * axis->step;
+    return index >= 0 && index < axis->count;
+}
+
+static bool is_there(struct operand o)
+{
+    return o.at || o.row >= 0;
+}
+
+/* The access's row: of the blocks', or the one that all have. It is not there if some block has
+ * none, whole and side by side. */
+static struct operand bind_row(struct binder *b, const struct access *a, bool is_read)
+{
+    const struct operand none = {NULL, -1};
+    if (a->space != SPACE_VIEW || a->lanes > 1 || b->blocks->rows == MOST_ROWS)
+        return none;
+    const struct row_place place = row_place(b->frame->launch, a);
+    struct bound_row row = {
+        .first = place.first, .bytes = (size_t)a->elements * a->size, .is_read = is_read};
+    bool bound = place.first != NULL, moves = false;
+    for (int i = 0; i < a->rank - 1; i++)
+        bound &= a->axis[i].kind == IX_ELEMENT;
+    for (int i = 0; i < place.axes && bound; i++)
+        bound = bind_index(b, &place.axis[i], &row);
+    for (int i = 0; i < 3; i++)
+        moves |= row.step[i] != 0;
+    if (!bound || !moves)
+        return bound ? (struct operand){row.first, -1} : none;
+    b->blocks->row[b->blocks->rows] = row;
+    return (struct operand){NULL, b->blocks->rows++};
+}
+
+static struct bound_call *new_call(struct binder *b, enum call_kind kind, size_t n)
+{
+    b->full |= b->blocks->calls == MOST_CALLS;
+    struct bound_call *call = &b->blocks->call[b->full ? 0 : b->blocks->calls++];
+    *call = (struct bound_call){.kind = kind, .n = n};
+    return call;
+}
+
+static void new_place(struct binder *b, struct bound_place place)
+{
+    b->full |= b->blocks->places == MOST_PLACES;
+    if (!b->full)
+        b->blocks->place[b->blocks->places++] = place;
+}
+
+static void put(struct binder *b, unsigned char **to, struct operand o)
+{
+    *to = o.at;
+    if (o.row >= 0)
+        new_place(b, (struct bound_place){to, o.row, false, 0});
+}
+
+static struct operand value_at(const struct binder *b, uint32_t at)
+{
+    return (struct operand){frame_at(b->frame, at), -1};
+}
+
+/* The latest that step_show_row was bound for. */
+static struct operand row_shown(const struct binder *b, uint32_t at)
+{
+    int i = b->shown_count - 1;
+    while (i > 0 && b->shown[i].at != at)
+        i--;
+    return b->shown[i].row;
+}
+
+/* --- rows that come --- */
+
+/* The next row that nothing fetches yet; -1: none. */
+static int row_to_fetch(const struct row_blocks *b)
+{
+    enum { SHORTEST = 1024 }; /* bytes */
+    for (int i = 0; i < b->rows; i++)
+        if (b->row[i].is_read && !b->row[i].is_fetched && b->row[i].step[0] != 0 &&
+            b->row[i].bytes >= SHORTEST)
+            return i;
+    return -1;
+}
+
+/* For a call that fetches as it goes. */
+static void put_next(struct binder *b, unsigned char **to)
+{
+    int row = row_to_fetch(b->blocks);
+    if (row < 0)
+        return;
+    b->blocks->row[row].is_fetched = true;
+    new_place(b, (struct bound_place){to, row, true, 0});
+}
+
+/* Other rows are fetched before the first calls, some lines at a time: no more are on their way
+ * than memory answers well. */
+static void fetch_before_calls(struct binder *b)
+{
+    enum { LINES = 32 };
+    struct row_blocks *blocks = b->blocks;
+    int row = row_to_fetch(blocks);
+    size_t from = 0;
+    for (int i = 0; i < blocks->calls && row >= 0; i++) {
+        struct bound_call *call = &blocks->call[i];
+        size_t left = (blocks->row[row].bytes - from) / CACHE_LINE;
+        call->lines = left < LINES ? left : LINES;
+        new_place(b, (struct bound_place){&call->next, row, true, from});
+        from += LINES * CACHE_LINE;
+        if (from < blocks->row[row].bytes)
+            continue;
+        blocks->row[row].is_fetched = true;
+        row = row_to_fetch(blocks);
+        from = 0;
+    }
+}
+
+/* --- steps --- */
+
+static bool bind_shown(struct binder *b, const struct instr *in)
+{
+    struct operand row = bind_row(b, in->detail, true);
+    b->full |= b->shown_count == MOST_ROWS;
+    if (b->full || !is_there(row))
+        return false;
+    b->shown[b->shown_count].at = in->a;
+    b->shown[b->shown_count++].row = row;
+    return true;
+}
+
+static bool bind_bytes(struct binder *b, struct operand to, struct operand from, size_t bytes)
+{
+    struct bound_call *call = new_call(b, CALL_COPY, bytes);
+    put(b, &call->at[0], to);
+    put(b, &call->at[1], from);
+    return is_there(to) && is_there(from);
+}
+
+static size_t bytes_of(const struct access *a)
+{
+    return (size_t)a->elements * a->size;
+}
+
+static bool bind_load(struct binder *b, const struct instr *in)
+{
+    const struct access *a = in->detail;
+    return bind_bytes(b, value_at(b, in->dst), bind_row(b, a, true), bytes_of(a));
+}
+
+static bool bind_value_store(struct binder *b, const struct instr *in)
+{
+    const struct access *a = in->detail;
+    return bind_bytes(b, bind_row(b, a, false), value_at(b, in->a), bytes_of(a));
+}
+
+static bool bind_row_load(struct binder *b, const struct instr *in)
+{
+    return bind_bytes(b, value_at(b, in->dst), row_shown(b, in->a), in->n);
+}
+
+static bool bind_flat(struct binder *b, const struct instr *in)
+{
+    struct bound_call *call = new_call(b, CALL_KERNEL, in->n);
+    const uint32_t at[MOST_OPERANDS] = {in->dst, in->a, in->b, in->c};
+    call->of.kernel = in->kernel;
+    for (int i = 0; i < MOST_OPERANDS; i++)
+        put(b, &call->at[i], value_at(b, at[i]));
+    return true;
+}
+
+static bool bind_convert(struct binder *b, const struct instr *in)
+{
+    const struct convert_detail *d = in->detail;
+    struct bound_call *call = new_call(b, CALL_CONVERT, in->n);
+    call->of.convert = d->convert;
+    put(b, &call->at[0], value_at(b, in->dst));
+    put(b, &call->at[1], value_at(b, in->a));
+    return true;
+}
+
+static bool bind_copy(struct binder *b, const struct instr *in)
+{
+    const struct copy_detail *d = in->detail;
+    struct bound_call *call = new_call(b, CALL_NEST, 0);
+    call->of.copy = d;
+    put(b, &call->at[0], value_at(b, in->dst));
+    put(b, &call->at[1], value_at(b, in->a));
+    return true;
+}
+
+static bool bind_reduce(struct binder *b, const struct instr *in)
+{
+    const struct reduce_detail *d = in->detail;
+    struct operand from = in->step == step_reduce_row ? row_shown(b, in->a) : value_at(b, in->a);
+    if (d->outer != 1 || d->inner != 1)
+        return false;
+    struct bound_call *call = new_call(b, CALL_REDUCE, d->n);
+    call->of.reduce = d->reduce;
+    put(b, &call->at[0], value_at(b, in->dst));
+    put(b, &call->at[1], from);
+    return true;
+}
+
+/* --- chains --- */
+
+static bool views_overlap(const struct launch_state *l, const struct access *x,
+                          const struct access *y)
+{
+    const struct view_binding *a = &l->views[x->view], *b = &l->views[y->view];
+    return (uintptr_t)a->first < (uintptr_t)b->end && (uintptr_t)b->first < (uintptr_t)a->end;
+}
+
+/* Where the chain's slots lie. false: some row is not bound, or the store may change it. */
+static bool bind_slots(struct binder *b, const struct strip_detail *d, struct operand *slot)
+{
+    for (int i = 0; i < d->slots; i++)
+        slot[i] = value_at(b, d->at[i]);
+    for (int i = 0; i < d->rows; i++) {
+        const struct strip_leaf *leaf = &d->leaf[i];
+        if (!leaf->shown && d->store && views_overlap(b->frame->launch, leaf->load, d->store))
+            return false;
+        slot[leaf->slot] = leaf->shown ? row_shown(b, leaf->at) : bind_row(b, leaf->load, true);
+        if (!is_there(slot[leaf->slot]))
+            return false;
+    }
+    return true;
+}
+
+static void bind_fills(struct binder *b, const struct strip_detail *d, const struct operand *slot)
+{
+    for (int i = d->moving; i < d->leaves; i++) {
+        const struct strip_leaf *leaf = &d->leaf[i];
+        if (leaf->way != LEAF_FIXED)
+            continue;
+        struct bound_call *call = new_call(b, CALL_FILL, (size_t)d->extent[0]);
+        call->of.fill = leaf->fill;
+        put(b, &call->at[0], slot[leaf->slot]);
+        put(b, &call->at[1], value_at(b, leaf->at));
+    }
+}
+
+static void bind_operation(struct binder *b, const struct strip_op *op, struct operand to,
+                           const struct operand *slot, size_t n)
+{
+    struct bound_call *call = new_call(b, CALL_CONVERT, n);
+    if (op->kernel) {
+        call->kind = CALL_KERNEL;
+        call->of.kernel = op->kernel;
+    } else if (op->scaled) {
+        unsigned char *by = slot[op->by].at;
+        call->kind = CALL_SCALED;
+        call->of.scaled = op->scaled;
+        call->by = by;
+    } else {
+        call->of.convert = op->convert;
+    }
+    put(b, &call->at[0], to);
+    for (int i = 1; i < MOST_OPERANDS - op->fetches; i++)
+        put(b, &call->at[i], slot[op->x[i - 1]]);
+    if (op->fetches)
+        put_next(b, &call->at[MOST_OPERANDS - 1]);
+}
+
+/* Are all blocks' rows, of so many bytes, whole lines of the cache? */
+static bool is_whole(const struct binder *b, struct operand o, size_t bytes)
+{
+    const struct bound_row *row = o.row < 0 ? NULL : &b->blocks->row[o.row];
+    uint64_t all = (uintptr_t)(row ? row->first : o.at) | bytes;
+    for (int i = 0; i < 3 && row; i++)
+        all |= (uint64_t)row->step[i];
+    return all % CACHE_LINE == 0;
+}
+
+/* The last operation as step_row has it, with the slots' addresses that the frame keeps. false:
+ * some of them move. */
+static bool bind_parts(struct binder *b, const struct strip_detail *d, struct operand to,
+                       const struct operand *slot)
+{
+    unsigned char **p = frame_at(b->frame, d->slots_at);
+    struct bound_call *call = new_call(b, CALL_PARTS, (size_t)d->extent[0]);
+    bool moves = false;
+    call->of.chain = d;
+    put(b, &call->at[0], to);
+    for (int i = 1; i < d->slots; i++) {
+        moves |= slot[i].row >= 0;
+        p[i] = slot[i].at;
+    }
+    return !moves;
+}
+
+/* `direct`: the last operation makes the row where it goes; `past`: past the caches. */
+static bool bind_store(struct binder *b, const struct strip_detail *d, const struct operand *slot,
+                       bool past, bool direct)
+{
+    size_t n = (size_t)d->extent[0];
+    struct operand to = bind_row(b, d->store, false);
+    if (!is_there(to))
+        return false;
+    for (int i = 0; i < d->ops - direct; i++)
+        bind_operation(b, &d->op[i], slot[d->op[i].dst], slot, n);
+    if (direct && past && !is_whole(b, to, n * d->size))
+        return bind_parts(b, d, to, slot);
+    if (direct) {
+        bind_operation(b, past ? &d->past : &d->op[d->ops - 1], to, slot, n);
+    } else {
+        struct bound_call *call = new_call(b, past ? CALL_STREAM : CALL_COPY, n * d->size);
+        put(b, &call->at[0], to);
+        put(b, &call->at[1], slot[d->last]);
+    }
+    return true;
+}
+
+static void bind_chain_reduction(struct binder *b, const struct strip_detail *d,
+                                 const struct operand *slot, struct operand to)
+{
+    struct bound_call *call = new_call(b, CALL_REDUCE, (size_t)d->extent[0]);
+    call->of.reduce = d->reduce;
+    put(b, &call->at[0], to);
+    put(b, &call->at[1], slot[d->last]);
+    if (!d->products)
+        return;
+    call->kind = CALL_PRODUCTS;
+    call->of.products = d->sum_of_products;
+    put(b, &call->at[2], slot[d->last_by]);
+}
+
+static bool bind_chain(struct binder *b, const struct instr *in)
+{
+    const struct strip_detail *d = in->detail;
+    struct operand slot[STRIP_SLOTS];
+    bool past = d->store && d->stream && b->frame->launch->views[d->store->view].large;
+    bool direct = d->ops > 0 && !d->reduce && (d->has_past || !past);
+    bool buffers = d->ops > direct || d->fills; /* which have room for a strip */
+    if ((buffers && d->extent[0] > ROW_STRIP) || !bind_slots(b, d, slot))
+        return false;
+    bind_fills(b, d, slot);
+    if (d->store)
+        return bind_store(b, d, slot, past, direct);
+    if (!d->reduce)
+        slot[0] = value_at(b, in->dst);
+    for (int i = 0; i < d->ops; i++)
+        bind_operation(b, &d->op[i], slot[d->op[i].dst], slot, (size_t)d->extent[0]);
+    if (d->reduce)
+        bind_chain_reduction(b, d, slot, value_at(b, in->dst));
+    return true;
+}
+
+static bool bind_difference(struct binder *b, const struct instr *in)
+{
+    const struct strip_detail *d = in->detail;
+    struct operand slot[STRIP_SLOTS];
+    if (!bind_slots(b, d, slot))
+        return false;
+    struct bound_call *call = new_call(b, CALL_DIFFERENCE, (size_t)d->extent[0]);
+    call->of.difference = b->frame->program->set->reduce->f32_sum_of_squared_differences;
+    put(b, &call->at[0], value_at(b, in->a));
+    put(b, &call->at[1], value_at(b, in->dst));
+    put(b, &call->at[2], slot[d->op->x[0]]);
+    call->by = slot[d->op->x[1]].at;
+    put_next(b, &call->at[3]);
+    return true;
+}
+
+/* --- the whole --- */
+
+static bool bind_end(struct binder *b, const struct instr *in)
+{
+    (void)in;
+    return b->blocks->calls > 0;
+}
+
+static const struct bound_step {
+    step_fn *step;
+    bool (*bind)(struct binder *b, const struct instr *in);
+} bound_steps[] = {{step_show_row, bind_shown},
+                   {step_row_load, bind_row_load},
+                   {step_load, bind_load},
+                   {step_store, bind_value_store},
+                   {step_flat, bind_flat},
+                   {step_convert, bind_convert},
+                   {step_copy, bind_copy},
+                   {step_reduce, bind_reduce},
+                   {step_reduce_row, bind_reduce},
+                   {step_row, bind_chain},
+                   {step_row_difference, bind_difference},
+                   {step_end, bind_end}};
+
+static const struct bound_step *bound_step(const struct instr *in)
+{
+    for (size_t i = 0; i < sizeof bound_steps / sizeof *bound_steps; i++)
+        if (in->step == bound_steps[i].step)
+            return &bound_steps[i];
+    return NULL;
+}
+
+size_t row_blocks_bytes(const struct instr *code, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!bound_step(&code[i]))
+            return 0;
+    return sizeof(struct row_blocks);
+}
+
+struct row_blocks *row_blocks_open(struct frame *f, void *memory)
+{
+    struct row_blocks *blocks = memory;
+    struct binder b = {.frame = f, .blocks = blocks};
+    const struct cpu_program *p = f->program;
+    blocks->rows = blocks->places = blocks->calls = 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (!bound_step(&p->code[i])->bind(&b, &p->code[i]))
+            return NULL;
+    fetch_before_calls(&b);
+    return b.full ? NULL : blocks;
+}
+
+/* --- running --- */
+
+static void run_call(struct frame *f, const struct bound_call *c)
+{
+    unsigned char *const *at = c->at;
+    for (size_t i = 0; i < c->lines; i++)
+        PREFETCH_SECOND(c->next + i * CACHE_LINE);
+    switch (c->kind) {
+    case CALL_KERNEL: c->of.kernel(at[0], at[1], at[2], at[3], c->n); return;
+    case CALL_SCALED: c->of.scaled(at[0], at[1], at[2], at[3], c->by, c->n); return;
+    case CALL_CONVERT: c->of.convert(at[0], at[1], c->n); return;
+    case CALL_REDUCE: c->of.reduce(at[0], at[1], 1, c->n, 1); return;
+    case CALL_PRODUCTS: c->of.products(at[0], at[1], at[2], c->n); return;
+    case CALL_DIFFERENCE: c->of.difference(at[0], at[1], at[2], c->by, at[3], c->n); return;
+    case CALL_FILL: c->of.fill(at[0], at[1], c->n); return;
+    case CALL_NEST: c->of.copy->copy(at[0], at[1], &c->of.copy->nest); return;
+    case CALL_COPY: memcpy(at[0], at[1], c->n); return;
+    case CALL_STREAM: f->program->set->stream->copy(at[0], at[1], c->n); return;
+    case CALL_PARTS:
+        run_last(f, c->of.chain, frame_at(f, c->of.chain->slots_at),
+                 &(struct strip_part){at[0], 0, c->n, true});
+        return;
+    }
+}
+
+/* The block's indices and its rows, where the calls read them. */
+static void place_block(struct frame *f, const struct row_blocks *b, const int64_t *block)
+{
+    unsigned char *row[MOST_ROWS];
+    int32_t *index = frame_at(f, f->program->block_at);
+    for (int i = 0; i < 3; i++)
+        index[i] = (int32_t)block[i];
+    for (int i = 0; i < b->rows; i++) {
+        const struct bound_row *r = &b->row[i];
+        row[i] = r->first + block[0] * r->step[0] + block[1] * r->step[1] + block[2] * r->step[2];
+    }
+    for (int i = 0; i < b->places; i++) {
+        const struct bound_place *p = &b->place[i];
+        *p->to = row[p->row] + (p->next ? b->row[p->row].step[0] : 0) + p->from;
+    }
+}
+
+static void next_block(const struct launch_state *l, int64_t block[3])
+{
+    for (int i = 0; i < 3 && ++block[i] == l->grid[i]; i++)
+        block[i] = 0;
+}
+
+void row_blocks_run(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end)
+{
+    const struct bound_call *last = &b->call[b->calls - 1];
+    int64_t block[3];
+    block_place(f->launch, first, block);
+    place_block(f, b, block);
+    while (first < end) {
+        for (const struct bound_call *c = b->call; c < last; c++)
+            run_call(f, c);
+        struct bound_call store = *last; /* nothing comes between it and the next block's first */
+        next_block(f->launch, block);
+        if (++first < end)
+            place_block(f, b, block);
+        run_call(f, &store);
+    }
+}

@@ -1,0 +1,279 @@
+/* Blocks of rows whose steps are bound to a frame (row_blocks.c), against the plain way: the same
+ * bits with every set of routines, on one worker and on several, wherever rows lie. */
+#include "cpu_helper.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 1 << 17 };
+
+struct outcome {
+    struct cpu_fault fault;
+    int line;
+    bool bound; /* the program is of the kind that can be */
+    float c[MOST], d[MOST];
+};
+
+static void run_once(const char *text, int64_t n, const struct routine_set *set, bool plain,
+                     int threads, struct outcome *out)
+{
+    struct cpu_run r;
+    const struct given given[] = {{"n", n}, {NULL, 0}};
+    cpu_open_plain(&r, text, given, set, plain);
+    out->bound = r.program->row_blocks_bytes > 0;
+    float *a = cpu_array(&r, "a", MOST * sizeof *a), *c = cpu_array(&r, "c", sizeof out->c),
+          *d = cpu_array(&r, "d", sizeof out->d);
+    uint16_t *h = cpu_array(&r, "h", MOST * sizeof *h);
+    int32_t *q = cpu_array(&r, "q", MOST * sizeof *q);
+    for (int i = 0; i < MOST; i++) {
+        a[i] = (float)(i * 37 % 211) / 32 - 3;
+        c[i] = (float)(i % 17);
+        q[i] = i * 29 % 101 - 50;
+        dtype_store_f64(DT_F16, &h[i], (double)(i * 13 % 97) / 16 - 3);
+    }
+    cpu_go(&r, threads);
+    out->fault = r.fault;
+    out->line = r.line;
+    memcpy(out->c, c, sizeof out->c);
+    memcpy(out->d, d, sizeof out->d);
+    cpu_close(&r);
+}
+
+static bool same_values(const float *x, const float *y)
+{
+    for (int i = 0; i < MOST; i++)
+        if (memcmp(&x[i], &y[i], sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i])))
+            return false;
+    return true;
+}
+
+static struct outcome plain, got;
+
+static enum cpu_fault_kind expect_same_up_to(const char *text, int64_t n, int most_threads)
+{
+    run_once(text, n, routine_set_at(0), true, 1, &plain);
+    for (int s = 0; routine_set_at(s); s++)
+        for (int threads = 1; threads <= most_threads; threads += 2) {
+            run_once(text, n, routine_set_at(s), false, threads, &got);
+            if (!got.bound)
+                fail_msg("not of the kind that is bound:\n%s", text);
+            if (plain.fault.kind != got.fault.kind || plain.line != got.line ||
+                strcmp(plain.fault.message, got.fault.message) != 0)
+                fail_msg("%s: line %d: %s, not line %d: %s\n%s", routine_set_at(s)->name, got.line,
+                         got.fault.message, plain.line, plain.fault.message, text);
+            /* of a launch that faults blocks may have ended or not */
+            if (plain.fault.kind == CPU_OK &&
+                !(same_values(plain.c, got.c) && same_values(plain.d, got.d)))
+                fail_msg("%s, %d workers: other values\n%s", routine_set_at(s)->name, threads,
+                         text);
+        }
+    return plain.fault.kind;
+}
+
+static enum cpu_fault_kind expect_same(const char *text, int64_t n)
+{
+    return expect_same_up_to(text, n, 3);
+}
+
+#define HEAD(grid)                                                                                 \
+    "kernel k(i32 n, const f32 *a, const f16 *h, const i32 *q, f32 *c, f32 *d) " grid              \
+    " warps(1)\n{\n"
+#define KERNEL(body)                                                                               \
+    HEAD("grid(n)")                                                                                \
+    "    global f32 X[n][700] = a, Z[n][1500] = a, G[1500] = a, Y[n][700] = c, W[n][1500] = c, "   \
+    "S[n] = d;\n    global f16 H[n][700] = h;\n    global i32 Q[n][700] = q;\n"                    \
+    "    f32 half = 0.5;\n" body "}\n"
+
+static void blocks_of_rows_are_as_the_plain_way(void **state)
+{
+    static const char *const texts[] = {
+        /* softmax and norms, of one strip and of more, of a part of the row */
+        KERNEL("    reg f32 v[700] = X[block.x];\n    v = exp(v - max(v));\n"
+               "    Y[block.x] = v / sum(v);\n"),
+        KERNEL("    reg f32 v[1500] = Z[block.x];\n    v = exp(v - max(v));\n"
+               "    W[block.x] = v / sum(v);\n"),
+        KERNEL("    reg f32 v[300] = X[block.x][13 +: 300];\n    v = v - sum(v) / 300;\n"
+               "    f32 s = rsqrt(sum(v * v) / 300 + 0.01);\n"
+               "    Y[block.x][1 +: 300] = v * s * G[0 +: 300] + G[7 +: 300];\n"),
+        KERNEL(
+            "    reg f32 v[1500] = Z[block.x];\n    v = v - sum(v) / 1500;\n"
+            "    f32 s = rsqrt(sum(v * v) / 1500 + 0.01);\n    W[block.x] = v * s * G + half;\n"),
+        KERNEL("    reg f32 v[700] = X[block.x];\n    f32 s = rsqrt(sum(v * v) / 700 + 0.01);\n"
+               "    Y[block.x] = v * s * G[0 +: 700];\n"),
+        /* one value a row */
+        KERNEL("    reg f32 v[700] = X[block.x];\n    f32 m = max(v);\n"
+               "    S[block.x] = m + log(sum(exp(v - m)));\n    Y[block.x] = v;\n"),
+        /* by a name of block.x, several rows, constants, types */
+        KERNEL("    i32 r = block.x;\n    reg f32 v[700] = X[r] * G[0 +: 700] + X[0];\n"
+               "    Y[r] = v * tanh(v) + half;\n"),
+        KERNEL("    reg f16 v[700] = H[block.x];\n    reg i32 w[700] = Q[block.x];\n"
+               "    Y[block.x] = (f32) (v * (f16) w) + X[block.x] / (X[n - 1 - (n - 1)] + 4);\n"),
+        KERNEL("    reg f32 v[700] = X[block.x], w[700] = v;\n    v = v * half;\n"
+               "    w = w + v * max(w);\n    Y[block.x] = where(v > w, v, w - 1);\n"),
+        KERNEL("    Y[block.x] = X[block.x];\n"),
+        KERNEL("    Y[block.x] = exp2(Q[block.x] / half - 1.5) * sum(X[block.x]) + half;\n"),
+        KERNEL("    i32 r = block.x;\n    r = r / 2 + 1;\n    Y[block.x] = X[r] * 2;\n"),
+        KERNEL("    i32 r = block.x, s = r;\n    Y[s] = X[r][0 +: 700] * (f32) r + 1;\n"),
+        KERNEL("    Y[block.x][block.x +: 300] = X[block.x][block.x +: 300] * 2;\n"),
+        KERNEL("    reg f32 v[700] = X[block.x];\n    f32 s = G[block.x] * max(v);\n"
+               "    v = v * s;\n    Y[block.x] = v;\n    S[block.x] = s;\n"),
+        /* two rows stored, the second over what the first was */
+        KERNEL("    reg f32 v[700] = X[block.x] + 1;\n    Y[block.x] = v * v;\n"
+               "    S[block.x] = sum(v);\n    Y[block.x] = Y[block.x] / 3;\n"),
+        /* more axes of the grid */
+        HEAD("grid(9, n)") "    global f32 X[n][9][300] = a, Y[n][9][300] = c, G[9][300] = d;\n"
+                           "    reg f32 v[300] = X[block.y][block.x];\n    v = exp(v - max(v));\n"
+                           "    Y[block.y][block.x] = v / sum(v) + G[block.x];\n}\n",
+        HEAD("grid(3, 5, 7)") "    global f32 X[7][3][5][400] = a, Y[5][7][3][400] = c;\n"
+                              "    Y[block.y][block.z][block.x] = X[block.z][block.x][block.y] * 2 "
+                              "+ block.y;\n}\n",
+        /* rows with gaps, and backwards */
+        HEAD("grid(n)") "    global f32 X[n][300] = a strides(411, 1), Y[n][300] = c strides(303, "
+                        "1);\n"
+                        "    reg f32 v[300] = X[block.x];\n    v = v - max(v);\n    Y[block.x] = v "
+                        "* v + 1;\n}\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_int_equal(expect_same(texts[i], 40), CPU_OK);
+        assert_int_equal(expect_same(texts[i], 3), CPU_OK);
+    }
+}
+
+/* What can't be bound to the launch runs step by step: rows that reach past an edge, or lie apart;
+ * what is stored over what is read; more of the grid than there are rows. */
+static void others_run_step_by_step(void **state)
+{
+    static const char *const texts[] = {
+        KERNEL("    reg f32 v[800] = X[block.x][0 +: 800];\n    v = v - max(v);\n"
+               "    Y[block.x][0 +: 800] = v * 2;\n"),
+        KERNEL("    reg f32 v[600] = X[block.x][-3 +: 600] else 7;\n    v = v * v;\n"
+               "    Y[block.x][200 +: 600] = v + 1;\n"),
+        HEAD("grid(n)") "    global f32 X[700][n] = a, Y[n][700] = c;\n"
+                        "    Y[block.x] = X[0 +: 700][block.x] * 2;\n}\n",
+        HEAD("grid(n)") "    global f32 X[n][300] = c, Y[n][300] = c;\n"
+                        "    Y[block.x] = X[block.x] * 2;\n}\n",
+        HEAD("grid(n)") "    global f32 C[n][700] = c;\n"
+                        "    C[block.x][1 +: 300] = C[block.x][0 +: 300] + 1;\n}\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_int_equal(expect_same(texts[i], 40), CPU_OK);
+    assert_int_equal(
+        expect_same(HEAD("grid(n + 3)") "    global f32 X[n][300] = a, Y[n][300] = c;\n"
+                                        "    Y[block.x] = X[block.x] * 2;\n}\n",
+                    40),
+        CPU_BOUNDS);
+    /* a race, but not on one worker: what is stored is read, one element further on */
+    assert_int_equal(expect_same_up_to(HEAD("grid(9)") "    global f32 C[n] = c;\n"
+                                                       "    C[1 +: 300] = C[0 +: 300] + 1;\n}\n",
+                                       400, 1),
+                     CPU_OK);
+}
+
+/* Statements in any order, on rows of any length. */
+static void random_blocks_are_as_the_plain_way(void **state)
+{
+    static const char *const statements[] = {
+        "v = v - max(v);",
+        "v = exp2(v - max(v));",
+        "v = v / (sum(abs(v)) + 1);",
+        "w = v * s + w;",
+        "s = rsqrt(sum(v * v) + 1);",
+        "v = v * s * G;",
+        "w = (X[block.x] - s) * s;",
+        "s = s + sum(X[block.x] * w);",
+        "D[block.x] = w / s;",
+        "S[block.x] = s;",
+        "v = (f32) (f16) (v + H[block.x]);",
+        "w = where(w > v, w, -v);",
+        "v = tanh(w - s);",
+        "C[block.x] = v * s;",
+    };
+    static const int lengths[] = {17, 64, 128, 255, 256, 400, 512, 513, 768, 1024, 1025, 2048};
+    enum { LENGTHS = sizeof lengths / sizeof *lengths, STATEMENTS = 14 };
+    uint32_t seed = 5;
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        char text[2048];
+        int n = lengths[cpu_draw(&seed, LENGTHS)],
+            at = snprintf(
+                text, sizeof text,
+                HEAD("grid(n)") "    global f32 X[n][%d] = a, G[%d] = a, C[n][%d] = c, "
+                                "S[n] = d + 120000;\n    global f32 D[n][%d] = d strides(%d, 1);\n"
+                                "    global f16 H[n][%d] = h;\n"
+                                "    reg f32 v[%d] = X[block.x], w[%d] = G;\n"
+                                "    f32 s = 0.5;\n",
+                n, n, n, n, n + 40, n, n, n);
+        for (int i = (int)cpu_draw(&seed, 7) + 1; i > 0; i--)
+            at += sprintf(text + at, "    %s\n", statements[cpu_draw(&seed, STATEMENTS)]);
+        sprintf(text + at, "    C[block.x] = v + w;\n}\n");
+        assert_int_equal(expect_same(text, 25), CPU_OK);
+    }
+}
+
+/* Rows of views of more than 8 MiB are stored past the caches, those whose lines are not whole in
+ * parts. */
+static void large_rows_are_as_the_plain_way(void **state)
+{
+    enum { ROWS = 2200, MOST_COLUMNS = 1024 };
+    static const char *const bodies[] = {
+        "v = exp(v - max(v));\n    C[block.x] = v / sum(v);",
+        "v = v - sum(v) / W;\n    C[block.x] = v * rsqrt(sum(v * v) / W + 0.1) * G + V[0 +: W];",
+        "v = v * 2;\n    C[block.x] = v + V[block.x +: W];",
+        "C[block.x] = v;",
+        "v = v * 2;\n    C[block.x] = abs(v);",
+        "v = v * 2;\n    D[block.x] = v + G;",
+    };
+    enum { BODIES = sizeof bodies / sizeof *bodies, GAP = 8 };
+    (void)state;
+    for (int i = 0; i < 2 * BODIES; i++) {
+        float *values[2];
+        for (int s = -1; s < 0 || routine_set_at(s); s++) {
+            struct cpu_run r;
+            char text[512];
+            const struct given given[] = {{"n", ROWS}, {NULL, 0}};
+            int columns = i % 2 ? MOST_COLUMNS : 1003;
+            size_t bytes = (size_t)ROWS * (size_t)(columns + GAP) * sizeof **values;
+            bytes -= bytes % CACHE_LINE;
+            snprintf(text, sizeof text,
+                     "const i32 W = %d;\n"
+                     "kernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)\n{\n"
+                     "    global f32 A[n][W] = a, V[n * W] = a, G[W] = a, C[n][W] = c, "
+                     "D[n][W] = c strides(W + 8, 1);\n    reg f32 v[W] = A[block.x];\n    %s\n}\n",
+                     columns, bodies[i / 2]);
+            cpu_open_plain(&r, text, given, routine_set_at(s < 0 ? 0 : s), s < 0);
+            float *a = cpu_array(&r, "a", bytes), *c = cpu_array(&r, "c", bytes);
+            for (size_t k = 0; k < bytes / sizeof *a; k++)
+                a[k] = (float)(k * 37 % 8191) / 1024 - 4;
+            assert_int_equal(cpu_go(&r, 2), CPU_OK);
+            values[s >= 0] = malloc(bytes);
+            assert_non_null(values[s >= 0]);
+            memcpy(values[s >= 0], c, bytes);
+            cpu_close(&r);
+            if (s < 0)
+                continue;
+            if (memcmp(values[0], values[1], bytes) != 0)
+                fail_msg("%s: other values\n%s", routine_set_at(s)->name, text);
+            free(values[1]);
+        }
+        free(values[0]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_of_rows_are_as_the_plain_way),
+        cmocka_unit_test(others_run_step_by_step),
+        cmocka_unit_test(random_blocks_are_as_the_plain_way),
+        cmocka_unit_test(large_rows_are_as_the_plain_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
