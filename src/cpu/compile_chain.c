@@ -178,11 +178,12 @@ static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype
 {
     struct compiler *c = ch->compiler;
     struct strip_detail *d = ch->detail;
-    const struct slot *row = shown_row(c, e);
     if (is_row_of_view(c, e))
         return view_leaf(ch, e);
+    bool repeats = type_elements(&e->type) < type_elements(ch->shape);
+    const struct slot *row = repeats && e->type.dtype != wanted ? NULL : shown_row(c, e);
     struct value v = row ? row->value : compile_expr(c, e, NULL);
-    if (value_elements(&v) < type_elements(ch->shape))
+    if (repeats)
         v = value_convert(c, v, wanted); /* once, not for each strip */
     for (int i = 0; i < d->leaves; i++) {
         const struct value *known = &ch->values[i];

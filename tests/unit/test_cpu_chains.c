@@ -110,6 +110,12 @@ static const char *const texts[] = {
            "    C[0 +: 9][0 +: 130] = (f32) y;\n"),
     KERNEL("    reg i32 z[9][130] = Q[0 +: 9][0 +: 130], y[9][130] = 1 + 100 / z;\n"
            "    C[0 +: 9][0 +: 130] = (f32) y;\n"), /* divides by 0 */
+    /* a row that lies in a view yet, spread over rows of a type that is computed in another */
+    KERNEL("    global f16 R[9][300] = h;\n    reg f16 g[300] = R[7], x[4][300] = R[0 +: 4];\n"
+           "    x = x + g;\n    g = g * 2;\n    O[0 +: 1200] = reshape((f32) (x + g), 1200);\n"),
+    KERNEL("    global f16 R[9][300] = h;\n    reg f16 g[300] = R[7];\n    reg f32 x[3][300] = "
+           "L[0 +: 3][0 +: 300], y[3][300] = x * (f32) g;\n    g = g * 2;\n"
+           "    O[0 +: 900] = reshape(y + (f32) g, 900);\n"),
     /* in place */
     KERNEL("    reg f32 x[30][77] = A[0 +: 30][0 +: 77], y[77] = A[9][0 +: 77];\n"
            "    x = where(x > y, x * 2, -x);\n    x = x / sum(x, axis = 1);\n"
