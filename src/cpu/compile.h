@@ -313,8 +313,9 @@ uint32_t row_prefetch_new(struct compiler *c);
 /* The declaration of a register tile as a row of a view, which stays there until it is assigned to.
  * false: s is another one. */
 bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct value *v);
-/* The variable that e names, if it is such a row now; else NULL. */
-const struct slot *shown_row(const struct compiler *c, const struct expr *e);
+/* The variable that e names, if it is such a row now, or a row of a view that nobody writes, which
+ * is looked up here: its value and shown_at. Else NULL. */
+const struct slot *shown_row(struct compiler *c, const struct expr *e);
 /* Loads it after all, for those who do not know where it lies. */
 void compile_row_load(struct compiler *c, const struct sym *s);
 

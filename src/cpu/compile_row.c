@@ -1,5 +1,6 @@
-/* A register tile that is declared as a row of a view, as `reg f32 v[W] = X[block.x][0 +: W];`, and
- * assigned to soon. Until then it is not loaded: what the row is read by reads it where it lies.
+/* Rows of views that are read where they lie: a register tile that is declared as one, as `reg f32
+ * v[W] = X[block.x][0 +: W];`, until it is assigned to, where that is soon; and those of views that
+ * nobody writes. Who does not know where a row lies loads it.
  */
 #include "cpu/compile.h"
 
@@ -42,18 +43,22 @@ static bool is_assigned_soon(const struct stmt *declaration)
     return false;
 }
 
-bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct value *v)
+/* Is e such a row, of the view's own type? */
+static bool is_row(const struct compiler *c, const struct expr *e)
 {
-    const struct expr *e = s->value;
-    if (c->plain || c->lanes > 1 || c->mask != NO_SLOT || s->sym->storage != ST_REG || !e ||
-        e->op != OP_ACCESS || e->sym->storage != ST_VIEW || e->sym->type.dtype != v->dtype ||
-        e->type.dtype != v->dtype || v->rank != 1 || v->extent[0] < SHORTEST_SHOWN ||
-        !type_same_shape(&e->type, &s->sym->type) || !is_assigned_soon(s) ||
-        (e->otherwise && (e->otherwise->type.rank > 0 || has_effect(e->otherwise))))
-        return false;
-    struct slot *slot = slot_of(c, s->sym);
+    return !c->plain && c->lanes == 1 && c->mask == NO_SLOT && e->op == OP_ACCESS &&
+           e->sym->storage == ST_VIEW && e->sym->type.dtype == e->type.dtype && e->type.rank == 1 &&
+           e->type.extent[0] >= SHORTEST_SHOWN &&
+           !(e->otherwise && (e->otherwise->type.rank > 0 || has_effect(e->otherwise)));
+}
+
+/* Emits the step that finds the row e, or copies it to the value if it does not lie side by side;
+ * *shown_at gets its address. `stays`: as struct access has it. false: it never lies so. */
+static bool emit_show(struct compiler *c, const struct expr *e, const struct value *v, bool stays,
+                      uint32_t *shown_at)
+{
     uint32_t code = (uint32_t)c->code.count, outer = c->top;
-    slot->shown_at = memory_new(c, sizeof(void *));
+    *shown_at = memory_new(c, sizeof(void *));
     uint32_t top = c->top;
     struct access *a = access_new(c, e);
     if (!loads_row(c, a)) {
@@ -63,25 +68,49 @@ bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct va
     }
     if (e->otherwise)
         a->otherwise = value_convert(c, compile_expr(c, e->otherwise, NULL), v->dtype).at;
+    a->stays = stays;
     a->prefetch = row_prefetch_new(c);
     note_row_access(c, a);
     struct instr *in = emit_step(c, step_show_row);
     in->detail = a;
     in->dst = v->at;
-    in->a = slot->shown_at;
+    in->a = *shown_at;
     if (e->loc.source)
         in->loc = e->loc; /* as a load's */
     c->top = top;
+    return true;
+}
+
+bool compile_shown_row(struct compiler *c, const struct stmt *s, const struct value *v)
+{
+    const struct expr *e = s->value;
+    if (!e || s->sym->storage != ST_REG || !is_row(c, e) || e->type.dtype != v->dtype ||
+        !type_same_shape(&e->type, &s->sym->type))
+        return false;
+    struct slot *slot = slot_of(c, s->sym);
+    bool soon = is_assigned_soon(s), stays = e->sym->is_const && !slot->assigned;
+    if ((!soon && !stays) || !emit_show(c, e, v, !soon, &slot->shown_at))
+        return false;
     slot->value = *v;
     slot->mask = c->mask;
     slot->is_shown = true;
     return true;
 }
 
-const struct slot *shown_row(const struct compiler *c, const struct expr *e)
+const struct slot *shown_row(struct compiler *c, const struct expr *e)
 {
-    const struct slot *slot = e->op == OP_REF ? slot_of(c, e->sym) : NULL;
-    return slot && slot->is_shown && slot->value.dtype == e->type.dtype ? slot : NULL;
+    const struct slot *variable = e->op == OP_REF ? slot_of(c, e->sym) : NULL;
+    if (variable && variable->is_shown && variable->value.dtype == e->type.dtype)
+        return variable;
+    if (!is_row(c, e) || !e->sym->is_const)
+        return NULL;
+    struct slot *slot = arena_new(c->arena, struct slot);
+    uint32_t top = c->top;
+    slot->value = value_of_type(c, &e->type, 1);
+    if (emit_show(c, e, &slot->value, true, &slot->shown_at))
+        return slot;
+    c->top = top;
+    return NULL;
 }
 
 void compile_row_load(struct compiler *c, const struct sym *s)

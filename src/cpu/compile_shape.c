@@ -98,8 +98,9 @@ struct value compile_reduce(struct compiler *c, const struct expr *e, const stru
     struct value x, to = result;
     if (computed != result.dtype)
         to = value_new(c, computed, result.rank, result.extent, result.lanes);
-    const struct slot *row = scan ? NULL : shown_row(c, e->args[0]);
-    if (row && row->value.dtype == computed) {
+    const struct slot *row =
+        scan || e->args[0]->type.dtype != computed ? NULL : shown_row(c, e->args[0]);
+    if (row) {
         emit_row_reduction(c, e, d, &to, row);
     } else if (!reduce_takes_chain(c, e)) {
         x = value_convert(c, compile_expr(c, e->args[0], NULL), computed);

@@ -11,8 +11,15 @@ enum {
     LINES = 32, /* that come at a time: before a cheap operation */
     PART = 256, /* and before so many elements of a costly one */
     SHORTEST_AHEAD = 1024,
-    FARTHEST = 1 << 26 /* bytes */
+    FARTHEST = 1 << 26,   /* bytes */
+    PARTS_AHEAD = 8 << 10 /* of rows that are read in parts: so far memory is behind */
 };
+
+static inline void fetch_lines(const unsigned char *from, size_t bytes)
+{
+    for (const unsigned char *at = from; at < from + bytes; at += CACHE_LINE)
+        PREFETCH_SECOND(at);
+}
 
 void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t bytes)
 {
@@ -20,6 +27,12 @@ void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t
     ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)row->last);
     bool known = row->last && step != 0 && step < FARTHEST && step > -FARTHEST;
     row->last = from;
+    if (row->turn == f->turn && step == (ptrdiff_t)bytes) { /* a part of a row behind the last */
+        fetch_lines(from + PARTS_AHEAD, bytes);
+        row->left = 0;
+        return;
+    }
+    row->turn = f->turn;
     row->next = (const unsigned char *)((uintptr_t)from + (uintptr_t)step);
     row->left = known && bytes >= SHORTEST_AHEAD ? bytes : 0;
     f->has_ahead |= row->left > 0;
@@ -121,6 +134,7 @@ static APART void run_past(struct frame *f, const struct strip_detail *d, unsign
                  before = (CACHE_LINE - (uintptr_t)at[0] % CACHE_LINE) % CACHE_LINE / d->size;
     size_t first = before < n ? before : n, whole = (n - first) / line * line;
     const size_t parts[] = {first, whole, n - first - whole};
+    PREFETCH_TO_WRITE(at[0] + n * d->size - 1); /* the stores in front do not wait for it, then */
     for (int i = 0; i < 3; i++) {
         unsigned char *here[MOST_OPERANDS];
         memcpy(here, at, sizeof here);

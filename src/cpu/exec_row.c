@@ -11,7 +11,7 @@ struct row_place row_place(const struct launch_state *l, const struct access *a)
 {
     const struct view_binding *view = &l->views[a->view];
     int64_t size = (int64_t)a->size;
-    bool there = view->base && view->stride[a->rank - 1] == 1;
+    bool there = view->base && view->stride[a->rank - 1] == 1 && !(a->stays && view->is_overlaid);
     struct row_place row = {.first = view->base};
     for (int i = 0; i < a->rank; i++) {
         const struct access_axis *axis = &a->axis[i];
@@ -61,6 +61,15 @@ void step_row_load(struct frame *f, const struct instr *in)
     if (*row != own)
         memcpy(frame_at(f, in->dst), *row, in->n);
     *row = own;
+}
+
+void step_reduce_row(struct frame *f, const struct instr *in)
+{
+    const struct reduce_detail *d = in->detail;
+    const void *const *row = frame_at(f, in->a);
+    if (f->has_ahead)
+        fetch_ahead(f);
+    d->reduce(f->memory + in->dst, *row, d->outer, d->n, d->inner);
 }
 
 /* --- a chain --- */

@@ -145,13 +145,6 @@ void step_reduce(struct frame *f, const struct instr *in)
     d->reduce(f->memory + in->dst, f->memory + in->a, d->outer, d->n, d->inner);
 }
 
-void step_reduce_row(struct frame *f, const struct instr *in)
-{
-    const struct reduce_detail *d = in->detail;
-    const void *const *row = frame_at(f, in->a);
-    d->reduce(f->memory + in->dst, *row, d->outer, d->n, d->inner);
-}
-
 void step_scan(struct frame *f, const struct instr *in)
 {
     const struct reduce_detail *d = in->detail;

@@ -188,6 +188,18 @@ static bool bind_view(struct binder *b, const struct sym *s, struct view_binding
     return true;
 }
 
+static void note_overlays(struct launch_state *l)
+{
+    for (int i = 0; i < l->program->view_count; i++)
+        for (int k = 0; k < l->program->view_count; k++) {
+            struct view_binding *view = &l->views[i];
+            const struct view_binding *other = &l->views[k];
+            bool overlaps = (uintptr_t)view->first < (uintptr_t)other->end &&
+                            (uintptr_t)other->first < (uintptr_t)view->end;
+            view->is_overlaid |= overlaps && !l->program->views[k]->is_const;
+        }
+}
+
 /* --- parameters and grid --- */
 
 static void set_env(struct binder *b, const struct cpu_program *p)
@@ -318,6 +330,7 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
     for (int i = 0; i < p->view_count; i++)
         if (!bind_view(&b, p->views[i], &l->views[i]))
             return fault->kind;
+    note_overlays(l);
     if (l->blocks == 0)
         return CPU_OK;
     l->nests = arena_array(a, struct strided_nest, p->strided_count);

@@ -179,6 +179,7 @@ struct access {
     /* step_load_masked: what lanes that rest get (NO_SLOT: they keep what they have), and room for
      * a value that is loaded lane by lane. */
     uint32_t rest, spare;
+    bool stays;        /* a row is read where it lies until the block ends: its view is const */
     uint32_t prefetch; /* a load of a row: which of the frame's row_prefetch; NO_SLOT: none */
     uint32_t row;      /* which of the program's rows; NO_SLOT: none */
 };
@@ -344,6 +345,7 @@ struct view_binding {
     int64_t extent[MAX_RANK], stride[MAX_RANK]; /* elements */
     bool narrow;                                /* every offset fits 32 bits */
     bool large;                                 /* more than the caches next to a core hold */
+    bool is_overlaid; /* a view that is not const lies there, too: it may be written all the same */
 };
 
 struct launch_state {
@@ -406,7 +408,8 @@ struct copy_under_way {
  * same. Chains fetch it into the cache while they compute this one. */
 enum { MOST_ROW_PREFETCHES = 4 };
 struct row_prefetch {
-    const unsigned char *last; /* the latest row */
+    const unsigned char *last; /* the latest row, */
+    int64_t turn;              /* of this block */
     const unsigned char *next; /* what is to be fetched */
     size_t left;               /* bytes of it */
 };
@@ -501,8 +504,8 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
 /* --- steps, by file --- */
 
 /* exec_value.c */
-step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_reduce_row,
-    step_scan, step_iota, step_zero, step_poison;
+step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan,
+    step_iota, step_zero, step_poison;
 /* exec_packed.c */
 step_fn step_packed_fill, step_packed_copy, step_packed_clear;
 /* exec_pack.c */
@@ -519,7 +522,7 @@ step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step
 /* exec_access.c */
 step_fn step_load, step_store, step_shared_poison;
 /* exec_row.c: instr.a is where the row's address goes, or is; instr.dst its own memory. */
-step_fn step_show_row, step_row_load;
+step_fn step_show_row, step_row_load, step_reduce_row;
 /* exec_lanes.c */
 step_fn step_load_lanes, step_store_lanes;
 /* exec_strided.c */

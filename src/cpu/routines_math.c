@@ -129,13 +129,18 @@ static APART floats any_exp2(floats x)
 static INLINED void powers(const bool two, float *to, const float *from, float less,
                            const char *ahead, size_t n)
 {
-    enum { GROUP = 4, AT_ONCE = GROUP * FLOATS, MEDIUM = 2 * EXPONENT_ZERO - 1 };
+    enum { GROUP = 4, AT_ONCE = GROUP * FLOATS, MEDIUM = 2 * EXPONENT_ZERO - 1, LONG = 1024 };
+    const bool near = n < LONG; /* the first cache has room for this row and the next */
     const uint32_t first = f32_bits(two ? EXP2_ROUNDER : EXP_ROUNDER) - EXPONENT_ZERO;
     for (; n >= AT_ONCE; n -= AT_ONCE, from += AT_ONCE, to += AT_ONCE) {
         floats x[GROUP], exponent[GROUP];
         words bits = as_words(every(0));
-        UNROLLED for (size_t at = 0; at < AT_ONCE * sizeof(float); at += CACHE_LINE)
-            PREFETCH(ahead + at);
+        if (near)
+            UNROLLED for (size_t at = 0; at < AT_ONCE * sizeof(float); at += CACHE_LINE)
+                PREFETCH(ahead + at);
+        else
+            UNROLLED for (size_t at = 0; at < AT_ONCE * sizeof(float); at += CACHE_LINE)
+                PREFETCH_SECOND(ahead + at);
         ahead += AT_ONCE * sizeof(float);
         UNROLLED for (int i = 0; i < GROUP; i++)
         {

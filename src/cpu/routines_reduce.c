@@ -271,7 +271,7 @@ static void f32_sum_of_products(void *dst, const void *x, const void *y, size_t 
 static INLINED VECTOR squared_difference_wide(float *to, const float *x, float less,
                                               const float *ahead)
 {
-    PREFETCH(ahead);
+    PREFETCH_SECOND(ahead);
     VECTOR difference = LOAD(x) - ONE_IN_ALL(less);
     STORE(to, difference);
     return difference * difference;

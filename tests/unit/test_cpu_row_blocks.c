@@ -177,6 +177,43 @@ static void others_run_step_by_step(void **state)
                      CPU_OK);
 }
 
+/* Rows of views that nobody writes are not loaded, whatever is stored meanwhile; but where the caller
+ * gave the same array for another view that is written, they are. */
+static void rows_of_const_views_are_read_where_they_lie(void **state)
+{
+    static const char text[] = "kernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)\n{\n"
+                               "    global f32 X[n][300] = a, Y[n][300] = c;\n"
+                               "    reg f32 v[300] = X[block.x];\n    Y[block.x] = v * 2;\n"
+                               "    for (i32 j = 0; j < 2; j++)\n        Y[block.x] = (Y[block.x] "
+                               "+ v) * max(X[block.x]);\n"
+                               "    Y[block.x] = Y[block.x] - sum(v) - X[block.x];\n}\n";
+    enum { ROWS = 12, COUNT = ROWS * 300 };
+    (void)state;
+    for (int same = 0; same < 2; same++) {
+        float results[2][COUNT];
+        for (int short_cuts = 0; short_cuts < 2; short_cuts++) {
+            struct cpu_run r;
+            const struct given given[] = {{"n", ROWS}, {NULL, 0}};
+            cpu_open_plain(&r, text, given, NULL, !short_cuts);
+            int loads = 0;
+            for (size_t i = 0; i < r.program->count; i++)
+                loads += r.program->code[i].step == step_load;
+            assert_int_equal(loads, short_cuts ? 2 : 5); /* of Y; of X, too */
+            float *a = cpu_array(&r, "a", COUNT * sizeof *a);
+            float *c = cpu_array(&r, "c", COUNT * sizeof *c);
+            for (int i = 0; i < COUNT; i++)
+                a[i] = (float)(i * 37 % 211) / 32 - 3;
+            r.args[1].data = same ? c : a;
+            memcpy(c, a, COUNT * sizeof *c);
+            assert_int_equal(cpu_go(&r, 1), CPU_OK);
+            memcpy(results[short_cuts], c, sizeof results[0]);
+            r.args[1].data = a;
+            cpu_close(&r);
+        }
+        assert_memory_equal(results[0], results[1], sizeof results[0]);
+    }
+}
+
 /* Statements in any order, on rows of any length. */
 static void random_blocks_are_as_the_plain_way(void **state)
 {
@@ -272,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_of_rows_are_as_the_plain_way),
         cmocka_unit_test(others_run_step_by_step),
+        cmocka_unit_test(rows_of_const_views_are_read_where_they_lie),
         cmocka_unit_test(random_blocks_are_as_the_plain_way),
         cmocka_unit_test(large_rows_are_as_the_plain_way),
     };
