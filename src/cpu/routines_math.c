@@ -130,7 +130,7 @@ static INLINED void powers(const bool two, float *to, const float *from, float l
                            const char *ahead, size_t n)
 {
     enum { GROUP = 4, AT_ONCE = GROUP * FLOATS, MEDIUM = 2 * EXPONENT_ZERO - 1, LONG = 1024 };
-    const bool near = n < LONG; /* the first cache has room for this row and the next */
+    const bool near = n <= LONG; /* the first cache has room for this row and the next */
     const uint32_t first = f32_bits(two ? EXP2_ROUNDER : EXP_ROUNDER) - EXPONENT_ZERO;
     for (; n >= AT_ONCE; n -= AT_ONCE, from += AT_ONCE, to += AT_ONCE) {
         floats x[GROUP], exponent[GROUP];
