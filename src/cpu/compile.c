@@ -313,7 +313,7 @@ static void survey_stmt(void *user, struct stmt *st)
     s->c->has_unrolled |= st->kind == STMT_FOR && st->unroll == UNROLL_FULL;
     if (st->kind == STMT_DECL && st->value && st->value->op == OP_THREAD && st->value->axis == 0)
         slot_of(s->c, st->sym)->is_thread = true;
-    if (st->kind == STMT_DECL && st->value && st->value->op == OP_BLOCK)
+    if (st->kind == STMT_DECL && st->value && st->value->op == OP_BLOCK && st->sym->type.rank == 0)
         slot_of(s->c, st->sym)->block_axis = 1 + st->value->axis;
     if (st->kind == STMT_ASSIGN && st->target->op == OP_REF)
         slot_of(s->c, st->target->sym)->assigned = true;
@@ -493,7 +493,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     p->row_chains = c.row_chains.data;
     p->row_chain_count = (uint32_t)c.row_chains.count;
     p->row_blocks_at = p->frame_bytes;
-    p->row_blocks_bytes = plain ? 0 : row_blocks_bytes(p->code, p->count);
+    p->row_blocks_bytes = plain ? 0 : row_blocks_bytes(p->code);
     p->frame_bytes += p->row_blocks_bytes;
     p->rows = c.rows.data;
     p->row_count = (uint32_t)c.rows.count;

@@ -146,7 +146,7 @@ struct access_axis {
     enum index_kind kind;
     uint32_t at; /* index values in the frame: i32, or i64 when wide */
     bool wide, varying, inside;
-    int block_axis; /* it is block.x: 1, .y: 2, .z: 3; 0: something else */
+    int block_axis; /* it is, or begins at, block.x: 1, .y: 2, .z: 3; 0: something else */
     int64_t extent; /* of the result along this axis; 1 for an element */
     /* The lanes' indices are those of the first lane (at `at`, i32), and so much more for each step
      * along thread.x, .y, .z, as i32 wraps; `low` … `high`: from the first lane's to the least and
@@ -585,10 +585,10 @@ void row_chain_open(struct frame *f, const struct strip_detail *d);
 void note_row(struct frame *f, uint32_t row, const unsigned char *from, size_t bytes);
 
 /* row_blocks.c: bytes that frames have for that; 0: the code is not a straight line over rows. */
-size_t row_blocks_bytes(const struct instr *code, size_t count);
+size_t row_blocks_bytes(const struct instr *code);
 /* Binds them to a frame whose launch has its views and its grid. NULL: some step can't be. */
 struct row_blocks *row_blocks_open(struct frame *f, void *memory);
-/* Runs the blocks first … end-1, none of which faults. */
+/* Runs the blocks first … end-1, none of which faults, unless the launch is cancelled, which the caller has asked once. */
 void row_blocks_run(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end);
 
 /* exec_packed.c */

@@ -290,7 +290,7 @@ static INLINED __m256d fused_f64(__m256d x, __m256d y, __m256d sum)
 #define SUMS_OF(r) [s##r##0] "+x"(sum[r][0]), [s##r##1] "+x"(sum[r][1])
 #define FOUR_SUMS SUMS_OF(0), SUMS_OF(1), SUMS_OF(2), SUMS_OF(3)
 #define FIVE_SUMS FOUR_SUMS, SUMS_OF(4)
-#define SIX_SUMS FIVE_SUMS, SUMS_OF(5)
+#define SIX_SUMS FIVE_SUMS, SUMS_OF(5) /* with the four below 30 operands, gcc's most */
 #define FOUR_STEPS(rows, sums, p, s, element1, element2, element3)                                 \
     __asm__(A_STEP(rows, p, s, "", "")                                                             \
             A_STEP(rows, p, s, element1, ",%[ldb]")                                                \

@@ -9,6 +9,7 @@
 #include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MOST_ROWS = 8, MOST_CALLS = 32, MOST_PLACES = 64 };
@@ -19,7 +20,7 @@ struct bound_row {
     int64_t step[3];      /* bytes to that of the next one along the grid */
     size_t bytes;
     unsigned char *loaded;    /* where it was copied to since; NULL: nowhere */
-    bool is_read, is_fetched; /* for the next block, along x, by some call */
+    bool is_read, is_fetched; /* for the next block, by some call */
 };
 
 /* Where a row's address goes; or the next block's, from byte `from` on. */
@@ -64,6 +65,7 @@ struct bound_call {
 };
 
 struct row_blocks {
+    int along; /* of the grid: where the next block is, mostly */
     int rows, places, calls;
     struct bound_row row[MOST_ROWS];
     struct bound_place place[MOST_PLACES];
@@ -94,14 +96,22 @@ struct binder {
 static bool bind_index(const struct binder *b, const struct row_axis *axis, struct bound_row *row)
 {
     if (axis->block_axis > 0) {
-        row->step[axis->block_axis - 1] += axis->step;
-        return axis->count >= b->frame->launch->grid[axis->block_axis - 1];
+        int64_t blocks = b->frame->launch->grid[axis->block_axis - 1];
+        if (blocks > 1) /* along an axis of one a stride may be any number */
+            row->step[axis->block_axis - 1] += axis->step;
+        return axis->count >= blocks;
     }
     if (axis->at >= b->frame->program->image_bytes)
         return false;
     int64_t index = index_value(frame_at(b->frame, axis->at), axis->wide, 0);
-    row->first += index * axis->step;
-    return index >= 0 && index < axis->count;
+    bool inside = index >= 0 && index < axis->count;
+    row->first += inside ? index * axis->step : 0;
+    return inside;
+}
+
+static size_t bytes_of(const struct access *a)
+{
+    return (size_t)a->elements * a->size;
 }
 
 static bool is_there(struct operand o)
@@ -109,27 +119,46 @@ static bool is_there(struct operand o)
     return o.at || o.row >= 0;
 }
 
+/* Is what the access reads or writes one row of a view, the elements along its last axis? */
+static bool is_of_row(const struct access *a)
+{
+    bool row = a->space == SPACE_VIEW && a->lanes == 1 && a->axis[a->rank - 1].kind != IX_GATHER;
+    for (int i = 0; i < a->rank - 1; i++)
+        row &= a->axis[i].kind == IX_ELEMENT;
+    return row;
+}
+
+static bool same_row(const struct bound_row *x, const struct bound_row *y)
+{
+    return x->first == y->first && memcmp(x->step, y->step, sizeof x->step) == 0 &&
+           x->bytes == y->bytes && x->is_read == y->is_read;
+}
+
 /* The access's row: of the blocks', or the one that all have. It is not there if some block has
  * none, whole and side by side. */
 static struct operand bind_row(struct binder *b, const struct access *a, bool is_read)
 {
+    static const int64_t still[3] = {0};
     const struct operand none = {NULL, -1};
-    if (a->space != SPACE_VIEW || a->lanes > 1 || b->blocks->rows == MOST_ROWS)
+    struct row_blocks *blocks = b->blocks;
+    if (!is_of_row(a))
         return none;
     const struct row_place place = row_place(b->frame->launch, a);
-    struct bound_row row = {
-        .first = place.first, .bytes = (size_t)a->elements * a->size, .is_read = is_read};
-    bool bound = place.first != NULL, moves = false;
-    for (int i = 0; i < a->rank - 1; i++)
-        bound &= a->axis[i].kind == IX_ELEMENT;
+    struct bound_row row = {.first = place.first, .bytes = bytes_of(a), .is_read = is_read};
+    bool bound = place.first != NULL;
     for (int i = 0; i < place.axes && bound; i++)
         bound = bind_index(b, &place.axis[i], &row);
-    for (int i = 0; i < 3; i++)
-        moves |= row.step[i] != 0;
-    if (!bound || !moves)
+    if (!bound || memcmp(row.step, still, sizeof still) == 0)
         return bound ? (struct operand){row.first, -1} : none;
-    b->blocks->row[b->blocks->rows] = row;
-    return (struct operand){NULL, b->blocks->rows++};
+    int i = 0;
+    while (i < blocks->rows && !same_row(&blocks->row[i], &row))
+        i++;
+    b->full |= i == MOST_ROWS;
+    if (b->full)
+        return none;
+    blocks->rows += i == blocks->rows;
+    blocks->row[i] = row;
+    return (struct operand){NULL, i};
 }
 
 static struct bound_call *new_call(struct binder *b, enum call_kind kind, size_t n)
@@ -162,9 +191,10 @@ static struct operand value_at(const struct binder *b, uint32_t at)
 /* The latest that step_show_row was bound for. */
 static struct operand row_shown(const struct binder *b, uint32_t at)
 {
-    int i = b->shown_count - 1;
-    while (i > 0 && b->shown[i].at != at)
-        i--;
+    int i = b->shown_count;
+    do {
+        assert(i > 0);
+    } while (b->shown[--i].at != at);
     return b->shown[i].row;
 }
 
@@ -175,7 +205,7 @@ static int row_to_fetch(const struct row_blocks *b)
 {
     enum { SHORTEST = 1024 }; /* bytes */
     for (int i = 0; i < b->rows; i++)
-        if (b->row[i].is_read && !b->row[i].is_fetched && b->row[i].step[0] != 0 &&
+        if (b->row[i].is_read && !b->row[i].is_fetched && b->row[i].step[b->along] != 0 &&
             b->row[i].bytes >= SHORTEST)
             return i;
     return -1;
@@ -232,11 +262,6 @@ static bool bind_bytes(struct binder *b, struct operand to, struct operand from,
     put(b, &call->at[0], to);
     put(b, &call->at[1], from);
     return is_there(to) && is_there(from);
-}
-
-static size_t bytes_of(const struct access *a)
-{
-    return (size_t)a->elements * a->size;
 }
 
 static bool bind_load(struct binder *b, const struct instr *in)
@@ -374,7 +399,7 @@ static bool is_whole(const struct binder *b, struct operand o, size_t bytes)
 static bool bind_parts(struct binder *b, const struct strip_detail *d, struct operand to,
                        const struct operand *slot)
 {
-    unsigned char **p = frame_at(b->frame, d->slots_at);
+    unsigned char **p = frame_at(b->frame, d->slots_at); /* where step_row has rows, too */
     struct bound_call *call = new_call(b, CALL_PARTS, (size_t)d->extent[0]);
     bool moves = false;
     call->of.chain = d;
@@ -461,12 +486,7 @@ static bool bind_difference(struct binder *b, const struct instr *in)
 
 /* --- the whole --- */
 
-static bool bind_end(struct binder *b, const struct instr *in)
-{
-    (void)in;
-    return b->blocks->calls > 0;
-}
-
+/* What is bound neither faults nor jumps, waits, or looks at the frame beyond its memory. */
 static const struct bound_step {
     step_fn *step;
     bool (*bind)(struct binder *b, const struct instr *in);
@@ -480,8 +500,7 @@ static const struct bound_step {
                    {step_reduce, bind_reduce},
                    {step_reduce_row, bind_reduce},
                    {step_row, bind_chain},
-                   {step_row_difference, bind_difference},
-                   {step_end, bind_end}};
+                   {step_row_difference, bind_difference}};
 
 static const struct bound_step *bound_step(const struct instr *in)
 {
@@ -491,25 +510,25 @@ static const struct bound_step *bound_step(const struct instr *in)
     return NULL;
 }
 
-size_t row_blocks_bytes(const struct instr *code, size_t count)
+size_t row_blocks_bytes(const struct instr *code)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!bound_step(&code[i]))
-            return 0;
-    return sizeof(struct row_blocks);
+    const struct instr *in = code;
+    while (bound_step(in))
+        in++;
+    return in > code && in->step == step_end ? sizeof(struct row_blocks) : 0;
 }
 
 struct row_blocks *row_blocks_open(struct frame *f, void *memory)
 {
     struct row_blocks *blocks = memory;
     struct binder b = {.frame = f, .blocks = blocks};
-    const struct cpu_program *p = f->program;
+    blocks->along = f->launch->grid[0] > 1 ? 0 : f->launch->grid[1] > 1 ? 1 : 2;
     blocks->rows = blocks->places = blocks->calls = 0;
-    for (size_t i = 0; i < p->count; i++)
-        if (!bound_step(&p->code[i])->bind(&b, &p->code[i]))
+    for (const struct instr *in = f->program->code; in->step != step_end; in++)
+        if (!bound_step(in)->bind(&b, in))
             return NULL;
     fetch_before_calls(&b);
-    return b.full ? NULL : blocks;
+    return b.full || blocks->calls == 0 ? NULL : blocks;
 }
 
 /* --- running --- */
@@ -537,20 +556,25 @@ static void run_call(struct frame *f, const struct bound_call *c)
     }
 }
 
-/* The block's indices and its rows, where the calls read them. */
-static void place_block(struct frame *f, const struct row_blocks *b, const int64_t *block)
+static void place_index(struct frame *f, const int64_t *block)
 {
-    unsigned char *row[MOST_ROWS];
     int32_t *index = frame_at(f, f->program->block_at);
     for (int i = 0; i < 3; i++)
         index[i] = (int32_t)block[i];
+}
+
+/* The block's rows, and the next one's, where the calls have their addresses. */
+static void place_rows(const struct row_blocks *b, const int64_t *block)
+{
+    unsigned char *row[MOST_ROWS];
     for (int i = 0; i < b->rows; i++) {
         const struct bound_row *r = &b->row[i];
         row[i] = r->first + block[0] * r->step[0] + block[1] * r->step[1] + block[2] * r->step[2];
     }
     for (int i = 0; i < b->places; i++) {
         const struct bound_place *p = &b->place[i];
-        *p->to = row[p->row] + (p->next ? b->row[p->row].step[0] : 0) + p->from;
+        int64_t ahead = p->next ? b->row[p->row].step[b->along] + (int64_t)p->from : 0;
+        *p->to = (unsigned char *)((uintptr_t)row[p->row] + (uintptr_t)ahead);
     }
 }
 
@@ -565,14 +589,14 @@ void row_blocks_run(struct frame *f, const struct row_blocks *b, int64_t first, 
     const struct bound_call *last = &b->call[b->calls - 1];
     int64_t block[3];
     block_place(f->launch, first, block);
-    place_block(f, b, block);
-    while (first < end) {
+    place_rows(b, block);
+    do {
+        place_index(f, block);
         for (const struct bound_call *c = b->call; c < last; c++)
             run_call(f, c);
-        struct bound_call store = *last; /* nothing comes between it and the next block's first */
+        struct bound_call store = *last; /* little comes between it and the next block's first */
         next_block(f->launch, block);
-        if (++first < end)
-            place_block(f, b, block);
+        place_rows(b, block);
         run_call(f, &store);
-    }
+    } while (++first < end && !launch_was_cancelled(f->launch));
 }

@@ -18,6 +18,7 @@ struct outcome {
     int line;
     bool bound; /* the program is of the kind that can be */
     float c[MOST], d[MOST];
+    int32_t p[MOST];
 };
 
 static void run_once(const char *text, int64_t n, const struct routine_set *set, bool plain,
@@ -30,7 +31,7 @@ static void run_once(const char *text, int64_t n, const struct routine_set *set,
     float *a = cpu_array(&r, "a", MOST * sizeof *a), *c = cpu_array(&r, "c", sizeof out->c),
           *d = cpu_array(&r, "d", sizeof out->d);
     uint16_t *h = cpu_array(&r, "h", MOST * sizeof *h);
-    int32_t *q = cpu_array(&r, "q", MOST * sizeof *q);
+    int32_t *q = cpu_array(&r, "q", MOST * sizeof *q), *p = cpu_array(&r, "p", sizeof out->p);
     for (int i = 0; i < MOST; i++) {
         a[i] = (float)(i * 37 % 211) / 32 - 3;
         c[i] = (float)(i % 17);
@@ -42,6 +43,7 @@ static void run_once(const char *text, int64_t n, const struct routine_set *set,
     out->line = r.line;
     memcpy(out->c, c, sizeof out->c);
     memcpy(out->d, d, sizeof out->d);
+    memcpy(out->p, p, sizeof out->p);
     cpu_close(&r);
 }
 
@@ -54,6 +56,7 @@ static bool same_values(const float *x, const float *y)
 }
 
 static struct outcome plain, got;
+static bool of_the_kind; /* all programs since it was set were */
 
 static enum cpu_fault_kind expect_same_up_to(const char *text, int64_t n, int most_threads)
 {
@@ -61,15 +64,15 @@ static enum cpu_fault_kind expect_same_up_to(const char *text, int64_t n, int mo
     for (int s = 0; routine_set_at(s); s++)
         for (int threads = 1; threads <= most_threads; threads += 2) {
             run_once(text, n, routine_set_at(s), false, threads, &got);
-            if (!got.bound)
-                fail_msg("not of the kind that is bound:\n%s", text);
+            of_the_kind &= got.bound;
             if (plain.fault.kind != got.fault.kind || plain.line != got.line ||
                 strcmp(plain.fault.message, got.fault.message) != 0)
                 fail_msg("%s: line %d: %s, not line %d: %s\n%s", routine_set_at(s)->name, got.line,
                          got.fault.message, plain.line, plain.fault.message, text);
             /* of a launch that faults blocks may have ended or not */
             if (plain.fault.kind == CPU_OK &&
-                !(same_values(plain.c, got.c) && same_values(plain.d, got.d)))
+                !(same_values(plain.c, got.c) && same_values(plain.d, got.d) &&
+                  memcmp(plain.p, got.p, sizeof plain.p) == 0))
                 fail_msg("%s, %d workers: other values\n%s", routine_set_at(s)->name, threads,
                          text);
         }
@@ -82,7 +85,7 @@ static enum cpu_fault_kind expect_same(const char *text, int64_t n)
 }
 
 #define HEAD(grid)                                                                                 \
-    "kernel k(i32 n, const f32 *a, const f16 *h, const i32 *q, f32 *c, f32 *d) " grid              \
+    "kernel k(i32 n, const f32 *a, const f16 *h, const i32 *q, f32 *c, f32 *d, i32 *p) " grid      \
     " warps(1)\n{\n"
 #define KERNEL(body)                                                                               \
     HEAD("grid(n)")                                                                                \
@@ -123,6 +126,20 @@ static void blocks_of_rows_are_as_the_plain_way(void **state)
         KERNEL("    Y[block.x][block.x +: 300] = X[block.x][block.x +: 300] * 2;\n"),
         KERNEL("    reg f32 v[700] = X[block.x];\n    f32 s = G[block.x] * max(v);\n"
                "    v = v * s;\n    Y[block.x] = v;\n    S[block.x] = s;\n"),
+        /* block.x is stored, the block before the end; a row that is read twice */
+        HEAD("grid(n)") "    global i32 C[n] = p;\n    C[block.x] = block.x;\n}\n",
+        HEAD("grid(3, n)") "    global i32 C[n][3] = p;\n"
+                           "    C[block.y][block.x] = block.y * 3 + block.x;\n}\n",
+        KERNEL("    Y[block.x] = X[block.x] * 2;\n    return;\n    Y[block.x] = X[block.x] * 3;\n"),
+        KERNEL(
+            "    reg f32 v[700] = X[block.x];\n    Y[block.x] = X[block.x] * max(X[block.x]) - v;\n"
+            "    S[block.x] = sum(X[block.x]);\n"),
+        /* an axis of one element, whose stride is any number */
+        HEAD("grid(1, n)") "    global f32 X[1][1][300] = a strides(1152921504606846976, "
+                           "1152921504606846976, 1);\n"
+                           "    global f32 Y[n][300] = c, Z[1][300] = a "
+                           "strides(-23058430092136939, 1);\n"
+                           "    Y[block.y] = X[block.x][block.x] * 2 + Z[block.x];\n}\n",
         /* two rows stored, the second over what the first was */
         KERNEL("    reg f32 v[700] = X[block.x] + 1;\n    Y[block.x] = v * v;\n"
                "    S[block.x] = sum(v);\n    Y[block.x] = Y[block.x] / 3;\n"),
@@ -140,14 +157,17 @@ static void blocks_of_rows_are_as_the_plain_way(void **state)
                         "* v + 1;\n}\n",
     };
     (void)state;
+    of_the_kind = true;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(expect_same(texts[i], 40), CPU_OK);
         assert_int_equal(expect_same(texts[i], 3), CPU_OK);
+        if (!of_the_kind)
+            fail_msg("not of the kind that is bound:\n%s", texts[i]);
     }
 }
 
 /* What can't be bound to the launch runs step by step: rows that reach past an edge, or lie apart;
- * what is stored over what is read; more of the grid than there are rows. */
+ * elements wherever they are; what is stored over what is read; more of the grid than rows. */
 static void others_run_step_by_step(void **state)
 {
     static const char *const texts[] = {
@@ -157,6 +177,17 @@ static void others_run_step_by_step(void **state)
                "    Y[block.x][200 +: 600] = v + 1;\n"),
         HEAD("grid(n)") "    global f32 X[700][n] = a, Y[n][700] = c;\n"
                         "    Y[block.x] = X[0 +: 700][block.x] * 2;\n}\n",
+        HEAD("grid(n)") "    global f32 A[n][700] = a, C[n][700] = c;\n    reg i32 t[700] = "
+                        "block.x;\n"
+                        "    C[block.x] = A[block.x][t[:]];\n}\n",
+        HEAD("grid(n)") "    global f32 A[n][700] = a, C[n][700] = c;\n    reg i32 t[300] = "
+                        "block.x;\n"
+                        "    reg f32 v[300] = A[block.x][t[:]];\n    v = v * 2;\n"
+                        "    C[block.x][0 +: 300] = v;\n}\n",
+        HEAD(
+            "grid(n)") "    global f32 A[n][700] = a, C[n][700] = c;\n    reg i32 t[300] = iota() "
+                       "* 2;\n"
+                       "    reg f32 v[300] = A[block.x][0 +: 300];\n    C[block.x][t[:]] = v;\n}\n",
         HEAD("grid(n)") "    global f32 X[n][300] = c, Y[n][300] = c;\n"
                         "    Y[block.x] = X[block.x] * 2;\n}\n",
         HEAD("grid(n)") "    global f32 C[n][700] = c;\n"
@@ -175,6 +206,59 @@ static void others_run_step_by_step(void **state)
                                                        "    C[1 +: 300] = C[0 +: 300] + 1;\n}\n",
                                        400, 1),
                      CPU_OK);
+}
+
+/* More rows, calls, or places of rows than there is room for. */
+static void large_kernels_run_step_by_step(void **state)
+{
+    enum { ROOM = 1 << 14 };
+    char *text = malloc(ROOM);
+    (void)state;
+    assert_non_null(text);
+    of_the_kind = true;
+    for (int rows = 1; rows <= 20; rows++)
+        for (int times = 1; times <= 40; times += 13) {
+            int at = sprintf(text, HEAD("grid(n)") "    reg f32 s[300] = 0;\n");
+            for (int i = 0; i < rows; i++)
+                at += sprintf(text + at, "    global f32 X%d[n][300] = a + %d;\n", i, 100 * i);
+            at += sprintf(text + at, "    global f32 C[n][300] = c;\n");
+            for (int i = 0; i < times; i++)
+                at += sprintf(text + at, "    s = s * X%d[block.x] + X%d[block.x];\n", i % rows,
+                              (i + 1) % rows);
+            sprintf(text + at, "    C[block.x] = s;\n}\n");
+            assert_int_equal(expect_same_up_to(text, 12, 1), CPU_OK);
+        }
+    assert_true(of_the_kind);
+    free(text);
+}
+
+static bool third_time(void *user)
+{
+    int *asked = user;
+    return ++*asked >= 3;
+}
+
+/* Of a launch that is cancelled few blocks more are run. */
+static void cancelling_does_not_take_long(void **state)
+{
+    enum { ROWS = 1000 };
+    struct cpu_run r;
+    int asked = 0, run = 0;
+    const struct given given[] = {{"n", ROWS}, {NULL, 0}};
+    (void)state;
+    cpu_open(&r,
+             "kernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)\n{\n"
+             "    global f32 X[n][300] = a, Y[n][300] = c;\n    Y[block.x] = X[block.x] + 1;\n}\n",
+             given);
+    cpu_array(&r, "a", ROWS * 300 * sizeof(float));
+    const float *c = cpu_array(&r, "c", ROWS * 300 * sizeof(float));
+    r.options.cancelled = third_time;
+    r.options.cancelled_user = &asked;
+    assert_int_equal(cpu_go(&r, 1), CPU_CANCELLED);
+    for (int i = 0; i < ROWS; i++)
+        run += c[i * 300] != 0;
+    assert_int_equal(run, 2);
+    cpu_close(&r);
 }
 
 /* Rows of views that nobody writes are not loaded, whatever is stored meanwhile; but where the caller
@@ -309,6 +393,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_of_rows_are_as_the_plain_way),
         cmocka_unit_test(others_run_step_by_step),
+        cmocka_unit_test(large_kernels_run_step_by_step),
+        cmocka_unit_test(cancelling_does_not_take_long),
         cmocka_unit_test(rows_of_const_views_are_read_where_they_lie),
         cmocka_unit_test(random_blocks_are_as_the_plain_way),
         cmocka_unit_test(large_rows_are_as_the_plain_way),
