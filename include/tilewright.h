@@ -351,7 +351,8 @@ TW_API const char *tw_launch_undecided(tw_launch *l);
 
 /* The typed program after `pass` (NULL: after the last; "check": before any), as the kernel's
  * target has it, as text that compiles again. Names of passes: tw_pass_name. Valid until the launch
- * is freed or shown again. */
+ * is freed or shown again. Statics that extents need and that were not set get a small value, named
+ * in a warning. */
 TW_API tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text);
 /* What a GPU gets of it (docs/lowering.md): */
 typedef enum tw_stage {

@@ -148,7 +148,8 @@ const struct command command_show = {
     .summary = "the typed program after any pass, layouts, PTX",
     .about =
         "Prints the kernel as the compiler sees it, for one choice of tuned values, types and\n"
-        "static parameters. What is printed is a program of the language: it can be saved, edited\n"
+        "static parameters (one that is needed and not given is a small number, which a warning\n"
+        "names). What is printed is a program of the language: it can be saved, edited\n"
         "and compiled again. --stage layout and --stage ptx show what a GPU gets of it, with what\n"
         "--set says of the sizes (divisibility by 16 shows in the widths); no GPU is needed.\n"
         "What the target lacks is said with the tuned values that fit (status 2).",

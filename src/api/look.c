@@ -113,6 +113,22 @@ static bool depends_on(struct look *c, int p)
     return false;
 }
 
+/* Of a program that is printed, as it does not say which of its sizes nobody gave. */
+static void warn_of_stand_ins(struct look *c)
+{
+    const struct lang_kernel *info = c->launch->kernel->info;
+    for (int p = 0; p < info->param_count; p++) {
+        struct text value;
+        if (!is_unknown_static(c, p) || !c->known[p])
+            continue;
+        text_init(&value, &c->launch->ctx->scratch);
+        add_literal(&value, c->choice->values[p]);
+        diag_warning(&c->launch->ctx->diag, LOC_NONE,
+                     "%s = %s is taken, as `%s` needs it and nobody said it (--set %s=VALUE)",
+                     info->params[p].name, value.data, info->name, info->params[p].name);
+    }
+}
+
 /* Behind an error that depends on them: a clean program says nothing. */
 static void note_stand_ins(struct look *c)
 {
@@ -304,10 +320,12 @@ static tw_status show_call(void *user)
     arena_free(&l->shown);
     struct text text;
     text_init(&text, &l->shown);
-    if (!c->staged)
-        kernel_print(&text, ir);
-    else
+    if (c->staged) {
         add_facts(&text, c, lowered, ir);
+    } else {
+        kernel_print(&text, ir);
+        warn_of_stand_ins(c);
+    }
     if (c->staged && c->stage == TW_STAGE_PTX)
         ptx_print(&text, lowered->module);
     else if (c->staged)

@@ -241,6 +241,14 @@ def test_settings(tool):
         fail("another seed gives the same values")
     expect(tool, ["show", SHARED, "--set", "n=16,k=16", "--type", "f16"], 0, out="f16")
     expect(tool, ["show", "--passes"], 0, out="plan")
+    # a static that extents need and nobody gave
+    softmax = "kernels/fused/softmax.tile"
+    taken = "warning: cols = 16 is taken, as `softmax` needs it and nobody said it (--set cols=VALUE)\n"
+    shown = expect(tool, ["show", softmax], 0, err=taken)
+    if shown.err != taken or "warning" in shown.out:
+        fail(f"which value is taken: {shown}")
+    if expect(tool, ["show", softmax, "--set", "cols=16"], 0, err="").out != shown.out:
+        fail("a value that is taken shows another program than one that is given")
     # what divides by a size that is 0 compiles again all the same
     with tempfile.TemporaryDirectory() as folder:
         printed = expect(tool, ["show", "kernels/matmul/stream_k.tile", "--set", "n=3,k=0"], 0, out="/ (grid.x & 0)").out
