@@ -241,6 +241,9 @@ static bool check_axis(struct checker *c, const struct node *n, const struct exp
     if (v < 0 || v >= x->type.rank) {
         diag_error(c->diag, a->loc, "there is no axis %lld: %s has axes 0 to %d", (long long)v,
                    type_name(c, x), x->type.rank - 1);
+        if (v < 0 && v >= -x->type.rank)
+            diag_note(c->diag, a->loc, "axes are counted from the first: write `axis = %d`",
+                      x->type.rank + (int)v);
         return false;
     }
     *axis = (int)v;
@@ -412,7 +415,7 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
         return check_bytes(c, n);
     enum op op = find_op(n);
     if (op == OP_COUNT) {
-        unknown_call(c, n->text, n->loc);
+        unknown_call(c, n);
         return NULL;
     }
     if (is_shape_call(op))
@@ -430,6 +433,6 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
     case OP_WHERE: return check_where(c, n, want);
     case OP_PHILOX: return check_philox(c, n, want);
     case OP_SCAN: return check_scan(c, n);
-    default: unknown_call(c, n->text, n->loc); return NULL;
+    default: unknown_call(c, n); return NULL;
     }
 }

@@ -223,6 +223,6 @@ void check_effect_call(struct checker *c, const struct node *n, enum op op)
     case OP_FREE: check_free(c, n); break;
     case OP_PRINT: check_print(c, n); break;
     case OP_ASSUME: check_assume(c, n); break;
-    default: unknown_call(c, n->text, n->loc); break;
+    default: unknown_call(c, n); break;
     }
 }

@@ -332,7 +332,7 @@ static const struct help call_help[] = {
     {"full", "declare it: `reg f32 x[M][N] = value;`"},
     {"cumsum", "write `scan(add, x, axis = 0)`"},
     {"cumprod", "write `scan(mul, x, axis = 0)`"},
-    {"mean", "write `sum(x, axis = 1) / n`"},
+    {"mean", "write `sum(x) / n`, and of each row `sum(x, axis = 1) / n`"},
     {"squeeze", "write `reshape(x, …)`"},
     {"unsqueeze", "write `reshape(x, …)`"},
     {"ceil_div", "write `cdiv(a, b)`"},
@@ -453,11 +453,26 @@ static bool is_other_than_function(struct checker *c, const char *name, struct l
     return true;
 }
 
-void unknown_call(struct checker *c, const char *name, struct loc loc)
+/* mean(v) of a tile that has a name: what fits its axes. NULL: not that. */
+static const char *help_with_mean(struct checker *c, const struct node *n)
 {
+    const struct node *x = strcmp(n->text, "mean") == 0 ? call_argument(n, 0) : NULL;
+    const struct binding *b = x && x->kind == N_NAME ? lookup_name(c, x->text) : NULL;
+    int rank = b && b->sym ? b->sym->type.rank : 0;
+    if (rank == 0)
+        return NULL;
+    return rank == 1 ? arena_printf(c->arena, "write `sum(%s) / n`", x->text)
+                     : arena_printf(c->arena, "write `sum(%s, axis = %d) / n`", x->text, rank - 1);
+}
+
+void unknown_call(struct checker *c, const struct node *n)
+{
+    const char *name = n->text, *help = help_with_mean(c, n);
+    struct loc loc = n->loc;
     if (is_other_than_function(c, name, loc))
         return;
-    const char *help = find_help(call_help, name);
+    if (!help)
+        help = find_help(call_help, name);
     diag_error(c->diag, loc, "there is no function `%s`", name);
     if (help) {
         diag_note(c->diag, loc, "%s", help);
