@@ -200,12 +200,13 @@ static tw_status unknown_target(tw_context *ctx, const char *name)
 {
     VEC(const char *) names = {0};
     vec_push(&ctx->scratch, &names, "cuda");
-    for (int i = 0; tw_target_at(i); i++)
+    /* who asks for a GPU has no use for the host, which not every command takes */
+    for (int i = strncmp(name, "sm", 2) == 0; tw_target_at(i); i++)
         vec_push(&ctx->scratch, &names, tw_target_at(i));
     diag_error(&ctx->diag, LOC_NONE, "there is no target `%s`", name);
     if (strlen(name) > 3) /* a short name is near every other */
         suggest(&ctx->diag, &ctx->scratch, name, names.data, (int)names.count);
-    diag_note(&ctx->diag, LOC_NONE, "kernels are made for cpu, and for GPUs from sm_80 on");
+    diag_note(&ctx->diag, LOC_NONE, "of GPUs, kernels are made for those from sm_80 on");
     return TW_NOT_FOUND;
 }
 

@@ -277,6 +277,9 @@ def test_target_types(tool):
     if not re.search(r"dot_types\.tile:\d+:\d+: error", refused.err):
         fail(f"no place: {refused}")
     expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_86", "--type", "F8=e5m2"], 2, err="sm_86 has no `e5m2`")
+    for command in (["build", SHARED, "--set", "n=64,k=64", "--target", "sm_75"], ["show", SHARED, "--stage", "ptx", "--target", "sm_75"]):
+        if "cpu" in expect(tool, command, 2, out="", err="there is no target `sm_75`\n    note: there are `cuda`, `sm_80`, ").err:
+            fail(f"{command}: the CPU is proposed for a GPU")
     simulated = ["run", kernel, "--set", "n=32", "--fill", "rand", "--device", "sim", "--verify"]
     expect(tool, simulated, 2, out="", err="\n    --sm sm_89 simulates that one\n")
     expect(tool, [*simulated, "--sm", "sm_89"], 0, out="verified")
