@@ -10,16 +10,34 @@ static const double ensures_most = 1024.0 * 1024 * 1024; /* multiply-adds */
 
 /* --- a job --- */
 
+/* The same run for the simulator, which says where a kernel is when its steps are over. */
+static void explain_endless(struct cpu_job *j)
+{
+    struct bench_row *r = &j->row;
+    const struct options *rest = j->bench->rest;
+    bool one_type = tw_kernel_type_count(j->entry->kernel) == 1;
+    char *sets = set_options(j->launch, j->entry->kernel);
+    char *more =
+        need_text("%s%s", one_type ? " --type " : "", one_type ? tw_dtype_name(r->dtype) : "");
+    for (const struct option_use *u = rest->uses; u < rest->uses + rest->use_count; u++)
+        if (strcmp(u->spec->name, "tune") == 0 || (!one_type && strcmp(u->spec->name, "type") == 0))
+            append_text(&more, " --%s %s", u->spec->name, u->values[0]);
+    snprintf(r->why, sizeof r->why,
+             "one run took more than %g s: --timeout %gs gives it longer; where it hangs, "
+             "`tilewright run %s:%s%s%s --fill rand --device sim --step-limit "
+             "1000000` says",
+             j->bench->timeout, LONGER * j->bench->timeout, r->file, r->kernel, sets, more);
+    free(more);
+    free(sets);
+}
+
 /* What the kernel does not take is no failure; a fault in the run is one. */
 static void judge_failure(struct cpu_job *j, tw_status s)
 {
     struct bench_row *r = &j->row;
     bench_explain(r, j->entry->program->ctx, s);
     if (s == TW_CANCELLED)
-        snprintf(r->why, sizeof r->why,
-                 "one run took more than %g s: --timeout %gs gives it longer, `tilewright check "
-                 "%s:%s` tells where it hangs",
-                 j->bench->timeout, LONGER * j->bench->timeout, r->file, r->kernel);
+        explain_endless(j);
     bool refused = s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED || s == TW_BAD_PROGRAM ||
                    s == TW_NO_MEMORY || s == TW_NOT_ASSUMED;
     r->result = refused ? BENCH_SKIPPED : BENCH_FAIL;

@@ -40,25 +40,11 @@ static char *fill_options(const struct check *c)
     return all;
 }
 
-/* " --set m=1,n=1": every scalar. The caller frees. */
-static char *set_options(const struct check *c)
-{
-    char *text = need_text("%s", ""), value[32];
-    tw_param p;
-    tw_scalar v;
-    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
-        if (p.is_pointer || tw_launch_value(c->launch, p.name, &v) != TW_OK)
-            continue;
-        format_scalar(value, sizeof value, v);
-        append_text(&text, "%s%s=%s", *text ? "," : " --set ", p.name, value);
-    }
-    return text;
-}
-
 /* The run that did not end, for the simulator: it says where a kernel is when its steps are over. */
 static void note_where_it_hangs(struct check *c, const char *order)
 {
-    char *sets = set_options(c), *choice = space_options(&c->space), *fills = fill_options(c);
+    char *sets = set_options(c->launch, c->kernel), *choice = space_options(&c->space),
+         *fills = fill_options(c);
     bool only = tw_module_kernel_count(c->program->module) == 1;
     char *note = need_text("`tilewright run %s%s%s%s%s%s --device sim%s --step-limit 100000` says "
                            "at which line",

@@ -55,6 +55,8 @@ bool device_named(const char *name, tw_device *out);
 /* "m=…,n=…": the scalar parameters that are neither set nor inferred; NULL when there are none. The
  * caller frees. */
 char *missing_scalars(tw_launch *l, tw_kernel *k);
+/* " --set m=1,n=1": the scalar parameters that are; "" when there are none. The caller frees. */
+char *set_options(tw_launch *l, tw_kernel *k);
 
 /* Text of a scalar as the language writes it: 3, 0.5, true. */
 bool parse_scalar(const char *text, tw_scalar *out);

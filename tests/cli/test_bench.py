@@ -4,6 +4,7 @@ statuses; what is skipped says why."""
 import glob
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -125,15 +126,18 @@ def check_together(tool):
 
 
 def check_endless(tool, folder):
-    """A run without end fails with what allows it longer and what tells where; the kernels behind it are timed."""
+    """A run without end fails with what allows it longer and what says where; the kernels behind it are timed."""
     shared = "kernels/matmul/shared.tile"
     endless = f"{folder}/endless.tile"
     with open(shared) as text, open(endless, "w") as out:
         out.write(text.read().replace("p += BK", "p += 0"))
     arguments = [endless, shared, "-s", "16", "--timeout", "200ms", "--peers", "none"]
     hangs, right = rows_of(tool, 1, *arguments)["rows"]
-    why = f"one run took more than 0.2 s: --timeout 2s gives it longer, `tilewright check {endless}:matmul_v1` tells where it hangs"
+    again = f"run {endless}:matmul_v1 --set m=16,n=16,k=16 --type f32 --fill rand --device sim --step-limit 1000000"
+    why = f"one run took more than 0.2 s: --timeout 2s gives it longer; where it hangs, `tilewright {again}` says"
     expect((hangs["result"], hangs["ok"], hangs["why"]) == ("FAIL", False, why) and right["result"] == "PASS", (hangs, right))
+    said = call([tool, *again.split()])
+    expect(said.status == 1 and re.search(r"endless\.tile:1[5-9]:\d+: error", said.err), said)
     table = bench(tool, 1, *arguments)
     expect(f"FAIL   {why}\n" in table and table.count(" PASS ") == 1, table)
     bench(tool, 1, *arguments, "--together", *QUICK)
