@@ -2,6 +2,7 @@
  * the program is built (cmake/install.cmake), by the program. */
 #include "help_forms.h"
 #include "commands.h"
+#include "learn_puzzle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +54,20 @@ static const struct {
     const char *option, *words;
     const char *(*word)(int index);
 } values[] = {
-    {"explain:device", NULL, model_word}, {"device", NULL, device_word},
-    {"target", NULL, tw_target_at},       {"sm", NULL, gpu_word},
-    {"type", NULL, dtype_word},           {"after", NULL, tw_pass_name},
-    {"stage", "tile layout ptx", NULL},   {"fill", "rand zero iota ones wide", NULL},
-    {"copies", "early late", NULL},       {"export", "c json", NULL},
-    {"compiler", "nvcc clang", NULL},     {"as", NULL, form_word},
+    {"explain:device", NULL, model_word},
+    {"device", NULL, device_word},
+    {"build:target", NULL, gpu_word},
+    {"target", NULL, tw_target_at},
+    {"sm", NULL, gpu_word},
+    {"suite", "squares llm ragged deep_k batched all", NULL},
+    {"type", NULL, dtype_word},
+    {"after", NULL, tw_pass_name},
+    {"stage", "tile layout ptx", NULL},
+    {"fill", "rand zero iota ones wide", NULL},
+    {"copies", "early late", NULL},
+    {"export", "c json", NULL},
+    {"compiler", "nvcc clang", NULL},
+    {"as", NULL, form_word},
 };
 enum { VALUES = sizeof values / sizeof *values };
 
@@ -85,6 +94,28 @@ static char *value_words(const struct command *c, const struct option_spec *s)
                 append_text(&text, "%s%s", text ? " " : "", word);
     }
     return text;
+}
+
+/* "1 2 3 …": the puzzles of `learn`. The caller frees. */
+static char *puzzle_words(void)
+{
+    struct puzzles all;
+    char *text = NULL;
+    puzzles_load(&all);
+    for (int i = 0; i < all.count; i++)
+        append_text(&text, "%s%d", text ? " " : "", all.list[i].number);
+    puzzles_free(&all);
+    return text;
+}
+
+/* Behind FILE.tile: there are the names of its kernels, from this shell function. */
+static void write_kernels_function(FILE *out)
+{
+    fputs("_tilewright_kernels() {\n"
+          "    sed -n "
+          "'s/^[[:space:]]*kernel[[:space:]]\\{1,\\}\\([A-Za-z_][A-Za-z_0-9]*\\).*/\\1/p' "
+          "\"$1\" 2>/dev/null\n}\n",
+          out);
 }
 
 static bool takes(const struct option_spec *s, const char *what)
@@ -225,12 +256,38 @@ static void bash_names(FILE *out)
         fprintf(out, "%s%s", c == command_list ? "" : " ", (*c)->name);
 }
 
+/* Words that are no option and no option's value. Bash parts words at ':' too, unless
+ * COMP_WORDBREAKS says otherwise: then what is completed is what stands behind it. */
+static void bash_words(FILE *out)
+{
+    char *puzzles = puzzle_words();
+    fprintf(out,
+            "    if [ -z \"$words$kind\" ]; then\n"
+            "        kind=file\n"
+            "        case $command:$COMP_CWORD:$word in\n"
+            "        *:-*) kind= ;;\n"
+            "        learn:2:*) kind=none words='%s' ;;\n"
+            "        esac\n"
+            "        case $before in :) file=${COMP_WORDS[COMP_CWORD - 2]} ;; esac\n"
+            "        case $word in\n"
+            "        :) file=$before word= ;;\n"
+            "        *.tile:*) file=${word%%:*} lead=$file: word=${word##*:} ;;\n"
+            "        esac\n"
+            "        case $file in\n"
+            "        *.tile) kind=none words=$(_tilewright_kernels \"$file\") ;;\n"
+            "        esac\n"
+            "    fi\n",
+            puzzles ? puzzles : "");
+    free(puzzles);
+}
+
 static void bash_script(FILE *out)
 {
-    fputs("# Completes words of `tilewright` in bash.\n"
-          "_tilewright()\n{\n"
+    fputs("# Completes words of `tilewright` in bash.\n", out);
+    write_kernels_function(out);
+    fputs("_tilewright()\n{\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-          "    local command=${COMP_WORDS[1]} words= kind=\n"
+          "    local command=${COMP_WORDS[1]} words= kind= file= lead=\n"
           "    COMPREPLY=()\n"
           "    if [ \"$COMP_CWORD\" -eq 1 ] || [ \"$command:$COMP_CWORD\" = help:2 ]; then\n"
           "        words='",
@@ -243,21 +300,19 @@ static void bash_script(FILE *out)
           out);
     for (const struct command *const *c = command_list; *c; c++)
         bash_values(out, *c);
-    fputs("    esac\n    if [ -z \"$words$kind\" ]; then\n"
-          "        kind=file\n"
-          "        case $word in -*) kind= ;; esac\n"
-          "    fi\n"
-          "    if [ -z \"$words$kind\" ]; then\n    case $command in\n",
-          out);
+    fputs("    esac\n", out);
+    bash_words(out);
+    fputs("    if [ -z \"$words$kind\" ]; then\n    case $command in\n", out);
     for (const struct command *const *c = command_list; *c; c++)
         bash_options(out, *c);
-    fputs("    esac\n    fi\n"
-          "    [ -z \"$words\" ] || COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-          "    case $kind in file | directory) COMPREPLY=($(compgen -A \"$kind\" -- \"$word\")) ;; "
-          "esac\n"
-          "}\n"
-          "complete -o filenames -F _tilewright tilewright\n",
-          out);
+    fputs(
+        "    esac\n    fi\n"
+        "    [ -z \"$words\" ] || COMPREPLY=($(compgen -P \"$lead\" -W \"$words\" -- \"$word\"))\n"
+        "    case $kind in file | directory) COMPREPLY=($(compgen -A \"$kind\" -- \"$word\")) ;; "
+        "esac\n"
+        "}\n"
+        "complete -o filenames -F _tilewright tilewright\n",
+        out);
 }
 
 /* --- zsh (zshcompsys(1), _arguments) --- */
@@ -318,15 +373,27 @@ static void zsh_command(FILE *out, const struct command *c)
         fputs("            '1:command:(", out);
         bash_names(out);
         fputs(")' ;;\n", out);
-    } else {
-        fprintf(out, "            '--help[all about it]'%s ;;\n",
-                strstr(c->arguments, "FILE") ? " '*:file:_files -g \"*.(tile|ptx|cu)\"'" : "");
+        return;
     }
+    if (strcmp(c->name, "learn") == 0) {
+        char *puzzles = puzzle_words();
+        fprintf(out, "            '1:puzzle:(%s)' '2:file:_files' \\\n", puzzles ? puzzles : "");
+        free(puzzles);
+    }
+    fprintf(out, "            '--help[all about it]'%s ;;\n",
+            strstr(c->arguments, "FILE[:") ? " '*:file:_tilewright_file'" : "");
 }
 
 static void zsh_script(FILE *out)
 {
-    fputs("#compdef tilewright\n# Completes words of `tilewright` in zsh.\n"
+    fputs("#compdef tilewright\n# Completes words of `tilewright` in zsh.\n", out);
+    write_kernels_function(out);
+    fputs("_tilewright_file() {\n"
+          "    if compset -P '*.tile:'; then\n"
+          "        compadd -- ${(f)\"$(_tilewright_kernels ${(Q)IPREFIX%:})\"}\n"
+          "    else\n"
+          "        _files -g '*.(tile|ptx|cu)'\n"
+          "    fi\n}\n"
           "_tilewright() {\n"
           "    local context state state_descr line\n    typeset -A opt_args\n"
           "    local -a commands\n    commands=(\n",

@@ -104,6 +104,24 @@ def test_completion(share, options, tool):
         fail("bash completes --sm with other than GPUs")
     if complete(script, ["tilewright", "check", "kernels/matmul/sha"]) != ["kernels/matmul/shared.tile"]:
         fail("bash does not complete files")
+    if "cpu" in complete(script, ["tilewright", "build", "f", "--target", ""]):
+        fail("bash completes a target that build does not take")
+    suites = {os.path.basename(path)[:-4] for path in glob.glob("bench/suite/*.txt")}
+    if set(complete(script, ["tilewright", "bench", "--suite", ""])) != suites | {"all"}:
+        fail("bash does not complete suites")
+    puzzles = re.findall(r"^ *([1-9]\d*)  ", run([tool, "learn"], env={**os.environ, "TILEWRIGHT_LEARN": f"{share}/none"}), re.M)
+    if len(puzzles) < 20 or complete(script, ["tilewright", "learn", ""]) != puzzles or f"'1:puzzle:({' '.join(puzzles)})'" not in zsh:
+        fail(f"the puzzles are {puzzles}")
+    if "--hint" not in complete(script, ["tilewright", "learn", "--"]) or complete(script, ["tilewright", "learn", "3", "READ"]) != ["README.md"]:
+        fail("bash completes numbers of puzzles where none stands")
+    file = "tests/parity/dot_types.tile"
+    kernels = re.findall(r"^kernel (\w+)", open(file).read(), re.M)
+    for parted in ([file, ":"], [file, ":", ""], [f"{file}:"]):  # by bash, or not
+        lead = "" if len(parted) > 1 else f"{file}:"
+        if complete(script, ["tilewright", "run", *parted]) != [lead + name for name in kernels]:
+            fail(f"bash does not complete kernels behind {parted}")
+    if complete(script, ["tilewright", "run", file, ":", "dot_fl"]) != ["dot_float"] or complete(script, ["tilewright", "run", "none.tile:"]):
+        fail("bash does not complete a kernel")
 
 
 def test_examples(prefix, library, folder, environment):
