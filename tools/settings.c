@@ -235,14 +235,37 @@ struct setting {
     tw_status status; /* of the library */
 };
 
+static bool is_hexadecimal(const char *text)
+{
+    return strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0;
+}
+
+/* An integer by its looks, of any size. */
+static bool looks_integer(const char *text)
+{
+    text += *text == '-' || *text == '+';
+    const char *digits = is_hexadecimal(text) ? "0123456789abcdefABCDEF" : "0123456789";
+    text += is_hexadecimal(text) ? 2 : 0;
+    return *text && !text[strspn(text, digits)];
+}
+
 /* 64-bit values without a sign that int64_t cannot hold: the same bits. */
 static bool parse_unsigned(const char *text, tw_scalar *out)
 {
     char *end;
     errno = 0;
-    unsigned long long v = strtoull(text, &end, 10);
+    unsigned long long v = strtoull(text, &end, is_hexadecimal(text) ? 16 : 10);
     *out = (tw_scalar){.i = (int64_t)v};
     return end != text && !*end && !errno && *text != '-';
+}
+
+/* Of 64-bit integers; of narrower ones the library says it. NULL: none. */
+static const char *integer_fault(tw_dtype t, const char *text, const tw_scalar *v)
+{
+    if (t == TW_U64 && !v->is_float && v->i < 0 && *text == '-')
+        return "has no negative values";
+    bool is_integer = t != TW_DTYPE_NONE && !is_float_type(t);
+    return is_integer && v->is_float && looks_integer(text) ? "does not hold that" : NULL;
 }
 
 static int set_scalar(struct setting *s, const struct assignment *a)
@@ -258,6 +281,10 @@ static int set_scalar(struct setting *s, const struct assignment *a)
     bool wants_float = is_float_type(param.dtype);
     bool parsed =
         (param.dtype == TW_U64 && parse_unsigned(a->value, &v)) || parse_scalar(a->value, &v);
+    const char *fault = parsed ? integer_fault(param.dtype, a->value, &v) : NULL;
+    if (fault)
+        return usage_error(c, s->options->command, "--set %s=%s: `%s` is of type %s, which %s",
+                           a->name, a->value, a->name, tw_dtype_name(param.dtype), fault);
     if (!parsed || (v.is_float && !wants_float && param.dtype != TW_DTYPE_NONE))
         return usage_error(c, s->options->command, "--set %s=%s: `%s` is of type %s", a->name,
                            a->value, a->name,

@@ -241,6 +241,19 @@ def test_settings(tool):
         fail("another seed gives the same values")
     expect(tool, ["show", SHARED, "--set", "n=16,k=16", "--type", "f16"], 0, out="f16")
     expect(tool, ["show", "--passes"], 0, out="plan")
+    # integers that their type does not hold, which 64 bits would
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/wide.tile", "w") as out:
+            out.write("""kernel wide(u64 u, i64 i, u32 v, i32 m, u64 *c, i64 *d) grid(1) warps(1)
+{ global u64 C[1] = c; global i64 D[1] = d; C[0] = u; D[0] = i; }""")
+        run, right = ["run", f"{folder}/wide.tile"], "u=1,i=1,v=1,m=1"
+        most = expect(tool, [*run, "--set", right, "--set", "u=0xffffffffffffffff,i=-9223372036854775808"], 0, err="").out
+        if most != "c: [18446744073709551615]\nd: [-9223372036854775808]\n":
+            fail(f"the greatest and the least: {most}")
+        for given, said in (("u=-1", "`u` is of type u64, which has no negative values"), ("u=18446744073709551616", "u64, which does not hold that"),
+                            ("i=9223372036854775808", "i64, which does not hold that"), ("v=-1", "`v` = -1 does not fit u32"),
+                            ("v=4294967296", "does not fit u32"), ("m=5000000000", "`m` = 5000000000 does not fit i32"), ("u=1.5", "is of type u64\n")):
+            expect(tool, [*run, "--set", right, "--set", given], 2, out="", err=said)
     # a static that extents need and nobody gave
     softmax = "kernels/fused/softmax.tile"
     taken = "warning: cols = 16 is taken, as `softmax` needs it and nobody said it (--set cols=VALUE)\n"
