@@ -195,7 +195,14 @@ static size_t read_preamble(FILE *f, const char *path, char *why)
 {
     unsigned char b[12];
     snprintf(why, WHY, "%s is no .npy file", path);
-    if (fread(b, 1, 8, f) != 8 || memcmp(b, "\x93NUMPY", 6) != 0)
+    if (fread(b, 1, 8, f) != 8)
+        return 0;
+    if (memcmp(b, "PK\3\4", 4) == 0) /* as zip files begin */
+        snprintf(why, WHY,
+                 "%s is a .npz file, a zip of .npy files: numpy.save(\"NAME.npy\", "
+                 "numpy.load(\"%s\")[\"NAME\"]) takes one out",
+                 path, path);
+    if (memcmp(b, "\x93NUMPY", 6) != 0)
         return 0;
     if (b[6] < 1 || b[6] > 3) {
         snprintf(why, WHY, "%s is a .npy file of version %d; known are 1 to 3", path, b[6]);

@@ -2,6 +2,7 @@
 """Array files: every type there and back, and what a file can have wrong. A lying header must cost no memory."""
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -122,6 +123,20 @@ def test_broken(tool, folder):
             fail(f"{name}: expected '{text}': {result}")
 
 
+def test_archive(tool, folder):
+    """Several arrays in a file: how to take one out, which is tried."""
+    for save in (np.savez, np.savez_compressed):
+        save(f"{folder}/a.npy.npz", x=np.ones(3, "f4"), NAME=np.arange(3, dtype="f4"))
+        os.replace(f"{folder}/a.npy.npz", f"{folder}/a.npy")
+        result = run(tool, folder)
+        said = re.fullmatch(r"tilewright: a.npy is a .npz file, a zip of .npy files: (numpy.save\(.*\)) takes one out\n", result.err)
+        if result.status != 2 or not said:
+            fail(f"an archive: {result}")
+        subprocess.run([sys.executable, "-c", f"import numpy; {said.group(1)}"], cwd=folder, check=True)
+        if np.load(f"{folder}/NAME.npy").tolist() != [0, 1, 2]:
+            fail("another array is taken out")
+
+
 def test_misfits(tool, folder):
     """Right files for the wrong parameter: the message names it and what it expected."""
     cases = [(np.zeros((2, 2), "f4"), ["`a`"]), (np.zeros((), "f4"), ["`a`"])]
@@ -167,6 +182,7 @@ def main():
         test_printing(tool, folder)
         test_printing_rows(tool)
         test_broken(tool, folder)
+        test_archive(tool, folder)
         test_misfits(tool, folder)
         test_interrupted(tool, folder)
 
