@@ -249,7 +249,11 @@ static void check_divisor(struct compiler *c, const struct value *divisor, enum 
                               *divisor, value_constant(c, computed, (struct literal){0})};
     enum dtype types[3] = {DT_BOOL, computed, computed};
     emit_elementwise(c, routine_elementwise(c->set, OP_NE, compute_of(computed)), 3, values, types);
+    struct divisor_detail *d = arena_new(c->arena, struct divisor_detail);
+    d->rank = divisor->rank;
+    memcpy(d->extent, divisor->extent, sizeof d->extent);
     struct instr *in = emit_step(c, step_divisor);
+    in->detail = d;
     in->a = values[0].at;
     in->n = (uint32_t)value_elements(divisor);
     in->c = divisor->lanes;

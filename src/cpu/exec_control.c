@@ -1,6 +1,9 @@
 /* Steps that decide what runs next and which lanes run. */
 #include "cpu/program.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* Again at the top of a loop that changes nothing. */
 void step_stuck(struct frame *f, const struct instr *in)
 {
@@ -278,31 +281,52 @@ void step_jump_none(struct frame *f, const struct instr *in)
 
 /* --- what must hold --- */
 
-/* dst: the first of `rows` rows of lanes for which test is false where the mask runs; -1: it holds.
- */
-static int first_false(const struct frame *f, const struct instr *in, size_t rows, size_t lanes)
+/* The first in `rows` rows of lanes for which the test is false where the mask runs, by row and
+ * lane; -1: it holds. */
+static int64_t first_false(const struct frame *f, const struct instr *in, size_t rows, size_t lanes)
 {
     const uint8_t *x = frame_at(f, in->a), *mask = frame_mask(f, in->mask);
     for (size_t row = 0; row < rows; row++)
         for (size_t lane = 0; lane < lanes; lane++)
             if (!x[row * lanes + lane] && (lanes == 1 || !mask || mask[lane]))
-                return (int)lane;
+                return (int64_t)(row * lanes + lane);
     return -1;
 }
 
-/* a: bytes, divisor != 0; in->n rows of in->c lanes. */
+/* ", element [3][5] of the divisor"; of a scalar nothing. */
+static void name_element(char *out, size_t size, const struct divisor_detail *d, int64_t element)
+{
+    int64_t at[MAX_RANK];
+    size_t length = 0;
+    for (int axis = d->rank - 1; axis >= 0; axis--) {
+        at[axis] = element % d->extent[axis];
+        element /= d->extent[axis];
+    }
+    out[0] = '\0';
+    for (int axis = 0; axis < d->rank; axis++)
+        length += (size_t)snprintf(out + length, size - length, "%s[%" PRId64 "]",
+                                   axis ? "" : ", element ", at[axis]);
+    if (d->rank)
+        snprintf(out + length, size - length, " of the divisor");
+}
+
+/* a: bytes, divisor != 0; in->n rows of in->c lanes; detail: its axes. */
 void step_divisor(struct frame *f, const struct instr *in)
 {
-    int lane = first_false(f, in, in->n, in->c);
-    if (lane >= 0)
-        frame_fault(f, CPU_DIVIDE, in->loc, in->c > 1 ? lane : -1, "an integer is divided by zero");
+    char where[MAX_RANK * 24 + 40];
+    int64_t at = first_false(f, in, in->n, in->c);
+    if (at < 0)
+        return;
+    name_element(where, sizeof where, in->detail, at / in->c);
+    frame_fault(f, CPU_DIVIDE, in->loc, in->c > 1 ? (int)(at % in->c) : -1,
+                "an integer is divided by zero%s", where);
 }
 
 /* a: bytes, the condition; in->n rows of in->c lanes; detail: its text. */
 void step_assume(struct frame *f, const struct instr *in)
 {
-    int lane = first_false(f, in, in->n, in->c);
-    if (lane >= 0)
-        frame_fault(f, CPU_ASSUME, in->loc, in->c > 1 ? lane : -1, "assume(%s) does not hold",
-                    (const char *)in->detail);
+    int64_t at = first_false(f, in, in->n, in->c);
+    if (at >= 0)
+        frame_fault(f, CPU_ASSUME, in->loc, in->c > 1 ? (int)(at % in->c) : -1,
+                    "assume(%s) does not hold", (const char *)in->detail);
 }

@@ -62,6 +62,12 @@ struct instr {
 
 /* --- details --- */
 
+/* The tile that is divided by; of a scalar rank is 0. */
+struct divisor_detail {
+    int rank;
+    int64_t extent[MAX_RANK];
+};
+
 /* An operation over rows with broadcasting: operand 0 is the result. Strides in elements; the last
  * axis is the row. */
 enum { MOST_OPERANDS = 4 };

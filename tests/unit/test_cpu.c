@@ -159,6 +159,11 @@ static void dividing_by_zero_is_a_fault_where_it_happens(void **state)
     expect_fault("kernel k(i32 n, i32 *c) grid(1) warps(1)\n{\n"
                  "    global i32 C[1] = c;\n    C[0] = 7 / n;\n}\n",
                  GIVEN({"n", 0}), CPU_DIVIDE, 4, "divided by zero");
+    expect_fault(
+        "kernel k(i32 n, i32 *c) grid(1) warps(1)\n{\n"
+        "    global i32 C[4][8] = c;\n    reg i32 d[4][8] = 8 * iota(4, 1) + iota(1, 8) - n;\n"
+        "    C[0 +: 4][0 +: 8] = 7 / d;\n}\n",
+        GIVEN({"n", 13}), CPU_DIVIDE, 5, "zero, element [1][5] of the divisor");
     cpu_open(&r,
              "kernel k(i32 n, i32 *c) grid(1) threads(8)\n{\n"
              "    global i32 C[8] = c;\n    i32 d = thread.x - n;\n"
