@@ -164,7 +164,7 @@ static void report_failure(const struct run *r)
 static int report(struct run *r)
 {
     if (r->verify && r->verified != TW_OK && r->verified != TW_WRONG_VALUES)
-        return r->verified == TW_UNSUPPORTED ? STATUS_USAGE : STATUS_FAILED;
+        return STATUS_FAILED;
     r->reported = true;
     if (r->json) {
         report_json(r);
@@ -277,6 +277,12 @@ static int open_and_run(struct run *r, const struct command *self)
     r->kernel = program_kernel(&r->program, self);
     if (!r->kernel)
         return STATUS_USAGE;
+    if (r->verify && !tw_kernel_has_ensures(r->kernel)) {
+        complain(&r->complaints, "--verify: kernel `%s` has no `ensures` to compare with",
+                 tw_kernel_name(r->kernel));
+        r->complaints.status = TW_UNSUPPORTED;
+        return STATUS_USAGE;
+    }
     const char *device = options_value(given, "device");
     status = choose_device(r, &device);
     if (status != STATUS_OK)

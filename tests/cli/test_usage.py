@@ -230,6 +230,21 @@ def test_json(tool, folder):
             fail(f"no GPU is said in two ways: {missing}")
 
 
+def test_verify(tool, folder):
+    """What cannot be verified: refused before it runs where that is known, else what was begun failed."""
+    with open(f"{folder}/loose.tile", "w") as out:
+        out.write("""kernel bare(f32 *c) grid(1) warps(1) { global f32 C[4] = c; print("%d\\n", 7); C[0 +: 4] = 2.0; }
+kernel loose(const f32 *a, f32 *c) grid(1) warps(1)
+{ global f32 A[64] = a, C[64] = c; C[0 +: 64] = 1 / (exp(4 * A[0 +: 64]) * exp(-4 * A[0 +: 64])); ensures C == 1 / (exp(4 * A) * exp(-4 * A)); }""")
+    expect(tool, ["run", "loose.tile:bare"], 0, out="7\n", cwd=folder)
+    expect(tool, ["run", "loose.tile:bare", "--verify"], 2, out="", err="--verify: kernel `bare` has no `ensures` to compare with\n", cwd=folder)
+    refused = json.loads(expect(tool, ["run", "loose.tile:bare", "--verify", "--json"], 2, cwd=folder).out)
+    if refused["ok"] or refused["status"] != "TW_UNSUPPORTED":
+        fail(f"--verify without `ensures`: {refused}")
+    expect(tool, ["run", "loose.tile:loose", "--verify", "--fill", "rand"], 0, out="verified: 64 elements", cwd=folder)
+    expect(tool, ["run", "loose.tile:loose", "--verify", "--fill", "wide"], 1, out="", err="`ensures` cannot be evaluated: for ", cwd=folder)
+
+
 def test_settings(tool):
     small = ["--set", "m=20,n=24", "--set", "k=10", "--fill", "rand"]
     expect(tool, ["run", "kernels/matmul/tuned.tile", *small, "--tune", "BM=32,BN=32", "--verify"], 0, out="verified: 480 elements")
@@ -314,6 +329,7 @@ def main():
         test_kernel_named(tool, folder)
         test_json(tool, folder)
         test_summaries(tool, folder)
+        test_verify(tool, folder)
     test_settings(tool)
     test_target_types(tool)
 
