@@ -53,7 +53,7 @@ struct check {
     char *not_simulated;   /* lines: what a target did not take */
     struct check_default *defaults;
     int default_count;
-    char *undecided; /* lines: what the synchronisation check could not decide */
+    char *undecided; /* lines: what the synchronisation check could not decide, nor wide inputs */
     int status;
 };
 
@@ -68,6 +68,9 @@ void check_worse(struct check *c, int status);
 void check_take_messages(struct check *c, tw_status s, const char *what, const char *where);
 /* order: options of `run` for the simulation that it was, " --sm sm_90 --seed 3"; else "". */
 void check_take_timeout(struct check *c, const char *where, const char *order);
+/* A line on what cannot be decided, each once, with the first configuration that has it; `line` is
+ * taken. */
+void check_take_undecided(struct check *c, char *line, const char *where);
 /* Gives the launch scalars and arrays for a run of a shape; operands_free in any case. *where,
  * which the caller frees: "m = 3, k = 7, BM = 64", what it takes to make the run again. */
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where);

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void check_worse(struct check *c, int status)
 {
@@ -65,4 +66,12 @@ void check_take_timeout(struct check *c, const char *where, const char *order)
                  NULL);
     note_where_it_hangs(c, order);
     check_worse(c, STATUS_FAILED);
+}
+
+void check_take_undecided(struct check *c, char *line, const char *where)
+{
+    if (!c->undecided || !strstr(c->undecided, line))
+        append_text(&c->undecided, "%s%s%s%s%s", c->undecided ? "\n" : "", line,
+                    *where ? " (with " : "", where, *where ? ")" : "");
+    free(line);
 }

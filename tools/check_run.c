@@ -271,6 +271,19 @@ static bool is_far_off(struct check *c, const struct operands *arrays)
     return f.any;
 }
 
+/* Of larger inputs more may overflow, or be divided by zero, than lets anything be said. That is no
+ * finding. */
+static void take_unjudged(struct check *c, const char *where)
+{
+    tw_message m = {.text = ""};
+    tw_context_message(c->program->ctx, 0, &m);
+    char *line = need_text("not decided whether values are right of wide inputs: ");
+    if (m.file)
+        append_text(&line, "%s:%d: ", m.file, m.line);
+    append_text(&line, "%s", m.text);
+    check_take_undecided(c, line, where);
+}
+
 /* A run with larger inputs: what overflows on the way, or drowns, shows. False: these sizes do not
  * suit the kernel. */
 static bool run_wide(struct check *c, int shape)
@@ -285,6 +298,8 @@ static bool run_wide(struct check *c, int shape)
         append_text(&where, ", wide inputs");
         take_attempt(c, &a, where);
         note_wide(c, &arrays);
+    } else if (a.ran == TW_OK && a.verified == TW_UNSUPPORTED && (c->verbose || c->to_json)) {
+        take_unjudged(c, where);
     }
     c->wide = false;
     operands_free(&arrays);

@@ -8,20 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each reason once, with the first configuration that has it. */
 static void take_undecided(struct check *c)
 {
     const char *why = tw_launch_undecided(c->launch);
     if (!why)
         return;
-    char *line = need_text("not decided whether accesses to shared memory race: %s", why);
-    if (!c->undecided || !strstr(c->undecided, line)) {
-        char *where = space_text(&c->space);
-        append_text(&c->undecided, "%s%s%s%s%s", c->undecided ? "\n" : "", line,
-                    *where ? " (with " : "", where, *where ? ")" : "");
-        free(where);
-    }
-    free(line);
+    char *where = space_text(&c->space);
+    check_take_undecided(
+        c, need_text("not decided whether accesses to shared memory race: %s", why), where);
+    free(where);
 }
 
 static void check_configurations(struct check *c)

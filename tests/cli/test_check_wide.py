@@ -2,6 +2,7 @@
 """`check` runs once with wide inputs: what overflows or loses digits there is wrong, and what is right stays right."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -65,6 +66,16 @@ GATHER = """kernel gather(i32 m, i32 n, const i32 *at, const f32 *x, f32 *y) gri
     ensures Y == X[At];
 }
 """
+# Of large inputs everything is infinite on the way, or may be.
+GROWS = """kernel grows(i32 n, const f32 *x, f32 *y) grid(cdiv(n, 256)) threads(256)
+{
+    global f32 X[n] = x, Y[n] = y;
+    i32 i = block.x * 256 + thread.x;
+    if (i < n)
+        Y[i] = 1 / (exp(4 * X[i]) * exp(-4 * X[i]));
+    ensures Y == 1 / (exp(4 * X) * exp(-4 * X));
+}
+"""
 
 
 def main():
@@ -90,6 +101,12 @@ def main():
             if err.count("wrong values in") != 1 or "wide inputs (`run --fill wide`): floats up to ±100" not in err or "say --fill x=rand" not in err or "starts as NaN" in err:
                 fail(f"which inputs: {err}")
             run(text, "check", "--fill", "x=rand", status=0)
+        unjudged = "grows: not decided whether values are right of wide inputs: k.tile:7: `ensures` cannot be evaluated: for "
+        if run(GROWS, "check", status=0).out or unjudged not in run(GROWS, "check", "-v", status=0).out:
+            fail("wide inputs of which nothing can be said")
+        found = json.loads(run(GROWS, "check", "--json", status=0).out)[0]
+        if not re.search(r"may give anything \(with n = \d+\)$", found["undecided"]) or not found["ok"]:
+            fail(f"wide inputs of which nothing can be said: {found}")
         if "are wrong, within elements" not in run(SIGN, "check", status=1).err:
             fail("how much is wrong of wide inputs")
 
