@@ -183,6 +183,17 @@ static int report(struct run *r)
 
 /* --- the command --- */
 
+/* Of a program that compiles: what is wrong with it is said first. */
+static int check_ensures(struct run *r)
+{
+    if (!r->verify || tw_kernel_has_ensures(r->kernel))
+        return STATUS_OK;
+    complain(&r->complaints, "--verify: kernel `%s` has no `ensures` to compare with",
+             tw_kernel_name(r->kernel));
+    r->complaints.status = TW_UNSUPPORTED;
+    return STATUS_USAGE;
+}
+
 static int run_steps(struct run *r)
 {
     int status = run_gather(r);
@@ -196,6 +207,8 @@ static int run_steps(struct run *r)
         printf("tuned: %s\n", r->taken);
     if (status == STATUS_OK)
         status = prepare(r);
+    if (status == STATUS_OK)
+        status = check_ensures(r);
     if (status == STATUS_OK)
         status = run_make_arrays(r);
     for (int64_t turn = 0; turn < r->repeat && status == STATUS_OK; turn++)
@@ -277,12 +290,6 @@ static int open_and_run(struct run *r, const struct command *self)
     r->kernel = program_kernel(&r->program, self);
     if (!r->kernel)
         return STATUS_USAGE;
-    if (r->verify && !tw_kernel_has_ensures(r->kernel)) {
-        complain(&r->complaints, "--verify: kernel `%s` has no `ensures` to compare with",
-                 tw_kernel_name(r->kernel));
-        r->complaints.status = TW_UNSUPPORTED;
-        return STATUS_USAGE;
-    }
     const char *device = options_value(given, "device");
     status = choose_device(r, &device);
     if (status != STATUS_OK)

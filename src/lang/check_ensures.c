@@ -106,7 +106,7 @@ void check_ensures(struct checker *c, const struct node *n)
 {
     if (c->frames || c->level != 1) {
         diag_error(c->diag, n->loc,
-                   "`ensures` stands at the end of a kernel, in no other statement");
+                   "`ensures` stands at the top level of a kernel, in no other statement");
         return;
     }
     int outer = check_scope_open(c);

@@ -238,6 +238,9 @@ kernel loose(const f32 *a, f32 *c) grid(1) warps(1)
 { global f32 A[64] = a, C[64] = c; C[0 +: 64] = 1 / (exp(4 * A[0 +: 64]) * exp(-4 * A[0 +: 64])); ensures C == 1 / (exp(4 * A) * exp(-4 * A)); }""")
     expect(tool, ["run", "loose.tile:bare"], 0, out="7\n", cwd=folder)
     expect(tool, ["run", "loose.tile:bare", "--verify"], 2, out="", err="--verify: kernel `bare` has no `ensures` to compare with\n", cwd=folder)
+    with open(f"{folder}/wrong.tile", "w") as out:
+        out.write("kernel k(i32 n, f32 *c) grid(1) warps(1) { global f32 C[4] = c; if (n > 3) { ensures C == 2.0; } C[0 +: 4] = 2.0; }")
+    expect(tool, ["run", "wrong.tile", "--set", "n=4", "--verify"], 2, out="", err="wrong.tile:1:78: error: `ensures` stands", cwd=folder)
     refused = json.loads(expect(tool, ["run", "loose.tile:bare", "--verify", "--json"], 2, cwd=folder).out)
     if refused["ok"] or refused["status"] != "TW_UNSUPPORTED":
         fail(f"--verify without `ensures`: {refused}")
