@@ -333,7 +333,10 @@ static tw_status shape_call(void *user)
         out->rank = view->type.rank;
         return TW_OK;
     }
-    int64_t reach = view ? view_reach(l, view) : -1;
+    int64_t bytes = view ? launch_array_bytes(l, p) : -1; /* of the view that reaches farthest */
+    int64_t reach = bytes >= 0 ? bytes / (int64_t)dtype_size((enum dtype)out->dtype)
+                    : view     ? view_reach(l, view)
+                               : -1;
     if (reach >= 0) {
         out->rank = 1;
         out->shape[0] = reach;

@@ -248,6 +248,19 @@ kernel loose(const f32 *a, f32 *c) grid(1) warps(1)
     expect(tool, ["run", "loose.tile:loose", "--verify", "--fill", "wide"], 1, out="", err="`ensures` cannot be evaluated: for ", cwd=folder)
 
 
+def test_reach(tool, folder):
+    """An array that the tool makes has room for all of its views."""
+    with open(f"{folder}/halves.tile", "w") as out:
+        out.write("""kernel halves(i32 rows, static i32 half, f32 *x) grid(rows) warps(1)
+{
+    global f32 A[rows][half] = x strides(2 * half, 1), B[rows][half] = x + half strides(2 * half, 1);
+    A[block.x] = 1.0;
+    B[block.x] = 2.0;
+}""")
+    expect(tool, ["run", "halves.tile", "--set", "rows=2,half=2"], 0, out="x: [1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 2.0]\n", cwd=folder)
+    expect(tool, ["check", "halves.tile"], 0, err="", cwd=folder)
+
+
 def test_settings(tool):
     small = ["--set", "m=20,n=24", "--set", "k=10", "--fill", "rand"]
     expect(tool, ["run", "kernels/matmul/tuned.tile", *small, "--tune", "BM=32,BN=32", "--verify"], 0, out="verified: 480 elements")
@@ -333,6 +346,7 @@ def main():
         test_json(tool, folder)
         test_summaries(tool, folder)
         test_verify(tool, folder)
+        test_reach(tool, folder)
     test_settings(tool)
     test_target_types(tool)
 
