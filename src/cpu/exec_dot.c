@@ -182,9 +182,12 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
     const struct packed_source *source[] = {&p->a_source, &p->b_source};
     const size_t rows_read[] = {d->m, p->depth}, row_read[] = {p->depth, d->n};
     for (int i = 0; i < 2; i++) {
-        size_t read = rows_read[i] * source[i]->view.step + row_read[i];
-        size_t size = source[i]->view.halves ? sizeof(uint16_t) : d->size;
-        if (source[i]->done && overlap(to, bytes, source[i]->view.from, read * size))
+        const struct packed_source *s = source[i];
+        if (!s->done) /* the tile is there already: its view is not read */
+            continue;
+        size_t read = rows_read[i] * s->view.step + row_read[i];
+        size_t size = s->view.halves ? sizeof(uint16_t) : d->size;
+        if (overlap(to, bytes, s->view.from, read * size))
             return false;
     }
     return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size);
