@@ -256,6 +256,19 @@ typedef void scaled_fn(void *dst, const void *a, const void *b, const void *c, c
 struct past_routine {
     elementwise_fn *usual, *past;
 };
+/* Of a row of powers besides them. */
+struct powers_seen {
+    bool reads;  /* what is ahead, instead of asking for it; */
+    float most;  /* the greatest there then, or 0 or -infinity, which say nothing */
+    bool medium; /* all powers are from 2^-64 to 2^64 */
+    /* For the routine alone: parts of the sum, and to which one the next power goes, by vectors. */
+    _Alignas(CACHE_LINE) float part[REDUCTION_PARTS];
+    size_t done;
+};
+/* dst[i] = e^(x[i] - *less). Returns the sum. n is at least REDUCTION_LONG and divides by 16;
+ * ahead: n elements. */
+typedef float exp_sum_fn(float *dst, const float *x, const float *less, const float *ahead,
+                         struct powers_seen *seen, size_t n);
 struct elementwise_routines {
     const struct elementwise_row *rows;
     size_t count;
@@ -263,6 +276,9 @@ struct elementwise_routines {
     scaled_fn *f32_scaled_fma, *f32_scaled_product;
     scaled_fn *f32_scaled_fma_past, *f32_scaled_product_past; /* past the caches; NULL: none */
     const struct past_routine *past;                          /* up to one of NULL */
+    /* x / y past the caches, y one value; x is 0 or from 2^-100 to 2^100. NULL: none */
+    elementwise_fn *f32_medium_div_one_past;
+    exp_sum_fn *f32_exp_sum;            /* NULL: none */
     elementwise_fn *fma_f16, *fma_bf16; /* on the 16-bit values themselves: rounded once */
     elementwise_fn *philox;             /* u32 from u64 key, u64 counter, u32 word */
 };

@@ -302,6 +302,18 @@ static void f32_div_one_past(void *dst, const void *a, const void *b, const void
         f32_divide_one_past(dst, a, b, c, n);
 }
 
+static APART void medium_div_one_past(void *dst, const void *a, const void *b, const void *c,
+                                      size_t n)
+{
+    const float y = *(const float *)b;
+    const PAST_VECTOR one = PAST(set1)(y), inverse = PAST(set1)(1 / y), less = -inverse;
+    if (!is_medium_divisor(y)) {
+        f32_divide_one_past(dst, a, b, c, n);
+        return;
+    }
+    PAST_LOOP(PAST(fmadd)(PAST(fmsub)(x * inverse, one, x), less, x * inverse))
+}
+
 static const struct past_routine past[] = {{f32_add, f32_add_past},
                                            {f32_sub, f32_sub_past},
                                            {f32_mul, f32_mul_past},
@@ -315,6 +327,7 @@ static const struct past_routine past[] = {{f32_add, f32_add_past},
 static const struct past_routine past[] = {{NULL, NULL}};
 #define scaled_fma_past NULL
 #define scaled_product_past NULL
+#define medium_div_one_past NULL
 #endif
 
 /* --- integers: computed unsigned, so that they wrap --- */
@@ -489,6 +502,7 @@ const struct elementwise_routines ROUTINE(routines_elementwise) = {
     .select = {select_8, select_16, select_32, select_64},
     .f32_scaled_fma = f32_scaled_fma,
     .f32_scaled_fma_past = scaled_fma_past,
+    .f32_medium_div_one_past = medium_div_one_past,
     .f32_scaled_product = f32_scaled_product,
     .f32_scaled_product_past = scaled_product_past,
     .past = past,

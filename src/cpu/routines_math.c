@@ -6,6 +6,7 @@
  */
 #include "base/float_bits.h"
 #include "cpu/routines.h"
+#include "cpu/routines_tree.h"
 #include "cpu/routines_vector.h"
 
 #include <math.h>
@@ -124,36 +125,64 @@ static APART floats any_exp2(floats x)
     return any_power(true, x);
 }
 
-/* Of x - less. Most x are medium, which a step for each tells: in the last bits of their exponents
- * is nothing but a number below 2 EXPONENT_ZERO. */
-static INLINED void powers(const bool two, float *to, const float *from, float less,
-                           const char *ahead, size_t n)
+enum { GROUP = 4, AT_ONCE = GROUP * FLOATS };
+
+/* Of a group of x - less, if all powers are from 2^-64 to 2^64, which a step for each x tells: in
+ * the last bits of their exponents is nothing but a number below 2 EXPONENT_ZERO. false: nothing is
+ * done. sums: NULL, or what they are added to. */
+static INLINED bool medium_powers(const bool two, float *to, const float *from, float less,
+                                  floats *sums)
 {
-    enum { GROUP = 4, AT_ONCE = GROUP * FLOATS, MEDIUM = 2 * EXPONENT_ZERO - 1, LONG = 1024 };
-    const bool near = n <= LONG; /* the first cache has room for this row and the next */
+    enum { MEDIUM = 2 * EXPONENT_ZERO - 1 };
     const uint32_t first = f32_bits(two ? EXP2_ROUNDER : EXP_ROUNDER) - EXPONENT_ZERO;
-    for (; n >= AT_ONCE; n -= AT_ONCE, from += AT_ONCE, to += AT_ONCE) {
-        floats x[GROUP], exponent[GROUP];
-        words bits = as_words(every(0));
-        if (near)
-            UNROLLED for (size_t at = 0; at < AT_ONCE * sizeof(float); at += CACHE_LINE)
-                PREFETCH(ahead + at);
-        else
-            UNROLLED for (size_t at = 0; at < AT_ONCE * sizeof(float); at += CACHE_LINE)
-                PREFETCH_SECOND(ahead + at);
-        ahead += AT_ONCE * sizeof(float);
-        UNROLLED for (int i = 0; i < GROUP; i++)
-        {
-            x[i] = load(from + i * FLOATS) - every(less);
-            exponent[i] = exponent_of(two, x[i]);
-            bits |= as_words(exponent[i]) ^ first;
-        }
-        if (any_beyond(bits, MEDIUM)) /* x is loaded once more: else it would be kept in memory */
-            ROLLED for (int i = 0; i < GROUP; i++)
-                store(to + i * FLOATS, any_power(two, load(from + i * FLOATS) - every(less)));
-        else
-            UNROLLED for (int i = 0; i < GROUP; i++) store(
-                to + i * FLOATS, power_of_eighths(two, x[i], exponent[i], as_words(exponent[i])));
+    floats x[GROUP], exponent[GROUP];
+    words bits = as_words(every(0));
+    UNROLLED for (int i = 0; i < GROUP; i++)
+    {
+        x[i] = load(from + i * FLOATS) - every(less);
+        exponent[i] = exponent_of(two, x[i]);
+        bits |= as_words(exponent[i]) ^ first;
+    }
+    if (any_beyond(bits, MEDIUM))
+        return false;
+    UNROLLED for (int i = 0; i < GROUP; i++)
+    {
+        floats power = power_of_eighths(two, x[i], exponent[i], as_words(exponent[i]));
+        store(to + i * FLOATS, power);
+        if (sums)
+            sums[i] += power;
+    }
+    return true;
+}
+
+/* Asks for the lines of a group. */
+static INLINED void group_is_coming(const float *ahead, bool near)
+{
+    if (near)
+        UNROLLED for (size_t i = 0; i < AT_ONCE; i += CACHE_LINE / sizeof *ahead)
+            PREFETCH(ahead + i);
+    else
+        UNROLLED for (size_t i = 0; i < AT_ONCE; i += CACHE_LINE / sizeof *ahead)
+            PREFETCH_SECOND(ahead + i);
+}
+
+/* Has the first cache room for this row and the next? */
+static INLINED bool both_are_near(size_t n)
+{
+    return n <= 1024;
+}
+
+/* Of x - less. Most are medium. */
+static INLINED void powers(const bool two, float *to, const float *from, float less,
+                           const float *ahead, size_t n)
+{
+    const bool near = both_are_near(n);
+    for (; n >= AT_ONCE; n -= AT_ONCE, from += AT_ONCE, to += AT_ONCE, ahead += AT_ONCE) {
+        group_is_coming(ahead, near);
+        if (medium_powers(two, to, from, less, NULL))
+            continue;
+        ROLLED for (int i = 0; i < AT_ONCE; i += FLOATS) /* x once more: else it lay in memory */
+            store(to + i, any_power(two, load(from + i) - every(less)));
     }
     for (size_t count; n > 0; n -= count, from += count, to += count) {
         count = n < FLOATS ? n : FLOATS;
@@ -177,6 +206,78 @@ static INLINED void powers(const bool two, float *to, const float *from, float l
     }
 EXPONENTIAL(f32_exp, false)
 EXPONENTIAL(f32_exp2, true)
+
+#if defined(ROUTINES_V4) /* which has registers for all parts of a sum */
+enum { PARTS = REDUCTION_PARTS / FLOATS };
+F32_ENDS(sum, float, PLUS, REDUCTION_PARTS)
+
+static INLINED floats greater(floats x, floats y) /* a NaN as y does not win */
+{
+    return _mm512_max_ps(y, x);
+}
+
+/* What exp_sum left, from part `at` on. */
+static APART float rest_of_exp_sum(float *to, const float *from, const float *less,
+                                   const float *ahead, struct powers_seen *seen, size_t n)
+{
+    floats *sums = (floats *)(void *)seen->part, best = every(seen->most);
+    f32_exp_difference(to, from, less, ahead, n);
+    for (size_t i = 0; i * FLOATS < n; i++) {
+        floats power = load(to + i * FLOATS);
+        sums[(seen->done + i) % PARTS] += power;
+        seen->medium &= all_within(power, 0x1p-64f, 0x1p64f);
+        best = seen->reads ? greater(best, load(ahead + i * FLOATS)) : best;
+    }
+    seen->most = _mm512_reduce_max_ps(best);
+    return sum_tree(sums);
+}
+
+/* Little is stored but the powers: stores that lie behind those past the caches wait for these. */
+static INLINED float exp_sum(const bool reads, float *to, const float *from, const float *less,
+                             const float *ahead, struct powers_seen *seen, size_t n)
+{
+    enum { BEST = 2 };
+    const bool near = both_are_near(n);
+    floats sums[PARTS], best[BEST];
+    size_t at = 0;
+    UNROLLED for (int i = 0; i < PARTS; i++) sums[i] = every(-0.0f);
+    UNROLLED for (int i = 0; i < BEST; i++) best[i] = every(-INFINITY);
+    for (; n >= REDUCTION_PARTS; n -= REDUCTION_PARTS) {
+        UNROLLED for (at = 0; at < PARTS; at += GROUP)
+        {
+            if (!medium_powers(false, to, from, *less, sums + at))
+                goto rest;
+            if (reads)
+                UNROLLED for (int i = 0; i < GROUP; i++) best[i % BEST] =
+                    greater(best[i % BEST], load(ahead + i * FLOATS));
+            else
+                group_is_coming(ahead, near);
+            from += AT_ONCE;
+            to += AT_ONCE;
+            ahead += AT_ONCE;
+        }
+    }
+    at = 0;
+rest:
+    seen->medium = true;
+    seen->most = reads ? _mm512_reduce_max_ps(greater(best[0], best[1])) : 0;
+    if (n == 0)
+        return sum_tree(sums);
+    UNROLLED for (int i = 0; i < PARTS; i++) store(seen->part + i * FLOATS, sums[i]);
+    seen->done = at;
+    return rest_of_exp_sum(to, from, less, ahead, seen, n - at * FLOATS);
+}
+
+static APART float exp_sum_row(float *dst, const float *x, const float *less, const float *ahead,
+                               struct powers_seen *seen, size_t n)
+{
+    if (seen->reads)
+        return exp_sum(true, dst, x, less, ahead, seen, n);
+    return exp_sum(false, dst, x, less, ahead, seen, n);
+}
+#else
+#define exp_sum_row NULL
+#endif
 
 /* --- logarithms --- */
 
@@ -414,5 +515,5 @@ static const struct elementwise_row rows[] = {
 };
 
 extern const struct elementwise_routines ROUTINE(routines_math);
-const struct elementwise_routines ROUTINE(routines_math) = {.rows = rows,
-                                                            .count = sizeof rows / sizeof *rows};
+const struct elementwise_routines ROUTINE(routines_math) = {
+    .rows = rows, .count = sizeof rows / sizeof *rows, .f32_exp_sum = exp_sum_row};

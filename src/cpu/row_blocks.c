@@ -10,6 +10,7 @@
 #include "cpu/strips.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { MOST_ROWS = 8, MOST_CALLS = 32, MOST_PLACES = 64 };
@@ -23,9 +24,15 @@ struct bound_row {
     bool is_read, is_fetched; /* for the next block, by some call */
 };
 
+/* An operand. */
+struct place {
+    unsigned char *at; /* of block 0 along row_blocks.along; */
+    int64_t step;      /* bytes to that of the next one along it; 0: all blocks have the same */
+};
+
 /* Where a row's address goes; or the next block's, from byte `from` on. */
 struct bound_place {
-    unsigned char **to;
+    struct place *to;
     int row;
     bool next;
     size_t from;
@@ -38,6 +45,8 @@ enum call_kind {
     CALL_REDUCE,
     CALL_PRODUCTS,
     CALL_DIFFERENCE,
+    CALL_POWERS,    /* and their sum */
+    CALL_QUOTIENTS, /* of the powers, past the caches */
     CALL_FILL,
     CALL_NEST,
     CALL_COPY,
@@ -46,9 +55,10 @@ enum call_kind {
 };
 struct bound_call {
     enum call_kind kind;
-    unsigned char *at[MOST_OPERANDS];
-    const unsigned char *by;
-    size_t n; /* elements; bytes that are copied */
+    struct place x[MOST_OPERANDS];
+    unsigned char *by;
+    size_t n;    /* elements; bytes that are copied */
+    size_t size; /* bytes of an element of the result, or more */
     union {
         elementwise_fn *kernel;
         scaled_fn *scaled;
@@ -56,16 +66,19 @@ struct bound_call {
         reduce_fn *reduce;
         reduce_products_fn *products;
         squared_differences_fn *difference;
+        exp_sum_fn *powers;
         fill_fn *fill;
         const struct copy_detail *copy;
         const struct strip_detail *chain;
     } of;
-    unsigned char *next; /* from here on so many lines are fetched before it */
+    struct place next; /* from here on so many lines are fetched before it */
     size_t lines;
 };
 
 struct row_blocks {
-    int along; /* of the grid: where the next block is, mostly */
+    int along;                        /* of the grid: where the next block is, mostly */
+    const struct bound_call *powers;  /* CALL_POWERS, of which there is one; NULL: none */
+    const struct bound_call *maximum; /* its row's next one the powers' call reads; NULL: none */
     int rows, places, calls;
     struct bound_row row[MOST_ROWS];
     struct bound_place place[MOST_PLACES];
@@ -165,20 +178,27 @@ static struct bound_call *new_call(struct binder *b, enum call_kind kind, size_t
 {
     b->full |= b->blocks->calls == MOST_CALLS;
     struct bound_call *call = &b->blocks->call[b->full ? 0 : b->blocks->calls++];
-    *call = (struct bound_call){.kind = kind, .n = n};
+    *call = (struct bound_call){.kind = kind, .n = n, .size = 8};
     return call;
+}
+
+static bool is_kernel(const struct bound_call *c, elementwise_fn *kernel)
+{
+    return c->kind == CALL_KERNEL && kernel && c->of.kernel == kernel;
 }
 
 static void new_place(struct binder *b, struct bound_place place)
 {
     b->full |= b->blocks->places == MOST_PLACES;
-    if (!b->full)
-        b->blocks->place[b->blocks->places++] = place;
+    if (b->full)
+        return;
+    b->blocks->place[b->blocks->places++] = place;
+    place.to->step = b->blocks->row[place.row].step[b->blocks->along];
 }
 
-static void put(struct binder *b, unsigned char **to, struct operand o)
+static void put(struct binder *b, struct place *to, struct operand o)
 {
-    *to = o.at;
+    to->at = o.at;
     if (o.row >= 0)
         new_place(b, (struct bound_place){to, o.row, false, 0});
 }
@@ -212,7 +232,7 @@ static int row_to_fetch(const struct row_blocks *b)
 }
 
 /* For a call that fetches as it goes. */
-static void put_next(struct binder *b, unsigned char **to)
+static void put_next(struct binder *b, struct place *to)
 {
     int row = row_to_fetch(b->blocks);
     if (row < 0)
@@ -259,8 +279,8 @@ static bool bind_shown(struct binder *b, const struct instr *in)
 static bool bind_bytes(struct binder *b, struct operand to, struct operand from, size_t bytes)
 {
     struct bound_call *call = new_call(b, CALL_COPY, bytes);
-    put(b, &call->at[0], to);
-    put(b, &call->at[1], from);
+    put(b, &call->x[0], to);
+    put(b, &call->x[1], from);
     return is_there(to) && is_there(from);
 }
 
@@ -287,7 +307,7 @@ static bool bind_flat(struct binder *b, const struct instr *in)
     const uint32_t at[MOST_OPERANDS] = {in->dst, in->a, in->b, in->c};
     call->of.kernel = in->kernel;
     for (int i = 0; i < MOST_OPERANDS; i++)
-        put(b, &call->at[i], value_at(b, at[i]));
+        put(b, &call->x[i], value_at(b, at[i]));
     return true;
 }
 
@@ -296,8 +316,8 @@ static bool bind_convert(struct binder *b, const struct instr *in)
     const struct convert_detail *d = in->detail;
     struct bound_call *call = new_call(b, CALL_CONVERT, in->n);
     call->of.convert = d->convert;
-    put(b, &call->at[0], value_at(b, in->dst));
-    put(b, &call->at[1], value_at(b, in->a));
+    put(b, &call->x[0], value_at(b, in->dst));
+    put(b, &call->x[1], value_at(b, in->a));
     return true;
 }
 
@@ -306,8 +326,29 @@ static bool bind_copy(struct binder *b, const struct instr *in)
     const struct copy_detail *d = in->detail;
     struct bound_call *call = new_call(b, CALL_NEST, 0);
     call->of.copy = d;
-    put(b, &call->at[0], value_at(b, in->dst));
-    put(b, &call->at[1], value_at(b, in->a));
+    put(b, &call->x[0], value_at(b, in->dst));
+    put(b, &call->x[1], value_at(b, in->a));
+    return true;
+}
+
+/* Is it the sum of what the call before, an exp, makes? Then one pass makes both. */
+static bool bind_sum_of_powers(struct binder *b, const struct instr *in, const unsigned char *from)
+{
+    enum { MULTIPLE = 16 }; /* exp_sum_fn */
+    const struct reduce_detail *d = in->detail;
+    const struct routine_set *set = b->frame->program->set;
+    struct row_blocks *blocks = b->blocks;
+    struct bound_call *exp = &blocks->call[blocks->calls - 1];
+    if (!set->math->f32_exp_sum || d->n < REDUCTION_LONG || d->n % MULTIPLE != 0 ||
+        d->reduce != set->reduce->reduce[REDUCTION_SUM][COMPUTE_F32])
+        return false;
+    if (!from || blocks->powers || blocks->calls == 0 || exp->n != d->n || exp->x[0].at != from ||
+        !is_kernel(exp, routine_row(set->math, OP_EXP)->f32_by_one))
+        return false;
+    exp->kind = CALL_POWERS;
+    exp->of.powers = set->math->f32_exp_sum;
+    exp->by = frame_at(b->frame, in->dst);
+    blocks->powers = exp;
     return true;
 }
 
@@ -317,10 +358,12 @@ static bool bind_reduce(struct binder *b, const struct instr *in)
     struct operand from = in->step == step_reduce_row ? row_shown(b, in->a) : value_at(b, in->a);
     if (d->outer != 1 || d->inner != 1)
         return false;
+    if (bind_sum_of_powers(b, in, from.at))
+        return true;
     struct bound_call *call = new_call(b, CALL_REDUCE, d->n);
     call->of.reduce = d->reduce;
-    put(b, &call->at[0], value_at(b, in->dst));
-    put(b, &call->at[1], from);
+    put(b, &call->x[0], value_at(b, in->dst));
+    put(b, &call->x[1], from);
     return true;
 }
 
@@ -357,8 +400,8 @@ static void bind_fills(struct binder *b, const struct strip_detail *d, const str
             continue;
         struct bound_call *call = new_call(b, CALL_FILL, (size_t)d->extent[0]);
         call->of.fill = leaf->fill;
-        put(b, &call->at[0], slot[leaf->slot]);
-        put(b, &call->at[1], value_at(b, leaf->at));
+        put(b, &call->x[0], slot[leaf->slot]);
+        put(b, &call->x[1], value_at(b, leaf->at));
     }
 }
 
@@ -377,11 +420,12 @@ static void bind_operation(struct binder *b, const struct strip_op *op, struct o
     } else {
         call->of.convert = op->convert;
     }
-    put(b, &call->at[0], to);
+    call->size = op->size[0];
+    put(b, &call->x[0], to);
     for (int i = 1; i < MOST_OPERANDS - op->fetches; i++)
-        put(b, &call->at[i], slot[op->x[i - 1]]);
+        put(b, &call->x[i], slot[op->x[i - 1]]);
     if (op->fetches)
-        put_next(b, &call->at[MOST_OPERANDS - 1]);
+        put_next(b, &call->x[MOST_OPERANDS - 1]);
 }
 
 /* Are all blocks' rows, of so many bytes, whole lines of the cache? */
@@ -403,7 +447,7 @@ static bool bind_parts(struct binder *b, const struct strip_detail *d, struct op
     struct bound_call *call = new_call(b, CALL_PARTS, (size_t)d->extent[0]);
     bool moves = false;
     call->of.chain = d;
-    put(b, &call->at[0], to);
+    put(b, &call->x[0], to);
     for (int i = 1; i < d->slots; i++) {
         moves |= slot[i].row >= 0;
         p[i] = slot[i].at;
@@ -427,8 +471,8 @@ static bool bind_store(struct binder *b, const struct strip_detail *d, const str
         bind_operation(b, past ? &d->past : &d->op[d->ops - 1], to, slot, n);
     } else {
         struct bound_call *call = new_call(b, past ? CALL_STREAM : CALL_COPY, n * d->size);
-        put(b, &call->at[0], to);
-        put(b, &call->at[1], slot[d->last]);
+        put(b, &call->x[0], to);
+        put(b, &call->x[1], slot[d->last]);
     }
     return true;
 }
@@ -438,13 +482,13 @@ static void bind_chain_reduction(struct binder *b, const struct strip_detail *d,
 {
     struct bound_call *call = new_call(b, CALL_REDUCE, (size_t)d->extent[0]);
     call->of.reduce = d->reduce;
-    put(b, &call->at[0], to);
-    put(b, &call->at[1], slot[d->last]);
+    put(b, &call->x[0], to);
+    put(b, &call->x[1], slot[d->last]);
     if (!d->products)
         return;
     call->kind = CALL_PRODUCTS;
     call->of.products = d->sum_of_products;
-    put(b, &call->at[2], slot[d->last_by]);
+    put(b, &call->x[2], slot[d->last_by]);
 }
 
 static bool bind_chain(struct binder *b, const struct instr *in)
@@ -476,11 +520,11 @@ static bool bind_difference(struct binder *b, const struct instr *in)
         return false;
     struct bound_call *call = new_call(b, CALL_DIFFERENCE, (size_t)d->extent[0]);
     call->of.difference = b->frame->program->set->reduce->f32_sum_of_squared_differences;
-    put(b, &call->at[0], value_at(b, in->a));
-    put(b, &call->at[1], value_at(b, in->dst));
-    put(b, &call->at[2], slot[d->op->x[0]]);
+    put(b, &call->x[0], value_at(b, in->a));
+    put(b, &call->x[1], value_at(b, in->dst));
+    put(b, &call->x[2], slot[d->op->x[0]]);
     call->by = slot[d->op->x[1]].at;
-    put_next(b, &call->at[3]);
+    put_next(b, &call->x[3]);
     return true;
 }
 
@@ -510,6 +554,89 @@ static const struct bound_step *bound_step(const struct instr *in)
     return NULL;
 }
 
+/* Bytes of the call's result, or more. */
+static size_t bytes_written(const struct bound_call *c)
+{
+    size_t elements = c->kind == CALL_REDUCE || c->kind == CALL_PRODUCTS ? 1 : c->n;
+    if (c->kind == CALL_NEST) {
+        const struct nest *nest = &c->of.copy->nest;
+        elements = 1;
+        for (int i = 0; i < nest->rank; i++)
+            elements *= (size_t)nest->extent[i];
+    }
+    return elements * c->size;
+}
+
+/* May it write to some of the bytes? */
+static bool may_write(const struct bound_call *c, const unsigned char *at, size_t bytes)
+{
+    for (int i = 0; i < (c->kind == CALL_DIFFERENCE ? 2 : 1); i++)
+        if (!c->x[i].at || (c->x[i].at < at + bytes && at < c->x[i].at + bytes_written(c)))
+            return true;
+    return false;
+}
+
+static elementwise_fn *past_of(const struct elementwise_routines *r, elementwise_fn *usual)
+{
+    const struct past_routine *p = r->past;
+    while (p->usual && p->usual != usual)
+        p++;
+    return p->past;
+}
+
+/* The block's last call: quotients of the powers, if nothing changed those, need not look at what
+ * they divide. */
+static void bind_quotients(struct binder *b)
+{
+    struct row_blocks *blocks = b->blocks;
+    const struct elementwise_routines *routines = b->frame->program->set->elementwise;
+    elementwise_fn *past = past_of(routines, routine_row(routines, OP_DIV)->f32_by_one);
+    struct bound_call *last = &blocks->call[blocks->calls - 1], *c = last - 1;
+    if (!is_kernel(last, past))
+        return;
+    while (c >= blocks->call && !may_write(c, last->x[1].at, last->n * sizeof(float)))
+        c--;
+    if (c >= blocks->call && c == blocks->powers && c->x[0].at == last->x[1].at && c->n == last->n)
+        last->kind = CALL_QUOTIENTS;
+}
+
+/* The row that is at the operand, this block's or the next one's; -1: none. */
+static int row_at(const struct row_blocks *b, const struct place *operand, bool next)
+{
+    for (int i = 0; i < b->places; i++)
+        if (b->place[i].to == operand && b->place[i].next == next && b->place[i].from == 0)
+            return b->place[i].row;
+    return -1;
+}
+
+static bool is_reduction(const struct bound_call *c, reduce_fn *reduce)
+{
+    return c->kind == CALL_REDUCE && c->of.reduce == reduce;
+}
+
+static bool is_in_frame(const struct frame *f, const unsigned char *at)
+{
+    return at >= f->memory && at < f->memory + f->program->frame_bytes;
+}
+
+/* Where a block begins with the maximum of a row, the pass that takes the powers of the block before
+ * finds it, too, instead of asking for the row. */
+static void bind_maximum(struct binder *b)
+{
+    enum { LESS = 1024 }; /* elements: of longer rows too much that is on its way is waited for */
+    struct row_blocks *blocks = b->blocks;
+    const struct bound_call *powers = blocks->powers, *c = blocks->call;
+    reduce_fn *maximum = b->frame->program->set->reduce->reduce[REDUCTION_MAX][COMPUTE_F32];
+    if (!powers)
+        return;
+    while (c < powers && !is_reduction(c, maximum) && is_in_frame(b->frame, c->x[0].at))
+        c++;
+    int row = row_at(blocks, &c->x[1], false);
+    if (is_reduction(c, maximum) && c->n == powers->n && c->n < LESS && row >= 0 &&
+        row == row_at(blocks, &powers->x[3], true))
+        blocks->maximum = c;
+}
+
 size_t row_blocks_bytes(const struct instr *code)
 {
     const struct instr *in = code;
@@ -524,37 +651,20 @@ struct row_blocks *row_blocks_open(struct frame *f, void *memory)
     struct binder b = {.frame = f, .blocks = blocks};
     blocks->along = f->launch->grid[0] > 1 ? 0 : f->launch->grid[1] > 1 ? 1 : 2;
     blocks->rows = blocks->places = blocks->calls = 0;
+    blocks->powers = NULL;
+    blocks->maximum = NULL;
     for (const struct instr *in = f->program->code; in->step != step_end; in++)
         if (!bound_step(in)->bind(&b, in))
             return NULL;
+    if (b.full || blocks->calls == 0)
+        return NULL;
     fetch_before_calls(&b);
-    return b.full || blocks->calls == 0 ? NULL : blocks;
+    bind_quotients(&b);
+    bind_maximum(&b);
+    return b.full ? NULL : blocks;
 }
 
 /* --- running --- */
-
-static void run_call(struct frame *f, const struct bound_call *c)
-{
-    unsigned char *const *at = c->at;
-    for (size_t i = 0; i < c->lines; i++)
-        PREFETCH_SECOND(c->next + i * CACHE_LINE);
-    switch (c->kind) {
-    case CALL_KERNEL: c->of.kernel(at[0], at[1], at[2], at[3], c->n); return;
-    case CALL_SCALED: c->of.scaled(at[0], at[1], at[2], at[3], c->by, c->n); return;
-    case CALL_CONVERT: c->of.convert(at[0], at[1], c->n); return;
-    case CALL_REDUCE: c->of.reduce(at[0], at[1], 1, c->n, 1); return;
-    case CALL_PRODUCTS: c->of.products(at[0], at[1], at[2], c->n); return;
-    case CALL_DIFFERENCE: c->of.difference(at[0], at[1], at[2], c->by, at[3], c->n); return;
-    case CALL_FILL: c->of.fill(at[0], at[1], c->n); return;
-    case CALL_NEST: c->of.copy->copy(at[0], at[1], &c->of.copy->nest); return;
-    case CALL_COPY: memcpy(at[0], at[1], c->n); return;
-    case CALL_STREAM: f->program->set->stream->copy(at[0], at[1], c->n); return;
-    case CALL_PARTS:
-        run_last(f, c->of.chain, frame_at(f, c->of.chain->slots_at),
-                 &(struct strip_part){at[0], 0, c->n, true});
-        return;
-    }
-}
 
 static void place_index(struct frame *f, const int64_t *block)
 {
@@ -563,40 +673,97 @@ static void place_index(struct frame *f, const int64_t *block)
         index[i] = (int32_t)block[i];
 }
 
-/* The block's rows, and the next one's, where the calls have their addresses. */
-static void place_rows(const struct row_blocks *b, const int64_t *block)
+static bool is_known(float most)
 {
-    unsigned char *row[MOST_ROWS];
-    for (int i = 0; i < b->rows; i++) {
-        const struct bound_row *r = &b->row[i];
-        row[i] = r->first + block[0] * r->step[0] + block[1] * r->step[1] + block[2] * r->step[2];
-    }
-    for (int i = 0; i < b->places; i++) {
-        const struct bound_place *p = &b->place[i];
-        int64_t ahead = p->next ? b->row[p->row].step[b->along] + (int64_t)p->from : 0;
-        *p->to = (unsigned char *)((uintptr_t)row[p->row] + (uintptr_t)ahead);
+    return most != 0 && most != -INFINITY;
+}
+
+static unsigned char *of_block(struct place p, int64_t block)
+{
+    return (unsigned char *)((uintptr_t)p.at + (uintptr_t)(p.step * block));
+}
+
+static void run_powers(const struct bound_call *c, void *to, const void *from, const void *less,
+                       const void *ahead, struct powers_seen *seen)
+{
+    float sum = c->of.powers(to, from, less, ahead, seen, c->n);
+    memcpy(c->by, &sum, sizeof sum);
+}
+
+static void run_call(struct frame *f, const struct bound_call *c, int64_t block,
+                     struct powers_seen *seen)
+{
+    const struct routine_set *set = f->program->set;
+    unsigned char *x = of_block(c->x[0], block), *a = of_block(c->x[1], block),
+                  *b = of_block(c->x[2], block), *d = of_block(c->x[3], block);
+    if (c->lines > 0)
+        for (size_t i = 0; i < c->lines; i++)
+            PREFETCH_SECOND(of_block(c->next, block) + i * CACHE_LINE);
+    switch (c->kind) {
+    case CALL_KERNEL: c->of.kernel(x, a, b, d, c->n); return;
+    case CALL_SCALED: c->of.scaled(x, a, b, d, c->by, c->n); return;
+    case CALL_CONVERT: c->of.convert(x, a, c->n); return;
+    case CALL_REDUCE: c->of.reduce(x, a, 1, c->n, 1); return;
+    case CALL_PRODUCTS: c->of.products(x, a, b, c->n); return;
+    case CALL_DIFFERENCE: c->of.difference(x, a, b, c->by, d, c->n); return;
+    case CALL_POWERS: run_powers(c, x, a, b, d ? d : a, seen); return;
+    case CALL_QUOTIENTS:
+        (seen->medium ? set->elementwise->f32_medium_div_one_past : c->of.kernel)(x, a, b, d, c->n);
+        return;
+    case CALL_FILL: c->of.fill(x, a, c->n); return;
+    case CALL_NEST: c->of.copy->copy(x, a, &c->of.copy->nest); return;
+    case CALL_COPY: memcpy(x, a, c->n); return;
+    case CALL_STREAM: set->stream->copy(x, a, c->n); return;
+    case CALL_PARTS:
+        run_last(f, c->of.chain, frame_at(f, c->of.chain->slots_at),
+                 &(struct strip_part){x, 0, c->n, true});
+        return;
     }
 }
 
-static void next_block(const struct launch_state *l, int64_t block[3])
+/* The rows of the blocks along an axis, of which `block` is one. */
+static void place_rows(const struct row_blocks *b, const int64_t *block)
 {
-    for (int i = 0; i < 3 && ++block[i] == l->grid[i]; i++)
-        block[i] = 0;
+    for (int i = 0; i < b->places; i++) {
+        const struct bound_place *p = &b->place[i];
+        const struct bound_row *row = &b->row[p->row];
+        uintptr_t at = (uintptr_t)row->first;
+        for (int axis = 0; axis < 3; axis++)
+            at += axis == b->along ? 0 : (uintptr_t)(block[axis] * row->step[axis]);
+        p->to->at = (unsigned char *)(at + (p->next ? (uintptr_t)p->to->step + p->from : 0));
+    }
+}
+
+/* Blocks along an axis. false: the launch was cancelled. */
+static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end)
+{
+    int32_t *index = (int32_t *)frame_at(f, f->program->block_at) + b->along;
+    const struct bound_call *behind = b->call + b->calls;
+    struct powers_seen seen = {.reads = b->maximum != NULL, .most = 0};
+    for (int64_t block = first; block < end; block++) {
+        *index = (int32_t)block;
+        if (block + 1 == end)
+            seen.reads = false;
+        for (const struct bound_call *c = b->call; c < behind; c++)
+            if (c == b->maximum && is_known(seen.most))
+                memcpy(c->x[0].at, &seen.most, sizeof seen.most);
+            else
+                run_call(f, c, block, &seen);
+        if (launch_was_cancelled(f->launch))
+            return false;
+    }
+    return true;
 }
 
 void row_blocks_run(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end)
 {
-    const struct bound_call *last = &b->call[b->calls - 1];
-    int64_t block[3];
-    block_place(f->launch, first, block);
-    place_rows(b, block);
+    int64_t block[3], last;
     do {
+        block_place(f->launch, first, block);
+        last = block[b->along] + end - first;
+        last = last < f->launch->grid[b->along] ? last : f->launch->grid[b->along];
+        first += last - block[b->along];
         place_index(f, block);
-        for (const struct bound_call *c = b->call; c < last; c++)
-            run_call(f, c);
-        struct bound_call store = *last; /* little comes between it and the next block's first */
-        next_block(f->launch, block);
         place_rows(b, block);
-        run_call(f, &store);
-    } while (++first < end && !launch_was_cancelled(f->launch));
+    } while (run_along(f, b, block[b->along], last) && first < end);
 }

@@ -147,6 +147,9 @@ static void blocks_of_rows_are_as_the_plain_way(void **state)
         HEAD("grid(9, n)") "    global f32 X[n][9][300] = a, Y[n][9][300] = c, G[9][300] = d;\n"
                            "    reg f32 v[300] = X[block.y][block.x];\n    v = exp(v - max(v));\n"
                            "    Y[block.y][block.x] = v / sum(v) + G[block.x];\n}\n",
+        HEAD("grid(9, n)") "    global f32 X[n][9][320] = a, Y[n][9][320] = c;\n"
+                           "    reg f32 v[320] = X[block.y][block.x];\n    v = exp(v - max(v));\n"
+                           "    Y[block.y][block.x] = v / sum(v);\n}\n",
         HEAD("grid(3, 5, 7)") "    global f32 X[7][3][5][400] = a, Y[5][7][3][400] = c;\n"
                               "    Y[block.y][block.z][block.x] = X[block.z][block.x][block.y] * 2 "
                               "+ block.y;\n}\n",
@@ -343,9 +346,21 @@ static void random_blocks_are_as_the_plain_way(void **state)
  * parts. */
 static void large_rows_are_as_the_plain_way(void **state)
 {
-    enum { ROWS = 2200, MOST_COLUMNS = 1024 };
+    static const int lengths[] = {1003, 1008, 1024};
+    enum { ROWS = 2200, LENGTHS = sizeof lengths / sizeof *lengths };
     static const char *const bodies[] = {
         "v = exp(v - max(v));\n    C[block.x] = v / sum(v);",
+        /* powers that are 0, subnormal, small; changed before or behind; of a row that is loaded */
+        "f32 m = max(v) + 90;\n    v = exp(v - m);\n    C[block.x] = v / (0 * sum(v) + 1.9);",
+        "v = exp(v - max(v));\n    C[block.x] = v / (sum(v) * 1e-41);",
+        "v = exp(v - max(v));\n    f32 by = 0 * sum(v) + 1.9;\n    v = v * 1e-36;\n"
+        "    C[block.x] = v / by;",
+        "f32 m = max(v) + 90;\n    v = exp(v - m);\n    f32 by = 0 * sum(v) + 1.9;\n    reg f32 "
+        "w[W] = 1;\n"
+        "    w = exp(w);\n    C[block.x] = v / (by + 0 * sum(w));",
+        "v = v * 2;\n    v = exp(v - max(v));\n    C[block.x] = v / sum(v);",
+        "v = exp(v - max(v));\n    C[block.x] = v / (0 * sum(v) + 1.9);",
+        "reg f32 w[W] = exp(v - max(v));\n    C[block.x] = w / (sum(w) + max(v));",
         "v = v - sum(v) / W;\n    C[block.x] = v * rsqrt(sum(v * v) / W + 0.1) * G + V[0 +: W];",
         "v = v * 2;\n    C[block.x] = v + V[block.x +: W];",
         "C[block.x] = v;",
@@ -354,13 +369,13 @@ static void large_rows_are_as_the_plain_way(void **state)
     };
     enum { BODIES = sizeof bodies / sizeof *bodies, GAP = 8 };
     (void)state;
-    for (int i = 0; i < 2 * BODIES; i++) {
+    for (int i = 0; i < LENGTHS * BODIES; i++) {
         float *values[2];
         for (int s = -1; s < 0 || routine_set_at(s); s++) {
             struct cpu_run r;
             char text[512];
             const struct given given[] = {{"n", ROWS}, {NULL, 0}};
-            int columns = i % 2 ? MOST_COLUMNS : 1003;
+            int columns = lengths[i % LENGTHS];
             size_t bytes = (size_t)ROWS * (size_t)(columns + GAP) * sizeof **values;
             bytes -= bytes % CACHE_LINE;
             snprintf(text, sizeof text,
@@ -368,11 +383,13 @@ static void large_rows_are_as_the_plain_way(void **state)
                      "kernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)\n{\n"
                      "    global f32 A[n][W] = a, V[n * W] = a, G[W] = a, C[n][W] = c, "
                      "D[n][W] = c strides(W + 8, 1);\n    reg f32 v[W] = A[block.x];\n    %s\n}\n",
-                     columns, bodies[i / 2]);
+                     columns, bodies[i / LENGTHS]);
             cpu_open_plain(&r, text, given, routine_set_at(s < 0 ? 0 : s), s < 0);
             float *a = cpu_array(&r, "a", bytes), *c = cpu_array(&r, "c", bytes);
             for (size_t k = 0; k < bytes / sizeof *a; k++)
                 a[k] = (float)(k * 37 % 8191) / 1024 - 4;
+            for (int row = 0; row < ROWS; row += 2) /* the power of one is subnormal */
+                a[row * columns + row * 7 % columns] = (float)-(80 + row % 16);
             assert_int_equal(cpu_go(&r, 2), CPU_OK);
             values[s >= 0] = malloc(bytes);
             assert_non_null(values[s >= 0]);
@@ -388,6 +405,91 @@ static void large_rows_are_as_the_plain_way(void **state)
     }
 }
 
+/* Rows of all sorts, by turns. */
+static void fill_rows(float *a, int rows, int columns)
+{
+    for (int i = 0; i < rows * columns; i++)
+        a[i] = (float)(i * 37 % 8191) / 1024 - 4;
+    for (int row = 0; row < rows; row++) {
+        float *x = a + row * columns;
+        int some = row * 61 % columns;
+        for (int k = 0; k < columns; k++)
+            switch (row % 10) {
+            case 1: x[k] = k == some ? 0 : -fabsf(x[k]); break; /* the greatest is 0 */
+            case 2: x[k] = -INFINITY; break;                    /* no number at all */
+            case 3: x[k] = k > some ? NAN : x[k]; break;        /* some are no numbers */
+            case 4: x[k] = k == some ? INFINITY : x[k]; break;  /* too large */
+            case 5: x[k] = k > some ? -INFINITY : x[k]; break;  /* as masks leave it */
+            case 6: x[k] = x[k] * 20; break;                    /* powers of all sizes */
+            case 7: x[k] = k == some ? -70 : x[k]; break;       /* one is small */
+            case 9: x[k] = NAN; break;
+            case 8: x[k] = k % 3 == 0 ? 0 : -0.0f; break; /* zeros of both signs */
+            }
+    }
+}
+
+/* Powers whose sum is taken, and the greatest of the row that comes. */
+#define V "reg f32 v[W] = A[r];\n    "
+static void powers_and_sums_are_as_the_plain_way(void **state)
+{
+    static const int lengths[] = {144, 256, 272, 320, 448, 512, 1008, 1024, 1040};
+    static const char *const bodies[] = {
+        V "v = exp(v - max(v));\n    C[r] = v / sum(v);",
+        V "f32 m = max(v);\n    v = exp(v - m);\n    f32 s = sum(v);\n    reg f32 w[W] = m;\n"
+          "    D[r] = w;\n    C[r] = v / s;",
+        "f32 m = max(A[r][W / 2 +: W / 2]);\n    " V "v = exp(v - m);\n    C[r] = v / sum(v);",
+        /* of two tiles, the first of which is divided last; the sum of another row */
+        V "v = exp(v - max(v));\n    f32 s = sum(v);\n    reg f32 w[W] = B[r] * 2;\n"
+          "    w = exp(w - 80);\n    f32 t = sum(w);\n    D[r] = w / t;\n    C[r] = v / s;",
+        V "f32 m = max(v);\n    D[r] = exp(v - m);\n    f32 s = sum(B[r]);\n    C[r] = v / s;",
+        V "D[r] = exp(v - 1);\n    C[r] = v * sum(D[r]);",
+        V "f32 m = max(v);\n    reg f32 w[W] = exp(v - m);\n    f32 s = sum(w), t = max(w);\n"
+          "    C[r] = w / s + m * t;",
+        V "v = v * 2;\n    reg f32 w[W] = exp(v - 1);\n    f32 s = sum(v);\n    C[r] = w / s;",
+        "reg f32 w[W] = E[r] * 2;\n    " V "f32 m = max(v);\n    v = exp(v - m);\n"
+        "    C[r] = v / sum(v) + w;",
+        V "f32 m = min(v);\n    v = exp(v - m);\n    C[r] = v / sum(v);",
+        V "f32 m = max(B[0]);\n    v = exp(v - m);\n    C[r] = v / sum(v) + max(A[r]);",
+    };
+    enum { COUNT = sizeof lengths / sizeof *lengths, BODIES = sizeof bodies / sizeof *bodies };
+    enum { ROWS = 90 };
+    (void)state;
+    for (int i = 0; i < COUNT * BODIES * 2; i++) {
+        int columns = lengths[i / 2 % COUNT];
+        for (int s = -1; s < 0 || routine_set_at(s); s++)
+            for (int threads = 1; threads <= (s < 0 ? 1 : 3); threads += 2) {
+                struct cpu_run r;
+                char text[1024];
+                const struct given given[] = {{"n", ROWS}, {NULL, 0}};
+                size_t elements = (size_t)ROWS * (size_t)columns;
+                snprintf(
+                    text, sizeof text,
+                    "const i32 W = %d;\nkernel k(i32 n, const f32 *a, const f32 *e, f32 *c, f32 "
+                    "*d) grid(%s) warps(1)\n{\n"
+                    "    global f32 A[n][W] = a, B[n][W] = a, C[n][W] = c, D[n][W] = d, "
+                    "E[n][W] = e;\n    i32 r = block.%s;\n    %s\n}\n",
+                    columns, i % 2 ? "1, n" : "n", i % 2 ? "y" : "x", bodies[i / 2 / COUNT]);
+                cpu_open_plain(&r, text, given, routine_set_at(s < 0 ? 0 : s), s < 0);
+                struct outcome *out = s < 0 ? &plain : &got;
+                fill_rows(cpu_array(&r, "a", elements * sizeof(float)), ROWS, columns);
+                float *e = cpu_array(&r, "e", elements * sizeof *e);
+                for (size_t k = 0; k < elements; k++)
+                    e[k] = (float)(k % 5) + 1;
+                float *c = cpu_array(&r, "c", elements * sizeof *c),
+                      *d = cpu_array(&r, "d", elements * sizeof *d);
+                memset(out->c, 0, sizeof out->c);
+                memset(out->d, 0, sizeof out->d);
+                assert_int_equal(cpu_go(&r, threads), CPU_OK);
+                memcpy(out->c, c, elements * sizeof *c);
+                memcpy(out->d, d, elements * sizeof *d);
+                cpu_close(&r);
+                if (s >= 0 && !(same_values(plain.c, got.c) && same_values(plain.d, got.d)))
+                    fail_msg("%s, %d workers: other values\n%s", routine_set_at(s)->name, threads,
+                             text);
+            }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +500,7 @@ int main(void)
         cmocka_unit_test(rows_of_const_views_are_read_where_they_lie),
         cmocka_unit_test(random_blocks_are_as_the_plain_way),
         cmocka_unit_test(large_rows_are_as_the_plain_way),
+        cmocka_unit_test(powers_and_sums_are_as_the_plain_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
