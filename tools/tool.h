@@ -36,8 +36,10 @@ const char *closest_name(const char *name, const char *const *names);
  * be empty. The caller frees. */
 char *name_hint(const char *name, const char *const *names);
 
-bool on_terminal(FILE *f);                         /* and the terminal can do colours */
-double seconds_now(void);                          /* monotonic */
+bool on_terminal(FILE *f);  /* and the terminal can do colours */
+double seconds_now(void);   /* monotonic */
+double seconds_about(void); /* the same clock, some milliseconds late, without the wait for all
+                               instructions before that reading it takes */
 double median_of(const double *values, int count); /* 0 of none */
 /* All of a file with a 0 behind it; length may be NULL. NULL, and errno, when it cannot be read.
  * The caller frees. */

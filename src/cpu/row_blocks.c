@@ -76,8 +76,9 @@ struct bound_call {
 };
 
 struct row_blocks {
-    int along;                        /* of the grid: where the next block is, mostly */
-    const struct bound_call *powers;  /* CALL_POWERS, of which there is one; NULL: none */
+    int along;                       /* of the grid: where the next block is, mostly */
+    int64_t unasked;                 /* blocks between questions whether the launch was cancelled */
+    const struct bound_call *powers; /* CALL_POWERS, of which there is one; NULL: none */
     const struct bound_call *maximum; /* its row's next one the powers' call reads; NULL: none */
     int rows, places, calls;
     struct bound_row row[MOST_ROWS];
@@ -637,6 +638,17 @@ static void bind_maximum(struct binder *b)
         blocks->maximum = c;
 }
 
+/* After so many blocks it is asked whether the launch was cancelled: some tens of microseconds of
+ * work. */
+static int64_t blocks_between_questions(const struct row_blocks *b)
+{
+    enum { ELEMENTS = 1 << 16 };
+    size_t elements = 1;
+    for (int i = 0; i < b->calls; i++)
+        elements += b->call[i].n;
+    return ELEMENTS / (int64_t)(elements < ELEMENTS ? elements : ELEMENTS);
+}
+
 size_t row_blocks_bytes(const struct instr *code)
 {
     const struct instr *in = code;
@@ -661,6 +673,7 @@ struct row_blocks *row_blocks_open(struct frame *f, void *memory)
     fetch_before_calls(&b);
     bind_quotients(&b);
     bind_maximum(&b);
+    blocks->unasked = blocks_between_questions(blocks);
     return b.full ? NULL : blocks;
 }
 
@@ -740,6 +753,7 @@ static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first
     int32_t *index = (int32_t *)frame_at(f, f->program->block_at) + b->along;
     const struct bound_call *behind = b->call + b->calls;
     struct powers_seen seen = {.reads = b->maximum != NULL, .most = 0};
+    int64_t unasked = b->unasked;
     for (int64_t block = first; block < end; block++) {
         *index = (int32_t)block;
         if (block + 1 == end)
@@ -749,8 +763,11 @@ static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first
                 memcpy(c->x[0].at, &seen.most, sizeof seen.most);
             else
                 run_call(f, c, block, &seen);
-        if (launch_was_cancelled(f->launch))
-            return false;
+        if (--unasked <= 0) {
+            if (launch_was_cancelled(f->launch))
+                return false;
+            unasked = b->unasked;
+        }
     }
     return true;
 }
