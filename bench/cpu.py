@@ -134,6 +134,12 @@ def one_row(options, line, threads, *more):
     return row
 
 
+def middle(options, measured, ratio):
+    """Of three processes the one with the middle ratio: where its pages lie is a process's luck, and counts for up to a fifth."""
+    several = sorted((measured() for _ in range(1 if options.quick else 3)), key=ratio)
+    return several[len(several) // 2]
+
+
 def of_size(options, lines):
     """Lines by sizes, those left out that --quick has no time for."""
     sizes = {}
@@ -236,18 +242,21 @@ def peak_rates(options):
 def part_gelu(options, lines):
     """The first file is the plain product."""
     plain, fused = lines[0], lines[1]
-    rows = bench(options, [*fused.arguments(), *plain.files], 1, "--together", "--peers", "none")["rows"]
-    ms = {row["file"]: row for row in rows}
-    a, b = ms[plain.pattern], ms[fused.pattern]
-    if "ms" not in a or "ms" not in b:
-        raise Failed(f"{described(a)}; {described(b)}")
+    def measured():
+        rows = bench(options, [*fused.arguments(), *plain.files], 1, "--together", "--peers", "none")["rows"]
+        ms = {row["file"]: row for row in rows}
+        a, b = ms[plain.pattern], ms[fused.pattern]
+        if "ms" not in a or "ms" not in b:
+            raise Failed(f"{described(a)}; {described(b)}")
+        return a, b
+    a, b = middle(options, measured, lambda pair: pair[1]["ms"] / pair[0]["ms"])
     yield Figure(f"GELU fused {fused.sizes} / plain product's time", b["ms"] / a["ms"], 1.05, 1.05, f"{described(b)}; {described(a)}", most=True)
 
 
 def part_rows(options, lines):
     for line in lines:
         for threads in options.threads:
-            row = one_row(options, line, threads)
+            row = middle(options, lambda: one_row(options, line, threads), lambda found: found.get("ratio", 0))
             yield Figure(f"{row['kernel']} of {row['sizes']}, {on(threads)} / copy", row.get("ratio"), 0.9, 0.8,
                          f"{described(row)}, {number(row['gbytes_per_second'], 3)} GB/s")
 
