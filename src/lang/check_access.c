@@ -485,7 +485,7 @@ struct expr *check_member(struct checker *c, const struct node *n)
         if (n->a->kind == N_NAME && strcmp(n->a->text, "device") == 0)
             diag_error(c->diag, n->loc, "`device` is not available yet");
         else if (n->a->kind == N_NAME)
-            unknown_base(c, n->a->text, n->a->loc);
+            unknown_base(c, n->a->text, n->text, n->a->loc);
         return NULL;
     }
     int axis = n->text[0] - 'x';

@@ -236,7 +236,8 @@ struct loc expr_place(const struct checker *c, const struct expr *e);
 const char *expr_snippet(struct checker *c, const struct expr *e);     /* the text there */
 void poison_name(struct checker *c, const char *name, struct loc loc); /* if it is not bound here */
 void unknown_name(struct checker *c, const char *name, struct loc loc);
-void unknown_base(struct checker *c, const char *name, struct loc loc); /* of `name.x` */
+/* Of `name.part`. */
+void unknown_base(struct checker *c, const char *name, const char *part, struct loc loc);
 void unknown_call(struct checker *c, const struct node *n);
 void unknown_type(struct checker *c, const char *name, struct loc loc);
 const char *storage_text(const struct sym *s); /* "a register tile", … */

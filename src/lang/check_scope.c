@@ -332,6 +332,15 @@ static const struct help call_help[] = {
     {"full", "declare it: `reg f32 x[M][N] = value;`"},
     {"cumsum", "write `scan(add, x, axis = 0)`"},
     {"cumprod", "write `scan(mul, x, axis = 0)`"},
+    {"var", "with `m = sum(x) / n` it is `sum(square(x - m)) / n`"},
+    {"std", "with `m = sum(x) / n` it is `sqrt(sum(square(x - m)) / n)`"},
+    {"norm", "write `sqrt(sum(square(x)))`"},
+    {"prod", "there are `sum`, `max` and `min`; `scan(mul, x, axis = 0)` has the products so far"},
+    {"logsumexp", "with `m = max(x)` it is `m + log(sum(exp(x - m)))`"},
+    {"log_softmax", "with `m = max(x)` it is `x - m - log(sum(exp(x - m)))`"},
+    {"concat", "declare the whole tile and assign its parts: `x[0 +: 32] = a;`"},
+    {"concatenate", "declare the whole tile and assign its parts: `x[0 +: 32] = a;`"},
+    {"not", "write `!x`"},
     {"mean", "write `sum(x) / n`, and of each row `sum(x, axis = 1) / n`"},
     {"squeeze", "write `reshape(x, …)`"},
     {"unsqueeze", "write `reshape(x, …)`"},
@@ -410,7 +419,7 @@ void unknown_name(struct checker *c, const char *name, struct loc loc)
     poison_outermost(c, name, loc);
 }
 
-void unknown_base(struct checker *c, const char *name, struct loc loc)
+void unknown_base(struct checker *c, const char *name, const char *part, struct loc loc)
 {
     static const char *const bases[] = {"block", "grid", "thread"};
     const char *help = find_help(value_help, name);
@@ -420,6 +429,8 @@ void unknown_base(struct checker *c, const char *name, struct loc loc)
         diag_note(c->diag, loc, "%s", help);
     else if (near)
         diag_note(c->diag, loc, "did you mean `%s`?", near);
+    else if (strcmp(part, "T") == 0)
+        diag_note(c->diag, loc, "transposed it is `trans(%s)`", name);
     else
         diag_note(c->diag, loc, "what has x, y and z are `block`, `grid` and `thread`");
 }

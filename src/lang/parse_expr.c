@@ -288,6 +288,48 @@ static struct node *parse_member(struct parser *p)
     return n;
 }
 
+/* v.max(), np.max(v), std::exp(v): a call behind a name and a separator of so many tokens. */
+static bool at_owned_call(struct parser *p)
+{
+    enum token_kind next = peek_ahead(p, 1)->kind;
+    uint32_t dots = next == TOK_DOT                                            ? 1
+                    : next == TOK_COLON && peek_ahead(p, 2)->kind == TOK_COLON ? 2
+                                                                               : 0;
+    return dots > 0 && peek_ahead(p, dots + 1)->kind == TOK_NAME &&
+           peek_ahead(p, dots + 2)->kind == TOK_LPAREN;
+}
+
+static bool is_module(const char *name)
+{
+    static const char *const modules[] = {"np",  "numpy", "math", "torch", "F",     "tl",
+                                          "jnp", "jax",   "std",  "cuda",  "triton"};
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (strcmp(name, modules[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Reported; a module's function is read as the one that was meant. */
+static struct node *slip_owned_call(struct parser *p)
+{
+    uint32_t first = p->pos;
+    const char *owner = token_text(p, peek(p));
+    bool scope = peek_ahead(p, 1)->kind == TOK_COLON, module = scope || is_module(owner);
+    while (p->pos == first || !at(p, TOK_NAME))
+        advance(p);
+    const char *name = token_text(p, peek(p));
+    bool alone = peek_ahead(p, 2)->kind == TOK_RPAREN;
+    if (complain(p, loc_join(range_from(p, first), here(p)), "`%s%s%s`: functions belong to no %s",
+                 owner, scope ? "::" : ".", name, module ? "module" : "value")) {
+        if (module)
+            note(p, here(p), "write `%s(…)`", name);
+        else
+            note(p, here(p), "write `%s(%s%s)`", name, owner, alone ? "" : ", …");
+    }
+    struct node *call = parse_call(p);
+    return module ? call : hole(p);
+}
+
 /* What stands where a value should. */
 static struct node *no_value(struct parser *p)
 {
@@ -320,6 +362,8 @@ static struct node *parse_primary(struct parser *p)
     case TOK_NAME:
         if (at_bits(p))
             return parse_bits(p);
+        if (at_owned_call(p))
+            return slip_owned_call(p);
         if (next->kind == TOK_LPAREN)
             return is_type_name(p, t) ? slip_conversion(p) : parse_call(p);
         return next->kind == TOK_DOT ? parse_member(p) : parse_access(p);
@@ -343,6 +387,10 @@ static void slip_postfix(struct parser *p, const struct node *n)
         if (fail(p, here(p), "%s stands only in block.x, grid.x, thread.x",
                  token_shown(p, peek(p))))
             note(p, here(p), "there are no structures and no pointers");
+    } else if (at(p, TOK_IF)) {
+        if (fail(p, here(p), "no `if` stands behind a value"))
+            note(p, here(p),
+                 "write `condition ? a : b`; element by element `where(condition, a, b)`");
     }
 }
 
@@ -469,13 +517,26 @@ static void slip_power(struct parser *p)
     advance(p);
 }
 
+/* The operator that is next; `and` and `or` are reported, and taken for && and ||. */
+static enum op next_operator(struct parser *p)
+{
+    const struct token *t = peek(p);
+    const char *text = t->kind == TOK_NAME && !t->line_start ? token_text(p, t) : "";
+    bool land = strcmp(text, "and") == 0;
+    if (!land && strcmp(text, "or") != 0)
+        return token_table[t->kind].infix;
+    if (complain(p, here(p), "there is no operator `%s`", text))
+        note(p, here(p), "write `%s`", land ? "&&" : "||");
+    return land ? OP_LAND : OP_LOR;
+}
+
 /* binary = unary { infix unary }, by the precedences of op_table; all of them group to the left. */
 static struct node *parse_binary(struct parser *p, int least)
 {
     uint32_t first = p->pos;
     struct node *left = parse_unary(p);
     for (;;) {
-        enum op op = token_table[peek(p)->kind].infix;
+        enum op op = next_operator(p);
         if (op == OP_COUNT || op_precedence(op) < least)
             return left;
         advance(p);
