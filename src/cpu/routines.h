@@ -258,15 +258,13 @@ struct past_routine {
 };
 /* Of a row of powers besides them. */
 struct powers_seen {
-    bool reads;  /* what is ahead, instead of asking for it; */
-    float most;  /* the greatest there then, or 0 or -infinity, which say nothing */
     bool medium; /* all powers are from 2^-64 to 2^64 */
     /* For the routine alone: parts of the sum, and to which one the next power goes, by vectors. */
     _Alignas(CACHE_LINE) float part[REDUCTION_PARTS];
     size_t done;
 };
-/* dst[i] = e^(x[i] - *less). Returns the sum. n is at least REDUCTION_LONG and divides by 16;
- * ahead: n elements. */
+/* dst[i] = e^(x[i] - *less). Returns the sum. n is at least REDUCTION_LONG and divides by 16; what
+ * is `ahead` is asked for. */
 typedef float exp_sum_fn(float *dst, const float *x, const float *less, const float *ahead,
                          struct powers_seen *seen, size_t n);
 struct elementwise_routines {

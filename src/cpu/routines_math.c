@@ -211,69 +211,48 @@ EXPONENTIAL(f32_exp2, true)
 enum { PARTS = REDUCTION_PARTS / FLOATS };
 F32_ENDS(sum, float, PLUS, REDUCTION_PARTS)
 
-static INLINED floats greater(floats x, floats y) /* a NaN as y does not win */
-{
-    return _mm512_max_ps(y, x);
-}
-
-/* What exp_sum left, from part `at` on. */
+/* What exp_sum_row left. */
 static APART float rest_of_exp_sum(float *to, const float *from, const float *less,
                                    const float *ahead, struct powers_seen *seen, size_t n)
 {
-    floats *sums = (floats *)(void *)seen->part, best = every(seen->most);
+    floats *sums = (floats *)(void *)seen->part;
     f32_exp_difference(to, from, less, ahead, n);
     for (size_t i = 0; i * FLOATS < n; i++) {
         floats power = load(to + i * FLOATS);
         sums[(seen->done + i) % PARTS] += power;
         seen->medium &= all_within(power, 0x1p-64f, 0x1p64f);
-        best = seen->reads ? greater(best, load(ahead + i * FLOATS)) : best;
     }
-    seen->most = _mm512_reduce_max_ps(best);
     return sum_tree(sums);
 }
 
-/* Little is stored but the powers: stores that lie behind those past the caches wait for these. */
-static INLINED float exp_sum(const bool reads, float *to, const float *from, const float *less,
-                             const float *ahead, struct powers_seen *seen, size_t n)
+/* As exp_sum_fn has it. Little is stored but the powers: stores that lie behind those past the
+ * caches wait for these. */
+static APART float exp_sum_row(float *to, const float *from, const float *less, const float *ahead,
+                               struct powers_seen *seen, size_t n)
 {
-    enum { BEST = 2 };
     const bool near = both_are_near(n);
-    floats sums[PARTS], best[BEST];
-    size_t at = 0;
+    floats sums[PARTS];
+    size_t done = 0;
     UNROLLED for (int i = 0; i < PARTS; i++) sums[i] = every(-0.0f);
-    UNROLLED for (int i = 0; i < BEST; i++) best[i] = every(-INFINITY);
     for (; n >= REDUCTION_PARTS; n -= REDUCTION_PARTS) {
-        UNROLLED for (at = 0; at < PARTS; at += GROUP)
+        UNROLLED for (done = 0; done < PARTS; done += GROUP)
         {
-            if (!medium_powers(false, to, from, *less, sums + at))
+            if (!medium_powers(false, to, from, *less, sums + done))
                 goto rest;
-            if (reads)
-                UNROLLED for (int i = 0; i < GROUP; i++) best[i % BEST] =
-                    greater(best[i % BEST], load(ahead + i * FLOATS));
-            else
-                group_is_coming(ahead, near);
+            group_is_coming(ahead, near);
             from += AT_ONCE;
             to += AT_ONCE;
             ahead += AT_ONCE;
         }
     }
-    at = 0;
+    done = 0;
 rest:
     seen->medium = true;
-    seen->most = reads ? _mm512_reduce_max_ps(greater(best[0], best[1])) : 0;
     if (n == 0)
         return sum_tree(sums);
     UNROLLED for (int i = 0; i < PARTS; i++) store(seen->part + i * FLOATS, sums[i]);
-    seen->done = at;
-    return rest_of_exp_sum(to, from, less, ahead, seen, n - at * FLOATS);
-}
-
-static APART float exp_sum_row(float *dst, const float *x, const float *less, const float *ahead,
-                               struct powers_seen *seen, size_t n)
-{
-    if (seen->reads)
-        return exp_sum(true, dst, x, less, ahead, seen, n);
-    return exp_sum(false, dst, x, less, ahead, seen, n);
+    seen->done = done;
+    return rest_of_exp_sum(to, from, less, ahead, seen, n - done * FLOATS);
 }
 #else
 #define exp_sum_row NULL

@@ -10,7 +10,6 @@
 #include "cpu/strips.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 enum { MOST_ROWS = 8, MOST_CALLS = 32, MOST_PLACES = 64 };
@@ -79,7 +78,6 @@ struct row_blocks {
     int along;                       /* of the grid: where the next block is, mostly */
     int64_t unasked;                 /* blocks between questions whether the launch was cancelled */
     const struct bound_call *powers; /* CALL_POWERS, of which there is one; NULL: none */
-    const struct bound_call *maximum; /* its row's next one the powers' call reads; NULL: none */
     int rows, places, calls;
     struct bound_row row[MOST_ROWS];
     struct bound_place place[MOST_PLACES];
@@ -601,43 +599,6 @@ static void bind_quotients(struct binder *b)
         last->kind = CALL_QUOTIENTS;
 }
 
-/* The row that is at the operand, this block's or the next one's; -1: none. */
-static int row_at(const struct row_blocks *b, const struct place *operand, bool next)
-{
-    for (int i = 0; i < b->places; i++)
-        if (b->place[i].to == operand && b->place[i].next == next && b->place[i].from == 0)
-            return b->place[i].row;
-    return -1;
-}
-
-static bool is_reduction(const struct bound_call *c, reduce_fn *reduce)
-{
-    return c->kind == CALL_REDUCE && c->of.reduce == reduce;
-}
-
-static bool is_in_frame(const struct frame *f, const unsigned char *at)
-{
-    return at >= f->memory && at < f->memory + f->program->frame_bytes;
-}
-
-/* Where a block begins with the maximum of a row, the pass that takes the powers of the block before
- * finds it, too, instead of asking for the row. */
-static void bind_maximum(struct binder *b)
-{
-    enum { LESS = 1024 }; /* elements: of longer rows too much that is on its way is waited for */
-    struct row_blocks *blocks = b->blocks;
-    const struct bound_call *powers = blocks->powers, *c = blocks->call;
-    reduce_fn *maximum = b->frame->program->set->reduce->reduce[REDUCTION_MAX][COMPUTE_F32];
-    if (!powers)
-        return;
-    while (c < powers && !is_reduction(c, maximum) && is_in_frame(b->frame, c->x[0].at))
-        c++;
-    int row = row_at(blocks, &c->x[1], false);
-    if (is_reduction(c, maximum) && c->n == powers->n && c->n < LESS && row >= 0 &&
-        row == row_at(blocks, &powers->x[3], true))
-        blocks->maximum = c;
-}
-
 /* After so many blocks it is asked whether the launch was cancelled: some tens of microseconds of
  * work. */
 static int64_t blocks_between_questions(const struct row_blocks *b)
@@ -664,7 +625,6 @@ struct row_blocks *row_blocks_open(struct frame *f, void *memory)
     blocks->along = f->launch->grid[0] > 1 ? 0 : f->launch->grid[1] > 1 ? 1 : 2;
     blocks->rows = blocks->places = blocks->calls = 0;
     blocks->powers = NULL;
-    blocks->maximum = NULL;
     for (const struct instr *in = f->program->code; in->step != step_end; in++)
         if (!bound_step(in)->bind(&b, in))
             return NULL;
@@ -672,7 +632,6 @@ struct row_blocks *row_blocks_open(struct frame *f, void *memory)
         return NULL;
     fetch_before_calls(&b);
     bind_quotients(&b);
-    bind_maximum(&b);
     blocks->unasked = blocks_between_questions(blocks);
     return b.full ? NULL : blocks;
 }
@@ -684,11 +643,6 @@ static void place_index(struct frame *f, const int64_t *block)
     int32_t *index = frame_at(f, f->program->block_at);
     for (int i = 0; i < 3; i++)
         index[i] = (int32_t)block[i];
-}
-
-static bool is_known(float most)
-{
-    return most != 0 && most != -INFINITY;
 }
 
 static unsigned char *of_block(struct place p, int64_t block)
@@ -752,17 +706,12 @@ static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first
 {
     int32_t *index = (int32_t *)frame_at(f, f->program->block_at) + b->along;
     const struct bound_call *behind = b->call + b->calls;
-    struct powers_seen seen = {.reads = b->maximum != NULL, .most = 0};
     int64_t unasked = b->unasked;
+    struct powers_seen seen;
     for (int64_t block = first; block < end; block++) {
         *index = (int32_t)block;
-        if (block + 1 == end)
-            seen.reads = false;
         for (const struct bound_call *c = b->call; c < behind; c++)
-            if (c == b->maximum && is_known(seen.most))
-                memcpy(c->x[0].at, &seen.most, sizeof seen.most);
-            else
-                run_call(f, c, block, &seen);
+            run_call(f, c, block, &seen);
         if (--unasked <= 0) {
             if (launch_was_cancelled(f->launch))
                 return false;

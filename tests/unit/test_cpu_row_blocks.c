@@ -438,7 +438,7 @@ static void fill_rows(float *a, int rows, int columns)
     }
 }
 
-/* Powers whose sum is taken, and the greatest of the row that comes. */
+/* Powers whose sum is taken, by one pass where they are of one tile. */
 #define V "reg f32 v[W] = A[r];\n    "
 static void powers_and_sums_are_as_the_plain_way(void **state)
 {
