@@ -258,7 +258,7 @@ struct past_routine {
 };
 /* Of a row of powers besides them. */
 struct powers_seen {
-    bool medium; /* all powers are from 2^-64 to 2^64 */
+    bool medium; /* all powers are from 2^-65 to 2^64 */
     /* For the routine alone: parts of the sum, and to which one the next power goes, by vectors. */
     _Alignas(CACHE_LINE) float part[REDUCTION_PARTS];
     size_t done;

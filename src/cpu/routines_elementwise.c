@@ -302,6 +302,7 @@ static void f32_div_one_past(void *dst, const void *a, const void *b, const void
         f32_divide_one_past(dst, a, b, c, n);
 }
 
+#if defined(ROUTINES_V4) /* as exp_sum_fn */
 static APART void medium_div_one_past(void *dst, const void *a, const void *b, const void *c,
                                       size_t n)
 {
@@ -313,6 +314,7 @@ static APART void medium_div_one_past(void *dst, const void *a, const void *b, c
     }
     PAST_LOOP(PAST(fmadd)(PAST(fmsub)(x * inverse, one, x), less, x * inverse))
 }
+#endif
 
 static const struct past_routine past[] = {{f32_add, f32_add_past},
                                            {f32_sub, f32_sub_past},
@@ -327,6 +329,9 @@ static const struct past_routine past[] = {{f32_add, f32_add_past},
 static const struct past_routine past[] = {{NULL, NULL}};
 #define scaled_fma_past NULL
 #define scaled_product_past NULL
+#endif
+
+#if !defined(ROUTINES_V4)
 #define medium_div_one_past NULL
 #endif
 

@@ -127,7 +127,7 @@ static APART floats any_exp2(floats x)
 
 enum { GROUP = 4, AT_ONCE = GROUP * FLOATS };
 
-/* Of a group of x - less, if all powers are from 2^-64 to 2^64, which a step for each x tells: in
+/* Of a group of x - less, if all powers are from 2^-65 to 2^64, which a step for each x tells: in
  * the last bits of their exponents is nothing but a number below 2 EXPONENT_ZERO. false: nothing is
  * done. sums: NULL, or what they are added to. */
 static INLINED bool medium_powers(const bool two, float *to, const float *from, float less,

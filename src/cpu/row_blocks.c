@@ -19,7 +19,6 @@ struct bound_row {
     unsigned char *first; /* of block 0, 0, 0; */
     int64_t step[3];      /* bytes to that of the next one along the grid */
     size_t bytes;
-    unsigned char *loaded;    /* where it was copied to since; NULL: nowhere */
     bool is_read, is_fetched; /* for the next block, by some call */
 };
 
@@ -337,17 +336,19 @@ static bool bind_sum_of_powers(struct binder *b, const struct instr *in, const u
     const struct reduce_detail *d = in->detail;
     const struct routine_set *set = b->frame->program->set;
     struct row_blocks *blocks = b->blocks;
-    struct bound_call *exp = &blocks->call[blocks->calls - 1];
     if (!set->math->f32_exp_sum || d->n < REDUCTION_LONG || d->n % MULTIPLE != 0 ||
         d->reduce != set->reduce->reduce[REDUCTION_SUM][COMPUTE_F32])
         return false;
-    if (!from || blocks->powers || blocks->calls == 0 || exp->n != d->n || exp->x[0].at != from ||
-        !is_kernel(exp, routine_row(set->math, OP_EXP)->f32_by_one))
+    if (!from || blocks->powers || blocks->calls == 0)
         return false;
-    exp->kind = CALL_POWERS;
-    exp->of.powers = set->math->f32_exp_sum;
-    exp->by = frame_at(b->frame, in->dst);
-    blocks->powers = exp;
+    struct bound_call *before = &blocks->call[blocks->calls - 1];
+    if (before->n != d->n || before->x[0].at != from ||
+        !is_kernel(before, routine_row(set->math, OP_EXP)->f32_by_one))
+        return false;
+    before->kind = CALL_POWERS;
+    before->of.powers = set->math->f32_exp_sum;
+    before->by = frame_at(b->frame, in->dst);
+    blocks->powers = before;
     return true;
 }
 
@@ -590,13 +591,15 @@ static void bind_quotients(struct binder *b)
     struct row_blocks *blocks = b->blocks;
     const struct elementwise_routines *routines = b->frame->program->set->elementwise;
     elementwise_fn *past = past_of(routines, routine_row(routines, OP_DIV)->f32_by_one);
-    struct bound_call *last = &blocks->call[blocks->calls - 1], *c = last - 1;
-    if (!is_kernel(last, past))
+    struct bound_call *last = &blocks->call[blocks->calls - 1];
+    const struct bound_call *powers = blocks->powers;
+    if (!powers || !is_kernel(last, past) || last->x[1].at != powers->x[0].at ||
+        last->n != powers->n)
         return;
-    while (c >= blocks->call && !may_write(c, last->x[1].at, last->n * sizeof(float)))
-        c--;
-    if (c >= blocks->call && c == blocks->powers && c->x[0].at == last->x[1].at && c->n == last->n)
-        last->kind = CALL_QUOTIENTS;
+    for (const struct bound_call *c = powers + 1; c < last; c++)
+        if (may_write(c, last->x[1].at, last->n * sizeof(float)))
+            return;
+    last->kind = CALL_QUOTIENTS;
 }
 
 /* After so many blocks it is asked whether the launch was cancelled: some tens of microseconds of
@@ -702,20 +705,20 @@ static void place_rows(const struct row_blocks *b, const int64_t *block)
 }
 
 /* Blocks along an axis. false: the launch was cancelled. */
-static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end)
+static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end,
+                      int64_t *unasked)
 {
     int32_t *index = (int32_t *)frame_at(f, f->program->block_at) + b->along;
     const struct bound_call *behind = b->call + b->calls;
-    int64_t unasked = b->unasked;
     struct powers_seen seen;
     for (int64_t block = first; block < end; block++) {
         *index = (int32_t)block;
         for (const struct bound_call *c = b->call; c < behind; c++)
             run_call(f, c, block, &seen);
-        if (--unasked <= 0) {
+        if (--*unasked <= 0) {
             if (launch_was_cancelled(f->launch))
                 return false;
-            unasked = b->unasked;
+            *unasked = b->unasked;
         }
     }
     return true;
@@ -723,7 +726,7 @@ static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first
 
 void row_blocks_run(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end)
 {
-    int64_t block[3], last;
+    int64_t block[3], last, unasked = b->unasked;
     do {
         block_place(f->launch, first, block);
         last = block[b->along] + end - first;
@@ -731,5 +734,5 @@ void row_blocks_run(struct frame *f, const struct row_blocks *b, int64_t first, 
         first += last - block[b->along];
         place_index(f, block);
         place_rows(b, block);
-    } while (run_along(f, b, block[b->along], last) && first < end);
+    } while (run_along(f, b, block[b->along], last, &unasked) && first < end);
 }

@@ -242,7 +242,7 @@ static bool third_time(void *user)
 }
 
 /* How many blocks of a launch are run that is cancelled when that is asked for the third time. */
-static int blocks_run(int rows, int columns)
+static int blocks_run(int across, int rows, int columns)
 {
     struct cpu_run r;
     char text[512];
@@ -250,9 +250,11 @@ static int blocks_run(int rows, int columns)
     const struct given given[] = {{"n", rows}, {NULL, 0}};
     size_t bytes = (size_t)rows * (size_t)columns * sizeof(float);
     snprintf(text, sizeof text,
-             "const i32 W = %d;\nkernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)\n{\n"
-             "    global f32 X[n][W] = a, Y[n][W] = c;\n    Y[block.x] = X[block.x] + 1;\n}\n",
-             columns);
+             "const i32 W = %d, A = %d;\n"
+             "kernel k(i32 n, const f32 *a, f32 *c) grid(A, n / A) warps(1)\n{\n"
+             "    global f32 X[n / A][A][W] = a, Y[n / A][A][W] = c;\n"
+             "    Y[block.y][block.x] = X[block.y][block.x] + 1;\n}\n",
+             columns, across);
     cpu_open(&r, text, given);
     cpu_array(&r, "a", bytes);
     const float *c = cpu_array(&r, "c", bytes);
@@ -269,9 +271,10 @@ static int blocks_run(int rows, int columns)
 static void cancelling_does_not_take_long(void **state)
 {
     (void)state;
-    assert_int_equal(blocks_run(40, 70000), 2);
-    assert_in_range(blocks_run(1000, 300), 2, 300);
-    assert_in_range(blocks_run(100, 6000), 2, 25);
+    assert_int_equal(blocks_run(40, 40, 70000), 2);
+    assert_in_range(blocks_run(1000, 1000, 300), 2, 300);
+    assert_in_range(blocks_run(1, 100, 6000), 2, 25);
+    assert_in_range(blocks_run(2, 200, 20000), 2, 10); /* short axes */
 }
 
 /* Rows of views that nobody writes are not loaded, whatever is stored meanwhile; but where the caller
