@@ -285,7 +285,10 @@ static int set_scalar(struct setting *s, const struct assignment *a)
     if (fault)
         return usage_error(c, s->options->command, "--set %s=%s: `%s` is of type %s, which %s",
                            a->name, a->value, a->name, tw_dtype_name(param.dtype), fault);
-    if (!parsed || (v.is_float && !wants_float && param.dtype != TW_DTYPE_NONE))
+    if (!parsed)
+        return usage_error(c, s->options->command, "--set %s=%s: `%s` is no number", a->name,
+                           a->value, a->value);
+    if (v.is_float && !wants_float && param.dtype != TW_DTYPE_NONE)
         return usage_error(c, s->options->command, "--set %s=%s: `%s` is of type %s", a->name,
                            a->value, a->name,
                            param.type_name ? param.type_name : tw_dtype_name(param.dtype));

@@ -214,9 +214,13 @@ static struct node *parse_for(struct parser *p)
 {
     uint32_t first = p->pos, open = first + 1;
     struct node *n = node_new(p, N_FOR, here(p));
-    if (!expect(p, TOK_FOR, "after `unroll` or `pipeline(n)`") ||
-        !expect(p, TOK_LPAREN, "after `for`"))
+    if (!expect(p, TOK_FOR, "after `unroll` or `pipeline(n)`"))
         return n;
+    if (!accept(p, TOK_LPAREN)) {
+        if (fail_expected(p, "'(' after `for`"))
+            note(p, here(p), "write `for (i32 i = 0; i < n; i++)`");
+        return n;
+    }
     if (!at(p, TOK_SEMICOLON))
         n->init = starts_declaration(p) ? parse_declaration(p) : parse_assign_list(p);
     if (at(p, TOK_COLON) && fail(p, here(p), "a `for` counts"))
