@@ -264,10 +264,7 @@ static int open_and_run(struct run *r, const struct command *self)
     int64_t threads = 0;
     const struct options *given = r->given;
     if (given->word_count != 1)
-        return usage_error(&r->complaints, self,
-                           given->word_count
-                               ? "one FILE at a time; FILE:KERNEL is one of its kernels"
-                               : "which FILE?");
+        return no_one_file(&r->complaints, self, given->word_count);
     if (!options_integer(given, "threads", 0, 4096, &threads) ||
         !options_integer(given, "seed", 0, INT64_MAX / 2, &r->seed) ||
         !options_integer(given, "repeat", 1, 1000000, &r->repeat) ||

@@ -91,10 +91,7 @@ static int show_run(const struct command *self, const struct options *given)
     if (options_has(given, "passes"))
         return list_passes();
     if (given->word_count != 1)
-        return usage_error(NULL, self,
-                           given->word_count
-                               ? "one FILE at a time; FILE:KERNEL is one of its kernels"
-                               : "which FILE?");
+        return no_one_file(NULL, self, given->word_count);
     const char *after = options_value(given, "after"), *target = options_value(given, "target");
     int stage = stage_asked(self, given);
     if (stage < 0 || (after && !is_pass(after)))

@@ -123,8 +123,7 @@ static int choose_device(struct tuning *t)
 static int open_kernel(struct tuning *t)
 {
     if (t->given->word_count != 1)
-        return usage_error(NULL, t->self,
-                           t->given->word_count ? "one FILE, please" : "which FILE?");
+        return no_one_file(NULL, t->self, t->given->word_count);
     int status =
         program_open(&t->program, t->given->words[0],
                      &(struct program_config){.threads = (int)t->threads,

@@ -47,6 +47,13 @@ int usage_error(struct complaints *c, const struct command *command, const char 
     return STATUS_USAGE;
 }
 
+int no_one_file(struct complaints *c, const struct command *command, int words)
+{
+    return usage_error(c, command, "%s",
+                       words ? "one FILE at a time; FILE:KERNEL is one of its kernels"
+                             : "which FILE?");
+}
+
 void complain(struct complaints *c, const char *format, ...)
 {
     va_list args;

@@ -30,6 +30,8 @@ extern struct complaints complaints_of_nobody;
 /* Prints "tilewright: …" and where help is; returns STATUS_USAGE. */
 __attribute__((format(printf, 3, 4))) int
 usage_error(struct complaints *c, const struct command *command, const char *format, ...);
+/* The same, of a command that takes one FILE and was given so many words. */
+int no_one_file(struct complaints *c, const struct command *command, int words);
 /* Prints "tilewright: …"; for what is not the usage. */
 __attribute__((format(printf, 2, 3))) void complain(struct complaints *c, const char *format, ...);
 /* Of a run that was ended as it took longer; returns STATUS_FAILED. */

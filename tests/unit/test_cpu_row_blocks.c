@@ -435,8 +435,8 @@ static void fill_rows(float *a, int rows, int columns)
             case 5: x[k] = k > some ? -INFINITY : x[k]; break;  /* as masks leave it */
             case 6: x[k] = x[k] * 20; break;                    /* powers of all sizes */
             case 7: x[k] = k == some ? -70 : x[k]; break;       /* one is small */
+            case 8: x[k] = k % 3 == 0 ? 0 : -0.0f; break;       /* zeros of both signs */
             case 9: x[k] = NAN; break;
-            case 8: x[k] = k % 3 == 0 ? 0 : -0.0f; break; /* zeros of both signs */
             }
     }
 }
