@@ -359,7 +359,7 @@ def write_report(options, report):
 
 def read_options():
     parser = common_options("Every figure of the CPU engine.", PARTS, "bench/configurations_cpu.txt")
-    parser.add_argument("--quick", action="store_true", help="sizes below 2048 and fewer rounds: under a minute")
+    parser.add_argument("--quick", action="store_true", help="sizes below 2048 and fewer rounds: about a minute")
     parser.add_argument("--least", action="store_true", help="judge by the least time of each contender: where others use the machine, too")
     return parser
 

@@ -137,8 +137,9 @@ def test_misspelt(tool):
     for command, folder, said in (("check", ".", "several are taken all: */*.tile\n"), ("check", "kernels/sgemm/", "all: kernels/sgemm/*.tile\n"),
                                   ("run", "kernels", "all: kernels/*/*.tile\n"), ("explain", "docs", "there is no .tile file in it: name a file\n"),
                                   ("bench", "kernels/sgemm", "all: kernels/sgemm/*.tile\n"), ("tune", ".", "name a file in it"), ("build", ".", "name a file in it")):
-        expect(tool, [command, folder], 2, out="", err=f"`{folder}` is a folder")
-        expect(tool, [command, folder], 2, err=said)
+        here = "kernels" if folder == "." else None  # the root may hold files of whoever works there
+        expect(os.path.abspath(tool), [command, folder], 2, out="", err=f"`{folder}` is a folder", cwd=here)
+        expect(os.path.abspath(tool), [command, folder], 2, err=said, cwd=here)
     expect(tool, ["run", SHARED + ":matmul_v2"], 2, err="matmul_v1")
     expect(tool, ["run", SHARED, "--fill", "rnd"], 2, err="rand")
     expect(tool, ["run", SHARED, "--fill", "rand", "--set", "q=1"], 2, err="'q'; there are 'm', 'n' and 'k'")
