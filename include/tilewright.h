@@ -398,6 +398,13 @@ enum {
     TW_WATCH_OUTPUTS = 32
 };
 
+/* What a run makes of findings that are warnings as a rule. */
+typedef enum tw_counts {
+    TW_COUNTS_WARNING,
+    TW_COUNTS_ERROR, /* they fail the run */
+    TW_COUNTS_NOT    /* they are not reported */
+} tw_counts;
+
 typedef struct tw_sim_options {
     unsigned watch; /* TW_WATCH_…; 0: only what ends a launch by itself: bounds, traps, deadlock */
     uint64_t seed;  /* of the order of warps and blocks: the same seed, the same run; 0: in turn */
@@ -407,6 +414,10 @@ typedef struct tw_sim_options {
      * file:line or the name of a function, '*' in it any text. NULL: none. */
     const char *suppressions;
     const char *suppressions_name; /* their file, for messages; may be NULL */
+    tw_counts same_value;          /* "same-value": unordered writes of one value */
+    /* "volatile": volatile accesses that nothing orders; TW_COUNTS_NOT: nor is "volatile-race"
+     * reported, volatile writes of different values, which is an error otherwise. */
+    tw_counts volatiles;
 } tw_sim_options;
 
 typedef struct tw_sim_finding {

@@ -319,6 +319,8 @@ static const struct option_spec check_options[] = {
      .elsewhere = "--copies is for run; check tries both, early and late"},
     OPTION_STEP_LIMIT,
     OPTION_SUPPRESS,
+    OPTION_SAME_VALUE,
+    OPTION_VOLATILE,
     OPTION_COUNTERS,
     OPTION_JSON,
     OPTION_END,

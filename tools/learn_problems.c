@@ -121,6 +121,7 @@ static enum reason reason_of_finding(const tw_sim_finding *x)
         enum reason reason;
     } known[] = {
         {"race", REASON_RACE},
+        {"volatile-race", REASON_RACE},
         {"scope", REASON_RACE},
         {"same-value", REASON_RACE},
         {"async-race", REASON_ASYNC},

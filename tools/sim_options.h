@@ -1,4 +1,5 @@
-/* What --copies, --step-limit and --suppress say of runs on the simulator. */
+/* What --copies, --step-limit, --suppress, --same-value and --volatile say of runs on the
+ * simulator. */
 #ifndef TW_SIM_OPTIONS_H
 #define TW_SIM_OPTIONS_H
 
@@ -28,6 +29,18 @@ void sim_options_free(struct sim_options *s);
         .name = "suppress", .values = 1, .value = "FILE",                                          \
         .help = "findings to let pass: lines `kind [place [place]]`, a place is\nfile:line or a "  \
                 "function's name, '*' in it any text"                                              \
+    }
+#define OPTION_SAME_VALUE                                                                          \
+    {                                                                                              \
+        .name = "same-value", .values = 1, .value = "WHAT",                                        \
+        .help = "unordered writes of the same value are a warning (default), an\nerror, or "       \
+                "ignored: WHAT is warning, error or ignore"                                        \
+    }
+#define OPTION_VOLATILE                                                                            \
+    {                                                                                              \
+        .name = "volatile", .values = 1, .value = "WHAT",                                          \
+        .help = "volatile accesses that nothing orders: warning (default), error, or\n"            \
+                "ignore, which lets volatile writes of different values pass too"                  \
     }
 #define OPTION_COUNTERS                                                                            \
     {                                                                                              \

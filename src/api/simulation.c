@@ -141,6 +141,10 @@ tw_status simulation_load(struct simulation *s, const struct ptx_module *module,
     s->module = module;
     s->sim = sim_new(&s->arena);
     sim_report_init(&s->report, &s->arena, module);
+    s->report.severity[SIM_FOUND_SAME_VALUE] = (uint8_t)s->options.same_value;
+    s->report.severity[SIM_FOUND_VOLATILE] = (uint8_t)s->options.volatiles;
+    if (s->options.volatiles == TW_COUNTS_NOT)
+        s->report.severity[SIM_FOUND_VOLATILE_RACE] = SIM_IGNORED;
     if (!take_suppressions(s))
         return TW_BAD_ARGUMENT;
     add_observers(s);
@@ -174,7 +178,7 @@ static void keep_finding(struct simulation *s, const struct sim_finding *f, stru
     sim_finding_json(&json, &s->report, f);
     *out = (tw_sim_finding){.kind = sim_found_name(f->kind),
                             .message = keep(results, f->message),
-                            .fails = sim_found_fails(f->kind) && !f->suppressed,
+                            .fails = sim_report_fails(&s->report, f->kind) && !f->suppressed,
                             .suppressed = f->suppressed,
                             .count = f->count,
                             .text = text.data,

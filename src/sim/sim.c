@@ -330,7 +330,7 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
     if (!shared_suits(sim, f, diag))
         return false;
     sim->launch = l;
-    sim->shared_bytes = sim->program->static_shared;
+    sim->shared_bytes = sim->program->reserved_shared + sim->program->static_shared;
     if (l->dynamic_shared)
         sim->shared_bytes = sim->program->dynamic_at + (uint64_t)l->dynamic_shared;
     return copy_arguments(sim, l, diag);
@@ -386,6 +386,12 @@ static bool tell_allocations(struct sim *sim)
         if (a->host && !a->freed && !tell_allocated(sim, &event))
             return false;
     }
+    struct sim_allocation_event reserved = {.space = SIM_SHARED,
+                                            .bytes = p->reserved_shared,
+                                            .name = "reserved shared memory",
+                                            .initialised = true};
+    if (p->reserved_shared && !tell_allocated(sim, &reserved))
+        return false;
     for (size_t i = 0; i < p->shared.count; i++) {
         const struct sim_shared *s = &p->shared.data[i];
         uint64_t size = ptx_variable_size(s->variable);

@@ -23,6 +23,8 @@ static bool tell_barrier(struct sim_warp *w, const struct sim_op *op, enum sim_s
         .reduces = op->small == BAR_RED,
         .waits = op->small != BAR_ARRIVE};
     sim_place_of(w, op, &event.at);
+    if (kind == SIM_BARRIER_ARRIVE && event.aligned && w->alive & ~mask)
+        event.skipping = sim_skipping(w, op, &event.skipping_at) & ~mask;
     return sim_tell_sync(w, &event);
 }
 

@@ -15,6 +15,8 @@ struct gathering {
     uint32_t mask; /* 0: nobody */
     int id;
     struct sim_place at;
+    uint32_t skipping; /* lanes that went past it; where some of them were */
+    struct sim_place skipping_at;
 };
 
 struct used_barrier {
@@ -50,11 +52,12 @@ static void found(struct sim_barrier_check *c, enum sim_found kind, const struct
     if (sim_report_again(c->report, kind, a, b))
         return;
     struct sim_finding f = {.kind = kind, .message = message, .access_count = b ? 2 : 1};
+    const char *does = kind == SIM_FOUND_WARP_SYNC ? "synchronisation of lanes" : "barrier";
     f.access[0] = (struct sim_finding_access){
-        .at = *a, .lane = a_mask ? __builtin_ctz(a_mask) : -1, .does = "barrier"};
+        .at = *a, .lane = a_mask ? __builtin_ctz(a_mask) : -1, .does = does};
     if (b)
         f.access[1] = (struct sim_finding_access){
-            .at = *b, .lane = b_mask ? __builtin_ctz(b_mask) : -1, .does = "barrier"};
+            .at = *b, .lane = b_mask ? __builtin_ctz(b_mask) : -1, .does = does};
     sim_report_add(c->report, &f);
 }
 
@@ -84,8 +87,12 @@ static void gather(struct sim_barrier_check *c, struct watched_block *b,
     if (!g->mask) {
         g->at = e->at;
         g->id = e->id;
+        g->skipping = 0;
     }
+    if (e->skipping & ~g->skipping)
+        g->skipping_at = e->skipping_at;
     g->mask |= e->mask;
+    g->skipping = (g->skipping | e->skipping) & ~g->mask;
     if ((b->live[e->at.warp] & ~g->mask) == 0)
         g->mask = 0;
 }
@@ -184,9 +191,36 @@ static void leave(struct sim_barrier_check *c, struct watched_block *b,
                            away, b->threads));
 }
 
-static void exits(struct watched_block *b, const struct sim_sync_event *e)
+/* Lanes leave that went past the barrier at which others of their warp wait. */
+static void lanes_skipped(struct sim_barrier_check *c, struct gathering *g, uint32_t skipped)
+{
+    struct sim_finding f = {.kind = SIM_FOUND_DIVERGENT, .access_count = 2};
+    uint32_t here = g->mask;
+    g->mask = 0;
+    if (sim_report_again(c->report, f.kind, &g->at, &g->skipping_at))
+        return;
+    f.message = arena_printf(c->arena,
+                             "aligned barrier %d by lanes 0x%08x of a warp, while its lanes 0x%08x "
+                             "go past it and leave the kernel later",
+                             g->id, here, skipped);
+    f.access[0] =
+        (struct sim_finding_access){.at = g->at, .lane = __builtin_ctz(here), .does = "barrier"};
+    f.access[1] = (struct sim_finding_access){.at = g->skipping_at,
+                                              .lane = __builtin_ctz(skipped),
+                                              .does = "goes on without the barrier"};
+    f.steps[f.step_count++] =
+        "an aligned barrier (__syncthreads() is one) must be executed by all lanes of a warp that "
+        "have not left the kernel: PTX ISA, barrier. Lanes may return before it, but not go on";
+    sim_report_add(c->report, &f);
+}
+
+static void exits(struct sim_barrier_check *c, struct watched_block *b,
+                  const struct sim_sync_event *e)
 {
     struct gathering *g = &b->gathering[e->at.warp];
+    uint32_t skipped = g->skipping & e->mask;
+    if (g->mask && skipped)
+        lanes_skipped(c, g, skipped);
     b->live[e->at.warp] &= ~e->mask;
     sim_mbarrier_check_leave(&b->mbarriers, e->at.warp, e->mask);
     if (g->mask && (b->live[e->at.warp] & ~g->mask) == 0)
@@ -202,8 +236,10 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
     switch (e->kind) {
     case SIM_BARRIER_ARRIVE: arrive(c, b, e); break;
     case SIM_BARRIER_LEAVE: leave(c, b, e); break;
-    case SIM_EXIT: exits(b, e); break;
+    case SIM_EXIT: exits(c, b, e); break;
     case SIM_WARP_SYNC:
+        if (e->reported)
+            *e->reported = true;
         if (e->mask & ~e->members)
             found(c, SIM_FOUND_WARP_SYNC, &e->at, e->mask & ~e->members, NULL, 0,
                   arena_printf(c->arena, "lanes 0x%08x are not in the mask 0x%08x that they give",

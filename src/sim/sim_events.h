@@ -97,14 +97,20 @@ enum sim_sync {
 struct sim_sync_event {
     struct sim_place at;
     enum sim_sync kind;
-    uint32_t mask;         /* lanes that do this */
-    uint32_t members;      /* SIM_WARP_SYNC: the mask operand */
+    uint32_t mask;    /* lanes that do this */
+    uint32_t members; /* SIM_WARP_SYNC: the mask operand */
+    /* SIM_BARRIER_ARRIVE, aligned: lanes of the warp that go past the barrier, and where some are */
+    uint32_t skipping;
+    struct sim_place skipping_at;
     int id;                /* of a barrier, 0 to 15 */
     int expected;          /* threads of a barrier, -1: all of the block */
     int64_t generation;    /* how often the barrier was complete before */
     bool aligned, reduces; /* .aligned; bar.red */
     bool waits;  /* SIM_BARRIER_ARRIVE: not bar.arrive, the lanes stay until it is complete */
     bool orders; /* SIM_WARP_SYNC: bar.warp.sync, which orders memory; shfl.sync … do not */
+    /* SIM_WARP_SYNC of lanes that are not in the mask that they give: who reports that sets it, and
+     * the machine goes on as if they were; else it stops. NULL: of other lanes. */
+    bool *reported;
     enum sim_order order;
     enum sim_scope scope;
     uint64_t address[SIM_LANES]; /* of mbarriers: offset in shared memory */
@@ -155,6 +161,7 @@ struct sim_block_event {
     int64_t block;
     int warps, threads;
     int64_t shared_bytes;
+    int64_t reserved_shared; /* the first of them, which the system wrote and uses as it likes */
 };
 
 /* When nobody can go on: lanes that wait together. */

@@ -1,8 +1,9 @@
 /* Loading: variables get memory, functions numbers, kernels a layout of what they reach.
  *
  * Global and constant variables are allocations of their own, so that an access beyond one's end is
- * seen. Shared ones are laid out for each kernel that reaches them: static ones first, then all
- * those of unknown size at one place, the start of the dynamic shared memory.
+ * seen. Shared ones are laid out for each kernel that reaches them: what the system reserves, where
+ * the kernel asks for it, then static ones, then all those of unknown size at one place, the start
+ * of the dynamic shared memory.
  */
 #include "sim/sim_machine.h"
 
@@ -121,6 +122,7 @@ struct reach {
     struct sim *sim;
     VEC(const struct ptx_function *) functions;
     VEC(const struct ptx_variable *) variables;
+    bool reserved; /* what the system reserves in shared memory */
 };
 
 static void reach_function(struct reach *r, const struct ptx_function *f)
@@ -164,6 +166,9 @@ static void reach_operand(struct reach *r, const struct ptx_operand *o)
         if (o->base == PTX_BASE_FUNCTION)
             reach_function(r, o->function);
     }
+    if (o->kind == PTX_SPECIAL && o->special >= PTX_SREG_RESERVED_SMEM_BEGIN &&
+        o->special <= PTX_SREG_RESERVED_SMEM_1)
+        r->reserved = true;
     for (uint32_t i = 0; i < o->count; i++)
         reach_operand(r, &o->elements[i]);
 }
@@ -183,7 +188,8 @@ static void reach_body(struct reach *r, const struct ptx_function *f)
 
 static void lay_out_shared(struct sim *sim, struct sim_program *p, const struct reach *r)
 {
-    uint64_t at = 0, alignment = 16;
+    p->reserved_shared = r->reserved ? SIM_RESERVED_BYTES : 0;
+    uint64_t at = p->reserved_shared, alignment = 16;
     for (size_t i = 0; i < r->variables.count; i++) {
         const struct ptx_variable *v = r->variables.data[i];
         uint64_t size = ptx_variable_size(v), to = ptx_variable_alignment(v);
@@ -197,7 +203,7 @@ static void lay_out_shared(struct sim *sim, struct sim_program *p, const struct 
         vec_push(sim->arena, &p->shared, ((struct sim_shared){v, at}));
         at += size;
     }
-    p->static_shared = at;
+    p->static_shared = at - p->reserved_shared;
     p->dynamic_at = (at + alignment - 1) / alignment * alignment;
     for (size_t i = 0; i < r->variables.count; i++) {
         const struct ptx_variable *v = r->variables.data[i];

@@ -73,8 +73,15 @@ struct sim_code {
     uint32_t local_bytes;
     struct sim_frame *unused;      /* frames to use again */
     struct sim_executed *executed; /* while a launch is counted; count + 2 */
+    const struct search *ways;     /* sim_skip.c; NULL: nobody has asked yet */
     struct sim_code *next;
 };
+
+/* The system's part of a block's shared memory, since sm_80, lies in front of the program's: an
+ * H100 (driver 575) has %reserved_smem_offset_begin, _0 and _1 at 0, _end 288, _cap 1024, all
+ * zeros, and the program's first variable at 1024. Where no special register names that part, the
+ * program's begins at 0, so that an access in front of it is a fault. */
+enum { SIM_RESERVED_END = 288, SIM_RESERVED_BYTES = 1024 };
 
 /* What a kernel reaches, laid out. */
 struct sim_program {
@@ -84,7 +91,8 @@ struct sim_program {
         uint64_t offset;
     })
     shared;
-    uint64_t static_shared; /* bytes; the dynamic ones begin at dynamic_at */
+    uint64_t reserved_shared; /* bytes of the system's in front; of a program that asks for them */
+    uint64_t static_shared;   /* bytes; the dynamic ones begin at dynamic_at */
     uint64_t dynamic_at;
     uint64_t parameter_bytes;
     struct sim_code *codes, *kernel_code;
@@ -249,6 +257,10 @@ static inline uint8_t *sim_local(const struct sim_warp *w, int lane, uint64_t of
     return w->local + (size_t)lane * w->local_stride + offset;
 }
 
+/* sim_skip.c: the lanes that are not at this aligned barrier, to which the path at hand comes, and
+ * will not come to it before they meet its lanes behind it; where some of them are. */
+uint32_t sim_skipping(const struct sim_warp *w, const struct sim_op *barrier,
+                      struct sim_place *where);
 /* sim_barrier.c: lanes of a warp have left. */
 void sim_barriers_after_exit(struct sim_warp *w);
 /* sim_standstill.c: the launch ends as nobody can go on; who waits for whom. */

@@ -498,6 +498,7 @@ static bool block_begins(void *user, const struct sim_block_event *e)
     b->warps = e->warps;
     b->shared.bytes = (uint64_t)e->shared_bytes;
     b->held.bytes = (b->shared.bytes + MBARRIER_BYTES - 1) / MBARRIER_BYTES;
+    make_valid(c->arena, &b->shared, 0, (int)e->reserved_shared);
     sim_blocks_add(&c->blocks, &b->of, e->block);
     return true;
 }

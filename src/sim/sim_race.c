@@ -87,7 +87,7 @@ static struct race_site *find_site(struct sim_races *r, const struct sim_place *
     size_t i = site_slot(r->sites, r->site_capacity, at->ins, at->where.offset);
     if (!r->sites[i]) {
         r->sites[i] = arena_new(r->arena, struct race_site);
-        *r->sites[i] = (struct race_site){at->ins, at->function, at->where, NULL};
+        *r->sites[i] = (struct race_site){at->ins, at->function, at->where, NULL, 0};
         r->site_count++;
     }
     return r->sites[i];
@@ -137,6 +137,7 @@ static bool begin_block(void *user, const struct sim_block_event *e)
     b->warps = e->warps;
     b->threads = b->live = e->threads;
     b->words = (size_t)(e->shared_bytes + 3) / 4;
+    b->reserved = (uint64_t)e->reserved_shared;
     sim_blocks_add(&r->blocks, &b->of, e->block);
     b->pool = race_pool_take(r);
     b->warp = race_resize(r, NULL, 0, (size_t)e->warps * sizeof *b->warp);

@@ -111,6 +111,7 @@ static enum result meet_at(struct race_try *t, const struct race_clash *at, uint
                            uint32_t ours, struct race_clash *same)
 {
     bool strong = morally_strong(t, at->old), met = false;
+    bool volatiles = strong && race_volatile_pair(t, at->old);
     for (uint32_t m = ours; m; m &= m - 1) {
         struct race_clash c = *at;
         c.lane = __builtin_ctz(m);
@@ -118,11 +119,13 @@ static enum result meet_at(struct race_try *t, const struct race_clash *at, uint
         if (!c.old_lanes)
             continue;
         met = true;
-        if (strong)
+        if (strong && !volatiles)
             break;
+        if (strong && !race_volatile_clash(t, &c))
+            continue;
         if (!race_same_value(t, &c)) {
             race_found(t, &c);
-            return RACED;
+            return strong ? STRONG : RACED;
         }
         *same = same->old_lanes ? *same : c;
         if (leaves_value(t, at->byte, at->bytes)) /* nor do the other lanes */
@@ -138,7 +141,8 @@ static enum result check(struct race_try *t, uint32_t record, enum race_past pas
     const struct race_record *old = &t->pool->records[record];
     if (known_to_all(t, old))
         return KNOWN_TO_ALL;
-    if (old->pattern == RACE_LISTED && t->self.pattern == RACE_LISTED && morally_strong(t, old))
+    if (old->pattern == RACE_LISTED && t->self.pattern == RACE_LISTED && morally_strong(t, old) &&
+        !race_volatile_pair(t, old))
         return STRONG; /* by some lanes or by none: it is kept, that does no harm */
     enum result worst = ORDERED;
     uint32_t last_old = 0, last_new = 0;
@@ -335,6 +339,7 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
 
 static void read_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes)
 {
+    t->others = cell->others;
     if (cell->write && cell->write != t->write_ok[0] && cell->write != t->write_ok[1] &&
         check(t, cell->write, RACE_LAST, address, bytes) == KNOWN_TO_ALL)
         keep_fine(t, cell->write);
@@ -370,7 +375,8 @@ static void meet_oneself(struct race_try *t, uint64_t address, int bytes)
 {
     struct race_clash same = {.old_lanes = 0};
     uint32_t last = 0;
-    if (t->strong || t->self.kind != SIM_WRITE)
+    bool volatiles = t->self.order == SIM_VOLATILE && race_volatile_pair(t, &t->self);
+    if ((t->strong && !volatiles) || t->self.kind != SIM_WRITE)
         return;
     for (int b = 0; b < bytes; b++) {
         uint32_t lanes = writers_at(t, address + (uint64_t)b), first = lanes & -lanes;
@@ -447,6 +453,7 @@ static uint32_t staying(struct race_try *t, const struct race_cell *cell, uint64
     struct race_pool *p = t->pool;
     struct stay s;
     bool write_stays = false;
+    t->others = cell->others;
     if (cell->write) {
         enum result found = check(t, cell->write, RACE_LAST, address, bytes);
         if (found == KNOWN_TO_ALL)
@@ -778,6 +785,10 @@ bool race_access(void *user, const struct sim_access *a)
         return true;
     struct race_try t = {.r = r, .a = a, .block = sim_blocks_find(&r->blocks, a->at.block)};
     if (!t.block || a->at.warp >= t.block->warps)
+        return true;
+    /* In the system's part of shared memory the toolkit trusts in shuffles; its atomics do order. */
+    if (a->space == SIM_SHARED && a->order == SIM_WEAK &&
+        a->address[__builtin_ctz(a->mask)] < t.block->reserved)
         return true;
     t.warp = &t.block->warp[a->at.warp];
     t.copy = a->group ? race_copy_of(t.warp, a->group) : NULL;

@@ -20,6 +20,8 @@ static const char *does(const struct race_record *record)
         return record->kind == SIM_READ ? "asynchronous read" : "asynchronous write";
     if (record->kind == SIM_UPDATE)
         return "atomic update";
+    if (record->order == SIM_VOLATILE)
+        return record->kind == SIM_READ ? "volatile read" : "volatile write";
     if (record->order != SIM_WEAK)
         return record->kind == SIM_READ ? "strong read" : "strong write";
     return record->kind == SIM_READ ? "read" : "write";
@@ -180,6 +182,41 @@ static void add_step(struct sim_finding *f, const char *text)
         f->steps[f->step_count++] = text;
 }
 
+/* A lane of the block that has read, with a strong operation, what a release of old's side let out,
+ * without a fence since: that fence is what is missing. */
+static bool misses_fence(const struct race_try *t, const struct race_record *old, int old_lane,
+                         struct sim_place *at, int *lane)
+{
+    for (int w = 0; w < t->block->warps; w++) {
+        const struct race_fences *f = t->block->warp[w].fences;
+        for (int l = 0; f && l < SIM_LANES; l++)
+            for (int level = 0; level < 2; level++)
+                if (f->seen[level][l] && race_vc_covers(f->seen[level][l], old->id,
+                                                        (uint32_t)1 << old_lane, old->epoch)) {
+                    *at = t->a->at;
+                    at->warp = w;
+                    *lane = l;
+                    return true;
+                }
+    }
+    return false;
+}
+
+static void add_fence_step(const struct race_try *t, struct sim_finding *f,
+                           const struct race_record *old, int old_lane)
+{
+    struct sim_place at;
+    int lane;
+    if (misses_fence(t, old, old_lane, &at, &lane))
+        add_step(f, arena_printf(
+                        t->r->arena,
+                        "%s has fenced and told by an atomic operation that it is done, and %s has "
+                        "read that; the fence that is missing is the reader's: __threadfence() "
+                        "after its atomic operation or strong read, before what it guards",
+                        sim_thread_text(t->r->report, &f->access[0].at, old_lane),
+                        sim_thread_text(t->r->report, &at, lane)));
+}
+
 static void add_scope_step(const struct race_try *t, struct sim_finding *f,
                            const struct race_record *old)
 {
@@ -238,6 +275,11 @@ static bool is_of_copy(const struct race_try *t, const struct race_clash *c)
 static enum sim_found kind_of(const struct race_try *t, const struct race_clash *c)
 {
     bool same = race_same_value(t, c);
+    const struct race_record *other = c->old ? c->old : &t->self;
+    if (race_volatile_pair(t, other) && other->element == t->self.element)
+        return !same && t->self.kind == SIM_WRITE && other->kind == SIM_WRITE
+                   ? SIM_FOUND_VOLATILE_RACE
+                   : SIM_FOUND_VOLATILE;
     if (!c->old)
         return same ? SIM_FOUND_SAME_VALUE : SIM_FOUND_RACE;
     if (is_of_copy(t, c))
@@ -313,8 +355,14 @@ static void describe(struct race_try *t, enum sim_found kind, const struct race_
     f.access[0] = side(t, other, old_lane);
     f.access[1] = side(t, &t->self, lane);
     const char *place = place_text(t, m);
-    if (kind == SIM_FOUND_SAME_VALUE)
-        f.message = arena_printf(a, "unordered writes of the same value to %s", place);
+    bool same =
+        kind == SIM_FOUND_SAME_VALUE || (kind == SIM_FOUND_VOLATILE && race_same_value(t, c));
+    if (same)
+        f.message = arena_printf(a, "unordered %swrites of the same value to %s",
+                                 kind == SIM_FOUND_VOLATILE ? "volatile " : "", place);
+    else if (kind == SIM_FOUND_VOLATILE_RACE && old)
+        f.message = arena_printf(
+            a, "volatile writes of different values to %s with no order between them", place);
     else if (!old)
         f.message = arena_printf(a, "lanes of one instruction write different values to %s", place);
     else
@@ -324,9 +372,16 @@ static void describe(struct race_try *t, enum sim_found kind, const struct race_
         add_scope_step(t, &f, other);
     else if (old)
         add_step(&f, why(old, old_lane, &t->self));
+    if (old && !same)
+        add_fence_step(t, &f, old, old_lane);
+    if (kind == SIM_FOUND_VOLATILE || kind == SIM_FOUND_VOLATILE_RACE)
+        add_step(&f,
+                 "volatile promises that each access is made, as ld.relaxed.sys and "
+                 "st.relaxed.sys are (PTX ISA, \"volatile Operation\"), and no order: a barrier, "
+                 "or an atomic operation with fences, makes one");
     const char *first = sim_thread_text(t->r->report, &f.access[0].at, old_lane);
     const char *second = sim_thread_text(t->r->report, &f.access[1].at, lane);
-    if (kind != SIM_FOUND_SAME_VALUE)
+    if (!same)
         add_step(&f, outcome(t, c, m, first, second));
     sim_report_add(t->r->report, &f);
 }

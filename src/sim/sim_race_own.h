@@ -70,6 +70,7 @@ struct race_site {
     const struct ptx_function *function;
     struct loc where;
     struct race_site *follower; /* the site that was looked up after it the last time */
+    uint8_t polls;              /* enum race_polls */
 };
 
 /* An access of a warp, as the shadow memory knows it. */
@@ -206,6 +207,7 @@ enum { RACE_BARRIERS = 16 };
 struct race_block {
     struct sim_watched of;
     int warps, threads, live;
+    uint64_t reserved; /* bytes at the start of shared memory: the system's */
     struct race_warp *warp;
     struct race_barrier barrier[RACE_BARRIERS];
     struct race_mbarrier *mbarriers;
@@ -277,6 +279,7 @@ struct race_try {
     race_time block_min, warp_min;
     struct race_record self;
     uint32_t record; /* self in the pool, 0: not there yet */
+    uint32_t others; /* those of the cell at hand */
     /* Found fine for all bytes: two writes, a list; and what a list becomes with this read. */
     uint32_t write_ok[2], others_ok, from, to;
     bool strong;
@@ -297,6 +300,9 @@ struct race_clash {
     uint32_t old_lanes;
     int lane;
 };
+/* Do lanes that meet at volatile accesses, both strong, make a finding? (sim_race_volatile.c) */
+bool race_volatile_pair(const struct race_try *t, const struct race_record *old);
+bool race_volatile_clash(const struct race_try *t, const struct race_clash *c);
 /* Is it two writes of one value? */
 bool race_same_value(const struct race_try *t, const struct race_clash *c);
 void race_found(struct race_try *t, const struct race_clash *c);

@@ -23,9 +23,9 @@ const char *sim_found_name(enum sim_found kind)
     return kinds[kind].name;
 }
 
-bool sim_found_fails(enum sim_found kind)
+bool sim_report_fails(const struct sim_report *r, enum sim_found kind)
 {
-    return kinds[kind].fails;
+    return kinds[kind].fails || r->severity[kind] == SIM_AS_ERROR;
 }
 
 void sim_report_init(struct sim_report *r, struct arena *arena, const struct ptx_module *module)
@@ -253,6 +253,8 @@ struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
 {
     static struct sim_finding not_kept; /* stands for those above the limit; never read */
     struct sim_report_seen key = seen_of(kind, a, b);
+    if (r->severity[kind] == SIM_IGNORED)
+        return &not_kept;
     if (r->seen_capacity) {
         struct sim_report_seen *slot = slot_of(r->seen, r->seen_capacity, &key);
         if (slot->used && !slot->finding)
@@ -268,7 +270,7 @@ struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
         remember(r, &key);
         return key.finding;
     }
-    if (r->limited[kinds[kind].fails] < (r->limit > 0 ? r->limit : KEPT))
+    if (r->limited[sim_report_fails(r, kind)] < (r->limit > 0 ? r->limit : KEPT))
         return NULL;
     r->dropped++;
     remember(r, &key);
@@ -407,7 +409,7 @@ void sim_report_add(struct sim_report *r, const struct sim_finding *finding)
         r->first = f;
     r->last = f;
     r->kept++;
-    r->limited[kinds[f->kind].fails] += !f->suppressed;
+    r->limited[sim_report_fails(r, f->kind)] += !f->suppressed;
     struct sim_report_seen key =
         seen_of(f->kind, &f->access[0].at, f->access_count > 1 ? &f->access[1].at : NULL);
     key.finding = f;
@@ -418,7 +420,7 @@ int64_t sim_report_failures(const struct sim_report *r)
 {
     int64_t count = 0;
     for (const struct sim_finding *f = r->first; f; f = f->next)
-        count += kinds[f->kind].fails && !f->suppressed;
+        count += sim_report_fails(r, f->kind) && !f->suppressed;
     return count;
 }
 

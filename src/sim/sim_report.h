@@ -10,6 +10,8 @@
 #define SIM_FINDINGS(X)                                                                            \
     X(RACE, "race", true, "accesses of the same bytes that nothing orders")                        \
     X(SAME_VALUE, "same-value", false, "unordered writes of the same value")                       \
+    X(VOLATILE_RACE, "volatile-race", true, "unordered volatile writes of different values")       \
+    X(VOLATILE, "volatile", false, "volatile accesses that nothing orders")                        \
     X(SCOPE, "scope", true, "atomic accesses whose scopes do not include each other")              \
     X(ASYNC_RACE, "async-race", true, "an asynchronous copy that was not waited for")              \
     X(ASYNC_PENDING, "async-pending", true, "a thread that left with copies under way")            \
@@ -35,7 +37,9 @@ enum sim_found {
         SIM_FOUND_COUNT
 };
 const char *sim_found_name(enum sim_found kind);
-bool sim_found_fails(enum sim_found kind);
+
+/* What a report makes of a kind: what the table says, always an error, or nothing. */
+enum sim_severity { SIM_AS_USUAL, SIM_AS_ERROR, SIM_IGNORED };
 
 /* One side of a finding. */
 struct sim_finding_access {
@@ -84,8 +88,9 @@ struct sim_report_array {
 
 struct sim_report {
     struct arena *arena;
-    const struct ptx_module *module; /* for the names of files; may be NULL */
-    unsigned grid[3], block[3];      /* of the launch; 0: not known */
+    const struct ptx_module *module;   /* for the names of files; may be NULL */
+    uint8_t severity[SIM_FOUND_COUNT]; /* enum sim_severity */
+    unsigned grid[3], block[3];        /* of the launch; 0: not known */
     struct sim_finding *first, *last;
     struct sim_report_seen *seen;
     size_t seen_count, seen_capacity;
@@ -146,6 +151,8 @@ void sim_report_add(struct sim_report *r, const struct sim_finding *finding);
 /* Findings of what threads look at again and again in vain, one a line; false: none does. */
 bool sim_report_polls(struct sim_report *r, const struct sim_standstill *still);
 
+/* Does a finding of this kind fail a check? */
+bool sim_report_fails(const struct sim_report *r, enum sim_found kind);
 /* Findings that fail a check, suppressed ones left out. */
 int64_t sim_report_failures(const struct sim_report *r);
 const struct sim_finding *sim_report_find(const struct sim_report *r, enum sim_found kind);

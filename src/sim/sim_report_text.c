@@ -190,7 +190,7 @@ const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,
     const char *times =
         f->count > 1 ? arena_printf(r->arena, " [%lld times]", (long long)f->count) : "";
     *head = (struct diagnostic){
-        .severity = sim_found_fails(f->kind) ? SEV_ERROR : SEV_WARNING,
+        .severity = sim_report_fails(r, f->kind) ? SEV_ERROR : SEV_WARNING,
         .message = arena_printf(r->arena, "%s: %s%s", sim_found_name(f->kind), f->message, times)};
     for (int i = 0; i < f->access_count; i++) {
         const struct sim_finding_access *a = &f->access[i];
@@ -267,9 +267,10 @@ static void json_access(struct text *out, const struct sim_report *r,
 
 void sim_finding_json(struct text *out, const struct sim_report *r, const struct sim_finding *f)
 {
-    text_printf(out, "{\"kind\": \"%s\", \"fails\": %s, \"count\": %lld, \"message\": ",
-                sim_found_name(f->kind),
-                sim_found_fails(f->kind) && !f->suppressed ? "true" : "false", (long long)f->count);
+    text_printf(
+        out,
+        "{\"kind\": \"%s\", \"fails\": %s, \"count\": %lld, \"message\": ", sim_found_name(f->kind),
+        sim_report_fails(r, f->kind) && !f->suppressed ? "true" : "false", (long long)f->count);
     text_add_json(out, f->message);
     if (f->suppressed)
         text_add(out, ", \"suppressed\": true");

@@ -13,6 +13,14 @@
 
 /* --- frames --- */
 
+/* PTX ISA, %total_smem_size: the unit of sm_80 and up. */
+enum { SHARED_UNIT = 128 };
+
+static uint32_t own_shared(const struct sim *sim)
+{
+    return (uint32_t)(sim->shared_bytes - sim->program->reserved_shared);
+}
+
 static uint32_t special_value(const struct sim_warp *w, unsigned special, int lane)
 {
     const struct sim *sim = w->sim;
@@ -52,9 +60,12 @@ static uint32_t special_value(const struct sim_warp *w, unsigned special, int la
     case PTX_SREG_LANEMASK_GE: return ~(bit - 1);
     case PTX_SREG_LANEMASK_GT: return ~(bit | (bit - 1));
     case PTX_SREG_TOTAL_SMEM_SIZE:
-    case PTX_SREG_AGGR_SMEM_SIZE: return (uint32_t)sim->shared_bytes;
+        return (own_shared(sim) + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT;
+    case PTX_SREG_AGGR_SMEM_SIZE: return own_shared(sim) + SIM_RESERVED_BYTES;
+    case PTX_SREG_RESERVED_SMEM_END: return SIM_RESERVED_END;
+    case PTX_SREG_RESERVED_SMEM_CAP: return SIM_RESERVED_BYTES;
     case PTX_SREG_DYNAMIC_SMEM_SIZE: return (uint32_t)l->dynamic_shared;
-    default: return 0; /* ranks within a cluster of one, registers of the driver */
+    default: return 0; /* ranks within a cluster of one, registers of the driver, starts */
     }
 }
 
@@ -503,10 +514,11 @@ static void release_elsewhere(struct sim_warp *w, uint32_t lanes)
 }
 
 static bool tell_in_step(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
-                         const uint32_t members[SIM_LANES])
+                         const uint32_t members[SIM_LANES], bool *reported)
 {
     struct sim_sync_event event = {.kind = SIM_WARP_SYNC,
-                                   .orders = op->ins->op == PTX_BAR_WARP_SYNC};
+                                   .orders = op->ins->op == PTX_BAR_WARP_SYNC && !reported,
+                                   .reported = reported};
     sim_place_of(w, op, &event.at);
     while (mask) {
         event.members = members[__builtin_ctz(mask)];
@@ -521,26 +533,37 @@ static bool tell_in_step(struct sim_warp *w, const struct sim_op *op, uint32_t m
     return true;
 }
 
+/* Lanes that are not in their own mask. PTX ISA leaves open what they do; they go on where that is
+ * reported. */
+static bool go_on_without_mask(struct sim_warp *w, const struct sim_op *op, uint32_t lanes,
+                               const uint32_t members[SIM_LANES])
+{
+    bool reported = false;
+    int first = __builtin_ctz(lanes);
+    if (w->observed && !tell_in_step(w, op, lanes, members, &reported))
+        return false;
+    return reported || sim_stop(w, op, "lane %d is not in its mask 0x%08x", first, members[first]);
+}
+
 uint32_t sim_gather(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                     const uint32_t members[SIM_LANES])
 {
-    uint32_t ready = 0, here = mask, elsewhere = 0;
+    uint32_t ready = 0, here = mask, elsewhere = 0, outside = 0;
     w->paths[w->path].members = 0;
     if (w->path_count > 1 && op->ins->op == PTX_BAR_WARP_SYNC)
         here |= also_at_barrier(w);
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         uint32_t bit = rest & -rest, need = members[__builtin_ctz(rest)];
-        if (!(need & bit)) {
-            sim_stop(w, op, "lane %d is not in its mask 0x%08x", __builtin_ctz(rest), need);
-            return 0;
-        }
+        outside |= bit & ~need;
         w->paths[w->path].members |= need;
         if (!(need & w->alive & ~here)) {
             ready |= bit;
             elsewhere |= need & ~mask;
         }
     }
-    if (w->observed && ready && !tell_in_step(w, op, ready, members))
+    if (outside && !go_on_without_mask(w, op, outside, members))
+        return 0;
+    if (w->observed && ready & ~outside && !tell_in_step(w, op, ready & ~outside, members, NULL))
         return 0;
     if (elsewhere && here != mask)
         release_elsewhere(w, elsewhere);

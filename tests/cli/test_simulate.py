@@ -310,6 +310,66 @@ def test_check(s):
     s.expect(["check", "racy.ptx", *arguments(), "--suppress", "nowhere.txt"], 2, "nowhere.txt")
 
 
+ONE_WORD = HEAD + """
+.visible .entry pick(.param .u64 out, .param .u32 n)
+{
+    .reg .b32 %r<4>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %tid.x;
+    and.b32 %r1, %r1, %r2;
+    HOW.global.u32 [%rd1], %r1;
+    ret;
+}
+"""
+
+
+def test_severities(s):
+    """All threads write one word: one value with n = 0, different ones with n = 1."""
+    s.write("weak.ptx", ONE_WORD.replace("HOW", "st"))
+    s.write("volatile.ptx", ONE_WORD.replace("HOW", "st.volatile"))
+    launch = ["--block", "32", "--arg", "i32[1]:none", "--arg"]
+    for file, option, same, different in (("weak.ptx", "same-value", "same-value", "race"),
+                                          ("volatile.ptx", "volatile", "volatile", "volatile-race")):
+        one, two = [file, *launch, "i32:0"], [file, *launch, "i32:1"]
+        for how, status in (([], 0), (["warning"], 0), (["error"], 1)):
+            how = how and [f"--{option}", *how]
+            said = s.expect(["check", *one, *how], status, f"{'error' if status else 'warning'}: {same}: unordered")
+            found = s.json(["check", *one, *how], status)["findings"]
+            if [(f["kind"], f["severity"]) for f in found] != [(same, "error" if status else "warning")]:
+                fail(f"{how}: {found} {said}")
+            s.expect(["check", *two, *how], 1, f"error: {different}: ")
+        if s.expect(["check", *one, f"--{option}", "ignore"], 0).err:
+            fail(f"{option} is not ignored")
+        s.expect(["check", *two, f"--{option}", "ignore"], 0 if option == "volatile" else 1)
+        s.expect(["check", *one, f"--{option}", "never"], 2, f"--{option} never: expected warning, error or ignore")
+
+
+OUTSIDE_ITS_MASK = HEAD + """
+.visible .entry half()
+{
+    .reg .b32 %r<4>; .reg .pred %p;
+    mov.u32 %r1, %tid.x;
+    setp.gt.u32 %p, %r1, 16;
+    @%p bra done;
+    bar.warp.sync 0xffff;
+done:
+    ret;
+}
+"""
+
+
+def test_masks(s):
+    s.write("half.ptx", OUTSIDE_ITS_MASK)
+    s.expect(["check", "half.ptx", "--block", "32"], 1, "half.ptx:11:", "error: warp-sync: lanes 0x00010000 are not in the mask 0x0000ffff")
+    found = s.json(["check", "half.ptx", "--block", "32"], 1)["findings"]
+    if [f["kind"] for f in found] != ["warp-sync"] or found[0]["accesses"][0]["lane"] != 16:
+        fail(f"check --json of a lane outside its mask: {found}")
+    s.write("masks.txt", "warp-sync half\n")
+    s.expect(["check", "half.ptx", "--block", "32", "--suppress", "masks.txt"], 0)
+    s.expect(["run", "half.ptx", "--block", "32"], 1, "lane 16 is not in its mask 0x0000ffff")
+
+
 def test_steps(s):
     """Whichever warp takes the last step, also one that then waits for the others: a line of the loop is named."""
     text = open("kernels/matmul/shared.tile").read().replace("p += BK", "p += 0")
@@ -625,6 +685,8 @@ def main():
         s = Simulator(tool, folder)
         test_run(s)
         test_check(s)
+        test_severities(s)
+        test_masks(s)
         test_ends(s)
         test_waits(s)
         test_calls(s)

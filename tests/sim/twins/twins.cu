@@ -178,7 +178,7 @@ K { if (T == 0) { while (atomicCAS(&out[0], 0, 1)) ; CLEAN(__threadfence();) out
 K { if (T == 0) { int old; do asm volatile("atom.acquire.gpu.global.cas.b32 %0, [%1], 0, 1;" : "=r"(old) : "l"(out) : "memory"); while (old); out[1]++; CLEAN(STORE(release.gpu, out, 0);) BROKEN(STORE(relaxed.gpu, out, 0);) } }
 //# atomics_of_two_widths: scope grid=2 block=32
 K { if (T == 0) { if (B == 0) atomicAdd((unsigned long long *)out, 1ull); else CLEAN(atomicAdd((unsigned long long *)out, 2ull);) BROKEN(atomicAdd(out, 2);) } }
-//# volatile_and_plain: race grid=2 block=32
+//# volatile_and_plain: race warns=volatile grid=2 block=32
 K { if (T == 0) { if (B == 0) *(volatile int *)out = 1; else out[1] = CLEAN(*(volatile int *)out) BROKEN(*out); } }
 
 //# index_by_one: out-of-bounds n=4096 block=32
@@ -291,3 +291,43 @@ K { __shared__ unsigned long long m; if (T == 0) mbar_init(&m, 64); __syncthread
 K { if (LANE >= 16) { if (WARP == 0) for (int i = 0; i < n; i++) out[T + 64 * (i & 31)] = i; return; } BROKEN(if (WARP) return;) BAR(1, 64); out[T] = 1; }
 //# counts_of_lanes: barrier-count
 K { int c = LANE < 16 ? 64 : CLEAN(64) BROKEN(32); asm volatile("barrier.sync 1, %0;" ::"r"(c) : "memory"); out[T] = 1; }
+
+//# volatile_different_values: volatile-race grid=2 block=32
+K { if (T == 0) { if (B == 0) *(volatile int *)out = 1; CLEAN(else out[1] = 2;) BROKEN(else *(volatile int *)out = 2;) } }
+//# volatile_of_one_store: volatile-race block=32
+K { if (T < CLEAN(1) BROKEN(2)) *(volatile int *)out = T; }
+//# volatile_same_value: volatile grid=2 block=32
+K { if (T == 0) { CLEAN(if (B == 0)) *(volatile int *)out = 1; } }
+//# volatile_warp_reduce: volatile
+K { __shared__ volatile int s[64]; s[T] = in[T]; __syncthreads(); if (T < 32) { for (int d = 32; d > 0; d /= 2) { int v = T < d ? s[T + d] : 0; CLEAN(__syncwarp();) s[T] += v; CLEAN(__syncwarp();) } } if (T == 0) out[0] = s[0]; }
+//# volatile_data_of_a_flag: volatile grid=2 block=32
+K { volatile int *flag = out, *data = out + 1; if (T) return; if (B == 0) { *data = in[3]; CLEAN(__threadfence();) *flag = 1; } else { while (!*flag) ; CLEAN(__threadfence();) out[2] = *data; } }
+//# volatile_flag_with_a_body: volatile grid=2 block=32
+K { volatile int *flag = out; if (T) return; if (B == 0) { __threadfence(); *flag = in[3] | 1; } else { int turns = 0; CLEAN(while (!*flag)) BROKEN(if (!*flag)) { turns += in[turns & 63]; __nanosleep(20); } out[2] = turns; } }
+//# volatile_flag_set_back: volatile-race grid=2 block=32
+K { volatile int *flag = out; if (T) return; if (B == 0) { *flag = 1; while (*flag != 2) ; out[3] = 1; } else { CLEAN(while (*flag != 1) ;) *flag = 2; } }
+
+//# barrier_skipped: divergent-barrier
+K { __shared__ int s[64]; if (T < CLEAN(32) BROKEN(48)) { s[T] = in[T]; __syncthreads(); } if (T == 0) out[0] = s[31]; }
+//# barrier_skipped_in_a_loop: divergent-barrier
+K { __shared__ int s[64]; s[T] = 0; __syncthreads(); for (int i = T; i < n + CLEAN(32) BROKEN(48); i += 64) { s[T] += in[i]; __syncthreads(); } if (T == 0) out[0] = s[0]; }
+//# barrier_skipped_by_else: divergent-barrier
+K { __shared__ int s[64]; s[T] = in[T]; if (T < 48) { __syncthreads(); out[T] = s[T ^ 1]; } else { atomicAdd(&out[64 + T], 7); CLEAN(return;) } out[128 + T] = 1; }
+//# barrier_skipped_in_a_function: divergent-barrier
+static __device__ __noinline__ int late(int *s, int v, int n) { if (T >= n) return v; __syncthreads(); return s[T ^ 1]; }
+K { __shared__ int s[64]; s[T] = in[T]; int v = late(s, 5, CLEAN(n) BROKEN(n - 16)); out[T] = v; }
+//# barrier_after_a_return: race
+K { __shared__ int s[64]; if (T >= n - 10) { if (T & 1) out[T + 64] = in[T]; return; } for (int i = 0; i < 3; i++) { s[T] = in[T + i]; if (in[T] == 12345) return; __syncthreads(); out[T] += s[T ^ 1] + i; CLEAN(__syncthreads();) } }
+//# not_in_its_mask: warp-sync block=32
+K { __shared__ int s[32]; unsigned m = __ballot_sync(~0u, T < 16); if (T < CLEAN(16) BROKEN(17)) { s[T] = T; __syncwarp(m); out[T] = s[T & 7]; } }
+//# shuffle_not_in_its_mask: warp-sync block=32
+K { unsigned m = __ballot_sync(~0u, T < 16); if (T < CLEAN(16) BROKEN(17)) out[T] = __shfl_sync(m, in[T], 3); }
+
+//# tile_of_two_warps: race block=64
+#pragma push_macro("T")
+#undef T
+#include <cooperative_groups.h>
+#pragma pop_macro("T")
+K { __shared__ int s[64]; __shared__ cooperative_groups::block_tile_memory<64> scratch; auto tile = cooperative_groups::tiled_partition<64>(cooperative_groups::this_thread_block(scratch)); s[T] = in[T]; CLEAN(tile.sync();) BROKEN(__syncwarp();) out[T] = s[63 - T] + tile.any(in[T] == 3); }
+//# fence_of_the_reader: race grid=4 block=32
+K { unsigned *done = (unsigned *)out; bool last; if (T == 0) { out[1 + B] = in[B]; __threadfence(); last = atomicInc(done, 3) == 3; CLEAN(__threadfence();) if (last) out[9] = out[1] + out[2] + out[3] + out[4]; } }
