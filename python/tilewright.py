@@ -678,7 +678,7 @@ class _Context:
     def launch(self, kernel: Kernel, target: str, given: tuple) -> _Launch:
         """The launch for that choice: each is made once. `given`: which parameters are, since what
         was set stays set."""
-        key = (kernel.name, target, kernel._types, kernel._tunes, given)
+        key = (kernel.name, target, kernel._types, _key(kernel._tunes), given)
         found = self.launches.get(key)
         if not found:
             found = self.launches[key] = _Launch(self, kernel, target)
@@ -707,7 +707,7 @@ class _Launch:
         """values: an _Array, a number or None for each parameter."""
         last = self.last
         for i, value in enumerate(values):
-            if value is None or (value == last[i] and type(value) is type(last[i])):
+            if value is None or _same(value, last[i]):
                 continue
             last[i] = None
             if type(value) is tuple:
@@ -724,6 +724,17 @@ class _Launch:
             raise ArgumentError(f"`{name.decode()}` has {rank} axes; {MAX_RANK} is the most")
         packed = _pack_array(address, dtype, rank, *shape, *_NO_EXTENTS[rank:], device >= 0)
         return self.native.tw_launch_array(self.handle, name, packed)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Of floats the very value: 0.0 and -0.0 are equal, and make different programs."""
+    return a == b and type(a) is type(b) and (type(a) is not float or a != 0.0 or
+                                              math.copysign(1.0, a) == math.copysign(1.0, b))
+
+
+def _key(values: Iterable) -> tuple:
+    """(name, value) pairs as a key that tells 0.0 from -0.0."""
+    return tuple((name, repr(value) if type(value) is float else value) for name, value in values)
 
 
 def _f32_as_tf32(array: _Array) -> _Array:
@@ -1038,7 +1049,7 @@ class Kernel:
         return kernel, [given.get(p.name, self._bound.get(p.name)) for p in self.params]
 
     def _choose(self, choices: dict) -> Kernel:
-        key = tuple(choices.items())
+        key = _key(choices.items())
         try:
             found = self._chosen.get(key)
         except TypeError:  # a list, say: refused with the name

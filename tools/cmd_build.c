@@ -505,26 +505,38 @@ static int find_kernels(struct builder *b)
 
 /* --- the whole --- */
 
-/* --name; else the only kernel's name, or the first file's. The caller frees. */
+/* --name; else the only kernel's name, or the first file's. R_OK, W_OK, X_OK and F_OK, which would be
+ * names of NAME.h, are macros of <unistd.h>. The caller frees. */
 static char *build_name(const struct builder *b)
 {
     const char *given = options_value(b->given, "name");
     if (given)
         return need_text("%s", given);
-    if (b->kernel_count == 1)
-        return need_text("%s", tw_kernel_name(b->kernels[0].kernel));
+    if (b->kernel_count == 1) {
+        const char *kernel = tw_kernel_name(b->kernels[0].kernel);
+        bool letter = kernel[0] && !kernel[1] && strchr("FRWXfrwx", kernel[0]);
+        return need_text("%s%s", letter ? "kernel_" : "", kernel);
+    }
     const char *path = b->programs[0].path, *slash = strrchr(path, '/');
     const char *stem = slash ? slash + 1 : path;
     return need_text("%.*s", (int)strcspn(stem, "."), stem);
 }
 
-static int open_build(struct builder *b, const char *name)
+/* A kernel may be called `math` or `_k`, which C's files and functions cannot: then kernel_NAME. */
+static int open_build(struct builder *b, char **name)
 {
-    tw_status s = tw_build_new(b->ctx, name, &b->build);
+    bool given = options_has(b->given, "name");
+    tw_status s = tw_build_new(b->ctx, *name, &b->build);
+    if (s == TW_BAD_ARGUMENT && !given) {
+        char *longer = need_text("kernel_%s", *name);
+        s = tw_build_new(b->ctx, longer, &b->build);
+        free(s == TW_OK ? *name : longer);
+        *name = s == TW_OK ? longer : *name;
+    }
     if (s == TW_OK)
         return STATUS_OK;
     complain_library(NULL, b->ctx, s);
-    if (s == TW_BAD_ARGUMENT && !options_has(b->given, "name"))
+    if (s == TW_BAD_ARGUMENT && !given)
         complain_more(NULL, "--name NAME gives another");
     return STATUS_USAGE;
 }
@@ -545,7 +557,8 @@ static int write_files(struct builder *b, const char *name)
     return status;
 }
 
-static int build_all(struct builder *b, const char *name)
+/* *name: NAME, for which another may come. */
+static int build_all(struct builder *b, char **name)
 {
     int status = tuned_read(&b->tuned, options_value(b->given, "tuned"));
     if (status == STATUS_OK)
@@ -557,7 +570,7 @@ static int build_all(struct builder *b, const char *name)
     if (status == STATUS_OK && options_has(b->given, "target") &&
         !options_has(b->given, "no-cubin"))
         status = build_cubins(b->build, b->ctx);
-    return status == STATUS_OK ? write_files(b, name) : status;
+    return status == STATUS_OK ? write_files(b, *name) : status;
 }
 
 static void builder_close(struct builder *b)
@@ -591,7 +604,7 @@ static int build_run(const struct command *self, const struct options *given)
         status = types_check(b.kernels, b.kernel_count, given);
     if (status == STATUS_OK) {
         char *name = build_name(&b);
-        status = build_all(&b, name);
+        status = build_all(&b, &name);
         free(name);
     }
     builder_close(&b);

@@ -293,7 +293,7 @@ static int set_scalar(struct setting *s, const struct assignment *a)
                            a->value, a->name,
                            param.type_name ? param.type_name : tw_dtype_name(param.dtype));
     if (wants_float && !v.is_float)
-        v = (tw_scalar){.is_float = true, .f = (double)v.i};
+        v = (tw_scalar){.is_float = true, .f = *a->value == '-' && v.i == 0 ? -0.0 : (double)v.i};
     s->status = tw_launch_set(s->launch, a->name, v);
     return STATUS_OK;
 }

@@ -318,10 +318,18 @@ bool parse_scalar(const char *text, tw_scalar *out)
 
 void format_scalar(char *out, size_t size, tw_scalar v)
 {
-    if (v.is_float)
+    if (v.is_float && v.f == 0 && signbit(v.f))
+        snprintf(out, size, "-0.0"); /* -0 is an integer */
+    else if (v.is_float)
         snprintf(out, size, "%.9g", isnan(v.f) ? fabs(v.f) : v.f); /* never "-nan" */
     else
         snprintf(out, size, "%lld", (long long)v.i);
+}
+
+bool same_scalar(tw_scalar a, tw_scalar b)
+{
+    double x = a.is_float ? a.f : (double)a.i, y = b.is_float ? b.f : (double)b.i;
+    return memcmp(&x, &y, sizeof x) == 0;
 }
 
 void format_array_type(char *out, size_t size, const tw_array *a)

@@ -61,6 +61,8 @@ char *set_options(tw_launch *l, tw_kernel *k);
 /* Text of a scalar as the language writes it: 3, 0.5, true. */
 bool parse_scalar(const char *text, tw_scalar *out);
 void format_scalar(char *out, size_t size, tw_scalar v);
+/* Whether both are one number, by the bits of an f64: -0.0 is not 0.0, which is 0. */
+bool same_scalar(tw_scalar a, tw_scalar b);
 /* "f32[512][64]" */
 void format_array_type(char *out, size_t size, const tw_array *a);
 bool is_float_type(tw_dtype t);

@@ -31,12 +31,6 @@ struct space_maker {
     tw_scalar *tuned;
 };
 
-static bool same_scalar(tw_scalar a, tw_scalar b)
-{
-    double x = a.is_float ? a.f : (double)a.i, y = b.is_float ? b.f : (double)b.i;
-    return x == y;
-}
-
 /* --- --tune --- */
 
 static void want_value(struct choice_list *list, tw_scalar v)

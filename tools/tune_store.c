@@ -111,9 +111,7 @@ static int read_wanted(struct store_command *c)
 static bool same_value(const char *a, const char *b)
 {
     tw_scalar x, y;
-    return strcmp(a, b) == 0 ||
-           (parse_scalar(a, &x) && parse_scalar(b, &y) &&
-            (x.is_float ? x.f : (double)x.i) == (y.is_float ? y.f : (double)y.i));
+    return strcmp(a, b) == 0 || (parse_scalar(a, &x) && parse_scalar(b, &y) && same_scalar(x, y));
 }
 
 /* Whether "m=128,n=64" says it too. */

@@ -6,9 +6,10 @@
 
 /* --- names --- */
 
-/* What C and C++ keep for themselves, macros of <stddef.h> and of compilers, and the names of
- * arguments of our own. */
+/* Words that a parameter of C cannot be called. Names with a capital in front, which macros have
+ * (NAN, I, PRId64, Bool), and those of types (size_t) are told by their form: see is_taken. */
 static const char *const taken[] = {
+    /* keywords of C and C++ */
     "alignas",
     "alignof",
     "and",
@@ -22,9 +23,6 @@ static const char *const taken[] = {
     "case",
     "catch",
     "char",
-    "char16_t",
-    "char32_t",
-    "char8_t",
     "class",
     "co_await",
     "co_return",
@@ -37,6 +35,7 @@ static const char *const taken[] = {
     "constexpr",
     "constinit",
     "continue",
+    "contract_assert",
     "decltype",
     "default",
     "delete",
@@ -45,7 +44,6 @@ static const char *const taken[] = {
     "dynamic_cast",
     "else",
     "enum",
-    "errno",
     "explicit",
     "export",
     "extern",
@@ -57,7 +55,6 @@ static const char *const taken[] = {
     "if",
     "inline",
     "int",
-    "linux",
     "long",
     "mutable",
     "namespace",
@@ -83,9 +80,6 @@ static const char *const taken[] = {
     "static",
     "static_assert",
     "static_cast",
-    "stderr",
-    "stdin",
-    "stdout",
     "struct",
     "switch",
     "template",
@@ -100,35 +94,106 @@ static const char *const taken[] = {
     "typeof",
     "typeof_unqual",
     "union",
-    "unix",
     "unsigned",
     "using",
     "virtual",
     "void",
     "volatile",
-    "wchar_t",
     "while",
     "xor",
     "xor_eq",
-    "NULL",
-    "EOF",
+    /* macros without capitals, of headers and compilers */
+    "arm",
+    "cdecl",
+    "complex",
+    "d_fileno",
+    "emit",
+    "environ",
+    "errno",
+    "far",
+    "fortran",
+    "h_addr",
+    "h_errno",
+    "hpux",
+    "huge",
+    "hyper",
+    "i386",
+    "imaginary",
+    "interface",
+    "linux",
+    "m68k",
+    "math_errhandling",
+    "mips",
+    "near",
+    "noreturn",
+    "pascal",
+    "pixel",
+    "ppc",
+    "s390",
+    "sched_priority",
+    "sigev_notify_attributes",
+    "sigev_notify_function",
+    "signals",
+    "slots",
+    "small",
+    "sparc",
+    "stderr",
+    "stdin",
+    "stdout",
+    "sun",
+    "unix",
+    "vax",
+    "vector",
+    /* arguments of our own */
     "module",
     "stream",
     "workspace",
     "workspace_bytes",
 };
 
-static bool is_taken(const char *name)
+/* Members of structures of POSIX that are macros: si_addr, st_mtime. */
+static const char *const taken_starts[] = {"aot_", "_", "s6_", "sa_", "si_", "st_"};
+
+static bool starts_taken(const char *name)
 {
+    for (size_t i = 0; i < sizeof taken_starts / sizeof *taken_starts; i++)
+        if (strncmp(name, taken_starts[i], strlen(taken_starts[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Whether C, C++ or a header has another use for the name. */
+static bool is_word(const char *name)
+{
+    size_t length = strlen(name);
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(taken[i], name) == 0)
             return true;
-    return strncmp(name, "aot_", 4) == 0 || name[0] == '_';
+    return length > 2 && strcmp(name + length - 2, "_t") == 0;
 }
 
+static bool same_word(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+        a++;
+        b++;
+    }
+    return !*a && !*b;
+}
+
+/* The files are NAME.h and NAME.c, all names in them NAME_…: NAME.h must not take the place of a
+ * header of the system, nor NAME_… be a name of ours. */
 bool aot_name_good(const char *name)
 {
-    bool good = isalpha((unsigned char)name[0]) && !is_taken(name);
+    static const char *const others[] = {
+        "aot",    "assert", "complex", "ctype",       "cuda",   "dlfcn",     "errno",   "fenv",
+        "float",  "iso646", "limits",  "inttypes",    "locale", "math",      "memory",  "pthread",
+        "sched",  "setjmp", "signal",  "stdalign",    "stdarg", "stdatomic", "stdbool", "stddef",
+        "stdint", "stdio",  "stdlib",  "stdnoreturn", "string", "strings",   "threads", "time",
+        "uchar",  "unistd", "wchar",   "wctype"};
+    bool good = isalpha((unsigned char)name[0]) && strncmp(name, "aot_", 4) != 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        good = good && !same_word(others[i], name);
     for (const char *c = name; *c && good; c++)
         good = isalnum((unsigned char)*c) || *c == '_';
     return good;
@@ -142,15 +207,21 @@ static bool has_param(const struct aot_given *g, const char *name)
     return false;
 }
 
-/* "int" becomes "int_", or "int__" where the kernel has that too. */
-static const char *c_name(struct arena *a, const struct aot_given *g, const char *name)
+/* "int" becomes "int_", "NAN" "NAN_", "aot_n" "xaot_n"; longer if another parameter is called so. */
+static const char *c_name(struct arena *a, const struct aot_given *g, const struct aot_param *named,
+                          int count)
 {
-    const char *c = arena_string(a, name, strlen(name));
-    if (!is_taken(c))
-        return c;
-    do
-        c = arena_printf(a, "%s%s_", c[0] == '_' ? "x" : "", c);
-    while (has_param(g, c) || is_taken(c));
+    const char *name = g->params[count].name;
+    bool ends = is_word(name) || isupper((unsigned char)name[0]);
+    const char *c = arena_printf(a, "%s%s%s", starts_taken(name) ? "x" : "", name, ends ? "_" : "");
+    bool taken_by_another = strcmp(c, name) != 0;
+    while (taken_by_another) {
+        taken_by_another = has_param(g, c);
+        for (int i = 0; i < count; i++)
+            taken_by_another = taken_by_another || strcmp(named[i].c_name, c) == 0;
+        if (taken_by_another)
+            c = arena_printf(a, "%s_", c);
+    }
     return c;
 }
 
@@ -188,7 +259,7 @@ static struct aot_param *copy_params(struct arena *a, const struct aot_given *g)
         list[i] = g->params[i];
         list[i].name = arena_string(a, list[i].name, strlen(list[i].name));
         list[i].shape = arena_string(a, list[i].shape, strlen(list[i].shape));
-        list[i].c_name = c_name(a, g, list[i].name);
+        list[i].c_name = c_name(a, g, list, i);
     }
     return list;
 }

@@ -125,6 +125,8 @@ const char *aot_c_type(enum dtype t);
 void aot_prototype(struct text *out, const struct aot_build *b, const struct aot_function *f);
 void aot_workspace_prototype(struct text *out, const struct aot_build *b,
                              const struct aot_function *f);
+/* "1.5", "-0.0", "-nan" */
+void aot_show_float(struct text *out, enum dtype t, double v);
 /* "n = 4096, k = 4096"; "": there are no static parameters. */
 const char *aot_statics(struct arena *a, const struct aot_function *f, const struct aot_row *r);
 /* Whether the image's PTX is shipped: it has no machine code, or is of the least target. */

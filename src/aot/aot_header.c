@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 extern const unsigned char aot_module_h[];
@@ -25,12 +26,12 @@ void aot_quote(struct text *out, const char *s, size_t length)
     text_add_char(out, '"');
 }
 
-/* A text within a comment of C. */
+/* A text within a comment of C, which neither ends it nor starts another. */
 static void add_comment(struct text *out, const char *s)
 {
     for (; *s; s++) {
         text_add_char(out, *s);
-        if (s[0] == '*' && s[1] == '/')
+        if ((s[0] == '*' && s[1] == '/') || (s[0] == '/' && s[1] == '*'))
             text_add_char(out, ' ');
     }
 }
@@ -184,6 +185,12 @@ void aot_workspace_prototype(struct text *out, const struct aot_build *b,
 
 /* --- in words --- */
 
+void aot_show_float(struct text *out, enum dtype t, double v)
+{
+    text_add(out, isnan(v) && signbit(v) ? "-" : "");
+    text_add_double(out, v, t != DT_F64);
+}
+
 const char *aot_statics(struct arena *a, const struct aot_function *f, const struct aot_row *r)
 {
     struct text t;
@@ -193,7 +200,7 @@ const char *aot_statics(struct arena *a, const struct aot_function *f, const str
             continue;
         text_printf(&t, "%s%s = ", t.length ? ", " : "", f->params[i].name);
         if (r->values[i].is_float)
-            text_add_double(&t, r->values[i].f, f->params[i].dtype != DT_F64);
+            aot_show_float(&t, f->params[i].dtype, r->values[i].f);
         else if (f->params[i].dtype == DT_BOOL)
             text_add(&t, r->values[i].i ? "true" : "false");
         else if (f->params[i].dtype == DT_U64)

@@ -2,7 +2,6 @@
 #include "aot/aot.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 extern const unsigned char aot_module_c[];
@@ -137,32 +136,36 @@ static void add_condition(struct text *out, const char *text)
     text_printf(out, "%s%s", out->length ? " &&\n            " : "", text);
 }
 
-/* A float as C writes it. NaN is equal to none. */
+/* By bits: 0.0 and -0.0 are equal, and are different programs. */
 static const char *float_condition(struct arena *a, const struct aot_param *p, double v)
 {
-    struct text number;
-    text_init(&number, a);
-    if (isnan(v))
-        return arena_printf(a, "%s != %s", p->c_name, p->c_name);
-    if (isinf(v))
-        return arena_printf(a, "%s == %sINFINITY", p->c_name, v < 0 ? "-" : "");
-    text_add_double(&number, v, p->dtype != DT_F64);
-    return arena_printf(a, "%s == %s%s", p->c_name, number.data, p->dtype == DT_F64 ? "" : "f");
+    uint64_t bits = 0;
+    dtype_store_f64(p->dtype, &bits, v);
+    if (dtype_size(p->dtype) < 4) /* given as bits */
+        return arena_printf(a, "%s == %" PRIu64, p->c_name, bits);
+    const char *form = p->dtype == DT_F64 ? "aot_f64_bits(%s) == UINT64_C(0x%" PRIx64 ") /* %s */"
+                                          : "aot_f32_bits(%s) == UINT32_C(0x%" PRIx64 ") /* %s */";
+    struct text shown;
+    text_init(&shown, a);
+    aot_show_float(&shown, p->dtype, v);
+    return arena_printf(a, form, p->c_name, bits, shown.data);
+}
+
+/* A constant of C. The least i64 is none: C reads the minus apart from the number. */
+static const char *integer(struct arena *a, enum dtype t, int64_t v)
+{
+    if (t == DT_U64)
+        return arena_printf(a, "UINT64_C(%" PRIu64 ")", (uint64_t)v);
+    return v == INT64_MIN ? "INT64_MIN" : arena_printf(a, "INT64_C(%" PRId64 ")", v);
 }
 
 static const char *static_condition(struct arena *a, const struct aot_param *p, struct literal v)
 {
-    uint64_t bits = 0;
     if (p->dtype == DT_BOOL)
         return arena_printf(a, "%s%s", v.i ? "" : "!", p->c_name);
-    if (p->dtype == DT_U64)
-        return arena_printf(a, "%s == UINT64_C(%" PRIu64 ")", p->c_name, (uint64_t)v.i);
-    if (!dtype_is_float(p->dtype))
-        return arena_printf(a, "%s == INT64_C(%" PRId64 ")", p->c_name, v.i);
-    if (dtype_size(p->dtype) >= 4)
-        return float_condition(a, p, v.f);
-    dtype_store_f64(p->dtype, &bits, v.f);
-    return arena_printf(a, "%s == %" PRIu64, p->c_name, bits);
+    return dtype_is_float(p->dtype)
+               ? float_condition(a, p, v.f)
+               : arena_printf(a, "%s == %s", p->c_name, integer(a, p->dtype, v.i));
 }
 
 /* What an integer type holds; what a range says beyond that needs no question. */
@@ -180,11 +183,11 @@ static bool asks_most(enum dtype t, int64_t most)
 static void add_range(struct arena *a, struct text *out, const struct aot_param *p,
                       const struct aot_range *r)
 {
-    const char *form = p->dtype == DT_U64 ? "%s %s %" PRId64 "u" : "%s %s INT64_C(%" PRId64 ")";
-    if (asks_least(p->dtype, r->least))
-        add_condition(out, arena_printf(a, form, p->c_name, ">=", r->least));
-    if (asks_most(p->dtype, r->most))
-        add_condition(out, arena_printf(a, form, p->c_name, "<=", r->most));
+    enum dtype t = p->dtype;
+    if (asks_least(t, r->least))
+        add_condition(out, arena_printf(a, "%s >= %s", p->c_name, integer(a, t, r->least)));
+    if (asks_most(t, r->most))
+        add_condition(out, arena_printf(a, "%s <= %s", p->c_name, integer(a, t, r->most)));
 }
 
 static const char *row_condition(const struct aot_build *b, const struct aot_function *f,

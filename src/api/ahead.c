@@ -28,7 +28,7 @@ static tw_status new_call(void *user)
     if (!aot_name_good(call->name)) {
         diag_error(&call->build->ctx->diag, LOC_NONE,
                    "`%s` cannot start the names of C: letters, digits and `_`, a letter first, and "
-                   "no word of C",
+                   "not the name of a header of C",
                    call->name);
         return TW_BAD_ARGUMENT;
     }

@@ -5,6 +5,7 @@
  */
 #include "api/objects.h"
 
+#include <string.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -336,7 +337,7 @@ static bool take_only_value(tw_launch *l, int p)
     const tw_scalar *given = &l->values[p];
     double is = only->is_float ? only->f : (double)only->i;
     double wanted = given->is_float ? given->f : (double)given->i;
-    if (l->value_set[p] && is != wanted)
+    if (l->value_set[p] && memcmp(&is, &wanted, sizeof is) != 0) /* -0.0 is not 0.0, NaN is NaN */
         diag_error(&l->ctx->diag, LOC_NONE, "`%s` is set to %g, but this program is for `%s = %g`",
                    param->name, wanted, param->name, is);
     return true;

@@ -9,6 +9,7 @@
 
 #include "lower/lower_plan.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_slice_of(const struct expr *e, enum storage storage)
@@ -46,10 +47,11 @@ struct copy {
     enum dtype dtype;
 };
 
+/* Of zero bits, which the hardware fills with: -0.0 has one that is set. */
 static bool is_zero(const struct expr *e)
 {
     struct literal v;
-    return !e || (eval_scalar(e, NULL, &v) && (v.is_float ? v.f == 0 : v.i == 0));
+    return !e || (eval_scalar(e, NULL, &v) && (v.is_float ? v.f == 0 && !signbit(v.f) : v.i == 0));
 }
 
 static bool same_weights(const struct vector *v, const struct access *how)

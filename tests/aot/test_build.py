@@ -82,12 +82,58 @@ def test_odd_values(tool, folder):
     for compiler in compilers():
         run([*compiler, "-c", f"{folder}/values.c", "-o", f"{folder}/x.o"])
     source = open(f"{folder}/values.c").read()
-    for text in ("s == INFINITY", "d != d", "s == -INFINITY", "d == INFINITY", "s == 1.0f", "d == -2.0"):
+    for text in ("aot_f32_bits(s) == UINT32_C(0x7f800000) /* inf */", "aot_f64_bits(d) == UINT64_C(0x7ff8000000000000) /* nan */",
+                 "UINT32_C(0xff800000) /* -inf */", "UINT32_C(0x3f800000) /* 1.0 */", "UINT64_C(0xc000000000000000) /* -2.0 */"):
         if text not in source:
             fail(f"no '{text}' in values.c")
     if shutil.which("g++"):
         open(f"{folder}/x.cc", "w").write('#include "values.h"\nint main() { return VALUES_OK; }\n')
         run(["g++", "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", f"{folder}/x.cc", "-o", f"{folder}/x.o"])
+
+
+HEADERS = ("assert", "complex", "ctype", "errno", "float", "inttypes", "iso646", "limits", "math", "pthread", "setjmp", "signal", "stdbool",
+           "stdio", "stdlib", "string", "time", "unistd", "sys/stat", "wchar")
+
+
+def test_names(tool, folder):
+    """Any name of the language is a name of C, after any header, in every C and in C++."""
+    run([tool, "build", "tests/aot/nasty_names.tile", "--set", "assert=-0.0,INT64_MIN=-9223372036854775808", "--no-cubin",
+         "--output", folder])
+    includes = "".join(f"#include <{h}.h>\n" for h in HEADERS)
+    open(f"{folder}/user.c", "w").write(includes + '#include "NAN.h"\nint main(void) { return NAN_OK; }\n')
+    strict = [f for f in STRICT if not f.startswith("-std")]
+    for standard in ("c11", "gnu17"):
+        for source in ("NAN.c", "user.c"):
+            run([CC, *FLAGS, f"-std={standard}", *strict, "-c", f"{folder}/{source}", "-o", f"{folder}/x.o"])
+    run([CC, *FLAGS, "-std=gnu11", *strict, "-include", "complex.h", "-include", "unistd.h", "-c", f"{folder}/NAN.c", "-o",
+         f"{folder}/x.o"])
+    if shutil.which("g++"):
+        run(["g++", "-std=gnu++20", *strict, "-x", "c++", "-c", f"{folder}/user.c", "-o", f"{folder}/x.o"])
+
+
+def test_file_names(tool, folder):
+    """NAME.h does not take the place of <math.h>, nor NAME_OK be a macro of <unistd.h>."""
+    os.makedirs(f"{folder}/named")
+    for kernel, name in (("math", "kernel_math"), ("Signal", "kernel_Signal"), ("_k", "kernel__k"), ("aot", "kernel_aot"),
+                         ("x", "kernel_x"), ("register", "register")):
+        open(f"{folder}/one.tile", "w").write(f"kernel {kernel}(f32 *o) grid(1) warps(1)\n{{\n    global f32 O[1] = o;\n"
+                                              "    O[0] = 1.0;\n}\n")
+        run([tool, "build", f"{folder}/one.tile", "--output", f"{folder}/named"])
+        open(f"{folder}/user.c", "w").write(f'#include <unistd.h>\n#include "{name}.h"\nint main(void) {{ return {name.upper()}_OK; }}\n')
+        for source in (f"{folder}/named/{name}.c", f"{folder}/user.c"):
+            run([CC, *FLAGS, *STRICT, f"-I{folder}/named", "-c", source, "-o", f"{folder}/x.o"])
+
+
+def test_signed_zeros(tool, folder):
+    open(f"{folder}/signs.tile", "w").write("kernel signs(static f32 s, static f64 d, f32 *o) grid(1) warps(1)\n{\n    global f32 O[1] = o;\n"
+                                            "    O[0] = (1 / s > 0 ? 1.0 : 2.0) + (1 / d > 0 ? 10.0 : 20.0) + (s == s ? 0.0 : 100.0);\n}\n")
+    zeros = [f"s={s}0.0,d={d}0.0" for s in ("", "-") for d in ("", "-")]
+    run([tool, "build", f"{folder}/signs.tile", *[a for z in [*zeros, "s=nan,d=0.0"] for a in ("--set", z)], "--output", folder])
+    run([CC, *FLAGS, *STRICT, f"-I{folder}", "-DSIGNS_LINK_CUDA", "tests/aot/signed_zero.c", f"{folder}/signs.c", FAKE,
+         f"-Wl,-rpath,{os.path.dirname(FAKE)}", "-o", f"{folder}/signs", "-lm", "-lpthread"])
+    shown = run([f"{folder}/signs"]).out.split("\n")
+    if shown[0] != "11 21 12 22 112" or "nothing was built" not in shown[1]:
+        fail(f"signed zeros: {shown}")
 
 
 def test_header(tool, folder, bless):
@@ -341,6 +387,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_kernels(tool, folder)
         test_odd_values(tool, folder)
+        test_names(tool, folder)
+        test_file_names(tool, folder)
+        test_signed_zeros(tool, folder)
         test_header(tool, folder, bless)
         test_program(tool, folder)
         test_driver(folder)

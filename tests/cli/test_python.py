@@ -108,6 +108,16 @@ except ImportError:
     pass
 """
 
+SIGNED_ZEROS = """
+z = tw.compile("tune F = {1.0, 0.0, -0.0}; kernel z(static f32 s, f32 *o) grid(1) warps(1) "
+               "{ global f32 O[2] = o; O[0] = 1 / s; O[1] = 1 / F; }")["z"]
+o, inf = np.zeros(2, "f4"), float("inf")
+for s, f, want in ((0.0, 0.0, (inf, inf)), (-0.0, 0.0, (-inf, inf)), (0.0, -0.0, (inf, -inf)), (-0.0, -0.0, (-inf, -inf))):
+    for call in (lambda: z(s, o, F=f), lambda: z.with_(F=f)(s, o), lambda: z(o=o, s=s, F=f), lambda: z.with_(F=f)(s=s, o=o)):
+        call()
+        need(tuple(o) == want, (s, f, o))
+"""
+
 ERRORS = """
 def of_a(array): return lambda: shared(40, 48, 33, array, b, c)
 text = open("kernels/matmul/shared.tile").read()
@@ -487,6 +497,7 @@ def main():
         test_example_without_numpy(folder)
     test_library(library)
     run(VALUES, ended="18446744073709551615")
+    run(SIGNED_ZEROS)
     run(ERRORS)
     run(THREADS, "ended")
     with tempfile.TemporaryDirectory() as folder:

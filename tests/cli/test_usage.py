@@ -47,6 +47,21 @@ def test_help(tool):
     expect(tool, ["--version"], 0, out="tilewright 0.")
 
 
+def test_signed_zeros(tool, folder):
+    """A value of -0.0 is not 0.0: not for a program that has it compiled in, nor as a tuned value."""
+    open(f"{folder}/zero.tile", "w").write("tune F = {0.0, -0.0};\nkernel zero(i32 n, static f32 s = -0.0, f32 *o) grid(1) warps(1)\n"
+                                           "{ global f32 O[1] = o; O[0] = 1 / s + 1 / F; }\n")
+    given = [f"{folder}/zero.tile", "--set"]
+    expect(tool, ["run", *given, "n=1,s=-0.0"], 0, out="nan")
+    expect(tool, ["run", *given, "n=1,s=-0.0", "--tune", "F=-0.0"], 0, out="-inf")
+    expect(tool, ["run", *given, "n=1,s=-0", "--tune", "F=-0.0"], 0, out="-inf")
+    expect(tool, ["run", *given, "n=1,s=0.0"], 2, err="`s` is set to 0, but this program is for `s = -0`")
+    tuned = expect(tool, ["tune", *given, "n=1", "--tune", "F=-0.0", "--no-store", "--json"], 0).out
+    found = [c["tune"]["F"] for c in json.loads(tuned)["candidates"]]
+    if [str(f) for f in found] != ["-0.0"]:
+        fail(f"--tune F=-0.0 takes {found}")
+
+
 def test_lists(tool):
     """A space for the comma of a list."""
     for command, given, meant in (("run", ("--set", "rows=5", "cols=100"), "--set rows=5,cols=100"),
@@ -348,6 +363,7 @@ def main():
         test_summaries(tool, folder)
         test_verify(tool, folder)
         test_reach(tool, folder)
+        test_signed_zeros(tool, folder)
     test_settings(tool)
     test_target_types(tool)
 

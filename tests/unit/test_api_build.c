@@ -149,7 +149,7 @@ static void test_refused(void **state)
     succeed(f, tw_build_add(b, l, NULL));
     refused(f, tw_build_write(b, "/nowhere"), TW_NO_FILE, "/nowhere/shipped.h cannot be written");
     refused(f, tw_build_write(b, NULL), TW_BAD_ARGUMENT, "`folder` is NULL");
-    refused(f, tw_build_new(f->ctx, "for", &b), TW_BAD_ARGUMENT, "cannot start the names of C");
+    refused(f, tw_build_new(f->ctx, "math", &b), TW_BAD_ARGUMENT, "cannot start the names of C");
     refused(f, tw_build_new(f->ctx, "", &b), TW_BAD_ARGUMENT, "cannot start the names of C");
     refused(f, tw_build_new(f->ctx, NULL, &b), TW_BAD_ARGUMENT, "`name`");
     assert_null(b);
