@@ -1,10 +1,10 @@
 #include "cuda_source.h"
+#include "cuda_path.h"
 #include "toolchain.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_ARGUMENTS = 64 };
@@ -14,6 +14,7 @@ struct compilation {
     const struct cuda_settings *settings;
     struct complaints *complaints;
     char *folder;
+    char *wrapper; /* a file that includes that at the path; NULL: the compiler takes the path */
     char *program; /* of the compiler */
     bool is_nvcc;
     char *arguments[MOST_ARGUMENTS + 1];
@@ -38,6 +39,25 @@ static bool make_folder(struct compilation *x)
     if (!ok)
         complain(x->complaints, "%s: its files cannot be written", x->folder);
     return ok;
+}
+
+/* nvcc gives paths to a shell: one that a shell reads otherwise comes as a file that includes it. */
+static bool make_wrapper(struct compilation *x)
+{
+    if (!x->is_nvcc || path_is_plain(x->path))
+        return true;
+    char *text = path_include(x->path);
+    x->wrapper = need_text("%s/source.cu", x->folder);
+    bool made = text && folder_write(x->folder, "source.cu", text, strlen(text));
+    if (!text)
+        complain(x->complaints,
+                 "%s: nvcc cannot be given a file with such a name (clang can: "
+                 "--compiler clang)",
+                 x->path);
+    else if (!made)
+        complain(x->complaints, "%s cannot be written", x->wrapper);
+    free(text);
+    return made;
 }
 
 /* --- the compiler --- */
@@ -125,7 +145,10 @@ static void make_command(struct compilation *x)
         add(x, "%s", x->settings->arguments[i]);
     add(x, "-o");
     add(x, "%s/out.ptx", x->folder);
-    add(x, "%s%s", *x->path == '-' ? "./" : "", x->path); /* it is no option */
+    if (x->wrapper)
+        add(x, "%s", x->wrapper);
+    else
+        add(x, "%s%s", *x->path == '-' ? "./" : "", x->path); /* it is no option */
 }
 
 static void explain(struct compilation *x, const char *said)
@@ -149,31 +172,6 @@ static void explain(struct compilation *x, const char *said)
         complain_more(x->complaints, "this compiler knows no such target: --sm sm_80");
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/* Compilers write the file's whole path into .file; messages say what was given. */
-static char *with_given_name(char *ptx, const char *path)
-{
-    for (const char *at = ptx; (at = strstr(at, ".file")); at++) {
-        size_t line = strcspn(at, "\n"), from = strcspn(at, "\"");
-        size_t length = from < line ? strcspn(at + from + 1, "\"\n") : 0;
-        const char *name_at = at + from + 1;
-        char *name = need_text("%.*s", (int)length, length ? name_at : "");
-        bool same = length && is_same_file(name, path);
-        free(name);
-        if (!same)
-            continue;
-        char *renamed = need_text("%.*s%s%s", (int)(name_at - ptx), ptx, path, name_at + length);
-        free(ptx);
-        return renamed;
-    }
-    return ptx;
-}
-
 /* Whether the compiler speaks of the program, and not, say, of a target that it lacks. */
 static bool is_of_program(const struct compilation *x, const char *said)
 {
@@ -193,6 +191,8 @@ static int compile(struct compilation *x, char **ptx)
                      ? need_text("%s: error: %s takes more than %d seconds for it\n", x->path,
                                  x->program, seconds)
                      : folder_read(x->folder, "said.txt", NULL);
+    if (said && x->wrapper)
+        said = path_restore_said(said, x->path, x->wrapper);
     *ptx = status == 0 ? folder_read(x->folder, "out.ptx", NULL) : NULL;
     if (said && x->settings->said && (*ptx || is_of_program(x, said))) {
         *x->settings->said = said;
@@ -204,7 +204,7 @@ static int compile(struct compilation *x, char **ptx)
             explain(x, said ? said : "");
     }
     if (*ptx)
-        *ptx = with_given_name(*ptx, x->path);
+        *ptx = path_restore_ptx(*ptx, x->path);
     free(said);
     return *ptx ? STATUS_OK : STATUS_USAGE;
 }
@@ -218,11 +218,12 @@ int cuda_compile_with(const char *path, const struct cuda_settings *settings, st
         *settings->said = NULL;
     if (access(path, R_OK) != 0)
         complain(c, "cannot read `%s`: %s", path, strerror(errno));
-    else if (find_compiler(&x) && make_folder(&x))
+    else if (find_compiler(&x) && make_folder(&x) && make_wrapper(&x))
         status = compile(&x, ptx);
     folder_remove(x.folder);
     for (int i = 0; i < x.count; i++)
         free(x.arguments[i]);
+    free(x.wrapper);
     free(x.program);
     return status;
 }

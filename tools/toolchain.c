@@ -1,4 +1,5 @@
 #include "toolchain.h"
+#include "cuda_path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -103,7 +104,8 @@ int run_program_within(int seconds, char *const *arguments, const char *folder, 
 char *folder_make(void)
 {
     const char *base = getenv("TMPDIR");
-    char *folder = need_text("%s/tilewright-XXXXXX", base && *base ? base : "/tmp");
+    bool usable = base && *base && path_is_plain(base); /* nvcc hands it to a shell */
+    char *folder = need_text("%s/tilewright-XXXXXX", usable ? base : "/tmp");
     if (mkdtemp(folder))
         return folder;
     free(folder);
