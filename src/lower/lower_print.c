@@ -94,7 +94,7 @@ static struct ptx_variable *text_variable(struct lower *l, const char *text)
     int count = 0;
     for (size_t i = 0; i < m->items.count; i++) {
         struct ptx_variable *v = m->items.data[i].variable;
-        if (m->items.data[i].kind != PTX_ITEM_VARIABLE || strncmp(v->name, "text_", 5) != 0)
+        if (m->items.data[i].kind != PTX_ITEM_VARIABLE || strncmp(v->name, "$text_", 6) != 0)
             continue;
         bool equal = ptx_variable_size(v) == size;
         for (size_t k = 0; equal && k < size; k++)
@@ -103,7 +103,7 @@ static struct ptx_variable *text_variable(struct lower *l, const char *text)
             return v;
         count++;
     }
-    return ptx_bytes(&l->b, MOD_GLOBAL, arena_printf(l->arena, "text_%d", count),
+    return ptx_bytes(&l->b, MOD_GLOBAL, arena_printf(l->arena, "$text_%d", count),
                      (const uint8_t *)text, size, 1);
 }
 
@@ -123,7 +123,7 @@ static void flush(struct printer *p)
         return;
     struct ptx_operand from = constant_text(p->l, p->pending.data);
     text_init(&p->pending, p->l->arena);
-    write(p, "print_text", &from, 1);
+    write(p, "$print_text", &from, 1);
 }
 
 static void add_integer(struct printer *p, const struct value *v)
@@ -138,11 +138,11 @@ static void add_integer(struct printer *p, const struct value *v)
     flush(p);
     struct ptx_operand args[] = {value_register(l, scalar_cast(l, v, wide)), ptx_int(1)};
     if (wide == DT_I64)
-        write(p, "print_signed", args, 1);
+        write(p, "$print_signed", args, 1);
     else {
         args[1] = ptx_reg(&l->b, MOD_B32);
         ptx_emit(&l->b, "mov.u32", args[1], ptx_int(1));
-        write(p, "print_digits", args, 2);
+        write(p, "$print_digits", args, 2);
     }
 }
 
@@ -171,7 +171,7 @@ static void add_float(struct printer *p, const struct value *v)
                                  ptx_reg(&l->b, MOD_B32), ptx_reg(&l->b, MOD_B32)};
     ptx_emit(&l->b, "mov.u32", args[1], ptx_int(mantissa));
     ptx_emit(&l->b, "mov.s32", args[2], ptx_int(least));
-    write(p, "print_float", args, 3);
+    write(p, "$print_float", args, 3);
 }
 
 static void add_bool(struct printer *p, const struct value *v)
@@ -181,7 +181,7 @@ static void add_bool(struct printer *p, const struct value *v)
     struct ptx_operand yes = constant_text(l, "true"), no = constant_text(l, "false");
     struct ptx_operand text = ptx_reg(&l->b, MOD_B64);
     ptx_emit(&l->b, "selp.b64", text, yes, no, value_operand(l, v));
-    write(p, "print_text", &text, 1);
+    write(p, "$print_text", &text, 1);
 }
 
 static void add_element(struct printer *p, const struct value *v)
@@ -334,7 +334,7 @@ static void add_row(struct printer *p, const struct expr *e, const struct shown 
     }
     text_add(&p->pending, "\n");
     flush(p);
-    call(p->l, "print_show", NULL, &p->start, 1);
+    call(p->l, "$print_show", NULL, &p->start, 1);
 }
 
 /* Bytes of the longest row. */
@@ -368,7 +368,7 @@ static struct ptx_operand generic_of_shared(struct lower *l, const struct value 
 static struct ptx_operand new_local(struct lower *l, int64_t bytes)
 {
     struct ptx_operand address = ptx_reg(&l->b, MOD_B64), generic = ptx_reg(&l->b, MOD_B64);
-    const char *name = arena_printf(l->arena, "row_%u", (unsigned)l->b.labels++);
+    const char *name = arena_printf(l->arena, "$row_%u", (unsigned)l->b.labels++);
     struct ptx_variable *v = ptx_array(&l->b, MOD_LOCAL, MOD_B8, name, (uint64_t)bytes, 16);
     ptx_emit(&l->b, "mov.b64", address, ptx_address_of(v, 0));
     ptx_emit(&l->b, "cvta.local.u64", generic, address);

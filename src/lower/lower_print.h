@@ -2,8 +2,8 @@
 #ifndef TW_LOWER_PRINT_H
 #define TW_LOWER_PRINT_H
 
-/* Items of a PTX module, up to a NULL: print_show, print_text, print_digits, print_signed,
- * print_float. */
+/* Items of a PTX module, up to a NULL: $print_show, $print_text, $print_digits, $print_signed,
+ * $print_float. */
 extern const char *const print_ptx[];
 
 #endif

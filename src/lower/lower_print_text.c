@@ -7,7 +7,7 @@
  * Each takes the generic address to write to, and gives the address behind what it wrote, where it
  * leaves a 0.
  *
- * print_float: the fewest digits that read back as the same value of a type of `mantissa` bits, of
+ * $print_float: the fewest digits that read back as the same value of a type of `mantissa` bits, of
  * which the least exponent is `least`. v * 10^scale is rounded to an integer r, and r / 10^scale to
  * the type; powers up to 10^22 are exact, so the quotient is what strtod would give. What is not
  * exact is the product of an f64: its 17th digit may be another one that reads back as well, and
@@ -20,16 +20,16 @@
 /* clang-format off */
 const char *const print_ptx[] = {
     ".extern .func (.param .b32 status) vprintf (.param .b64 format, .param .b64 arguments);\n"
-    ".global .align 1 .b8 print_format[3] = {37, 115, 0};\n",
+    ".global .align 1 .b8 $print_format[3] = {37, 115, 0};\n",
 
-    ".func print_show (.reg .b64 %text)\n"
+    ".func $print_show (.reg .b64 %text)\n"
     "{\n"
     "    .reg .b64 %a, %f;\n"
     "    .local .align 8 .b8 arguments[8];\n"
     "    mov.u64 %a, arguments;\n"
     "    cvta.local.u64 %a, %a;\n"
     "    st.u64 [%a], %text;\n"
-    "    mov.u64 %f, print_format;\n"
+    "    mov.u64 %f, $print_format;\n"
     "    cvta.global.u64 %f, %f;\n"
     "    {\n"
     "        .param .b64 format;\n"
@@ -42,7 +42,7 @@ const char *const print_ptx[] = {
     "    ret;\n"
     "}\n",
 
-    ".func (.reg .b64 %end) print_text (.reg .b64 %to, .reg .b64 %from)\n"
+    ".func (.reg .b64 %end) $print_text (.reg .b64 %to, .reg .b64 %from)\n"
     "{\n"
     "    .reg .b32 %c;\n"
     "    .reg .pred %more;\n"
@@ -60,7 +60,7 @@ const char *const print_ptx[] = {
     "}\n",
 
     /* At least `width` digits of an unsigned number. */
-    ".func (.reg .b64 %end) print_digits (.reg .b64 %to, .reg .b64 %number, .reg .b32 %width)\n"
+    ".func (.reg .b64 %end) $print_digits (.reg .b64 %to, .reg .b64 %number, .reg .b32 %width)\n"
     "{\n"
     "    .reg .b64 %rest, %at, %digit;\n"
     "    .reg .b32 %count;\n"
@@ -91,7 +91,7 @@ const char *const print_ptx[] = {
     "    ret;\n"
     "}\n",
 
-    ".func (.reg .b64 %end) print_signed (.reg .b64 %to, .reg .b64 %number)\n"
+    ".func (.reg .b64 %end) $print_signed (.reg .b64 %to, .reg .b64 %number)\n"
     "{\n"
     "    .reg .b64 %size;\n"
     "    .reg .b32 %minus;\n"
@@ -103,12 +103,12 @@ const char *const print_ptx[] = {
     "    @%negative add.s64 %to, %to, 1;\n"
     "    @%negative neg.s64 %size, %number;\n"
     "    mov.u32 %minus, 1;\n"
-    "    call (%end), print_digits, (%to, %size, %minus);\n"
+    "    call (%end), $print_digits, (%to, %size, %minus);\n"
     "    ret;\n"
     "}\n",
 
     /* Three letters, the lowest byte first. */
-    ".func (.reg .b64 %end) print_word (.reg .b64 %to, .reg .b32 %letters)\n"
+    ".func (.reg .b64 %end) $print_word (.reg .b64 %to, .reg .b32 %letters)\n"
     "{\n"
     "    .reg .b32 %c;\n"
     "    st.u8 [%to], %letters;\n"
@@ -123,7 +123,7 @@ const char *const print_ptx[] = {
     "}\n",
 
     /* 10^n, n from 0 to 330: infinity where there is no such number. */
-    ".func (.reg .f64 %power) print_power (.reg .b32 %n)\n"
+    ".func (.reg .f64 %power) $print_power (.reg .b32 %n)\n"
     "{\n"
     "    .reg .pred %more;\n"
     "    mov.f64 %power, 0d3FF0000000000000;\n"
@@ -137,7 +137,7 @@ const char *const print_ptx[] = {
     "    ret;\n"
     "}\n",
 
-    ".func (.reg .b64 %end) print_float (.reg .b64 %to, .reg .f64 %v, .reg .b32 %mantissa,"
+    ".func (.reg .b64 %end) $print_float (.reg .b64 %to, .reg .f64 %v, .reg .b32 %mantissa,"
     " .reg .b32 %least)\n"
     "{\n"
     "    .reg .f64 %size, %r, %back, %power, %rest;\n"
@@ -198,7 +198,7 @@ const char *const print_ptx[] = {
     "    neg.s32 %negated, %scale;\n"
     "    setp.lt.s32 %down, %scale, 0;\n"
     "    selp.b32 %high, %negated, %scale, %down;\n"
-    "    call (%power), print_power, (%high);\n"
+    "    call (%power), $print_power, (%high);\n"
     "    @%down div.rn.f64 %r, %size, %power;\n"
     "    @!%down mul.rn.f64 %r, %size, %power;\n"
     "    cvt.rni.f64.f64 %r, %r;\n"
@@ -229,7 +229,7 @@ const char *const print_ptx[] = {
     "    bra try;\n"
     "found:\n"
     "    cvt.rzi.u64.f64 %number, %r;\n"
-    "    call (%power), print_power, (%digits);\n"
+    "    call (%power), $print_power, (%digits);\n"
     "    cvt.rzi.u64.f64 %unit, %power;\n"
     "    mul.lo.s64 %limit, %unit, 10;\n"
     /* 9.99 rounded to 10.0 */
@@ -239,14 +239,14 @@ const char *const print_ptx[] = {
     "    @%p add.s32 %exponent, %exponent, 1;\n"
     "    div.u64 %lost, %number, %unit;\n"
     "    mov.u32 %low, 1;\n"
-    "    call (%end), print_digits, (%to, %lost, %low);\n"
+    "    call (%end), $print_digits, (%to, %lost, %low);\n"
     "    setp.eq.s32 %p, %digits, 0;\n"
     "    @%p bra power;\n"
     "    mov.u32 %letter, 46;\n"
     "    st.u8 [%end], %letter;\n"
     "    add.s64 %to, %end, 1;\n"
     "    rem.u64 %lost, %number, %unit;\n"
-    "    call (%end), print_digits, (%to, %lost, %digits);\n"
+    "    call (%end), $print_digits, (%to, %lost, %digits);\n"
     "power:\n"
     "    setp.ne.s32 %p, %plain, 0;\n"
     "    @%p ret;\n"
@@ -259,15 +259,15 @@ const char *const print_ptx[] = {
     "    abs.s32 %exponent, %exponent;\n"
     "    cvt.u64.u32 %lost, %exponent;\n"
     "    mov.u32 %low, 2;\n"
-    "    call (%end), print_digits, (%to, %lost, %low);\n"
+    "    call (%end), $print_digits, (%to, %lost, %low);\n"
     "    ret;\n"
     "nan:\n"
     "    mov.u32 %letter, 7233902;\n" /* "nan" */
-    "    call (%end), print_word, (%to, %letter);\n"
+    "    call (%end), $print_word, (%to, %letter);\n"
     "    ret;\n"
     "inf:\n"
     "    mov.u32 %letter, 6712937;\n" /* "inf" */
-    "    call (%end), print_word, (%to, %letter);\n"
+    "    call (%end), $print_word, (%to, %letter);\n"
     "    ret;\n"
     "}\n",
 

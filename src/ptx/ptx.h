@@ -300,7 +300,7 @@ enum ptx_mod ptx_register_type(const struct ptx_function *f, uint32_t reg);
 
 struct ptx_file {
     uint32_t number;
-    const char *name;
+    const char *name; /* the bytes of the path; the text of PTX has escapes for what is not ASCII */
     bool stamped;
     uint64_t timestamp, size;
 };

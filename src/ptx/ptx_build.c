@@ -29,11 +29,22 @@ static const char *keep(struct ptx_builder *b, const char *name)
 
 /* --- functions --- */
 
+/* A name that the assembler takes. What it refuses gets a `$`, which names of the language lack: its
+ * constant, words of .loc, `_` alone, and the function that print() calls. */
+static const char *legal_name(struct ptx_builder *b, const char *name)
+{
+    static const char *const words[] = {"WARP_SZ", "_", "function_name", "inlined_at", "vprintf"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], name) == 0)
+            return arena_printf(b->arena, "%s$", name);
+    return keep(b, name);
+}
+
 void ptx_begin_kernel(struct ptx_builder *b, const char *name)
 {
     assert(!b->function && "ptx_end comes first");
     struct ptx_function *f = arena_new(b->arena, struct ptx_function);
-    f->name = keep(b, name);
+    f->name = legal_name(b, name);
     f->entry = f->defined = true;
     f->linkage = PTX_VISIBLE;
     b->function = f;
@@ -49,7 +60,7 @@ static struct ptx_variable *new_variable(struct ptx_builder *b, enum ptx_mod spa
 {
     struct ptx_variable *v = arena_new(b->arena, struct ptx_variable);
     *v = (struct ptx_variable){
-        .name = keep(b, name), .space = (uint16_t)space, .type = (uint16_t)type, .vector = 1};
+        .name = legal_name(b, name), .space = (uint16_t)space, .type = (uint16_t)type, .vector = 1};
     return v;
 }
 
@@ -193,6 +204,8 @@ struct ptx_variable *ptx_array(struct ptx_builder *b, enum ptx_mod space, enum p
                                const char *name, uint64_t count, uint32_t alignment)
 {
     struct ptx_variable *v = new_variable(b, space, type, name);
+    if (strcmp(v->name, b->function->name) == 0) /* both are of one scope */
+        v->name = arena_printf(b->arena, "%s$", v->name);
     make_array(v, count, alignment);
     push_head(b, (struct ptx_statement){.kind = PTX_AT_VARIABLE, .variable = v});
     return v;
@@ -489,20 +502,10 @@ void ptx_append(struct ptx_builder *b, struct ptx_code *code)
 
 /* --- source lines --- */
 
-/* PTX names no way to have a quote in a text: what would end one, or what follows, is a `_`. */
-static const char *quotable(struct ptx_builder *b, const char *name)
-{
-    char *out = arena_string(b->arena, name, strlen(name));
-    for (char *c = out; *c; c++)
-        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
-            *c = '_';
-    return out;
-}
-
 uint32_t ptx_source_file(struct ptx_builder *b, const char *name)
 {
     struct ptx_file *file = arena_new(b->arena, struct ptx_file);
-    *file = (struct ptx_file){.number = ++b->files, .name = quotable(b, name)};
+    *file = (struct ptx_file){.number = ++b->files, .name = keep(b, name)};
     struct ptx_item item = {.kind = PTX_ITEM_FILE, .file = file};
     vec_push(b->arena, &b->module->items, item);
     return file->number;

@@ -263,6 +263,39 @@ static void push_item(struct ptx_parser *p, struct ptx_item item)
     vec_push(p->arena, &p->module->items, item);
 }
 
+/* The byte that an escape of C stands for, behind its backslash; *length: of its characters. A
+ * backslash before another character stands for itself. */
+static char escaped(const char *s, size_t *length)
+{
+    static const char letters[] = "\"\\'abfnrtv", values[] = "\"\\'\a\b\f\n\r\t\v";
+    const char *letter = *s ? strchr(letters, *s) : NULL;
+    unsigned value = 0;
+    *length = 0;
+    while (*length < 3 && s[*length] >= '0' && s[*length] <= '7')
+        value = value * 8 + (unsigned)(s[(*length)++] - '0');
+    if (value > 0 && value < 256)
+        return (char)value;
+    *length = letter ? 1 : 0;
+    return letter ? values[letter - letters] : '\\';
+}
+
+/* A path as the file system has it: compilers write bytes that are not ASCII in octal. */
+static const char *unescaped(struct arena *a, const char *text)
+{
+    char *out = arena_string(a, text, strlen(text)), *to = out;
+    while (*text) {
+        size_t length;
+        if (*text++ != '\\') {
+            *to++ = text[-1];
+            continue;
+        }
+        *to++ = escaped(text, &length);
+        text += length;
+    }
+    *to = '\0';
+    return out;
+}
+
 static bool read_file(struct ptx_parser *p)
 {
     struct ptx_file *file = arena_new(p->arena, struct ptx_file);
@@ -271,6 +304,7 @@ static bool read_file(struct ptx_parser *p)
         !ptx_read_string(p, &file->name))
         return false;
     file->number = (uint32_t)number;
+    file->name = unescaped(p->arena, file->name);
     if (ptx_accept(p, ',')) {
         file->stamped = true;
         if (!ptx_read_number(p, "a time stamp", UINT64_MAX, &file->timestamp) ||

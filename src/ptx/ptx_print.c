@@ -377,9 +377,22 @@ static void print_function(struct text *out, const struct ptx_function *f)
 
 /* --- modules --- */
 
+/* PTX is ASCII (PTX ISA, "Source Format"): other bytes, quotes and backslashes are in octal, as
+ * nvcc writes them. */
+static void print_path(struct text *out, const char *path)
+{
+    for (const char *c = path; *c; c++)
+        if (*c >= ' ' && *c <= '~' && *c != '"' && *c != '\\')
+            text_add_char(out, *c);
+        else
+            text_printf(out, "\\%03o", (unsigned)(unsigned char)*c);
+}
+
 static void print_file(struct text *out, const struct ptx_file *f)
 {
-    text_printf(out, ".file %" PRIu32 " \"%s\"", f->number, f->name);
+    text_printf(out, ".file %" PRIu32 " \"", f->number);
+    print_path(out, f->name);
+    text_add_char(out, '"');
     if (f->stamped)
         text_printf(out, ", %" PRIu64 ", %" PRIu64, f->timestamp, f->size);
     text_add_char(out, '\n');

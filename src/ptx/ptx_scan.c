@@ -243,7 +243,7 @@ static void scan_string(struct ptx_scanner *s, struct ptx_token *t)
     t->kind = PTX_TOKEN_STRING;
     s->position++;
     while (s->position < s->source->length && peek(s, 0) != '"' && peek(s, 0) != '\n')
-        s->position += peek(s, 0) == '\\' && peek(s, 1) == '"' ? 2 : 1;
+        s->position += peek(s, 0) == '\\' && peek(s, 1) != '\n' ? 2 : 1;
     if (peek(s, 0) != '"') {
         fail(s, t, "this text has no closing quote");
         return;

@@ -36,7 +36,7 @@ static void every_type_and_shape(void **state)
                "    if (x > 3)\n        print(\"varying\", x, d, h, q, u, i, b, v, t);\n"
                "    print(x + 1, v);\n    print(\"nothing\");\n}\n",
                &l);
-    assert_int_equal(occurrences(ptx, "call print_show"), 3); /* a row each, of each thread */
+    assert_int_equal(occurrences(ptx, "call $print_show"), 3); /* a row each, of each thread */
     assert_int_equal(occurrences(ptx, ".local .align"), 4);   /* theirs, and vprintf's arguments */
     assert_int_equal(l.shared_bytes, 0);
     program_free(&p);
@@ -56,7 +56,7 @@ static void tiles_by_one_thread(void **state)
     /* 8 rows of 12 are shown, 2 of 12, and 4 */
     assert_int_equal(occurrences(ptx, "ld.shared.b16"), 96 + 24);
     assert_int_equal(occurrences(ptx, "ld.shared.u8"), 4);
-    assert_int_equal(occurrences(ptx, "call print_show"), 2);
+    assert_int_equal(occurrences(ptx, "call $print_show"), 2);
     program_free(&p);
 }
 

@@ -54,6 +54,7 @@ static const char ours[] =
     ".address_size 64\n"
     "\n"
     ".file 1 \"scale.tile\"\n"
+    ".file 2 \"\\303\\251 \\042\\134\\012.tile\"\n"
     ".extern .shared .align 16 .b8 smem[];\n"
     ".const .align 4 .f32 factors[3] = {0f3F800000, 0fC0000000, 0d3FF8000000000000};\n"
     ".visible .global .align 8 .u64 table[2][2] = {{1, -2}, {factors+4, generic(factors)}};\n"
