@@ -4,7 +4,7 @@
     check_structure.py [ROOT]
 
 Errors: an include against the order of the folders; anything of ours in tools/ but tilewright.h and tools/ itself; two files of
-one name (test data aside). Warnings: files of more than 1000 lines, functions of more than 75.
+one name (test data aside); numbers read or printed in the host program's locale. Warnings: files of more than 1000 lines, functions of more than 75.
 """
 import os
 import re
@@ -95,6 +95,30 @@ def check_names(root, errors):
             errors.append(f"{name} is the name of several files: {', '.join(paths)}")
 
 
+# A host program may have called setlocale(): what C's library then makes of numbers and letters is not ours. The program itself
+# never calls it, so tools/ may use printf and strtod.
+OF_THE_LOCALE = re.compile(r"\b(strto(?:d|f|ld)|ato[f]|is(?:alpha|alnum|digit|space|print|punct|upper|lower)|to(?:upper|lower)|"
+                           r"strcoll|setlocale|uselocale|newlocale|localeconv)\s*\(")
+PRINTS = re.compile(r"\b(v?s?n?f?printf|s?scanf)\s*\(([^;]*?);", re.S)
+FLOATS = re.compile(r'"[^"]*?(?<!%)(?:%%)*%[-+ #0]*[0-9*]*(?:\.[0-9*]*)?[lL]?[fFeEgGaA](?![a-z_])')
+CHANGES_IT = re.compile(r"\b(setlocale|uselocale|newlocale)\s*\(")
+
+
+def check_locale(root, errors):
+    for path in sources(root, "src", "tools"):
+        if not path.endswith((".c", ".h")) or path == os.path.join("src", "base", "number.c"):
+            continue
+        text = open(os.path.join(root, path)).read()
+        text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group(0)), text, flags=re.S)
+        for match in (CHANGES_IT if path.startswith("tools") else OF_THE_LOCALE).finditer(text):
+            errors.append(f"{path}:{line_of(text, match.start())}: {match.group(1)} follows the host program's locale; "
+                          "base/number.h and base/text.h have what does not")
+        for match in () if path.startswith("tools") else PRINTS.finditer(text):
+            if FLOATS.search(match.group(2)):
+                errors.append(f"{path}:{line_of(text, match.start())}: {match.group(1)} has the decimal point of the host program's "
+                              "locale; number_format has '.'")
+
+
 def check_sizes(root, warnings):
     for path in sources(root, "src", "include", "tools", "tests", "bench"):
         if not path.endswith((".c", ".h")):
@@ -118,6 +142,7 @@ def main():
     check_includes(root, errors)
     check_tools(root, errors)
     check_names(root, errors)
+    check_locale(root, errors)
     check_sizes(root, warnings)
     for text in warnings:
         print(f"warning: {text}")

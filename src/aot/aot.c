@@ -1,7 +1,8 @@
 /* What is built: functions, the versions behind them, and which version a launch takes. */
 #include "aot/aot.h"
 
-#include <ctype.h>
+#include "base/text.h"
+
 #include <string.h>
 
 /* --- names --- */
@@ -172,9 +173,14 @@ static bool is_word(const char *name)
     return length > 2 && strcmp(name + length - 2, "_t") == 0;
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 static bool same_word(const char *a, const char *b)
 {
-    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+    while (*a && lower(*a) == lower(*b)) {
         a++;
         b++;
     }
@@ -191,11 +197,11 @@ bool aot_name_good(const char *name)
         "sched",  "setjmp", "signal",  "stdalign",    "stdarg", "stdatomic", "stdbool", "stddef",
         "stdint", "stdio",  "stdlib",  "stdnoreturn", "string", "strings",   "threads", "time",
         "uchar",  "unistd", "wchar",   "wctype"};
-    bool good = isalpha((unsigned char)name[0]) && strncmp(name, "aot_", 4) != 0;
+    bool good = text_is_letter(name[0]) && strncmp(name, "aot_", 4) != 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         good = good && !same_word(others[i], name);
     for (const char *c = name; *c && good; c++)
-        good = isalnum((unsigned char)*c) || *c == '_';
+        good = text_is_letter(*c) || text_is_digit(*c) || *c == '_';
     return good;
 }
 

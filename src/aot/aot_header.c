@@ -1,7 +1,6 @@
 /* NAME.h: what each function takes, in words and as a prototype. */
 #include "aot/aot.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -88,7 +87,7 @@ const char *aot_upper(const struct aot_build *b)
 {
     char *upper = arena_string(b->arena, b->name, strlen(b->name));
     for (char *c = upper; *c; c++)
-        *c = (char)toupper((unsigned char)*c);
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
     return upper;
 }
 

@@ -1,5 +1,6 @@
 /* The store of tuned values behind its public face. */
 #include "api/objects.h"
+#include "base/number.h"
 
 #include "tune/store.h"
 #include "tune/model.h"
@@ -312,9 +313,9 @@ static void take_choice(tw_launch *l, const char *text)
         if (!at || l->tune_set[t])
             continue;
         bool is_float = dtype_is_float(info->tunes[t].dtype);
-        l->tunes[t] = is_float
-                          ? (struct literal){.is_float = true, .f = strtod(at + length + 1, NULL)}
-                          : (struct literal){.i = strtoll(at + length + 1, NULL, 10)};
+        l->tunes[t] =
+            is_float ? (struct literal){.is_float = true, .f = number_read(at + length + 1, NULL)}
+                     : (struct literal){.i = strtoll(at + length + 1, NULL, 10)};
         l->tune_set[t] = true;
         l->prepared = false;
     }

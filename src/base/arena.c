@@ -4,6 +4,8 @@
  * a gap lies behind every piece. */
 #include "base/arena.h"
 
+#include "base/number.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,11 +194,11 @@ char *arena_vprintf(struct arena *a, const char *format, va_list args)
     int length = -1;
     va_copy(again, args);
     if (format) /* always; sanitizers that go on behind a NULL make the compiler doubt it */
-        length = vsnprintf(NULL, 0, format, args);
+        length = number_vformat(NULL, 0, format, args);
     if (length < 0)
         fail(a);
     char *text = arena_alloc(a, (size_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
+    number_vformat(text, (size_t)length + 1, format, again);
     va_end(again);
     return text;
 }

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,10 +77,10 @@ void text_vprintf(struct text *t, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(t->data + t->length, t->capacity - t->length, format, args);
+    int length = number_vformat(t->data + t->length, t->capacity - t->length, format, args);
     if (length > 0 && (size_t)length >= t->capacity - t->length) {
         text_room(t, (size_t)length);
-        vsnprintf(t->data + t->length, t->capacity - t->length, format, again);
+        number_vformat(t->data + t->length, t->capacity - t->length, format, again);
     }
     va_end(again);
     if (length > 0)
@@ -111,14 +113,13 @@ struct decimal {
     int exponent; /* of the first digit */
 };
 
-/* The fewest significant digits that read back as v (> 0). Both directions use the C library's
- * current locale, whatever its decimal point: only the digits are taken from it. */
+/* The fewest significant digits that read back as v (> 0). */
 static struct decimal shortest(double v, bool single)
 {
     char buffer[64];
     for (int precision = 0; precision < MOST_DIGITS; precision++) {
-        snprintf(buffer, sizeof buffer, "%.*e", precision, v);
-        double back = single ? (double)strtof(buffer, NULL) : strtod(buffer, NULL);
+        number_format(buffer, sizeof buffer, "%.*e", precision, v);
+        double back = single ? number_read_single(buffer, NULL) : number_read(buffer, NULL);
         if (back == v)
             break;
     }

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 struct text {
     struct arena *arena;
@@ -28,6 +29,20 @@ void text_add_json(struct text *t, const char *s);
  * "nan" for the rest. Always holds a '.', an exponent or a letter, so that it never reads as an
  * integer. */
 void text_add_double(struct text *t, double v, bool single);
+
+/* Letters, digits and blanks of ASCII, whatever the host program's locale says of other bytes. */
+static inline bool text_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline bool text_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static inline bool text_is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 /* The part of a path behind its last '/'. */
 const char *text_base_name(const char *path);

@@ -1,6 +1,7 @@
 /* Tiles of the oracle: memory, broadcasting, elementwise ops over threads. */
 #include "cpu/ensures_internal.h"
 
+#include "base/number.h"
 #include "base/platform.h"
 
 #include <math.h>
@@ -117,7 +118,7 @@ bool oracle_fail(struct oracle *o, const char *format, ...)
         return false;
     va_list args;
     va_start(args, format);
-    vsnprintf(o->report->message, sizeof o->report->message, format, args);
+    number_vformat(o->report->message, sizeof o->report->message, format, args);
     va_end(args);
     return false;
 }

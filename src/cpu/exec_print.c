@@ -1,5 +1,6 @@
 /* print(): rows of text, "block (0,0) acc = [[1, 2], …]"; at thread level a row for each running
  * thread. */
+#include "base/number.h"
 #include "cpu/program.h"
 
 #include <inttypes.h>
@@ -46,7 +47,7 @@ printer_format(struct printer *p, const char *format, ...)
     char piece[96];
     va_list args;
     va_start(args, format);
-    vsnprintf(piece, sizeof piece, format, args);
+    number_vformat(piece, sizeof piece, format, args);
     va_end(args);
     printer_add(p, piece);
 }
@@ -65,10 +66,10 @@ static void print_float(struct printer *p, enum dtype t, double v)
     for (int digits = plain; digits <= MOST_DIGITS; digits++) {
         uint64_t bits = 0, wanted = 0;
         if (plain)
-            snprintf(text, sizeof text, "%.*f", digits, v);
+            number_format(text, sizeof text, "%.*f", digits, v);
         else
-            snprintf(text, sizeof text, "%.*e", digits, v);
-        dtype_store_f64(t, &bits, strtod(text, NULL));
+            number_format(text, sizeof text, "%.*e", digits, v);
+        dtype_store_f64(t, &bits, number_read(text, NULL));
         dtype_store_f64(t, &wanted, v);
         if (bits == wanted)
             break;

@@ -1,5 +1,6 @@
 /* A frame: a block's state. It has memory of its own and no thread: whoever calls frame_run lends
  * one. */
+#include "base/number.h"
 #include "cpu/program.h"
 
 #include <stdarg.h>
@@ -152,6 +153,6 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
     }
     va_list args;
     va_start(args, format);
-    vsnprintf(f->fault.message, sizeof f->fault.message, format, args);
+    number_vformat(f->fault.message, sizeof f->fault.message, format, args);
     va_end(args);
 }

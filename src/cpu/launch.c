@@ -4,6 +4,7 @@
  */
 #include "cpu/lane_product.h"
 
+#include "base/number.h"
 #include "base/platform.h"
 
 #include <inttypes.h>
@@ -22,7 +23,7 @@ refuse(struct cpu_fault *fault, enum cpu_fault_kind kind, struct loc loc, const 
         (struct cpu_fault){.kind = kind, .loc = loc, .block = {-1, -1, -1}, .thread = {-1, -1, -1}};
     va_list args;
     va_start(args, format);
-    vsnprintf(fault->message, sizeof fault->message, format, args);
+    number_vformat(fault->message, sizeof fault->message, format, args);
     va_end(args);
     return kind;
 }

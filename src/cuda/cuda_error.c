@@ -5,6 +5,8 @@
  * terminated and relaunched"). */
 #include "cuda/cuda_own.h"
 
+#include "base/number.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,7 +181,7 @@ static void say_version(const struct cuda *c, const char *written, char why[CUDA
 {
     char text[160];
     int reads = 0, needs = 0, driver = c->device.driver / 1000 * 10 + c->device.driver % 1000 / 10;
-    int wanted = (int)(10 * strtod(written, NULL) + 0.5);
+    int wanted = (int)(10 * number_read(written, NULL) + 0.5);
     for (int i = 0; i < VERSIONS; i++) {
         if (versions[i].cuda <= driver)
             reads = versions[i].ptx;

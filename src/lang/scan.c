@@ -1,9 +1,9 @@
 /* The scanner: one pass over the bytes, a function for each kind of token. */
 #include "lang/scan.h"
 
+#include "base/number.h"
 #include "base/text.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,19 +212,12 @@ static void scan_directive(struct scanner *s)
 
 /* --- numbers --- */
 
-/* strtod reads the decimal point of the host program's locale; the language has only '.'. */
 static double read_double(struct scanner *s, uint32_t start, uint32_t length)
 {
-    const char *point = localeconv()->decimal_point;
     struct text t;
     text_init(&t, s->arena);
-    for (uint32_t i = 0; i < length; i++) {
-        if (s->text[start + i] == '.')
-            text_add(&t, point);
-        else
-            text_add_char(&t, s->text[start + i]);
-    }
-    return strtod(t.data, NULL);
+    text_add_n(&t, s->text + start, length);
+    return number_read(t.data, NULL);
 }
 
 static void add_float(struct scanner *s, uint32_t start)

@@ -2,7 +2,8 @@
  * layout_axis_names. */
 #include "layout/layout_text.h"
 
-#include <ctype.h>
+#include "base/text.h"
+
 #include <string.h>
 
 /* --- Printing --- */
@@ -131,7 +132,7 @@ static void fail(struct reader *r, const char *why)
 
 static char peek(struct reader *r)
 {
-    while (r->at < r->length && isspace((unsigned char)r->text[r->at]))
+    while (r->at < r->length && text_is_blank(r->text[r->at]))
         r->at++;
     return r->at < r->length ? r->text[r->at] : '\0';
 }
@@ -155,7 +156,8 @@ static bool accept_word(struct reader *r, const char *word)
     size_t n = strlen(word);
     peek(r);
     if (r->why || r->length - r->at < n || memcmp(r->text + r->at, word, n) != 0 ||
-        (r->at + n < r->length && isalnum((unsigned char)r->text[r->at + n])))
+        (r->at + n < r->length &&
+         (text_is_letter(r->text[r->at + n]) || text_is_digit(r->text[r->at + n]))))
         return false;
     r->at += n;
     return true;
@@ -165,9 +167,9 @@ static int32_t number(struct reader *r)
 {
     bool negative = accept(r, '-');
     int64_t value = 0;
-    if (!isdigit((unsigned char)peek(r)))
+    if (!text_is_digit((char)peek(r)))
         fail(r, "expected a number");
-    for (; !r->why && r->at < r->length && isdigit((unsigned char)r->text[r->at]); r->at++) {
+    for (; !r->why && r->at < r->length && text_is_digit(r->text[r->at]); r->at++) {
         value = value * 10 + (r->text[r->at] - '0');
         if (value > INT32_MAX)
             fail(r, "the number is too large");
@@ -286,7 +288,7 @@ static void read_outs(struct reader *r, struct read_layout *l)
             return;
         }
         struct layout_dim out = {.axis = AXIS_DIM(l->out_count)};
-        if (isalpha((unsigned char)peek(r)))
+        if (text_is_letter((char)peek(r)))
             out.axis = read_axis(r);
         out.extent = extent(r);
         for (int j = 0; j < l->out_count; j++)

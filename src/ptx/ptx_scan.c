@@ -1,6 +1,7 @@
 #include "ptx/ptx_scan.h"
 
-#include <locale.h>
+#include "base/number.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +112,6 @@ static void scan_decimal_float(struct ptx_scanner *s, struct ptx_token *t)
 {
     char text[128];
     size_t length = 0;
-    const char point = localeconv()->decimal_point[0]; /* what strtod reads; PTX has only '.' */
     const char *const start = s->source->text + s->position;
     while (s->position < s->source->length) {
         int c = peek(s, 0), before = length ? start[length - 1] : 0;
@@ -127,10 +127,8 @@ static void scan_decimal_float(struct ptx_scanner *s, struct ptx_token *t)
     }
     memcpy(text, start, length);
     text[length] = '\0';
-    char *end = strchr(text, '.');
-    if (end)
-        *end = point;
-    double value = strtod(text, &end);
+    char *end;
+    double value = number_read(text, &end);
     t->kind = PTX_TOKEN_DOUBLE;
     memcpy(&t->bits, &value, sizeof value);
     if (*end || is_letter(peek(s, 0)))

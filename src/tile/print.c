@@ -8,6 +8,7 @@
  * Literals have no type of their own (Meaning 12): one takes the type of what stands beside it.
  * `want` is that type where an expression is printed; a literal of another type gets a cast.
  */
+#include "base/number.h"
 #include "base/text.h"
 #include "tile/tile.h"
 
@@ -84,8 +85,8 @@ static void print_float(struct text *t, enum dtype type, double v)
     bool narrow = type != DT_F64 && type != DT_F32 && isfinite(v);
     for (int digits = 1; narrow && digits <= MOST_DIGITS; digits++) {
         char text[32];
-        snprintf(text, sizeof text, "%.*g", digits, v);
-        struct literal shorter = {.is_float = true, .f = strtod(text, NULL)};
+        number_format(text, sizeof text, "%.*g", digits, v);
+        struct literal shorter = {.is_float = true, .f = number_read(text, NULL)};
         if (eval_cast(type, DT_F64, &shorter).f == v) {
             text_add_double(t, shorter.f, false);
             return;

@@ -1,0 +1,28 @@
+/* Numbers as text, the same in every locale.
+ *
+ * A host program may call setlocale(): strtod then expects its decimal point, often ',', and printf
+ * prints it. Program texts, PTX, JSON and the store of results have '.'. The functions here give
+ * strtod nothing but digits and an exponent, and mend what printf printed. They ask no locale and
+ * change none, so threads may call them while another thread calls setlocale(). The C library still
+ * does the rounding. scripts/check_structure.py
+ * finds direct calls. */
+#ifndef TW_NUMBER_H
+#define TW_NUMBER_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Reads a number as strtod does in the C locale, except that text in hexadecimal ends behind its
+ * 0. *end (may be NULL) is behind it; the same as `text` where there is no number. */
+double number_read(const char *text, char **end);
+/* The same, rounded once to a float. */
+double number_read_single(const char *text, char **end);
+
+/* snprintf and vsnprintf in the C locale. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+int number_format(char *out, size_t size, const char *format, ...);
+int number_vformat(char *out, size_t size, const char *format, va_list args);
+
+#endif
