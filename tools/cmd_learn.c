@@ -61,7 +61,7 @@ static int list_puzzles(struct learn *l)
         "\n%d of %d passed. `tilewright learn N` begins puzzle N, or judges your answer to it.\n",
         passed, l->all.count);
     if (!l->learnt.path)
-        puts("Progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is set.");
+        puts("Progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME says where.");
     return STATUS_OK;
 }
 

@@ -222,7 +222,7 @@ static int find_stored(struct tuning *t)
 
 static int open_store(struct tuning *t)
 {
-    if (options_has(t->given, "no-store"))
+    if (options_has(t->given, "no-store") || tw_kernel_tune_count(t->kernel) == 0)
         return STATUS_OK;
     tw_status s = tw_store_open(t->program.ctx, options_value(t->given, "store"), &t->store);
     if (s != TW_OK) {

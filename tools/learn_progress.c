@@ -20,9 +20,9 @@ static char *path_of(void)
                *home = getenv("HOME");
     if (named && *named)
         return need_text("%s", named);
-    if (data && *data)
+    if (data && *data == '/') /* XDG Base Directory Specification: others are to be ignored */
         return need_text("%s/tilewright/learn", data);
-    return home && *home ? need_text("%s/.local/share/tilewright/learn", home) : NULL;
+    return home && *home == '/' ? need_text("%s/.local/share/tilewright/learn", home) : NULL;
 }
 
 struct step *learnt_step(struct learnt *l, const char *puzzle)
@@ -183,8 +183,8 @@ bool learnt_lock(struct learnt *l)
 {
     struct stat found;
     if (!l->path) {
-        complain(NULL, "progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is "
-                       "set");
+        complain(NULL, "progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME says "
+                       "where");
         return false;
     }
     if (strcmp(l->path, "/dev/null") == 0)

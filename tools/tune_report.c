@@ -212,7 +212,8 @@ static void print_report(const struct tuning *t, const int *order, int measured)
         count_state(t, CANDIDATE_FAILED, false), count_state(t, CANDIDATE_SAME, false),
         count_state(t, CANDIDATE_REFUSED, false), unmeasured, seconds_now() - t->started);
     if (tw_kernel_tune_count(t->kernel) == 0)
-        printf("%s has no tuned values (`tune BM = {64, 128};`), so there is nothing to choose\n",
+        printf("%s has no tuned values (`tune BM = {64, 128};`), so there is nothing to choose "
+               "or to keep\n",
                t->key.kernel);
     if (t->candidates.forbidden > 0)
         printf("%d more do not meet a `require`\n", t->candidates.forbidden);

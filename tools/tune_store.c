@@ -3,6 +3,7 @@
 #include "tune.h"
 #include "tuned.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,6 +248,60 @@ static bool next_pair(const char **at, char name[64], char value[64])
     return true;
 }
 
+static bool is_name(const char *text)
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return length > 0 && text[length] == '\0' && !strchr("0123456789", *text);
+}
+
+/* Whether a row's text is "NAME=VALUE,…" to its end; the values numbers, or types. */
+static bool reads_whole(const char *text, bool is_types)
+{
+    struct assignment a;
+    tw_scalar v;
+    bool bad;
+    while (next_assignment(&text, &a, &bad))
+        if (!is_name(a.name) ||
+            (is_types ? tw_dtype_from_name(a.value) == TW_DTYPE_NONE
+                      : !parse_scalar(a.value, &v)) ||
+            (!is_types && !isfinite(v.f)))
+            return false;
+    return !bad;
+}
+
+/* A row that was damaged, or written by another program, cannot be exported. */
+static bool is_whole(const tw_tuned *row)
+{
+    char name[64];
+    int64_t low, high;
+    int divisor;
+    const char *shape = row->shape;
+    while (tw_shape_next(&shape, name, &low, &high, &divisor))
+        if (!is_name(name))
+            return false;
+    return !*shape && is_name(row->kernel) && reads_whole(row->types, true) &&
+           reads_whole(row->sizes, false) && reads_whole(row->tune, false) &&
+           isfinite(row->milliseconds);
+}
+
+/* Removes from the rows what cannot be exported, and says so. */
+static void keep_whole(struct store_command *c)
+{
+    int kept = 0;
+    for (int i = 0; i < c->count; i++) {
+        const tw_tuned *row = row_at(c, i);
+        if (row->status != TW_OK || is_whole(row))
+            c->rows[kept++] = c->rows[i];
+        else
+            complain(NULL,
+                     "not exported: a result of %s, since its texts are no lists of names and "
+                     "numbers: \"%s\", \"%s\", \"%s\" (--forget removes what is stored of a "
+                     "kernel)",
+                     row->kernel, row->shape, row->types, row->tune);
+    }
+    c->count = kept;
+}
+
 /* The winner of each class: of several sizes in it those measured last. */
 static bool is_winner(const struct store_command *c, int i)
 {
@@ -286,10 +341,13 @@ static void line_pairs(struct json *j, const char *key, const char *text, bool q
     line_open(j, key);
     for (const char *at = text; next_pair(&at, name, value);) {
         json_key(j, name);
-        if (quoted)
+        tw_scalar v;
+        if (quoted || !parse_scalar(value, &v))
             json_string(j, value);
+        else if (v.is_float)
+            json_real(j, v.f);
         else
-            json_number(j, value);
+            json_integer(j, v.i);
     }
     line_close(j, '}');
 }
@@ -344,7 +402,10 @@ static void c_string(const char *text)
     for (const char *c = text; *c; c++) {
         if (strchr("\"\\?", *c)) /* "??" might begin a trigraph */
             putchar('\\');
-        putchar(*c);
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            printf("\\%03o", (unsigned)*c); /* which ends after three digits */
+        else
+            putchar(*c);
     }
     putchar('"');
 }
@@ -387,7 +448,8 @@ static void c_types(const struct store_command *c)
 static void c_winner(const tw_tuned *row)
 {
     const char *texts[] = {row->device, row->kernel, row->program, row->types};
-    char name[64], value[64];
+    char name[64], value[64], number[64];
+    tw_scalar v;
     int64_t low, high;
     int divisor;
     fputs("    {", stdout);
@@ -400,8 +462,10 @@ static void c_winner(const tw_tuned *row)
         printf("{\"%s\", %lld, %lld, %d}%s", name, (long long)low, (long long)high, divisor,
                *at ? ", " : "");
     fputs(*row->shape ? "},\n     {" : "{0}},\n     {", stdout);
-    for (const char *at = row->tune; next_pair(&at, name, value);)
-        printf("{\"%s\", %s}%s", name, value, *at ? ", " : "");
+    for (const char *at = row->tune; next_pair(&at, name, value) && parse_scalar(value, &v);) {
+        format_scalar(number, sizeof number, v);
+        printf("{\"%s\", %s}%s", name, number, *at ? ", " : "");
+    }
     printf("%s},\n     %.6g},\n", *row->tune ? "" : "{0}", row->milliseconds);
 }
 
@@ -412,6 +476,7 @@ static int export_winners(struct store_command *c, const char *form)
     int status = find_rows(c);
     if (status != STATUS_OK)
         return status;
+    keep_whole(c);
     for (int i = 0; i < c->count; i++)
         winners += is_winner(c, i);
     if (winners == 0) {

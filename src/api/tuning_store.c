@@ -1,10 +1,12 @@
 /* The store of tuned values behind its public face. */
 #include "api/objects.h"
 #include "base/number.h"
+#include "base/platform.h"
 
 #include "tune/store.h"
 #include "tune/model.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,21 +46,41 @@ static tw_status report(tw_store *s, enum store_status status)
 
 /* --- opening --- */
 
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
+/* NULL: there is no place, since neither a store nor the user's home is known. */
 static const char *usual_path(struct arena *a)
 {
-    const char *named = variable("TILEWRIGHT_STORE"), *data = variable("XDG_DATA_HOME"),
-               *home = variable("HOME");
-    if (named)
+    enum { MOST_PATH = 4096 };
+    char path[MOST_PATH];
+    const char *named = getenv("TILEWRIGHT_STORE");
+    if (named && *named)
         return arena_string(a, named, strlen(named));
-    if (data)
-        return arena_printf(a, "%s/tilewright/tuned.db", data);
-    return home ? arena_printf(a, "%s/.local/share/tilewright/tuned.db", home) : "tuned.db";
+    return platform_user_path("XDG_DATA_HOME", ".local/share", "tilewright/tuned.db", path,
+                              sizeof path)
+               ? arena_string(a, path, strlen(path))
+               : NULL;
+}
+
+/* SQLite keeps a database without a name, or named ":memory:", nowhere. */
+static bool keeps_nothing(const char *path)
+{
+    return !*path || strcmp(path, ":memory:") == 0;
+}
+
+static tw_status report_no_place(const struct store_call *call)
+{
+    struct diag *d = &call->store->ctx->diag;
+    const char *path = call->store->path;
+    if (path)
+        diag_error(
+            d, LOC_NONE,
+            "\"%s\" names no file, so nothing would be kept there: name a store with --store "
+            "or TILEWRIGHT_STORE",
+            path);
+    else
+        diag_error(d, LOC_NONE,
+                   "there is no place for a store: HOME is not set to an absolute path; name a "
+                   "store with --store or TILEWRIGHT_STORE");
+    return !path && call->existing ? TW_NOT_FOUND : TW_NO_FILE;
 }
 
 /* No file, and none is to be made: where one is looked for anyway, nothing was stored yet. */
@@ -83,6 +105,8 @@ static tw_status open_call(void *user)
     tw_store *s = call->store;
     s->path = call->path ? arena_string(&s->arena, call->path, strlen(call->path))
                          : usual_path(&s->arena);
+    if (!s->path || keeps_nothing(s->path))
+        return report_no_place(call);
     enum store_making making = call->existing ? STORE_MAKES_NOTHING
                                : call->path   ? STORE_MAKES_FILE
                                               : STORE_MAKES_FOLDERS;
@@ -288,12 +312,77 @@ static bool serves_better(const tw_tuned *key, const tw_tuned *a, const tw_tuned
     return b->milliseconds < a->milliseconds;
 }
 
-static const tw_tuned *best_row(const tw_tuned *key, const tw_tuned *rows, int count, bool nearest)
+/* Reads the "128" or "0.5" of a tuned name, up to a ',' or the end. */
+static bool read_value(const struct lang_tune *tune, const char **at, struct literal *out)
+{
+    char *end;
+    *out = (struct literal){.is_float = dtype_is_float(tune->dtype)};
+    errno = 0;
+    if (out->is_float)
+        out->f = number_read(*at, &end);
+    else
+        out->i = strtoll(*at, &end, 10);
+    bool whole = end > *at && (*end == '\0' || (*end == ',' && end[1])) && errno == 0;
+    *at = *end ? end + 1 : end;
+    return whole;
+}
+
+/* A tuned value that a row has. */
+struct stored_value {
+    bool given;
+    struct literal value;
+};
+
+static int tune_named(const struct lang_kernel *info, const char *name, size_t length)
+{
+    for (int t = 0; t < info->tune_count; t++)
+        if (strlen(info->tunes[t].name) == length && memcmp(info->tunes[t].name, name, length) == 0)
+            return t;
+    return -1;
+}
+
+/* Reads "BM=128,BN=64", all of it: names that the kernel has, and a number for each. values: one a
+ * name. */
+static bool read_choice(const struct lang_kernel *info, const char *text,
+                        struct stored_value *values)
+{
+    for (int t = 0; t < info->tune_count; t++)
+        values[t].given = false;
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, "=,");
+        int t = tune_named(info, at, length);
+        if (t < 0 || at[length] != '=' || values[t].given)
+            return false;
+        at += length + 1;
+        values[t].given = true;
+        if (!read_value(&info->tunes[t], &at, &values[t].value))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the row can be used; a row that was damaged, or written by another program, is named. */
+static bool is_whole(const struct store_call *call, const tw_tuned *row,
+                     struct stored_value *values)
+{
+    if (read_choice(call->launch->kernel->info, row->tune, values))
+        return true;
+    struct diag *d = &call->store->ctx->diag;
+    diag_warning(d, LOC_NONE,
+                 "a result stored for %s is passed over: its tuned values \"%s\" are not those of "
+                 "`%s`",
+                 row->sizes, row->tune, row->kernel);
+    diag_note(d, LOC_NONE, "`tilewright tune --forget` removes what is stored of a kernel");
+    return false;
+}
+
+static const tw_tuned *best_row(const struct store_call *call, const tw_tuned *key,
+                                const tw_tuned *rows, int count, struct stored_value *values)
 {
     const tw_tuned *best = NULL;
     for (int i = 0; i < count; i++) {
         double distance = shape_distance(key->shape, rows[i].shape);
-        if (distance < 0 || (distance > 0 && !nearest))
+        if (distance < 0 || (distance > 0 && !call->nearest) || !is_whole(call, &rows[i], values))
             continue;
         if (!best || serves_better(key, best, &rows[i]))
             best = &rows[i];
@@ -301,21 +390,13 @@ static const tw_tuned *best_row(const tw_tuned *key, const tw_tuned *rows, int c
     return best;
 }
 
-/* The values of "BM=128,BN=64" that were not set by hand. */
-static void take_choice(tw_launch *l, const char *text)
+/* The values that were not set by hand. */
+static void take_choice(tw_launch *l, const struct stored_value *values)
 {
-    const struct lang_kernel *info = l->kernel->info;
-    for (int t = 0; t < info->tune_count; t++) {
-        const char *at = text, *name = info->tunes[t].name;
-        size_t length = strlen(name);
-        while (at && (strncmp(at, name, length) != 0 || at[length] != '='))
-            at = (at = strchr(at, ',')) ? at + 1 : NULL;
-        if (!at || l->tune_set[t])
+    for (int t = 0; t < l->kernel->info->tune_count; t++) {
+        if (l->tune_set[t] || !values[t].given)
             continue;
-        bool is_float = dtype_is_float(info->tunes[t].dtype);
-        l->tunes[t] =
-            is_float ? (struct literal){.is_float = true, .f = number_read(at + length + 1, NULL)}
-                     : (struct literal){.i = strtoll(at + length + 1, NULL, 10)};
+        l->tunes[t] = values[t].value;
         l->tune_set[t] = true;
         l->prepared = false;
     }
@@ -336,9 +417,11 @@ static tw_status tuned_call(void *user)
                                .types = key.types,
                                .status = TW_OK};
     status = select_rows(s, &s->taken, filter, &rows, &count);
-    const tw_tuned *best = status == TW_OK ? best_row(&key, rows, count, call->nearest) : NULL;
-    if (best) {
-        take_choice(call->launch, best->tune);
+    const struct lang_kernel *info = call->launch->kernel->info;
+    struct stored_value *values = arena_array(&s->taken, struct stored_value, info->tune_count);
+    const tw_tuned *best = status == TW_OK ? best_row(call, &key, rows, count, values) : NULL;
+    if (best && read_choice(info, best->tune, values)) {
+        take_choice(call->launch, values);
         call->taken = *best;
         return TW_OK;
     }

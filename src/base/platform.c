@@ -371,15 +371,21 @@ double platform_date(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-bool platform_cache_folder(const char *name, char *out, size_t size)
+bool platform_user_path(const char *variable, const char *in_home, const char *name, char *out,
+                        size_t size)
 {
-    const char *given = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *given = getenv(variable), *home = getenv("HOME");
     int length = -1;
     if (given && given[0] == '/') /* the specification: others are to be ignored */
         length = snprintf(out, size, "%s/%s", given, name);
     else if (home && home[0] == '/')
-        length = snprintf(out, size, "%s/.cache/%s", home, name);
+        length = snprintf(out, size, "%s/%s/%s", home, in_home, name);
     return length > 0 && (size_t)length < size;
+}
+
+bool platform_cache_folder(const char *name, char *out, size_t size)
+{
+    return platform_user_path("XDG_CACHE_HOME", ".cache", name, out, size);
 }
 
 /* --- other programs --- */

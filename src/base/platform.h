@@ -82,6 +82,11 @@ struct platform_files {
 struct platform_files platform_list_files(struct arena *a, const char *folder);
 double platform_date(void); /* now, on the clock of `used` */
 
+/* A path in the folder that the variable names, or in `in_home` of $HOME (XDG Base Directory
+ * Specification: a relative path there counts as none). False: there is no such place, or no room
+ * for its name. */
+bool platform_user_path(const char *variable, const char *in_home, const char *name, char *out,
+                        size_t size);
 /* Where programs of this user keep what they can make again: $XDG_CACHE_HOME, or ~/.cache (XDG Base
  * Directory Specification), and a folder there. False: there is no such place, or no room for its
  * name. */

@@ -36,6 +36,8 @@ bool size_range_read(const char **at, char *name, size_t room, struct size_range
     name[equals - *at] = '\0';
     char *end;
     out->low = out->high = strtoll(equals + 1, &end, 10);
+    if (end == equals + 1)
+        return false;
     out->divisor = 1;
     if (strncmp(end, "..", 2) == 0)
         out->high = strtoll(end + 2, &end, 10);
@@ -53,6 +55,12 @@ double shape_distance(const char *a, const char *b)
     while (*a && *b) {
         char x_name[64], y_name[64];
         struct size_range x, y;
+        size_t length = strcspn(a, ",");
+        if (length == strcspn(b, ",") && memcmp(a, b, length) == 0) { /* a static float, too */
+            a += length + (a[length] == ',');
+            b += length + (b[length] == ',');
+            continue;
+        }
         if (!size_range_read(&a, x_name, sizeof x_name, &x) ||
             !size_range_read(&b, y_name, sizeof y_name, &y) || strcmp(x_name, y_name) != 0)
             return -1;

@@ -234,7 +234,9 @@ enum store_status store_open(struct store *s, struct arena *a, const char *path,
         make_folder(a, path);
     struct label label;
     int create = making == STORE_MAKES_NOTHING ? 0 : SQLITE_OPEN_CREATE;
-    int code = connect(s, path, SQLITE_OPEN_READWRITE | create);
+    /* SQLite may take "file:…" for a URI, and keeps ":…" for itself. */
+    const char *file = path[0] == '/' ? path : arena_printf(a, "./%s", path);
+    int code = connect(s, file, SQLITE_OPEN_READWRITE | create);
     if (code == SQLITE_OK)
         code = read_label(s, &label);
     if (code == SQLITE_OK && is_foreign(&label)) /* before something of it is changed */

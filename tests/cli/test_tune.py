@@ -283,6 +283,21 @@ def check_stores(t):
     for command, path, why in ((TUNED, f"{damaged}/tuned.db", "this user may write"), (["--list"], t.folder, "can be read and written")):
         said = t.command(2, *command, "--store", path).err
         expect(why in said and "name another store with --store" in said, said)
+    for name in ("", ":memory:"):  # which SQLite keeps nowhere
+        for command in (TUNED, ["--list"], ["--export", "c"]):
+            said = t.command(2, *command, "--store", name)
+            expect("names no file" in said.err and "kept in" not in said.out, said)
+    for name in ("file:uri.db?mode=memory", ":colon.db"):  # files like any other
+        expect(f"kept in {name}" in t.command(0, *TUNED, "--store", name).out and os.path.exists(name), name)
+        for end in ("", "-wal", "-shm"):
+            if os.path.exists(name + end):
+                os.remove(name + end)
+    homeless = {"TILEWRIGHT_STORE": "", "HOME": "", "XDG_DATA_HOME": "relative"}
+    said = t.command(2, *TUNED, **homeless).err
+    expect("no place for a store" in said and "--store" in said and "--no-store" in said, said)
+    expect(not os.path.exists("relative") and not os.path.exists("tuned.db"), "kept in the working folder")
+    said = t.command(0, "kernels/matmul/shared.tile", "--set", "m=16,n=16,k=16", "--store", os.path.join(t.folder, "none.db")).out
+    expect("nothing to choose or to keep" in said and "kept in" not in said and not os.path.exists(os.path.join(t.folder, "none.db")), said)
     said = t.command(2, "--list", TILEWRIGHT_SQLITE="/no/such.so").err
     expect("TILEWRIGHT_SQLITE" in said, said)
     for name in (t.store, t.store + "-wal", t.store + "-shm"):
@@ -379,6 +394,7 @@ def check_exports(t):
         sizes = " ".join(f"{n}:{r[0]}..{r[1]}/{r[2] if len(r) > 2 else 1}" for n, r in line["class"].items())
         want.append(f"{line['kernel']} T={line['types']['T']} {tuned} {sizes}")
     expect(read == want, f"{read}\n{want}")
+    check_damaged(t, lines, winners)
     halves = t.command(0, "--export", "json", "--type", "f16", "--set", "m=0x60,n=64").out.splitlines()
     expect(len(halves) == 1 and json.loads(halves[0])["types"]["T"] == "f16", halves)
     expect("m=97" in t.command(0, "--list", "--set", "m=97").out, "of one size")
@@ -387,6 +403,36 @@ def check_exports(t):
     expect("6 results deleted" in t.command(0, "kernels/matmul/tuned.tile", "--forget", "--type", "T=f16").out, t.rows())
     expect("6 results deleted" in t.command(0, "kernels/matmul/tuned.tile", "--forget").out, t.rows())
     expect(t.rows() == [], t.rows())
+
+
+def check_damaged(t, lines, winners):
+    """Rows that were damaged are left out with a message; texts of any kind are quoted."""
+    columns = "device, kernel, program, types, shape, sizes, tune, why, version, status, samples, milliseconds, measured"
+    good = ["d", "k", "p", "T=f32", "m=16..31", "m=17", "B=2", "", "1", 0, 1, 1.0, 1]
+    damaged = [("kernel", "k\""), ("types", "T=\"f32"), ("types", "f32"), ("shape", "m=16..x"), ("shape", "\"=1"), ("shape", "m="), ("tune", "B=2,C=;system"),
+               ("tune", "B=\"}"), ("tune", "B\n=2"), ("tune", "B=inf"), ("sizes", "m=a"), ("milliseconds", float("inf"))]
+    with sqlite3.connect(t.store) as db:
+        for i, (name, value) in enumerate(damaged):
+            row = dict(zip(columns.split(", "), good), program=f"damaged{i}", **{name: value})
+            db.execute(f"INSERT INTO result ({columns}) VALUES ({', '.join('?' * 13)})", [row[c] for c in columns.split(", ")])
+    for form, whole in (("json", lines), ("c", winners)):
+        said = t.command(0, "--export", form)
+        expect((said.out == whole) if form == "c" else [json.loads(line) for line in said.out.splitlines()] == whole, said)
+        expect(said.err.count("not exported") == len(damaged), said)
+    device = "quotes \" and ' and \\ and ??/ and \n\t"
+    with sqlite3.connect(t.store) as db:
+        db.execute("DELETE FROM result WHERE program LIKE 'damaged%'")
+        db.execute(f"INSERT INTO result ({columns}) VALUES ({', '.join('?' * 13)})", [device, *good[1:6], "B=0.5,C=1e-07", *good[7:]])
+    odd = [line for line in map(json.loads, t.command(0, "--export", "json").out.splitlines()) if line["kernel"] == "k"]
+    expect(len(odd) == 1 and odd[0]["device"] == device and odd[0]["tune"] == {"B": 0.5, "C": 1e-7}, odd)
+    t.write("winners.h", t.command(0, "--export", "c").out)
+    source, program = t.write("device.c", '#include "winners.h"\n#include <stdio.h>\nint main(void) { for (int i = 0; i < tilewright_winner_count; i++)\n'
+                              'if (tilewright_winners[i].kernel[0] == \'k\') fputs(tilewright_winners[i].device, stdout);\nreturn 0; }\n'), os.path.join(t.folder, "device")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Werror", "-o", program, source], check=True)
+    expect(call([program]).out == device, "a device's name in C")
+    with sqlite3.connect(t.store) as db:
+        db.execute("DELETE FROM result WHERE device = ?", [device])
+    t.write("winners.h", winners)
 
 
 def check_old(t):

@@ -217,6 +217,55 @@ static void stores_that_are_none(void **state)
     refused(f, tw_store_open(f->ctx, path, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
 }
 
+/* SQLite would keep these nowhere. */
+static void names_of_no_file(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const names[] = {"", ":memory:"};
+    for (int i = 0; i < 2; i++) {
+        tw_store *s;
+        refused(f, tw_store_open(f->ctx, names[i], &s), TW_NO_FILE, "names no file");
+        assert_null(s);
+        refused(f, tw_store_open_existing(f->ctx, names[i], &s), TW_NO_FILE, "names no file");
+        setenv("TILEWRIGHT_STORE", ":memory:", 1);
+        refused(f, tw_store_open(f->ctx, NULL, &s), TW_NO_FILE, "names no file");
+        unsetenv("TILEWRIGHT_STORE");
+    }
+}
+
+/* XDG Base Directory Specification: a relative path counts as none. */
+static void stores_of_no_home(void **state)
+{
+    struct fixture *f = *state;
+    const char *names[] = {"HOME", "XDG_DATA_HOME", "TILEWRIGHT_STORE"};
+    char *before[3];
+    tw_store *s;
+    for (int i = 0; i < 3; i++) {
+        before[i] = getenv(names[i]) ? strdup(getenv(names[i])) : NULL;
+        unsetenv(names[i]);
+    }
+    for (int i = 0; i < 3; i++) { /* nothing; a relative folder; and a relative home */
+        if (i > 0)
+            setenv(names[2 - i], "somewhere", 1);
+        refused(f, tw_store_open(f->ctx, NULL, &s), TW_NO_FILE, "name a store with --store");
+        refused(f, tw_store_open_existing(f->ctx, NULL, &s), TW_NOT_FOUND, "no place for a store");
+        assert_true(access("somewhere", F_OK) != 0 && access("tuned.db", F_OK) != 0);
+    }
+    setenv("HOME", "/no/such", 1);
+    refused(f, tw_store_open_existing(f->ctx, NULL, &s), TW_NOT_FOUND,
+            "there is no /no/such/.local/share/tilewright/tuned.db");
+    setenv("XDG_DATA_HOME", "/no/data", 1);
+    refused(f, tw_store_open_existing(f->ctx, NULL, &s), TW_NOT_FOUND,
+            "there is no /no/data/tilewright/tuned.db");
+    for (int i = 0; i < 3; i++) {
+        if (before[i])
+            setenv(names[i], before[i], 1);
+        else
+            unsetenv(names[i]);
+        free(before[i]);
+    }
+}
+
 /* --- launches --- */
 
 static void set_sizes(struct fixture *f, int64_t m, int64_t n, int64_t k)
@@ -274,6 +323,67 @@ static void launches_take_what_is_stored(void **state)
     succeed(f, tw_launch_tuned(f->launch, s, "d", true, &taken));
     assert_string_equal(taken.sizes, "m=100,n=21,k=10");
     refused(f, tw_launch_tuned(f->launch, s, "other", true, NULL), TW_NOT_FOUND, "on other");
+}
+
+/* Rows that were damaged are passed over with a warning, and the next best is taken. */
+static void damaged_rows_are_passed_over(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const damaged[] = {"BM=32,BN=8,BK=1x",
+                                          "BM=32,BN=8,BK=",
+                                          "BM=32,BN=8,BK",
+                                          "BM=32,,BN=8",
+                                          "BM=32,BN=8,XX=8",
+                                          "BM=32,BM=8",
+                                          "BM=32 ,BN=8",
+                                          "BM=1.5,BN=8",
+                                          ",BM=32",
+                                          "BM=32,BN=8,",
+                                          "BM=32,BN=8,BK=99999999999999999999"};
+    tw_store *s;
+    tw_tuned taken, key;
+    load(f, api_matmul);
+    succeed(f, tw_store_open(f->ctx, path, &s));
+    set_sizes(f, 100, N, K);
+    key = key_of(f, "BM=8,BN=8,BK=16", 5);
+    succeed(f, tw_store_put(s, &key));
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        load(f, api_matmul);
+        set_sizes(f, 100, N, K);
+        key = key_of(f, damaged[i], 1);
+        succeed(f, tw_store_put(s, &key));
+        succeed(f, tw_launch_tuned(f->launch, s, "d", false, &taken));
+        assert_string_equal(taken.tune, "BM=8,BN=8,BK=16");
+        assert_non_null(strstr(tw_context_messages(f->ctx), damaged[i]));
+        assert_non_null(strstr(tw_context_messages(f->ctx), "passed over"));
+        succeed(f, tw_store_forget(s, &(tw_tuned){.tune = damaged[i]}, NULL));
+    }
+    key = key_of(f, "BM=x", 1);
+    succeed(f, tw_store_forget(s, NULL, NULL));
+    succeed(f, tw_store_put(s, &key));
+    refused(f, tw_launch_tuned(f->launch, s, "d", false, NULL), TW_NOT_FOUND, "no tuned values");
+}
+
+/* A float that is compiled in is part of the class. */
+static void static_floats_are_found_again(void **state)
+{
+    struct fixture *f = *state;
+    tw_store *s;
+    tw_tuned key, taken;
+    load(f, "tune F = {0.25, 1.5};\n"
+            "kernel k(i32 n, static f32 s, f32 *c) grid(1) warps(1)\n"
+            "{ global f32 C[n] = c; C[0 +: 8] = s * F; }\n");
+    succeed(f, tw_store_open(f->ctx, path, &s));
+    succeed(f, tw_launch_set(f->launch, "n", integer(8)));
+    succeed(f, tw_launch_set(f->launch, "s", (tw_scalar){true, 0, 0.5}));
+    key = key_of(f, "F=1.5", 1);
+    succeed(f, tw_store_put(s, &key));
+    key = key_of(f, "F=1e-07", 2);
+    succeed(f, tw_store_put(s, &key));
+    succeed(f, tw_launch_tuned(f->launch, s, "d", false, &taken));
+    assert_string_equal(taken.tune, "F=1.5");
+    succeed(f, tw_launch_set(f->launch, "s", (tw_scalar){true, 0, 0.75}));
+    refused(f, tw_launch_tuned(f->launch, s, "d", true, NULL), TW_NOT_FOUND, "no tuned values");
 }
 
 /* Filled by arrays that nobody wrote, it judges right and wrong results alike. */
@@ -380,7 +490,11 @@ int main(void)
         cmocka_unit_test(idle_multiprocessors_cost),
         ON_A_CONTEXT(rows_are_found_and_replaced),
         ON_A_CONTEXT(stores_that_are_none),
+        ON_A_CONTEXT(names_of_no_file),
+        ON_A_CONTEXT(stores_of_no_home),
         ON_A_CONTEXT(launches_take_what_is_stored),
+        ON_A_CONTEXT(damaged_rows_are_passed_over),
+        ON_A_CONTEXT(static_floats_are_found_again),
         ON_A_CONTEXT(values_are_expected),
         ON_A_CONTEXT(estimates_need_no_gpu),
         ON_A_CONTEXT(memory_runs_out),
