@@ -156,9 +156,14 @@ typedef struct tw_config {
 /* config may be NULL: all defaults. TW_BAD_ARGUMENT: `out` is NULL, or `threads` negative. */
 TW_API tw_status tw_context_new(const tw_config *config, tw_context **out);
 TW_API void tw_context_free(tw_context *ctx); /* NULL is fine */
+/* For `cancelled` of tw_config, with the address of a bool as `cancelled_user`: returns the bool,
+ * which another thread, or a signal's handler, may set at any time. NULL: false. It is for
+ * languages that cannot be called from the engine's threads as fast as it asks. */
+TW_API bool tw_flag_is_set(void *flag);
 
 /* What the latest call on this context had to say, as text with source lines and carets; "" if
- * nothing. Valid until the next call on the context. */
+ * nothing. After a call that returned another status than TW_OK there is a text, unless the call
+ * was given NULL for the object that it is about. Valid until the next call on the context. */
 TW_API const char *tw_context_messages(const tw_context *ctx);
 
 typedef enum tw_severity { TW_ERROR, TW_WARNING, TW_NOTE } tw_severity;
@@ -182,8 +187,9 @@ TW_API tw_status tw_module_from_file(tw_context *ctx, const char *path, tw_modul
 TW_API void tw_module_free(tw_module *m);
 TW_API int tw_module_kernel_count(const tw_module *m);
 TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index); /* NULL past the last */
-/* NULL and a message with the nearest name when there is none. What is asked of NULL below is NULL,
- * 0 or false, or refused. */
+/* NULL and a message with the nearest name when there is none. Passing NULL for a kernel below is
+ * allowed: queries return NULL, 0 or false; tw_kernel_for_target and tw_launch_new return
+ * TW_NOT_FOUND, other calls TW_BAD_ARGUMENT. The context's message stays. */
 TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 
 /* The same kernel as another target sees and compiles it: "cpu" (what a module gives), "sm_80" …
@@ -255,12 +261,19 @@ TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);
  * `strides` or an offset, only the array's length is checked, and nothing is inferred. `array` NULL
  * takes the array away.
  *
- * Arrays may overlap where the kernel reads both. Where it writes one of them, blocks that run at
- * the same time or later may read what was written, and inputs may be kept in another form for all
- * blocks (CPU): the values are right only if each element is read, by the block that writes it and
- * by no other, before it is written; so of elementwise kernels and of those with a row a block, not
- * of products. Nothing refuses it; tw_launch_verify says of wrong values which arrays overlap. */
+ * Arrays may overlap where the kernel reads both. An array that the kernel writes may be another
+ * one at the same address if each of its elements is read by the block that writes it and by no
+ * other: elementwise kernels, kernels with a row a block. tw_launch_prepare and every run refuse it
+ * with TW_BAD_ARGUMENT, naming both parameters and the bytes, if the other array is an operand of a
+ * product, if the kernel reads it elsewhere than it writes (neighbours, other rows, what all blocks
+ * read), or if the two arrays overlap but begin at different addresses. The compiler finds that
+ * from the indices; arrays whose views have `strides` or an offset are refused only as operands.
+ * Within a block the kernel has to read an element before it writes it: that is not checked. */
 TW_API tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array);
+/* Lets arrays overlap in any way (false, the default: as above). The values are then the caller's
+ * responsibility. An entry takes it from the launch that it is made of. TW_BAD_ARGUMENT: `l` is
+ * NULL. */
+TW_API tw_status tw_launch_allow_overlap(tw_launch *l, bool allow);
 
 /* Works out sizes, types and tuned values, compiles and checks, without running. Arrays may be
  * missing as long as every scalar parameter is set or inferred. TW_BAD_PROGRAM also where the
@@ -319,11 +332,16 @@ typedef struct tw_verdict {
     int64_t undecided;
 } tw_verdict;
 /* After a run: evaluates `ensures` in double with a tolerance from types and sizes, on the arrays
- * as they are now; so what it reads must not have been overwritten: where an array that is written
- * overlaps another, wrong values come with a note of it. TW_OK, TW_WRONG_VALUES, or TW_UNSUPPORTED
- * when the kernel has no ensures or it cannot be evaluated (the messages say why). verdict may be
- * NULL. */
+ * as they are now. If an array that the kernel writes overlaps an input, the input is lost, unless
+ * tw_launch_keep_inputs was set before the run: wrong values then come with a note of it. TW_OK,
+ * TW_WRONG_VALUES, or TW_UNSUPPORTED when the kernel has no ensures or it cannot be evaluated (the
+ * messages say why). verdict may be NULL. */
 TW_API tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict);
+
+/* Lets each following run of this launch (tw_launch_run, tw_launch_begin, tw_launch_simulate, not
+ * tw_launch_start) copy the inputs that an overlapping output may overwrite, so that verification
+ * can read them. Without overlap nothing is copied. TW_BAD_ARGUMENT: `l` is NULL. */
+TW_API tw_status tw_launch_keep_inputs(tw_launch *l, bool keep);
 
 /* One element that is not what `ensures` says. */
 typedef struct tw_wrong {
@@ -692,8 +710,9 @@ TW_API void tw_entry_free(tw_entry *e); /* once no thread starts it and the GPU 
 
 /* Starts it: on a GPU in the stream, without waiting. Each argument is checked: TW_BAD_ARGUMENT
  * where there are not as many as parameters, one is of another kind, does not fit its type or is no
- * address of an element (NULL: of an array that has some and is used), or where a size that follows
- * from them overflows or the grid is too large. The lengths of arrays are not known: that they are
+ * address of an element (NULL: of an array that has some and is used), two arrays that must not
+ * overlap (tw_launch_array) have one address, or where a size that follows from them overflows or
+ * the grid is too large. The lengths of arrays are not known: that they are
  * what the views need is the caller's word. Else as tw_launch_start; a capture refuses what was not
  * started or made ready before. */
 TW_API tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream);

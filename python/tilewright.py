@@ -18,7 +18,8 @@ GPU (`__cuda_array_interface__`, DLPack); where they are decides where the kerne
 host returns when it is done. A call on a GPU is put into a stream and returns at once: the stream
 given, else PyTorch's current one, else what the arrays say, else the default stream.
 
-Threads: everything here may be used from any thread, kernels from several at once.
+Threads: everything here may be used from any thread, kernels from several at once. Ctrl-C ends a call
+on the host, and `time_limit=` (seconds) one that takes longer.
 """
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ import glob
 import math
 import operator
 import os
+import re
 import reprlib
 import statistics
 import struct
@@ -42,9 +44,10 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequ
 
 __version__ = "0.1.0"
 __all__ = [
-    "ArgumentError", "CompileError", "DeviceArray", "Error", "Fault", "Kernel", "Message", "Module",
-    "NotAssumed", "Param", "RaceError", "Unsupported", "Verdict", "WrongValues", "allclose", "bench",
-    "cdiv", "compile", "devices", "empty", "load", "native_path", "table", "to_device", "view",
+    "ArgumentError", "Cancelled", "CompileError", "DeviceArray", "Error", "Fault", "Kernel", "Message",
+    "Module", "NotAssumed", "NotFound", "Param", "RaceError", "TimeLimit", "Unsupported", "Verdict",
+    "WrongValues", "allclose", "bench", "cdiv", "compile", "devices", "empty", "load", "native_path",
+    "table", "to_device", "view",
 ]
 
 # --- what tilewright.h has: structs, types, statuses ---
@@ -118,6 +121,7 @@ _SIGNATURES = {
     "tw_status_text": (c_char_p, c_int),
     "tw_context_new": (c_int, POINTER(_Config), _ptr),
     "tw_context_free": (None, c_void_p),
+    "tw_flag_is_set": (c_bool, c_void_p),
     "tw_context_messages": (c_char_p, c_void_p),
     "tw_context_message": (c_bool, c_void_p, c_int, POINTER(_Message)),
     "tw_module_from_text": (c_int, c_void_p, c_char_p, c_char_p, c_size_t, _ptr),
@@ -137,6 +141,8 @@ _SIGNATURES = {
     "tw_launch_tune": (c_int, c_void_p, c_char_p, _Scalar),
     "tw_launch_type": (c_int, c_void_p, c_char_p, c_int),
     "tw_launch_array": (c_int, c_void_p, c_char_p, c_char_p),
+    "tw_launch_allow_overlap": (c_int, c_void_p, c_bool),
+    "tw_launch_keep_inputs": (c_int, c_void_p, c_bool),
     "tw_launch_prepare": (c_int, c_void_p),
     "tw_launch_run": (c_int, c_void_p),
     "tw_launch_start": (c_int, c_void_p, c_void_p),
@@ -256,6 +262,20 @@ class ArgumentError(Error, ValueError):
     """An argument does not fit the kernel; the text names the parameter."""
 
 
+class NotFound(ArgumentError, KeyError):
+    """There is no kernel, target or stored result of that name; the text has those that there are."""
+
+    __str__ = Error.__str__  # KeyError's would quote the text
+
+
+class Cancelled(Error):
+    """The call was ended: Ctrl-C ended another thread's call on the same module."""
+
+
+class TimeLimit(Cancelled, TimeoutError):
+    """The call took longer than its `time_limit`. What it wrote is incomplete."""
+
+
 class Fault(Error):
     """The kernel did something it must not, or the GPU failed."""
 
@@ -274,8 +294,8 @@ class Unsupported(Error):
     """There is no GPU, or something is not supported there."""
 
 
-_EXCEPTIONS = {_BAD_ARGUMENT: ArgumentError, _NOT_FOUND: ArgumentError, _BAD_PROGRAM: CompileError,
-               _UNSYNCHRONISED: RaceError, _FAULT: Fault, _WRONG_VALUES: WrongValues,
+_EXCEPTIONS = {_BAD_ARGUMENT: ArgumentError, _NOT_FOUND: NotFound, _BAD_PROGRAM: CompileError,
+               _UNSYNCHRONISED: RaceError, _FAULT: Fault, _WRONG_VALUES: WrongValues, _CANCELLED: Cancelled,
                _UNSUPPORTED: Unsupported, _NOT_ASSUMED: NotAssumed}
 
 
@@ -290,10 +310,20 @@ def _listed(names: Iterable[str], wanted: Any) -> str:
     return (", ".join(names) or "none") + (f"; did you mean `{near[0]}`?" if near else "")
 
 
+_RENDERED = re.compile(r"^(?: *)(?:(.+?):(\d+):(\d+): )?(error|warning|note): (.*)$", re.M)
+
+
+def _messages_of(text: str) -> list:
+    """The messages of a rendered text, which is all that there is of an entry's."""
+    return [Message(severity, file or None, int(line or 0), int(column or 0), said)
+            for file, line, column, severity, said in _RENDERED.findall(text)]
+
+
 def _raise(status: int, text: str, messages: Sequence[Message] = ()) -> None:
     text = text.rstrip("\n") or _text(_library().tw_status_text(status))
-    if text.startswith("error: "):  # which the exception's name says; a place would be before it
-        text = text[len("error: "):]
+    messages = messages or _messages_of(text)
+    # The exception's name says that it is an error; a place would be before the word.
+    text = re.sub(r"^error: ", "", text, flags=re.M)
     if status == _NO_MEMORY:
         raise MemoryError(text)
     raise _EXCEPTIONS.get(status, Error)(text, messages)
@@ -596,6 +626,66 @@ def view(array: Any, dtype: Any) -> Any:
 
 _readers[_View] = _from_view
 
+# --- calls that may take long ---
+
+# While the main thread is in the library, Python does not look at signals. A call that may take long
+# is therefore made in a thread of its own, and the main thread waits for that in Python: Ctrl-C
+# raises KeyboardInterrupt here, which sets the flag that the library asks for, and the call ends.
+_QUICK = 0.01  # seconds: a kernel that took less is called directly the next time
+
+
+def _set_and_wait(flag: Any, done: Any) -> None:
+    flag.value = True
+    try:
+        done.wait()  # a second Ctrl-C does not wait for a call that cannot be ended, on a GPU
+    finally:
+        if done.is_set():
+            flag.value = False
+
+
+def _on_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _interruptibly(flag: Any, function: Callable[..., Any], arguments: tuple,
+                   time_limit: Optional[float] = None) -> Any:
+    """function(*arguments), of the library. KeyboardInterrupt and TimeLimit end it first."""
+    if time_limit is None and not _on_main_thread():
+        return function(*arguments)  # only the main thread is interrupted
+    done, result, failed = threading.Event(), [], []
+
+    def work() -> None:
+        try:
+            result.append(function(*arguments))
+        except BaseException as error:  # noqa: BLE001 (of ctypes; raised by who waits)
+            failed.append(error)
+        finally:
+            done.set()
+
+    try:
+        threading.Thread(target=work, daemon=True).start()
+        in_time = done.wait(time_limit)
+    except BaseException:  # KeyboardInterrupt, or what another handler of a signal raises
+        _set_and_wait(flag, done)
+        raise
+    if not in_time:
+        _set_and_wait(flag, done)
+    if failed:
+        raise failed[0]
+    if not in_time and result[0] == _CANCELLED:
+        raise TimeLimit(f"the call took more than {time_limit:g} s, its time_limit, and was ended")
+    return result[0]
+
+
+def _limit(time_limit: Any) -> Optional[float]:
+    if time_limit is None:
+        return None
+    seconds = _float(time_limit)
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise ArgumentError(f"time_limit={time_limit!r}: expected a number of seconds above 0")
+    return seconds
+
+
 # --- contexts ---
 
 # A process that is forked has none of the threads that a context may have, and may have been forked
@@ -623,33 +713,46 @@ def _on_print(_user: Any, text: int, length: int) -> None:
         sys.stdout.write(ctypes.string_at(text, length).decode("utf-8", "replace"))
 
 
+def _free_context(native: Any, handle: int, _flag: Any) -> None:
+    """The flag has to live as long as the context."""
+    native.tw_context_free(handle)
+
+
 class _Context:
     """A tw_context, and a module in it if there is a text. One thread at a time: whoever calls into
     it holds `lock`. It is not freed when the interpreter ends, since a daemon thread may be in
     it, and a GPU's never, since its kernels may be under way when nobody holds it any more."""
 
-    def __init__(self, gpu: int, threads: int, name: str = "", text: Optional[bytes] = None):
+    def __init__(self, gpu: int, threads: int, name: str = "", text: Optional[bytes] = None,
+                 time_limit: Optional[float] = None):
         self.native = _library()
         self.gpu = gpu
         self.epoch = _epoch
         self.lock = threading.RLock()
         self.launches: dict = {}
         self.kernels: dict = {}
-        config = _Config(threads=threads, print=_on_print, device=max(gpu, 0))
+        self.flag = c_bool(False)  # set: what runs in the context ends
+        config = _Config(threads=threads, print=_on_print, device=max(gpu, 0),
+                         cancelled=ctypes.cast(self.native.tw_flag_is_set, c_void_p),
+                         cancelled_user=ctypes.addressof(self.flag))
         handle = c_void_p()
         status = self.native.tw_context_new(byref(config), byref(handle))
         if status:
             _raise(status, "")
         self.handle = handle.value
         if gpu < 0:
-            weakref.finalize(self, self.native.tw_context_free, self.handle).atexit = False
+            weakref.finalize(self, _free_context, self.native, self.handle, self.flag).atexit = False
         if text is not None:
-            self._take_module(name, text)
+            self._take_module(name, text, time_limit)
 
-    def _take_module(self, name: str, text: bytes) -> None:
+    def call(self, name: str, *arguments: Any, time_limit: Optional[float] = None) -> int:
+        """A function of the library that may take long. Returns its status."""
+        return _interruptibly(self.flag, getattr(self.native, name), arguments, time_limit)
+
+    def _take_module(self, name: str, text: bytes, time_limit: Optional[float]) -> None:
         module = c_void_p()
-        self.check(self.native.tw_module_from_text(
-            self.handle, name.encode(errors="surrogateescape"), text, len(text), byref(module)))
+        self.check(self.call("tw_module_from_text", self.handle, name.encode(errors="surrogateescape"),
+                             text, len(text), byref(module), time_limit=time_limit))
         index = 0
         while True:
             kernel = self.native.tw_module_kernel_at(module, index)
@@ -678,7 +781,7 @@ class _Context:
     def launch(self, kernel: Kernel, target: str, given: tuple) -> _Launch:
         """The launch for that choice: each is made once. `given`: which parameters are, since what
         was set stays set."""
-        key = (kernel.name, target, kernel._types, _key(kernel._tunes), given)
+        key = (kernel.name, target, kernel._types, _key(kernel._tunes), kernel._overlap, given)
         found = self.launches.get(key)
         if not found:
             found = self.launches[key] = _Launch(self, kernel, target)
@@ -698,6 +801,7 @@ class _Launch:
         out = c_void_p()
         context.check(self.native.tw_launch_new(context.kernel(kernel.name, target), byref(out)))
         self.handle = out.value
+        context.check(self.native.tw_launch_allow_overlap(self.handle, kernel._overlap))
         for name, dtype in kernel._types:
             context.check(self.native.tw_launch_type(self.handle, name.encode(), dtype))
         for name, value in kernel._tunes:
@@ -773,13 +877,21 @@ def _scalar(value: Any) -> _Scalar:
     return _Scalar(False, value, 0.0)
 
 
+def _number(text: str) -> Any:
+    """A stored value: "64", "0.25", "1e-7"."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
 # --- modules ---
 
 
 class Module(Mapping):
     """The kernels of one text, by name: `module["matmul_v1"]`. Made by load() and compile()."""
 
-    def __init__(self, name: str, text: bytes, threads: int = 0):
+    def __init__(self, name: str, text: bytes, threads: int = 0, time_limit: Optional[float] = None):
         threads = operator.index(threads)
         if not 0 <= threads < 2**31:
             raise ArgumentError(f"threads={threads}: expected how many, or 0 for one a core")
@@ -787,26 +899,29 @@ class Module(Mapping):
         self._text, self._threads = text, threads
         self._contexts: dict = {}
         self._lock, self._epoch = threading.Lock(), _epoch
+        self._contexts[-1, False] = _Context(-1, threads, name, text, _limit(time_limit))
         self._kernels = {kernel: Kernel(self, kernel) for kernel in self._context(-1).kernels}
 
-    def _context(self, gpu: int) -> _Context:
-        """The host's (-1), or a GPU's, made when it is first needed."""
+    def _context(self, gpu: int, limited: bool = False) -> _Context:
+        """The host's (-1), or a GPU's, made when it is first needed. limited: another one, for calls
+        with a time limit, which ends all that runs in a context."""
         if self._epoch != _epoch:
             _lost.extend(self._contexts.values())
             self._contexts, self._lock, self._epoch = {}, threading.Lock(), _epoch
-        context = self._contexts.get(gpu)
+        key = gpu, limited
+        context = self._contexts.get(key)
         if context:
             return context
         with self._lock:
-            if gpu not in self._contexts:
-                self._contexts[gpu] = _Context(gpu, self._threads, self.name, self._text)
-            return self._contexts[gpu]
+            if key not in self._contexts:
+                self._contexts[key] = _Context(gpu, self._threads, self.name, self._text)
+            return self._contexts[key]
 
     def __getitem__(self, name: str) -> Kernel:
         try:
             return self._kernels[name]
         except KeyError:
-            raise KeyError(f"{self.name} has no kernel {name!r}; there are: "
+            raise NotFound(f"{self.name} has no kernel {name!r}; there are: "
                            f"{_listed(self._kernels, name)}") from None
 
     def __iter__(self) -> Iterator[str]:
@@ -819,20 +934,22 @@ class Module(Mapping):
         return f"<tilewright.Module {self.name}: {', '.join(self._kernels)}>"
 
 
-def load(path: Any, threads: int = 0) -> Module:
-    """Compiles a .tile file. `threads`: for the CPU; 0: one a core. Raises OSError, CompileError."""
+def load(path: Any, threads: int = 0, time_limit: Optional[float] = None) -> Module:
+    """Compiles a .tile file. `threads`: for the CPU; 0: one a core. time_limit: seconds. Raises OSError,
+    CompileError, TimeLimit."""
     if not isinstance(path, (str, bytes, os.PathLike)):  # open() takes numbers for descriptors
         raise TypeError(f"load: `path` is {path!r}, expected the path of a .tile file")
     with open(path, "rb") as file:
-        return Module(os.fsdecode(path), file.read(), threads)
+        return Module(os.fsdecode(path), file.read(), threads, time_limit)
 
 
-def compile(text: Any, name: str = "<text>", threads: int = 0) -> Module:  # noqa: A001
+def compile(text: Any, name: str = "<text>", threads: int = 0,  # noqa: A001
+            time_limit: Optional[float] = None) -> Module:
     """Compiles a text (str, or bytes in UTF-8); `name` stands for its file in messages."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"compile: `text` is a {type(text).__name__}, expected the text of a program; "
                         "load(path) reads a file")
-    return Module(name, text.encode() if isinstance(text, str) else text, threads)
+    return Module(name, text.encode() if isinstance(text, str) else text, threads, time_limit)
 
 
 # --- kernels ---
@@ -870,6 +987,7 @@ class _Plan(NamedTuple):
     entry: int
     pack: Callable[..., bytes]
     template: list  # the kinds
+    quick: list  # [whether the latest call was]: it is then made by the thread that asks for it
 
 
 _SIZES_KEPT = 4096
@@ -884,13 +1002,33 @@ def _new_plan(context: _Context, launch: _Launch, values: list) -> _Plan:
         kind = _POINTER if type(value) is tuple else _FLOAT if type(value) is float else _INTEGER
         template += [kind, None]
         text += {_POINTER: "i4xQ", _FLOAT: "i4xd", _INTEGER: "i4xq"}[kind]
-    return _Plan(context, context.gpu, entry.value, struct.Struct(text).pack, template)
+    return _Plan(context, context.gpu, entry.value, struct.Struct(text).pack, template,
+                 [context.gpu >= 0])  # a GPU's does not wait
 
 
 def _signature(values: Sequence[Any]) -> tuple:
     """What two calls have in common that need one check: types, shapes and places, and integers."""
     return tuple([v[_DTYPE:_WRITABLE] if type(v) is tuple else float if type(v) is float else v
                   for v in values])
+
+
+class _Tunes(dict):
+    """The lists of tuned values by name. repr() writes names that take their values together as the
+    language does."""
+
+    def __init__(self, lists: dict, groups: Sequence[tuple]):
+        super().__init__(lists)
+        self.groups = groups
+
+    def __repr__(self) -> str:
+        parts = []
+        for names in self.groups:
+            if len(names) == 1:
+                parts.append(f"{names[0]} = {{{', '.join(map(str, self[names[0]]))}}}")
+            else:
+                rows = (f"({', '.join(map(str, row))})" for row in zip(*(self[n] for n in names)))
+                parts.append(f"({', '.join(names)}) = {{{', '.join(rows)}}}")
+        return "<tune " + "; ".join(parts) + ">" if parts else "<tune: none>"
 
 
 class Kernel:
@@ -907,6 +1045,7 @@ class Kernel:
     together: the first of each list, the second of each …
 
     On a GPU it does not wait; `stream` is a handle, or an object of PyTorch or CuPy.
+    time_limit=5 ends a call on the host after so many seconds with TimeLimit.
     Raises ArgumentError, TypeError, CompileError, Fault, Unsupported.
     """
 
@@ -916,6 +1055,7 @@ class Kernel:
         self._tunes: tuple = base._tunes if base else ()
         self._bound: dict = dict(base._bound) if base else {}
         self._device: Optional[str] = base._device if base else None
+        self._overlap: bool = base._overlap if base else False
         self._chosen: dict = {}  # with_() of the keywords of calls
         self._plans: dict = {}  # by _signature()
         self._entries: dict = {}  # the same by types
@@ -948,14 +1088,15 @@ class Kernel:
         for i in range(native.tw_kernel_type_count(handle)):
             native.tw_kernel_type(handle, i, byref(variable))
             self.types[_text(variable.name)] = [_DTYPES[t] for t in variable.choices[:variable.count]]
-        self.tune: dict = {}
+        lists: dict = {}
         groups: dict = {}
         for i in range(native.tw_kernel_tune_count(handle)):
             native.tw_kernel_tune(handle, i, byref(tune))
             name = _text(tune.name)
-            self.tune[name] = [v.f if v.is_float else v.i for v in tune.values[:tune.count]]
+            lists[name] = [v.f if v.is_float else v.i for v in tune.values[:tune.count]]
             groups.setdefault(tune.group, []).append(name)
         self.tune_groups: list = [tuple(names) for names in groups.values()]
+        self.tune: dict = _Tunes(lists, self.tune_groups)
 
     @property
     def has_ensures(self) -> bool:
@@ -969,10 +1110,12 @@ class Kernel:
 
     # choosing
 
-    def with_(self, device: Optional[str] = None, **choices: Any) -> Kernel:
+    def with_(self, device: Optional[str] = None, overlap: Optional[bool] = None,
+              **choices: Any) -> Kernel:
         """This kernel with types (`T="f16"`), tuned values (`BM=64`) and parameters (`n=4096`) fixed:
         a call then has those that are left, in order. device: "cpu", "cuda", "cuda:1": there, wherever
-        the arrays are (copied to the GPU and back if need be)."""
+        the arrays are (copied to the GPU and back if need be). overlap=True: an output may overlap an
+        input in any way, also where the kernel then computes something else."""
         new = Kernel(self.module, self.name, self)
         types, tunes = dict(self._types), dict(self._tunes)
         for name, value in choices.items():
@@ -985,6 +1128,8 @@ class Kernel:
         new._types, new._tunes = tuple(types.items()), tuple(tunes.items())
         if device is not None:
             new._device = _device_name(device)
+        if overlap is not None:
+            new._overlap = bool(overlap)
         new._find_free()
         return new
 
@@ -1013,8 +1158,8 @@ class Kernel:
               **names: Any) -> Kernel:
         """This kernel with the fastest tuned values that `tilewright tune` has stored for such
         arguments and the device they are on. nearest: those of the nearest sizes will do. store: the
-        file, else as tilewright.h says. ArgumentError: nothing is stored, or there is no store; to go
-        on with the kernel's own values, catch it."""
+        file, else as tilewright.h says. NotFound, an ArgumentError: nothing is stored, or there is no
+        store; to go on with the kernel's own values, catch it."""
         kernel, values, gpu = self._prepare(args, names)
         context, row, opened = self.module._context(gpu), _Tuned(), c_void_p()
         with context.lock:
@@ -1030,7 +1175,7 @@ class Kernel:
                 native.tw_store_close(opened)
                 native.tw_launch_free(launch.handle)
         pairs = (pair.split("=") for pair in text.split(",") if pair)
-        return kernel.with_(**{n: float(v) if "." in v else int(v) for n, v in pairs})
+        return kernel.with_(**{n: _number(v) for n, v in pairs})
 
     # arguments
 
@@ -1157,11 +1302,15 @@ class Kernel:
 
     # running
 
-    def __call__(self, *args: Any, stream: Any = None, **names: Any) -> None:
+    def __call__(self, *args: Any, stream: Any = None, time_limit: Optional[float] = None,
+                 **names: Any) -> None:
         """Runs it: arguments in its order (`params`) or by name, sizes that arrays by name say left out;
         tuned values (`BM=64`) and types (`T="f16"`) by name, for this call. Arrays are used in place:
         an output may be an input only if each element is read, by the block that writes it and no other,
-        before it is written. `stream`: of the GPU, where it does not wait."""
+        before it is written; a product over its own operand is refused (with_(overlap=True) allows it).
+        `stream`: of the GPU, where it does not wait. time_limit: seconds, on the host."""
+        if time_limit is not None:
+            return self._run_limited(args, names, stream, _limit(time_limit))
         if len(args) == self._full and not names and self._epoch == _epoch:
             try:
                 values = [take(value) for take, value in zip(self._takers, args)]
@@ -1176,6 +1325,17 @@ class Kernel:
         if any(v is None or (type(v) is tuple and v[_DEVICE] != gpu) for v in values):
             return kernel._run(values, gpu, stream)  # infers sizes, or copies
         return kernel._start(kernel._make_ready(values, gpu), values, stream)
+
+    def _run_limited(self, args: Sequence[Any], names: dict, stream: Any, limit: Optional[float]) -> None:
+        kernel, values, gpu = self._prepare(args, names)
+        if gpu >= 0:
+            raise ArgumentError("`time_limit` is for the host: a call on a GPU does not wait")
+        if stream is not None:
+            raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
+        context = self.module._context(gpu, True)
+        with context.lock:
+            launch = kernel._set(context, gpu, values)
+            context.check(context.call("tw_launch_run", launch.handle, time_limit=limit))
 
     def _run(self, values: Sequence[Any], gpu: int, stream: Any) -> None:
         """Sets what has changed and runs: in the stream where nothing has to be copied to the GPU,
@@ -1192,7 +1352,7 @@ class Kernel:
                 return
             if gpu >= 0:  # what the arrays that are there wait for
                 context.check(context.native.tw_stream_wait(context.handle, stream))
-            context.check(context.native.tw_launch_run(launch.handle))
+            context.check(context.call("tw_launch_run", launch.handle))
 
     def _start(self, plan: _Plan, values: list, stream: Any) -> None:
         """Through an entry: arguments by position, from any thread at once, without a lock."""
@@ -1203,11 +1363,26 @@ class Kernel:
             raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
         flat = plan.template[:]
         flat[1::2] = [v[_ADDRESS] if type(v) is tuple else v for v in values]
-        status = _loaded.tw_entry_start(plan.entry, plan.pack(*flat), len(values), stream)
+        packed = plan.pack(*flat)
+        if plan.gpu >= 0:
+            status = _loaded.tw_entry_start(plan.entry, packed, len(values), stream)
+        else:
+            status = self._start_here(plan, packed, len(values))
         if status:
             text = ctypes.create_string_buffer(4096)
             _loaded.tw_entry_message(plan.entry, text, len(text))
             _raise(status, _text(text.value))
+
+    @staticmethod
+    def _start_here(plan: _Plan, packed: bytes, count: int) -> int:
+        """On the host, where it may take long."""
+        began = time.perf_counter()
+        if plan.quick[0]:
+            status = _loaded.tw_entry_start(plan.entry, packed, count, None)
+        else:
+            status = plan.context.call("tw_entry_start", plan.entry, packed, count, None)
+        plan.quick[0] = time.perf_counter() - began < _QUICK
+        return status
 
     def _make_ready(self, values: list, gpu: int) -> _Plan:
         """An entry does not know how long arrays are: sizes that are new go through the checks of a
@@ -1221,7 +1396,7 @@ class Kernel:
         types = (gpu, *[v[_DTYPE] if type(v) is tuple else type(v) for v in values])
         with context.lock:
             launch = self._set(context, gpu, values)
-            context.check(context.native.tw_launch_prepare(launch.handle))
+            context.check(context.call("tw_launch_prepare", launch.handle))
             plan = self._entries.get(types)
             if not plan:
                 plan = self._entries[types] = _new_plan(context, launch, values)
@@ -1230,19 +1405,28 @@ class Kernel:
             self._plans[signature] = plan
         return plan
 
-    def verify(self, *args: Any, stream: Any = None, **names: Any) -> Verdict:
+    def verify(self, *args: Any, stream: Any = None, time_limit: Optional[float] = None,
+               **names: Any) -> Verdict:
         """Runs the kernel with these arguments, waits, and compares what it wrote with its `ensures`,
-        evaluated in double precision with a tolerance from types and sizes. Raises WrongValues;
-        Unsupported where the kernel has no `ensures`."""
+        evaluated in double precision with a tolerance from types and sizes. An input that the kernel
+        overwrites is copied first. Raises WrongValues; Unsupported where the kernel has no `ensures`."""
         kernel, values, gpu = self._prepare(args, names)
-        context, verdict = self.module._context(gpu), _Verdict()
+        limit = _limit(time_limit)
+        context, verdict = self.module._context(gpu, limit is not None), _Verdict()
         with context.lock:
             if gpu >= 0:  # what the arrays wait for
                 context.check(context.native.tw_stream_wait(context.handle,
                                                             _stream_of(values, stream)))
             launch = kernel._set(context, gpu, values)
-            context.check(context.native.tw_launch_run(launch.handle))
-            status = context.native.tw_launch_verify(launch.handle, byref(verdict))
+            context.check(context.native.tw_launch_keep_inputs(launch.handle, True))
+            began = time.monotonic()
+            try:
+                context.check(context.call("tw_launch_run", launch.handle, time_limit=limit))
+            finally:
+                context.native.tw_launch_keep_inputs(launch.handle, False)
+            if limit is not None:
+                limit = max(limit - (time.monotonic() - began), 1e-3)
+            status = context.call("tw_launch_verify", launch.handle, byref(verdict), time_limit=limit)
             found = Verdict(verdict.max_error, verdict.tolerance, verdict.got, verdict.want,
                             _text(verdict.view), tuple(verdict.at[:verdict.rank]), verdict.checked,
                             verdict.undecided)
@@ -1255,40 +1439,41 @@ class Kernel:
 
     # looking
 
-    def _look(self, target: str, sizes: dict) -> tuple:
+    def _look(self, target: str, sizes: dict, limited: bool = False) -> tuple:
         """(context, launch) with these sizes and choices, for no arrays."""
         choices = {n: sizes.pop(n) for n in list(sizes) if n in self.types or n in self.tune}
         kernel = self._choose(choices) if choices else self
         given = {**kernel._bound, **{self._param(n).name: v for n, v in sizes.items()}}
         values = [kernel._take(i, given[p.name]) if p.name in given else None
                   for i, p in enumerate(self.params)]
-        context = self.module._context(-1)
+        context = self.module._context(-1, limited)
         return context, kernel._set(context, -1, values, target)
 
-    def check(self, target: str = "cpu", **sizes: Any) -> Optional[str]:
+    def check(self, target: str = "cpu", time_limit: Optional[float] = None, **sizes: Any) -> Optional[str]:
         """Compiles it and checks its synchronisation. Raises CompileError, RaceError with both source
         lines. Returns why races cannot be told for this kernel, None where they can."""
-        with self.module._context(-1).lock:
-            context, launch = self._look(target, sizes)
-            context.check(context.native.tw_launch_check(launch.handle))
+        limit = _limit(time_limit)
+        with self.module._context(-1, limit is not None).lock:
+            context, launch = self._look(target, sizes, limit is not None)
+            context.check(context.call("tw_launch_check", launch.handle, time_limit=limit))
             why = context.native.tw_launch_undecided(launch.handle)
             return _text(why) if why else None
 
-    def show(self, after: Optional[str] = None, target: str = "cpu", **sizes: Any) -> str:
+    def show(self, after: Optional[str] = None, target: str = "cpu", time_limit: Optional[float] = None,
+             **sizes: Any) -> str:
         """The typed program after a pass (None: the last), as text that compiles again."""
-        out = c_char_p()
-        with self.module._context(-1).lock:
-            context, launch = self._look(target, sizes)
-            context.check(context.native.tw_launch_show(launch.handle, after and after.encode(),
-                                                        byref(out)))
-            return _text(out.value)
+        return self._text_of("tw_launch_show", after and after.encode(), target, time_limit, sizes)
 
-    def ptx(self, target: str = "sm_80", **sizes: Any) -> str:
+    def ptx(self, target: str = "sm_80", time_limit: Optional[float] = None, **sizes: Any) -> str:
         """What an NVIDIA GPU gets of it. No GPU is needed."""
-        out = c_char_p()
-        with self.module._context(-1).lock:
-            context, launch = self._look(target, sizes)
-            context.check(context.native.tw_launch_show_stage(launch.handle, 1, byref(out)))
+        return self._text_of("tw_launch_show_stage", 1, target, time_limit, sizes)
+
+    def _text_of(self, function: str, what: Any, target: str, time_limit: Optional[float],
+                 sizes: dict) -> str:
+        out, limit = c_char_p(), _limit(time_limit)
+        with self.module._context(-1, limit is not None).lock:
+            context, launch = self._look(target, sizes, limit is not None)
+            context.check(context.call(function, launch.handle, what, byref(out), time_limit=limit))
             return _text(out.value)
 
 

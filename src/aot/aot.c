@@ -218,7 +218,7 @@ static const char *c_name(struct arena *a, const struct aot_given *g, const stru
                           int count)
 {
     const char *name = g->params[count].name;
-    bool ends = is_word(name) || isupper((unsigned char)name[0]);
+    bool ends = is_word(name) || (name[0] >= 'A' && name[0] <= 'Z');
     const char *c = arena_printf(a, "%s%s%s", starts_taken(name) ? "x" : "", name, ends ? "_" : "");
     bool taken_by_another = strcmp(c, name) != 0;
     while (taken_by_another) {

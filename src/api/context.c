@@ -80,6 +80,8 @@ tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *cal
     clear_messages(ctx);
     if (setjmp(ctx->recovery) == 0) {
         status = body(call);
+        if (status != TW_OK && status != TW_NO_MEMORY && !ctx->diag.first)
+            diag_error(&ctx->diag, LOC_NONE, "%s", tw_status_text(status));
         finish_messages(ctx);
         if (status == TW_NO_MEMORY && ctx->message_count == 0) /* a GPU's memory has its own */
             context_no_memory(ctx);
@@ -139,6 +141,11 @@ static bool find_threads(tw_context *ctx)
     if (ctx->pool)
         ctx->parallel = platform_pool_parallel(ctx->pool);
     return ctx->pool != NULL;
+}
+
+bool tw_flag_is_set(void *flag)
+{
+    return flag && *(const volatile bool *)flag;
 }
 
 tw_status tw_context_new(const tw_config *config, tw_context **out)

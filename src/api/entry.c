@@ -45,6 +45,9 @@ struct entry_variant {
     struct cuda_quick launch;
     int passed;                       /* arguments that the kernel is given, */
     unsigned char from[ENTRY_PARAMS]; /* by parameter */
+    /* Arrays that must not share memory, of which the first is written; NULL: any may. */
+    int pairs;
+    unsigned char (*pair)[2];
 };
 
 struct tw_entry {
@@ -141,6 +144,16 @@ static inline const struct entry_variant *find_variant(tw_entry *e, struct given
     return (const struct entry_variant *)item;
 }
 
+/* The first pair of arrays at one address that must not be; NULL: there is none. How long arrays
+ * are is not known here. */
+static inline const unsigned char *shared_pair(const struct entry_variant *v, const struct given *g)
+{
+    for (int i = 0; i < v->pairs; i++)
+        if (g->value[v->pair[i][0]] == g->value[v->pair[i][1]] && g->value[v->pair[i][0]])
+            return v->pair[i];
+    return NULL;
+}
+
 static bool start_quickly(tw_entry *e, const tw_argument *arguments, void *stream)
 {
     struct given g;
@@ -149,7 +162,7 @@ static bool start_quickly(tw_entry *e, const tw_argument *arguments, void *strea
     if (!take_arguments(e, arguments, &g) || g.has_null)
         return false;
     const struct entry_variant *v = find_variant(e, &g);
-    if (!v || !v->quick || !launch_sizes_run(&v->sizes, g.value, grid))
+    if (!v || !v->quick || shared_pair(v, &g) || !launch_sizes_run(&v->sizes, g.value, grid))
         return false;
     if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0)
         return true; /* no blocks */
@@ -298,12 +311,26 @@ static void trim(struct variant *v)
     v->lowered = kept;
 }
 
+static void find_pairs(struct entry_variant *out, struct arena *a, const struct overlay *o)
+{
+    unsigned char all[ENTRY_PARAMS * ENTRY_PARAMS][2];
+    for (int p = 0; p < ENTRY_PARAMS; p++)
+        for (int q = 0; q < ENTRY_PARAMS; q++)
+            if (o->apart[p] >> q & 1) {
+                all[out->pairs][0] = (unsigned char)p;
+                all[out->pairs++][1] = (unsigned char)q;
+            }
+    out->pair = arena_copy(a, all, (size_t)out->pairs * sizeof *all);
+}
+
 static struct entry_variant *describe(tw_entry *e, struct variant *v, const struct entry_key *key)
 {
     struct entry_variant *out = arena_new(&v->arena, struct entry_variant);
     out->item.word = arena_copy(&v->arena, key->word, (size_t)key->words * sizeof *key->word);
     out->variant = v;
     out->program = v->program;
+    if (!e->launch->allows_overlap)
+        find_pairs(out, &v->arena, &v->overlay);
     if (e->on_host)
         return out;
     trim(v);
@@ -441,6 +468,12 @@ static tw_status slow_body(void *user)
     tw_status status = check_arguments(c, &g);
     if (status == TW_OK)
         status = variant_of(c, &g, &v);
+    const unsigned char *pair = status == TW_OK ? shared_pair(v, &g) : NULL;
+    if (pair) {
+        fill_launch(c->entry, &g, v);
+        launch_refuse_overlap(c->entry->launch, pair[0], pair[1]);
+        return TW_BAD_ARGUMENT;
+    }
     return status == TW_OK && !c->entry->on_host ? enqueue(c, &g, v) : status;
 }
 
@@ -503,7 +536,7 @@ static tw_status start_on_host(const struct entry_call *c)
     const struct entry_variant *v = NULL;
     if (c->count == e->param_count && take_arguments(e, c->arguments, &g))
         v = find_variant(e, &g);
-    if (!v) {
+    if (!v || shared_pair(v, &g)) {
         tw_status status = start_slowly(c);
         if (status != TW_OK || !take_arguments(e, c->arguments, &g))
             return status;
@@ -635,6 +668,8 @@ static tw_status open_own(tw_entry *e, const tw_launch *l)
     if (status == TW_OK)
         status = tw_launch_new(kernel, &e->launch);
     e->on_host = !l->kernel->device;
+    if (status == TW_OK)
+        status = tw_launch_allow_overlap(e->launch, l->allows_overlap);
     if (status == TW_OK)
         e->options = host_options(e->ctx);
     return status;

@@ -106,6 +106,8 @@ static tw_status begin_call(void *user)
     const struct lang_kernel *info = l->kernel->info;
     struct cpu_argument *args;
     tw_status status = launch_arguments(l, &args);
+    if (status == TW_OK)
+        status = launch_keep_inputs(l, args);
     if (status != TW_OK)
         return status;
     if (!ctx->queue)

@@ -86,7 +86,7 @@ int64_t launch_array_bytes(const tw_launch *l, int param)
     return most;
 }
 
-static int64_t array_elements(const tw_array *x)
+int64_t array_length(const tw_array *x)
 {
     int64_t n = 1;
     for (int i = 0; i < x->rank; i++)
@@ -128,11 +128,11 @@ static void check_shape(tw_launch *l, int p, const struct sym *view)
 static void check_length(tw_launch *l, int p, const struct sym *view)
 {
     int64_t reach = view_reach(l, view);
-    if (reach <= array_elements(&l->arrays[p]))
+    if (reach <= array_length(&l->arrays[p]))
         return;
     diag_error(&l->ctx->diag, LOC_NONE, "`%s` has %lld elements, but view `%s` reaches over %lld",
-               l->kernel->info->params[p].name, (long long)array_elements(&l->arrays[p]),
-               view->name, (long long)reach);
+               l->kernel->info->params[p].name, (long long)array_length(&l->arrays[p]), view->name,
+               (long long)reach);
 }
 
 /* The first says it: other views often have the same axis. */
@@ -239,7 +239,8 @@ tw_status launch_prepare(tw_launch *l)
 
 static tw_status prepare_call(void *user)
 {
-    return launch_prepare(user);
+    tw_status status = launch_prepare(user);
+    return status == TW_OK ? launch_check_overlaps(user) : status;
 }
 
 tw_status tw_launch_prepare(tw_launch *l)
@@ -379,7 +380,7 @@ struct cpu_argument *launch_given(const tw_launch *l)
         if (!info->params[p].is_pointer || !l->array_set[p])
             continue;
         args[p].data = x->data;
-        args[p].bytes = (size_t)array_elements(x) * tw_dtype_size(x->dtype);
+        args[p].bytes = (size_t)array_length(x) * tw_dtype_size(x->dtype);
     }
     return args;
 }
@@ -398,7 +399,7 @@ tw_status launch_arguments(tw_launch *l, struct cpu_argument **given)
                        param_text(&l->ctx->scratch, info, p));
     if (d->errors)
         launch_note_refused(l);
-    return d->errors ? TW_BAD_ARGUMENT : TW_OK;
+    return d->errors ? TW_BAD_ARGUMENT : launch_check_overlaps(l);
 }
 
 struct run_call {
@@ -411,12 +412,16 @@ static tw_status run_call(void *user)
 {
     struct run_call *call = user;
     tw_launch *l = call->launch;
+    struct cpu_argument *args;
+    if (!l->kernel->device || l->keeps_inputs) {
+        tw_status status = launch_arguments(l, &args);
+        if (status == TW_OK)
+            status = launch_keep_inputs(l, args);
+        if (status != TW_OK)
+            return status;
+    }
     if (l->kernel->device)
         return launch_on_gpu(l, call->runs, &call->milliseconds);
-    struct cpu_argument *args;
-    tw_status status = launch_arguments(l, &args);
-    if (status != TW_OK)
-        return status;
     context_settle(l->ctx);
     return launch_on_host(l, args, call->runs, &call->milliseconds);
 }
@@ -461,37 +466,6 @@ static void report_wrong(tw_launch *l, const struct ensures_report *r)
                shown(r->got), shown(r->want), shown(r->tolerance));
 }
 
-static bool arrays_overlap(const tw_launch *l, int p, int q)
-{
-    if (!l->array_set[p] || !l->array_set[q])
-        return false;
-    const tw_array *x = &l->arrays[p], *y = &l->arrays[q];
-    uintptr_t at[2] = {(uintptr_t)x->data, (uintptr_t)y->data};
-    uintptr_t bytes[2] = {(uintptr_t)array_elements(x) * tw_dtype_size(x->dtype),
-                          (uintptr_t)array_elements(y) * tw_dtype_size(y->dtype)};
-    return x->place == y->place && at[0] < at[1] + bytes[1] && at[1] < at[0] + bytes[0];
-}
-
-/* Values that come out wrong may be no fault of the kernel: what `ensures` reads of an array is
- * gone where another was written over it. */
-static void note_overlaps(tw_launch *l)
-{
-    const struct lang_kernel *info = l->kernel->info;
-    for (int p = 0; p < info->param_count; p++)
-        for (int q = 0; q < info->param_count; q++) {
-            const struct lang_param *written = &info->params[p], *other = &info->params[q];
-            bool both = !other->is_const;
-            if (p == q || written->is_const || (both && q < p) || !arrays_overlap(l, p, q) ||
-                !view_of(l->variant->ir, p) || !view_of(l->variant->ir, q))
-                continue;
-            diag_note(&l->ctx->diag, LOC_NONE,
-                      "array `%s` overlaps array `%s`, which the kernel %s: blocks may have used "
-                      "what others wrote, and `ensures` was evaluated with what was left there; "
-                      "give them memory of their own",
-                      written->name, other->name, both ? "may write too" : "reads");
-        }
-}
-
 static void take_wrong(void *user, const struct ensures_wrong *w)
 {
     const struct value_call *call = user;
@@ -524,6 +498,9 @@ static tw_status verify_call(void *user)
     if (status != TW_OK)
         return status;
     context_settle(l->ctx);
+    for (int p = 0; l->kept && p < l->kernel->info->param_count; p++)
+        if (l->kept[p])
+            args[p].data = l->kept[p];
     struct ensures_report r = {.ok = false};
     struct ensures_listener listener = {.wrong = take_wrong, .user = call};
     if (!ensures_check_with(&l->ctx->scratch, l->variant->ir, args, l->ctx->parallel, call->kept,
@@ -545,7 +522,7 @@ static tw_status verify_call(void *user)
         v->at[i] = r.at[i];
     if (!r.ok) {
         report_wrong(l, &r);
-        note_overlaps(l);
+        launch_note_overlaps(l);
     }
     return r.ok ? TW_OK : TW_WRONG_VALUES;
 }

@@ -41,6 +41,7 @@ static void launch_destroy(tw_launch *l)
     arena_free(&l->shown);
     arena_free(&l->simulated);
     arena_free(&l->explained);
+    arena_free(&l->kept_memory);
     arena_free(&l->started);
     arena_free(&l->key);
     arena_free(&l->arena);
@@ -52,7 +53,7 @@ tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
     if (out)
         *out = NULL;
     if (!k)
-        return TW_BAD_ARGUMENT;
+        return TW_NOT_FOUND;
     if (!out)
         return context_refuse(k->module->ctx, "tw_launch_new: `out` is NULL");
     tw_context *ctx = k->module->ctx;
@@ -65,6 +66,7 @@ tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
     context_arena(ctx, &l->shown);
     context_arena(ctx, &l->simulated);
     context_arena(ctx, &l->explained);
+    context_arena(ctx, &l->kept_memory);
     context_arena(ctx, &l->started);
     context_arena(ctx, &l->key);
     tw_status status = context_call(ctx, launch_make, l);
@@ -378,6 +380,7 @@ static tw_status set_array(void *user)
     const tw_array *x = call->array;
     l->prepared = false;
     l->array_set[p] = l->array_refused[p] = false;
+    l->kept = NULL;
     if (!x)
         return TW_OK;
     const char *refusal = array_refusal(l, p, x);

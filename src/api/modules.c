@@ -291,7 +291,7 @@ tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out
     if (out)
         *out = NULL;
     if (!k)
-        return TW_BAD_ARGUMENT;
+        return TW_NOT_FOUND;
     if (!target || !out)
         return context_refuse(k->module->ctx, "tw_kernel_for_target: `target` or `out` is NULL");
     struct target_call call = {.kernel = k, .name = target};

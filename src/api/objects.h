@@ -32,6 +32,7 @@
 #include "cuda/cuda.h"
 #include "lang/lang.h"
 #include "lower/lower.h"
+#include "tile/overlay.h"
 #include "tile/passes.h"
 #include "tilewright.h"
 
@@ -120,6 +121,7 @@ struct variant {
     struct arena arena;
     struct choice key;           /* values and known: of statics only */
     struct kernel *ir;           /* after all passes */
+    struct overlay overlay;      /* which arrays must not share memory */
     struct cpu_program *program; /* the host's */
     struct lowered *lowered;     /* a GPU's */
     struct cuda_module *module;  /* loaded when first run */
@@ -196,10 +198,14 @@ struct tw_launch {
     struct arena started;    /* what stands behind `gpu` */
     struct gpu_launch *gpu;  /* while prepared: what a GPU is given; NULL: not worked out yet */
     struct begun begun;
+    bool allows_overlap, keeps_inputs;
+    struct arena kept_memory;
+    void **kept; /* by parameter: a copy of an input that the latest run may have overwritten */
 };
 
 /* What is wrong with the array by itself; NULL: nothing. */
 const char *array_fault(const tw_array *x);
+int64_t array_length(const tw_array *x);
 const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
 const char *param_text(struct arena *a, const struct lang_kernel *info, int param); /* f16[m][k] */
 /* "BM = 128, BN = 64" of a resolved launch, in scratch memory; only_set: those that were set. */
@@ -268,6 +274,13 @@ tw_status launch_enqueue(tw_launch *l, void *stream, bool start);
 struct cpu_argument *launch_given(const tw_launch *l);
 /* Prepares it; into *args the same. A missing array is reported. */
 tw_status launch_arguments(tw_launch *l, struct cpu_argument **args);
+/* overlaps.c: refuses arrays that must not share memory, with both names and the bytes. */
+tw_status launch_check_overlaps(tw_launch *l);
+void launch_refuse_overlap(tw_launch *l, int written, int other);
+/* Before a run: copies the inputs that it may overwrite, for `ensures`, if the launch keeps them. */
+tw_status launch_keep_inputs(tw_launch *l, const struct cpu_argument *args);
+/* Beneath an error: which arrays overlap. */
+void launch_note_overlaps(tw_launch *l);
 
 /* A public call's work: tw_launch_verify, by values that are kept (NULL: worked out). */
 tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *verdict);

@@ -289,20 +289,26 @@ static void take_value(tw_launch *l, int p, tw_scalar v)
 /* Where a size came from: the array and its axis; array -1: set by hand. */
 struct origin {
     int array, axis;
+    bool refused; /* an error names it already, as being */
+    int64_t by;   /* that by an array */
 };
 
-static void report_size(tw_launch *l, int p, struct origin first, int array, int axis)
+static void report_size(tw_launch *l, int p, struct origin *first, int array, int axis)
 {
     const struct lang_param *params = l->kernel->info->params;
     struct diag *d = &l->ctx->diag;
     long long was = (long long)l->choice.values[p].i;
     long long is = (long long)l->arrays[array].shape[axis];
-    if (first.array < 0)
+    if (first->refused && first->by == is)
+        return; /* once is enough */
+    first->refused = true;
+    first->by = is;
+    if (first->array < 0)
         diag_error(d, LOC_NONE, "`%s` is set to %lld, but it is %lld by `%s` (axis %d)",
                    params[p].name, was, is, params[array].name, axis);
     else
         diag_error(d, LOC_NONE, "`%s` is %lld by `%s` (axis %d) but %lld by `%s` (axis %d)",
-                   params[p].name, was, params[first.array].name, first.axis, is,
+                   params[p].name, was, params[first->array].name, first->axis, is,
                    params[array].name, axis);
 }
 
@@ -319,9 +325,9 @@ static void infer_from(tw_launch *l, int array, struct origin *origins)
         if (!l->choice.known[p]) {
             if (!l->value_set[p]) /* else an error was reported for it */
                 take_value(l, p, (tw_scalar){.i = extent});
-            origins[p] = (struct origin){array, axis};
+            origins[p] = (struct origin){.array = array, .axis = axis};
         } else if (l->choice.values[p].i != extent) {
-            report_size(l, p, origins[p], array, axis);
+            report_size(l, p, &origins[p], array, axis);
         }
     }
 }
@@ -350,7 +356,7 @@ static void resolve_scalars(tw_launch *l, bool strict)
     struct origin *origins = arena_array(&l->ctx->scratch, struct origin, info->param_count);
     for (int p = 0; p < info->param_count; p++) {
         l->choice.known[p] = false;
-        origins[p] = (struct origin){-1, 0};
+        origins[p] = (struct origin){.array = -1};
         if (!take_only_value(l, p) && !info->params[p].is_pointer && l->value_set[p])
             take_value(l, p, l->values[p]);
     }

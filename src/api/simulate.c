@@ -237,6 +237,8 @@ static tw_status simulate_call(void *user)
     char why[CUDA_WHY];
     struct cpu_argument *given;
     tw_status status = launch_arguments(l, &given);
+    if (status == TW_OK)
+        status = launch_keep_inputs(l, given);
     if (status != TW_OK)
         return status;
     if (!launch_params_find(l, &l->ctx->scratch, given, &params, why)) {

@@ -133,6 +133,7 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
     tw_status status = choice_passes(k, v->ir, &v->key, v->key.known, NULL);
     if (status != TW_OK)
         return status;
+    overlay_find(&v->arena, v->ir, &v->overlay);
     if (k->device) {
         v->lowered = choice_lower(lowered, k, v->ir, &v->key, v->key.known);
         return v->lowered ? TW_OK : TW_BAD_PROGRAM;

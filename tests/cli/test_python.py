@@ -68,6 +68,7 @@ wide = lambda x: (x.astype("u4") << 16).view("f4")
 need(tw.allclose(wide(out), wide(bits[0]) @ wide(bits[1]), rtol=1e-2))
 tuned = tw.load("kernels/matmul/tuned.tile")["matmul_v2"]
 need(tuned.tune["BK"] == [16, 32] and tuned.types == {"T": ["f32", "f16", "bf16"]}, tuned.tune)
+need(repr(tuned.tune) == "<tune (BM, BN) = {(128, 128), (128, 64), (64, 128)}; BK = {16, 32}; WARPS = {4, 8}>", tuned.tune)
 need(tuned.tune_groups == [("BM", "BN"), ("BK",), ("WARPS",)] == tuned.with_(BM=64).tune_groups, tuned.tune_groups)
 need(all("by name" in text for text in (tw.Kernel.__doc__, tw.Kernel.__call__.__doc__)))
 need(all("T=f16" in repr(shared.with_(T=t)) for t in (np.float16, np.dtype("f2"), h[0].dtype, "float16", "torch.float16")))
@@ -201,7 +202,25 @@ need([m.severity for m in zero.messages] == ["error", "note"], zero)
 error = refused(tw.WrongValues, "C[0] is 2, expected 3", lambda: wrong.verify(np.zeros(4, "f4")))
 need(error.verdict.at == (0,) and error.verdict.got == 2)
 square = np.ones((64, 64), "f4")
-refused(tw.WrongValues, "array `c` overlaps array `a`, which the kernel reads", lambda: shared.verify(a=square, b=square.copy(), c=square))
+overlap = "overlaps array `a`, which is an operand of a product: bytes 0 to 16383 of `c` are bytes 0 to 16383 of `a`"
+for call in (shared, shared.verify):
+    refused(tw.ArgumentError, overlap, lambda: call(a=square, b=square.copy(), c=square))
+shared(64, 64, 64, square, square, np.empty_like(square))
+refused(tw.ArgumentError, "has the address of array `a`", lambda: shared(64, 64, 64, square, square.copy(), square))
+need((square == 1).all())
+shared.with_(overlap=True)(64, 64, 64, square, np.eye(64, dtype="f4"), square)
+rows = tw.compile("kernel rows(i32 m, const f32 *x, f32 *y) grid(m) warps(1) { global f32 X[m][64] = x, Y[m][64] = y; "
+                  "reg f32 r[1][64] = X[block.x +: 1][0 +: 64]; Y[block.x +: 1][0 +: 64] = r / (sum(abs(r), axis = 1) + 1); "
+                  "ensures Y == X / (sum(abs(X), axis = 1) + 1); }")["rows"]
+place = random.random((64, 64), "f4")
+wanted = place / (place.sum(1, keepdims=True) + 1)
+need(rows.verify(x=place, y=place).checked == 64 * 64 and tw.allclose(place, wanted), "in place")
+for name in ("shared", "matmul"):
+    missing = refused(KeyError, f"has no kernel {name!r}; there are: matmul_v1", lambda: tw.load("kernels/matmul/shared.tile")[name])
+    need(type(missing) is tw.NotFound and isinstance(missing, tw.ArgumentError), missing)
+both = refused(ValueError, "`n` is set to 5, but it is 4 by `a` (axis 0)", lambda: tw.compile(
+    "kernel w(i32 n, const f32 *a, f32 *c) grid(1) warps(1) { global f32 A[n] = a, C[n] = c; C[0 +: 4] = A[0 +: 4]; }")["w"](5, np.ones(4, "f4"), np.ones(4, "f4")))
+need(str(both).count("is set to 5") == 1 == len(both.messages), both)
 refused(tw.Unsupported, "has no `ensures`", lambda: tw.compile("kernel w(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 2.0; }")["w"].verify(np.zeros(4, "f4")))
 out = tw.compile("kernel w(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c; assume(n < 4); C[0 +: 4] = 2.0; }")["w"]
 refused(tw.NotAssumed, "", lambda: out(5, np.zeros(5, "f4")))
@@ -396,6 +415,35 @@ def run(program, ended="", environment=None):
     return done.stdout
 
 
+ENDING = """
+import os, signal, time
+spin = tw.compile("kernel spin(i32 n, f32 *c) grid(4) warps(1) { global f32 C[8] = c; i32 x = 0; while (n > 4) x = x + 1; C[block.x] = x + 1; ensures C == 1.0; }")["spin"]
+c = np.zeros(8, "f4")
+def interrupted(call):
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try: call()
+    except KeyboardInterrupt: return True
+    sys.exit("not interrupted")
+for call in (spin, spin.verify): # the main thread; one with a time limit; another thread
+    interrupted(lambda: call(5, c))
+    interrupted(lambda: call(5, c, time_limit=1000))
+    error = refused(TimeoutError, "took more than 0.1 s, its time_limit", lambda: call(5, c, time_limit=0.1))
+    need(isinstance(error, tw.TimeLimit) and isinstance(error, tw.Cancelled), error)
+    said = []
+    def ends():
+        try: call(5, c, time_limit=0.1)
+        except tw.TimeLimit as error: said.append(error)
+    thread = threading.Thread(target=ends)
+    thread.start(); thread.join()
+    need(said)
+spin(3, c, time_limit=1000) # nothing of it stays
+spin(3, c)
+need((c[:4] == 1).all() and spin.check(time_limit=1000) is None and "spin" in spin.show(time_limit=1000) and ".entry" in spin.ptx(time_limit=1000))
+tw.compile("kernel k() grid(1) warps(1) { }", time_limit=1000)
+for limit in (0, -1, float("nan"), "5"):
+    refused((ValueError, TypeError), "", lambda: spin(3, c, time_limit=limit))
+"""
+
 STRUCTS = {"tw_config": "_Config", "tw_message": "_Message", "tw_param": "_Param", "tw_scalar": "_Scalar", "tw_tune": "_Tune",
            "tw_type": "_Type", "tw_verdict": "_Verdict", "tw_tuned": "_Tuned", "tw_device": "_Device"}
 
@@ -500,6 +548,7 @@ def main():
     run(SIGNED_ZEROS)
     run(ERRORS)
     run(THREADS, "ended")
+    run(ENDING)
     with tempfile.TemporaryDirectory() as folder:
         store = {"TILEWRIGHT_STORE": f"{folder}/tuned.db"}
         subprocess.run([sys.argv[1], "tune", "kernels/matmul/tuned.tile", "--set", "m=40,n=48,k=33"], check=True, capture_output=True,

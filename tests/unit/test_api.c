@@ -240,6 +240,9 @@ static void test_wrong_values_of_arrays_that_overlap(void **state)
     succeed(f, tw_launch_array(f->launch, "a", &a));
     succeed(f, tw_launch_array(f->launch, "b", &b));
     succeed(f, tw_launch_array(f->launch, "c", &over));
+    refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
+            "bytes 0 to 3 of `c` are bytes 396 to 399 of `a`");
+    succeed(f, tw_launch_allow_overlap(f->launch, true));
     succeed(f, tw_launch_run(f->launch));
     refused(f, tw_launch_verify(f->launch, NULL), TW_WRONG_VALUES,
             "array `c` overlaps array `a`, which the kernel reads");

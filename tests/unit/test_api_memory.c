@@ -166,6 +166,23 @@ static void see_wrong(void *user, const tw_wrong *w)
     (void)w;
 }
 
+/* A copy of an input that the run overwrites. */
+static tw_status keep_inputs(struct story *s)
+{
+    tw_launch *l;
+    float over[LENGTH] = {0};
+    assert_false(tw_flag_is_set(NULL));
+    tw_status status = tw_launch_new(tw_module_kernel_at(s->module, 0), &l);
+    if (status != TW_OK)
+        return status;
+    status = give(l, over, over, TW_ON_HOST);
+    status = status == TW_OK ? tw_launch_keep_inputs(l, true) : status;
+    status = status == TW_OK ? tw_launch_allow_overlap(l, true) : status;
+    status = status == TW_OK ? tw_launch_run(l) : status;
+    tw_launch_free(l);
+    return status;
+}
+
 static tw_status verify_each(struct story *s)
 {
     return tw_launch_each_wrong(s->host, see_wrong, NULL);
@@ -470,17 +487,17 @@ static const struct {
     {                                                                                              \
 #name, name                                                                                \
     }
-    STEP(open_context),  STEP(load_text),       STEP(load_file),      STEP(describe),
-    STEP(new_host),      STEP(set_host),        STEP(prepare),        STEP(run),
-    STEP(run_timed),     STEP(verify),          STEP(verify_each),    STEP(begin_and_wait),
-    STEP(show),          STEP(take_dlpack),     STEP(open_entry),     STEP(start_entry),
-    STEP(expect_values), STEP(estimate),        STEP(open_store),     STEP(keep_result),
-    STEP(look_at_store), STEP(for_target),      STEP(new_device),     STEP(simulate),
-    STEP(show_ptx),      STEP(read_ptx),        STEP(read_ptx_file),  STEP(launch_ptx),
-    STEP(give_sources),  STEP(open_build),      STEP(fill_build),     STEP(device_memory),
-    STEP(streams),       STEP(start),           STEP(look_at_device), STEP(explain_device),
-    STEP(assemble),      STEP(start_on_device), STEP(give_away),      STEP(close_device),
-    STEP(close_host),
+    STEP(open_context),   STEP(load_text),     STEP(load_file),       STEP(describe),
+    STEP(new_host),       STEP(set_host),      STEP(prepare),         STEP(run),
+    STEP(run_timed),      STEP(verify),        STEP(keep_inputs),     STEP(verify_each),
+    STEP(begin_and_wait), STEP(show),          STEP(take_dlpack),     STEP(open_entry),
+    STEP(start_entry),    STEP(expect_values), STEP(estimate),        STEP(open_store),
+    STEP(keep_result),    STEP(look_at_store), STEP(for_target),      STEP(new_device),
+    STEP(simulate),       STEP(show_ptx),      STEP(read_ptx),        STEP(read_ptx_file),
+    STEP(launch_ptx),     STEP(give_sources),  STEP(open_build),      STEP(fill_build),
+    STEP(device_memory),  STEP(streams),       STEP(start),           STEP(look_at_device),
+    STEP(explain_device), STEP(assemble),      STEP(start_on_device), STEP(give_away),
+    STEP(close_device),   STEP(close_host),
 #undef STEP
 };
 

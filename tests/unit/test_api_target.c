@@ -164,7 +164,7 @@ static void test_arguments_that_are_missing(void **state)
     tw_kernel *base = tw_module_kernel_at(f->module, 0), *k = base;
     const char *text = "";
     double time = 7;
-    assert_int_equal(tw_kernel_for_target(NULL, "sm_80", &k), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_kernel_for_target(NULL, "sm_80", &k), TW_NOT_FOUND);
     assert_null(k);
     refused(f, tw_kernel_for_target(base, NULL, &k), TW_BAD_ARGUMENT, "`target` or `out` is NULL");
     refused(f, tw_kernel_for_target(base, "sm_80", NULL), TW_BAD_ARGUMENT, "or `out` is NULL");

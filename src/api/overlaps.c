@@ -1,0 +1,154 @@
+/* Arrays of a launch that share memory: which are refused, and what `ensures` needs of them. */
+#include "api/objects.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct extent {
+    uintptr_t from, end;
+    tw_place place;
+};
+
+static struct extent extent_of(const tw_array *x)
+{
+    uintptr_t from = (uintptr_t)x->data;
+    return (struct extent){from, from + (uintptr_t)array_length(x) * tw_dtype_size(x->dtype),
+                           x->place};
+}
+
+static bool arrays_overlap(const tw_launch *l, int p, int q)
+{
+    if (!l->array_set[p] || !l->array_set[q])
+        return false;
+    struct extent x = extent_of(&l->arrays[p]), y = extent_of(&l->arrays[q]);
+    return x.place == y.place && x.from < y.end && y.from < x.end;
+}
+
+static bool is_in(uint64_t set, int p)
+{
+    return p < OVERLAY_PARAMS && (set >> p & 1);
+}
+
+/* --- what is refused --- */
+
+static const char *reason(const tw_launch *l, int other)
+{
+    return is_in(l->variant->overlay.multiplied, other)
+               ? "which is an operand of a product"
+               : "of which other blocks or threads read those elements, or read them elsewhere";
+}
+
+void launch_refuse_overlap(tw_launch *l, int written, int other)
+{
+    const struct lang_param *params = l->kernel->info->params;
+    struct diag *d = &l->ctx->diag;
+    const char *w = params[written].name, *o = params[other].name;
+    struct extent x = extent_of(&l->arrays[written]), y = extent_of(&l->arrays[other]);
+    uintptr_t from = x.from > y.from ? x.from : y.from, end = x.end < y.end ? x.end : y.end;
+    if (l->array_set[written] && l->array_set[other] && from < end)
+        diag_error(d, LOC_NONE,
+                   "array `%s`, which the kernel writes, overlaps array `%s`, %s: bytes %" PRIuPTR
+                   " to %" PRIuPTR " of `%s` are bytes %" PRIuPTR " to %" PRIuPTR " of `%s`",
+                   w, o, reason(l, other), from - x.from, end - x.from - 1, w, from - y.from,
+                   end - y.from - 1, o);
+    else
+        diag_error(d, LOC_NONE,
+                   "array `%s`, which the kernel writes, has the address of array `%s`, %s", w, o,
+                   reason(l, other));
+    diag_note(d, LOC_NONE,
+              "give `%s` memory of its own; tw_launch_allow_overlap (in Python "
+              "with_(overlap=True)) lets it run all the same",
+              w);
+}
+
+tw_status launch_check_overlaps(tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    const struct overlay *o = &l->variant->overlay;
+    for (int p = 0; p < info->param_count && !l->allows_overlap; p++)
+        for (int q = 0; q < info->param_count; q++) {
+            bool both = !info->params[q].is_const;
+            if (p == q || info->params[p].is_const || (both && q < p) || !is_in(o->used, p) ||
+                !is_in(o->used, q) || !arrays_overlap(l, p, q))
+                continue;
+            bool shifted = l->arrays[p].data != l->arrays[q].data && !is_in(o->strided, p) &&
+                           !is_in(o->strided, q);
+            if (!shifted && !is_in(o->apart[p], q) && !(both && is_in(o->apart[q], p)))
+                continue;
+            launch_refuse_overlap(l, p, q);
+            return TW_BAD_ARGUMENT;
+        }
+    return TW_OK;
+}
+
+tw_status tw_launch_allow_overlap(tw_launch *l, bool allow)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    l->allows_overlap = allow;
+    return TW_OK;
+}
+
+/* --- what `ensures` needs --- */
+
+/* Whether a run may overwrite array q, which the kernel itself only reads. */
+static bool may_be_lost(const tw_launch *l, int q)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    bool lost = false;
+    for (int p = 0; p < info->param_count && info->params[q].is_const; p++)
+        lost |= !info->params[p].is_const && is_in(l->variant->overlay.used, p) &&
+                arrays_overlap(l, p, q);
+    return lost;
+}
+
+tw_status launch_keep_inputs(tw_launch *l, const struct cpu_argument *args)
+{
+    int count = l->kernel->info->param_count;
+    bool any = false;
+    l->kept = NULL;
+    arena_free(&l->kept_memory);
+    for (int q = 0; q < count && l->keeps_inputs; q++)
+        any |= may_be_lost(l, q);
+    if (!any)
+        return TW_OK;
+    struct cpu_argument *here = arena_copy(&l->ctx->scratch, args, (size_t)count * sizeof *args);
+    tw_status status = launch_fetch(l, here);
+    if (status != TW_OK)
+        return status;
+    void **kept = arena_array(&l->kept_memory, void *, count);
+    for (int q = 0; q < count; q++)
+        if (may_be_lost(l, q))
+            kept[q] = arena_copy(&l->kept_memory, here[q].data, here[q].bytes);
+    l->kept = kept;
+    return TW_OK;
+}
+
+tw_status tw_launch_keep_inputs(tw_launch *l, bool keep)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    l->keeps_inputs = keep;
+    return TW_OK;
+}
+
+/* Values that come out wrong may be no fault of the kernel: what `ensures` reads of an array is
+ * gone where another was written over it. */
+void launch_note_overlaps(tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int p = 0; p < info->param_count; p++)
+        for (int q = 0; q < info->param_count; q++) {
+            const struct lang_param *written = &info->params[p], *other = &info->params[q];
+            bool both = !other->is_const;
+            if (p == q || written->is_const || (both && q < p) || !arrays_overlap(l, p, q) ||
+                !is_in(l->variant->overlay.used, p) || (l->kept && l->kept[q]))
+                continue;
+            diag_note(
+                &l->ctx->diag, LOC_NONE,
+                "array `%s` overlaps array `%s`, which the kernel %s: `ensures` was evaluated "
+                "with what was left there; tw_launch_keep_inputs before the run keeps a copy, "
+                "and memory of its own needs none",
+                written->name, other->name, both ? "may write too" : "reads");
+        }
+}
