@@ -183,8 +183,9 @@ bool learnt_lock(struct learnt *l)
 {
     struct stat found;
     if (!l->path) {
-        complain(NULL, "progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME says "
-                       "where");
+        complain(NULL,
+                 "progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME says "
+                 "where");
         return false;
     }
     if (strcmp(l->path, "/dev/null") == 0)

@@ -137,7 +137,8 @@ static void neighbours_may_not(void **state)
     over(*state, KERNEL(TILES, "C[i +: B][j +: B] = A[0 +: 1][j +: B] + D[i +: B][j +: B];\n"),
          elsewhere, NULL);
     over(*state,
-         KERNEL(TILES, "C[i +: B][j +: B] = sum(A[i +: B][0 +: 64], axis = 1) + D[i +: B][j +: B];\n"),
+         KERNEL(TILES,
+                "C[i +: B][j +: B] = sum(A[i +: B][0 +: 64], axis = 1) + D[i +: B][j +: B];\n"),
          elsewhere, NULL);
     over(*state,
          KERNEL(TILES, "i32 r = i; reg f32 t[B][B] = A[r +: B][j +: B]; r = m - B - r;\n"
