@@ -499,7 +499,7 @@ TW_API bool tw_ptx_block(const tw_ptx *p, const char *kernel, int block[3]);
 typedef struct tw_ptx_param {
     const char *name; /* "reduce_param_0" */
     const char *type; /* ".u64", ".f32", ".b8[24]" */
-    size_t bytes;
+    size_t bytes, alignment;
 } tw_ptx_param;
 TW_API int tw_ptx_param_count(const tw_ptx *p, const char *kernel); /* -1: no such kernel */
 TW_API tw_status tw_ptx_param_at(const tw_ptx *p, const char *kernel, int index, tw_ptx_param *out);
@@ -514,14 +514,28 @@ TW_API const char *tw_ptx_target(const tw_ptx *p);
  * it is none, or has no lines. */
 TW_API tw_status tw_ptx_machine_code(tw_ptx *p, const void *cubin, size_t length);
 
+/* A pointer within a value, as a struct has them: what it points to, as in tw_ptx_argument. */
+typedef struct tw_ptx_pointer {
+    size_t offset;    /* in the value: its 8 bytes get the address */
+    const char *name; /* in reports; NULL: "PARAMETER+OFFSET" */
+    void *data;
+    size_t bytes;
+    bool uninitialised;
+    size_t initialised;
+} tw_ptx_pointer;
+
 /* What a kernel is given for a parameter: a value (`data` has as many bytes as the parameter), or
- * the address of memory that is the caller's and is used in place. */
+ * the address of memory that is the caller's and is used in place. Memory that is given twice, or
+ * overlaps, is the same memory for the kernel too. */
 typedef struct tw_ptx_argument {
     const char *name; /* in reports; NULL: the parameter's */
     void *data;
     size_t bytes;
     bool is_array;
     bool uninitialised; /* an array: what it holds counts as never written */
+    size_t initialised; /* of such an array: so many bytes at its start count as written */
+    const tw_ptx_pointer *pointers; /* of a value */
+    int pointer_count;
 } tw_ptx_argument;
 
 typedef struct tw_ptx_launch {
@@ -531,6 +545,9 @@ typedef struct tw_ptx_launch {
     int64_t shared_bytes; /* dynamic shared memory of a block */
     const tw_ptx_argument *arguments;
     int argument_count;
+    /* All blocks run at the same time, so that they may wait for each other: a grid's sync() of
+     * cooperative groups. */
+    bool cooperative;
 } tw_ptx_launch;
 /* As tw_launch_simulate. TW_NOT_FOUND: no such kernel. */
 TW_API tw_status tw_ptx_simulate(tw_ptx *p, const tw_ptx_launch *launch,

@@ -32,8 +32,9 @@ struct ptx_command {
 
 bool has_ptx_options(const struct options *o, const char *file)
 {
-    static const char *const of_ptx[] = {"kernel", "grid",  "block",    "cluster",      "shared",
-                                         "arg",    "seeds", "compiler", "compiler-arg", NULL};
+    static const char *const of_ptx[] = {"kernel",   "grid",         "block", "cluster",
+                                         "shared",   "cooperative",  "arg",   "seeds",
+                                         "compiler", "compiler-arg", NULL};
     const char *other = options_any(o, of_ptx), *kernel = options_value(o, "kernel");
     if (kernel)
         usage_error(o->complaints, o->command,
@@ -129,20 +130,57 @@ static void json_head(const struct ptx_command *p, struct json *j)
 
 /* --- run --- */
 
-static void print_array(const struct ptx_argument *a, int index)
+static void print_array(const struct ptx_array *a)
 {
-    char number[16];
-    snprintf(number, sizeof number, "%d", index);
     if (a->named)
-        printf("%d %s: ", index, a->name);
+        printf("%s %s: ", a->path, a->name);
     else
         printf("%s: ", a->name);
-    tensor_report(&a->array, number);
+    tensor_report(&a->array, a->path);
 }
 
-static bool is_shown(const struct ptx_argument *a)
+static bool is_shown(const struct ptx_array *a)
 {
-    return a->is_array && !a->out && (a->changes || ptx_argument_changed(a));
+    return !a->is_view && !a->out && (a->changes || ptx_array_changed(a));
+}
+
+static void json_array(struct json *j, const struct ptx_array *a)
+{
+    json_key(j, "type");
+    json_string(j, tw_dtype_name(a->array.dtype));
+    json_key(j, "shape");
+    json_open_row(j);
+    for (int k = 0; k < a->array.rank; k++)
+        json_integer(j, a->array.shape[k]);
+    json_close(j, ']');
+    json_key(j, "changed");
+    json_bool(j, ptx_array_changed(a));
+    json_key(j, "file");
+    json_string(j, a->out);
+    if (is_shown(a) && tensor_elements(&a->array) <= SHOWN_ELEMENTS) {
+        json_key(j, "values");
+        tensor_json(j, &a->array);
+    }
+}
+
+/* The arrays that a struct points to. */
+static void json_fields(struct json *j, const struct ptx_argument *a,
+                        const struct ptx_array *arrays)
+{
+    json_key(j, "bytes");
+    json_integer(j, (int64_t)a->bytes);
+    json_key(j, "arrays");
+    json_open(j, '[');
+    for (int i = 0; i < a->array_count; i++) {
+        json_open(j, '{');
+        json_key(j, "name");
+        json_string(j, arrays[i].name);
+        json_key(j, "offset");
+        json_integer(j, (int64_t)arrays[i].at);
+        json_array(j, &arrays[i]);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
 }
 
 static void json_arguments(const struct ptx_command *p, struct json *j)
@@ -151,26 +189,18 @@ static void json_arguments(const struct ptx_command *p, struct json *j)
     json_open(j, '[');
     for (int i = 0; i < p->launch.count; i++) {
         const struct ptx_argument *a = &p->launch.list[i];
+        const struct ptx_array *arrays = p->launch.arrays.list + a->first_array;
         json_open(j, '{');
         json_key(j, "name");
         json_string(j, a->name);
-        json_key(j, "type");
-        json_string(j, tw_dtype_name(a->array.dtype));
-        if (a->is_array) {
-            json_key(j, "shape");
-            json_open_row(j);
-            for (int k = 0; k < a->array.rank; k++)
-                json_integer(j, a->array.shape[k]);
-            json_close(j, ']');
-            json_key(j, "changed");
-            json_bool(j, ptx_argument_changed(a));
-            json_key(j, "file");
-            json_string(j, a->out);
+        if (a->kind == PTX_ARRAY) {
+            json_array(j, arrays);
+        } else {
+            json_key(j, "type");
+            json_string(j, a->kind == PTX_STRUCT ? "struct" : tw_dtype_name(a->type));
         }
-        if (is_shown(a) && tensor_elements(&a->array) <= SHOWN_ELEMENTS) {
-            json_key(j, "values");
-            tensor_json(j, &a->array);
-        }
+        if (a->kind == PTX_STRUCT)
+            json_fields(j, a, arrays);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -249,9 +279,9 @@ static int run_and_report(struct ptx_command *p)
         json_run(p, status == STATUS_OK);
         return status;
     }
-    for (int i = 0; i < p->launch.count && s == TW_OK; i++)
-        if (is_shown(&p->launch.list[i]))
-            print_array(&p->launch.list[i], i);
+    for (int i = 0; i < p->launch.arrays.count && s == TW_OK; i++)
+        if (is_shown(&p->launch.arrays.list[i]))
+            print_array(&p->launch.arrays.list[i]);
     if (p->simulated && *p->result.counters)
         printf("\n%s", p->result.counters);
     return status;

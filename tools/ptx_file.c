@@ -1,5 +1,6 @@
 #include "ptx_file.h"
 #include "cuda_source.h"
+#include "ptx_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,18 @@ int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
         return status;
     const char *kernel = options_value(o, "kernel");
     return find_kernel(f, kernel ? kernel : word[length] ? word + length + 1 : NULL);
+}
+
+void ptx_file_param_names(const struct ptx_file *f, int count, char **names)
+{
+    const char *name;
+    for (int i = 0; count && (name = tw_ptx_source_at(f->ptx, i)); i++) {
+        size_t length;
+        char *text = read_source(name, &length);
+        if (text)
+            ptx_names_in(text, f->shown, count, names);
+        free(text);
+    }
 }
 
 void ptx_file_close(struct ptx_file *f)

@@ -3,26 +3,14 @@
 #ifndef TW_PTX_LAUNCH_H
 #define TW_PTX_LAUNCH_H
 
-#include "ptx_file.h"
-#include "tensor.h"
-
-struct ptx_argument {
-    tw_array array; /* rank 0: a value, in `bits` */
-    uint64_t bits;
-    char *file;   /* where it comes from, or NULL */
-    void *before; /* an array's content at the start */
-    char *out;    /* --out: where it goes, or NULL */
-    char *name; /* for messages: the parameter's, or "argument 2" where the compiler made that up */
-    bool named; /* it is the parameter's */
-    bool is_array, uninitialised,
-        changes; /* changes: the start says nothing, so it is worth showing */
-};
+#include "ptx_arguments.h"
 
 struct ptx_given {
     tw_ptx_launch launch;
     struct ptx_argument *list; /* by argument */
     tw_ptx_argument *arguments;
     int count;
+    struct ptx_arrays arrays;
 };
 
 /* Reads the options. STATUS_OK, or a status after a message; ptx_given_free in either case. */
@@ -31,11 +19,11 @@ int ptx_given_read(struct ptx_given *g, const struct ptx_file *f, const struct o
 void ptx_given_free(struct ptx_given *g);
 /* The arrays as they were at the start. */
 void ptx_given_restore(struct ptx_given *g);
-/* Whether the array of an argument is not what it was at the start. */
-bool ptx_argument_changed(const struct ptx_argument *a);
+/* Is the array another than at the start? False of views. */
+bool ptx_array_changed(const struct ptx_array *a);
 /* --out: writes the files. */
 int ptx_given_write(const struct ptx_given *g, struct complaints *c);
-/* Keys grid, block and shared. */
+/* Keys grid, block, shared and cooperative. */
 void ptx_given_json(const struct ptx_given *g, struct json *j);
 
 #define OPTIONS_PTX_LAUNCH                                                                         \
@@ -53,11 +41,16 @@ void ptx_given_json(const struct ptx_given *g, struct json *j);
          .values = 1,                                                                              \
          .value = "BYTES",                                                                         \
          .help = "dynamic shared memory of a block (default 0)"},                                  \
+        {.name = "cooperative",                                                                    \
+         .help = "all blocks run at the same time, as grid.sync() needs it"},                      \
     {                                                                                              \
         .name = "arg", .values = 1, .value = "ARGUMENT",                                           \
         .help = "one for each parameter, in order: a value, i32:64; an array,\n"                   \
                 "f32[4096]:rand (zero, iota, ones, wide, none: never written, =2.5) or\n"          \
-                "f32[64][64]:@FILE.npy; @FILE.npy alone has its type and shape"                    \
+                "f32[64x64]:@FILE.npy; @FILE.npy alone has its type and shape;\n"                  \
+                "i32[100]:iota[50]: its first 50 are written; =0: the array of argument 0\n"       \
+                "once more, =0+16 from its element 16 on; a struct,\n"                             \
+                "'{data=i32[8]:zero, n=i32:8, f32:{1,2,3}, pad:4, null}', laid out as in C"        \
     }
 
 #define OPTIONS_COMPILER                                                                           \

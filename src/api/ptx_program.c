@@ -1,5 +1,6 @@
 #include "api/ptx_program.h"
 
+#include "api/ptx_memory.h"
 #include "api/simulation.h"
 #include "api/source_object.h"
 
@@ -49,15 +50,55 @@ static void open_program(void *object, tw_context *ctx)
     context_arena(ctx, &p->simulated);
 }
 
+/* Says again what was found: of a function and of what none can use, or (f NULL) all. */
+static void say_again(struct diag *d, const struct diag *found, const struct ptx_module *m,
+                      const struct ptx_function *f)
+{
+    for (const struct diagnostic *one = found->first; one && !diag_full(d); one = one->next) {
+        if (f && (one->severity != SEV_ERROR ||
+                  !(ptx_is_within(f, one->loc) || ptx_is_opaque(m, one->loc))))
+            continue;
+        if (one->severity == SEV_ERROR)
+            diag_error(d, one->loc, "%s", one->message);
+        else
+            diag_warning(d, one->loc, "%s", one->message);
+        for (const struct diagnostic *note = one->notes; note; note = note->next)
+            diag_note(d, note->loc, "%s", note->message);
+    }
+}
+
+/* Errors of a kernel, or of a function, are of those alone that need it. Only a text that leaves no
+ * kernel to run is refused. */
+static struct ptx_module *read_module(tw_ptx *p)
+{
+    enum { MOST_ERRORS = 1000 };
+    struct diag *found = &p->found;
+    diag_init(found, &p->arena);
+    found->limit = MOST_ERRORS;
+    struct ptx_module *m = ptx_parse_most(&p->arena, &p->source, found);
+    bool usable = m && ptx_refuse(m, found);
+    if (usable && !diag_full(found)) {
+        ptx_verify(m, found);
+        usable = ptx_refuse(m, found) && !diag_full(found);
+    }
+    bool any = !found->errors;
+    for (size_t i = 0; usable && i < m->items.count; i++) {
+        const struct ptx_function *f = m->items.data[i].function;
+        any |= m->items.data[i].kind == PTX_ITEM_FUNCTION && f->entry && !f->refused;
+    }
+    if (!usable || !any || !found->errors)
+        say_again(&p->ctx->diag, found, m, NULL);
+    return usable && any ? m : NULL;
+}
+
 static tw_status read_program(void *object, const struct source_given *given)
 {
     tw_ptx *p = object;
-    struct diag *d = &p->ctx->diag;
-    tw_status status = source_read(given, &p->arena, d, &p->source);
+    tw_status status = source_read(given, &p->arena, &p->ctx->diag, &p->source);
     if (status != TW_OK)
         return status;
-    struct ptx_module *module = ptx_parse(&p->arena, &p->source, d);
-    if (!module || !ptx_verify(module, d))
+    struct ptx_module *module = read_module(p);
+    if (!module)
         return TW_BAD_PROGRAM;
     p->module = module;
     p->target = target_name(&p->arena, module->target);
@@ -192,8 +233,10 @@ static tw_status describe_param(void *user)
     text_printf(&type, ".%s", ptx_mods[v->type].text);
     for (int i = 0; i < v->dimensions; i++)
         text_printf(&type, "[%lld]", (long long)v->extents[i]);
-    call->param =
-        (tw_ptx_param){.name = v->name, .type = type.data, .bytes = (size_t)ptx_variable_size(v)};
+    call->param = (tw_ptx_param){.name = v->name,
+                                 .type = type.data,
+                                 .bytes = (size_t)ptx_variable_size(v),
+                                 .alignment = ptx_variable_alignment(v)};
     return TW_OK;
 }
 
@@ -337,7 +380,50 @@ static void check_arguments(tw_ptx *p, const struct ptx_function *f, const tw_pt
         } else if (!a->data && a->bytes) {
             diag_error(d, LOC_NONE, "argument %d of %s: its data is NULL", i, kernel);
         }
+        for (int k = 0; k < a->pointer_count && !a->is_array; k++)
+            if (!a->pointers || a->pointers[k].offset > bytes ||
+                bytes - a->pointers[k].offset < 8 ||
+                (!a->pointers[k].data && a->pointers[k].bytes)) {
+                diag_error(d, LOC_NONE,
+                           "argument %d of %s: pointer %d is not within its value, or its data is "
+                           "NULL",
+                           i, kernel, k);
+                break;
+            }
     }
+}
+
+/* Says which line of the source the latest message about a function is of: that of the instruction
+ * before it, as what is refused is left out. */
+static void note_line(tw_ptx *p, const struct ptx_function *f)
+{
+    struct diag *d = &p->ctx->diag;
+    const struct ptx_line *line = NULL;
+    for (size_t i = 0; i < f->body.count && d->last; i++) {
+        const struct ptx_statement *s = &f->body.data[i];
+        if (s->where.offset >= d->last->loc.offset && line)
+            break;
+        if (s->kind == PTX_AT_INSTRUCTION && s->instruction->line)
+            line = s->instruction->line;
+    }
+    for (size_t i = 0; i < p->files.count && line; i++)
+        if (p->files.data[i]->number == line->file)
+            diag_note(d, LOC_NONE, "this is near line %u of %s", (unsigned)line->line,
+                      p->files.data[i]->name);
+}
+
+/* The kernel and what it reaches, without errors? */
+static bool is_sound(tw_ptx *p, const struct ptx_function *kernel)
+{
+    struct diag *d = &p->ctx->diag;
+    struct ptx_reach r = {.arena = &p->ctx->scratch};
+    ptx_reach(&r, kernel);
+    for (size_t i = 0; i < r.functions.count; i++)
+        if (r.functions.data[i]->refused) {
+            say_again(d, &p->found, p->module, r.functions.data[i]);
+            note_line(p, r.functions.data[i]);
+        }
+    return !d->errors;
 }
 
 const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *l, tw_status *status)
@@ -346,6 +432,9 @@ const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *l, 
     const struct ptx_function *f = find_kernel(p, l->kernel);
     if (!f)
         return no_kernel(p, l->kernel, status);
+    *status = TW_BAD_PROGRAM;
+    if (!is_sound(p, f))
+        return NULL;
     check_arguments(p, f, l);
     for (int i = 0; i < 3; i++)
         if (l->grid[i] < 0 || l->grid[i] > grid_limits[i] || l->block[i] < 0)
@@ -362,38 +451,55 @@ struct simulate_ptx_call {
     tw_sim_result *result;
 };
 
-/* Memory that is given uninitialised is the machine's own, so that nobody counts it as written:
- * copied there, and back behind. */
-static tw_status place_arguments(struct simulate_ptx_call *call, const struct ptx_function *f,
-                                 uint64_t *addresses, const void **values)
+/* Memory that is given uninitialised is the machine's own, so that it does not count as written:
+ * copied there, and back afterwards. */
+static tw_status place_memory(struct simulate_ptx_call *call, struct ptx_memory *m)
 {
     struct sim *sim = call->simulation.sim;
-    for (int i = 0; i < call->launch->argument_count; i++) {
-        const tw_ptx_argument *a = &call->launch->arguments[i];
-        const char *name = a->name ? a->name : f->signature.parameters.data[i]->name;
-        values[i] = a->is_array ? &addresses[i] : a->data;
-        if (!a->is_array)
-            continue;
-        addresses[i] = a->uninitialised ? sim_allocate(sim, a->bytes, NULL, name)
-                                        : sim_attach(sim, a->data, a->bytes, name);
-        if (!addresses[i]) {
-            diag_error(&call->program->ctx->diag, LOC_NONE, "no memory for argument %d, `%s`", i,
-                       name);
+    for (int i = 0; i < m->block_count; i++) {
+        struct ptx_block *b = &m->blocks[i];
+        b->address = b->uninitialised ? sim_allocate(sim, b->bytes, NULL, b->name)
+                                      : sim_attach(sim, b->data, b->bytes, b->name);
+        if (!b->address) {
+            diag_error(&call->program->ctx->diag, LOC_NONE, "no memory for `%s`", b->name);
             return TW_NO_MEMORY;
         }
-        if (a->uninitialised && a->bytes)
-            sim_hold(sim, addresses[i], a->data, a->bytes);
+        if (b->uninitialised && b->bytes)
+            sim_hold(sim, b->address, b->data, b->bytes, b->initialised);
     }
     return TW_OK;
 }
 
-static void copy_back(struct simulate_ptx_call *call, const uint64_t *addresses)
+static void copy_back(struct simulate_ptx_call *call, const struct ptx_memory *m)
 {
-    for (int i = 0; i < call->launch->argument_count; i++) {
-        const tw_ptx_argument *a = &call->launch->arguments[i];
-        if (a->is_array && a->uninitialised)
-            memcpy(a->data, sim_host(call->simulation.sim, addresses[i], a->bytes), a->bytes);
+    for (int i = 0; i < m->block_count; i++) {
+        const struct ptx_block *b = &m->blocks[i];
+        if (b->uninitialised && b->bytes)
+            memcpy(b->data, sim_host(call->simulation.sim, b->address, b->bytes), b->bytes);
     }
+}
+
+/* What cooperative groups take for the grid's barrier, in %envreg1 and %envreg2: its own size and a
+ * counter (struct grid_workspace of the toolkit's cooperative_groups/details/driver_abi.h). */
+static bool make_cooperative(struct simulate_ptx_call *call, struct sim_launch *launch)
+{
+    enum { MOST_UNITS = 148, MOST_BLOCKS = 32, MOST_THREADS = 2048 }; /* of a B200 */
+    static const uint32_t workspace[2] = {sizeof workspace, 0};
+    int64_t blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    int64_t threads = (int64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    int64_t each = threads > 0 ? MOST_THREADS / threads : 0;
+    int64_t most = MOST_UNITS * (each < MOST_BLOCKS ? each : MOST_BLOCKS);
+    if (blocks > most && each) {
+        diag_error(&call->program->ctx->diag, LOC_NONE,
+                   "a cooperative launch of %lld blocks of %lld threads: no GPU runs more than "
+                   "%lld of them at the same time",
+                   (long long)blocks, (long long)threads, (long long)most);
+        return false;
+    }
+    launch->options.resident_blocks = (int)blocks;
+    launch->workspace =
+        sim_allocate(call->simulation.sim, sizeof workspace, workspace, "the grid's workspace");
+    return launch->workspace;
 }
 
 /* For counters: the machine code, where there is some that fits. */
@@ -422,23 +528,24 @@ static tw_status simulate_ptx(void *user)
     for (size_t i = 0; i < p->sources.count; i++)
         sim_report_add_source(&call->simulation.report, p->sources.data[i]);
     look_assembled(call, f);
-    size_t count = (size_t)l->argument_count + 1;
-    uint64_t *addresses = arena_array(&p->ctx->scratch, uint64_t, count);
-    const void **values = arena_array(&p->ctx->scratch, const void *, count);
-    status = place_arguments(call, f, addresses, values);
+    struct ptx_memory memory;
+    ptx_memory_find(&memory, &p->ctx->scratch, l, f);
+    status = place_memory(call, &memory);
     if (status != TW_OK)
         return status;
     struct sim_launch launch = {.kernel = f->name,
                                 .dynamic_shared = l->shared_bytes,
-                                .arguments = values,
+                                .arguments = ptx_memory_values(&memory, &p->ctx->scratch),
                                 .argument_count = l->argument_count};
     for (int i = 0; i < 3; i++) {
         launch.grid[i] = l->grid[i] ? (unsigned)l->grid[i] : 1;
         launch.block[i] = l->block[i] ? (unsigned)l->block[i] : 1;
         launch.cluster[i] = l->cluster[i] > 0 ? (unsigned)l->cluster[i] : 1;
     }
+    if (l->cooperative && !make_cooperative(call, &launch))
+        return p->ctx->diag.errors ? TW_BAD_ARGUMENT : TW_NO_MEMORY;
     status = simulation_run(&call->simulation, &launch, &p->simulated, call->result);
-    copy_back(call, addresses);
+    copy_back(call, &memory);
     return status;
 }
 

@@ -1,4 +1,4 @@
-#include "api/ptx_program.h"
+#include "api/ptx_memory.h"
 
 #include <string.h>
 
@@ -6,8 +6,7 @@ struct ptx_run {
     tw_ptx *program;
     const tw_ptx_launch *launch;
     struct cuda *cuda;
-    uint64_t *buffers; /* by argument; 0: a value */
-    void **values;
+    struct ptx_memory memory;
     double milliseconds;
     char why[CUDA_WHY];
 };
@@ -38,14 +37,11 @@ static tw_status load(struct ptx_run *r, const struct ptx_function *f)
 
 static bool place(struct ptx_run *r)
 {
-    for (int i = 0; i < r->launch->argument_count; i++) {
-        const tw_ptx_argument *given = &r->launch->arguments[i];
-        r->values[i] = given->is_array ? (void *)&r->buffers[i] : given->data;
-        if (!given->is_array)
-            continue;
-        if (!cuda_allocate(r->cuda, given->bytes, &r->buffers[i], r->why))
+    for (int i = 0; i < r->memory.block_count; i++) {
+        struct ptx_block *b = &r->memory.blocks[i];
+        if (!cuda_allocate(r->cuda, b->bytes, &b->address, r->why))
             return false;
-        if (!cuda_copy_in(r->cuda, r->buffers[i], given->data, given->bytes, NULL, r->why))
+        if (!cuda_copy_in(r->cuda, b->address, b->data, b->bytes, NULL, r->why))
             return false;
     }
     return true;
@@ -54,7 +50,9 @@ static bool place(struct ptx_run *r)
 static bool start(struct ptx_run *r)
 {
     const tw_ptx_launch *l = r->launch;
-    struct cuda_launch config = {.shared_bytes = l->shared_bytes, .arguments = r->values};
+    void **values = (void **)ptx_memory_values(&r->memory, &r->program->ctx->scratch);
+    struct cuda_launch config = {
+        .shared_bytes = l->shared_bytes, .arguments = values, .cooperative = l->cooperative};
     for (int i = 0; i < 3; i++) {
         config.grid[i] = l->grid[i] ? l->grid[i] : 1;
         config.block[i] = l->block[i] ? l->block[i] : 1;
@@ -69,9 +67,9 @@ static bool start(struct ptx_run *r)
 
 static bool copy_out(struct ptx_run *r)
 {
-    for (int i = 0; i < r->launch->argument_count; i++) {
-        const tw_ptx_argument *a = &r->launch->arguments[i];
-        if (a->is_array && !cuda_copy_out(r->cuda, a->data, r->buffers[i], a->bytes, NULL, r->why))
+    for (int i = 0; i < r->memory.block_count; i++) {
+        const struct ptx_block *b = &r->memory.blocks[i];
+        if (!cuda_copy_out(r->cuda, b->data, b->address, b->bytes, NULL, r->why))
             return false;
     }
     return true;
@@ -80,16 +78,15 @@ static bool copy_out(struct ptx_run *r)
 static void free_buffers(struct ptx_run *r)
 {
     char why[CUDA_WHY]; /* the first error is said */
-    for (int i = 0; i < r->launch->argument_count; i++)
-        if (r->buffers[i])
-            cuda_free(r->cuda, r->buffers[i], why);
+    for (int i = 0; i < r->memory.block_count; i++)
+        if (r->memory.blocks[i].address)
+            cuda_free(r->cuda, r->memory.blocks[i].address, why);
 }
 
 static tw_status run_ptx(void *user)
 {
     struct ptx_run *r = user;
     const tw_ptx_launch *l = r->launch;
-    struct arena *a = &r->program->ctx->scratch;
     tw_status status;
     const struct ptx_function *f = ptx_launch_kernel(r->program, l, &status);
     if (!f)
@@ -97,8 +94,7 @@ static tw_status run_ptx(void *user)
     status = load(r, f);
     if (status != TW_OK)
         return status;
-    r->buffers = arena_array(a, uint64_t, l->argument_count + 1);
-    r->values = arena_array(a, void *, l->argument_count + 1);
+    ptx_memory_find(&r->memory, &r->program->ctx->scratch, l, f);
     bool done = place(r) && start(r) && copy_out(r);
     status = done ? TW_OK : gpu_run_status(r->cuda);
     free_buffers(r);

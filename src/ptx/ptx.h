@@ -74,6 +74,10 @@ struct ptx_line {
     int64_t function_offset;
     bool has_call;
     uint32_t call_file, call_line, call_column;
+    /* The .loc of that call, if the function that has it was inlined too. */
+    const struct ptx_line *caller;
+    /* The place in a header of the system that was inlined here; NULL: this is where it is. */
+    const struct ptx_line *header;
 };
 
 enum { PTX_MOST_OPERANDS = 16 };
@@ -86,7 +90,9 @@ struct ptx_instruction {
     uint32_t guard;              /* register */
     uint16_t mods[PTX_MOST_MODS];
     struct ptx_operand *operands;
-    const struct ptx_line *line; /* the latest .loc of a line (not 0), NULL before the first */
+    /* The latest .loc of a line (not 0), NULL before the first; of a header of the system, the line
+     * of the program that the header's function was inlined at. */
+    const struct ptx_line *line;
 };
 
 /* Has it this modifier? */
@@ -275,8 +281,10 @@ struct ptx_function {
     const char *name;
     struct loc where;
     uint8_t linkage;
-    bool entry;   /* .entry, else .func */
-    bool defined; /* it has a body */
+    bool entry;        /* .entry, else .func */
+    bool defined;      /* it has a body */
+    bool refused;      /* ptx_refuse: something in it cannot be read, or is wrong */
+    uint32_t from, to; /* of a definition: its part of the parsed text */
     struct ptx_signature signature;
     VEC(struct ptx_limit) limits;
     VEC(const char *) pragmas; /* in front of the body */
@@ -357,6 +365,7 @@ struct ptx_module {
     const char *texture_mode; /* .target …, texmode_independent; NULL: none */
     int address_size;         /* 64 */
     VEC(struct ptx_item) items;
+    VEC(uint32_t) opaque; /* where the text has variables of types that are not supported */
 };
 
 /* An empty module for a target. */
@@ -368,6 +377,15 @@ struct ptx_variable *ptx_find_variable(const struct ptx_module *m, const char *n
 
 /* The lowest version of PTX, times ten, that knows the target and all that the module has. */
 int ptx_lowest_version(const struct ptx_module *m);
+
+/* What a kernel names, and what that names in turn; itself first. Lives in the arena. */
+struct ptx_reach {
+    struct arena *arena;
+    VEC(const struct ptx_function *) functions;
+    VEC(const struct ptx_variable *) variables;
+    bool reserved; /* what the system reserves in shared memory */
+};
+void ptx_reach(struct ptx_reach *r, const struct ptx_function *kernel);
 
 /* --- text --- */
 
@@ -381,12 +399,23 @@ void ptx_print_instruction(struct text *out, const struct ptx_function *f,
 /* The module in a text, as nvcc, clang or ptx_print write it; NULL if diag has errors. The module
  * and its names live in `arena`; places (struct loc) point into `source`. */
 struct ptx_module *ptx_parse(struct arena *arena, const struct source *source, struct diag *diag);
+/* The same for a text with faults: what cannot be read is reported and left out. NULL: not even the
+ * head can be read. */
+struct ptx_module *ptx_parse_most(struct arena *arena, const struct source *source,
+                                  struct diag *diag);
+/* Marks the functions that errors are in. False: some are in none, so that the module is of no
+ * use. */
+bool ptx_refuse(struct ptx_module *m, const struct diag *diag);
+/* Is the place that of a variable whose type is not supported? */
+bool ptx_is_opaque(const struct ptx_module *m, struct loc where);
+/* Is the place in the function's text? */
+bool ptx_is_within(const struct ptx_function *f, struct loc where);
 
 /* --- checking --- */
 
 /* Reports what is wrong with the module to diag: types, spaces, alignment, operands, what the
  * target lacks. True if nothing is. Places are those of the parsed text; a module made by the
  * compiler has none, and messages quote the instruction. */
-bool ptx_verify(const struct ptx_module *m, struct diag *diag);
+bool ptx_verify(const struct ptx_module *m, struct diag *diag); /* refused functions left out */
 
 #endif

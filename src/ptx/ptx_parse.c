@@ -67,6 +67,8 @@ bool ptx_expected_type(struct ptx_parser *p, const char *what)
         if (ptx_is_dot(p, textures[i])) {
             diag_error(p->diag, ptx_here(p), "textures and surfaces are not supported: .%s",
                        textures[i]);
+            if (!p->function)
+                vec_push(p->arena, &p->module->opaque, ptx_here(p).offset);
             return false;
         }
     return ptx_expected(p, what);
@@ -413,10 +415,10 @@ static void skip_item(struct ptx_parser *p)
     }
 }
 
-struct ptx_module *ptx_parse(struct arena *arena, const struct source *source, struct diag *diag)
+struct ptx_module *ptx_parse_most(struct arena *arena, const struct source *source,
+                                  struct diag *diag)
 {
     struct ptx_parser p = {.arena = arena, .diag = diag, .source = source};
-    int errors = diag->errors;
     if (source->length > UINT32_MAX / 2) {
         diag_error(diag, LOC_NONE, "this text is too long");
         return NULL;
@@ -433,5 +435,44 @@ struct ptx_module *ptx_parse(struct arena *arena, const struct source *source, s
     while (p.token.kind != PTX_TOKEN_END && !diag_full(diag))
         if (!read_item(&p))
             skip_item(&p);
-    return diag->errors == errors ? p.module : NULL;
+    ptx_settle_lines(p.module);
+    return p.module;
+}
+
+struct ptx_module *ptx_parse(struct arena *arena, const struct source *source, struct diag *diag)
+{
+    int errors = diag->errors;
+    struct ptx_module *m = ptx_parse_most(arena, source, diag);
+    return diag->errors == errors ? m : NULL;
+}
+
+/* --- functions with errors --- */
+
+bool ptx_is_within(const struct ptx_function *f, struct loc where)
+{
+    return where.offset >= f->from && where.offset < f->to;
+}
+
+bool ptx_is_opaque(const struct ptx_module *m, struct loc where)
+{
+    for (size_t i = 0; i < m->opaque.count; i++)
+        if (m->opaque.data[i] == where.offset)
+            return true;
+    return false;
+}
+
+bool ptx_refuse(struct ptx_module *m, const struct diag *diag)
+{
+    bool fine = true;
+    for (const struct diagnostic *d = diag->first; d; d = d->next) {
+        bool found = d->severity != SEV_ERROR;
+        for (size_t i = 0; i < m->items.count && !found; i++) {
+            struct ptx_function *f = m->items.data[i].function;
+            found = m->items.data[i].kind == PTX_ITEM_FUNCTION && ptx_is_within(f, d->loc);
+            if (found)
+                f->refused = true;
+        }
+        fine = fine && (found || ptx_is_opaque(m, d->loc));
+    }
+    return fine;
 }

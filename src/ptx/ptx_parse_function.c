@@ -177,8 +177,10 @@ static bool finish_definition(struct ptx_parser *p, struct ptx_function *f)
         return false;
     }
     p->line = NULL;
+    p->inlined.count = 0;
     bool fine = read_body(p);
     settle_labels(f);
+    f->to = p->token.offset;
     f->defined = true;
     *shared = *f;
     struct ptx_item item = {.kind = PTX_ITEM_FUNCTION, .function = shared};
@@ -206,6 +208,7 @@ bool ptx_read_function(struct ptx_parser *p, enum ptx_linkage linkage)
     struct ptx_function *f = arena_new(p->arena, struct ptx_function);
     f->linkage = (uint8_t)linkage;
     f->entry = ptx_is_dot(p, "entry");
+    f->from = p->token.offset;
     ptx_advance(p);
     p->function = f;
     ptx_enter_scope(p); /* of the parameters */
@@ -250,6 +253,7 @@ static bool read_line(struct ptx_parser *p, struct loc where)
                 return false;
         }
     }
+    ptx_link_line(p, line);
     if (line->line) /* 0: made up by the compiler, of no line; the one before will do */
         p->line = line;
     ptx_push(p, (struct ptx_statement){.kind = PTX_AT_LINE, .where = where, .line = line});

@@ -44,6 +44,7 @@ struct ptx_parser {
     struct ptx_function *function;
     struct ptx_scope *scope;
     const struct ptx_line *line;
+    VEC(const struct ptx_line *) inlined; /* those of the function that have a call */
     int depth;
 };
 
@@ -132,5 +133,11 @@ void ptx_push_instruction(struct ptx_parser *p, struct loc where, struct ptx_ins
 /* mov of a vector, as one mov for each element. */
 bool ptx_push_vector_mov(struct ptx_parser *p, struct loc where, const struct ptx_instruction *ins);
 void ptx_push(struct ptx_parser *p, struct ptx_statement statement);
+
+/* The .loc of an inlined function's call, which has an earlier one of its own. */
+void ptx_link_line(struct ptx_parser *p, struct ptx_line *line);
+/* Of a whole module, when the names of its files are known: lines of headers become lines of the
+ * program. */
+void ptx_settle_lines(struct ptx_module *m);
 
 #endif

@@ -262,7 +262,7 @@ bool ptx_verify(const struct ptx_module *m, struct diag *diag)
         const struct ptx_item *item = &m->items.data[i];
         if (item->kind == PTX_ITEM_VARIABLE)
             ptx_verify_variable(&v, item->variable);
-        else if (item->kind == PTX_ITEM_FUNCTION)
+        else if (item->kind == PTX_ITEM_FUNCTION && !item->function->refused)
             check_function(&v, item->function);
     }
     if (!diag_full(diag))

@@ -190,10 +190,11 @@ static void check_variable_access(struct ptx_verifier *v, const struct ptx_opera
     uint64_t size = ptx_variable_size(x), offset = (uint64_t)o->offset;
     const char *name = ptx_mnemonic(v->arena, v->instruction);
     if (bytes > 1 && (ptx_variable_alignment(x) % bytes || offset % bytes) && x->space != MOD_PARAM)
-        ptx_complain(v,
-                     "`%s` needs an address that is a multiple of %" PRIu64 ": `%s` is aligned to "
-                     "%" PRIu32 ", the offset is %" PRId64,
-                     name, bytes, x->name, ptx_variable_alignment(x), o->offset);
+        (v->where.source ? ptx_warn : ptx_complain)(
+            v,
+            "`%s` needs an address that is a multiple of %" PRIu64 ": `%s` is aligned to "
+            "%" PRIu32 ", the offset is %" PRId64,
+            name, bytes, x->name, ptx_variable_alignment(x), o->offset);
     bool tensor_map = bytes == 128 && x->space == MOD_PARAM;
     if (size && !tensor_map && (o->offset < 0 || offset > size || bytes > size - offset))
         ptx_warn(v, "`%s` reaches beyond `%s`, which has %" PRIu64 " bytes", name, x->name, size);

@@ -58,11 +58,12 @@ uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const cha
     return sim_address_of(number, 0);
 }
 
-void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes)
+void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes, size_t written)
 {
-    const struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
+    struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
     assert(a->owned && !sim_offset_of(address) && bytes <= a->size);
     memcpy(a->host, data, bytes);
+    a->written = written;
 }
 
 void sim_forget(struct sim *sim, uint64_t address)
@@ -327,6 +328,11 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
         return false;
     int target = l->options.sm ? l->options.sm : sim->module->target.number;
     sim->program = sim_program_of(sim, f, target);
+    if (sim->program->elsewhere) {
+        diag_error(diag, sim->program->elsewhere->where, "`%s` is defined in another module",
+                   sim->program->elsewhere->name);
+        return false;
+    }
     if (!shared_suits(sim, f, diag))
         return false;
     sim->launch = l;
@@ -382,7 +388,8 @@ static bool tell_allocations(struct sim *sim)
                                              .address = sim_address_of(i, 0),
                                              .bytes = a->size,
                                              .name = a->name,
-                                             .initialised = a->initialised};
+                                             .initialised = a->initialised,
+                                             .written = a->written};
         if (a->host && !a->freed && !tell_allocated(sim, &event))
             return false;
     }

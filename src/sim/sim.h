@@ -26,8 +26,9 @@ void sim_free(struct sim *sim);
 uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name);
 /* The same on the caller's memory, which is used in place. */
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
-/* What memory of sim_allocate happens to hold: it still counts as never written. */
-void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes);
+/* What memory of sim_allocate happens to hold: it still counts as never written, but for its first
+ * `written` bytes. */
+void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes, size_t written);
 /* What it holds counts as never written. */
 void sim_forget(struct sim *sim, uint64_t address);
 /* Gives memory of sim_allocate back: an access of it is a fault from now on. */
@@ -65,6 +66,7 @@ struct sim_launch {
     unsigned grid[3], block[3];
     unsigned cluster[3];    /* 1, 1, 1 */
     int64_t dynamic_shared; /* bytes */
+    uint64_t workspace;     /* of a cooperative grid, %envreg1 and %envreg2; 0: none */
     /* By parameter: its bytes, as many as its type has. */
     const void *const *arguments;
     int argument_count;

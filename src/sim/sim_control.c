@@ -45,9 +45,23 @@ static bool leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     return sim_leave(w, op, mask);
 }
 
+/* The grid's sync() stops the program where there is none. */
+static bool lacks_workspace(const struct sim_warp *w)
+{
+    const struct sim_code *code = w->frame->code;
+    for (size_t i = 0; i < code->fill_count && !w->sim->launch->workspace; i++)
+        if (code->fills[i].special == PTX_SREG_ENVREG1)
+            return true;
+    return false;
+}
+
 static bool trap(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    return sim_trap(w, op, __builtin_ctz(mask), "the program stopped itself (trap)");
+    return sim_trap(w, op, __builtin_ctz(mask), "the program stopped itself (trap)%s",
+                    lacks_workspace(w)
+                        ? ": it asks for the grid's workspace, which only a cooperative launch has "
+                          "(--cooperative)"
+                        : "");
 }
 
 static bool sleeps(struct sim_warp *w, const struct sim_op *op, uint32_t mask)

@@ -155,6 +155,7 @@ struct sim_allocation_event {
     const char *name; /* NULL: none */
     /* At least once written by the host, or by definition (variables of a module). */
     bool initialised;
+    uint64_t written; /* else: so many bytes at its start are */
 };
 
 struct sim_block_event {

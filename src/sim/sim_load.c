@@ -91,6 +91,12 @@ bool sim_locate(struct sim *sim, const struct ptx_variable *v, bool generic, uin
     return false;
 }
 
+static bool is_elsewhere(const struct ptx_variable *v)
+{
+    return (v->space == MOD_GLOBAL || v->space == MOD_CONST) &&
+           (v->linkage == PTX_EXTERN || !ptx_variable_size(v));
+}
+
 bool sim_load(struct sim *sim, const struct ptx_module *module, const struct source *source,
               struct diag *diag)
 {
@@ -104,10 +110,8 @@ bool sim_load(struct sim *sim, const struct ptx_module *module, const struct sou
         if (v->space != MOD_GLOBAL && v->space != MOD_CONST)
             continue;
         uint64_t address;
-        if (v->linkage == PTX_EXTERN || !ptx_variable_size(v)) {
-            diag_error(diag, v->where, "`%s` is defined in another module", v->name);
-            return false;
-        }
+        if (is_elsewhere(v)) /* refused when a kernel that reaches it is launched */
+            continue;
         if (!global_address(sim, v, &address)) {
             diag_error(diag, v->where, "no memory for `%s`", v->name);
             return false;
@@ -116,77 +120,9 @@ bool sim_load(struct sim *sim, const struct ptx_module *module, const struct sou
     return true;
 }
 
-/* --- what a kernel reaches --- */
+/* --- kernels --- */
 
-struct reach {
-    struct sim *sim;
-    VEC(const struct ptx_function *) functions;
-    VEC(const struct ptx_variable *) variables;
-    bool reserved; /* what the system reserves in shared memory */
-};
-
-static void reach_function(struct reach *r, const struct ptx_function *f)
-{
-    for (size_t i = 0; i < r->functions.count; i++)
-        if (r->functions.data[i] == f)
-            return;
-    vec_push(r->sim->arena, &r->functions, f);
-}
-
-static void reach_variable(struct reach *r, const struct ptx_variable *v);
-
-static void reach_initial(struct reach *r, const struct ptx_initial *init)
-{
-    if (init->kind == PTX_INIT_LIST) {
-        for (size_t i = 0; i < init->list.count; i++)
-            reach_initial(r, &init->list.data[i]);
-    } else if (init->kind == PTX_INIT_ADDRESS) {
-        if (init->function)
-            reach_function(r, init->function);
-        if (init->variable)
-            reach_variable(r, init->variable);
-    }
-}
-
-static void reach_variable(struct reach *r, const struct ptx_variable *v)
-{
-    for (size_t i = 0; i < r->variables.count; i++)
-        if (r->variables.data[i] == v)
-            return;
-    vec_push(r->sim->arena, &r->variables, v);
-    if (v->initial)
-        reach_initial(r, v->initial);
-}
-
-static void reach_operand(struct reach *r, const struct ptx_operand *o)
-{
-    if (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) {
-        if (o->base == PTX_BASE_VARIABLE)
-            reach_variable(r, o->variable);
-        if (o->base == PTX_BASE_FUNCTION)
-            reach_function(r, o->function);
-    }
-    if (o->kind == PTX_SPECIAL && o->special >= PTX_SREG_RESERVED_SMEM_BEGIN &&
-        o->special <= PTX_SREG_RESERVED_SMEM_1)
-        r->reserved = true;
-    for (uint32_t i = 0; i < o->count; i++)
-        reach_operand(r, &o->elements[i]);
-}
-
-static void reach_body(struct reach *r, const struct ptx_function *f)
-{
-    for (size_t i = 0; i < f->body.count; i++) {
-        const struct ptx_statement *s = &f->body.data[i];
-        if (s->kind == PTX_AT_INSTRUCTION)
-            for (int k = 0; k < s->instruction->operand_count; k++)
-                reach_operand(r, &s->instruction->operands[k]);
-        if (s->kind == PTX_AT_TARGETS)
-            for (size_t k = 0; k < s->targets->functions.count; k++)
-                reach_function(r, s->targets->functions.data[k]);
-    }
-}
-
-static void lay_out_shared(struct sim *sim, struct sim_program *p, const struct reach *r)
+static void lay_out_shared(struct sim *sim, struct sim_program *p, const struct ptx_reach *r)
 {
     p->reserved_shared = r->reserved ? SIM_RESERVED_BYTES : 0;
     uint64_t at = p->reserved_shared, alignment = 16;
@@ -232,11 +168,12 @@ struct sim_program *sim_program_of(struct sim *sim, const struct ptx_function *k
         if (p->kernel == kernel && p->target == target)
             return p;
     struct sim_program *p = arena_new(sim->arena, struct sim_program);
-    struct reach r = {.sim = sim};
-    reach_function(&r, kernel);
-    for (size_t i = 0; i < r.functions.count; i++)
-        reach_body(&r, r.functions.data[i]);
+    struct ptx_reach r = {.arena = sim->arena};
+    ptx_reach(&r, kernel);
     lay_out_shared(sim, p, &r);
+    for (size_t i = 0; i < r.variables.count; i++)
+        if (is_elsewhere(r.variables.data[i]))
+            p->elsewhere = r.variables.data[i];
     p->kernel = kernel;
     p->target = target;
     p->parameter_bytes = sim_layout(&kernel->signature, NULL);

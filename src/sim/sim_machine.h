@@ -14,6 +14,7 @@ struct sim_allocation {
     bool owned; /* freed with the machine */
     bool constant;
     bool initialised; /* written by the host, or a variable */
+    size_t written;   /* else: so many bytes at its start are */
     bool freed;       /* by the program: free() */
     const struct ptx_variable *variable;
 };
@@ -95,6 +96,7 @@ struct sim_program {
     uint64_t static_shared;   /* bytes; the dynamic ones begin at dynamic_at */
     uint64_t dynamic_at;
     uint64_t parameter_bytes;
+    const struct ptx_variable *elsewhere; /* one of another module that it reaches; NULL: none */
     struct sim_code *codes, *kernel_code;
     int target;
     struct sim_program *next;

@@ -469,7 +469,11 @@ static bool allocated(void *user, const struct sim_allocation_event *e)
                                      room * sizeof *c->regions);
         c->region_room = room;
     }
-    c->regions[c->region_count++] = (struct region){e->address, {NULL, e->bytes, 0}};
+    struct region *made = &c->regions[c->region_count++];
+    *made = (struct region){e->address, {NULL, e->bytes, 0}};
+    for (size_t at = 0; at < e->written; at += PIECE)
+        make_valid(c->arena, &made->bits, at,
+                   e->written - at < PIECE ? (int)(e->written - at) : PIECE);
     return true;
 }
 

@@ -306,7 +306,8 @@ static bool place_matches(const struct sim_report *r, const char *place, const c
     return false;
 }
 
-/* A line, the one that calls the function that it is of, or the function. */
+/* A line, the one that calls the function that it is of, one of a header that was inlined there, or
+ * the function. */
 static bool access_matches(const struct sim_report *r, const struct sim_finding_access *access,
                            const char *pattern)
 {
@@ -314,7 +315,8 @@ static bool access_matches(const struct sim_report *r, const struct sim_finding_
         matches(pattern, access->at.function->name))
         return true;
     return place_matches(r, sim_place_text(r, access->at.ins, access->at.where), pattern) ||
-           place_matches(r, sim_call_text(r, access->at.ins), pattern);
+           place_matches(r, sim_call_text(r, access->at.ins), pattern) ||
+           place_matches(r, sim_header_text(r, access->at.ins), pattern);
 }
 
 static bool is_suppressed(struct sim_report *r, const struct sim_finding *f)

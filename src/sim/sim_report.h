@@ -163,6 +163,8 @@ const char *sim_place_text(const struct sim_report *r, const struct ptx_instruct
 /* The same of the line that calls the function that an instruction is of, where that was inlined;
  * else NULL. */
 const char *sim_call_text(const struct sim_report *r, const struct ptx_instruction *ins);
+/* The same of the line of a header that was inlined there. */
+const char *sim_header_text(const struct sim_report *r, const struct ptx_instruction *ins);
 /* "block (1,0,0) thread (5,2,0)"; lane -1: "block (1,0,0) warp 3". */
 const char *sim_thread_text(const struct sim_report *r, const struct sim_place *at, int lane);
 

@@ -161,13 +161,28 @@ static void add_note(const struct sim_report *r, struct diagnostic ***end, struc
     *end = &note->next;
 }
 
-/* With .loc: what calls it, and where it stands in the PTX too. */
+/* What of a header was inlined there. */
+static struct shown_place header_of(const struct sim_report *r, const struct ptx_instruction *ins)
+{
+    const struct ptx_line *l = ins && ins->line ? ins->line->header : NULL;
+    return l ? place_in_file(r, l->file, l->line, l->column) : (struct shown_place){NULL, 0, 0};
+}
+
+const char *sim_header_text(const struct sim_report *r, const struct ptx_instruction *ins)
+{
+    struct shown_place p = header_of(r, ins);
+    return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : NULL;
+}
+
+/* With .loc: what it is of, what calls it, and where it is in the PTX too. */
 static void note_places(const struct sim_report *r, const struct sim_finding_access *a,
                         struct diagnostic ***end)
 {
     if (!a->at.ins || !a->at.ins->line)
         return;
-    struct shown_place call = call_of(r, a->at.ins);
+    struct shown_place call = call_of(r, a->at.ins), header = header_of(r, a->at.ins);
+    if (header.file)
+        add_note(r, end, loc_of_place(r, header), "in this header");
     if (call.file)
         add_note(r, end, loc_of_place(r, call), "called from here");
     if (a->at.where.source)
@@ -221,6 +236,15 @@ void sim_report_text(struct text *out, const struct sim_report *r, bool colour)
 
 /* --- JSON --- */
 
+static void json_other_place(struct text *out, const char *key, struct shown_place p)
+{
+    if (!p.file)
+        return;
+    text_printf(out, ", \"%s\": {\"file\": ", key);
+    text_add_json(out, p.file);
+    text_printf(out, ", \"line\": %d, \"column\": %d}", p.line, p.column);
+}
+
 static void json_place(struct text *out, const struct sim_report *r,
                        const struct ptx_instruction *ins, struct loc where)
 {
@@ -228,12 +252,8 @@ static void json_place(struct text *out, const struct sim_report *r,
     text_add(out, "\"file\": ");
     text_add_json(out, p.file ? p.file : "");
     text_printf(out, ", \"line\": %d, \"column\": %d", p.line, p.column);
-    struct shown_place call = call_of(r, ins);
-    if (!call.file)
-        return;
-    text_add(out, ", \"called_from\": {\"file\": ");
-    text_add_json(out, call.file);
-    text_printf(out, ", \"line\": %d, \"column\": %d}", call.line, call.column);
+    json_other_place(out, "called_from", call_of(r, ins));
+    json_other_place(out, "header", header_of(r, ins));
 }
 
 static void json_access(struct text *out, const struct sim_report *r,

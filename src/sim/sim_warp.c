@@ -65,6 +65,8 @@ static uint32_t special_value(const struct sim_warp *w, unsigned special, int la
     case PTX_SREG_RESERVED_SMEM_END: return SIM_RESERVED_END;
     case PTX_SREG_RESERVED_SMEM_CAP: return SIM_RESERVED_BYTES;
     case PTX_SREG_DYNAMIC_SMEM_SIZE: return (uint32_t)l->dynamic_shared;
+    case PTX_SREG_ENVREG1: return (uint32_t)(l->workspace >> 32);
+    case PTX_SREG_ENVREG2: return (uint32_t)l->workspace;
     default: return 0; /* ranks within a cluster of one, registers of the driver, starts */
     }
 }

@@ -591,7 +591,8 @@ def test_refused(s):
             (run("--kernel", "mirrow"), "has no kernel 'mirrow'", "'mirror'"),
             (run("--kernel", "else"), "has no kernel 'else'", "--kernel mirror"),
             (run("--out", "2=x.npy", *good[2:]), "argument 2 is no array"),
-            (run("--out", "out=x.npy", *good[2:]), "INDEX=FILE"),
+            (run("--out", "out", *good[2:]), "INDEX=FILE"),
+            (run("--out", "none=x.npy", *good[2:]), "none is no array"),
             (run("--set", "n=1"), "--set is for .tile files"),
             (run("--device", "cpu", *good[2:]), "--device cpu"),
             (run("--copies", "soon", *good[2:]), "--copies soon"),
@@ -667,7 +668,7 @@ def test_cuda(s):
         launch = ["--compiler", compiler, "--block", "256", "--arg", "f32[1000]:ones", "--arg", "f32[1]:zero", "--arg", "i32:1000"]
         s.write("sum.cu", "#include <cuda_runtime.h>\n" + SUM.replace("BARRIER", "__syncthreads();"))
         s.expect(["check", "sum.cu", *launch], 0)
-        s.expect(["run", "sum.cu", "--kernel", "sum", *launch], 0, "argument 1: [1000.0]")
+        s.expect(["run", "sum.cu", "--kernel", "sum", *launch], 0, "1 out: [1000.0]")
         s.write("sum.cu", SUM.replace("BARRIER", ""))
         s.expect(["check", "sum.cu", *launch], 1, "sum.cu:13:", "error: race:", "partial[t] += partial[t + stride];", "in sum with")
         s.write("sum.cu", SUM)

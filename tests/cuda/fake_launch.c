@@ -121,7 +121,12 @@ int fake_run(const struct fake_work *w)
         fake_fault(LAUNCH_FAILED, "the module cannot be loaded");
         return LAUNCH_FAILED;
     }
-    int result = judge(m, sim_run(m->sim, &w->launch, &diag));
+    struct sim_launch launch = w->launch;
+    if (launch.options.resident_blocks) { /* cooperative */
+        static const uint32_t workspace[2] = {sizeof workspace, 0};
+        launch.workspace = sim_allocate(m->sim, sizeof workspace, workspace, "workspace");
+    }
+    int result = judge(m, sim_run(m->sim, &launch, &diag));
     printf("%s", sim_output(m->sim, NULL));
     fake_clock_add(OVERHEAD + (double)sim_steps(m->sim) / STEPS_A_MICROSECOND);
     return result;

@@ -254,6 +254,80 @@ static void it_can_be_cancelled(void **state)
     tw_context_free(ctx);
 }
 
+/* struct { int *data; int n; }; data[tid] = data[tid + 1] for tid < n. */
+static const char with_struct[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry k(.param .align 8 .b8 v[16])\n{\n"
+    " .reg .pred %p1; .reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+    " ld.param.u64 %rd1, [v]; ld.param.u32 %r1, [v+8];\n mov.u32 %r2, %tid.x;\n"
+    " setp.ge.u32 %p1, %r2, %r1;\n @%p1 ret;\n mul.wide.u32 %rd2, %r2, 4;\n"
+    " add.s64 %rd3, %rd1, %rd2;\n ld.global.u32 %r3, [%rd3+4];\n st.global.u32 [%rd3], %r3;\n"
+    " ret;\n}\n"
+    ".visible .entry broken()\n{\n .reg .f32 %f<5>; .reg .b64 %rd1;\n"
+    " tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];\n ret;\n}\n";
+
+static void structs_point(void **state)
+{
+    struct fixture *f = *state;
+    tw_ptx *p;
+    tw_ptx_param param;
+    tw_sim_result r;
+    int32_t data[3] = {7, 8, 9};
+    struct {
+        int32_t *data;
+        int32_t n;
+    } value = {NULL, 1};
+    tw_ptx_pointer pointer = {.name = "v.data", .data = data, .bytes = sizeof data};
+    tw_ptx_argument a = {
+        .data = &value, .bytes = sizeof value, .pointers = &pointer, .pointer_count = 1};
+    tw_ptx_launch l = {.kernel = "k", .block = {32}, .arguments = &a, .argument_count = 1};
+    succeed(f, tw_ptx_from_text(f->ctx, "k.ptx", with_struct, strlen(with_struct), &p));
+    succeed(f, tw_ptx_param_at(p, "k", 0, &param));
+    assert_int_equal(param.bytes, 16);
+    assert_int_equal(param.alignment, 8);
+    succeed(f, tw_ptx_simulate(p, &l, NULL, &r));
+    assert_int_equal(data[0], 8);
+    assert_null(value.data); /* the caller's value is its own */
+    pointer.uninitialised = true;
+    pointer.initialised = 2 * sizeof *data;
+    succeed(f, tw_ptx_simulate(p, &l, NULL, &r));
+    pointer.initialised = sizeof *data;
+    assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), TW_FAULT);
+    assert_string_equal(r.findings[0].kind, "uninitialised");
+    assert_non_null(strstr(r.findings[0].message, "element 1 of v.data"));
+    pointer.uninitialised = false;
+    value.n = 2; /* thread 0 reads what thread 1 writes */
+    assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), TW_FAULT);
+    assert_string_equal(r.findings[0].kind, "race");
+    pointer.offset = 9;
+    assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), TW_BAD_ARGUMENT);
+    l.kernel = "broken";
+    l.argument_count = 0;
+    assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), TW_BAD_PROGRAM);
+    assert_non_null(strstr(tw_context_messages(f->ctx), "textures and surfaces"));
+    tw_ptx_free(p);
+}
+
+/* Memory that two arguments share is one, and what only touches is two. */
+static void arguments_share(void **state)
+{
+    struct fixture *f = *state;
+    struct mirror m;
+    tw_sim_result r;
+    open_mirror(f, &m, clean);
+    m.arguments[1].data = m.in;
+    succeed(f, tw_ptx_simulate(m.ptx, &m.launch, NULL, &r));
+    for (int i = 0; i < COUNT; i++)
+        assert_true(m.in[i] == COUNT - 1);
+    m.arguments[0].bytes = m.arguments[1].bytes = sizeof m.in / 2;
+    m.arguments[1].data = m.in + COUNT / 2;
+    m.launch.block[0] = m.n = COUNT / 2;
+    succeed(f, tw_ptx_simulate(m.ptx, &m.launch, NULL, &r));
+    m.launch.block[0] = m.n = COUNT;
+    assert_int_equal(tw_ptx_simulate(m.ptx, &m.launch, NULL, &r), TW_FAULT);
+    assert_string_equal(r.findings[0].kind, "out-of-bounds");
+}
+
 /* Every allocation of a call fails once; what was taken is given back (api_teardown), and the next
  * call works. */
 static void memory_runs_out(void **state)
@@ -308,6 +382,8 @@ int main(void)
         TEST(ends_are_told),
         TEST(wrong_launches),
         TEST(outputs_count_as_unwritten),
+        TEST(structs_point),
+        TEST(arguments_share),
         TEST(tiles_run),
         TEST(it_can_be_cancelled),
         TEST(memory_runs_out),

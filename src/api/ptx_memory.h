@@ -1,0 +1,42 @@
+/* The memory that the arguments of a PTX launch point to. */
+#ifndef TW_PTX_MEMORY_H
+#define TW_PTX_MEMORY_H
+
+#include "api/ptx_program.h"
+
+/* Memory of the caller that arguments share: those that overlap are one. */
+struct ptx_block {
+    uint8_t *data;
+    size_t bytes;
+    bool uninitialised; /* it counts as never written, but for so many bytes at the start */
+    size_t initialised;
+    const char *name;
+    uint64_t address; /* on the machine that runs the launch; its maker fills it in */
+};
+
+/* What one pointer points to. */
+struct ptx_piece {
+    int argument;
+    size_t at;   /* of a pointer in a value: its offset there */
+    bool inside; /* it is one */
+    const char *name;
+    uint8_t *data;
+    size_t bytes, initialised;
+    bool uninitialised;
+    struct ptx_block *block;
+};
+
+struct ptx_memory {
+    const tw_ptx_launch *launch;
+    struct ptx_block *blocks;
+    struct ptx_piece *pieces;
+    int block_count, piece_count;
+};
+
+/* The launch is one that ptx_launch_kernel has taken. Lives in the arena. */
+void ptx_memory_find(struct ptx_memory *m, struct arena *a, const tw_ptx_launch *l,
+                     const struct ptx_function *kernel);
+/* The bytes of each argument, when the blocks have their addresses. */
+const void **ptx_memory_values(const struct ptx_memory *m, struct arena *a);
+
+#endif

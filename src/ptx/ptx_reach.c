@@ -1,0 +1,70 @@
+/* The functions and variables that a kernel may come to use. */
+#include "ptx/ptx.h"
+
+static void reach_function(struct ptx_reach *r, const struct ptx_function *f)
+{
+    for (size_t i = 0; i < r->functions.count; i++)
+        if (r->functions.data[i] == f)
+            return;
+    vec_push(r->arena, &r->functions, f);
+}
+
+static void reach_variable(struct ptx_reach *r, const struct ptx_variable *v);
+
+static void reach_initial(struct ptx_reach *r, const struct ptx_initial *init)
+{
+    if (init->kind == PTX_INIT_LIST) {
+        for (size_t i = 0; i < init->list.count; i++)
+            reach_initial(r, &init->list.data[i]);
+    } else if (init->kind == PTX_INIT_ADDRESS) {
+        if (init->function)
+            reach_function(r, init->function);
+        if (init->variable)
+            reach_variable(r, init->variable);
+    }
+}
+
+static void reach_variable(struct ptx_reach *r, const struct ptx_variable *v)
+{
+    for (size_t i = 0; i < r->variables.count; i++)
+        if (r->variables.data[i] == v)
+            return;
+    vec_push(r->arena, &r->variables, v);
+    if (v->initial)
+        reach_initial(r, v->initial);
+}
+
+static void reach_operand(struct ptx_reach *r, const struct ptx_operand *o)
+{
+    if (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) {
+        if (o->base == PTX_BASE_VARIABLE)
+            reach_variable(r, o->variable);
+        if (o->base == PTX_BASE_FUNCTION)
+            reach_function(r, o->function);
+    }
+    if (o->kind == PTX_SPECIAL && o->special >= PTX_SREG_RESERVED_SMEM_BEGIN &&
+        o->special <= PTX_SREG_RESERVED_SMEM_1)
+        r->reserved = true;
+    for (uint32_t i = 0; i < o->count; i++)
+        reach_operand(r, &o->elements[i]);
+}
+
+static void reach_body(struct ptx_reach *r, const struct ptx_function *f)
+{
+    for (size_t i = 0; i < f->body.count; i++) {
+        const struct ptx_statement *s = &f->body.data[i];
+        if (s->kind == PTX_AT_INSTRUCTION)
+            for (int k = 0; k < s->instruction->operand_count; k++)
+                reach_operand(r, &s->instruction->operands[k]);
+        if (s->kind == PTX_AT_TARGETS)
+            for (size_t k = 0; k < s->targets->functions.count; k++)
+                reach_function(r, s->targets->functions.data[k]);
+    }
+}
+
+void ptx_reach(struct ptx_reach *r, const struct ptx_function *kernel)
+{
+    reach_function(r, kernel);
+    for (size_t i = 0; i < r->functions.count; i++)
+        reach_body(r, r->functions.data[i]);
+}
