@@ -243,7 +243,7 @@ static bool issue(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     memcpy(c.group, copies->commits, sizeof c.group);
     if (w->observed) {
         struct sim_async_event event = {
-            .at = c.at, .kind = SIM_ASYNC_ISSUE, .mask = mask, .group = c.number};
+            .at = c.at, .kind = SIM_ASYNC_ISSUE, .mask = mask, .group = c.number, .bytes = c.bytes};
         if (!sim_tell_async(w, &event))
             return false;
     }

@@ -36,6 +36,7 @@ struct sim_counters {
     VEC(struct block_of) blocks;
     size_t last_block;     /* looked up */
     int64_t block_sectors; /* of the blocks that have ended: the most */
+    int64_t busiest_warp;  /* of theirs */
 };
 
 /* --- kinds --- */
@@ -320,6 +321,9 @@ static bool see_block_end(void *user, const struct sim_block_event *event)
     struct sim_counters *c = user;
     struct block_of *b = block_of(c, event->block);
     end_block(c, b);
+    if (event->warp_steps > c->busiest_warp)
+        c->busiest_warp = event->warp_steps;
+    sim_groups_end_block(&c->groups, event);
     *b = c->blocks.data[--c->blocks.count];
     return true;
 }
@@ -332,9 +336,11 @@ static void count_piece(void *user, const struct sim_access *piece)
 static void see_depth(const struct sim_counters *c, struct sim_counts *n,
                       const struct sim_access *access)
 {
-    if (access->space != SIM_SHARED || access->kind != SIM_READ || !c->groups.used)
+    if (access->space != SIM_SHARED || access->kind != SIM_READ || access->group || !c->groups.used)
         return;
-    int64_t depth = sim_groups_under_way(&c->groups, &access->at, access->mask);
+    int64_t bytes, depth = sim_groups_under_way(&c->groups, &access->at, access->mask, &bytes);
+    n->overlapped += bytes;
+    n->async_overlap = n->overlapped / n->shared_loads;
     n->async_depth = depth > n->async_depth ? depth : n->async_depth;
 }
 
@@ -396,7 +402,7 @@ void sim_counters_clear(struct sim_counters *c)
     if (c->capacity)
         memset(c->table, 0, c->capacity * sizeof *c->table);
     c->used = c->last = c->blocks.count = 0;
-    c->block_sectors = 0;
+    c->block_sectors = c->busiest_warp = 0;
 }
 
 const struct sim_counted *sim_counters_all(const struct sim_counters *c, size_t *count)
@@ -414,6 +420,8 @@ static void add(struct sim_counts *sum, const struct sim_counts *n)
     SIM_COUNTERS(X)
 #undef X
     sum->async_depth = depth;
+    sum->overlapped += n->overlapped;
+    sum->async_overlap = sum->shared_loads ? sum->overlapped / sum->shared_loads : 0;
 }
 
 void sim_counters_total(const struct sim_counters *c, struct sim_counts *total)
@@ -422,6 +430,7 @@ void sim_counters_total(const struct sim_counters *c, struct sim_counts *total)
     for (size_t i = 0; i < c->used; i++)
         add(total, &c->entries[i].counts);
     total->block_sectors = c->block_sectors;
+    total->busiest_warp = c->busiest_warp;
 }
 
 void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COUNT])

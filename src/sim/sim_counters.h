@@ -9,10 +9,12 @@
 #include "sim/sim_traffic.h"
 
 /* Name in JSON, and what it counts. Warp instructions are those with at least one lane. All are
- * sums but block_sectors and async_depth, which are the most of all. */
+ * sums but busiest_warp, block_sectors and async_depth, which are the most of all, and
+ * async_overlap, a mean. */
 #define SIM_COUNTERS(X)                                                                            \
     X(warp_instructions, "instructions, once a warp")                                              \
     X(thread_instructions, "instructions, once a thread")                                          \
+    X(busiest_warp, "instructions of the warp that runs the most; of no line")                     \
     X(shared_loads, "warp instructions that read shared memory, ldmatrix too")                     \
     X(shared_stores, "warp instructions that write it, stmatrix too, asynchronous copies not")     \
     X(shared_atomics, "atomic ones on it; their wavefronts are not counted")                       \
@@ -28,12 +30,15 @@
     X(local_accesses, "warp instructions on local memory")                                         \
     X(async_copies, "asynchronous copies, once a warp")                                            \
     X(async_bytes, "bytes that they write")                                                        \
-    X(async_depth, "groups of them under way at most, while a thread reads shared memory")
+    X(async_depth, "groups of them under way at most, while a thread reads shared memory")         \
+    X(async_overlap, "bytes of a warp's copies under way, on average, when it reads shared "       \
+                     "memory")
 
 struct sim_counts {
 #define X(name, what) int64_t name;
     SIM_COUNTERS(X)
 #undef X
+    int64_t overlapped; /* async_overlap times shared_loads */
 };
 
 /* What an instruction is, for the sum by kind. */

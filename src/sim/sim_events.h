@@ -123,9 +123,10 @@ struct sim_async_event {
     struct sim_place at;
     enum sim_async kind;
     uint32_t mask;
-    uint32_t group; /* ISSUE, LAND: the copy; COMMIT: unused */
-    int pending;    /* WAIT: groups that may be pending */
-    bool all;       /* WAIT: cp.async.wait_all */
+    uint32_t group;       /* ISSUE, LAND: the copy; COMMIT: unused */
+    const uint8_t *bytes; /* ISSUE: by lane, how many the copy reads; NULL: not known */
+    int pending;          /* WAIT: groups that may be pending */
+    bool all;             /* WAIT: cp.async.wait_all */
 };
 
 /* What a fault of memory is, before the machine stops or, with `go_on`, treats it as reading 0 and
@@ -163,6 +164,7 @@ struct sim_block_event {
     int warps, threads;
     int64_t shared_bytes;
     int64_t reserved_shared; /* the first of them, which the system wrote and uses as it likes */
+    int64_t warp_steps;      /* when it ends: instructions of the warp that ran the most */
 };
 
 /* When nobody can go on: lanes that wait together. */

@@ -199,6 +199,7 @@ struct sim_warp {
     bool polled_mbarrier;
     bool wait_ends;      /* the next branch backwards of a loop that polls memory is not taken */
     uint64_t idle_since; /* the machine's changes when it last had to wait in a loop */
+    int64_t steps;       /* instructions that it has run */
     uint8_t state;       /* enum sim_state, after a handler returned false */
     const struct sim_op *next;
     uint8_t *shared; /* of the block */

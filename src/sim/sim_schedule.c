@@ -53,9 +53,15 @@ static struct sim_block *new_block(struct sim *sim)
 
 static bool tell_block(struct sim *sim, const struct sim_block *b, bool begins)
 {
-    struct sim_block_event event = {b->number, b->warp_count, b->threads,
+    struct sim_block_event event = {b->number,
+                                    b->warp_count,
+                                    b->threads,
                                     (int64_t)sim->shared_bytes,
-                                    (int64_t)sim->program->reserved_shared};
+                                    (int64_t)sim->program->reserved_shared,
+                                    0};
+    for (int i = 0; i < b->warp_count; i++)
+        if (b->warps[i].steps > event.warp_steps)
+            event.warp_steps = b->warps[i].steps;
     for (struct sim_observer *o = sim->observers; o; o = o->next) {
         bool (*tell)(void *, const struct sim_block_event *) =
             begins ? o->block_begins : o->block_ends;

@@ -380,15 +380,19 @@ enum sim_pause sim_warp_run(struct sim_warp *w)
 {
     struct sim *sim = w->sim;
     enum sim_pause pause = SIM_PAUSE_NONE;
-    while (!pause) {
-        if (sim->over || !w->alive)
-            return SIM_PAUSE_DONE;
-        if (!choose_path(w))
-            return SIM_PAUSE_BLOCKED;
+    const int64_t before = sim->steps;
+    while (!pause && !sim->over && w->alive) {
+        if (!choose_path(w)) {
+            pause = SIM_PAUSE_BLOCKED;
+            break;
+        }
         pause = sim->told ? step_path(w) : run_path(w);
         if (!pause && sim->steps >= sim->turn_end)
             pause = SIM_PAUSE_TURN;
     }
+    w->steps += sim->steps - before;
+    if (pause == SIM_PAUSE_BLOCKED)
+        return pause;
     return sim->over || !w->alive ? SIM_PAUSE_DONE : pause;
 }
 
@@ -419,6 +423,7 @@ void sim_warp_begin(struct sim_warp *w, struct sim_code *code)
     w->observed = w->watched || w->sim->on_sync.count > 0 || w->sim->on_async.count > 0;
     w->polled = w->rotates = w->favours = false;
     w->idle_since = UINT64_MAX;
+    w->steps = 0;
     w->path_count = 1;
     w->path = 0;
     struct sim_frame *frame = sim_frame_new(w, code, NULL, NULL);

@@ -424,6 +424,8 @@ static void counted_in_a_launch(void **state)
         assert_int_equal(n.async_copies, 2);
         assert_int_equal(n.async_bytes, 1024);
         assert_int_equal(n.async_depth, 0); /* all is waited for */
+        assert_int_equal(n.async_overlap, 0);
+        assert_int_equal(n.busiest_warp, 22); /* of two that do the same */
         assert_int_equal(n.shared_loads, 4);
         assert_int_equal(n.shared_stores, 0);
         assert_int_equal(n.shared_wavefronts, 2 * (4 + 4 + 32)); /* copy, matrices, column */
@@ -479,6 +481,19 @@ static void busiest_block(void **state)
     sim_case_close(&c);
 }
 
+static int under_way(const struct sim_groups *g, const struct sim_place *at, uint32_t mask)
+{
+    int64_t bytes;
+    return sim_groups_under_way(g, at, mask, &bytes);
+}
+
+static int64_t bytes_under_way(const struct sim_groups *g, const struct sim_place *at)
+{
+    int64_t bytes;
+    sim_groups_under_way(g, at, 1, &bytes);
+    return bytes;
+}
+
 /* What lanes 0 and 1 of warp 1, block 5, do. */
 static void tell(struct sim_groups *g, enum sim_async kind, uint32_t mask, int pending, bool all)
 {
@@ -494,28 +509,76 @@ static void groups_under_way(void **state)
     sim_case_open(&c, kernel);
     struct sim_groups g = {.arena = &c.arena};
     const struct sim_place here = {.block = 5, .warp = 1}, there = {.block = 5, .warp = 2};
-    assert_int_equal(sim_groups_under_way(&g, &here, 3), 0);
+    assert_int_equal(under_way(&g, &here, 3), 0);
     for (int i = 0; i < 3; i++) {
         tell(&g, SIM_ASYNC_ISSUE, 3, 0, false);
         tell(&g, SIM_ASYNC_COMMIT, 3, 0, false);
     }
-    assert_int_equal(sim_groups_under_way(&g, &here, 3), 3);
-    assert_int_equal(sim_groups_under_way(&g, &there, 3), 0);
+    assert_int_equal(under_way(&g, &here, 3), 3);
+    assert_int_equal(under_way(&g, &there, 3), 0);
     tell(&g, SIM_ASYNC_WAIT, 1, 1, false); /* lane 0 alone */
-    assert_int_equal(sim_groups_under_way(&g, &here, 1), 1);
-    assert_int_equal(sim_groups_under_way(&g, &here, 3), 3);
+    assert_int_equal(under_way(&g, &here, 1), 1);
+    assert_int_equal(under_way(&g, &here, 3), 3);
     tell(&g, SIM_ASYNC_ISSUE, 1, 0, false); /* committed by nobody yet */
-    assert_int_equal(sim_groups_under_way(&g, &here, 1), 2);
+    assert_int_equal(under_way(&g, &here, 1), 2);
     tell(&g, SIM_ASYNC_WAIT, 3, 0, false);
-    assert_int_equal(sim_groups_under_way(&g, &here, 3), 1);
+    assert_int_equal(under_way(&g, &here, 3), 1);
     tell(&g, SIM_ASYNC_WAIT, 3, 0, true);
-    assert_int_equal(sim_groups_under_way(&g, &here, 3), 0);
+    assert_int_equal(under_way(&g, &here, 3), 0);
     tell(&g, SIM_ASYNC_COMMIT, 3, 0, false); /* an empty group */
-    assert_int_equal(sim_groups_under_way(&g, &here, 3), 0);
+    assert_int_equal(under_way(&g, &here, 3), 0);
     tell(&g, SIM_ASYNC_ISSUE, 2, 0, false);
-    assert_int_equal(sim_groups_under_way(&g, &here, 3), 1);
+    assert_int_equal(under_way(&g, &here, 3), 1);
     sim_groups_clear(&g);
-    assert_int_equal(sim_groups_under_way(&g, &here, 3), 0);
+    assert_int_equal(under_way(&g, &here, 3), 0);
+    sim_case_close(&c);
+}
+
+/* Lane 0 copies `first` bytes, lane 1 `second`. */
+static void tell_copy(struct sim_groups *g, uint8_t first, uint8_t second)
+{
+    const uint8_t bytes[SIM_LANES] = {first, second};
+    struct sim_async_event e = {
+        .at = {.block = 5, .warp = 1}, .kind = SIM_ASYNC_ISSUE, .mask = 3, .bytes = bytes};
+    sim_groups_see(g, &e);
+}
+
+/* Bytes of a warp's copies, by what they read: filled with zeros alone are none. */
+static void bytes_of_groups(void **state)
+{
+    (void)state;
+    struct sim_case c;
+    sim_case_open(&c, kernel);
+    struct sim_groups g = {.arena = &c.arena};
+    const struct sim_place here = {.block = 5, .warp = 1}, there = {.block = 5, .warp = 2};
+    tell_copy(&g, 16, 4);
+    assert_int_equal(bytes_under_way(&g, &here), 20);
+    assert_int_equal(bytes_under_way(&g, &there), 0);
+    tell(&g, SIM_ASYNC_COMMIT, 3, 0, false);
+    tell_copy(&g, 8, 0);
+    tell(&g, SIM_ASYNC_COMMIT, 3, 0, false);
+    tell_copy(&g, 1, 1);
+    assert_int_equal(bytes_under_way(&g, &here), 30);
+    tell(&g, SIM_ASYNC_WAIT, 1, 1, false); /* lane 0's older group */
+    assert_int_equal(bytes_under_way(&g, &here), 14);
+    tell(&g, SIM_ASYNC_WAIT, 3, 0, false); /* what is not committed goes on */
+    assert_int_equal(bytes_under_way(&g, &here), 2);
+    tell(&g, SIM_ASYNC_WAIT, 3, 0, true);
+    assert_int_equal(bytes_under_way(&g, &here), 0);
+    for (int i = 0; i < 200; i++) { /* the oldest of more than 64 groups are forgotten */
+        tell_copy(&g, 1, 1);
+        tell(&g, SIM_ASYNC_COMMIT, 3, 0, false);
+    }
+    assert_int_equal(bytes_under_way(&g, &here), 128);
+    sim_groups_end_block(&g, &(struct sim_block_event){.block = 4, .warps = 4});
+    assert_int_equal(bytes_under_way(&g, &here), 128);
+    sim_groups_end_block(&g, &(struct sim_block_event){.block = 5, .warps = 4});
+    assert_int_equal(g.used, 0);
+    assert_int_equal(bytes_under_way(&g, &here), 0);
+    tell_copy(&g, 2, 2); /* in a warp's memory that is used again */
+    assert_int_equal(bytes_under_way(&g, &here), 4);
+    sim_groups_clear(&g);
+    assert_int_equal(bytes_under_way(&g, &here), 0);
     sim_case_close(&c);
 }
 
@@ -525,7 +588,8 @@ int main(void)
         cmocka_unit_test(every_reading),    cmocka_unit_test(every_copy),
         cmocka_unit_test(random_accesses),  cmocka_unit_test(nobody_active),
         cmocka_unit_test(by_line_and_kind), cmocka_unit_test(counted_in_a_launch),
-        cmocka_unit_test(groups_under_way), cmocka_unit_test(busiest_block),
+        cmocka_unit_test(groups_under_way), cmocka_unit_test(bytes_of_groups),
+        cmocka_unit_test(busiest_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
