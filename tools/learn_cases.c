@@ -96,6 +96,46 @@ static const char *read_limit(struct cases *c, const char *at)
     return NULL;
 }
 
+/* The work of an answer compared with the solution's. What a count of work adds lets small cases
+ * pass: a guard more is much of an answer that is a few instructions long. */
+static const struct counter_limit defaults[] = {
+    {"warp_instructions", false, "3 * solution + 60",
+     "it takes far more work than it needs: is something done more than once, or by a few threads "
+     "while the others of their warp wait?",
+     true},
+    {"busiest_warp", false, "3 * solution + 60",
+     "one warp works while others wait: all threads of the block are to share the work", true},
+    {"global_stores", false, "3 * solution",
+     "each result is to be written once, and neighbours by one instruction of their warp", true},
+    {"async_overlap", true, "0.5 * solution",
+     "while shared memory is read, next to nothing is under way: start all of the next copy first, "
+     "and wait for it afterwards",
+     true},
+};
+
+static bool has_limit(const struct cases *c, const struct counter_limit *other)
+{
+    for (int i = 0; i < c->limit_count; i++)
+        if (strcmp(c->limits[i].counter, other->counter) == 0 &&
+            c->limits[i].at_least == other->at_least)
+            return true;
+    return false;
+}
+
+static void add_defaults(struct cases *c)
+{
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+        struct counter_limit l = defaults[i];
+        if (has_limit(c, &l) || (c->launch_free && strcmp(l.counter, "busiest_warp") == 0))
+            continue;
+        l.counter = need_text("%s", l.counter);
+        l.formula = need_text("%s", l.formula);
+        l.why = need_text("%s", l.why);
+        c->limits = need_more_memory(c->limits, (size_t)(c->limit_count + 1) * sizeof *c->limits);
+        c->limits[c->limit_count++] = l;
+    }
+}
+
 /* pipeline "by hand here" */
 static const char *read_without(struct cases *c, const char *at)
 {
@@ -158,6 +198,7 @@ char *cases_read(struct cases *c, const char *text, uint64_t seed)
     }
     if (!c->count || !c->list[0].shown)
         return need_text("it begins with no shown case");
+    add_defaults(c);
     return NULL;
 }
 

@@ -19,7 +19,8 @@ struct counter_limit {
     char *counter; /* "global_sectors" */
     bool at_least; /* >=, else <= */
     char *formula;
-    char *why; /* what is said to who goes beyond it; "" */
+    char *why;       /* what is said to who goes beyond it; "" */
+    bool by_default; /* not of `cases`: one that every puzzle has */
 };
 
 struct forbidden {

@@ -44,8 +44,11 @@ bool counter_total(const char *json, const char *name, int64_t *out)
 
 int64_t counter_joined(const char *name, int64_t a, int64_t b)
 {
-    if (strcmp(name, "async_depth") == 0 || strcmp(name, "block_sectors") == 0)
-        return a > b ? a : b;
+    static const char *const no_sums[] = {"async_depth", "async_overlap", "block_sectors",
+                                          "busiest_warp"};
+    for (size_t i = 0; i < sizeof no_sums / sizeof *no_sums; i++)
+        if (strcmp(name, no_sums[i]) == 0)
+            return a > b ? a : b;
     return a + b;
 }
 
@@ -69,6 +72,8 @@ int counter_line(const char *json, const char *name, const char *file, const cha
     bool barriers = strcmp(name, "barriers") == 0;
     if (strcmp(name, "block_sectors") == 0) /* which lines do not have */
         name = "global_sectors";
+    if (strcmp(name, "busiest_warp") == 0)
+        name = "warp_instructions";
     const char *key = barriers || is_kind(name) ? "warp_instructions" : name;
     char *place = need_text("\"file\": \"%s\"", file); /* a name that JSON escapes is not found */
     for (const char *at = strchr(lines_of(json), '{'); at; at = strchr(at + 1, '{')) {

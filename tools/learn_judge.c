@@ -29,6 +29,8 @@ struct judge {
     struct limits limits;
     int64_t step_limit;
     struct allowance allowance;
+    int beyond;    /* the first default limit that some case does not keep; -1: none */
+    int beyond_in; /* the first such case */
     bool printing;
     char *wrong_shown;       /* an element of the run that is shown; NULL: it is right */
     const char *read_output; /* that decides values, and held what it likes; NULL: none */
@@ -291,7 +293,18 @@ static bool compare(struct judge *j, const struct answer_run *how, int byte)
     return s == TW_OK;
 }
 
-static void show_arrays(struct judge *j)
+static void mark_wrong(void *user, const tw_wrong *w)
+{
+    struct judgement *out = user;
+    for (int i = 0; i < out->array_count; i++) {
+        struct shown_array *s = &out->arrays[i];
+        if (strcmp(s->name, w->param) == 0 && w->element >= 0 &&
+            w->element < tensor_elements(&s->array))
+            s->wrong[w->element] = true;
+    }
+}
+
+static void show_arrays(struct judge *j, bool right)
 {
     struct judgement *out = j->out;
     const struct case_arrays *x = &j->at.arrays;
@@ -306,9 +319,12 @@ static void show_arrays(struct judge *j)
         memcpy(s->array.data, a->param.is_const ? a->start : a->array.data, bytes);
         s->expected.data = need_memory(bytes);
         memcpy(s->expected.data, a->expected, bytes);
+        s->wrong = need_memory((size_t)tensor_elements(&s->array) * sizeof *s->wrong);
         if (a->param.is_const)
             s->expected.rank = -1;
     }
+    if (!right)
+        tw_launch_each_wrong(j->at.launch, mark_wrong, out);
 }
 
 static void forget_arrays(struct judgement *out)
@@ -317,6 +333,7 @@ static void forget_arrays(struct judgement *out)
         free(out->arrays[i].name);
         free(out->arrays[i].array.data);
         free(out->arrays[i].expected.data);
+        free(out->arrays[i].wrong);
     }
     free(out->arrays);
     out->arrays = NULL;
@@ -366,7 +383,7 @@ static bool run_once(struct judge *j, const struct answer_run *how, int byte)
         return false;
     bool right = compare(j, how, byte);
     if (!out->ran)
-        show_arrays(j);
+        show_arrays(j, right);
     out->right = right && (!out->ran || out->right);
     out->ran = true;
     if (j->cases.same && !how->on_cpu && byte != CLEAN && !same_as_first(j) && right &&
@@ -420,14 +437,19 @@ static void run_case(struct judge *j)
 
 /* --- limits --- */
 
-static int check_limits(struct judge *j)
+static int check_limits(struct judge *j, int index, bool defaults)
 {
     struct judgement *out = j->out;
+    int beyond;
     if (out->prints) {
         limits_count_silently(&j->limits, &j->answer, &j->at, j->step_limit);
         out->prints_count = !j->limits.is_silent;
     }
-    char *wrong = limits_check(&j->limits, &j->answer, &j->at, out);
+    char *wrong = limits_check(&j->limits, &j->answer, &j->at, defaults, &beyond, out);
+    if (beyond >= 0 && (j->beyond < 0 || beyond < j->beyond)) {
+        j->beyond = beyond;
+        j->beyond_in = index;
+    }
     int status = wrong ? our_mistake(j, wrong, NULL) : STATUS_OK;
     free(wrong);
     return status;
@@ -451,7 +473,7 @@ static void check_launch(struct judge *j)
 
 /* --- all cases --- */
 
-static int judge_case(struct judge *j, int index)
+static int judge_case(struct judge *j, int index, bool defaults)
 {
     struct judgement *out = j->out;
     forget_arrays(out);
@@ -466,7 +488,7 @@ static int judge_case(struct judge *j, int index)
     if (out->problems.count)
         return STATUS_OK;
     run_case(j);
-    return out->problems.count ? STATUS_OK : check_limits(j);
+    return out->problems.count ? STATUS_OK : check_limits(j, index, defaults);
 }
 
 static int judge_all(struct judge *j)
@@ -479,14 +501,23 @@ static int judge_all(struct judge *j)
     out->counter_count = j->cases.limit_count;
     out->counters = need_memory((size_t)out->counter_count * sizeof *out->counters);
     for (int i = 0; i < out->counter_count; i++)
-        out->counters[i].counter = need_text("%s", j->cases.limits[i].counter);
+        out->counters[i] = (struct counted){.counter = need_text("%s", j->cases.limits[i].counter),
+                                            .by_default = j->cases.limits[i].by_default};
     const char *starter = j->given->puzzle->starter[j->given->language];
     out->is_starter = starter && strcmp(starter, j->given->text) == 0;
     open_answer(j);
     for (int i = 0; i < out->cases && status == STATUS_OK; i++) {
         if (out->problems.count || allowance_broken_off())
             break;
-        status = judge_case(j, i);
+        status = judge_case(j, i, false);
+    }
+    /* What the puzzle is about comes first, in all cases; then, how much work it took. */
+    if (status == STATUS_OK && !out->problems.count && j->beyond >= 0 && !allowance_broken_off()) {
+        if (j->beyond_in == 0) { /* which prints once more */
+            free(out->printed);
+            out->printed = NULL;
+        }
+        status = judge_case(j, j->beyond_in, true);
     }
     allowance_explain(&j->allowance, &out->problems);
     out->passed = status == STATUS_OK && !out->problems.count;
@@ -495,7 +526,7 @@ static int judge_all(struct judge *j)
 
 int judge(const struct judge_options *o, struct judgement *out)
 {
-    struct judge j = {.given = o, .out = out};
+    struct judge j = {.given = o, .out = out, .beyond = -1};
     tw_config config = {.resize = allowance_resize,
                         .resize_user = &j.allowance,
                         .threads = 1, /* time is then the processor's */

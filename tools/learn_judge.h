@@ -9,13 +9,15 @@
 struct shown_array {
     char *name;
     tw_array array, expected; /* owned copies; `expected` of outputs alone: rank -1 elsewhere */
+    bool *wrong;              /* of each element */
 };
 
 /* What an answer's runs counted, and the solution's, over all cases that it passed. */
 struct counted {
     char *counter;
     int64_t answer, solution;
-    bool known; /* of one case at least */
+    bool known;      /* of one case at least */
+    bool by_default; /* a limit of every puzzle */
 };
 
 struct judgement {

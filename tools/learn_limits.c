@@ -73,9 +73,20 @@ static void beyond(const struct limits *all, const struct answer *a, const struc
     free(message);
 }
 
-char *limits_check(const struct limits *all, const struct answer *a, const struct case_at_hand *at,
-                   struct judgement *out)
+/* Whether it is beyond the limit. A default one is of what the solution does: of nothing where that
+ * does nothing of the kind. */
+static bool is_beyond(const struct counter_limit *l, int64_t have, double bound,
+                      int64_t of_solution)
 {
+    if (l->by_default && !of_solution)
+        return false;
+    return l->at_least ? (double)have < bound : (double)have > bound;
+}
+
+char *limits_check(const struct limits *all, const struct answer *a, const struct case_at_hand *at,
+                   bool defaults, int *beyond_default, struct judgement *out)
+{
+    *beyond_default = -1;
     for (int i = 0; i < at->cases->limit_count && all->of_answer && all->of_solution; i++) {
         const struct counter_limit *l = &at->cases->limits[i];
         int64_t have, of_solution;
@@ -86,7 +97,10 @@ char *limits_check(const struct limits *all, const struct answer *a, const struc
         const char *wrong = case_formula(at, l->formula, (double)of_solution, &bound);
         if (wrong)
             return need_text("%s", wrong);
-        if (l->at_least ? (double)have < bound : (double)have > bound)
+        bool is_too_far = is_beyond(l, have, bound, of_solution);
+        if (is_too_far && l->by_default && *beyond_default < 0)
+            *beyond_default = i;
+        if (is_too_far && (defaults || !l->by_default))
             beyond(all, a, l, have, bound, of_solution, &out->problems);
         struct counted *c = &out->counters[i];
         c->known = true;

@@ -17,9 +17,12 @@ void limits_take(char **to, const char *counters_json);
  * the case at hand. Where that cannot be, or the values are others then, all stays counted. */
 void limits_count_silently(struct limits *l, const struct answer *a, struct case_at_hand *at,
                            int64_t step_limit);
-/* Adds problems and counters to `out`. NULL, or what is wrong with the puzzle; the caller frees. */
+/* Checks the limits that `cases` gives and, if `defaults`, those of every puzzle: adds problems, and
+ * counters, to `out`. *beyond_default: the first of the latter that is not kept,
+ * checked or not; -1: none. NULL, or what
+ * is wrong with the puzzle; the caller frees. */
 char *limits_check(const struct limits *l, const struct answer *a, const struct case_at_hand *at,
-                   struct judgement *out);
+                   bool defaults, int *beyond_default, struct judgement *out);
 void limits_free(struct limits *l);
 
 #endif

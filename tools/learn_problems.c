@@ -240,13 +240,18 @@ const char *problem_reason(const struct problem *p)
     return p->counter ? p->counter : names[p->reason];
 }
 
-/* A barrier is no help between blocks. */
+/* A barrier does not order blocks. */
 static const char *race_words(const struct problem *p)
 {
     if (p->same_value && p->two_blocks)
         return "a race: two blocks write the same element, and nothing says who comes last. Here "
                "both write the same value, and more often than not the index is wrong: which "
                "elements are this block's?";
+    if (p->two_blocks)
+        return "a race: two blocks use the same element of an array, one of them writes, and "
+               "nothing "
+               "says which comes first; a barrier is for the threads of one block. Give each block "
+               "elements of its own, or let the blocks take turns, as in puzzle 26 with `lock`.";
     if (p->same_value)
         return "a race: several threads write the same element, and nothing says who comes last. "
                "Here all write the same value; let one of them write it.";
@@ -255,6 +260,17 @@ static const char *race_words(const struct problem *p)
                "nothing says who comes first. Give each thread elements of its own.";
     return "a race: two threads use the same memory, one of them writes, and nothing says who "
            "comes first. A barrier between the two would.";
+}
+
+/* Of a copy that nothing uses too early: it is never waited for. */
+static bool is_left_under_way(const char *text)
+{
+    static const char *const words[] = {"when the kernel ends", "when its scope ends",
+                                        "with an asynchronous copy under way"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(text, words[i]))
+            return true;
+    return false;
 }
 
 const char *problem_words(const struct problem *p)
@@ -276,6 +292,10 @@ const char *problem_words(const struct problem *p)
         return "it uses memory that is outside of an array. Threads without an element of their "
                "own need a guard, and an index must not run past the end.";
     case REASON_ASYNC:
+        if (p->text && is_left_under_way(p->text))
+            return "nothing waits for a copy that it has started. Each copy has to be waited for "
+                   "before the kernel ends, on every way through it: if a loop runs zero times, "
+                   "too.";
         return "it uses what a copy may still be bringing. The thread that started a copy has to "
                "wait for it, and then a barrier tells the others.";
     case REASON_RACE: return race_words(p);

@@ -1,33 +1,81 @@
 #include "learn_report.h"
+#include "matrix.h"
 #include "tensor.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FLAT = 16,   /* elements of a matrix that are printed as one list */
-    WHOLE = 144, /* and as rows */
-};
+enum { WHOLE = 144 }; /* elements of an array that are printed at most */
 
 static bool is_printed(const struct shown_array *a)
 {
     return tensor_elements(&a->array) <= WHOLE;
 }
 
-/* "out: [0.0, 0.0, 0.0, 0.0]" */
-static void print_array(FILE *out, const char *name, const tw_array *a)
+/* "*0.5": one that is wrong; `wrong` may be NULL. The caller frees. */
+static char *element_text(const tw_array *a, const bool *wrong, int64_t index)
 {
-    tw_array flat = *a;
+    char text[40];
+    tensor_element_text(text, sizeof text, a, index);
+    return need_text("%s%s", wrong && wrong[index] ? "*" : "", text);
+}
+
+/* "out: [0.0, *0.0, 0.0, 0.0]" */
+static void print_list(FILE *out, const tw_array *a, const bool *wrong)
+{
+    for (int64_t i = 0; i < tensor_elements(a); i++) {
+        char *text = element_text(a, wrong, i);
+        fprintf(out, "%s%s", i ? ", " : " [", text);
+        free(text);
+    }
+    fputs("]\n", out);
+}
+
+/* The matrix of the last two axes whose first element has that number. */
+static void print_matrix(FILE *out, const tw_array *a, const bool *wrong, int64_t first)
+{
+    struct matrix m;
+    matrix_begin(&m, a->shape[a->rank - 2], a->shape[a->rank - 1]);
+    for (int64_t i = 0; i < m.rows * m.columns; i++)
+        m.cells[i] = element_text(a, wrong, first + i);
+    char *text = matrix_text(&m);
+    fputs(text, out);
+    free(text);
+    matrix_free(&m);
+}
+
+static bool any_wrong(const tw_array *a, const bool *wrong)
+{
+    for (int64_t i = 0; wrong && i < tensor_elements(a); i++)
+        if (wrong[i])
+            return true;
+    return false;
+}
+
+/* A vector as a list, a matrix as rows, one for each index of the axes before its rows. */
+static void print_array(FILE *out, const char *name, const tw_array *a, const bool *wrong)
+{
     int axes = 0;
     for (int i = 0; i < a->rank; i++)
         axes += a->shape[i] > 1;
-    if (axes < 2 || tensor_elements(a) <= FLAT) {
-        flat.rank = 1;
-        flat.shape[0] = tensor_elements(a);
+    const char *marks = any_wrong(a, wrong) ? " (* is wrong)" : "";
+    if (axes < 2) {
+        fprintf(out, "%s%s:", name, marks);
+        print_list(out, a, wrong);
+        return;
     }
-    fprintf(out, "%s:%s", name, flat.rank > 1 ? "\n" : " ");
-    tensor_print(out, &flat);
-    fputc('\n', out);
+    int64_t each = a->shape[a->rank - 2] * a->shape[a->rank - 1];
+    for (int64_t first = 0; first < tensor_elements(a); first += each) {
+        fputs(name, out);
+        int64_t rest = first / each, below = tensor_elements(a) / each;
+        for (int i = 0; i < a->rank - 2; i++) {
+            below /= a->shape[i];
+            fprintf(out, "[%lld]", (long long)(rest / below));
+            rest %= below;
+        }
+        fprintf(out, "%s:\n", marks);
+        print_matrix(out, a, wrong, first);
+    }
 }
 
 static void print_arrays(FILE *out, const struct judgement *x)
@@ -41,11 +89,11 @@ static void print_arrays(FILE *out, const struct judgement *x)
             bool is_output = a->expected.rank >= 0;
             if (is_output != (pass == 1) || !is_printed(a))
                 continue;
-            print_array(out, a->name, &a->array);
+            print_array(out, a->name, &a->array, a->wrong);
             if (!is_output)
                 continue;
             char *name = outputs > 1 ? need_text("expected %s", a->name) : NULL;
-            print_array(out, name ? name : "expected", &a->expected);
+            print_array(out, name ? name : "expected", &a->expected, NULL);
             free(name);
         }
 }
@@ -115,8 +163,9 @@ static void print_passed(FILE *out, const struct report_of *r, const struct judg
     if (width)
         fprintf(out, "\n%-*s  %10s  %10s\n", width, "in all cases", "yours", "solution's");
     for (int i = 0; i < x->counter_count; i++)
-        fprintf(out, "%-*s  %10lld  %10lld\n", width, x->counters[i].counter,
-                (long long)x->counters[i].answer, (long long)x->counters[i].solution);
+        if (!x->counters[i].by_default || x->counters[i].answer || x->counters[i].solution)
+            fprintf(out, "%-*s  %10lld  %10lld\n", width, x->counters[i].counter,
+                    (long long)x->counters[i].answer, (long long)x->counters[i].solution);
     fprintf(out, "\n`tilewright learn %d --solution` explains ours.", r->puzzle->number);
     if (r->next)
         fprintf(out, " Next: %d, %s: `tilewright learn %d`", r->next->number, r->next->title,

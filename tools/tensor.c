@@ -226,9 +226,7 @@ static void integer_text(char *out, size_t size, tw_dtype t, const void *at)
     }
 }
 
-/* "0.1", "nan", "3", "True": as Python writes it; a float is the shortest that reads back as the
- * same element. */
-static void element_text(char *out, size_t size, const tw_array *a, int64_t index)
+void tensor_element_text(char *out, size_t size, const tw_array *a, int64_t index)
 {
     const void *at = element(a, index);
     if (is_float_type(a->dtype))
@@ -254,7 +252,7 @@ static int widest_element(const tw_array *a)
     char text[40];
     int64_t n = tensor_elements(a), widest = 0;
     for (int64_t i = 0; i < n; i++) {
-        element_text(text, sizeof text, a, i);
+        tensor_element_text(text, sizeof text, a, i);
         widest = widest > (int64_t)strlen(text) ? widest : (int64_t)strlen(text);
     }
     return (int)widest;
@@ -278,7 +276,7 @@ void tensor_print(FILE *out, const tw_array *a)
         fputs(!i ? "" : ended ? ",\n" : ", ", out);
         put(out, ended ? axes - ended : 0, ' ');
         put(out, ended, '[');
-        element_text(text, sizeof text, a, i);
+        tensor_element_text(text, sizeof text, a, i);
         fprintf(out, "%*s", width, text);
     }
     put(out, axes, ']');
@@ -290,7 +288,7 @@ void tensor_json(struct json *j, const tw_array *a)
     int64_t n = tensor_elements(a);
     json_open_row(j);
     for (int64_t i = 0; i < n; i++) {
-        element_text(text, sizeof text, a, i);
+        tensor_element_text(text, sizeof text, a, i);
         if (a->dtype == TW_BOOL)
             json_bool(j, text[0] == 'T');
         else if (strpbrk(text, "0123456789"))

@@ -48,6 +48,9 @@ const char *tensor_write(const tw_array *a, const char *path, char why[256]);
 
 /* The elements, row-major; "nan", "inf" and "-inf" as strings. */
 void tensor_json(struct json *j, const tw_array *a);
+/* "0.1", "nan", "3", "True": an element as Python writes it; a float is the shortest text that reads
+ * back as the same element. */
+void tensor_element_text(char *out, size_t size, const tw_array *a, int64_t index);
 /* "[1.0, 3.0, nan]", as a Python list; with several axes one in the other, a row a line and element
  * below element. */
 void tensor_print(FILE *out, const tw_array *a);

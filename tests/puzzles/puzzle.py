@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A puzzle against its judge: the solution passes, the starter does not, every wrong answer is rejected for the reason it states, all of
-it in less than two seconds of the processor's time an answer.
+"""A puzzle against its judge: the solution and the other right answers pass, the starter does not, every wrong answer is rejected for the
+reason it states, all of it in less than two seconds of the processor's time an answer.
 
     puzzle.py TOOL puzzles/NN_name
 """
@@ -77,11 +77,12 @@ def main():
                 print("no compiler of CUDA C here: the .cu files are left out")
                 continue
             expect(ending == "cu" or len(answers) >= WRONG_LEAST, f"{folder} has {len(answers)} wrong answers, and needs {WRONG_LEAST}")
-            for path in [f"{folder}/solution.{ending}", f"{folder}/starter.{ending}", *sorted(answers)]:
+            right = sorted(glob.glob(f"{folder}/right/*.{ending}"))
+            for path in [f"{folder}/solution.{ending}", *right, f"{folder}/starter.{ending}", *sorted(answers)]:
                 verdict, seconds = judge(tool, number, path, environment)
                 if seconds > SECONDS and not slow:
                     wrong.append(f"{path}: judged in {seconds:.1f} s")
-                if path.startswith(f"{folder}/solution."):
+                if path.startswith(f"{folder}/solution.") or path in right:
                     if not verdict["passed"]:
                         wrong.append(f"{path}: {json.dumps(shown(verdict), indent=4)}")
                 elif path.startswith(f"{folder}/starter."):

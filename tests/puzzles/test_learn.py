@@ -15,6 +15,7 @@ from tile_runner import call, cuda_compiler, expect, fail
 
 MAP, PRODUCT = "01_map.tile", "14_single_block_matmul.tile"
 LINE = "    // Yours: one line."
+EXPECTED = "expected:\n        0     1\n  0   1.0   3.0\n  1   3.0  13.0\n"  # of puzzle 14's first case
 FIRST = "# tilewright learn: puzzle, then what was done with it\n"  # of a file of progress
 
 
@@ -58,11 +59,11 @@ class Learner:
 def test_unsolved(learner):
     """The first call writes the file, prints the text and judges; the values are the lesson's."""
     out = learner.learn("14", out=["Matmul in a single block", f"Your file: {PRODUCT}", "never written"])
-    expect("\nout: [0.0, 0.0, 0.0, 0.0]\nexpected: [1.0, 3.0, 3.0, 13.0]\n" in out, out)
+    expect("\nout (* is wrong):\n        0     1\n  0  *0.0  *0.0\n  1  *0.0  *0.0\n" + EXPECTED in out, out)
     expect(sorted(os.listdir(learner.folder)) == [PRODUCT, "data"], os.listdir(learner.folder))
-    again = learner.learn("14", status=1, out="expected: [1.0, 3.0, 3.0, 13.0]\n")
+    again = learner.learn("14", status=1, out=EXPECTED)
     expect("Your file" not in again and "one thread for each" not in again, again)
-    learner.learn("single_block_matmul", "--text", status=1, out=["one thread for each", "expected: [1.0"])
+    learner.learn("single_block_matmul", "--text", status=1, out=["one thread for each", EXPECTED])
 
 
 def test_kept_file(learner):
@@ -324,7 +325,8 @@ def test_evasions(learner):
             why = ": it has blanks and comments alone" if text else ""
             verdict = rejected(learner, f"empty.{ending}", text, "signature")
             expect(verdict["message"] == f"error: empty.{ending} is empty{why}\n", verdict)
-    expect(learner.judge("1", "empty.tile")["counters"] == [{"counter": "global_sectors", "answer": None, "solution": None}], "nothing was counted")
+    counters = learner.judge("1", "empty.tile")["counters"]
+    expect(counters[0]["counter"] == "global_sectors" and all(c["answer"] is c["solution"] is None for c in counters), "nothing was counted")
     rejected(learner, "syntax.tile", good.replace("+ 10;", "+ ;"), "compile", line=9, file="syntax.tile")
     rejected(learner, "nothing_else.tile", "kernel map(f32 *out, const f32 *a) grid(1) threads(4) { }", "signature")
     learner.write("defaults.tile", good.replace("{4}", "{8, 16}"))
@@ -337,7 +339,7 @@ def test_print(learner):
     """What an answer prints is shown, and is not counted; what it does besides in a print is."""
     good = learner.solution("01_map")
     def counted(name):
-        (counter,) = learner.judge("1", name)["counters"]
+        counter = learner.judge("1", name)["counters"][0]
         return counter["answer"] - counter["solution"]
     for before in 'print("i", i);', 'if (i > 0)\n        print("i", i);\n    else\n        print("i",\n              i);', 'if (i < 4) print("i;)", /* ) */ i) ;':
         learner.write("print.tile", good.replace("    Out[i] =", f"    {before}\n    Out[i] ="))
@@ -512,7 +514,9 @@ def test_shown_values(learner):
     """The element that is named is of the arrays that stand above it."""
     learner.write("adds.tile", learner.solution("01_map").replace("= A[i] + 10;\n\n", "= Out[i] + A[i] + 1;\n\n"))
     out = learner.learn("1", "adds.tile", status=1, out="wrong values")
-    shown = re.search(r"^out: \[(.*)\]$", out, re.M).group(1).split(", ")
+    shown = re.search(r"^out \(\* is wrong\): \[(.*)\]$", out, re.M).group(1).split(", ")
+    expect(all(text.startswith("*") for text in shown), out)
+    shown = [text.lstrip("*") for text in shown]
     element, value = re.search(r"Out\[(\d+)\] is ([-\d.]+), and should be", out, re.M).groups()
     expect(float(shown[int(element)]) == float(value), out)
 
@@ -541,6 +545,34 @@ def test_advice(learner):
     for index in "thread.x", "block.x + thread.x":
         blocks = learner.solution("06_blocks").replace("block.x * TPB + thread.x", index)
         expect("which elements are this block's?" in rejected(learner, "blocks.tile", blocks, "race", puzzle="6")["words"], index)
+    turns = learner.solution("26_split_k").replace("    lock(turn[x][y], z);\n", "").replace("    unlock(turn[x][y], z + 1);\n", "")
+    expect("let the blocks take turns" in rejected(learner, "turns.tile", turns, "race", puzzle="26")["words"], "a race of blocks")
+    waits = learner.solution("21_double_buffering").replace("    async_wait(0);\n    for", "    for").replace("        sync();  ", "        async_wait(0);\n        sync();  ")
+    words = rejected(learner, "waits.tile", waits, "async", puzzle="21")["words"]
+    expect("before the kernel ends" in words and "zero times" in words and "uses" not in words, words)
+
+
+def test_matrices(learner):
+    """Rows and columns with their numbers, wrong elements marked; several matrices one after the other."""
+    good = learner.solution("04_map_2d")
+    learner.write("one.tile", good.replace("Out[y][x] = A", "Out[y][x] = y == 1 && x == 0 ? 5 : A"))
+    out = learner.learn("4", "one.tile", status=1, out="out (* is wrong):\n")
+    rows = re.search(r"out \(\* is wrong\):\n((?:  .*\n)+)", out).group(1).split("\n")[:-1]
+    expect(len({len(row) for row in rows}) == 1 and sum(row.count("*") for row in rows) == 1 and "*5.0" in rows[2].split()[1], out)
+
+
+def test_work(learner):
+    """Limits that every puzzle has: work over and over, and one warp that works for all."""
+    good = learner.solution("01_map")
+    over = good.replace("    Out[i] =", "    for (i32 q = 0; q < 50; q++)\n        Out[i] = A[i] + q;\n    Out[i] =")
+    limit = rejected(learner, "over.tile", over, "global_sectors")  # the puzzle's own limits come first
+    expect("Out[i] = A[i] + q" in limit["message"], limit)
+    blocks = learner.solution("06_blocks")
+    spins = blocks.replace("    if (i < n)", "    i32 x = i;\n    for (i32 q = 0; q < 100; q++)\n        x = x * 3 + q;\n    if (i < n && x != 7)", 1)
+    expect(rejected(learner, "spins.tile", spins, "warp_instructions", puzzle="6")["counters"], "work")
+    one = learner.solution("09_pooling")
+    one = one.replace("    if (i < n) {\n        f32 largest", "    f32 x = 0;\n    if (i < 32 && TPB > 200)\n        for (i32 q = 0; q < 60; q++)\n            x += q;\n    if (i < n && x >= 0) {\n        f32 largest")
+    expect(rejected(learner, "one.tile", one, "busiest_warp", puzzle="9"), "one warp")
 
 
 def test_words(learner):
