@@ -55,7 +55,7 @@ static void describe_sizes(struct cpu_job *j)
         if (p.is_pointer || at >= sizeof row->sizes ||
             tw_launch_value(j->launch, p.name, &v) != TW_OK)
             continue;
-        format_scalar(value, sizeof value, v);
+        format_scalar(value, sizeof value, v, p.dtype);
         at += (size_t)snprintf(row->sizes + at, sizeof row->sizes - at, "%s%s = %s", at ? ", " : "",
                                p.name, value);
     }

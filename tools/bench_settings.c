@@ -172,7 +172,7 @@ void bench_write_config(char *out, size_t size, tw_launch *l, tw_kernel *k)
         char value[32];
         if (at >= size || tw_launch_value(l, t.name, &v) != TW_OK)
             continue;
-        format_scalar(value, sizeof value, v);
+        format_scalar(value, sizeof value, v, TW_DTYPE_NONE);
         at += (size_t)snprintf(out + at, size - at, "%s%s=%s", at ? "," : "", t.name, value);
     }
 }

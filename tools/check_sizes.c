@@ -121,7 +121,7 @@ static char *describe_run(struct check *c)
         if (tw_kernel_param(c->kernel, i, &p) != TW_OK || p.is_pointer ||
             tw_launch_value(c->launch, p.name, &v) != TW_OK)
             continue;
-        format_scalar(value, sizeof value, v);
+        format_scalar(value, sizeof value, v, p.dtype);
         char *longer = need_text("%s = %s%s%s", p.name, value, *text ? ", " : "", text);
         free(text);
         text = longer;

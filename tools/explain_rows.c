@@ -231,13 +231,13 @@ int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_la
 
 /* --- a row --- */
 
-static void add_choice(struct explain_row *r, const char *name, const char *between)
+static void add_choice(struct explain_row *r, const char *name, tw_dtype t, const char *between)
 {
     tw_scalar v;
     char text[40];
     if (tw_launch_value(r->launch, name, &v) != TW_OK)
         return;
-    format_scalar(text, sizeof text, v);
+    format_scalar(text, sizeof text, v, t);
     append_text(&r->choice, "%s%s=%s", r->choice ? between : "", name, text);
 }
 
@@ -248,9 +248,9 @@ static void describe(struct explain_row *r)
     char type[96];
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++)
         if (!p.is_pointer)
-            add_choice(r, p.name, " ");
+            add_choice(r, p.name, p.dtype, " ");
     for (int i = 0; tw_kernel_tune(r->kernel, i, &t) == TW_OK; i++)
-        add_choice(r, t.name, i ? " " : ", ");
+        add_choice(r, t.name, TW_DTYPE_NONE, i ? " " : ", ");
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
         tw_array a;
         if (!p.is_pointer || tw_launch_shape(r->launch, p.name, &a) != TW_OK)

@@ -22,7 +22,7 @@ static int macros_of(const struct case_at_hand *c, char *list[MOST_MACROS])
     for (int i = 0; tw_kernel_tune(c->kernel, i, &t) == TW_OK && count < MOST_MACROS; i++) {
         if (!cases_bind(c->cases, t.name) || tw_launch_value(c->launch, t.name, &v) != TW_OK)
             continue;
-        format_scalar(number, sizeof number, v);
+        format_scalar(number, sizeof number, v, TW_DTYPE_NONE);
         list[count++] = need_text("-D%s=%s", t.name, number);
     }
     return count;

@@ -19,12 +19,12 @@ char *case_sizes(const struct case_at_hand *c)
     tw_scalar v;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
         if (!p.is_pointer && tw_launch_value(c->launch, p.name, &v) == TW_OK) {
-            format_scalar(number, sizeof number, v);
+            format_scalar(number, sizeof number, v, p.dtype);
             append_size(&text, p.name, number);
         }
     for (int i = 0; tw_kernel_tune(c->kernel, i, &t) == TW_OK; i++)
         if (cases_bind(c->cases, t.name) && tw_launch_value(c->launch, t.name, &v) == TW_OK) {
-            format_scalar(number, sizeof number, v);
+            format_scalar(number, sizeof number, v, TW_DTYPE_NONE);
             append_size(&text, t.name, number);
         }
     for (int i = 0; tw_kernel_type(c->kernel, i, &type) == TW_OK; i++)

@@ -19,7 +19,7 @@ static char *describe_run(const struct run *r)
         char value[32];
         if (p.is_pointer || tw_launch_value(r->launch, p.name, &v) != TW_OK)
             continue;
-        format_scalar(value, sizeof value, v);
+        format_scalar(value, sizeof value, v, p.dtype);
         append_text(&text, "%s%s = %s", between, p.name, value);
         between = ", ";
     }

@@ -175,7 +175,7 @@ static const char *name_at(const struct space *s, int i, char value[32])
         snprintf(value, 32, "%s", tw_dtype_name(s->chosen[i]));
         return s->types[i].name;
     }
-    format_scalar(value, 32, s->tuned[i - s->type_count]);
+    format_scalar(value, 32, s->tuned[i - s->type_count], TW_DTYPE_NONE);
     return s->tunes[i - s->type_count].name;
 }
 

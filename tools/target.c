@@ -316,14 +316,35 @@ bool parse_scalar(const char *text, tw_scalar *out)
     return parse_real(text, &out->f);
 }
 
-void format_scalar(char *out, size_t size, tw_scalar v)
+static double as_type(tw_dtype t, double v)
 {
-    if (v.is_float && v.f == 0 && signbit(v.f))
-        snprintf(out, size, "-0.0"); /* -0 is an integer */
-    else if (v.is_float)
-        snprintf(out, size, "%.9g", isnan(v.f) ? fabs(v.f) : v.f); /* never "-nan" */
-    else
+    char store[8];
+    tw_dtype_store(t, store, v);
+    return tw_dtype_load(t, store);
+}
+
+void format_scalar(char *out, size_t size, tw_scalar v, tw_dtype t)
+{
+    if (!v.is_float) {
         snprintf(out, size, "%lld", (long long)v.i);
+        return;
+    }
+    if (isnan(v.f) || (v.f == 0 && signbit(v.f))) { /* never "-nan"; -0 is an integer */
+        snprintf(out, size, isnan(v.f) ? "nan" : "-0.0");
+        return;
+    }
+    if (!is_float_type(t))
+        t = TW_F32;
+    if (as_type(t, v.f) != v.f)
+        t = TW_F64;
+    int digits = 0;
+    do
+        snprintf(out, size, "%.*e", digits, v.f);
+    while (as_type(t, strtod(out, NULL)) != v.f && ++digits < 17);
+    const char *e = strchr(out, 'e'); /* of an infinity: none */
+    int exponent = e ? atoi(e + 1) : 0;
+    if (e && exponent >= -4 && exponent < 15)
+        snprintf(out, size, "%.*f", digits > exponent ? digits - exponent : 0, v.f);
 }
 
 bool same_scalar(tw_scalar a, tw_scalar b)
@@ -362,7 +383,7 @@ char *set_options(tw_launch *l, tw_kernel *k)
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         if (p.is_pointer || tw_launch_value(l, p.name, &v) != TW_OK)
             continue;
-        format_scalar(value, sizeof value, v);
+        format_scalar(value, sizeof value, v, p.dtype);
         append_text(&text, "%s%s=%s", *text ? "," : " --set ", p.name, value);
     }
     return text;

@@ -242,7 +242,7 @@ static void json_tuned(const struct tuning *t, const struct candidate *c, struct
     json_open(j, '{');
     for (int i = 0; tw_kernel_tune(t->kernel, i, &tune) == TW_OK; i++) {
         json_key(j, tune.name);
-        format_scalar(value, sizeof value, c->tuned[i]);
+        format_scalar(value, sizeof value, c->tuned[i], TW_DTYPE_NONE);
         json_number(j, value);
     }
     json_close(j, '}');

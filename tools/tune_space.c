@@ -193,7 +193,7 @@ static char *values_text(const struct space_maker *m)
     char *text = need_text("%s", "");
     for (int t = 0; t < m->tune_count; t++) {
         char value[32];
-        format_scalar(value, sizeof value, m->tuned[t]);
+        format_scalar(value, sizeof value, m->tuned[t], TW_DTYPE_NONE);
         append_text(&text, "%s%s=%s", t ? "," : "", m->tunes[t].name, value);
     }
     return text;

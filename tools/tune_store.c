@@ -463,7 +463,7 @@ static void c_winner(const tw_tuned *row)
                *at ? ", " : "");
     fputs(*row->shape ? "},\n     {" : "{0}},\n     {", stdout);
     for (const char *at = row->tune; next_pair(&at, name, value) && parse_scalar(value, &v);) {
-        format_scalar(number, sizeof number, v);
+        format_scalar(number, sizeof number, v, TW_DTYPE_NONE);
         printf("{\"%s\", %s}%s", name, number, *at ? ", " : "");
     }
     printf("%s},\n     %.6g},\n", *row->tune ? "" : "{0}", row->milliseconds);

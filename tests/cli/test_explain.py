@@ -88,6 +88,26 @@ def test_page(tool):
     expect("(24 a thread" in page and "as given" in explain(tool, TILED, *SMALL, "--registers", "40").out, page)
 
 
+SCALED = """kernel scaled(i32 n, f32 s, f64 d, f16 h, const f32 *a, f32 *c) grid(cdiv(n, 64)) threads(64)
+{
+    global f32 A[n] = a, C[n] = c;
+    i32 i = block.x * 64 + thread.x;
+    if (i < n)
+        C[i] = A[i] * s + (f32) d + (f32) h;
+}
+"""
+
+
+def test_scalars(tool, folder):
+    """A float is the shortest text that reads back as the same value of its parameter's type."""
+    with open(f"{folder}/scaled.tile", "w") as file:
+        file.write(SCALED)
+    for given, shown in (("s=1e-5,d=0.1,h=0.1", "s=1e-05 d=0.1 h=0.1"), ("s=100000,d=1e300,h=-0.5", "s=100000 d=1e+300 h=-0.5"),
+                         ("s=0.1,d=0.10000000149011612,h=0", "s=0.1 d=0.10000000149011612 h=0"), ("s=16777216,d=1e16,h=1.5", "s=16777216 d=1e+16 h=1.5")):
+        page = explain(tool, f"{folder}/scaled.tile", "--set", f"n=64,{given}", "--device", "h200").out
+        expect(f"  n=64 {shown};" in page, page)
+
+
 def test_verdicts(tool):
     """Of a short launch; of a last wave."""
     page = explain(tool, "softmax", "--device", "h200").out
@@ -420,7 +440,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
+    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
