@@ -275,6 +275,9 @@ void findings_wrong(struct findings *f, struct wrong_values *w, bool unwritten_o
         findings_note(f, line);
     free(text);
     if (f->count) {
+        char *matrices = wrong_values_matrices(w);
+        append_text(&f->list[f->count - 1].rendered, "%s", matrices ? matrices : "");
+        free(matrices);
         wrong_values_free(&f->list[f->count - 1].wrong);
         f->list[f->count - 1].wrong = *w;
         *w = (struct wrong_values){0};

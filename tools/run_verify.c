@@ -149,6 +149,9 @@ static void report_how_much(struct run *r, const struct untouched *u, bool unwri
     for (char *line = text ? strtok(text, "\n") : NULL; line; line = strtok(NULL, "\n"))
         complain_more(&r->complaints, "%s", line);
     free(text);
+    char *matrices = wrong_values_matrices(&r->wrong);
+    fputs(matrices ? matrices : "", stderr);
+    free(matrices);
 }
 
 /* A kernel that was right on outputs of zeros, once more on outputs that hold something else: what

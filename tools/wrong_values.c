@@ -1,6 +1,8 @@
 #include "wrong_values.h"
+#include "matrix.h"
 #include "tensor.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +75,7 @@ void untouched_free(struct untouched *u)
 /* --- what is wrong --- */
 
 enum mark { WRONG = 1, UNWRITTEN = 2 };
+enum { MATRIX_MOST = 144, MATRIX_COLUMNS = 120 }; /* elements, and how wide a line may be */
 
 static struct wrong_view *view_at_hand(struct wrong_values *values, const tw_wrong *w)
 {
@@ -86,6 +89,10 @@ static struct wrong_view *view_at_hand(struct wrong_values *values, const tw_wro
     for (int i = 0; i < w->rank; i++)
         v->elements *= v->extent[i] = w->extent[i];
     v->marks = need_memory((size_t)v->elements);
+    if (v->rank == 0 || v->rank > 2 || v->elements > MATRIX_MOST)
+        return v;
+    v->got = need_memory((size_t)v->elements * sizeof *v->got);
+    v->want = need_memory((size_t)v->elements * sizeof *v->want);
     return v;
 }
 
@@ -109,6 +116,10 @@ static void take_wrong(void *user, const tw_wrong *w)
     v->marks[number] = WRONG | (unwritten ? UNWRITTEN : 0);
     v->wrong++;
     v->unwritten += unwritten;
+    if (v->got) {
+        v->got[number] = w->got;
+        v->want[number] = w->want;
+    }
 }
 
 void wrong_values_take(struct wrong_values *w, tw_launch *l, const struct untouched *untouched)
@@ -124,6 +135,8 @@ void wrong_values_free(struct wrong_values *w)
     for (int i = 0; i < w->count; i++) {
         free(w->views[i].name);
         free(w->views[i].marks);
+        free(w->views[i].got);
+        free(w->views[i].want);
     }
     free(w->views);
     *w = (struct wrong_values){0};
@@ -314,6 +327,61 @@ char *wrong_values_text(const struct wrong_values *w, bool unwritten_only)
         append_text(&text, "\nare there enough blocks in `grid`, and does each begin where the one "
                            "before it ends?");
     return text;
+}
+
+/* --- as matrices --- */
+
+static char *value_text(double v)
+{
+    return isnan(v) ? need_text("nan") : need_text("%.6g", v);
+}
+
+/* "1.5 (2)"; "- (2)": it is never written; ".": it is right. */
+static char *cell_text(const struct wrong_view *v, int64_t number)
+{
+    if (!v->marks[number])
+        return need_text(".");
+    char *got = v->marks[number] & UNWRITTEN ? need_text("-") : value_text(v->got[number]);
+    char *want = value_text(v->want[number]), *text = need_text("%s (%s)", got, want);
+    free(want);
+    free(got);
+    return text;
+}
+
+/* The text, each line behind four blanks. NULL: a line would be too long. */
+static char *indented(const char *text)
+{
+    char *all = NULL;
+    if (strcspn(text, "\n") + 4 > MATRIX_COLUMNS)
+        return NULL;
+    for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
+        append_text(&all, "    %.*s\n", (int)strcspn(at, "\n"), at);
+    return all;
+}
+
+static void append_matrix(char **all, const struct wrong_view *v)
+{
+    struct matrix m;
+    if (!v->got || v->elements == 1 || v->unwritten == v->elements)
+        return;
+    matrix_begin(&m, v->rank == 2 ? v->extent[0] : 1, v->extent[v->rank - 1]);
+    for (int64_t i = 0; i < v->elements; i++)
+        m.cells[i] = cell_text(v, i);
+    char *text = matrix_text(&m), *lines = indented(text);
+    if (lines)
+        append_text(all, "    `%s`, wrong elements as: what it is (what it should be)%s\n%s",
+                    v->name, v->unwritten ? "; -: it is never written" : "", lines);
+    free(lines);
+    free(text);
+    matrix_free(&m);
+}
+
+char *wrong_values_matrices(const struct wrong_values *w)
+{
+    char *all = NULL;
+    for (int i = 0; i < w->count; i++)
+        append_matrix(&all, &w->views[i]);
+    return all;
 }
 
 /* --- in JSON --- */

@@ -30,6 +30,7 @@ struct wrong_view {
     int64_t extent[TW_MAX_RANK], elements;
     int64_t wrong, unwritten; /* of the elements; unwritten: of those that are wrong */
     unsigned char *marks;     /* of each element */
+    double *got, *want;       /* of each that is wrong; NULL: it has too many elements */
 };
 
 struct wrong_values {
@@ -45,6 +46,10 @@ void wrong_values_take(struct wrong_values *w, tw_launch *l, const struct untouc
  * with unwritten_only no word of those that were written. NULL: nothing to say beyond the one
  * element. The caller frees. */
 char *wrong_values_text(const struct wrong_values *w, bool unwritten_only);
+/* The wrong elements of small matrices and vectors, each as what it is and, in parentheses, what it
+ * should be, below the numbers of their columns; lines that begin with four blanks. NULL: there is
+ * nothing that helps. The caller frees. */
+char *wrong_values_matrices(const struct wrong_values *w);
 /* A list of objects: view, elements, wrong, wrong_region, never_written, never_written_region. A
  * region is the box that holds them: low, high, and whole where it holds nothing else. */
 void wrong_values_json(const struct wrong_values *w, struct json *j);

@@ -2,6 +2,7 @@
 """`check` and `run --verify` say how many elements are wrong, how many of these were never written, and where."""
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -43,6 +44,15 @@ RACES = """kernel total(i32 n, const f32 *a, f32 *o) grid(cdiv(n, 64)) threads(6
     if (i < n)
         O[0] += A[i];
     ensures O == reshape(sum(A), 1);
+}
+"""
+SMALL = """kernel t(i32 m, i32 n, f32 *o, const f32 *a) grid(1) threads(16, 16)
+{
+    global f32 A[m][n] = a, O[m][n] = o;
+    i32 x = thread.x, y = thread.y;
+    if (x < n && y < m && (x != 2 || y != 1))
+        O[y][x] = x == 0 && y == 2 ? 7 : A[y][x] + 1;
+    ensures O == A + 1;
 }
 """
 ADVICE = "are there enough blocks in `grid`"
@@ -104,6 +114,18 @@ def main():
         found = json.loads(run(some, "run", "--set", "m=127,n=1", "--fill", "rand", "--verify", "--json").out)["wrong"][0]
         if (found["wrong"], found["never_written"], found["wrong_region"]["low"]) != (95, 63, [32, 0]):
             fail(f"run --json: {found}")
+        # small ones are shown as matrices, right elements as dots
+        head = "    `O`, wrong elements as: what it is (what it should be); -: it is never written\n"
+        matrix = r"                0 +1 +2 +3\n      0 +\. +\. +\. +\.\n      1 +\. +\. +- \(1\.\d+\) +\.\n      2  7 \(0\.\d+\) +\. +\. +\.\n"
+        for arguments in ["run", "--set", "m=3,n=4", "--fill", "rand", "--verify"], ["check", "--set", "m=3,n=4"]:
+            err = run(SMALL, *arguments).err
+            if head not in err or not re.search(matrix, err):
+                fail(f"{arguments}: no matrix: {err}")
+        if "what it is" in run(SMALL, "run", "--set", "m=16,n=16", "--fill", "rand", "--verify").err:
+            fail("256 elements are not small")
+        row = run(elements("O[i] = i == 1 ? 1.0 : A[i];"), "run", "--set", "n=3", "--fill", "rand", "--verify").err
+        if not re.search(r"\n +0 +1 +2\n +0 +\. +1 \(-?0\.\d+\) +\.\n", row):
+            fail(f"a vector: {row}")
         # what is wrong on the CPU is simulated: what races is told, and two blocks that write the same; no wrong value twice
         raced = run(RACES, "check").err
         if raced.count("wrong values in total") != 1 or "error: race: " not in raced or "the wrong values may come of this" not in raced:
