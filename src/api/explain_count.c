@@ -66,6 +66,8 @@ static tw_status place(struct counting *c, struct launch_param *p)
                                     : sim_allocate(sim, p->bytes, given ? p->data : NULL, name);
     if (p->kind == LOWER_TICKET)
         c->ticket = p->value;
+    else
+        accesses_know(&c->out->accesses, p->value, p->bytes, (int)dtype_size(p->sym->type.dtype));
     return p->value ? TW_OK : no_memory(c, name, p->bytes);
 }
 
@@ -82,6 +84,7 @@ static tw_status set_up(struct counting *c)
     tw_status status = variant_read_back(l->ctx, l->variant);
     if (status == TW_OK)
         status = simulation_load(c->simulation, l->variant->read_back, l->variant->ptx);
+    accesses_init(&c->out->accesses, &c->simulation->arena);
     const void **arguments = arena_array(&l->ctx->scratch, const void *, params.count + 1);
     for (int i = 0; i < params.count && status == TW_OK; i++) {
         arguments[i] = &params.list[i].value;
@@ -92,7 +95,6 @@ static tw_status set_up(struct counting *c)
     sim_counters_merge(c->simulation->counters);
     streams_init(&c->streams, &c->simulation->arena);
     sim_observe(c->simulation->sim, &c->streams.observer);
-    accesses_init(&c->out->accesses, &c->simulation->arena);
     sim_observe(c->simulation->sim, &c->out->accesses.observer);
     const struct lowered *lowered = l->variant->lowered;
     c->launch = (struct sim_launch){.kernel = lowered->function->name,

@@ -33,9 +33,9 @@ static double fewest_sectors(double bytes, double taken)
 
 /* What it would cost if each element of a vector were an access of its own, as the program's text
  * may have it. */
-static double by_element(const struct sim_access *access, int (*cost)(const struct sim_access *))
+static double by_element(const struct sim_access *access, int element,
+                         int (*cost)(const struct sim_access *))
 {
-    int element = access->element;
     if (access->group || access->matrix != SIM_LANEWISE || element <= 0 || element >= access->bytes)
         return cost(access);
     /* A vector is aligned to its size: what one element of each lane costs, all the others do. */
@@ -56,16 +56,30 @@ static void add_shared(struct access_cost *c, const struct sim_access *access)
     }
     c->units += sim_wavefronts(access);
     c->ideal += sim_wavefronts_ideal(access);
-    c->by_element += by_element(access, sim_wavefronts);
-    c->ideal_by_element += by_element(access, sim_wavefronts_ideal);
+    c->by_element += by_element(access, access->element, sim_wavefronts);
+    c->ideal_by_element += by_element(access, access->element, sim_wavefronts_ideal);
 }
 
-static void add_global(struct access_cost *c, const struct sim_access *access, double bytes)
+/* Bytes of an element that the access is of: of its array, where that is known, else of the PTX. */
+static int element_of(const struct accesses *a, const struct sim_access *access)
+{
+    uint64_t first = access->mask ? access->address[__builtin_ctz(access->mask)] : 0;
+    int element = access->element > 0 ? access->element : access->bytes;
+    for (size_t i = 0; i < a->arrays.count; i++) {
+        const struct accessed_array *of = &a->arrays.data[i];
+        if (first - of->address < of->bytes && of->element < element)
+            return of->element;
+    }
+    return element;
+}
+
+static void add_global(const struct accesses *a, struct access_cost *c,
+                       const struct sim_access *access, double bytes)
 {
     double sectors = sim_sectors(access);
     c->units += sectors;
     c->ideal += fewest_sectors(bytes, sectors);
-    c->by_element += by_element(access, sim_sectors);
+    c->by_element += by_element(access, element_of(a, access), sim_sectors);
 }
 
 static bool see_access(void *user, const struct sim_access *access)
@@ -79,7 +93,7 @@ static bool see_access(void *user, const struct sim_access *access)
     if (x->shared)
         add_shared(&x->block, access);
     else
-        add_global(&x->block, access, bytes);
+        add_global(user, &x->block, access, bytes);
     return true;
 }
 
@@ -87,6 +101,11 @@ void accesses_init(struct accesses *a, struct arena *arena)
 {
     *a = (struct accesses){.arena = arena};
     a->observer = (struct sim_observer){.user = a, .access = see_access};
+}
+
+void accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element)
+{
+    vec_push(a->arena, &a->arrays, ((struct accessed_array){address, bytes, element}));
 }
 
 void accesses_move(struct accesses *a, struct access_costs *out)

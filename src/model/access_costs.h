@@ -24,14 +24,23 @@ struct access_of {
     struct access_cost block, launch;
 };
 
+/* Global memory whose elements the program knows. */
+struct accessed_array {
+    uint64_t address, bytes;
+    int element; /* bytes; of types that share a byte 1 */
+};
+
 struct accesses {
     struct arena *arena;
+    VEC(struct accessed_array) arrays;
     struct sim_observer observer;
     VEC(struct access_of) list;
     size_t next; /* where the next access is looked for first */
 };
 
 void accesses_init(struct accesses *a, struct arena *arena);
+/* Loads and stores there are of such elements, whatever words the PTX has for several of them. */
+void accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element);
 /* What was seen since the last time, by access. */
 struct access_costs {
     struct access_cost *data;

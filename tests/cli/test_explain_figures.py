@@ -162,6 +162,23 @@ def test_advice(tool, folder):
     expect("4 of 132 multiprocessors have no block." in page and "would employ" not in page, page)
 
 
+def test_elements(tool, folder):
+    """Elements of any type, one at a time: of vectors of 16 bytes a lane each asks for 16 sectors."""
+    with open(f"{folder}/copy.tile", "w", encoding="utf-8") as file:
+        file.write("""type T = {f16, bf16, e4m3, i8, f32, f64, i64};
+kernel copy(i32 n, const T *a, T *c) grid(cdiv(n, 2048)) warps(4)
+{
+    global T A[n] = a, C[n] = c;
+    reg T x[2048] = A[block.x * 2048 +: 2048];
+    C[block.x * 2048 +: 2048] = x;
+}
+""")
+    for type, size in ("f16", 2), ("bf16", 2), ("e4m3", 1), ("i8", 1), ("f32", 4), ("f64", 8), ("i64", 8):
+        l2 = kernel(tool, f"{folder}/copy.tile", "--type", f"T={type}", "--set", "n=65536", *H200)["traffic"][2]
+        for way in "read", "written":
+            expect(l2[f"{way}_by_request"] == size * 65536 and l2[f"{way}_by_element"] == 65536 / 32 * 16 * 32, f"{type}: {l2}")
+
+
 def test_single_block(tool, folder):
     """A·Aᵀ of [[0, 1], [2, 3]] is [1, 3, 3, 13]."""
     a = np.array([[0, 1], [2, 3]], "f4")
@@ -179,6 +196,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_sums(tool, folder)
         test_advice(tool, folder)
+        test_elements(tool, folder)
         test_single_block(tool, folder)
 
 
