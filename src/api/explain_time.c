@@ -201,7 +201,10 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
     add_roof(o, "L2", "L2's bandwidth", "bytes", t[TW_AT_L2].moved, g->l2[2] * clock);
     add_roof(o, "L2 requests", "requests to L2", "requests", exactly(c->tags),
              g->l2[2] / 64.0 * clock);
-    add_roof(o, "shared", "wavefronts of shared memory and L1", "wavefronts", wavefronts, cycles);
+    const char *of_l1 = w->wavefronts.middle == 0 ? "wavefronts of L1"
+                        : c->wavefronts == 0      ? "wavefronts of shared memory"
+                                                  : "wavefronts of shared memory and L1";
+    add_roof(o, "shared", of_l1, "wavefronts", wavefronts, cycles);
     add_roof(o, "load/store", "instructions of memory", "warp instructions", exactly(w->load_store),
              cycles);
     add_roof(o, "issue", "instruction issue", "warp instructions", of_work(w->instructions),
@@ -216,19 +219,20 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
 
 /* --- time --- */
 
-/* Cycles, of GH100; those of others are near. Luo et al., "Benchmarking and Dissecting the Nvidia
- * Hopper GPU Architecture" (2024), have shared memory, L1, L2 and mma when nothing else is under
- * way; memory is as an H200 has it under the load of blocks that read at the same time (without:
- * about 480). A warp is issued from every second cycle: its units for f32 have 16 lanes each. */
+/* Cycles: of memory by capability (devices.def), of the rest as GH100 has them. Luo et al.,
+ * "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (2024), have mma when nothing
+ * else is under way. A warp is issued from every second cycle: its units for f32 have 16 lanes
+ * each. */
 static void find_latencies(const struct explain *e, const struct explain_counts *c,
                            struct latencies *l)
 {
+    const struct gpu_capability *has = gpu_capability_of(e->gpu);
     *l = (struct latencies){.arithmetic = 4,
                             .special = 20,
-                            .shared = 30,
-                            .l1 = 40,
-                            .l2 = 270,
-                            .memory = 670,
+                            .shared = has->shared,
+                            .l1 = has->l1_hit,
+                            .l2 = has->l2_hit,
+                            .memory = has->memory,
                             .matrix = 33,
                             .shuffle = 24,
                             .barrier = 20,
@@ -294,7 +298,11 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     double taken = fmax(cycles_of_waves(e, busy, alone), alone * c->longest);
     double middle =
         fmax(least, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
-    double low = middle * 0.75, high = middle * 1.35;
+    /* As readings have it; where there are none, by as much as others have published of them. */
+    bool measured = e->gpu->readings > 0;
+    double low = middle * (measured ? 0.75 : 0.6), high = middle * (measured ? 1.35 : 1.9);
+    if (c->longest > 1.1) /* how the longest blocks fall together is not known */
+        high *= fmin(2, c->longest);
     for (int i = 0; i < o->roof_count; i++) {
         low = fmax(low, o->roofs[i].seconds.low);
         high = fmax(high, o->roofs[i].seconds.high + LAUNCH_NANOSECONDS * 1e-9);

@@ -67,12 +67,13 @@ static const char *verdict(struct explain *e)
     struct arena *a = e->results;
     const tw_roof *r = &o->roofs[0];
     const char *time = time_text(a, o->seconds.middle);
-    const char *next = o->roof_count > 1 ? arena_printf(a, "; next: %s (%d%%)", o->roofs[1].title,
-                                                        hundredths(o->roofs[1].share))
+    const char *next = o->roof_count > 1 ? arena_printf(a, "; next: %s, %s", o->roofs[1].title,
+                                                        time_text(a, o->roofs[1].seconds.middle))
                                          : "";
     if (r->share >= half)
-        return arena_printf(a, "It is bound by %s, busy for %d%% of the %s%s.", r->title,
-                            hundredths(r->share), time, next);
+        return arena_printf(a, "It is bound by %s: %s at full rate, of %s in all%s%s.", r->title,
+                            time_text(a, r->seconds.middle), time,
+                            r->share < 0.85 ? ", for the rest of which warps wait" : "", next);
     o->bound = "latency";
     o->bound_title = "latency";
     if (is_brief(o))
@@ -217,7 +218,7 @@ static const char *about_grid(struct explain *e)
     if (o->wave_efficiency < 0.75 && o->waves > 1 && e->waves_gain > 1.05)
         return arena_printf(e->results,
                             "The last of %d waves of %d blocks has %lld: with tiles of another "
-                            "size, or K split among blocks, fewer places would stand idle (at most "
+                            "size, or K split among blocks, fewer places would be empty (at most "
                             "%.3g times as fast).",
                             (int)o->waves + 1, places, (long long)(o->blocks % places),
                             explain_gain(o, e->waves_gain));
@@ -350,6 +351,12 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
                           "Registers are estimated (%d a thread); ptxas may need other "
                           "ones, and so other blocks fit.",
                           o->registers));
+    if (!e->gpu->readings)
+        note(e, notes,
+             arena_printf(e->results,
+                          "No time was measured on the %s, only on H200 and H100 SXM: the interval "
+                          "is wider than theirs, from 40%% below to 90%% above.",
+                          e->gpu->name));
     int wanted = e->launch->variant->lowered->registers;
     if (!o->registers_known && wanted > e->out.gpu.registers_of_thread)
         note(e, notes,

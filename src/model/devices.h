@@ -11,6 +11,8 @@ struct gpu_capability {
     int number; /* 90 */
     int l1_kb;  /* L1 and shared memory together */
     int blocks; /* resident */
+    /* Cycles from a load to when its result can be used; memory: while many blocks read. */
+    int shared, l1_hit, l2_hit, memory;
 };
 
 struct gpu {
@@ -23,6 +25,7 @@ struct gpu {
     int memory_gb, bandwidth; /* GB/s */
     int l2_mb, l2[3];         /* bytes a cycle: low, middle, high */
     const char *source;
+    int readings; /* of its times, that the model was compared with; 0: of none */
 };
 
 enum { GPU_SYSTEM_BYTES = 1024 }; /* of shared memory, that the system keeps of each block's */
