@@ -33,10 +33,65 @@ static void lower_case(char *text)
         *text = (char)tolower((unsigned char)*text);
 }
 
-/* For a message: the GPU that has a name like this one, in whatever case, or all of them. */
+/* Without blanks, case and the maker's words. The caller frees. */
+static char *bare_name(const char *name)
+{
+    static const char *const words[] = {"nvidia", "geforce"};
+    char *text = need_text("%s", name), *to = text;
+    lower_case(text);
+    for (const char *at = text; *at; at++)
+        if (*at != ' ')
+            *to++ = *at;
+    *to = '\0';
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0)
+            memmove(text, text + strlen(words[i]), strlen(text + strlen(words[i])) + 1);
+    return text;
+}
+
+/* How alike the beginnings of `wanted` and of one of the names, with commas between them, are:
+ * ALL of `wanted`, PART of it (three quarters, or a whole name), or too little. */
+enum alike { UNLIKE, PART, ALL };
+static enum alike begins_alike(const char *names, const char *wanted)
+{
+    enum { LEAST = 3 };
+    enum alike most = UNLIKE;
+    for (const char *at = names; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+        char *own = need_text("%.*s", (int)strcspn(at, ","), at), *name = bare_name(own);
+        size_t same = 0;
+        while (name[same] && name[same] == wanted[same])
+            same++;
+        bool part = !name[same] || 4 * same >= 3 * strlen(wanted);
+        enum alike this_one = same < LEAST ? UNLIKE : !wanted[same] ? ALL : part ? PART : UNLIKE;
+        most = this_one > most ? this_one : most;
+        free(name);
+        free(own);
+    }
+    return most;
+}
+
+/* "; did you mean 'RTX 3060 Laptop'?", or 'H100 SXM' or 'H100 PCIe'; NULL: no GPU's name begins so. */
+static char *prefix_hint(const char *name)
+{
+    char *wanted = bare_name(name), *list = NULL;
+    tw_gpu g;
+    for (enum alike least = ALL; least >= PART && !list; least--)
+        for (int i = 0; tw_gpu_at(i, &g); i++)
+            if (begins_alike(g.name, wanted) >= least || begins_alike(g.aliases, wanted) >= least)
+                append_text(&list, "%s'%s'", list ? " or " : "", g.name);
+    char *hint = list ? need_text("; did you mean %s?", list) : NULL;
+    free(list);
+    free(wanted);
+    return hint;
+}
+
+/* For a message: the GPUs that have a name like this one, in whatever case, or all of them. */
 static char *gpu_hint(const char *name)
 {
     enum { MOST = 64 };
+    char *begins = prefix_hint(name);
+    if (begins)
+        return begins;
     char *wanted = need_text("%s", name), *aliases = NULL, *rest;
     const char *proper[MOST] = {0}, *all[MOST] = {0};
     int count = 0;
@@ -96,8 +151,9 @@ static int read_number(struct explain *x, const char *option, double *out)
 static int gpu_alone(struct explain *x)
 {
     static const char *const of_kernels[] = {"set",     "tune",      "type", "sweep",
-                                             "measure", "registers", "svg",  NULL};
-    const char *other = options_any(x->given, of_kernels);
+                                             "measure", "registers", NULL};
+    const char *other = options_any(x->given, of_kernels), *svg = options_value(x->given, "svg");
+    char why[256];
     struct ridge_request asked = {.intensity = 0.25};
     if (other)
         return usage_error(&x->complaints, x->command, "--%s is for a kernel: which FILE?", other);
@@ -105,6 +161,13 @@ static int gpu_alone(struct explain *x)
     if (status == STATUS_OK)
         status = read_number(x, "ridge", &asked.ridge);
     if (status != STATUS_OK)
+        return status;
+    const char *cannot = svg ? npy_may_write(svg, why) : NULL;
+    if (cannot) {
+        complain(&x->complaints, "%s", cannot);
+        return STATUS_USAGE;
+    }
+    if (svg && (status = explain_svg(x, svg)) != STATUS_OK)
         return status;
     if (options_has(x->given, "json"))
         explain_gpu_json(&x->gpu, &asked);
@@ -227,7 +290,8 @@ static const struct option_spec explain_options[] = {
     {.name = "sweep",
      .values = 1,
      .value = "NAME=VALUES",
-     .help = "a row for each of these tuned values, sizes or types: T=16,32,64; may be repeated"},
+     .help = "a row for each of these tuned values, sizes, types or constants of the file:\n"
+             "T=16,32,64; may be repeated"},
     {.name = "registers",
      .values = 1,
      .value = "N",
@@ -237,7 +301,10 @@ static const struct option_spec explain_options[] = {
      .value = "N",
      .help = "warp instructions after which a block counts as endless (default 50000000)"},
     {.name = "measure", .help = "also run it, on the GPU that is here, and print the time beside"},
-    {.name = "svg", .values = 1, .value = "FILE", .help = "also draw a roofline diagram"},
+    {.name = "svg",
+     .values = 1,
+     .value = "FILE",
+     .help = "also draw a roofline diagram; without FILE, the GPU's own"},
     {.name = "intensity",
      .values = 1,
      .value = "F",

@@ -368,6 +368,8 @@ static void legend(const struct view *v, const struct chart *c)
         free(label);
         free(rate);
     }
+    if (!c->kernel_count)
+        return;
     y += 1.8 * ROW;
     text_at(v->out, LEGEND, y, "head",
             c->kernel_count > MARKS ? "Kernels, speed as predicted; marks repeat"

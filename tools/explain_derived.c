@@ -12,11 +12,26 @@ const tw_roof *explain_roof(const tw_explanation *e, const char *name)
     return NULL;
 }
 
-const char *explain_roof_name(const tw_gpu *g, const char *name)
+/* All wavefronts are those of shared memory and of L1. */
+static const char *shared_name(const tw_explanation *e)
+{
+    const tw_roof *r = explain_roof(e, "shared");
+    bool all = r && r->work.middle <= e->shared_wavefronts;
+    return !(e->shared_wavefronts > 0) ? "L1" : all ? "shared" : "L1, shared";
+}
+
+const char *explain_roof_name(const tw_explanation *e, const char *name)
 {
     return !name                         ? "nothing"
-           : strcmp(name, "shared") == 0 ? "L1, shared"
-                                         : explain_level_name(g, name);
+           : strcmp(name, "shared") == 0 ? shared_name(e)
+                                         : explain_level_name(&e->gpu, name);
+}
+
+double explain_last_wave(const tw_explanation *e)
+{
+    long long places = (long long)e->resident_blocks * e->gpu.multiprocessors;
+    long long last = places ? e->blocks % places : 0;
+    return last ? (double)last / (double)places : 1;
 }
 
 double explain_bandwidth(const tw_explanation *e)
@@ -31,7 +46,7 @@ const char *explain_level_name(const tw_gpu *g, const char *name)
 
 char *explain_same_sizes(const struct explain *x)
 {
-    const char *a = x->rows[0].choice;
+    const char *a = x->row_count ? x->rows[0].choice : NULL;
     int length = a ? (int)strcspn(a, ",") : 0;
     bool same = length > 0 && x->row_count > 1;
     for (int i = 1; i < x->row_count && same; i++) {

@@ -226,6 +226,7 @@ static void put_launch(struct json *j, const tw_explanation *e)
     json_put_integer(j, "blocks_by_limit", e->blocks_by_limit);
     json_put_real(j, "waves", e->waves);
     json_put_real(j, "wave_efficiency", e->wave_efficiency);
+    json_put_real(j, "last_wave", explain_last_wave(e));
 }
 
 static void put_lists(struct json *j, const struct explain_row *r)

@@ -1,4 +1,4 @@
-/* The page about one kernel: from what it does to what holds it up. */
+/* The page about one kernel: what holds it up and what to change, then what that follows from. */
 #include "explained.h"
 #include "figures.h"
 #include "table.h"
@@ -111,6 +111,13 @@ static void counted(const struct explain *x, const struct explain_row *r)
     }
 }
 
+static struct figure rate_text(double rate)
+{
+    if (rate < 0.00005)
+        return (struct figure){"none"};
+    return figure_percent(rate);
+}
+
 static void levels(const tw_explanation *e)
 {
     printf("\nBytes at each level\n");
@@ -132,7 +139,7 @@ static void levels(const tw_explanation *e)
     }
     if (e->l1_hit_rate > 0 || e->l2_hit_rate > 0)
         printf("  L1 has %s of the sectors that loads ask for, L2 %s of what is left\n",
-               figure_percent(e->l1_hit_rate).text, figure_percent(e->l2_hit_rate).text);
+               rate_text(e->l1_hit_rate).text, rate_text(e->l2_hit_rate).text);
 }
 
 /* --- roofs --- */
@@ -149,7 +156,7 @@ static void roofs(const tw_explanation *e)
         binds = binds || this_one;
         snprintf(rate, sizeof rate, "%s/s", figure_unit(r->rate, "").text);
         cells_add(&c, "", 1, true, this_one ? "*" : " ");
-        cells_add(&c, "part", 11, true, explain_roof_name(&e->gpu, r->name));
+        cells_add(&c, "part", 11, true, explain_roof_name(e, r->name));
         cells_add(&c, "work", 8, false, figure_unit(r->work.middle, "").text);
         cells_add(&c, "of", 17, true, r->unit);
         cells_add(&c, "rate", 8, false, rate);
@@ -275,9 +282,12 @@ static void accesses(const struct explain_row *r)
 static void limits(const struct explain *x, const tw_explanation *e)
 {
     const tw_gpu *g = &x->gpu;
-    printf("\nLimits\n  a block: %d threads of %d, %s of %s of shared memory\n", e->threads,
-           g->threads_of_block, figure_kib((double)e->shared_bytes).text,
-           figure_kib(g->shared_of_block).text);
+    printf("\nLimits\n  a block: %d threads of %d, ", e->threads, g->threads_of_block);
+    if (e->shared_bytes)
+        printf("%s of %s of shared memory\n", figure_kib((double)e->shared_bytes).text,
+               figure_kib(g->shared_of_block).text);
+    else
+        printf("no shared memory\n");
     if (!e->launches)
         return;
     printf("  a multiprocessor: %d block%s, %d warps of %d (occupancy %s), limited by %s\n",
@@ -291,15 +301,18 @@ static void limits(const struct explain *x, const tw_explanation *e)
            (long long)e->blocks, e->blocks == 1 ? "" : "s", figure_plain(e->waves).text,
            e->waves == 1 ? "" : "s", (long long)e->resident_blocks * g->multiprocessors,
            figure_percent(e->wave_efficiency).text);
+    if (e->waves > 1)
+        printf("  the last wave: %s of its places have a block\n",
+               figure_percent(explain_last_wave(e)).text);
 }
 
-/* --- the end of it --- */
+/* --- words --- */
 
 static void predicted(const struct explain *x, const struct explain_row *r)
 {
     const tw_explanation *e = &r->e;
     double peak = explain_peak(r);
-    printf("\nPredicted  %s", figure_range_seconds(e->seconds).text);
+    printf("Predicted  %s", figure_range_seconds(e->seconds).text);
     if (e->flops > 0)
         printf(": %s", figure_range(explain_speed(e), "FLOP/s").text);
     if (e->flops > 0 && peak > 0)
@@ -322,13 +335,20 @@ static void predicted(const struct explain *x, const struct explain_row *r)
 
 enum { LABEL = 11 };
 
+/* What there is to know first: what holds it up, and what would help. */
 static void words(const tw_explanation *e)
 {
     const char *verdict = e->launches ? e->verdict : e->why_not;
+    putchar('\n');
     if (verdict)
         table_paragraph(stdout, "Verdict", LABEL, verdict);
     if (e->advice && *e->advice)
         table_paragraph(stdout, "To change", LABEL, e->advice);
+}
+
+static void notes(const tw_explanation *e)
+{
+    putchar('\n');
     for (int i = 0; i < e->note_count; i++)
         table_paragraph(stdout, i ? "" : "Notes", LABEL, e->notes[i]);
     if (!e->sampled_blocks)
@@ -342,6 +362,9 @@ void explain_page(const struct explain *x, const struct explain_row *r)
 {
     const tw_explanation *e = &r->e;
     head(x, r);
+    words(e);
+    if (e->roof_count)
+        predicted(x, r);
     work(e);
     if (e->traffic[TW_AT_L2].by_thread > 0) {
         counted(x, r);
@@ -351,9 +374,5 @@ void explain_page(const struct explain *x, const struct explain_row *r)
         roofs(e);
     accesses(r);
     limits(x, e);
-    if (e->roof_count)
-        predicted(x, r);
-    else
-        putchar('\n');
-    words(e);
+    notes(e);
 }

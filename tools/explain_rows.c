@@ -164,6 +164,12 @@ static const char *option_of(tw_kernel *k, const char *name)
     return NULL;
 }
 
+/* Whether a sweep of the name is one of this row: of the kernel, or a constant of its file. */
+static bool is_swept(const struct explain_row *r, const char *name)
+{
+    return option_of(r->kernel, name) || explain_has_const(r->program.text, name);
+}
+
 /* --- sizes that nobody gives --- */
 
 /* 0: it is no axis. Axes in front of rows and columns, batches and heads, are few. */
@@ -269,7 +275,7 @@ static void name_row(struct explain_row *r)
     else
         r->name = need_text("%.*s", (int)strcspn(file, "."), file);
     for (int i = 0; i < r->swept_count; i++)
-        if (option_of(r->kernel, r->swept[i].name))
+        if (is_swept(r, r->swept[i].name))
             append_text(&r->name, " %s=%s", r->swept[i].name, r->swept[i].value);
 }
 
@@ -296,6 +302,30 @@ static int open_row(struct explain *x, const char *word, struct explain_row *r)
         return STATUS_OK;
     complain_library(&x->complaints, x->ctx, s);
     return STATUS_USAGE;
+}
+
+/* The kernel once more, of a text in which swept constants have the row's values. */
+static int set_consts(struct explain *x, struct explain_row *r)
+{
+    struct program *p = &r->program;
+    for (int i = 0; i < r->swept_count; i++) {
+        const struct assignment *a = &r->swept[i];
+        char *text =
+            option_of(r->kernel, a->name) ? NULL : explain_with_const(p->text, a->name, a->value);
+        if (!text)
+            continue;
+        free(r->text);
+        p->text = r->text = text;
+        p->length = strlen(text);
+    }
+    if (!r->text)
+        return STATUS_OK;
+    tw_status s = tw_module_from_text(p->ctx, p->path, p->text, p->length, &p->module);
+    tw_kernel *k = s == TW_OK ? tw_module_kernel(p->module, tw_kernel_name(r->kernel)) : NULL;
+    s = k ? tw_kernel_for_target(k, x->gpu.target, &r->kernel) : s == TW_OK ? TW_NOT_FOUND : s;
+    if (s != TW_OK)
+        complain_library(&x->complaints, x->ctx, s);
+    return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
 /* Half of the extent, or half of that, with which it can be launched; 0: it is not what is too
@@ -417,12 +447,13 @@ static void choose(struct explain_row *r, const struct sweep *sweeps, int count,
     r->swept_count = count;
 }
 
-/* The sweeps of which the kernel has the name. */
-static int sweeps_of(tw_kernel *k, const struct sweep *all, int count, struct sweep *own)
+/* The sweeps of which the kernel, or its file, has the name. */
+static int sweeps_of(const struct explain_row *r, const struct sweep *all, int count,
+                     struct sweep *own)
 {
     int n = 0;
     for (int i = 0; i < count; i++)
-        if (option_of(k, all[i].name))
+        if (is_swept(r, all[i].name))
             own[n++] = all[i];
     return n;
 }
@@ -440,12 +471,14 @@ static int add_rows_of(struct explain *x, const char *word, const struct sweep *
         struct explain_row *r = add_row(x);
         status = open_row(x, word, r);
         if (status == STATUS_OK && i == 0) {
-            own_count = sweeps_of(r->kernel, sweeps, count, own);
+            own_count = sweeps_of(r, sweeps, count, own);
             for (int s = 0; s < own_count; s++)
                 combinations *= own[s].count;
         }
         if (status == STATUS_OK)
             choose(r, own, own_count, i);
+        if (status == STATUS_OK)
+            status = set_consts(x, r);
     }
     free(own);
     return status;
@@ -457,7 +490,7 @@ static int sweeps_known(struct explain *x, const struct sweep *sweeps, int count
     for (int i = 0; i < count; i++) {
         bool found = false;
         for (int k = 0; k < x->row_count && !found; k++)
-            found = option_of(x->rows[k].kernel, sweeps[i].name) != NULL;
+            found = is_swept(&x->rows[k], sweeps[i].name);
         if (found)
             continue;
         const char *names[128] = {0}, *name;
@@ -469,7 +502,7 @@ static int sweeps_known(struct explain *x, const struct sweep *sweeps, int count
                     names[n++] = name;
         char *hint = name_hint(sweeps[i].name, names);
         usage_error(&x->complaints, x->command,
-                    "--sweep %s: there is no tuned value, size or type of that name%s",
+                    "--sweep %s: there is no tuned value, size, type or constant of that name%s",
                     sweeps[i].name, hint);
         free(hint);
         return STATUS_USAGE;
@@ -547,6 +580,7 @@ void explain_free_rows(struct explain *x)
         free(r->arrays);
         free(r->assumed);
         free(r->advice);
+        free(r->text);
         free(r->why_not);
     }
     free(x->rows);

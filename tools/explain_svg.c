@@ -3,6 +3,7 @@
 #include "explain_chart.h"
 #include "figures.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,18 @@ static void fill_kernel(struct chart_kernel *k, const struct explain_row *r)
         k->intensity[i] = intensity_at(&r->e, i);
 }
 
+/* The rates of a GPU alone, the fastest first, each once. */
+static void fill_all_ceilings(struct chart *c, const tw_gpu *g)
+{
+    const struct chart_ceiling all[] = {{"fp8, i8 tensor", fmax(g->tensor_fp8, g->tensor_i8)},
+                                        {"f16 tensor", g->tensor_f16},
+                                        {"tf32 tensor", g->tensor_tf32},
+                                        {"f32", g->f32}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].speed > 0)
+            c->ceilings[c->ceiling_count++] = all[i];
+}
+
 /* The units that the kernels' FLOPs are done in; where none can be launched, those for f32. */
 static void fill_ceilings(struct chart *c, const struct explain *x)
 {
@@ -76,6 +89,8 @@ static void fill_ceilings(struct chart *c, const struct explain *x)
         if (!listed)
             c->ceilings[c->ceiling_count++] = (struct chart_ceiling){units, peak};
     }
+    if (!x->row_count)
+        fill_all_ceilings(c, &x->gpu);
     if (!c->ceiling_count)
         c->ceilings[c->ceiling_count++] = (struct chart_ceiling){"f32", x->gpu.f32};
 }
@@ -85,7 +100,7 @@ int explain_svg(struct explain *x, const char *path)
     char *title = need_text("Roofline of the %s", x->gpu.name), *subtitle = NULL;
     struct chart c = {.roof_count = LEVELS,
                       .kernel_count = x->row_count,
-                      .kernels = need_memory((size_t)x->row_count * sizeof *c.kernels)};
+                      .kernels = need_memory((size_t)(x->row_count + 1) * sizeof *c.kernels)};
     for (int i = 0; i < LEVELS; i++)
         c.roofs[i] =
             (struct chart_roof){explain_level_name(&x->gpu, levels[i].name), bandwidth_of(x, i)};
@@ -93,7 +108,9 @@ int explain_svg(struct explain *x, const char *path)
         fill_kernel(&c.kernels[i], &x->rows[i]);
     fill_ceilings(&c, x);
     char *sizes = explain_same_sizes(x);
-    if (sizes)
+    if (!x->row_count)
+        append_text(&subtitle, "%s, rates as data sheets have them", x->gpu.target);
+    else if (sizes)
         append_text(&subtitle, "all kernels: %s", sizes);
     else
         append_text(&subtitle, "%s: %s%s", x->rows[0].name,

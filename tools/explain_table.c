@@ -21,15 +21,17 @@ static double loads_of(const struct explain_row *r)
     return r->e.traffic[TW_AT_L2].read_by_thread;
 }
 
+/* A change in hundredths; of a hundred times as much, or as little, the factor: "×120", "÷120". */
 static struct figure change(double now, double then)
 {
     struct figure f;
-    snprintf(f.text, sizeof f.text, "×%.0f", now / (then > 0 ? then : 1));
-    if (then > 0 && now >= 100 * then)
-        return f;
-    if (now > 0 && then > 0)
+    if (!(now > 0 && then > 0))
+        return (struct figure){""};
+    if (now < 100 * then && then < 100 * now)
         return figure_change(now / then - 1);
-    return (struct figure){""};
+    snprintf(f.text, sizeof f.text, "%s%.0f", now > then ? "×" : "÷",
+             fmax(now, then) / fmin(now, then));
+    return f;
 }
 
 static struct figure or_dash(bool known, struct figure f)
@@ -148,10 +150,15 @@ static void add_row(const struct explain *x, const struct explain_row *r,
     cells_add(&c, "kernel", width, true, r->name);
     add_speed(&c, x, r, first);
     add_traffic(&c, r, first);
-    cells_add(&c, "shared", 7, false, or_dash(known, figure_kib((double)r->e.shared_bytes)).text);
+    cells_add(&c, "occupancy", 9, false,
+              or_dash(r->e.occupancy > 0, figure_percent(r->e.occupancy)).text);
+    cells_add(&c, "last wave", 9, false,
+              or_dash(r->e.resident_blocks > 0, figure_percent(explain_last_wave(&r->e))).text);
+    cells_add(&c, "shared", 7, false,
+              or_dash(known && r->e.shared_bytes > 0, figure_kib((double)r->e.shared_bytes)).text);
     cells_add(&c, "threads", 7, false, threads);
     cells_add(&c, "bound", 5, true,
-              r->e.launches ? explain_roof_name(&x->gpu, r->e.bound) : r->e.why_not);
+              r->e.launches ? explain_roof_name(&r->e, r->e.bound) : r->e.why_not);
     if (with_header)
         cells_header(stdout, &c);
     cells_row(stdout, &c);
@@ -167,9 +174,11 @@ void explain_table(const struct explain *x)
     printf("; speeds as predicted, changes against %s\n\n", first ? first->name : "nothing");
     for (int i = 0; i < x->row_count; i++)
         add_row(x, &x->rows[i], first, width, i == 0);
-    printf("\nloads: bytes of global memory, each thread's own; L2, memory: what they move behind "
-           "the caches above them;\nFLOP/B: of the loads; shared, threads: of a block. `tilewright "
-           "explain` with one kernel says more of it.\n");
+    printf(
+        "\nloads: bytes of global memory, each thread's own; L2, memory: what they move behind "
+        "the caches above them;\nFLOP/B: of the loads; occupancy: warps of a multiprocessor, of "
+        "the most that it holds; last wave: its places that have a block;\nshared, threads: of a "
+        "block. `tilewright explain` with one kernel says more of it.\n");
     if (some_without_flops(x))
         printf("GB/s: each array once, in the predicted time.\n");
     if (x->not_measured)

@@ -17,6 +17,7 @@ struct explain_row {
     char *choice;  /* "m=1024 n=1024 k=1024, T=32" */
     char *arrays;  /* "a f32[1024][1024], …"; NULL: not known */
     char *assumed; /* "m=1024,…": sizes that nobody set; NULL: none */
+    char *text;    /* the program with other constants; NULL: none was swept */
     char *advice;  /* the explanation's own, and which size is too large; where it does not compile,
                       the place and what may help; NULL: none of these */
     char *why_not; /* why there is no explanation, of one of several; NULL: there is one */
@@ -50,6 +51,13 @@ void explain_free_rows(struct explain *x);
  * the usual sizes say. STATUS_OK, or a status after a message. */
 int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_launch **out);
 
+/* --- explain_const.c --- */
+
+/* Whether the file has a constant of that name, `const i32 T = 32;`, outside of its kernels. */
+bool explain_has_const(const char *text, const char *name);
+/* The text with another value of it, line by line the same; NULL: it has none. The caller frees. */
+char *explain_with_const(const char *text, const char *name, const char *value);
+
 /* --- explain_derived.c --- */
 
 /* The units that the kernel's products are done in, "tensor", else of "f32" and "f64" those that
@@ -58,8 +66,11 @@ int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_la
 const char *explain_units(const struct explain_row *r, double *peak);
 double explain_peak(const struct explain_row *r); /* the rate alone; 0: it has no such FLOPs */
 const tw_roof *explain_roof(const tw_explanation *e, const char *name); /* NULL: it has none */
-/* How a roof is called: that of shared memory is L1's too. NULL: none binds. */
-const char *explain_roof_name(const tw_gpu *g, const char *name);
+/* How a roof is called: that of shared memory and L1 by what the kernel uses of them. `name` NULL:
+ * none binds. */
+const char *explain_roof_name(const tw_explanation *e, const char *name);
+/* Of the places in the last wave of blocks, the part that has a block: 1 if all have. */
+double explain_last_wave(const tw_explanation *e);
 /* B/s: each array once, in the predicted time; 0: not known. How copies are rated. */
 double explain_bandwidth(const tw_explanation *e);
 /* How a level of memory is called on this GPU: "HBM" by its memory's kind, where it has other. */

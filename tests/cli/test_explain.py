@@ -46,7 +46,7 @@ def test_refused(tool, folder):
     refused(tool, ["--compare", ""], "expected names of kernels, or files")
     refused(tool, [TILED, "--sweep", "T"], "--sweep T: expected NAME=VALUE,VALUE…")
     refused(tool, [TILED, "--sweep", "T=16,,32"], "--sweep T=16,,32: expected NAME=VALUE,VALUE…")
-    refused(tool, [TILED, "--sweep", "Q=1,2"], "--sweep Q: there is no tuned value, size or type of that name; there are 'T', 'm', 'n' and 'k'")
+    refused(tool, [TILED, "--sweep", "Q=1,2"], "--sweep Q: there is no tuned value, size, type or constant of that name; there are 'T', 'm', 'n' and 'k'")
     refused(tool, [TILED, "--sweep", "T=x"], "expected a number")
     refused(tool, ["naive", "--type", "f16"], "--type f16: sgemm_naive has no type variable, so no array can be of that type")
     refused(tool, ["--compare", "naive,tiled", "--type", "f16"], "--type f16: none of the kernels has a type variable")
@@ -88,6 +88,65 @@ def test_page(tool):
     expect("(24 a thread" in page and "as given" in explain(tool, TILED, *SMALL, "--registers", "40").out, page)
 
 
+def test_first_lines(tool):
+    """What holds it up and what to change come first; nothing is said that says nothing."""
+    page = explain(tool, TILED, "--device", "h200").out
+    order = [page.index(f"\n{part}") for part in ("Verdict", "To change", "Predicted", "Work", "Roofs", "Limits", "Notes")]
+    expect(order == sorted(order) and page[:order[0]].count("\n") <= 5, page)
+    verdict = re.search(r"\nVerdict    It is bound by wavefronts of shared memory and L1: ([\d.]+) µs at full rate, of ([\d.]+) µs in all; next: .*, [\d.]+ µs\.\n", page)
+    expect(verdict and float(verdict[1]) > 0.85 * float(verdict[2]), page)
+    expect("L1 has none of the sectors" in page and "the last wave: 87.9 % of its places have a block" in page, page)
+    naive = explain(tool, "naive", "--device", "h200").out
+    expect("bound by wavefronts of L1:" in naive and re.search(r"\n\*  L1 +\d", naive) and "L1, shared" not in naive, naive)
+    expect("of 1024, no shared memory\n" in naive and "0 KiB" not in naive, naive)
+    held = explain(tool, "stages", "--type", "f16", "--set", "m=1024,n=1024,k=1024", "--device", "h100").out
+    expect("busy for 5" not in held and "busy for 6" not in held, held)
+
+
+def test_last_wave(tool):
+    """Occupancy, and how full the last wave is, in tables and JSON."""
+    table = explain(tool, "naive", "tiled", "--device", "h200").out
+    expect(re.search(r"\nnaive .* 100 % +87\.9 % +- +1024  L1\ntiled .* 100 % +87\.9 % +8 KiB +1024  L1, shared\n", table), table)
+    k = json.loads(explain(tool, "tiled", "--device", "h200", "--json").out)["kernels"][0]
+    places = k["resident_blocks"] * 132
+    expect(k["last_wave"] == (k["blocks"] % places or places) / places, k)
+    many = explain(tool, "naive", "--sweep", "k=1,4096", "--set", "m=1024,n=1024", "--device", "h200").out
+    expect("-100 %" not in many and "×" in many, many)
+    few = explain(tool, "naive", "--sweep", "k=4096,1", "--set", "m=1024,n=1024", "--device", "h200").out
+    expect("-100 %" not in few and "÷" in few, few)
+
+
+def test_names(tool):
+    """GPUs by the beginning of their names."""
+    for given, meant in (("RTX 3060", "'RTX 3060 Laptop'?"), ("geforce rtx 3090 ti", "'RTX 3090'?"), ("rtx 40", "'RTX 4090'?"), ("A100 PCIe", "'A100 SXM 80GB'?"),
+                         ("H100 NVL", "'H100 SXM'?"), ("rtx 30", "'RTX 3060 Laptop' or 'RTX 3090'?"), ("NVIDIA B", "'B200'?")):
+        refused(tool, [TILED, "--device", given], f"; did you mean {meant};")
+
+
+def test_intervals(tool):
+    """Of GPUs that the model was compared with, and of others, which is said."""
+    for device, measured in ("h200", True), ("h100", True), ("h100 pcie", False), ("3060", False), ("b200", False):
+        page = explain(tool, TILED, *SMALL[:2], "--device", device).out
+        low, high = re.search(r"Predicted .*? \(([\d.]+) to ([\d.]+)\)", page).groups()
+        expect((float(high) / float(low) > 2.5) != measured and ("No time was measured on the " in page) != measured, page)
+
+
+def test_constants(tool, folder):
+    """A constant of the file, not of a kernel, a comment or a parameter, is swept too."""
+    with open(TILED) as file:
+        tiled = file.read()
+    text = re.sub(r"\ntune T = .*\n", "\n// const i32 T = 5;\nconst i32 U = (3, 4)[0] + 1, T = 32; /* T = 7 */\n".replace("(3, 4)[0]", "max(1, 2)"), tiled)
+    with open(f"{folder}/lone.tile", "w") as file:
+        file.write(text.replace("    shared f32 as", "    const i32 V = 1;\n    shared f32 as"))
+    expect("tune" not in text, text)
+    both = [explain(tool, path, "--sweep", "T=8,16,32", "--device", "h200", "--json").out for path in (f"{folder}/lone.tile", TILED)]
+    lone, tuned = (json.loads(out)["kernels"] for out in both)
+    expect([k["name"] for k in lone] == ["lone T=8", "lone T=16", "lone T=32"], lone)
+    expect([k["seconds"] for k in lone] == [k["seconds"] for k in tuned] and [k["threads"] for k in lone] == [64, 256, 1024], lone)
+    refused(tool, [f"{folder}/lone.tile", "--sweep", "V=1,2"], "--sweep V: there is no tuned value, size, type or constant of that name")
+    refused(tool, [f"{folder}/lone.tile", "--sweep", "T=8,x"], "`x` is not declared")
+
+
 SCALED = """kernel scaled(i32 n, f32 s, f64 d, f16 h, const f32 *a, f32 *c) grid(cdiv(n, 64)) threads(64)
 {
     global f32 A[n] = a, C[n] = c;
@@ -96,6 +155,15 @@ SCALED = """kernel scaled(i32 n, f32 s, f64 d, f16 h, const f32 *a, f32 *c) grid
         C[i] = A[i] * s + (f32) d + (f32) h;
 }
 """
+
+
+def test_svg_alone(tool, folder):
+    """The roofline of a GPU alone."""
+    explain(tool, "--device", "h100", "--svg", f"{folder}/gpu.svg")
+    svg = open(f"{folder}/gpu.svg").read()
+    expect("Roofline of the H100 SXM" in svg and svg.count('class="roof ') == 6 and svg.count('class="ceiling"') == 4, svg)
+    expect("f16 tensor 989 TFLOP/s" in svg and "Kernels" not in svg and "inf" not in svg and "nan" not in svg, svg)
+    refused(tool, ["--device", "h100", "--svg", f"{folder}/no/such.svg"], "cannot write")
 
 
 def test_scalars(tool, folder):
@@ -134,7 +202,7 @@ def test_advice(tool):
 def test_unlaunchable(tool):
     page = explain(tool, TILED, *SMALL, "--tune", "T=64").out
     expect("Verdict    cannot launch: 4096 threads a block, the limit is 1024\n" in page and "Predicted" not in page, page)
-    expect("To change  Take a smaller block, or let each thread compute several results.\nCounted  " in page, page)
+    expect("To change  Take a smaller block, or let each thread compute several results.\n\nWork\n" in page, page)
     expect(re.search(r"\n  18  shared load .* no conflict ", page) and "Roofs" not in page and "Notes" not in page, page)
     k = json.loads(explain(tool, TILED, *SMALL, "--tune", "T=64", "--json").out)["kernels"][0]
     expect(not k["launches"] and k["threads"] == 4096 and k["verdict"] == k["why_not"], k)
@@ -438,9 +506,9 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
+    for test in (test_memory, test_page, test_first_lines, test_last_wave, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
+    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
