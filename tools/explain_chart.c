@@ -16,7 +16,9 @@ enum { WIDTH = 1060, LEFT = 84, TOP = 84, PLOT_WIDTH = 576, PLOT_HEIGHT = 440, L
 enum { BOTTOM = TOP + PLOT_HEIGHT, RIGHT = LEFT + PLOT_WIDTH };
 enum { ROW = 20, KERNEL_ROWS = 56, MEASURED_ROW = 15, LABEL_GAP = 18 };
 
-/* Decades shown: x0 to x1 of intensity, y0 to y1 of speed. */
+enum { NEAR = 9, NAMED = 12, NAME_HEIGHT = 14, NAME_LETTER = 7 };
+
+/* Shown: 10^x0 to 10^x1 of intensity, 10^y0 to 10^y1 of speed. */
 struct view {
     FILE *out;
     double x0, x1, y0, y1;
@@ -115,7 +117,8 @@ static void style(FILE *out)
         ".end { text-anchor: end }\n.grid, .roof, .ceiling, .reach, .join { fill: none }\n"
         ".roof { stroke-width: 2.5 }\n.ceiling { stroke-width: 2 }\n"
         ".join { stroke-width: 1; stroke-dasharray: 2 3 }\n.reach { stroke-width: 3 }\n"
-        ".mark { stroke-width: 1.5; fill-rule: evenodd }\n.measured { fill: none; stroke-width: 2 "
+        ".mark { stroke-width: 1.5; fill-rule: evenodd }\n.ring { fill: none; stroke-width: 1.8; "
+        "vector-effect: non-scaling-stroke }\n.measured { fill: none; stroke-width: 2 "
         "}\n"
         ".halo { stroke-width: 5; stroke-linejoin: round }\n",
         out);
@@ -144,13 +147,13 @@ static void grid_line(FILE *out, double x0, double y0, double x1, double y1)
 static void axes(const struct view *v)
 {
     char number[32];
-    for (int decade = (int)v->x0; decade <= (int)floor(v->x1); decade++) {
+    for (int decade = (int)ceil(v->x0); decade <= (int)floor(v->x1); decade++) {
         double x = at_x(v, pow(10, decade));
         grid_line(v->out, x, TOP, x, BOTTOM);
         snprintf(number, sizeof number, "%g", pow(10, decade));
         text_at(v->out, x, BOTTOM + 20, "middle", number);
     }
-    for (int decade = (int)v->y0; decade <= (int)floor(v->y1); decade++) {
+    for (int decade = (int)ceil(v->y0); decade <= (int)floor(v->y1); decade++) {
         double y = at_y(v, pow(10, decade));
         grid_line(v->out, LEFT, y, RIGHT, y);
         char *speed = with_unit(pow(10, decade), "");
@@ -260,10 +263,35 @@ enum {
     MARKS = SHAPES * HOLES
 };
 
-static void mark(FILE *out, int kernel, double x, double y, const char *class)
+static void mark(FILE *out, int kernel, double x, double y, double size, const char *class)
 {
-    fprintf(out, "<path class=\"%s\" transform=\"translate(%.1f %.1f)\" d=\"%s%s\"", class, x, y,
-            shapes[kernel % SHAPES], holes[kernel / SHAPES % HOLES]);
+    fprintf(out, "<path class=\"%s\" transform=\"translate(%.1f %.1f)", class, x, y);
+    if (size != 1)
+        fprintf(out, " scale(%.2f)", size);
+    fprintf(out, "\" d=\"%s%s\"", shapes[kernel % SHAPES], holes[kernel / SHAPES % HOLES]);
+}
+
+static bool has_points(const struct chart_kernel *k)
+{
+    bool some = false;
+    for (int i = 0; i < CHART_LEVELS && !k->why_not; i++)
+        some = some || k->intensity[i] > 0;
+    return some;
+}
+
+/* How many kernels before this one have a point of the level at nearly the same place. */
+static int covered(const struct view *v, const struct chart *c, int index, int level)
+{
+    const struct chart_kernel *k = &c->kernels[index];
+    int count = 0;
+    for (int i = 0; i < index; i++) {
+        const struct chart_kernel *o = &c->kernels[i];
+        if (o->why_not || !(o->intensity[level] > 0))
+            continue;
+        count += fabs(at_x(v, o->intensity[level]) - at_x(v, k->intensity[level])) < NEAR &&
+                 fabs(at_y(v, o->speed.middle) - at_y(v, k->speed.middle)) < NEAR;
+    }
+    return count;
 }
 
 /* One level of a kernel: the point, what was measured; what the pointer shows. */
@@ -272,8 +300,9 @@ static void draw_point(const struct view *v, const struct chart *c, int index, i
     const struct chart_kernel *k = &c->kernels[index];
     double x = at_x(v, k->intensity[level]);
     char class[24];
-    snprintf(class, sizeof class, "mark l%d", level);
-    mark(v->out, index, x, at_y(v, k->speed.middle), class);
+    int below = covered(v, c, index, level); /* then around those, as a line */
+    snprintf(class, sizeof class, below ? "ring r%d" : "mark l%d", level);
+    mark(v->out, index, x, at_y(v, k->speed.middle), 1 + 0.6 * below, class);
     char *tip =
         need_text("%s, %s: %s FLOP/B, %s", k->name, c->roofs[level].name,
                   figure_plain(k->intensity[level]).text, figure_range(k->speed, "FLOP/s").text);
@@ -281,7 +310,7 @@ static void draw_point(const struct view *v, const struct chart *c, int index, i
     escaped(v->out, tip);
     fputs("</title></path>\n", v->out);
     if (k->measured > 0) {
-        mark(v->out, index, x, at_y(v, k->measured), "measured");
+        mark(v->out, index, x, at_y(v, k->measured), 1, "measured");
         fputs("/>\n", v->out);
     }
     free(tip);
@@ -314,6 +343,49 @@ static void draw_points(const struct view *v, const struct chart *c, int index)
             draw_point(v, c, index, i);
 }
 
+struct name_place {
+    double left, right, y;
+};
+
+/* Beside a kernel's points, to the right or, where there is no room, to the left of them; lower,
+ * where another name is. */
+static struct name_place place_name(const struct view *v, const struct chart_kernel *k,
+                                    const struct name_place *taken, int count)
+{
+    double least = INFINITY, most = 0, width = NAME_LETTER * (double)strlen(k->name);
+    for (int i = 0; i < CHART_LEVELS; i++)
+        if (k->intensity[i] > 0) {
+            least = fmin(least, k->intensity[i]);
+            most = fmax(most, k->intensity[i]);
+        }
+    double right = at_x(v, most) + 14, left = at_x(v, least) - 14 - width;
+    bool fits = right + width < RIGHT || left < LEFT;
+    struct name_place p = {.left = fits ? right : left, .y = at_y(v, k->speed.middle) + 4};
+    p.right = p.left + width;
+    for (int i = 0; i < count; i++)
+        if (p.left < taken[i].right && p.right > taken[i].left &&
+            fabs(p.y - taken[i].y) < NAME_HEIGHT) {
+            p.y = taken[i].y + NAME_HEIGHT;
+            i = -1; /* once more past all */
+        }
+    return p;
+}
+
+/* Of few kernels; of many the marks alone. */
+static void draw_names(const struct view *v, const struct chart *c)
+{
+    struct name_place places[NAMED];
+    int count = 0;
+    for (int i = 0; i < c->kernel_count && c->kernel_count <= NAMED; i++) {
+        const struct chart_kernel *k = &c->kernels[i];
+        if (!has_points(k))
+            continue;
+        places[count] = place_name(v, k, places, count);
+        text_at(v->out, places[count].left, places[count].y, "small", k->name);
+        count++;
+    }
+}
+
 /* --- what they are --- */
 
 /* At most so many characters, the rest as "…". The caller frees. */
@@ -336,7 +408,7 @@ static double legend_kernel(const struct view *v, const struct chart *c, int ind
             append_text(&levels, "%s%s %s", levels ? ", " : "FLOP/B: ", c->roofs[i].name,
                         figure_plain(k->intensity[i]).text);
     append_text(&levels, "%s", "");
-    mark(v->out, index, LEGEND + 14, y - 5, "mark neutral");
+    mark(v->out, index, LEGEND + 14, y - 5, 1, "mark neutral");
     fputs("/>\n", v->out);
     text_at(v->out, LEGEND + 32, y, "", name);
     text_at(v->out, LEGEND + 32, y + 16, "small", speed);
@@ -381,7 +453,7 @@ static void legend(const struct view *v, const struct chart *c)
 
 /* --- all of it --- */
 
-/* From whole decades on, around all points, the highest ceiling and where the roofs reach it. */
+/* Around all points, the highest ceiling and where the roofs reach it. */
 static void choose_view(struct view *v, const struct chart *c)
 {
     double top = highest(c), x0 = 1, x1 = 10, y0 = top / 100, y1 = top;
@@ -403,9 +475,9 @@ static void choose_view(struct view *v, const struct chart *c)
                 x1 = fmax(x1, kernel->intensity[i] * 1.3);
             }
     }
-    v->x0 = floor(log10(x0));
+    v->x0 = log10(x0 / 1.2);
     v->x1 = log10(x1 * 2);
-    v->y0 = floor(log10(y0));
+    v->y0 = log10(y0 / 1.2);
     v->y1 = log10(y1 * 2);
 }
 
@@ -435,6 +507,7 @@ static void draw_plot(const struct view *v, const struct chart *c)
     draw_each(v, c, c->roof_count, label_roof);
     draw_each(v, c, c->ceiling_count, label_ceiling);
     draw_each(v, c, c->kernel_count, draw_points);
+    draw_names(v, c);
 }
 
 void chart_draw(FILE *out, const struct chart *c)

@@ -363,7 +363,7 @@ def test_work(tool):
 
 
 def points(root):
-    return [e for e in root.iter(f"{SVG}path") if e.get("class", "").startswith("mark l")]
+    return [e for e in root.iter(f"{SVG}path") if e.get("class", "").startswith(("mark l", "ring r"))]
 
 
 def test_svg(tool, folder):
@@ -379,7 +379,7 @@ def test_svg(tool, folder):
         expect(0 < float(e.get("x")) < width and 0 < float(e.get("y")) < height, f"outside: {e.attrib} {e.text}")
     expect("prefers-color-scheme: dark" in next(root.iter(f"{SVG}style")).text, "one background only")
     for e in points(root):
-        x, y = map(float, re.fullmatch(r"translate\(([\d.]+) ([\d.]+)\)", e.get("transform")).groups())
+        x, y = map(float, re.fullmatch(r"translate\(([\d.]+) ([\d.]+)\)", e.get("transform").split(" scale")[0]).groups())
         expect(84 <= x <= 660 and 84 <= y <= 524, f"a point outside of the plot: {e.attrib}")
     expect(os.listdir(folder) == ["roofline.svg"], os.listdir(folder))
 
@@ -393,6 +393,24 @@ def test_svg_marks(tool, folder):
         marks = [e.get("d") for e in root.iter(f"{SVG}path") if e.get("class") == "mark neutral"]
         expect(len(marks) == count and len(set(marks)) == 32, f"{len(marks)} marks, {len(set(marks))} different")
         expect(head in [e.text for e in root.iter(f"{SVG}text")], head)
+
+
+def test_svg_coinciding(tool, folder):
+    """A mark where another is goes around it; each kernel of few has its name beside its marks; no decade is empty."""
+    for name in "one", "two", "three":
+        shutil.copy(TILED, f"{folder}/{name}.tile")
+    path = f"{folder}/same.svg"
+    explain(tool, *(f"{folder}/{name}.tile" for name in ("one", "two", "three")), *SMALL, "--svg", path)
+    root = xml.parse(path).getroot()
+    drawn = [(e.get("class").split()[0], (re.findall(r"scale\(([\d.]+)\)", e.get("transform")) or ["1"])[0]) for e in points(root)]
+    expect(sorted(drawn) == sorted(3 * [("mark", "1"), ("ring", "1.60"), ("ring", "2.20")]), drawn)
+    names = [(float(e.get("x")), float(e.get("y"))) for e in root.iter(f"{SVG}text") if e.get("class") == "small" and e.text in ("one", "two", "three")]
+    expect(len(names) == 3 and len({y for _, y in names}) == 3 and all(84 < x < 660 for x, _ in names), names)
+    explain(tool, "naive", "--set", "m=1024,n=1024,k=1024", "--device", "h200", "--svg", path)
+    root = xml.parse(path).getroot()
+    xs = [float(e.get("transform").split()[0][10:]) for e in points(root)] + [float(re.match(r"M([\d.]+)", e.get("d"))[1]) for e in root.iter(f"{SVG}path") if e.get("class").startswith("roof r")]
+    decades = [float(re.match(r"M([\d.]+) ", e.get("d"))[1]) for e in root.iter(f"{SVG}path") if e.get("class") == "grid" and " 84.0 L" in e.get("d")]
+    expect(min(xs) - 84 < 100 and len(decades) >= 2, f"empty on the left: {xs} {decades}")
 
 
 def test_quoted_name(tool, folder):
@@ -508,7 +526,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_first_lines, test_last_wave, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
+    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_coinciding, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
