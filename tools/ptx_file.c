@@ -1,6 +1,6 @@
 #include "ptx_file.h"
 #include "cuda_source.h"
-#include "ptx_names.h"
+#include "param_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,7 +159,7 @@ void ptx_file_param_names(const struct ptx_file *f, int count, char **names)
         size_t length;
         char *text = read_source(name, &length);
         if (text)
-            ptx_names_in(text, f->shown, count, names);
+            param_names_in(text, f->shown, count, names);
         free(text);
     }
 }

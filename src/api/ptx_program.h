@@ -12,7 +12,7 @@ struct tw_ptx {
     struct arena simulated; /* result of the latest tw_ptx_simulate */
     struct source source;
     const struct ptx_module *module;
-    struct diag found; /* what is wrong with some of its functions */
+    struct diag found;  /* what is wrong with some of its functions */
     const char *target; /* "sm_90" */
     VEC(const struct ptx_function *) kernels;
     VEC(const char *) called; /* they, by their source */

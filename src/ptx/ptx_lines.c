@@ -7,7 +7,6 @@
  */
 #include "ptx/ptx_parser.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { MOST_LOOKED_AT = 512 }; /* inlined places between a call and what was inlined there */
@@ -33,7 +32,7 @@ void ptx_link_line(struct ptx_parser *p, struct ptx_line *line)
 static bool has_version(const char *name)
 {
     for (const char *at = name; (at = strstr(at, "/cuda")); at++)
-        if ((at[5] == '-' || at[5] == '/') && isdigit((unsigned char)at[6]))
+        if ((at[5] == '-' || at[5] == '/') && text_is_digit(at[6]))
             return true;
     return false;
 }

@@ -1,4 +1,4 @@
-#include "ptx_names.h"
+#include "param_names.h"
 #include "tool.h"
 
 #include <ctype.h>
@@ -159,7 +159,7 @@ static void merge(char **names, char **more, int count)
     }
 }
 
-void ptx_names_in(const char *source, const char *function, int count, char **names)
+void param_names_in(const char *source, const char *function, int count, char **names)
 {
     const char *at = source;
     char **found = need_memory(((size_t)count + 1) * sizeof *found);
