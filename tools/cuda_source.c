@@ -23,19 +23,41 @@ struct compilation {
 
 /* --- files --- */
 
+/* What CUDA sources include, for clang; our header has it all. libstdc++ has `__noinline__` as an
+ * attribute's name, where CUDA has a word of its own: clang knows that since 15. */
+static const struct {
+    const char *name, *text;
+} headers[] = {
+#define WITH(word) "#define TW_WANTS_" word "\n#include \"tilewright_cuda.h\"\n"
+    {"cuda.h", "\n"},
+    {"cuda_runtime.h", "\n"},
+    {"cuda_runtime_api.h", "\n"},
+    {"cuda_pipeline.h", "\n"},
+    {"cuda_pipeline_primitives.h", "\n"},
+    {"device_launch_parameters.h", "\n"},
+    {"vector_types.h", "\n"},
+    {"math_constants.h", "\n"},
+    {"cassert", WITH("ASSERT")},
+    {"assert.h", WITH("ASSERT")},
+    {"cuda_fp16.h", WITH("FP16")},
+    {"cooperative_groups.h", WITH("GROUPS")},
+    {"bits/shared_ptr_base.h", "#pragma push_macro(\"__noinline__\")\n#undef __noinline__\n"
+                               "#include_next <bits/shared_ptr_base.h>\n"
+                               "#pragma pop_macro(\"__noinline__\")\n"},
+#undef WITH
+};
+
 static bool make_folder(struct compilation *x)
 {
-    /* what CUDA sources include of the toolkit; our header has it all */
-    static const char *const empty[] = {"cuda_runtime.h", "cuda_runtime_api.h", "cuda_pipeline.h",
-                                        "cuda_pipeline_primitives.h", "device_launch_parameters.h"};
     x->folder = folder_make();
     if (!x->folder) {
         complain(x->complaints, "no folder for the compiler's files: %s", strerror(errno));
         return false;
     }
     bool ok = folder_write(x->folder, "tilewright_cuda.h", cuda_header, cuda_header_length);
-    for (size_t i = 0; i < sizeof empty / sizeof *empty && !x->is_nvcc; i++)
-        ok = ok && folder_write(x->folder, empty[i], "\n", 1);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers && !x->is_nvcc; i++)
+        ok = ok &&
+             folder_write(x->folder, headers[i].name, headers[i].text, strlen(headers[i].text));
     if (!ok)
         complain(x->complaints, "%s: its files cannot be written", x->folder);
     return ok;
@@ -165,8 +187,14 @@ static void explain(struct compilation *x, const char *said)
                       "this clang makes no PTX; Debian's and LLVM's own do: apt install clang");
     else if (strstr(said, "file not found") && !x->is_nvcc)
         complain_more(x->complaints,
-                      "clang has cuda_runtime.h and cuda_pipeline.h here, made by us; "
-                      "the toolkit's other headers need its nvcc: --compiler nvcc");
+                      "clang has small forms of cuda.h, cuda_runtime.h, cuda_pipeline.h, "
+                      "cuda_fp16.h and cooperative_groups.h here, made by us; the toolkit's other "
+                      "headers (mma.h, cuda/atomic, cub …) need its nvcc: --compiler nvcc");
+    else if (!x->is_nvcc && (strstr(said, "undeclared identifier") ||
+                             strstr(said, "no member named") || strstr(said, "unknown type name")))
+        complain_more(x->complaints,
+                      "if CUDA's toolkit has that name: what clang has here is a small form of it, "
+                      "made by us; nvcc has all: --compiler nvcc");
     else if (strstr(said, "Unsupported CUDA gpu architecture") ||
              strstr(said, "unsupported CUDA gpu architecture"))
         complain_more(x->complaints, "this compiler knows no such target: --sm sm_80");

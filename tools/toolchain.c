@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -117,8 +118,9 @@ void folder_remove(char *folder)
     DIR *all = folder ? opendir(folder) : NULL;
     for (struct dirent *e; all && (e = readdir(all));) {
         char *path = need_text("%s/%s", folder, e->d_name);
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            unlink(path);
+        bool own = strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+        if (own && unlink(path) != 0)
+            folder_remove(need_text("%s", path));
         free(path);
     }
     if (all)
@@ -130,6 +132,12 @@ void folder_remove(char *folder)
 
 bool folder_write(const char *folder, const char *name, const void *data, size_t length)
 {
+    const char *slash = strchr(name, '/');
+    if (slash) {
+        char *inner = need_text("%s/%.*s", folder, (int)(slash - name), name);
+        mkdir(inner, 0700);
+        free(inner);
+    }
     char *path = need_text("%s/%s", folder, name);
     FILE *f = fopen(path, "wb");
     bool ok = f && fwrite(data, 1, length, f) == length;

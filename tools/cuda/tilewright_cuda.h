@@ -21,6 +21,7 @@
 #define __restrict __restrict__
 /* nodebug: what is inlined of these stands at the line that calls them */
 #define TW_D static __device__ __forceinline__ __attribute__((nodebug))
+#define TW_HD static __host__ __device__ __forceinline__ __attribute__((nodebug))
 
 typedef __SIZE_TYPE__ size_t;
 typedef __INT8_TYPE__ int8_t;
@@ -206,10 +207,37 @@ TW_ATOMIC_LONG(long long, atomicMin, "min.s64")
 TW_ATOMIC_LONG(long long, atomicMax, "max.s64")
 TW_D float atomicExch(float *p, float v)
 { float r; asm volatile("atom.exch.b32 %0, [%1], %2;" : "=f"(r) : "l"(p), "f"(v) : "memory"); return r; }
-TW_D int atomicAdd_block(int *p, int v)
-{ int r; asm volatile("atom.cta.add.s32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory"); return r; }
-TW_D int atomicAdd_system(int *p, int v)
-{ int r; asm volatile("atom.sys.add.s32 %0, [%1], %2;" : "=r"(r) : "l"(p), "r"(v) : "memory"); return r; }
+#define TW_SCOPED(type, name, op, c)                                                               \
+    TW_D type name##_block(type *p, type v)                                                        \
+    { type r; asm volatile("atom.cta." op " %0, [%1], %2;" : "=" c(r) : "l"(p), c(v) : "memory"); return r; } \
+    TW_D type name##_system(type *p, type v)                                                       \
+    { type r; asm volatile("atom.sys." op " %0, [%1], %2;" : "=" c(r) : "l"(p), c(v) : "memory"); return r; }
+#define TW_SCOPED_CAS(type, op, c)                                                                 \
+    TW_D type atomicCAS_block(type *p, type o, type v)                                             \
+    { type r; asm volatile("atom.cta.cas." op " %0, [%1], %2, %3;" : "=" c(r) : "l"(p), c(o), c(v) : "memory"); return r; } \
+    TW_D type atomicCAS_system(type *p, type o, type v)                                            \
+    { type r; asm volatile("atom.sys.cas." op " %0, [%1], %2, %3;" : "=" c(r) : "l"(p), c(o), c(v) : "memory"); return r; }
+#define TW_SCOPED_ALL(type, add, low, bits, c)                                                     \
+    TW_SCOPED(type, atomicAdd, "add." add, c)                                                      \
+    TW_SCOPED(type, atomicExch, "exch." bits, c)                                                   \
+    TW_SCOPED(type, atomicMin, "min." low, c)                                                      \
+    TW_SCOPED(type, atomicMax, "max." low, c)                                                      \
+    TW_SCOPED(type, atomicAnd, "and." bits, c)                                                     \
+    TW_SCOPED(type, atomicOr, "or." bits, c)                                                       \
+    TW_SCOPED(type, atomicXor, "xor." bits, c)                                                     \
+    TW_SCOPED_CAS(type, bits, c)
+TW_SCOPED_ALL(int, "s32", "s32", "b32", "r")
+TW_SCOPED_ALL(unsigned, "u32", "u32", "b32", "r")
+TW_SCOPED_ALL(unsigned long long, "u64", "u64", "b64", "l")
+TW_SCOPED(float, atomicAdd, "add.f32", "f")
+TW_SCOPED(double, atomicAdd, "add.f64", "d")
+TW_SCOPED(float, atomicExch, "exch.b32", "f")
+TW_SCOPED(unsigned, atomicInc, "inc.u32", "r")
+TW_SCOPED(unsigned, atomicDec, "dec.u32", "r")
+TW_D int atomicSub_block(int *p, int v) { return atomicAdd_block(p, -v); }
+TW_D int atomicSub_system(int *p, int v) { return atomicAdd_system(p, -v); }
+TW_D unsigned atomicSub_block(unsigned *p, unsigned v) { return atomicAdd_block(p, -v); }
+TW_D unsigned atomicSub_system(unsigned *p, unsigned v) { return atomicAdd_system(p, -v); }
 TW_D int atomicCAS(int *p, int c, int v) { return __nvvm_atom_cas_gen_i(p, c, v); }
 TW_D unsigned atomicCAS(unsigned *p, unsigned c, unsigned v) { return (unsigned)__nvvm_atom_cas_gen_i((int *)p, (int)c, (int)v); }
 TW_D unsigned long long atomicCAS(unsigned long long *p, unsigned long long c, unsigned long long v)
@@ -320,8 +348,10 @@ TW_D int isnan(float x) { return x != x; }
 TW_D int isnan(double x) { return x != x; }
 TW_D int isinf(float x) { return __builtin_fabsf(x) == __builtin_inff(); }
 TW_D int isinf(double x) { return __builtin_fabs(x) == __builtin_inf(); }
-template <class T> TW_D T min(T a, T b) { return b < a ? b : a; }
-template <class T> TW_D T max(T a, T b) { return a < b ? b : a; }
+template <class T> TW_HD T min(T a, T b) { return b < a ? b : a; }
+template <class T> TW_HD T max(T a, T b) { return a < b ? b : a; }
+template <class T, class U> TW_HD auto min(T a, U b) -> decltype(a + b) { return b < a ? b : a; }
+template <class T, class U> TW_HD auto max(T a, U b) -> decltype(a + b) { return a < b ? b : a; }
 TW_D int abs(int x) { return x < 0 ? -x : x; }
 TW_D float fminf(float a, float b) { return __nvvm_fmin_f(a, b); }
 TW_D float fmaxf(float a, float b) { return __nvvm_fmax_f(a, b); }
@@ -365,6 +395,234 @@ extern "C" __device__ int vprintf(const char *, const char *);
 extern "C" __device__ int printf(const char *, ...);
 extern "C" __device__ void *malloc(size_t);
 extern "C" __device__ void free(void *);
-#define assert(x) ((x) ? (void)0 : __builtin_trap())
+extern "C" __host__ __device__ __attribute__((noreturn)) void __assertfail(const char *, const char *, unsigned, const char *, size_t);
 
+/* --- the host's part: declared, so that a file may have one; it is not run --- */
+
+struct CUstream_st;
+struct CUevent_st;
+typedef CUstream_st *cudaStream_t;
+typedef CUevent_st *cudaEvent_t;
+enum cudaError { cudaSuccess, cudaErrorInvalidValue, cudaErrorMemoryAllocation, cudaErrorUnknown = 999 };
+typedef cudaError cudaError_t;
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault
+};
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+enum cudaDeviceAttr { cudaDevAttrMaxThreadsPerBlock = 1, cudaDevAttrMultiProcessorCount = 16, cudaDevAttrCooperativeLaunch = 95 };
+enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2, cudaStreamNonBlocking = 1, cudaHostAllocDefault = 0, cudaEventDisableTiming = 2 };
+struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerMultiprocessor, sharedMemPerBlockOptin, totalConstMem;
+    int regsPerBlock, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3], major, minor, multiProcessorCount;
+    int maxThreadsPerMultiProcessor, l2CacheSize, memoryBusWidth, cooperativeLaunch, clockRate, memoryClockRate;
+};
+extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, void * = 0);
+extern "C" int cudaConfigureCall(dim3, dim3, size_t = 0, cudaStream_t = 0);
+extern "C" {
+cudaError_t cudaFree(void *);
+cudaError_t cudaFreeHost(void *);
+cudaError_t cudaMemcpy(void *, const void *, size_t, cudaMemcpyKind);
+cudaError_t cudaMemcpyAsync(void *, const void *, size_t, cudaMemcpyKind, cudaStream_t = 0);
+cudaError_t cudaMemcpy2D(void *, size_t, const void *, size_t, size_t, size_t, cudaMemcpyKind);
+cudaError_t cudaMemset(void *, int, size_t);
+cudaError_t cudaMemsetAsync(void *, int, size_t, cudaStream_t = 0);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaDeviceReset();
+cudaError_t cudaGetLastError();
+cudaError_t cudaPeekAtLastError();
+const char *cudaGetErrorString(cudaError_t);
+const char *cudaGetErrorName(cudaError_t);
+cudaError_t cudaSetDevice(int);
+cudaError_t cudaGetDevice(int *);
+cudaError_t cudaGetDeviceCount(int *);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *, int);
+cudaError_t cudaDeviceGetAttribute(int *, cudaDeviceAttr, int);
+cudaError_t cudaStreamCreate(cudaStream_t *);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *, unsigned);
+cudaError_t cudaStreamSynchronize(cudaStream_t);
+cudaError_t cudaStreamDestroy(cudaStream_t);
+cudaError_t cudaEventCreate(cudaEvent_t *);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *, unsigned);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = 0);
+cudaError_t cudaEventSynchronize(cudaEvent_t);
+cudaError_t cudaEventElapsedTime(float *, cudaEvent_t, cudaEvent_t);
+cudaError_t cudaEventDestroy(cudaEvent_t);
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0);
+}
+template <class T> cudaError_t cudaMalloc(T **, size_t);
+template <class T> cudaError_t cudaMallocManaged(T **, size_t, unsigned = cudaMemAttachGlobal);
+template <class T> cudaError_t cudaMallocHost(T **, size_t, unsigned = 0);
+template <class T> cudaError_t cudaHostAlloc(T **, size_t, unsigned);
+template <class T> cudaError_t cudaMallocAsync(T **, size_t, cudaStream_t);
+template <class T> cudaError_t cudaMemcpyToSymbol(const T &, const void *, size_t, size_t = 0, cudaMemcpyKind = cudaMemcpyHostToDevice);
+template <class T> cudaError_t cudaMemcpyFromSymbol(void *, const T &, size_t, size_t = 0, cudaMemcpyKind = cudaMemcpyDeviceToHost);
+template <class T> cudaError_t cudaGetSymbolAddress(void **, const T &);
+template <class T> cudaError_t cudaFuncSetAttribute(T *, cudaFuncAttribute, int);
+template <class T> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *, T, int, size_t);
+template <class T> cudaError_t cudaOccupancyMaxPotentialBlockSize(int *, int *, T, size_t = 0, int = 0);
+template <class T> cudaError_t cudaLaunchKernel(T *, dim3, dim3, void **, size_t = 0, cudaStream_t = 0);
+template <class T> cudaError_t cudaLaunchCooperativeKernel(T *, dim3, dim3, void **, size_t = 0, cudaStream_t = 0);
+
+#endif
+
+/* --- assert.h, cassert: these may come more than once, with and without NDEBUG --- */
+
+#undef assert
+#ifdef NDEBUG
+#define assert(x) ((void)0)
+#elif defined(__CUDA_ARCH__)
+#define assert(x) ((x) ? (void)0 : __assertfail(#x, __FILE__, __LINE__, __PRETTY_FUNCTION__, 1))
+#else
+#define assert(x) ((void)(x))
+#endif
+
+/* --- cuda_fp16.h --- */
+
+#if defined(TW_WANTS_FP16) && !defined(TW_HAS_FP16)
+#define TW_HAS_FP16
+struct __half {
+    unsigned short bits;
+    __half() = default;
+    __device__ __half(float f) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(f)); }
+    __device__ __half(double d) : __half((float)d) {}
+    __device__ __half(int i) : __half((float)i) {}
+    __device__ operator float() const { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(bits)); return f; }
+    __device__ __half &operator+=(__half b);
+    __device__ __half &operator-=(__half b);
+    __device__ __half &operator*=(__half b);
+};
+struct __attribute__((aligned(4))) __half2 { __half x, y; };
+typedef __half half;
+typedef __half2 half2;
+TW_D float __half2float(__half h) { return (float)h; }
+TW_D __half __float2half(float f) { return __half(f); }
+TW_D __half __float2half_rn(float f) { return __half(f); }
+TW_D __half __int2half_rn(int i) { return __half((float)i); }
+TW_D __half __ushort_as_half(unsigned short s) { __half h; h.bits = s; return h; }
+TW_D unsigned short __half_as_ushort(__half h) { return h.bits; }
+TW_D float __low2float(__half2 h) { return (float)h.x; }
+TW_D float __high2float(__half2 h) { return (float)h.y; }
+TW_D __half __low2half(__half2 h) { return h.x; }
+TW_D __half __high2half(__half2 h) { return h.y; }
+TW_D __half2 __halves2half2(__half a, __half b) { return {a, b}; }
+TW_D __half2 make_half2(__half a, __half b) { return {a, b}; }
+TW_D __half2 __half2half2(__half a) { return {a, a}; }
+TW_D __half2 __floats2half2_rn(float a, float b) { return {__half(a), __half(b)}; }
+TW_D __half2 __float2half2_rn(float a) { return {__half(a), __half(a)}; }
+TW_D float2 __half22float2(__half2 h) { return {(float)h.x, (float)h.y}; }
+TW_D __half2 __float22half2_rn(float2 f) { return {__half(f.x), __half(f.y)}; }
+/* PTX ISA, half precision: fma is the one that all targets round once */
+TW_D __half __hfma(__half a, __half b, __half c)
+{ __half r; asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits), "h"(c.bits)); return r; }
+#define TW_HALF(name, sign, op)                                                                    \
+    TW_D __half name(__half a, __half b)                                                           \
+    { __half r; asm(op ".f16 %0, %1, %2;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits)); return r; }  \
+    TW_D __half2 name##2(__half2 a, __half2 b) { return {name(a.x, b.x), name(a.y, b.y)}; }        \
+    TW_D __half operator sign(__half a, __half b) { return name(a, b); }                           \
+    TW_D __half2 operator sign(__half2 a, __half2 b) { return name##2(a, b); }
+TW_HALF(__hadd, +, "add.rn")
+TW_HALF(__hsub, -, "sub.rn")
+TW_HALF(__hmul, *, "mul.rn")
+TW_D __half __hdiv(__half a, __half b) { return __half((float)a / (float)b); }
+TW_D __half operator/(__half a, __half b) { return __hdiv(a, b); }
+TW_D __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
+TW_D __half __hneg(__half a) { return __ushort_as_half(a.bits ^ 0x8000); }
+TW_D __half __habs(__half a) { return __ushort_as_half(a.bits & 0x7fff); }
+TW_D __half operator-(__half a) { return __hneg(a); }
+#define TW_HALF_COMPARE(name, sign)                                                                \
+    TW_D bool name(__half a, __half b) { return (float)a sign (float)b; }                          \
+    TW_D bool operator sign(__half a, __half b) { return (float)a sign (float)b; }
+TW_HALF_COMPARE(__heq, ==)
+TW_HALF_COMPARE(__hne, !=)
+TW_HALF_COMPARE(__hlt, <)
+TW_HALF_COMPARE(__hle, <=)
+TW_HALF_COMPARE(__hgt, >)
+TW_HALF_COMPARE(__hge, >=)
+TW_D __half __hmax(__half a, __half b) { return (float)a < (float)b ? b : a; }
+TW_D __half __hmin(__half a, __half b) { return (float)b < (float)a ? b : a; }
+inline __device__ __half &__half::operator+=(__half b) { return *this = __hadd(*this, b); }
+inline __device__ __half &__half::operator-=(__half b) { return *this = __hsub(*this, b); }
+inline __device__ __half &__half::operator*=(__half b) { return *this = __hmul(*this, b); }
+TW_D __half __shfl_down_sync(unsigned m, __half v, int l, int width = 32)
+{ return __ushort_as_half((unsigned short)__shfl_down_sync(m, (unsigned)v.bits, l, width)); }
+TW_D __half __shfl_xor_sync(unsigned m, __half v, int l, int width = 32)
+{ return __ushort_as_half((unsigned short)__shfl_xor_sync(m, (unsigned)v.bits, l, width)); }
+TW_D __half __shfl_sync(unsigned m, __half v, int l, int width = 32)
+{ return __ushort_as_half((unsigned short)__shfl_sync(m, (unsigned)v.bits, l, width)); }
+#endif
+
+/* --- cooperative_groups.h: the block, its tiles of up to a warp, the grid --- */
+
+#if defined(TW_WANTS_GROUPS) && !defined(TW_HAS_GROUPS)
+#define TW_HAS_GROUPS
+namespace cooperative_groups {
+struct thread_block {
+    TW_D void sync() { __syncthreads(); }
+    TW_D unsigned thread_rank() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
+    TW_D unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
+    TW_D unsigned num_threads() { return size(); }
+    TW_D dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+    TW_D dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
+    TW_D dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
+    TW_D dim3 dim_threads() { return group_dim(); }
+};
+TW_D thread_block this_thread_block() { return {}; }
+/* As the toolkit's: a counter behind %envreg1 and %envreg2, whose top bit turns when all have come. */
+struct grid_group {
+    TW_D unsigned *counter()
+    {
+        unsigned high, low;
+        asm("mov.u32 %0, %%envreg1;" : "=r"(high));
+        asm("mov.u32 %0, %%envreg2;" : "=r"(low));
+        unsigned long long at = (unsigned long long)high << 32 | low;
+        return at ? (unsigned *)at + 1 : nullptr;
+    }
+    TW_D bool is_valid() { return counter() != nullptr; }
+    TW_D unsigned long long num_blocks() { return (unsigned long long)gridDim.x * gridDim.y * gridDim.z; }
+    TW_D unsigned long long block_rank()
+    { return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x; }
+    TW_D unsigned long long size() { return num_blocks() * thread_block::size(); }
+    TW_D unsigned long long num_threads() { return size(); }
+    TW_D unsigned long long thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
+    TW_D dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
+    TW_D void sync()
+    {
+        unsigned *at = counter(), before, now;
+        if (!at)
+            __trap();
+        __syncthreads();
+        if (thread_block::thread_rank() == 0) {
+            unsigned add = block_rank() ? 1 : 0x80000000u - ((unsigned)num_blocks() - 1);
+            asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;" : "=r"(before) : "l"(at), "r"(add) : "memory");
+            do
+                asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(at) : "memory");
+            while (!((before ^ now) & 0x80000000u));
+        }
+        __syncthreads();
+    }
+};
+TW_D grid_group this_grid() { return {}; }
+template <unsigned N, class Parent = void> struct thread_block_tile {
+    static_assert(N && N <= 32 && !(N & (N - 1)), "tiles of more than a warp need nvcc");
+    TW_D unsigned thread_rank() { return thread_block::thread_rank() % N; }
+    TW_D unsigned mask() { return (N == 32 ? 0xffffffffu : (1u << N % 32) - 1) << (thread_block::thread_rank() % 32 / N * N); }
+    TW_D constexpr unsigned size() { return N; }
+    TW_D constexpr unsigned num_threads() { return N; }
+    TW_D unsigned meta_group_rank() { return thread_block::thread_rank() / N; }
+    TW_D unsigned meta_group_size() { return (thread_block::size() + N - 1) / N; }
+    TW_D void sync() { __syncwarp(mask()); }
+    template <class T> TW_D T shfl(T v, int l) { return __shfl_sync(mask(), v, l, N); }
+    template <class T> TW_D T shfl_up(T v, unsigned l) { return __shfl_up_sync(mask(), v, l, N); }
+    template <class T> TW_D T shfl_down(T v, unsigned l) { return __shfl_down_sync(mask(), v, l, N); }
+    template <class T> TW_D T shfl_xor(T v, unsigned l) { return __shfl_xor_sync(mask(), v, l, N); }
+    TW_D int any(int p) { return __any_sync(mask(), p); }
+    TW_D int all(int p) { return __all_sync(mask(), p); }
+    TW_D unsigned ballot(int p) { return __ballot_sync(mask(), p) >> (thread_block::thread_rank() % 32 / N * N) & (N == 32 ? 0xffffffffu : (1u << N % 32) - 1); }
+};
+template <unsigned N, class Group> TW_D thread_block_tile<N, Group> tiled_partition(const Group &) { return {}; }
+template <class Group> TW_D void sync(const Group &) { Group::sync(); }
+}
 #endif
