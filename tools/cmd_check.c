@@ -84,6 +84,7 @@ static void print_clean(const struct check *c)
 static void report_kernel(struct check *c, bool clean)
 {
     const char *name = c->name;
+    findings_group(&c->findings);
     if (c->to_json) {
         json_open(&c->json, '{');
         json_key(&c->json, "file");

@@ -384,6 +384,7 @@ static int check_and_report(struct ptx_command *p)
     if (status == STATUS_USAGE)
         return status;
     p->done = true;
+    findings_group(&p->findings);
     if (p->to_json) {
         json_check(p, status == STATUS_OK);
         return status;

@@ -254,11 +254,8 @@ bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, co
     return true;
 }
 
-void findings_note(struct findings *f, const char *text)
+void finding_note(struct finding *x, const char *text)
 {
-    if (!f->count)
-        return;
-    struct finding *x = &f->list[f->count - 1];
     for (int i = 0; i < x->note_count; i++)
         if (strcmp(x->notes[i].text, text) == 0)
             return;
@@ -266,6 +263,12 @@ void findings_note(struct findings *f, const char *text)
     size_t length = strlen(x->rendered);
     append_text(&x->rendered, "%s    note: %s\n",
                 length && x->rendered[length - 1] != '\n' ? "\n" : "", text);
+}
+
+void findings_note(struct findings *f, const char *text)
+{
+    if (f->count)
+        finding_note(&f->list[f->count - 1], text);
 }
 
 void findings_wrong(struct findings *f, struct wrong_values *w, bool unwritten_only)
@@ -288,7 +291,10 @@ void findings_print(const struct findings *f, FILE *out)
 {
     for (int i = 0; i < f->count; i++) {
         const struct finding *x = &f->list[i];
+        if (x->under)
+            continue;
         print_rendered(out, x->rendered);
+        findings_print_group(f, i, out);
         if (x->where && *x->where) {
             fprintf(out, "    %s%sin %s with %s", x->what ? x->what : "", x->what ? " " : "",
                     x->kernel, x->where);
@@ -299,15 +305,31 @@ void findings_print(const struct findings *f, FILE *out)
     }
 }
 
-/* The keys that the simulator's findings bring along. */
+static void json_access(struct json *j, const char *file, int line, int column)
+{
+    json_open(j, '{');
+    json_put_text(j, "file", file);
+    json_put_integer(j, "line", line);
+    json_put_integer(j, "column", column);
+    json_close(j, '}');
+}
+
+/* The keys that the simulator's findings bring along; of a race that the compiler sees, the places
+ * that it names. */
 static void json_plain(struct json *j, const struct finding *x)
 {
     json_key(j, "kind");
-    json_string(j, x->what);
+    json_string(j, x->what ? x->what : x->kind);
     json_key(j, "message");
     json_string(j, x->text);
     json_key(j, "accesses");
     json_open(j, '[');
+    bool race = !x->what && x->kind && strcmp(x->kind, "race") == 0;
+    if (race)
+        json_access(j, x->file, x->line, x->column);
+    for (int i = 0; race && i < x->note_count; i++)
+        if (x->notes[i].line)
+            json_access(j, x->notes[i].file, x->notes[i].line, x->notes[i].column);
     json_close(j, ']');
 }
 
@@ -317,7 +339,7 @@ void findings_json(const struct findings *f, struct json *j, const char *kernel)
     json_open(j, '[');
     for (int i = 0; i < f->count; i++) {
         const struct finding *x = &f->list[i];
-        if (x->kernel != kernel)
+        if (x->kernel != kernel || x->under)
             continue;
         json_open(j, '{');
         json_key(j, "severity");
@@ -327,6 +349,7 @@ void findings_json(const struct findings *f, struct json *j, const char *kernel)
             json_members(j, x->json);
         else
             json_plain(j, x);
+        findings_json_group(f, i, j);
         if (x->wrong.count) {
             json_key(j, "wrong");
             wrong_values_json(&x->wrong, j);

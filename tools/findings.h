@@ -22,6 +22,10 @@ struct finding {
     char *key;   /* what tells those apart: kind and both places */
     char *where; /* the first configuration that it was found in */
     int seen;    /* configurations */
+    const char *kind; /* of the compiler's, in JSON; NULL: `what` */
+    int under;        /* 1 + the number of the finding that has the same cause, or that this comes
+                         of; 0: it is by itself */
+    bool follows;     /* it comes of that */
     struct note *notes;
     int note_count;
     struct wrong_values wrong; /* of a comparison with `ensures` */
@@ -54,6 +58,12 @@ bool finding_of_two_blocks(const tw_sim_finding *found);
 void findings_note(struct findings *f, const char *text); /* behind the latest */
 /* How much is wrong, of the latest; w is taken. */
 void findings_wrong(struct findings *f, struct wrong_values *w, bool unwritten_only);
+void finding_note(struct finding *x, const char *text); /* the same behind any */
+/* Before they are printed, once: races first, findings of one cause under the first of them. */
+void findings_group(struct findings *f);
+/* The findings that are under one, as lines of text, or as lists of an object that is open. */
+void findings_print_group(const struct findings *f, int head, FILE *out);
+void findings_json_group(const struct findings *f, int head, struct json *j);
 void findings_print(const struct findings *f, FILE *out);
 void findings_json(const struct findings *f, struct json *j, const char *kernel);
 void findings_free(struct findings *f);

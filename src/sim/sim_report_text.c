@@ -277,6 +277,12 @@ static void json_access(struct text *out, const struct sim_report *r,
     if (a->memory)
         text_printf(out, ", \"space\": \"%s\", \"address\": %llu, \"bytes\": %d",
                     space_name(a->space), (unsigned long long)a->address, a->bytes);
+    const char *element =
+        a->memory ? sim_report_element(r, a->space, a->address, sim_value_bytes(a->at.ins)) : NULL;
+    if (element) {
+        text_add(out, ", \"element\": ");
+        text_add_json(out, element);
+    }
     if (a->barrier || a->barrier_where.source) {
         text_add(out, ", \"barrier\": {");
         json_place(out, r, a->barrier, a->barrier_where);
