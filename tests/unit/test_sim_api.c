@@ -308,6 +308,49 @@ static void structs_point(void **state)
     tw_ptx_free(p);
 }
 
+/* Each kernel is refused for what it reaches, and for nothing else. */
+static const char mixed[] =
+    HEAD ".global .texref picture;\n.extern .global .align 4 .b8 away[4];\n"
+         ".func broken(.param .b32 x)\n{\n .reg .f32 %f1;\n no.such.f32 %f1, %f1;\n ret;\n}\n"
+         ".visible .entry plain()\n{\n ret;\n}\n"
+         ".visible .entry sampled()\n{\n .reg .b64 %rd1;\n mov.u64 %rd1, picture;\n ret;\n}\n"
+         ".visible .entry linked()\n{\n .reg .b64 %rd1;\n mov.u64 %rd1, away;\n ret;\n}\n"
+         ".visible .entry calls()\n{\n .param .b32 p;\n .reg .b32 %r1;\n mov.u32 %r1, 0;\n"
+         " st.param.b32 [p], %r1;\n call broken, (p);\n ret;\n}\n";
+
+static void kernels_are_refused_one_by_one(void **state)
+{
+    static const struct {
+        const char *kernel;
+        tw_status status;
+        const char *said;
+    } cases[] = {
+        {"plain", TW_OK, ""},
+        {"sampled", TW_BAD_PROGRAM, "textures and surfaces are not supported: .texref"},
+        {"linked", TW_BAD_ARGUMENT, "`away` is defined in another module"},
+        {"calls", TW_BAD_PROGRAM, "no.such"},
+        {"plain", TW_OK, ""},
+    };
+    struct fixture *f = *state;
+    tw_ptx *p;
+    tw_sim_result r;
+    succeed(f, tw_ptx_from_text(f->ctx, "mixed.ptx", mixed, strlen(mixed), &p));
+    assert_int_equal(tw_ptx_kernel_count(p), 4);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tw_ptx_launch l = {.kernel = cases[i].kernel, .block = {32}};
+        assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), cases[i].status);
+        if (!strstr(tw_context_messages(f->ctx), cases[i].said))
+            fail_msg("%s: %s", cases[i].kernel, tw_context_messages(f->ctx));
+    }
+    tw_ptx_free(p);
+    /* of a text with no sound kernel, or with errors outside all of them, nothing is kept */
+    const char *bad[] = {HEAD ".entry k()\n{\n no.such.f32 %f1;\n}\n",
+                         HEAD ".entry k()\n{\n ret;\n}\n.global .what x;\n"};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tw_ptx_from_text(f->ctx, "bad.ptx", bad[i], strlen(bad[i]), &p),
+                         TW_BAD_PROGRAM);
+}
+
 /* Memory that two arguments share is one, and what only touches is two. */
 static void arguments_share(void **state)
 {
@@ -384,6 +427,7 @@ int main(void)
         TEST(outputs_count_as_unwritten),
         TEST(structs_point),
         TEST(arguments_share),
+        TEST(kernels_are_refused_one_by_one),
         TEST(tiles_run),
         TEST(it_can_be_cancelled),
         TEST(memory_runs_out),
