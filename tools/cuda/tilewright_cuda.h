@@ -19,6 +19,7 @@
 #define __align__(n) __attribute__((aligned(n)))
 #endif
 #define __restrict __restrict__
+#define __grid_constant__
 /* nodebug: what is inlined of these stands at the line that calls them */
 #define TW_D static __device__ __forceinline__ __attribute__((nodebug))
 #define TW_HD static __host__ __device__ __forceinline__ __attribute__((nodebug))
@@ -32,6 +33,9 @@ typedef __UINT8_TYPE__ uint8_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
+typedef unsigned int uint;
+typedef unsigned short ushort;
+typedef unsigned long ulong;
 typedef __INTPTR_TYPE__ intptr_t;
 typedef __UINTPTR_TYPE__ uintptr_t;
 #ifndef NULL
@@ -384,6 +388,25 @@ TW_D float tanhf(float x)
     float e = __nvvm_ex2_approx_f(2.88539008f * x);
     return x > 9.0f ? 1.0f : 1.0f - 2.0f / (e + 1.0f);
 }
+TW_D float powf(float x, float y)
+{
+    float p = __nvvm_ex2_approx_f(y * __nvvm_lg2_approx_f(__builtin_fabsf(x)));
+    bool whole = __nvvm_trunc_f(y) == y, odd = whole && __nvvm_trunc_f(y / 2) * 2 != y;
+    return y == 0 ? 1.0f : x < 0 && !whole ? NAN : x < 0 && odd ? -p : p;
+}
+TW_D float fmodf(float a, float b) { return a - __nvvm_trunc_f(a / b) * b; }
+TW_D float roundf(float x) { return __nvvm_trunc_f(x + __builtin_copysignf(0.5f, x)); }
+TW_D float log10f(float x) { return __nvvm_lg2_approx_f(x) * 0.30103f; }
+TW_D float exp10f(float x) { return __nvvm_ex2_approx_f(x * 3.32192809f); }
+TW_D float tanf(float x) { return __nvvm_sin_approx_f(x) / __nvvm_cos_approx_f(x); }
+TW_D void sincosf(float x, float *s, float *c) { *s = __nvvm_sin_approx_f(x); *c = __nvvm_cos_approx_f(x); }
+TW_D float hypotf(float a, float b) { return __nvvm_sqrt_rn_f(a * a + b * b); }
+TW_D float fdimf(float a, float b) { return a > b ? a - b : 0; }
+TW_D void *memset(void *to, int byte, size_t count) { return __builtin_memset(to, byte, count); }
+TW_D void *memcpy(void *to, const void *from, size_t count) { return __builtin_memcpy(to, from, count); }
+#ifndef M_PI
+#define M_PI 3.14159265358979323846
+#endif
 TW_D size_t __cvta_generic_to_shared(const void *p)
 {
     return (size_t)(const __attribute__((address_space(3))) void *)p;
@@ -486,66 +509,66 @@ template <class T> cudaError_t cudaLaunchCooperativeKernel(T *, dim3, dim3, void
 struct __half {
     unsigned short bits;
     __half() = default;
-    __device__ __half(float f) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(f)); }
-    __device__ __half(double d) : __half((float)d) {}
-    __device__ __half(int i) : __half((float)i) {}
-    __device__ operator float() const { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(bits)); return f; }
-    __device__ __half &operator+=(__half b);
-    __device__ __half &operator-=(__half b);
-    __device__ __half &operator*=(__half b);
+    __host__ __device__ __half(float f) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(f)); }
+    __host__ __device__ __half(double d) : __half((float)d) {}
+    __host__ __device__ __half(int i) : __half((float)i) {}
+    __host__ __device__ operator float() const { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(bits)); return f; }
+    __host__ __device__ __half &operator+=(__half b);
+    __host__ __device__ __half &operator-=(__half b);
+    __host__ __device__ __half &operator*=(__half b);
 };
 struct __attribute__((aligned(4))) __half2 { __half x, y; };
 typedef __half half;
 typedef __half2 half2;
-TW_D float __half2float(__half h) { return (float)h; }
-TW_D __half __float2half(float f) { return __half(f); }
-TW_D __half __float2half_rn(float f) { return __half(f); }
-TW_D __half __int2half_rn(int i) { return __half((float)i); }
-TW_D __half __ushort_as_half(unsigned short s) { __half h; h.bits = s; return h; }
-TW_D unsigned short __half_as_ushort(__half h) { return h.bits; }
-TW_D float __low2float(__half2 h) { return (float)h.x; }
-TW_D float __high2float(__half2 h) { return (float)h.y; }
-TW_D __half __low2half(__half2 h) { return h.x; }
-TW_D __half __high2half(__half2 h) { return h.y; }
-TW_D __half2 __halves2half2(__half a, __half b) { return {a, b}; }
-TW_D __half2 make_half2(__half a, __half b) { return {a, b}; }
-TW_D __half2 __half2half2(__half a) { return {a, a}; }
-TW_D __half2 __floats2half2_rn(float a, float b) { return {__half(a), __half(b)}; }
-TW_D __half2 __float2half2_rn(float a) { return {__half(a), __half(a)}; }
-TW_D float2 __half22float2(__half2 h) { return {(float)h.x, (float)h.y}; }
-TW_D __half2 __float22half2_rn(float2 f) { return {__half(f.x), __half(f.y)}; }
+TW_HD float __half2float(__half h) { return (float)h; }
+TW_HD __half __float2half(float f) { return __half(f); }
+TW_HD __half __float2half_rn(float f) { return __half(f); }
+TW_HD __half __int2half_rn(int i) { return __half((float)i); }
+TW_HD __half __ushort_as_half(unsigned short s) { __half h; h.bits = s; return h; }
+TW_HD unsigned short __half_as_ushort(__half h) { return h.bits; }
+TW_HD float __low2float(__half2 h) { return (float)h.x; }
+TW_HD float __high2float(__half2 h) { return (float)h.y; }
+TW_HD __half __low2half(__half2 h) { return h.x; }
+TW_HD __half __high2half(__half2 h) { return h.y; }
+TW_HD __half2 __halves2half2(__half a, __half b) { return {a, b}; }
+TW_HD __half2 make_half2(__half a, __half b) { return {a, b}; }
+TW_HD __half2 __half2half2(__half a) { return {a, a}; }
+TW_HD __half2 __floats2half2_rn(float a, float b) { return {__half(a), __half(b)}; }
+TW_HD __half2 __float2half2_rn(float a) { return {__half(a), __half(a)}; }
+TW_HD float2 __half22float2(__half2 h) { return {(float)h.x, (float)h.y}; }
+TW_HD __half2 __float22half2_rn(float2 f) { return {__half(f.x), __half(f.y)}; }
 /* PTX ISA, half precision: fma is the one that all targets round once */
-TW_D __half __hfma(__half a, __half b, __half c)
+TW_HD __half __hfma(__half a, __half b, __half c)
 { __half r; asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits), "h"(c.bits)); return r; }
 #define TW_HALF(name, sign, op)                                                                    \
-    TW_D __half name(__half a, __half b)                                                           \
+    TW_HD __half name(__half a, __half b)                                                           \
     { __half r; asm(op ".f16 %0, %1, %2;" : "=h"(r.bits) : "h"(a.bits), "h"(b.bits)); return r; }  \
-    TW_D __half2 name##2(__half2 a, __half2 b) { return {name(a.x, b.x), name(a.y, b.y)}; }        \
-    TW_D __half operator sign(__half a, __half b) { return name(a, b); }                           \
-    TW_D __half2 operator sign(__half2 a, __half2 b) { return name##2(a, b); }
+    TW_HD __half2 name##2(__half2 a, __half2 b) { return {name(a.x, b.x), name(a.y, b.y)}; }        \
+    TW_HD __half operator sign(__half a, __half b) { return name(a, b); }                           \
+    TW_HD __half2 operator sign(__half2 a, __half2 b) { return name##2(a, b); }
 TW_HALF(__hadd, +, "add.rn")
 TW_HALF(__hsub, -, "sub.rn")
 TW_HALF(__hmul, *, "mul.rn")
-TW_D __half __hdiv(__half a, __half b) { return __half((float)a / (float)b); }
-TW_D __half operator/(__half a, __half b) { return __hdiv(a, b); }
-TW_D __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
-TW_D __half __hneg(__half a) { return __ushort_as_half(a.bits ^ 0x8000); }
-TW_D __half __habs(__half a) { return __ushort_as_half(a.bits & 0x7fff); }
-TW_D __half operator-(__half a) { return __hneg(a); }
+TW_HD __half __hdiv(__half a, __half b) { return __half((float)a / (float)b); }
+TW_HD __half operator/(__half a, __half b) { return __hdiv(a, b); }
+TW_HD __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)}; }
+TW_HD __half __hneg(__half a) { return __ushort_as_half(a.bits ^ 0x8000); }
+TW_HD __half __habs(__half a) { return __ushort_as_half(a.bits & 0x7fff); }
+TW_HD __half operator-(__half a) { return __hneg(a); }
 #define TW_HALF_COMPARE(name, sign)                                                                \
-    TW_D bool name(__half a, __half b) { return (float)a sign (float)b; }                          \
-    TW_D bool operator sign(__half a, __half b) { return (float)a sign (float)b; }
+    TW_HD bool name(__half a, __half b) { return (float)a sign (float)b; }                          \
+    TW_HD bool operator sign(__half a, __half b) { return (float)a sign (float)b; }
 TW_HALF_COMPARE(__heq, ==)
 TW_HALF_COMPARE(__hne, !=)
 TW_HALF_COMPARE(__hlt, <)
 TW_HALF_COMPARE(__hle, <=)
 TW_HALF_COMPARE(__hgt, >)
 TW_HALF_COMPARE(__hge, >=)
-TW_D __half __hmax(__half a, __half b) { return (float)a < (float)b ? b : a; }
-TW_D __half __hmin(__half a, __half b) { return (float)b < (float)a ? b : a; }
-inline __device__ __half &__half::operator+=(__half b) { return *this = __hadd(*this, b); }
-inline __device__ __half &__half::operator-=(__half b) { return *this = __hsub(*this, b); }
-inline __device__ __half &__half::operator*=(__half b) { return *this = __hmul(*this, b); }
+TW_HD __half __hmax(__half a, __half b) { return (float)a < (float)b ? b : a; }
+TW_HD __half __hmin(__half a, __half b) { return (float)b < (float)a ? b : a; }
+inline __host__ __device__ __half &__half::operator+=(__half b) { return *this = __hadd(*this, b); }
+inline __host__ __device__ __half &__half::operator-=(__half b) { return *this = __hsub(*this, b); }
+inline __host__ __device__ __half &__half::operator*=(__half b) { return *this = __hmul(*this, b); }
 TW_D __half __shfl_down_sync(unsigned m, __half v, int l, int width = 32)
 { return __ushort_as_half((unsigned short)__shfl_down_sync(m, (unsigned)v.bits, l, width)); }
 TW_D __half __shfl_xor_sync(unsigned m, __half v, int l, int width = 32)

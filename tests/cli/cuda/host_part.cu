@@ -25,6 +25,7 @@ __global__ void mix(int *o, unsigned long long *u, __half *h)
         atomicCAS_system(u, 0ull, 2ull);
         atomicMax_system(u, 7ull);
         atomicAdd_system(u, 1ull);
+        memset(u, 0, powf(2.0f, 0.0f) > 1.5f);
     }
 }
 
@@ -41,6 +42,8 @@ int main()
     int *d;
     float w[4] = {};
     std::vector<int> v(4);
+    std::vector<half> halves(4, half(0.5f));
+    w[0] = __half2float(halves[0]);
     auto shared = std::make_shared<int>(max(1, 2));
     cudaMalloc(&d, 128);
     cudaMemcpyToSymbol(weights, w, sizeof w);
