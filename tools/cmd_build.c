@@ -21,7 +21,9 @@ struct builder {
     int target_count;
     char *targets[MOST_TARGETS];
     struct tuned tuned;
-    char *said; /* by the compiler, latest: it says the same of many versions */
+    char *said;     /* by the compiler, latest: it says the same of many versions */
+    bool refused;   /* the compiler refused the latest version */
+    bool *left_out; /* by kernel: one of its versions was refused */
 };
 
 /* One version to be: what all versions of a function have in common, and its own. */
@@ -235,6 +237,7 @@ static int add_version(const struct version *v)
         if (s != TW_BAD_PROGRAM || !v->entry || v->entry->target) {
             say(v->builder, s);
             status = s == TW_OK ? STATUS_OK : STATUS_USAGE;
+            v->builder->refused = s == TW_BAD_PROGRAM || s == TW_UNSUPPORTED;
             if (s != TW_OK && v->entry)
                 complain_more(NULL, "with the tuned values of %s:%d", v->builder->tuned.path,
                               v->entry->line);
@@ -557,20 +560,66 @@ static int write_files(struct builder *b, const char *name)
     return status;
 }
 
-/* *name: NAME, for which another may come. */
-static int build_all(struct builder *b, char **name)
+/* All kernels that are not left out; the number of those that have to be from now on is added to
+ * *more. */
+static int add_kernels(struct builder *b, int *more)
 {
+    int status = STATUS_OK;
+    for (int i = 0; i < b->kernel_count && status == STATUS_OK; i++) {
+        b->refused = false;
+        if (!b->left_out[i])
+            status = add_kernel(b, &b->kernels[i]);
+        if (status == STATUS_OK || !b->refused || b->kernel_count == 1)
+            continue;
+        b->left_out[i] = true;
+        ++*more;
+        status = STATUS_OK;
+    }
+    return status;
+}
+
+/* *name: NAME, for which another may come. A kernel that does not compile is left out: the build
+ * then begins anew with the others, as versions of it may be there already. */
+static int build_kernels(struct builder *b, char **name)
+{
+    int left_out = 0, before;
     int status = tuned_read(&b->tuned, options_value(b->given, "tuned"));
-    if (status == STATUS_OK)
-        status = open_build(b, name);
-    for (int i = 0; i < b->kernel_count && status == STATUS_OK; i++)
-        status = add_kernel(b, &b->kernels[i]);
+    do {
+        before = left_out;
+        tw_build_free(b->build);
+        b->build = NULL;
+        if (status == STATUS_OK)
+            status = open_build(b, name);
+        if (status == STATUS_OK)
+            status = add_kernels(b, &left_out);
+    } while (status == STATUS_OK && left_out > before && left_out < b->kernel_count);
     if (status == STATUS_OK)
         tuned_say_unused(&b->tuned);
+    return left_out < b->kernel_count ? status : STATUS_USAGE;
+}
+
+/* Names what was left out: it is written what there is, and not all that was asked for. */
+static int say_left_out(const struct builder *b)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < b->kernel_count; i++)
+        if (b->left_out[i]) {
+            complain(NULL, "`%s` is left out", tw_kernel_name(b->kernels[i].kernel));
+            status = STATUS_USAGE;
+        }
+    return status;
+}
+
+static int build_all(struct builder *b, char **name)
+{
+    b->left_out = need_memory(((size_t)b->kernel_count + 1) * sizeof *b->left_out);
+    int status = build_kernels(b, name);
     if (status == STATUS_OK && options_has(b->given, "target") &&
         !options_has(b->given, "no-cubin"))
         status = build_cubins(b->build, b->ctx);
-    return status == STATUS_OK ? write_files(b, *name) : status;
+    if (status == STATUS_OK)
+        status = write_files(b, *name);
+    return status == STATUS_OK ? say_left_out(b) : status;
 }
 
 static void builder_close(struct builder *b)
@@ -583,6 +632,7 @@ static void builder_close(struct builder *b)
     free(b->programs);
     free(b->kernels);
     free(b->said);
+    free(b->left_out);
     tw_context_free(b->ctx);
 }
 

@@ -360,6 +360,16 @@ def test_refused(tool, folder):
         refused(tool, [*files, "--name", "x"], "would be called `x_sums_workspace`, as one for `sums")
     again = f"{folder}/again.tile"
     shutil.copy("kernels/sgemm/tiled.tile", again)
+    # of a file with a kernel that does not compile, the others are written
+    two = f"{folder}/two.tile"
+    kernel = "kernel %s(i32 n, const f32 *a, f32 *b) grid(cdiv(n, 64)) warps(2)\n{\n    global f32 A[n] = a, B[n] = b;\n" \
+             "    i32 i = block.x * 64;\n    %s\n    B[i +: 64] = A[i +: 64] + 1;\n}\n"
+    open(two, "w").write(kernel % ("good", "") + kernel % ("bad", "shared f32 s[400][400]; B[i] = s[0][0];"))
+    said = run([tool, "build", two, "--output", folder], 2)
+    header = open(f"{folder}/two.h").read()
+    if "`bad` is left out" not in said.err or "two_good" not in header or "bad" in header:
+        fail(f"the good one of two kernels: {said}\n{header}")
+    refused(tool, [f"{two}:bad", "--output", folder], "640000 bytes of shared memory")
     refused(tool, ["kernels/sgemm/tiled.tile", again, "--name", "two"], "as one for `sgemm_tiled` of kernels/sgemm/tiled.tile",
             "note: build them apart, or give one kernel another name")
     refused(tool, ["tests/aot/odd.tile:names", "kernels/sgemm/tiled.tile", "--name", "names", "--set", "workspace=16", "--tune", "Q=1"],
