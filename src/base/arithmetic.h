@@ -23,7 +23,8 @@ static inline double add_to_odd(double a, double b)
 }
 
 /* Word `word` (mod 4) of Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
- * 3", 2011) with counter (counter, 0, 0). */
+ * 3", 2011): `counter` and `key` fill two words each, the lower half first; the other two words of
+ * the counter are 0. */
 static inline uint32_t philox_word(uint64_t key, uint64_t counter, uint32_t word)
 {
     uint32_t x0 = (uint32_t)counter, x1 = (uint32_t)(counter >> 32), x2 = 0, x3 = 0;

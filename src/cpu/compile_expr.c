@@ -349,11 +349,11 @@ static struct value compile_operation(struct compiler *c, const struct expr *e,
     return values[0];
 }
 
-/* A seed or offset as the 64 bits that philox takes: of narrow types the upper half is 0. */
+/* A seed or offset as the 64 bits that philox takes. */
 static struct value philox_operand(struct compiler *c, const struct expr *e)
 {
     struct value v = compile_expr(c, e, NULL);
-    return dtype_size(v.dtype) < 8 ? value_convert(c, v, DT_U32) : v;
+    return dtype_size(v.dtype) < 8 ? value_convert(c, v, DT_U64) : v;
 }
 
 static struct value compile_philox(struct compiler *c, const struct expr *e,

@@ -6,6 +6,7 @@
  */
 #include "lang/check_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- questions about expressions --- */
@@ -127,6 +128,35 @@ static void fold_error(struct checker *c, enum op op, struct loc loc, bool float
         diag_error(c->diag, loc, "this constant does not fit 64 bits");
 }
 
+/* A product of literals keeps its factors, because a sum that it feeds is one fma. */
+static struct expr *folded_product(struct checker *c, double v, struct loc loc, struct expr **args)
+{
+    struct expr *e = untyped_float(c, v, loc);
+    e->args = arena_copy(c->kernel->arena, args, 2 * sizeof *args);
+    return e;
+}
+
+static double factor_of(const struct expr *e, int at)
+{
+    const struct literal *x = &e->args[at]->literal;
+    return x->is_float ? x->f : (double)x->i;
+}
+
+/* a * b + c, a * b - c, c - a * b of literals, in f64. */
+static struct expr *folded_sum(struct checker *c, enum op op, struct loc loc, struct expr **args,
+                               const struct literal *x)
+{
+    int at = args[0]->args ? 0 : 1;
+    if ((op != OP_ADD && op != OP_SUB) || !args[at]->args)
+        return NULL;
+    double a = factor_of(args[at], 0), b = factor_of(args[at], 1), other = x[1 - at].f;
+    if (op == OP_SUB && at == 0)
+        other = -other;
+    else if (op == OP_SUB)
+        a = -a;
+    return untyped_float(c, fma(a, b, other), loc);
+}
+
 struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct expr **args, int count)
 {
     struct literal x[3] = {0}, value;
@@ -147,6 +177,11 @@ struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct exp
     }
     if (op_table[op].class == CLASS_COMPARE)
         return expr_int(c->kernel, DT_BOOL, value.i, loc);
+    if (floats && op == OP_MUL)
+        return folded_product(c, value.f, loc, args);
+    struct expr *sum = floats ? folded_sum(c, op, loc, args, x) : NULL;
+    if (sum)
+        return sum;
     return floats ? untyped_float(c, value.f, loc) : untyped_int(c, value.i, loc);
 }
 
@@ -506,9 +541,12 @@ static struct expr *check_cast(struct checker *c, const struct node *n, const st
         return NULL;
     if (is_untyped(a))
         return cast_literal(c, a, t, n->loc);
-    if (a->type.dtype == t)
+    bool rounded = dtype_is_float(t) && (a->op == OP_MUL || a->op == OP_DOT);
+    if (a->type.dtype == t && !rounded)
         return a;
-    struct expr *e = cast_to(c, a, t);
+    /* A product that is cast, to its own type too, is not contracted with a sum. */
+    struct expr *e =
+        a->type.dtype == t ? expr_unary(c->kernel, OP_CAST, a->type, n->loc, a) : cast_to(c, a, t);
     e->loc = n->loc;
     return e;
 }

@@ -1,5 +1,6 @@
 /* Philox-4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
- * 2011), as philox_word of base/arithmetic.h: counter (offset, 0, 0), key seed. */
+ * 2011), as philox_word of base/arithmetic.h: counter (offset low, offset high, 0, 0), key (seed
+ * low, seed high). */
 #include "lower/lower_emit.h"
 
 enum { ROUNDS = 10 };

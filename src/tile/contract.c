@@ -9,6 +9,9 @@
  * A dot is preferred to a product, and of two dots or two products the left one is contracted:
  * a * b + c * d is fma(a, b, c * d). The product must stand in the sum itself: a cast between them
  * rounds, and so does a variable. Inner sums first. `ensures` is left as it is written.
+ *
+ * Contraction comes before folding, and constants are evaluated as they would be contracted
+ * (eval.c), so that no bit depends on what is known while compiling.
  */
 #include "tile/passes.h"
 
@@ -60,19 +63,27 @@ static struct expr *contract_dot(struct kernel *k, const struct expr *e)
     return NULL;
 }
 
+int expr_contracted(const struct expr *e)
+{
+    enum dtype t = e->type.dtype;
+    if ((e->op != OP_ADD && e->op != OP_SUB) || !dtype_is_float(t) || e->args[0]->type.dtype != t ||
+        e->args[1]->type.dtype != t)
+        return -1;
+    return e->args[0]->op == OP_MUL ? 0 : e->args[1]->op == OP_MUL ? 1 : -1;
+}
+
 static struct expr *contract_product(struct kernel *k, const struct expr *e)
 {
-    struct expr *left = e->args[0], *right = e->args[1];
-    enum dtype t = e->type.dtype;
-    if (!dtype_is_float(t) || left->type.dtype != t || right->type.dtype != t)
+    int at = expr_contracted(e);
+    if (at < 0)
         return NULL;
-    bool minus = e->op == OP_SUB;
-    if (left->op == OP_MUL)
-        return three(k, OP_FMA, e, left->args[0], left->args[1], minus ? negated(k, right) : right);
-    if (right->op == OP_MUL)
-        return three(k, OP_FMA, e, minus ? negated(k, right->args[0]) : right->args[0],
-                     right->args[1], left);
-    return NULL;
+    const struct expr *product = e->args[at];
+    struct expr *x = product->args[0], *c = e->args[1 - at];
+    if (e->op == OP_SUB && at == 0)
+        c = negated(k, c);
+    else if (e->op == OP_SUB)
+        x = negated(k, x);
+    return three(k, OP_FMA, e, x, product->args[1], c);
 }
 
 static void contract(void *user, struct expr **at)
@@ -103,4 +114,5 @@ static void contract_statement(void *user, struct stmt *s)
 void pass_contract(struct pass_context *c)
 {
     stmt_walk(c->kernel->body, contract_statement, c->kernel);
+    c->kernel->contracted = true;
 }

@@ -430,11 +430,33 @@ static enum dtype operand_type(const struct expr *e)
     }
 }
 
+/* A sum whose product is contracted with it: a * b + c, a * b - c, c - a * b as one fma. */
+static bool eval_contracted(const struct expr *e, int at, const struct scalar_env *env,
+                            struct literal *out)
+{
+    const struct expr *product = e->args[at], *parts[3];
+    struct literal x[3];
+    parts[0] = product->args[0];
+    parts[1] = product->args[1];
+    parts[2] = e->args[1 - at];
+    for (int i = 0; i < 3; i++) {
+        if (!eval_scalar(parts[i], env, &x[i]))
+            return false;
+        x[i] = eval_cast(e->type.dtype, parts[i]->type.dtype, &x[i]);
+    }
+    if (e->op == OP_SUB)
+        x[at == 0 ? 2 : 0].f = -x[at == 0 ? 2 : 0].f;
+    return eval_op(OP_FMA, e->type.dtype, x, 3, out);
+}
+
 static bool eval_operation(const struct expr *e, const struct scalar_env *env, struct literal *out)
 {
     struct literal args[MOST_OPERANDS];
     if (e->count < 1 || e->count > MOST_OPERANDS)
         return false;
+    int product = expr_contracted(e);
+    if (product >= 0)
+        return eval_contracted(e, product, env, out);
     for (int i = 0; i < e->count; i++)
         if (!eval_scalar(e->args[i], env, &args[i]))
             return false;

@@ -4,7 +4,7 @@
  * will be, x + 0.0 stays (it turns -0 into +0) and i * 16 / 16 stays (the product may wrap). A read
  * of memory is never dropped or moved: it may be the one that reports a fault. `ensures` keeps its
  * own words; it is evaluated in another precision, so only what is exact in all of them is folded
- * there.
+ * there. Products are contracted with the sums that they feed before (contract.c).
  */
 #include "tile/numbering.h"
 #include "tile/passes.h"
@@ -224,6 +224,21 @@ static bool is_constant_op(const struct expr *e)
     return true;
 }
 
+/* A product that became an operand of the sum e by folding is rounded before the sum, also when the
+ * printed program is compiled again: a cast to its own type says so. */
+static void keep_apart(struct folder *f, struct expr *e)
+{
+    int product = expr_contracted(e);
+    for (int i = 0; i < 2; i++) {
+        struct expr *x = e->args[i];
+        bool dot = e->op == OP_ADD && x->op == OP_DOT && x->count == 2 &&
+                   dtype_is_float(x->type.dtype) && x->type.dtype == e->args[1 - i]->type.dtype &&
+                   type_same_shape(&x->type, &e->args[1 - i]->type);
+        if (i == product || dot)
+            e->args[i] = expr_unary(f->kernel, OP_CAST, x->type, x->loc, x);
+    }
+}
+
 static void fold_expr(void *user, struct expr **at)
 {
     struct folder *f = user;
@@ -235,6 +250,8 @@ static void fold_expr(void *user, struct expr **at)
         (*at)->loc = e->loc;
         return;
     }
+    if ((e->op == OP_ADD || e->op == OP_SUB) && f->kernel->contracted)
+        keep_apart(f, e);
     /* A NaN's payload is no part of a literal. */
     if (is_constant_op(e) && eval_scalar(e, NULL, &value) &&
         !(e->op == OP_BITS && value.is_float && isnan(value.f))) {

@@ -55,8 +55,15 @@ void pass_variance(struct pass_context *c);
  * requires: types. breaks: folded (fold follows). */
 void pass_specialise(struct pass_context *c);
 
+/* contract.c: a product that feeds a sum in one expression becomes fma; acc + dot(a, b) becomes
+ * dot(a, b, acc).
+ * requires: types; nothing folded, because what is known while compiling shall not change what is
+ * rounded. Decided here so that all executors agree (Meaning 12). */
+void pass_contract(struct pass_context *c);
+
 /* fold.c: constant folding, identities, dead branches. Never moves an effect or an access.
- * requires: types. keeps: types, variance. */
+ * requires: types. keeps: types, variance; contract's decisions: a product that comes to feed a sum
+ * by folding gets a cast to its own type in between. */
 void pass_fold(struct pass_context *c);
 
 /* synccheck.c: the static synchronisation check (docs/language.md, "Synchronisation").
@@ -66,11 +73,6 @@ void pass_synccheck(struct pass_context *c);
 /* blockcheck.c, with it: warns of stores to views that several blocks surely make to the same
  * elements, with values that differ. At tile level. */
 void check_blocks(struct pass_context *c);
-
-/* contract.c: a product that feeds a sum in one expression becomes fma; acc + dot(a, b) becomes
- * dot(a, b, acc).
- * requires: folded. Decided here so that all executors agree (Meaning 12). */
-void pass_contract(struct pass_context *c);
 
 /* masks.c: marks slices `inside` where they provably do not reach past the edge.
  * requires: folded. Uses assume(), loop conditions, the grid's extent. */

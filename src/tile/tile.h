@@ -181,6 +181,7 @@ struct kernel {
     const char *target;   /* target(sm_90a), or NULL */
     struct stmt *body;
     /* results of passes */
+    bool contracted;      /* contract ran */
     bool planned;         /* plan ran: sym->offset of every shared tile is set, and: */
     int64_t shared_bytes; /* of one block */
 };
@@ -259,6 +260,9 @@ struct scalar_env {
 /* The value of a scalar expression of literals, constants, bound statics and env; false if it needs
  * anything else (or divides by zero). Wraps and rounds as the type does. */
 bool eval_scalar(const struct expr *e, const struct scalar_env *env, struct literal *out);
+/* Of a sum or difference of floats the operand, 0 or 1, that is a product and becomes one fma with
+ * it (contract.c); -1: neither. */
+int expr_contracted(const struct expr *e);
 bool eval_int(const struct expr *e, const struct scalar_env *env, int64_t *out);
 /* The op applied to constants of element type t, as every executor does it. false: not foldable. t
  * is the operands' type, joined; of CAST, BITS, SELECT and WHERE the result's. CAST takes integers
