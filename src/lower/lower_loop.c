@@ -67,7 +67,7 @@ struct loop {
 struct found {
     const struct sym *sym;
     int assignments;
-    bool loops, collective, escapes, continues;
+    bool loops, collective, escapes, continues, leaves;
     int depth; /* of loops */
     int64_t cost;
 };
@@ -88,6 +88,7 @@ static void look(struct found *f, const struct stmt *first, bool own_loop)
             (s->kind == STMT_DECL && (s->sym->storage == ST_SHARED || s->sym->storage == ST_REG));
         f->escapes = f->escapes || s->kind == STMT_RETURN ||
                      (own_loop && (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE));
+        f->leaves = f->leaves || s->kind == STMT_RETURN || (own_loop && s->kind == STMT_BREAK);
         f->continues = f->continues || (own_loop && s->kind == STMT_CONTINUE);
         f->cost += 1 + elements * (1 + scalar_cost(s->value) + scalar_cost(target)) +
                    scalar_cost(s->condition);
@@ -311,7 +312,9 @@ static int64_t count_trips(const struct loop *p)
     distance += p->op == OP_LE || p->op == OP_GE;
     if (distance > 0)
         trips = (distance + size - 1) / size;
-    return trips;
+    bool narrow = dtype_size(p->counted->variable->sym->type.dtype) < 8;
+    int64_t behind = start + trips * step;
+    return narrow && (behind < INT32_MIN || behind > INT32_MAX) ? -1 : trips;
 }
 
 static void find_trips(struct lower *l, struct loop *p)
@@ -446,8 +449,30 @@ static int64_t most_trips(const struct loop *p)
     return greatest < least ? 1 : (greatest - least) / (step > 0 ? step : -step) + 1;
 }
 
-/* Integers wrap: is the variable sure not to, as long as the loop runs? The counted one is on its
- * way to the bound. */
+/* A step of this magnitude that takes the counted variable past the end of its type takes it round
+ * for so long that only an endless loop does it. */
+enum { SMALL_STEP = 4096 };
+
+/* The counted variable is on its way to the bound. Past that, and past the end of its type, it goes
+ * in a loop that does not end there: of one that may be left at another place it has to be certain
+ * that it does not. */
+static bool reaches_bound(const struct loop *p, enum dtype t)
+{
+    bool wide = dtype_size(t) == 8, up = p->op == OP_LT || p->op == OP_LE;
+    bool open = p->op == OP_LT || p->op == OP_GT;
+    int64_t step, last;
+    if (!value_known(p->counted->step, &step))
+        return false;
+    if (!look_at(p->s->body, NULL).leaves && step >= -SMALL_STEP && step <= SMALL_STEP &&
+        !value_known(p->bound, &last))
+        return true;
+    last = up ? value_greatest(p->bound) : value_least(p->bound);
+    if (__builtin_add_overflow(last, step + (up ? -open : open), &last))
+        return false;
+    return wide || (last >= INT32_MIN && last <= INT32_MAX);
+}
+
+/* Integers wrap: is the variable sure not to, as long as the loop runs? */
 static bool stays_in_type(const struct loop *p, const struct loop_variable *v)
 {
     enum dtype t = v->variable->sym->type.dtype;
@@ -456,7 +481,7 @@ static bool stays_in_type(const struct loop *p, const struct loop_variable *v)
     int64_t top = wide ? INT64_MAX : dtype_is_signed(t) ? INT32_MAX : UINT32_MAX;
     int64_t bottom = !dtype_is_signed(t) ? 0 : wide ? -INT64_MAX : INT32_MIN;
     if (v == p->counted)
-        return true;
+        return reaches_bound(p, t);
     if (!value_known(v->step, &step) || step == INT64_MIN)
         return false;
     int64_t room = step > 0 ? top - (start_greatest > 0 ? start_greatest : 0)

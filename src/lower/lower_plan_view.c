@@ -46,6 +46,15 @@ static int64_t divisor_of_quotient(int64_t a, const struct expr *by)
     return eval_int(by, NULL, &n) && n > 0 && a % n == 0 ? a / n : 1;
 }
 
+/* Of arithmetic that may have wrapped only powers of two are left: what is taken of the quotient or
+ * the remainder of such a value is no more than that. */
+static int64_t divisor_kept(struct lower *l, const struct expr *e)
+{
+    int64_t n = plan_divisor(l, e);
+    bool certain = e->op == OP_LITERAL || (e->op == OP_REF && e->sym->storage == ST_PARAM);
+    return certain ? n : n & -n;
+}
+
 int64_t plan_divisor(struct lower *l, const struct expr *e)
 {
     int64_t n;
@@ -55,10 +64,14 @@ int64_t plan_divisor(struct lower *l, const struct expr *e)
     case OP_LITERAL: return e->literal.i < 0 ? -e->literal.i : e->literal.i;
     case OP_REF: return divisor_of_symbol(l, e->sym);
     case OP_NEG: return plan_divisor(l, e->args[0]);
-    case OP_CAST: return dtype_is_int(e->args[0]->type.dtype) ? plan_divisor(l, e->args[0]) : 1;
+    case OP_CAST:
+        if (!dtype_is_int(e->args[0]->type.dtype))
+            return 1;
+        n = plan_divisor(l, e->args[0]);
+        return dtype_holds(e->type.dtype, e->args[0]->type.dtype) ? n : n & -n;
+    case OP_REM: return common(divisor_kept(l, e->args[0]), divisor_kept(l, e->args[1]));
     case OP_MIN:
     case OP_MAX:
-    case OP_REM:
     case OP_ADD:
     case OP_SUB: return common(plan_divisor(l, e->args[0]), plan_divisor(l, e->args[1]));
     case OP_SELECT: return common(plan_divisor(l, e->args[1]), plan_divisor(l, e->args[2]));
@@ -67,7 +80,7 @@ int64_t plan_divisor(struct lower *l, const struct expr *e)
         if (!eval_int(e->args[1], NULL, &n) || n < 0 || n > 20)
             return 1;
         return product(plan_divisor(l, e->args[0]), (int64_t)1 << n);
-    case OP_DIV: return divisor_of_quotient(plan_divisor(l, e->args[0]), e->args[1]);
+    case OP_DIV: return divisor_of_quotient(divisor_kept(l, e->args[0]), e->args[1]);
     case OP_AND:
         for (int i = 0; i < 2; i++)
             if (eval_int(e->args[i], NULL, &n) && n > 0)
@@ -115,7 +128,7 @@ static void learn(struct lower *l, const struct expr *e)
     if (e->op != OP_EQ || e->args[0]->op != OP_REM || !eval_int(e->args[1], NULL, &zero) || zero)
         return;
     const struct expr *x = e->args[0]->args[0];
-    if (x->op == OP_CAST)
+    if (x->op == OP_CAST && dtype_holds(x->type.dtype, x->args[0]->type.dtype))
         x = x->args[0];
     if (x->op == OP_REF && x->sym->storage == ST_PARAM &&
         eval_int(e->args[0]->args[1], NULL, &by) && by > 0)

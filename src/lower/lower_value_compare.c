@@ -29,13 +29,28 @@ static int decided(enum op op, const struct facts *d)
     }
 }
 
-/* A sum that is no multiple of what divides all its terms is not 0. */
-static bool never_zero(const struct poly *d)
+/* A sum that is no multiple of what divides all its terms is not 0; of one that may be the difference
+ * less 2^64 only powers of two tell. */
+static bool never_zero(const struct poly *d, bool whole)
 {
     struct poly terms = *d;
     terms.constant = 0;
-    struct facts f = facts_of_poly(&terms);
-    return f.divisor != INT64_MAX && d->constant % f.divisor != 0;
+    int64_t divisor = facts_of_poly(&terms).divisor;
+    if (divisor == INT64_MAX)
+        return false;
+    if (!whole)
+        divisor &= -divisor;
+    return d->constant % divisor != 0;
+}
+
+/* Is a - b, of numbers within these facts, within 64 bits, and so is the polynomial `d`? Then they
+ * are one number; else they may differ by 2^64. */
+static bool is_whole(const struct facts *a, const struct facts *b, const struct facts *d)
+{
+    int64_t ignored;
+    return !limit_unknown(d->least) && !limit_unknown(d->greatest) &&
+           !__builtin_sub_overflow(a->least, b->greatest, &ignored) &&
+           !__builtin_sub_overflow(a->greatest, b->least, &ignored);
 }
 
 /* left op right, over the integers. */
@@ -103,6 +118,8 @@ static const struct value *compare_as(struct lower *l, enum op op, enum dtype t,
 {
     const struct value *left = value_of_poly(l, t, &s->left);
     const struct value *right = value_of_poly(l, t, &s->right);
+    if (!left->exact || !right->exact)
+        return NULL;
     bool swap = value_is_literal(left);
     const struct value *args[2] = {swap ? right : left, swap ? left : right};
     return value_of_op(l, swap ? turned(op) : op, DT_BOOL, args, 2);
@@ -124,6 +141,8 @@ static const struct value *compare_clamped(struct lower *l, enum op op, struct s
         left.greatest == INT32_MAX)
         return NULL;
     const struct value *right = value_of_poly(l, DT_I64, &s->right);
+    if (!right->exact)
+        return NULL;
     right = value_apply2(l, OP_MAX, DT_I64, right, value_int(l, DT_I64, INT32_MIN));
     right = value_apply2(l, OP_MIN, DT_I64, right, value_int(l, DT_I64, INT32_MAX));
     const struct value *args[2] = {value_of_poly(l, DT_I32, &s->left),
@@ -170,12 +189,15 @@ const struct value *value_compare(struct lower *l, enum op op, const struct valu
     poly_add(l, &d, &p, 1);
     poly_add(l, &d, &q, -1);
     struct facts f = facts_of_poly(&d);
-    int known = decided(op, &f);
-    if (known < 0 && (op == OP_EQ || op == OP_NE) && never_zero(&d))
+    bool whole = is_whole(&a->facts, &b->facts, &f);
+    int known = whole ? decided(op, &f) : -1;
+    if (known < 0 && (op == OP_EQ || op == OP_NE) && never_zero(&d, whole))
         known = op == OP_NE;
     if (known < 0) /* each for itself may be known better than the difference */
         known = a->facts.greatest < b->facts.least   ? decided(op, &(struct facts){1, -1, -1, 0})
                 : b->facts.greatest < a->facts.least ? decided(op, &(struct facts){1, 1, 1, 0})
                                                      : -1;
-    return known >= 0 ? value_int(l, DT_BOOL, known) : arranged(l, op, &d, a);
+    if (known >= 0)
+        return value_int(l, DT_BOOL, known);
+    return whole ? arranged(l, op, &d, a) : NULL;
 }

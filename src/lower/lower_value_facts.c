@@ -29,11 +29,19 @@ struct facts facts_of_range(int64_t divisor, int64_t least, int64_t greatest)
     return f;
 }
 
+/* INT64_MAX, as a divisor, says that the value is 0: of a number of that magnitude nothing is said. */
+static int64_t divisor_of_number(int64_t v)
+{
+    if (v == 0)
+        return INT64_MAX;
+    if (v == INT64_MIN)
+        return (int64_t)1 << 62;
+    return v == INT64_MAX || v == -INT64_MAX ? 1 : v < 0 ? -v : v;
+}
+
 struct facts facts_of_number(int64_t v)
 {
-    struct facts f = {v == 0 || v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v, v, v, UINT64_MAX};
-    if (v == INT64_MIN)
-        f.divisor = (int64_t)1 << 62;
+    struct facts f = {divisor_of_number(v), v, v, UINT64_MAX};
     if (v >= 0)
         f.ones = (uint64_t)v;
     return f;
@@ -64,7 +72,7 @@ static int64_t divisor_of_both(int64_t a, int64_t b)
     int64_t both;
     if (a == INT64_MAX || b == INT64_MAX)
         return INT64_MAX;
-    if (__builtin_mul_overflow(a, b / greatest_common_divisor(a, b), &both))
+    if (__builtin_mul_overflow(a, b / greatest_common_divisor(a, b), &both) || both == INT64_MAX)
         return a > b ? a : b;
     return both;
 }
@@ -86,32 +94,33 @@ bool facts_fit(const struct facts *f, enum dtype t)
     return f->least >= all.least && f->greatest <= all.greatest;
 }
 
-struct facts facts_wrapped(struct facts f, enum dtype t, bool *exact)
+/* Of what wraps only powers of two are left as divisors. */
+static struct facts facts_cut(const struct facts *f, enum dtype t)
 {
-    *exact = facts_fit(&f, t);
-    if (*exact)
-        return f;
     struct facts all = facts_of_type(t);
-    if (t == DT_I64 || t == DT_U64) {
-        all.divisor = f.divisor;
-        *exact = t == DT_I64;
-        return all;
-    }
-    int64_t power = lowest_bit(f.divisor), most = (int64_t)1 << (dtype_table[t].bits - 1);
+    int bits = dtype_table[t].bits;
+    int64_t power = f->divisor == INT64_MAX ? INT64_MAX : lowest_bit(f->divisor);
+    int64_t most = (int64_t)1 << (bits < 64 ? bits - 1 : 62);
     return facts_of_range(power < most ? power : most, all.least, all.greatest);
+}
+
+struct facts facts_cast(const struct facts *f, enum dtype t)
+{
+    return facts_fit(f, t) ? *f : facts_cut(f, t);
 }
 
 /* --- limits; INT64_MIN and INT64_MAX stay what they are --- */
 
-static bool unknown(int64_t limit)
+struct facts facts_wrapped(struct facts f, enum dtype t, bool *exact)
 {
-    return limit == INT64_MIN || limit == INT64_MAX;
+    *exact = !limit_unknown(f.least) && !limit_unknown(f.greatest) && facts_fit(&f, t);
+    return *exact ? f : facts_cut(&f, t);
 }
 
 static int64_t limit_add(int64_t a, int64_t b, int64_t none)
 {
     int64_t sum;
-    return unknown(a) || unknown(b) || __builtin_add_overflow(a, b, &sum) ? none : sum;
+    return limit_unknown(a) || limit_unknown(b) || __builtin_add_overflow(a, b, &sum) ? none : sum;
 }
 
 struct range {
@@ -130,12 +139,13 @@ static struct range range_mul(struct range a, struct range b)
     const int64_t x[2] = {a.least, a.greatest}, y[2] = {b.least, b.greatest};
     struct range r = {INT64_MAX, INT64_MIN};
     /* Of what is not negative a lower limit is left. */
-    if (x[0] >= 0 && y[0] >= 0 && (unknown(x[1]) || unknown(y[1])))
+    if (x[0] >= 0 && y[0] >= 0 && (limit_unknown(x[1]) || limit_unknown(y[1])))
         return (struct range){0, INT64_MAX};
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 2; k++) {
             int64_t product;
-            if (unknown(x[i]) || unknown(y[k]) || __builtin_mul_overflow(x[i], y[k], &product))
+            if (limit_unknown(x[i]) || limit_unknown(y[k]) ||
+                __builtin_mul_overflow(x[i], y[k], &product))
                 return none;
             r.least = product < r.least ? product : r.least;
             r.greatest = product > r.greatest ? product : r.greatest;
@@ -148,7 +158,8 @@ static int64_t divisor_mul(int64_t a, int64_t b)
     int64_t product;
     if (a == INT64_MAX || b == INT64_MAX)
         return INT64_MAX;
-    return __builtin_mul_overflow(a, b, &product) ? (a > b ? a : b) : product;
+    bool fits = !__builtin_mul_overflow(a, b, &product) && product != INT64_MAX;
+    return fits ? product : a > b ? a : b;
 }
 
 int64_t value_common_divisor(int64_t a, int64_t b)
@@ -231,9 +242,9 @@ static struct facts facts_of_bits(enum op op, enum dtype t, const struct facts *
 static struct facts facts_of_quotient(const struct facts *a, int64_t n, bool up)
 {
     struct facts f = facts_of_range(1, INT64_MIN, INT64_MAX);
-    if (!unknown(a->least))
+    if (!limit_unknown(a->least))
         f.least = a->least / n + (up && a->least > 0 && a->least % n != 0);
-    if (!unknown(a->greatest))
+    if (!limit_unknown(a->greatest))
         f.greatest = a->greatest / n + (up && a->greatest > 0 && a->greatest % n != 0);
     if (a->divisor == INT64_MAX)
         return facts_of_number(0);
@@ -259,9 +270,12 @@ static struct facts facts_of_shift(enum dtype t, const struct facts *a, const st
     return facts_of_type(t);
 }
 
-static struct facts facts_of_least(enum op op, const struct facts *a, const struct facts *b)
+static struct facts facts_of_least(enum op op, enum dtype t, const struct facts *a,
+                                   const struct facts *b)
 {
     bool least = op == OP_MIN;
+    if (t == DT_U64 && (a->least < 0 || b->least < 0)) /* what looks negative is large */
+        return facts_of_type(t);
     int64_t low = (a->least < b->least) == least ? a->least : b->least;
     int64_t high = (a->greatest < b->greatest) == least ? a->greatest : b->greatest;
     return facts_of_range(value_common_divisor(a->divisor, b->divisor), low, high);
@@ -289,6 +303,31 @@ static struct facts facts_of_division(enum op op, enum dtype t, const struct val
     return op == OP_REM ? facts_of_remainder(a, n) : facts_of_quotient(a, n, op == OP_CDIV);
 }
 
+/* |a|; the least number of a type has none, and stays. */
+static struct facts facts_of_magnitude(enum dtype t, const struct facts *a)
+{
+    struct facts all = facts_of_type(t);
+    if (a->least >= 0)
+        return *a;
+    if (a->least == all.least || !dtype_is_signed(t))
+        return facts_of_range(lowest_bit(a->divisor), all.least, all.greatest);
+    int64_t below = -a->least, above = a->greatest > 0 ? a->greatest : 0;
+    return facts_of_range(a->divisor, 0, below > above ? below : above);
+}
+
+/* pow2_ceil(a): above the greatest power of two of the type it wraps. */
+static struct facts facts_of_power(enum dtype t, const struct facts *a)
+{
+    struct facts all = facts_of_type(t);
+    int bits = dtype_table[t].bits - dtype_is_signed(t);
+    int64_t most = (int64_t)1 << (bits > 62 ? 62 : bits - 1), greatest = 1;
+    if (a->greatest > most || (t == DT_U64 && a->least < 0))
+        return all;
+    while (greatest < a->greatest)
+        greatest *= 2;
+    return facts_of_range(1, 1, greatest);
+}
+
 static struct facts facts_of_integer(enum op op, enum dtype t, const struct value *const *args)
 {
     const struct facts *a = &args[0]->facts;
@@ -301,10 +340,10 @@ static struct facts facts_of_integer(enum op op, enum dtype t, const struct valu
     case OP_CDIV:
     case OP_REM: return facts_of_division(op, t, args);
     case OP_MIN:
-    case OP_MAX: return facts_of_least(op, a, &args[1]->facts);
+    case OP_MAX: return facts_of_least(op, t, a, &args[1]->facts);
     case OP_WHERE: return facts_of_either(&args[1]->facts, &args[2]->facts);
-    case OP_POW2_CEIL: return facts_of_range(1, 1, facts_of_type(t).greatest);
-    case OP_ABS: return facts_of_range(a->divisor, 0, facts_of_type(t).greatest);
+    case OP_POW2_CEIL: return facts_of_power(t, a);
+    case OP_ABS: return facts_of_magnitude(t, a);
     default: return facts_of_type(t);
     }
 }
@@ -315,10 +354,8 @@ struct facts facts_of_op(enum op op, enum dtype t, const struct value *const *ar
     if (dtype_is_float(t) || t == DT_BOOL || count < 1)
         return f;
     enum dtype from = args[0]->dtype;
-    if (op == OP_CAST && !dtype_is_float(from)) {
-        bool exact;
-        return facts_wrapped(args[0]->facts, t, &exact);
-    }
+    if (op == OP_CAST && !dtype_is_float(from))
+        return facts_cast(&args[0]->facts, t);
     if (from != t && op != OP_WHERE)
         return f;
     struct facts found = facts_of_integer(op, t, args);
@@ -332,7 +369,9 @@ static struct range expr_range(const struct expr *e);
 static struct range range_within(struct range r, enum dtype t)
 {
     struct facts all = facts_of_type(t);
-    bool fits = r.least >= all.least && r.greatest <= all.greatest;
+    bool fits = r.least >= (t == DT_U64 ? 0 : all.least) && r.greatest <= all.greatest;
+    if (value_wide(t) && (limit_unknown(r.least) || limit_unknown(r.greatest)))
+        fits = false;
     return fits ? r : (struct range){all.least, all.greatest};
 }
 

@@ -86,8 +86,9 @@ static bool split_by(struct lower *l, const struct value *a, int64_t n,
         return false;
     struct poly p = poly_of(l, a), multiples, left;
     poly_split_multiples(l, &p, n, &multiples, &left);
-    struct facts f = facts_of_poly(&left);
-    if (f.least < 0 || f.greatest >= n)
+    struct facts f = facts_of_poly(&left), whole = facts_of_poly(&multiples);
+    if (f.least < 0 || f.greatest >= n || limit_unknown(whole.least) ||
+        limit_unknown(whole.greatest))
         return false;
     for (int i = 0; i < multiples.count; i++) {
         if (multiples.terms[i].factor % n != 0)
@@ -115,7 +116,8 @@ static const struct value *fold_quotient(struct lower *l, const struct value *a,
     if (!power_of_two(n, &log))
         return NULL;
     const struct value *args[2] = {a, value_int(l, a->dtype, log)};
-    if (a->kind == VALUE_OP && a->op == OP_SHR && value_is_literal(a->args[1])) {
+    if (a->kind == VALUE_OP && a->op == OP_SHR && value_is_literal(a->args[1]) &&
+        a->args[1]->literal.i >= 0 && a->args[1]->literal.i < dtype_table[a->dtype].bits) {
         args[0] = a->args[0];
         args[1] = value_int(l, a->dtype, log + a->args[1]->literal.i);
         if (args[1]->literal.i >= dtype_table[a->dtype].bits)
@@ -265,7 +267,8 @@ static const struct value *fold_division(struct lower *l, enum op op, enum dtype
     if (op == OP_DIV || a->facts.divisor % n == 0)
         return fold_quotient(l, a, n);
     const struct value *up = value_affine(l, a, 1, n - 1);
-    return a->facts.least >= 0 && up->exact ? fold_quotient(l, up, n) : NULL;
+    /* Where a itself has wrapped, a + n - 1 as a sum may be another number. */
+    return a->facts.least >= 0 && a->exact && up->exact ? fold_quotient(l, up, n) : NULL;
 }
 
 static const struct value *fold_shift_right(struct lower *l, enum dtype t,

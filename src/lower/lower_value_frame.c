@@ -173,6 +173,17 @@ void frame_split(struct lower *l, const struct poly *p, struct poly *followed, s
     poly_add(l, followed->count ? followed : rest, &fixed, 1);
 }
 
+bool frame_wraps(const struct lower *l, const struct poly *followed)
+{
+    for (int i = 0; i < followed->count; i++) {
+        const struct monomial *m = &followed->terms[i];
+        int at = followed_by(m, l->frame);
+        if (at >= 0 && m->atom[at]->counter->wraps && !value_wide(m->atom[at]->dtype))
+            return true;
+    }
+    return false;
+}
+
 /* One multiply-add makes counter * factor + fixed. */
 bool frame_worth_stream(const struct lower *l, const struct poly *followed)
 {

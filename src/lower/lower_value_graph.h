@@ -109,6 +109,11 @@ static inline bool value_wide(enum dtype t)
 {
     return dtype_table[t].bits == 64;
 }
+/* A limit that is not known, of what is computed of others. */
+static inline bool limit_unknown(int64_t limit)
+{
+    return limit == INT64_MIN || limit == INT64_MAX;
+}
 static inline int value_depth(const struct lower *l)
 {
     return l->frame ? l->frame->depth : 0;
@@ -154,8 +159,10 @@ struct facts facts_of_number(int64_t v);
 struct facts facts_of_poly(const struct poly *p);
 struct facts facts_of_op(enum op op, enum dtype t, const struct value *const *args, int count);
 struct facts facts_of_range(int64_t divisor, int64_t least, int64_t greatest);
-/* Facts of a polynomial taken modulo the type; *exact: nothing was cut off. */
+/* Facts of a polynomial taken modulo the type; *exact: it is certain that nothing was cut off. */
 struct facts facts_wrapped(struct facts f, enum dtype t, bool *exact);
+/* Facts of an integer cast to t. */
+struct facts facts_cast(const struct facts *f, enum dtype t);
 bool facts_fit(const struct facts *f, enum dtype t);
 /* What is known if both are. */
 struct facts facts_both(const struct facts *a, const struct facts *b);
@@ -203,6 +210,8 @@ bool sum_is_near(const struct value *d);
 void frame_split(struct lower *l, const struct poly *p, struct poly *followed, struct poly *rest);
 /* Register that has this sum, all of it (a constant aside) followed by the innermost loop. */
 struct ptx_operand frame_stream(struct lower *l, const struct value *v);
+/* Is a counter in it that may wrap, which a register of 64 bits would not do with it? */
+bool frame_wraps(const struct lower *l, const struct poly *followed);
 /* Is what the counters bring to p more than one instruction's work? */
 bool frame_worth_stream(const struct lower *l, const struct poly *followed);
 

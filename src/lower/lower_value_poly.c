@@ -196,6 +196,21 @@ bool poly_narrow(const struct poly *p)
 
 /* --- values --- */
 
+/* One atom of 64 bits, in another type: its limits are numbers, not limits of what was computed. */
+static bool is_renamed(const struct poly *p)
+{
+    const struct monomial *m = &p->terms[0];
+    return p->count == 1 && p->constant == 0 && m->factor == 1 && m->count == 1 &&
+           value_wide(m->atom[0]->dtype);
+}
+
+static struct facts facts_renamed(const struct value *atom, enum dtype t, bool *exact)
+{
+    bool looks_negative = atom->dtype == DT_U64 && atom->facts.least < 0;
+    *exact = !looks_negative && facts_fit(&atom->facts, t);
+    return facts_cast(&atom->facts, t);
+}
+
 const struct value *value_of_poly(struct lower *l, enum dtype t, const struct poly *p)
 {
     if (p->count == 0)
@@ -217,7 +232,9 @@ const struct value *value_of_poly(struct lower *l, enum dtype t, const struct po
             kept->fleeting = kept->fleeting || atom->fleeting;
         }
     bool exact;
-    value_set_facts(l, kept, facts_wrapped(facts_of_poly(p), t, &exact), made);
+    struct facts f = is_renamed(p) ? facts_renamed(first->atom[0], t, &exact)
+                                   : facts_wrapped(facts_of_poly(p), t, &exact);
+    value_set_facts(l, kept, f, made);
     kept->exact = kept->exact || exact;
     return kept;
 }

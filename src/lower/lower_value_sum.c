@@ -408,7 +408,7 @@ static bool follows(struct lower *l, const struct value *v, struct poly *followe
     if (!value_wide(v->dtype) || v->level != value_depth(l))
         return false;
     frame_split(l, &v->sum, followed, rest);
-    return followed->count && frame_worth_stream(l, followed);
+    return followed->count && !frame_wraps(l, followed) && frame_worth_stream(l, followed);
 }
 
 struct ptx_operand sum_emit(struct lower *l, const struct value *v)
