@@ -364,6 +364,10 @@ TW_API tw_status tw_launch_check(tw_launch *l);
 /* Why the synchronisation check cannot tell whether this variant's accesses to shared memory race;
  * NULL when it can, or when the variant does not compile. Static text. */
 TW_API const char *tw_launch_undecided(tw_launch *l);
+/* Finds the constant that the program compares an integer parameter with (`if (n == 7)`), by index
+ * from 0: runs at it and beside it take each way. Returns TW_NOT_FOUND when there is none left, or
+ * the status of a program that does not compile. *param lives as long as the kernel. */
+TW_API tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_t *value);
 
 /* --- 6. Looking inside --- */
 

@@ -1,6 +1,7 @@
 /* `check` of one kernel after the other: cmd_check.c has the static checks, check_sizes.c what is
  * run, check_run.c the runs on the CPU engine, check_simulate.c those on the simulator,
- * check_refused.c what GPU targets do not take, check_found.c what came of it. */
+ * check_refused.c what GPU targets do not take, check_inputs.c runs on unlike inputs, check_gaps.c what
+ * was not looked at, check_found.c what came of it. */
 #ifndef TW_CHECK_H
 #define TW_CHECK_H
 
@@ -10,6 +11,7 @@
 #include "settings.h"
 #include "sim_options.h"
 #include "space.h"
+#include "tensor.h"
 
 enum { CHECK_CONFIGURATIONS = 20000 }; /* more than that are not looked at; said so */
 
@@ -19,6 +21,16 @@ struct check_default {
     bool taken;              /* by one of them */
     struct findings refusal; /* what the latest of the others says; empty: none refused it */
 };
+
+/* What the inputs of a run hold: random values, or what FILL_… of the same name makes. */
+enum check_inputs { CHECK_RANDOM, CHECK_WIDE, CHECK_NEGATIVE, CHECK_POSITIVE, CHECK_EXTREME };
+
+/* A size that a run has instead of the shape's: one that the kernel compares with a constant. */
+struct check_pin {
+    const char *param; /* NULL: none */
+    int64_t value;
+};
+enum { CHECK_PINS = 12 }; /* at most */
 
 struct check {
     const struct command *self;
@@ -32,7 +44,7 @@ struct check {
     struct findings findings;
     struct progress progress;
     struct json json;
-    bool to_json, all, verbose, no_run, no_sim;
+    bool to_json, all, verbose, strict, no_run, no_sim;
     struct sim_options sim;
     /* of the kernel at hand */
     const char *name;
@@ -41,7 +53,11 @@ struct check {
     tw_kernel *cpu_kernel; /* while another target's is at hand */
     tw_launch *cpu_launch;
     struct space space;
-    bool wide;     /* the inputs of the run at hand are */
+    enum check_inputs inputs;          /* of the run at hand */
+    const char *only;                  /* of integer arrays, the one that has them; NULL: all */
+    struct check_pin pin;              /* of the run at hand */
+    struct check_pin pins[CHECK_PINS]; /* for further runs */
+    int pin_count;
     bool wrong;    /* its values on the CPU are */
     bool on_zeros; /* they are, and right where outputs hold zeros before */
     int64_t past;  /* a size of several blocks, */
@@ -54,6 +70,7 @@ struct check {
     struct check_default *defaults;
     int default_count;
     char *undecided; /* lines: what the synchronisation check could not decide, nor wide inputs */
+    bool undecided_races; /* the synchronisation check could not */
     int status;
 };
 
@@ -61,7 +78,15 @@ struct check {
  * first CHECK_SIMULATED, and of those from CHECK_PAST on the ones with blocks that these do not
  * have; other configurations than the default the ragged one, on the CPU engine also those from
  * CHECK_PAST on; those from CHECK_EVEN on where an `assume` does not hold for these. */
-enum { CHECK_SHAPES = 13, CHECK_SIMULATED = 6, CHECK_RAGGED = 4, CHECK_PAST = 7, CHECK_EVEN = 10 };
+enum {
+    CHECK_SHAPES = 13,
+    CHECK_SIMULATED = 6,
+    CHECK_PINNED = 1,
+    CHECK_THIN = 2,
+    CHECK_RAGGED = 4,
+    CHECK_PAST = 7,
+    CHECK_EVEN = 10
+};
 
 void check_worse(struct check *c, int status);
 /* Messages of a call that went wrong (or only warned) become findings. */
@@ -78,8 +103,13 @@ tw_status check_make_run(struct check *c, int shape, struct operands *arrays, ch
 void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros);
 /* An output may hold anything before the launch, unless --fill says what. */
 bool check_may_hold_anything(const struct check *c, const tw_param *p);
-/* An input of floats or of i8, unless --fill says what; other integers may be indices. */
-bool check_may_be_wide(const struct check *c, const struct operand *o);
+/* Whether the inputs at hand may be in the array: an input, unless --fill says what. CHECK_WIDE is
+ * for floats and i8, as other integers may be indices. */
+bool check_may_vary(const struct check *c, const struct operand *o);
+enum fill check_fill_of(enum check_inputs inputs);
+/* Sizes at and beside constants that the kernel compares them with: c->pins. The other sizes are of
+ * CHECK_PINNED. */
+void check_find_pins(struct check *c);
 /* Of a shape past the tiles: whether the first CHECK_SIMULATED have one block along its axis. */
 bool check_needs_past(struct check *c, int shape);
 /* Whether no output was given anything by --fill: then what it holds counts as never written. */
@@ -95,6 +125,18 @@ bool check_refuses_sizes(tw_status s);
 void check_runs(struct check *c);
 /* The emitted PTX of the kernel, on the simulator. */
 void check_simulated(struct check *c);
+
+/* --- check_gaps.c: what was not looked at, of a kernel with which nothing is wrong --- */
+
+/* Whether the synchronisation check decides the configuration at hand. */
+void check_ask_undecided(struct check *c);
+/* A line on standard error for each, without -v, which says it elsewhere; --strict: they fail. */
+void check_say_gaps(struct check *c);
+
+/* --- check_inputs.c: runs with other inputs than random ones --- */
+
+/* On the first sizes that suit. */
+void check_other_inputs(struct check *c);
 
 /* The configuration at hand was simulated for its target. */
 void check_target_takes(struct check *c);

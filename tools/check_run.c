@@ -3,7 +3,6 @@
 #include "tensor.h"
 #include "verdict.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +60,7 @@ static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
     if (s != TW_WRONG_VALUES || c->findings.count == before)
         return;
     take_wrong(c, u);
-    if (verdict_hint(v) && !c->on_zeros && !c->wide)
+    if (verdict_hint(v) && !c->on_zeros && c->inputs == CHECK_RANDOM)
         findings_note(&c->findings, verdict_hint(v));
 }
 
@@ -207,113 +206,14 @@ static void run_shape(struct check *c, int shape)
     free(where);
 }
 
-static bool any_wide(const struct check *c, const struct operands *arrays)
+static void run_pinned(struct check *c)
 {
-    bool any = false;
-    for (int i = 0; i < arrays->count; i++)
-        any = any || check_may_be_wide(c, &arrays->list[i]);
-    return any;
-}
-
-static void note_wide(struct check *c, const struct operands *arrays)
-{
-    char *fills = need_text("%s", "");
-    for (int i = 0; i < arrays->count; i++)
-        if (check_may_be_wide(c, &arrays->list[i]))
-            append_text(&fills, " --fill %s=rand", arrays->list[i].param.name);
-    char *inputs = need_text("wide inputs (`run --fill wide`): floats up to ±%d, each second row "
-                             "close to %d; i8 of all its values",
-                             WIDEST, WIDEST);
-    char *advice = need_text("with small ones its values are right: does something overflow, or "
-                             "lose what is small beside it? If there are none so large, say%s",
-                             fills);
-    findings_note(&c->findings, inputs);
-    findings_note(&c->findings, advice);
-    free(inputs);
-    free(advice);
-    free(fills);
-}
-
-struct far_off {
-    const struct operands *arrays;
-    double *size; /* of what each array holds */
-    bool any;
-};
-
-/* The part of what is wanted, or of what the array holds, that is passed over. */
-static double part_passed(tw_dtype t)
-{
-    return is_float_type(t) ? fmax(0.001, 8 * type_roundoff(t)) : 0;
-}
-
-static void take_far_off(void *user, const tw_wrong *w)
-{
-    struct far_off *f = user;
-    for (int i = 0; i < f->arrays->count && isfinite(w->want) && !f->any; i++) {
-        const struct operand *o = &f->arrays->list[i];
-        double size = fmax(fabs(w->want), f->size[i]);
-        f->any = strcmp(o->param.name, w->param) == 0 &&
-                 !(fabs(w->got - w->want) <= part_passed(o->array.dtype) * size);
+    check_find_pins(c);
+    for (int i = 0; i < c->pin_count && c->status == STATUS_OK; i++) {
+        c->pin = c->pins[i];
+        run_shape(c, CHECK_PINNED);
     }
-}
-
-/* Of larger inputs a formula that is right otherwise may lose more digits than that of `ensures`.
- * Only what is off by a good part of the outputs' size counts, where it is known what is wanted and
- * that is finite. */
-static bool is_far_off(struct check *c, const struct operands *arrays)
-{
-    struct far_off f = {.arrays = arrays,
-                        .size = need_memory((size_t)arrays->count * sizeof(double))};
-    for (int i = 0; i < arrays->count; i++)
-        f.size[i] = tensor_root_mean_square(&arrays->list[i].array);
-    tw_launch_each_wrong(c->launch, take_far_off, &f);
-    free(f.size);
-    return f.any;
-}
-
-/* Of larger inputs more may overflow, or be divided by zero, than lets anything be said. That is no
- * finding. */
-static void take_unjudged(struct check *c, const char *where)
-{
-    tw_message m = {.text = ""};
-    tw_context_message(c->program->ctx, 0, &m);
-    char *line = need_text("not decided whether values are right of wide inputs: ");
-    if (m.file)
-        append_text(&line, "%s:%d: ", m.file, m.line);
-    append_text(&line, "%s", m.text);
-    check_take_undecided(c, line, where);
-}
-
-/* A run with larger inputs: what overflows on the way, or drowns, shows. False: these sizes do not
- * suit the kernel. */
-static bool run_wide(struct check *c, int shape)
-{
-    struct operands arrays;
-    char *where;
-    c->wide = true;
-    struct attempt a = {.ran = check_make_run(c, shape, &arrays, &where)};
-    if (a.ran == TW_OK && any_wide(c, &arrays))
-        a = attempt(c);
-    if (a.ran == TW_OK && a.verified == TW_WRONG_VALUES && is_far_off(c, &arrays)) {
-        append_text(&where, ", wide inputs");
-        take_attempt(c, &a, where);
-        note_wide(c, &arrays);
-    } else if (a.ran == TW_OK && a.verified == TW_UNSUPPORTED && (c->verbose || c->to_json)) {
-        take_unjudged(c, where);
-    }
-    c->wide = false;
-    operands_free(&arrays);
-    free(where);
-    return a.ran == TW_OK;
-}
-
-/* On the first sizes that suit. */
-static void run_wide_inputs(struct check *c)
-{
-    static const int suited[] = {CHECK_RAGGED, 5, 3, 2};
-    bool done = !tw_kernel_has_ensures(c->kernel);
-    for (size_t i = 0; i < sizeof suited / sizeof *suited && !done; i++)
-        done = run_wide(c, suited[i]);
+    c->pin = (struct check_pin){0};
 }
 
 /* The default configuration of each type in all shapes, all in a ragged one, up to EACH of them,
@@ -339,7 +239,9 @@ void check_runs(struct check *c)
                 run_shape(c, shape);
         }
         if (is_default && c->status == STATUS_OK)
-            run_wide_inputs(c);
+            run_pinned(c);
+        if (is_default && c->status == STATUS_OK)
+            check_other_inputs(c);
     }
     if (!c->runs && c->not_run && !c->to_json)
         complain(NULL, "%s is not run%s: %s", tw_kernel_name(c->kernel),

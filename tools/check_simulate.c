@@ -214,6 +214,15 @@ static int orders_of(struct check *c, int shape)
     return shape == CHECK_RAGGED;
 }
 
+static void simulate_pinned(struct check *c, const char *target)
+{
+    for (int i = 0; i < c->pin_count && c->status == STATUS_OK; i++) {
+        c->pin = c->pins[i];
+        simulate_shape(c, target, CHECK_PINNED, 1);
+    }
+    c->pin = (struct check_pin){0};
+}
+
 /* The default configuration of each type in all shapes, some others in a ragged one; up to the
  * first that fails. */
 static void simulate_configurations(struct check *c, const char *target)
@@ -227,6 +236,8 @@ static void simulate_configurations(struct check *c, const char *target)
         take_warnings(c, target);
         for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++)
             simulate_shape(c, target, shape, orders_of(c, shape));
+        if (space_is_default(&c->space))
+            simulate_pinned(c, target);
     }
 }
 

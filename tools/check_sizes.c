@@ -80,6 +80,8 @@ static tw_status set_scalars(struct check *c, int shape)
             v = (tw_scalar){.is_float = true, .f = 0.125};
         else if (p.dtype == TW_BOOL)
             v.i = shape & 1;
+        else if (c->pin.param && strcmp(c->pin.param, p.name) == 0)
+            v.i = c->pin.value;
         else if (is_axis(c->kernel, p.name))
             v.i = axis < batches ? 1 + shape % 3 : axis_size(c, shape, axis - batches);
         axis += is_axis(c->kernel, p.name);
@@ -89,6 +91,22 @@ static tw_status set_scalars(struct check *c, int shape)
     }
     bool set = apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK;
     return set ? TW_OK : TW_BAD_ARGUMENT;
+}
+
+/* One size less and one more, too: each way of a comparison is taken. */
+void check_find_pins(struct check *c)
+{
+    int64_t value;
+    const char *param;
+    c->pin_count = 0;
+    for (int i = 0; tw_launch_compared(c->launch, i, &param, &value) == TW_OK; i++)
+        for (int64_t v = value - 1; v <= value + 1 && c->pin_count < CHECK_PINS; v++) {
+            bool found = v < 1 || v > MOST_PAST;
+            for (int k = 0; k < c->pin_count && !found; k++)
+                found = strcmp(c->pins[k].param, param) == 0 && c->pins[k].value == v;
+            if (!found)
+                c->pins[c->pin_count++] = (struct check_pin){param, v};
+        }
 }
 
 static int64_t count_blocks(struct check *c, int shape, int64_t past)
@@ -134,21 +152,20 @@ bool check_may_hold_anything(const struct check *c, const tw_param *p)
     return is_output(p) && settings_fill(c->given, p->name) == FILL_NONE;
 }
 
-bool check_may_be_wide(const struct check *c, const struct operand *o)
-{
-    return o->param.is_const && settings_fill(c->given, o->param.name) == FILL_NONE &&
-           (is_float_type(o->array.dtype) || o->array.dtype == TW_I8);
-}
-
 void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros)
 {
+    int64_t limit = 8;
+    for (int i = 0; i < arrays->count; i++)
+        limit = index_limit(&arrays->list[i].array, limit);
     for (int i = 0; i < arrays->count; i++) {
         struct operand *o = &arrays->list[i];
         enum fill kind = settings_fill(c->given, o->param.name);
         struct fill_options fill = {.kind = kind, .seed = 1 + (uint64_t)i, .scale = 1, .limit = 8};
         fill.limit = index_limit(&o->array, fill.limit);
-        if (c->wide && check_may_be_wide(c, o))
-            fill.kind = FILL_WIDE;
+        if (c->inputs != CHECK_RANDOM && check_may_vary(c, o)) {
+            fill.kind = check_fill_of(c->inputs);
+            fill.limit = limit;
+        }
         if (fill.kind != FILL_NONE)
             tensor_fill(&o->array, &fill);
         else if (is_output(&o->param) && !zeros)

@@ -4,20 +4,10 @@
 #include "commands.h"
 #include "cmd_ptx.h"
 #include "ptx_launch.h"
+#include "tensor.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static void take_undecided(struct check *c)
-{
-    const char *why = tw_launch_undecided(c->launch);
-    if (!why)
-        return;
-    char *where = space_text(&c->space);
-    check_take_undecided(
-        c, need_text("not decided whether accesses to shared memory race: %s", why), where);
-    free(where);
-}
 
 static void check_configurations(struct check *c)
 {
@@ -38,8 +28,9 @@ static void check_configurations(struct check *c)
             check_take_messages(c, s, NULL, where);
             free(where);
         }
-        if (s == TW_OK && (c->verbose || c->to_json)) /* ends the messages of the check */
-            take_undecided(c);
+        bool asked = c->verbose || c->to_json || c->strict || space_is_default(&c->space);
+        if (s == TW_OK && asked) /* ends the messages of the check */
+            check_ask_undecided(c);
     }
     if (!c->configurations) { /* the library says which `require`s */
         check_take_messages(c, tw_launch_check(c->launch), NULL, "");
@@ -123,7 +114,8 @@ static void report_kernel(struct check *c, bool clean)
 static void check_kernel(struct check *c)
 {
     c->configurations = c->runs = c->simulated = 0;
-    c->wrong = c->on_zeros = false;
+    c->wrong = c->on_zeros = c->undecided_races = false;
+    c->pin_count = 0;
     c->name = tw_kernel_name(c->kernel);
     int before = c->status;
     c->status = STATUS_OK;
@@ -138,6 +130,7 @@ static void check_kernel(struct check *c)
         if ((c->status == STATUS_OK || c->wrong) && !c->no_sim)
             check_simulated(c);
         progress_clear(&c->progress);
+        check_say_gaps(c);
         report_kernel(c, c->status == STATUS_OK);
     } else {
         c->status = STATUS_USAGE;
@@ -263,6 +256,7 @@ static int check_run(const struct command *self, const struct options *given)
                       .json = {.out = stdout},
                       .to_json = options_has(given, "json"),
                       .all = options_has(given, "all"),
+                      .strict = options_has(given, "strict"),
                       .no_run = options_has(given, "no-run"),
                       .no_sim = options_has(given, "no-run") || options_has(given, "no-sim"),
                       .time_limit = 10,
@@ -290,6 +284,9 @@ static const struct option_spec check_options[] = {
      .letter = 'v',
      .help = "a line for each clean kernel, and what could not be simulated or\ndecided, off a "
              "terminal too"},
+    {.name = "strict",
+     .help = "status 1 also for a kernel that has no `ensures`, could not be run or\nsimulated, or "
+             "whose races the static check leaves undecided"},
     {.name = "no-run", .help = "static checks only"},
     {.name = "no-sim", .help = "no runs on the simulator"},
     {.name = "all",
@@ -302,7 +299,7 @@ static const struct option_spec check_options[] = {
     {.name = "fill",
      .values = 1,
      .value = "NAME=KIND",
-     .help = "what the caller gives in an array: rand, zero, iota, ones or wide;\n"
+     .help = "what the caller gives in an array: " FILL_NAMES ";\n"
              "else inputs are random, and what `ensures` speaks of holds what\n"
              "nobody has written"},
     OPTION_SET,
@@ -336,7 +333,10 @@ const struct command command_check = {
         "choices):\n"
         "barriers and waits between accesses to shared memory, bounds, memory used. What is\n"
         "clean is then run on tiny and ragged sizes with random data, small and once large, and\n"
-        "compared with its `ensures`; then the PTX that sm_80 and sm_90 would get is simulated on\n"
+        "compared with its `ensures`; with inputs of one sign and extreme integers, too, and with "
+        "sizes\n"
+        "that the kernel compares with a constant. Then the PTX that sm_80 and sm_90 would get is "
+        "simulated on\n"
         "such sizes, in several orders of warps, asynchronous copies landing early and late, and\n"
         "watched for races, misused barriers and memory.\n"
         "A message that many configurations share is printed once, with the first of them.\n"
@@ -346,9 +346,10 @@ const struct command command_check = {
         "its kernel is\n"
         "simulated with the launch that --grid, --block and --arg say, and watched in the same "
         "way.\n"
-        "Silent when all is well (on a terminal: a line for each kernel). Status 1: something "
-        "was found;\n"
-        "2: a kernel does not compile.",
+        "Silent when all is well (on a terminal: a line for each kernel); a line says of a kernel\n"
+        "that it has no `ensures`, was not run, or is undecided. Status 1: something was found, "
+        "or\n"
+        "with --strict not looked at; 2: a kernel does not compile.",
     .options = check_options,
     .examples =
         "  tilewright check kernels/matmul/shared.tile\n"

@@ -49,8 +49,9 @@ bool has_ptx_options(const struct options *o, const char *file)
 /* Many options are for .tile files alone. */
 static int refuse_others(struct ptx_command *p)
 {
-    static const char *const of_tile[] = {"set",    "tune",    "type",   "in",     "fill", "verify",
-                                          "repeat", "threads", "no-run", "no-sim", "all",  NULL};
+    static const char *const of_tile[] = {"set",    "tune",   "type",    "in",     "fill",
+                                          "verify", "repeat", "threads", "no-run", "no-sim",
+                                          "all",    "strict", NULL};
     const char *other = options_any(&p->given, of_tile);
     return other ? usage_error(&p->complaints, p->self, "--%s is for .tile files; %s takes --arg",
                                other, p->given.words[0])

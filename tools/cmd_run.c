@@ -350,9 +350,11 @@ static const struct option_spec run_options[] = {
     {.name = "fill",
      .values = 1,
      .value = "[NAME=]KIND",
-     .help = "for arrays without --in, without NAME for the const ones: rand (uniform in\n±0.5, "
-             "integers 0 to 7), zero, iota (0, 1, 2, …), ones, or wide (floats up to\n±100, each "
-             "second row close to 100; i8 of all its values)"},
+     .help =
+         "for arrays without --in, without NAME for the const ones: rand (uniform in\n±0.5, "
+         "integers 0 to 7), zero, iota (0, 1, 2, …), ones, wide (floats up to\n±100, each "
+         "second row close to 100; i8 of all its values), negative or\npositive (each element), "
+         "or extreme (the least and largest integers)"},
     {.name = "seed",
      .values = 1,
      .value = "N",

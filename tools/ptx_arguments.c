@@ -1,6 +1,7 @@
 #include "ptx_arguments.h"
 #include "npy.h"
 #include "operands.h"
+#include "tensor.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -173,7 +174,7 @@ static bool fill_elements(struct reading *r, const char *text, struct ptx_array 
         return !counted || wrong(r, "`none` has no number of elements: none is written");
     }
     if (kind == FILL_NONE && *text != '=' && *text != '@')
-        return wrong(r, "expected rand, zero, iota, ones, wide, none, =VALUE or @FILE.npy behind "
+        return wrong(r, "expected " FILL_NAMES ", or none, =VALUE or @FILE.npy behind "
                         "':'");
     if (*text == '@')
         return read_file(r, text + 1, a, elements, true);

@@ -46,7 +46,7 @@ void ptx_given_json(const struct ptx_given *g, struct json *j);
     {                                                                                              \
         .name = "arg", .values = 1, .value = "ARGUMENT",                                           \
         .help = "one for each parameter, in order: a value, i32:64; an array,\n"                   \
-                "f32[4096]:rand (zero, iota, ones, wide, none: never written, =2.5) or\n"          \
+                "f32[4096]:rand (zero, iota, ones, wide, …, none: never written, =2.5) or\n"     \
                 "f32[64x64]:@FILE.npy; @FILE.npy alone has its type and shape;\n"                  \
                 "i32[100]:iota[50]: its first 50 are written; =0: the array of argument 0\n"       \
                 "once more, =0+16 from its element 16 on; a struct,\n"                             \

@@ -3,6 +3,7 @@
 #include "operands.h"
 #include "run.h"
 #include "settings.h"
+#include "tensor.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static int take_fill(struct run *r, const struct option_use *use)
     enum fill kind = fill_from_name(equals ? equals + 1 : text);
     if (kind == FILL_NONE)
         return usage_error(&r->complaints, r->given->command,
-                           "--fill %s: expected [NAME=]rand, zero, iota, ones or wide", text);
+                           "--fill %s: expected [NAME=]" FILL_NAMES, text);
     if (equals) {
         char *name = need_text("%.*s", (int)(equals - text), text);
         struct given_array *o = array_by_name(r, name);

@@ -1,4 +1,5 @@
 #include "settings.h"
+#include "tensor.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -165,8 +166,7 @@ static int say_no_types(const struct known_kernel *list, int count, const struct
 
 static int bad_fill(struct complaints *c, const struct options *o, const char *text)
 {
-    return usage_error(c, o->command, "--fill %s: expected NAME=rand, zero, iota, ones or wide",
-                       text);
+    return usage_error(c, o->command, "--fill %s: expected NAME=" FILL_NAMES, text);
 }
 
 static bool any_named(const struct known_kernel *list, int count, const char *option,

@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 static const char *const fill_names[] = {
-    [FILL_RAND] = "rand", [FILL_ZERO] = "zero", [FILL_IOTA] = "iota",
-    [FILL_ONES] = "ones", [FILL_WIDE] = "wide",
+    [FILL_RAND] = "rand",         [FILL_ZERO] = "zero",       [FILL_IOTA] = "iota",
+    [FILL_ONES] = "ones",         [FILL_WIDE] = "wide",       [FILL_NEGATIVE] = "negative",
+    [FILL_POSITIVE] = "positive", [FILL_EXTREME] = "extreme",
 };
 
 enum fill fill_from_name(const char *name)
 {
-    for (enum fill i = FILL_RAND; i <= FILL_WIDE; i++)
+    for (enum fill i = FILL_RAND; i <= FILL_EXTREME; i++)
         if (strcmp(name, fill_names[i]) == 0)
             return i;
     return FILL_NONE;
@@ -109,17 +110,55 @@ static double wide_value(tw_dtype t, const struct fill_options *o, bool odd, uin
     return t == TW_I8 ? v - 128 : is_float_type(t) && odd ? WIDEST + v : v;
 }
 
+static bool is_signed_integer(tw_dtype t)
+{
+    return t >= TW_I64 && t <= TW_I8;
+}
+
+/* Of one sign, and not 0. */
+static double signed_value(tw_dtype t, const struct fill_options *o, uint64_t *state)
+{
+    bool negative = o->kind == FILL_NEGATIVE && (is_float_type(t) || is_signed_integer(t));
+    struct fill_options from_zero = *o;
+    if (o->kind == FILL_POSITIVE && o->limit > 1) /* limit - 1 is an index still */
+        from_zero.limit = o->limit - 1;
+    double v = random_value(t, &from_zero, state);
+    v = t == TW_BOOL ? v : is_float_type(t) ? fabs(v) + o->scale / 16 : v + 1;
+    return negative ? -v : v;
+}
+
+/* Stores the least or largest integer of the type, or a small one. */
+static void store_extreme(tw_array *a, int64_t i, const struct fill_options *o, uint64_t *state)
+{
+    size_t size = tw_dtype_size(a->dtype);
+    uint64_t choice = next_random(state) % 8, top = UINT64_C(1) << (8 * size - 1);
+    uint64_t bits = is_signed_integer(a->dtype) ? top - (choice & 1) : (choice & 1) - 1;
+    double v = random_value(a->dtype, o, state);
+    if (is_float_type(a->dtype) || a->dtype == TW_BOOL || choice >= 4)
+        tw_dtype_store(a->dtype, element(a, i),
+                       is_signed_integer(a->dtype) && choice & 1 ? -1 - v : v);
+    else
+        memcpy(element(a, i), &bits, size); /* little-endian */
+}
+
 void tensor_fill(tw_array *a, const struct fill_options *o)
 {
     enum { PIECE = 64 }; /* an array of one axis has rows of so many */
     uint64_t state = o->seed;
     int64_t n = tensor_elements(a), row = a->rank > 1 ? a->shape[a->rank - 1] : PIECE;
     for (int64_t i = 0; i < n; i++) {
-        double v = o->kind == FILL_RAND   ? random_value(a->dtype, o, &state)
-                   : o->kind == FILL_WIDE ? wide_value(a->dtype, o, i / row % 2, &state)
-                   : o->kind == FILL_IOTA ? (double)i
-                   : o->kind == FILL_ONES ? 1
-                                          : 0;
+        double v = 0;
+        switch (o->kind) {
+        case FILL_RAND: v = random_value(a->dtype, o, &state); break;
+        case FILL_WIDE: v = wide_value(a->dtype, o, i / row % 2, &state); break;
+        case FILL_NEGATIVE:
+        case FILL_POSITIVE: v = signed_value(a->dtype, o, &state); break;
+        case FILL_EXTREME: store_extreme(a, i, o, &state); continue;
+        case FILL_IOTA: v = (double)i; break;
+        case FILL_ONES: v = 1; break;
+        case FILL_NONE:
+        case FILL_ZERO: break;
+        }
         tw_dtype_store(a->dtype, element(a, i), v);
     }
 }

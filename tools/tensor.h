@@ -8,7 +8,19 @@
 
 #include <stdio.h>
 
-enum fill { FILL_NONE, FILL_RAND, FILL_ZERO, FILL_IOTA, FILL_ONES, FILL_WIDE };
+enum fill {
+    FILL_NONE,
+    FILL_RAND,
+    FILL_ZERO,
+    FILL_IOTA,
+    FILL_ONES,
+    FILL_WIDE,
+    FILL_NEGATIVE,
+    FILL_POSITIVE,
+    FILL_EXTREME
+};
+/* "rand, zero, … or extreme", for messages and help. */
+#define FILL_NAMES "rand, zero, iota, ones, wide, negative, positive or extreme"
 /* FILL_NONE when there is no such word. */
 enum fill fill_from_name(const char *name);
 const char *fill_name(enum fill fill); /* not of FILL_NONE */
@@ -24,7 +36,11 @@ bool tensor_allocate(tw_array *a);
 /* FILL_RAND: floats uniform in ±scale/2, integers 0 … limit-1, the same for the same seed.
  * FILL_WIDE: floats that overflow exp, or that lie close together and far from zero: in one row
  * uniform in ±WIDEST, in the next WIDEST and as FILL_RAND from there; i8 of all its values; other
- * integers, which may be indices, as FILL_RAND. */
+ * integers, which may be indices, as FILL_RAND.
+ * FILL_NEGATIVE, FILL_POSITIVE: no element is 0 or has the other sign: floats as large as those of
+ * FILL_RAND or twice, integers up to limit; unsigned ones are positive in both.
+ * FILL_EXTREME: of integers the least, the largest, and small ones of both signs; floats as
+ * FILL_RAND. */
 enum { WIDEST = 100 };
 struct fill_options {
     enum fill kind;

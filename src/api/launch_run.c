@@ -86,6 +86,18 @@ int64_t launch_array_bytes(const tw_launch *l, int param)
     return most;
 }
 
+/* The view that says the array's shape: a plain one beyond which no other reaches; NULL: there is
+ * none, and the array has as many elements as the farthest reaches over. */
+static const struct sym *shape_of(const tw_launch *l, int param)
+{
+    const struct sym *view = view_of(l->variant->ir, param);
+    int64_t shape[MAX_RANK];
+    if (!view || !is_plain(view) || !view_shape(l, view, shape))
+        return NULL;
+    int64_t reach = view_reach(l, view), size = (int64_t)dtype_size(view->type.dtype);
+    return reach >= 0 && launch_array_bytes(l, param) / size > reach ? NULL : view;
+}
+
 int64_t array_length(const tw_array *x)
 {
     int64_t n = 1;
@@ -184,7 +196,7 @@ tw_status launch_check_sizes(tw_launch *l)
         int p = view->base ? view->base->index : -1;
         if (p < 0 || !l->array_set[p])
             continue;
-        if (view == view_of(ir, p) && is_plain(view))
+        if (view == shape_of(l, p))
             check_shape(l, p, view);
         else
             check_length(l, p, view);
@@ -329,11 +341,12 @@ static tw_status shape_call(void *user)
     }
     tw_array *out = &call->array;
     out->dtype = (tw_dtype)pointer_dtype(l, p);
-    const struct sym *view = view_of(l->variant->ir, p);
-    if (view && is_plain(view) && view_shape(l, view, out->shape)) {
+    const struct sym *view = shape_of(l, p);
+    if (view && view_shape(l, view, out->shape)) {
         out->rank = view->type.rank;
         return TW_OK;
     }
+    view = view_of(l->variant->ir, p);
     int64_t bytes = view ? launch_array_bytes(l, p) : -1; /* of the view that reaches farthest */
     int64_t reach = bytes >= 0 ? bytes / (int64_t)dtype_size((enum dtype)out->dtype)
                     : view     ? view_reach(l, view)

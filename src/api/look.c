@@ -18,6 +18,17 @@
  * are content with. */
 static const int64_t stand_ins[] = {16, 64, 128, 256, 1024};
 
+/* Constants that parameters are compared with. */
+enum { MOST_COMPARED = 16 };
+
+struct compared {
+    int count;
+    struct {
+        int param;
+        int64_t value;
+    } list[MOST_COMPARED];
+};
+
 struct look {
     tw_launch *launch;
     bool staged; /* `stage` is asked for, not the program after a pass */
@@ -25,6 +36,7 @@ struct look {
     const char *pass;
     const char *text;
     const char *undecided;
+    struct compared *compared;
     struct choice *choice;
     bool *known; /* statics to compile in: given, or standing in */
 };
@@ -246,6 +258,79 @@ const char *tw_launch_undecided(tw_launch *l)
         return NULL;
     return call.undecided;
 }
+
+/* --- what sizes are compared with --- */
+
+/* The integer parameter that e is, widened or not; -1: it is none. */
+static int parameter_of(const struct expr *e)
+{
+    while (e->op == OP_CAST && dtype_is_int(e->args[0]->type.dtype))
+        e = e->args[0];
+    bool is = e->op == OP_REF && e->sym->storage == ST_PARAM && !e->sym->is_pointer &&
+              dtype_is_int(e->type.dtype);
+    return is ? e->sym->index : -1;
+}
+
+static void take_compared(void *user, struct expr **at)
+{
+    struct compared *all = user;
+    const struct expr *e = *at;
+    if (e->op != OP_LT && e->op != OP_GT && e->op != OP_LE && e->op != OP_GE && e->op != OP_EQ &&
+        e->op != OP_NE)
+        return;
+    for (int side = 0; side < 2; side++) {
+        int64_t value;
+        int param = parameter_of(e->args[side]), known = 0;
+        if (param < 0 || !eval_int(e->args[1 - side], NULL, &value))
+            continue;
+        while (known < all->count &&
+               (all->list[known].param != param || all->list[known].value != value))
+            known++;
+        if (known == all->count && all->count < MOST_COMPARED) {
+            all->list[all->count].param = param;
+            all->list[all->count++].value = value;
+        }
+    }
+}
+
+static void take_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, take_compared, user);
+}
+
+static void take_statement(void *user, struct stmt *s)
+{
+    stmt_expressions(s, take_root, user);
+}
+
+static tw_status compared_call(void *user)
+{
+    struct look *c = user;
+    tw_status status;
+    struct kernel *ir = look_at(c, &status);
+    if (ir)
+        stmt_walk(ir->body, take_statement, c->compared);
+    return status;
+}
+
+tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_t *value)
+{
+    struct compared all = {0};
+    if (!l || !param || !value)
+        return TW_BAD_ARGUMENT;
+    tw_status status =
+        context_call(l->ctx, compared_call, &(struct look){.launch = l, .compared = &all});
+    if (status != TW_OK)
+        return status;
+    if (index < 0 || index >= all.count)
+        return TW_NOT_FOUND;
+    *param = l->kernel->info->params[all.list[index].param].name;
+    *value = all.list[index].value;
+    return TW_OK;
+}
+
+/* --- show --- */
 
 static void add_value(struct text *out, const struct look *c, int p)
 {

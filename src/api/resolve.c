@@ -315,7 +315,7 @@ static void report_size(tw_launch *l, int p, struct origin *first, int array, in
 static void infer_from(tw_launch *l, int array, struct origin *origins)
 {
     const struct lang_param *param = &l->kernel->info->params[array];
-    if (!l->array_set[array])
+    if (!l->array_set[array] || l->arrays[array].rank != param->rank)
         return;
     for (int axis = 0; axis < param->rank; axis++) {
         int p = param->dim_param[axis];
@@ -326,7 +326,7 @@ static void infer_from(tw_launch *l, int array, struct origin *origins)
             if (!l->value_set[p]) /* else an error was reported for it */
                 take_value(l, p, (tw_scalar){.i = extent});
             origins[p] = (struct origin){.array = array, .axis = axis};
-        } else if (l->choice.values[p].i != extent) {
+        } else if (l->choice.values[p].i != extent && !param->many_views) {
             report_size(l, p, &origins[p], array, axis);
         }
     }
@@ -360,8 +360,10 @@ static void resolve_scalars(tw_launch *l, bool strict)
         if (!take_only_value(l, p) && !info->params[p].is_pointer && l->value_set[p])
             take_value(l, p, l->values[p]);
     }
-    for (int p = 0; p < info->param_count; p++)
-        infer_from(l, p, origins);
+    for (int many = 0; many < 2; many++) /* an array of several views may be longer than one says */
+        for (int p = 0; p < info->param_count; p++)
+            if (info->params[p].many_views == many)
+                infer_from(l, p, origins);
     bool all = true;
     for (int p = 0; p < info->param_count && strict; p++)
         if (!info->params[p].is_pointer && !l->choice.known[p] && !l->value_set[p] &&

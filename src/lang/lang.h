@@ -25,6 +25,7 @@ struct lang_param {
     struct loc loc;
     bool is_pointer, is_const, is_static;
     bool is_ensured;   /* an `ensures` speaks of a view of it */
+    bool many_views;   /* of a pointer: another than the one below may reach beyond it */
     enum dtype dtype;  /* DT_NONE when a type variable decides */
     int type_variable; /* index into lang_kernel.types, -1 if none */
     bool has_value;    /* `static i32 n = 64`: the program is for that value alone */

@@ -43,6 +43,7 @@ struct view_search {
     const struct node *kernel;
     const char *pointer;
     const struct node *found;
+    int count;
     bool is_ensured;
 };
 
@@ -50,6 +51,7 @@ static void find_view(void *user, const struct node *n)
 {
     struct view_search *s = user;
     if (n->kind == N_DECL && n->i == DECL_GLOBAL && n->init && is_rooted_in(n->init, s->pointer)) {
+        s->count++;
         if (!s->found && !n->strides && n->init->kind == N_NAME)
             s->found = n;
         for (const struct node *e = s->kernel->body->body; e; e = e->next)
@@ -63,6 +65,7 @@ static void describe_view(struct arena *a, const struct node *kernel, struct lan
     struct view_search search = {.kernel = kernel, .pointer = p->name};
     visit_children(kernel->body, find_view, &search);
     p->is_ensured = search.is_ensured;
+    p->many_views = search.count > 1;
     for (const struct node *d = search.found ? search.found->dims : NULL; d && p->rank < MAX_RANK;
          d = d->next) {
         int param = d->kind == N_NAME ? param_index(kernel, d->text) : -1;

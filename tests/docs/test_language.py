@@ -52,7 +52,7 @@ def main():
                 with open(os.path.join(folder, "example.tile"), "w") as out:
                     out.write(source)
                 # what is warned of is for the simulator an error
-                static = ["--no-sim"] if is_error else []
+                static = ["--no-run"] if is_error else []
                 status, printed, said = call(tool, "check", *static, "example.tile", cwd=folder)
                 if is_error:
                     if (status == 0) == (is_error == " error"):

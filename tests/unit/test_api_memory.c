@@ -138,10 +138,14 @@ static tw_status prepare(struct story *s)
 {
     tw_scalar n;
     tw_array shape;
+    const char *param;
+    int64_t value;
     tw_status status = tw_launch_prepare(s->host);
     status = status == TW_OK ? tw_launch_value(s->host, "n", &n) : status;
     status = status == TW_OK ? tw_launch_shape(s->host, "c", &shape) : status;
-    return status == TW_OK ? tw_launch_check(s->host) : status;
+    status = status == TW_OK ? tw_launch_check(s->host) : status;
+    status = status == TW_OK ? tw_launch_compared(s->host, 0, &param, &value) : status;
+    return status == TW_NOT_FOUND ? TW_OK : status; /* nothing is compared */
 }
 
 static tw_status run(struct story *s)

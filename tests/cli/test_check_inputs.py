@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""`check` runs with inputs of one sign and extreme integers, at sizes that a kernel compares with constants, and says what it did not
+look at; what is right, an index above all, stays right."""
+import json
+import os
+import sys
+import tempfile
+
+from tile_runner import call_on, fail
+
+# The extreme of a row begins with a value that no element need have.
+ROWS = """kernel rows(i32 m, i32 n, const {type} *a, {type} *o) grid(m) warps(1)
+{{
+    global {type} A[m][n] = a, O[m] = o;
+    {type} t = {start};
+    for (i32 j = 0; j < n; j += 64)
+        t = {op}(t, {op}(A[block.x +: 1][j +: 64] else {beyond}));
+    O[block.x] = t;
+    ensures O == reshape({op}(A, axis = 1), m);
+}}
+"""
+# One thread level, over all.
+WHOLE = """kernel whole(i32 n, const f32 *a, f32 *o) grid(1) threads(64)
+{
+    assume(n > 60);
+    global f32 A[n] = a, O[1] = o;
+    shared f32 s[64];
+    i32 t = thread.x;
+    f32 m = 0;
+    for (i32 i = t; i < n; i += 64)
+        m = max(m, A[i]);
+    s[t] = m;
+    sync();
+    for (i32 d = 32; d > 0; d /= 2) {
+        if (t < d)
+            s[t] = max(s[t], s[t + d]);
+        sync();
+    }
+    if (t == 0)
+        O[0] = s[0];
+    ensures O == max(A);
+}
+"""
+# An element's number must lie in its array, where its value may be any.
+GATHER = """kernel gather(i32 n, const i32 *number, const i32 *a, i32 *o) grid(cdiv(n, 32)) threads(32)
+{{
+    global i32 Number[n] = number, A[n] = a, O[n] = o;
+    i32 i = block.x * 32 + thread.x;
+    if (i < n)
+        O[i] = {value};
+    ensures O == A[Number];
+}}
+"""
+# The sum of two i32 may wrap.
+MEAN = """kernel mean(i32 n, const i32 *a, const i32 *b, i32 *o) grid(cdiv(n, 32)) warps(1)
+{{
+    global i32 A[n] = a, B[n] = b, O[n] = o;
+    i32 i = block.x * 32;
+    O[i +: 32] = {value};
+    ensures O == (i32) (((i64) A + (i64) B) / 2);
+}}
+"""
+# What only one size, or one value of another parameter, takes.
+SIZE = """kernel size(i32 n, i32 mode, const f32 *a, f32 *o) grid(cdiv(n, 32)) warps(1)
+{{
+    global f32 A[n] = a, O[n] = o;
+    i32 i = block.x * 32;
+    O[i +: 32] = A[i +: 32];
+    if ({condition})
+        O[i +: 32] = 0;
+    ensures O == A;
+}}
+"""
+# Two views of one array, of which the second reaches farther than the one that names its shape.
+VIEWS = """kernel views(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 4)) warps(2)
+{
+    global f32 A[n][n] = a, X[n] = c, Y[n] = c + n;
+    i32 i = block.x * 4;
+    X[i +: 4] = A[0][i +: 4];
+    Y[i +: 4] = 2;
+    ensures X == A[0];
+    ensures Y == 2;
+}
+"""
+NO_ENSURES = "kernel bare(i32 n, f32 *o) grid(1) warps(1) { global f32 O[n] = o; O[0 +: 32] = 1; }\n"
+NOT_RUN = "kernel never(i32 n, f32 *o) grid(1) warps(1) { assume(n > 1000000); global f32 O[n] = o; O[0 +: 32] = 1; ensures O[0] == 1; }\n"
+UNDECIDED = """kernel unknown(i32 n, const i32 *a, i32 *o) grid(1) threads(32)
+{
+    global i32 A[32] = a, O[32] = o;
+    shared i32 s[256];
+    i32 t = thread.x;
+    s[A[t] * 32 + t] = t;
+    sync();
+    O[t] = s[A[t] * 32 + t];
+    ensures O[0] == 0;
+}
+"""
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run(text, *arguments, status=0):
+            return call_on(folder, text, [tool, "check", "k.tile", *arguments], status)
+
+        def wrong(text, kind):
+            found = json.loads(run(text, "--json", status=1).out)[0]["findings"]
+            if len(found) != 1 or kind not in found[0]["with"]:
+                fail(f"expected {kind}: {found}")
+
+        for type, op, start, kind in (("i32", "max", "0", "negative"), ("f32", "max", "0", ""), ("f32", "min", "0", ""),
+                                      ("i8", "max", "0", "negative"), ("i64", "min", "1000", ""), ("u8", "min", "0", "")):
+            beyond = "0" if start == "0" else start
+            wrong(ROWS.format(type=type, op=op, start=start, beyond=beyond), f"{kind} inputs" if kind else "")
+        least = {"i32": "(-2147483647 - 1)", "f32": "-inf", "i8": "-128"}
+        for type, start in least.items():
+            run(ROWS.format(type=type, op="max", start=start, beyond=start))
+        wrong(WHOLE, "negative inputs")
+        wrong(WHOLE.replace("max", "min"), "positive inputs")
+        run(WHOLE, "--fill", "a=rand")
+        wrong(MEAN.format(value="(A[i +: 32] + B[i +: 32]) / 2"), "extreme inputs")
+        run(MEAN.format(value="(i32) (((i64) A[i +: 32] + (i64) B[i +: 32]) / 2)"))
+        run(GATHER.format(value="A[Number[i]]"))
+        wrong(GATHER.format(value="max(A[Number[i]], 0)"), "negative inputs")
+        for condition, sizes in (("n == 777", "n = 777,"), ("n > 1500 && n < 1502", "n = 1501,"), ("mode == 5", "mode = 5"), ("(i64) n == 100", "n = 100,")):
+            wrong(SIZE.format(condition=condition), sizes)
+        run(SIZE.format(condition="n < 0"))
+        if json.loads(run(VIEWS, "--json").out)[0]["runs"] < 10:
+            fail("two views of one array: not run")
+
+        for text, said, member in ((NO_ENSURES, "bare has no `ensures`: its values are not compared", "compared"),
+                                   (NOT_RUN, "never is not run, no sizes tried suit it", "not_run"),
+                                   (UNDECIDED, "unknown: not decided whether accesses to shared memory race: ", "undecided")):
+            for options, status in (((), 0), (("--strict",), 1)):
+                result = run(text, *options, status=status)
+                if result.out or result.err.count("\n") != 1 or said not in result.err:
+                    fail(f"expected a line with '{said}': {result}")
+                listed = json.loads(run(text, "--json", *options, status=status).out)[0]
+                if listed["ok"] != (status == 0) or listed[member] in (None, True):
+                    fail(f"{member}: {listed}")
+        run(NO_ENSURES, "--no-run", "--strict")
+        run(GATHER.format(value="A[Number[i]]"), "--strict")
+
+
+if __name__ == "__main__":
+    main()

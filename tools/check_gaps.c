@@ -1,0 +1,40 @@
+/* What `check` did not look at, although nothing is wrong: it must not pass for a clean kernel. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void check_ask_undecided(struct check *c)
+{
+    const char *why = tw_launch_undecided(c->launch);
+    if (!why)
+        return;
+    char *where = space_text(&c->space);
+    check_take_undecided(
+        c, need_text("not decided whether accesses to shared memory race: %s", why), where);
+    c->undecided_races = true;
+    free(where);
+}
+
+/* False: with -v another line says it. */
+static bool says(const struct check *c)
+{
+    return !c->to_json && (!c->verbose || c->strict);
+}
+
+void check_say_gaps(struct check *c)
+{
+    bool ran = c->runs || c->simulated, compared = tw_kernel_has_ensures(c->kernel);
+    bool simulated = c->no_sim || c->simulated;
+    if (c->status != STATUS_OK)
+        return;
+    if (says(c) && ran && !compared)
+        complain(NULL, "%s has no `ensures`: its values are not compared", c->name);
+    if (says(c) && c->undecided_races)
+        complain(NULL, "%s: %.*s", c->name, (int)strcspn(c->undecided, "\n"), c->undecided);
+    if (says(c) && c->runs && !simulated)
+        complain(NULL, "%s is not simulated", c->name);
+    bool whole = c->no_run || (ran && compared && simulated);
+    if (c->strict && (!whole || c->undecided_races))
+        check_worse(c, STATUS_FAILED);
+}

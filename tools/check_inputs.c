@@ -1,0 +1,204 @@
+/* Runs with other inputs than random ones: large, of one sign, the least and largest integers. What
+ * overflows, what drowns, and a maximum that begins at 0 show. */
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum fill check_fill_of(enum check_inputs inputs)
+{
+    static const enum fill fills[] = {[CHECK_RANDOM] = FILL_RAND,
+                                      [CHECK_WIDE] = FILL_WIDE,
+                                      [CHECK_NEGATIVE] = FILL_NEGATIVE,
+                                      [CHECK_POSITIVE] = FILL_POSITIVE,
+                                      [CHECK_EXTREME] = FILL_EXTREME};
+    return fills[inputs];
+}
+
+bool check_may_vary(const struct check *c, const struct operand *o)
+{
+    bool is_float = is_float_type(o->array.dtype);
+    if (!o->param.is_const || settings_fill(c->given, o->param.name) != FILL_NONE)
+        return false;
+    if (c->inputs == CHECK_WIDE)
+        return is_float || o->array.dtype == TW_I8;
+    return is_float ? c->inputs != CHECK_EXTREME : !c->only || strcmp(o->param.name, c->only) == 0;
+}
+
+static bool any_varies(const struct check *c, const struct operands *arrays)
+{
+    bool any = false;
+    for (int i = 0; i < arrays->count; i++)
+        any = any || check_may_vary(c, &arrays->list[i]);
+    return any;
+}
+
+static char *describe_inputs(const struct check *c)
+{
+    switch (c->inputs) {
+    case CHECK_NEGATIVE: return need_text("negative inputs (`run --fill negative`): all of them");
+    case CHECK_POSITIVE: return need_text("positive inputs (`run --fill positive`): all of them");
+    case CHECK_EXTREME:
+        return need_text("extreme inputs (`run --fill extreme`): the least and the largest "
+                         "integers, and small ones of both signs");
+    case CHECK_RANDOM:
+    case CHECK_WIDE: break;
+    }
+    return need_text("wide inputs (`run --fill wide`): floats up to ±%d, each second row close to "
+                     "%d; i8 of all its values",
+                     WIDEST, WIDEST);
+}
+
+static void note_inputs(struct check *c, const struct operands *arrays)
+{
+    char *fills = need_text("%s", ""), *inputs = describe_inputs(c);
+    for (int i = 0; i < arrays->count; i++)
+        if (check_may_vary(c, &arrays->list[i]))
+            append_text(&fills, " --fill %s=rand", arrays->list[i].param.name);
+    const char *other =
+        c->inputs == CHECK_WIDE
+            ? "with small ones its values are right: does something overflow, or lose what is "
+              "small beside it? If there are none so large, say"
+            : "with random ones its values are right: what does a sum, a maximum or a comparison "
+              "begin with? If there are none such, say";
+    char *advice = need_text("%s%s", other, fills);
+    findings_note(&c->findings, inputs);
+    findings_note(&c->findings, advice);
+    free(inputs);
+    free(advice);
+    free(fills);
+}
+
+struct far_off {
+    const struct operands *arrays;
+    double *size; /* of what each array holds */
+    bool any;
+};
+
+/* The part of what is wanted, or of what the array holds, that is passed over. */
+static double part_passed(tw_dtype t)
+{
+    return is_float_type(t) ? fmax(0.001, 8 * type_roundoff(t)) : 0;
+}
+
+static void take_far_off(void *user, const tw_wrong *w)
+{
+    struct far_off *f = user;
+    for (int i = 0; i < f->arrays->count && isfinite(w->want) && !f->any; i++) {
+        const struct operand *o = &f->arrays->list[i];
+        double size = fmax(fabs(w->want), f->size[i]);
+        f->any = strcmp(o->param.name, w->param) == 0 &&
+                 !(fabs(w->got - w->want) <= part_passed(o->array.dtype) * size);
+    }
+}
+
+/* Of larger inputs a formula that is right otherwise may lose more digits than that of `ensures`.
+ * Only what is off by a good part of the outputs' size counts, where it is known what is wanted and
+ * that is finite. */
+static bool is_far_off(struct check *c, const struct operands *arrays)
+{
+    struct far_off f = {.arrays = arrays,
+                        .size = need_memory((size_t)arrays->count * sizeof(double))};
+    for (int i = 0; i < arrays->count; i++)
+        f.size[i] = tensor_root_mean_square(&arrays->list[i].array);
+    tw_launch_each_wrong(c->launch, take_far_off, &f);
+    free(f.size);
+    return f.any;
+}
+
+/* Of larger inputs more may overflow, or be divided by zero, than lets anything be said. That is no
+ * finding. */
+static void take_unjudged(struct check *c, const char *where)
+{
+    tw_message m = {.text = ""};
+    tw_context_message(c->program->ctx, 0, &m);
+    char *line = need_text("not decided whether values are right of wide inputs: ");
+    if (m.file)
+        append_text(&line, "%s:%d: ", m.file, m.line);
+    append_text(&line, "%s", m.text);
+    check_take_undecided(c, line, where);
+}
+
+/* False: these sizes do not suit the kernel, or it does not take these inputs: an index must lie in
+ * its array, for one. */
+static bool run_inputs(struct check *c, int shape)
+{
+    struct operands arrays;
+    char *where;
+    tw_status ran = check_make_run(c, shape, &arrays, &where), verified = TW_OK;
+    if (ran == TW_OK && any_varies(c, &arrays)) {
+        ran = check_run_once(c);
+        if (ran == TW_OK)
+            verified = tw_launch_verify(c->launch, NULL);
+    }
+    if (verified == TW_WRONG_VALUES && is_far_off(c, &arrays)) {
+        const char *kind = fill_name(check_fill_of(c->inputs));
+        append_text(&where, ", %s inputs", kind);
+        c->runs++;
+        c->wrong = true;
+        check_verify(c, &arrays, shape, where);
+        note_inputs(c, &arrays);
+    } else if (verified == TW_UNSUPPORTED && c->inputs == CHECK_WIDE &&
+               (c->verbose || c->to_json)) {
+        take_unjudged(c, where);
+    }
+    operands_free(&arrays);
+    free(where);
+    return ran == TW_OK;
+}
+
+static const int suited[] = {CHECK_RAGGED, 5, 3, CHECK_THIN}; /* shapes, the first that suits counts */
+enum { SUITED = sizeof suited / sizeof *suited };
+
+/* A shape that the kernel takes with random inputs; -1: none. */
+static int find_shape(struct check *c)
+{
+    enum check_inputs inputs = c->inputs;
+    int found = -1;
+    c->inputs = CHECK_RANDOM;
+    for (int i = 0; i < SUITED && found < 0; i++) {
+        struct operands arrays;
+        char *where;
+        if (check_make_run(c, suited[i], &arrays, &where) == TW_OK && check_run_once(c) == TW_OK)
+            found = suited[i];
+        operands_free(&arrays);
+        free(where);
+    }
+    c->inputs = inputs;
+    return found;
+}
+
+/* One integer array after the other, where not all of them take the inputs. */
+static void run_one_by_one(struct check *c)
+{
+    enum { MOST = 4 };
+    tw_param p;
+    int count = 0, shape = find_shape(c);
+    for (int i = 0; shape >= 0 && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        bool integers = p.is_const && p.is_pointer && p.dtype != TW_DTYPE_NONE &&
+                        !is_float_type(p.dtype) && p.dtype != TW_BOOL;
+        if (!integers || count++ >= MOST || c->status != STATUS_OK)
+            continue;
+        c->only = p.name;
+        run_inputs(c, shape);
+        c->only = NULL;
+    }
+}
+
+void check_other_inputs(struct check *c)
+{
+    if (!tw_kernel_has_ensures(c->kernel))
+        return;
+    for (int kind = CHECK_WIDE; kind <= CHECK_EXTREME && c->status == STATUS_OK; kind++) {
+        bool done = false;
+        c->inputs = (enum check_inputs)kind;
+        for (int i = 0; i < SUITED && !done; i++)
+            done = run_inputs(c, suited[i]);
+        if (done && kind != CHECK_WIDE && c->status == STATUS_OK)
+            run_inputs(c, CHECK_THIN); /* what is taken along the axis of 1 is each element */
+        else if (!done && kind != CHECK_WIDE)
+            run_one_by_one(c);
+    }
+    c->inputs = CHECK_RANDOM;
+}
