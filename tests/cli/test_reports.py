@@ -41,7 +41,7 @@ kernel outside(i32 n, f32 *c) grid(1) threads(32)
 kernel halves(i32 n, f32 *c) grid(1) warps(1)
 {
     global f32 C[n] = c;
-    assume(n > 1000);
+    assume(n > 100000);
     C[0 +: 16] = 1.0;
 }
 kernel batch(i32 z, i32 m, i32 n, i32 k, const f32 *a, const f32 *b, f32 *c) grid(z) warps(1)
