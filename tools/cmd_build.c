@@ -1,6 +1,7 @@
 /* build: kernels as C to ship. */
 #include "build.h"
 #include "commands.h"
+#include "part_file.h"
 #include "tuned.h"
 
 #include <stdlib.h>
@@ -548,7 +549,9 @@ static int write_files(struct builder *b, const char *name)
 {
     const char *folder = options_value(b->given, "output");
     folder = folder ? folder : ".";
+    part_file_hold();
     tw_status s = tw_build_write(b->build, folder);
+    part_file_release();
     if (s != TW_OK) {
         complain_library(NULL, b->ctx, s);
         return STATUS_FAILED;

@@ -542,7 +542,7 @@ char *chart_write(const char *path, const struct chart *c)
     if (part.file)
         chart_draw(part.file, c);
     bool good = part.file && !ferror(part.file);
-    if (part_file_close(&part, path, good))
+    if (part_file_close(&part, good))
         return NULL;
     return need_text("cannot write `%s`: %s", path, strerror(errno));
 }

@@ -312,15 +312,19 @@ static bool write_content(FILE *f, const tw_array *a)
 const char *npy_may_write(const char *path, char why[256])
 {
     struct stat info;
-    const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    char *target = part_file_target(path); /* behind a link another folder counts */
+    const char *name = target ? target : path, *slash = strrchr(name, '/');
+    size_t length = slash ? (size_t)(slash - name) + 1 : 0;
     char *folder = malloc(length + 3);
-    if (!folder)
+    if (!folder) {
+        free(target);
         return "out of memory";
-    snprintf(folder, length + 3, "%.*s.", (int)length, path);
+    }
+    snprintf(folder, length + 3, "%.*s.", (int)length, name);
+    free(target);
     bool there = stat(path, &info) == 0, directory = there && S_ISDIR(info.st_mode);
     bool device = there && !directory && !S_ISREG(info.st_mode); /* it is written itself */
-    bool ok = access(device ? path : folder, W_OK) == 0;
+    bool ok = access(device ? path : folder, W_OK) == 0 && !part_file_read_only(path);
     if (ok && directory) {
         errno = EISDIR;
         ok = false;
@@ -335,7 +339,7 @@ const char *npy_write(const char *path, const tw_array *array, char why[256])
 {
     struct part_file part = part_file_open(path, "wb");
     bool good = part.file && write_content(part.file, array);
-    if (part_file_close(&part, path, good))
+    if (part_file_close(&part, good))
         return NULL;
     snprintf(why, WHY, "cannot write `%s`: %s", path, strerror(errno));
     return why;

@@ -1,3 +1,4 @@
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "part_file.h"
 
 #include <errno.h>
@@ -41,7 +42,64 @@ static void stop_watching(void)
     under_way = NULL;
 }
 
+static sigset_t held;
+
+void part_file_hold(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < SIGNALS; i++)
+        if (signals[i] != SIGXFSZ) /* which is raised in the write itself */
+            sigaddset(&set, signals[i]);
+    sigprocmask(SIG_BLOCK, &set, &held);
+    for (int i = 0; i < SIGNALS; i++)
+        if (signals[i] == SIGXFSZ)
+            sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, &before[i]);
+}
+
+void part_file_release(void)
+{
+    for (int i = 0; i < SIGNALS; i++)
+        if (signals[i] == SIGXFSZ)
+            sigaction(SIGXFSZ, &before[i], NULL);
+    sigprocmask(SIG_SETMASK, &held, NULL);
+}
+
 /* --- the file --- */
+
+/* The folder's full name and the last part of the path. */
+static char *name_in_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+    size_t length = slash ? (size_t)(last - path) : 1;
+    char *folder = strndup(slash ? path : ".", length);
+    char *full = folder ? realpath(folder, NULL) : NULL;
+    size_t size = full ? strlen(full) + strlen(last) + 2 : 0;
+    char *name = full ? malloc(size) : NULL;
+    if (name)
+        snprintf(name, size, "%s/%s", strcmp(full, "/") == 0 ? "" : full, last);
+    free(full);
+    free(folder);
+    return name;
+}
+
+char *part_file_target(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return name_in_folder(path);
+    return S_ISREG(info.st_mode) ? realpath(path, NULL) : NULL;
+}
+
+bool part_file_read_only(const char *path)
+{
+    struct stat info;
+    bool is_file = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    if (!is_file || ((info.st_mode & 0222) && access(path, W_OK) == 0))
+        return false;
+    errno = EACCES;
+    return true;
+}
 
 static char *name_beside(const char *path)
 {
@@ -55,26 +113,32 @@ static char *name_beside(const char *path)
 struct part_file part_file_open(const char *path, const char *mode)
 {
     struct stat info;
-    struct part_file p = {NULL, NULL};
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+    struct part_file p = {NULL, NULL, NULL};
+    bool exists = stat(path, &info) == 0;
+    if (exists && !S_ISREG(info.st_mode)) {
         p.file = fopen(path, mode);
         return p;
     }
-    p.beside = name_beside(path);
+    if (part_file_read_only(path))
+        return p;
+    p.target = part_file_target(path);
+    p.beside = p.target ? name_beside(p.target) : NULL;
     if (!p.beside)
         return p;
     watch(p.beside);
     p.file = fopen(p.beside, mode);
+    if (p.file && exists)
+        fchmod(fileno(p.file), info.st_mode & 07777);
     return p;
 }
 
-bool part_file_close(struct part_file *p, const char *path, bool good)
+bool part_file_close(struct part_file *p, bool good)
 {
     bool opened = p->file != NULL, is_there = opened;
     if (opened && fclose(p->file) != 0)
         good = false;
     if (opened && good && p->beside) {
-        good = rename(p->beside, path) == 0;
+        good = rename(p->beside, p->target) == 0;
         is_there = !good;
     }
     int error = errno;
@@ -84,6 +148,7 @@ bool part_file_close(struct part_file *p, const char *path, bool good)
         stop_watching();
         free(p->beside);
     }
+    free(p->target);
     errno = error;
     return opened && good;
 }

@@ -1,5 +1,6 @@
 #include "ptx_launch.h"
 #include "npy.h"
+#include "part_file.h"
 #include "target.h"
 
 #include <ctype.h>
@@ -187,6 +188,15 @@ static int read_arguments(struct ptx_given *g, const struct ptx_file *f, const s
     return STATUS_OK;
 }
 
+static bool same_target(const char *a, const char *b)
+{
+    char *x = part_file_target(a), *y = part_file_target(b);
+    bool same = x && y && strcmp(x, y) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
 /* "2=C.npy", "out=C.npy" */
 static int read_outs(struct ptx_given *g, const struct options *o)
 {
@@ -205,6 +215,15 @@ static int read_outs(struct ptx_given *g, const struct options *o)
         free(which);
         if (!a)
             return STATUS_USAGE;
+        for (int i = 0; i < g->arrays.count; i++) {
+            const struct ptx_array *other = &g->arrays.list[i];
+            if (other != a && other->out && same_target(other->out, equals + 1))
+                return usage_error(o->complaints, o->command,
+                                   "--out %s: %s%s goes to the same file, and one of them would "
+                                   "be lost",
+                                   text, other->is_field || other->named ? "" : "argument ",
+                                   other->named ? other->name : other->path);
+        }
         const char *bad = npy_may_write(equals + 1, why);
         if (bad) {
             complain(o->complaints, "%s", bad);

@@ -1,6 +1,7 @@
 /* The arrays of a run: read from .npy files, or made and filled; what is kept of them. */
 #include "npy.h"
 #include "operands.h"
+#include "part_file.h"
 #include "run.h"
 #include "settings.h"
 #include "tensor.h"
@@ -37,12 +38,29 @@ static const char *end_of_file(const char *text)
     return text + strlen(text);
 }
 
+/* The array that is to be written to the same file, by whatever name; NULL: none. A device takes
+ * them all. */
+static const char *other_out(const struct run *r, const struct given_array *o, const char *file)
+{
+    const char *other = NULL;
+    char *target = part_file_target(file);
+    for (int i = 0; i < r->array_count && target && !other; i++) {
+        const struct given_array *x = &r->arrays[i];
+        char *taken = x != o && x->out ? part_file_target(x->out) : NULL;
+        if (taken && strcmp(taken, target) == 0)
+            other = x->param.name;
+        free(taken);
+    }
+    free(target);
+    return other;
+}
+
 /* "a=FILE" of --in and --out. `file` is taken. */
 static int take_file(struct run *r, const char *option, const char *name, char *file)
 {
     bool is_in = option[0] == 'i';
     char why[256];
-    const char *wrong;
+    const char *wrong, *other;
     struct given_array *o = array_by_name(r, name);
     char **place = o ? is_in ? &o->in : &o->out : NULL;
     int status = STATUS_OK;
@@ -56,6 +74,11 @@ static int take_file(struct run *r, const char *option, const char *name, char *
         status = usage_error(&r->complaints, r->given->command,
                              "--out %s=%s: `%s` is const, the kernel does not write it", name, file,
                              name);
+    else if (!is_in && (other = other_out(r, o, file)))
+        status = usage_error(&r->complaints, r->given->command,
+                             "--out %s=%s: `%s` goes to the same file, and one of them would be "
+                             "lost",
+                             name, file, other);
     else if (!is_in && (wrong = npy_may_write(file, why))) {
         complain(&r->complaints, "%s", wrong);
         status = STATUS_USAGE;

@@ -128,6 +128,12 @@ static int write_in_place(const char *path, const void *data, size_t length)
     return error;
 }
 
+/* A file that nobody may write is not replaced either. */
+static bool is_read_only(const char *path, const struct stat *file)
+{
+    return (file->st_mode & 0222) == 0 || access(path, W_OK) != 0;
+}
+
 /* What a file is replaced by. */
 struct content {
     const void *data;
@@ -185,6 +191,8 @@ bool platform_write_file(struct arena *a, const char *path, const void *data, si
         error = EISDIR;
     else if (exists && !S_ISREG(old.st_mode))
         error = write_in_place(path, data, length);
+    else if (exists && is_read_only(path, &old))
+        error = EACCES;
     else
         error = replace_file(
             a, path, &(struct content){data, length, exists ? &old : NULL, .durable = true});
@@ -225,6 +233,8 @@ static int stage(const struct platform_output *file, struct replacement *r)
     r->existed = stat(r->path, &old) == 0;
     if (r->existed && !S_ISREG(old.st_mode))
         return S_ISDIR(old.st_mode) ? EISDIR : EEXIST;
+    if (r->existed && is_read_only(r->path, &old))
+        return EACCES;
     int fd = open(r->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return errno;

@@ -170,6 +170,69 @@ def test_interrupted(tool, folder):
         fail(f"left by what was ended: {os.listdir(folder)}")
 
 
+def test_targets(tool, folder):
+    """A link's file is replaced and keeps its mode, by `build` too; a read-only file is refused; no array is lost to another."""
+    np.save(f"{folder}/a.npy", np.zeros(3, "f4"))
+    os.makedirs(f"{folder}/behind", exist_ok=True)
+    build = [tool, "build", "copy.tile", "--type", "T=f32", "--output", "."]
+    out = ["--out", "c=link.npy"]
+    for name, command in (("link.npy", None), ("copy.c", build)):
+        target = f"{folder}/behind/{name}"
+        open(target, "w").close()
+        os.chmod(target, 0o640)
+        os.symlink(f"behind/{name}", f"{folder}/{name}")
+        done = call(command, cwd=folder) if command else run(tool, folder, *out)
+        mode = os.stat(target).st_mode & 0o777
+        if done.status != 0 or not os.path.islink(f"{folder}/{name}") or os.path.getsize(target) == 0 or mode != 0o640:
+            fail(f"{name}, a link: {oct(mode)}: {done}")
+        os.chmod(target, 0o440)
+        before = open(target, "rb").read()
+        for path in (name, f"behind/{name}"):
+            done = call(command, cwd=folder) if command else run(tool, folder, "--out", f"c={path}")
+            if done.status == 0 or "Permission denied" not in done.err or open(target, "rb").read() != before:
+                fail(f"{path} is read-only: {done}")
+        os.chmod(target, 0o640)
+        os.remove(f"{folder}/{name}")
+        for f in ("copy.h", "copy.c"):
+            if os.path.exists(f"{folder}/{f}"):
+                os.remove(f"{folder}/{f}")
+    left = [f for f in (*os.listdir(folder), *os.listdir(f"{folder}/behind")) if "part-" in f or f.endswith((".tmp", ".old"))]
+    if left:
+        fail(f"left: {left}")
+    with open(f"{folder}/two.tile", "w") as out:
+        out.write("kernel k(i32 n, f32 *a, f32 *c) grid(1) warps(1) { global f32 A[n] = a, C[n] = c; C[0 +: 8] = 2; A[0 +: 8] = 1; }\n")
+    two = [tool, "run", "two.tile", "--set", "n=8"]
+    os.symlink("behind", f"{folder}/also")
+    np.save(f"{folder}/behind/Z.npy", np.ones(1))
+    for first, second in (("Z.npy", "Z.npy"), ("Z.npy", "./Z.npy"), ("behind/Z.npy", "also/Z.npy"), ("behind/new.npy", "also/../behind/new.npy")):
+        for given in (["--out", f"a={first}", "--out", f"c={second}"], ["--out", f"a={first},c={second}"]):
+            done = call([*two, *given], cwd=folder)
+            if done.status != 2 or f"--out c={second}: `a` goes to the same file" not in done.err or os.path.exists(f"{folder}/Z.npy"):
+                fail(f"{given}: {done}")
+    for given in (["--out", "a=/dev/null,c=/dev/null"], ["--out", "a=x.npy", "--out", "a=y.npy", "--out", "c=x.npy"]):
+        done = call([*two, *given], cwd=folder)
+        if done.status != 0:
+            fail(f"{given}: {done}")
+    if np.load(f"{folder}/x.npy").tolist() != [2] * 8 or np.load(f"{folder}/y.npy").tolist() != [1] * 8:
+        fail("two arrays in two files")
+    ptx = call([tool, "show", "two.tile", "--stage", "ptx", "--set", "n=8"], cwd=folder).out
+    with open(f"{folder}/two.ptx", "w") as out:
+        out.write(ptx)
+    done = call([tool, "run", "two.ptx", "--arg", "i32:8", "--arg", "f32[8]:zero", "--arg", "f32[8]:zero", "--block", "32", "--out", "1=Z.npy",
+                 "--out", "2=./Z.npy"], cwd=folder)
+    if done.status != 2 or "goes to the same file" not in done.err:
+        fail(f"of PTX: {done}")
+
+
+def test_build_interrupted(tool, folder):
+    """A file larger than allowed is an error of `build`, and nothing is left."""
+    os.makedirs(f"{folder}/small")
+    done = subprocess.run([tool, "build", os.path.abspath(f"{folder}/copy.tile"), "--type", "T=f32", "--output", "."], cwd=f"{folder}/small",
+                          capture_output=True, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    if done.returncode not in (1, 2) or "File too large" not in done.stderr or os.listdir(f"{folder}/small"):
+        fail(f"{os.listdir(f'{folder}/small')}: {done}")
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     if "CFLAGS" not in os.environ or "address" not in os.environ["CFLAGS"]:
@@ -185,6 +248,8 @@ def main():
         test_archive(tool, folder)
         test_misfits(tool, folder)
         test_interrupted(tool, folder)
+        test_targets(tool, folder)
+        test_build_interrupted(tool, folder)
 
 
 if __name__ == "__main__":
