@@ -81,6 +81,15 @@ static bool make_host(struct bench_arrays *x, double scale)
     return true;
 }
 
+/* An element of an output that the kernel does not write is then wrong: bytes of 0xff are NaN, or
+ * -1. */
+static bool leave_unwritten(const struct bench_array *a, struct gpu *g, int copies)
+{
+    const struct slab *s = &a->device;
+    return !is_output(&a->param) ||
+           tw_device_fill(g->ctx, s->base, 0xff, s->stride * (size_t)copies, g->stream) == TW_OK;
+}
+
 bool bench_arrays_open(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_kernel *k,
                        double scale)
 {
@@ -92,7 +101,8 @@ bool bench_arrays_open(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_k
     for (int i = 0; i < x->count; i++) {
         struct bench_array *a = &x->list[i];
         const void *data = a->param.is_const ? a->host.data : NULL;
-        if (!slab_open(&a->device, g, x->copies, data, tensor_bytes(&a->host)))
+        if (!slab_open(&a->device, g, x->copies, data, tensor_bytes(&a->host)) ||
+            !leave_unwritten(a, g, x->copies))
             return say(x, g->ctx, "there is no memory for the arrays on the GPU"), false;
     }
     return true;

@@ -107,6 +107,25 @@ def check_table(tool):
         expect(row["result"] == "not checked", row)
 
 
+UNWRITTEN = """kernel half(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 64)) warps(1)
+{
+    global f32 A[n] = a, C[n] = c;
+    C[block.x * 64 +: 32] = A[block.x * 64 +: 32] * 0;
+    ensures C == A * 0;
+}
+"""
+
+
+def check_unwritten(tool, folder):
+    """Outputs hold what is no value before the run that is verified: zeros that the kernel leaves are not taken for its own."""
+    with open(f"{folder}/half.tile", "w") as out:
+        out.write(UNWRITTEN)
+    for device in ("cuda", "cpu"):
+        bench = [tool, "bench", f"{folder}/half.tile", "--set", "n=256", "--device", device, *([] if device == "cuda" else ["--warmup", "0", "--repeat", "1"])]
+        wrong, = json.loads(call([*bench, "--json"]).out)["rows"]
+        expect(wrong["result"] == "FAIL" and "C[" in wrong["why"], (device, wrong))
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     os.environ.update({"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90", "TILEWRIGHT_CUBLAS": os.environ["FAKE_CUBLAS"]})
@@ -121,6 +140,7 @@ def main():
         check_costs(tool, folder)
         check_load(tool)
         check_table(tool)
+        check_unwritten(tool, folder)
 
 
 if __name__ == "__main__":
