@@ -5,9 +5,13 @@ install(TARGETS tilewright_static tilewright_shared EXPORT tilewright-targets)
 install(FILES ${PROJECT_SOURCE_DIR}/include/tilewright.h TYPE INCLUDE)
 install(EXPORT tilewright-targets NAMESPACE tilewright::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
-# Wherever it is installed, the file finds its prefix from its own place.
-file(RELATIVE_PATH pkgconfig_to_prefix /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/tilewright.pc.in tilewright.pc @ONLY)
+# The prefix is known when it is installed, and the file names it: pkg-config leaves out /usr/include and /usr/lib only if they
+# are written so. Of a folder that was moved afterwards, `pkg-config --define-prefix` finds it.
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tilewright.pc.in tilewright.pc.in @ONLY)
+install(CODE "set(pc \"${PROJECT_BINARY_DIR}/tilewright.pc\")
+    file(READ \"${PROJECT_BINARY_DIR}/tilewright.pc.in\" text)
+    string(REPLACE \"INSTALL_PREFIX\" \"\${CMAKE_INSTALL_PREFIX}\" text \"\${text}\")
+    file(WRITE \"\${pc}\" \"\${text}\")")
 install(FILES ${PROJECT_BINARY_DIR}/tilewright.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tilewright-config.cmake.in
     tilewright-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)

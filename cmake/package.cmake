@@ -2,7 +2,7 @@
 # puts there.
 set(CPACK_PACKAGE_NAME tilewright)
 set(CPACK_PACKAGE_VENDOR Tilewright)
-set(CPACK_PACKAGE_CONTACT "The Tilewright developers <tilewright@localhost>")
+set(CPACK_PACKAGE_CONTACT "Tilewright developers <developers@tilewright.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler and runtime for tile kernels, on CPUs and NVIDIA GPUs")
 set(CPACK_PACKAGE_DESCRIPTION "A compiler for kernels that say what a GPU thread block does with tiles of matrices:
 a command-line program, a C library and a Python module.")

@@ -118,6 +118,32 @@ static void write_kernels_function(FILE *out)
           out);
 }
 
+/* Behind --tune and --set: the names of the file among the words, with the '=' that follows. */
+static void write_names_function(FILE *out)
+{
+    fputs("_tilewright_names() {\n"
+          "    local kind=$1 text\n    shift\n"
+          "    for text in \"$@\"; do\n        text=${text%%.tile:*}\n        "
+          "text=${text%.tile}.tile\n"
+          "        [ -f \"$text\" ] || continue\n"
+          "        case $kind in\n"
+          "        tune) sed -n 's/^[[:space:]]*tune[[:space:]]*\\(([a-z_0-9]*)\\)\\{0,1\\}"
+          "[[:space:]]*(*\\([A-Z_a-z0-9, ]*\\))*[[:space:]]*=.*/\\2/p' \"$text\" | tr -s ', ' "
+          "'\\n' ;;\n"
+          "        set) tr '\\n' ' ' < \"$text\" | sed 's/kernel[[:space:]]/\\\n&/g' | "
+          "sed -n 's/^kernel[[:space:]][^(]*(\\([^)]*\\)).*/\\1/p' | tr ',' '\\n' |\n"
+          "            sed '/\\*/d; s/[[:space:]]*$//; s/.*[[:space:]]//' ;;\n"
+          "        esac | sed '/^$/d; s/$/=/' | sort -u\n        return\n    done\n}\n",
+          out);
+}
+
+/* "tune" or "set", whose values begin with a name; NULL: another option. */
+static const char *named_kind(const struct option_spec *s)
+{
+    bool named = strcmp(s->name, "tune") == 0 || strcmp(s->name, "set") == 0;
+    return named && s->value && strncmp(s->value, "NAME=", 5) == 0 ? s->name : NULL;
+}
+
 static bool takes(const struct option_spec *s, const char *what)
 {
     return s->value && strstr(s->value, what);
@@ -233,6 +259,11 @@ static void bash_values(FILE *out, const struct command *c)
             fprintf(out, " | %s:-%c", c->name, s->letter);
         if (words)
             fprintf(out, ") words='%s' ;;\n", words);
+        else if (named_kind(s))
+            fprintf(out,
+                    ") kind=none words=$(_tilewright_names %s \"${COMP_WORDS[@]}\")\n"
+                    "        type compopt > /dev/null 2>&1 && compopt -o nospace 2> /dev/null ;;\n",
+                    named_kind(s));
         else
             fprintf(out, ") kind=%s ;;\n",
                     takes(s, "FILE")     ? "file"
@@ -285,6 +316,7 @@ static void bash_script(FILE *out)
 {
     fputs("# Completes words of `tilewright` in bash.\n", out);
     write_kernels_function(out);
+    write_names_function(out);
     fputs("_tilewright()\n{\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
           "    local command=${COMP_WORDS[1]} words= kind= file= lead=\n"
@@ -338,6 +370,8 @@ static void zsh_value(FILE *out, const struct command *c, const struct option_sp
         fputc(':', out);
         if (words)
             fprintf(out, "(%s)", words);
+        else if (named_kind(s))
+            fprintf(out, "_tilewright_%s", named_kind(s));
         else
             fputs(takes(s, "FILE") ? "_files" : takes(s, "FOLDER") ? "_files -/" : " ", out);
     }
@@ -388,7 +422,10 @@ static void zsh_script(FILE *out)
 {
     fputs("#compdef tilewright\n# Completes words of `tilewright` in zsh.\n", out);
     write_kernels_function(out);
-    fputs("_tilewright_file() {\n"
+    write_names_function(out);
+    fputs("_tilewright_tune() { compadd -S '' -- ${(f)\"$(_tilewright_names tune $words)\"} }\n"
+          "_tilewright_set() { compadd -S '' -- ${(f)\"$(_tilewright_names set $words)\"} }\n"
+          "_tilewright_file() {\n"
           "    if compset -P '*.tile:'; then\n"
           "        compadd -- ${(f)\"$(_tilewright_kernels ${(Q)IPREFIX%:})\"}\n"
           "    else\n"

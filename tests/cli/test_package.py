@@ -120,6 +120,14 @@ def test_completion(share, options, tool):
         lead = "" if len(parted) > 1 else f"{file}:"
         if complete(script, ["tilewright", "run", *parted]) != [lead + name for name in kernels]:
             fail(f"bash does not complete kernels behind {parted}")
+    tuned = "kernels/matmul/tuned.tile"
+    for words, names in (([tuned, "--tune", ""], "BK= BM= BN= WARPS="), ([f"{tuned}:matmul_v2", "--tune", "B"], "BK= BM= BN="), ([tuned, "--set", ""], "k= m= n="),
+                         (["none.tile", "--set", ""], ""), (["kernels/matmul/shared.tile", "--tune", ""], ""), (["--set", ""], "")):
+        for command in ("run", "bench", "tune"):
+            if complete(script, ["tilewright", command, *words]) != names.split():
+                fail(f"bash completes {words} to {complete(script, ['tilewright', command, *words])}")
+    if zsh.count("_tilewright_tune' ") < 5 or zsh.count("_tilewright_set' ") < 5:
+        fail("zsh does not complete names of --tune and --set")
     if complete(script, ["tilewright", "run", file, ":", "dot_fl"]) != ["dot_float"] or complete(script, ["tilewright", "run", "none.tile:"]):
         fail("bash does not complete a kernel")
 
@@ -132,6 +140,9 @@ def test_examples(prefix, library, folder, environment):
         fail(f"examples/c: {names}")
     compiler, flags = os.environ.get("CC", "cc"), os.environ.get("CFLAGS", "")
     environment = dict(environment, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
+    pc = open(f"{library}/pkgconfig/tilewright.pc").read()
+    if f"prefix={prefix}\n" not in pc or ".." in pc:
+        fail(f"tilewright.pc: {pc}")
     if shutil.which("pkg-config"):
         where = dict(environment, PKG_CONFIG_PATH=f"{library}/pkgconfig", LD_LIBRARY_PATH=library)
         line = f"{compiler} {flags} -std=c11 -Wall -Wextra -Werror {source}/matmul.c $(pkg-config --cflags --libs tilewright) -o {folder}/matmul"
@@ -225,6 +236,9 @@ def test_deb(build, folder, version):
     open(f"{root}/var/lib/dpkg/status", "w").close()
     if run(["dpkg-deb", "-f", package, "Version"]).strip() != version:
         fail("the package is of another version")
+    maintainer = run(["dpkg-deb", "-f", package, "Maintainer"])
+    if not re.fullmatch(r"Tilewright developers <\w+@\w+(\.\w+)+>\n", maintainer):
+        fail(f"the package is maintained by {maintainer}")
     depends = run(["dpkg-deb", "-f", package, "Depends"])
     if not re.fullmatch(r"libc6 \(>= [\d.]+\)\n", depends):
         fail(f"the package depends on {depends}")
@@ -235,6 +249,9 @@ def test_deb(build, folder, version):
     for file in ("lib/python3/dist-packages/tilewright.py", "share/zsh/vendor-completions/_tilewright", "lib/libtilewright.so.0"):
         if not os.path.exists(f"{root}/usr/{file}"):
             fail(f"the package has no /usr/{file}")
+    pc, = glob.glob(f"{root}/usr/lib/**/tilewright.pc", recursive=True)
+    if "prefix=/usr\n" not in open(pc).read():
+        fail("the package's tilewright.pc has another prefix")
     for library in re.findall(r"(/\S+) \(0x", run(["ldd", f"{root}/usr/bin/tilewright"])):
         os.makedirs(root + os.path.dirname(library), exist_ok=True)
         shutil.copy(library, root + library)
