@@ -536,35 +536,63 @@ static void print_indent(struct text *t, int indent)
         text_add_char(t, ' ');
 }
 
-static void print_list(struct text *t, const struct stmt *first, int indent)
+/* How statements of the compiler's own are marked. The first line of an added one has the mark for
+ * all that is inside, if all of that was added. */
+struct marking {
+    bool here;   /* this statement */
+    bool around; /* a statement around it: what is inside needs no mark of its own */
+};
+
+static const char added_mark[] = " // added by the compiler";
+
+static bool all_added(const struct stmt *first)
 {
     for (const struct stmt *s = first; s; s = s->next)
-        stmt_print(t, s, indent);
+        if (!s->added || !all_added(s->body) || !all_added(s->otherwise))
+            return false;
+    return true;
+}
+
+static struct marking marking_of(const struct stmt *s, bool around)
+{
+    bool whole = s->added && all_added(s->body) && all_added(s->otherwise);
+    return (struct marking){s->added && !around, around || whole};
+}
+
+static void print_stmt(struct text *out, const struct stmt *s, int indent, bool around);
+
+static void print_list(struct text *t, const struct stmt *first, int indent, bool around)
+{
+    for (const struct stmt *s = first; s; s = s->next)
+        print_stmt(t, s, indent, around);
 }
 
 /* " {", the body, and "}" without the end of the line. */
-static void print_body(struct text *t, const struct stmt *body, int indent)
+static void print_body(struct text *t, const struct stmt *body, int indent, struct marking m)
 {
-    text_add(t, "{\n");
-    print_list(t, body, indent + 1);
+    text_add(t, "{");
+    text_add(t, m.here ? added_mark : "");
+    text_add_char(t, '\n');
+    print_list(t, body, indent + 1, m.around);
     print_indent(t, indent);
     text_add_char(t, '}');
 }
 
-static void print_if(struct text *t, const struct stmt *s, int indent)
+static void print_if(struct text *t, const struct stmt *s, int indent, struct marking m)
 {
     text_add(t, "if (");
     print_expr(t, s->condition, PREC_ANY, WANT_DEFAULT);
     text_add(t, ") ");
-    print_body(t, s->body, indent);
+    print_body(t, s->body, indent, m);
     const struct stmt *otherwise = s->otherwise;
     if (!otherwise)
         return;
+    m.here = false;
     text_add(t, " else ");
     if (otherwise->kind == STMT_IF && !otherwise->next)
-        print_if(t, otherwise, indent);
+        print_if(t, otherwise, indent, marking_of(otherwise, m.around));
     else
-        print_body(t, otherwise, indent);
+        print_body(t, otherwise, indent, m);
 }
 
 static void print_for_head(struct text *t, const struct stmt *s)
@@ -599,38 +627,45 @@ static void print_for_head(struct text *t, const struct stmt *s)
     text_add(t, ") ");
 }
 
-static void print_while(struct text *t, const struct stmt *s, int indent)
+static void print_while(struct text *t, const struct stmt *s, int indent, struct marking m)
 {
     if (s->is_do) {
         text_add(t, "do ");
-        print_body(t, s->body, indent);
+        print_body(t, s->body, indent, m);
         text_add_char(t, ' ');
     }
     text_add(t, "while (");
     print_expr(t, s->condition, PREC_ANY, WANT_DEFAULT);
     text_add(t, s->is_do ? ");" : ") ");
     if (!s->is_do)
-        print_body(t, s->body, indent);
+        print_body(t, s->body, indent, m);
+}
+
+static void print_stmt(struct text *out, const struct stmt *s, int indent, bool around)
+{
+    struct marking m = marking_of(s, around);
+    print_indent(out, indent);
+    switch (s->kind) {
+    case STMT_IF: print_if(out, s, indent, m); break;
+    case STMT_FOR:
+        print_for_head(out, s);
+        print_body(out, s->body, indent, m);
+        break;
+    case STMT_WHILE: print_while(out, s, indent, m); break;
+    case STMT_BLOCK: print_body(out, s->body, indent, m); break;
+    default:
+        print_simple(out, s);
+        text_add_char(out, ';');
+        text_add(out, m.here ? added_mark : "");
+        break;
+    }
+    text_add_char(out, '\n');
 }
 
 /* s alone, not s->next. */
 void stmt_print(struct text *out, const struct stmt *s, int indent)
 {
-    print_indent(out, indent);
-    switch (s->kind) {
-    case STMT_IF: print_if(out, s, indent); break;
-    case STMT_FOR:
-        print_for_head(out, s);
-        print_body(out, s->body, indent);
-        break;
-    case STMT_WHILE: print_while(out, s, indent); break;
-    case STMT_BLOCK: print_body(out, s->body, indent); break;
-    default:
-        print_simple(out, s);
-        text_add_char(out, ';');
-        break;
-    }
-    text_add(out, s->added ? " // added by the compiler\n" : "\n");
+    print_stmt(out, s, indent, false);
 }
 
 /* --- kernels --- */
@@ -793,6 +828,6 @@ void kernel_print(struct text *out, const struct kernel *k)
     text_add(out, ")\n");
     print_attributes(out, k);
     text_add(out, "{\n");
-    print_list(out, k->body, 1);
+    print_list(out, k->body, 1, false);
     text_add(out, "}\n");
 }
