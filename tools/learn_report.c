@@ -187,6 +187,17 @@ void report_judgement(const struct report_of *r, const struct judgement *x, FILE
 
 /* --- JSON --- */
 
+/* Lines of text, without the newline at the end. */
+static void json_put_lines(struct json *j, const char *key, const char *text)
+{
+    size_t length = text ? strlen(text) : 0;
+    while (length > 0 && text[length - 1] == '\n')
+        length--;
+    char *lines = text ? need_text("%.*s", (int)length, text) : NULL;
+    json_put_text(j, key, lines);
+    free(lines);
+}
+
 static void json_problem(struct json *j, const struct judgement *x)
 {
     const struct problem *p = problems_first(&x->problems);
@@ -195,9 +206,9 @@ static void json_problem(struct json *j, const struct judgement *x)
     json_put_integer(j, "line", p ? p->line : 0);
     json_put_integer(j, "column", p ? p->column : 0);
     json_put_integer(j, "other_line", p ? p->other_line : 0);
-    json_put_text(j, "message", p ? p->text : NULL);
-    json_put_text(j, "words", p ? problem_words(p) : NULL);
-    json_put_text(j, "wrong_values", x->wrong_values);
+    json_put_lines(j, "message", p ? p->text : NULL);
+    json_put_lines(j, "words", p ? problem_words(p) : NULL);
+    json_put_lines(j, "wrong_values", x->wrong_values);
     json_key(j, "values_right");
     if (x->ran)
         json_bool(j, x->right);
@@ -264,8 +275,8 @@ void report_judgement_json(const struct report_of *r, const struct judgement *x,
         json_close(&j, '}');
     }
     json_close(&j, ']');
-    json_put_text(&j, "warnings", x->warnings);
-    json_put_text(&j, "printed", x->printed);
+    json_put_lines(&j, "warnings", x->warnings);
+    json_put_lines(&j, "printed", x->printed);
     if (r->next)
         json_put_integer(&j, "next", r->next->number);
     json_close(&j, '}');

@@ -466,6 +466,17 @@ const char *tw_pass_summary(int index)
 
 /* --- devices --- */
 
+/* Blanks at both ends go, and of several in a row one stays: names are padded with them. */
+static void trim_blanks(char *text)
+{
+    char *to = text;
+    for (const char *c = text; *c; c++)
+        if (*c != ' ' || (to > text && to[-1] != ' '))
+            *to++ = *c;
+    to -= to > text && to[-1] == ' ';
+    *to = '\0';
+}
+
 /* The processor's own name for itself, "" where there is no such instruction. `out` has 49 bytes.
  */
 static void processor_name(char *out)
@@ -479,9 +490,8 @@ static void processor_name(char *out)
             return;
     memcpy(out, words, sizeof words);
     out[48] = '\0';
-    size_t skip = strspn(out, " ");
-    memmove(out, out + skip, strlen(out + skip) + 1);
 #endif
+    trim_blanks(out);
 }
 
 static const char *architecture(void)

@@ -533,8 +533,10 @@ static tw_status simulate_ptx(void *user)
     status = place_memory(call, &memory);
     if (status != TW_OK)
         return status;
+    const struct lower_target *target = lower_target_find(p->module->target);
     struct sim_launch launch = {.kernel = f->name,
                                 .dynamic_shared = l->shared_bytes,
+                                .shared_most = target ? target->shared_bytes : 0,
                                 .arguments = ptx_memory_values(&memory, &p->ctx->scratch),
                                 .argument_count = l->argument_count};
     for (int i = 0; i < 3; i++) {

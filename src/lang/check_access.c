@@ -257,7 +257,9 @@ static bool register_part(struct checker *c, const struct access *x, const struc
     for (int i = 0; i < x->indices; i++) {
         if (x->index[i].kind == IX_SLICE || x->index[i].kind == IX_ALL)
             continue;
-        diag_error(c->diag, n->loc, "an element of the register tile `%s`", x->sym->name);
+        diag_error(c->diag, n->loc,
+                   "`%s` is a register tile, and an element of it cannot be accessed by itself",
+                   x->sym->name);
         diag_note(c->diag, x->sym->loc,
                   "it is spread over the threads: use it whole, a constant part `[0 +: 16]`, a "
                   "reduction, or keep it in a shared tile");

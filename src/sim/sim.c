@@ -280,6 +280,22 @@ static bool block_suits(const struct ptx_function *f, const struct sim_launch *l
     return true;
 }
 
+/* Both kinds together, on the GPUs that the program is for. */
+static bool all_shared_suits(const struct sim *sim, const struct sim_launch *l, struct diag *diag)
+{
+    const struct ptx_target *t = &sim->module->target;
+    int64_t most = l->shared_most ? l->shared_most : MOST_SHARED;
+    int64_t fixed = (int64_t)sim->program->static_shared;
+    if (!l->dynamic_shared || fixed + l->dynamic_shared <= most)
+        return true;
+    diag_error(
+        diag, LOC_NONE,
+        "%s has %lld bytes of static and %lld of dynamic shared memory, and a block on sm_%d "
+        "has %lld at most",
+        l->kernel, (long long)fixed, (long long)l->dynamic_shared, t->number, (long long)most);
+    return false;
+}
+
 /* What ptxas allows. More has to be dynamic: CUDA C++ Programming Guide, "Technical
  * Specifications per Compute Capability"; but ptxas 13.0 takes all that a block may have where the
  * target is of one GPU alone, as sm_90a is. */
@@ -333,7 +349,7 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
                    sim->program->elsewhere->name);
         return false;
     }
-    if (!shared_suits(sim, f, diag))
+    if (!shared_suits(sim, f, diag) || !all_shared_suits(sim, l, diag))
         return false;
     sim->launch = l;
     sim->shared_bytes = sim->program->reserved_shared + sim->program->static_shared;

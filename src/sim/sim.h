@@ -67,6 +67,7 @@ struct sim_launch {
     unsigned cluster[3];    /* 1, 1, 1 */
     int64_t dynamic_shared; /* bytes */
     uint64_t workspace;     /* of a cooperative grid, %envreg1 and %envreg2; 0: none */
+    int64_t shared_most;    /* bytes that a block of the target has at most; 0: of any GPU */
     /* By parameter: its bytes, as many as its type has. */
     const void *const *arguments;
     int argument_count;

@@ -17,11 +17,13 @@ static const char *where_is(struct arena *a, const struct sim_fault *f)
         return arena_printf(a, "%lld bytes before the start of %s (%llu bytes)",
                             -(long long)f->offset, name, size);
     int64_t past = f->offset + f->bytes - (int64_t)f->size;
-    if (f->offset >= (int64_t)f->size)
-        return arena_printf(a, "%lld bytes behind the end of %s (%llu bytes)",
+    if (f->offset == (int64_t)f->size)
+        return arena_printf(a, "just past the end of %s (%llu bytes)", name, size);
+    if (f->offset > (int64_t)f->size)
+        return arena_printf(a, "%lld bytes past the end of %s (%llu bytes)",
                             (long long)f->offset - (long long)f->size, name, size);
     if (past > 0)
-        return arena_printf(a, "its last %lld bytes are behind the end of %s (%llu bytes)",
+        return arena_printf(a, "its last %lld bytes are past the end of %s (%llu bytes)",
                             (long long)past, name, size);
     return arena_printf(a, "offset %lld of %s (%llu bytes)", (long long)f->offset, name, size);
 }

@@ -68,13 +68,13 @@ static void race_error(struct sync_check *k, const struct finding *f, const char
                what, round, others);
 }
 
-/* "(3, 0)" with as many numbers as the block has axes. */
+/* "3", or "(3, 0)" with as many numbers as the block has axes. */
 static const char *thread_text(struct sync_check *k, int t)
 {
     const int *extent = k->kernel->threads;
     int x = t % extent[0], y = extent[1] > 0 ? t / extent[0] % extent[1] : 0;
     if (extent[1] <= 1 && extent[2] <= 1)
-        return arena_printf(k->arena, "(%d)", x);
+        return arena_printf(k->arena, "%d", x);
     if (extent[2] <= 1)
         return arena_printf(k->arena, "(%d, %d)", x, y);
     return arena_printf(k->arena, "(%d, %d, %d)", x, y, t / extent[0] / extent[1]);

@@ -565,6 +565,7 @@ def test_refused(s):
             (run(*good[2:], "--arg", "i32:1"), "takes 3 arguments, 4 are given"),
             (run(*good[2:6], "--arg", "i64:100"), "argument 2", "`n` has 4 bytes", "has 8"),
             (run(*good[2:6], "--arg", "f32:100"), "n is .u32, and f32 is given: --arg u32:"),
+            (run(*good, "--shared", "166500"), "512 bytes of static and 166500 of dynamic shared memory, and a block on sm_80 has 166912 at most"),
             (run(*good, "--shared", "240000"), "240000 bytes of dynamic shared memory", "more than 232448"),
             (run(*good[2:6], "--arg", "f32[4]:zero"), "argument 2", "the address of an array"),
             (run("--arg", "i32:1", *good[4:]), "argument 0", "`in` has 8 bytes"),
@@ -634,7 +635,7 @@ def test_tile(s, kernels):
     # a fault of the plain run has its line, and the tile that the one variable of the PTX holds there
     s.write("hist.tile", HISTOGRAM)
     s.expect(["run", "hist.tile", "--set", "n=200", "--fill", "iota", "--device", "sim"], 1,
-             "hist.tile:7:9: error: out-of-bounds: write of 4 bytes outside memory: 0 bytes behind the end of 's' (64 bytes)",
+             "hist.tile:7:9: error: out-of-bounds: write of 4 bytes outside memory: just past the end of 's' (64 bytes)",
              "            atomic_add(s[A[i]], 1);", "block (0,0,0) thread (16,0,0)", "at shared address 0x40 in 's'",
              "note: is the index right for every thread of the block, or the array too small?")
     # the static check cannot tell which elements these are; the simulator sees the race

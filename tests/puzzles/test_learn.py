@@ -115,6 +115,9 @@ def test_passing(learner):
     learner.learn("1", "mine.tile", out="all are passed")
     learner.write("mine.tile", learner.solution("01_map").replace("+ 10;\n\n", "+ 11;\n\n"))
     learner.learn("map", "mine.tile", status=1, out="Not yet: wrong values.\nOut[0] is 11, and should be 10.\n")
+    learner.write("mine.tile", learner.solution("01_map").replace("+ 10;\n\n", "+ 11;\n    print(\"x\", i);\n"))
+    said = json.loads(call([learner.tool, "learn", "1", "mine.tile", "--json"], cwd=learner.folder, env=learner.environment).out)
+    expect("x" in said["printed"] and not any(isinstance(text, str) and text.endswith("\n") for text in said.values()), said)
     expect("passed" in learner.learn().split("\n")[0], "what was passed stays so")
     learner.learn("1", "--reset")
     expect("passed" not in learner.learn().split("\n")[0], "it was forgotten")
@@ -324,7 +327,7 @@ def test_evasions(learner):
         for text in "", " ", "\n// nothing\n", "/* kernel map */\n\t// yet", "// no end", "/* no end":
             why = ": it has blanks and comments alone" if text else ""
             verdict = rejected(learner, f"empty.{ending}", text, "signature")
-            expect(verdict["message"] == f"error: empty.{ending} is empty{why}\n", verdict)
+            expect(verdict["message"] == f"error: empty.{ending} is empty{why}", verdict)
     counters = learner.judge("1", "empty.tile")["counters"]
     expect(counters[0]["counter"] == "global_sectors" and all(c["answer"] is c["solution"] is None for c in counters), "nothing was counted")
     rejected(learner, "syntax.tile", good.replace("+ 10;", "+ ;"), "compile", line=9, file="syntax.tile")
@@ -616,7 +619,7 @@ def test_cuda(learner):
             ("03_guards", "n", "long n", "int", "parameter 1 of `guards`, n, is `long` here"):
         other = re.sub(rf"(const )?(float \*|int ){of}\b", kind, learner.solution(puzzle, "cu"), count=1)
         verdict = rejected(learner, "type.cu", other if "*n" not in kind else other.replace("< n", "< *n"), "signature", puzzle=puzzle[:2])
-        expect(f"error: {text}, and `{there}` in the starter\n" == verdict["message"], verdict)
+        expect(f"error: {text}, and `{there}` in the starter" == verdict["message"], verdict)
     for kind in "unsigned n", "const int n":
         learner.write("type.cu", learner.solution("03_guards", "cu").replace("int n", kind, 1))
         learner.learn("3", "type.cu", out="passed")

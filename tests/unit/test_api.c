@@ -45,6 +45,9 @@ static void test_names(void **state)
     assert_null(tw_pass_name(1000));
     tw_device device;
     assert_true(tw_device_at(0, &device));
+    size_t length = strlen(device.model);
+    assert_true(length && device.model[0] != ' ' && device.model[length - 1] != ' ');
+    assert_null(strstr(device.model, "  "));
     assert_string_equal(device.name, "cpu");
     assert_true(device.cores >= 1);
     if (tw_device_at(1, &device))
