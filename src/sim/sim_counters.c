@@ -7,6 +7,7 @@
 #include "sim/sim_assembled.h"
 #include "sim/sim_groups.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -413,12 +414,19 @@ const struct sim_counted *sim_counters_all(const struct sim_counters *c, size_t 
 
 /* --- sums --- */
 
+/* The counters as one row, in the order of their names. */
+enum { COUNTERS = offsetof(struct sim_counts, overlapped) / sizeof(int64_t) };
+
+static const int64_t *row_of(const struct sim_counts *n)
+{
+    return (const int64_t *)n;
+}
+
 static void add(struct sim_counts *sum, const struct sim_counts *n)
 {
     int64_t depth = sum->async_depth > n->async_depth ? sum->async_depth : n->async_depth;
-#define X(name, what) sum->name += n->name;
-    SIM_COUNTERS(X)
-#undef X
+    for (int i = 0; i < COUNTERS; i++)
+        ((int64_t *)sum)[i] += row_of(n)[i];
     sum->async_depth = depth;
     sum->overlapped += n->overlapped;
     sum->async_overlap = sum->shared_loads ? sum->overlapped / sum->shared_loads : 0;
@@ -492,16 +500,27 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
 
 /* --- texts --- */
 
-static void json_counts(struct text *out, const struct sim_counts *n, bool zeros)
-{
-    const char *comma = "";
-#define X(name, what)                                                                              \
-    if (zeros || n->name != 0) {                                                                   \
-        text_printf(out, "%s\"" #name "\": %lld", comma, (long long)n->name);                      \
-        comma = ", ";                                                                              \
-    }
+/* Each counter's name and what it counts, one after the other. */
+static const char words[] =
+#define X(name, what) #name "\0" what "\0"
     SIM_COUNTERS(X)
 #undef X
+    ;
+
+static const char *next_word(const char *word)
+{
+    return word + strlen(word) + 1;
+}
+
+static void json_counts(struct text *out, const struct sim_counts *n, bool zeros)
+{
+    const char *comma = "", *name = words;
+    for (int i = 0; i < COUNTERS; i++, name = next_word(next_word(name))) {
+        if (!zeros && row_of(n)[i] == 0)
+            continue;
+        text_printf(out, "%s\"%s\": %lld", comma, name, (long long)row_of(n)[i]);
+        comma = ", ";
+    }
 }
 
 void sim_counters_json(struct text *out, const struct sim_counters *c,
@@ -548,11 +567,11 @@ void sim_counters_table(struct text *out, const struct sim_counters *c,
     sim_counters_total(c, &total);
     sim_counters_kinds(c, kinds);
     size_t count = sim_counters_lines(c, module, out->arena, &lines);
-#define X(name, what)                                                                              \
-    if (total.name != 0)                                                                           \
-        text_printf(out, "%-24s %14lld  %s\n", #name, (long long)total.name, what);
-    SIM_COUNTERS(X)
-#undef X
+    const char *name = words;
+    for (int i = 0; i < COUNTERS; i++, name = next_word(next_word(name)))
+        if (row_of(&total)[i] != 0)
+            text_printf(out, "%-24s %14lld  %s\n", name, (long long)row_of(&total)[i],
+                        next_word(name));
     text_add(out, "\nwarp instructions by kind\n");
     for (int i = 0; i < SIM_KIND_COUNT; i++)
         if (kinds[i])
