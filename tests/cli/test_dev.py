@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`./dev` beside stand-ins for what it builds with: what it refuses, and what `./dev test` counts and says of a few tests that ctest
 alone runs."""
+import fcntl
 import os
 import re
 import shutil
@@ -31,15 +32,21 @@ def make(folder):
         write(f"{folder}/bin/{name}", STAND_IN, 0o755)
 
 
+def environment(folder, **variables):
+    return {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "CC": f"{folder}/bin/cc", "PYTHON": f"{folder}/bin/python",
+            **variables}
+
+
 def dev(folder, *words, **variables):
-    environment = dict(os.environ, PATH=f"{folder}/bin:{os.environ['PATH']}", CC=f"{folder}/bin/cc", PYTHON=f"{folder}/bin/python")
-    return subprocess.run([f"{folder}/dev", *words], env={**environment, **variables}, capture_output=True, text=True,
+    return subprocess.run([f"{folder}/dev", *words], env=environment(folder, **variables), capture_output=True, text=True,
                           timeout=PATIENCE, stdin=subprocess.DEVNULL)
 
 
-def test(folder, release, debug, *options, **variables):
-    write(f"{folder}/build/CTestTestfile.cmake", release)
-    write(f"{folder}/build-debug/CTestTestfile.cmake", debug)
+def test(folder, quick, more, *options, **variables):
+    """`./dev test` of these tests; those of `more` have the label that keeps them out."""
+    labelled = "".join(f"{line}\n" + re.sub(r"add_test\((\S+).*", r"set_tests_properties(\1 PROPERTIES LABELS more)\n", line)
+                       if line.startswith("add_test") else f"{line}\n" for line in more.splitlines())
+    write(f"{folder}/build-test/CTestTestfile.cmake", quick + labelled)
     return dev(folder, "test", *options, **variables)
 
 
@@ -50,12 +57,15 @@ def test_refused(folder):
                                   ("demo extra --x", "demo does not take: extra --x", {}),
                                   ("build debug asan", "build does not take: asan", {}),
                                   ("fmt --chek", "fmt does not take: --chek", {}),
-                                  ("test --coverag", "test does not take: --coverag; it takes --all, --coverage or --bless", {}),
+                                  ("test --coverag", "test does not take: --coverag; it takes --all, --within, --coverage or --bless", {}),
                                   ("test --all -R x --timout 5", "test does not take: --timout; it takes --all", {}),
                                   ("test --coverage -j 2 --al", "test does not take: --al; it takes --all", {}),
                                   ("test parity", "test does not take: parity; tests whose names have it in them are -R parity", {}),
                                   ("test -R a --all", "--all comes first", {}),
                                   ("test -V -R", "test: -R needs a value", {}),
+                                  ("test --within", "test --within takes a number of minutes", {}),
+                                  ("test --within soon", "test --within takes a number of minutes", {}),
+                                  ("test --within 5 -R a", "test --within 5 does not take: -R a", {}),
                                   ("test --bless -R a", "test --bless does not take: -R a", {})):
         done = dev(folder, *words.split(), **variables)
         expect(done.returncode == 2 and done.stderr.startswith("dev: ") and why in done.stderr and not done.stdout, done)
@@ -71,7 +81,9 @@ def test_demo(folder):
     write(f"{folder}/kernels/matmul/shared.tile", "    sync();\n    sync();\n")
     done = dev(folder, "demo", TILEWRIGHT_BLAS="", TILEWRIGHT_BLIS="", TILEWRIGHT_ONEDNN="")
     expect(done.returncode == 0 and "\nbench -s 256 -m 127 -n 129 -k 131 --threads 1 " in done.stdout and "\ncheck shared.tile\n" in done.stdout, done)
-    expect(done.stdout.endswith("Next: docs/tutorial; puzzles: build/tilewright learn\n"), done)
+    expect("/peer   how many times" in done.stdout and done.stdout.endswith("Next: docs/tutorial; puzzles: build/tilewright learn\n"), done)
+    with open(f"{folder}/bin/calls") as calls:
+        expect("cmake --build --preset release --target tilewright\n" in calls.read(), "the demo builds more than the program")
 
 
 def test_python(folder):
@@ -85,6 +97,43 @@ def test_python(folder):
     expect("which has no numpy" not in test(folder, PASSES.format("a"), PASSES.format("b")).stderr, "the one that is given")
 
 
+def test_steps(folder):
+    """How far a build is: off a terminal a line for each tenth. A build that fails shows what failed, and where its log is."""
+    cmake = f"{folder}/bin/cmake"
+    write(cmake, "#!/bin/sh\n[ \"$1\" != --build ] || seq 1 200 | sed 's,.*,[&/200] Building C object x.c.o,'\n", 0o755)
+    done = dev(folder, "build")
+    expect(done.returncode == 0 and "building build (log: build/dev.log)\n[20/200]\n[40/200]\n" in done.stderr, done)
+    write(cmake, "#!/bin/sh\n[ \"$1\" != --build ] || { echo '[1/2] Building C object x.c.o'; echo 'x.c:1: error: y'; exit 1; }\n", 0o755)
+    done = dev(folder, "build")
+    expect(done.returncode == 1 and done.stderr.endswith("log)\nx.c:1: error: y\n"), done)
+    write(cmake, STAND_IN, 0o755)
+
+
+def test_lock(folder):
+    """A second ./dev in the tree waits until the first one has ended."""
+    if not shutil.which("flock"):
+        return
+    with open(f"{folder}/build-test/dev.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = subprocess.Popen([f"{folder}/dev", "test"], env=environment(folder), stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True, stdin=subprocess.DEVNULL)
+        said = waiting.stderr.readline()
+        expect(said == "another ./dev uses build-test: waiting until it ends\n" and waiting.poll() is None, said)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+    out, said = waiting.communicate(timeout=PATIENCE)
+    expect(waiting.returncode == 0 and out.endswith("\n2 passed, 0 failed\n"), (out, said))
+
+
+def test_within(folder, plain):
+    """The groups that fit into the minutes; the others are named."""
+    write(f"{folder}/build-test/CTestTestfile.cmake", plain)
+    write(f"{folder}/build/CTestTestfile.cmake", PASSES.format("size"))
+    done = dev(folder, "test", "--within", "10")
+    expect(done.returncode == 0 and done.stdout.endswith("\n3 passed, 0 failed\n"), done)
+    expect(re.search(r"^  left out: asan: .* \(about 14 min\)\n  left out: long: ", done.stdout, re.M) and
+           "left out: more" not in done.stdout and "all of them: ./dev test --all\n" in done.stdout, done)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         make(folder)
@@ -93,30 +142,32 @@ def main():
         test_demo(folder)
         plain = PASSES.format("a") + PASSES.format("b")
         done = test(folder, plain, PASSES.format("c"))
-        expect(done.returncode == 0 and done.stdout.endswith("\n3 passed, 0 failed\n"), done)
-        for count, name in (("2 tests", "build"), ("1 test", "build-debug")):
-            line = rf"^running {count} of {name} on \d+ cores \(log: {name}/ctest.log\); about \d+ min, "
-            expect(re.search(line, done.stderr, re.M), done)
+        expect(done.returncode == 0 and done.stdout.endswith("\n2 passed, 0 failed\n"), done)
+        line = r"^running 2 tests of build-test on \d+ cores \(log: build-test/ctest.log\); about \d+ min, "
+        expect(re.search(line, done.stderr, re.M) and "\nleft out: 1 tests that take long" in done.stderr, done)
+        test_lock(folder)
+        test_within(folder, plain)
+        test_steps(folder)
         # Skipped ones are not among those that passed, and are named with why.
-        done = test(folder, plain + SKIPPED.format("gpu.x", "there is no GPU"), SILENT.format("y") + SKIPPED.format("z", "no QEMU"))
-        expect(done.returncode == 0 and done.stdout.endswith("\n2 passed, 0 failed, 3 skipped (why stands above)\n"), done)
-        expect(re.search(r"^build: 2 passed, time .*\n  skipped: gpu\.x: there is no GPU\nbuild-debug: 0 passed, time .*\n"
+        done = test(folder, plain + SKIPPED.format("gpu.x", "there is no GPU") + SILENT.format("y") + SKIPPED.format("z", "no QEMU"), "")
+        expect(done.returncode == 0 and done.stdout.endswith("\n2 passed, 0 failed, 3 skipped\n"), done)
+        expect(re.search(r"^build-test: 2 passed, time .*\n  skipped: gpu\.x: there is no GPU\n"
                          r"  skipped: y: it does not say why\n  skipped: z: no QEMU\n", done.stdout, re.M), done)
         # A failure is shown whole, and what was skipped beside it.
-        done = test(folder, plain + FAILS.format("bad"), SKIPPED.format("z", "no QEMU"))
-        expect(done.returncode == 1 and done.stdout.endswith("\n2 passed, 1 failed, 1 skipped (why stands above)\n"), done)
+        done = test(folder, plain + FAILS.format("bad") + SKIPPED.format("z", "no QEMU"), "")
+        expect(done.returncode == 1 and done.stdout.endswith("\n2 passed, 1 failed, 1 skipped\n"), done)
         expect("it went wrong" in done.stdout and "z: no QEMU" in done.stdout, done)
-        # A selection, of which one folder has nothing: there is no more to say of that.
-        done = test(folder, plain, PASSES.format("c"), "-R", "^b$")
-        expect(done.returncode == 0 and done.stdout.endswith("\n1 passed, 0 failed\n"), done)
-        expect("running 1 test of build on" in done.stderr and "build-debug on" not in done.stderr and " min" not in done.stderr, done)
+        # A selection takes tests of every tier.
+        done = test(folder, plain, PASSES.format("c"), "-R", "^[bc]$")
+        expect(done.returncode == 0 and done.stdout.endswith("\n2 passed, 0 failed\n"), done)
+        expect("running 2 tests of build-test on" in done.stderr and " min" not in done.stderr, done)
         # Nothing at all was run, or nothing but skipped: no success.
         for options in (["-R", "nosuch"], ["-R", "^z$"]):
-            done = test(folder, plain, SKIPPED.format("z", "no QEMU"), *options)
+            done = test(folder, plain + SKIPPED.format("z", "no QEMU"), "", *options)
             expect(done.returncode == 1 and "\n0 passed, 0 failed" in "\n" + done.stdout, done)
             expect(("dev: no test is selected by: -R nosuch (" in done.stderr) == ("nosuch" in options), done)
         # Options of ctest, with values and without.
-        done = test(folder, plain, PASSES.format("c"), "-E", "^a$", "-j", "-V", "-j2", "--timeout", "9", "--repeat", "until-fail:2", "-LE", "x")
+        done = test(folder, plain + PASSES.format("c"), "", "-E", "^a$", "-j", "-V", "-j2", "--timeout", "9", "--repeat", "until-fail:2", "-LE", "x")
         expect(done.returncode == 0 and done.stdout.endswith("\n2 passed, 0 failed\n"), done)
 
 

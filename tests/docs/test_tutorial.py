@@ -81,7 +81,7 @@ def test_made_by_readers(tool):
         open(os.path.join(run_documents.ROOT, name), "w").close()
     with tempfile.TemporaryDirectory() as folder:
         run_documents.make_checkout(folder, tool)
-        if sorted(os.listdir(folder)) != ["README.md", "build", "docs"]:
+        if sorted(os.listdir(folder)) != ["README.md", "build", "build-test", "docs"]:
             fail(f"a checkout has {sorted(os.listdir(folder))}")
     shutil.rmtree(run_documents.ROOT)
     run_documents.ROOT = root

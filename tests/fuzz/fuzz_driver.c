@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ struct fuzz {
     struct corpus corpus;
 };
 
-enum { WATCHDOG_SECONDS = 20, CASES_A_WORKER = 20000, MAX_FINDINGS = 10 };
+enum { WATCHDOG_SECONDS = 20, LONGEST_WAIT = 1200, CASES_A_WORKER = 20000, MAX_FINDINGS = 10 };
 
 uint64_t rng_next(struct rng *r)
 {
@@ -176,15 +177,28 @@ static uint64_t case_number(uint64_t seed, uint64_t index)
     return rng_next(&r) >> 16; /* short enough to type */
 }
 
+/* Ends the process when it takes so many more seconds of the processor, or waits for ever; 0: no more. */
+static void watch(int seconds)
+{
+    struct itimerval processor = {.it_value.tv_sec = seconds};
+    setitimer(ITIMER_PROF, &processor, NULL);
+    alarm(seconds ? LONGEST_WAIT : 0);
+}
+
+static bool is_of_watchdog(int signal)
+{
+    return signal == SIGPROF || signal == SIGALRM;
+}
+
 static void work(const struct fuzz *f, uint64_t seed, double deadline, int file, struct progress p)
 {
     for (int i = 0; i < CASES_A_WORKER && platform_seconds() < deadline; i++) {
         struct one_run run = {f, 0};
         p.number = case_number(seed, p.next++);
         progress_write(file, &p);
-        alarm(WATCHDOG_SECONDS);
+        watch(WATCHDOG_SECONDS);
         with_text(f, p.number, run_case, &run);
-        alarm(0);
+        watch(0);
         p.reached[run.reached]++;
     }
     progress_write(file, &p);
@@ -192,9 +206,9 @@ static void work(const struct fuzz *f, uint64_t seed, double deadline, int file,
 
 static void report_finding(const struct fuzz *f, uint64_t number, int status)
 {
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        fprintf(stderr, "\nfuzz: case %" PRIu64 " hangs (more than %d s)\n", number,
-                WATCHDOG_SECONDS);
+    if (WIFSIGNALED(status) && is_of_watchdog(WTERMSIG(status)))
+        fprintf(stderr, "\nfuzz: case %" PRIu64 " hangs (more than %d s of the processor)\n",
+                number, WATCHDOG_SECONDS);
     else if (WIFSIGNALED(status))
         fprintf(stderr, "\nfuzz: case %" PRIu64 " dies of signal %d\n", number, WTERMSIG(status));
     else
@@ -259,7 +273,7 @@ static int one_case(const struct fuzz *f, uint64_t number, bool run)
     with_text(f, number, print_case, stdout);
     if (!run)
         return 0;
-    alarm(WATCHDOG_SECONDS);
+    watch(WATCHDOG_SECONDS);
     with_text(f, number, run_case, &one);
     printf("\nfuzz: case %" PRIu64 ": %s\n", number, f->subject->stages[one.reached]);
     return 0;

@@ -4,7 +4,7 @@
     cuda_tools.py PROGRAM [--quick] [-j N] [NAME…]
 
 For each cuda/*.cu: nvcc -ptx -lineinfo at three levels of optimisation, and clang where it has a target for it; text/*.ptx as
-they are. PROGRAM --again IN OUT parses, verifies and prints; ptxas assembles both; the machine code must be equal. --quick: a
+they are. PROGRAM IN OUT (ptx_again.c) parses, verifies and prints; ptxas assembles both; the machine code must be equal. --quick: a
 few kernels at one level. Without nvcc or ptxas nothing is tested, which is said, and the status is 0.
 
 A file's first lines may say `// arch: sm_90a` (sm_80 otherwise) and `// nvcc: options`.
@@ -58,7 +58,7 @@ def run(command):
 
 def compare(program, ptx, arch, folder, label):
     again = os.path.join(folder, label + ".again.ptx")
-    run([program, "--again", ptx, again])
+    run([program, ptx, again])
     cubins = []
     for i, text in enumerate((ptx, again)):
         cubin = os.path.join(folder, f"{label}.{i}.cubin")

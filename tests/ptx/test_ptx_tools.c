@@ -1,10 +1,7 @@
 /* NVIDIA's own tools on our PTX: samples of every row of the table assemble, with the version that
  * we say suffices; the PTX of real kernels means the same when it has been through us
  * (cuda_tools.py). Left out, with a message, where the tools are not installed. TW_TEST_LONG=1:
- * many more samples, all kernels.
- *
- *     test_ptx_tools --again IN OUT     parses, verifies and prints one file
- */
+ * many more samples, all kernels. */
 #include "ptx_samples.h"
 
 #include "base/platform.h"
@@ -22,7 +19,6 @@
 #include <unistd.h>
 
 static jmp_buf failed;
-static const char *program;
 
 static bool is_long(void)
 {
@@ -37,34 +33,6 @@ static bool installed(const char *tool)
 }
 
 /* --- one file --- */
-
-static int again(const char *in, const char *out)
-{
-    struct arena arena;
-    size_t length;
-    const char *why;
-    arena_init(&arena, &allocator_libc, &failed);
-    char *text = platform_read_file(&arena, in, &length, &why);
-    if (!text) {
-        fprintf(stderr, "%s: %s\n", in, why);
-        return 2;
-    }
-    struct source source = {in, text, length};
-    struct diag d;
-    struct text printed, messages;
-    diag_init(&d, &arena);
-    text_init(&printed, &arena);
-    text_init(&messages, &arena);
-    struct ptx_module *m = ptx_parse(&arena, &source, &d);
-    bool fine = m && ptx_verify(m, &d);
-    diag_render(&messages, &d, false);
-    fputs(messages.data, stderr);
-    if (fine)
-        ptx_print(&printed, m);
-    fine = fine && platform_write_file(&arena, out, printed.data, printed.length, &why);
-    arena_free(&arena);
-    return fine ? 0 : 1;
-}
 
 /* --- samples --- */
 
@@ -213,15 +181,12 @@ static void kernels_mean_the_same(void **state)
         skip();
     }
     snprintf(command, sizeof command, "python3 %s/tests/ptx/cuda_tools.py %s %s", TW_TEST_ROOT,
-             program, is_long() ? "" : "--quick");
+             TW_PTX_AGAIN, is_long() ? "" : "--quick");
     assert_int_equal(system(command), 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    if (argc == 4 && strcmp(argv[1], "--again") == 0)
-        return again(argv[2], argv[3]);
-    program = argv[0];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_assemble),
         cmocka_unit_test(kernels_mean_the_same),

@@ -67,7 +67,8 @@ def make_checkout(folder, tool):
     for name in os.listdir(ROOT):
         if not name.startswith((".", "build")) and not any(fnmatch.fnmatch(name, pattern) for pattern in made):
             os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
-    os.symlink(os.path.dirname(tool), os.path.join(folder, "build"))
+    for name in "build", "build-test":
+        os.symlink(os.path.dirname(tool), os.path.join(folder, name))
 
 
 def run_commands(path, line, block, status, folder, environment):
