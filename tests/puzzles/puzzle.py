@@ -1,33 +1,34 @@
 #!/usr/bin/env python3
 """A puzzle against its judge: the solution and the other right answers pass, the starter does not, every wrong answer is rejected for the
-reason it states, all of it in less than two seconds of the processor's time an answer.
+reason it states.
 
-    puzzle.py TOOL puzzles/NN_name
+    puzzle.py TOOL puzzles/NN_name [--compiler | --record]
+
+Answers in CUDA C come with the PTX that clang made of them (compiler/clang). --compiler: the compilers that are installed make it;
+--record: clang makes it, and it is written to tests/puzzles/compiled.
 """
 import glob
 import json
 import os
 import re
-import resource
+import shutil
 import sys
 import tempfile
 
-from tile_runner import call, cuda_compiler, expect, fail
+from tile_runner import CUDA_COMPILERS, call, cuda_compiler, expect, fail
 
-SECONDS, WRONG_LEAST, COLUMNS = 2, 4, 128
+WRONG_LEAST, COLUMNS = 4, 128
+HERE = os.path.dirname(os.path.abspath(__file__))
 REJECTED = re.compile(r"// rejected: (\w+)(?: at line (\d+))?(?: with a (hidden|shown) case)?(?:: .*)?$")
 
 
 def judge(tool, number, path, environment):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     result = call([tool, "learn", number, path, "--json"], env=environment)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if result.status not in (0, 1) or not result.out:
         fail(f"{path}: {result}")
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     verdict = json.loads(result.out)
     expect(verdict["passed"] == (result.status == 0), f"{path}: {result}")
-    return verdict, seconds
+    return verdict
 
 
 def shown(verdict):
@@ -60,28 +61,39 @@ def check_text(folder):
         expect(not line.startswith("## ") or line in ("## Hint", "## Solution"), f"{folder}/puzzle.md:{number}: {line}")
 
 
+def environment_of(mode, puzzle, folder):
+    """The judge's environment, with a file of progress of its own, and the compiler that the mode asks for."""
+    environment = {**os.environ, "TILEWRIGHT_LEARN": f"{folder}/progress"}
+    if mode != "--compiler":
+        environment["PATH"] = f"{HERE}/compiler:{os.environ['PATH']}"
+    if mode == "--record":
+        clang = next(filter(None, map(shutil.which, CUDA_COMPILERS["clang"])), None)
+        expect(clang, "clang is not installed")
+        environment["TW_RECORD"] = clang
+        shutil.rmtree(f"{HERE}/compiled/{puzzle}", ignore_errors=True)
+    return environment
+
+
 def main():
-    tool, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
+    tool, folder, mode = os.path.abspath(sys.argv[1]), sys.argv[2].rstrip("/"), "".join(sys.argv[3:])
+    expect(mode in ("", "--compiler", "--record"), f"{mode}?")
     number = os.path.basename(folder)[:2]
     wrong = []
     check_text(folder)
     with tempfile.TemporaryDirectory() as own:
-        environment = {**os.environ, "TILEWRIGHT_LEARN": f"{own}/progress"}
-        slow = os.environ.get("TW_SLOW")  # an instrumented build
+        environment = environment_of(mode, os.path.basename(folder), own)
         for ending in "tile", "cu":
             answers = glob.glob(f"{folder}/wrong/*.{ending}")
             if ending == "cu" and not os.path.exists(f"{folder}/solution.cu"):
                 expect(not answers, f"{folder} has wrong answers in CUDA C, and no solution")
                 continue
-            if ending == "cu" and not cuda_compiler():
+            if ending == "cu" and mode == "--compiler" and not cuda_compiler():
                 print("no compiler of CUDA C here: the .cu files are left out")
                 continue
             expect(ending == "cu" or len(answers) >= WRONG_LEAST, f"{folder} has {len(answers)} wrong answers, and needs {WRONG_LEAST}")
             right = sorted(glob.glob(f"{folder}/right/*.{ending}"))
             for path in [f"{folder}/solution.{ending}", *right, f"{folder}/starter.{ending}", *sorted(answers)]:
-                verdict, seconds = judge(tool, number, path, environment)
-                if seconds > SECONDS and not slow:
-                    wrong.append(f"{path}: judged in {seconds:.1f} s")
+                verdict = judge(tool, number, path, environment)
                 if path.startswith(f"{folder}/solution.") or path in right:
                     if not verdict["passed"]:
                         wrong.append(f"{path}: {json.dumps(shown(verdict), indent=4)}")
