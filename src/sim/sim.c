@@ -360,11 +360,12 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
 
 static void find_listeners(struct sim *sim)
 {
-    sim->told = sim->counted = false;
+    sim->told = sim->counted = sim->traces = false;
     sim->on_access.count = sim->on_sync.count = sim->on_async.count = 0;
     for (struct sim_observer *o = sim->observers; o; o = o->next) {
         sim->told |= o->instruction != NULL;
         sim->counted |= o->executed != NULL;
+        sim->traces |= o->used != NULL;
         if (o->access)
             vec_push(sim->arena, &sim->on_access, o);
         if (o->sync)

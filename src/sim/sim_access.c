@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Behind a load. */
+static inline bool loaded(struct sim_warp *w, const struct sim_op *op)
+{
+    return !w->sim->loaded.any || sim_undefined_loaded(w, op);
+}
+
 /* --- lane by lane --- */
 
 static bool ld_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
@@ -43,7 +49,7 @@ static bool ld_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
             memcpy(to + i * wide, v, wide);
         }
     }
-    return true;
+    return loaded(w, op);
 }
 
 static bool st_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
@@ -262,10 +268,14 @@ static bool tell_store(struct sim_warp *w, const struct sim_op *op, const struct
         struct reached r;                                                                          \
         if (mask != SIM_ALL || !(fits))                                                            \
             return lane_by_lane(w, op, mask);                                                      \
-        if (w->watched && !tell(w, op, &r))                                                        \
+        if (!w->watched) {                                                                         \
+            act(w, op, &r);                                                                        \
+            return true;                                                                           \
+        }                                                                                          \
+        if (!tell(w, op, &r))                                                                      \
             return false;                                                                          \
         act(w, op, &r);                                                                            \
-        return true;                                                                               \
+        return loaded(w, op);                                                                      \
     }
 #define IN_SHARED(type, count) reach_shared(w, op, sizeof(type) * count, &r)
 #define IN_GLOBAL(type, count, writes) reach_global(w, op, sizeof(type) * count, writes, &r)

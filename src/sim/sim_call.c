@@ -97,11 +97,14 @@ static void copy_lanes(const struct sim_warp *w, const struct sim_frame *from,
     }
 }
 
-/* Observers hear that a call writes what it passes in memory: whole, as padding is passed too. */
+/* Observers hear that a call writes what it passes in memory, and where in memory it has that from:
+ * `source` of `from` (NULL: from elsewhere). */
 static bool tell_written(struct sim_warp *w, const struct sim_op *op,
                          const struct sim_frame *caller, const struct sim_frame *frame,
-                         const struct passed *p, uint32_t mask)
+                         const struct passed *p, const struct sim_frame *from,
+                         const struct passed *source, uint32_t mask)
 {
+    uint64_t across[SIM_LANES];
     if (!w->watched || p->slot != SIM_NO_SLOT || !p->bytes)
         return true;
     struct sim_access access = {
@@ -112,7 +115,10 @@ static bool tell_written(struct sim_warp *w, const struct sim_op *op,
         int lane = __builtin_ctz(rest);
         access.address[lane] = frame->local_base + p->at;
         access.before[lane] = sim_local(w, lane, access.address[lane]);
+        across[lane] = source ? from->local_base + source->at : 0;
     }
+    if (source && source->slot == SIM_NO_SLOT && source->bytes >= p->bytes)
+        access.across = across;
     return sim_tell_access(w, &access);
 }
 
@@ -148,7 +154,7 @@ static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_
     frame->lanes |= mask;
     for (size_t i = 0; i < call->argument_count; i++) {
         struct passed target = as_passed(&code->parameters[i]);
-        if (!tell_written(w, op, parent, frame, &target, mask))
+        if (!tell_written(w, op, parent, frame, &target, parent, &call->arguments[i], mask))
             return false;
         copy_lanes(w, parent, &call->arguments[i], frame, &target, mask);
     }
@@ -187,7 +193,7 @@ bool sim_return(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     const struct call *call = frame->call->data;
     for (size_t i = 0; i < call->result_count; i++) {
         struct passed source = as_passed(&frame->code->results[i]);
-        if (!tell_written(w, frame->call, parent, parent, &call->results[i], mask))
+        if (!tell_written(w, frame->call, parent, parent, &call->results[i], frame, &source, mask))
             return false;
         copy_lanes(w, frame, &source, parent, &call->results[i], mask);
     }
@@ -224,7 +230,8 @@ void sim_give_result(struct sim_warp *w, const struct sim_op *op, int lane, uint
 static bool call_builtin(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     const struct call *call = op->data;
-    if (call->result_count && !tell_written(w, op, w->frame, w->frame, &call->results[0], mask))
+    if (call->result_count &&
+        !tell_written(w, op, w->frame, w->frame, &call->results[0], NULL, NULL, mask))
         return false;
     return call->builtin(w, op, mask);
 }

@@ -126,6 +126,8 @@ struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f)
     code->constants = arena_alloc(sim->arena, code->file_bytes - code->zeros + 1);
     if (d.image.count)
         memcpy(code->constants, d.image.data, d.image.count);
+    code->registers = d.registers;
+    code->carry = d.carry;
     code->fills = d.fills.data;
     code->fill_count = d.fills.count;
     return code;

@@ -39,6 +39,40 @@ enum sim_matrix { SIM_LANEWISE, SIM_LDMATRIX, SIM_STMATRIX };
 /* How addresses follow from lanes: not looked at; the same for all; address[0] + lane * stride. */
 enum sim_pattern { SIM_UNSORTED, SIM_UNIFORM, SIM_LINEAR };
 
+/* Where a value that is not defined came from: a read of memory that nothing wrote, or shfl.sync
+ * from a lane that takes no part. */
+struct sim_origin {
+    struct sim_place at;
+    uint32_t lanes;
+    bool shuffled;
+    enum sim_space space; /* of a read, as the next three */
+    int bytes;
+    uint64_t address[SIM_LANES]; /* of shfl.sync: the lane that the value is asked of */
+    uint8_t byte[SIM_LANES];     /* the first that nothing wrote, from there */
+    struct sim_origin *next;
+};
+
+/* Elements of a vector that an access reads or writes without their being defined. */
+enum { SIM_MOST_ELEMENTS = 8 };
+struct sim_undefined {
+    bool any;
+    uint32_t lanes[SIM_MOST_ELEMENTS];
+    uint16_t bytes[SIM_MOST_ELEMENTS];
+    const struct sim_origin *origin[SIM_MOST_ELEMENTS]; /* of a write */
+    enum sim_space space;                               /* of a read, as the next two */
+    uint64_t address[SIM_LANES];
+    uint8_t byte[SIM_LANES];
+};
+
+/* A use of a value that is not defined. */
+struct sim_use {
+    struct sim_place at;
+    int lane;
+    const char *how;  /* "is an address" */
+    const char *name; /* of the instruction */
+    const struct sim_origin *origin;
+};
+
 /* A warp's access: lane i of `mask` has `bytes` bytes at address[i] (ldmatrix and stmatrix: lane i
  * gives the address of row i of 16 bytes; `matrices` of them; lanes 0 to 8 * matrices - 1 are in
  * the mask). */
@@ -60,6 +94,9 @@ struct sim_access {
     /* Of a copy: the addresses on its other side (NULL: not known; of lanes that read nothing, the
      * target's); it goes past L1 (cp.async.cg). */
     const uint64_t *across;
+    /* Of a load, unless it is NULL: observers add what is not defined, instead of reporting it. Of a
+     * store: what it writes; NULL: all of that is defined. */
+    struct sim_undefined *undefined;
     bool past_l1;
     /* SIM_GLOBAL, SIM_CONST: the address; SIM_SHARED: offset in the block's shared memory;
      * SIM_LOCAL: offset in the thread's. Faults aside, all are inside. */
@@ -204,6 +241,7 @@ struct sim_observer {
     bool (*sync)(void *user, const struct sim_sync_event *event);
     bool (*async)(void *user, const struct sim_async_event *event);
     bool (*allocated)(void *user, const struct sim_allocation_event *event);
+    bool (*used)(void *user, const struct sim_use *use);
     bool (*fault)(void *user, const struct sim_fault *fault, bool *go_on);
     /* When a launch has ended, for each instruction: how often a warp came to it, and lanes of all
      * these together. */

@@ -4,9 +4,9 @@
  * sim_gather says which of the lanes here have all their members here; those run, each together
  * with its members. A member that has exited takes no part. A value that shfl takes from a lane
  * that takes no part is what that lane's register last had: PTX leaves it open, and programs that
- * throw it away are legal.
+ * throw it away are legal; observers hear where it is used.
  */
-#include "sim/sim_own.h"
+#include "sim/sim_value.h"
 
 #include <string.h>
 
@@ -56,6 +56,25 @@ static inline int source_of(enum ptx_mod mode, int lane, uint32_t b, uint32_t c,
     return *in_range ? from : lane;
 }
 
+/* For observers of what is undefined: whose value each lane gets. Seldom of use, so not inline. */
+static SIM_APART void trace_shuffle(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                                    uint32_t done, enum ptx_mod mode)
+{
+    const uint32_t *b = sim_u32(w->file, op->slot[3]), *c = sim_u32(w->file, op->slot[4]),
+                   *members = sim_u32(w->file, op->slot[5]);
+    uint32_t lost = 0;
+    uint8_t from[SIM_LANES] = {0};
+    for (uint32_t m = done; m; m &= m - 1) {
+        int i = __builtin_ctz(m);
+        bool in_range;
+        from[i] = (uint8_t)source_of(mode, i, b[i], c[i], &in_range);
+        if (in_range && !(members[i] & mask & (UINT32_C(1) << from[i])))
+            lost |= UINT32_C(1) << i;
+    }
+    if (lost || w->undefined)
+        sim_undefined_shuffled(w, op, done, from, lost);
+}
+
 static inline bool shuffle(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                            enum ptx_mod mode)
 {
@@ -64,6 +83,9 @@ static inline bool shuffle(struct sim_warp *w, const struct sim_op *op, uint32_t
                    *c = sim_u32(w->file, op->slot[4]);
     uint32_t done = sim_gather(w, op, mask, sim_u32(w->file, op->slot[5]));
     if (done) {
+        bool whole = mask == SIM_ALL && *sim_u32(w->file, op->slot[5]) == SIM_ALL;
+        if (w->watched && (!whole || w->undefined) && sim_traces(w))
+            trace_shuffle(w, op, mask, done, mode);
         for (int i = 0; i < SIM_LANES; i++) {
             bool in_range;
             sent[i] = a[source_of(mode, i, b[i], c[i], &in_range)];
@@ -72,7 +94,7 @@ static inline bool shuffle(struct sim_warp *w, const struct sim_op *op, uint32_t
         put(sim_u32(w->file, op->slot[0]), sent, done);
         put_predicate(sim_u32(w->file, op->slot[1]), predicate, done);
     }
-    return sim_proceed(w, op, mask, done);
+    return sim_goes_on(w, op, sim_proceed(w, op, mask, done));
 }
 
 static bool shuffle_up(struct sim_warp *w, const struct sim_op *op, uint32_t mask)

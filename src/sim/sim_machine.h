@@ -74,6 +74,9 @@ struct sim_code {
     uint32_t local_bytes;
     struct sim_frame *unused;      /* frames to use again */
     struct sim_executed *executed; /* while a launch is counted; count + 2 */
+    const uint32_t *registers;     /* slots */
+    uint32_t carry;                /* its slot, or SIM_NO_SLOT */
+    struct sim_flow **flows;       /* sim_undefined.c, by op; NULL: nobody has asked yet */
     const struct search *ways;     /* sim_skip.c; NULL: nobody has asked yet */
     struct sim_code *next;
 };
@@ -154,7 +157,8 @@ struct sim_frame {
     uint32_t lanes;            /* that are inside, of whatever path */
     uint32_t depth;
     uint32_t local_base;
-    struct sim_frame *next; /* of a warp's frames, or of the unused */
+    struct sim_shadow *shadow; /* sim_undefined.c; NULL: all has been defined so far */
+    struct sim_frame *next;    /* of a warp's frames, or of the unused */
 };
 
 struct sim_barrier {
@@ -219,7 +223,9 @@ struct sim {
     bool counted;     /* an observer wants to know how often instructions were executed */
     bool told;        /* one wants to hear of each; then a turn may end behind any */
     bool late;
-    int64_t turn_end; /* steps at which it is another warp's turn */
+    bool traces;                         /* one wants to hear of uses of what is not defined */
+    struct sim_undefined loaded, stored; /* by the instruction at hand */
+    int64_t turn_end;                    /* steps at which it is another warp's turn */
     int64_t waits_ended;
     int64_t asked_at; /* steps at which `cancelled` is asked again */
     uint64_t turns;   /* of paths */
@@ -259,6 +265,11 @@ static inline uint8_t *sim_local(const struct sim_warp *w, int lane, uint64_t of
     return w->local + (size_t)lane * w->local_stride + offset;
 }
 
+/* sim_undefined.c. Before an instruction of a warp with undefined values, for the lanes of mask: its
+ * uses are told, its results marked. False: an observer asks to stop. */
+bool sim_undefined_before(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
+/* A frame is given back. */
+void sim_undefined_forget(struct sim_warp *w, struct sim_frame *frame);
 /* sim_skip.c: the lanes that are not at this aligned barrier, to which the path at hand comes, and
  * will not come to it before they meet its lanes behind it; where some of them are. */
 uint32_t sim_skipping(const struct sim_warp *w, const struct sim_op *barrier,

@@ -1,6 +1,9 @@
 /* Valid bits as in Memcheck (Seward, Nethercote, "Using Valgrind to Detect Undefined Value Errors
- * with Bit-Precision", USENIX 2005), by byte and checked at the read: a read of memory is what a
- * later value would be blamed on anyway. Memory that is wholly valid is not looked at any more. */
+ * with Bit-Precision", USENIX 2005), by byte. What a load gets is followed by the machine
+ * (sim_undefined.c) and reported where it is used: a compiler may load before it knows whether it
+ * needs the value. What other instructions read is reported there. A store to memory that other
+ * threads see is a use; one to local memory is not. Memory that is wholly valid is not looked at any
+ * more. */
 #include "sim/sim_memcheck.h"
 
 #include "sim/sim_blocks.h"
@@ -188,23 +191,28 @@ static struct bits *bits_of(struct sim_memcheck *c, struct checked_block *b,
 
 /* --- findings --- */
 
+static const char *const space_names[] = {"global", "shared", "local", "const", "param"};
+
+static const char *never_written(struct sim_memcheck *c, const struct sim_place *place,
+                                 enum sim_space space, uint64_t at)
+{
+    const char *name = sim_report_memory_name(c->report, space, at); /* of local memory: none */
+    const char *element = sim_report_element(c->report, space, at, sim_value_bytes(place->ins));
+    if (element)
+        return arena_printf(c->arena, "%s in %s memory is read and was never written", element,
+                            space_names[space]);
+    return arena_printf(c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never %s",
+                        (unsigned long long)at, space_names[space], name ? " ('" : "",
+                        name ? name : "", name ? "')" : "",
+                        space == SIM_LOCAL ? "given a value" : "written");
+}
+
 static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int lane, int byte)
 {
-    static const char *const spaces[] = {"global", "shared", "local", "const", "param"};
     if (sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &a->at, NULL))
         return;
     struct sim_finding f = {.kind = SIM_FOUND_UNINITIALISED, .access_count = 1};
-    uint64_t at = a->address[lane] + (uint64_t)byte;
-    const char *name = sim_report_memory_name(c->report, a->space, at); /* of local memory: none */
-    const char *element = sim_report_element(c->report, a->space, at, sim_value_bytes(a->at.ins));
-    if (element)
-        f.message = arena_printf(c->arena, "%s in %s memory is read and was never written", element,
-                                 spaces[a->space]);
-    else
-        f.message =
-            arena_printf(c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never written",
-                         (unsigned long long)at, spaces[a->space], name ? " ('" : "",
-                         name ? name : "", name ? "')" : "");
+    f.message = never_written(c, &a->at, a->space, a->address[lane] + (uint64_t)byte);
     f.access[0] = (struct sim_finding_access){.at = a->at,
                                               .lane = lane,
                                               .does = a->group ? "asynchronous read" : "read",
@@ -213,6 +221,57 @@ static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int
                                               .address = a->address[lane],
                                               .bytes = a->bytes};
     sim_report_add(c->report, &f);
+}
+
+/* A value that is not defined is used. */
+static bool used(void *user, const struct sim_use *use)
+{
+    struct sim_memcheck *c = user;
+    const struct sim_origin *o = use->origin;
+    int lane = o->lanes >> use->lane & 1 ? use->lane : __builtin_ctz(o->lanes);
+    if (sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &o->at, NULL))
+        return true;
+    struct sim_finding f = {.kind = SIM_FOUND_UNINITIALISED, .access_count = 1};
+    f.access[0] = (struct sim_finding_access){.at = o->at, .lane = lane, .does = "shuffle"};
+    if (o->shuffled) {
+        f.message =
+            arena_printf(c->arena,
+                         "lane %d takes the value of lane %llu, which does not take part in "
+                         "the shuffle: what it gets is undefined",
+                         lane, (unsigned long long)o->address[lane]);
+    } else {
+        f.message = never_written(c, &o->at, o->space, o->address[lane] + o->byte[lane]);
+        f.access[0].does = "read";
+        f.access[0].memory = true;
+        f.access[0].space = o->space;
+        f.access[0].address = o->address[lane];
+        f.access[0].bytes = o->bytes;
+    }
+    f.steps[f.step_count++] =
+        arena_printf(c->arena, "what follows from it %s at %s (%s), by %s", use->how,
+                     sim_place_text(c->report, use->at.ins, use->at.where), use->name,
+                     sim_thread_text(c->report, &use->at, use->lane));
+    sim_report_add(c->report, &f);
+    return true;
+}
+
+/* Bytes of a lane's part of an access that are not valid, by element: the machine follows them. */
+static void note_undefined(const struct sim_access *a, int lane, struct bits *bits, uint64_t offset,
+                           int first)
+{
+    struct sim_undefined *u = a->undefined;
+    int element = a->element ? a->element : a->bytes;
+    for (int byte = first; byte < a->bytes; byte++) {
+        int e = byte / element;
+        if (e >= SIM_MOST_ELEMENTS || first_invalid(bits, offset + (uint64_t)byte, 1) < 0)
+            continue;
+        u->lanes[e] |= (uint32_t)1 << lane;
+        u->bytes[e] = (uint16_t)(u->bytes[e] | 1u << byte % element);
+    }
+    u->any = true;
+    u->space = a->space;
+    u->address[lane] = a->address[lane];
+    u->byte[lane] = (uint8_t)first;
 }
 
 /* All lanes at one place or side by side: one range, fine as it is or after this write? */
@@ -325,7 +384,7 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
     for (uint32_t m = a->mask; m; m &= m - 1) {
         int lane = __builtin_ctz(m);
         uint64_t offset;
-        if (a->address[lane] == previous && a->space != SIM_LOCAL)
+        if (a->address[lane] == previous && a->space != SIM_LOCAL && !a->undefined)
             continue;
         previous = a->address[lane];
         struct bits *bits = bits_of(c, b, a, lane, &offset);
@@ -335,7 +394,12 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
             int byte = first_invalid(bits, offset, bytes);
             if (byte < 0)
                 continue;
-            read_invalid(c, a, lane, byte);
+            if (!a->undefined) {
+                read_invalid(c, a, lane, byte);
+            } else if (!sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &a->at, NULL)) {
+                note_undefined(a, lane, bits, offset, byte);
+                continue;
+            }
         }
         make_valid(c->arena, bits, offset, bytes); /* once read, it is not blamed again */
     }
@@ -384,9 +448,65 @@ static bool async_told(void *user, const struct sim_async_event *e)
     return true;
 }
 
+/* Behind a store of undefined values: elsewhere than in local memory that is a use. */
+static void stored_undefined(struct sim_memcheck *c, struct checked_block *b,
+                             const struct sim_access *a)
+{
+    const struct sim_undefined *u = a->undefined;
+    int element = a->element ? a->element : a->bytes;
+    for (int e = 0; e < SIM_MOST_ELEMENTS; e++)
+        for (uint32_t m = u->lanes[e] & a->mask; m; m &= m - 1) {
+            struct sim_use use = {
+                .at = a->at,
+                .lane = __builtin_ctz(m),
+                .how = a->space == SIM_SHARED ? "is stored in shared memory"
+                                              : "is stored in global memory",
+                .name = ptx_ops[a->at.ins->op].name,
+                .origin = u->origin[e]};
+            uint64_t offset;
+            if (a->space != SIM_LOCAL) {
+                used(c, &use);
+                break;
+            }
+            struct bits *bits = bits_of(c, b, a, use.lane, &offset);
+            for (int byte = 0; bits && byte < element; byte++)
+                if (u->bytes[e] >> byte & 1)
+                    make_invalid(bits, offset + (uint64_t)(e * element + byte));
+        }
+}
+
+/* What a call passes in memory is as valid as what it is a copy of. */
+static void copy_valid(struct sim_memcheck *c, struct checked_block *b, const struct sim_access *a)
+{
+    for (uint32_t m = a->mask; b && m; m &= m - 1) {
+        int lane = __builtin_ctz(m);
+        uint64_t to;
+        struct bits *bits = bits_of(c, b, a, lane, &to);
+        for (int byte = 0; byte < a->bytes; byte++) {
+            uint64_t at = to + (uint64_t)byte, from = a->across[lane] + (uint64_t)byte;
+            if (from >= bits->bytes || at >= bits->bytes)
+                continue;
+            if (first_invalid(bits, from, 1) < 0)
+                make_valid(c->arena, bits, at, 1);
+            else
+                make_invalid(bits, at);
+        }
+    }
+}
+
 static bool access_told(void *user, const struct sim_access *a)
 {
     struct sim_memcheck *c = user;
+    if (a->kind == SIM_WRITE && a->undefined && a->space <= SIM_LOCAL) {
+        struct checked_block *b = sim_blocks_find(&c->blocks, a->at.block);
+        check_valid(c, b, a);
+        stored_undefined(c, b, a);
+        return true;
+    }
+    if (a->space == SIM_LOCAL && a->across) {
+        copy_valid(c, sim_blocks_find(&c->blocks, a->at.block), a);
+        return true;
+    }
     if (a->space > SIM_LOCAL || (a->space == SIM_GLOBAL && !c->region_count))
         return true;
     struct checked_block *b =
@@ -521,6 +641,7 @@ struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *re
                                             .sync = sync_told,
                                             .async = async_told,
                                             .allocated = allocated,
+                                            .used = used,
                                             .fault = fault_told}};
     return c;
 }

@@ -126,6 +126,10 @@ void sim_access_begin(const struct sim_warp *w, const struct sim_op *op,
     access->matrices = want->matrices;
     access->bytes = want->bytes;
     access->element = want->element;
+    if (want->kind == SIM_READ)
+        access->undefined = w->sim->traces && op->ins->op == PTX_LD ? &w->sim->loaded : NULL;
+    else
+        access->undefined = w->sim->stored.any ? &w->sim->stored : NULL;
     sim_place_of(w, op, &access->at);
 }
 
@@ -281,6 +285,11 @@ bool sim_reach(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
     uint64_t address[SIM_LANES];
     sim_addresses(w, op, address);
     return sim_reach_at(w, op, mask, address, want, host);
+}
+
+bool sim_traces(const struct sim_warp *w)
+{
+    return w->sim->traces;
 }
 
 void sim_polls(struct sim_warp *w, const struct sim_op *op, uint32_t mask, bool mbarrier)

@@ -215,6 +215,11 @@ struct sim_warp {
     uint8_t *local;
     size_t local_stride;
     struct sim_copies *copies; /* asynchronous ones under way */
+    /* Registers with undefined lanes, of all frames; they were none until this instruction; where
+     * they came from. */
+    uint32_t undefined;
+    bool switches;
+    struct sim_origin *origins;
     uint32_t tid[3][SIM_LANES];
 };
 
@@ -233,6 +238,24 @@ uint32_t sim_gather(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
 bool sim_proceed(struct sim_warp *w, const struct sim_op *op, uint32_t mask, uint32_t done);
 /* For .aligned instructions without a mask (mma, ldmatrix): all lanes alive must be here. */
 bool sim_gather_all(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
+/* Behind the last act of an instruction that may have brought the warp's first undefined values
+ * (sim_undefined.c), which then runs another way. */
+static inline bool sim_goes_on(struct sim_warp *w, const struct sim_op *op, bool on)
+{
+    if (!on || !w->switches)
+        return on;
+    w->switches = false;
+    w->paths[w->path].pc = op + 1;
+    w->state = SIM_CHOOSES;
+    return false;
+}
+/* A load got what nothing wrote. */
+bool sim_undefined_loaded(struct sim_warp *w, const struct sim_op *op);
+/* Does somebody want to know what is undefined? Then, of shfl.sync: from which lanes those of
+ * `done` get their value, and those that get it from a lane that takes no part. */
+bool sim_traces(const struct sim_warp *w);
+void sim_undefined_shuffled(struct sim_warp *w, const struct sim_op *op, uint32_t done,
+                            const uint8_t from[SIM_LANES], uint32_t lost);
 /* The instruction may be a poll: somebody else is to change what it reads. */
 void sim_polls(struct sim_warp *w, const struct sim_op *op, uint32_t mask, bool mbarrier);
 /* Who does this, for events. */

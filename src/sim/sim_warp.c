@@ -128,7 +128,8 @@ struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struc
 
 void sim_frame_release(struct sim_warp *w, struct sim_frame *frame)
 {
-    (void)w;
+    if (frame->shadow)
+        sim_undefined_forget(w, frame);
     frame->next = frame->code->unused;
     frame->code->unused = frame;
 }
@@ -366,7 +367,12 @@ static enum sim_pause step_path(struct sim_warp *w)
         count_ops(w->frame->code, op, op + 1, mask);
     if (sim->told && op->ins && !tell_instruction(w, op, mask))
         return SIM_PAUSE_NONE;
-    if (!mask || op->run(w, op, mask)) {
+    if (w->undefined && !sim_undefined_before(w, op, mask))
+        return SIM_PAUSE_NONE;
+    bool on = !mask || op->run(w, op, mask);
+    sim->stored.any = false;
+    w->switches = false;
+    if (on) {
         w->paths[w->path].pc = op + 1;
     } else if (w->state == SIM_JUMPS) {
         w->paths[w->path].pc = w->next;
@@ -386,7 +392,7 @@ enum sim_pause sim_warp_run(struct sim_warp *w)
             pause = SIM_PAUSE_BLOCKED;
             break;
         }
-        pause = sim->told ? step_path(w) : run_path(w);
+        pause = sim->told || w->undefined ? step_path(w) : run_path(w);
         if (!pause && sim->steps >= sim->turn_end)
             pause = SIM_PAUSE_TURN;
     }
@@ -424,6 +430,9 @@ void sim_warp_begin(struct sim_warp *w, struct sim_code *code)
     w->polled = w->rotates = w->favours = false;
     w->idle_since = UINT64_MAX;
     w->steps = 0;
+    w->undefined = 0;
+    w->switches = false;
+    w->origins = NULL;
     w->path_count = 1;
     w->path = 0;
     struct sim_frame *frame = sim_frame_new(w, code, NULL, NULL);

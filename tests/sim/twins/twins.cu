@@ -331,3 +331,28 @@ K { unsigned m = __ballot_sync(~0u, T < 16); if (T < CLEAN(16) BROKEN(17)) out[T
 K { __shared__ int s[64]; __shared__ cooperative_groups::block_tile_memory<64> scratch; auto tile = cooperative_groups::tiled_partition<64>(cooperative_groups::this_thread_block(scratch)); s[T] = in[T]; CLEAN(tile.sync();) BROKEN(__syncwarp();) out[T] = s[63 - T] + tile.any(in[T] == 3); }
 //# fence_of_the_reader: race grid=4 block=32
 K { unsigned *done = (unsigned *)out; bool last; if (T == 0) { out[1 + B] = in[B]; __threadfence(); last = atomicInc(done, 3) == 3; CLEAN(__threadfence();) if (last) out[9] = out[1] + out[2] + out[3] + out[4]; } }
+
+//# undefined_not_selected: uninitialised
+static __device__ __noinline__ bool odd(int i, int &v) { if (i & 1) { v = i; return true; } return false; }
+K { int v; bool is = odd(in[T], v); out[T] = CLEAN(is ? v : -1) BROKEN(is ? -1 : v); }
+//# undefined_decides: uninitialised
+K { __shared__ int s[64]; if (T < 40) s[T] = in[T]; __syncthreads(); int v = s[T]; if (CLEAN(T < 40 &&) v > 5) atomicAdd(&out[T], 1); }
+//# undefined_address: uninitialised
+K { __shared__ int s[64]; if (T < 40) s[T] = in[T] & 63; __syncthreads(); int v = s[T]; out[T] = in[CLEAN(T < 40 ? v : 0) BROKEN(v & 63)]; }
+//# undefined_in_a_sum: uninitialised
+K { __shared__ int s[64]; if (T < 40) s[T] = in[T]; __syncthreads(); int v = 3 * s[T] + in[T]; out[T] = CLEAN(T < 40 ? v : 0) BROKEN(v); }
+//# undefined_to_another_lane: uninitialised block=32
+K { __shared__ int s[32]; if (T < 16) s[T] = in[T]; __syncwarp(); int v = __shfl_xor_sync(~0u, s[T], CLEAN(1) BROKEN(16)); if (T < 16) out[T] = v; }
+//# undefined_argument: uninitialised
+static __device__ __noinline__ int second(int a, int b) { return a ? a + b : 7; }
+K { __shared__ int s[64]; if (T < 40) s[T] = in[T]; __syncthreads(); out[T] = second(CLEAN(T < 40) BROKEN(1), s[T]); }
+//# undefined_in_a_struct: uninitialised
+struct pair { long long a; char b; int c; };
+static __device__ __noinline__ void make(pair *p, int v, bool all) { p->a = v; p->b = 3; if (all) p->c = v; }
+K { pair p; make(&p, in[T], CLEAN(true) BROKEN(T < 32)); pair q = p; out[T] = (int)q.a + q.b + q.c; }
+//# shuffle_from_no_lane: uninitialised block=48
+K { int v = in[T]; int lanes = T < 32 ? 32 : 16; for (int o = 16; o; o >>= 1) { int u = __shfl_down_sync(~0u, v, o); CLEAN(if (LANE + o < lanes)) v = min(v, u); } if (LANE == 0) out[WARP] = v; }
+//# shuffle_from_outside_the_mask: uninitialised block=32
+K { int v = in[T]; if (T < 16) { int u = __shfl_sync(0xffff, v, CLEAN(T ^ 1) BROKEN(T + 16)); out[T] = u; } else { int u = __shfl_sync(0xffff0000u, v, T); out[T] = u; } }
+//# shuffle_from_one_who_left: uninitialised block=32
+K { if (T >= 20) return; int u = __shfl_down_sync(~0u, in[T], 4); if (T < CLEAN(16) BROKEN(17)) out[T] = u; }

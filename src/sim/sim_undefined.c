@@ -1,0 +1,414 @@
+/* Registers that hold no defined value, while an observer wants to know where such a value is used:
+ * what a load got from memory that nothing wrote, what shfl.sync got from a lane that takes no part.
+ * As in Memcheck (Seward, Nethercote, 2005) such values may be copied and computed with; what counts
+ * is their use: a branch, an address, a value that leaves the thread.
+ *
+ * A frame has a shadow of its file: for each register the lanes that are undefined, and which of its
+ * bytes. It is made when the first such value comes; a warp without any runs as fast as ever, one
+ * with some goes instruction by instruction. A result is undefined where an operand is; selp, and,
+ * or and setp with a predicate look closer, as compilers make branches of them. */
+#include "sim/sim_machine.h"
+
+#include "ptx/ptx_choose.h"
+
+#include <string.h>
+
+enum { ALL_BYTES = 0xffff };
+
+/* Of a register, at the place in the array that its slot has in the file. */
+struct sim_shadow {
+    uint32_t lanes;
+    uint16_t bytes; /* that are undefined, of any lane */
+    const struct sim_origin *origin;
+};
+
+/* What an instruction reads and writes. */
+struct sim_flow {
+    uint8_t targets, sources;
+    uint32_t *target, *source; /* slots */
+};
+
+/* --- shadows --- */
+
+static struct sim_shadow *shadow_of(const struct sim_frame *frame, uint32_t slot)
+{
+    return frame->shadow && slot != SIM_NO_SLOT ? &frame->shadow[slot / 4] : NULL;
+}
+
+static uint32_t lanes_of(const struct sim_frame *frame, uint32_t slot)
+{
+    const struct sim_shadow *s = shadow_of(frame, slot);
+    return s ? s->lanes : 0;
+}
+
+/* `lanes` of those in `mask` become undefined, the others defined. */
+static void set(struct sim_warp *w, struct sim_frame *frame, uint32_t slot, uint32_t mask,
+                const struct sim_shadow *value)
+{
+    uint32_t lanes = value->lanes & mask;
+    if (!frame->shadow && !lanes)
+        return;
+    if (!frame->shadow)
+        frame->shadow = arena_array(w->sim->arena, struct sim_shadow, frame->code->file_bytes / 4);
+    struct sim_shadow *s = shadow_of(frame, slot);
+    uint32_t now = (s->lanes & ~mask) | lanes;
+    if (now && !s->lanes && !w->undefined++)
+        w->switches = true;
+    if (!now && s->lanes)
+        w->undefined--;
+    if (lanes) {
+        s->bytes = (uint16_t)(s->lanes & ~mask ? s->bytes | value->bytes : value->bytes);
+        s->origin = value->origin;
+    }
+    s->lanes = now;
+}
+
+void sim_undefined_forget(struct sim_warp *w, struct sim_frame *frame)
+{
+    for (uint32_t i = 0; i < frame->code->file_bytes / 4; i++) {
+        w->undefined -= frame->shadow[i].lanes != 0;
+        frame->shadow[i].lanes = 0;
+    }
+}
+
+/* --- where they come from --- */
+
+static struct sim_origin *origin_of(struct sim_warp *w, const struct sim_op *op)
+{
+    struct sim_origin *o = w->origins;
+    while (o && (o->at.ins != op->ins || o->at.where.offset != op->where.offset))
+        o = o->next;
+    if (!o) {
+        o = arena_new(w->sim->arena, struct sim_origin);
+        o->next = w->origins;
+        w->origins = o;
+    }
+    sim_place_of(w, op, &o->at);
+    return o;
+}
+
+bool sim_undefined_loaded(struct sim_warp *w, const struct sim_op *op)
+{
+    struct sim_undefined *u = &w->sim->loaded;
+    struct sim_origin *o = origin_of(w, op);
+    o->space = u->space;
+    o->bytes = op->bytes;
+    memcpy(o->address, u->address, sizeof o->address);
+    memcpy(o->byte, u->byte, sizeof o->byte);
+    o->lanes = 0;
+    for (uint32_t e = 0; e < op->more_count / 2 && e < SIM_MOST_ELEMENTS; e++) {
+        uint32_t all = ((uint32_t)1 << op->small) - 1;
+        struct sim_shadow value = {u->lanes[e], u->bytes[e], o};
+        if ((value.bytes & all) == all)
+            value.bytes = ALL_BYTES;
+        o->lanes |= value.lanes;
+        if (value.lanes)
+            set(w, w->frame, op->more[e], value.lanes, &value);
+    }
+    memset(u, 0, sizeof *u);
+    return sim_goes_on(w, op, true);
+}
+
+void sim_undefined_shuffled(struct sim_warp *w, const struct sim_op *op, uint32_t done,
+                            const uint8_t from[SIM_LANES], uint32_t lost)
+{
+    const struct sim_shadow *a = shadow_of(w->frame, op->slot[2]);
+    struct sim_shadow value = {0, ALL_BYTES, a && a->lanes ? a->origin : NULL},
+                      defined = {0, 0, NULL};
+    for (int i = 0; i < SIM_LANES; i++)
+        if (done >> i & 1 && a && a->lanes >> from[i] & 1)
+            value.lanes |= (uint32_t)1 << i;
+    for (int k = 3; k < 6; k++) {
+        const struct sim_shadow *s = shadow_of(w->frame, op->slot[k]);
+        if (s && s->lanes & done) {
+            value.lanes |= s->lanes & done;
+            value.origin = s->origin;
+        }
+    }
+    if (lost) {
+        struct sim_origin *o = origin_of(w, op);
+        o->shuffled = true;
+        o->lanes = lost;
+        for (int i = 0; i < SIM_LANES; i++)
+            o->address[i] = from[i];
+        value.lanes |= lost;
+        value.origin = o;
+    }
+    set(w, w->frame, op->slot[1], done, &defined);
+    set(w, w->frame, op->slot[0], done, &value);
+}
+
+/* --- what an instruction reads and writes --- */
+
+static void note(const struct sim_code *code, const struct ptx_operand *o, uint32_t *list,
+                 uint8_t *count)
+{
+    if (o->kind == PTX_REGISTER)
+        list[(*count)++] = code->registers[o->reg];
+    for (uint32_t i = 0; o->kind != PTX_ADDRESS && i < o->count; i++)
+        note(code, &o->elements[i], list, count);
+}
+
+static uint32_t most_slots(const struct ptx_operand *o)
+{
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < o->count; i++)
+        count += most_slots(&o->elements[i]);
+    return count;
+}
+
+static const struct sim_flow *flow_of(struct sim *sim, struct sim_code *code,
+                                      const struct sim_op *op)
+{
+    const struct ptx_instruction *ins = op->ins;
+    uint32_t most = 2;
+    if (!code->flows)
+        code->flows = arena_array(sim->arena, struct sim_flow *, code->count + 1);
+    struct sim_flow **at = &code->flows[op - code->ops], *f = *at;
+    if (f)
+        return f;
+    *at = f = arena_new(sim->arena, struct sim_flow);
+    for (int i = 0; i < ins->operand_count; i++)
+        most += most_slots(&ins->operands[i]);
+    f->target = arena_array(sim->arena, uint32_t, most);
+    f->source = arena_array(sim->arena, uint32_t, most);
+    for (size_t i = 0; i < ins->operand_count; i++) {
+        const struct ptx_slot *slot = ptx_slot_of(code->function, ins, i);
+        bool written = slot && slot->flags & SLOT_WRITTEN;
+        if (written)
+            note(code, &ins->operands[i], f->target, &f->targets);
+        if (!written || slot->flags & SLOT_READ)
+            note(code, &ins->operands[i], f->source, &f->sources);
+    }
+    bool reads = ins->op == PTX_ADDC || ins->op == PTX_SUBC || ins->op == PTX_MADC;
+    if (code->carry != SIM_NO_SLOT && reads)
+        f->source[f->sources++] = code->carry;
+    if (code->carry != SIM_NO_SLOT && ptx_has(ins, MOD_CC))
+        f->target[f->targets++] = code->carry;
+    return f;
+}
+
+/* --- uses --- */
+
+static bool tell_use(struct sim_warp *w, const struct sim_op *op, struct sim_shadow *s,
+                     uint32_t lanes, const char *how)
+{
+    struct sim_use use = {.lane = __builtin_ctz(lanes),
+                          .how = how,
+                          .origin = s->origin,
+                          .name = ptx_ops[op->ins->op].name};
+    sim_place_of(w, op, &use.at);
+    s->lanes &= ~lanes; /* told once */
+    w->undefined -= s->lanes == 0;
+    for (struct sim_observer *o = w->sim->observers; o; o = o->next)
+        if (o->used && !o->used(o->user, &use)) {
+            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
+            return false;
+        }
+    return true;
+}
+
+static bool use_of(struct sim_warp *w, const struct sim_op *op, uint32_t slot, uint32_t mask,
+                   const char *how)
+{
+    struct sim_shadow *s = shadow_of(w->frame, slot);
+    return !s || !(s->lanes & mask) || tell_use(w, op, s, s->lanes & mask, how);
+}
+
+/* What it does shows in more than its registers. */
+static bool has_effect(const struct ptx_instruction *ins, const struct sim_flow *f)
+{
+    switch (ins->op) {
+    case PTX_PREFETCH:
+    case PTX_PREFETCHU: return false;
+    case PTX_ATOM:
+    case PTX_BAR:
+    case PTX_BARRIER:
+    case PTX_MBARRIER_ARRIVE:
+    case PTX_MBARRIER_ARRIVE_DROP:
+    case PTX_CALL: return true;
+    default: return !f->targets;
+    }
+}
+
+/* Address registers, and of what has effects all that it reads. */
+static bool tell_uses(struct sim_warp *w, const struct sim_op *op, const struct sim_flow *f,
+                      uint32_t mask)
+{
+    const struct ptx_instruction *ins = op->ins;
+    struct sim_code *code = w->frame->code;
+    for (int i = 0; i < ins->operand_count; i++) {
+        const struct ptx_operand *o = &ins->operands[i];
+        if (o->kind == PTX_ADDRESS && o->base == PTX_BASE_REGISTER &&
+            !use_of(w, op, code->registers[o->reg], mask, "is an address"))
+            return false;
+    }
+    if (ins->op == PTX_CALL)
+        return use_of(w, op, op->slot[0], mask, "is the address of a function");
+    for (int i = 0; ins->op != PTX_ST && has_effect(ins, f) && i < f->sources; i++)
+        if (!use_of(w, op, f->source[i], mask, "is an operand"))
+            return false;
+    return true;
+}
+
+/* What a store writes: the observer of memory says whether that is a use. */
+static void note_stored(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct sim_undefined *u = &w->sim->stored;
+    for (uint32_t e = 0; e < op->more_count / 2 && e < SIM_MOST_ELEMENTS; e++) {
+        const struct sim_shadow *s = shadow_of(w->frame, op->more[e]);
+        u->lanes[e] = s->lanes & mask;
+        u->bytes[e] = s->bytes;
+        u->origin[e] = s->origin;
+        u->any |= u->lanes[e] != 0;
+    }
+}
+
+/* --- results --- */
+
+/* Of bits that are picked from a register with some bytes defined it is not known whether they are:
+ * they are not blamed. */
+static bool picks_bits(enum ptx_op op)
+{
+    switch ((int)op) {
+    case PTX_AND:
+    case PTX_OR:
+    case PTX_SHL:
+    case PTX_SHR:
+    case PTX_SHF:
+    case PTX_BFE:
+    case PTX_BFI:
+    case PTX_PRMT:
+    case PTX_LOP3:
+    case PTX_CVT: return true;
+    default: return false;
+    }
+}
+
+/* Lanes in which an operand has the value that decides an `and` (0) or an `or` (all ones). */
+static uint32_t deciding(const struct sim_frame *frame, const struct ptx_operand *o, uint32_t slot,
+                         bool ones, int bytes)
+{
+    const uint8_t *at = frame->file + slot;
+    uint32_t lanes = 0;
+    uint64_t all = bytes == 8 ? UINT64_MAX : ((uint64_t)1 << bytes * 8) - 1;
+    if (o->kind != PTX_REGISTER && o->kind != PTX_IMMEDIATE)
+        return 0;
+    if (!bytes) {
+        memcpy(&lanes, at, sizeof lanes);
+        return ones != o->negated ? lanes : ~lanes;
+    }
+    for (int i = 0; i < SIM_LANES; i++) {
+        uint64_t v = 0;
+        memcpy(&v, at + i * bytes, (size_t)bytes);
+        lanes |= (uint32_t)(v == (ones ? all : 0)) << i;
+    }
+    return lanes;
+}
+
+static uint32_t operand_lanes(const struct sim_frame *frame, const struct ptx_operand *o)
+{
+    return o->kind == PTX_REGISTER ? lanes_of(frame, frame->code->registers[o->reg]) : 0;
+}
+
+/* Lanes of a result that stay defined though an operand is not. */
+static uint32_t rescued(const struct sim_frame *frame, const struct sim_op *op)
+{
+    const struct ptx_instruction *ins = op->ins;
+    const struct ptx_operand *o = ins->operands, *last = &o[ins->operand_count - 1];
+    uint32_t lanes;
+    switch (ins->op) {
+    case PTX_AND:
+    case PTX_OR: {
+        bool ones = ins->op == PTX_OR;
+        int bytes = ptx_mods[ptx_type(ins, 0)].bits / 8;
+        bytes = ptx_type(ins, 0) == MOD_PRED ? 0 : bytes;
+        lanes = deciding(frame, &o[1], op->slot[1], ones, bytes) & ~operand_lanes(frame, &o[1]);
+        return lanes |
+               (deciding(frame, &o[2], op->slot[2], ones, bytes) & ~operand_lanes(frame, &o[2]));
+    }
+    case PTX_SELP:
+        if (last->kind != PTX_REGISTER)
+            return 0;
+        memcpy(&lanes, frame->file + frame->code->registers[last->reg], sizeof lanes);
+        lanes ^= last->negated ? SIM_ALL : 0;
+        return ((lanes & ~operand_lanes(frame, &o[1])) | (~lanes & ~operand_lanes(frame, &o[2]))) &
+               ~operand_lanes(frame, last);
+    case PTX_SETP:
+    case PTX_SET: {
+        bool ones = ptx_has(ins, MOD_OR);
+        if (last->kind != PTX_REGISTER || !(ones || ptx_has(ins, MOD_AND)) ||
+            ptx_register_type(frame->code->function, last->reg) != MOD_PRED)
+            return 0;
+        return deciding(frame, last, frame->code->registers[last->reg], ones, 0) &
+               ~operand_lanes(frame, last);
+    }
+    default: return 0;
+    }
+}
+
+static bool of_whole_warp(enum ptx_op op)
+{
+    switch ((int)op) {
+    case PTX_VOTE:
+    case PTX_MATCH:
+    case PTX_REDUX:
+    case PTX_ELECT:
+    case PTX_MOVMATRIX:
+    case PTX_MMA:
+    case PTX_WMMA_MMA:
+    case PTX_WGMMA_MMA_ASYNC: return true;
+    default: return false;
+    }
+}
+
+static void pass_on(struct sim_warp *w, const struct sim_op *op, const struct sim_flow *f,
+                    uint32_t mask, uint32_t unsure)
+{
+    struct sim_frame *frame = w->frame;
+    struct sim_shadow value = {unsure, ALL_BYTES, NULL};
+    bool copies = op->ins->op == PTX_MOV || op->ins->op == PTX_SELP;
+    uint16_t bytes = 0;
+    if (unsure)
+        value.origin = shadow_of(frame, op->guard)->origin;
+    for (int i = 0; i < f->sources && op->ins->op != PTX_LD; i++) {
+        const struct sim_shadow *s = shadow_of(frame, f->source[i]);
+        bool partial = s->bytes != ALL_BYTES && picks_bits((enum ptx_op)op->ins->op);
+        if (!(s->lanes & mask) || partial)
+            continue;
+        value.lanes |= s->lanes & mask;
+        value.origin = s->origin;
+        bytes |= s->bytes;
+    }
+    if (copies && f->targets == 1)
+        value.bytes = bytes;
+    if (value.lanes & ~unsure) {
+        value.lanes &= ~rescued(frame, op) | unsure;
+        if (of_whole_warp((enum ptx_op)op->ins->op) && value.lanes)
+            value.lanes = mask;
+    }
+    for (int i = 0; i < f->targets; i++)
+        set(w, frame, f->target[i], mask | unsure, &value);
+}
+
+bool sim_undefined_before(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct sim_frame *frame = w->frame;
+    if (!frame->shadow || !op->ins)
+        return true;
+    const struct sim_flow *f = flow_of(w->sim, frame->code, op);
+    uint32_t unsure = op->ins->guarded ? lanes_of(frame, op->guard) & w->path_mask : 0;
+    if (unsure && has_effect(op->ins, f)) {
+        if (!use_of(w, op, op->guard, unsure,
+                    op->ins->op == PTX_BRA ? "decides a branch" : "decides whether this is done"))
+            return false;
+        unsure = 0;
+    }
+    if (mask && !tell_uses(w, op, f, mask))
+        return false;
+    if (op->ins->op == PTX_ST && mask && frame->shadow)
+        note_stored(w, op, mask);
+    else if (op->ins->op != PTX_CALL && op->ins->op != PTX_SHFL)
+        pass_on(w, op, f, mask, unsure);
+    return true;
+}
