@@ -268,14 +268,10 @@ static bool tell_store(struct sim_warp *w, const struct sim_op *op, const struct
         struct reached r;                                                                          \
         if (mask != SIM_ALL || !(fits))                                                            \
             return lane_by_lane(w, op, mask);                                                      \
-        if (!w->watched) {                                                                         \
-            act(w, op, &r);                                                                        \
-            return true;                                                                           \
-        }                                                                                          \
-        if (!tell(w, op, &r))                                                                      \
+        if (w->watched && !tell(w, op, &r))                                                        \
             return false;                                                                          \
         act(w, op, &r);                                                                            \
-        return loaded(w, op);                                                                      \
+        return !w->watched || loaded(w, op);                                                       \
     }
 #define IN_SHARED(type, count) reach_shared(w, op, sizeof(type) * count, &r)
 #define IN_GLOBAL(type, count, writes) reach_global(w, op, sizeof(type) * count, writes, &r)
