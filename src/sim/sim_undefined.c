@@ -255,6 +255,7 @@ static bool tell_uses(struct sim_warp *w, const struct sim_op *op, const struct 
 static void note_stored(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     struct sim_undefined *u = &w->sim->stored;
+    memset(u->lanes, 0, sizeof u->lanes);
     for (uint32_t e = 0; e < op->more_count / 2 && e < SIM_MOST_ELEMENTS; e++) {
         const struct sim_shadow *s = shadow_of(w->frame, op->more[e]);
         u->lanes[e] = s->lanes & mask;
@@ -362,6 +363,17 @@ static bool of_whole_warp(enum ptx_op op)
     }
 }
 
+/* Of `and` with a constant, as for a field of bits: the bytes that it does not clear. */
+static uint16_t kept_bytes(const struct ptx_instruction *ins)
+{
+    uint16_t kept = 0;
+    int bytes = ptx_mods[ptx_type(ins, 0)].bits / 8;
+    for (int i = 1; ins->op == PTX_AND && i < 3; i++)
+        for (int b = 0; ins->operands[i].kind == PTX_IMMEDIATE && b < bytes; b++)
+            kept = (uint16_t)(kept | (ins->operands[i].bits >> 8 * b & 0xff ? 1u << b : 0));
+    return kept && kept != (1u << bytes) - 1 ? kept : ALL_BYTES;
+}
+
 static void pass_on(struct sim_warp *w, const struct sim_op *op, const struct sim_flow *f,
                     uint32_t mask, uint32_t unsure)
 {
@@ -380,8 +392,7 @@ static void pass_on(struct sim_warp *w, const struct sim_op *op, const struct si
         value.origin = s->origin;
         bytes |= s->bytes;
     }
-    if (copies && f->targets == 1)
-        value.bytes = bytes;
+    value.bytes = copies && f->targets == 1 ? bytes : unsure ? ALL_BYTES : kept_bytes(op->ins);
     if (value.lanes & ~unsure) {
         value.lanes &= ~rescued(frame, op) | unsure;
         if (of_whole_warp((enum ptx_op)op->ins->op) && value.lanes)

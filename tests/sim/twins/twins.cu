@@ -356,3 +356,7 @@ K { int v = in[T]; int lanes = T < 32 ? 32 : 16; for (int o = 16; o; o >>= 1) { 
 K { int v = in[T]; if (T < 16) { int u = __shfl_sync(0xffff, v, CLEAN(T ^ 1) BROKEN(T + 16)); out[T] = u; } else { int u = __shfl_sync(0xffff0000u, v, T); out[T] = u; } }
 //# shuffle_from_one_who_left: uninitialised block=32
 K { if (T >= 20) return; int u = __shfl_down_sync(~0u, in[T], 4); if (T < CLEAN(16) BROKEN(17)) out[T] = u; }
+//# undefined_copies_in_local_memory: uninitialised
+K { int v; asm volatile("{ .reg .b32 a, b; .local .align 8 .b8 d[32]; ld.local.v2.b32 {a, b}, [d]; st.local.b32 [d+20], %1; st.local.v2.b32 [d+8], {a, b}; st.local.b32 [d+16], a; ld.local.b32 %0, [d+" CLEAN("20") BROKEN("16") "]; }" : "=r"(v) : "r"(T)); out[T] = v; }
+//# undefined_bits_of_a_field: uninitialised
+K { int v; asm volatile("{ .reg .b32 a, b; .local .align 8 .b8 d[8]; ld.local.b32 a, [d]; and.b32 a, a, 255; shl.b32 b, %1, 8; or.b32 a, a, b; st.local.b32 [d], a; ld.local.b32 a, [d" BROKEN("+4") "]; shr.u32 %0, a, 8; }" : "=r"(v) : "r"(T)); out[T] = v; }
