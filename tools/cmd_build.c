@@ -238,7 +238,7 @@ static int add_version(const struct version *v)
         if (s != TW_BAD_PROGRAM || !v->entry || v->entry->target) {
             say(v->builder, s);
             status = s == TW_OK ? STATUS_OK : STATUS_USAGE;
-            v->builder->refused = s == TW_BAD_PROGRAM || s == TW_UNSUPPORTED;
+            v->builder->refused = s == TW_BAD_PROGRAM || s == TW_UNSYNCHRONISED;
             if (s != TW_OK && v->entry)
                 complain_more(NULL, "with the tuned values of %s:%d", v->builder->tuned.path,
                               v->entry->line);

@@ -27,7 +27,7 @@ def check(tool, folder):
         steps = [*how, "two_steps", "--grid", "3", "--block", "32", "--arg", "i32[96]:none", "--arg", "i32[96]:none"]
         expect(call([tool, "check", *steps, "--cooperative"], cwd=folder).status == 0, steps)
         done = call([tool, "check", *steps], cwd=folder)
-        expect(done.status == 1 and "host_part.cu:35:5: error: trap: " in done.err and "--cooperative" in done.err, done)
+        expect(done.status == 1 and "host_part.cu:36:5: error: trap: " in done.err and "--cooperative" in done.err, done)
     if cuda_compiler("clang"):
         with open(f"{folder}/needs.cu", "w") as out:
             out.write("#include <mma.h>\n__global__ void k() {}\n")
