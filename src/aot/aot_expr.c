@@ -136,6 +136,8 @@ static bool print_op(const struct printer *p, const struct expr *e)
     case OP_NEG: return print_typed_around(p, e, "aot_sub", "0, ", NULL);
     case OP_SQUARE: return print_typed_around(p, e, "aot_mul", "", e->args[0]);
     case OP_ABS:
+        if (!dtype_is_signed(e->type.dtype))
+            return print(p, e->args[0]);
         text_add(p->out, "aot_max(");
         return print_typed_around(p, e, "aot_sub", "0, ", NULL) &&
                print_around(p, ", ", e->args[0], ")", NULL, "");
