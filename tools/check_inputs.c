@@ -148,7 +148,8 @@ static bool run_inputs(struct check *c, int shape)
     return ran == TW_OK;
 }
 
-static const int suited[] = {CHECK_RAGGED, 5, 3, CHECK_THIN}; /* shapes, the first that suits counts */
+static const int suited[] = {CHECK_RAGGED, 5, 3,
+                             CHECK_THIN}; /* shapes, the first that suits counts */
 enum { SUITED = sizeof suited / sizeof *suited };
 
 /* A shape that the kernel takes with random inputs; -1: none. */
