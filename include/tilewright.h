@@ -127,8 +127,10 @@ typedef struct tw_config {
     void (*print)(void *user, const char *text, size_t length);
     void *print_user;
     bool colour; /* ANSI colours in messages */
-    /* Asked now and then while a kernel runs; true ends the run with TW_CANCELLED. May be asked by
-     * several threads at once. NULL: never. */
+    /* Asked now and then in every call that may take long: while a text is read, a kernel compiled
+     * and checked, tuned values searched, and a kernel run, simulated or verified. true ends the
+     * call with TW_CANCELLED; its message says what it was doing. May be asked by several threads
+     * at once. NULL: never. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
     /* Folder where assembled kernels are kept between runs, for all processes of the user; copied.
@@ -241,6 +243,11 @@ TW_API tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out);
  * context. false with *violated NULL, and a message of the context: a value is none of its name, as
  * tw_launch_tune refuses it (`.f` without `.is_float`, a float for an integer). */
 TW_API bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const char **violated);
+/* The same, for a search. If not *allowed, the first *decided of these values alone decide it: with
+ * other listed values of the names after them it stays so, and the search can leave those out.
+ * TW_BAD_ARGUMENT as above, with a message. */
+TW_API tw_status tw_kernel_decides(tw_kernel *k, const tw_scalar *tuned, bool *allowed,
+                                   int *decided);
 
 /* --- 4. Launches --- */
 

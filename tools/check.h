@@ -40,7 +40,8 @@ struct check {
     struct complaints *said;  /* what was said then */
     struct program *program;  /* of the kernel at hand */
     struct deadline deadline;
-    double time_limit; /* seconds for one run */
+    double time_limit; /* seconds for one run, */
+    double ends; /* and when the command ends, on the clock of seconds_now; 0: when it is done */
     struct findings findings;
     struct progress progress;
     struct json json;
@@ -93,6 +94,8 @@ void check_worse(struct check *c, int status);
 void check_take_messages(struct check *c, tw_status s, const char *what, const char *where);
 /* order: options of `run` for the simulation that it was, " --sm sm_90 --seed 3"; else "". */
 void check_take_timeout(struct check *c, const char *where, const char *order);
+/* The deadline of the next calls: of a run, or of what is around runs. */
+void check_set_deadline(struct check *c, bool of_run);
 /* A line on what cannot be decided, each once, with the first configuration that has it; `line` is
  * taken. */
 void check_take_undecided(struct check *c, char *line, const char *where);

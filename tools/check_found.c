@@ -10,9 +10,31 @@ void check_worse(struct check *c, int status)
         c->status = status;
 }
 
+void check_set_deadline(struct check *c, bool of_run)
+{
+    double run_ends = seconds_now() + c->time_limit;
+    c->deadline.at = of_run && (c->ends == 0 || run_ends < c->ends) ? run_ends : c->ends;
+}
+
+/* The time of the whole command is up. */
+static void take_end(struct check *c, const char *where)
+{
+    tw_message m = {.text = "cancelled"};
+    tw_context_message(c->program->ctx, 0, &m);
+    findings_add(&c->findings, c->name, c->program->path,
+                 need_text("`%s` is not checked to the end: time is up (--time-limit %g), %s%s%s",
+                           c->name, c->time_limit, m.text, *where ? " with " : "", where),
+                 NULL);
+    check_worse(c, STATUS_FAILED);
+}
+
 void check_take_messages(struct check *c, tw_status s, const char *what, const char *where)
 {
     const tw_context *ctx = c->program->ctx;
+    if (s == TW_CANCELLED) {
+        take_end(c, where);
+        return;
+    }
     int before = c->findings.count;
     findings_take(&c->findings, ctx, c->name, what, where);
     for (int i = before; i < c->findings.count; i++)

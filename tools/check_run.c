@@ -12,9 +12,9 @@ enum { RUNS_OF_OTHERS = 8, EACH = 64 };
 
 tw_status check_run_once(struct check *c)
 {
-    c->deadline.at = seconds_now() + c->time_limit;
+    check_set_deadline(c, true);
     tw_status s = tw_launch_run(c->launch);
-    c->deadline.at = 0;
+    check_set_deadline(c, false);
     return s;
 }
 
@@ -54,6 +54,10 @@ static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
     int before = c->findings.count;
     if (s == TW_OK)
         return;
+    if (s == TW_CANCELLED) {
+        check_take_timeout(c, where, "");
+        return;
+    }
     check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
     if (s == TW_UNSUPPORTED && c->findings.count > before)
         note_sizes(c);
@@ -87,7 +91,9 @@ void check_verify(struct check *c, const struct operands *arrays, int shape, con
 {
     tw_verdict v;
     struct untouched u = {0};
+    check_set_deadline(c, true);
     tw_status s = tw_launch_verify(c->launch, &v);
+    check_set_deadline(c, false);
     if (s == TW_WRONG_VALUES)
         take_untouched(c, &u, arrays, shape, UNWRITTEN_ALONE);
     take_verified(c, s, &v, &u, where);
@@ -130,8 +136,10 @@ static bool is_right(const struct attempt *a)
 static struct attempt attempt(struct check *c)
 {
     struct attempt a = {.ran = check_run_once(c), .verified = TW_OK};
+    check_set_deadline(c, true);
     if (a.ran == TW_OK && tw_kernel_has_ensures(c->kernel))
         a.verified = tw_launch_verify(c->launch, &a.verdict);
+    check_set_deadline(c, false);
     return a;
 }
 
@@ -141,7 +149,7 @@ static struct attempt attempt(struct check *c)
 static bool is_right_on_zeros(struct check *c, struct operands *arrays, int shape,
                               struct attempt *a)
 {
-    if (!tw_kernel_has_ensures(c->kernel))
+    if (!tw_kernel_has_ensures(c->kernel) || a->ran == TW_CANCELLED || a->verified == TW_CANCELLED)
         return false;
     struct untouched untouched = {0};
     if (a->ran == TW_OK)

@@ -77,6 +77,7 @@ struct simulated_run {
     int shape;
     uint64_t seed;
     bool late;
+    bool hangs; /* on the CPU engine, so it is not simulated */
 };
 
 static void take_result(struct check *c, tw_status s, const tw_sim_result *result,
@@ -112,9 +113,9 @@ static tw_status simulate_once(struct check *c, const struct simulated_run *run)
     char *where = need_text("%s%s%s, seed %d, copies %s", run->sizes, *run->sizes ? ", " : "",
                             run->target, (int)run->seed, run->late ? "late" : "early");
     progress_step(&c->progress, "%s: simulation %d, %s", c->name, c->simulated + 1, run->target);
-    c->deadline.at = seconds_now() + c->time_limit;
-    tw_status s = tw_launch_simulate(c->launch, &options, &result);
-    c->deadline.at = 0;
+    check_set_deadline(c, true);
+    tw_status s = run->hangs ? TW_CANCELLED : tw_launch_simulate(c->launch, &options, &result);
+    check_set_deadline(c, false);
     take_result(c, s, &result, run, where);
     free(where);
     return s;
@@ -152,31 +153,39 @@ static bool too_large(int shape, const struct operands *arrays)
 
 /* In turn and at random with copies at once, then at random with copies late; fewer than that: the
  * last ones. */
-static void simulate_shape(struct check *c, const char *target, int shape, int orders)
+static tw_status simulate_shape(struct check *c, const char *target, int shape, int orders)
 {
+    tw_status s = TW_OK;
     if (!orders)
-        return;
+        return s;
     if (seconds_now() - c->simulated_from > PATIENCE || (c->wrong && !c->on_zeros))
         orders = 1;
     tw_status on_cpu = run_on_cpu(c, shape);
     if (on_cpu == TW_NOT_ASSUMED)
-        return;
-    for (int turn = ORDERS - orders; turn < ORDERS && c->status == STATUS_OK; turn++) {
+        return s;
+    if (on_cpu == TW_CANCELLED)
+        c->deadline.at = 0; /* to say how the run is made again */
+    for (int turn = ORDERS - orders; turn < ORDERS && c->status == STATUS_OK && s != TW_BAD_PROGRAM;
+         turn++) {
         struct operands arrays;
         char *sizes;
-        tw_status s = check_make_run(c, shape, &arrays, &sizes);
-        if (s == TW_OK && !too_large(shape, &arrays))
+        s = check_make_run(c, shape, &arrays, &sizes);
+        if (s == TW_CANCELLED)
+            check_take_messages(c, s, NULL, sizes);
+        if (s == TW_OK && (on_cpu == TW_CANCELLED || !too_large(shape, &arrays)))
             s = simulate_once(
                 c, &(struct simulated_run){.target = target,
                                            .arrays = &arrays,
                                            .sizes = sizes,
                                            .shape = shape,
                                            .seed = turn ? (uint64_t)(turn + ORDERS * shape) : 0,
-                                           .late = turn == ORDERS - 1});
+                                           .late = turn == ORDERS - 1,
+                                           .hangs = on_cpu == TW_CANCELLED});
         take_refusal(c, s, on_cpu, sizes);
         operands_free(&arrays);
         free(sizes);
     }
+    return s;
 }
 
 /* Of this target: its tuned values are its own. */
@@ -193,6 +202,8 @@ static int count_configurations(struct check *c)
 static void take_warnings(struct check *c, const char *target)
 {
     tw_status s = tw_launch_check(c->launch);
+    if (s == TW_CANCELLED)
+        check_take_messages(c, s, NULL, target);
     if (s != TW_OK || !*tw_context_messages(c->program->ctx))
         return;
     char *configuration = space_text(&c->space);
@@ -234,9 +245,13 @@ static void simulate_configurations(struct check *c, const char *target)
             space_apply(&c->space, c->launch) != TW_OK)
             continue;
         take_warnings(c, target);
-        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++)
-            simulate_shape(c, target, shape, orders_of(c, shape));
-        if (space_is_default(&c->space))
+        tw_status s = TW_OK;
+        for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
+            s = simulate_shape(c, target, shape, orders_of(c, shape));
+            if (s == TW_BAD_PROGRAM && !has_statics(c->kernel))
+                break; /* and so it is of other sizes */
+        }
+        if (space_is_default(&c->space) && c->status == STATUS_OK)
             simulate_pinned(c, target);
     }
 }

@@ -28,13 +28,16 @@ static void check_configurations(struct check *c)
             check_take_messages(c, s, NULL, where);
             free(where);
         }
+        if (s == TW_CANCELLED)
+            return;
         bool asked = c->verbose || c->to_json || c->strict || space_is_default(&c->space);
         if (s == TW_OK && asked) /* ends the messages of the check */
             check_ask_undecided(c);
     }
-    if (!c->configurations) { /* the library says which `require`s */
-        check_take_messages(c, tw_launch_check(c->launch), NULL, "");
-        check_worse(c, STATUS_USAGE);
+    if (!c->configurations && c->status == STATUS_OK) { /* the library says which `require`s */
+        tw_status s = tw_launch_check(c->launch);
+        check_take_messages(c, s, NULL, "");
+        check_worse(c, s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE);
     }
 }
 
@@ -263,6 +266,8 @@ static int check_run(const struct command *self, const struct options *given)
                       .verbose = options_has(given, "verbose") || on_terminal(stdout)};
     if (!options_seconds(given, "time-limit", &c.time_limit))
         return STATUS_USAGE;
+    if (options_has(given, "time-limit"))
+        c.ends = c.deadline.at = seconds_now() + c.time_limit;
     int status = sim_options_read(&c.sim, given);
     if (status == STATUS_OK) {
         open_programs(&c);
@@ -295,7 +300,8 @@ static const struct option_spec check_options[] = {
     {.name = "time-limit",
      .values = 1,
      .value = "SECONDS",
-     .help = "a run that takes longer is ended and reported (default 10)"},
+     .help = "ends the command, whatever it is doing, and reports what that was (default:\n"
+             "each run is ended after 10)"},
     {.name = "fill",
      .values = 1,
      .value = "NAME=KIND",

@@ -270,6 +270,8 @@ static int open_and_run(struct run *r, const struct command *self)
         !options_integer(given, "repeat", 1, 1000000, &r->repeat) ||
         !options_seconds(given, "time-limit", &r->time_limit))
         return STATUS_USAGE;
+    if (r->time_limit > 0)
+        r->deadline.at = seconds_now() + r->time_limit;
     r->verify = options_has(given, "verify");
     r->print = r->json ? stderr : stdout;
     r->seconds = need_memory((size_t)r->repeat * sizeof *r->seconds);
@@ -313,6 +315,8 @@ static int run_run(const struct command *self, const struct options *given)
     struct run r = {.given = &own, .seed = 1, .repeat = 1, .json = options_has(given, "json")};
     own.complaints = &r.complaints;
     int status = open_and_run(&r, self);
+    if (r.complaints.status == TW_CANCELLED)
+        status = STATUS_FAILED;
     if (r.json && !r.reported)
         report_failure(&r);
     for (int i = 0; i < r.array_count; i++) {
@@ -366,7 +370,8 @@ static const struct option_spec run_options[] = {
     {.name = "time-limit",
      .values = 1,
      .value = "SECONDS",
-     .help = "a run that takes longer is ended, status 1; not on a GPU (default: none is)"},
+     .help = "ends the command, whatever it is doing, status 1; not on a GPU (default: it\n"
+             "takes as long as it takes)"},
     {.name = "device",
      .values = 1,
      .value = "DEVICE",

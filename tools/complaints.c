@@ -98,6 +98,12 @@ void print_rendered(FILE *out, const char *text)
 void complain_library(struct complaints *c, const tw_context *ctx, tw_status status)
 {
     const char *text = tw_context_messages(ctx);
+    tw_message first;
+    if (status == TW_CANCELLED && tw_context_message(ctx, 0, &first)) {
+        complain(c, "time is up (--time-limit): %s", first.text);
+        (c ? c : &complaints_of_nobody)->status = status;
+        return;
+    }
     if (!*text) {
         complain(c, "%s", tw_status_text(status));
         (c ? c : &complaints_of_nobody)->status = status;

@@ -29,7 +29,7 @@ struct run {
     struct given_array *arrays;
     int array_count;
     int64_t seed, repeat;
-    double time_limit; /* seconds of one run; 0: none */
+    double time_limit; /* seconds of the whole command; 0: any number */
     struct deadline deadline;
     bool json, verify;
     double *seconds; /* of each run */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static tw_status launch(struct run *r, double *seconds)
+tw_status run_launch(struct run *r, double *seconds)
 {
     if (r->simulated) {
         tw_status s = tw_launch_simulate(r->launch, &r->sim.options, &r->found);
@@ -13,15 +13,6 @@ static tw_status launch(struct run *r, double *seconds)
     double milliseconds;
     tw_status s = tw_launch_time(r->launch, 1, &milliseconds);
     *seconds = 1e-3 * milliseconds;
-    return s;
-}
-
-tw_status run_launch(struct run *r, double *seconds)
-{
-    if (r->time_limit > 0)
-        r->deadline.at = seconds_now() + r->time_limit;
-    tw_status s = launch(r, seconds);
-    r->deadline.at = 0;
     return s;
 }
 

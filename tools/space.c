@@ -116,28 +116,51 @@ static void take_values(struct space *s)
     }
 }
 
-/* Combinations that a `require` refuses, one behind the other, after which there are taken to be no
- * more. */
+/* Combinations that a `require` refuses, one after the other, after which the search ends. */
 enum { REFUSED_MAX = 1000000 };
+
+/* The first `decided` names have no others that go with them. */
+static void skip_rest(struct space *s, int decided)
+{
+    for (int i = s->axis_count - 1; i >= 0 && !s->axes[i].is_type; i--) {
+        for (int t = 0; t < decided; t++)
+            if (s->tunes[t].group == s->axes[i].group)
+                return;
+        s->axes[i].at = s->axes[i].count - 1;
+    }
+}
+
+static bool step(struct space *s)
+{
+    int i = s->axis_count - 1;
+    while (i >= 0 && ++s->axes[i].at == s->axes[i].count)
+        s->axes[i--].at = 0;
+    return i >= 0;
+}
 
 bool space_next(struct space *s, bool first)
 {
-    if (first)
-        for (int i = 0; i < s->axis_count; i++)
-            s->axes[i].at = 0;
+    for (int i = 0; first && i < s->axis_count; i++)
+        s->axes[i].at = 0;
+    if (!first && !step(s))
+        return false;
     for (int refused = 0; refused < REFUSED_MAX; refused++) {
-        bool start = first && refused == 0;
-        if (!start) {
-            int i = s->axis_count - 1;
-            while (i >= 0 && ++s->axes[i].at == s->axes[i].count)
-                s->axes[i--].at = 0;
-            if (i < 0)
-                return false;
-        }
+        bool allowed = true;
+        int decided;
         take_values(s);
-        if (s->tune_count == 0 || tw_kernel_allows(s->kernel, s->tuned, NULL))
+        if (s->tune_count > 0 &&
+            tw_kernel_decides(s->kernel, s->tuned, &allowed, &decided) != TW_OK)
+            return false; /* the launch will say why */
+        if (allowed)
             return true;
+        skip_rest(s, decided);
+        if (!step(s))
+            return false;
     }
+    complain(NULL,
+             "%s: none of %d combinations of tuned values, one after the other, is allowed by its "
+             "`require`s; the rest is not looked at",
+             tw_kernel_name(s->kernel), REFUSED_MAX);
     return false;
 }
 

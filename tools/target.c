@@ -209,7 +209,7 @@ static int program_read(struct program *p)
     tw_status s = tw_module_from_text(p->ctx, p->path, p->text, p->length, &p->module);
     if (s != TW_OK || *tw_context_messages(p->ctx))
         complain_library(p->complaints, p->ctx, s);
-    return s == TW_OK ? STATUS_OK : STATUS_USAGE;
+    return s == TW_OK ? STATUS_OK : s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
 }
 
 int program_open(struct program *p, const char *target, const struct program_config *config)

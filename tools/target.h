@@ -15,7 +15,8 @@ struct program {
     struct complaints *complaints;
 };
 
-/* When runs end, done or not; on the clock of seconds_now. 0: never. Set between runs. */
+/* When the calls of a context end, done or not; on the clock of seconds_now. 0: never. Set between
+ * calls. */
 struct deadline {
     double at;
 };

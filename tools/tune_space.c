@@ -232,19 +232,43 @@ static bool next_rows(struct space_maker *m)
 
 enum { MOST_COMBINATIONS = 1 << 20 };
 
+/* The first `decided` names have no others that go with them. How many combinations that leaves
+ * out, with the one before. */
+static int skip_rest(struct space_maker *m, int decided)
+{
+    double left_out = 1, stride = 1;
+    for (int g = m->group_count - 1; g >= 0; g--) {
+        struct row_group *x = &m->groups[g];
+        for (int t = 0; t < decided; t++)
+            if (m->tunes[t].group == x->number)
+                return left_out < INT32_MAX ? (int)left_out : INT32_MAX;
+        left_out += stride * (x->count - 1 - x->at);
+        stride *= x->count;
+        x->at = x->count - 1;
+    }
+    return left_out < INT32_MAX ? (int)left_out : INT32_MAX;
+}
+
 static int combine(struct candidates *c, struct space_maker *m)
 {
     int tried = 0;
     do {
-        const char *violated = NULL;
+        bool allowed = true;
+        int decided = 0;
         take_rows(m);
-        if (m->tune_count == 0 || tw_kernel_allows(m->kernel, m->tuned, &violated)) {
-            add_candidate(c, m);
-        } else if (violated) {
-            c->forbidden++;
-        } else { /* a value that is none of its name */
-            complain_library(NULL, m->ctx, TW_BAD_ARGUMENT);
+        tw_status s =
+            m->tune_count == 0 ? TW_OK : tw_kernel_decides(m->kernel, m->tuned, &allowed, &decided);
+        if (s != TW_OK) { /* a value that is none of its name */
+            complain_library(NULL, m->ctx, s);
             return STATUS_USAGE;
+        }
+        if (allowed) {
+            add_candidate(c, m);
+        } else {
+            /* values of --tune need not be listed */
+            int left_out = skip_rest(m, options_has(m->given, "tune") ? m->tune_count : decided);
+            c->forbidden =
+                c->forbidden < INT32_MAX - left_out ? c->forbidden + left_out : INT32_MAX;
         }
     } while (next_rows(m) && ++tried < MOST_COMBINATIONS);
     if (tried < MOST_COMBINATIONS)

@@ -74,10 +74,24 @@ tw_status context_no_memory(tw_context *ctx)
     return TW_NO_MEMORY;
 }
 
+/* The call ended where it asked whether it should. */
+static tw_status stopped(tw_context *ctx)
+{
+    const char *doing = ctx->poll.doing;
+    clear_messages(ctx);
+    if (setjmp(ctx->recovery))
+        return context_no_memory(ctx);
+    diag_error(&ctx->diag, LOC_NONE, "cancelled%s%s", doing ? " while " : "", doing ? doing : "");
+    finish_messages(ctx);
+    return TW_CANCELLED;
+}
+
 tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *call)
 {
     tw_status status;
     clear_messages(ctx);
+    ctx->poll.stopped = false;
+    ctx->poll.doing = NULL;
     if (setjmp(ctx->recovery) == 0) {
         status = body(call);
         if (status != TW_OK && status != TW_NO_MEMORY && !ctx->diag.first)
@@ -86,7 +100,7 @@ tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *cal
         if (status == TW_NO_MEMORY && ctx->message_count == 0) /* a GPU's memory has its own */
             context_no_memory(ctx);
     } else {
-        status = context_no_memory(ctx);
+        status = ctx->poll.stopped ? stopped(ctx) : context_no_memory(ctx);
     }
     arena_free(&ctx->scratch);
     arena_free(&ctx->probe);
@@ -127,6 +141,7 @@ void context_object_free(tw_context *ctx, void *object, size_t size)
 void context_arena(tw_context *ctx, struct arena *a)
 {
     arena_init(a, &ctx->allocator, &ctx->recovery);
+    a->poll = &ctx->poll;
 }
 
 /* The caller's threads, or a pool. */
@@ -174,7 +189,9 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
         context_object_free(ctx, ctx, sizeof *ctx);
         return TW_NO_MEMORY;
     }
-    context_arena(ctx, &ctx->message_memory);
+    ctx->poll =
+        (struct poll){.cancelled = ctx->config.cancelled, .user = ctx->config.cancelled_user};
+    arena_init(&ctx->message_memory, &ctx->allocator, &ctx->recovery); /* what is said is said */
     context_arena(ctx, &ctx->scratch);
     context_arena(ctx, &ctx->probe);
     clear_messages(ctx);

@@ -378,17 +378,27 @@ tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out)
     return TW_OK;
 }
 
+struct tune_rules *kernel_rules(tw_kernel *k)
+{
+    tw_module *m = k->module;
+    arena_doing(&m->arena, "searching for tuned values that its `require`s allow");
+    if (!k->rules)
+        k->rules = lang_tune_rules(&m->arena, m->parsed, k->index, k->target);
+    return k->rules;
+}
+
 struct allows_call {
-    const tw_kernel *kernel;
+    tw_kernel *kernel;
     const tw_scalar *tuned;
     bool allowed;
+    int decided;
     const char *violated;
 };
 
 static tw_status ask_allowed(void *user)
 {
     struct allows_call *call = user;
-    const tw_kernel *k = call->kernel;
+    tw_kernel *k = call->kernel;
     tw_context *ctx = k->module->ctx;
     int count = k->info->tune_count;
     struct literal *tunes = arena_array(&ctx->scratch, struct literal, count);
@@ -396,8 +406,7 @@ static tw_status ask_allowed(void *user)
         if (!tune_value_read(&ctx->diag, &k->info->tunes[t], call->tuned[t], &tunes[t]))
             return TW_BAD_ARGUMENT;
     struct loc violated = LOC_NONE;
-    call->allowed =
-        lang_tunes_allowed(&ctx->scratch, k->module->parsed, k->index, k->target, tunes, &violated);
+    call->allowed = lang_tune_rules_allow(kernel_rules(k), tunes, &call->decided, &violated);
     if (violated.source)
         call->violated = arena_string(&ctx->message_memory, violated.source->text + violated.offset,
                                       violated.length);
@@ -410,10 +419,21 @@ bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const char **v
         *violated = NULL;
     if (!k || (!tuned && k->info->tune_count > 0))
         return false;
-    struct allows_call call = {.kernel = k, .tuned = tuned};
+    struct allows_call call = {.kernel = (tw_kernel *)(uintptr_t)k, .tuned = tuned};
     if (context_call(k->module->ctx, ask_allowed, &call) != TW_OK)
         return false;
     if (violated && !call.allowed)
         *violated = call.violated ? call.violated : "";
     return call.allowed;
+}
+
+tw_status tw_kernel_decides(tw_kernel *k, const tw_scalar *tuned, bool *allowed, int *decided)
+{
+    if (!k || !allowed || !decided || (!tuned && k->info->tune_count > 0))
+        return TW_BAD_ARGUMENT;
+    struct allows_call call = {.kernel = k, .tuned = tuned};
+    tw_status status = context_call(k->module->ctx, ask_allowed, &call);
+    *allowed = call.allowed;
+    *decided = call.decided;
+    return status;
 }

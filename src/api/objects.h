@@ -42,6 +42,7 @@ struct tw_context {
     struct allocator allocator;
     tw_config config;
     jmp_buf recovery;            /* of the public call in progress */
+    struct poll poll;            /* asks tw_config.cancelled */
     struct arena message_memory; /* until the next call */
     struct arena scratch;        /* until the end of the call */
     struct arena probe;          /* freed many times in a call: for searching combinations */
@@ -66,7 +67,7 @@ struct tw_context {
 };
 
 /* Runs body(call) with fresh messages and scratch memory; TW_NO_MEMORY when an allocation in it
- * failed. Renders the messages at the end. Not to be nested. */
+ * failed, TW_CANCELLED when tw_config.cancelled ended it. Renders the messages at the end. Not to be nested. */
 tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *call);
 /* Object memory straight from the allocator, zeroed; NULL when there is none. */
 void *context_object(tw_context *ctx, size_t size);
@@ -99,10 +100,12 @@ struct tw_kernel {
     const struct lang_kernel *info;    /* as the target sees it */
     const tw_scalar **tune_values;     /* by tune */
     const tw_dtype **type_choices;     /* by type variable */
+    struct tune_rules *rules;          /* its `require`s; NULL: not asked for yet */
     struct variant *variants;          /* the most recently used first */
     int variant_count;
 };
 
+struct tune_rules *kernel_rules(tw_kernel *k);
 void module_launch_gone(tw_module *m); /* a launch of it was freed */
 
 /* What a variant was made for. Arrays by the kernel's tunes, types and parameters. */

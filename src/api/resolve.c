@@ -80,7 +80,7 @@ struct tune_group {
     int count, row; /* rows; the current one: index into rows */
 };
 
-enum { COMBINATIONS_TRIED = 1 << 20, PROBE_PERIOD = 256 };
+enum { COMBINATIONS_TRIED = 1 << 20 };
 
 /* Whether the row has what was set by hand. */
 static bool row_matches(const tw_launch *l, int group, int row)
@@ -152,6 +152,22 @@ static bool next_rows(struct tune_group *groups, int count)
     return false;
 }
 
+/* Of the groups all of whose names are past the first `decided`: their last rows. false: they were
+ * there. */
+static bool skip_rows(const struct lang_kernel *info, struct tune_group *groups, int count,
+                      int decided)
+{
+    bool skipped = false;
+    for (int g = count - 1; g >= 0; g--) {
+        for (int t = 0; t < decided; t++)
+            if (info->tunes[t].group == groups[g].number)
+                return skipped;
+        skipped = skipped || groups[g].row < groups[g].count - 1;
+        groups[g].row = groups[g].count - 1;
+    }
+    return skipped;
+}
+
 void add_literal(struct text *out, struct literal v)
 {
     if (v.is_float)
@@ -190,14 +206,14 @@ static void add_violation(struct violations *v, struct loc at)
         v->at[v->count++] = at;
 }
 
-static void report_violated(tw_launch *l, const struct violations *v, long long tried)
+static void report_violated(tw_launch *l, const struct violations *v, bool others)
 {
     struct diag *d = &l->ctx->diag;
     struct loc at = v->count ? v->at[0] : LOC_NONE;
     const char *set = tunes_text(l, true);
     const char *condition =
         at.source ? arena_string(&l->ctx->scratch, at.source->text + at.offset, at.length) : "…";
-    if (tried <= 1)
+    if (!others)
         diag_error(d, at, "`require(%s)` does not hold for %s", condition, tunes_text(l, false));
     else if (*set)
         diag_error(d, at, "no listed values go with %s: `require(%s)` does not hold", set,
@@ -211,29 +227,30 @@ static void report_violated(tw_launch *l, const struct violations *v, long long 
 
 static void resolve_tunes(tw_launch *l)
 {
-    tw_context *ctx = l->ctx;
-    const tw_kernel *k = l->kernel;
-    if (k->info->tune_count == 0)
+    const struct lang_kernel *info = l->kernel->info;
+    if (info->tune_count == 0)
         return;
-    int count;
+    struct tune_rules *rules = kernel_rules(l->kernel);
+    int count, decided;
     struct tune_group *groups = tune_groups(l, &count);
     struct violations violated = {.count = 0};
-    long long tried = 0;
+    int tried = 0; /* combinations, of those left out together the first */
+    bool others = false;
     do {
         take_rows(l, groups, count);
         struct loc why = LOC_NONE;
-        if (lang_tunes_allowed(&ctx->probe, k->module->parsed, k->index, k->target, l->choice.tunes,
-                               &why))
+        if (lang_tune_rules_allow(rules, l->choice.tunes, &decided, &why))
             return;
         add_violation(&violated, why);
-        tried++;
-        if (tried % PROBE_PERIOD == 0)
-            arena_free(&ctx->probe);
-    } while (tried < COMBINATIONS_TRIED && next_rows(groups, count));
+        others = skip_rows(info, groups, count, decided) || tried > 0;
+    } while (++tried < COMBINATIONS_TRIED && next_rows(groups, count));
     for (int g = 0; g < count; g++)
         groups[g].row = 0;
     take_rows(l, groups, count);
-    report_violated(l, &violated, tried);
+    report_violated(l, &violated, others);
+    if (tried == COMBINATIONS_TRIED)
+        diag_note(&l->ctx->diag, LOC_NONE,
+                  "the search ended after %d combinations; set some by hand", tried);
 }
 
 /* --- scalars --- */

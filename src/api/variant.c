@@ -76,6 +76,7 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
                             const struct choice *c, const bool *statics_known)
 {
     int errors = d->errors;
+    arena_doing(a, "compiling a kernel");
     struct kernel *ir = lang_check(a, d, k->module->parsed, k->index,
                                    &(struct lang_choice){
                                        .target = k->target,

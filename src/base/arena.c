@@ -91,6 +91,21 @@ static _Noreturn void fail(struct arena *a)
     longjmp(*a->out_of_memory, 1);
 }
 
+/* An allocation takes some tens of nanoseconds, and a question as long. */
+enum { CALLS_A_QUESTION = 64 };
+
+void arena_ask(struct arena *a)
+{
+    struct poll *p = a->poll;
+    if (!p)
+        return;
+    p->left = CALLS_A_QUESTION;
+    if (p->stopped || !p->cancelled || !p->cancelled(p->user))
+        return;
+    p->stopped = true;
+    fail(a);
+}
+
 static struct arena_block *new_block(struct arena *a, size_t size)
 {
     if (size > SIZE_MAX - HEADER)
@@ -132,6 +147,7 @@ static size_t whole_of(size_t size)
 
 void *arena_room(struct arena *a, size_t size)
 {
+    arena_poll(a);
     if (size > SIZE_MAX / 2)
         fail(a);
     size_t whole = whole_of(size);

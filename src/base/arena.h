@@ -25,16 +25,40 @@ extern const struct allocator allocator_libc;
 /* New memory of zeros, NULL on failure. */
 void *allocator_zeros(const struct allocator *from, size_t size);
 
+/* Whether the caller wants the work to end. What allocates from an arena asks now and then, and so
+ * do loops that do not allocate (arena_poll). A yes goes where a failed allocation goes. */
+struct poll {
+    bool (*cancelled)(void *user); /* NULL: never */
+    void *user;
+    int left;          /* calls of arena_poll until the next question */
+    bool stopped;      /* the answer was yes */
+    const char *doing; /* "checking synchronisation": for the message; NULL: no word for it */
+};
+
 struct arena_block;
 struct arena {
     const struct allocator *allocator;
     struct arena_block *blocks;
+    struct poll *poll; /* NULL: nothing is asked. For one thread */
     jmp_buf *
         out_of_memory; /* where a failed allocation goes; must be set before the first allocation */
     size_t used;       /* bytes handed out in all */
 };
 
 void arena_init(struct arena *a, const struct allocator *allocator, jmp_buf *out_of_memory);
+void arena_ask(struct arena *a); /* asks at once; does not return if the answer is yes */
+/* For loops: asks once in many calls. */
+static inline void arena_poll(struct arena *a)
+{
+    if (a->poll && --a->poll->left < 0)
+        arena_ask(a);
+}
+/* Says what the work is from here on, should it be cancelled. */
+static inline void arena_doing(struct arena *a, const char *doing)
+{
+    if (a->poll)
+        a->poll->doing = doing;
+}
 void arena_free(struct arena *a);
 
 /* Zeroed memory, aligned to 16 bytes. */

@@ -51,6 +51,8 @@
 
 #define SAFETY 2.0
 enum { MOST_UNDECIDED = 20 }; /* one in so many elements */
+/* Values of the indices that a statement ranges over. Each takes a microsecond or more. */
+enum { MOST_SETTINGS = 1000000000 };
 
 /* --- one element --- */
 
@@ -115,6 +117,7 @@ struct comparison {
     double worst; /* error / allowed so far, over all statements */
     bool any;
     int64_t checked, undecided; /* of this statement */
+    int64_t settings;           /* of the indices around */
 };
 
 static double ratio(const struct judgement *j)
@@ -234,6 +237,7 @@ static bool compare(struct comparison *c)
                            tile_shape_text(o, &got), tile_shape_text(o, &want));
     for (int64_t i = 0; i < got.count; i++) {
         int64_t at[MAX_RANK], from = 0, rest = i;
+        arena_poll(o->arena);
         if (!access_place(&target, i, at))
             continue;
         for (int axis = got.rank - 1; axis >= 0; axis--) {
@@ -264,16 +268,21 @@ static bool compare_over(struct comparison *c, int depth)
     const struct stmt *s = o->statement;
     if (depth == s->overs)
         return compare(c);
-    int64_t bound;
+    int64_t bound, settings = c->settings;
     for (int i = depth; i < s->overs; i++)
         o->over[i] = 0;
     if (!oracle_eval_int(o, s->bound[depth], &bound))
         return false;
+    if (bound > 0 && settings > MOST_SETTINGS / bound)
+        return oracle_fail(o, "it ranges over more than %d values of its indices", MOST_SETTINGS);
+    c->settings *= bound > 0 ? bound : 1;
     for (int64_t i = 0; i < bound; i++) {
         o->over[depth] = i;
+        arena_poll(o->arena);
         if (!compare_over(c, depth + 1))
             return false;
     }
+    c->settings = settings;
     return true;
 }
 
@@ -324,6 +333,7 @@ static bool check_all(struct oracle *o)
         if (report->ok)
             report->loc = s->loc;
         c.checked = c.undecided = 0;
+        c.settings = 1;
         if (!compare_over(&c, 0) || !has_verdict(&c)) {
             report->ok = false;
             report->loc = s->loc;
@@ -350,6 +360,7 @@ bool ensures_check_with(struct arena *a, const struct kernel *k, const struct cp
                        .parallel = parallel,
                        .report = report,
                        .listener = listener};
+    arena_doing(a, "evaluating `ensures`");
     set_environment(&o);
     const char *text = kept ? statements_text(a, k) : NULL;
     if (kept && !kept->text) {

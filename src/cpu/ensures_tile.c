@@ -125,38 +125,47 @@ bool oracle_fail(struct oracle *o, const char *format, ...)
 
 /* --- threads --- */
 
-enum {
-    LEAST_WORK = 400000,
-    MOST_THREADS = 64
-}; /* nanoseconds that are worth starting threads for */
+/* Nanoseconds that are worth starting threads for; of work between questions whether to go on. */
+enum { LEAST_WORK = 400000, MOST_THREADS = 64, WORK_AT_ONCE = 50000000 };
 
 struct split {
     void (*body)(void *user, int64_t begin, int64_t end);
     void *user;
-    int64_t count;
+    int64_t from, count;
     int parts;
 };
+
+/* Where part `index` of `parts` begins. */
+static int64_t part_begin(int64_t count, int64_t parts, int64_t index)
+{
+    return count / parts * index + count % parts * index / parts;
+}
 
 static void run_part(void *user, int index)
 {
     const struct split *s = user;
-    int64_t begin = s->count / s->parts * index + s->count % s->parts * index / s->parts;
-    int64_t next = index + 1;
-    int64_t end = s->count / s->parts * next + s->count % s->parts * next / s->parts;
+    int64_t begin = part_begin(s->count, s->parts, index);
+    int64_t end = part_begin(s->count, s->parts, index + 1);
     if (begin < end)
-        s->body(s->user, begin, end);
+        s->body(s->user, s->from + begin, s->from + end);
 }
 
 void oracle_parallel(const struct oracle *o, int64_t count, double work,
                      void (*body)(void *user, int64_t begin, int64_t end), void *user)
 {
     int threads = o->parallel.threads < MOST_THREADS ? o->parallel.threads : MOST_THREADS;
-    if (work < LEAST_WORK || !o->parallel.run || threads <= 1 || count < 2) {
-        body(user, 0, count);
-        return;
+    bool alone = work < LEAST_WORK || !o->parallel.run || threads <= 1 || count < 2;
+    double rounds = work / WORK_AT_ONCE / (alone ? 1 : threads);
+    int64_t turns = rounds < 1 ? 1 : rounds < (double)count ? (int64_t)rounds : count;
+    for (int64_t t = 0; t < turns; t++) {
+        int64_t begin = part_begin(count, turns, t), end = part_begin(count, turns, t + 1);
+        struct split s = {body, user, begin, end - begin, alone ? 1 : threads};
+        arena_ask(o->arena);
+        if (alone)
+            run_part(&s, 0);
+        else
+            o->parallel.run(o->parallel.user, threads, run_part, &s);
     }
-    struct split s = {.body = body, .user = user, .count = count, .parts = threads};
-    o->parallel.run(o->parallel.user, threads, run_part, &s);
 }
 
 /* --- broadcasting --- */

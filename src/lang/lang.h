@@ -87,6 +87,14 @@ struct lang_choice {
  * `out` has tune_count entries. */
 bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m, int index,
                         const char *target, struct literal *out);
+/* The `require`s that concern a kernel, for many questions: they are read once. Lives in `a`. */
+struct tune_rules;
+struct tune_rules *lang_tune_rules(struct arena *a, const struct module *m, int index,
+                                   const char *target);
+/* As lang_tunes_allowed. If not allowed, the first *decided names alone decide it: whatever listed
+ * values the others have, or those given here, it stays so. */
+bool lang_tune_rules_allow(struct tune_rules *r, const struct literal *tunes, int *decided,
+                           struct loc *violated);
 /* Whether every `require` allows these values; *violated (may be NULL) gets the place of the first
  * condition that does not. */
 bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, const char *target,

@@ -456,6 +456,7 @@ struct module *lang_parse(struct arena *a, struct diag *d, const struct source *
     int errors = d->errors;
     struct module *m = arena_new(a, struct module);
     struct builder b = {.arena = a, .diag = d, .module = m};
+    arena_doing(a, "reading the program");
     m->source = source;
     m->items = parse_module(a, d, source);
     if (d->errors > errors)

@@ -3,11 +3,13 @@
  * The conditions that concern a kernel (those of the module that speak of its names, and those in
  * its body) are checked once, with constants in place of the tuned names; for each combination
  * these constants get their values and the conditions are evaluated again. The search for the first
- * combination decides one list after the other and drops a value as soon as a condition whose names
- * are all decided says no.
+ * combination decides one list after the other and drops a value as soon as a condition says no:
+ * one whose names are all decided, or one that no values of the other lists can meet, as far as
+ * intervals tell.
  */
 #include "lang/check_internal.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { MAX_TRIES = 250000 };
@@ -15,10 +17,10 @@ enum { MAX_TRIES = 250000 };
 struct condition {
     const struct node *node;
     struct expr *expr;
-    int last_group; /* the latest decided group that it speaks of, as a position in requirements.groups */
+    int last_group; /* the latest decided group that it speaks of, as a position in tune_rules.groups */
 };
 
-struct requirements {
+struct tune_rules {
     const struct module *module;
     const char *target;
     struct checker checker;
@@ -32,7 +34,7 @@ struct requirements {
     int tries;
 };
 
-static void set_group(struct requirements *r, int group, const struct tune_list *list, int row)
+static void set_group(struct tune_rules *r, int group, const struct tune_list *list, int row)
 {
     for (int i = 0; i < r->tune_count; i++) {
         const struct entry *e = &r->module->entries[r->tunes[i]];
@@ -45,7 +47,7 @@ static void set_group(struct requirements *r, int group, const struct tune_list 
     }
 }
 
-static int last_group(const struct requirements *r, const bool *uses)
+static int last_group(const struct tune_rules *r, const bool *uses)
 {
     int last = -1;
     for (int g = 0; g < r->group_count; g++)
@@ -57,7 +59,7 @@ static int last_group(const struct requirements *r, const bool *uses)
 
 /* Conditions that cannot be read here (they speak of locals), or speak of no tuned value, are left
  * to the check of the kernel. */
-static void add_condition(struct requirements *r, const struct node *n, const bool *uses)
+static void add_condition(struct tune_rules *r, const struct node *n, const bool *uses)
 {
     struct expr *e = check_condition(&r->checker, n->a);
     struct condition condition = {n, e, last_group(r, uses)};
@@ -66,7 +68,7 @@ static void add_condition(struct requirements *r, const struct node *n, const bo
     vec_push(r->checker.arena, &r->conditions, condition);
 }
 
-static void gather_groups(struct requirements *r, struct arena *a)
+static void gather_groups(struct tune_rules *r, struct arena *a)
 {
     r->groups = arena_array(a, int, r->module->group_count + 1);
     for (int i = 0; i < r->tune_count; i++) {
@@ -79,10 +81,10 @@ static void gather_groups(struct requirements *r, struct arena *a)
     }
 }
 
-static struct requirements *requirements(struct arena *a, const struct module *m, int index,
-                                         const char *target)
+struct tune_rules *lang_tune_rules(struct arena *a, const struct module *m, int index,
+                                   const char *target)
 {
-    struct requirements *r = arena_new(a, struct requirements);
+    struct tune_rules *r = arena_new(a, struct tune_rules);
     const struct entry *kernel = &m->entries[m->kernels[index]];
     r->module = m;
     r->target = target;
@@ -114,8 +116,137 @@ static struct requirements *requirements(struct arena *a, const struct module *m
     return r;
 }
 
-/* Does each condition that is decided once group `position` is hold? */
-static const struct condition *violated_at(struct requirements *r, int position)
+/* --- intervals --- */
+
+struct range {
+    bool known;
+    int64_t low, high;
+};
+
+static struct range range_of(struct tune_rules *r, const struct expr *e, int position);
+
+/* Of a tuned name: its value if its list is decided, else all that its list has, and its value now,
+ * which need not be listed. */
+static struct range tune_range(const struct tune_rules *r, const struct entry *e, int position)
+{
+    struct literal now = r->values[e->index];
+    struct range x = {!now.is_float, now.i, now.i};
+    for (int g = 0; g < r->group_count; g++) {
+        if (r->groups[g] != e->group || g <= position)
+            continue;
+        const struct tune_list *list = module_tune_list(r->module, e->group, r->target);
+        for (int row = 0; row < list->count; row++) {
+            struct literal v = list->values[row * list->names + e->member];
+            x.known = x.known && !v.is_float;
+            x.low = v.i < x.low ? v.i : x.low;
+            x.high = v.i > x.high ? v.i : x.high;
+        }
+    }
+    return x;
+}
+
+static struct range ref_range(struct tune_rules *r, const struct expr *e, int position)
+{
+    struct checker *c = &r->checker;
+    bool made = false;
+    for (size_t i = 0; i < c->made.count; i++)
+        made = made || c->made.data[i] == e->sym;
+    int index = made ? sym_info(c, e->sym)->order : INT_MAX;
+    if (index == INT_MAX)
+        return (struct range){0};
+    const struct entry *entry = &r->module->entries[index];
+    return entry->kind == ENTRY_TUNE ? tune_range(r, entry, position)
+                                     : range_of(r, c->consts[index].init, position);
+}
+
+static struct range truth_range(bool can_be_false, bool can_be_true)
+{
+    return (struct range){true, can_be_false ? 0 : 1, can_be_true ? 1 : 0};
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of numbers far from overflow. */
+static struct range combined(enum op op, struct range a, struct range b)
+{
+    int64_t p[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+    switch (op) {
+    case OP_ADD: return (struct range){true, a.low + b.low, a.high + b.high};
+    case OP_SUB: return (struct range){true, a.low - b.high, a.high - b.low};
+    case OP_MUL:
+        return (struct range){true, least(least(p[0], p[1]), least(p[2], p[3])),
+                              most(most(p[0], p[1]), most(p[2], p[3]))};
+    case OP_DIV:
+    case OP_CDIV:
+        if (a.low < 0 || b.low < 1)
+            break;
+        return (struct range){true, a.low / b.high, op == OP_DIV ? a.high / b.low : a.high};
+    case OP_REM:
+        if (a.low < 0 || b.low < 1)
+            break;
+        return (struct range){true, a.high < b.low ? a.low : 0, least(a.high, b.high - 1)};
+    case OP_MIN: return (struct range){true, least(a.low, b.low), least(a.high, b.high)};
+    case OP_MAX: return (struct range){true, most(a.low, b.low), most(a.high, b.high)};
+    case OP_LT: return truth_range(a.high >= b.low, a.low < b.high);
+    case OP_LE: return truth_range(a.high > b.low, a.low <= b.high);
+    case OP_GT: return truth_range(a.low <= b.high, a.high > b.low);
+    case OP_GE: return truth_range(a.low < b.high, a.high >= b.low);
+    case OP_EQ:
+        return truth_range(a.low != a.high || b.low != b.high || a.low != b.low,
+                           a.low <= b.high && b.low <= a.high);
+    case OP_NE:
+        return truth_range(a.low <= b.high && b.low <= a.high,
+                           a.low != a.high || b.low != b.high || a.low != b.low);
+    case OP_LAND: return truth_range(!a.low || !b.low, a.high && b.high);
+    case OP_LOR: return truth_range(!a.low && !b.low, a.high || b.high);
+    default: break;
+    }
+    return (struct range){0};
+}
+
+/* What e can be when the lists up to `position` are decided. */
+static struct range range_of(struct tune_rules *r, const struct expr *e, int position)
+{
+    struct literal number;
+    if (dtype_is_float(e->type.dtype) || e->type.rank)
+        return (struct range){0};
+    if (e->op == OP_REF)
+        return ref_range(r, e, position);
+    if (e->op == OP_LITERAL && eval_scalar(e, NULL, &number))
+        return (struct range){true, number.i, number.i};
+    if (e->op == OP_CAST && e->type.dtype != DT_BOOL)
+        return range_of(r, e->args[0], position); /* refused below if it wraps */
+    if (e->op == OP_NOT) {
+        struct range a = range_of(r, e->args[0], position);
+        return a.known ? truth_range(a.high, !a.low) : a;
+    }
+    if (e->count != 2)
+        return (struct range){0};
+    struct range a = range_of(r, e->args[0], position), b = range_of(r, e->args[1], position);
+    bool logic = e->op == OP_LAND || e->op == OP_LOR;
+    if (logic && !a.known)
+        a = truth_range(true, true);
+    if (logic && !b.known)
+        b = truth_range(true, true);
+    if (!a.known || !b.known)
+        return (struct range){0};
+    struct range x = combined(e->op, a, b);
+    x.known = x.known && x.low >= INT32_MIN && x.high <= INT32_MAX;
+    return x;
+}
+
+/* --- the search --- */
+
+/* A condition that says no once the lists up to `position` are decided; NULL: none does. */
+static const struct condition *violated_at(struct tune_rules *r, int position)
 {
     struct literal value;
     if (!consts_again(&r->checker))
@@ -124,17 +255,23 @@ static const struct condition *violated_at(struct requirements *r, int position)
         const struct condition *x = &r->conditions.data[i];
         if (x->last_group == position && eval_scalar(x->expr, NULL, &value) && value.i == 0)
             return x;
+        if (x->last_group <= position)
+            continue;
+        struct range can_be = range_of(r, x->expr, position);
+        if (can_be.known && can_be.high == 0)
+            return x;
     }
     return NULL;
 }
 
-static bool choose(struct requirements *r, int position)
+static bool choose(struct tune_rules *r, int position)
 {
     if (position == r->group_count)
         return true;
     const struct tune_list *list = module_tune_list(r->module, r->groups[position], r->target);
     for (int row = 0; row < list->count && r->tries < MAX_TRIES; row++) {
         r->tries++;
+        arena_poll(r->checker.arena);
         set_group(r, r->groups[position], list, row);
         if (!violated_at(r, position) && choose(r, position + 1))
             return true;
@@ -142,7 +279,7 @@ static bool choose(struct requirements *r, int position)
     return false;
 }
 
-static void nothing_fits(struct requirements *r, struct diag *d, int index)
+static void nothing_fits(struct tune_rules *r, struct diag *d, int index)
 {
     const struct entry *kernel = &r->module->entries[r->module->kernels[index]];
     struct loc at = r->conditions.count ? r->conditions.data[0].node->loc : kernel->loc;
@@ -155,8 +292,9 @@ static void nothing_fits(struct requirements *r, struct diag *d, int index)
 bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m, int index,
                         const char *target, struct literal *out)
 {
-    struct requirements *r = requirements(a, m, index, target);
-    if (!choose(r, 0)) {
+    arena_doing(a, "searching for tuned values that its `require`s allow");
+    struct tune_rules *r = lang_tune_rules(a, m, index, target);
+    if (violated_at(r, -1) || !choose(r, 0)) {
         nothing_fits(r, d, index);
         return false;
     }
@@ -165,19 +303,38 @@ bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m,
     return true;
 }
 
-bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, const char *target,
-                        const struct literal *tunes, struct loc *violated)
+/* How many of the first names belong to the groups up to `position`. */
+static int names_until(const struct tune_rules *r, int position)
 {
-    struct requirements *r = requirements(a, m, index, target);
+    int count = 0;
+    for (int i = 0; i < r->tune_count; i++)
+        for (int g = 0; g <= position; g++)
+            count += r->module->entries[r->tunes[i]].group == r->groups[g];
+    return count;
+}
+
+bool lang_tune_rules_allow(struct tune_rules *r, const struct literal *tunes, int *decided,
+                           struct loc *violated)
+{
+    arena_poll(r->checker.arena);
     for (int i = 0; i < r->tune_count; i++)
         r->values[r->tunes[i]] = tunes[i];
-    for (int position = 0; position < r->group_count; position++) {
+    for (int position = -1; position < r->group_count; position++) {
         const struct condition *x = violated_at(r, position);
         if (!x)
             continue;
         if (violated)
             *violated = x->node->a->loc;
+        *decided = names_until(r, position);
         return false;
     }
+    *decided = r->tune_count;
     return true;
+}
+
+bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, const char *target,
+                        const struct literal *tunes, struct loc *violated)
+{
+    int decided;
+    return lang_tune_rules_allow(lang_tune_rules(a, m, index, target), tunes, &decided, violated);
 }

@@ -32,7 +32,8 @@ struct bodies {
     struct map fixed;             /* sym -> struct value: parameters, workspace */
     const struct value *block[3]; /* drawn by ticket; NULL: as launched */
     struct loop_target *loop;
-    int depth; /* loops and conditions around what is being emitted */
+    int depth;      /* loops and conditions around what is being emitted */
+    int64_t copies; /* bodies written out by `unroll`, of all loops together */
     /* loads and assignments are for threads where this holds; NULL: all */
     const struct value *lazy;
     struct map assigned; /* sym -> sym: assigned besides its declaration */

@@ -33,6 +33,7 @@
 
 enum { MOST_PERIOD = 8, MOST_VARIABLES = 8 };
 enum { MOST_TRIPS = 1024, MOST_UNROLLED = 1 << 16 };
+enum { MOST_COPIES = 1 << 14 }; /* of bodies, in a kernel: loops inside each other multiply */
 /* Of products of tiles, for the sake of constants in place of a variable. */
 enum { MOST_REPEATED = 2048 };
 /* At thread level, without being asked. */
@@ -640,8 +641,24 @@ static int64_t simulate(struct lower *l, struct loop *p, int64_t most)
     return trips < 0 ? -1 : trips;
 }
 
+/* false: reported. */
+static bool copies_allowed(struct lower *l, const struct loop *p, int64_t trips)
+{
+    l->bodies->copies += p->s->unroll == UNROLL_FULL ? trips : 0;
+    if (l->bodies->copies <= MOST_COPIES)
+        return true;
+    lower_error(
+        l, p->s->loc,
+        "`unroll` makes more than %d copies of loop bodies in this kernel: loops inside each "
+        "other multiply; leave `unroll` out of the outer ones, or write `unroll(2)`",
+        MOST_COPIES);
+    return false;
+}
+
 static void emit_written_out(struct lower *l, struct loop *p, int64_t trips)
 {
+    if (!copies_allowed(l, p, trips))
+        return;
     bool escapes = look_at(p->s->body, NULL).escapes;
     struct scope scope;
     if (escapes)

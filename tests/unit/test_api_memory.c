@@ -108,6 +108,9 @@ static tw_status describe(struct story *s)
     status = status == TW_OK ? tw_kernel_type(k, 0, &type) : status;
     if (status == TW_OK && !tw_kernel_allows(k, tune.values, &violated))
         return TW_NO_MEMORY;
+    bool allowed;
+    int decided;
+    status = status == TW_OK ? tw_kernel_decides(k, tune.values, &allowed, &decided) : status;
     return status == TW_OK && !tw_module_kernel(s->module, "scale") ? TW_NO_MEMORY : status;
 }
 
