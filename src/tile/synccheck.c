@@ -9,6 +9,8 @@
 /* Steps of the two explorations. A step is an instruction of the skeleton, well under a
  * microsecond. */
 enum { STEPS = 24000, STEPS_HASTY = 200000, BYTES = 64 << 20 };
+/* Values that are tried to find inputs for findings, in all; each is about as long as a step. */
+enum { TRIES = 1000000 };
 enum { PROGRAMS_KEPT = 64 }; /* undecided ones, of a module */
 
 static enum sync_verdict verdict(const struct sync_check *k, const char *gave_up_widened,
@@ -46,6 +48,8 @@ static enum sync_verdict check(struct sync_check *k, const char **why)
     interner_init(&k->accesses, k->arena);
     interner_init(&k->finding_keys, k->arena);
     interner_init(&k->pairs, k->arena);
+    interner_init(&k->solved, k->arena);
+    k->tries_left = TRIES;
     if (!skeleton_make(k))
         return SYNC_CLEAN;
     if (k->gave_up) {
@@ -74,6 +78,8 @@ static enum sync_verdict check_kernel(struct pass_context *c, const char **why)
     jmp_buf out_of_memory, *outer = kernels->out_of_memory, *beside = messages->out_of_memory;
     struct arena *own = arena_new(kernels, struct arena);
     arena_init(own, kernels->allocator, &out_of_memory);
+    own->poll = kernels->poll;
+    arena_doing(own, "checking synchronisation");
     messages->out_of_memory = kernels->out_of_memory = &out_of_memory; /* while `own` lives */
     if (setjmp(out_of_memory)) {
         messages->out_of_memory = beside;
@@ -92,6 +98,7 @@ static enum sync_verdict check_kernel(struct pass_context *c, const char **why)
     messages->out_of_memory = beside;
     kernels->out_of_memory = outer;
     arena_free(own);
+    arena_doing(kernels, "compiling a kernel");
     return result;
 }
 

@@ -109,6 +109,7 @@ struct touch {
     int mask;        /* slot that says which threads come here */
     bool collective; /* all threads, each some unknown part; else each thread the whole box */
     int pipeline;    /* that it stands in: a number from 1; 0: none. No barrier can stand there */
+    bool element;    /* one element is read */
     bool plain;      /* the whole tile gets elements of a view that nobody writes */
     struct loc loc;
     const struct inlining *inlined; /* the call whose body it stands in, or one further in */
@@ -237,6 +238,14 @@ struct meeting_at {
     int64_t at[MAX_RANK];
 };
 
+/* A value that conditions are made of, while inputs are looked for. */
+struct solve_node {
+    int value;
+    int last; /* of the unknowns that it depends on; -1: none */
+    bool has_value;
+    int64_t now;
+};
+
 struct sync_check {
     struct arena *arena; /* the check's own */
     const struct kernel *kernel;
@@ -253,8 +262,13 @@ struct sync_check {
     VEC(struct finding) findings;
     VEC(enum meeting) pair_results;
     VEC(struct meeting_at) pair_places;
-    int confirmed; /* findings */
-    bool doubts;   /* exact: something may have happened that could not be confirmed */
+    struct interner solved; /* groups of facts that inputs were looked for, */
+    VEC(int) solve_results; /* and what came of it: synccheck_solve.c */
+    int64_t tries_left;     /* values to try for them, in all */
+    VEC(struct solve_node) nodes;
+    VEC(int) node_of; /* by value; what is none of it is not in `nodes` */
+    int confirmed;    /* findings */
+    bool doubts;      /* exact: something may have happened that could not be confirmed */
     int top, zero, one;
     int64_t steps, step_limit;
     int64_t *steps_left;        /* for hasty tries; NULL: any number */
@@ -318,6 +332,8 @@ int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr
 /* Adds facts under which e holds (negate: does not) in every thread. false: none are found. */
 bool force_condition(struct sync_check *k, struct state *s, const struct expr *e, bool negate);
 void eval_assume(struct sync_check *k, struct state *s, const struct expr *e, bool *possible);
+/* A block runs, so the grid has blocks: what that says of the sizes. */
+void eval_grid_facts(struct sync_check *k, struct state *s);
 
 /* --- synccheck_state.c --- */
 struct fact *fact_find(struct state *s, int form);

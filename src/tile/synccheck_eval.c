@@ -527,6 +527,50 @@ void eval_assume(struct sync_check *k, struct state *s, const struct expr *e, bo
         *possible = *possible && fact_add(k, s, split.form, split.true_low[0], split.true_high[0]);
 }
 
+static bool never_negative(struct sync_check *k, struct state *s, const struct expr *e)
+{
+    int64_t d;
+    if ((e->op == OP_CDIV || e->op == OP_DIV) && eval_int(e->args[1], NULL, &d) && d > 0)
+        return never_negative(k, s, e->args[0]);
+    if (e->op == OP_MUL || e->op == OP_ADD)
+        return never_negative(k, s, e->args[0]) && never_negative(k, s, e->args[1]);
+    return !below_zero(k, s, eval_value(k, s, e));
+}
+
+/* e >= low */
+static void assume_least(struct sync_check *k, struct state *s, const struct expr *e, int64_t low)
+{
+    int64_t d, scale;
+    bool number = e->count == 2 && eval_int(e->args[1], NULL, &d) && d > 0 && d <= INT32_MAX;
+    if (number && e->op == OP_CDIV) {
+        assume_least(k, s, e->args[0], (low - 1) * d + 1);
+    } else if (number && e->op == OP_DIV) {
+        assume_least(k, s, e->args[0], low * d);
+    } else if (e->op == OP_MUL && low == 1 && never_negative(k, s, e)) {
+        assume_least(k, s, e->args[0], 1);
+        assume_least(k, s, e->args[1], 1);
+    } else if (e->op == OP_CAST && dtype_is_int(e->args[0]->type.dtype)) {
+        assume_least(k, s, e->args[0], low);
+    } else {
+        int v = eval_value(k, s, e);
+        struct value x = *value_at(k, v);
+        if (x.kind != VALUE_SUM || !x.terms)
+            return;
+        int form = value_form(k, v, &scale);
+        if (scale > 0)
+            fact_add(k, s, form, ceil_divide(low - x.c, scale), FACT_MANY);
+        else
+            fact_add(k, s, form, FACT_NONE, floor_divide(low - x.c, scale));
+    }
+}
+
+void eval_grid_facts(struct sync_check *k, struct state *s)
+{
+    for (int axis = 0; axis < 3; axis++)
+        if (k->kernel->grid[axis])
+            assume_least(k, s, k->kernel->grid[axis], 1);
+}
+
 /* --- which threads --- */
 
 int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e, bool negate)

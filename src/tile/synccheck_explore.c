@@ -110,27 +110,33 @@ static void check_flights(struct sync_check *k, const struct state *s, int late)
     }
 }
 
-/* Threads of one statement: a write of each against what the others read and write in it. */
+/* Of a tile operation the compiler sees to it that tiles are read before they are written; an
+ * element is read by each thread when it comes there. */
+static bool ordered_within(const struct touch *a, const struct touch *b)
+{
+    return (a->collective || b->collective) && !a->element && !b->element;
+}
+
+/* Threads of one statement: what each writes against what the others read and write in it. */
 static void check_statement(struct sync_check *k, const struct state *s, const int *access,
                             int count)
 {
-    int late = access[count - 1];
-    const struct access *b = access_at(k, late);
-    const struct touch *write = &k->code.touches.data[b->site];
-    if (write->collective || b->kind != TOUCH_WRITE)
-        return;
-    for (int i = 0; i < count; i++) {
-        const struct access *a = access_at(k, access[i]);
-        if (a->tile != b->tile || (i == count - 1 && write->stored))
-            continue;
-        struct meeting_at where;
-        enum meeting met = access_meet(k, s, access[i], late, false, &where);
-        if (met != MEET_NEVER)
-            note(k, s,
-                 (struct finding){
-                     .kind = FIND_SAME, .early = a->site, .late = b->site, .tile = a->tile},
-                 &where, met);
-    }
+    for (int j = 0; j < count; j++)
+        for (int i = 0; i <= j; i++) {
+            const struct access *a = access_at(k, access[i]), *b = access_at(k, access[j]);
+            const struct touch *early = &k->code.touches.data[a->site];
+            const struct touch *late = &k->code.touches.data[b->site];
+            if (a->tile != b->tile || !conflicts(a->kind, b->kind) || ordered_within(early, late) ||
+                (i == j && late->stored))
+                continue;
+            struct meeting_at where;
+            enum meeting met = access_meet(k, s, access[i], access[j], false, &where);
+            if (met != MEET_NEVER)
+                note(k, s,
+                     (struct finding){
+                         .kind = FIND_SAME, .early = a->site, .late = b->site, .tile = a->tile},
+                     &where, met);
+        }
 }
 
 enum { MAX_TOUCHES = 512 };
@@ -322,12 +328,14 @@ void sync_explore(struct sync_check *k)
     k->steps = 0;
     k->stored = 0;
     state_begin(k, s);
+    eval_grid_facts(k, s);
     state_park(k, s, 0);
     for (size_t i = 0; i < k->states.item.count; i++) {
         state_load(k, (int)i, s);
         do {
             if (++k->steps > k->step_limit)
                 k->gave_up = "too many steps";
+            arena_poll(k->arena);
             if (k->gave_up)
                 return;
         } while (step(k, s) && ++s->pc);

@@ -145,10 +145,11 @@ static void report_same(struct sync_check *k, const struct finding *f, const cha
         diag_note(k->diag, late->loc, "let one thread write it, or use an atomic");
         return;
     }
-    diag_error(k->diag, late->loc,
-               "`%s` is overwritten here while other threads may still be reading it", name);
+    bool reads = late->kind == TOUCH_READ;
+    diag_error(k->diag, late->loc, "`%s` is %s here while other threads may still be %s it", name,
+               reads ? "read" : "overwritten", reads ? "writing" : "reading");
     note_calls(k, late);
-    diag_note(k->diag, early->loc, "read here, by the same statement");
+    diag_note(k->diag, early->loc, "%s here, by the same statement", reads ? "written" : "read");
     note_threads(k, f);
     if (within_pipeline(k, f)) {
         pipeline_way_out(k, f, name);

@@ -88,6 +88,7 @@ static void add_touch(struct emitter *m, enum touch_kind kind, const struct expr
                       .tile = tile_number(m, tile),
                       .mask = current_mask(m),
                       .pipeline = m->pipeline,
+                      .element = kind == TOUCH_READ && e->type.rank == 0,
                       .collective = !e || !per_thread(m, e),
                       .loc = loc,
                       .inlined = m->stmt ? m->stmt->inlined : NULL};

@@ -1,6 +1,8 @@
 /* Inputs that make a path happen: values of parameters, block indices and loaded elements under
  * which every condition of the path goes as the path went. Bounds of single unknowns nearly always
- * decide; else likely values are tried.
+ * decide; else likely values are tried, one unknown after the other. The values that conditions are
+ * made of are nodes, each computed once for every choice of the unknowns that it depends on; a
+ * condition drops a choice as soon as its last unknown has a value.
  */
 #include "tile/synccheck_core.h"
 
@@ -16,6 +18,7 @@ struct unknown {
 struct solver {
     struct sync_check *k;
     struct fact constraint[MAX_FACTS + 3 * MAX_RANK + 3];
+    int node[MAX_FACTS + 3 * MAX_RANK + 3]; /* of the constraint's form */
     int constraints;
     struct unknown unknown[MAX_UNKNOWNS];
     int unknowns;
@@ -55,15 +58,16 @@ static bool is_new_filling(struct solver *v, const struct atom *a)
     return true;
 }
 
-static void add_unknown(struct solver *v, int atom)
+/* Its number; the last of them when there are too many. */
+static int add_unknown(struct solver *v, int atom)
 {
     const struct atom *a = atom_at(v->k, atom);
     for (int i = 0; i < v->unknowns; i++)
         if (v->unknown[i].atom == atom)
-            return;
+            return i;
     if (v->unknowns == MAX_UNKNOWNS) {
         v->too_many = true;
-        return;
+        return MAX_UNKNOWNS - 1;
     }
     bool opaque = a->kind == ATOM_FRESH || a->kind == ATOM_OP || is_new_filling(v, a);
     for (int i = 0; i < v->unknowns && a->kind == ATOM_FRESH; i++) {
@@ -72,73 +76,45 @@ static void add_unknown(struct solver *v, int atom)
             opaque = false; /* the same expression another time */
     }
     v->opaque += opaque;
-    v->unknown[v->unknowns++] = (struct unknown){.atom = atom, .low = a->low, .high = a->high};
+    v->unknown[v->unknowns] = (struct unknown){.atom = atom, .low = a->low, .high = a->high};
+    return v->unknowns++;
 }
 
-static void find_unknowns(struct solver *v, int value)
+/* The node of the value; -1: it has none yet. */
+static int find_node(const struct sync_check *k, int value)
 {
-    const struct value *x = value_at(v->k, value);
+    int n = (size_t)value < k->node_of.count ? k->node_of.data[value] : -1;
+    return n >= 0 && (size_t)n < k->nodes.count && k->nodes.data[n].value == value ? n : -1;
+}
+
+/* Nodes below it first. */
+static int add_node(struct solver *v, int value)
+{
+    struct sync_check *k = v->k;
+    const struct value *x = value_at(k, value);
+    int known = find_node(k, value), last = -1;
+    if (known >= 0)
+        return known;
     if (!x->terms && v->hints < 16)
         v->hint[v->hints++] = x->c;
     for (int i = 0; i < x->terms; i++) {
-        const struct atom *a = atom_at(v->k, x->atom[i]);
-        if (a->kind == ATOM_OP && !computes_on_floats(v->k, a))
-            for (int j = 0; j < a->count; j++)
-                find_unknowns(v, a->arg[j]);
-        else
-            add_unknown(v, x->atom[i]);
+        const struct atom *a = atom_at(k, x->atom[i]);
+        bool computed = a->kind == ATOM_OP && !computes_on_floats(k, a);
+        for (int j = 0; computed && j < a->count; j++) {
+            int below = add_node(v, a->arg[j]);
+            last = k->nodes.data[below].last > last ? k->nodes.data[below].last : last;
+        }
+        int unknown = computed ? -1 : add_unknown(v, x->atom[i]);
+        last = unknown > last ? unknown : last;
     }
+    while (k->node_of.count <= (size_t)value)
+        vec_push(k->arena, &k->node_of, -1);
+    k->node_of.data[value] = (int)k->nodes.count;
+    vec_push(k->arena, &k->nodes, ((struct solve_node){.value = value, .last = last}));
+    return (int)k->nodes.count - 1;
 }
 
 /* --- evaluating --- */
-
-static bool value_under(const struct solver *v, int value, int64_t *out);
-
-static bool atom_under(const struct solver *v, int atom, int64_t *out)
-{
-    for (int i = 0; i < v->unknowns; i++)
-        if (v->unknown[i].atom == atom) {
-            *out = v->unknown[i].value;
-            return true;
-        }
-    const struct atom *a = atom_at(v->k, atom);
-    struct literal args[3] = {0}, result;
-    if (a->kind != ATOM_OP || a->count > 3)
-        return false;
-    for (int i = 0; i < a->count; i++)
-        if (!value_under(v, a->arg[i], &args[i].i))
-            return false;
-    if (!eval_op((enum op)a->op, (enum dtype)a->dtype, args, a->count, &result) || result.is_float)
-        return false;
-    *out = result.i;
-    return true;
-}
-
-static bool value_under(const struct solver *v, int value, int64_t *out)
-{
-    const struct value *x = value_at(v->k, value);
-    int64_t sum = x->c, one, product;
-    for (int i = 0; i < x->terms; i++)
-        if (!atom_under(v, x->atom[i], &one) ||
-            __builtin_mul_overflow(one, x->factor[i], &product) ||
-            __builtin_add_overflow(sum, product, &sum))
-            return false;
-    *out = sum;
-    return true;
-}
-
-static bool all_hold(const struct solver *v)
-{
-    for (int i = 0; i < v->constraints; i++) {
-        int64_t x;
-        const struct fact *f = &v->constraint[i];
-        if (!value_under(v, f->form, &x) || x < f->low || x > f->high)
-            return false;
-    }
-    return true;
-}
-
-/* --- searching --- */
 
 static int find(const struct solver *v, int atom)
 {
@@ -148,20 +124,74 @@ static int find(const struct solver *v, int atom)
     return -1;
 }
 
-/* The bounds that constraint f puts on unknown `which` when those before it have values and it is
- * the only other one. */
+/* What the atom is when the unknowns below `end` have values; false: that is not enough. */
+static bool atom_under(const struct solver *v, int atom, int end, int64_t *out)
+{
+    const struct atom *a = atom_at(v->k, atom);
+    struct literal args[3] = {0}, result;
+    int unknown = find(v, atom);
+    if (unknown >= 0) {
+        *out = v->unknown[unknown].value;
+        return unknown < end;
+    }
+    if (a->kind != ATOM_OP || a->count > 3)
+        return false;
+    for (int i = 0; i < a->count; i++) {
+        const struct solve_node *n = &v->k->nodes.data[find_node(v->k, a->arg[i])];
+        if (n->last >= end || !n->has_value)
+            return false;
+        args[i].i = n->now;
+    }
+    if (!eval_op((enum op)a->op, (enum dtype)a->dtype, args, a->count, &result) || result.is_float)
+        return false;
+    *out = result.i;
+    return true;
+}
+
+static void compute(const struct solver *v, struct solve_node *n)
+{
+    const struct value *x = value_at(v->k, n->value);
+    int64_t one, product;
+    n->now = x->c;
+    n->has_value = true;
+    for (int i = 0; i < x->terms && n->has_value; i++)
+        n->has_value = atom_under(v, x->atom[i], MAX_UNKNOWNS, &one) &&
+                       !__builtin_mul_overflow(one, x->factor[i], &product) &&
+                       !__builtin_add_overflow(n->now, product, &n->now);
+}
+
+/* Computes what the latest unknown with a value, `which`, decides. false: a constraint does not
+ * hold. */
+static bool decide_from(const struct solver *v, int which)
+{
+    struct sync_check *k = v->k;
+    for (size_t i = 0; i < k->nodes.count; i++)
+        if (k->nodes.data[i].last == which)
+            compute(v, &k->nodes.data[i]);
+    for (int i = 0; i < v->constraints; i++) {
+        const struct fact *f = &v->constraint[i];
+        const struct solve_node *n = &k->nodes.data[v->node[i]];
+        if (n->last == which && (!n->has_value || n->now < f->low || n->now > f->high))
+            return false;
+    }
+    return true;
+}
+
+/* --- searching --- */
+
+/* The bounds that constraint f puts on unknown `which` when those before it have values and decide
+ * all of f but `which`. */
 static bool bounds_from(const struct solver *v, const struct fact *f, int which, int64_t *low,
                         int64_t *high)
 {
     const struct value *x = value_at(v->k, f->form);
     int64_t rest = 0, factor = 0, product;
     for (int i = 0; i < x->terms; i++) {
-        int u = find(v, x->atom[i]);
-        if (u == which)
+        int64_t one;
+        if (find(v, x->atom[i]) == which)
             factor = x->factor[i];
-        else if (u < 0 || u > which)
-            return false;
-        else if (__builtin_mul_overflow(x->factor[i], v->unknown[u].value, &product) ||
+        else if (!atom_under(v, x->atom[i], which, &one) ||
+                 __builtin_mul_overflow(x->factor[i], one, &product) ||
                  __builtin_add_overflow(rest, product, &rest))
             return false;
     }
@@ -222,14 +252,15 @@ static int candidates(const struct solver *v, int which, int64_t *list)
 static bool search(struct solver *v, int which)
 {
     if (which == v->unknowns)
-        return all_hold(v);
+        return true;
     int64_t list[MAX_CANDIDATES];
     int count = candidates(v, which, list);
     for (int i = 0; i < count; i++) {
-        if (v->tries++ > MAX_TRIES)
+        if (v->tries++ > MAX_TRIES || v->tries > v->k->tries_left)
             return false;
+        arena_poll(v->k->arena);
         v->unknown[which].value = list[i];
-        if (search(v, which + 1))
+        if (decide_from(v, which) && search(v, which + 1))
             return true;
     }
     return false;
@@ -237,8 +268,8 @@ static bool search(struct solver *v, int which)
 
 static void add_constraint(struct solver *v, const struct fact *f)
 {
+    v->node[v->constraints] = add_node(v, f->form);
     v->constraint[v->constraints++] = *f;
-    find_unknowns(v, f->form);
 }
 
 /* A block's index is below the grid's extent, which the sizes may decide. */
@@ -289,18 +320,42 @@ static int connected(const struct sync_check *k, struct fact *facts, int count)
     return front;
 }
 
+/* Two results of computations may depend on each other in ways that the check does not see: of all
+ * groups together, one at most may be opaque. The same group comes with many states, so what came
+ * of it is kept: 0 nothing yet, 1 no inputs were found, else 2 more than its opaque unknowns. */
+static bool solve_group(struct sync_check *k, const struct fact *facts, int count, int *opaque)
+{
+    bool is_new;
+    int number = intern(&k->solved, facts, sizeof facts[0] * (size_t)count, &is_new);
+    if (is_new)
+        vec_push(k->arena, &k->solve_results, 0);
+    int *result = &k->solve_results.data[number];
+    if (*result) {
+        *opaque += *result - 2;
+        return *result != 1 && *opaque <= 1;
+    }
+    struct solver v = {.k = k};
+    k->nodes.count = 0;
+    for (int i = 0; i < count; i++)
+        add_constraint(&v, &facts[i]);
+    bound_blocks(&v);
+    *opaque += v.opaque;
+    if (v.too_many || v.opaque > 1)
+        *result = 1;
+    if (*result || *opaque > 1)
+        return false;
+    bool found = decide_from(&v, -1) && search(&v, 0);
+    k->tries_left -= v.tries;
+    *result = found ? v.opaque + 2 : 1;
+    return found;
+}
+
 /* Groups of facts that have nothing to do with each other are solved one by one. */
 static bool solve_groups(struct sync_check *k, struct fact *facts, int count, int *opaque)
 {
     while (count > 0) {
-        struct solver v = {.k = k};
         int group = connected(k, facts, count);
-        for (int i = 0; i < group; i++)
-            add_constraint(&v, &facts[i]);
-        bound_blocks(&v);
-        *opaque += v.opaque;
-        /* Two results of computations may depend on each other in ways that nobody sees. */
-        if (v.too_many || *opaque > 1 || !search(&v, 0))
+        if (!solve_group(k, facts, group, opaque))
             return false;
         facts += group;
         count -= group;

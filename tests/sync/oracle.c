@@ -99,6 +99,27 @@ static void add_copy(struct unrolling *u, const struct node *n)
                               .line = n->line});
 }
 
+/* Every thread reads the element when it comes there: a step of its own. */
+static void add_element(struct unrolling *u, const struct node *n)
+{
+    struct step s = {
+        .kind = STEP_ACCESS, .line = n->line, .reads = true, .read = place(u, &n->from)};
+    s.read.end = s.read.end ? s.read.first + 1 : 0;
+    if (n->spelling != ELEMENT_TERNARY || u->input[IN_F0] != 0)
+        add_step(u, s);
+    struct step to = {
+        .kind = STEP_ACCESS, .line = n->line, .writes = true, .write = place(u, &n->to)};
+    to.atomic = n->spelling == ELEMENT_ADD;
+    if (to.write.end && (n->spelling == ELEMENT_STORE || n->spelling == ELEMENT_ADD))
+        to.write.end = to.write.first + 1;
+    if (n->spelling < ELEMENT_COPY)
+        add_step(u, to);
+    else if (n->spelling == ELEMENT_COPY)
+        add_copy(u, n);
+    else if (n->spelling == ELEMENT_LOCK)
+        add_step(u, (struct step){.kind = STEP_SYNC});
+}
+
 static void unroll(struct unrolling *u, int first);
 
 /* The condition of a loop, as it is evaluated. */
@@ -145,6 +166,7 @@ static void unroll_node(struct unrolling *u, const struct node *n)
         add_step(u, s);
         break;
     case NODE_COPY: add_copy(u, n); break;
+    case NODE_ELEMENT: add_element(u, n); break;
     case NODE_COMMIT: add_step(u, (struct step){.kind = STEP_COMMIT}); break;
     case NODE_WAIT: add_step(u, (struct step){.kind = STEP_WAIT, .c = n->c}); break;
     case NODE_SYNC: add_step(u, (struct step){.kind = STEP_SYNC}); break;

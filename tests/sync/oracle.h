@@ -42,11 +42,12 @@ struct part {
 };
 
 enum node_kind {
-    NODE_READ,   /* from */
-    NODE_WRITE,  /* to */
-    NODE_MOVE,   /* to = from, one statement */
-    NODE_ATOMIC, /* adds to `to` */
-    NODE_COPY,   /* async to */
+    NODE_READ,    /* from */
+    NODE_WRITE,   /* to */
+    NODE_MOVE,    /* to = from, one statement */
+    NODE_ATOMIC,  /* adds to `to` */
+    NODE_COPY,    /* async to */
+    NODE_ELEMENT, /* a statement that reads the first element of `from`: enum element_form */
     NODE_COMMIT,
     NODE_WAIT, /* c groups stay */
     NODE_SYNC,
@@ -73,14 +74,30 @@ enum test_form {
     TEST_STAGE, /* stage variable == c */
     TEST_LATE   /* p >= c * step */
 };
+/* Where the element is read. The first ones write `to`. */
+enum element_form {
+    ELEMENT_SUM,
+    ELEMENT_INDEX, /* of a view */
+    ELEMENT_ELSE,
+    ELEMENT_TERNARY, /* if flag f0 is not 0 */
+    ELEMENT_CALL,    /* an argument of a fn */
+    ELEMENT_STORE,   /* the first element of `to` alone is written */
+    ELEMENT_ADD,     /* the same, by an atomic */
+    ELEMENT_COPY,    /* as INDEX, of an async copy */
+    ELEMENT_PLACE,   /* an index of what is written, which is no shared tile */
+    ELEMENT_PRINT,
+    ELEMENT_ATOMIC,
+    ELEMENT_LOCK, /* a barrier follows */
+    ELEMENT_FORMS
+};
 enum loop_form { LOOP_FOR, LOOP_WHILE, LOOP_DO };
 struct node {
     enum node_kind kind;
     struct part from, to;
     int c, variable, modulus, input, stage;
     enum test_form test;
-    int spelling;        /* STAGE, SYNC: one of several; FOR: enum loop_form */
-    bool asks;           /* FOR: the condition reads a row of `from` too */
+    int spelling; /* STAGE, SYNC: one of several; FOR: enum loop_form; ELEMENT: element_form */
+    bool asks;    /* FOR: the condition reads a row of `from` too */
     int body, otherwise; /* first node, -1 none */
     int next;            /* -1 none */
     int line;            /* in the printed text */

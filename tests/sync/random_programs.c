@@ -198,14 +198,18 @@ static int make_node(struct maker *m, int depth)
         i = new_node(m, NODE_WAIT);
         m->p->node[i].c = percent(m->r, 60) ? 0 : 1 + below(m->r, 2);
     } else {
-        static const enum node_kind access[] = {NODE_READ, NODE_READ, NODE_WRITE, NODE_MOVE,
-                                                NODE_COPY, NODE_COPY, NODE_ATOMIC};
-        i = new_node(m, access[below(m->r, 7)]);
+        static const enum node_kind access[] = {NODE_READ, NODE_READ, NODE_WRITE,  NODE_MOVE,
+                                                NODE_COPY, NODE_COPY, NODE_ATOMIC, NODE_ELEMENT};
+        i = new_node(m, access[below(m->r, 8)]);
         struct part from = make_part(m), to = make_part(m);
         if (m->p->node[i].kind == NODE_MOVE && from.rows != to.rows) {
             to.rows = from.rows; /* a move keeps the shape */
             to.first = 0;
             to.first_form = FIRST_CONSTANT;
+        }
+        if (m->p->node[i].kind == NODE_ELEMENT) {
+            m->p->node[i].spelling = below(m->r, ELEMENT_FORMS);
+            m->p->uses[IN_F0] |= m->p->node[i].spelling == ELEMENT_TERNARY;
         }
         bool whole_rows = m->p->node[i].kind == NODE_READ || m->p->node[i].kind == NODE_WRITE;
         from.gathered = from.gathered && whole_rows;
@@ -597,26 +601,32 @@ static void print_test(struct printer *o, const struct node *n, int indent)
     print(o, indent, "}");
 }
 
+/* The first element of a part. */
+static const char *element_text(const struct program *p, const struct part *part, char *out)
+{
+    char row[128];
+    part_text(p, part, row);
+    if (part->rows == ROWS)
+        snprintf(out, 192, "%s[0][0]", row);
+    else /* t[stage][first +: rows] -> t[stage][first][0] */
+        snprintf(out, 192, "%.*s][0]", (int)(strstr(row, " +:") - row), row);
+    return out;
+}
+
 /* What the condition of a loop compares with its bound. */
 static const char *counter_text(const struct program *p, const struct node *n, char *out)
 {
-    char row[128];
-    struct part one = n->from;
-    snprintf(out, 192, "p%d", n->variable);
-    if (!n->asks)
-        return out;
-    part_text(p, &one, row);
-    if (one.rows == ROWS)
-        snprintf(out, 192, "p%d + (i32) %s[0][0] * 0", n->variable, row);
-    else /* t[stage][first +: rows] -> t[stage][first][0] */
-        snprintf(out, 192, "p%d + (i32) %.*s][0] * 0", n->variable, (int)(strstr(row, " +:") - row),
-                 row);
+    char element[192];
+    if (n->asks)
+        snprintf(out, 256, "p%d + (i32) %s * 0", n->variable, element_text(p, &n->from, element));
+    else
+        snprintf(out, 256, "p%d", n->variable);
     return out;
 }
 
 static void print_loop(struct printer *o, struct node *n, int indent)
 {
-    char text[32], counter[192];
+    char text[32], counter[256];
     int v = n->variable, step = o->p->step;
     const char *bound = bound_text(o->p, v, text), *type = o->p->counts_up ? "u32" : "i32";
     counter_text(o->p, n, counter);
@@ -670,6 +680,34 @@ static void print_access(struct printer *o, const struct node *n, int indent)
     }
 }
 
+static void print_element(struct printer *o, const struct node *n, int indent)
+{
+    char e[192], to[128], one[192];
+    int rows = n->to.rows;
+    element_text(o->p, &n->from, e);
+    element_text(o->p, &n->to, one);
+    part_text(o->p, &n->to, to);
+    switch ((enum element_form)n->spelling) {
+    case ELEMENT_SUM: print(o, indent, "%s = A[0 +: %d][0 +: 8] + %s;", to, rows, e); break;
+    case ELEMENT_INDEX: print(o, indent, "%s = A[(i32) %s +: %d][0 +: 8];", to, e, rows); break;
+    case ELEMENT_ELSE: print(o, indent, "%s = A[1 +: %d][0 +: 8] else %s;", to, rows, e); break;
+    case ELEMENT_TERNARY:
+        print(o, indent, "%s = A[0 +: %d][0 +: 8] + (f0 != 0 ? %s : 0.0);", to, rows, e);
+        break;
+    case ELEMENT_CALL: print(o, indent, "%s = A[0 +: %d][0 +: 8] + twice(%s);", to, rows, e); break;
+    case ELEMENT_STORE: print(o, indent, "%s = %s + 1;", one, e); break;
+    case ELEMENT_ADD: print(o, indent, "atomic_add(%s, %s);", one, e); break;
+    case ELEMENT_COPY:
+        print(o, indent, "async %s = A[(i32) %s +: %d][0 +: 8];", to, e, rows);
+        break;
+    case ELEMENT_PLACE: print(o, indent, "C[(i32) %s +: 8][0 +: 8] = 0;", e); break;
+    case ELEMENT_PRINT: print(o, indent, "print(\"element\", %s);", e); break;
+    case ELEMENT_ATOMIC: print(o, indent, "atomic_add(C[0][0], %s);", e); break;
+    case ELEMENT_LOCK: print(o, indent, "lock(turn[0], (i32) %s);", e); break;
+    case ELEMENT_FORMS: break;
+    }
+}
+
 static void print_node(struct printer *o, struct node *n, int indent)
 {
     n->line = o->line + 1;
@@ -694,6 +732,7 @@ static void print_node(struct printer *o, struct node *n, int indent)
         break;
     case NODE_BREAK: print(o, indent, "break;"); break;
     case NODE_CONTINUE: print(o, indent, "continue;"); break;
+    case NODE_ELEMENT: print_element(o, n, indent); break;
     case NODE_RETURN: print(o, indent, "return;"); break;
     default: print_access(o, n, indent); break;
     }
@@ -711,6 +750,7 @@ static void print_program(struct printer *o, struct program *p)
     o->length = 0;
     o->line = 0;
     const char *size = p->counts_up ? "u32" : "i32";
+    print(o, 0, "fn f32 twice(f32 x) { return x * 2; }");
     print(o, 0,
           "kernel random(%s n0, %s n1, i32 f0, i32 f1, i32 x, const f32 *a, f32 *c, const i32 *f)",
           size, size);

@@ -770,6 +770,62 @@ struct failing {
     int left, blocks; /* allocations until one fails; blocks that are held */
 };
 
+/* A block runs, so the grid has blocks, and loops over what the grid counts have rounds. */
+static void the_grid_has_blocks(void **state)
+{
+    (void)state;
+#define GRID(grid)                                                                                 \
+    "kernel f(i32 n, i32 m, const f32 *a, f32 *c) grid(" grid                                      \
+    ") warps(2) { global f32 A[n][16] = a, C[n][m] = c; shared f32 s[8][16];\n"
+#define RING                                                                                       \
+    "async s = A[0 +: 8][0 +: 16];\nfor (i32 p = 0; p < n; p += 8) {\nasync_wait(0);\nsync();\n"   \
+    "C[p +: 8][0 +: 16] = s;\n}\n"
+    clean(GRID("n"), RING);
+    clean(GRID("cdiv(n, 8)"), RING);
+    clean(GRID("1, n / 8"), RING);
+    clean(GRID("2 * n - 4"), RING);
+    clean(GRID("cdiv(m, 8) * cdiv(n, 8)"), RING);
+    const char *at_the_end =
+        "2: error: the copy into `s` may still be under way when the kernel ends"
+        " | 2: put `async_wait(0)` ahead of the end of the kernel"
+        " | 4: this wait does not come if its loop runs zero times\n";
+    race(GRID("m"), RING, at_the_end);
+    race(GRID("n + 1"), RING, at_the_end);
+    race(GRID("cdiv(m, 8)"), RING, at_the_end);
+#undef RING
+#undef GRID
+}
+
+/* A tile is read before it is written; an element is read by each thread when it comes there. */
+static void elements_within_a_statement(void **state)
+{
+    (void)state;
+#define FILLED "s = A[0 +: 8][0 +: 16];\nsync();\n"
+#define LATE                                                                                       \
+    "4: error: `s` is overwritten here while other threads may still be reading it"                \
+    " | 4: read here, by the same statement"                                                       \
+    " | 4: read it into a variable, and put `sync()` between that and the write\n"
+    race(TILES, FILLED "s = A[0 +: 8][0 +: 16] + s[2][1];\n", LATE);
+    race(TILES, FILLED "s = s / s[0][0];\n", LATE);
+    race(TILES, FILLED "s[0][0] = s[0][0] + 1;\n", LATE);
+    race(TILES, FILLED "s = A[(i32) s[2][1] +: 8][0 +: 16];\n", LATE);
+    race(TILES, FILLED "s[(i32) s[0][0] +: 8] = A[0 +: 8][0 +: 16];\n", LATE);
+    race(TILES, FILLED "s = A[n +: 8][0 +: 16] else s[2][1];\n", LATE);
+    race(TILES, FILLED "atomic_add(s[0][0], s[0][0]);\n", LATE);
+    race(TILES, FILLED "async s = A[(i32) s[2][1] +: 8][0 +: 16];\nasync_wait(0);\n", LATE);
+    race(THREADS, "s[ty][tx] = 1;\nsync();\nf32 e = atomic_add(s[0][0], 1) + s[0][0];\n",
+         "4: error: `s` is read here while other threads may still be writing it"
+         " | 4: written here, by the same statement"
+         " | 4: threads (7, 3) and (0, 0) meet at `s[0][0]`"
+         " | 4: read it into a variable, and put `sync()` between that and the write\n");
+    clean(TILES, FILLED "s = s / sum(s);\n");
+    clean(TILES, FILLED "s = A[0 +: 8][0 +: 16] + s[2 +: 1];\n");
+    clean(TILES, FILLED "s[4 +: 4] = A[0 +: 4][0 +: 16] + s[3][1];\n");
+    clean(TILES, FILLED "f32 e = s[2][1];\nsync();\ns = A[0 +: 8][0 +: 16] + e;\n");
+#undef LATE
+#undef FILLED
+}
+
 static void *failing_resize(void *user, void *ptr, size_t old_size, size_t size)
 {
     struct failing *f = user;
@@ -953,6 +1009,8 @@ int main(void)
         cmocka_unit_test(huge_numbers),
         cmocka_unit_test(the_same_value),
         cmocka_unit_test(in_a_pipeline),
+        cmocka_unit_test(the_grid_has_blocks),
+        cmocka_unit_test(elements_within_a_statement),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(verdict_and_reason),
         cmocka_unit_test(undecided_programs_are_remembered),
