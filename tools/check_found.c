@@ -19,8 +19,9 @@ void check_set_deadline(struct check *c, bool of_run)
 /* The time of the whole command is up. */
 static void take_end(struct check *c, const char *where)
 {
-    tw_message m = {.text = "cancelled"};
-    tw_context_message(c->program->ctx, 0, &m);
+    tw_message m;
+    if (!tw_context_message(c->program->ctx, 0, &m) || strncmp(m.text, "cancelled", 9) != 0)
+        m.text = "between two runs";
     findings_add(&c->findings, c->name, c->program->path,
                  need_text("`%s` is not checked to the end: time is up (--time-limit %g), %s%s%s",
                            c->name, c->time_limit, m.text, *where ? " with " : "", where),

@@ -132,6 +132,8 @@ static void check_kernel(struct check *c)
             check_runs(c);
         if ((c->status == STATUS_OK || c->wrong) && !c->no_sim)
             check_simulated(c);
+        if (c->status == STATUS_OK && c->ends > 0 && seconds_now() > c->ends)
+            check_take_messages(c, TW_CANCELLED, NULL, "");
         progress_clear(&c->progress);
         check_say_gaps(c);
         report_kernel(c, c->status == STATUS_OK);
