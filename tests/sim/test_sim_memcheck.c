@@ -107,8 +107,8 @@ static void faults_name_the_memory(void **state)
     assert_true(go_on);
     expect(SIM_FOUND_OUTSIDE, 1);
     assert_string_equal(report.first->message,
-                        "write of 4 bytes outside memory: 0 bytes behind the "
-                        "end of 'c' (4096 bytes)");
+                        "write of 4 bytes outside memory: just past the end of 'c' "
+                        "(4096 bytes)");
     assert_int_equal(report.first->step_count, 1);
     assert_non_null(strstr(report.first->steps[0], "guard it: `if (i < n)`, or clip the index"));
 }
