@@ -456,13 +456,12 @@ static void stored_undefined(struct sim_memcheck *c, struct checked_block *b,
     int element = a->element ? a->element : a->bytes;
     for (int e = 0; e < SIM_MOST_ELEMENTS; e++)
         for (uint32_t m = u->lanes[e] & a->mask; m; m &= m - 1) {
-            struct sim_use use = {
-                .at = a->at,
-                .lane = __builtin_ctz(m),
-                .how = a->space == SIM_SHARED ? "is stored in shared memory"
-                                              : "is stored in global memory",
-                .name = ptx_ops[a->at.ins->op].name,
-                .origin = u->origin[e]};
+            struct sim_use use = {.at = a->at,
+                                  .lane = __builtin_ctz(m),
+                                  .how = a->space == SIM_SHARED ? "is stored in shared memory"
+                                                                : "is stored in global memory",
+                                  .name = ptx_ops[a->at.ins->op].name,
+                                  .origin = u->origin[e]};
             uint64_t offset;
             if (a->space != SIM_LOCAL) {
                 used(c, &use);
