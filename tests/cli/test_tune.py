@@ -169,7 +169,7 @@ def check_twins(t):
 
 
 def start_slow(t, *arguments, **options):
-    command = [t.tool, "tune", t.write("slow.tile", SLOW), "--set", "m=40000", *arguments]
+    command = [t.tool, "tune", t.write("slow.tile", SLOW), "--set", "m=40000", "--timeout", "100s", *arguments]
     return subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
