@@ -69,8 +69,11 @@ static char *fill_options(const struct check *c)
 /* The run that did not end, for the simulator: it says where a kernel is when its steps are over. */
 static void note_where_it_hangs(struct check *c, const char *order)
 {
+    double at = c->deadline.at;
+    c->deadline.at = 0; /* time is up, and this much is said all the same */
     char *sets = set_options(c->launch, c->kernel), *choice = space_options(&c->space),
          *fills = fill_options(c);
+    c->deadline.at = at;
     bool only = tw_module_kernel_count(c->program->module) == 1;
     char *note = need_text("`tilewright run %s%s%s%s%s%s --device sim%s --step-limit 100000` says "
                            "at which line",

@@ -179,10 +179,19 @@ static struct ptx_operand shift_emit(struct lower *l, enum op op, enum dtype t,
     return NEW_OF(l, bits, lower_type(t), "shr.*", a[0], amount);
 }
 
-static struct ptx_operand negative(struct lower *l, enum dtype t, const char *mnemonic,
-                                   struct ptx_operand x)
+static struct ptx_operand negative(struct lower *l, enum dtype t, struct ptx_operand x)
 {
-    return NEW_OF(l, lower_register_type(t), is_wide(t) ? MOD_S64 : MOD_S32, mnemonic, x);
+    return NEW_OF(l, lower_register_type(t), is_wide(t) ? MOD_S64 : MOD_S32, "neg.*", x);
+}
+
+/* Not abs.s32 or abs.s64: the assembler takes their results to be positive, and folds what compares the least
+ * integer's, which is that integer, with 0 (CUDA 13.0's ptxas, seen on an H200). */
+static struct ptx_operand magnitude(struct lower *l, enum dtype t, struct ptx_operand x)
+{
+    enum ptx_mod bits = lower_register_type(t), whole = is_wide(t) ? MOD_S64 : MOD_S32;
+    struct ptx_operand sign = NEW_OF(l, bits, whole, "shr.*", x, ptx_int(is_wide(t) ? 63 : 31));
+    struct ptx_operand turned = NEW_OF(l, bits, bits, "xor.*", x, sign);
+    return NEW_OF(l, bits, whole, "sub.*", turned, sign);
 }
 
 /* Emits the op on 32 or 64 bits; small integers are cut by the caller. */
@@ -191,8 +200,8 @@ static struct ptx_operand integer_whole(struct lower *l, enum op op, enum dtype 
 {
     enum ptx_mod bits = lower_register_type(t);
     switch (op) {
-    case OP_NEG: return negative(l, t, "neg.*", a[0]);
-    case OP_ABS: return dtype_is_signed(t) ? negative(l, t, "abs.*", a[0]) : copied(l, t, a[0]);
+    case OP_NEG: return negative(l, t, a[0]);
+    case OP_ABS: return dtype_is_signed(t) ? magnitude(l, t, a[0]) : copied(l, t, a[0]);
     case OP_INVERT: return NEW_OF(l, bits, bits, "not.*", a[0]);
     case OP_AND: return NEW_OF(l, bits, bits, "and.*", a[0], a[1]);
     case OP_OR: return NEW_OF(l, bits, bits, "or.*", a[0], a[1]);

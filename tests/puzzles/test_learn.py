@@ -244,8 +244,8 @@ def test_progress_elsewhere(learner):
     learner.learn(out="0 of ", TILEWRIGHT_LEARN="/dev/null")
     expect(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null was replaced")
     nowhere = {"TILEWRIGHT_LEARN": "", "XDG_DATA_HOME": "", "HOME": ""}
-    learner.learn(out="Progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is set.", **nowhere)
-    learner.learn("1", "--hint", out="Hint 1", err="none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME is set", **nowhere)
+    learner.learn(out="Progress is not kept: none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME says where.", **nowhere)
+    learner.learn("1", "--hint", out="Hint 1", err="none of TILEWRIGHT_LEARN, XDG_DATA_HOME and HOME says where", **nowhere)
 
 
 def test_killed(learner):
