@@ -67,6 +67,15 @@ TW_API const char *tw_status_name(tw_status s); /* "TW_BAD_ARGUMENT" */
 TW_API const char *tw_status_text(tw_status s); /* "bad argument" */
 TW_API const char *tw_version(void);
 
+/* Makes text that came from a file fit for a terminal: control characters of ASCII and C1, marks that
+ * turn the direction of text, separators of lines and broken UTF-8 are spelled out (\x1b, \u202e); all
+ * else stays. TW_SHOWN_LINES keeps tab and newline. TW_SHOWN_JSON gives what stands between the quotes of
+ * a string of JSON. Writes up to `room` bytes, the last of them 0, and returns the length of the whole as
+ * snprintf does; `out` may be NULL where `room` is 0. Messages, reports and JSON of this library have
+ * passed through it. */
+typedef enum tw_shown { TW_SHOWN_LINE, TW_SHOWN_LINES, TW_SHOWN_JSON } tw_shown;
+TW_API size_t tw_text_shown(const char *text, size_t length, tw_shown how, char *out, size_t room);
+
 /* Element types. */
 /* clang-format off */
 typedef enum tw_dtype {

@@ -48,7 +48,7 @@ static void print_lines(const char *name, const char *what, const char *text)
 {
     while (*text) {
         size_t length = strcspn(text, "\n");
-        printf("%s: %s%.*s\n", name, what, (int)length, text);
+        print_text(stdout, "%s: %s%.*s\n", name, what, (int)length, text);
         text += length + (text[length] == '\n');
     }
 }
@@ -64,15 +64,16 @@ static void print_clean(const struct check *c)
 {
     const char *name = c->name;
     if (c->no_run)
-        printf("%s: ok (%d configuration%s; not run)\n", name, c->configurations,
-               plural(c->configurations));
+        print_text(stdout, "%s: ok (%d configuration%s; not run)\n", name, c->configurations,
+                   plural(c->configurations));
     else if (!c->runs && !c->simulated)
-        printf("%s: not run (%d configuration%s looked at)\n", name, c->configurations,
-               plural(c->configurations));
+        print_text(stdout, "%s: not run (%d configuration%s looked at)\n", name, c->configurations,
+                   plural(c->configurations));
     else
-        printf("%s: ok (%d configuration%s, %d run%s, %d simulated%s)\n", name, c->configurations,
-               plural(c->configurations), c->runs, plural(c->runs), c->simulated,
-               tw_kernel_has_ensures(c->kernel) ? "" : "; it has no `ensures`: no values compared");
+        print_text(
+            stdout, "%s: ok (%d configuration%s, %d run%s, %d simulated%s)\n", name,
+            c->configurations, plural(c->configurations), c->runs, plural(c->runs), c->simulated,
+            tw_kernel_has_ensures(c->kernel) ? "" : "; it has no `ensures`: no values compared");
 }
 
 static void report_kernel(struct check *c, bool clean)

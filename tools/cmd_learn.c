@@ -261,7 +261,8 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
         print_statement(p);
     if (status == STATUS_OK && !l->to_json && written) {
         char *again = call_again(l, p, language);
-        printf("Your file: %s. `%s` judges it; this is the judge on it as it is:\n\n", path, again);
+        print_text(stdout, "Your file: %s. `%s` judges it; this is the judge on it as it is:\n\n",
+                   path, again);
         free(again);
     }
     if (status == STATUS_OK)

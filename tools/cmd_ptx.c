@@ -134,9 +134,9 @@ static void json_head(const struct ptx_command *p, struct json *j)
 static void print_array(const struct ptx_array *a)
 {
     if (a->named)
-        printf("%s %s: ", a->path, a->name);
+        print_text(stdout, "%s %s: ", a->path, a->name);
     else
-        printf("%s: ", a->name);
+        print_text(stdout, "%s: ", a->name);
     tensor_report(&a->array, a->path);
 }
 
@@ -392,10 +392,11 @@ static int check_and_report(struct ptx_command *p)
     }
     findings_print(&p->findings, stderr);
     if (status == STATUS_OK && p->verbose)
-        printf("%s: ok (%lld run%s: other orders of warps, asynchronous copies early and late; "
-               "%lld warp instructions)\n",
-               p->file.shown, (long long)p->runs, p->runs == 1 ? "" : "s",
-               (long long)p->warp_instructions);
+        print_text(stdout,
+                   "%s: ok (%lld run%s: other orders of warps, asynchronous copies early and late; "
+                   "%lld warp instructions)\n",
+                   p->file.shown, (long long)p->runs, p->runs == 1 ? "" : "s",
+                   (long long)p->warp_instructions);
     if (p->runs && p->runs < p->planned && status == STATUS_OK)
         complain(&p->complaints, "%s: %lld of %lld runs, time is up (--time-limit)", p->file.shown,
                  (long long)p->runs, (long long)p->planned);

@@ -204,7 +204,7 @@ static int run_steps(struct run *r)
     if (status == STATUS_OK)
         status = tuned_take(&r->program, r->launch, r->given, &r->taken);
     if (r->taken && !r->json)
-        printf("tuned: %s\n", r->taken);
+        print_text(stdout, "tuned: %s\n", r->taken);
     if (status == STATUS_OK)
         status = prepare(r);
     if (status == STATUS_OK)

@@ -80,7 +80,7 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
     if (s != TW_OK)
         return STATUS_USAGE;
     size_t length = strlen(text);
-    fputs(text, stdout);
+    print_output(stdout, text, length);
     if (length && text[length - 1] != '\n')
         putchar('\n');
     return STATUS_OK;

@@ -29,7 +29,8 @@ __attribute__((format(printf, 5, 0))) static void say(struct complaints *c, tw_s
                                                       const char *before, const char *after,
                                                       const char *format, va_list args)
 {
-    char *text = need_text_list(format, args);
+    char *raw = need_text_list(format, args), *text = need_shown(raw);
+    free(raw);
     fflush(stdout);
     fprintf(stderr, "%s%s\n%s", before, text, after);
     keep(c, TW_BAD_ARGUMENT, &(tw_message){.severity = severity, .text = text});

@@ -221,6 +221,11 @@ static int compile(struct compilation *x, char **ptx)
                      : folder_read(x->folder, "said.txt", NULL);
     if (said && x->wrapper)
         said = path_restore_said(said, x->path, x->wrapper);
+    if (said) { /* it quotes the source */
+        char *shown = need_shown(said);
+        free(said);
+        said = shown;
+    }
     *ptx = status == 0 ? folder_read(x->folder, "out.ptx", NULL) : NULL;
     if (said && x->settings->said && (*ptx || is_of_program(x, said))) {
         *x->settings->said = said;

@@ -26,11 +26,12 @@ static struct figure axes_text(int64_t x, int64_t y, int64_t z)
 static void head(const struct explain *x, const struct explain_row *r)
 {
     const tw_gpu *g = &x->gpu;
-    printf("%s, %s\n", tw_kernel_name(r->kernel), r->program.path);
+    print_text(stdout, "%s, %s\n", tw_kernel_name(r->kernel), r->program.path);
     if (r->choice)
-        printf("  %s%s%s\n", r->choice, r->arrays ? "; " : "", r->arrays ? r->arrays : "");
+        print_text(stdout, "  %s%s%s\n", r->choice, r->arrays ? "; " : "",
+                   r->arrays ? r->arrays : "");
     if (r->assumed)
-        printf("  (%s: not set, so taken to be that)\n", r->assumed);
+        print_text(stdout, "  (%s: not set, so taken to be that)\n", r->assumed);
     printf("  %s: %d multiprocessors at %s, %s, %s\n", g->name, g->multiprocessors,
            figure_unit(g->clock, "Hz").text, figure_unit(g->memory_bandwidth, "B/s").text,
            g->target);

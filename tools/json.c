@@ -1,4 +1,5 @@
 #include "json.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,14 +21,7 @@ static void before_value(struct json *j)
 static void write_quoted(FILE *out, const char *text)
 {
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(out, "\\%c", *c);
-        else if (*c < 0x20)
-            fprintf(out, "\\u%04x", *c);
-        else
-            fputc(*c, out);
-    }
+    print_as(out, text, strlen(text), TW_SHOWN_JSON);
     fputc('"', out);
 }
 

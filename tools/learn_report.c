@@ -101,7 +101,7 @@ static void print_arrays(FILE *out, const struct judgement *x)
 static void print_lines(FILE *out, const char *text)
 {
     size_t length = strlen(text);
-    fprintf(out, "%s%s", text, length && text[length - 1] != '\n' ? "\n" : "");
+    print_text(out, "%s%s", text, length && text[length - 1] != '\n' ? "\n" : "");
 }
 
 static const char *plural(int count)
@@ -113,10 +113,11 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
 {
     const struct problem *p = problems_first(&x->problems);
     if (x->tried)
-        fprintf(out, "puzzle %d, %s: case %d of %d, %s%s%s\n", r->puzzle->number, r->path, x->tried,
-                x->cases, x->shown ? "shown" : "hidden", *x->sizes ? ": " : "", x->sizes);
+        print_text(out, "puzzle %d, %s: case %d of %d, %s%s%s\n", r->puzzle->number, r->path,
+                   x->tried, x->cases, x->shown ? "shown" : "hidden", *x->sizes ? ": " : "",
+                   x->sizes);
     else
-        fprintf(out, "puzzle %d, %s\n", r->puzzle->number, r->path);
+        print_text(out, "puzzle %d, %s\n", r->puzzle->number, r->path);
     if (x->printed)
         print_lines(out, x->printed);
     if (x->shown && x->ran)
@@ -154,8 +155,9 @@ static void print_passed(FILE *out, const struct report_of *r, const struct judg
     }
     if (x->printed)
         print_lines(out, x->printed);
-    fprintf(out, "puzzle %d, %s: passed. Right in all %d case%s, in every order that was tried.\n",
-            r->puzzle->number, r->path, x->cases, plural(x->cases));
+    print_text(out,
+               "puzzle %d, %s: passed. Right in all %d case%s, in every order that was tried.\n",
+               r->puzzle->number, r->path, x->cases, plural(x->cases));
     if (x->own_ensures)
         fputs(
             "Your `ensures` is not the starter's; the values were held against the puzzle's own.\n",

@@ -283,6 +283,41 @@ char *need_text(const char *format, ...)
     return text;
 }
 
+char *need_shown(const char *text)
+{
+    size_t length = strlen(text), room = tw_text_shown(text, length, TW_SHOWN_LINES, NULL, 0) + 1;
+    char *shown = need_memory(room);
+    tw_text_shown(text, length, TW_SHOWN_LINES, shown, room);
+    return shown;
+}
+
+void print_as(FILE *out, const char *text, size_t length, tw_shown how)
+{
+    size_t room = tw_text_shown(text, length, how, NULL, 0) + 1;
+    char *shown = need_memory(room);
+    tw_text_shown(text, length, how, shown, room);
+    fwrite(shown, 1, room - 1, out);
+    free(shown);
+}
+
+void print_text(FILE *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = need_text_list(format, args);
+    va_end(args);
+    print_as(out, text, strlen(text), TW_SHOWN_LINES);
+    free(text);
+}
+
+void print_output(FILE *out, const char *text, size_t length)
+{
+    if (isatty(fileno(out)))
+        print_as(out, text, length, TW_SHOWN_LINES);
+    else
+        fwrite(text, 1, length, out);
+}
+
 void append_text(char **text, const char *format, ...)
 {
     va_list args;

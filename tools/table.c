@@ -1,4 +1,5 @@
 #include "table.h"
+#include "tool.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ void table_row(FILE *out, const struct column *columns, int count, const char *c
         bool last = i == count - 1;
         if (!columns[i].left)
             fprintf(out, "%*s", gap > 0 ? gap : 0, "");
-        fputs(cells[i], out);
+        print_as(out, cells[i], strlen(cells[i]), TW_SHOWN_LINE);
         if (columns[i].left && !last)
             fprintf(out, "%*s", gap > 0 ? gap : 0, "");
         fputs(last ? "\n" : "  ", out);

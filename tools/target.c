@@ -14,7 +14,7 @@ static void print_to_file(void *user, const char *text, size_t length)
 {
     FILE **out = user;
     if (*out)
-        fwrite(text, 1, length, *out);
+        print_output(*out, text, length);
 }
 
 /* --- texts of programs --- */

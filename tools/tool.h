@@ -60,6 +60,14 @@ void *need_more_memory(void *old, size_t size);
 char *need_text(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* the caller frees */
 char *need_text_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+/* Text of files as a terminal or a reader of JSON may have it (tw_text_shown): lines of it, which the
+ * caller frees; printed. What a command prints of names, files and other programs goes through these. */
+char *need_shown(const char *text);
+void print_as(FILE *out, const char *text, size_t length, tw_shown how);
+void print_text(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What a program prints, or a program itself: byte for byte in a file or a pipe. A terminal, which would
+ * obey it, gets it as print_as does. */
+void print_output(FILE *out, const char *text, size_t length);
 /* Text that grows: *text (NULL: empty) with more behind it. */
 void append_text(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool ends_with(const char *text, const char *end);

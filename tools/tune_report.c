@@ -167,7 +167,7 @@ static void print_some(const struct tuning *t, enum candidate_state state, const
         if (c->state != state || count_alike(t, i, 0, i) > 0)
             continue;
         int alike = count_alike(t, i, i + 1, t->candidates.count);
-        printf("  %s%s%s\n", c->text, *c->text ? ": " : "", c->why);
+        print_text(stdout, "  %s%s%s\n", c->text, *c->text ? ": " : "", c->why);
         if (alike > 0)
             printf("    the same with %d other%s (--json lists all)\n", alike,
                    alike > 1 ? "s" : "");
@@ -184,7 +184,7 @@ static void print_unfinished(const struct tuning *t)
     for (int i = 0; i < t->candidates.count; i++) {
         const struct candidate *c = &t->candidates.list[i];
         if (c->state == CANDIDATE_READY && c->why)
-            printf("%s%s%s\n", c->text, *c->text ? ": " : "", c->why);
+            print_text(stdout, "%s%s%s\n", c->text, *c->text ? ": " : "", c->why);
     }
 }
 
@@ -194,8 +194,8 @@ static void print_report(const struct tuning *t, const int *order, int measured)
                      count_state(t, CANDIDATE_PROMISING, false) +
                      count_state(t, CANDIDATE_READY, false);
     int stored = count_state(t, CANDIDATE_MEASURED, true);
-    printf("%s on %s\n%s%s%s\n", t->key.kernel, t->key.device, t->key.types,
-           *t->key.types ? ", " : "", t->key.sizes);
+    print_text(stdout, "%s on %s\n%s%s%s\n", t->key.kernel, t->key.device, t->key.types,
+               *t->key.types ? ", " : "", t->key.sizes);
     if (measured > 0) {
         print_table(t, order, measured < ROWS ? measured : ROWS);
         if (measured > ROWS)
@@ -221,7 +221,7 @@ static void print_report(const struct tuning *t, const int *order, int measured)
     print_some(t, CANDIDATE_REFUSED, "refused");
     print_unfinished(t);
     if (measured > 0 && t->store)
-        printf("kept in %s\n", tw_store_path(t->store));
+        print_text(stdout, "kept in %s\n", tw_store_path(t->store));
     if (t->interrupted)
         puts("interrupted");
     if (unmeasured > 0)

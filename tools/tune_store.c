@@ -178,8 +178,9 @@ static bool is_old(const tw_tuned *row)
 
 static void print_heading(const tw_tuned *row)
 {
-    printf("%s  %s%s%s  on %s  (program %s%s)\n", row->kernel, row->types, *row->types ? "  " : "",
-           row->sizes, row->device, row->program, is_old(row) ? ", another version's" : "");
+    print_text(stdout, "%s  %s%s%s  on %s  (program %s%s)\n", row->kernel, row->types,
+               *row->types ? "  " : "", row->sizes, row->device, row->program,
+               is_old(row) ? ", another version's" : "");
 }
 
 static void print_sizes(const struct store_command *c, int first)
@@ -192,11 +193,11 @@ static void print_sizes(const struct store_command *c, int first)
     const tw_tuned *best = row_at(c, first);
     print_heading(best);
     if (best->status == TW_OK)
-        printf("  %.4g ms  %s%s(%d measured, %d failed)\n", best->milliseconds, best->tune,
-               *best->tune ? "  " : "", right, failed);
+        print_text(stdout, "  %.4g ms  %s%s(%d measured, %d failed)\n", best->milliseconds,
+                   best->tune, *best->tune ? "  " : "", right, failed);
     else
-        printf("  none is right (%d failed, %s%s%s)\n", failed, best->tune, *best->tune ? ": " : "",
-               best->why);
+        print_text(stdout, "  none is right (%d failed, %s%s%s)\n", failed, best->tune,
+                   *best->tune ? ": " : "", best->why);
 }
 
 static int list(struct store_command *c)
@@ -206,8 +207,8 @@ static int list(struct store_command *c)
         if (begins_sizes(c, i))
             print_sizes(c, i);
     if (status == STATUS_OK && c->count == 0)
-        printf("nothing is stored%s%s in %s\n", c->filter.kernel ? " of " : "",
-               c->filter.kernel ? c->filter.kernel : "", tw_store_path(c->store));
+        print_text(stdout, "nothing is stored%s%s in %s\n", c->filter.kernel ? " of " : "",
+                   c->filter.kernel ? c->filter.kernel : "", tw_store_path(c->store));
     return status;
 }
 
@@ -229,8 +230,8 @@ static int forget(struct store_command *c)
         deleted += count;
     }
     if (status == STATUS_OK)
-        printf("%d result%s deleted from %s\n", deleted, deleted == 1 ? "" : "s",
-               tw_store_path(c->store));
+        print_text(stdout, "%d result%s deleted from %s\n", deleted, deleted == 1 ? "" : "s",
+                   tw_store_path(c->store));
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "tilewright.h"
 
 #include "base/dtype.h"
+#include "base/shown.h"
 
 #include <string.h>
 
@@ -71,4 +72,26 @@ void tw_dtype_store(tw_dtype t, void *element, double value)
 {
     if (valid(t))
         dtype_store_f64((enum dtype)t, element, value);
+}
+
+_Static_assert((int)TW_SHOWN_LINES == (int)SHOWN_LINES && (int)TW_SHOWN_JSON == (int)SHOWN_JSON,
+               "tw_shown follows base/shown.h");
+
+size_t tw_text_shown(const char *text, size_t length, tw_shown how, char *out, size_t room)
+{
+    size_t end = 0;
+    bool fits = room > 0; /* so far: half a piece is not written */
+    char piece[SHOWN_PIECE];
+    for (const char *at = text; text && at < text + length;) {
+        size_t bytes = shown_piece(&at, text + length, (enum shown)how, piece);
+        fits = fits && end + bytes < room;
+        if (fits)
+            memcpy(out + end, piece, bytes);
+        else if (end < room)
+            out[end] = 0;
+        end += bytes;
+    }
+    if (fits)
+        out[end] = 0;
+    return end;
 }

@@ -1,4 +1,5 @@
 #include "base/diag.h"
+#include "base/shown.h"
 
 #include <string.h>
 
@@ -57,11 +58,18 @@ static void add(struct diag *d, enum severity severity, struct loc at, const cha
     d->last = d->current = one;
 }
 
+/* Messages quote names and texts of files. */
+DIAG_FORMAT(2, 0)
+static const char *message_of(struct diag *d, const char *format, va_list args)
+{
+    return text_shown(d->arena, arena_vprintf(d->arena, format, args), SHOWN_LINES);
+}
+
 void diag_error(struct diag *d, struct loc at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const char *message = arena_vprintf(d->arena, format, args);
+    const char *message = message_of(d, format, args);
     va_end(args);
     add(d, SEV_ERROR, at, message);
 }
@@ -70,7 +78,7 @@ void diag_warning(struct diag *d, struct loc at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    const char *message = arena_vprintf(d->arena, format, args);
+    const char *message = message_of(d, format, args);
     va_end(args);
     add(d, SEV_WARNING, at, message);
 }
@@ -81,7 +89,7 @@ void diag_note(struct diag *d, struct loc at, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    const char *message = arena_vprintf(d->arena, format, args);
+    const char *message = message_of(d, format, args);
     va_end(args);
     if (find(d->current->notes, SEV_NOTE, at, message))
         return;
@@ -163,16 +171,15 @@ static size_t character_length(const char *p, const char *end)
     return length;
 }
 
-/* One character as one column: tabs and control characters as a space, broken UTF-8 as '?'. */
+/* One character as one column: tabs and control characters as a space, what else a terminal must not
+ * get as '?'. */
 static void add_character(struct text *out, const char *p, size_t length)
 {
     unsigned char c = (unsigned char)*p;
-    if (c < 0x20 || c == 0x7f)
-        text_add_char(out, ' ');
-    else if (c >= 0x80 && length == 1)
-        text_add_char(out, '?');
-    else
+    if (shown_character(p, p + length, SHOWN_LINE))
         text_add_n(out, p, length);
+    else
+        text_add_char(out, c < 0x20 || c == 0x7f ? ' ' : '?');
 }
 
 /* The line of a message, counted in characters. The part shown is first … last - 1. */
@@ -272,7 +279,8 @@ static void render_one(struct text *out, const struct diagnostic *one, bool colo
         int line, column;
         loc_line_column(one->loc, &line, &column);
         const char *name = one->loc.source->name;
-        text_printf(out, "%s:%d:%d: ", name ? name : "<text>", line, column);
+        text_printf(out, "%s:%d:%d: ", name ? text_shown(out->arena, name, SHOWN_LINE) : "<text>",
+                    line, column);
     } else if (one->severity == SEV_NOTE) {
         add_spaces(out, INDENT);
     }

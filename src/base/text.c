@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "base/shown.h"
 
 #include "base/number.h"
 
@@ -91,15 +92,7 @@ void text_vprintf(struct text *t, const char *format, va_list args)
 void text_add_json(struct text *t, const char *s)
 {
     text_add_char(t, '"');
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            text_printf(t, "\\%c", c);
-        else if (c < ' ')
-            text_printf(t, "\\u%04x", c);
-        else
-            text_add_char(t, *s);
-    }
+    text_add_shown(t, s, strlen(s), SHOWN_JSON);
     text_add_char(t, '"');
 }
 

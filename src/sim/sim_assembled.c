@@ -1,4 +1,5 @@
 #include "sim/sim_assembled.h"
+#include "base/shown.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -542,7 +543,8 @@ static void text_places(struct text *out, const struct sim_assembled *s)
 {
     for (size_t i = 0; i < s->line_count && i < PLACES_SHOWN; i++) {
         const struct sim_assembled_line *line = &s->lines[i];
-        text_printf(out, "%s%s:%u %s", i ? ", " : "", text_base_name(line->file), line->line,
+        text_printf(out, "%s%s:%u %s", i ? ", " : "",
+                    text_shown(out->arena, text_base_name(line->file), SHOWN_LINE), line->line,
                     line->why);
     }
     if (s->line_count > PLACES_SHOWN)

@@ -3,6 +3,7 @@
  * seen, so that mostly the next one is it.
  */
 #include "sim/sim_counters.h"
+#include "base/shown.h"
 
 #include "sim/sim_assembled.h"
 #include "sim/sim_groups.h"
@@ -581,7 +582,9 @@ void sim_counters_table(struct text *out, const struct sim_counters *c,
     for (size_t i = 0; i < count; i++) {
         const struct sim_counts *n = &lines[i].counts;
         const char *place =
-            arena_printf(out->arena, "%s:%u", text_base_name(lines[i].file), lines[i].line);
+            arena_printf(out->arena, "%s:%u",
+                         text_shown(out->arena, text_base_name(lines[i].file), SHOWN_LINE),
+                         lines[i].line);
         text_printf(out, "%-24s %12lld %11lld %9lld %10lld %9lld %9lld\n", place,
                     (long long)n->warp_instructions, (long long)n->shared_wavefronts,
                     (long long)n->shared_wavefronts_ideal, (long long)n->global_sectors,

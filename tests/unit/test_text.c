@@ -1,5 +1,7 @@
 /* Growing text, numbers that read back, edit distance. */
+#include "base/shown.h"
 #include "base/text.h"
+#include "tilewright.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,6 +49,61 @@ static void strings_of_json(void **state)
     text_init(&t, &arena);
     text_add_json(&t, "a \"b\" \\ \n\x1f µ");
     assert_string_equal(t.data, "\"a \\\"b\\\" \\\\ \\u000a\\u001f µ\"");
+}
+
+/* What a terminal obeys is spelled out; letters of any alphabet stay. */
+static void text_is_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *line, *lines, *json;
+    } cases[] = {
+        {"plain", "plain", "plain", "plain"},
+        {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82",
+         "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82"},
+        {"a\x1b[31mb\x7f", "a\\x1b[31mb\\x7f", "a\\x1b[31mb\\x7f", "a\\u001b[31mb\\u007f"},
+        {"a\tb\nc\r", "a\\x09b\\x0ac\\x0d", "a\tb\nc\\x0d", "a\\u0009b\\u000ac\\u000d"},
+        {"\xc2\x9b", "\\u009b", "\\u009b", "\\u009b"}, /* CSI of C1 */
+        {"\x9b", "\\x9b", "\\x9b", "\\ufffd"},
+        {"x\xe2\x80\xae\xe2\x81\xa6\xd8\x9c", "x\\u202e\\u2066\\u061c", "x\\u202e\\u2066\\u061c",
+         "x\\u202e\\u2066\\u061c"},
+        {"\xe2\x80\xa8", "\\u2028", "\\u2028", "\\u2028"},
+        {"\xc0\xaf", "\\xc0\\xaf", "\\xc0\\xaf", "\\ufffd\\ufffd"}, /* longer than it need be */
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80", "\\xed\\xa0\\x80", "\\ufffd\\ufffd\\ufffd"},
+        {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80",
+         "\\ufffd\\ufffd\\ufffd\\ufffd"},
+        {"\xe2\x82", "\\xe2\\x82", "\\xe2\\x82", "\\ufffd\\ufffd"}, /* its end is missing */
+        {"\"\\", "\"\\", "\"\\", "\\\"\\\\"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(text_shown(&arena, cases[i].text, SHOWN_LINE), cases[i].line);
+        assert_string_equal(text_shown(&arena, cases[i].text, SHOWN_LINES), cases[i].lines);
+        assert_string_equal(text_shown(&arena, cases[i].text, SHOWN_JSON), cases[i].json);
+    }
+}
+
+/* As snprintf: the whole length, and what fits, no half of a piece. */
+static void text_is_shown_in_room(void **state)
+{
+    (void)state;
+    char out[8];
+    static const size_t ends[] = {0, 0, 1, 1, 1, 1, 5, 5, 5};
+    assert_int_equal(tw_text_shown(NULL, 0, TW_SHOWN_LINE, NULL, 0), 0);
+    for (size_t room = 0; room <= 7; room++) {
+        memset(out, '#', sizeof out);
+        assert_int_equal(tw_text_shown("a\x1b"
+                                       "bc",
+                                       4, TW_SHOWN_LINES, out, room),
+                         7);
+        if (room)
+            assert_int_equal(strlen(out), room == 7 ? 6 : ends[room]);
+        assert_int_equal(out[room ? strlen(out) + 1 : 0], '#');
+    }
+    assert_int_equal(tw_text_shown("a\x1b"
+                                   "bc",
+                                   4, TW_SHOWN_LINES, out, 8),
+                     7);
+    assert_string_equal(out, "a\\x1bbc");
 }
 
 static void numbers_are_short(void **state)
@@ -151,6 +208,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(text_grows, arena_set_up, arena_tear_down),
         cmocka_unit_test_setup_teardown(strings_of_json, arena_set_up, arena_tear_down),
+        cmocka_unit_test_setup_teardown(text_is_shown, arena_set_up, arena_tear_down),
+        cmocka_unit_test(text_is_shown_in_room),
         cmocka_unit_test_setup_teardown(numbers_are_short, arena_set_up, arena_tear_down),
         cmocka_unit_test_setup_teardown(numbers_read_back, arena_set_up, arena_tear_down),
         cmocka_unit_test_setup_teardown(numbers_do_not_follow_the_locale, arena_set_up,
