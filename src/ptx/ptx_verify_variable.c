@@ -79,6 +79,21 @@ static void check_initial(struct ptx_verifier *v, const struct ptx_variable *x)
         check_value(v, x, x->initial);
 }
 
+/* Larger than what a GPU can address, 2^40 bytes: then sizes and offsets can be added as they are.
+ * An extent that is missing counts as 1. */
+static bool is_too_large(const struct ptx_variable *x)
+{
+    const uint64_t most = UINT64_C(1) << 40;
+    uint64_t bytes = ptx_mods[x->type].bits / 8u * x->vector;
+    for (int i = 0; i < x->dimensions; i++) {
+        uint64_t extent = x->extents[i] > 0 ? (uint64_t)x->extents[i] : 1;
+        if (extent > most || bytes > most / extent)
+            return true;
+        bytes *= extent;
+    }
+    return false;
+}
+
 void ptx_verify_variable(struct ptx_verifier *v, const struct ptx_variable *x)
 {
     v->where = x->where;
@@ -92,6 +107,8 @@ void ptx_verify_variable(struct ptx_verifier *v, const struct ptx_variable *x)
         ptx_complain(v, "`%s` is a predicate, which has no place in memory", x->name);
     else if (x->vector > 1 && !ptx_vector_exists((enum ptx_mod)x->type, x->vector))
         ptx_complain(v, "`%s`: a vector has at most %d bits", x->name, PTX_MOST_VECTOR_BITS);
+    if (is_too_large(x))
+        ptx_complain(v, "`%s` has more than 2^40 bytes, which no GPU can address", x->name);
     if (x->vector > 1 && x->space == MOD_PARAM) /* as ptxas has it */
         ptx_complain(v, "`%s`: there are no vectors in .param", x->name);
     if (x->initial)

@@ -2,6 +2,7 @@
 #include "sim/sim_machine.h"
 
 #include "base/grid.h"
+#include "base/shown.h"
 
 #include <assert.h>
 #include <string.h>
@@ -172,7 +173,8 @@ static void describe_line(struct text *out, const struct sim *sim, const struct 
                 name = item->file->name;
         }
     if (name) {
-        text_printf(out, "%s:%u:%u, ", name, line->line, line->column);
+        text_printf(out, "%s:%u:%u, ", text_shown(out->arena, name, SHOWN_LINE), line->line,
+                    line->column);
     } else if (op->where.source) {
         int row, column;
         loc_line_column(op->where, &row, &column);
@@ -285,7 +287,7 @@ static bool all_shared_suits(const struct sim *sim, const struct sim_launch *l, 
 {
     const struct ptx_target *t = &sim->module->target;
     int64_t most = l->shared_most ? l->shared_most : MOST_SHARED;
-    int64_t fixed = (int64_t)sim->program->static_shared;
+    int64_t fixed = (int64_t)(sim->program->dynamic_at - sim->program->reserved_shared);
     if (!l->dynamic_shared || fixed + l->dynamic_shared <= most)
         return true;
     diag_error(
@@ -347,6 +349,10 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
     if (sim->program->elsewhere) {
         diag_error(diag, sim->program->elsewhere->where, "`%s` is defined in another module",
                    sim->program->elsewhere->name);
+        return false;
+    }
+    if (sim->program->kernel_code->refused) {
+        diag_error(diag, f->where, "%s has %s", f->name, sim->program->kernel_code->refused);
         return false;
     }
     if (!shared_suits(sim, f, diag) || !all_shared_suits(sim, l, diag))
@@ -445,6 +451,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     sim->standstill = NULL;
     sim->steps = sim->asked_at = sim->waits_ended = 0;
     sim->copies = 0;
+    sim->stack_bytes = sim->heap_bytes = sim->heap_used = 0;
     text_init(&sim->output, sim->arena);
     if (!prepare(sim, launch, diag)) {
         const struct diagnostic *last = diag->last;

@@ -294,7 +294,7 @@ ACCESSES(uint32_t, 4)
 ACCESSES(uint64_t, 1)
 ACCESSES(uint64_t, 2)
 
-/* A kernel's parameter, which all lanes share. */
+/* A kernel's parameter, which all lanes share; is_parameter holds. */
 static bool ld_param(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     uint8_t *from = w->sim->parameters + op->imm;
@@ -335,8 +335,16 @@ static const struct row rows[] = {
     ROW(16, 1), ROW(32, 1), ROW(32, 2), ROW(32, 4), ROW(64, 1), ROW(64, 2),
 };
 
+/* A place among the kernel's parameters that is there and aligned; all else is ld_lanes' affair. */
+static bool is_parameter(const struct sim_decoder *d, const struct sim_op *op)
+{
+    uint64_t size = d->sim->program->parameter_bytes, at = (uint64_t)op->imm;
+    return op->space == SIM_IN_PARAM && !op->address_bytes && at <= size &&
+           op->small <= size - at && at % op->small == 0;
+}
+
 /* The short way, where the registers are as wide as what is in memory. */
-static sim_handler *short_way(const struct sim_op *op, bool stores)
+static sim_handler *short_way(const struct sim_decoder *d, const struct sim_op *op, bool stores)
 {
     bool shared = op->space == SIM_IN_SHARED && op->address_bytes == 4;
     bool global =
@@ -346,8 +354,7 @@ static sim_handler *short_way(const struct sim_op *op, bool stores)
     for (uint32_t e = 0; e < count; e++)
         if (op->more[count + e] != op->small)
             return NULL;
-    if (op->space == SIM_IN_PARAM && !op->address_bytes && !stores && count == 1 &&
-        (op->small == 4 || op->small == 8))
+    if (!stores && count == 1 && (op->small == 4 || op->small == 8) && is_parameter(d, op))
         return ld_param;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *r = &rows[i];
@@ -390,7 +397,7 @@ static bool choose_access(struct sim_decoder *d, const struct ptx_instruction *i
     op->small = (uint16_t)(ptx_mods[type].bits / 8);
     op->small2 = ptx_mods[type].class == PTX_CLASS_SIGNED;
     op->bytes = (uint8_t)(op->small * (op->more_count / 2));
-    op->run = op->order == SIM_WEAK ? short_way(op, stores) : NULL;
+    op->run = op->order == SIM_WEAK ? short_way(d, op, stores) : NULL;
     if (!op->run)
         op->run = stores ? st_lanes : ld_lanes;
     return true;

@@ -156,6 +156,14 @@ bool sim_copies_leave(struct sim_warp *w, uint32_t mask)
     return !w->copies || !w->copies->list.count || land(w, mask, everything);
 }
 
+void sim_copies_forget(struct sim_warp *w)
+{
+    if (!w->copies)
+        return;
+    w->copies->list.count = 0;
+    memset(w->copies->commits, 0, sizeof w->copies->commits);
+}
+
 bool sim_copies_land_all(struct sim_warp *w)
 {
     bool some = w->copies && w->copies->list.count;
@@ -198,13 +206,22 @@ static void sizes(const struct sim_warp *w, const struct sim_op *op, const struc
     }
 }
 
+/* Lanes whose fault an observer let pass have no part in the copy. */
+static void keep_those_somewhere(const struct sim_warp *w, struct copy *c,
+                                 uint8_t *const host[SIM_LANES])
+{
+    for (uint32_t rest = c->mask; rest; rest &= rest - 1)
+        if (host[__builtin_ctz(rest)] == w->sim->nowhere)
+            c->mask &= ~(rest & -rest);
+}
+
 /* Checks the addresses without telling of an access: that is for when it lands. */
-static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, uint32_t mask, struct copy *c)
+static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, struct copy *c)
 {
     const struct copied_from *s = op->data;
     struct sim_want want = {.kind = SIM_WRITE, .bytes = op->bytes, .alignment = op->bytes};
     bool fine;
-    uint32_t some = 0, full = 0;
+    uint32_t some = 0, full = 0, mask = c->mask;
     enum sim_space space;
     sizes(w, op, s, mask, c->bytes);
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
@@ -222,7 +239,9 @@ static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, uint32_t m
         want.bytes = c->bytes[__builtin_ctz(rest)];
         fine = sim_reach_untold(w, &s->address, rest & -rest, c->from_address, &want, c->from);
     }
-    for (uint32_t rest = mask; rest && fine; rest &= rest - 1) {
+    keep_those_somewhere(w, c, c->to);
+    keep_those_somewhere(w, c, c->from);
+    for (uint32_t rest = c->mask; rest && fine; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint64_t told = c->to_offset[lane];
         sim_resolve(w, lane, op->space, told, op->bytes, &space, &c->to_offset[lane]);
@@ -233,8 +252,11 @@ static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, uint32_t m
 static bool issue(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     struct copy c = {.op = op, .mask = mask};
-    if (!resolve_copy(w, op, mask, &c))
+    if (!resolve_copy(w, op, &c))
         return false;
+    mask = c.mask;
+    if (!mask)
+        return true;
     if (!w->observed && !w->sim->late)
         return land_copy(w, &c, mask);
     struct sim_copies *copies = copies_of(w);

@@ -82,6 +82,8 @@ static void convert(struct printing *p, struct text *out, char spec[32], int siz
     }
 }
 
+enum { MOST_PRINTED = 64 << 20 }; /* in a launch */
+
 /* Prints from a `%` on; how many characters of the format it took. 0: not a conversion. */
 static size_t print_conversion(struct printing *p, struct text *out, const char *format)
 {
@@ -105,8 +107,8 @@ static bool print_lane(struct sim_warp *w, const struct sim_op *op, int lane)
     const char *format = sim_text_at(w, lane, sim_argument(w, op, 0, lane));
     int count = 0;
     if (!format)
-        return sim_stop(w, op, "vprintf with a format that is nowhere");
-    for (size_t i = 0; format[i];) {
+        return sim_no_address(w, op, lane, "vprintf's format is no text in memory");
+    for (size_t i = 0; format[i] && out->length <= MOST_PRINTED;) {
         size_t took = 0;
         if (format[i] == '%' && format[i + 1] != '%') {
             took = print_conversion(&p, out, format + i);
@@ -118,8 +120,10 @@ static bool print_lane(struct sim_warp *w, const struct sim_op *op, int lane)
             text_add_char(out, format[i]);
         i += took ? took : 1;
     }
-    if (p.bad)
-        return sim_stop(w, op, "vprintf with an argument that is nowhere");
+    if (p.bad && !sim_no_address(w, op, lane, "an argument of vprintf is outside memory"))
+        return false;
+    if (out->length > MOST_PRINTED)
+        return sim_stop(w, op, "vprintf printed more than %d bytes", MOST_PRINTED);
     sim_give_result(w, op, lane, (uint64_t)count);
     return true;
 }
@@ -136,14 +140,32 @@ static bool run_vprintf(struct sim_warp *w, const struct sim_op *op, uint32_t ma
 
 /* --- the heap --- */
 
+/* The heap of a GPU has 8 MB unless the host says otherwise (CUDA C++ Programming Guide, "Heap Memory
+ * Allocation"). What is freed is kept, so that its use is found; so there is an end to that too. */
+enum { HEAP = 8 << 20, MOST_KEPT = 1 << 30, LEAST_KEPT = 1024 };
+
+static uint64_t heap_share(uint64_t bytes)
+{
+    return (bytes + 15) / 16 * 16 + 16;
+}
+
 static bool run_malloc(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
+    struct sim *sim = w->sim;
     if (sim_argument_count(op) != 1)
         return sim_stop(w, op, "malloc takes one argument");
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
-        uint64_t bytes = sim_argument(w, op, 0, lane);
-        uint64_t number = bytes <= 8 << 20 ? sim_new_allocation(w->sim, bytes, "malloc") : 0;
+        uint64_t bytes = sim_argument(w, op, 0, lane), number = 0;
+        if (bytes <= HEAP && heap_share(bytes) <= HEAP - sim->heap_used)
+            number = sim_new_allocation(sim, bytes, "malloc");
+        if (number) {
+            sim->heap_used += heap_share(bytes);
+            sim->heap_bytes += bytes + LEAST_KEPT;
+        }
+        if (sim->heap_bytes > MOST_KEPT)
+            return sim_stop(w, op,
+                            "malloc gave a gigabyte in all: the simulator keeps what is freed");
         sim_give_result(w, op, lane, number ? sim_address_of(number, 0) : 0);
     }
     return true;
@@ -161,9 +183,13 @@ static bool run_free(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
             number >= SIM_FIRST_ALLOCATION && number < w->sim->allocations.count
                 ? &w->sim->allocations.data[number]
                 : NULL;
-        if (!a || sim_offset_of(at) || a->freed || strcmp(a->name, "malloc") != 0)
-            return sim_stop(w, op, "free of 0x%" PRIx64 ", which malloc did not give", at);
-        a->freed = true;
+        if (a && !sim_offset_of(at) && !a->freed && a->name && strcmp(a->name, "malloc") == 0) {
+            a->freed = true;
+            w->sim->heap_used -= heap_share(a->size);
+        } else if (!sim_no_address(w, op, __builtin_ctz(rest),
+                                   "free of 0x%" PRIx64 ", which malloc did not give", at)) {
+            return false;
+        }
     }
     return true;
 }

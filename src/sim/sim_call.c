@@ -129,12 +129,14 @@ static struct sim_frame *frame_for(struct sim_warp *w, struct sim_code *code,
 {
     for (int i = 0; i < w->path_count; i++)
         for (struct sim_frame *f = w->paths[i].frame; f; f = f->parent)
-            if (f->parent == parent && f->call == op && f->code == code)
+            if (f->parent == parent && f->call == op && f->code == code &&
+                f->local_base >= sim_stack_top(parent))
                 return f;
     return sim_frame_new(w, code, parent, op);
 }
 
-enum { MOST_DEPTH = 16384, MOST_LOCAL = 512 * 1024 };
+/* A gigabyte of the host's memory for the calls of a launch. */
+enum { MOST_DEPTH = 16384, MOST_STACKS = 1 << 30 };
 
 static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_function *f,
                   uint32_t mask)
@@ -144,8 +146,13 @@ static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_
     struct sim_frame *parent = w->frame;
     if (!code)
         return sim_stop(w, op, "`%s` is defined in another module", f->name);
+    if (f->entry)
+        return sim_stop(w, op, "`%s` is a kernel, which is not called", f->name);
+    if (code->refused)
+        return sim_stop(w, op, "`%s` has %s", f->name, code->refused);
     if (parent->depth >= MOST_DEPTH ||
-        parent->local_base + parent->code->local_bytes + code->local_bytes > MOST_LOCAL)
+        (uint64_t)sim_stack_top(parent) + code->local_bytes > SIM_MOST_LOCAL ||
+        w->sim->stack_bytes > MOST_STACKS)
         return sim_stop(w, op, "the stack is full: %u calls deep", parent->depth);
     if (call->argument_count != code->parameter_count || call->result_count != code->result_count)
         return sim_stop(w, op, "`%s` takes other arguments", f->name);

@@ -28,9 +28,10 @@ extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(flo
 
 /* Those that most instructions belong to come first. */
 static sim_choose *const families[][2] = {
-    TWICE(access), TWICE(integer), TWICE(float), TWICE(move),  TWICE(compare), ONCE(convert),
-    TWICE(bits),   ONCE(half),     ONCE(approx), TWICE(lanes), TWICE(mma),     ONCE(matrix),
-    ONCE(control), ONCE(barrier),  ONCE(atomic), ONCE(async),  ONCE(mbarrier), ONCE(mma_quads),
+    TWICE(access), TWICE(integer), TWICE(float),    TWICE(move),   TWICE(compare),
+    ONCE(convert), TWICE(bits),    ONCE(half),      ONCE(approx),  TWICE(lanes),
+    TWICE(mma),    ONCE(matrix),   ONCE(control),   ONCE(barrier), ONCE(atomic),
+    ONCE(async),   ONCE(mbarrier), ONCE(mma_quads), ONCE(stack),
 };
 
 static bool machine_is_v3(void)
@@ -122,6 +123,9 @@ struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f)
     sim_place_registers(&d);
     sim_place_locals(&d);
     decode_body(&d);
+    if (code->local_bytes > SIM_MOST_LOCAL || d.full)
+        code->refused = d.full ? "more registers and constants than the simulator has room for"
+                               : "more local memory than the 524288 bytes that a thread may have";
     code->file_bytes = (d.end + 63) / 64 * 64;
     code->constants = arena_alloc(sim->arena, code->file_bytes - code->zeros + 1);
     if (d.image.count)

@@ -168,7 +168,7 @@ struct sim_async_event {
 
 /* What a fault of memory is, before the machine stops or, with `go_on`, treats it as reading 0 and
  * writing nothing. */
-enum sim_fault_kind { SIM_OUTSIDE, SIM_MISALIGNED, SIM_READ_ONLY, SIM_TRAP };
+enum sim_fault_kind { SIM_OUTSIDE, SIM_MISALIGNED, SIM_READ_ONLY, SIM_TRAP, SIM_NO_ADDRESS };
 struct sim_fault {
     enum sim_fault_kind kind;
     struct sim_place at;
@@ -181,7 +181,8 @@ struct sim_fault {
     const char *name;
     uint64_t size;
     int64_t offset;
-    const char *why; /* SIM_TRAP: what the program says */
+    const char
+        *why; /* SIM_TRAP: what the program says; SIM_NO_ADDRESS: what is no address, of what */
 };
 
 /* Memory that a launch can see, and variables of the block's shared memory (address: offset): told

@@ -59,7 +59,7 @@ static void name_in_shared(const struct sim_report *r, struct sim_fault *f)
 void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
 {
     static const enum sim_found kinds[] = {SIM_FOUND_OUTSIDE, SIM_FOUND_MISALIGNED,
-                                           SIM_FOUND_READ_ONLY, SIM_FOUND_TRAP};
+                                           SIM_FOUND_READ_ONLY, SIM_FOUND_TRAP, SIM_FOUND_OUTSIDE};
     struct sim_fault named = *told, *fault = &named;
     enum sim_found kind = kinds[fault->kind];
     if (sim_report_again(r, kind, &fault->at, NULL))
@@ -67,10 +67,10 @@ void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
     name_in_shared(r, fault);
     struct sim_finding f = {.kind = kind, .access_count = 1};
     const char *does = fault->write ? "write" : "read", *where = where_is(r->arena, fault);
-    const char *out = kind == SIM_FOUND_OUTSIDE ? way_out(fault) : NULL;
+    const char *out = fault->kind == SIM_OUTSIDE ? way_out(fault) : NULL;
     if (out)
         f.steps[f.step_count++] = out;
-    if (kind == SIM_FOUND_OUTSIDE)
+    if (fault->kind == SIM_OUTSIDE)
         f.message =
             arena_printf(r->arena, "%s of %d bytes outside memory: %s", does, fault->bytes, where);
     else if (kind == SIM_FOUND_MISALIGNED)
@@ -85,8 +85,10 @@ void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
     f.access[0] = (struct sim_finding_access){
         .at = fault->at,
         .lane = fault->lane,
-        .does = kind == SIM_FOUND_TRAP ? "trap" : does,
-        .memory = kind != SIM_FOUND_TRAP,
+        .does = kind == SIM_FOUND_TRAP ? "trap"
+                : fault->why           ? "address"
+                                       : does,
+        .memory = !fault->why,
         .space = fault->space,
         .address = fault->address,
         .bytes = fault->bytes,

@@ -62,7 +62,8 @@ static bool global_address(struct sim *sim, const struct ptx_variable *v, uint64
     a->constant = v->space == MOD_CONST;
     *address = sim_address_of(number, 0);
     vec_push(sim->arena, &sim->variables, ((struct sim_variable){v, *address}));
-    ptx_variable_image(v, host, locate, sim);
+    if (v->initial) /* else it is zeros already, of any size */
+        ptx_variable_image(v, host, locate, sim);
     return true;
 }
 

@@ -36,6 +36,10 @@ uint64_t sim_new_allocation(struct sim *sim, size_t bytes, const char *name);
 
 /* --- code --- */
 
+/* Of a thread's local memory, its stack: CUDA C++ Programming Guide, "Technical Specifications per
+ * Compute Capability". */
+enum { SIM_MOST_LOCAL = 512 * 1024 };
+
 /* A parameter or result of a function. */
 struct sim_parameter {
     const struct ptx_variable *variable;
@@ -72,6 +76,7 @@ struct sim_code {
     struct sim_parameter *parameters, *results;
     size_t parameter_count, result_count;
     uint32_t local_bytes;
+    const char *refused;           /* why it cannot run; NULL: it can */
     struct sim_frame *unused;      /* frames to use again */
     struct sim_executed *executed; /* while a launch is counted; count + 2 */
     const uint32_t *registers;     /* slots */
@@ -114,6 +119,7 @@ struct sim_decoder {
     uint32_t *registers; /* slots */
     uint32_t *op_at;     /* by statement: the op that comes there */
     uint32_t end;        /* of the file so far */
+    bool full;           /* it has no room for more: what there is besides lies at 0 */
     VEC(uint8_t) image;
     VEC(struct sim_constant {
         uint64_t bits;
@@ -127,7 +133,7 @@ struct sim_decoder {
         uint32_t offset;
     })
     locals;
-    uint32_t local_bytes;
+    uint64_t local_bytes;
     uint32_t carry;
     int target;
 };
@@ -159,7 +165,15 @@ struct sim_frame {
     uint32_t local_base;
     struct sim_shadow *shadow; /* sim_undefined.c; NULL: all has been defined so far */
     struct sim_frame *next;    /* of a warp's frames, or of the unused */
+    bool stacked; /* alloca has moved tops of the stack: they are in `top`, lane by lane */
+    uint32_t top[SIM_LANES];
 };
+/* Where a lane's stack ends, as an offset in its local memory; and above all of its lanes' ends. */
+static inline uint32_t sim_stack_top_of(const struct sim_frame *f, int lane)
+{
+    return f->stacked ? f->top[lane] : f->local_base + f->code->local_bytes;
+}
+uint32_t sim_stack_top(const struct sim_frame *frame);
 
 struct sim_barrier {
     int64_t generation;
@@ -218,10 +232,11 @@ struct sim {
     struct sim_standstill *standstill;
     int64_t steps, step_limit;
     uint64_t random;
-    uint64_t changes; /* of memory or barriers: anything that a poll may wait for */
-    uint32_t copies;  /* asynchronous ones so far, their numbers */
-    bool counted;     /* an observer wants to know how often instructions were executed */
-    bool told;        /* one wants to hear of each; then a turn may end behind any */
+    uint64_t changes;     /* of memory or barriers: anything that a poll may wait for */
+    uint32_t copies;      /* asynchronous ones so far, their numbers */
+    uint64_t stack_bytes; /* of the host, for calls and what they keep in local memory */
+    bool counted;         /* an observer wants to know how often instructions were executed */
+    bool told;            /* one wants to hear of each; then a turn may end behind any */
     bool late;
     bool traces;                         /* one wants to hear of uses of what is not defined */
     struct sim_undefined loaded, stored; /* by the instruction at hand */
@@ -230,7 +245,8 @@ struct sim {
     int64_t asked_at; /* steps at which `cancelled` is asked again */
     uint64_t turns;   /* of paths */
     struct text output;
-    uint8_t nowhere[256]; /* what accesses with a pardoned fault get */
+    uint64_t heap_used, heap_bytes; /* of malloc: not freed; in all, as nothing is given back */
+    uint8_t nowhere[256];           /* what accesses with a pardoned fault get */
 };
 
 uint32_t sim_random(struct sim *sim, uint32_t below);
@@ -258,6 +274,8 @@ void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
 bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struct sim_frame *parent,
                                 const struct sim_op *call);
+/* Room for so many bytes of local memory of each lane, at most SIM_MOST_LOCAL. */
+void sim_local_room(struct sim_warp *w, size_t bytes);
 void sim_frame_release(struct sim_warp *w, struct sim_frame *frame);
 /* Host address of a lane's local memory. */
 static inline uint8_t *sim_local(const struct sim_warp *w, int lane, uint64_t offset)
@@ -291,6 +309,7 @@ void sim_idle_round(struct sim *sim, struct sim_idle *idle);
 /* sim_async.c */
 bool sim_copies_leave(struct sim_warp *w, uint32_t mask); /* those under way land */
 bool sim_copies_land_all(struct sim_warp *w);             /* true: something did */
+void sim_copies_forget(struct sim_warp *w);               /* of a launch that ended before */
 
 /* sim_memory.c */
 /* Of a generic address or one in a space: where it is, for `bytes` bytes. NULL: a fault. */
@@ -323,5 +342,10 @@ __attribute__((format(printf, 4, 5)))
 bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...);
 /* A fault of memory, its place and what is near filled in. Whether the launch goes on. */
 bool sim_fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault *fault);
+/* The same of a place that an instruction makes or takes and that there is not. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+bool sim_no_address(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...);
 
 #endif

@@ -29,7 +29,7 @@ void sim_addresses(const struct sim_warp *w, const struct sim_op *op, uint64_t a
 
 static uint8_t *in_local(const struct sim_warp *w, int lane, uint64_t offset, uint64_t bytes)
 {
-    uint64_t top = (uint64_t)w->frame->local_base + w->frame->code->local_bytes;
+    uint64_t top = sim_stack_top_of(w->frame, lane);
     return offset <= top && bytes <= top - offset ? sim_local(w, lane, offset) : NULL;
 }
 
@@ -151,7 +151,7 @@ static bool reach_of(const struct sim_warp *w, uint8_t window, uint64_t address,
     if (window == SIM_IN_LOCAL || (window == SIM_IN_GENERIC && number == SIM_NUMBER_LOCAL)) {
         uint64_t top = (uint64_t)w->frame->local_base + w->frame->code->local_bytes;
         *r = (struct reach){SIM_LOCAL, w->local, top, w->local_stride, true};
-        return w->local != NULL;
+        return w->local && !w->frame->stacked;
     }
     if (window == SIM_IN_PARAM || number < SIM_FIRST_ALLOCATION ||
         number >= w->sim->allocations.count)

@@ -1,6 +1,8 @@
 /* Faults: what memory is near, who is asked whether to go on, and the end of the launch. */
 #include "sim/sim_machine.h"
 
+#include "base/shown.h"
+
 /* Behind the start of one allocation, or nearer in front of the next. */
 static void name_allocation(const struct sim *sim, struct sim_fault *fault)
 {
@@ -37,6 +39,16 @@ static void name_shared(const struct sim *sim, struct sim_fault *fault)
         fault->size = size ? size : sim->shared_bytes - s->offset;
         fault->offset = (int64_t)(fault->address - s->offset);
     }
+}
+
+/* What has offsets alone for addresses, the launch's or the thread's. */
+static void name_own(const struct sim_warp *w, struct sim_fault *fault)
+{
+    bool local = fault->space == SIM_LOCAL;
+    fault->name = local ? "the thread's local memory" : "the kernel's parameters";
+    fault->size =
+        local ? sim_stack_top_of(w->frame, fault->lane) : w->sim->program->parameter_bytes;
+    fault->offset = (int64_t)fault->address;
 }
 
 static void fault_text(struct text *out, const struct sim_fault *f)
@@ -80,6 +92,8 @@ bool sim_fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault 
         name_allocation(w->sim, fault);
     else if (fault->space == SIM_SHARED)
         name_shared(w->sim, fault);
+    else
+        name_own(w, fault);
     if (pardoned(w->sim, fault))
         return true;
     struct text out;
@@ -89,18 +103,35 @@ bool sim_fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault 
     return false;
 }
 
+/* Who says so goes on or not; a trap never does. */
+static bool fault_in_words(struct sim_warp *w, const struct sim_op *op, struct sim_fault *fault)
+{
+    struct text out;
+    sim_place_of(w, op, &fault->at);
+    if (pardoned(w->sim, fault) && fault->kind != SIM_TRAP)
+        return true;
+    text_init(&out, w->sim->arena);
+    text_add(&out, fault->why);
+    end_with(w, op, fault->lane, &out);
+    return false;
+}
+
 bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...)
 {
     struct sim_fault fault = {.kind = SIM_TRAP, .lane = lane};
     va_list args;
     va_start(args, format);
+    fault.why = text_shown(w->sim->arena, arena_vprintf(w->sim->arena, format, args), SHOWN_LINE);
+    va_end(args);
+    return fault_in_words(w, op, &fault);
+}
+
+bool sim_no_address(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...)
+{
+    struct sim_fault fault = {.kind = SIM_NO_ADDRESS, .lane = lane};
+    va_list args;
+    va_start(args, format);
     fault.why = arena_vprintf(w->sim->arena, format, args);
     va_end(args);
-    sim_place_of(w, op, &fault.at);
-    pardoned(w->sim, &fault); /* told; there is nothing to go on with */
-    struct text out;
-    text_init(&out, w->sim->arena);
-    text_add(&out, fault.why);
-    end_with(w, op, lane, &out);
-    return false;
+    return fault_in_words(w, op, &fault);
 }

@@ -220,15 +220,54 @@ static bool choose_isspacep(struct sim_decoder *d, const struct ptx_instruction 
     return op->slot[1] != SIM_NO_SLOT && sim_operand_bytes(d, &ins->operands[1], MOD_U64) == 8;
 }
 
-/* The cluster has one block: the same place; its rank is 0. */
-static bool choose_mapa(struct sim_decoder *d, const struct ptx_instruction *ins, struct sim_op *op)
+/* Clusters have one block here, of rank 0: mapa gives the same place, getctarank 0. An address in no
+ * block's shared memory and a rank that no block has are faults. op->small: generic addresses;
+ * op->slot[2]: the rank, SIM_NO_SLOT for getctarank. */
+static bool in_cluster(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        bool ranks = op->slot[2] == SIM_NO_SLOT;
+        uint64_t address = op->bytes == 4 ? sim_u32(w->file, op->slot[1])[lane]
+                                          : sim_u64(w->file, op->slot[1])[lane];
+        uint64_t offset = op->small ? sim_offset_of(address) : address;
+        uint32_t rank = ranks ? 0 : sim_u32(w->file, op->slot[2])[lane];
+        if (((op->small && sim_number_of(address) != SIM_NUMBER_SHARED) ||
+             offset > w->shared_bytes) &&
+            !sim_no_address(w, op, lane, "0x%llx is in no block's shared memory",
+                            (unsigned long long)address))
+            return false;
+        if (rank &&
+            !sim_no_address(w, op, lane, "the cluster has no block %u: it has 1 block, 0", rank))
+            return false;
+        if (ranks)
+            address = 0;
+        memcpy(w->file + op->slot[0] + (size_t)lane * op->small2, &address, op->small2);
+    }
+    return true;
+}
+
+static bool choose_in_cluster(struct sim_decoder *d, const struct ptx_instruction *ins,
+                              struct sim_op *op)
 {
     enum ptx_mod type = ptx_type(ins, 0);
     bool ranks = ins->op == PTX_GETCTARANK;
+    op->bytes = (uint8_t)(ptx_mods[type].bits / 8);
+    op->small = !ptx_has(ins, MOD_SHARED_CLUSTER);
+    op->small2 = ranks ? 4 : op->bytes;
     op->slot[0] = sim_slot_destination(d, &ins->operands[0], ranks ? MOD_U32 : type);
-    op->slot[1] = ranks ? sim_slot_constant(d, 0, 4) : sim_slot_of(d, &ins->operands[1], type);
-    op->run = ranks || type == MOD_U32 ? mov_4 : mov_8;
-    return op->slot[0] != SIM_NO_SLOT && op->slot[1] != SIM_NO_SLOT;
+    const struct ptx_operand *from = &ins->operands[1];
+    uint64_t base = op->small && from->kind == PTX_SYMBOL ? window_base(MOD_SHARED) : 0, offset;
+    if (base && from->base == PTX_BASE_VARIABLE &&
+        sim_locate(d->sim, from->variable, false, &offset))
+        op->slot[1] = sim_slot_constant(d, base + offset + (uint64_t)from->offset, op->bytes);
+    else if (!base)
+        op->slot[1] = sim_slot_of(d, from, type);
+    if (!ranks)
+        op->slot[2] = sim_slot_of(d, &ins->operands[2], MOD_U32);
+    op->run = in_cluster;
+    return op->slot[0] != SIM_NO_SLOT && op->slot[1] != SIM_NO_SLOT &&
+           (ranks || op->slot[2] != SIM_NO_SLOT);
 }
 
 /* A cache policy is a number that nothing here looks at. */
@@ -248,7 +287,7 @@ bool sim_choose_move(struct sim_decoder *d, const struct ptx_instruction *ins, s
     case PTX_CVTA: return choose_cvta(d, ins, op);
     case PTX_ISSPACEP: return choose_isspacep(d, ins, op);
     case PTX_MAPA:
-    case PTX_GETCTARANK: return choose_mapa(d, ins, op);
+    case PTX_GETCTARANK: return choose_in_cluster(d, ins, op);
     case PTX_CREATEPOLICY: return choose_policy(d, ins, op);
     default: return false;
     }

@@ -33,10 +33,16 @@ int sim_operand_bytes(const struct sim_decoder *d, const struct ptx_operand *o, 
 
 /* --- room --- */
 
-static uint32_t room_at(uint32_t *end, int bytes)
+/* No program that a compiler made comes near it: half a million registers of 64 bits. */
+enum { MOST_FILE = 1 << 27 };
+
+static uint32_t room_at(struct sim_decoder *d, int bytes)
 {
-    uint32_t at = bytes ? (*end + 63) / 64 * 64 : *end;
-    *end = at + (uint32_t)(bytes ? bytes * SIM_LANES : 4);
+    uint32_t at = bytes ? (d->end + 63) / 64 * 64 : d->end;
+    d->full = d->full || at > MOST_FILE;
+    if (d->full)
+        return 0;
+    d->end = at + (uint32_t)(bytes ? bytes * SIM_LANES : 4);
     return at;
 }
 
@@ -49,7 +55,7 @@ void sim_place_registers(struct sim_decoder *d)
         for (uint32_t i = 0; i < count; i++) {
             int bytes = sim_register_bytes(d, i);
             if ((bytes == 0) == (pass == 0))
-                d->registers[i] = room_at(&d->end, bytes);
+                d->registers[i] = room_at(d, bytes);
         }
     d->end = (d->end + 63) / 64 * 64;
     d->code->zeros = d->end;
@@ -58,7 +64,7 @@ void sim_place_registers(struct sim_decoder *d)
 
 uint32_t sim_slot_new(struct sim_decoder *d, int bytes)
 {
-    uint32_t at = room_at(&d->end, bytes);
+    uint32_t at = room_at(d, bytes);
     while (d->image.count < d->end - d->code->zeros)
         vec_push(d->sim->arena, &d->image, 0);
     return at;
@@ -72,6 +78,8 @@ uint32_t sim_slot_constant(struct sim_decoder *d, uint64_t bits, int bytes)
         if (d->constants.data[i].bits == bits && d->constants.data[i].bytes == bytes)
             return d->constants.data[i].slot;
     uint32_t slot = sim_slot_new(d, bytes);
+    if (d->full)
+        return slot;
     uint8_t *image = d->image.data + (slot - d->code->zeros);
     uint32_t all = bits ? SIM_ALL : 0;
     if (!bytes)
@@ -93,10 +101,15 @@ uint32_t sim_slot_carry(struct sim_decoder *d)
 
 static uint32_t local_room(struct sim_decoder *d, const struct ptx_variable *v)
 {
-    uint32_t to = ptx_variable_alignment(v), at = (d->local_bytes + to - 1) / to * to;
-    d->local_bytes = at + (uint32_t)ptx_variable_size(v);
-    vec_push(d->sim->arena, &d->locals, ((struct sim_local_variable){v, at}));
-    return at;
+    uint64_t to = ptx_variable_alignment(v), size = ptx_variable_size(v);
+    uint64_t at = (d->local_bytes + to - 1) / to * to;
+    d->local_bytes = at + size;
+    if (size > SIM_MOST_LOCAL || d->local_bytes > SIM_MOST_LOCAL) { /* refused, and never run */
+        at = 0;
+        d->local_bytes = SIM_MOST_LOCAL + 1;
+    }
+    vec_push(d->sim->arena, &d->locals, ((struct sim_local_variable){v, (uint32_t)at}));
+    return (uint32_t)at;
 }
 
 /* Parameters of kernels are elsewhere; those of functions, and what a call passes, lie in local
@@ -138,8 +151,7 @@ void sim_place_locals(struct sim_decoder *d)
             (st->variable->space == MOD_LOCAL || st->variable->space == MOD_PARAM))
             local_room(d, st->variable);
     }
-    d->local_bytes = (d->local_bytes + 15) / 16 * 16;
-    code->local_bytes = d->local_bytes;
+    code->local_bytes = (uint32_t)(d->local_bytes + 15) / 16 * 16;
 }
 
 bool sim_local_offset(const struct sim_decoder *d, const struct ptx_variable *v, uint32_t *offset)

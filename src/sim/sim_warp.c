@@ -83,8 +83,16 @@ static void fill(const struct sim_warp *w, const struct sim_frame *frame, const 
     }
 }
 
+uint32_t sim_stack_top(const struct sim_frame *frame)
+{
+    uint32_t most = frame->local_base + frame->code->local_bytes;
+    for (int lane = 0; frame->stacked && lane < SIM_LANES; lane++)
+        most = frame->top[lane] > most ? frame->top[lane] : most;
+    return (most + 15) / 16 * 16;
+}
+
 /* Lanes lie one behind the other; deeper calls make room by moving them apart. */
-static void make_local_room(struct sim_warp *w, size_t bytes)
+void sim_local_room(struct sim_warp *w, size_t bytes)
 {
     if (bytes <= w->local_stride)
         return;
@@ -92,6 +100,7 @@ static void make_local_room(struct sim_warp *w, size_t bytes)
     while (stride < bytes)
         stride *= 2;
     uint8_t *local = arena_alloc(w->sim->arena, stride * SIM_LANES);
+    w->sim->stack_bytes += w->local_stride ? stride * SIM_LANES : 0;
     for (size_t lane = 0; w->local_stride && lane < SIM_LANES; lane++)
         memcpy(local + lane * stride, w->local + lane * w->local_stride, w->local_stride);
     w->local = local;
@@ -109,6 +118,7 @@ struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struc
     } else {
         frame = arena_new(w->sim->arena, struct sim_frame);
         uint8_t *file = arena_alloc(w->sim->arena, (size_t)code->file_bytes + 64);
+        w->sim->stack_bytes += parent ? code->file_bytes : 0;
         frame->file = file + (64 - (uintptr_t)file % 64) % 64;
     }
     frame->code = code;
@@ -117,8 +127,9 @@ struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struc
     frame->lanes = 0;
     frame->next = NULL;
     frame->depth = parent ? parent->depth + 1 : 0;
-    frame->local_base = parent ? parent->local_base + parent->code->local_bytes : 0;
-    make_local_room(w, (size_t)frame->local_base + code->local_bytes);
+    frame->local_base = parent ? sim_stack_top(parent) : 0;
+    frame->stacked = false;
+    sim_local_room(w, (size_t)frame->local_base + code->local_bytes);
     memset(frame->file, 0, code->zeros);
     memcpy(frame->file + code->zeros, code->constants, code->file_bytes - code->zeros);
     for (size_t i = 0; i < code->fill_count; i++)
@@ -433,6 +444,7 @@ void sim_warp_begin(struct sim_warp *w, struct sim_code *code)
     w->undefined = 0;
     w->switches = false;
     w->origins = NULL;
+    sim_copies_forget(w);
     w->path_count = 1;
     w->path = 0;
     struct sim_frame *frame = sim_frame_new(w, code, NULL, NULL);
