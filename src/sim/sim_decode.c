@@ -107,6 +107,14 @@ static void decode_body(struct sim_decoder *d)
         code->ops[code->count].where = f->body.data[f->body.count - 1].where;
 }
 
+static bool is_reached(const struct sim_program *p, const struct ptx_function *f)
+{
+    size_t i = 0;
+    while (i < p->reached_count && p->reached[i] != f)
+        i++;
+    return i < p->reached_count;
+}
+
 struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f)
 {
     struct sim_program *p = sim->program;
@@ -120,6 +128,10 @@ struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f)
     code->function = f;
     code->next = p->codes;
     p->codes = code;
+    if (!is_reached(p, f)) {
+        code->refused = "no place among the functions that the kernel names";
+        return code;
+    }
     sim_place_registers(&d);
     sim_place_locals(&d);
     decode_body(&d);

@@ -172,6 +172,8 @@ struct sim_program *sim_program_of(struct sim *sim, const struct ptx_function *k
     struct ptx_reach r = {.arena = sim->arena};
     ptx_reach(&r, kernel);
     lay_out_shared(sim, p, &r);
+    p->reached = r.functions.data;
+    p->reached_count = r.functions.count;
     for (size_t i = 0; i < r.variables.count; i++)
         if (is_elsewhere(r.variables.data[i]))
             p->elsewhere = r.variables.data[i];

@@ -104,6 +104,10 @@ struct sim_program {
     uint64_t static_shared;   /* bytes; the dynamic ones begin at dynamic_at */
     uint64_t dynamic_at;
     uint64_t parameter_bytes;
+    /* The functions that it reaches: those were verified, and no others may run, whatever a pointer
+     * to a function holds. */
+    const struct ptx_function *const *reached;
+    size_t reached_count;
     const struct ptx_variable *elsewhere; /* one of another module that it reaches; NULL: none */
     struct sim_code *codes, *kernel_code;
     int target;

@@ -186,6 +186,10 @@ static void kernels_are_not_called(void **state)
              "P: .callprototype _ (.param .align 16 .b8 _[4096]);\n"
              "call %rd1, (a), P;\n}\n"),
          32, SIM_STOPPED, "`j` is a kernel, which is not called");
+    /* a guessed address of a function that the kernel does not name, so that nothing verified it */
+    ends(".func hidden()\n{\nret;\n}\n.global .u64 t[1] = {hidden};\n" KERNEL(
+             "mov.u64 %rd1, 0x4000000010;\nP: .callprototype _ ();\ncall %rd1, (), P;\n"),
+         32, SIM_STOPPED, "no place among the functions that the kernel names");
 }
 
 #define MALLOC ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
