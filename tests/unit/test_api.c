@@ -630,12 +630,6 @@ static void test_fault_is_placed(void **state)
     refused(f, tw_launch_run(f->launch), TW_FAULT, "in block (1, 0, 0), thread (2, 0, 0)");
 }
 
-static bool always(void *user)
-{
-    (void)user;
-    return true;
-}
-
 /* What is wrong with a call's own arguments is said too; the index behind the last ends a loop
  * quietly. */
 static void test_arguments_that_are_missing(void **state)
@@ -706,11 +700,15 @@ static void test_cancel(void **state)
 {
     struct fixture *f = *state;
     tw_context_free(f->ctx);
-    f->config.cancelled = always;
+    bool cancelled = false;
+    f->config.cancelled = tw_flag_is_set;
+    f->config.cancelled_user = &cancelled;
     assert_int_equal(tw_context_new(&f->config, &f->ctx), TW_OK);
     load(f, matmul_text);
     give_all(f);
+    cancelled = true;
     assert_int_equal(tw_launch_run(f->launch), TW_CANCELLED);
+    cancelled = false;
 }
 
 static void keep_text(void *user, const char *text, size_t length)

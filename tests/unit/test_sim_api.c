@@ -235,21 +235,17 @@ static void outputs_count_as_unwritten(void **state)
     assert_true(c[0] == 2 && n[31] == 2);
 }
 
-static bool always(void *user)
-{
-    (void)user;
-    return true;
-}
-
 static void it_can_be_cancelled(void **state)
 {
     struct fixture *f = *state;
     static const char spin[] = HEAD ".visible .entry spin()\n{\nagain:\nbra again;\n}\n";
-    tw_config config = {.cancelled = always};
+    bool cancelled = false;
+    tw_config config = {.cancelled = tw_flag_is_set, .cancelled_user = &cancelled};
     tw_context *ctx;
     tw_ptx *p;
     succeed(f, tw_context_new(&config, &ctx));
     assert_int_equal(tw_ptx_from_text(ctx, "spin.ptx", spin, strlen(spin), &p), TW_OK);
+    cancelled = true;
     assert_int_equal(tw_ptx_simulate(p, &(tw_ptx_launch){.block = {32}}, NULL, NULL), TW_CANCELLED);
     tw_context_free(ctx);
 }

@@ -111,7 +111,7 @@ static void kernels_that_are_missing(void **state)
 static void launches_that_are_ended(void **state)
 {
     struct fixture *f = *state;
-    bool ask = true;
+    bool ask = false;
     tw_config config = f->config;
     tw_context *before = f->ctx;
     config.cancelled = cancelled;
@@ -123,14 +123,16 @@ static void launches_that_are_ended(void **state)
         load(f, effects);
         succeed(f, tw_launch_array(f->launch, "c", &x));
         succeed(f, tw_launch_set(f->launch, "n", integer(3)));
+        succeed(f, tw_launch_prepare(f->launch));
+        ask = true;
         says(f, tw_launch_run(f->launch), TW_CANCELLED);
         succeed(f, tw_launch_begin(f->launch, NULL, NULL));
         says(f, tw_launch_wait(f->launch), TW_CANCELLED);
+        ask = false;
         tw_context_free(f->ctx);
         config.cancelled = tw_flag_is_set;
     }
     assert_false(tw_flag_is_set(NULL));
-    ask = false;
     assert_false(tw_flag_is_set(&ask));
     f->ctx = before;
 }
