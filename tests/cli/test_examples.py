@@ -10,7 +10,7 @@ import numpy as np
 from tile_runner import cuda_compiler, fail, not_ignored
 
 COMMANDS = ["run", "check", "bench", "tune", "explain", "show", "build", "learn", "devices", "help"]
-QUICK = {"bench": " --warmup 0 --repeat 1", "check": " --time-limit 100"}  # a later option counts
+QUICK = {"bench": " --warmup 0 --repeat 1", "check": " --time-limit 1400"}  # a later option counts
 
 
 def examples(tool):

@@ -9,7 +9,7 @@ from tile_runner import arguments, call, fail
 def main():
     tool, files, _ = arguments()
     for path in files:
-        result = call([tool, "check", path, "--time-limit", "100"])  # on a machine that is busy
+        result = call([tool, "check", path, "--time-limit", "400"])  # on a machine that is busy
         if result.status != 0 or result.out or result.err:
             fail(f"check {path}: {result}")
         listed = call([tool, "check", path, "--json", "--no-run"])
