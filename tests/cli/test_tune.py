@@ -535,9 +535,13 @@ def check_refused(t):
                     "    global f32 A[n] = a, C[n] = c;\n    C[0 +: B] = A[0 +: B] + 1;\n    ensures C == A;\n}\n")
     said = t.command(1, alike, "--set", "n=8", "--device", "cpu").out
     expect(said.count("C[0] is") == 1 and "\n    the same with 2 others (--json lists all)\n" in said, said)
-    wrong = t.write("wrong.tile", RACY.replace("s = A[0 +: 64];", "s = A[0 +: 64] * 2; sync();"))
+    untuned = RACY.replace("s = A[0 +: 64];", "s = A[0 +: 64] * 2; sync();")
+    t.command(1, t.write("untuned.tile", untuned), "--set", "m=64")
+    expect("untuned.tile" not in t.command(0, "--list").out, "kept, of a kernel without tuned values")
+    wrong = t.write("wrong.tile", "tune W = {2};\n" + untuned.replace("* 2", "* W"))
     t.command(1, wrong, "--set", "m=64")
-    expect(f"(1 failed, {wrong}:7: C[" in t.command(0, "--list").out, "of the store")
+    listed = t.command(0, "--list").out
+    expect(f"(1 failed, {wrong}:8: C[" in listed or f"(1 failed, W=2: {wrong}:8: C[" in listed, listed)
 
 
 def check_usage(t):
