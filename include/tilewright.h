@@ -381,7 +381,7 @@ TW_API tw_status tw_launch_check(tw_launch *l);
  * NULL when it can, or when the variant does not compile. Static text. */
 TW_API const char *tw_launch_undecided(tw_launch *l);
 /* Finds the constant that the program compares an integer parameter with (`if (n == 7)`), by index
- * from 0: runs at it and beside it take each way. Returns TW_NOT_FOUND when there is none left, or
+ * from 0. Runs with that value and with its neighbours take both branches. Returns TW_NOT_FOUND when there is none left, or
  * the status of a program that does not compile. *param lives as long as the kernel. */
 TW_API tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_t *value);
 
@@ -436,7 +436,7 @@ enum {
     TW_WATCH_OUTPUTS = 32
 };
 
-/* What a run makes of findings that are warnings as a rule. */
+/* The severity of findings that are warnings by default. */
 typedef enum tw_counts {
     TW_COUNTS_WARNING,
     TW_COUNTS_ERROR, /* they fail the run */
@@ -553,7 +553,7 @@ typedef struct tw_ptx_argument {
     size_t bytes;
     bool is_array;
     bool uninitialised; /* an array: what it holds counts as never written */
-    size_t initialised; /* of such an array: so many bytes at its start count as written */
+    size_t initialised; /* if uninitialised: the bytes at the start that count as written */
     const tw_ptx_pointer *pointers; /* of a value */
     int pointer_count;
 } tw_ptx_argument;

@@ -831,7 +831,7 @@ class _Launch:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Of floats the very value: 0.0 and -0.0 are equal, and make different programs."""
+    """Compares values bit by bit: 0.0 equals -0.0, but the two make different programs."""
     return a == b and type(a) is type(b) and (type(a) is not float or a != 0.0 or
                                               math.copysign(1.0, a) == math.copysign(1.0, b))
 
@@ -1045,7 +1045,7 @@ class Kernel:
     together: the first of each list, the second of each …
 
     On a GPU it does not wait; `stream` is a handle, or an object of PyTorch or CuPy.
-    time_limit=5 ends a call on the host after so many seconds with TimeLimit.
+    time_limit=5 ends a call on the host after 5 seconds with TimeLimit.
     Raises ArgumentError, TypeError, CompileError, Fault, Unsupported.
     """
 

@@ -22,7 +22,7 @@ struct check_default {
     struct findings refusal; /* what the latest of the others says; empty: none refused it */
 };
 
-/* What the inputs of a run hold: random values, or what FILL_… of the same name makes. */
+/* The inputs of a run: random values, or those that FILL_… of the same name makes. */
 enum check_inputs { CHECK_RANDOM, CHECK_WIDE, CHECK_NEGATIVE, CHECK_POSITIVE, CHECK_EXTREME };
 
 /* A size that a run has instead of the shape's: one that the kernel compares with a constant. */
@@ -106,11 +106,11 @@ tw_status check_make_run(struct check *c, int shape, struct operands *arrays, ch
 void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros);
 /* An output may hold anything before the launch, unless --fill says what. */
 bool check_may_hold_anything(const struct check *c, const tw_param *p);
-/* Whether the inputs at hand may be in the array: an input, unless --fill says what. CHECK_WIDE is
- * for floats and i8, as other integers may be indices. */
+/* Tells whether the array may hold the present inputs: it is an input, and --fill does not name it.
+ * CHECK_WIDE is for floats and i8, because other integers may be indices. */
 bool check_may_vary(const struct check *c, const struct operand *o);
 enum fill check_fill_of(enum check_inputs inputs);
-/* Sizes at and beside constants that the kernel compares them with: c->pins. The other sizes are of
+/* Sizes at and next to constants that the kernel compares them with: c->pins. The other sizes are of
  * CHECK_PINNED. */
 void check_find_pins(struct check *c);
 /* Of a shape past the tiles: whether the first CHECK_SIMULATED have one block along its axis. */
@@ -131,7 +131,7 @@ void check_simulated(struct check *c);
 
 /* --- check_gaps.c: what was not looked at, of a kernel with which nothing is wrong --- */
 
-/* Whether the synchronisation check decides the configuration at hand. */
+/* Tells whether the synchronisation check decides the present configuration. */
 void check_ask_undecided(struct check *c);
 /* A line on standard error for each, without -v, which says it elsewhere; --strict: they fail. */
 void check_say_gaps(struct check *c);

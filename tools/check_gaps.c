@@ -1,4 +1,5 @@
-/* What `check` did not look at, although nothing is wrong: it must not pass for a clean kernel. */
+/* Reports the parts of a kernel that `check` did not look at, although nothing is wrong: such a kernel
+ * must not look clean. */
 #include "check.h"
 
 #include <stdlib.h>

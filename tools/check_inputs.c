@@ -58,8 +58,8 @@ static void note_inputs(struct check *c, const struct operands *arrays)
             append_text(&fills, " --fill %s=rand", arrays->list[i].param.name);
     const char *other =
         c->inputs == CHECK_WIDE
-            ? "with small ones its values are right: does something overflow, or lose what is "
-              "small beside it? If there are none so large, say"
+            ? "with small ones its values are right: does something overflow, or lose "
+              "smaller addends? If there are none so large, say"
             : "with random ones its values are right: what does a sum, a maximum or a comparison "
               "begin with? If there are none such, say";
     char *advice = need_text("%s%s", other, fills);
@@ -93,9 +93,8 @@ static void take_far_off(void *user, const tw_wrong *w)
     }
 }
 
-/* Of larger inputs a formula that is right otherwise may lose more digits than that of `ensures`.
- * Only what is off by a good part of the outputs' size counts, where it is known what is wanted and
- * that is finite. */
+/* With larger inputs a correct formula may lose more digits than that of `ensures`. An error counts
+ * only if it is a good part of the outputs' size, and the wanted value is known and finite. */
 static bool is_far_off(struct check *c, const struct operands *arrays)
 {
     struct far_off f = {.arrays = arrays,
@@ -107,8 +106,8 @@ static bool is_far_off(struct check *c, const struct operands *arrays)
     return f.any;
 }
 
-/* Of larger inputs more may overflow, or be divided by zero, than lets anything be said. That is no
- * finding. */
+/* With larger inputs so many values may overflow, or be divided by zero, that nothing can be judged.
+ * That is no finding. */
 static void take_unjudged(struct check *c, const char *where)
 {
     tw_message m = {.text = ""};

@@ -47,22 +47,44 @@ static int64_t axis_size(const struct check *c, int shape, int axis)
                                : size;
 }
 
-static bool is_axis(tw_kernel *k, const char *name)
+static int compare_names(const void *a, const void *b)
 {
-    tw_param p;
-    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
-        for (int d = 0; d < p.rank; d++)
-            if (p.dims[d] && strcmp(p.dims[d], name) == 0)
-                return true;
-    return false;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int count_axes(tw_kernel *k)
+/* The names that are lengths of arrays, sorted. */
+struct axes {
+    const char **names;
+    size_t count;
+};
+
+static struct axes find_axes(tw_kernel *k)
+{
+    struct axes a = {0};
+    tw_param p;
+    size_t most = 0;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        most += (size_t)p.rank;
+    a.names = need_memory((most + 1) * sizeof *a.names);
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        for (int d = 0; d < p.rank; d++)
+            if (p.dims[d])
+                a.names[a.count++] = p.dims[d];
+    qsort(a.names, a.count, sizeof *a.names, compare_names);
+    return a;
+}
+
+static bool is_axis(const struct axes *a, const char *name)
+{
+    return a->count && bsearch(&name, a->names, a->count, sizeof *a->names, compare_names);
+}
+
+static int count_axes(tw_kernel *k, const struct axes *a)
 {
     int count = 0;
     tw_param p;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
-        count += !p.is_pointer && is_axis(k, p.name);
+        count += !p.is_pointer && is_axis(a, p.name);
     return count;
 }
 
@@ -70,9 +92,11 @@ static int count_axes(tw_kernel *k)
  * integers 2, flags in turn, floats 0.125; then what --set says. */
 static tw_status set_scalars(struct check *c, int shape)
 {
-    int axis = 0, axes = count_axes(c->kernel), batches = axes > 3 ? axes - 3 : 0;
+    struct axes sizes = find_axes(c->kernel);
+    int axis = 0, axes = count_axes(c->kernel, &sizes), batches = axes > 3 ? axes - 3 : 0;
+    tw_status s = TW_OK;
     tw_param p;
-    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+    for (int i = 0; s == TW_OK && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         tw_scalar v = {.i = 2};
         if (p.is_pointer)
             continue;
@@ -82,13 +106,14 @@ static tw_status set_scalars(struct check *c, int shape)
             v.i = shape & 1;
         else if (c->pin.param && strcmp(c->pin.param, p.name) == 0)
             v.i = c->pin.value;
-        else if (is_axis(c->kernel, p.name))
+        else if (is_axis(&sizes, p.name))
             v.i = axis < batches ? 1 + shape % 3 : axis_size(c, shape, axis - batches);
-        axis += is_axis(c->kernel, p.name);
-        tw_status s = tw_launch_set(c->launch, p.name, v);
-        if (s != TW_OK)
-            return s;
+        axis += is_axis(&sizes, p.name);
+        s = tw_launch_set(c->launch, p.name, v);
     }
+    free(sizes.names);
+    if (s != TW_OK)
+        return s;
     bool set = apply_settings(c->launch, c->kernel, c->program, c->given, true) == STATUS_OK;
     return set ? TW_OK : TW_BAD_ARGUMENT;
 }
@@ -131,19 +156,19 @@ static void find_past(struct check *c, int shape)
 /* "m = 3, k = 7, BM = 64": what a run is made with. */
 static char *describe_run(struct check *c)
 {
-    char *text = space_text(&c->space);
+    char *text = need_text("%s", ""), *tuned = space_text(&c->space);
     tw_param p;
     tw_scalar v;
-    for (int i = tw_kernel_param_count(c->kernel); i-- > 0;) {
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         char value[32];
-        if (tw_kernel_param(c->kernel, i, &p) != TW_OK || p.is_pointer ||
-            tw_launch_value(c->launch, p.name, &v) != TW_OK)
+        if (p.is_pointer || tw_launch_value(c->launch, p.name, &v) != TW_OK)
             continue;
         format_scalar(value, sizeof value, v, p.dtype);
-        char *longer = need_text("%s = %s%s%s", p.name, value, *text ? ", " : "", text);
-        free(text);
-        text = longer;
+        append_text(&text, "%s%s = %s", *text ? ", " : "", p.name, value);
     }
+    if (*tuned)
+        append_text(&text, "%s%s", *text ? ", " : "", tuned);
+    free(tuned);
     return text;
 }
 

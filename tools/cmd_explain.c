@@ -49,8 +49,8 @@ static char *bare_name(const char *name)
     return text;
 }
 
-/* How alike the beginnings of `wanted` and of one of the names, with commas between them, are:
- * ALL of `wanted`, PART of it (three quarters, or a whole name), or too little. */
+/* Compares the beginning of `wanted` with those of the comma-separated names. Returns ALL if a name
+ * begins with `wanted`, PART if they share three quarters of it or a whole name, else UNLIKE. */
 enum alike { UNLIKE, PART, ALL };
 static enum alike begins_alike(const char *names, const char *wanted)
 {

@@ -40,7 +40,7 @@ char *path_include(const char *path)
 
 /* --- in PTX --- */
 
-/* The bytes that a text of `length` in quotes stands for. The caller frees. */
+/* Decodes the `length` characters of a quoted text. The caller frees. */
 static char *unescaped(const char *text, size_t length)
 {
     char *out = need_text("%.*s", (int)length, text), *to = out;

@@ -4,8 +4,8 @@
 
 #include "tool.h"
 
-/* Whether a shell reads the path, and the whole path that it is short for, as they are: without
- * blanks, quotes and `$`. */
+/* Tells whether a shell reads the path, and its absolute form, unchanged: neither has blanks, quotes or
+ * `$`. */
 bool path_is_plain(const char *path);
 
 /* The text of a file that includes the one at the path; NULL: no #include can name it. The caller

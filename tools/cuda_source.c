@@ -23,8 +23,8 @@ struct compilation {
 
 /* --- files --- */
 
-/* What CUDA sources include, for clang; our header has it all. libstdc++ has `__noinline__` as an
- * attribute's name, where CUDA has a word of its own: clang knows that since 15. */
+/* The headers that CUDA sources include, for clang; our header has it all. libstdc++ uses
+ * `__noinline__` as an attribute's name, which CUDA defines as a macro: clang handles both since 15. */
 static const struct {
     const char *name, *text;
 } headers[] = {

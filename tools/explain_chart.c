@@ -279,7 +279,7 @@ static bool has_points(const struct chart_kernel *k)
     return some;
 }
 
-/* How many kernels before this one have a point of the level at nearly the same place. */
+/* Counts the earlier kernels that have a point of the level at nearly the same place. */
 static int covered(const struct view *v, const struct chart *c, int index, int level)
 {
     const struct chart_kernel *k = &c->kernels[index];
@@ -371,7 +371,7 @@ static struct name_place place_name(const struct view *v, const struct chart_ker
     return p;
 }
 
-/* Of few kernels; of many the marks alone. */
+/* Writes the names if there are few kernels; many have their marks alone. */
 static void draw_names(const struct view *v, const struct chart *c)
 {
     struct name_place places[NAMED];

@@ -45,8 +45,8 @@ static bool is_word(const char *at, const char *end, const char *word)
     return (size_t)(end - at) == strlen(word) && strncmp(at, word, (size_t)(end - at)) == 0;
 }
 
-/* Of a declaration, from the word `const` on: the initial value of the name, up to *end; NULL: it has
- * no such name. */
+/* Finds the initial value of the name in a declaration that begins at `const`, and its *end. Returns
+ * NULL if the declaration has no such name. */
 static const char *value_in(const char *at, const char *name, const char **end)
 {
     int depth = 0;

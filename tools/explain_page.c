@@ -336,7 +336,7 @@ static void predicted(const struct explain *x, const struct explain_row *r)
 
 enum { LABEL = 11 };
 
-/* What there is to know first: what holds it up, and what would help. */
+/* Writes the first lines: the bottleneck, and the change that would help. */
 static void words(const tw_explanation *e)
 {
     const char *verdict = e->launches ? e->verdict : e->why_not;

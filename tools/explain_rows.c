@@ -164,7 +164,8 @@ static const char *option_of(tw_kernel *k, const char *name)
     return NULL;
 }
 
-/* Whether a sweep of the name is one of this row: of the kernel, or a constant of its file. */
+/* Tells whether a sweep of the name concerns this row: an option of the kernel, or a constant of its
+ * file. */
 static bool is_swept(const struct explain_row *r, const char *name)
 {
     return option_of(r->kernel, name) || explain_has_const(r->program.text, name);

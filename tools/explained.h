@@ -53,9 +53,10 @@ int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_la
 
 /* --- explain_const.c --- */
 
-/* Whether the file has a constant of that name, `const i32 T = 32;`, outside of its kernels. */
+/* Tells whether the file has a constant of that name, `const i32 T = 32;`, outside its kernels. */
 bool explain_has_const(const char *text, const char *name);
-/* The text with another value of it, line by line the same; NULL: it has none. The caller frees. */
+/* Returns the text with another value of the constant, all lines in place; NULL if it has no such
+ * constant. The caller frees. */
 char *explain_with_const(const char *text, const char *name, const char *value);
 
 /* --- explain_derived.c --- */
@@ -66,10 +67,10 @@ char *explain_with_const(const char *text, const char *name, const char *value);
 const char *explain_units(const struct explain_row *r, double *peak);
 double explain_peak(const struct explain_row *r); /* the rate alone; 0: it has no such FLOPs */
 const tw_roof *explain_roof(const tw_explanation *e, const char *name); /* NULL: it has none */
-/* How a roof is called: that of shared memory and L1 by what the kernel uses of them. `name` NULL:
- * none binds. */
+/* Returns the name of a roof in the report; that of shared memory and L1 depends on which of them the
+ * kernel uses. `name` is NULL if none binds. */
 const char *explain_roof_name(const tw_explanation *e, const char *name);
-/* Of the places in the last wave of blocks, the part that has a block: 1 if all have. */
+/* Returns the part of the last wave that is full: 1 if every place has a block. */
 double explain_last_wave(const tw_explanation *e);
 /* B/s: each array once, in the predicted time; 0: not known. How copies are rated. */
 double explain_bandwidth(const tw_explanation *e);

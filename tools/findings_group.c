@@ -189,7 +189,8 @@ static void fold(struct findings *f, int i, char *const *causes)
     }
 }
 
-/* What else a race may end in: an address or a condition that was made of what it read. */
+/* Notes which kinds of findings may follow from a race: those of an address or a condition made of the
+ * value that it read. */
 static void note_race(struct findings *f, struct finding *x)
 {
     static const char *const kinds[] = {"out-of-bounds", "misaligned", "read-only",

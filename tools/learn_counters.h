@@ -7,7 +7,7 @@
 
 /* In all; "barriers" and the other kinds of instructions too. false: there is no such counter. */
 bool counter_total(const char *json, const char *name, int64_t *out);
-/* Of several runs: their sum, or the most of them if it is a depth, a mean or a maximum. */
+/* Joins a counter of two runs: their sum, or the greater one of a depth, a mean or a maximum. */
 int64_t counter_joined(const char *name, int64_t a, int64_t b);
 /* The line of the file to which most of it goes; 0: that is not known. `text` is what is in the file:
  * of barriers it is a line that has one. Kinds of instructions are not counted by line, so it is the

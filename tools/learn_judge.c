@@ -511,7 +511,7 @@ static int judge_all(struct judge *j)
             break;
         status = judge_case(j, i, false);
     }
-    /* What the puzzle is about comes first, in all cases; then, how much work it took. */
+    /* First come the puzzle's own faults, in all cases; then the amount of work. */
     if (status == STATUS_OK && !out->problems.count && j->beyond >= 0 && !allowance_broken_off()) {
         if (j->beyond_in == 0) { /* which prints once more */
             free(out->printed);

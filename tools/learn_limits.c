@@ -73,8 +73,8 @@ static void beyond(const struct limits *all, const struct answer *a, const struc
     free(message);
 }
 
-/* Whether it is beyond the limit. A default one is of what the solution does: of nothing where that
- * does nothing of the kind. */
+/* Tells whether the counter is beyond its limit. A default limit is relative to the solution's count,
+ * and does not apply if that is 0. */
 static bool is_beyond(const struct counter_limit *l, int64_t have, double bound,
                       int64_t of_solution)
 {

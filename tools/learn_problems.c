@@ -262,7 +262,7 @@ static const char *race_words(const struct problem *p)
            "comes first. A barrier between the two would.";
 }
 
-/* Of a copy that nothing uses too early: it is never waited for. */
+/* Tells whether the finding is about a copy that is never waited for, but not used too early. */
 static bool is_left_under_way(const char *text)
 {
     static const char *const words[] = {"when the kernel ends", "when its scope ends",

@@ -312,7 +312,7 @@ static bool write_content(FILE *f, const tw_array *a)
 const char *npy_may_write(const char *path, char why[256])
 {
     struct stat info;
-    char *target = part_file_target(path); /* behind a link another folder counts */
+    char *target = part_file_target(path); /* a link leads to another folder */
     const char *name = target ? target : path, *slash = strrchr(name, '/');
     size_t length = slash ? (size_t)(slash - name) + 1 : 0;
     char *folder = malloc(length + 3);

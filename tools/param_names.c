@@ -91,14 +91,15 @@ static void take(struct parameter *p, struct token t, int inside)
     p->words++;
 }
 
-/* Of `int`, `view`: a type alone. */
+/* Returns the parameter's name, or NULL if there is a type alone, as in `int` and `view`. */
 static char *name_of(const struct parameter *p)
 {
     bool known = p->words > 1 && !is_type_word(p->name);
     return known ? need_text("%.*s", (int)p->name.length, p->name.text) : NULL;
 }
 
-/* Behind "(": as many names as there are, NULL for one without; -1: this is no such list. */
+/* Reads the names after "(", NULL for a parameter without one. Returns their number, or -1 if this is no
+ * such list. */
 static int read_parameters(const char *at, int count, char **names)
 {
     struct parameter p = {0};

@@ -1,4 +1,4 @@
-/* What a kernel's parameters are called in its source: PTX has none of these names. */
+/* The names of a kernel's parameters in its source, which PTX does not have. */
 #ifndef TW_PARAM_NAMES_H
 #define TW_PARAM_NAMES_H
 

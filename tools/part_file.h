@@ -17,7 +17,7 @@ struct part_file {
 /* The file that is written when `path` is: behind links, by its full name. NULL: it is a device or
  * the like, its folder is not there, or memory is out. The caller frees. */
 char *part_file_target(const char *path);
-/* Whether there is such a file, and nobody may write it: errno is then EACCES. */
+/* Tells whether the file exists and is read-only; errno is then EACCES. */
 bool part_file_read_only(const char *path);
 
 /* While the library writes files that it replaces whole: signals that would end the program wait,

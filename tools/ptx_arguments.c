@@ -274,7 +274,7 @@ static bool read_array(struct reading *r, const char *text, struct ptx_array *a)
            read_shape(r, open, colon, &a->array) && fill_array(r, colon + 1, a);
 }
 
-/* What views do not need. */
+/* Keeps the start of an array; views need no copy of it. */
 static void keep_start(struct ptx_array *a)
 {
     if (a->is_view || !a->array.data)
@@ -311,7 +311,7 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Where the next field of that size and alignment lies. */
+/* Finds the offset of the next field of that size and alignment. */
 static bool place(struct reading *r, struct layout *l, size_t size, size_t alignment, size_t *at)
 {
     if (alignment > l->cap)
@@ -381,7 +381,7 @@ static bool read_values(struct reading *r, const char *text, const char *name, s
             break;
     }
     if (list && (at[-1] != '}' || *at))
-        return wrong(r, "`%s`: expected '}' behind the values", text);
+        return wrong(r, "`%s`: expected '}' after the values", text);
     char *what = count ? need_text("%s[%d]", tw_dtype_name(type), count + 1)
                        : need_text("%s", tw_dtype_name(type));
     say_field(l, first, name, what);
@@ -485,7 +485,7 @@ static bool read_members(struct reading *r, const char *text, const char *path, 
         at += strspn(at, " ");
         size_t length = member_length(at), shown = length;
         if (at[length] != ',' && at[length] != '}')
-            return wrong(r, "`%s`: expected '}' behind the fields", text);
+            return wrong(r, "`%s`: expected '}' after the fields", text);
         while (shown && at[shown - 1] == ' ')
             shown--;
         char *member = need_text("%.*s", (int)shown, at);

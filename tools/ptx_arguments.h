@@ -1,4 +1,4 @@
-/* What --arg says: a value, an array, a struct of both.
+/* The grammar of --arg: a value, an array, a struct of both.
  *
  *   argument = array | value | struct
  *   array    = TYPE "[" N "]" … ":" fill | "@" FILE | "=" REFERENCE ["+" ELEMENTS]
@@ -16,7 +16,7 @@
 #include "ptx_file.h"
 #include "tensor.h"
 
-/* What a pointer of the launch points to. */
+/* The array that a pointer of the launch points to. */
 struct ptx_array {
     tw_array array;
     char *path;   /* "1": an argument; "0.2": a field of one */
@@ -26,7 +26,7 @@ struct ptx_array {
     size_t at;    /* of a field: where its pointer lies */
     bool is_field;
     bool is_view;       /* of an array before it, whose memory it shares */
-    bool uninitialised; /* but for so many bytes at the start */
+    bool uninitialised; /* except for the bytes at the start below */
     size_t initialised;
     bool changes; /* the start says nothing, so it is worth showing */
     char *file;   /* where it comes from, or NULL */

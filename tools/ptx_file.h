@@ -21,7 +21,7 @@ bool is_ptx_file(const char *word);
  * either case. */
 int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
                   const struct program_config *config);
-/* What the source calls the kernel's parameters: names[i], to be freed; NULL: not known. */
+/* Sets names[i] to the names of the kernel's parameters in the source, to be freed; NULL: not known. */
 void ptx_file_param_names(const struct ptx_file *f, int count, char **names);
 void ptx_file_close(struct ptx_file *f);
 

@@ -1,4 +1,4 @@
-/* What --copies, --step-limit, --suppress, --same-value and --volatile say of runs on the
+/* The options --copies, --step-limit, --suppress, --same-value and --volatile of runs on the
  * simulator. */
 #ifndef TW_SIM_OPTIONS_H
 #define TW_SIM_OPTIONS_H

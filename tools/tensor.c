@@ -115,7 +115,7 @@ static bool is_signed_integer(tw_dtype t)
     return t >= TW_I64 && t <= TW_I8;
 }
 
-/* Of one sign, and not 0. */
+/* Draws a value of one sign, and not 0. */
 static double signed_value(tw_dtype t, const struct fill_options *o, uint64_t *state)
 {
     bool negative = o->kind == FILL_NEGATIVE && (is_float_type(t) || is_signed_integer(t));

@@ -65,10 +65,10 @@ char *need_text_list(const char *format, va_list args) __attribute__((format(pri
 char *need_shown(const char *text);
 void print_as(FILE *out, const char *text, size_t length, tw_shown how);
 void print_text(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What a program prints, or a program itself: byte for byte in a file or a pipe. A terminal, which would
- * obey it, gets it as print_as does. */
+/* Prints the output of a program, or a program's text: byte for byte to a file or a pipe. A terminal
+ * would obey escape sequences, so it gets the text as print_as shows it. */
 void print_output(FILE *out, const char *text, size_t length);
-/* Text that grows: *text (NULL: empty) with more behind it. */
+/* Appends to *text (NULL: empty), which grows. */
 void append_text(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool ends_with(const char *text, const char *end);
 /* Of FILE or FILE:KERNEL, where FILE has more than that at its end: its bytes. Else 0. */

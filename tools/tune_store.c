@@ -255,7 +255,7 @@ static bool is_name(const char *text)
     return length > 0 && text[length] == '\0' && !strchr("0123456789", *text);
 }
 
-/* Whether a row's text is "NAME=VALUE,…" to its end; the values numbers, or types. */
+/* Tells whether a row's whole text is "NAME=VALUE,…"; the values are numbers, or types. */
 static bool reads_whole(const char *text, bool is_types)
 {
     struct assignment a;

@@ -163,7 +163,7 @@ static bool starts_taken(const char *name)
     return false;
 }
 
-/* Whether C, C++ or a header has another use for the name. */
+/* Tells whether C, C++ or a header reserves the name. */
 static bool is_word(const char *name)
 {
     size_t length = strlen(name);

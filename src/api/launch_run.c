@@ -279,7 +279,7 @@ static tw_status value_call(void *user)
     tw_launch *l = call->launch;
     const struct lang_kernel *info = l->kernel->info;
     struct diag *d = &l->ctx->diag;
-    tw_status status = l->prepared ? TW_OK : launch_resolve(l, false);
+    tw_status status = l->prepared || l->resolved ? TW_OK : launch_resolve(l, false);
     if (status != TW_OK)
         return status;
     const struct literal *found = NULL;

@@ -196,7 +196,7 @@ static tw_status set_value(void *user)
         return TW_BAD_ARGUMENT;
     l->values[p] = call->value;
     l->value_set[p] = true;
-    l->prepared = false;
+    l->prepared = l->resolved = false;
     return TW_OK;
 }
 
@@ -242,7 +242,7 @@ static tw_status set_tune(void *user)
         return TW_BAD_ARGUMENT;
     l->tunes[t] = v;
     l->tune_set[t] = true;
-    l->prepared = false;
+    l->prepared = l->resolved = false;
     return TW_OK;
 }
 
@@ -280,7 +280,7 @@ static tw_status set_type(void *user)
     }
     l->types[t] = (enum dtype)call->type;
     l->type_set[t] = true;
-    l->prepared = false;
+    l->prepared = l->resolved = false;
     return TW_OK;
 }
 
@@ -379,7 +379,7 @@ static tw_status set_array(void *user)
         return wrong_name(l, call->name, "an array", names, count);
     }
     const tw_array *x = call->array;
-    l->prepared = false;
+    l->prepared = l->resolved = false;
     l->array_set[p] = l->array_refused[p] = false;
     l->kept = NULL;
     if (!x)

@@ -91,7 +91,7 @@ tw_status tw_launch_allow_overlap(tw_launch *l, bool allow)
 
 /* --- what `ensures` needs --- */
 
-/* Whether a run may overwrite array q, which the kernel itself only reads. */
+/* Tells whether a run may overwrite array q, which the kernel itself only reads. */
 static bool may_be_lost(const tw_launch *l, int q)
 {
     const struct lang_kernel *info = l->kernel->info;

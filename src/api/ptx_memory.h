@@ -8,13 +8,13 @@
 struct ptx_block {
     uint8_t *data;
     size_t bytes;
-    bool uninitialised; /* it counts as never written, but for so many bytes at the start */
+    bool uninitialised; /* it counts as never written, except for the bytes at the start below */
     size_t initialised;
     const char *name;
     uint64_t address; /* on the machine that runs the launch; its maker fills it in */
 };
 
-/* What one pointer points to. */
+/* The memory that one pointer points to. */
 struct ptx_piece {
     int argument;
     size_t at;   /* of a pointer in a value: its offset there */

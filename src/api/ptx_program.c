@@ -479,8 +479,8 @@ static void copy_back(struct simulate_ptx_call *call, const struct ptx_memory *m
     }
 }
 
-/* What cooperative groups take for the grid's barrier, in %envreg1 and %envreg2: its own size and a
- * counter (struct grid_workspace of the toolkit's cooperative_groups/details/driver_abi.h). */
+/* Makes the grid's barrier of cooperative groups, which %envreg1 and %envreg2 point to: its size and
+ * a counter (struct grid_workspace of the toolkit's cooperative_groups/details/driver_abi.h). */
 static bool make_cooperative(struct simulate_ptx_call *call, struct sim_launch *launch)
 {
     enum { MOST_UNITS = 148, MOST_BLOCKS = 32, MOST_THREADS = 2048 }; /* of a B200 */

@@ -152,8 +152,8 @@ static bool next_rows(struct tune_group *groups, int count)
     return false;
 }
 
-/* Of the groups all of whose names are past the first `decided`: their last rows. false: they were
- * there. */
+/* Moves each group whose names all come after the first `decided` ones to its last row. Returns false
+ * if all of them were there. */
 static bool skip_rows(const struct lang_kernel *info, struct tune_group *groups, int count,
                       int decided)
 {
@@ -424,6 +424,7 @@ static void find_divisors(tw_launch *l)
 tw_status launch_resolve(tw_launch *l, bool strict)
 {
     const struct diag *d = &l->ctx->diag;
+    l->resolved = false;
     for (int t = 0; t < l->kernel->info->type_count; t++)
         resolve_type(l, t);
     if (d->errors)
@@ -431,5 +432,6 @@ tw_status launch_resolve(tw_launch *l, bool strict)
     resolve_tunes(l);
     resolve_scalars(l, strict);
     find_divisors(l);
+    l->resolved = !d->errors;
     return d->errors ? TW_BAD_ARGUMENT : TW_OK;
 }

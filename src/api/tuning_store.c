@@ -361,7 +361,7 @@ static bool read_choice(const struct lang_kernel *info, const char *text,
     return true;
 }
 
-/* Whether the row can be used; a row that was damaged, or written by another program, is named. */
+/* Tells whether the row can be used. Names a row that was damaged, or written by another program. */
 static bool is_whole(const struct store_call *call, const tw_tuned *row,
                      struct stored_value *values)
 {
@@ -398,7 +398,7 @@ static void take_choice(tw_launch *l, const struct stored_value *values)
             continue;
         l->tunes[t] = values[t].value;
         l->tune_set[t] = true;
-        l->prepared = false;
+        l->prepared = l->resolved = false;
     }
 }
 

@@ -25,8 +25,8 @@ extern const struct allocator allocator_libc;
 /* New memory of zeros, NULL on failure. */
 void *allocator_zeros(const struct allocator *from, size_t size);
 
-/* Whether the caller wants the work to end. What allocates from an arena asks now and then, and so
- * do loops that do not allocate (arena_poll). A yes goes where a failed allocation goes. */
+/* Asks the caller whether the work is to end. Allocations from an arena ask now and then, and so do
+ * loops that do not allocate (arena_poll). If the answer is yes, the allocation fails. */
 struct poll {
     bool (*cancelled)(void *user); /* NULL: never */
     void *user;

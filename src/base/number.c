@@ -13,8 +13,8 @@ static bool is_digit(char c)
 
 /* --- reading --- */
 
-/* A double or the point half way between two has at most 767 significant digits: if one of those
- * behind the 800th is not 0, the value is just above what the first 800 say. */
+/* A double or the point half way between two has at most 767 significant digits: if a
+ * digit after the 800th is not 0, the value is just above that of the first 800. */
 enum { KEPT = 800, EXPONENT_ROOM = 16, MOST_EXPONENT = 1000000 };
 
 struct digits {

@@ -12,8 +12,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Reads a number as strtod does in the C locale, except that text in hexadecimal ends behind its
- * 0. *end (may be NULL) is behind it; the same as `text` where there is no number. */
+/* Reads a number as strtod does in the C locale, except that of hexadecimal text only the leading 0
+ * is read. Sets *end (may be NULL) to the character after the number, or to `text` if there is none. */
 double number_read(const char *text, char **end);
 /* The same, rounded once to a float. */
 double number_read_single(const char *text, char **end);

@@ -128,7 +128,7 @@ static int write_in_place(const char *path, const void *data, size_t length)
     return error;
 }
 
-/* A file that nobody may write is not replaced either. */
+/* A read-only file is not replaced either. */
 static bool is_read_only(const char *path, const struct stat *file)
 {
     return (file->st_mode & 0222) == 0 || access(path, W_OK) != 0;

@@ -13,7 +13,8 @@ enum shown { SHOWN_LINE, SHOWN_LINES, SHOWN_JSON };
 /* Bytes of the character at p where it is shown as it is; 0: it is spelled out. */
 size_t shown_character(const char *p, const char *end, enum shown how);
 
-/* What is shown of the character at *at, which moves behind it; how many bytes of `piece`. */
+/* Writes the shown form of the character at *at into `piece`, moves *at past the character, and
+ * returns the length of the form. */
 enum { SHOWN_PIECE = 8 };
 size_t shown_piece(const char **at, const char *end, enum shown how, char piece[SHOWN_PIECE]);
 

@@ -135,7 +135,7 @@ struct split {
     int parts;
 };
 
-/* Where part `index` of `parts` begins. */
+/* Returns the first element of part `index` of `parts`. */
 static int64_t part_begin(int64_t count, int64_t parts, int64_t index)
 {
     return count / parts * index + count % parts * index / parts;

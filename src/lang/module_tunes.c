@@ -3,9 +3,9 @@
  * The conditions that concern a kernel (those of the module that speak of its names, and those in
  * its body) are checked once, with constants in place of the tuned names; for each combination
  * these constants get their values and the conditions are evaluated again. The search for the first
- * combination decides one list after the other and drops a value as soon as a condition says no:
- * one whose names are all decided, or one that no values of the other lists can meet, as far as
- * intervals tell.
+ * combination decides one list after the other and drops a value as soon as a condition fails:
+ * one whose names are all decided, or one that intervals show to fail for all values of the other
+ * lists.
  */
 #include "lang/check_internal.h"
 
@@ -125,8 +125,8 @@ struct range {
 
 static struct range range_of(struct tune_rules *r, const struct expr *e, int position);
 
-/* Of a tuned name: its value if its list is decided, else all that its list has, and its value now,
- * which need not be listed. */
+/* Returns the range of a tuned name: its value if its list is decided, else all values of its list
+ * and its present one, which need not be listed. */
 static struct range tune_range(const struct tune_rules *r, const struct entry *e, int position)
 {
     struct literal now = r->values[e->index];
@@ -174,7 +174,7 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Of numbers far from overflow. */
+/* Combines two ranges whose ends are far from overflow. */
 static struct range combined(enum op op, struct range a, struct range b)
 {
     int64_t p[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
@@ -212,7 +212,7 @@ static struct range combined(enum op op, struct range a, struct range b)
     return (struct range){0};
 }
 
-/* What e can be when the lists up to `position` are decided. */
+/* Returns the range of e when the lists up to `position` are decided. */
 static struct range range_of(struct tune_rules *r, const struct expr *e, int position)
 {
     struct literal number;
@@ -303,7 +303,7 @@ bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m,
     return true;
 }
 
-/* How many of the first names belong to the groups up to `position`. */
+/* Counts the leading names that belong to the groups up to `position`. */
 static int names_until(const struct tune_rules *r, int position)
 {
     int count = 0;

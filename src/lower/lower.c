@@ -265,6 +265,8 @@ static void emit_kernel(struct lower *l)
         arena_array(l->arena, struct ptx_variable *, l->out->params.count + 1);
     for (size_t i = 0; i < l->out->params.count; i++)
         variables[i] = declare_parameter(l, &l->out->params.data[i]);
+    if (!limits_of_parameters(l))
+        return;
     values_init(l);
     lower_line(l, l->kernel->loc);
     make_prologue(l, variables, &ticket);

@@ -48,6 +48,19 @@ static void check_grid(struct lower *l)
     }
 }
 
+bool limits_of_parameters(struct lower *l)
+{
+    uint64_t bytes = ptx_signature_bytes(&l->out->function->signature);
+    if (bytes <= PTX_PARAMETERS_MOST)
+        return true;
+    lower_error(l, l->kernel->loc,
+                "the parameters of `%s` take %llu bytes, and GPUs have %d for those of a kernel",
+                l->kernel->name, (unsigned long long)bytes, PTX_PARAMETERS_MOST);
+    diag_note(l->diag, l->kernel->loc,
+              "pass values in an array, or make those that seldom change `static`");
+    return false;
+}
+
 /* --- shared memory --- */
 
 static void note_bytes(struct lower *l, const struct sym *s)

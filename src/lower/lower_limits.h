@@ -7,6 +7,8 @@
 /* Each reports, and returns false. Before anything is emitted: element types, threads, blocks,
  * shared tiles. */
 bool limits_of_kernel(struct lower *l);
+/* After the parameters are declared: the bytes that they take. */
+bool limits_of_parameters(struct lower *l);
 /* After the plan: do the register tiles that are live together fit a thread's registers? */
 bool limits_of_registers(struct lower *l);
 /* After the plan: how much is written out for the elements of tiles, and for products. */

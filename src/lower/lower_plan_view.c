@@ -46,8 +46,8 @@ static int64_t divisor_of_quotient(int64_t a, const struct expr *by)
     return eval_int(by, NULL, &n) && n > 0 && a % n == 0 ? a / n : 1;
 }
 
-/* Of arithmetic that may have wrapped only powers of two are left: what is taken of the quotient or
- * the remainder of such a value is no more than that. */
+/* Returns the divisor that survives in the quotient or remainder of a value that may have wrapped:
+ * its power of two. */
 static int64_t divisor_kept(struct lower *l, const struct expr *e)
 {
     int64_t n = plan_divisor(l, e);

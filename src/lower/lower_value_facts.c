@@ -94,7 +94,7 @@ bool facts_fit(const struct facts *f, enum dtype t)
     return f->least >= all.least && f->greatest <= all.greatest;
 }
 
-/* Of what wraps only powers of two are left as divisors. */
+/* Cuts facts to the type: if the value may wrap, only the power of two of its divisor survives. */
 static struct facts facts_cut(const struct facts *f, enum dtype t)
 {
     struct facts all = facts_of_type(t);

@@ -267,7 +267,7 @@ static const struct value *fold_division(struct lower *l, enum op op, enum dtype
     if (op == OP_DIV || a->facts.divisor % n == 0)
         return fold_quotient(l, a, n);
     const struct value *up = value_affine(l, a, 1, n - 1);
-    /* Where a itself has wrapped, a + n - 1 as a sum may be another number. */
+    /* If a itself has wrapped, the sum a + n - 1 may be another number. */
     return a->facts.least >= 0 && a->exact && up->exact ? fold_quotient(l, up, n) : NULL;
 }
 

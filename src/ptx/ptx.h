@@ -378,7 +378,7 @@ struct ptx_variable *ptx_find_variable(const struct ptx_module *m, const char *n
 /* The lowest version of PTX, times ten, that knows the target and all that the module has. */
 int ptx_lowest_version(const struct ptx_module *m);
 
-/* What a kernel names, and what that names in turn; itself first. Lives in the arena. */
+/* The functions that a kernel names, directly or through others; itself first. Lives in the arena. */
 struct ptx_reach {
     struct arena *arena;
     VEC(const struct ptx_function *) functions;

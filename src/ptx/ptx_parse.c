@@ -265,8 +265,8 @@ static void push_item(struct ptx_parser *p, struct ptx_item item)
     vec_push(p->arena, &p->module->items, item);
 }
 
-/* The byte that an escape of C stands for, behind its backslash; *length: of its characters. A
- * backslash before another character stands for itself. */
+/* Returns the byte of a C escape, given the characters after its backslash, and sets *length to their
+ * number. A backslash before any other character means itself. */
 static char escaped(const char *s, size_t *length)
 {
     static const char letters[] = "\"\\'abfnrtv", values[] = "\"\\'\a\b\f\n\r\t\v";

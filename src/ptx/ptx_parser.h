@@ -136,8 +136,7 @@ void ptx_push(struct ptx_parser *p, struct ptx_statement statement);
 
 /* The .loc of an inlined function's call, which has an earlier one of its own. */
 void ptx_link_line(struct ptx_parser *p, struct ptx_line *line);
-/* Of a whole module, when the names of its files are known: lines of headers become lines of the
- * program. */
+/* Turns lines of headers into lines of the program, once the names of the module's files are known. */
 void ptx_settle_lines(struct ptx_module *m);
 
 #endif

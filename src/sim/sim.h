@@ -26,8 +26,7 @@ void sim_free(struct sim *sim);
 uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name);
 /* The same on the caller's memory, which is used in place. */
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
-/* What memory of sim_allocate happens to hold: it still counts as never written, but for its first
- * `written` bytes. */
+/* Sets the bytes of memory of sim_allocate. Only the first `written` ones count as written. */
 void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes, size_t written);
 /* What it holds counts as never written. */
 void sim_forget(struct sim *sim, uint64_t address);

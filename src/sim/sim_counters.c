@@ -37,8 +37,8 @@ struct sim_counters {
     struct sim_groups groups;
     VEC(struct block_of) blocks;
     size_t last_block;     /* looked up */
-    int64_t block_sectors; /* of the blocks that have ended: the most */
-    int64_t busiest_warp;  /* of theirs */
+    int64_t block_sectors; /* the most of any block that has ended */
+    int64_t busiest_warp;  /* the most of any warp of those blocks */
 };
 
 /* --- kinds --- */

@@ -39,8 +39,8 @@ enum sim_matrix { SIM_LANEWISE, SIM_LDMATRIX, SIM_STMATRIX };
 /* How addresses follow from lanes: not looked at; the same for all; address[0] + lane * stride. */
 enum sim_pattern { SIM_UNSORTED, SIM_UNIFORM, SIM_LINEAR };
 
-/* Where a value that is not defined came from: a read of memory that nothing wrote, or shfl.sync
- * from a lane that takes no part. */
+/* The source of an undefined value: a read of memory that was never written, or shfl.sync from a lane
+ * that takes no part. */
 struct sim_origin {
     struct sim_place at;
     uint32_t lanes;
@@ -94,8 +94,8 @@ struct sim_access {
     /* Of a copy: the addresses on its other side (NULL: not known; of lanes that read nothing, the
      * target's); it goes past L1 (cp.async.cg). */
     const uint64_t *across;
-    /* Of a load, unless it is NULL: observers add what is not defined, instead of reporting it. Of a
-     * store: what it writes; NULL: all of that is defined. */
+    /* In a load, unless NULL: observers add the undefined bytes here instead of reporting them. In a
+     * store: the undefined bytes that it writes; NULL if all are defined. */
     struct sim_undefined *undefined;
     bool past_l1;
     /* SIM_GLOBAL, SIM_CONST: the address; SIM_SHARED: offset in the block's shared memory;
@@ -194,7 +194,7 @@ struct sim_allocation_event {
     const char *name; /* NULL: none */
     /* At least once written by the host, or by definition (variables of a module). */
     bool initialised;
-    uint64_t written; /* else: so many bytes at its start are */
+    uint64_t written; /* if not: the bytes at its start that are */
 };
 
 struct sim_block_event {

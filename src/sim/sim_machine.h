@@ -14,7 +14,7 @@ struct sim_allocation {
     bool owned; /* freed with the machine */
     bool constant;
     bool initialised; /* written by the host, or a variable */
-    size_t written;   /* else: so many bytes at its start are */
+    size_t written;   /* if not: the bytes at its start that are */
     bool freed;       /* by the program: free() */
     const struct ptx_variable *variable;
 };
@@ -36,8 +36,8 @@ uint64_t sim_new_allocation(struct sim *sim, size_t bytes, const char *name);
 
 /* --- code --- */
 
-/* Of a thread's local memory, its stack: CUDA C++ Programming Guide, "Technical Specifications per
- * Compute Capability". */
+/* The most bytes of a thread's local memory, its stack: CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability". */
 enum { SIM_MOST_LOCAL = 512 * 1024 };
 
 /* A parameter or result of a function. */
@@ -81,8 +81,8 @@ struct sim_code {
     struct sim_executed *executed; /* while a launch is counted; count + 2 */
     const uint32_t *registers;     /* slots */
     uint32_t carry;                /* its slot, or SIM_NO_SLOT */
-    struct sim_flow **flows;       /* sim_undefined.c, by op; NULL: nobody has asked yet */
-    const struct search *ways;     /* sim_skip.c; NULL: nobody has asked yet */
+    struct sim_flow **flows;       /* sim_undefined.c, by op; NULL until first needed */
+    const struct search *ways;     /* sim_skip.c; NULL until first needed */
     struct sim_code *next;
 };
 
@@ -172,7 +172,8 @@ struct sim_frame {
     bool stacked; /* alloca has moved tops of the stack: they are in `top`, lane by lane */
     uint32_t top[SIM_LANES];
 };
-/* Where a lane's stack ends, as an offset in its local memory; and above all of its lanes' ends. */
+/* Returns the end of a lane's stack, as an offset in its local memory; sim_stack_top: the greatest
+ * of all lanes. */
 static inline uint32_t sim_stack_top_of(const struct sim_frame *f, int lane)
 {
     return f->stacked ? f->top[lane] : f->local_base + f->code->local_bytes;
@@ -278,7 +279,7 @@ void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
 bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struct sim_frame *parent,
                                 const struct sim_op *call);
-/* Room for so many bytes of local memory of each lane, at most SIM_MOST_LOCAL. */
+/* Makes room for `bytes` of local memory in each lane, at most SIM_MOST_LOCAL. */
 void sim_local_room(struct sim_warp *w, size_t bytes);
 void sim_frame_release(struct sim_warp *w, struct sim_frame *frame);
 /* Host address of a lane's local memory. */
@@ -292,8 +293,8 @@ static inline uint8_t *sim_local(const struct sim_warp *w, int lane, uint64_t of
 bool sim_undefined_before(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 /* A frame is given back. */
 void sim_undefined_forget(struct sim_warp *w, struct sim_frame *frame);
-/* sim_skip.c: the lanes that are not at this aligned barrier, to which the path at hand comes, and
- * will not come to it before they meet its lanes behind it; where some of them are. */
+/* sim_skip.c: returns the lanes that skip this aligned barrier: they are elsewhere, and will meet
+ * the barrier's lanes after it without having executed it. Sets *where to the place of some of them. */
 uint32_t sim_skipping(const struct sim_warp *w, const struct sim_op *barrier,
                       struct sim_place *where);
 /* sim_barrier.c: lanes of a warp have left. */

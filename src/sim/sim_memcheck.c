@@ -474,7 +474,7 @@ static void stored_undefined(struct sim_memcheck *c, struct checked_block *b,
         }
 }
 
-/* What a call passes in memory is as valid as what it is a copy of. */
+/* Copies the validity of arguments that a call passes in memory. */
 static void copy_valid(struct sim_memcheck *c, struct checked_block *b, const struct sim_access *a)
 {
     for (uint32_t m = a->mask; b && m; m &= m - 1) {

@@ -41,7 +41,7 @@ static void name_shared(const struct sim *sim, struct sim_fault *fault)
     }
 }
 
-/* What has offsets alone for addresses, the launch's or the thread's. */
+/* Names the memory that is addressed by offsets: the kernel's parameters or the thread's own. */
 static void name_own(const struct sim_warp *w, struct sim_fault *fault)
 {
     bool local = fault->space == SIM_LOCAL;

@@ -38,7 +38,7 @@ enum sim_found {
 };
 const char *sim_found_name(enum sim_found kind);
 
-/* What a report makes of a kind: what the table says, always an error, or nothing. */
+/* The severity of a kind in a report: as the table says, always an error, or left out. */
 enum sim_severity { SIM_AS_USUAL, SIM_AS_ERROR, SIM_IGNORED };
 
 /* One side of a finding. */

@@ -161,7 +161,7 @@ static void add_note(const struct sim_report *r, struct diagnostic ***end, struc
     *end = &note->next;
 }
 
-/* What of a header was inlined there. */
+/* Returns the place in a header that was inlined there. */
 static struct shown_place header_of(const struct sim_report *r, const struct ptx_instruction *ins)
 {
     const struct ptx_line *l = ins && ins->line ? ins->line->header : NULL;

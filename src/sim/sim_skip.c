@@ -1,17 +1,17 @@
 /* Lanes that go past an aligned barrier while others of their warp wait at it. PTX ISA, barrier:
  * with .aligned all threads of the warp must execute the same barrier, those that have exited aside.
  * Lanes that only leave the kernel from where they are may do so; lanes that will execute, before
- * they leave, what the waiting lanes execute behind the barrier, have skipped it.
+ * they leave, code that the waiting lanes execute after the barrier, have skipped it.
  *
  * Such a place is one that lies on all ways to the end, from where the lanes are and from the
- * barrier: a common post-dominator of both. The tree of immediate post-dominators is made the first
- * time that somebody asks for a function (Cooper, Harvey, Kennedy, "A Simple, Fast Dominance
+ * barrier: a common post-dominator of both. The tree of immediate post-dominators is made when it
+ * is first needed for a function (Cooper, Harvey, Kennedy, "A Simple, Fast Dominance
  * Algorithm", 2001). */
 #include "sim/sim_machine.h"
 
 #define NOWHERE UINT32_MAX
 
-/* Nodes are the function's ops, the one behind the last included, and `end`, where it is left. */
+/* Nodes are the function's ops, one more after the last, and `end`, where the function is left. */
 struct search {
     const struct sim_code *code;
     uint32_t end;

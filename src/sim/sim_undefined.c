@@ -15,14 +15,14 @@
 
 enum { ALL_BYTES = 0xffff };
 
-/* Of a register, at the place in the array that its slot has in the file. */
+/* The state of a register; its slot is the index in the array. */
 struct sim_shadow {
     uint32_t lanes;
     uint16_t bytes; /* that are undefined, of any lane */
     const struct sim_origin *origin;
 };
 
-/* What an instruction reads and writes. */
+/* The registers that an instruction reads and writes. */
 struct sim_flow {
     uint8_t targets, sources;
     uint32_t *target, *source; /* slots */
@@ -215,7 +215,7 @@ static bool use_of(struct sim_warp *w, const struct sim_op *op, uint32_t slot, u
     return !s || !(s->lanes & mask) || tell_use(w, op, s, s->lanes & mask, how);
 }
 
-/* What it does shows in more than its registers. */
+/* Tells whether the instruction does more than write its registers. */
 static bool has_effect(const struct ptx_instruction *ins, const struct sim_flow *f)
 {
     switch (ins->op) {
@@ -251,7 +251,8 @@ static bool tell_uses(struct sim_warp *w, const struct sim_op *op, const struct 
     return true;
 }
 
-/* What a store writes: the observer of memory says whether that is a use. */
+/* Notes the undefined bytes that a store writes. The observer of memory decides whether that is a
+ * use. */
 static void note_stored(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     struct sim_undefined *u = &w->sim->stored;
@@ -267,8 +268,8 @@ static void note_stored(struct sim_warp *w, const struct sim_op *op, uint32_t ma
 
 /* --- results --- */
 
-/* Of bits that are picked from a register with some bytes defined it is not known whether they are:
- * they are not blamed. */
+/* Tells whether the op picks bits of a register. If some bytes of the register are defined, the
+ * picked bits may be, so the result is not blamed. */
 static bool picks_bits(enum ptx_op op)
 {
     switch ((int)op) {
@@ -363,7 +364,7 @@ static bool of_whole_warp(enum ptx_op op)
     }
 }
 
-/* Of `and` with a constant, as for a field of bits: the bytes that it does not clear. */
+/* Returns the bytes that `and` with a constant, as for a bit field, does not clear. */
 static uint16_t kept_bytes(const struct ptx_instruction *ins)
 {
     uint16_t kept = 0;

@@ -14,7 +14,7 @@
 #include "tile/overlay.h"
 #include "tile/numbering.h"
 
-/* What is known of a symbol's value, or of an expression's. */
+/* The facts about the value of a symbol or an expression. */
 struct origin {
     uint64_t from; /* the arrays whose elements may be in it */
     bool moves;    /* it may differ between blocks or threads */
@@ -204,7 +204,8 @@ static bool same(const struct finder *f, const struct expr *a, const struct expr
     return true;
 }
 
-/* Whether element (i, j, …) of both views has one address if both arrays begin at one. */
+/* Tells whether element (i, j, …) has the same address in both views if both arrays begin at the same
+ * one. */
 static bool alike(const struct finder *f, const struct sym *x, const struct sym *y)
 {
     bool is_alike =

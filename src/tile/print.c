@@ -536,11 +536,11 @@ static void print_indent(struct text *t, int indent)
         text_add_char(t, ' ');
 }
 
-/* How statements of the compiler's own are marked. The first line of an added one has the mark for
- * all that is inside, if all of that was added. */
+/* The mark of statements that the compiler added. The first line of such a statement has the mark for
+ * its whole body, if all of the body was added. */
 struct marking {
     bool here;   /* this statement */
-    bool around; /* a statement around it: what is inside needs no mark of its own */
+    bool around; /* an enclosing statement: the body needs no mark */
 };
 
 static const char added_mark[] = " // added by the compiler";

@@ -110,8 +110,8 @@ static void check_flights(struct sync_check *k, const struct state *s, int late)
     }
 }
 
-/* Of a tile operation the compiler sees to it that tiles are read before they are written; an
- * element is read by each thread when it comes there. */
+/* Tells whether the compiler itself orders the two accesses: a tile operation reads all of its tiles
+ * before it writes any, but each thread reads an element when it gets there. */
 static bool ordered_within(const struct touch *a, const struct touch *b)
 {
     return (a->collective || b->collective) && !a->element && !b->element;

@@ -124,7 +124,7 @@ static int find(const struct solver *v, int atom)
     return -1;
 }
 
-/* What the atom is when the unknowns below `end` have values; false: that is not enough. */
+/* Evaluates the atom when the unknowns below `end` have values. Returns false if it needs more. */
 static bool atom_under(const struct solver *v, int atom, int end, int64_t *out)
 {
     const struct atom *a = atom_at(v->k, atom);

@@ -260,8 +260,8 @@ struct scalar_env {
 /* The value of a scalar expression of literals, constants, bound statics and env; false if it needs
  * anything else (or divides by zero). Wraps and rounds as the type does. */
 bool eval_scalar(const struct expr *e, const struct scalar_env *env, struct literal *out);
-/* Of a sum or difference of floats the operand, 0 or 1, that is a product and becomes one fma with
- * it (contract.c); -1: neither. */
+/* Returns the operand, 0 or 1, of a sum or difference of floats that is a product and becomes one fma
+ * with it (contract.c), or -1. */
 int expr_contracted(const struct expr *e);
 bool eval_int(const struct expr *e, const struct scalar_env *env, int64_t *out);
 /* The op applied to constants of element type t, as every executor does it. false: not foldable. t

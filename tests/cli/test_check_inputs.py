@@ -60,7 +60,7 @@ MEAN = """kernel mean(i32 n, const i32 *a, const i32 *b, i32 *o) grid(cdiv(n, 32
     ensures O == (i32) (((i64) A + (i64) B) / 2);
 }}
 """
-# What only one size, or one value of another parameter, takes.
+# Branches that only one size, or one value of another parameter, takes.
 SIZE = """kernel size(i32 n, i32 mode, const f32 *a, f32 *o) grid(cdiv(n, 32)) warps(1)
 {{
     global f32 A[n] = a, O[n] = o;

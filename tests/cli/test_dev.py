@@ -98,7 +98,7 @@ def test_python(folder):
 
 
 def test_steps(folder):
-    """How far a build is: off a terminal a line for each tenth. A build that fails shows what failed, and where its log is."""
+    """The progress of a build: off a terminal, a line for each tenth. A failed build shows the error and the path of its log."""
     cmake = f"{folder}/bin/cmake"
     write(cmake, "#!/bin/sh\n[ \"$1\" != --build ] || seq 1 200 | sed 's,.*,[&/200] Building C object x.c.o,'\n", 0o755)
     done = dev(folder, "build")

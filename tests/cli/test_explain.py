@@ -89,7 +89,7 @@ def test_page(tool):
 
 
 def test_first_lines(tool):
-    """What holds it up and what to change come first; nothing is said that says nothing."""
+    """The bottleneck and the change that helps come first; no line is empty of facts."""
     page = explain(tool, TILED, "--device", "h200").out
     order = [page.index(f"\n{part}") for part in ("Verdict", "To change", "Predicted", "Work", "Roofs", "Limits", "Notes")]
     expect(order == sorted(order) and page[:order[0]].count("\n") <= 5, page)
@@ -124,7 +124,7 @@ def test_names(tool):
 
 
 def test_intervals(tool):
-    """Of GPUs that the model was compared with, and of others, which is said."""
+    """The text says for which GPUs the model was compared with measurements."""
     for device, measured in ("h200", True), ("h100", True), ("h100 pcie", False), ("3060", False), ("b200", False):
         page = explain(tool, TILED, *SMALL[:2], "--device", device).out
         low, high = re.search(r"Predicted .*? \(([\d.]+) to ([\d.]+)\)", page).groups()

@@ -35,6 +35,12 @@ RING = """kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 8)) warps(2)
 """
 
 
+def of_parameters(count):
+    """A kernel with an array and `count` values: 4 * count + 8 bytes of parameters."""
+    values = ", ".join(f"i32 a{i}" for i in range(count))
+    return f"kernel k({values}, i32 *o) grid(1) warps(1)\n{{\n    global i32 O[1] = o;\n    O[0] = a0 + a{count - 1};\n}}\n"
+
+
 def expect(tool, text, arguments, status, *said):
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/k.tile", "w") as out:
@@ -58,6 +64,13 @@ def main():
     expect(tool, FOR_EVER, [*run, "--time-limit", "0.1"], 1, "`k` did not end within 0.1 s (--time-limit)")
     expect(tool, FOR_EVER, ["check", "--time-limit", "0.1"], 1, "`k` did not end within 0.1 s with n = 1 (--time-limit)")
     expect(tool, RING, ["check", "--no-run"], 0)
+    too_many = ["parameters of `k` take 32768 bytes, and GPUs have 32764", "pass values in an array"]
+    for command in (["show", "--stage", "ptx", "--target", "sm_90"], ["build", "--target", "sm_90", "--no-cubin"]):
+        expect(tool, of_parameters(8188), command, 0)
+        expect(tool, of_parameters(8189), command, 2, *too_many)
+    expect(tool, of_parameters(8188), ["check"], 0, "no `ensures`")
+    expect(tool, of_parameters(8189), ["check"], 0, "no GPU takes this", *too_many)  # the CPU takes it
+    expect(tool, of_parameters(8189), ["check", "--strict"], 1, "no GPU takes this", *too_many)
     waves = open(f"{os.path.dirname(os.path.abspath(__file__))}/../../kernels/matmul/waves.tile").read()
     last_wait = waves.rindex("async_wait(0);")
     missing = waves[:last_wait] + waves[last_wait + len("async_wait(0);"):]

@@ -84,7 +84,7 @@ print(list(at), found.counters.decode(), json.loads(found.json), json.loads(foun
 
 
 def make_locale(folder):
-    """Whether there is a locale with a decimal comma in the folder now; else why not."""
+    """Makes a locale with a decimal comma in the folder. Returns None, or the reason why it cannot."""
     if not shutil.which("localedef"):
         return "there is no localedef"
     done = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", f"{folder}/{LOCALE}"], capture_output=True, text=True)
@@ -94,7 +94,8 @@ def make_locale(folder):
 
 
 def run_in(name, folder):
-    environment = {**os.environ, "LOCPATH": folder, "PYTHONUTF8": "1", "LC_ALL": "C"}
+    library = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libtilewright.so")
+    environment = {**os.environ, "LOCPATH": folder, "PYTHONUTF8": "1", "LC_ALL": "C", "TILEWRIGHT_LIBRARY": library}
     store = f"{folder}/{'plain' if name == 'C' else 'comma'}.db"
     done = subprocess.run([sys.executable, "-c", CHILD, name, store], env=environment, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode:

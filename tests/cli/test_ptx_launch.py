@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How kernels of CUDA C are launched and named: structs, shared and partly written arrays, cooperative grids, kernels that are
-refused one by one, lines of the user's file where the toolkit's header was inlined. On nvcc's PTX, and on what nvcc makes here."""
+"""Launches of CUDA C kernels: structs, shared and partly written arrays, cooperative grids, kernels refused one by one, the user's
+lines in place of inlined lines of toolkit headers. Uses kept PTX of nvcc, and nvcc itself if it is installed."""
 import json
 import os
 import re
@@ -28,7 +28,7 @@ CASES = [
     ("check", FILL + ["i32[8]:zero"], 2, ["v is a struct of 16 bytes; its fields go in braces, as {i32[8]:zero, i32:8}"], []),
     ("check", FILL + ["{data=i32[8]:zero}"], 2, ["v has 16 bytes, aligned to 8; these fields make 8 (0: data pointer)"], []),
     ("check", FILL + ["{i32[8]:zero, i32:8, i64:0}"], 2, ["make 24 (0: pointer, 8: i32, 16: i64)"], []),
-    ("check", FILL + ["{i32[8]:zero, i32:8"], 2, ["expected '}' behind the fields"], []),
+    ("check", FILL + ["{i32[8]:zero, i32:8"], 2, ["expected '}' after the fields"], []),
     ("check", FILL + ["{i32[8]:zero, at:4, i32:8}"], 2, ["`at:4`: the fields before it end at byte 8"], []),
     ("check", FILL + ["{i32[8]:zero, align:3, i32:8}"], 2, ["an alignment is a power of two"], []),
     ("check", FILL + ["{i32[8]:zero, i8:200}"], 2, ["the type does not hold that value"], []),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What files, stores and other programs say is shown without what a terminal would obey: escape sequences, control characters,
+"""Text of files, stores and other programs is shown without anything that a terminal obeys: escape sequences, control characters,
 marks that turn the direction of text, broken UTF-8. Letters of any alphabet stay. JSON stays JSON."""
 import json
 import os
@@ -109,7 +109,7 @@ def test_npy(tool, folder):
 
 
 def on_terminal(command, folder):
-    """What a terminal gets as standard output of a command."""
+    """Returns the standard output of a command that runs on a terminal."""
     here, there = pty.openpty()
     subprocess.run(command, cwd=folder, stdout=there, stderr=subprocess.DEVNULL, check=False, timeout=500)
     os.close(there)
@@ -155,7 +155,7 @@ def test_store(tool, folder):
 
 
 def test_compiler(tool, folder):
-    """What the compiler of CUDA C says quotes the source."""
+    """Messages of the CUDA C compiler, which quote the source."""
     compiler = write(folder, "clang", f"#!/bin/sh\nprintf 'k.cu:1:1: error: \\033[31m%s\\n' '{TURN}é' >&2\nexit 1\n")
     os.chmod(compiler, 0o755)
     write(folder, "k.cu", "__global__ void k() {}\n")

@@ -177,7 +177,7 @@ static uint64_t case_number(uint64_t seed, uint64_t index)
     return rng_next(&r) >> 16; /* short enough to type */
 }
 
-/* Ends the process when it takes so many more seconds of the processor, or waits for ever; 0: no more. */
+/* Ends the process if it takes `seconds` more of processor time, or waits for ever. 0 ends the watch. */
 static void watch(int seconds)
 {
     struct itimerval processor = {.it_value.tv_sec = seconds};

@@ -22,7 +22,7 @@ static void split_lines(struct arena *a, const char *text, size_t n, line_list *
 static const char *const numbers[] = {
     "0", "1", "2", "3", "4", "8", "-1", "16", "31", "32", "33", "63", "64", "127", "255", "1024",
     "-8", "4096", "65536", "2147483647", "4294967295", "0x80000000", "0f7f800000",
-    /* far outside: behind the next allocation, at the end of what 64 bits count */
+    /* far outside: past the next allocation, and near the end of 64 bits */
     "-4", "1000000", "68719476736", "4611686018427387904", "9223372036854775807"};
 static const char *const modifiers[] = {
     ".u8",    ".u16",     ".u32",  ".u64", ".s8",      ".s16",     ".s32",     ".s64",

@@ -10,7 +10,7 @@ enum {
     BOUNDS_HEAD = 32
 }; /* bytes of what is accessed; of parameters before */
 
-/* Where the address comes from. */
+/* The source of the address. */
 enum bounds_way {
     BOUNDS_REGISTER,
     BOUNDS_SHORT_REGISTER,

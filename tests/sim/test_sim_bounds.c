@@ -119,7 +119,7 @@ static const struct distance {
                  {INT64_MAX - 15, 0}};
 enum { DISTANCES = sizeof distances / sizeof *distances };
 
-/* How the lanes lie. */
+/* The pattern of the lanes' addresses. */
 enum lanes { SAME, ROW, APART, ONE_OUT, ONE_LANE, GUARDED, DIVERGED, LANES };
 
 struct run {
@@ -285,7 +285,7 @@ static bool may_be(const struct bounds_family *f, enum bounds_way way, enum lane
     return !(part && f->flags & BOUNDS_WHOLE);
 }
 
-/* Of every `one_of`-th place one. */
+/* Runs every `one_of`-th case. */
 static void go_through(struct machine *m, struct run *r, struct text *text, uint32_t one_of)
 {
     bool loaded = false;

@@ -1,6 +1,6 @@
-/* What a program may ask for and not get: ranks of blocks that the cluster does not have, more stack,
- * heap or registers than there are, calls of kernels, texts that lie nowhere. And the stack that
- * alloca moves. */
+/* Requests that the simulator refuses: ranks of blocks that the cluster does not have, more stack, heap
+ * or registers than there are, calls of kernels, texts at invalid addresses. Also the stack that alloca
+ * moves. */
 #include "sim_helper.h"
 
 #include <stdarg.h>

@@ -74,7 +74,7 @@ enum test_form {
     TEST_STAGE, /* stage variable == c */
     TEST_LATE   /* p >= c * step */
 };
-/* Where the element is read. The first ones write `to`. */
+/* The expression that reads the element. The first ones write `to`. */
 enum element_form {
     ELEMENT_SUM,
     ELEMENT_INDEX, /* of a view */

@@ -613,7 +613,7 @@ static const char *element_text(const struct program *p, const struct part *part
     return out;
 }
 
-/* What the condition of a loop compares with its bound. */
+/* Returns the text that a loop's condition compares with its bound. */
 static const char *counter_text(const struct program *p, const struct node *n, char *out)
 {
     char element[192];

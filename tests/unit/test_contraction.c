@@ -28,7 +28,7 @@ static int below(int n)
     return (int)((seed >> 33) % (uint64_t)n);
 }
 
-/* How a value is given. */
+/* The form in which a value is given. */
 enum { READ, STATIC, LITERAL, CONSTANT, WAYS, PARTS = 3, FORMS = 8, UNROLLED = 3 };
 enum { ITEMS = FORMS * WAYS * WAYS * WAYS + UNROLLED };
 
@@ -181,7 +181,7 @@ static double some_number(enum dtype t)
     return rounded(t, below(2) ? -v : v);
 }
 
-/* What is left of a * b when most of it is taken away shows how it was rounded. */
+/* Subtracting most of a * b leaves a rest that shows how the product was rounded. */
 static void same_bits(void **state)
 {
     static const enum dtype types[] = {DT_F32, DT_F64, DT_F16, DT_BF16};

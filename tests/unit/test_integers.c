@@ -1,7 +1,7 @@
-/* What the compiler believes about integers: the CPU engine, the simulator, and constants evaluated
- * as the language says, against each other. All pairs of 8-bit values under every operation,
+/* Tests what the compiler assumes about integers: compares the CPU engine, the simulator, and constants
+ * evaluated as the language says. All pairs of 8-bit values under every operation,
  * compositions of two operations under every comparison, the ends of every type, random expressions
- * of mixed types, and loops whose counters pass the ends of theirs. TW_TEST_LONG: many more. */
+ * of mixed types, and loops whose counters pass the ends of theirs. TW_TEST_LONG: 165 times as many. */
 #include "integer_programs.h"
 
 #include "base/arithmetic.h"
@@ -103,7 +103,7 @@ static const enum op unaries[] = {OP_NEG, OP_INVERT, OP_ABS, OP_SQUARE, OP_POW2_
 static const enum op compares[] = {OP_LT, OP_LE, OP_GT, OP_GE, OP_EQ, OP_NE};
 enum { BINARIES = 13, UNARIES = 5, COMPARES = 6 };
 
-/* What no compiler knows, as it is or cast. */
+/* Tells whether the term is an input, possibly cast, whose value no compiler knows. */
 static bool is_read(const struct term *e)
 {
     if (e->kind == TERM_OP)

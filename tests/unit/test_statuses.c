@@ -147,7 +147,7 @@ static void memory_that_is_out(void **state)
     f->memory.fail_from = -1;
 }
 
-/* Of the statuses none is left out; last. */
+/* Runs last: checks that every status was seen. */
 static void all_were_seen(void **state)
 {
     (void)state;

@@ -51,7 +51,7 @@ static void strings_of_json(void **state)
     assert_string_equal(t.data, "\"a \\\"b\\\" \\\\ \\u000a\\u001f µ\"");
 }
 
-/* What a terminal obeys is spelled out; letters of any alphabet stay. */
+/* Characters that a terminal obeys are spelled out; letters of any alphabet stay. */
 static void text_is_shown(void **state)
 {
     (void)state;
