@@ -324,8 +324,9 @@ void append_text(char **text, const char *format, ...)
     va_start(args, format);
     char *more = need_text_list(format, args);
     va_end(args);
-    char *longer = need_text("%s%s", *text ? *text : "", more);
+    size_t length = *text ? strlen(*text) : 0, added = strlen(more);
+    char *longer = need_more_memory(*text, length + added + 1);
+    memcpy(longer + length, more, added + 1);
     free(more);
-    free(*text);
     *text = longer;
 }

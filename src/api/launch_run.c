@@ -283,9 +283,8 @@ static tw_status value_call(void *user)
     if (status != TW_OK)
         return status;
     const struct literal *found = NULL;
-    for (int p = 0; p < info->param_count; p++) {
-        if (info->params[p].is_pointer || strcmp(info->params[p].name, call->name) != 0)
-            continue;
+    int p = lang_param_find(info, call->name);
+    if (p >= 0 && !info->params[p].is_pointer) {
         found = &l->choice.values[p];
         if (!l->choice.known[p]) {
             diag_error(d, LOC_NONE, "`%s` is not set, and no array given says it", call->name);
@@ -332,10 +331,8 @@ static tw_status shape_call(void *user)
     tw_status status = launch_prepare(l);
     if (status != TW_OK)
         return status;
-    int p = 0;
-    while (p < info->param_count && strcmp(info->params[p].name, call->name) != 0)
-        p++;
-    if (p == info->param_count || !info->params[p].is_pointer) {
+    int p = lang_param_find(info, call->name);
+    if (p < 0 || !info->params[p].is_pointer) {
         diag_error(d, LOC_NONE, "kernel `%s` has no array `%s`", info->name, call->name);
         return TW_NOT_FOUND;
     }

@@ -137,11 +137,7 @@ static const char *const *type_names(tw_launch *l)
 
 static int param_find(const tw_launch *l, const char *name)
 {
-    const struct lang_kernel *info = l->kernel->info;
-    for (int i = 0; i < info->param_count; i++)
-        if (strcmp(info->params[i].name, name) == 0)
-            return i;
-    return -1;
+    return lang_param_find(l->kernel->info, name);
 }
 
 /* What `name` is, when it is not the `wanted` kind of thing. */

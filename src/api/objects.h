@@ -196,7 +196,8 @@ struct tw_launch {
     tw_array *arrays, *refused; /* by parameter */
     /* worked out */
     struct choice choice;
-    bool resolved; /* `choice` is that of the values and arrays set now; prepared: the program, too */
+    bool
+        resolved; /* `choice` is that of the values and arrays set now; prepared: the program, too */
     bool prepared;
     struct variant *variant; /* while prepared */
     struct arena started;    /* what stands behind `gpu` */

@@ -65,8 +65,9 @@ tw_status launch_check_overlaps(tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;
     const struct overlay *o = &l->variant->overlay;
-    for (int p = 0; p < info->param_count && !l->allows_overlap; p++)
-        for (int q = 0; q < info->param_count; q++) {
+    int count = info->param_count < OVERLAY_PARAMS ? info->param_count : OVERLAY_PARAMS;
+    for (int p = 0; p < count && !l->allows_overlap; p++)
+        for (int q = 0; q < count; q++) {
             bool both = !info->params[q].is_const;
             if (p == q || info->params[p].is_const || (both && q < p) || !is_in(o->used, p) ||
                 !is_in(o->used, q) || !arrays_overlap(l, p, q))
@@ -96,7 +97,7 @@ static bool may_be_lost(const tw_launch *l, int q)
 {
     const struct lang_kernel *info = l->kernel->info;
     bool lost = false;
-    for (int p = 0; p < info->param_count && info->params[q].is_const; p++)
+    for (int p = 0; p < info->param_count && p < OVERLAY_PARAMS && info->params[q].is_const; p++)
         lost |= !info->params[p].is_const && is_in(l->variant->overlay.used, p) &&
                 arrays_overlap(l, p, q);
     return lost;

@@ -50,6 +50,10 @@ struct lang_type {
     int count;
     const enum dtype *choices; /* the first is the default */
 };
+struct lang_name {
+    const char *name;
+    int index;
+};
 struct lang_kernel {
     const char *name;
     struct loc loc;
@@ -57,6 +61,7 @@ struct lang_kernel {
     int param_count, tune_count,
         type_count; /* only what this kernel uses, fns and requires included */
     const struct lang_param *params;
+    const struct lang_name *param_names; /* sorted, for lang_param_find */
     const struct lang_tune *tunes;
     const struct lang_type *types;
     bool has_ensures;
@@ -67,6 +72,8 @@ int lang_kernel_count(const struct module *m);
  * list replaces the common one. Lives in `a`. */
 const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, int index,
                                       const char *target);
+/* The parameter of that name; -1 if there is none. */
+int lang_param_find(const struct lang_kernel *k, const char *name);
 int lang_kernel_index(const struct module *m, const char *name); /* -1 if there is none */
 
 /* --- one variant --- */

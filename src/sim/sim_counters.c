@@ -581,10 +581,9 @@ void sim_counters_table(struct text *out, const struct sim_counters *c,
                 "ideal", "sectors", "requests", "async B");
     for (size_t i = 0; i < count; i++) {
         const struct sim_counts *n = &lines[i].counts;
-        const char *place =
-            arena_printf(out->arena, "%s:%u",
-                         text_shown(out->arena, text_base_name(lines[i].file), SHOWN_LINE),
-                         lines[i].line);
+        const char *place = arena_printf(
+            out->arena, "%s:%u", text_shown(out->arena, text_base_name(lines[i].file), SHOWN_LINE),
+            lines[i].line);
         text_printf(out, "%-24s %12lld %11lld %9lld %10lld %9lld %9lld\n", place,
                     (long long)n->warp_instructions, (long long)n->shared_wavefronts,
                     (long long)n->shared_wavefronts_ideal, (long long)n->global_sectors,
