@@ -102,6 +102,11 @@ static const struct value **symbol_values(struct lower *l, const struct sym *sym
     return leaves_unchanged(l, s) ? tile_values(l, s->definition, layout) : NULL;
 }
 
+static bool is_shift(const struct expr *e)
+{
+    return e->op == OP_SHL || e->op == OP_SHR;
+}
+
 /* The type that operands are joined in, DT_NONE: each as it is. */
 static enum dtype operand_type(const struct expr *e)
 {
@@ -109,8 +114,8 @@ static enum dtype operand_type(const struct expr *e)
     switch (op_table[e->op].class) {
     case CLASS_COMPARE: return dtype_join(t, e->args[1]->type.dtype);
     case CLASS_LOGIC: return DT_BOOL;
-    case CLASS_ARITH:
-    case CLASS_BITWISE: return e->type.dtype;
+    case CLASS_ARITH: return e->type.dtype;
+    case CLASS_BITWISE: return is_shift(e) ? op_shift_type(e) : e->type.dtype;
     default: return DT_NONE;
     }
 }
@@ -140,6 +145,7 @@ static const struct value **apply(struct lower *l, const struct expr *e,
                                   const struct layout *layout)
 {
     int32_t registers = layout_registers(layout);
+    enum dtype result = is_shift(e) ? op_shift_type(e) : e->type.dtype;
     const struct value **out = arena_array(l->arena, const struct value *, registers);
     const struct value **arg[3];
     const int32_t *map[3];
@@ -150,7 +156,9 @@ static const struct value **apply(struct lower *l, const struct expr *e,
         const struct value *v[3];
         for (int i = 0; i < e->count; i++)
             v[i] = arg[i][map[i][r]];
-        out[r] = value_apply(l, e->op, e->type.dtype, v, e->count);
+        out[r] = value_apply(l, e->op, result, v, e->count);
+        if (result != e->type.dtype)
+            out[r] = value_apply1(l, OP_CAST, e->type.dtype, out[r]);
     }
     return out;
 }

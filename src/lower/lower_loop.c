@@ -613,12 +613,24 @@ static void emit_two_loops(struct lower *l, struct loop *p, int copies)
 
 /* --- all trips written out --- */
 
+/* Does the value follow from the loop's variables and what the loop does not change? */
+static bool follows_from_variables(struct loop *p, const struct expr *e)
+{
+    if (e->op == OP_REF && !find_variable(p, e->sym))
+        return is_invariant(p, e);
+    for (int i = 0; i < e->count; i++)
+        if (!follows_from_variables(p, e->args[i]))
+            return false;
+    return true;
+}
+
 /* How many trips, if the variables are constants in all of them; else -1. */
 static int64_t simulate(struct lower *l, struct loop *p, int64_t most)
 {
     const struct expr *condition = p->s->condition;
     int64_t trips = 0, holds, number;
-    if (!condition || !expr_is_pure(condition) || p->count == 0)
+    if (!condition || !expr_is_pure(condition) || p->count == 0 ||
+        !follows_from_variables(p, condition))
         return -1;
     for (const struct stmt *s = p->s->step; s; s = s->next)
         if (s->kind != STMT_ASSIGN || !find_variable(p, s->target->sym))

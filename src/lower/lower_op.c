@@ -23,6 +23,17 @@ bool op_keeps_place(enum op op)
            op == OP_PHILOX;
 }
 
+enum dtype op_shift_type(const struct expr *e)
+{
+    enum dtype t = e->type.dtype;
+    if (dtype_size(e->args[1]->type.dtype) <= dtype_size(t))
+        return t;
+    bool wide = dtype_size(e->args[1]->type.dtype) == 8;
+    if (dtype_is_signed(t))
+        return wide ? DT_I64 : DT_I32;
+    return wide ? DT_U64 : DT_U32;
+}
+
 struct ptx_operand op_register(struct lower *l, enum dtype t)
 {
     return ptx_reg(&l->b, lower_register_type(t));

@@ -305,18 +305,6 @@ static const struct value *eval_reduction(struct lower *l, const struct expr *e)
 
 /* --- elementwise --- */
 
-/* Shifts are done as wide as their amount, which is not wrapped. */
-static enum dtype shift_type(const struct expr *e)
-{
-    enum dtype t = e->type.dtype;
-    if (dtype_size(e->args[1]->type.dtype) <= dtype_size(t))
-        return t;
-    bool wide = dtype_size(e->args[1]->type.dtype) == 8;
-    if (dtype_is_signed(t))
-        return wide ? DT_I64 : DT_I32;
-    return wide ? DT_U64 : DT_U32;
-}
-
 /* The type that operand i is computed in. */
 static enum dtype operand_type(const struct expr *e, int i)
 {
@@ -324,7 +312,8 @@ static enum dtype operand_type(const struct expr *e, int i)
     switch (op_table[e->op].class) {
     case CLASS_COMPARE: return dtype_join(e->args[0]->type.dtype, e->args[1]->type.dtype);
     case CLASS_LOGIC: return DT_BOOL;
-    case CLASS_BITWISE: return e->op == OP_SHL || e->op == OP_SHR ? shift_type(e) : e->type.dtype;
+    case CLASS_BITWISE:
+        return e->op == OP_SHL || e->op == OP_SHR ? op_shift_type(e) : e->type.dtype;
     case CLASS_ARITH:
     case CLASS_FLOAT: return e->type.dtype;
     default: break;
@@ -345,7 +334,7 @@ const struct value *scalar_apply(struct lower *l, const struct expr *e,
     for (int i = 0; i < e->count; i++)
         args[i] = scalar_cast(l, operands[i], operand_type(e, i));
     if (e->op == OP_SHL || e->op == OP_SHR) {
-        enum dtype t = shift_type(e);
+        enum dtype t = op_shift_type(e);
         return scalar_cast(l, value_apply(l, e->op, t, args, 2), e->type.dtype);
     }
     return value_apply(l, e->op, e->type.dtype, args, e->count);

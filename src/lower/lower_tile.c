@@ -117,7 +117,7 @@ static enum dtype joined_type(const struct expr *e)
     switch (op_table[e->op].class) {
     case CLASS_COMPARE: return dtype_join(e->args[0]->type.dtype, e->args[1]->type.dtype);
     case CLASS_LOGIC: return DT_BOOL;
-    default: return t;
+    default: return e->op == OP_SHL || e->op == OP_SHR ? op_shift_type(e) : t;
     }
 }
 
@@ -132,7 +132,10 @@ static struct regtile eval_elementwise(struct lower *l, const struct expr *e,
     }
     if (e->op == OP_PHILOX)
         t = in[0].type;
-    return elementwise(l, e->op, e->type.dtype, t, wanted, in, e->count);
+    bool is_shift = e->op == OP_SHL || e->op == OP_SHR;
+    enum dtype result = is_shift ? t : e->type.dtype;
+    struct regtile out = elementwise(l, e->op, result, t, wanted, in, e->count);
+    return result == e->type.dtype ? out : cast_tile(l, &out, e->type.dtype);
 }
 
 /* --- Casts --- */

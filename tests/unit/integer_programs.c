@@ -89,11 +89,14 @@ static void write_loop(struct text *out, const struct program_item *item)
     write_term(out, l->start);
     text_printf(out, "; c %s ", op_table[l->compare].text);
     write_term(out, l->end);
+    if (l->most % 2) /* the condition asks for a variable of the body, or the body leaves */
+        text_printf(out, " && trips < %d", l->most);
     text_printf(out, "; c %s= ", l->down ? "-" : "+");
     write_term(out, l->step);
     text_add(out, ") {\n        ");
     if (l->most)
-        text_printf(out, "if (trips == %d) break; trips += 1; ", l->most);
+        text_printf(out, l->most % 2 ? "trips += 1; " : "if (trips == %d) break; trips += 1; ",
+                    l->most);
     text_add(out, "acc = acc * 3 + (i64) ");
     write_term(out, item->value);
     text_add(out, "; }\n    ");

@@ -235,6 +235,29 @@ static void all_pairs(void **state)
     finish("pairs", before);
 }
 
+/* --- shifts by amounts of another type --- */
+
+static void wide_amounts(void **state)
+{
+    (void)state;
+    int64_t before = runner.elements;
+    for (int t = 0; t < TYPES; t++)
+        for (int w = 0; w < TYPES; w++)
+            for (int m = 0; m < 2; m++) {
+                int n = is_long ? 4096 : 512;
+                for (int i = 0; i < n; i++) {
+                    x[i] = some_value(types[t]);
+                    y[i] = some_value(types[w]);
+                }
+                begin(m ? MODE_TILE : MODE_THREAD, types[t], types[w], n);
+                const struct term *a = new_term(TERM_A, types[t]), *b = new_term(TERM_B, types[w]);
+                push(apply(OP_SHL, types[t], a, b, NULL), NULL);
+                push(apply(OP_SHR, types[t], a, b, NULL), NULL);
+                flush();
+            }
+    finish("shifts by amounts of another type", before);
+}
+
 /* --- two operations under a comparison --- */
 
 static const struct term *one_op(int o, enum dtype t, const struct term *a, int64_t c)
@@ -524,8 +547,9 @@ static int close_all(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_pairs), cmocka_unit_test(compositions),
-                                       cmocka_unit_test(random_expressions),
-                                       cmocka_unit_test(loops), cmocka_unit_test(philox_words)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_pairs),    cmocka_unit_test(wide_amounts),
+        cmocka_unit_test(compositions), cmocka_unit_test(random_expressions),
+        cmocka_unit_test(loops),        cmocka_unit_test(philox_words)};
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
