@@ -1,5 +1,5 @@
-/* The seam to the operating system: threads (platform_threads.c), clock, files, shared libraries
- * (platform.c). Nothing else in src/ calls the system for these, so a build without them (a
+/* The seam to the operating system: threads (platform_threads.c), stacks (platform_stack.c),
+ * clock, files, shared libraries (platform.c). Nothing else in src/ calls the system for these, so a build without them (a
  * browser) replaces these files. */
 #ifndef TW_PLATFORM_H
 #define TW_PLATFORM_H
@@ -14,6 +14,23 @@ double platform_seconds(void); /* monotonic */
 void platform_yield(void);
 void platform_pause(void);   /* between two looks at what another thread is about to change */
 void *platform_thread(void); /* an address that no other thread has while this one runs */
+
+/* Runs body on a thread of its own with so many bytes of stack, and waits for it. false: no such
+ * thread can be started. */
+bool platform_run_thread(size_t stack, void (*body)(void *), void *argument);
+
+/* A stack of `bytes` of address space (platform_stack.c); what is not used takes no memory. NULL: no
+ * memory. One caller at a time uses it. */
+struct platform_stack;
+struct platform_stack *platform_stack_new(const struct allocator *allocator, size_t bytes);
+void platform_stack_free(struct platform_stack *s); /* NULL: fine */
+/* Runs body(argument) on the stack, in the caller's thread where the processor allows that. body must
+ * return: no longjmp leaves it. false: body was not run, because there is no memory. */
+bool platform_stack_call(struct platform_stack *s, void (*body)(void *), void *argument);
+/* For tests: how many bytes of it were ever used; 0 if that is not known. */
+size_t platform_stack_used(const struct platform_stack *s);
+/* Within platform_stack_call: runs body(argument) on the caller's stack, likewise. */
+void platform_stack_leave(struct platform_stack *s, void (*body)(void *), void *argument);
 
 /* Who runs tasks at the same time: run calls task(argument, 0 … count-1) once each, in any order,
  * on whatever threads, and returns when all are done. A task must not wait for another to start. */

@@ -60,13 +60,43 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
-static bool start_thread(pthread_t *thread, void *(*body)(void *), void *argument)
+/* The least stack of a thread of the library: what it needs itself, and as much as most callbacks
+ * of the caller. The system's own default is kept where that is more. */
+enum { LEAST_STACK = 1 << 20 };
+
+static bool start_thread(pthread_t *thread, size_t stack, void *(*body)(void *), void *argument)
 {
     sigset_t before;
+    pthread_attr_t attributes;
+    size_t usual;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    bool started = pthread_attr_getstacksize(&attributes, &usual) == 0 &&
+                   (usual >= stack || pthread_attr_setstacksize(&attributes, stack) == 0);
     block_signals(&before);
-    bool started = pthread_create(thread, NULL, body, argument) == 0;
+    started = started && pthread_create(thread, &attributes, body, argument) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
     return started;
+}
+
+struct alone {
+    void (*body)(void *);
+    void *argument;
+};
+
+static void *run_alone(void *user)
+{
+    const struct alone *a = user;
+    a->body(a->argument);
+    return NULL;
+}
+
+bool platform_run_thread(size_t stack, void (*body)(void *), void *argument)
+{
+    pthread_t thread;
+    struct alone alone = {body, argument};
+    return start_thread(&thread, stack, run_alone, &alone) && pthread_join(thread, NULL) == 0;
 }
 
 /* --- a pool --- */
@@ -248,7 +278,7 @@ void platform_pool_free(struct platform_pool *p)
 static void call_threads(struct platform_pool *p, int count)
 {
     int wanted = (count < p->threads ? count : p->threads) - 1;
-    while (p->started < wanted && start_thread(&p->thread[p->started], pool_thread, p))
+    while (p->started < wanted && start_thread(&p->thread[p->started], LEAST_STACK, pool_thread, p))
         p->started++;
     if (p->sleeping > 0 && wanted > 1)
         pthread_cond_broadcast(&p->wake);
@@ -353,7 +383,7 @@ static bool queue_begin(struct platform_queue *q)
     q->last = &q->first;
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
-    q->threaded = start_thread(&q->thread, queue_thread, q);
+    q->threaded = start_thread(&q->thread, LEAST_STACK, queue_thread, q);
     return q->threaded;
 }
 

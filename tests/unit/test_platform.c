@@ -449,9 +449,68 @@ static void libraries(void **state)
     assert_null(platform_symbol(self, "tw_no_such_symbol"));
 }
 
+/* --- stacks --- */
+
+struct recursion {
+    struct platform_stack *stack;
+    int sum, outside;
+};
+
+static int sum_to(volatile int n)
+{
+    volatile char room[1000];
+    room[0] = 1;
+    return n == 0 ? 0 : sum_to(n - 1) + room[0];
+}
+
+static void count_outside(void *user)
+{
+    struct recursion *r = user;
+    r->outside += sum_to(10);
+}
+
+static void count_deeply(void *user)
+{
+    struct recursion *r = user;
+    platform_stack_leave(r->stack, count_outside, r);
+    r->sum += sum_to(20000);
+    platform_stack_leave(r->stack, count_outside, r);
+}
+
+static void a_stack_is_as_large_as_it_was_made(void **state)
+{
+    (void)state;
+    struct recursion r = {platform_stack_new(&allocator_libc, 64 << 20), 0, 0};
+    assert_non_null(r.stack);
+    for (int i = 1; i <= 3; i++) {
+        assert_true(platform_stack_call(r.stack, count_deeply, &r));
+        assert_int_equal(r.sum, i * 20000);
+        assert_int_equal(r.outside, i * 20);
+    }
+    size_t used = platform_stack_used(r.stack);
+    assert_true(used == 0 || used > 20000 * 1000);
+    platform_stack_free(r.stack);
+    platform_stack_free(NULL);
+}
+
+static void add_100(void *user)
+{
+    *(int *)user += sum_to(100);
+}
+
+static void a_thread_runs_alone(void **state)
+{
+    (void)state;
+    int count = 0;
+    assert_true(platform_run_thread(1 << 20, add_100, &count));
+    assert_int_equal(count, 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stack_is_as_large_as_it_was_made),
+        cmocka_unit_test(a_thread_runs_alone),
         cmocka_unit_test(a_pool_runs_each_task_once),
         cmocka_unit_test(tasks_run_at_the_same_time),
         cmocka_unit_test(a_pool_survives_a_fork),
