@@ -18,6 +18,9 @@
  * contexts are independent, so that threads compile and launch at the same time with one each.
  * Entries (section 9) are started from any thread. Callbacks must not call into the context that
  * calls them. Nothing is global.
+ * Stack: a thread that calls the library needs 256 KiB of stack, whatever programs it gives it. A
+ * context has a stack of its own for its calls. What is nested too deeply for that is a compile
+ * error. Builds with sanitizers need more.
  * Ownership: who makes an object frees it; freeing a context frees everything made from it. Strings
  * returned are valid until the object they came from is freed, or as said.
  */

@@ -86,25 +86,46 @@ static tw_status stopped(tw_context *ctx)
     return TW_CANCELLED;
 }
 
+/* A call's work, with the only setjmp: on the stack of the context. */
+struct guarded {
+    tw_context *ctx;
+    tw_status (*body)(void *call);
+    void *call;
+    tw_status status;
+};
+
+static void run_guarded(void *user)
+{
+    struct guarded *g = user;
+    tw_context *ctx = g->ctx;
+    if (setjmp(ctx->recovery) == 0) {
+        g->status = g->body(g->call);
+        if (g->status != TW_OK && g->status != TW_NO_MEMORY && !ctx->diag.first)
+            diag_error(&ctx->diag, LOC_NONE, "%s", tw_status_text(g->status));
+        finish_messages(ctx);
+        if (g->status == TW_NO_MEMORY && ctx->message_count == 0) /* a GPU's memory has its own */
+            context_no_memory(ctx);
+    } else {
+        g->status = ctx->poll.stopped ? stopped(ctx) : context_no_memory(ctx);
+    }
+}
+
 tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *call)
 {
-    tw_status status;
+    struct guarded g = {.ctx = ctx, .body = body, .call = call};
     clear_messages(ctx);
     ctx->poll.stopped = false;
     ctx->poll.doing = NULL;
-    if (setjmp(ctx->recovery) == 0) {
-        status = body(call);
-        if (status != TW_OK && status != TW_NO_MEMORY && !ctx->diag.first)
-            diag_error(&ctx->diag, LOC_NONE, "%s", tw_status_text(status));
-        finish_messages(ctx);
-        if (status == TW_NO_MEMORY && ctx->message_count == 0) /* a GPU's memory has its own */
-            context_no_memory(ctx);
-    } else {
-        status = ctx->poll.stopped ? stopped(ctx) : context_no_memory(ctx);
-    }
+    if (!platform_stack_call(ctx->stack, run_guarded, &g))
+        g.status = context_no_memory(ctx);
     arena_free(&ctx->scratch);
     arena_free(&ctx->probe);
-    return status;
+    return g.status;
+}
+
+void context_outside(tw_context *ctx, void (*body)(void *call), void *call)
+{
+    platform_stack_leave(ctx->stack, body, call);
 }
 
 struct refusal {
@@ -184,8 +205,10 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
         ctx->config.check_steps = INT64_MAX;
     ctx->cache = cuda_cache_open(&ctx->allocator, ctx->config.cache);
     ctx->config.cache = NULL; /* the caller's text */
-    if (!ctx->cache || !find_threads(ctx)) {
+    ctx->stack = platform_stack_new(&ctx->allocator, STACK_BYTES);
+    if (!ctx->cache || !ctx->stack || !find_threads(ctx)) {
         cuda_cache_close(ctx->cache);
+        platform_stack_free(ctx->stack);
         context_object_free(ctx, ctx, sizeof *ctx);
         return TW_NO_MEMORY;
     }
@@ -219,6 +242,7 @@ void tw_context_free(tw_context *ctx)
         tw_store_close(ctx->stores);
     platform_queue_free(ctx->queue);
     platform_pool_free(ctx->pool);
+    platform_stack_free(ctx->stack);
     cpu_kept_free(&ctx->kept, &ctx->allocator);
     cuda_close(ctx->cuda);
     cuda_cache_close(ctx->cache);

@@ -62,17 +62,33 @@ struct cpu_options host_options(tw_context *ctx)
     };
 }
 
+struct runs {
+    tw_launch *launch;
+    const struct cpu_argument *args;
+    int count;
+    enum cpu_fault_kind kind;
+    struct cpu_fault fault;
+    double milliseconds; /* of one */
+};
+
+static void run_all(void *user)
+{
+    struct runs *r = user;
+    struct cpu_options options = host_options(r->launch->ctx);
+    double from = platform_seconds();
+    for (int i = 0; i < r->count && r->kind == CPU_OK; i++)
+        r->kind = cpu_launch(r->launch->variant->program, r->args, &options, &r->fault);
+    r->milliseconds = 1e3 * (platform_seconds() - from) / r->count;
+}
+
+/* As callbacks of the caller are called meanwhile, it is on the caller's stack. */
 tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs,
                          double *milliseconds)
 {
-    struct cpu_options options = host_options(l->ctx);
-    struct cpu_fault fault;
-    enum cpu_fault_kind kind = CPU_OK;
-    double from = platform_seconds();
-    for (int i = 0; i < runs && kind == CPU_OK; i++)
-        kind = cpu_launch(l->variant->program, args, &options, &fault);
-    *milliseconds = 1e3 * (platform_seconds() - from) / runs;
-    return host_outcome(l->ctx, kind, &fault);
+    struct runs r = {.launch = l, .args = args, .count = runs, .kind = CPU_OK};
+    context_outside(l->ctx, run_all, &r);
+    *milliseconds = r.milliseconds;
+    return host_outcome(l->ctx, r.kind, &r.fault);
 }
 
 /* --- in the background --- */

@@ -36,6 +36,10 @@
 #include "tile/passes.h"
 #include "tilewright.h"
 
+/* Of the stack on which public calls work, so that a caller's thread needs little: as much address
+ * space as the deepest program takes, several times. tests/unit/test_stack.c measures it. */
+enum { STACK_BYTES = 512 << 20 };
+
 enum { VARIANTS_KEPT = 64 }; /* of one kernel; the least recently used goes first */
 
 struct tw_context {
@@ -56,6 +60,7 @@ struct tw_context {
     tw_build *builds;
     tw_expected *expected;
     tw_store *stores;
+    struct platform_stack *stack; /* of the public calls; see STACK_BYTES */
     struct platform_pool *pool;   /* NULL: the caller has one */
     struct parallel parallel;     /* that, or the caller's */
     struct platform_queue *queue; /* of launches begun; NULL: none was */
@@ -69,6 +74,9 @@ struct tw_context {
 /* Runs body(call) with fresh messages and scratch memory; TW_NO_MEMORY when an allocation in it
  * failed, TW_CANCELLED when tw_config.cancelled ended it. Renders the messages at the end. Not to be nested. */
 tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *call);
+/* Within context_call: runs body on the caller's own stack. For the caller's callbacks, and for what
+ * needs little. */
+void context_outside(tw_context *ctx, void (*body)(void *call), void *call);
 /* Object memory straight from the allocator, zeroed; NULL when there is none. */
 void *context_object(tw_context *ctx, size_t size);
 tw_status context_no_memory(tw_context *ctx); /* says so; TW_NO_MEMORY */

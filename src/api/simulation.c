@@ -360,8 +360,9 @@ static tw_status status_of(const struct simulation *s, enum sim_end end,
     return TW_FAULT;
 }
 
-static void print_output(const struct simulation *s)
+static void print_output(void *user)
 {
+    const struct simulation *s = user;
     size_t length;
     const char *text = sim_output(s->sim, &length);
     const tw_config *config = &s->ctx->config;
@@ -386,7 +387,7 @@ tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct
     result->seconds = platform_seconds() - from;
     if (s->ctx->diag.errors > errors) /* it could not be launched */
         return TW_BAD_ARGUMENT;
-    print_output(s);
+    context_outside(s->ctx, print_output, s);
     write_result(s, end, results, result);
     return status_of(s, end, result);
 }

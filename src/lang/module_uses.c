@@ -46,6 +46,7 @@ struct uses {
     const struct module *module;
     bool *used;
     struct local *locals;
+    VEC(const struct entry *) pending; /* used, but not looked into yet */
 };
 
 static void visit_use(void *user, const struct node *n);
@@ -59,12 +60,8 @@ static void reach(struct uses *u, const char *name)
         if (l->entry == e)
             return;
     u->used[e->index] = true;
-    if (e->kind != ENTRY_CONST && e->kind != ENTRY_FN)
-        return;
-    struct local *locals = u->locals;
-    u->locals = NULL;
-    visit_children(e->node, visit_use, u);
-    u->locals = locals;
+    if (e->kind == ENTRY_CONST || e->kind == ENTRY_FN)
+        vec_push(u->arena, &u->pending, e);
 }
 
 static void add_local(struct uses *u, const char *name)
@@ -117,5 +114,9 @@ bool *module_uses(struct arena *a, const struct module *m, const struct node *li
     struct uses u = {.arena = a, .module = m};
     u.used = arena_array(a, bool, m->entry_count + 1);
     visit_children(list, visit_use, &u);
+    while (u.pending.count > 0) { /* no recursion: a chain of names may be long */
+        u.locals = NULL;
+        visit_children(u.pending.data[--u.pending.count]->node, visit_use, &u);
+    }
     return u.used;
 }
