@@ -19,8 +19,9 @@ bool check_deeper(struct checker *c, struct loc at)
 {
     if (++c->depth <= MAX_DEPTH)
         return true;
-    diag_error(c->diag, at, "nested too deeply");
-    diag_note(c->diag, at, "name parts of it");
+    diag_error(c->diag, at, "nested more than %d levels deep", MAX_DEPTH);
+    diag_note(c->diag, at,
+              "name parts of it; constants that need each other and calls of fns are levels too");
     return false;
 }
 

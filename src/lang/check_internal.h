@@ -93,8 +93,8 @@ int kernel_tunes(const struct module *m, int index, int *entries);
 /* --- checking --- */
 
 enum {
-    MAX_DEPTH = 1500,
-    MAX_EXPR_DEPTH = 1000,
+    MAX_DEPTH = 25000,
+    MAX_EXPR_DEPTH = 12000,
     MAX_RESULTS = 8,
     MAX_INLINED = 4000,
     MAX_COPIED = 400000

@@ -17,7 +17,7 @@
 
 enum {
     MAX_NESTING = 256, /* statements, brackets, prefix operators and `else if`s inside each other */
-    MAX_HEIGHT = 1000  /* levels of an expression's tree: `a + b + c + …` makes one a term */
+    MAX_HEIGHT = 12000 /* levels of an expression's tree: `a + b + c + …` makes one a term */
 };
 
 typedef VEC(const char *) name_list;
