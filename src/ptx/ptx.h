@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/number_map.h"
 #include "ptx/ptx_table.h"
 
 struct ptx_module;
@@ -378,12 +379,14 @@ struct ptx_variable *ptx_find_variable(const struct ptx_module *m, const char *n
 /* The lowest version of PTX, times ten, that knows the target and all that the module has. */
 int ptx_lowest_version(const struct ptx_module *m);
 
-/* The functions that a kernel names, directly or through others; itself first. Lives in the arena. */
+/* The functions and variables that a kernel names, directly or through others; itself first. Lives
+ * in the arena. */
 struct ptx_reach {
     struct arena *arena;
     VEC(const struct ptx_function *) functions;
     VEC(const struct ptx_variable *) variables;
-    bool reserved; /* what the system reserves in shared memory */
+    struct number_map seen; /* the functions and variables of the two lists */
+    bool reserved;          /* what the system reserves in shared memory */
 };
 void ptx_reach(struct ptx_reach *r, const struct ptx_function *kernel);
 

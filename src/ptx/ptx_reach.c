@@ -1,15 +1,18 @@
-/* The functions and variables that a kernel may come to use. */
+/* The functions and variables that a kernel may come to use. Both lists are read while they grow:
+ * chains of initialisers and of calls may be as long as the text. */
 #include "ptx/ptx.h"
 
 static void reach_function(struct ptx_reach *r, const struct ptx_function *f)
 {
-    for (size_t i = 0; i < r->functions.count; i++)
-        if (r->functions.data[i] == f)
-            return;
-    vec_push(r->arena, &r->functions, f);
+    if (number_map_add_object(r->arena, &r->seen, f))
+        vec_push(r->arena, &r->functions, f);
 }
 
-static void reach_variable(struct ptx_reach *r, const struct ptx_variable *v);
+static void reach_variable(struct ptx_reach *r, const struct ptx_variable *v)
+{
+    if (number_map_add_object(r->arena, &r->seen, v))
+        vec_push(r->arena, &r->variables, v);
+}
 
 static void reach_initial(struct ptx_reach *r, const struct ptx_initial *init)
 {
@@ -22,16 +25,6 @@ static void reach_initial(struct ptx_reach *r, const struct ptx_initial *init)
         if (init->variable)
             reach_variable(r, init->variable);
     }
-}
-
-static void reach_variable(struct ptx_reach *r, const struct ptx_variable *v)
-{
-    for (size_t i = 0; i < r->variables.count; i++)
-        if (r->variables.data[i] == v)
-            return;
-    vec_push(r->arena, &r->variables, v);
-    if (v->initial)
-        reach_initial(r, v->initial);
 }
 
 static void reach_operand(struct ptx_reach *r, const struct ptx_operand *o)
@@ -53,6 +46,7 @@ static void reach_body(struct ptx_reach *r, const struct ptx_function *f)
 {
     for (size_t i = 0; i < f->body.count; i++) {
         const struct ptx_statement *s = &f->body.data[i];
+        arena_poll(r->arena);
         if (s->kind == PTX_AT_INSTRUCTION)
             for (int k = 0; k < s->instruction->operand_count; k++)
                 reach_operand(r, &s->instruction->operands[k]);
@@ -65,6 +59,10 @@ static void reach_body(struct ptx_reach *r, const struct ptx_function *f)
 void ptx_reach(struct ptx_reach *r, const struct ptx_function *kernel)
 {
     reach_function(r, kernel);
-    for (size_t i = 0; i < r->functions.count; i++)
-        reach_body(r, r->functions.data[i]);
+    for (size_t f = 0, v = 0; f < r->functions.count;) {
+        reach_body(r, r->functions.data[f++]);
+        for (; v < r->variables.count; v++)
+            if (r->variables.data[v]->initial)
+                reach_initial(r, r->variables.data[v]->initial);
+    }
 }

@@ -107,20 +107,12 @@ static void decode_body(struct sim_decoder *d)
         code->ops[code->count].where = f->body.data[f->body.count - 1].where;
 }
 
-static bool is_reached(const struct sim_program *p, const struct ptx_function *f)
-{
-    size_t i = 0;
-    while (i < p->reached_count && p->reached[i] != f)
-        i++;
-    return i < p->reached_count;
-}
-
 struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f)
 {
     struct sim_program *p = sim->program;
-    for (struct sim_code *c = p->codes; c; c = c->next)
-        if (c->function == f)
-            return c;
+    const struct number_entry *known = number_map_find(&p->code_of, (uintptr_t)f);
+    if (known)
+        return (struct sim_code *)(uintptr_t)known->value;
     if (!f->defined)
         return NULL;
     struct sim_code *code = arena_new(sim->arena, struct sim_code);
@@ -128,7 +120,9 @@ struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f)
     code->function = f;
     code->next = p->codes;
     p->codes = code;
-    if (!is_reached(p, f)) {
+    number_map_entry(sim->arena, &p->code_of, (uintptr_t)f, &(bool){false})->value =
+        (uintptr_t)code;
+    if (!number_map_find(&p->reached, (uintptr_t)f)) {
         code->refused = "no place among the functions that the kernel names";
         return code;
     }

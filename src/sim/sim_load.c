@@ -16,12 +16,14 @@ static bool is_shared(const struct ptx_variable *v)
 
 uint64_t sim_function_address(struct sim *sim, const struct ptx_function *f)
 {
-    size_t i = 0;
-    while (i < sim->functions.count && sim->functions.data[i] != f)
-        i++;
-    if (i == sim->functions.count)
+    bool added;
+    struct number_entry *number =
+        number_map_entry(sim->arena, &sim->function_numbers, (uintptr_t)f, &added);
+    if (added) {
+        number->value = sim->functions.count;
         vec_push(sim->arena, &sim->functions, f);
-    return sim_address_of(SIM_NUMBER_CODE, (i + 1) * 16);
+    }
+    return sim_address_of(SIM_NUMBER_CODE, (number->value + 1) * 16);
 }
 
 const struct ptx_function *sim_function_at(const struct sim *sim, uint64_t address)
@@ -33,52 +35,34 @@ const struct ptx_function *sim_function_at(const struct sim *sim, uint64_t addre
     return sim->functions.data[at / 16 - 1];
 }
 
-static uint64_t locate(void *user, const struct ptx_variable *v, const struct ptx_function *f,
-                       bool generic)
-{
-    uint64_t address = 0;
-    if (f)
-        return sim_function_address(user, f);
-    sim_locate(user, v, generic, &address);
-    return address;
-}
-
-/* Memory for a global or constant variable, the first time that somebody asks for it. */
+/* Gives a global or constant variable memory when its address is first asked for. */
 static bool global_address(struct sim *sim, const struct ptx_variable *v, uint64_t *address)
 {
-    for (size_t i = 0; i < sim->variables.count; i++)
-        if (sim->variables.data[i].variable == v) {
-            *address = sim->variables.data[i].address;
-            return true;
-        }
-    uint64_t size = ptx_variable_size(v);
-    uint64_t number = sim_new_allocation(sim, size, v->name);
-    if (!number)
-        return false;
+    struct number_entry *known = number_map_find(&sim->variable_numbers, (uintptr_t)v);
+    uint64_t number = known ? known->value : sim_new_allocation(sim, ptx_variable_size(v), v->name);
+    *address = sim_address_of(number, 0);
+    if (known || !number)
+        return number;
     struct sim_allocation *a = &sim->allocations.data[number];
-    uint8_t *host = a->host;
+    bool added;
     a->variable = v;
     a->initialised = true;
     a->constant = v->space == MOD_CONST;
-    *address = sim_address_of(number, 0);
-    vec_push(sim->arena, &sim->variables, ((struct sim_variable){v, *address}));
-    if (v->initial) /* else it is zeros already, of any size */
-        ptx_variable_image(v, host, locate, sim);
+    number_map_entry(sim->arena, &sim->variable_numbers, (uintptr_t)v, &added)->value = number;
+    vec_push(sim->arena, &sim->variables, number);
     return true;
 }
 
 static bool shared_address(const struct sim_program *p, const struct ptx_variable *v,
                            uint64_t *offset)
 {
-    for (size_t i = 0; p && i < p->shared.count; i++)
-        if (p->shared.data[i].variable == v) {
-            *offset = p->shared.data[i].offset;
-            return true;
-        }
-    return false;
+    const struct number_entry *found = p ? number_map_find(&p->shared_at, (uintptr_t)v) : NULL;
+    *offset = found ? found->value : 0;
+    return found;
 }
 
-bool sim_locate(struct sim *sim, const struct ptx_variable *v, bool generic, uint64_t *address)
+static bool address_of(struct sim *sim, const struct ptx_variable *v, bool generic,
+                       uint64_t *address)
 {
     if (is_shared(v)) {
         if (!shared_address(sim->program, v, address))
@@ -90,6 +74,34 @@ bool sim_locate(struct sim *sim, const struct ptx_variable *v, bool generic, uin
     if (v->space == MOD_GLOBAL || v->space == MOD_CONST)
         return global_address(sim, v, address);
     return false;
+}
+
+static uint64_t locate(void *user, const struct ptx_variable *v, const struct ptx_function *f,
+                       bool generic)
+{
+    uint64_t address;
+    if (f)
+        return sim_function_address(user, f);
+    return address_of(user, v, generic, &address) ? address : 0;
+}
+
+/* Writes initial values. Their addresses may give memory to more variables, whose turn comes. */
+static void fill_variables(struct sim *sim)
+{
+    while (sim->filled < sim->variables.count) {
+        const struct sim_allocation *a = &sim->allocations.data[sim->variables.data[sim->filled++]];
+        const struct ptx_variable *v = a->variable;
+        arena_poll(sim->arena);
+        if (v->initial) /* else it is zeros already, of any size */
+            ptx_variable_image(v, a->host, locate, sim);
+    }
+}
+
+bool sim_locate(struct sim *sim, const struct ptx_variable *v, bool generic, uint64_t *address)
+{
+    bool known = address_of(sim, v, generic, address);
+    fill_variables(sim);
+    return known;
 }
 
 static bool is_elsewhere(const struct ptx_variable *v)
@@ -113,15 +125,25 @@ bool sim_load(struct sim *sim, const struct ptx_module *module, const struct sou
         uint64_t address;
         if (is_elsewhere(v)) /* refused when a kernel that reaches it is launched */
             continue;
+        arena_poll(sim->arena);
         if (!global_address(sim, v, &address)) {
             diag_error(diag, v->where, "no memory for `%s`", v->name);
             return false;
         }
     }
+    fill_variables(sim);
     return true;
 }
 
 /* --- kernels --- */
+
+static void add_shared(struct sim *sim, struct sim_program *p, const struct ptx_variable *v,
+                       uint64_t offset)
+{
+    bool added;
+    vec_push(sim->arena, &p->shared, ((struct sim_shared){v, offset}));
+    number_map_entry(sim->arena, &p->shared_at, (uintptr_t)v, &added)->value = offset;
+}
 
 static void lay_out_shared(struct sim *sim, struct sim_program *p, const struct ptx_reach *r)
 {
@@ -137,7 +159,7 @@ static void lay_out_shared(struct sim *sim, struct sim_program *p, const struct 
             continue;
         }
         at = (at + to - 1) / to * to;
-        vec_push(sim->arena, &p->shared, ((struct sim_shared){v, at}));
+        add_shared(sim, p, v, at);
         at += size;
     }
     p->static_shared = at - p->reserved_shared;
@@ -145,7 +167,7 @@ static void lay_out_shared(struct sim *sim, struct sim_program *p, const struct 
     for (size_t i = 0; i < r->variables.count; i++) {
         const struct ptx_variable *v = r->variables.data[i];
         if (is_shared(v) && (!ptx_variable_size(v) || v->linkage == PTX_EXTERN))
-            vec_push(sim->arena, &p->shared, ((struct sim_shared){v, p->dynamic_at}));
+            add_shared(sim, p, v, p->dynamic_at);
     }
 }
 
@@ -172,8 +194,7 @@ struct sim_program *sim_program_of(struct sim *sim, const struct ptx_function *k
     struct ptx_reach r = {.arena = sim->arena};
     ptx_reach(&r, kernel);
     lay_out_shared(sim, p, &r);
-    p->reached = r.functions.data;
-    p->reached_count = r.functions.count;
+    p->reached = r.seen;
     for (size_t i = 0; i < r.variables.count; i++)
         if (is_elsewhere(r.variables.data[i]))
             p->elsewhere = r.variables.data[i];

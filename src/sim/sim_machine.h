@@ -100,19 +100,22 @@ struct sim_program {
         uint64_t offset;
     })
     shared;
+    struct number_map shared_at; /* of a variable: its offset */
     uint64_t reserved_shared; /* bytes of the system's in front; of a program that asks for them */
     uint64_t static_shared;   /* bytes; the dynamic ones begin at dynamic_at */
     uint64_t dynamic_at;
     uint64_t parameter_bytes;
     /* The functions that it reaches: those were verified, and no others may run, whatever a pointer
      * to a function holds. */
-    const struct ptx_function *const *reached;
-    size_t reached_count;
+    struct number_map reached;
     const struct ptx_variable *elsewhere; /* one of another module that it reaches; NULL: none */
     struct sim_code *codes, *kernel_code;
+    struct number_map code_of; /* of a function: the address of its struct sim_code */
     int target;
     struct sim_program *next;
 };
+
+enum { SIM_MOST_REGISTER = 16 }; /* bytes of a lane */
 
 /* While a function is predecoded. The file has the registers first; constants, scratch registers
  * and fills follow in the order in which they are asked for, their initial content in `image`. */
@@ -125,18 +128,12 @@ struct sim_decoder {
     uint32_t end;        /* of the file so far */
     bool full;           /* it has no room for more: what there is besides lies at 0 */
     VEC(uint8_t) image;
-    VEC(struct sim_constant {
-        uint64_t bits;
-        int bytes;
-        uint32_t slot;
-    })
-    constants;
+    struct number_map constants[SIM_MOST_REGISTER + 1]; /* by bytes: of a value, its slot */
     VEC(struct sim_fill) fills;
-    VEC(struct sim_local_variable {
-        const struct ptx_variable *variable;
-        uint32_t offset;
-    })
-    locals;
+    struct number_map fill_slots; /* of a fill's fields: its slot */
+    /* Of a variable, its offset in the frame's local memory; of a kernel's parameter, its offset in
+     * the parameters. */
+    struct number_map locals, entry_parameters;
     uint64_t local_bytes;
     uint32_t carry;
     int target;
@@ -212,11 +209,10 @@ struct sim {
     const struct ptx_module *module;
     const struct source *source;
     VEC(const struct ptx_function *) functions; /* whose address was taken or that were called */
-    VEC(struct sim_variable {
-        const struct ptx_variable *variable;
-        uint64_t address;
-    })
-    variables;
+    struct number_map function_numbers;         /* their indices in `functions` */
+    VEC(uint64_t) variables;            /* the allocations of global and constant variables */
+    struct number_map variable_numbers; /* of a variable: its allocation */
+    size_t filled;                      /* of `variables`: those that have their initial values */
     struct sim_program *programs;
 
     /* of a launch */

@@ -74,10 +74,13 @@ uint32_t sim_slot_constant(struct sim_decoder *d, uint64_t bits, int bytes)
 {
     if (bytes && bytes < 8)
         bits &= (UINT64_C(1) << bytes * 8) - 1;
-    for (size_t i = 0; i < d->constants.count; i++)
-        if (d->constants.data[i].bits == bits && d->constants.data[i].bytes == bytes)
-            return d->constants.data[i].slot;
+    bool added;
+    struct number_entry *known =
+        number_map_entry(d->sim->arena, &d->constants[bytes], bits, &added);
+    if (!added)
+        return (uint32_t)known->value;
     uint32_t slot = sim_slot_new(d, bytes);
+    known->value = slot;
     if (d->full)
         return slot;
     uint8_t *image = d->image.data + (slot - d->code->zeros);
@@ -86,7 +89,6 @@ uint32_t sim_slot_constant(struct sim_decoder *d, uint64_t bits, int bytes)
         memcpy(image, &all, sizeof all);
     for (int i = 0; bytes && i < SIM_LANES; i++)
         memcpy(image + i * bytes, &bits, bytes < 8 ? (size_t)bytes : 8);
-    vec_push(d->sim->arena, &d->constants, ((struct sim_constant){bits, bytes, slot}));
     return slot;
 }
 
@@ -99,6 +101,24 @@ uint32_t sim_slot_carry(struct sim_decoder *d)
 
 /* --- locals --- */
 
+static void set_offset(struct sim_decoder *d, struct number_map *offsets,
+                       const struct ptx_variable *v, uint32_t offset)
+{
+    bool added;
+    struct number_entry *entry = number_map_entry(d->sim->arena, offsets, (uintptr_t)v, &added);
+    if (added)
+        entry->value = offset;
+}
+
+static bool find_offset(const struct number_map *offsets, const struct ptx_variable *v,
+                        uint32_t *offset)
+{
+    const struct number_entry *found = number_map_find(offsets, (uintptr_t)v);
+    if (found)
+        *offset = (uint32_t)found->value;
+    return found;
+}
+
 static uint32_t local_room(struct sim_decoder *d, const struct ptx_variable *v)
 {
     uint64_t to = ptx_variable_alignment(v), size = ptx_variable_size(v);
@@ -108,7 +128,7 @@ static uint32_t local_room(struct sim_decoder *d, const struct ptx_variable *v)
         at = 0;
         d->local_bytes = SIM_MOST_LOCAL + 1;
     }
-    vec_push(d->sim->arena, &d->locals, ((struct sim_local_variable){v, (uint32_t)at}));
+    set_offset(d, &d->locals, v, (uint32_t)at);
     return (uint32_t)at;
 }
 
@@ -125,6 +145,8 @@ static struct sim_parameter place_parameter(struct sim_decoder *d, const struct 
     } else if (!d->function->entry) {
         p.at = local_room(d, v);
     }
+    if (d->function->entry)
+        set_offset(d, &d->entry_parameters, v, p.at);
     return p;
 }
 
@@ -156,24 +178,7 @@ void sim_place_locals(struct sim_decoder *d)
 
 bool sim_local_offset(const struct sim_decoder *d, const struct ptx_variable *v, uint32_t *offset)
 {
-    for (size_t i = 0; i < d->locals.count; i++)
-        if (d->locals.data[i].variable == v) {
-            *offset = d->locals.data[i].offset;
-            return true;
-        }
-    return false;
-}
-
-/* Of a kernel's parameter. */
-static bool entry_offset(const struct sim_decoder *d, const struct ptx_variable *v,
-                         uint32_t *offset)
-{
-    for (size_t i = 0; d->function->entry && i < d->code->parameter_count; i++)
-        if (d->code->parameters[i].variable == v) {
-            *offset = d->code->parameters[i].at;
-            return true;
-        }
-    return false;
+    return find_offset(&d->locals, v, offset);
 }
 
 /* --- sources and destinations --- */
@@ -192,14 +197,15 @@ uint32_t sim_slot_destination(struct sim_decoder *d, const struct ptx_operand *o
 
 static uint32_t fill_of(struct sim_decoder *d, uint16_t special, int bytes, uint32_t offset)
 {
-    for (size_t i = 0; i < d->fills.count; i++) {
-        const struct sim_fill *f = &d->fills.data[i];
-        if (f->special == special && f->bytes == bytes && f->offset == offset)
-            return f->slot;
+    uint64_t key = (uint64_t)special << 48 | (uint64_t)bytes << 32 | offset;
+    bool added;
+    struct number_entry *known = number_map_entry(d->sim->arena, &d->fill_slots, key, &added);
+    if (added) {
+        known->value = sim_slot_new(d, bytes);
+        vec_push(d->sim->arena, &d->fills,
+                 ((struct sim_fill){special, (uint8_t)bytes, (uint32_t)known->value, offset}));
     }
-    struct sim_fill f = {special, (uint8_t)bytes, sim_slot_new(d, bytes), offset};
-    vec_push(d->sim->arena, &d->fills, f);
-    return f.slot;
+    return (uint32_t)known->value;
 }
 
 static bool special_changes(unsigned special)
@@ -237,7 +243,7 @@ static uint32_t slot_of_symbol(struct sim_decoder *d, const struct ptx_operand *
         return SIM_NO_SLOT;
     if (sim_local_offset(d, o->variable, &offset))
         return fill_of(d, SIM_FILL_LOCAL, bytes, offset + (uint32_t)o->offset);
-    if (entry_offset(d, o->variable, &offset))
+    if (find_offset(&d->entry_parameters, o->variable, &offset))
         address = offset;
     else if (!sim_locate(d->sim, o->variable, false, &address))
         return SIM_NO_SLOT;
@@ -309,7 +315,7 @@ static bool decode_variable(struct sim_decoder *d, const struct ptx_operand *o, 
         op->address = fill_of(d, SIM_FILL_LOCAL, 4, 0);
         op->address_bytes = 4;
         address = offset;
-    } else if (entry_offset(d, o->variable, &offset)) {
+    } else if (find_offset(&d->entry_parameters, o->variable, &offset)) {
         op->space = SIM_IN_PARAM;
         address = offset;
     } else if (!sim_locate(d->sim, o->variable, op->space == SIM_IN_GENERIC, &address)) {

@@ -48,13 +48,14 @@ void sim_report_launch(struct sim_report *r, const unsigned grid[3], const unsig
 
 void sim_report_allocated(struct sim_report *r, const struct sim_allocation_event *event)
 {
-    for (size_t i = 0; i < r->memory.count; i++) {
-        struct sim_allocation_event *have = &r->memory.data[i];
-        if (have->space == event->space && have->address == event->address) {
-            *have = *event;
-            return;
-        }
+    bool added;
+    struct number_entry *known =
+        number_map_entry(r->arena, &r->memory_at[event->space], event->address, &added);
+    if (!added) {
+        r->memory.data[known->value] = *event;
+        return;
     }
+    known->value = r->memory.count;
     vec_push(r->arena, &r->memory, *event);
 }
 

@@ -95,8 +95,9 @@ struct sim_report {
     struct sim_report_seen *seen;
     size_t seen_count, seen_capacity;
     VEC(struct sim_suppression) suppressions;
-    VEC(struct sim_allocation_event) memory; /* for names */
-    VEC(struct sim_report_array) arrays;     /* for elements */
+    VEC(struct sim_allocation_event) memory;    /* for names */
+    struct number_map memory_at[SIM_PARAM + 1]; /* by space: of an address, its index in `memory` */
+    VEC(struct sim_report_array) arrays;        /* for elements */
     bool plain; /* what lies in memory by name are values one after the other, as in CUDA C */
     VEC(const struct source *) sources; /* texts of the files that .loc names, for carets */
     /* Kept at most, 0: 200, of those that fail a check and of the others each, suppressed ones

@@ -263,6 +263,31 @@ static void copies_end_with_their_launch(void **state)
     sim_case_close(&c);
 }
 
+/* --- much of something --- */
+
+/* Each variable holds the address of the one before it. The time is in proportion to their number:
+ * if it were its square, this test would hang. */
+static void a_long_chain_of_variables(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000, LINE = 64 };
+    static char ptx[(COUNT + 16) * LINE];
+    char *at = ptx + sprintf(ptx, ".global .u64 v0 = 7;\n");
+    for (int i = 1; i <= COUNT; i++)
+        at += sprintf(at, ".global .u64 v%d = v%d;\n", i, i - 1);
+    at += sprintf(at, ".global .u64 last = v%d;\n", COUNT);
+    strcpy(at, KERNEL("mov.u64 %rd1, last; mov.u32 %r1, 0;\n"
+                      "walk: ld.global.u64 %rd1, [%rd1]; add.u32 %r1, %r1, 1;\n"
+                      "setp.ne.u64 %p0, %rd1, 7; @%p0 bra walk;\n"
+                      "st.global.u32 [%out], %r1;\n"));
+    struct sim_case c;
+    sim_case_open(&c, ptx);
+    uint64_t out = sim_case_buffer(&c, 4, NULL);
+    sim_case_done(&c, "k", 1, &out);
+    assert_int_equal(*sim_case_words(&c, out, 1), COUNT + 2);
+    sim_case_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +301,7 @@ int main(void)
         cmocka_unit_test(the_heap_ends),
         cmocka_unit_test(texts_lie_in_memory),
         cmocka_unit_test(copies_end_with_their_launch),
+        cmocka_unit_test(a_long_chain_of_variables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,27 @@
+/* What a number or an address in host memory stands for: a hash table in an arena. */
+#ifndef TW_NUMBER_MAP_H
+#define TW_NUMBER_MAP_H
+
+#include "base/arena.h"
+
+struct number_entry {
+    uint64_t key, value;
+    bool used;
+};
+
+/* All zeros: empty. */
+struct number_map {
+    struct number_entry *entries; /* open addressing; at most half of them are used */
+    size_t count, capacity;
+};
+
+/* Returns NULL if the map has no such key. */
+struct number_entry *number_map_find(const struct number_map *map, uint64_t key);
+/* Returns the entry of the key. Sets *added if the map did not have it; its value is then 0. The
+ * entry stays where it is until the next key is added. */
+struct number_entry *number_map_entry(struct arena *a, struct number_map *map, uint64_t key,
+                                      bool *added);
+/* Adds the object to a set of objects. Returns false if the set has it already. */
+bool number_map_add_object(struct arena *a, struct number_map *set, const void *object);
+
+#endif
