@@ -35,7 +35,7 @@ static void assemble_in(const struct ptx_file *f, const char *ptxas, const char 
 void assemble(const struct ptx_file *f, const struct options *o)
 {
     const char *target = options_value(o, "sm");
-    char *ptxas = find_ptxas(), *folder = ptxas ? folder_make() : NULL;
+    char *ptxas = find_ptxas(), *folder = ptxas ? folder_make(NULL) : NULL;
     if (folder)
         assemble_in(f, ptxas, target ? target : tw_ptx_target(f->ptx), folder);
     folder_remove(folder);

@@ -97,11 +97,9 @@ int build_cubins(tw_build *b, tw_context *ctx)
                        "when it is loaded (--no-cubin asks for that)");
         return STATUS_OK;
     }
-    a.folder = folder_make();
+    a.folder = folder_make(NULL);
     if (a.folder)
         status = assemble_all(&a);
-    else
-        complain(NULL, "no folder for temporary files can be made ($TMPDIR names a place)");
     folder_remove(a.folder);
     free(a.ptxas);
     return status;
@@ -172,11 +170,9 @@ int build_object(const char *folder, const char *name)
 {
     struct compiler c;
     int status = find_compiler(&c);
-    char *temporary = status == STATUS_OK ? folder_make() : NULL;
-    if (status == STATUS_OK && !temporary) {
-        complain(NULL, "no folder for temporary files can be made ($TMPDIR names a place)");
+    char *temporary = status == STATUS_OK ? folder_make(NULL) : NULL;
+    if (status == STATUS_OK && !temporary)
         status = STATUS_FAILED;
-    }
     char *source = need_text("%s/%s.c", folder, name), *object = need_text("%s/%s.o", folder, name);
     if (status == STATUS_OK)
         status = compile(&c, temporary, source, object);

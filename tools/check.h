@@ -40,7 +40,9 @@ struct check {
     struct complaints *said;  /* what was said then */
     struct program *program;  /* of the kernel at hand */
     struct deadline deadline;
-    double time_limit; /* seconds for one run, */
+    double run_began;   /* on the clock of seconds_now; 0: no run is under way */
+    double longest_run; /* seconds */
+    double time_limit;  /* seconds for one run, */
     double ends; /* and when the command ends, on the clock of seconds_now; 0: when it is done */
     struct findings findings;
     struct progress progress;

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "part_file.h"
 #include "tuned.h"
+#include "time_limit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -644,7 +645,12 @@ static int build_run(const struct command *self, const struct options *given)
     struct builder b = {.self = self, .given = given};
     if (given->word_count == 0)
         return usage_error(NULL, self, "which FILE?");
-    int status = context_open(&b.ctx, &(struct program_config){.colour = on_terminal(stderr)});
+    struct deadline deadline = {0};
+    double seconds = 0;
+    if (!time_limit_begin(given, &seconds, &deadline.at))
+        return STATUS_USAGE;
+    int status = context_open(
+        &b.ctx, &(struct program_config){.colour = on_terminal(stderr), .deadline = &deadline});
     if (status == STATUS_OK)
         status = find_targets(&b);
     if (status == STATUS_OK)
@@ -699,6 +705,10 @@ static const struct option_spec build_options[] = {
      .help = "a version too for arrays whose addresses 16 does not divide (they are refused else)"},
     {.name = "no-cubin", .help = "ship PTX alone, which the driver assembles when it is loaded"},
     {.name = "object", .help = "compile it too: NAME.o, by $CC or cc"},
+    {.name = "time-limit",
+     .values = 1,
+     .value = "SECONDS",
+     .help = "ends the command, whatever it is doing, status 1"},
     OPTION_END,
 };
 

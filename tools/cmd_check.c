@@ -5,6 +5,7 @@
 #include "cmd_ptx.h"
 #include "ptx_launch.h"
 #include "tensor.h"
+#include "time_limit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -267,10 +268,9 @@ static int check_run(const struct command *self, const struct options *given)
                       .no_sim = options_has(given, "no-run") || options_has(given, "no-sim"),
                       .time_limit = 10,
                       .verbose = options_has(given, "verbose") || on_terminal(stdout)};
-    if (!options_seconds(given, "time-limit", &c.time_limit))
+    if (!time_limit_begin(given, &c.time_limit, &c.ends))
         return STATUS_USAGE;
-    if (options_has(given, "time-limit"))
-        c.ends = c.deadline.at = seconds_now() + c.time_limit;
+    c.deadline.at = c.ends;
     int status = sim_options_read(&c.sim, given);
     if (status == STATUS_OK) {
         open_programs(&c);

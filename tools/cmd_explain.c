@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "explained.h"
 #include "npy.h"
+#include "time_limit.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -252,11 +253,16 @@ static int explain_run(const struct command *self, const struct options *given)
     own.complaints = &x.complaints;
     if (!given->word_count && !given->use_count)
         return usage_error(NULL, self, "which FILE? (or --device GPU, for a GPU alone)");
+    struct deadline deadline = {0};
+    double seconds = 0;
+    if (!time_limit_begin(given, &seconds, &deadline.at))
+        return STATUS_USAGE;
     int status = STATUS_OK;
     if (options_has(given, "devices")) {
         status = explain_gpus(&x);
     } else {
-        struct program_config config = {.colour = on_terminal(stderr), .complaints = &x.complaints};
+        struct program_config config = {
+            .colour = on_terminal(stderr), .deadline = &deadline, .complaints = &x.complaints};
         status = find_gpu(&x);
         if (status == STATUS_OK)
             status = context_open(&x.ctx, &config);
@@ -314,6 +320,10 @@ static const struct option_spec explain_options[] = {
      .value = "F",
      .help = "of a GPU alone: also for a ridge of F FLOPs a byte"},
     OPTION_JSON,
+    {.name = "time-limit",
+     .values = 1,
+     .value = "SECONDS",
+     .help = "ends the command, whatever it is doing, status 1"},
     OPTION_END,
 };
 

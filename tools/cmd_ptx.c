@@ -4,6 +4,7 @@
 #include "findings.h"
 #include "ptx_launch.h"
 #include "sim_options.h"
+#include "time_limit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ struct ptx_command {
     struct ptx_given launch;
     struct findings findings;
     struct sim_options sim;
-    double time_limit; /* of one run */
+    double time_limit; /* seconds of one run, */
+    double ends;       /* or, if it is given, of the command: its end, else 0 */
     int64_t seed, seeds, runs, planned;
     bool to_json, verbose, simulated, done;
     const char *device;
@@ -75,8 +77,7 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
     if (status != STATUS_OK)
         return status;
     if (!options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||
-        !options_seconds(o, "time-limit", &p->time_limit) ||
-        sim_options_read(&p->sim, o) != STATUS_OK)
+        !time_limit_begin(o, &p->time_limit, &p->ends) || sim_options_read(&p->sim, o) != STATUS_OK)
         return STATUS_USAGE;
     struct program_config config = {.print = &p->print,
                                     .colour = on_terminal(stderr),
@@ -240,8 +241,7 @@ static tw_status launch_once(struct ptx_command *p)
         assemble(&p->file, &p->given);
     p->sim.options.watch = counted ? TW_WATCH_COUNTERS : 0;
     p->sim.options.seed = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
-    if (options_has(&p->given, "time-limit"))
-        p->deadline.at = seconds_now() + p->time_limit;
+    p->deadline.at = p->ends;
     return tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->sim.options, &p->result);
 }
 
@@ -322,7 +322,7 @@ static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *sta
         p->runs == 0 && options_has(&p->given, "counters") ? TW_WATCH_ALL : TW_WATCH_CHECKS;
     options.seed = seed;
     options.late = late;
-    p->deadline.at = seconds_now() + p->time_limit;
+    p->deadline.at = p->ends > 0 ? p->ends : seconds_now() + p->time_limit;
     tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &options, &p->result);
     p->deadline.at = 0;
     if (s == TW_CANCELLED) {
@@ -348,7 +348,7 @@ static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *sta
 static int check_orders(struct ptx_command *p)
 {
     int status = STATUS_OK;
-    double until = seconds_now() + ROUNDS_OF_TIME * p->time_limit;
+    double until = p->ends > 0 ? p->ends : seconds_now() + ROUNDS_OF_TIME * p->time_limit;
     uint64_t first = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
     if (options_has(&p->given, "counters"))
         assemble(&p->file, &p->given);

@@ -7,6 +7,7 @@
 #include "settings.h"
 #include "tuned.h"
 #include "verdict.h"
+#include "time_limit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -268,10 +269,8 @@ static int open_and_run(struct run *r, const struct command *self)
     if (!options_integer(given, "threads", 0, 4096, &threads) ||
         !options_integer(given, "seed", 0, INT64_MAX / 2, &r->seed) ||
         !options_integer(given, "repeat", 1, 1000000, &r->repeat) ||
-        !options_seconds(given, "time-limit", &r->time_limit))
+        !time_limit_begin(given, &r->time_limit, &r->deadline.at))
         return STATUS_USAGE;
-    if (r->time_limit > 0)
-        r->deadline.at = seconds_now() + r->time_limit;
     r->verify = options_has(given, "verify");
     r->print = r->json ? stderr : stdout;
     r->seconds = need_memory((size_t)r->repeat * sizeof *r->seconds);

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "json.h"
 #include "settings.h"
+#include "time_limit.h"
 
 #include <string.h>
 
@@ -109,7 +110,12 @@ static int show_run(const struct command *self, const struct options *given)
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;
-    struct program_config config = {.colour = on_terminal(stderr), .device = target};
+    struct deadline deadline = {0};
+    double seconds = 0;
+    if (!time_limit_begin(given, &seconds, &deadline.at))
+        return STATUS_USAGE;
+    struct program_config config = {
+        .colour = on_terminal(stderr), .device = target, .deadline = &deadline};
     int status = program_open(&p, given->words[0], &config);
     if (status == STATUS_OK) {
         tw_kernel *k = program_kernel(&p, self);
@@ -139,6 +145,10 @@ static const struct option_spec show_options[] = {
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
+    {.name = "time-limit",
+     .values = 1,
+     .value = "SECONDS",
+     .help = "ends the command, whatever it is doing, status 1"},
     OPTION_END,
 };
 

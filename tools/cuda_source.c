@@ -1,6 +1,7 @@
 #include "cuda_source.h"
 #include "cuda_path.h"
 #include "toolchain.h"
+#include "doing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,11 +50,9 @@ static const struct {
 
 static bool make_folder(struct compilation *x)
 {
-    x->folder = folder_make();
-    if (!x->folder) {
-        complain(x->complaints, "no folder for the compiler's files: %s", strerror(errno));
+    x->folder = folder_make(x->complaints);
+    if (!x->folder)
         return false;
-    }
     bool ok = folder_write(x->folder, "tilewright_cuda.h", cuda_header, cuda_header_length);
     for (size_t i = 0; i < sizeof headers / sizeof *headers && !x->is_nvcc; i++)
         ok = ok &&
@@ -213,8 +212,10 @@ static int compile(struct compilation *x, char **ptx)
 {
     make_command(x);
     int seconds = x->settings->seconds;
+    doing("running", x->program);
     int status = seconds ? run_program_within(seconds, x->arguments, x->folder, "said.txt")
                          : run_program(x->arguments, x->folder, "said.txt");
+    doing(NULL, NULL);
     char *said = status == PROGRAM_LATE
                      ? need_text("%s: error: %s takes more than %d seconds for it\n", x->path,
                                  x->program, seconds)

@@ -33,7 +33,7 @@ static const char *file_of(struct answer *a)
 {
     if (a->folder || !a->embedded)
         return a->path;
-    a->folder = folder_make();
+    a->folder = folder_make(NULL);
     if (!a->folder || !folder_write(a->folder, "solution.cu", a->text, strlen(a->text)))
         return a->path; /* which the compiler cannot read, and so it is said */
     free(a->path);

@@ -3,6 +3,7 @@
  * fortran_order and shape, padding, the data. */
 #include "npy.h"
 #include "part_file.h"
+#include "doing.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -274,6 +275,7 @@ static const char *read_open(FILE *f, const char *path, tw_array *out, char *why
 const char *npy_read(const char *path, tw_array *out, char why[256])
 {
     *out = (tw_array){.dtype = TW_DTYPE_NONE};
+    doing("reading", path);
     FILE *f = fopen(path, "rb");
     if (!f) {
         snprintf(why, WHY, "cannot read `%s`: %s", path, strerror(errno));
@@ -281,6 +283,7 @@ const char *npy_read(const char *path, tw_array *out, char why[256])
     }
     const char *wrong = read_open(f, path, out, why);
     fclose(f);
+    doing(NULL, NULL);
     return wrong;
 }
 
@@ -313,6 +316,7 @@ const char *npy_may_write(const char *path, char why[256])
 {
     struct stat info;
     char *target = part_file_target(path); /* a link leads to another folder */
+    int error = errno;
     const char *name = target ? target : path, *slash = strrchr(name, '/');
     size_t length = slash ? (size_t)(slash - name) + 1 : 0;
     char *folder = malloc(length + 3);
@@ -321,18 +325,26 @@ const char *npy_may_write(const char *path, char why[256])
         return "out of memory";
     }
     snprintf(folder, length + 3, "%.*s.", (int)length, name);
+    bool is_link_good = target != NULL;
+    *why = '\0';
     free(target);
     bool there = stat(path, &info) == 0, directory = there && S_ISDIR(info.st_mode);
     bool device = there && !directory && !S_ISREG(info.st_mode); /* it is written itself */
-    bool ok = access(device ? path : folder, W_OK) == 0 && !part_file_read_only(path);
-    if (ok && directory) {
-        errno = EISDIR;
-        ok = false;
+    error = there || is_link_good ? 0 : error;
+    if (!error && access(device ? path : folder, W_OK) != 0) {
+        error = errno;
+        if (error == EACCES && !device)
+            snprintf(why, WHY, "cannot write `%s`: no file can be made in its folder (%s)", path,
+                     strerror(error));
     }
-    if (!ok)
-        snprintf(why, WHY, "cannot write `%s`: %s", path, strerror(errno));
+    if (!error && part_file_read_only(path))
+        error = errno;
+    if (!error && directory)
+        error = EISDIR;
+    if (error && !*why)
+        snprintf(why, WHY, "cannot write `%s`: %s", path, strerror(error));
     free(folder);
-    return ok ? NULL : why;
+    return error ? why : NULL;
 }
 
 const char *npy_write(const char *path, const tw_array *array, char why[256])

@@ -1,7 +1,9 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "part_file.h"
+#include "leftovers.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,36 +14,7 @@
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ, SIGXCPU};
 enum { SIGNALS = sizeof signals / sizeof *signals };
-static const char *volatile under_way; /* the part that is there now */
 static struct sigaction before[SIGNALS];
-
-static void take_away(int number)
-{
-    if (under_way)
-        unlink(under_way);
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-/* Signals that somebody answers or ignores are left to them. */
-static void watch(const char *part)
-{
-    under_way = part;
-    for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i], NULL, &before[i]);
-        if (before[i].sa_handler == SIG_DFL)
-            sigaction(signals[i], &(struct sigaction){.sa_handler = take_away}, NULL);
-    }
-}
-
-static void stop_watching(void)
-{
-    for (int i = 0; i < SIGNALS; i++)
-        if (before[i].sa_handler == SIG_DFL)
-            sigaction(signals[i], &before[i], NULL);
-    under_way = NULL;
-}
-
 static sigset_t held;
 
 void part_file_hold(void)
@@ -83,11 +56,38 @@ static char *name_in_folder(const char *path)
     return name;
 }
 
+enum { MOST_LINKS = 40 };
+
+/* Follows symbolic links to a file that need not exist. Returns 0 or the error. */
+static int follow_links(const char *path, char out[PATH_MAX])
+{
+    char link[PATH_MAX];
+    if (strlen(path) >= PATH_MAX)
+        return ENAMETOOLONG;
+    strcpy(out, path);
+    for (int i = 0; i < MOST_LINKS; i++) {
+        ssize_t length = readlink(out, link, sizeof link - 1);
+        if (length < 0)
+            return errno == EINVAL || errno == ENOENT ? 0 : errno; /* no link: the file itself */
+        link[length] = '\0';
+        char *slash = *link == '/' ? NULL : strrchr(out, '/');
+        size_t folder = slash ? (size_t)(slash - out) + 1 : 0;
+        if (folder + (size_t)length >= PATH_MAX)
+            return ENAMETOOLONG;
+        memmove(out + folder, link, (size_t)length + 1);
+    }
+    return ELOOP;
+}
+
 char *part_file_target(const char *path)
 {
     struct stat info;
-    if (stat(path, &info) != 0)
-        return name_in_folder(path);
+    char target[PATH_MAX];
+    if (stat(path, &info) != 0) {
+        int error = follow_links(path, target);
+        errno = error;
+        return error ? NULL : name_in_folder(target);
+    }
     return S_ISREG(info.st_mode) ? realpath(path, NULL) : NULL;
 }
 
@@ -125,7 +125,7 @@ struct part_file part_file_open(const char *path, const char *mode)
     p.beside = p.target ? name_beside(p.target) : NULL;
     if (!p.beside)
         return p;
-    watch(p.beside);
+    leftover_path(p.beside);
     p.file = fopen(p.beside, mode);
     if (p.file && exists)
         fchmod(fileno(p.file), info.st_mode & 07777);
@@ -145,7 +145,7 @@ bool part_file_close(struct part_file *p, bool good)
     if (p->beside) {
         if (is_there)
             remove(p->beside);
-        stop_watching();
+        leftover_keep(p->beside);
         free(p->beside);
     }
     free(p->target);

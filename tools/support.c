@@ -1,4 +1,5 @@
 /* Small services: nearest names, memory, the clock, texts of files. */
+#include "doing.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -166,9 +167,12 @@ static FILE *open_to_read(const char *path)
 
 char *read_at_most(const char *path, size_t most, size_t *length)
 {
+    doing("reading", path);
     FILE *f = open_to_read(path);
-    if (!f)
+    if (!f) {
+        doing(NULL, NULL);
         return NULL;
+    }
     size_t held = 0, room = 1 << 12, got;
     char *text = need_memory(room);
     while (held <= most && (got = fread(text + held, 1, room - held - 1, f)) > 0) {
@@ -179,6 +183,7 @@ char *read_at_most(const char *path, size_t most, size_t *length)
     text[held] = '\0';
     int error = ferror(f) ? errno : held > most ? EFBIG : 0;
     fclose(f);
+    doing(NULL, NULL);
     if (error) {
         free(text);
         errno = error;

@@ -2,6 +2,7 @@
 #include "tensor.h"
 #include "npy.h"
 #include "target.h"
+#include "doing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -143,9 +144,10 @@ static void store_extreme(tw_array *a, int64_t i, const struct fill_options *o, 
 
 void tensor_fill(tw_array *a, const struct fill_options *o)
 {
-    enum { PIECE = 64 }; /* an array of one axis has rows of so many */
+    enum { PIECE = 64 }; /* elements of a row, in an array of one axis */
     uint64_t state = o->seed;
     int64_t n = tensor_elements(a), row = a->rank > 1 ? a->shape[a->rank - 1] : PIECE;
+    doing("filling an array", NULL);
     for (int64_t i = 0; i < n; i++) {
         double v = 0;
         switch (o->kind) {
@@ -161,6 +163,7 @@ void tensor_fill(tw_array *a, const struct fill_options *o)
         }
         tw_dtype_store(a->dtype, element(a, i), v);
     }
+    doing(NULL, NULL);
 }
 
 void tensor_fill_unwritten(tw_array *a, int turn)

@@ -1,5 +1,6 @@
 #include "toolchain.h"
 #include "cuda_path.h"
+#include "leftovers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -59,9 +60,15 @@ long program_start(char *const *arguments, const char *folder, const char *said)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path, O_WRONLY | O_CREAT | O_TRUNC,
                                      0600);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    int error = posix_spawn(&child, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawnattr_t attributes; /* a group of its own: it is ended with what it starts */
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    int error = posix_spawn(&child, arguments[0], &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     free(path);
+    if (!error)
+        leftover_program((long)child);
     return error ? -1 : (long)child;
 }
 
@@ -71,8 +78,11 @@ int program_end(long child)
     if (child < 0)
         return -1;
     while (waitpid((pid_t)child, &status, 0) < 0)
-        if (errno != EINTR)
+        if (errno != EINTR) {
+            leftover_ended(child);
             return -1;
+        }
+    leftover_ended(child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -91,7 +101,7 @@ int run_program_within(int seconds, char *const *arguments, const char *folder, 
         if (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid)
             return program_end(child);
         if (polls <= 0) {
-            kill((pid_t)child, SIGKILL);
+            kill(-(pid_t)child, SIGKILL);
             program_end(child);
             return PROGRAM_LATE;
         }
@@ -102,13 +112,18 @@ int run_program_within(int seconds, char *const *arguments, const char *folder, 
 
 /* --- their files --- */
 
-char *folder_make(void)
+char *folder_make(struct complaints *complaints)
 {
     const char *base = getenv("TMPDIR");
     bool usable = base && *base && path_is_plain(base); /* nvcc hands it to a shell */
     char *folder = need_text("%s/tilewright-XXXXXX", usable ? base : "/tmp");
-    if (mkdtemp(folder))
+    if (mkdtemp(folder)) {
+        leftover_path(folder);
         return folder;
+    }
+    complain(complaints,
+             "no folder for temporary files can be made in %s: %s ($TMPDIR names another)",
+             usable ? base : "/tmp", strerror(errno));
     free(folder);
     return NULL;
 }
@@ -125,8 +140,10 @@ void folder_remove(char *folder)
     }
     if (all)
         closedir(all);
-    if (folder)
+    if (folder) {
         rmdir(folder);
+        leftover_keep(folder);
+    }
     free(folder);
 }
 

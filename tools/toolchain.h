@@ -13,8 +13,8 @@ char *find_program_of(const char *const *names);
  * puts it. */
 char *find_ptxas(void);
 
-/* A new folder; NULL, and errno, where none can be made. folder_remove frees the name too. */
-char *folder_make(void);
+/* Makes a new folder. Returns NULL after a complaint if it cannot. folder_remove frees the name too. */
+char *folder_make(struct complaints *complaints);
 void folder_remove(char *folder);
 bool folder_write(const char *folder, const char *name, const void *data, size_t length);
 /* All of a file with a 0 behind it; length may be NULL. NULL: there is none. The caller frees. */

@@ -178,14 +178,37 @@ static int replace_file(struct arena *a, const char *path, const struct content 
     return EEXIST;
 }
 
+enum { MOST_LINKS = 40 };
+
+/* Follows symbolic links to a file that need not exist. Returns 0 or the error. */
+static int follow_links(const char *path, char out[PATH_MAX])
+{
+    char link[PATH_MAX];
+    if (strlen(path) >= PATH_MAX)
+        return ENAMETOOLONG;
+    strcpy(out, path);
+    for (int i = 0; i < MOST_LINKS; i++) {
+        ssize_t length = readlink(out, link, sizeof link - 1);
+        if (length < 0)
+            return errno == EINVAL || errno == ENOENT ? 0 : errno; /* no link: the file itself */
+        link[length] = '\0';
+        char *slash = *link == '/' ? NULL : strrchr(out, '/');
+        size_t folder = slash ? (size_t)(slash - out) + 1 : 0;
+        if (folder + (size_t)length >= PATH_MAX)
+            return ENAMETOOLONG;
+        memmove(out + folder, link, (size_t)length + 1);
+    }
+    return ELOOP;
+}
+
 bool platform_write_file(struct arena *a, const char *path, const void *data, size_t length,
                          const char **why)
 {
     char resolved[PATH_MAX]; /* of a symbolic link the file is replaced, not the link */
     struct stat old;
     bool exists = stat(path, &old) == 0;
-    int error;
-    if (exists && realpath(path, resolved))
+    int error = 0;
+    if (exists ? realpath(path, resolved) != NULL : (error = follow_links(path, resolved)) == 0)
         path = resolved;
     if (exists && S_ISDIR(old.st_mode))
         error = EISDIR;
@@ -193,7 +216,7 @@ bool platform_write_file(struct arena *a, const char *path, const void *data, si
         error = write_in_place(path, data, length);
     else if (exists && is_read_only(path, &old))
         error = EACCES;
-    else
+    else if (!error)
         error = replace_file(
             a, path, &(struct content){data, length, exists ? &old : NULL, .durable = true});
     if (error)
@@ -214,13 +237,14 @@ bool platform_store_file(struct arena *a, const char *path, const void *data, si
 struct replacement {
     const char *path, *temporary, *old;
     bool written, existed, replaced;
+    int error; /* of the links; 0: none */
 };
 
 static void name_replacement(struct arena *a, struct replacement *r, const char *path)
 {
     char resolved[PATH_MAX]; /* as in platform_write_file */
     long id = (long)getpid();
-    if (realpath(path, resolved))
+    if (realpath(path, resolved) || (r->error = follow_links(path, resolved)) == 0)
         path = arena_string(a, resolved, strlen(resolved));
     r->path = path;
     r->temporary = arena_printf(a, "%s.%ld.tmp", path, id);
@@ -230,6 +254,8 @@ static void name_replacement(struct arena *a, struct replacement *r, const char 
 static int stage(const struct platform_output *file, struct replacement *r)
 {
     struct stat old;
+    if (r->error)
+        return r->error;
     r->existed = stat(r->path, &old) == 0;
     if (r->existed && !S_ISREG(old.st_mode))
         return S_ISDIR(old.st_mode) ? EISDIR : EEXIST;

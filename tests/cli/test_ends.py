@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Commands that are ended while they wait for a pipe or a compiler: --time-limit says what they were doing, and neither it nor a
+signal leaves files or programs behind. Paths to write that are symbolic links."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from tile_runner import PATIENCE, call, fail
+
+KERNEL = """kernel copy(i32 n, const f32 *a, f32 *c) grid(1) warps(1)
+{
+    global f32 A[n] = a, C[n] = c;
+    C[0 +: n] = A[0 +: n];
+}
+"""
+CUDA = "__global__ void k(float *a) { a[threadIdx.x] = 1; }\n"
+RUN = ["run", "k.tile", "--set", "n=4"]
+CHECK_CUDA = ["check", "k.cu", "--arg", "f32[32]:zero", "--block", "32", "--compiler", "./slow/clang"]
+
+
+def make(folder):
+    for name, text in (("k.tile", KERNEL.replace("0 +: n", "0 +: 32")), ("k.cu", CUDA), ("slow/clang", "#!/bin/sh\necho $$ >pid\nsleep 600\n")):
+        os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
+        with open(f"{folder}/{name}", "w") as out:
+            out.write(text)
+    os.chmod(f"{folder}/slow/clang", 0o755)
+    os.mkfifo(f"{folder}/pipe")
+    os.mkdir(f"{folder}/tmp")
+
+
+def start(tool, folder, command):
+    return subprocess.Popen([tool, *command], cwd=folder, env={**os.environ, "TMPDIR": f"{folder}/tmp"}, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def expect_nothing_left(folder, command):
+    if os.listdir(f"{folder}/tmp"):
+        fail(f"{command} left {os.listdir(f'{folder}/tmp')}")
+    with open(f"{folder}/pid") as file:
+        child = int(file.read())
+    for _ in range(int(PATIENCE * 10)):
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        with open(f"/proc/{child}/stat") as file:
+            if file.read().split(")")[1].split()[0] == "Z":  # ended; its parent is whoever takes orphans
+                return
+        time.sleep(0.1)
+    fail(f"{command} left the compiler running")
+
+
+def test_limits(tool, folder):
+    limit = ["--time-limit", "0.2"]
+    waiting = [([*RUN, "--in", "a=pipe"], "reading pipe"), (["check", "pipe"], "reading pipe"), (["show", "pipe"], "reading pipe"),
+               (["explain", "pipe"], "reading pipe"), (["build", "pipe"], "reading pipe"), (CHECK_CUDA, "running ./slow/clang")]
+    running = [(command, says, start(tool, folder, command + limit)) for command, says in waiting]
+    for command, says, process in running:
+        said = process.communicate(timeout=PATIENCE)
+        if process.returncode != 1 or said[1] != f"tilewright: time is up (--time-limit 0.2): {says}\n":
+            fail(f"{command}: {process.returncode} {said}")
+    expect_nothing_left(folder, CHECK_CUDA)
+
+
+def test_signals(tool, folder):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.unlink(f"{folder}/pid")
+        process = start(tool, folder, CHECK_CUDA)
+        for _ in range(int(PATIENCE * 10)):
+            if os.path.exists(f"{folder}/pid") and os.path.getsize(f"{folder}/pid"):
+                break
+            time.sleep(0.1)
+        process.send_signal(number)
+        process.communicate(timeout=PATIENCE)
+        if process.returncode != -number:
+            fail(f"signal {number}: {process.returncode}")
+        expect_nothing_left(folder, CHECK_CUDA)
+
+
+def test_links(tool, folder):
+    """A link to a file that is not there yet is followed; links in a circle are refused."""
+    run = ["run", "k.tile", "--set", "n=32", "--fill", "a=iota"]
+    for link, target in (("out.npy", "made.npy"), ("far.npy", "none/made.npy"), ("circle.npy", "circle.npy"), ("copy.h", "made.h")):
+        os.symlink(target, f"{folder}/{link}")
+    for link, status in (("out.npy", 0), ("far.npy", 1), ("circle.npy", 1)):
+        done = call([tool, *run, "--out", f"c={link}"], cwd=folder)
+        if (done.status == 0) != (status == 0) or not os.path.islink(f"{folder}/{link}"):
+            fail(f"--out through {link}: {done}")
+    done = call([tool, "build", "k.tile", "--no-cubin"], cwd=folder)
+    if done.status or not os.path.islink(f"{folder}/copy.h"):
+        fail(f"build through a link: {done}")
+    for made in ("made.npy", "made.h"):
+        if not os.path.exists(f"{folder}/{made}"):
+            fail(f"{made} is not there")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder)
+        test_limits(tool, folder)
+        test_signals(tool, folder)
+        test_links(tool, folder)
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()

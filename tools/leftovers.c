@@ -1,0 +1,119 @@
+#include "leftovers.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST = 64 };
+static const char *volatile paths[MOST];
+static volatile long children[MOST]; /* 0: free */
+static int held;
+
+/* --- removing --- */
+
+/* Runs `rm -rf`: opendir is not safe in a signal handler, fork and exec are. */
+static void remove_path(const char *path)
+{
+    if (unlink(path) == 0)
+        return;
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/bin/rm", "rm", "-rf", "--", path, (char *)NULL);
+        _exit(1);
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}
+
+void leftovers_remove(void)
+{
+    for (int i = 0; i < MOST; i++)
+        if (children[i]) {
+            kill(-(pid_t)children[i], SIGKILL); /* its group: program_start */
+            waitpid((pid_t)children[i], NULL, 0);
+            children[i] = 0;
+        }
+    for (int i = 0; i < MOST; i++)
+        if (paths[i]) {
+            remove_path(paths[i]);
+            paths[i] = NULL;
+        }
+}
+
+/* --- signals --- */
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ, SIGXCPU};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+static struct sigaction before[SIGNALS];
+
+static void end(int number)
+{
+    leftovers_remove();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void hold(void)
+{
+    if (held++)
+        return;
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler == SIG_DFL)
+            sigaction(signals[i], &(struct sigaction){.sa_handler = end}, NULL);
+    }
+}
+
+static void release(void)
+{
+    if (--held)
+        return;
+    for (int i = 0; i < SIGNALS; i++)
+        if (before[i].sa_handler == SIG_DFL)
+            sigaction(signals[i], &before[i], NULL);
+}
+
+/* --- the lists --- */
+
+bool leftover_path(const char *path)
+{
+    for (int i = 0; i < MOST; i++)
+        if (!paths[i]) {
+            paths[i] = path;
+            hold();
+            return true;
+        }
+    return false;
+}
+
+void leftover_keep(const char *path)
+{
+    for (int i = 0; i < MOST; i++)
+        if (paths[i] == path) {
+            paths[i] = NULL;
+            release();
+            return;
+        }
+}
+
+bool leftover_program(long child)
+{
+    for (int i = 0; i < MOST; i++)
+        if (!children[i]) {
+            children[i] = child;
+            hold();
+            return true;
+        }
+    return false;
+}
+
+void leftover_ended(long child)
+{
+    for (int i = 0; i < MOST; i++)
+        if (children[i] == child) {
+            children[i] = 0;
+            release();
+            return;
+        }
+}

@@ -1,0 +1,13 @@
+/* --time-limit of a whole command. Calls of the library end at the deadline by themselves
+ * (context_open) and say what they were doing. All else, such as reading a pipe, filling large arrays
+ * or a compiler of CUDA C, is ended by a timer soon after: the command prints a message, removes its
+ * leftovers and exits with STATUS_FAILED. */
+#ifndef TW_TIME_LIMIT_H
+#define TW_TIME_LIMIT_H
+
+#include "tool.h"
+
+/* Reads --time-limit into *seconds. If it is given, sets *ends to the end of the command on the clock
+ * of seconds_now, and starts the timer; else both stay. Returns false after a message. */
+bool time_limit_begin(const struct options *given, double *seconds, double *ends);
+#endif
