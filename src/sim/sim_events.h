@@ -181,8 +181,9 @@ struct sim_fault {
     const char *name;
     uint64_t size;
     int64_t offset;
-    const char
-        *why; /* SIM_TRAP: what the program says; SIM_NO_ADDRESS: what is no address, of what */
+    /* SIM_TRAP: what the program says; SIM_NO_ADDRESS: what is no address, of what. It lives until
+     * the observer returns. */
+    const char *why;
 };
 
 /* Memory that a launch can see, and variables of the block's shared memory (address: offset): told

@@ -2,6 +2,8 @@
 
 #include "ptx/ptx.h"
 
+#include <string.h>
+
 /* "4 bytes past the end of 'a' (4096 bytes)" */
 static const char *where_is(struct arena *a, const struct sim_fault *f)
 {
@@ -14,14 +16,14 @@ static const char *where_is(struct arena *a, const struct sim_fault *f)
         return arena_printf(a, "%s is as long as the launch says, and it says 0 (--shared BYTES)",
                             name);
     if (f->offset < 0)
-        return arena_printf(a, "%lld bytes before the start of %s (%llu bytes)",
-                            -(long long)f->offset, name, size);
-    int64_t past = f->offset + f->bytes - (int64_t)f->size;
+        return arena_printf(a, "%llu bytes before the start of %s (%llu bytes)",
+                            0 - (unsigned long long)f->offset, name, size);
     if (f->offset == (int64_t)f->size)
         return arena_printf(a, "just past the end of %s (%llu bytes)", name, size);
     if (f->offset > (int64_t)f->size)
         return arena_printf(a, "%lld bytes past the end of %s (%llu bytes)",
                             (long long)f->offset - (long long)f->size, name, size);
+    int64_t past = f->offset + f->bytes - (int64_t)f->size;
     if (past > 0)
         return arena_printf(a, "its last %lld bytes are past the end of %s (%llu bytes)",
                             (long long)past, name, size);
@@ -81,7 +83,7 @@ void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
     else if (kind == SIM_FOUND_READ_ONLY)
         f.message = arena_printf(r->arena, "write to memory that cannot be written: %s", where);
     else
-        f.message = fault->why;
+        f.message = arena_string(r->arena, fault->why, strlen(fault->why));
     f.access[0] = (struct sim_finding_access){
         .at = fault->at,
         .lane = fault->lane,

@@ -3,6 +3,9 @@
 
 #include "base/shown.h"
 
+#include <assert.h>
+#include <stdio.h>
+
 /* Behind the start of one allocation, or nearer in front of the next. */
 static void name_allocation(const struct sim *sim, struct sim_fault *fault)
 {
@@ -59,7 +62,8 @@ static void fault_text(struct text *out, const struct sim_fault *f)
     text_printf(out, "%s of %d bytes of %s memory at 0x%llx: %s", f->write ? "write" : "read",
                 f->bytes, spaces[f->space], (unsigned long long)f->address, kinds[f->kind]);
     if (f->name && f->offset < 0)
-        text_printf(out, ", %lld bytes in front of `%s`", -(long long)f->offset, f->name);
+        text_printf(out, ", %llu bytes in front of `%s`", 0 - (unsigned long long)f->offset,
+                    f->name);
     else if (f->name)
         text_printf(out, ", %lld bytes behind the start of `%s`, which has %llu",
                     (long long)f->offset, f->name, (unsigned long long)f->size);
@@ -126,12 +130,17 @@ bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char 
     return fault_in_words(w, op, &fault);
 }
 
+enum { NO_ADDRESS_LENGTH = 256 };
+
 bool sim_no_address(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...)
 {
-    struct sim_fault fault = {.kind = SIM_NO_ADDRESS, .lane = lane};
+    char why[NO_ADDRESS_LENGTH]; /* not from the arena: a loop may come here a million times */
+    struct sim_fault fault = {.kind = SIM_NO_ADDRESS, .lane = lane, .why = why};
     va_list args;
     va_start(args, format);
-    fault.why = arena_vprintf(w->sim->arena, format, args);
+    int length = vsnprintf(why, sizeof why, format, args);
     va_end(args);
+    assert(length >= 0 && (size_t)length < sizeof why);
+    (void)length;
     return fault_in_words(w, op, &fault);
 }

@@ -1,6 +1,7 @@
 /* Requests that the simulator refuses: ranks of blocks that the cluster does not have, more stack, heap
  * or registers than there are, calls of kernels, texts at invalid addresses. Also the stack that alloca
  * moves. */
+#include "sim/sim_memcheck.h"
 #include "sim_helper.h"
 
 #include <stdarg.h>
@@ -288,6 +289,45 @@ static void a_long_chain_of_variables(void **state)
     sim_case_close(&c);
 }
 
+#define LOOP(body)                                                                                 \
+    KERNEL("mov.u32 %r1, 0; mov.u32 %r2, 1000; mov.u64 %rd2, 1000; mov.u64 %rd3, 99;\n"            \
+           "again:\n" body "add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, 20000; @%p0 bra again;\n")
+
+/* A fault that the checks report and then pass over takes memory once, not each time. */
+static void repeated_faults_take_no_memory(void **state)
+{
+    (void)state;
+    static const char *const loops[] = {
+        SHARED LOOP("mapa.shared::cluster.u32 %r3, s, %r2;\n"),
+        SHARED LOOP("mapa.u64 %rd4, %rd2, 0;\n"),
+        LOOP("alloca.u64 %rd4, -1;\n"),
+        LOOP("stackrestore.u64 %rd2;\n"),
+        ".extern .func free(.param .b64 p);\n" LOOP(
+            "{ .param .b64 a; st.param.b64 [a], 99; call free, (a); }\n"),
+        PRINT LOOP(CALL_PRINT("0", "0")),
+        LOOP("ld.local.u32 %r3, [%rd2];\n"),
+        LOOP("ld.global.u32 %r3, [%rd2];\n"),
+        LOOP("ld.global.u32 %r3, [%rd3];\n"),
+    };
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        struct sim_case c;
+        sim_case_open(&c, loops[i]);
+        struct sim_report report;
+        sim_report_init(&report, &c.arena, c.module);
+        struct sim_memcheck *memory = sim_memcheck_new(&c.arena, &report);
+        sim_observe(c.sim, sim_memcheck_observer(memory));
+        uint64_t out = sim_case_buffer(&c, 4, NULL);
+        size_t used = c.arena.used;
+        sim_case_done(&c, "k", 1, &out);
+        assert_int_equal(report.kept, 1);
+        if (report.first->count != 20000 || c.arena.used - used > 400000)
+            fail_msg("%lld times, %zu bytes: %s", (long long)report.first->count,
+                     c.arena.used - used, report.first->message);
+        sim_memcheck_free(memory);
+        sim_case_close(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +342,7 @@ int main(void)
         cmocka_unit_test(texts_lie_in_memory),
         cmocka_unit_test(copies_end_with_their_launch),
         cmocka_unit_test(a_long_chain_of_variables),
+        cmocka_unit_test(repeated_faults_take_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

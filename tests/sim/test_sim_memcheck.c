@@ -113,6 +113,33 @@ static void faults_name_the_memory(void **state)
     assert_non_null(strstr(report.first->steps[0], "guard it: `if (i < n)`, or clip the index"));
 }
 
+static void faults_as_far_away_as_can_be(void **state)
+{
+    (void)state;
+    struct sim_observer *o = sim_memcheck_observer(memory);
+    bool go_on = false;
+    watch_memory();
+    struct sim_fault fault = {.kind = SIM_OUTSIDE,
+                              .at = feed_place(&f, 0, 0),
+                              .space = SIM_LOCAL,
+                              .bytes = 4,
+                              .address = UINT64_C(1) << 63,
+                              .name = "c",
+                              .size = 4096,
+                              .offset = INT64_MIN};
+    assert_true(o->fault(o->user, &fault, &go_on));
+    assert_string_equal(report.first->message,
+                        "read of 4 bytes outside memory: 9223372036854775808 bytes before the "
+                        "start of 'c' (4096 bytes)");
+    f.line++;
+    fault.at = feed_place(&f, 0, 0);
+    fault.offset = INT64_MAX;
+    assert_true(o->fault(o->user, &fault, &go_on));
+    assert_string_equal(report.last->message,
+                        "read of 4 bytes outside memory: 9223372036854771711 bytes past the end "
+                        "of 'c' (4096 bytes)");
+}
+
 static void copies_must_be_waited_for(void **state)
 {
     (void)state;
@@ -348,6 +375,7 @@ int main(void)
         TEST(shared_memory_starts_unwritten),
         TEST(global_memory_as_the_host_left_it),
         TEST(faults_name_the_memory),
+        TEST(faults_as_far_away_as_can_be),
         TEST(copies_must_be_waited_for),
         TEST(lanes_may_come_one_by_one),
         TEST(counts),

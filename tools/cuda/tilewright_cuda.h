@@ -182,7 +182,7 @@ TW_ATOMIC(unsigned, atomicAdd, (unsigned)__nvvm_atom_add_gen_i((int *)p, (int)v)
 TW_ATOMIC(unsigned long long, atomicAdd, (unsigned long long)__nvvm_atom_add_gen_ll((long long *)p, (long long)v))
 TW_ATOMIC(float, atomicAdd, __nvvm_atom_add_gen_f(p, v))
 TW_ATOMIC(double, atomicAdd, __nvvm_atom_add_gen_d(p, v))
-TW_ATOMIC(int, atomicSub, __nvvm_atom_add_gen_i(p, -v))
+TW_ATOMIC(int, atomicSub, __nvvm_atom_add_gen_i(p, (int)(0u - (unsigned)v)))
 TW_ATOMIC(unsigned, atomicSub, (unsigned)__nvvm_atom_add_gen_i((int *)p, -(int)v))
 TW_ATOMIC(int, atomicExch, __nvvm_atom_xchg_gen_i(p, v))
 TW_ATOMIC(unsigned, atomicExch, (unsigned)__nvvm_atom_xchg_gen_i((int *)p, (int)v))
@@ -238,8 +238,8 @@ TW_SCOPED(double, atomicAdd, "add.f64", "d")
 TW_SCOPED(float, atomicExch, "exch.b32", "f")
 TW_SCOPED(unsigned, atomicInc, "inc.u32", "r")
 TW_SCOPED(unsigned, atomicDec, "dec.u32", "r")
-TW_D int atomicSub_block(int *p, int v) { return atomicAdd_block(p, -v); }
-TW_D int atomicSub_system(int *p, int v) { return atomicAdd_system(p, -v); }
+TW_D int atomicSub_block(int *p, int v) { return atomicAdd_block(p, (int)(0u - (unsigned)v)); }
+TW_D int atomicSub_system(int *p, int v) { return atomicAdd_system(p, (int)(0u - (unsigned)v)); }
 TW_D unsigned atomicSub_block(unsigned *p, unsigned v) { return atomicAdd_block(p, -v); }
 TW_D unsigned atomicSub_system(unsigned *p, unsigned v) { return atomicAdd_system(p, -v); }
 TW_D int atomicCAS(int *p, int c, int v) { return __nvvm_atom_cas_gen_i(p, c, v); }
