@@ -4,6 +4,7 @@
 #include "tensor.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,9 @@ static bool read_value(struct reading *r, tw_dtype t, const char *text, void *bi
 }
 
 /* --- arrays --- */
+
+#define EXPECTED                                                                                   \
+    "expected TYPE:VALUE, TYPE[ELEMENTS]:FILL, {FIELD, …}, bytes:HEXADECIMAL, null or @FILE.npy"
 
 /* "rand[50]": the fill alone, and how many elements have it; all where nothing is said. The caller
  * frees. */
@@ -269,7 +273,7 @@ static bool read_array(struct reading *r, const char *text, struct ptx_array *a)
     if (*text == '=')
         return read_view(r, text + 1, a);
     if (!colon)
-        return wrong(r, "expected TYPE:VALUE, TYPE[ELEMENTS]:FILL, {FIELD, …} or @FILE.npy");
+        return wrong(r, EXPECTED);
     return read_dtype(r, text, (size_t)(open - text), &a->array.dtype) &&
            read_shape(r, open, colon, &a->array) && fill_array(r, colon + 1, a);
 }
@@ -361,7 +365,8 @@ static bool read_values(struct reading *r, const char *text, const char *name, s
     const char *colon = strchr(text, ':');
     tw_dtype type;
     if (!colon)
-        return wrong(r, "`%s`: expected TYPE:VALUE, TYPE[ELEMENTS]:FILL or null", text);
+        return wrong(r, "`%s`: expected TYPE:VALUE, TYPE[ELEMENTS]:FILL, bytes:HEXADECIMAL or null",
+                     text);
     if (!read_dtype(r, text, (size_t)(colon - text), &type))
         return false;
     bool list = colon[1] == '{';
@@ -385,6 +390,64 @@ static bool read_values(struct reading *r, const char *text, const char *name, s
     char *what = count ? need_text("%s[%d]", tw_dtype_name(type), count + 1)
                        : need_text("%s", tw_dtype_name(type));
     say_field(l, first, name, what);
+    free(what);
+    return true;
+}
+
+static int hexadecimal_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Returns the bytes that hexadecimal digits spell, first byte first; NULL: they spell none. The
+ * caller frees. */
+static char *read_hexadecimal(struct reading *r, const char *digits, size_t *length)
+{
+    size_t count = strlen(digits);
+    char *bytes = need_memory(count / 2 + 1);
+    bool fine = count && count % 2 == 0;
+    for (size_t i = 0; i < count && fine; i++) {
+        int digit = hexadecimal_digit(digits[i]);
+        fine = digit >= 0;
+        bytes[i / 2] = (char)((unsigned char)bytes[i / 2] << 4 | (digit & 15));
+    }
+    *length = count / 2;
+    if (fine)
+        return bytes;
+    free(bytes);
+    wrong(r,
+          "`bytes:%s`: expected two hexadecimal digits for each byte, as bytes:0a000000, or "
+          "bytes:@FILE",
+          digits);
+    return NULL;
+}
+
+static const char bytes_word[] = "bytes:";
+static bool is_bytes(const char *text)
+{
+    return strncmp(text, bytes_word, strlen(bytes_word)) == 0;
+}
+
+/* "bytes:0a000000", "bytes:@FILE" */
+static bool read_bytes(struct reading *r, const char *text, const char *name, struct layout *l)
+{
+    const char *given = text + strlen(bytes_word);
+    size_t length, at;
+    char *bytes = *given == '@' ? read_at_most(given + 1, MOST_STRUCT, &length)
+                                : read_hexadecimal(r, given, &length);
+    if (!bytes)
+        return wrong(r, "cannot read `%s`: %s", given + 1,
+                     errno == EFBIG ? "a kernel's parameters have fewer bytes" : strerror(errno));
+    bool fine = place(r, l, length, 1, &at);
+    if (fine)
+        memcpy(l->bytes + at, bytes, length);
+    free(bytes);
+    if (!fine)
+        return false;
+    char *what = need_text("bytes[%zu]", length);
+    say_field(l, at, name, what);
     free(what);
     return true;
 }
@@ -448,6 +511,8 @@ static bool read_member(struct reading *r, char *text, const char *path, const c
     char *shown = field ? need_text("%s.%s", name, field) : need_text("%s.%d", name, number);
     if (*text == '{') {
         fine = read_nested(r, text, inner, shown, field, l);
+    } else if (is_bytes(text)) {
+        fine = read_bytes(r, text, field, l);
     } else if (is_array_text(text)) {
         fine = read_pointer(r, text, inner, shown, field, l);
     } else if (strcmp(text, "null") == 0) {
@@ -502,7 +567,8 @@ static bool read_members(struct reading *r, const char *text, const char *path, 
     }
 }
 
-/* The parameter's alignment is the struct's, so no field has more: packed ones have less. */
+/* "{…}", or "bytes:…". The parameter's alignment is the struct's, so no field has more: packed ones
+ * have less. */
 static bool read_struct(struct reading *r, const char *text)
 {
     struct ptx_argument *a = r->argument;
@@ -510,7 +576,8 @@ static bool read_struct(struct reading *r, const char *text)
     char path[16];
     struct layout l = {.alignment = 1, .cap = p->alignment ? p->alignment : 16};
     snprintf(path, sizeof path, "%d", r->index);
-    bool fine = read_members(r, text, path, a->name, &l);
+    bool fine =
+        *text == '{' ? read_members(r, text, path, a->name, &l) : read_bytes(r, text, NULL, &l);
     if (fine && p->bytes) {
         size_t size = round_up(l.end, l.alignment);
         fine = size == p->bytes ||
@@ -542,9 +609,14 @@ static bool read_single(struct reading *r, const char *text)
         keep_start(array);
         return true;
     }
-    if (!colon)
-        return wrong(r, "expected TYPE:VALUE, TYPE[ELEMENTS]:FILL, {FIELD, …} or @FILE.npy");
     a->value = need_memory(8);
+    if (strcmp(text, "null") == 0) {
+        a->type = TW_U64;
+        a->bytes = 8;
+        return true;
+    }
+    if (!colon)
+        return wrong(r, EXPECTED);
     if (!read_dtype(r, text, (size_t)(colon - text), &a->type))
         return false;
     a->bytes = tw_dtype_size(a->type);
@@ -569,10 +641,11 @@ bool ptx_argument_read(struct ptx_argument *a, int index, const char *text,
 {
     struct reading r = {a, index, param, arrays, seed, NULL};
     a->first_array = arrays->count;
-    char *braced = strstr(text, ":{") ? need_text("{%s}", text) : NULL; /* f32:{1,2,3,4} */
-    bool fine = *text == '{' ? read_struct(&r, text)
-                : braced     ? read_struct(&r, braced)
-                             : read_single(&r, text) && suits(&r);
+    char *braced =
+        !is_bytes(text) && strstr(text, ":{") ? need_text("{%s}", text) : NULL; /* f32:{1,2,3,4} */
+    bool fine = *text == '{' || is_bytes(text) ? read_struct(&r, text)
+                : braced                       ? read_struct(&r, braced)
+                                               : read_single(&r, text) && suits(&r);
     free(braced);
     *why = r.why;
     return fine;

@@ -1,14 +1,17 @@
 /* The grammar of --arg: a value, an array, a struct of both.
  *
- *   argument = array | value | struct
+ *   argument = array | value | struct | bytes | null
  *   array    = TYPE "[" N "]" … ":" fill | "@" FILE | "=" REFERENCE ["+" ELEMENTS]
  *   fill     = ( rand | zero | iota | ones | wide | "=" VALUE | "@" FILE ) [ "[" ELEMENTS "]" ] | none
  *   value    = TYPE ":" VALUE
  *   struct   = "{" member { "," member } "}"
- *   member   = [ NAME "=" ] ( array | value | TYPE ":" "{" VALUE { "," VALUE } "}" | struct | null )
+ *   bytes    = bytes ":" ( HEXADECIMAL | "@" FILE )
+ *   member   = [ NAME "=" ] ( array | value | TYPE ":" "{" VALUE { "," VALUE } "}" | struct | bytes
+ *            | null )
  *            | pad ":" BYTES | at ":" OFFSET | align ":" BYTES
  *
- * An array in a struct is a pointer to it. Fields lie as in C.
+ * An array in a struct is a pointer to it. Fields lie as in C; `bytes` has alignment 1. A value that
+ * is given as `bytes` has the kind PTX_STRUCT.
  */
 #ifndef TW_PTX_ARGUMENTS_H
 #define TW_PTX_ARGUMENTS_H

@@ -39,6 +39,22 @@ CASES = [
     ("run", NESTED + ["f32:{0,0,0.25,0}", "--arg", "i32[4]:none"], 0, ["[0.25, 3.25, 6.25, 9.25]"], []),
     ("check", NESTED + ["f32:{0,0,0.25}", "--arg", "i32[4]:none"], 2, ["shift has 16 bytes", "these fields make"], []),
     ("run", ["--kernel", "fill_packed", "--block", "4", "--arg", "{i8:1, i32[4]:none, i16:5}"], 0, ["[6, 6, 6, 6]"], []),
+    # bytes as they are
+    ("run", FILL + ["{i32[8]:zero, bytes:0300000000000000}"], 0, ["0.0 v.0: [0, 1, 2, 0, 0, 0, 0, 0]"], []),
+    ("run", FILL + ["{data=i32[8]:zero, n=bytes:@three.bin, pad:4}"], 0, ["0.0 v.data: [0, 1, 2, 0, 0, 0, 0, 0]"], []),
+    ("run", NESTED + ["bytes:00000000000000000000803E00000000", "--arg", "i32[4]:none"], 0, ["[0.25, 3.25, 6.25, 9.25]"], []),
+    ("run", SHIFT + ["--arg", "i32[64]:iota", "--arg", "i32[64]:zero", "--arg", "bytes:@three.bin"], 0, ["1 out: [1, 2, 0, "], []),
+    ("check", FILL + ["bytes:00000000000000000300000000000000"], 1, ["launches.cu:", "out-of-bounds"], []),
+    ("check", FILL + ["bytes:0300"], 2, ["v has 16 bytes, aligned to 8; these fields make 2 (0: bytes[2])"], []),
+    ("check", FILL + ["{i32[8]:zero, bytes:030}"], 2, ["`bytes:030`: expected two hexadecimal digits for each byte"], []),
+    ("check", FILL + ["bytes:0g"], 2, ["`bytes:0g`: expected two hexadecimal digits for each byte"], []),
+    ("check", FILL + ["bytes:"], 2, ["`bytes:`: expected two hexadecimal digits for each byte"], []),
+    ("check", FILL + ["bytes:@not.there"], 2, ["cannot read `not.there`: No such file"], []),
+    ("check", FILL + ["bytes:@long.bin"], 2, ["cannot read `long.bin`: a kernel's parameters have fewer bytes"], []),
+    # null pointers
+    ("check", SHIFT + ["--arg", "null", "--arg", "i32[64]:none", "--arg", "i32:1"], 0, [], ["error"]),
+    ("check", SHIFT + ["--arg", "null", "--arg", "i32[64]:none", "--arg", "i32:2"], 1, ["launches.cu:51:", "out-of-bounds"], []),
+    ("check", SHIFT + ["--arg", "i32[64]:iota", "--arg", "i32[64]:none", "--arg", "null"], 2, ["has 4 bytes"], []),
     # one array for two parameters
     ("check", SHIFT + ["--arg", "i32[64]:iota", "--arg", "i32[64]:none", "--arg", "i32:64"], 0, [], ["error"]),
     ("check", SHIFT + ["--arg", "i32[64]:iota", "--arg", "=0", "--arg", "i32:64"], 1,
@@ -142,6 +158,10 @@ def main():
         shutil.copy(os.path.join(HERE, "launches.cu"), folder)
         with open(os.path.join(HERE, "launches.ptx")) as given, open(f"{folder}/launches.ptx", "w") as out:
             out.write(given.read().replace("tests/cli/cuda/launches.cu", "launches.cu"))
+        with open(f"{folder}/three.bin", "wb") as out:
+            out.write(b"\3\0\0\0")
+        with open(f"{folder}/long.bin", "wb") as out:
+            out.write(bytes(40000))
         check(tool, "launches.ptx", folder, CASES)
         check_files(tool, folder)
         check_compiled(tool, folder)
