@@ -95,6 +95,7 @@ int kernel_tunes(const struct module *m, int index, int *entries);
 enum {
     MAX_DEPTH = 25000,
     MAX_EXPR_DEPTH = 12000,
+    MAX_LAUNCH_DEPTH = 300, /* of what a launch computes: extents, strides, the grid */
     MAX_RESULTS = 8,
     MAX_INLINED = 4000,
     MAX_COPIED = 400000

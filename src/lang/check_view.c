@@ -49,6 +49,18 @@ struct expr *launch_known(struct checker *c, struct expr *e, const char *what)
     return known_at_launch(c, e, what, LOC_NONE);
 }
 
+/* Each launch computes it on the caller's stack. */
+static bool not_too_deep(struct checker *c, const struct expr *e, struct loc at, const char *what)
+{
+    if (expr_depth(e) <= MAX_LAUNCH_DEPTH)
+        return true;
+    diag_error(c->diag, at, "%s is more than %d levels deep", what, MAX_LAUNCH_DEPTH);
+    diag_note(c->diag, at,
+              "each term of a sum is a level, and constants stand for their values: "
+              "make it a parameter of the kernel");
+    return false;
+}
+
 struct expr *launch_int(struct checker *c, const struct node *n, const char *what)
 {
     bool hoistable = c->hoistable;
@@ -56,6 +68,8 @@ struct expr *launch_int(struct checker *c, const struct node *n, const char *wha
     struct expr *e = check_scalar_int(c, n, what);
     c->hoistable = hoistable;
     e = e ? launch_known(c, e, what) : NULL;
+    if (e && !not_too_deep(c, e, n->loc, what))
+        return NULL;
     const struct expr *overflow = e ? eval_overflow(e, NULL, true) : NULL;
     if (overflow) {
         diag_error(c->diag, overflow->loc, "%s", overflow_text(c->arena, overflow, NULL));
@@ -115,9 +129,11 @@ static bool view_pointer(struct checker *c, const struct node *n, struct sym *vi
     }
     view->base = b->sym;
     view->is_const = b->sym->is_const;
-    if (n->init->kind == N_BINARY)
-        view->base_offset = view_offset(c, n->init);
-    return n->init->kind != N_BINARY || view->base_offset;
+    if (n->init->kind != N_BINARY)
+        return true;
+    view->base_offset = view_offset(c, n->init);
+    return view->base_offset &&
+           not_too_deep(c, view->base_offset, n->init->loc, "the offset of a view");
 }
 
 static bool view_source(struct checker *c, const struct node *n, struct sym *view)

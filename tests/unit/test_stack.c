@@ -421,6 +421,31 @@ static void extents(struct string *s, int n)
     add(s, "] = a, C[n] = c;\n    i32 i = block.x * 32;\n    C[i +: 32] = A[i +: 32];\n}\n");
 }
 
+static void strides(struct string *s, int n)
+{
+    add(s, "kernel k(i32 n, const f32 *a, f32 *c) grid(1) warps(1)\n"
+           "{\n    global f32 A[n] strides(1");
+    repeat(s, " + n - n", n);
+    add(s, ") = a, C[n] = c;\n    i32 i = 0;\n    C[i +: 32] = A[i +: 32];\n}\n");
+}
+
+static void offsets(struct string *s, int n)
+{
+    add(s, "kernel k(i32 n, const f32 *a, f32 *c) grid(1) warps(1)\n{\n    global f32 A[n] = a");
+    repeat(s, " + 0 * n", n);
+    add(s, ", C[n] = c;\n    i32 i = 0;\n    C[i +: 32] = A[i +: 32];\n}\n");
+}
+
+static void constant_extents(struct string *s, int n)
+{
+    add(s, "kernel k(i32 n, const f32 *a, f32 *c) grid(1) warps(1)\n{\n    const i32 x0 = n;\n");
+    for (int i = 1; i <= n; i++)
+        add(s, "    const i32 x%d = x%d + 0 * n;\n", i, i - 1);
+    add(s,
+        "    global f32 A[x%d] = a, C[n] = c;\n    i32 i = 0;\n    C[i +: 32] = A[i +: 32];\n}\n",
+        n);
+}
+
 static void grids(struct string *s, int n)
 {
     add(s, "kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n");
@@ -507,8 +532,11 @@ static const struct kind kinds[] = {
     {"deep_statements", deep_statements, {8, 60, 100}},
     {"typeofs", typeofs, {100, 1000, 100000}},
     {"results", results, {100, 1000, 100000}},
-    {"extents", extents, {450, 5000, 100000}},
-    {"grids", grids, {450, 5000, 100000}},
+    {"extents", extents, {140, 450, 2500, 100000}},
+    {"grids", grids, {140, 450, 2500, 100000}},
+    {"strides", strides, {140, 450, 2500, 100000}},
+    {"offsets", offsets, {140, 450, 2500, 100000}},
+    {"constant_extents", constant_extents, {140, 2500}},
     {"loop_conditions", loop_conditions, {450, 5000, 100000}},
     {"requirements", requirements, {450, 5000, 100000}},
     {"pipelines", pipelines, {450, 5000}},
