@@ -23,10 +23,9 @@ set(object_libraries tilewright_objects)
 # goes to when a kernel is compiled, run or simulated is made fast; -O3 is for the loops that it pays for.
 include(small)
 set(small_sources ${library_sources})
-foreach(quick "base/(arena|text)" "layout/layout_algebra"
-        "cpu/(ensures_dot|exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
-        "tile/synccheck_(conflict|eval|explore|state|value)"
-        "sim/sim_(atomic|counters|exact|memcheck|memory|merge|mma_quads|race|race_access|race_clock|race_shadow|schedule|traffic|warp)")
+foreach(quick "base/(arena|text)"
+        "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
+        "sim/sim_(atomic|memory|mma_quads|race|race_access|race_clock|race_shadow|schedule|warp)")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
 endforeach()
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")
@@ -43,7 +42,7 @@ function(add_routines name sources optimise)
     if(name MATCHES "_v3$")
         set(reduce "")
     endif()
-    set(o3 "/(routines_(dot|magnitude${reduce})|dot_bf16|sim_access)[.]c$")
+    set(o3 "/(routines_(dot|magnitude${reduce})|dot_bf16)[.]c$")
     foreach(level O2 O3)
         set(files ${sources})
         set(flags ${optimise})
