@@ -46,12 +46,20 @@ struct sim_barrier_check {
 
 /* --- findings --- */
 
-static void found(struct sim_barrier_check *c, enum sim_found kind, const struct sim_place *a,
-                  uint32_t a_mask, const struct sim_place *b, uint32_t b_mask, const char *message)
+#if defined(__GNUC__)
+__attribute__((format(printf, 7, 8)))
+#endif
+static void
+found(struct sim_barrier_check *c, enum sim_found kind, const struct sim_place *a, uint32_t a_mask,
+      const struct sim_place *b, uint32_t b_mask, const char *format, ...)
 {
     if (sim_report_again(c->report, kind, a, b))
         return;
-    struct sim_finding f = {.kind = kind, .message = message, .access_count = b ? 2 : 1};
+    va_list args;
+    va_start(args, format);
+    struct sim_finding f = {
+        .kind = kind, .message = arena_vprintf(c->arena, format, args), .access_count = b ? 2 : 1};
+    va_end(args);
     const char *does = kind == SIM_FOUND_WARP_SYNC ? "synchronisation of lanes" : "barrier";
     f.access[0] = (struct sim_finding_access){
         .at = *a, .lane = a_mask ? __builtin_ctz(a_mask) : -1, .does = does};
@@ -66,9 +74,8 @@ static void lanes_apart(struct sim_barrier_check *c, const struct watched_block 
 {
     uint32_t away = b->live[g->at.warp] & ~g->mask;
     found(c, SIM_FOUND_DIVERGENT, &g->at, g->mask, other, other_mask,
-          arena_printf(c->arena,
-                       "aligned barrier %d by lanes 0x%08x of a warp, without its lanes 0x%08x",
-                       g->id, g->mask, away));
+          "aligned barrier %d by lanes 0x%08x of a warp, without its lanes 0x%08x", g->id, g->mask,
+          away);
     g->mask = 0;
 }
 
@@ -103,19 +110,18 @@ static void check_count(struct sim_barrier_check *c, const struct watched_block 
     int expected = e->expected;
     if (expected != -1 && (expected <= 0 || expected % SIM_LANES || expected > MOST_THREADS))
         found(c, SIM_FOUND_BARRIER_COUNT, &e->at, e->mask, NULL, 0,
-              arena_printf(c->arena, "barrier %d for %d threads: not a multiple of 32 up to %d",
-                           e->id, expected, MOST_THREADS));
+              "barrier %d for %d threads: not a multiple of 32 up to %d", e->id, expected,
+              MOST_THREADS);
     else if (expected > b->warps * SIM_LANES)
         found(c, SIM_FOUND_BARRIER_COUNT, &e->at, e->mask, NULL, 0,
-              arena_printf(c->arena, "barrier %d for %d threads in a block of %d", e->id, expected,
-                           b->threads));
+              "barrier %d for %d threads in a block of %d", e->id, expected, b->threads);
     if (bar->in_use && bar->expected != expected)
         found(c, SIM_FOUND_BARRIER_COUNT, &bar->at, 0, &e->at, e->mask,
-              arena_printf(c->arena, "barrier %d for %d threads and for %d at once (-1: all)",
-                           e->id, bar->expected, expected));
+              "barrier %d for %d threads and for %d at once (-1: all)", e->id, bar->expected,
+              expected);
     if (bar->in_use && bar->reduces != e->reduces)
         found(c, SIM_FOUND_MIXED, &bar->at, 0, &e->at, e->mask,
-              arena_printf(c->arena, "barrier %d with .red and without at once", e->id));
+              "barrier %d with .red and without at once", e->id);
 }
 
 static int live_threads(const struct watched_block *b)
@@ -142,8 +148,8 @@ static void arrive(struct sim_barrier_check *c, struct watched_block *b,
                    const struct sim_sync_event *e)
 {
     if (e->id < 0 || e->id >= BARRIERS) {
-        found(c, SIM_FOUND_BARRIER_ID, &e->at, e->mask, NULL, 0,
-              arena_printf(c->arena, "there is no barrier %d: 0 to 15", e->id));
+        found(c, SIM_FOUND_BARRIER_ID, &e->at, e->mask, NULL, 0, "there is no barrier %d: 0 to 15",
+              e->id);
         return;
     }
     struct used_barrier *bar = &b->barrier[e->id];
@@ -185,10 +191,9 @@ static void leave(struct sim_barrier_check *c, struct watched_block *b,
     int away = b->threads - live_threads(b);
     if (c->exits && e->expected == -1 && away > 0)
         found(c, SIM_FOUND_EXITED, &e->at, e->mask, NULL, 0,
-              arena_printf(c->arena,
-                           "the barrier opens without %d of the %d threads of the block, which "
-                           "have left the kernel",
-                           away, b->threads));
+              "the barrier opens without %d of the %d threads of the block, which have left the "
+              "kernel",
+              away, b->threads);
 }
 
 /* Lanes leave that went past the barrier at which others of their warp wait. */
@@ -242,8 +247,8 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
             *e->reported = true;
         if (e->mask & ~e->members)
             found(c, SIM_FOUND_WARP_SYNC, &e->at, e->mask & ~e->members, NULL, 0,
-                  arena_printf(c->arena, "lanes 0x%08x are not in the mask 0x%08x that they give",
-                               e->mask & ~e->members, e->members));
+                  "lanes 0x%08x are not in the mask 0x%08x that they give", e->mask & ~e->members,
+                  e->members);
         break;
     case SIM_FENCE:
     case SIM_PROXY_FENCE: break;

@@ -1,6 +1,7 @@
 /* Requests that the simulator refuses: ranks of blocks that the cluster does not have, more stack, heap
  * or registers than there are, calls of kernels, texts at invalid addresses. Also the stack that alloca
  * moves. */
+#include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
 #include "sim_helper.h"
 
@@ -305,6 +306,7 @@ static void repeated_faults_take_no_memory(void **state)
         ".extern .func free(.param .b64 p);\n" LOOP(
             "{ .param .b64 a; st.param.b64 [a], 99; call free, (a); }\n"),
         PRINT LOOP(CALL_PRINT("0", "0")),
+        LOOP("bar.warp.sync 2;\n"),
         LOOP("ld.local.u32 %r3, [%rd2];\n"),
         LOOP("ld.global.u32 %r3, [%rd2];\n"),
         LOOP("ld.global.u32 %r3, [%rd3];\n"),
@@ -315,7 +317,9 @@ static void repeated_faults_take_no_memory(void **state)
         struct sim_report report;
         sim_report_init(&report, &c.arena, c.module);
         struct sim_memcheck *memory = sim_memcheck_new(&c.arena, &report);
+        struct sim_barrier_check *barriers = sim_barrier_check_new(&c.arena, &report);
         sim_observe(c.sim, sim_memcheck_observer(memory));
+        sim_observe(c.sim, sim_barrier_check_observer(barriers));
         uint64_t out = sim_case_buffer(&c, 4, NULL);
         size_t used = c.arena.used;
         sim_case_done(&c, "k", 1, &out);
@@ -324,6 +328,7 @@ static void repeated_faults_take_no_memory(void **state)
             fail_msg("%lld times, %zu bytes: %s", (long long)report.first->count,
                      c.arena.used - used, report.first->message);
         sim_memcheck_free(memory);
+        sim_barrier_check_free(barriers);
         sim_case_close(&c);
     }
 }
