@@ -559,6 +559,9 @@ typedef struct tw_ptx_argument {
     size_t initialised; /* if uninitialised: the bytes at the start that count as written */
     const tw_ptx_pointer *pointers; /* of a value */
     int pointer_count;
+    /* Of a value: `bytes` flags, for each byte of it. A byte whose flag is not 0 counts as never
+     * written, and the simulator reports its use. NULL: all bytes count as written. */
+    const unsigned char *unwritten;
 } tw_ptx_argument;
 
 typedef struct tw_ptx_launch {

@@ -292,6 +292,7 @@ static void keep_start(struct ptx_array *a)
 /* Bytes with the alignment of the fields so far; `cap` is the most that a field is aligned to. */
 struct layout {
     uint8_t *bytes;
+    uint8_t *unwritten; /* for each of them: 1 if no field gives it */
     size_t end, alignment, cap;
     int fields;
     char *said; /* "0: pointer, 8: i32" */
@@ -304,8 +305,11 @@ static bool grow(struct reading *r, struct layout *l, size_t end)
     if (end > MOST_STRUCT)
         return wrong(r, "a kernel's parameters have at most %d bytes", MOST_STRUCT);
     l->bytes = need_more_memory(l->bytes, end + 8);
-    if (end > l->end)
+    l->unwritten = need_more_memory(l->unwritten, end + 8);
+    if (end > l->end) {
         memset(l->bytes + l->end, 0, end - l->end);
+        memset(l->unwritten + l->end, 1, end - l->end);
+    }
     l->end = end;
     return true;
 }
@@ -323,7 +327,10 @@ static bool place(struct reading *r, struct layout *l, size_t size, size_t align
     if (alignment > l->alignment)
         l->alignment = alignment;
     *at = round_up(l->end, alignment);
-    return grow(r, l, *at + size);
+    if (!grow(r, l, *at + size))
+        return false;
+    memset(l->unwritten + *at, 0, size);
+    return true;
 }
 
 static void say_field(struct layout *l, size_t at, const char *name, const char *what)
@@ -482,6 +489,8 @@ static bool read_nested(struct reading *r, const char *text, const char *path, c
                 place(r, l, round_up(own.end, own.alignment), own.alignment, &at);
     if (fine) {
         memcpy(l->bytes + at, own.bytes, own.end);
+        memcpy(l->unwritten + at, own.unwritten, own.end);
+        memset(l->unwritten + at + own.end, 1, l->end - at - own.end);
         for (int i = first; i < r->arrays->count; i++)
             r->arrays->list[i].at += at;
         char *what = need_text("{%s}", own.said ? own.said : "");
@@ -489,6 +498,7 @@ static bool read_nested(struct reading *r, const char *text, const char *path, c
         free(what);
     }
     free(own.bytes);
+    free(own.unwritten);
     free(own.said);
     return fine;
 }
@@ -590,6 +600,11 @@ static bool read_struct(struct reading *r, const char *text)
     a->kind = PTX_STRUCT;
     a->value = l.bytes;
     a->bytes = l.end;
+    a->unwritten = l.unwritten;
+    if (l.end && !memchr(l.unwritten, 1, l.end)) {
+        free(l.unwritten);
+        a->unwritten = NULL;
+    }
     return fine;
 }
 

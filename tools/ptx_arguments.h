@@ -42,6 +42,8 @@ struct ptx_argument {
     enum ptx_argument_kind kind;
     tw_dtype type; /* of a value */
     uint8_t *value;
+    uint8_t
+        *unwritten; /* of a struct, for each byte: 1 if no field gives it; NULL: fields give all */
     size_t bytes;
     char *name; /* as an array's */
     bool named;

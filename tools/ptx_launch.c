@@ -157,6 +157,7 @@ static void describe(struct ptx_given *g, int index)
     *out = (tw_ptx_argument){.name = a->name,
                              .data = a->value,
                              .bytes = a->bytes,
+                             .unwritten = a->unwritten,
                              .pointers = a->pointers,
                              .pointer_count = a->array_count};
 }
@@ -250,6 +251,7 @@ void ptx_given_free(struct ptx_given *g)
     int count = g->list ? g->count : 0;
     for (int i = 0; i < count; i++) {
         free(g->list[i].value);
+        free(g->list[i].unwritten);
         free(g->list[i].name);
         free(g->list[i].pointers);
     }

@@ -502,6 +502,20 @@ static bool make_cooperative(struct simulate_ptx_call *call, struct sim_launch *
     return launch->workspace;
 }
 
+/* The values whose bytes the caller did not all write. */
+static void find_partial(struct arena *a, const tw_ptx_launch *l, const struct ptx_function *f,
+                         struct sim_launch *launch)
+{
+    struct sim_partial *partial = arena_array(a, struct sim_partial, l->argument_count + 1);
+    for (int i = 0; i < l->argument_count; i++) {
+        const tw_ptx_argument *g = &l->arguments[i];
+        const char *name = g->name ? g->name : f->signature.parameters.data[i]->name;
+        if (g->unwritten && !g->is_array)
+            partial[launch->partial_count++] = (struct sim_partial){i, name, g->unwritten};
+    }
+    launch->partial = partial;
+}
+
 /* For counters: the machine code, where there is some that fits. */
 static void look_assembled(struct simulate_ptx_call *call, const struct ptx_function *f)
 {
@@ -539,6 +553,7 @@ static tw_status simulate_ptx(void *user)
                                 .shared_most = target ? target->shared_bytes : 0,
                                 .arguments = ptx_memory_values(&memory, &p->ctx->scratch),
                                 .argument_count = l->argument_count};
+    find_partial(&p->ctx->scratch, l, f, &launch);
     for (int i = 0; i < 3; i++) {
         launch.grid[i] = l->grid[i] ? (unsigned)l->grid[i] : 1;
         launch.block[i] = l->block[i] ? (unsigned)l->block[i] : 1;

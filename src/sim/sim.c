@@ -435,6 +435,25 @@ static bool tell_allocations(struct sim *sim)
     return true;
 }
 
+static bool tell_partial(struct sim *sim)
+{
+    const struct ptx_signature *s = &sim->program->kernel->signature;
+    uint32_t *at = arena_array(sim->arena, uint32_t, s->parameters.count + 1);
+    sim_layout(s, at);
+    for (int i = 0; i < sim->launch->partial_count; i++) {
+        const struct sim_partial *p = &sim->launch->partial[i];
+        struct sim_allocation_event event = {
+            .space = SIM_PARAM,
+            .address = at[p->parameter],
+            .bytes = ptx_variable_size(s->parameters.data[p->parameter]),
+            .name = p->name,
+            .missing = p->missing};
+        if (!tell_allocated(sim, &event))
+            return false;
+    }
+    return true;
+}
+
 static void tell_ended(struct sim *sim)
 {
     for (struct sim_observer *o = sim->observers; o; o = o->next)
@@ -464,7 +483,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
         sim->random = 1;
     sim->late = launch->options.async_late;
     find_listeners(sim);
-    if (tell_allocations(sim) && tell_launch(sim))
+    if (tell_allocations(sim) && tell_partial(sim) && tell_launch(sim))
         sim_run_blocks(sim);
     sim_tell_executed(sim);
     tell_ended(sim);

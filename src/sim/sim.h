@@ -60,6 +60,13 @@ struct sim_options {
     void *cancelled_user;
 };
 
+/* A parameter whose bytes are not all written. */
+struct sim_partial {
+    int parameter;
+    const char *name;             /* in reports */
+    const unsigned char *missing; /* a flag for each byte; not 0: nothing wrote it */
+};
+
 struct sim_launch {
     const char *kernel;
     unsigned grid[3], block[3];
@@ -70,6 +77,8 @@ struct sim_launch {
     /* By parameter: its bytes, as many as its type has. */
     const void *const *arguments;
     int argument_count;
+    const struct sim_partial *partial;
+    int partial_count;
     struct sim_options options;
 };
 

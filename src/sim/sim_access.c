@@ -317,7 +317,7 @@ static bool ld_param(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
         for (int i = 0; i < SIM_LANES; i++)
             to[i] = v;
     }
-    return true;
+    return !w->watched || loaded(w, op);
 }
 
 /* --- choosing --- */

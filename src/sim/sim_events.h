@@ -58,8 +58,9 @@ struct sim_undefined {
     bool any;
     uint32_t lanes[SIM_MOST_ELEMENTS];
     uint16_t bytes[SIM_MOST_ELEMENTS];
-    const struct sim_origin *origin[SIM_MOST_ELEMENTS]; /* of a write */
-    enum sim_space space;                               /* of a read, as the next two */
+    const struct sim_origin *origin[SIM_MOST_ELEMENTS]; /* of a write, as the next */
+    bool computed[SIM_MOST_ELEMENTS]; /* not just copied from the place of its origin */
+    enum sim_space space;             /* of a read, as the next two */
     uint64_t address[SIM_LANES];
     uint8_t byte[SIM_LANES];
 };
@@ -186,8 +187,9 @@ struct sim_fault {
     const char *why;
 };
 
-/* Memory that a launch can see, and variables of the block's shared memory (address: offset): told
- * before the launch, each launch anew; what is new since or changed by the host has `initialised`
+/* Memory that a launch can see, variables of the block's shared memory (address: offset), and the
+ * kernel's parameters that are not wholly written (address: offset among the parameters): told before
+ * the launch, each launch anew; what is new since or changed by the host has `initialised`
  * as it now is. */
 struct sim_allocation_event {
     enum sim_space space;
@@ -196,6 +198,8 @@ struct sim_allocation_event {
     /* At least once written by the host, or by definition (variables of a module). */
     bool initialised;
     uint64_t written; /* if not: the bytes at its start that are */
+    /* SIM_PARAM: a flag for each byte, not 0 if nothing wrote it. */
+    const unsigned char *missing;
 };
 
 struct sim_block_event {

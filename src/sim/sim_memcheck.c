@@ -59,6 +59,7 @@ struct sim_memcheck {
     struct region *regions;
     size_t region_count, region_room;
     size_t last_region;
+    struct bits parameters; /* of this launch; without bytes: all are valid */
 };
 
 /* --- valid bits --- */
@@ -177,6 +178,8 @@ static struct bits *bits_of(struct sim_memcheck *c, struct checked_block *b,
         *offset -= r->address;
         return &r->bits;
     }
+    if (a->space == SIM_PARAM)
+        return &c->parameters;
     if (!b)
         return NULL;
     if (a->space == SIM_SHARED)
@@ -198,6 +201,8 @@ static const char *never_written(struct sim_memcheck *c, const struct sim_place 
 {
     const char *name = sim_report_memory_name(c->report, space, at); /* of local memory: none */
     const char *element = sim_report_element(c->report, space, at, sim_value_bytes(place->ins));
+    if (element && space == SIM_PARAM)
+        return arena_printf(c->arena, "%s is read, and the launch gives it no value", element);
     if (element)
         return arena_printf(c->arena, "%s in %s memory is read and was never written", element,
                             space_names[space]);
@@ -448,6 +453,16 @@ static bool async_told(void *user, const struct sim_async_event *e)
     return true;
 }
 
+/* Tells whether a store may copy padding of a struct that is a parameter: compilers copy it along with
+ * the fields, in integers of any size. A floating-point number is a field. */
+static bool may_copy_padding(const struct sim_access *a, int element)
+{
+    const struct sim_undefined *u = a->undefined;
+    const struct sim_origin *o = u->origin[element];
+    return o && !o->shuffled && o->space == SIM_PARAM && !u->computed[element] &&
+           ptx_mods[ptx_type(a->at.ins, 0)].class != PTX_CLASS_FLOAT;
+}
+
 /* Behind a store of undefined values: elsewhere than in local memory that is a use. */
 static void stored_undefined(struct sim_memcheck *c, struct checked_block *b,
                              const struct sim_access *a)
@@ -464,7 +479,8 @@ static void stored_undefined(struct sim_memcheck *c, struct checked_block *b,
                                   .origin = u->origin[e]};
             uint64_t offset;
             if (a->space != SIM_LOCAL) {
-                used(c, &use);
+                if (!may_copy_padding(a, e))
+                    used(c, &use);
                 break;
             }
             struct bits *bits = bits_of(c, b, a, use.lane, &offset);
@@ -506,10 +522,12 @@ static bool access_told(void *user, const struct sim_access *a)
         copy_valid(c, sim_blocks_find(&c->blocks, a->at.block), a);
         return true;
     }
-    if (a->space > SIM_LOCAL || (a->space == SIM_GLOBAL && !c->region_count))
+    if (a->space == SIM_CONST || (a->space == SIM_PARAM && !c->parameters.bytes) ||
+        (a->space == SIM_GLOBAL && !c->region_count))
         return true;
-    struct checked_block *b =
-        a->space == SIM_GLOBAL ? NULL : sim_blocks_find(&c->blocks, a->at.block);
+    struct checked_block *b = a->space == SIM_GLOBAL || a->space == SIM_PARAM
+                                  ? NULL
+                                  : sim_blocks_find(&c->blocks, a->at.block);
     if (a->space == SIM_SHARED && b && b->held.valid)
         look_for_mbarriers(c, b, a);
     return check_valid(c, b, a);
@@ -564,10 +582,39 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
 
 /* --- launches --- */
 
+static void make_all_valid(struct arena *a, struct bits *b, uint64_t offset, uint64_t bytes)
+{
+    for (uint64_t done = 0; done < bytes; done += PIECE)
+        make_valid(a, b, offset + done, bytes - done < PIECE ? (int)(bytes - done) : PIECE);
+}
+
+/* All parameters are valid but for the bytes that such events say. */
+static void take_parameter(struct sim_memcheck *c, const struct sim_allocation_event *e)
+{
+    enum { MOST_BYTES = 1 << 15 }; /* PTX ISA: 32764 bytes of parameters */
+    struct bits *b = &c->parameters;
+    if (!b->bytes) {
+        b->bytes = MOST_BYTES;
+        make_all_valid(c->arena, b, 0, b->bytes);
+    }
+    for (uint64_t i = 0; i < e->bytes && e->address + i < b->bytes; i++)
+        if (e->missing[i])
+            make_invalid(b, e->address + i);
+}
+
+static bool ended(void *user)
+{
+    struct sim_memcheck *c = user;
+    bits_free(c->arena, &c->parameters);
+    return true;
+}
+
 static bool allocated(void *user, const struct sim_allocation_event *e)
 {
     struct sim_memcheck *c = user;
     sim_report_allocated(c->report, e);
+    if (e->space == SIM_PARAM)
+        take_parameter(c, e);
     if (e->space != SIM_GLOBAL)
         return true;
     size_t i = 0;
@@ -590,9 +637,7 @@ static bool allocated(void *user, const struct sim_allocation_event *e)
     }
     struct region *made = &c->regions[c->region_count++];
     *made = (struct region){e->address, {NULL, e->bytes, 0}};
-    for (size_t at = 0; at < e->written; at += PIECE)
-        make_valid(c->arena, &made->bits, at,
-                   e->written - at < PIECE ? (int)(e->written - at) : PIECE);
+    make_all_valid(c->arena, &made->bits, 0, e->written);
     return true;
 }
 
@@ -641,6 +686,7 @@ struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *re
                                             .async = async_told,
                                             .allocated = allocated,
                                             .used = used,
+                                            .ended = ended,
                                             .fault = fault_told}};
     return c;
 }
@@ -648,6 +694,7 @@ struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *re
 void sim_memcheck_free(struct sim_memcheck *c)
 {
     sim_blocks_forget_all(&c->blocks);
+    bits_free(c->arena, &c->parameters);
     for (size_t i = 0; i < c->region_count; i++)
         bits_free(c->arena, &c->regions[i].bits);
     sim_heap_free(c->arena, c->regions, c->region_room * sizeof *c->regions);

@@ -1,5 +1,5 @@
-/* Memory used wrongly: bytes read that nobody wrote (global, shared, local; a valid bit for each
- * byte), accesses that the machine reports as faults, with the nearest allocation, and threads that
+/* Memory used wrongly: bytes read that nobody wrote (global, shared, local, parameters; a valid bit for
+ * each byte), accesses that the machine reports as faults, with the nearest allocation, and threads that
  * leave with asynchronous copies under way.
  *
  * After a fault the launch goes on (reads give 0), so that one run finds several.

@@ -125,6 +125,9 @@ static const char *value_of_memory(const struct sim_report *r, enum sim_space sp
     bool of_compiler = m && m->name && m->name[0] == '$'; /* room for several arrays */
     if (!r->plain || unit <= 0 || !m || !m->name || of_compiler || distance_to(m, address))
         return NULL;
+    if (space == SIM_PARAM)
+        return arena_printf(r->arena, "byte %llu of %s", (unsigned long long)(address - m->address),
+                            ptx_plain_name(r->arena, m->name));
     return arena_printf(r->arena, "element %llu of %s",
                         (unsigned long long)(address - m->address) / (unsigned)unit,
                         ptx_plain_name(r->arena, m->name));

@@ -19,6 +19,7 @@ enum { ALL_BYTES = 0xffff };
 struct sim_shadow {
     uint32_t lanes;
     uint16_t bytes; /* that are undefined, of any lane */
+    bool computed;  /* not just copied */
     const struct sim_origin *origin;
 };
 
@@ -57,7 +58,9 @@ static void set(struct sim_warp *w, struct sim_frame *frame, uint32_t slot, uint
     if (!now && s->lanes)
         w->undefined--;
     if (lanes) {
-        s->bytes = (uint16_t)(s->lanes & ~mask ? s->bytes | value->bytes : value->bytes);
+        bool keeps = s->lanes & ~mask;
+        s->bytes = (uint16_t)(keeps ? s->bytes | value->bytes : value->bytes);
+        s->computed = value->computed || (keeps && s->computed);
         s->origin = value->origin;
     }
     s->lanes = now;
@@ -98,7 +101,7 @@ bool sim_undefined_loaded(struct sim_warp *w, const struct sim_op *op)
     o->lanes = 0;
     for (uint32_t e = 0; e < op->more_count / 2 && e < SIM_MOST_ELEMENTS; e++) {
         uint32_t all = ((uint32_t)1 << op->small) - 1;
-        struct sim_shadow value = {u->lanes[e], u->bytes[e], o};
+        struct sim_shadow value = {.lanes = u->lanes[e], .bytes = u->bytes[e], .origin = o};
         if ((value.bytes & all) == all)
             value.bytes = ALL_BYTES;
         o->lanes |= value.lanes;
@@ -113,8 +116,8 @@ void sim_undefined_shuffled(struct sim_warp *w, const struct sim_op *op, uint32_
                             const uint8_t from[SIM_LANES], uint32_t lost)
 {
     const struct sim_shadow *a = shadow_of(w->frame, op->slot[2]);
-    struct sim_shadow value = {0, ALL_BYTES, a && a->lanes ? a->origin : NULL},
-                      defined = {0, 0, NULL};
+    struct sim_shadow value = {.bytes = ALL_BYTES, .origin = a && a->lanes ? a->origin : NULL},
+                      defined = {0};
     for (int i = 0; i < SIM_LANES; i++)
         if (done >> i & 1 && a && a->lanes >> from[i] & 1)
             value.lanes |= (uint32_t)1 << i;
@@ -262,6 +265,7 @@ static void note_stored(struct sim_warp *w, const struct sim_op *op, uint32_t ma
         u->lanes[e] = s->lanes & mask;
         u->bytes[e] = s->bytes;
         u->origin[e] = s->origin;
+        u->computed[e] = s->computed;
         u->any |= u->lanes[e] != 0;
     }
 }
@@ -379,8 +383,9 @@ static void pass_on(struct sim_warp *w, const struct sim_op *op, const struct si
                     uint32_t mask, uint32_t unsure)
 {
     struct sim_frame *frame = w->frame;
-    struct sim_shadow value = {unsure, ALL_BYTES, NULL};
     bool copies = op->ins->op == PTX_MOV || op->ins->op == PTX_SELP;
+    bool rearranges = copies || picks_bits((enum ptx_op)op->ins->op);
+    struct sim_shadow value = {.lanes = unsure, .bytes = ALL_BYTES, .computed = !rearranges};
     uint16_t bytes = 0;
     if (unsure)
         value.origin = shadow_of(frame, op->guard)->origin;
@@ -391,6 +396,7 @@ static void pass_on(struct sim_warp *w, const struct sim_op *op, const struct si
             continue;
         value.lanes |= s->lanes & mask;
         value.origin = s->origin;
+        value.computed |= s->computed;
         bytes |= s->bytes;
     }
     value.bytes = copies && f->targets == 1 ? bytes : unsure ? ALL_BYTES : kept_bytes(op->ins);

@@ -14,6 +14,7 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda")
 NESTED = ["--kernel", "nested", "--block", "4", "--arg", "{i8:1, {x=f32[4]:iota, i16:2}, f64:3, i32:{7,8,9}}", "--arg"]
 SHIFT = ["--kernel", "shift", "--grid", "2", "--block", "32"]
 STEPS = ["--kernel", "two_steps", "--grid", "2", "--block", "32", "--arg", "i32[64]:none", "--arg", "i32[64]:none"]
+WEIGH = ["--kernel", "weigh", "--block", "8", "--arg"]
 FILL = ["--kernel", "fill", "--block", "8", "--arg"]
 
 # command, options, status, what is said, what is not
@@ -39,6 +40,19 @@ CASES = [
     ("run", NESTED + ["f32:{0,0,0.25,0}", "--arg", "i32[4]:none"], 0, ["[0.25, 3.25, 6.25, 9.25]"], []),
     ("check", NESTED + ["f32:{0,0,0.25}", "--arg", "i32[4]:none"], 2, ["shift has 16 bytes", "these fields make"], []),
     ("run", ["--kernel", "fill_packed", "--block", "4", "--arg", "{i8:1, i32[4]:none, i16:5}"], 0, ["[6, 6, 6, 6]"], []),
+    # bytes that no field gives
+    ("check", FILL + ["{data=i32[8]:zero, pad:8}"], 1, ["launches.cu:30:", "uninitialised: byte 8 of v is read, and the launch gives it no value",
+                                                         "what follows from it decides a branch"], []),
+    ("check", FILL + ["{data=i32[8]:zero, bytes:0800, pad:6}"], 1, ["byte 10 of v is read"], []),
+    ("check", NESTED[:5] + ["{at:8, {x=f32[4]:iota, i16:2}, f64:3, i32:{7,8,9}}", "--arg", "f32:{0,0,0,0}", "--arg", "i32[4]:none"], 1,
+     ["byte 0 of d is read"], []),
+    ("check", NESTED[:5] + ["{i8:1, {x=f32[4]:iota, pad:2}, f64:3, i32:{7,8,9}}", "--arg", "f32:{0,0,0,0}", "--arg", "i32[4]:none"], 1,
+     ["byte 16 of d is read"], []),
+    ("check", WEIGH + ["{n=i32:8, in=f32[8]:iota, tag=i16:1}", "--arg", "f32[8]:none"], 1, ["launches.cu:", "byte 4 of s is read"], []),
+    ("check", WEIGH + ["{n=i32:8, alpha=f32:2, in=f32[8]:iota, tag=i16:1}", "--arg", "f32[8]:none"], 0, [], ["error"]),
+    ("check", WEIGH + ["{n=i32:8, bytes:00000000, in=f32[8]:iota, tag=i16:1}", "--arg", "f32[8]:none"], 0, [], ["error"]),
+    ("check", ["--kernel", "keep", "--block", "4", "--arg", "{n=i32:8, alpha=f32:2, in=f32[8]:iota, tag=i16:1}", "--arg", "u8[96]:none"],
+     0, [], ["error"]), # padding is copied
     # bytes as they are
     ("run", FILL + ["{i32[8]:zero, bytes:0300000000000000}"], 0, ["0.0 v.0: [0, 1, 2, 0, 0, 0, 0, 0]"], []),
     ("run", FILL + ["{data=i32[8]:zero, n=bytes:@three.bin, pad:4}"], 0, ["0.0 v.data: [0, 1, 2, 0, 0, 0, 0, 0]"], []),

@@ -15,7 +15,11 @@ void feed_start(struct feed *f, struct sim_observer *o, struct sim_report *repor
                        .blocks = blocks,
                        .line = 1};
     const unsigned grid[3] = {(unsigned)blocks, 1, 1}, block[3] = {(unsigned)threads, 1, 1};
-    struct sim_allocation_event memory = {SIM_GLOBAL, FEED_BASE, FEED_GLOBAL, "out", true, 0};
+    struct sim_allocation_event memory = {.space = SIM_GLOBAL,
+                                          .address = FEED_BASE,
+                                          .bytes = FEED_GLOBAL,
+                                          .name = "out",
+                                          .initialised = true};
     if (o->allocated)
         tell(o->allocated(o->user, &memory));
     if (o->launch)

@@ -73,7 +73,8 @@ static void global_memory_as_the_host_left_it(void **state)
 {
     (void)state;
     struct sim_observer *o = sim_memcheck_observer(memory);
-    struct sim_allocation_event raw = {SIM_GLOBAL, FEED_BASE + 8192, 4096, "raw", false, 0};
+    struct sim_allocation_event raw = {
+        .space = SIM_GLOBAL, .address = FEED_BASE + 8192, .bytes = 4096, .name = "raw"};
     watch_memory();
     assert_true(o->allocated(o->user, &raw));
     feed_access(&f, 0, 0, LANES, SIM_READ, FEED_BASE, 4, 4, 0); /* "out" is written */

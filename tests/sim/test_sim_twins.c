@@ -45,7 +45,11 @@ static void read_head(struct twin *t, const char *text)
 
 static void tell_memory(struct sim_memcheck *m, uint64_t address, const char *name, bool written)
 {
-    struct sim_allocation_event e = {SIM_GLOBAL, address, 4 * WORDS, name, written, 0};
+    struct sim_allocation_event e = {.space = SIM_GLOBAL,
+                                     .address = address,
+                                     .bytes = 4 * WORDS,
+                                     .name = name,
+                                     .initialised = written};
     struct sim_observer *o = sim_memcheck_observer(m);
     assert_true(o->allocated(o->user, &e));
 }

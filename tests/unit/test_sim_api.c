@@ -273,6 +273,7 @@ static void structs_point(void **state)
         int32_t *data;
         int32_t n;
     } value = {NULL, 1};
+    enum { N_AT = sizeof value.data };
     tw_ptx_pointer pointer = {.name = "v.data", .data = data, .bytes = sizeof data};
     tw_ptx_argument a = {
         .data = &value, .bytes = sizeof value, .pointers = &pointer, .pointer_count = 1};
@@ -295,6 +296,16 @@ static void structs_point(void **state)
     value.n = 2; /* thread 0 reads what thread 1 writes */
     assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), TW_FAULT);
     assert_string_equal(r.findings[0].kind, "race");
+    value.n = 1;
+    unsigned char unwritten[sizeof value] = {[N_AT] = 1, [15] = 1};
+    a.unwritten = unwritten;
+    assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), TW_FAULT);
+    assert_int_equal(r.finding_count, 1);
+    assert_string_equal(r.findings[0].kind, "uninitialised");
+    assert_non_null(
+        strstr(r.findings[0].message, "byte 8 of v is read, and the launch gives it no value"));
+    unwritten[N_AT] = 0; /* padding remains */
+    succeed(f, tw_ptx_simulate(p, &l, NULL, &r));
     pointer.offset = 9;
     assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), TW_BAD_ARGUMENT);
     l.kernel = "broken";

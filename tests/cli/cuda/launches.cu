@@ -98,3 +98,21 @@ __global__ void __launch_bounds__(64) scale(T *values /* in place */, const T *_
         values[threadIdx.x] *= *factor;
 }
 template __global__ void scale<float>(float *, const float *, int);
+
+struct settings {
+    int n;
+    float alpha;
+    const float *in;
+    short tag;
+};
+
+__global__ void weigh(settings s, float *out)
+{
+    if (threadIdx.x < s.n)
+        out[threadIdx.x] = s.alpha * s.in[threadIdx.x] + s.tag;
+}
+
+__global__ void keep(settings s, settings *to)
+{
+    to[threadIdx.x] = s;
+}
