@@ -96,8 +96,8 @@ static int check_settings(struct bench_set *x)
     free(known);
     if (status != STATUS_OK)
         return status;
-    x->sizes_set =
-        x->sized && (settings_set(o, "m") || settings_set(o, "n") || settings_set(o, "k"));
+    x->sizes_set = x->sized && (settings_give(o, "set", "m") || settings_give(o, "set", "n") ||
+                                settings_give(o, "set", "k"));
     if (x->sizes_set && x->shapes.count)
         return usage_error(NULL, x->self,
                            "m, n and k are given twice: by --set, and by -s, -m, --dims, -a or "

@@ -121,7 +121,7 @@ static int set_statics(const struct version *v, tw_launch *l)
 {
     int status = STATUS_OK;
     for (int i = 0; i < v->point->count && status == STATUS_OK; i++)
-        status = apply_assignment(l, v->kernel, v->known->program, v->builder->given, "set",
+        status = apply_assignment(l, v->kernel, v->known->program, v->builder->given, "set", "set",
                                   &v->point->list[i]);
     return status;
 }
@@ -132,7 +132,8 @@ static int set_tuned_values(const struct version *v, tw_launch *l)
     const struct options *o = v->builder->given;
     int status = STATUS_OK;
     for (int i = 0; v->entry && i < v->entry->tune_count && status == STATUS_OK; i++)
-        status = apply_assignment(l, v->kernel, v->known->program, o, "tune", &v->entry->tunes[i]);
+        status = apply_assignment(l, v->kernel, v->known->program, o, "tune", "tune",
+                                  &v->entry->tunes[i]);
     for (const struct option_use *u = NULL;
          status == STATUS_OK && (u = options_next(o, "tune", u));) {
         const char *at = u->values[0];
@@ -140,7 +141,7 @@ static int set_tuned_values(const struct version *v, tw_launch *l)
         bool bad = false;
         while (status == STATUS_OK && next_assignment(&at, &a, &bad))
             if (setting_named(v->kernel, "tune", a.name))
-                status = apply_assignment(l, v->kernel, v->known->program, o, "tune", &a);
+                status = apply_assignment(l, v->kernel, v->known->program, o, "tune", "tune", &a);
         if (bad)
             status = usage_error(NULL, o->command, "--tune %s: expected NAME=VALUE", at);
     }

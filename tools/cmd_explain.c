@@ -51,24 +51,50 @@ static char *bare_name(const char *name)
 }
 
 /* Compares the beginning of `wanted` with those of the comma-separated names. Returns ALL if a name
- * begins with `wanted`, PART if they share three quarters of it or a whole name, else UNLIKE. */
+ * begins with `wanted`, PART if they share at least three letters, and three quarters of `wanted` or
+ * a whole name, else UNLIKE. */
 enum alike { UNLIKE, PART, ALL };
 static enum alike begins_alike(const char *names, const char *wanted)
 {
     enum { LEAST = 3 };
     enum alike most = UNLIKE;
+    if (!*wanted)
+        return most;
     for (const char *at = names; *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
         char *own = need_text("%.*s", (int)strcspn(at, ","), at), *name = bare_name(own);
         size_t same = 0;
         while (name[same] && name[same] == wanted[same])
             same++;
         bool part = !name[same] || 4 * same >= 3 * strlen(wanted);
-        enum alike this_one = same < LEAST ? UNLIKE : !wanted[same] ? ALL : part ? PART : UNLIKE;
+        enum alike this_one = !wanted[same] ? ALL : same >= LEAST && part ? PART : UNLIKE;
         most = this_one > most ? this_one : most;
         free(name);
         free(own);
     }
     return most;
+}
+
+static bool begins_name_of(const tw_gpu *g, const char *wanted)
+{
+    return begins_alike(g->name, wanted) == ALL || begins_alike(g->aliases, wanted) == ALL;
+}
+
+/* Finds the GPU whose name begins so; false if there is none or several, or if the name is that of
+ * another GPU, which the model does not know. */
+static bool gpu_beginning(const char *name, tw_gpu *out)
+{
+    static const char *const unknown[] = {"h20", "l40", "rtx3060"};
+    char *wanted = bare_name(name);
+    bool whole = false;
+    int count = 0;
+    tw_gpu g;
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        whole = whole || strcmp(wanted, unknown[i]) == 0;
+    for (int i = 0; !whole && tw_gpu_at(i, &g); i++)
+        if (begins_name_of(&g, wanted) && count++ == 0)
+            *out = g;
+    free(wanted);
+    return count == 1;
 }
 
 /* "; did you mean 'RTX 3060 Laptop'?", or 'H100 SXM' or 'H100 PCIe'; NULL: no GPU's name begins so. */
@@ -123,7 +149,7 @@ static int find_gpu(struct explain *x)
                            "--device %s, --device %s: one GPU at a time", first->values[0], name);
     if (!name && (gpu_here(&x->gpu) || tw_gpu_find(usual_gpu, &x->gpu)))
         return STATUS_OK;
-    if (name && gpu_called(name, &x->gpu))
+    if (name && (gpu_called(name, &x->gpu) || gpu_beginning(name, &x->gpu)))
         return STATUS_OK;
     if (name && strcmp(name, "cuda") == 0)
         return usage_error(&x->complaints, x->command,
@@ -131,9 +157,9 @@ static int find_gpu(struct explain *x)
                            "explain --devices` lists those it knows");
     char *hint = gpu_hint(name ? name : usual_gpu);
     usage_error(&x->complaints, x->command,
-                "--device %s: the model knows no such GPU%s; "
+                "--device %s: the model knows no such GPU%s%s "
                 "`tilewright explain --devices` has their short names",
-                name ? name : usual_gpu, hint);
+                name ? name : usual_gpu, hint, ends_with(hint, "?") ? "" : ";");
     free(hint);
     return STATUS_USAGE;
 }
@@ -283,8 +309,9 @@ static const struct option_spec explain_options[] = {
     {.name = "device",
      .values = 1,
      .value = "GPU",
-     .help = "h100, \"RTX 4090\" …: the GPU that is meant (default: the one that is here, else an\n"
-             "H200); without FILE: its own figures and roofline"},
+     .help = "h100, \"RTX 4090\", \"rtx 40\" …: the GPU that is meant, by a name or the beginning\n"
+             "of one (default: the GPU of this machine, else an H200); without FILE: its own\n"
+             "figures and roofline"},
     {.name = "devices", .help = "list the GPUs that the model knows"},
     OPTION_SET,
     OPTION_TUNE,

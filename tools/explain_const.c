@@ -86,6 +86,36 @@ bool explain_has_const(const char *text, const char *name)
     return find_value(text, name, &end) != NULL;
 }
 
+/* Adds the names of a declaration that begins at `const`. */
+static void add_names(const char *at, char ***names, int *count)
+{
+    const char *word = NULL, *word_end = NULL;
+    int depth = 0;
+    bool valued = false;
+    for (const char *next; *at && (*at != ';' || depth); at = next) {
+        next = past_token(at, &depth);
+        if (!valued && is_of_word(*at)) {
+            word = at;
+            word_end = next;
+        }
+        if (*at == '=' && !depth && !valued && word) {
+            *names = need_more_memory(*names, (size_t)(*count + 1) * sizeof **names);
+            (*names)[(*count)++] = need_text("%.*s", (int)(word_end - word), word);
+        }
+        valued = (valued || *at == '=') && (*at != ',' || depth);
+    }
+}
+
+void explain_consts(const char *text, char ***names, int *count)
+{
+    int depth = 0;
+    for (const char *at = text, *next; *at; at = next) {
+        next = past_token(at, &depth);
+        if (!depth && is_word(at, next, "const"))
+            add_names(next, names, count);
+    }
+}
+
 char *explain_with_const(const char *text, const char *name, const char *value)
 {
     const char *end, *from = find_value(text, name, &end);

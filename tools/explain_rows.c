@@ -146,7 +146,15 @@ static int read_sweeps(struct explain *x, struct sweep *sweeps, int *count)
         if (*count == MOST_SWEEPS)
             return usage_error(&x->complaints, x->command, "--sweep: at most %d at a time",
                                MOST_SWEEPS);
-        int status = read_sweep(x, u->values[0], &sweeps[(*count)++]);
+        struct sweep *s = &sweeps[(*count)++];
+        int status = read_sweep(x, u->values[0], s);
+        for (int i = 0; i < *count - 1 && status == STATUS_OK; i++)
+            if (strcmp(sweeps[i].name, s->name) == 0)
+                status =
+                    usage_error(&x->complaints, x->command,
+                                "--sweep %s: `%s` is swept twice; one list has all values: "
+                                "--sweep %s=%s,%s",
+                                u->values[0], s->name, s->name, sweeps[i].values[0], s->values[0]);
         if (status != STATUS_OK)
             return status;
     }
@@ -210,7 +218,7 @@ static int apply_sweeps(struct explain *x, struct explain_row *r, tw_launch *l, 
     for (int i = 0; i < r->swept_count && status == STATUS_OK; i++) {
         const char *option = option_of(k, r->swept[i].name);
         if (option)
-            status = apply_assignment(l, k, &r->program, x->given, option, &r->swept[i]);
+            status = apply_assignment(l, k, &r->program, x->given, option, "sweep", &r->swept[i]);
     }
     return status;
 }
@@ -305,16 +313,33 @@ static int open_row(struct explain *x, const char *word, struct explain_row *r)
     return STATUS_USAGE;
 }
 
+/* Tells whether the text may be a constant's value: a line with anything else would be one that the
+ * file does not have. */
+static bool is_constant(const char *text)
+{
+    tw_scalar v;
+    return parse_scalar(text, &v) || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+}
+
 /* The kernel once more, of a text in which swept constants have the row's values. */
 static int set_consts(struct explain *x, struct explain_row *r)
 {
     struct program *p = &r->program;
+    char *values = NULL;
     for (int i = 0; i < r->swept_count; i++) {
         const struct assignment *a = &r->swept[i];
         char *text =
             option_of(r->kernel, a->name) ? NULL : explain_with_const(p->text, a->name, a->value);
         if (!text)
             continue;
+        if (!is_constant(a->value)) {
+            free(text);
+            free(values);
+            return usage_error(&x->complaints, x->command,
+                               "--sweep %s=%s: `%s` is no number, true or false", a->name, a->value,
+                               a->value);
+        }
+        append_text(&values, "%s%s=%s", values ? ", " : "", a->name, a->value);
         free(r->text);
         p->text = r->text = text;
         p->length = strlen(text);
@@ -324,8 +349,11 @@ static int set_consts(struct explain *x, struct explain_row *r)
     tw_status s = tw_module_from_text(p->ctx, p->path, p->text, p->length, &p->module);
     tw_kernel *k = s == TW_OK ? tw_module_kernel(p->module, tw_kernel_name(r->kernel)) : NULL;
     s = k ? tw_kernel_for_target(k, x->gpu.target, &r->kernel) : s == TW_OK ? TW_NOT_FOUND : s;
-    if (s != TW_OK)
+    if (s != TW_OK) {
         complain_library(&x->complaints, x->ctx, s);
+        complain_more(&x->complaints, "(the text is that of %s with --sweep %s)", p->path, values);
+    }
+    free(values);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
@@ -485,6 +513,32 @@ static int add_rows_of(struct explain *x, const char *word, const struct sweep *
     return status;
 }
 
+static int say_not_swept(struct explain *x, const char *name)
+{
+    enum { MOST = 127 };
+    const char *names[MOST + 1] = {0}, *known;
+    char **consts = NULL;
+    int n = 0, const_count = 0;
+    for (int k = 0; k < x->row_count; k++) {
+        explain_consts(x->rows[k].program.text, &consts, &const_count);
+        for (int o = 0; o < 3; o++)
+            for (int j = 0; n < MOST && (known = setting_at(x->rows[k].kernel, settings[o], j));
+                 j++)
+                names[n++] = known;
+    }
+    for (int i = 0; i < const_count && n < MOST; i++)
+        names[n++] = consts[i];
+    char *hint = name_hint(name, names);
+    usage_error(&x->complaints, x->command,
+                "--sweep %s: there is no tuned value, size, type or constant of that name%s", name,
+                hint);
+    free(hint);
+    for (int i = 0; i < const_count; i++)
+        free(consts[i]);
+    free(consts);
+    return STATUS_USAGE;
+}
+
 /* Whether each name swept is one of some kernel. */
 static int sweeps_known(struct explain *x, const struct sweep *sweeps, int count)
 {
@@ -492,22 +546,22 @@ static int sweeps_known(struct explain *x, const struct sweep *sweeps, int count
         bool found = false;
         for (int k = 0; k < x->row_count && !found; k++)
             found = is_swept(&x->rows[k], sweeps[i].name);
-        if (found)
-            continue;
-        const char *names[128] = {0}, *name;
-        int n = 0;
-        for (int k = 0; k < x->row_count; k++)
-            for (int o = 0; o < 3; o++)
-                for (int j = 0; n < 127 && (name = setting_at(x->rows[k].kernel, settings[o], j));
-                     j++)
-                    names[n++] = name;
-        char *hint = name_hint(sweeps[i].name, names);
-        usage_error(&x->complaints, x->command,
-                    "--sweep %s: there is no tuned value, size, type or constant of that name%s",
-                    sweeps[i].name, hint);
-        free(hint);
-        return STATUS_USAGE;
+        if (!found)
+            return say_not_swept(x, sweeps[i].name);
     }
+    return STATUS_OK;
+}
+
+/* Refuses a name that another option gives too. */
+static int swept_alone(struct explain *x, const struct sweep *sweeps, int count)
+{
+    for (int i = 0; i < count; i++)
+        for (int o = 0; o < 3; o++)
+            if (settings_give(x->given, settings[o], sweeps[i].name))
+                return usage_error(&x->complaints, x->command,
+                                   "--sweep %s, --%s %s: which values is `%s` to have? Leave one "
+                                   "of the two options out",
+                                   sweeps[i].name, settings[o], sweeps[i].name, sweeps[i].name);
     return STATUS_OK;
 }
 
@@ -529,6 +583,8 @@ static int open_rows(struct explain *x, char *const *words, int word_count)
         status = add_rows_of(x, words[i], sweeps, count);
     if (status == STATUS_OK)
         status = sweeps_known(x, sweeps, count);
+    if (status == STATUS_OK)
+        status = swept_alone(x, sweeps, count);
     if (status == STATUS_OK)
         status = known_settings(x);
     free(sweeps);

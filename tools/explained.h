@@ -55,6 +55,8 @@ int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_la
 
 /* Tells whether the file has a constant of that name, `const i32 T = 32;`, outside its kernels. */
 bool explain_has_const(const char *text, const char *name);
+/* Adds the names of all such constants to a list that grows, and whose strings the caller frees too. */
+void explain_consts(const char *text, char ***names, int *count);
 /* Returns the text with another value of the constant, all lines in place; NULL if it has no such
  * constant. The caller frees. */
 char *explain_with_const(const char *text, const char *name, const char *value);

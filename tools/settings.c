@@ -58,10 +58,10 @@ enum fill settings_fill(const struct options *o, const char *name)
     return latest_assignment(o, "fill", name, &a) ? fill_from_name(a.value) : FILL_NONE;
 }
 
-bool settings_set(const struct options *o, const char *name)
+bool settings_give(const struct options *o, const char *option, const char *name)
 {
     struct assignment a;
-    return latest_assignment(o, "set", name, &a);
+    return latest_assignment(o, option, name, &a);
 }
 
 /* --- names that no kernel has --- */
@@ -232,7 +232,8 @@ struct setting {
     tw_kernel *kernel;
     const struct program *program;
     const struct options *options;
-    tw_status status; /* of the library */
+    const char *given_by; /* the option, for messages */
+    tw_status status;     /* of the library */
 };
 
 static bool is_hexadecimal(const char *text)
@@ -276,21 +277,22 @@ static int set_scalar(struct setting *s, const struct assignment *a)
     if (find_param(s->program, s->kernel, a->name, false, &param) < 0)
         return STATUS_USAGE;
     if (param.is_pointer)
-        return usage_error(c, s->options->command, "--set %s=%s: `%s` is an array", a->name,
-                           a->value, a->name);
+        return usage_error(c, s->options->command, "--%s %s=%s: `%s` is an array", s->given_by,
+                           a->name, a->value, a->name);
     bool wants_float = is_float_type(param.dtype);
     bool parsed =
         (param.dtype == TW_U64 && parse_unsigned(a->value, &v)) || parse_scalar(a->value, &v);
     const char *fault = parsed ? integer_fault(param.dtype, a->value, &v) : NULL;
     if (fault)
-        return usage_error(c, s->options->command, "--set %s=%s: `%s` is of type %s, which %s",
-                           a->name, a->value, a->name, tw_dtype_name(param.dtype), fault);
+        return usage_error(c, s->options->command, "--%s %s=%s: `%s` is of type %s, which %s",
+                           s->given_by, a->name, a->value, a->name, tw_dtype_name(param.dtype),
+                           fault);
     if (!parsed)
-        return usage_error(c, s->options->command, "--set %s=%s: `%s` is no number", a->name,
-                           a->value, a->value);
+        return usage_error(c, s->options->command, "--%s %s=%s: `%s` is no number", s->given_by,
+                           a->name, a->value, a->value);
     if (v.is_float && !wants_float && param.dtype != TW_DTYPE_NONE)
-        return usage_error(c, s->options->command, "--set %s=%s: `%s` is of type %s", a->name,
-                           a->value, a->name,
+        return usage_error(c, s->options->command, "--%s %s=%s: `%s` is of type %s", s->given_by,
+                           a->name, a->value, a->name,
                            param.type_name ? param.type_name : tw_dtype_name(param.dtype));
     if (wants_float && !v.is_float)
         v = (tw_scalar){.is_float = true, .f = *a->value == '-' && v.i == 0 ? -0.0 : (double)v.i};
@@ -306,7 +308,7 @@ static int set_tuned(struct setting *s, const struct assignment *a)
         return STATUS_USAGE;
     if (!parse_scalar(a->value, &v))
         return usage_error(s->program->complaints, s->options->command,
-                           "--tune %s=%s: expected a number", a->name, a->value);
+                           "--%s %s=%s: expected a number", s->given_by, a->name, a->value);
     s->status = tw_launch_tune(s->launch, a->name, v);
     return STATUS_OK;
 }
@@ -319,12 +321,13 @@ static int known_type(const struct setting *s, const char *type)
         return STATUS_OK;
     if (strchr(type, ','))
         return usage_error(s->program->complaints, s->options->command,
-                           "--type %s: `%s` takes one element type at a time", type,
+                           "--%s %s: `%s` takes one element type at a time", s->given_by, type,
                            s->options->command->name);
     for (int i = 0; i < TW_DTYPE_COUNT; i++)
         names[i] = tw_dtype_name((tw_dtype)i);
     char *hint = name_hint(type, names);
-    usage_error(s->program->complaints, s->options->command, "unknown type '%s'%s", type, hint);
+    usage_error(s->program->complaints, s->options->command, "--%s: unknown type '%s'%s",
+                s->given_by, type, hint);
     free(hint);
     return STATUS_USAGE;
 }
@@ -367,9 +370,9 @@ static int end_of(const struct setting *s, int status)
 }
 
 int apply_assignment(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
-                     const char *option, const struct assignment *a)
+                     const char *option, const char *given_by, const struct assignment *a)
 {
-    struct setting s = {.launch = l, .kernel = k, .program = p, .options = o};
+    struct setting s = {.launch = l, .kernel = k, .program = p, .options = o, .given_by = given_by};
     return end_of(&s, give(&s, option, a));
 }
 
@@ -399,8 +402,12 @@ int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const st
                    bool others_too)
 {
     for (int i = 0; i < o->use_count; i++) {
-        struct setting s = {.launch = l, .kernel = k, .program = p, .options = o};
-        if (!is_setting(o->uses[i].spec->name))
+        struct setting s = {.launch = l,
+                            .kernel = k,
+                            .program = p,
+                            .options = o,
+                            .given_by = o->uses[i].spec->name};
+        if (!is_setting(s.given_by))
             continue;
         if (end_of(&s, apply_one(&s, &o->uses[i], others_too)) != STATUS_OK)
             return STATUS_USAGE;

@@ -11,9 +11,9 @@
 int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
                    bool others_too);
 
-/* Gives the launch one of them: option "set", "tune" or "type". */
+/* Gives the launch one of them: option "set", "tune" or "type". Messages name `given_by`. */
 int apply_assignment(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
-                     const char *option, const struct assignment *a);
+                     const char *option, const char *given_by, const struct assignment *a);
 /* The index-th name of a kernel that the option may give; NULL past the last. */
 const char *setting_at(tw_kernel *k, const char *option, int index);
 /* Whether the kernel has such a name. */
@@ -32,7 +32,7 @@ enum fill settings_fill(const struct options *o, const char *name);
 /* settings_known of --fill alone, for a kernel by itself: the others are found wrong as they are
  * given to it. */
 int settings_fills_known(const struct known_kernel *k, const struct options *o);
-/* Whether --set gives the name. */
-bool settings_set(const struct options *o, const char *name);
+/* Tells whether the option, "set", "tune" or "type", gives the name. */
+bool settings_give(const struct options *o, const char *option, const char *name);
 
 #endif

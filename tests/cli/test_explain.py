@@ -14,6 +14,7 @@ from tile_runner import call, expect, fail
 
 TILED = "kernels/sgemm/tiled.tile"
 SMALL = ["--set", "m=128,n=128,k=128", "--device", "h200"]
+SWEPT = ["--set", "n=128,k=128", "--device", "h200"] # with a sweep of m
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -36,7 +37,6 @@ def test_refused(tool, folder):
     refused(tool, [TILED + ":sgemm_tilde"], "sgemm_tiled")
     refused(tool, [TILED, "--device", "h20"], "--device h20: the model knows no such GPU", "H200 SXM")
     refused(tool, [TILED, "--device", "h2000"], "did you mean 'H200 SXM'?")
-    refused(tool, [TILED, "--device", "h100 pci"], "did you mean 'H100 PCIe'?")
     refused(tool, [TILED, "--device", "zzz"], "there are 'A100 SXM 80GB', 'H100 SXM'")
     refused(tool, [TILED, "--device", "RTX 4900"], "did you mean 'RTX 4090'?", "`tilewright explain --devices` has their short names")
     refused(tool, [TILED, "--device", "h200", "--device", "4090"], "--device h200, --device 4090: one GPU at a time")
@@ -47,7 +47,13 @@ def test_refused(tool, folder):
     refused(tool, [TILED, "--sweep", "T"], "--sweep T: expected NAME=VALUE,VALUE…")
     refused(tool, [TILED, "--sweep", "T=16,,32"], "--sweep T=16,,32: expected NAME=VALUE,VALUE…")
     refused(tool, [TILED, "--sweep", "Q=1,2"], "--sweep Q: there is no tuned value, size, type or constant of that name; there are 'T', 'm', 'n' and 'k'")
-    refused(tool, [TILED, "--sweep", "T=x"], "expected a number")
+    refused(tool, [TILED, "--sweep", "T=16..64"], "--sweep T=16..64: expected a number")
+    refused(tool, [TILED, "--sweep", "m=64,x"], "--sweep m=x: `x` is no number")
+    refused(tool, [TILED, "--sweep", "m=64,1.5"], "--sweep m=1.5: `m` is of type i32")
+    refused(tool, [TILED, "--sweep", "T=16", "--sweep", "T=32"], "--sweep T=32: `T` is swept twice", "--sweep T=16,32")
+    refused(tool, [TILED, "--sweep", "k=16", "--set", "m=16,k=32"], "--sweep k, --set k: which values is `k` to have?")
+    refused(tool, [TILED, "--sweep", "T=16", "--tune", "T=32"], "--sweep T, --tune T: which values is `T` to have?")
+    refused(tool, ["auto", "--sweep", "T=f16,f3"], "--sweep: unknown type 'f3'; did you mean 'f32'?")
     refused(tool, ["naive", "--type", "f16"], "--type f16: sgemm_naive has no type variable, so no array can be of that type")
     refused(tool, ["--compare", "naive,tiled", "--type", "f16"], "--type f16: none of the kernels has a type variable")
     explain(tool, "--compare", "naive,auto", "--type", "f16", *SMALL)
@@ -118,9 +124,11 @@ def test_last_wave(tool):
 
 def test_names(tool):
     """GPUs by the beginning of their names."""
-    for given, meant in (("RTX 3060", "'RTX 3060 Laptop'?"), ("geforce rtx 3090 ti", "'RTX 3090'?"), ("rtx 40", "'RTX 4090'?"), ("A100 PCIe", "'A100 SXM 80GB'?"),
-                         ("H100 NVL", "'H100 SXM'?"), ("rtx 30", "'RTX 3060 Laptop' or 'RTX 3090'?"), ("NVIDIA B", "'B200'?")):
-        refused(tool, [TILED, "--device", given], f"; did you mean {meant};")
+    for given, meant in (("RTX 3060", "'RTX 3060 Laptop'?"), ("geforce rtx 3090 ti", "'RTX 3090'?"), ("l40", "'L40S'?"), ("h20", "'H200 SXM'?"), ("A100 PCIe", "'A100 SXM 80GB'?"),
+                         ("H100 NVL", "'H100 SXM'?"), ("rtx 30", "'RTX 3060 Laptop' or 'RTX 3090'?"), ("h1", "'H100 SXM' or 'H100 PCIe'?")):
+        refused(tool, [TILED, "--device", given], f"; did you mean {meant} `tilewright explain --devices` has")
+    for given, meant in (("rtx 40", "RTX 4090"), ("h100 p", "H100 PCIe"), ("H100PCI", "H100 PCIe"), ("NVIDIA B", "B200"), ("l40s", "L40S")):
+        expect(explain(tool, "--device", given).out.startswith(f"{meant}: "), f"{given} is {meant}")
 
 
 def test_intervals(tool):
@@ -143,8 +151,10 @@ def test_constants(tool, folder):
     lone, tuned = (json.loads(out)["kernels"] for out in both)
     expect([k["name"] for k in lone] == ["lone T=8", "lone T=16", "lone T=32"], lone)
     expect([k["seconds"] for k in lone] == [k["seconds"] for k in tuned] and [k["threads"] for k in lone] == [64, 256, 1024], lone)
-    refused(tool, [f"{folder}/lone.tile", "--sweep", "V=1,2"], "--sweep V: there is no tuned value, size, type or constant of that name")
-    refused(tool, [f"{folder}/lone.tile", "--sweep", "T=8,x"], "`x` is not declared")
+    refused(tool, [f"{folder}/lone.tile", "--sweep", "V=1,2"], "--sweep V: there is no tuned value, size, type or constant of that name; "
+            "there are 'm', 'n', 'k', 'U' and 'T'")
+    refused(tool, [f"{folder}/lone.tile", "--sweep", "T=8,x"], "--sweep T=x: `x` is no number, true or false")
+    refused(tool, [f"{folder}/lone.tile", "--sweep", "T=8,2.5"], f"(the text is that of {folder}/lone.tile with --sweep T=2.5)")
 
 
 SCALED = """kernel scaled(i32 n, f32 s, f64 d, f16 h, const f32 *a, f32 *c) grid(cdiv(n, 64)) threads(64)
@@ -237,7 +247,7 @@ def test_not_compiled(tool, folder):
     expect(told["status"] == "TW_OK" and [k["launches"] for k in told["kernels"]] == [False, True], told)
     expect(told["kernels"][0]["why_not"] == told["kernels"][0]["verdict"] == why and told["kernels"][0]["tune"]["BM"] == 512, told["kernels"][0])
     refused(tool, [*arguments, "--sweep", "BM=512,1024"], "error: the register tiles of `matmul_v4` take 512", "^~~~~~~~~")
-    negative = explain(tool, TILED, "--sweep", "m=-1,64", *SMALL)
+    negative = explain(tool, TILED, "--sweep", "m=-1,64", *SWEPT)
     expect(re.search(r"\ntiled m=-1 .* axis 0 of `A`, `m`, is -1 elements long\ntiled m=64 ", negative.out), negative)
     with open(f"{folder}/some.tile", "w") as out:
         out.write(COPY.replace("i32 n,", "i32 n, i32 at,").replace("A[i];", "A[i + at];"))
@@ -261,7 +271,7 @@ def test_spilling(tool):
 def test_nothing_to_do(tool, folder):
     page = explain(tool, TILED, "--set", "m=0", "--device", "h200").out
     expect("Roofs" not in page and "Predicted" not in page and "\n\nVerdict    It does nothing" in page and "(null)" not in page and "nan" not in page, page)
-    table = explain(tool, TILED, "--sweep", "m=0,64", *SMALL, "--svg", f"{folder}/nothing.svg").out
+    table = explain(tool, TILED, "--sweep", "m=0,64", *SWEPT, "--svg", f"{folder}/nothing.svg").out
     expect(re.search(r"tiled m=0 +- .* nothing\n", table), table)
     expect("no FLOPs" in open(f"{folder}/nothing.svg").read(), "nothing.svg")
 
@@ -273,7 +283,7 @@ def test_table(tool):
     both = json.loads(explain(tool, "--compare", "naive,transposed", "--sweep", "T=8,16", "--sweep", "PAD=0,1", *SMALL, "--json").out)["kernels"]
     names = [k["name"] for k in both]
     expect(names == ["naive T=8", "naive T=16", *(f"transposed T={t} PAD={p}" for t in (8, 16) for p in (0, 1))], names)
-    sizes = json.loads(explain(tool, "naive", "--sweep", "m=64,96", *SMALL, "--json").out)["kernels"]
+    sizes = json.loads(explain(tool, "naive", "--sweep", "m=64,96", *SWEPT, "--json").out)["kernels"]
     expect([k["set"]["m"] for k in sizes] == [64, 96] and sizes[0]["set"]["n"] == 128, sizes)
     table = explain(tool, "naive", "--sweep", "m=512,1024", "--device", "h200").out
     first, second = (float(g) for g in re.findall(r"naive m=\d+ +[\d.]+ .s +(\d+)", table)[:2])
