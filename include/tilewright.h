@@ -545,6 +545,7 @@ typedef struct tw_ptx_pointer {
     size_t bytes;
     bool uninitialised;
     size_t initialised;
+    bool structs;
 } tw_ptx_pointer;
 
 /* What a kernel is given for a parameter: a value (`data` has as many bytes as the parameter), or
@@ -562,6 +563,9 @@ typedef struct tw_ptx_argument {
     /* Of a value: `bytes` flags, for each byte of it. A byte whose flag is not 0 counts as never
      * written, and the simulator reports its use. NULL: all bytes count as written. */
     const unsigned char *unwritten;
+    /* An array whose elements may be structs: a kernel may copy bytes there that were never written,
+     * as it does with padding. In other arrays that is a finding, "uninitialised". */
+    bool structs;
 } tw_ptx_argument;
 
 typedef struct tw_ptx_launch {

@@ -130,7 +130,8 @@ static void describe_array(const struct ptx_array *a, tw_ptx_argument *out)
                              .bytes = tensor_bytes(&a->array),
                              .is_array = true,
                              .uninitialised = a->uninitialised,
-                             .initialised = a->initialised};
+                             .initialised = a->initialised,
+                             .structs = a->array.dtype == TW_U8};
 }
 
 /* For the library, when all are read and stay where they are. */
@@ -152,7 +153,8 @@ static void describe(struct ptx_given *g, int index)
                                           .data = one.data,
                                           .bytes = one.bytes,
                                           .uninitialised = one.uninitialised,
-                                          .initialised = one.initialised};
+                                          .initialised = one.initialised,
+                                          .structs = one.structs};
     }
     *out = (tw_ptx_argument){.name = a->name,
                              .data = a->value,

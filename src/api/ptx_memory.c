@@ -27,6 +27,7 @@ static void find_pieces(struct ptx_memory *m, struct arena *a, const struct ptx_
                                             .data = g->data,
                                             .bytes = g->bytes,
                                             .initialised = g->initialised,
+                                            .structs = g->structs,
                                             .uninitialised = g->uninitialised});
         for (int k = 0; k < g->pointer_count && !g->is_array; k++) {
             const tw_ptx_pointer *p = &g->pointers[k];
@@ -38,6 +39,7 @@ static void find_pieces(struct ptx_memory *m, struct arena *a, const struct ptx_
                                             .data = p->data,
                                             .bytes = p->bytes,
                                             .initialised = p->initialised,
+                                            .structs = p->structs,
                                             .uninitialised = p->uninitialised});
         }
     }
@@ -52,6 +54,7 @@ static void join(struct arena *a, struct ptx_block *b, const struct ptx_piece *p
     if (offset + p->initialised > b->initialised)
         b->initialised = offset + p->initialised;
     b->uninitialised = b->uninitialised && p->uninitialised;
+    b->structs = b->structs || p->structs;
     if (offset == 0)
         b->name = arena_printf(a, "%s (also %s)", b->name, p->name);
 }
@@ -78,6 +81,7 @@ static void find_blocks(struct ptx_memory *m, struct arena *a)
                                     .bytes = p->bytes,
                                     .uninitialised = p->uninitialised,
                                     .initialised = p->initialised,
+                                    .structs = p->structs,
                                     .name = p->name};
         }
         p->block = b;

@@ -10,6 +10,7 @@ struct ptx_block {
     size_t bytes;
     bool uninitialised; /* it counts as never written, except for the bytes at the start below */
     size_t initialised;
+    bool structs; /* of a piece of it */
     const char *name;
     uint64_t address; /* on the machine that runs the launch; its maker fills it in */
 };
@@ -22,7 +23,7 @@ struct ptx_piece {
     const char *name;
     uint8_t *data;
     size_t bytes, initialised;
-    bool uninitialised;
+    bool uninitialised, structs;
     struct ptx_block *block;
 };
 

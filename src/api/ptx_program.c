@@ -464,6 +464,8 @@ static tw_status place_memory(struct simulate_ptx_call *call, struct ptx_memory 
             diag_error(&call->program->ctx->diag, LOC_NONE, "no memory for `%s`", b->name);
             return TW_NO_MEMORY;
         }
+        if (b->structs)
+            sim_hold_structs(sim, b->address);
         if (b->uninitialised && b->bytes)
             sim_hold(sim, b->address, b->data, b->bytes, b->initialised);
     }

@@ -72,6 +72,11 @@ void sim_forget(struct sim *sim, uint64_t address)
     sim->allocations.data[sim_number_of(address)].initialised = false;
 }
 
+void sim_hold_structs(struct sim *sim, uint64_t address)
+{
+    sim->allocations.data[sim_number_of(address)].structs = true;
+}
+
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
 {
     struct sim_allocation a = {.host = data, .size = bytes, .name = name, .initialised = true};
@@ -412,7 +417,8 @@ static bool tell_allocations(struct sim *sim)
                                              .bytes = a->size,
                                              .name = a->name,
                                              .initialised = a->initialised,
-                                             .written = a->written};
+                                             .written = a->written,
+                                             .structs = a->structs};
         if (a->host && !a->freed && !tell_allocated(sim, &event))
             return false;
     }

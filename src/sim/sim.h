@@ -28,6 +28,8 @@ uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const cha
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
 /* Sets the bytes of memory of sim_allocate. Only the first `written` ones count as written. */
 void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes, size_t written);
+/* Its elements may be structs, as in struct sim_allocation_event. */
+void sim_hold_structs(struct sim *sim, uint64_t address);
 /* What it holds counts as never written. */
 void sim_forget(struct sim *sim, uint64_t address);
 /* Gives memory of sim_allocate back: an access of it is a fault from now on. */

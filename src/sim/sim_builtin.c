@@ -160,6 +160,7 @@ static bool run_malloc(struct sim_warp *w, const struct sim_op *op, uint32_t mas
         if (bytes <= HEAP && heap_share(bytes) <= HEAP - sim->heap_used)
             number = sim_new_allocation(sim, bytes, "malloc");
         if (number) {
+            sim->allocations.data[number].structs = true;
             sim->heap_used += heap_share(bytes);
             sim->heap_bytes += bytes + LEAST_KEPT;
         }

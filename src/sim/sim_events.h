@@ -45,6 +45,7 @@ struct sim_origin {
     struct sim_place at;
     uint32_t lanes;
     bool shuffled;
+    bool copied;          /* of a read: the program copied undefined bytes to this memory */
     enum sim_space space; /* of a read, as the next three */
     int bytes;
     uint64_t address[SIM_LANES]; /* of shfl.sync: the lane that the value is asked of */
@@ -58,9 +59,10 @@ struct sim_undefined {
     bool any;
     uint32_t lanes[SIM_MOST_ELEMENTS];
     uint16_t bytes[SIM_MOST_ELEMENTS];
-    const struct sim_origin *origin[SIM_MOST_ELEMENTS]; /* of a write, as the next */
-    bool computed[SIM_MOST_ELEMENTS]; /* not just copied from the place of its origin */
-    enum sim_space space;             /* of a read, as the next two */
+    bool computed[SIM_MOST_ELEMENTS]; /* of a write: not just copied from the place of its origin */
+    const struct sim_origin *origin[SIM_MOST_ELEMENTS]; /* of a write */
+    bool copied;                                        /* of a read, as in its origin */
+    enum sim_space space;                               /* of a read, as the next two */
     uint64_t address[SIM_LANES];
     uint8_t byte[SIM_LANES];
 };
@@ -70,6 +72,7 @@ struct sim_use {
     struct sim_place at;
     int lane;
     const char *how;  /* "is an address" */
+    bool padding;     /* it may be the padding of a struct */
     const char *name; /* of the instruction */
     const struct sim_origin *origin;
 };
@@ -200,6 +203,9 @@ struct sim_allocation_event {
     uint64_t written; /* if not: the bytes at its start that are */
     /* SIM_PARAM: a flag for each byte, not 0 if nothing wrote it. */
     const unsigned char *missing;
+    /* Its elements may be structs, whose padding the program copies and never writes. Else they are
+     * values. */
+    bool structs;
 };
 
 struct sim_block_event {

@@ -48,6 +48,7 @@ static bool global_address(struct sim *sim, const struct ptx_variable *v, uint64
     a->variable = v;
     a->initialised = true;
     a->constant = v->space == MOD_CONST;
+    a->structs = v->type == MOD_B8;
     number_map_entry(sim->arena, &sim->variable_numbers, (uintptr_t)v, &added)->value = number;
     vec_push(sim->arena, &sim->variables, number);
     return true;

@@ -15,6 +15,7 @@ struct sim_allocation {
     bool constant;
     bool initialised; /* written by the host, or a variable */
     size_t written;   /* if not: the bytes at its start that are */
+    bool structs;     /* as in struct sim_allocation_event */
     bool freed;       /* by the program: free() */
     const struct ptx_variable *variable;
 };

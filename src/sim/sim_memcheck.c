@@ -1,9 +1,10 @@
 /* Valid bits as in Memcheck (Seward, Nethercote, "Using Valgrind to Detect Undefined Value Errors
  * with Bit-Precision", USENIX 2005), by byte. What a load gets is followed by the machine
  * (sim_undefined.c) and reported where it is used: a compiler may load before it knows whether it
- * needs the value. What other instructions read is reported there. A store to memory that other
- * threads see is a use; one to local memory is not. Memory that is wholly valid is not looked at any
- * more. */
+ * needs the value. What other instructions read is reported there. A store is a use if its value was
+ * computed, or if it goes to an array of values, which the host will read. Other stores are copies,
+ * of structs with padding perhaps: the bytes are undefined where they are stored. Memory that is
+ * wholly valid is not looked at any more. */
 #include "sim/sim_memcheck.h"
 
 #include "sim/sim_blocks.h"
@@ -12,13 +13,15 @@
 
 enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
 
-/* Valid bits of some memory, in pieces that come with the first write. */
+/* Valid bits of some memory, in pieces that come with the first change. */
 struct bits {
     uint64_t **piece;
     uint64_t bytes, valid; /* so many; so many of them valid */
+    bool from_valid;       /* without a piece: all valid, else none */
+    bool copied;           /* undefined bytes were copied here */
 };
 
-/* Global memory that the host has not written. */
+/* Global memory that the host has not written, or to which undefined bytes were copied. */
 struct region {
     uint64_t address;
     struct bits bits;
@@ -84,8 +87,10 @@ static uint64_t *word_of(struct arena *a, struct bits *b, uint64_t offset, bool 
     if (!b->piece)
         return NULL;
     uint64_t **piece = &b->piece[offset / PIECE];
-    if (!*piece && make)
+    if (!*piece && make) {
         *piece = sim_heap_new(a, PIECE / 8);
+        memset(*piece, b->from_valid ? 0xff : 0, PIECE / 8);
+    }
     return *piece ? &(*piece)[offset % PIECE / 64] : NULL;
 }
 
@@ -104,7 +109,7 @@ static int first_invalid(struct bits *b, uint64_t offset, int bytes)
         uint64_t mask;
         int count = some_bits(offset + (uint64_t)done, bytes - done, &mask);
         const uint64_t *word = word_of(NULL, b, offset + (uint64_t)done, false);
-        uint64_t missing = word ? mask & ~*word : mask;
+        uint64_t missing = word ? mask & ~*word : b->from_valid ? 0 : mask;
         if (missing)
             return done + __builtin_ctzll(missing) - (int)((offset + (uint64_t)done) % 64);
         done += count;
@@ -115,10 +120,12 @@ static int first_invalid(struct bits *b, uint64_t offset, int bytes)
 static void make_valid(struct arena *a, struct bits *b, uint64_t offset, int bytes)
 {
     while (bytes > 0) {
-        uint64_t mask, *word = word_of(a, b, offset, true);
+        uint64_t mask, *word = word_of(a, b, offset, !b->from_valid);
         int count = some_bits(offset, bytes, &mask);
-        b->valid += (uint64_t)__builtin_popcountll(mask & ~*word);
-        *word |= mask;
+        if (word) {
+            b->valid += (uint64_t)__builtin_popcountll(mask & ~*word);
+            *word |= mask;
+        }
         offset += (uint64_t)count;
         bytes -= count;
     }
@@ -139,9 +146,9 @@ static bool any_valid(const struct bits *b, uint64_t offset, uint64_t bytes)
     return false;
 }
 
-static void make_invalid(struct bits *b, uint64_t offset)
+static void make_invalid(struct arena *a, struct bits *b, uint64_t offset)
 {
-    uint64_t mask, *word = word_of(NULL, b, offset, false);
+    uint64_t mask, *word = word_of(a, b, offset, b->from_valid);
     some_bits(offset, 1, &mask);
     if (!word || !(*word & mask))
         return;
@@ -192,32 +199,46 @@ static struct bits *bits_of(struct sim_memcheck *c, struct checked_block *b,
     return local;
 }
 
+static struct region *add_region(struct sim_memcheck *c, const struct sim_allocation_event *e)
+{
+    if (c->region_count == c->region_room) {
+        size_t room = c->region_room ? 2 * c->region_room : 8;
+        c->regions = sim_heap_resize(c->arena, c->regions, c->region_room * sizeof *c->regions,
+                                     room * sizeof *c->regions);
+        c->region_room = room;
+    }
+    struct region *made = &c->regions[c->region_count++];
+    *made = (struct region){e->address, {.bytes = e->bytes}};
+    return made;
+}
+
 /* --- findings --- */
 
 static const char *const space_names[] = {"global", "shared", "local", "const", "param"};
 
 static const char *never_written(struct sim_memcheck *c, const struct sim_place *place,
-                                 enum sim_space space, uint64_t at)
+                                 enum sim_space space, uint64_t at, bool copied)
 {
+    const char *what = space == SIM_LOCAL || copied ? "given a value" : "written";
     const char *name = sim_report_memory_name(c->report, space, at); /* of local memory: none */
     const char *element = sim_report_element(c->report, space, at, sim_value_bytes(place->ins));
     if (element && space == SIM_PARAM)
         return arena_printf(c->arena, "%s is read, and the launch gives it no value", element);
     if (element)
-        return arena_printf(c->arena, "%s in %s memory is read and was never written", element,
-                            space_names[space]);
+        return arena_printf(c->arena, "%s in %s memory is read and was never %s", element,
+                            space_names[space], what);
     return arena_printf(c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never %s",
                         (unsigned long long)at, space_names[space], name ? " ('" : "",
-                        name ? name : "", name ? "')" : "",
-                        space == SIM_LOCAL ? "given a value" : "written");
+                        name ? name : "", name ? "')" : "", what);
 }
 
-static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int lane, int byte)
+static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int lane, int byte,
+                         bool copied)
 {
     if (sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &a->at, NULL))
         return;
     struct sim_finding f = {.kind = SIM_FOUND_UNINITIALISED, .access_count = 1};
-    f.message = never_written(c, &a->at, a->space, a->address[lane] + (uint64_t)byte);
+    f.message = never_written(c, &a->at, a->space, a->address[lane] + (uint64_t)byte, copied);
     f.access[0] = (struct sim_finding_access){.at = a->at,
                                               .lane = lane,
                                               .does = a->group ? "asynchronous read" : "read",
@@ -245,7 +266,7 @@ static bool used(void *user, const struct sim_use *use)
                          "the shuffle: what it gets is undefined",
                          lane, (unsigned long long)o->address[lane]);
     } else {
-        f.message = never_written(c, &o->at, o->space, o->address[lane] + o->byte[lane]);
+        f.message = never_written(c, &o->at, o->space, o->address[lane] + o->byte[lane], o->copied);
         f.access[0].does = "read";
         f.access[0].memory = true;
         f.access[0].space = o->space;
@@ -256,6 +277,9 @@ static bool used(void *user, const struct sim_use *use)
         arena_printf(c->arena, "what follows from it %s at %s (%s), by %s", use->how,
                      sim_place_text(c->report, use->at.ins, use->at.where), use->name,
                      sim_thread_text(c->report, &use->at, use->lane));
+    if (use->padding && c->report->plain)
+        f.steps[f.step_count++] = "padding of a struct? Give the array as u8[BYTES]: bytes may be "
+                                  "copied there without a value";
     sim_report_add(c->report, &f);
     return true;
 }
@@ -274,6 +298,7 @@ static void note_undefined(const struct sim_access *a, int lane, struct bits *bi
         u->bytes[e] = (uint16_t)(u->bytes[e] | 1u << byte % element);
     }
     u->any = true;
+    u->copied |= bits->copied;
     u->space = a->space;
     u->address[lane] = a->address[lane];
     u->byte[lane] = (uint8_t)first;
@@ -400,7 +425,7 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
             if (byte < 0)
                 continue;
             if (!a->undefined) {
-                read_invalid(c, a, lane, byte);
+                read_invalid(c, a, lane, byte, bits->copied);
             } else if (!sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &a->at, NULL)) {
                 note_undefined(a, lane, bits, offset, byte);
                 continue;
@@ -453,17 +478,54 @@ static bool async_told(void *user, const struct sim_async_event *e)
     return true;
 }
 
-/* Tells whether a store may copy padding of a struct that is a parameter: compilers copy it along with
- * the fields, in integers of any size. A floating-point number is a field. */
-static bool may_copy_padding(const struct sim_access *a, int element)
+/* The allocation that has the address, if it is one of the launch. */
+static const struct sim_allocation_event *allocation_of(const struct sim_memcheck *c,
+                                                        uint64_t address)
 {
-    const struct sim_undefined *u = a->undefined;
-    const struct sim_origin *o = u->origin[element];
-    return o && !o->shuffled && o->space == SIM_PARAM && !u->computed[element] &&
-           ptx_mods[ptx_type(a->at.ins, 0)].class != PTX_CLASS_FLOAT;
+    const struct sim_allocation_event *m = sim_report_memory(c->report, SIM_GLOBAL, address);
+    return m && address - m->address < m->bytes ? m : NULL;
 }
 
-/* Behind a store of undefined values: elsewhere than in local memory that is a use. */
+/* Tells whether a store of undefined bytes is a use: of a computed value, or of any bytes to global
+ * memory that holds values, which the host will read. Copies to other memory may be padding. */
+static bool store_is_use(const struct sim_memcheck *c, const struct sim_access *a, int e, int lane)
+{
+    if (a->space == SIM_LOCAL || a->undefined->computed[e])
+        return a->space != SIM_LOCAL;
+    const struct sim_allocation_event *m =
+        a->space == SIM_GLOBAL ? allocation_of(c, a->address[lane]) : NULL;
+    return m && !m->structs;
+}
+
+/* Tells whether other bytes of a lane's access are defined, as of a struct with padding. */
+static bool partly_defined(const struct sim_access *a, int lane)
+{
+    const struct sim_undefined *u = a->undefined;
+    int element = a->element ? a->element : a->bytes;
+    uint32_t all = ((uint32_t)1 << element) - 1;
+    for (int e = 0; e < a->bytes / element && e < SIM_MOST_ELEMENTS; e++)
+        if (!(u->lanes[e] >> lane & 1) || (u->bytes[e] & all) != all)
+            return true;
+    return false;
+}
+
+/* The bits of a lane's access. Makes those of global memory that was wholly valid so far. */
+static struct bits *bits_to_clear(struct sim_memcheck *c, struct checked_block *b,
+                                  const struct sim_access *a, int lane, uint64_t *offset)
+{
+    struct bits *bits = bits_of(c, b, a, lane, offset);
+    const struct sim_allocation_event *m =
+        !bits && a->space == SIM_GLOBAL ? allocation_of(c, a->address[lane]) : NULL;
+    if (!m)
+        return bits;
+    struct region *made = add_region(c, m);
+    made->bits.from_valid = true;
+    made->bits.valid = m->bytes;
+    *offset = a->address[lane] - m->address;
+    return &made->bits;
+}
+
+/* After a store of undefined bytes: they stay undefined in memory, unless the store is a use. */
 static void stored_undefined(struct sim_memcheck *c, struct checked_block *b,
                              const struct sim_access *a)
 {
@@ -478,15 +540,19 @@ static void stored_undefined(struct sim_memcheck *c, struct checked_block *b,
                                   .name = ptx_ops[a->at.ins->op].name,
                                   .origin = u->origin[e]};
             uint64_t offset;
-            if (a->space != SIM_LOCAL) {
-                if (!may_copy_padding(a, e))
-                    used(c, &use);
+            if (store_is_use(c, a, e, use.lane)) {
+                use.padding = !u->computed[e] &&
+                              (use.origin->space == SIM_LOCAL || use.origin->space == SIM_PARAM ||
+                               partly_defined(a, use.lane));
+                used(c, &use);
                 break;
             }
-            struct bits *bits = bits_of(c, b, a, use.lane, &offset);
+            struct bits *bits = bits_to_clear(c, b, a, use.lane, &offset);
+            if (bits && a->space != SIM_LOCAL)
+                bits->copied = true;
             for (int byte = 0; bits && byte < element; byte++)
                 if (u->bytes[e] >> byte & 1)
-                    make_invalid(bits, offset + (uint64_t)(e * element + byte));
+                    make_invalid(c->arena, bits, offset + (uint64_t)(e * element + byte));
         }
 }
 
@@ -504,7 +570,7 @@ static void copy_valid(struct sim_memcheck *c, struct checked_block *b, const st
             if (first_invalid(bits, from, 1) < 0)
                 make_valid(c->arena, bits, at, 1);
             else
-                make_invalid(bits, at);
+                make_invalid(c->arena, bits, at);
         }
     }
 }
@@ -567,7 +633,7 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
         return check_valid(c, b, &init);
     }
     if (b && e->kind == SIM_MBARRIER_INVAL)
-        make_invalid(&b->held, e->address[__builtin_ctz(e->mask)] / MBARRIER_BYTES);
+        make_invalid(c->arena, &b->held, e->address[__builtin_ctz(e->mask)] / MBARRIER_BYTES);
     if (e->kind != SIM_EXIT && !arrives)
         return true;
     struct pending *p = pending_of(c, &e->at, false);
@@ -594,12 +660,12 @@ static void take_parameter(struct sim_memcheck *c, const struct sim_allocation_e
     enum { MOST_BYTES = 1 << 15 }; /* PTX ISA: 32764 bytes of parameters */
     struct bits *b = &c->parameters;
     if (!b->bytes) {
-        b->bytes = MOST_BYTES;
-        make_all_valid(c->arena, b, 0, b->bytes);
+        b->bytes = b->valid = MOST_BYTES;
+        b->from_valid = true;
     }
     for (uint64_t i = 0; i < e->bytes && e->address + i < b->bytes; i++)
         if (e->missing[i])
-            make_invalid(b, e->address + i);
+            make_invalid(c->arena, b, e->address + i);
 }
 
 static bool ended(void *user)
@@ -629,14 +695,7 @@ static bool allocated(void *user, const struct sim_allocation_event *e)
     }
     if (known || e->initialised)
         return true;
-    if (c->region_count == c->region_room) {
-        size_t room = c->region_room ? 2 * c->region_room : 8;
-        c->regions = sim_heap_resize(c->arena, c->regions, c->region_room * sizeof *c->regions,
-                                     room * sizeof *c->regions);
-        c->region_room = room;
-    }
-    struct region *made = &c->regions[c->region_count++];
-    *made = (struct region){e->address, {NULL, e->bytes, 0}};
+    struct region *made = add_region(c, e);
     make_all_valid(c->arena, &made->bits, 0, e->written);
     return true;
 }

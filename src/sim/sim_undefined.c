@@ -95,6 +95,7 @@ bool sim_undefined_loaded(struct sim_warp *w, const struct sim_op *op)
     struct sim_undefined *u = &w->sim->loaded;
     struct sim_origin *o = origin_of(w, op);
     o->space = u->space;
+    o->copied = u->copied;
     o->bytes = op->bytes;
     memcpy(o->address, u->address, sizeof o->address);
     memcpy(o->byte, u->byte, sizeof o->byte);
@@ -116,8 +117,11 @@ void sim_undefined_shuffled(struct sim_warp *w, const struct sim_op *op, uint32_
                             const uint8_t from[SIM_LANES], uint32_t lost)
 {
     const struct sim_shadow *a = shadow_of(w->frame, op->slot[2]);
-    struct sim_shadow value = {.bytes = ALL_BYTES, .origin = a && a->lanes ? a->origin : NULL},
-                      defined = {0};
+    struct sim_shadow value = {.bytes = ALL_BYTES}, defined = {0};
+    if (a && a->lanes) {
+        value.origin = a->origin;
+        value.computed = a->computed;
+    }
     for (int i = 0; i < SIM_LANES; i++)
         if (done >> i & 1 && a && a->lanes >> from[i] & 1)
             value.lanes |= (uint32_t)1 << i;
@@ -126,6 +130,7 @@ void sim_undefined_shuffled(struct sim_warp *w, const struct sim_op *op, uint32_
         if (s && s->lanes & done) {
             value.lanes |= s->lanes & done;
             value.origin = s->origin;
+            value.computed = true;
         }
     }
     if (lost) {
@@ -136,6 +141,7 @@ void sim_undefined_shuffled(struct sim_warp *w, const struct sim_op *op, uint32_
             o->address[i] = from[i];
         value.lanes |= lost;
         value.origin = o;
+        value.computed = true;
     }
     set(w, w->frame, op->slot[1], done, &defined);
     set(w, w->frame, op->slot[0], done, &value);
@@ -264,6 +270,7 @@ static void note_stored(struct sim_warp *w, const struct sim_op *op, uint32_t ma
         const struct sim_shadow *s = shadow_of(w->frame, op->more[e]);
         u->lanes[e] = s->lanes & mask;
         u->bytes[e] = s->bytes;
+        u->computed[e] = s->computed;
         u->origin[e] = s->origin;
         u->computed[e] = s->computed;
         u->any |= u->lanes[e] != 0;
@@ -385,7 +392,8 @@ static void pass_on(struct sim_warp *w, const struct sim_op *op, const struct si
     struct sim_frame *frame = w->frame;
     bool copies = op->ins->op == PTX_MOV || op->ins->op == PTX_SELP;
     bool rearranges = copies || picks_bits((enum ptx_op)op->ins->op);
-    struct sim_shadow value = {.lanes = unsure, .bytes = ALL_BYTES, .computed = !rearranges};
+    struct sim_shadow value = {
+        .lanes = unsure, .bytes = ALL_BYTES, .computed = !rearranges || unsure};
     uint16_t bytes = 0;
     if (unsure)
         value.origin = shadow_of(frame, op->guard)->origin;

@@ -315,6 +315,60 @@ static void structs_point(void **state)
     tw_ptx_free(p);
 }
 
+/* struct { char c; int i; } in local memory, its two words in %r2 and %r3, and then `rest`. */
+#define PADDED(rest)                                                                               \
+    HEAD ".visible .entry k(.param .u64 out)\n{\n"                                                 \
+         " .reg .pred %p<4>; .reg .b16 %rs1; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"                 \
+         " .local .align 8 .b8 d[16]; .shared .align 8 .b8 s[256];\n"                              \
+         " ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 8;\n"            \
+         " add.s64 %rd1, %rd1, %rd2; mov.u32 %r4, s; mad.lo.u32 %r4, %r1, 8, %r4;\n"               \
+         " mov.u16 %rs1, 7; st.local.u8 [d], %rs1; st.local.u32 [d+4], %r1;\n"                     \
+         " ld.local.v2.u32 {%r2, %r3}, [d];\n" rest " ret;\n}\n"
+#define COPIED " st.global.v2.u32 [%rd1], {%r2, %r3};\n"
+#define BRANCH " setp.eq.u32 %p1, %r2, 7; @%p1 ret;\n"
+
+/* Copies of padding are no finding if the array has structs; other uses of it are. */
+static void padding_is_copied(void **state)
+{
+    static const char local[] = "byte 0x1 of local memory",
+                      shared[] = "s in shared memory is read and was never given a value",
+                      global[] = "out in global memory is read and was never given a value";
+    static const struct {
+        const char *ptx, *of_structs, *of_values; /* what is found with an array of these */
+    } cases[] = {
+        {PADDED(COPIED), NULL, local},
+        {PADDED(" ld.local.u8 %rs1, [d+1];\n st.global.u8 [%rd1+1], %rs1;\n"), NULL, local},
+        {PADDED(
+             " st.shared.v2.u32 [%r4], {%r2, %r3}; ld.shared.v2.u32 {%r2, %r3}, [%r4];\n" COPIED),
+         NULL, shared},
+        {PADDED(COPIED " st.global.u32 [%rd1], %r1; ld.global.u32 %r2, [%rd1];\n" BRANCH), NULL,
+         local},
+        {PADDED(COPIED " ld.global.u32 %r2, [%rd1];\n" BRANCH), global, local},
+        {PADDED(" st.shared.u32 [%r4], %r2; ld.shared.u32 %r2, [%r4];\n" BRANCH), shared, shared},
+        {PADDED(" add.u32 %r2, %r2, 1;\n" COPIED), local, local},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 4 * sizeof cases / sizeof *cases; i++) {
+        int32_t data[64] = {0};
+        tw_ptx *p;
+        tw_sim_result r;
+        tw_ptx_argument a = {.data = data,
+                             .bytes = sizeof data,
+                             .is_array = true,
+                             .uninitialised = i & 2,
+                             .structs = i & 1};
+        tw_ptx_launch l = {.block = {32}, .arguments = &a, .argument_count = 1};
+        const char *ptx = cases[i / 4].ptx,
+                   *found = a.structs ? cases[i / 4].of_structs : cases[i / 4].of_values;
+        succeed(f, tw_ptx_from_text(f->ctx, "padded.ptx", ptx, strlen(ptx), &p));
+        assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), found ? TW_FAULT : TW_OK);
+        assert_int_equal(r.finding_count, found ? 1 : 0);
+        if (found && !strstr(r.findings[0].message, found))
+            fail_msg("case %zu: %s", i, r.findings[0].message);
+        tw_ptx_free(p);
+    }
+}
+
 /* Each kernel is refused for what it reaches, and for nothing else. */
 static const char mixed[] =
     HEAD ".global .texref picture;\n.extern .global .align 4 .b8 away[4];\n"
@@ -433,6 +487,7 @@ int main(void)
         TEST(wrong_launches),
         TEST(outputs_count_as_unwritten),
         TEST(structs_point),
+        TEST(padding_is_copied),
         TEST(arguments_share),
         TEST(kernels_are_refused_one_by_one),
         TEST(tiles_run),
