@@ -30,7 +30,7 @@ struct check_pin {
     const char *param; /* NULL: none */
     int64_t value;
 };
-enum { CHECK_PINS = 12 }; /* at most */
+enum { CHECK_PINS = 96 }; /* at most */
 
 struct check {
     const struct command *self;

@@ -118,20 +118,73 @@ static tw_status set_scalars(struct check *c, int shape)
     return set ? TW_OK : TW_BAD_ARGUMENT;
 }
 
-/* One size less and one more, too: each way of a comparison is taken. */
+static bool type_holds(tw_dtype t, int64_t v)
+{
+    int bits = 8 * (int)tw_dtype_size(t);
+    if (bits >= 64)
+        return is_signed_integer(t) || v >= 0;
+    int64_t most = ((int64_t)1 << (is_signed_integer(t) ? bits - 1 : bits)) - 1;
+    return v <= most && v >= (is_signed_integer(t) ? -most - 1 : 0);
+}
+
+/* Tells whether the arrays stay small with that value of a size. */
+static bool is_small(struct check *c, const struct check_pin *pin)
+{
+    enum { MOST_ELEMENTS = 1 << 20 };
+    tw_param p;
+    operands_forget(c->launch, c->kernel);
+    c->pin = *pin;
+    bool small = set_scalars(c, CHECK_PINNED) == TW_OK;
+    c->pin = (struct check_pin){0};
+    for (int i = 0; small && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
+        tw_array a;
+        small = !p.is_pointer || (tw_launch_shape(c->launch, p.name, &a) == TW_OK &&
+                                  tensor_elements(&a) <= MOST_ELEMENTS);
+    }
+    return small;
+}
+
+/* Tells whether the kernel can be run with the value: a size is at least 1. */
+static bool is_possible(struct check *c, const struct axes *sizes, const struct check_pin *pin)
+{
+    tw_param p;
+    int i = 0;
+    while (tw_kernel_param(c->kernel, i, &p) == TW_OK && strcmp(p.name, pin->param) != 0)
+        i++;
+    if (!is_axis(sizes, pin->param))
+        return p.dtype == TW_DTYPE_NONE ? pin->value >= 0 : type_holds(p.dtype, pin->value);
+    return pin->value >= 1 && (pin->value <= MOST_PAST || is_small(c, pin));
+}
+
+static bool is_pinned(const struct check *c, const struct check_pin *pin)
+{
+    for (int i = 0; i < c->pin_count; i++)
+        if (strcmp(c->pins[i].param, pin->param) == 0 && c->pins[i].value == pin->value)
+            return true;
+    return false;
+}
+
+/* The neighbours of a constant, too, so that both branches of a comparison are taken. */
 void check_find_pins(struct check *c)
 {
     int64_t value;
     const char *param;
+    struct axes sizes = find_axes(c->kernel);
     c->pin_count = 0;
     for (int i = 0; tw_launch_compared(c->launch, i, &param, &value) == TW_OK; i++)
-        for (int64_t v = value - 1; v <= value + 1 && c->pin_count < CHECK_PINS; v++) {
-            bool found = v < 1 || v > MOST_PAST;
-            for (int k = 0; k < c->pin_count && !found; k++)
-                found = strcmp(c->pins[k].param, param) == 0 && c->pins[k].value == v;
-            if (!found)
-                c->pins[c->pin_count++] = (struct check_pin){param, v};
+        for (int d = -1; d <= 1 && c->pin_count < CHECK_PINS; d++) {
+            if ((d < 0 && value == INT64_MIN) || (d > 0 && value == INT64_MAX))
+                continue;
+            struct check_pin pin = {param, value + d};
+            if (!is_pinned(c, &pin))
+                c->pins[c->pin_count++] = pin;
         }
+    int kept = 0; /* not before all are known: this sets sizes */
+    for (int i = 0; i < c->pin_count; i++)
+        if (is_possible(c, &sizes, &c->pins[i]))
+            c->pins[kept++] = c->pins[i];
+    c->pin_count = kept;
+    free(sizes.names);
 }
 
 static int64_t count_blocks(struct check *c, int shape, int64_t past)

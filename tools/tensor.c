@@ -111,7 +111,7 @@ static double wide_value(tw_dtype t, const struct fill_options *o, bool odd, uin
     return t == TW_I8 ? v - 128 : is_float_type(t) && odd ? WIDEST + v : v;
 }
 
-static bool is_signed_integer(tw_dtype t)
+bool is_signed_integer(tw_dtype t)
 {
     return t >= TW_I64 && t <= TW_I8;
 }

@@ -25,6 +25,7 @@ enum fill {
 enum fill fill_from_name(const char *name);
 const char *fill_name(enum fill fill); /* not of FILL_NONE */
 
+bool is_signed_integer(tw_dtype t);
 int64_t tensor_elements(const tw_array *a);
 size_t tensor_bytes(const tw_array *a);
 /* Whether it fits into the machine's memory beside *others bytes, to which its own are added. */

@@ -19,7 +19,7 @@
 static const int64_t stand_ins[] = {16, 64, 128, 256, 1024};
 
 /* Constants that parameters are compared with. */
-enum { MOST_COMPARED = 16 };
+enum { MOST_COMPARED = 64 };
 
 struct compared {
     int count;

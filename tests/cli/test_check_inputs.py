@@ -83,7 +83,7 @@ VIEWS = """kernel views(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 4)) warps(2)
 }
 """
 NO_ENSURES = "kernel bare(i32 n, f32 *o) grid(1) warps(1) { global f32 O[n] = o; O[0 +: 32] = 1; }\n"
-NOT_RUN = "kernel never(i32 n, f32 *o) grid(1) warps(1) { assume(n > 1000000); global f32 O[n] = o; O[0 +: 32] = 1; ensures O[0] == 1; }\n"
+NOT_RUN = "kernel never(i32 n, f32 *o) grid(1) warps(1) { assume(n > 10000000); global f32 O[n] = o; O[0 +: 32] = 1; ensures O[0] == 1; }\n"
 UNDECIDED = """kernel unknown(i32 n, const i32 *a, i32 *o) grid(1) threads(32)
 {
     global i32 A[32] = a, O[32] = o;
@@ -123,7 +123,9 @@ def main():
         run(MEAN.format(value="(i32) (((i64) A[i +: 32] + (i64) B[i +: 32]) / 2)"))
         run(GATHER.format(value="A[Number[i]]"))
         wrong(GATHER.format(value="max(A[Number[i]], 0)"), "negative inputs")
-        for condition, sizes in (("n == 777", "n = 777,"), ("n > 1500 && n < 1502", "n = 1501,"), ("mode == 5", "mode = 5"), ("(i64) n == 100", "n = 100,")):
+        for condition, sizes in (("n == 777", "n = 777,"), ("n > 1500 && n < 1502", "n = 1501,"), ("mode == 5", "mode = 5"), ("(i64) n == 100", "n = 100,"),
+                                 ("mode == 0", "mode = 0"), ("mode < 0", "mode = -1"), ("n > 5000", "n = 5001,"),
+                                 ("(mode == 11 || mode == 22 || mode == 33 || mode == 44) ? false : mode == 55", "mode = 55")):
             wrong(SIZE.format(condition=condition), sizes)
         run(SIZE.format(condition="n < 0"))
         if json.loads(run(VIEWS, "--json").out)[0]["runs"] < 10:
