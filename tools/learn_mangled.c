@@ -22,6 +22,14 @@ static const struct {
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers, MOST_SEEN = 64 };
 
+const char *c_number_of(char letter)
+{
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (numbers[i].letter == letter)
+            return numbers[i].name;
+    return NULL;
+}
+
 const char *c_number_name(size_t bytes, bool is_float)
 {
     for (size_t i = 0; i < NUMBERS; i++)

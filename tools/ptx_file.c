@@ -1,5 +1,6 @@
 #include "ptx_file.h"
 #include "cuda_source.h"
+#include "kernel_name.h"
 #include "param_names.h"
 
 #include <stdlib.h>
@@ -25,70 +26,132 @@ bool is_ptx_file(const char *word)
     return file_length(word) > 0;
 }
 
-/* --- the kernel --- */
+/* --- the kernel: --kernel takes any of its names --- */
 
-/* As its source calls it, unless another is called that too; --kernel takes both. */
-static const char *shown_name(const struct ptx_file *f, int kernel)
+/* The names of all kernels with their namespaces and template arguments; NULL: a symbol says none. */
+static char **whole_names(const struct ptx_file *f)
 {
-    const char *called = tw_ptx_kernel_called(f->ptx, kernel);
-    for (int i = 0; i < tw_ptx_kernel_count(f->ptx); i++)
-        if (i != kernel && strcmp(tw_ptx_kernel_called(f->ptx, i), called) == 0)
-            return tw_ptx_kernel_at(f->ptx, kernel);
-    return called;
+    int count = tw_ptx_kernel_count(f->ptx);
+    char **names = need_memory(((size_t)count + 1) * sizeof *names);
+    for (int i = 0; i < count; i++)
+        names[i] = kernel_name(tw_ptx_kernel_at(f->ptx, i));
+    return names;
 }
 
-static int list_kernels(const struct ptx_file *f)
+static void free_names(const struct ptx_file *f, char **names)
 {
     for (int i = 0; i < tw_ptx_kernel_count(f->ptx); i++)
-        complain_more(f->complaints, "--kernel %s", shown_name(f, i));
+        free(names[i]);
+    free(names);
+}
+
+/* A name that no other kernel has, as a shell takes it: the plain one, the whole one, or the symbol.
+ * The caller frees. */
+static char *shown_name(const struct ptx_file *f, char *const *whole, int kernel)
+{
+    const char *called = tw_ptx_kernel_called(f->ptx, kernel);
+    bool short_alone = true, long_alone = whole[kernel] != NULL;
+    for (int i = 0; i < tw_ptx_kernel_count(f->ptx); i++) {
+        if (i == kernel)
+            continue;
+        short_alone = short_alone && strcmp(tw_ptx_kernel_called(f->ptx, i), called) != 0;
+        long_alone = long_alone && !(whole[i] && strcmp(whole[i], whole[kernel]) == 0);
+    }
+    return short_alone  ? need_text("%s", called)
+           : long_alone ? need_text("'%s'", whole[kernel])
+                        : need_text("%s", tw_ptx_kernel_at(f->ptx, kernel));
+}
+
+static bool is_called(const struct ptx_file *f, char *const *whole, int kernel, const char *name)
+{
+    return strcmp(tw_ptx_kernel_called(f->ptx, kernel), name) == 0 ||
+           (whole[kernel] && kernel_name_is(whole[kernel], name));
+}
+
+/* Those of a name; NULL: all. */
+static int list_kernels(const struct ptx_file *f, char *const *whole, const char *name)
+{
+    for (int i = 0; i < tw_ptx_kernel_count(f->ptx); i++) {
+        if (name && !is_called(f, whole, i, name))
+            continue;
+        char *shown = shown_name(f, whole, i);
+        complain_more(f->complaints, "--kernel %s", shown);
+        free(shown);
+    }
     return STATUS_USAGE;
 }
 
-static int no_kernel(const struct ptx_file *f, const char *name)
+static int no_kernel(const struct ptx_file *f, char *const *whole, const char *name)
 {
     int count = tw_ptx_kernel_count(f->ptx);
-    const char **names = need_memory(((size_t)count + 1) * sizeof *names);
+    char **names = need_memory(((size_t)count + 1) * sizeof *names);
     for (int i = 0; i < count; i++)
-        names[i] = shown_name(f, i);
-    const char *near = closest_name(name, names);
-    complain(f->complaints, "%s has no kernel '%s'%s%s%s", f->path, name,
-             near    ? "; did you mean '"
-             : count ? "; it has"
-                     : "",
-             near ? near : "", near ? "'?" : "");
-    free(names);
-    return near ? STATUS_USAGE : list_kernels(f);
+        names[i] = shown_name(f, whole, i);
+    const char *near = closest_name(name, (const char *const *)names);
+    const char *quote = near && *near == '\'' ? "" : "'";
+    if (near)
+        complain(f->complaints, "%s has no kernel '%s'; did you mean %s%s%s?", f->path, name, quote,
+                 near, quote);
+    else
+        complain(f->complaints, "%s has no kernel '%s'; it has", f->path, name);
+    bool listed = near;
+    free_names(f, names);
+    return listed ? STATUS_USAGE : list_kernels(f, whole, NULL);
+}
+
+/* The kernel with that symbol, else the one with that whole name; -1: there is none, or several. */
+static int find_exact(const struct ptx_file *f, char *const *whole, const char *name)
+{
+    int found = -1, alike = 0;
+    for (int i = 0; i < tw_ptx_kernel_count(f->ptx); i++) {
+        if (!name || strcmp(tw_ptx_kernel_at(f->ptx, i), name) == 0)
+            return i;
+        if (whole[i] && kernel_names_equal(whole[i], name)) {
+            found = i;
+            alike++;
+        }
+    }
+    return alike == 1 ? found : -1;
+}
+
+/* *found is not -1 if it is STATUS_OK. */
+static int choose_kernel(const struct ptx_file *f, char *const *whole, const char *name, int *found)
+{
+    int count = tw_ptx_kernel_count(f->ptx), alike = 0;
+    if (!name && count > 1) {
+        complain(f->complaints, "%s has %d kernels; say which:", f->path, count);
+        return list_kernels(f, whole, NULL);
+    }
+    *found = find_exact(f, whole, name);
+    if (*found >= 0)
+        return STATUS_OK;
+    for (int i = 0; i < count; i++)
+        if (is_called(f, whole, i, name)) {
+            *found = i;
+            alike++;
+        }
+    if (alike == 0)
+        return no_kernel(f, whole, name);
+    if (alike == 1)
+        return STATUS_OK;
+    complain(f->complaints, "%s has %d kernels called '%s'; say which:", f->path, alike, name);
+    return list_kernels(f, whole, name);
 }
 
 static int find_kernel(struct ptx_file *f, const char *name)
 {
-    int count = tw_ptx_kernel_count(f->ptx), found = -1, alike = 0;
-    if (count == 0) {
+    int found = -1;
+    if (tw_ptx_kernel_count(f->ptx) == 0) {
         complain(f->complaints, "%s has no kernel", f->path);
         if (f->text) /* of CUDA C */
             complain_more(f->complaints, "a kernel has `__global__` in front");
         return STATUS_USAGE;
     }
-    if (!name && count > 1) {
-        complain(f->complaints, "%s has %d kernels; say which:", f->path, count);
-        return list_kernels(f);
-    }
-    for (int i = 0; i < count; i++) {
-        const char *have = tw_ptx_kernel_at(f->ptx, i);
-        bool exact = !name || strcmp(have, name) == 0;
-        if (!exact && strcmp(tw_ptx_kernel_called(f->ptx, i), name) != 0)
-            continue;
-        found = i;
-        alike = exact ? 1 : alike + 1;
-        if (exact)
-            break;
-    }
-    if (alike == 0)
-        return no_kernel(f, name);
-    if (alike > 1) {
-        complain(f->complaints, "%s has %d kernels called '%s'; say which:", f->path, alike, name);
-        return list_kernels(f);
-    }
+    char **whole = whole_names(f);
+    int status = choose_kernel(f, whole, name, &found);
+    free_names(f, whole);
+    if (status != STATUS_OK)
+        return status;
     f->kernel = need_text("%s", tw_ptx_kernel_at(f->ptx, found));
     f->shown = need_text("%s", tw_ptx_kernel_called(f->ptx, found));
     return STATUS_OK;

@@ -30,7 +30,8 @@ void ptx_given_json(const struct ptx_given *g, struct json *j);
     {.name = "kernel",                                                                             \
      .values = 1,                                                                                  \
      .value = "NAME",                                                                              \
-     .help = "PTX, CUDA: which kernel; its name in the source will do"},                           \
+     .help = "PTX, CUDA: which kernel: its name in the source, with namespaces and template\n"     \
+             "arguments if it has others of that name ('ns::scale<float, 4>'), or its symbol"},    \
         {.name = "grid", .values = 1, .value = "X[,Y[,Z]]", .help = "blocks (default 1)"},         \
         {.name = "block", .values = 1, .value = "X[,Y[,Z]]", .help = "threads of a block"},        \
         {.name = "cluster",                                                                        \

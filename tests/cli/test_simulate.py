@@ -541,12 +541,59 @@ def test_names(s):
             (["run", "one.ptx", *launch], "block_sum takes 2 arguments, 1 is given", "they are .u64 (8 bytes), .u32 (4 bytes)"),
             (["run", "one.ptx", *launch, "--arg", "i64:1"], "argument 1 of block_sum: it has 4 bytes (.u32), the value given has 8", ""),
             (["run", "one.ptx"], "how many threads has a block of block_sum?", ""),
-            (["run", "more.ptx"], "--kernel block_sum", "--kernel _ZN2ns5scaleEPKfi"),
-            (["run", "more.ptx", "--kernel", "scale"], "2 kernels called 'scale'", "--kernel _Z5scaleIfEvPKfi"),
+            (["run", "more.ptx"], "--kernel block_sum", "--kernel 'ns::scale'"),
+            (["run", "more.ptx", "--kernel", "scale"], "2 kernels called 'scale'", "--kernel 'scale<float>'"),
             (["run", "more.ptx", "--kernel", "blocksum"], "did you mean 'block_sum'?", "")):
         s.expect(words, 2, needle, more)
-    for name in ("block_sum", "_Z9block_sumPKfi", "_ZN2ns5scaleEPKfi"):
+    for name in ("block_sum", "_Z9block_sumPKfi", "_ZN2ns5scaleEPKfi", "ns::scale", "scale<float>"):
         s.expect(["run", "more.ptx", "--kernel", name, *launch, "--arg", "i32:1"], 0)
+    s.expect(["run", "more.ptx:scale<float>", *launch, "--arg", "i32:1"], 0)
+
+
+# Symbols of g++ 12, and names of theirs that no other has.
+SYMBOLS = {
+    "_Z2tkIN2ns1BINS0_1AEEEEvPT_": ("tk<ns::B<ns::A>>", "tk<ns::B<ns::A> >"),
+    "_Z2tkIPKfEvPT_": ("tk<const float *>", "tk<const float*>"),
+    "_Z2tkIfEvPT_": ("tk<float>", "void tk<float>(float*)"),
+    "_Z2tkIjEvPT_": ("tk<unsigned>", "tk< unsigned int >"),
+    "_Z2tkIyEvPT_": ("tk<unsigned long long>",),
+    "_Z2ttIN2ns1BEEvv": ("tt<ns::B>", "tt"),
+    "_Z3twoIN2ns1AENS0_1BIS1_EEEvv": ("two<ns::A, ns::B<ns::A>>",),
+    "_Z3twoIPfS0_Evv": ("two<float*,float*>",),
+    "_Z4packIJifEEvDpT_": ("pack<int, float>", "pack"),
+    "_Z5flagsILN2ns1EE1ELb1EEvv": ("flags<(ns::E)1, true>", "flags"),
+    "_ZN12_GLOBAL__N_14anonEi": ("(anonymous namespace)::anon", "(anonymous namespace)::anon(int)", "anon"),
+    "_ZN2ns2in4deepINS_1AEEEvT_PS3_": ("ns::in::deep<ns::A>", "in::deep<ns::A>", "deep<ns::A>"),
+    "_ZN2ns2in4deepINS_1BINS_1AEEEEEvT_PS5_": ("ns::in::deep<ns::B<ns::A>>",),
+    "_ZN2ns2nkEPi": ("ns::nk", "nk", "ns::nk(int*)"),
+    "_ZN2ns5scaleIdLin4EEEvPT_": ("ns::scale<double, -4>",),
+    "_ZN2ns5scaleIfLi4EEEvPT_": ("ns::scale<float,4>",),
+    "_Z5scaleIfLi4EEvPT_": ("scale<float, 4>",),
+    "_Z4overf": ("_Z4overf",),
+    "_Z4overi": ("_Z4overi",),
+    "_Z2fpIXadL_ZN2ns2nkEPiEEEvv": ("fp", "_Z2fpIXadL_ZN2ns2nkEPiEEEvv"),
+    "_ZN3badS": ("_ZN3badS",),
+    "_Z1aI": ("_Z1aI",),
+    "_Z1bIS_S0_S1_E": ("_Z1bIS_S0_S1_E",),
+}
+
+
+def test_whole_names(s):
+    """--kernel takes names as C++ has them; what several kernels have is listed."""
+    empty = "".join(f".visible .entry {symbol}()\n{{\n ret;\n}}\n" for symbol in SYMBOLS)
+    s.write("names.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n" + empty)
+    for symbol, names in SYMBOLS.items():
+        for name in names:
+            done = s.expect(["run", "names.ptx", "--block", "1", "--json", "--kernel", name], 0)
+            if json.loads(done.out)["kernel"] != symbol:
+                fail(f"{name} is not {symbol}: {done}")
+    s.expect(["run", "names.ptx", "--block", "1", "--kernel", "over"], 2, "2 kernels called 'over'", "--kernel _Z4overi")
+    done = s.expect(["run", "names.ptx", "--block", "1", "--kernel", "tk"], 2, "5 kernels called 'tk'; say which:",
+                    "--kernel 'tk<const float*>'")
+    if done.err.count("--kernel") != 5:
+        fail(f"other kernels than those of the name: {done}")
+    s.expect(["run", "names.ptx", "--block", "1", "--kernel", "ns::scale"], 2, "2 kernels called 'ns::scale'", "'ns::scale<float, 4>'")
+    s.expect(["run", "names.ptx", "--block", "1", "--kernel", "tk<flaot>"], 2, "did you mean 'tk<float>'?")
 
 
 def test_refused(s):
@@ -696,6 +743,7 @@ def main():
         test_shared_elements(s)
         test_no_end(s)
         test_names(s)
+        test_whole_names(s)
         test_refused(s)
         test_truncated(s)
         test_tile(s, kernels)
