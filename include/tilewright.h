@@ -284,8 +284,8 @@ TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);
  * one at the same address if each of its elements is read by the block that writes it and by no
  * other: elementwise kernels, kernels with a row a block. tw_launch_prepare and every run refuse it
  * with TW_BAD_ARGUMENT, naming both parameters and the bytes, if the other array is an operand of a
- * product, if the kernel reads it elsewhere than it writes (neighbours, other rows, what all blocks
- * read), or if the two arrays overlap but begin at different addresses. The compiler finds that
+ * product, if the kernel reads it elsewhere than it writes (neighbours, other rows, what several
+ * blocks read), or if the two arrays overlap but begin at different addresses. The compiler finds that
  * from the indices; arrays whose views have `strides` or an offset are refused only as operands.
  * Within a block the kernel has to read an element before it writes it: that is not checked. */
 TW_API tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array);

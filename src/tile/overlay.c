@@ -2,10 +2,14 @@
  * writes it, and by no other. Of two arrays, one of them written, that holds where
  *
  *     C[i +: BM][j] = f(A[i +: BM][j])      each axis of both accesses has the same index,
- *     Y[r][p +: W]  = f(X[r][q +: W])       or neither index depends on the block or thread.
+ *     Y[r][p +: W]  = f(X[r][q +: W])       or neither index depends on the block or thread;
+ *
+ * and if the equal indices tell all blocks of the grid apart: each axis of the grid is in one of
+ * them, or in the quotient and the remainder of two. An axis along which one block alone comes to
+ * both accesses (`if (block.y == 0)`, grid(n, 1)) need not be.
  *
  * It does not hold for neighbours (A[i - 1]), transposed tiles, sums over another axis, and what
- * every block reads. Operands of `dot` are always apart: an executor may keep them in another form
+ * several blocks read. Operands of `dot` are always apart: an executor may keep them in another form
  * for all blocks. The order within a block is not looked at. Views with strides or an offset are
  * left to the caller, since arrays may be interleaved that way.
  *
@@ -18,6 +22,16 @@
 struct origin {
     uint64_t from; /* the arrays whose elements may be in it */
     bool moves;    /* it may differ between blocks or threads */
+    /* Axes of the grid, a bit each. Blocks that differ along a `full` one alone have different
+     * values; along a `partial` one, as in block.x / 4, some have. */
+    uint8_t full, partial;
+};
+
+enum { AXES = 3, ALL_AXES = (1 << AXES) - 1 };
+
+/* By axis of the grid: the condition of an `if` that one block along it alone passes; or NULL. */
+struct pins {
+    const struct expr *condition[AXES];
 };
 
 struct place {
@@ -25,6 +39,7 @@ struct place {
     int param;
     int age; /* how often the variables of its indices had been assigned */
     bool stores, loads;
+    struct pins pins;
 };
 
 struct finder {
@@ -37,6 +52,8 @@ struct finder {
     bool *varies;  /* by symbol: it is given another value than that */
     int *assigned; /* by symbol: how often, but for the steps of loops */
     VEC(struct place) places;
+    struct pins pins; /* of the statement at hand */
+    uint8_t several;  /* axes of the grid that may have more than one block */
     bool changed, listing, in_step;
 };
 
@@ -56,26 +73,74 @@ static bool is_strided(const struct sym *view)
 
 /* --- origins --- */
 
+static uint8_t axes_in(const struct origin *o)
+{
+    return (uint8_t)(o->full | o->partial);
+}
+
+static void add_axes(struct origin *o, const struct origin *of)
+{
+    o->full |= of->full;
+    o->partial |= of->partial;
+}
+
+/* The axes of an op's value, given in *o those of its operands together. `twice`: those that are
+ * partial in several operands, as in block.x % 4 * 2 + block.x / 4. */
+static void axes_of_op(const struct expr *e, struct origin *o, uint8_t twice, uint8_t common)
+{
+    switch ((int)e->op) {
+    case OP_BLOCK: o->full = (uint8_t)(1 << e->axis); break;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_XOR:
+    case OP_OR: o->full |= twice; break;
+    case OP_LITERAL:
+    case OP_REF:
+    case OP_ACCESS:
+    case OP_NEG:
+    case OP_INVERT:
+    case OP_MUL:
+    case OP_FMA:
+    case OP_SHL:
+    case OP_CAST:
+    case OP_BITS: break;
+    default: /* a selection tells apart what both sides tell apart */
+        o->partial = axes_in(o);
+        o->full = e->op == OP_SELECT || e->op == OP_WHERE ? common : 0;
+        if (op_is_atomic(e->op)) /* a ticket: no two are equal */
+            o->full = ALL_AXES;
+    }
+}
+
 static struct origin origin_of(struct finder *f, const struct expr *e)
 {
-    struct origin o = {0, false};
+    struct origin o = {0};
+    uint8_t twice = 0, common = ALL_AXES;
     if (!e)
         return o;
     for (int i = 0; i < e->count; i++) {
         struct origin of = origin_of(f, e->args[i]);
         o.from |= of.from;
         o.moves |= of.moves;
+        twice |= o.partial & of.partial;
+        common &= i > 0 ? of.full : ALL_AXES; /* of a selection: not of its condition */
+        add_axes(&o, &of);
         if (e->op == OP_DOT && i < 2)
             f->out->multiplied |= of.from;
     }
-    for (int i = 0; i < e->indices; i++)
-        o.moves |= origin_of(f, e->index[i].value).moves;
+    for (int i = 0; i < e->indices; i++) {
+        struct origin of = origin_of(f, e->index[i].value);
+        o.moves |= of.moves;
+        add_axes(&o, &of);
+    }
     o.from |= origin_of(f, e->otherwise).from;
     int number = e->sym ? numbering_of(&f->numbers, e->sym) : -1, param = param_of(e->sym);
     if (number >= 0) {
         o.from |= f->origin[number].from;
         o.moves |= f->origin[number].moves;
+        add_axes(&o, &f->origin[number]);
     }
+    axes_of_op(e, &o, twice, common);
     if (param >= 0)
         o.from |= UINT64_C(1) << param;
     o.moves |= e->op == OP_BLOCK || e->op == OP_THREAD || op_is_atomic(e->op) ||
@@ -89,9 +154,11 @@ static void assign(struct finder *f, const struct sym *s, struct origin o)
     if (number < 0 || s->storage == ST_VIEW)
         return;
     struct origin *known = &f->origin[number];
-    f->changed |= (o.from & ~known->from) != 0 || (o.moves && !known->moves);
+    f->changed |= (o.from & ~known->from) != 0 || (o.moves && !known->moves) ||
+                  (o.full & ~known->full) || (o.partial & ~known->partial);
     known->from |= o.from;
     known->moves |= o.moves;
+    add_axes(known, &o);
 }
 
 /* --- places --- */
@@ -122,7 +189,7 @@ static void list_places(struct finder *f, const struct expr *e, bool stores, boo
     int param = param_of(e->sym);
     if (param < 0)
         return;
-    struct place p = {e, param, age_of(f, e), stores, loads};
+    struct place p = {e, param, age_of(f, e), stores, loads, f->pins};
     vec_push(f->arena, &f->places, p);
     f->out->used |= UINT64_C(1) << param;
     if (is_strided(e->sym))
@@ -155,8 +222,51 @@ static void visit(struct finder *f, const struct stmt *s, int depth)
         f->assigned[number]++;
 }
 
+/* Notes the axes along which one block alone comes to where the condition is true, or false. */
+static void pin(struct finder *f, const struct expr *condition, bool truth)
+{
+    if (condition->op == (truth ? OP_LAND : OP_LOR)) {
+        pin(f, condition->args[0], truth);
+        pin(f, condition->args[1], truth);
+    }
+    if (condition->op != (truth ? OP_EQ : OP_NE))
+        return;
+    struct origin a = origin_of(f, condition->args[0]), b = origin_of(f, condition->args[1]);
+    uint8_t full = a.full | b.full;
+    bool fixed = !a.moves || !b.moves;
+    for (int axis = 0; fixed && !a.partial && !b.partial && axis < AXES; axis++)
+        if (full == 1 << axis)
+            f->pins.condition[axis] = condition;
+}
+
+static bool ends_with_return(const struct stmt *s)
+{
+    while (s && (s->next || s->kind == STMT_BLOCK))
+        s = s->next ? s->next : s->body;
+    return s && s->kind == STMT_RETURN;
+}
+
+static void walk(struct finder *f, const struct stmt *first, int depth);
+
+/* Walks the branches of an `if`, or the body of a loop. */
+static void walk_inside(struct finder *f, const struct stmt *s, int depth)
+{
+    struct pins before = f->pins;
+    bool branches = s->kind == STMT_IF;
+    if (branches)
+        pin(f, s->condition, true);
+    walk(f, s->body, depth);
+    f->pins = before;
+    if (branches)
+        pin(f, s->condition, false);
+    walk(f, s->otherwise, depth);
+    if (!branches || s->otherwise || !ends_with_return(s->body))
+        f->pins = before;
+}
+
 static void walk(struct finder *f, const struct stmt *first, int depth)
 {
+    struct pins before = f->pins;
     for (const struct stmt *s = first; s; s = s->next) {
         if (s->kind == STMT_ENSURES)
             continue;
@@ -164,14 +274,14 @@ static void walk(struct finder *f, const struct stmt *first, int depth)
             visit(f, i, depth);
         visit(f, s, depth);
         int inner = depth + origin_of(f, s->condition).moves;
-        walk(f, s->body, inner);
-        walk(f, s->otherwise, inner);
+        walk_inside(f, s, inner);
         for (const struct stmt *i = s->step; i; i = i->next) {
             f->in_step = true; /* the next round has the same indices */
             visit(f, i, inner);
             f->in_step = false;
         }
     }
+    f->pins = before;
 }
 
 /* --- pairs --- */
@@ -215,6 +325,25 @@ static bool alike(const struct finder *f, const struct sym *x, const struct sym 
     return is_alike;
 }
 
+/* Tells whether an index before this one has the same value. */
+static bool is_repeated(const struct finder *f, const struct expr *access, int index)
+{
+    for (int i = 0; i < index; i++)
+        if (same(f, access->index[i].value, access->index[index].value))
+            return true;
+    return false;
+}
+
+/* The axes along which one block alone comes to both places. */
+static uint8_t pinned(const struct place *x, const struct place *y)
+{
+    uint8_t axes = 0;
+    for (int axis = 0; axis < AXES; axis++)
+        if (x->pins.condition[axis] && x->pins.condition[axis] == y->pins.condition[axis])
+            axes |= (uint8_t)(1 << axis);
+    return axes;
+}
+
 static bool may_meet(struct finder *f, const struct place *x, const struct place *y)
 {
     const struct expr *a = x->access, *b = y->access;
@@ -222,14 +351,20 @@ static bool may_meet(struct finder *f, const struct place *x, const struct place
         return true;
     if (!alike(f, a->sym, b->sym) || a->indices != b->indices)
         return false;
+    uint8_t told = pinned(x, y), partial = 0; /* axes whose blocks the indices tell apart */
     for (int i = 0; i < a->indices; i++) {
         const struct index *at = &a->index[i], *by = &b->index[i];
         bool equal = at->kind == by->kind && at->extent == by->extent && x->age == y->age &&
                      same(f, at->value, by->value);
-        if (!equal && (origin_of(f, at->value).moves || origin_of(f, by->value).moves))
+        struct origin of = origin_of(f, at->value);
+        if (!equal && (of.moves || origin_of(f, by->value).moves))
             return false;
+        if (!equal || is_repeated(f, a, i))
+            continue;
+        told |= of.full | (partial & of.partial);
+        partial |= of.partial;
     }
-    return true;
+    return !(f->several & ~told);
 }
 
 static void find_pairs(struct finder *f)
@@ -250,6 +385,11 @@ void overlay_find(struct arena *a, const struct kernel *k, struct overlay *out)
 {
     struct finder f = {.arena = a, .out = out};
     *out = (struct overlay){0};
+    for (int axis = 0; axis < AXES; axis++) {
+        int64_t blocks = 1;
+        if (k->grid[axis] && (!eval_int(k->grid[axis], NULL, &blocks) || blocks != 1))
+            f.several |= (uint8_t)(1 << axis);
+    }
     numbering_init(&f.numbers, a, k);
     f.origin = arena_array(a, struct origin, f.numbers.count);
     f.means = arena_array(a, const struct expr *, f.numbers.count);

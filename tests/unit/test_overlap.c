@@ -146,6 +146,50 @@ static void neighbours_may_not(void **state)
          elsewhere, NULL);
 }
 
+/* What several blocks read or write, as no index tells them apart. */
+static void elements_of_several_blocks_may_not(void **state)
+{
+    over(*state, KERNEL(TILES, "C[i +: B][0 +: B] = A[i +: B][0 +: B] + D[i +: B][0 +: B];\n"),
+         elsewhere, elsewhere);
+    over(*state,
+         KERNEL("threads(16)", "atomic_add(C[0][thread.x], A[0][thread.x] + D[0][thread.x]);\n"),
+         elsewhere, elsewhere);
+    over(*state,
+         KERNEL(TILES, "reg f32 t[B][B] = A[i +: B][0 +: B];\n"
+                       "if (block.y == 0) C[i +: B][0 +: B] = t + D[i +: B][0 +: B];\n"),
+         elsewhere, NULL);
+    over(*state,
+         KERNEL(TILES, "i32 h = block.x / 2 * B;\n"
+                       "C[h +: B][j +: B] = A[h +: B][j +: B] + D[h +: B][j +: B];\n"),
+         elsewhere, elsewhere);
+    over(*state,
+         KERNEL(TILES, "i32 h = block.x % 2 * B, y = block.x / 2 * B;\n"
+                       "C[h +: B][j +: B] = A[h +: B][j +: B] + D[y +: B][j +: B];\n"),
+         elsewhere, elsewhere);
+}
+
+/* Blocks in another order, on one axis instead of two, and one block alone. */
+static void each_block_has_its_own(void **state)
+{
+    over(*state,
+         KERNEL(TILES, "i32 h = (block.x % 2 * 2 + block.x / 2) * B;\n"
+                       "C[h +: B][j +: B] = A[h +: B][j +: B] + D[h +: B][j +: B];\n"),
+         NULL, NULL);
+    over(*state,
+         KERNEL(TILES, "i32 t = block.x * 4 + block.y, r = t / 4 * B, s = t % 4 * B;\n"
+                       "C[r +: B][s +: B] = A[r +: B][s +: B] + D[r +: B][s +: B];\n"),
+         NULL, NULL);
+    over(*state,
+         KERNEL(TILES, "if (block.x != 0 || block.y != 0) return;\n"
+                       "for (i32 p = 0; p < n; p += B)\n"
+                       "C[0 +: B][p +: B] = A[0 +: B][p +: B] + D[0 +: B][p +: B];\n"),
+         NULL, NULL);
+    over(*state,
+         KERNEL(TILES, "for (i32 p = block.x * B; p < m; p += grid.x * B)\n"
+                       "C[p +: B][j +: B] = A[p +: B][j +: B] + D[p +: B][j +: B];\n"),
+         NULL, NULL);
+}
+
 static void arrays_that_begin_elsewhere(void **state)
 {
     struct fixture *f = *state;
@@ -222,6 +266,8 @@ int main(void)
         TEST(elements_of_the_same_block_may_be_overwritten),
         TEST(operands_of_products_may_not),
         TEST(neighbours_may_not),
+        TEST(elements_of_several_blocks_may_not),
+        TEST(each_block_has_its_own),
         TEST(arrays_that_begin_elsewhere),
         TEST(inputs_are_kept_for_ensures),
     };
