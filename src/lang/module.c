@@ -414,8 +414,9 @@ static void warn_unused(struct builder *b)
             continue;
         diag_warning(b->diag, e->loc, "the %s `%s` is used by no kernel",
                      e->kind == ENTRY_TUNE ? "tuned name" : "type", e->name);
-        diag_note(b->diag, e->loc,
-                  "leave it out, or use it in an extent, an attribute or a `require`");
+        diag_note(b->diag, e->loc, "leave it out, or use it %s",
+                  e->kind == ENTRY_TUNE ? "in an extent, an attribute or a `require`"
+                                        : "as the type of an array, a tile or a value");
     }
 }
 

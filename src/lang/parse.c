@@ -275,12 +275,22 @@ bool name_known(const name_list *names, const struct parser *p, const struct tok
     return false;
 }
 
-/* The second column of the row for the word; NULL if there is none, or if the module has a fn of
- * that name. */
+bool is_declared_type(const struct parser *p, const struct token *t)
+{
+    return name_known(&p->type_names, p, t) || name_known(&p->fn_types, p, t);
+}
+
+bool at_foreign(const struct parser *p, const char *word)
+{
+    return at_word(p, word) && !is_declared_type(p, peek(p));
+}
+
+/* The second column of the row for the word; NULL if there is none, or if the module has a fn or a
+ * type of that name. */
 static const char *word_in(const struct parser *p, const struct token *t,
                            const char *const (*table)[2], size_t rows)
 {
-    if (t->kind != TOK_NAME || name_known(&p->fn_names, p, t))
+    if (t->kind != TOK_NAME || name_known(&p->fn_names, p, t) || is_declared_type(p, t))
         return NULL;
     for (size_t i = 0; i < rows; i++)
         if (token_is(p, t, table[i][0]))
@@ -337,8 +347,7 @@ bool is_type_name(const struct parser *p, const struct token *t)
     if (t->kind != TOK_NAME)
         return false;
     return dtype_by_name(p->source->text + t->offset, t->length) != DT_NONE ||
-           name_known(&p->type_names, p, t) || name_known(&p->fn_types, p, t) || c_type(p, t) ||
-           future_type(p, t);
+           is_declared_type(p, t) || c_type(p, t) || future_type(p, t);
 }
 
 bool is_future_word(const struct parser *p, const struct token *t)

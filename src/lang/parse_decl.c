@@ -64,9 +64,9 @@ struct node *parse_type(struct parser *p)
         fail_expected(p, "a type");
         return type;
     }
-    if (future_type(p, t) && !name_known(&p->type_names, p, t))
+    if (future_type(p, t))
         report_future_type(p, t, future_type(p, t));
-    if (at_word(p, "auto") && complain(p, here(p), "there is no `auto`"))
+    if (at_foreign(p, "auto") && complain(p, here(p), "there is no `auto`"))
         note(p, here(p), "write the type (`i32`, `f32`, …), or `typeof(x)`");
     type->text = token_text(p, t);
     advance(p);
@@ -90,7 +90,7 @@ static const char *foreign_qualifier(const struct parser *p)
         {"var", "write the type: `i32 x = …;`"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (at_word(p, table[i][0]))
+        if (at_foreign(p, table[i][0]))
             return table[i][1];
     return NULL;
 }
@@ -244,9 +244,9 @@ static enum decl_storage parse_storage(struct parser *p)
 struct node *parse_declaration(struct parser *p)
 {
     uint32_t first = p->pos;
-    bool is_shared = at_word(p, "__shared__");
+    bool is_shared = at_foreign(p, "__shared__");
     for (const char *way; (way = foreign_qualifier(p)) != NULL; advance(p)) {
-        is_shared = is_shared || at_word(p, "__shared__");
+        is_shared = is_shared || at_foreign(p, "__shared__");
         if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
             note(p, here(p), "%s", way);
     }
@@ -431,7 +431,7 @@ static struct node *parse_result(struct parser *p)
             tail = &(*tail)->next;
         } while (accept(p, TOK_COMMA));
         expect_close(p, first, "after the types of the results");
-    } else if (at_word(p, "void")) {
+    } else if (at_foreign(p, "void")) {
         if (fail(p, here(p), "a `fn` gives a value"))
             note(p, here(p),
                  "write its type: `fn f32 name(…)`; what has no value stands in the kernel");

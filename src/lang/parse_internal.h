@@ -87,6 +87,10 @@ void leave(struct parser *p);
 /* --- parse.c: words --- */
 
 bool name_known(const name_list *names, const struct parser *p, const struct token *t);
+/* A type variable of the module or of the fn at hand; such a name hides what it means in C. */
+bool is_declared_type(const struct parser *p, const struct token *t);
+/* At a word that means something in C, and here nothing that the program declares. */
+bool at_foreign(const struct parser *p, const char *word);
 /* A name that is a type wherever it stands: dtypes, type variables, C's types, types to come. */
 bool is_type_name(const struct parser *p, const struct token *t);
 /* The type to write for a type of C, NULL if it is none. */

@@ -366,7 +366,7 @@ static const char *foreign_statement(const struct parser *p)
         {"union", "the bits of a value as another type are `bits<u32>(x)`"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (at_word(p, table[i][0]))
+        if (at_foreign(p, table[i][0]))
             return table[i][1];
     return NULL;
 }
