@@ -211,8 +211,18 @@ static struct sim_report_seen *remember(struct sim_report *r, const struct sim_r
 struct line_key {
     bool of_loc, called;
     uint32_t file, call_file;
-    int line, call_line;
+    uint32_t line, call_line; /* numbers; of the PTX: where the line begins */
 };
+
+/* The offset of the line's first byte. No count of lines: the text may be long, and each pair of
+ * instructions asks. */
+static uint32_t line_start(struct loc at)
+{
+    uint32_t start = at.offset;
+    while (at.source && start && at.source->text[start - 1] != '\n')
+        start--;
+    return start;
+}
 
 static struct line_key line_of(const struct sim_place *at)
 {
@@ -221,14 +231,10 @@ static struct line_key line_of(const struct sim_place *at)
         return (struct line_key){.of_loc = true,
                                  .called = l->has_call,
                                  .file = l->file,
-                                 .line = (int)l->line,
+                                 .line = l->line,
                                  .call_file = l->has_call ? l->call_file : 0,
-                                 .call_line = l->has_call ? (int)l->call_line : 0};
-    int line, column;
-    loc_line_column(at->where, &line, &column);
-    if (!at->where.source)
-        line = (int)at->where.offset;
-    return (struct line_key){.line = line};
+                                 .call_line = l->has_call ? l->call_line : 0};
+    return (struct line_key){.line = line_start(at->where)};
 }
 
 static bool same_line(const struct sim_place *a, const struct sim_place *b)

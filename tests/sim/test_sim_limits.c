@@ -3,6 +3,7 @@
  * moves. */
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
+#include "sim/sim_race.h"
 #include "sim_helper.h"
 
 #include <stdarg.h>
@@ -333,6 +334,35 @@ static void repeated_faults_take_no_memory(void **state)
     }
 }
 
+/* Each line races. The time is in proportion to their number: if it were its square, this test would
+ * hang. */
+static void many_findings(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000, LINE = 32 };
+    static const char head[] = SHARED KERNEL("mov.u32 %r1, s;\n");
+    static char ptx[(COUNT + 64) * LINE];
+    const size_t end = sizeof "ret;\n}\n" - 1;
+    memcpy(ptx, head, sizeof head - 1 - end);
+    char *at = ptx + sizeof head - 1 - end;
+    for (int i = 0; i < COUNT; i++)
+        at += sprintf(at, "st.shared.u32 [%%r1], %%r0;\n");
+    sprintf(at, "ret;\n}\n");
+    struct sim_case c;
+    sim_case_open(&c, ptx);
+    struct sim_report report;
+    sim_report_init(&report, &c.arena, c.module);
+    struct sim_races *races = sim_races_new(&c.arena, &report);
+    sim_observe(c.sim, sim_races_observer(races));
+    uint64_t out = sim_case_buffer(&c, 4, NULL);
+    c.launch.block[0] = 32;
+    sim_case_done(&c, "k", 1, &out);
+    assert_int_equal(report.kept, 200);
+    assert_true(report.dropped >= COUNT - 200);
+    sim_races_free(races);
+    sim_case_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +378,7 @@ int main(void)
         cmocka_unit_test(copies_end_with_their_launch),
         cmocka_unit_test(a_long_chain_of_variables),
         cmocka_unit_test(repeated_faults_take_no_memory),
+        cmocka_unit_test(many_findings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
