@@ -1,6 +1,6 @@
 /* Random tile programs: lowered, printed, and the text run by the simulator with all checks, with
  * warps in turn and at random, against what the CPU engine makes of the same program: 5,000 of
- * them, ten times as many with TW_TEST_LONG. */
+ * them, 25 times as many with TW_TEST_LONG. */
 #include "lower_compare.h"
 #include "random_products.h"
 #include "random_tiles.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { TILES = 4000, PRODUCTS = 1000, LONGER = 10 };
+enum { TILES = 1500, PRODUCTS = 400, LONGER = 25 };
 
 static uint64_t order; /* of warps, in the next launch: even, copies late */
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { PROMISED = 256 << 10, SIZES = 4, LONG = 2500, REFUSED = 100000 };
+enum { PROMISED = 256 << 10, SIZES = 4, LONG = 1000, REFUSED = 100000 };
 
 /* --- texts --- */
 
