@@ -11,7 +11,7 @@ void ptx_build_start(struct ptx_builder *b, struct arena *a, struct ptx_target t
     *b = (struct ptx_builder){.arena = a};
     b->module = ptx_module_new(a, target);
     ptx_index_init(&b->index, a);
-    ptx_names_init(&b->mnemonics, a);
+    name_table_init(&b->mnemonics, a);
 }
 
 static void push(struct ptx_builder *b, struct ptx_statement s)
@@ -353,7 +353,8 @@ static struct mnemonic *take_apart(struct ptx_builder *b, const char *text)
     assert(op != PTX_OP_COUNT && "no such instruction");
     *m = (struct mnemonic){.op = (uint16_t)op, .form = PTX_NO_FORM};
     for (size_t i = used; i < count; i++) {
-        const struct ptx_name *mod = ptx_names_find(&b->index.mods, words[i].text, words[i].length);
+        const struct name_entry *mod =
+            name_table_find(&b->index.mods, words[i].text, words[i].length);
         assert((mod || words[i].text[0] == '*') && "no such modifier");
         m->mods[m->mod_count++] = mod ? (uint16_t)mod->number : MOD_NONE;
     }
@@ -363,9 +364,9 @@ static struct mnemonic *take_apart(struct ptx_builder *b, const char *text)
 static struct mnemonic *find_mnemonic(struct ptx_builder *b, const char *text)
 {
     size_t length = strlen(text);
-    struct ptx_name *name = ptx_names_find(&b->mnemonics, text, length);
+    struct name_entry *name = name_table_find(&b->mnemonics, text, length);
     if (!name) {
-        name = ptx_names_add(&b->mnemonics, text, length);
+        name = name_table_add(&b->mnemonics, text, length);
         name->object = take_apart(b, text);
     }
     return name->object;

@@ -21,7 +21,7 @@
 #define TW_PTX_BUILD_H
 
 #include "ptx/ptx.h"
-#include "ptx/ptx_names.h"
+#include "ptx/ptx_index.h"
 
 enum { PTX_REGISTER_CLASSES = 8 };
 
@@ -33,7 +33,7 @@ struct ptx_builder {
     struct ptx_function *function; /* being built */
     /* the rest is the builder's own */
     struct ptx_index index;
-    struct ptx_names mnemonics;
+    struct name_table mnemonics;
     VEC(struct ptx_statement) head;          /* declarations at the start of the body */
     struct ptx_code *code;                   /* where statements go; NULL: the body */
     uint32_t range_of[PTX_REGISTER_CLASSES]; /* + 1; 0: none yet */

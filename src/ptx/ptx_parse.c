@@ -147,7 +147,7 @@ static enum ptx_mod mod_here(const struct ptx_parser *p)
 {
     if (p->token.kind != PTX_TOKEN_DOT)
         return MOD_NONE;
-    const struct ptx_name *name = ptx_names_find(&p->index.mods, p->token.text, p->token.length);
+    const struct name_entry *name = name_table_find(&p->index.mods, p->token.text, p->token.length);
     return name ? (enum ptx_mod)name->number : MOD_NONE;
 }
 
@@ -324,7 +324,7 @@ static bool read_function_name(struct ptx_parser *p, struct ptx_function **f)
     const char *name = NULL;
     if (!ptx_read_name(p, "a function", &name))
         return false;
-    const struct ptx_name *found = ptx_names_find(&p->globals, name, strlen(name));
+    const struct name_entry *found = name_table_find(&p->globals, name, strlen(name));
     if (!found || found->kind != PTX_NAME_FUNCTION) {
         diag_error(p->diag, where, "`%s` is not a function", name);
         return false;
@@ -426,7 +426,7 @@ struct ptx_module *ptx_parse_most(struct arena *arena, const struct source *sour
     p.module = ptx_module_new(arena, (struct ptx_target){0, 0});
     p.registers_left = PTX_FREE_REGISTERS + 16 * (uint64_t)source->length;
     ptx_index_init(&p.index, arena);
-    ptx_names_init(&p.globals, arena);
+    name_table_init(&p.globals, arena);
     ptx_scan_start(&p.scanner, source, diag);
     ptx_advance(&p);
     ptx_advance(&p);

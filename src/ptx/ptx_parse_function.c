@@ -111,7 +111,7 @@ static bool same_signature(const struct ptx_function *a, const struct ptx_functi
 /* The function that calls of this name reach: declared before, or new. */
 static struct ptx_function *function_named(struct ptx_parser *p, struct ptx_function *f)
 {
-    struct ptx_name *name = ptx_names_find(&p->globals, f->name, strlen(f->name));
+    struct name_entry *name = name_table_find(&p->globals, f->name, strlen(f->name));
     if (name && name->kind == PTX_NAME_FUNCTION) {
         struct ptx_function *before = name->object;
         if (same_signature(before, f))
@@ -285,7 +285,7 @@ static bool read_targets(struct ptx_parser *p, struct ptx_label *label, bool cal
             vec_push(p->arena, &t->labels, ptx_label_named(p, name));
             continue;
         }
-        const struct ptx_name *found = ptx_names_find(&p->globals, name, strlen(name));
+        const struct name_entry *found = name_table_find(&p->globals, name, strlen(name));
         if (!found || found->kind != PTX_NAME_FUNCTION) {
             ptx_unknown_name(p, at, name);
             return false;

@@ -58,12 +58,12 @@ static bool read_number_operand(struct ptx_parser *p, struct ptx_operand *o)
 /* %tid.x: a name and the word behind it; or %laneid. */
 static bool read_special(struct ptx_parser *p, struct ptx_operand *o)
 {
-    const struct ptx_name *name =
-        ptx_names_find(&p->index.specials, p->token.text, p->token.length);
+    const struct name_entry *name =
+        name_table_find(&p->index.specials, p->token.text, p->token.length);
     bool two = !name && p->ahead.kind == PTX_TOKEN_DOT && p->ahead.length == 1;
     if (two) {
         size_t length = (size_t)(p->ahead.text - p->token.text) + 1;
-        name = ptx_names_find(&p->index.specials, p->token.text, length);
+        name = name_table_find(&p->index.specials, p->token.text, length);
     }
     if (!name)
         return ptx_read_special_vector(p, o);
@@ -87,7 +87,7 @@ static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
         o->kind = PTX_WARP_SZ;
         return true;
     }
-    const struct ptx_name *name = ptx_lookup(p, p->token.text, p->token.length, &reg);
+    const struct name_entry *name = ptx_lookup(p, p->token.text, p->token.length, &reg);
     if (!name) {
         if (read_special(p, o))
             return true;
@@ -210,7 +210,7 @@ static bool read_argument_list(struct ptx_parser *p, struct ptx_operand *o)
 static bool read_callees(struct ptx_parser *p, struct ptx_operand *o)
 {
     uint32_t reg;
-    const struct ptx_name *name = NULL;
+    const struct name_entry *name = NULL;
     if (p->token.kind == PTX_TOKEN_NAME)
         name = ptx_lookup(p, p->token.text, p->token.length, &reg);
     bool table = name && name->kind == PTX_NAME_VARIABLE && !ptx_knows_label(p);
@@ -338,7 +338,8 @@ static bool read_mnemonic(struct ptx_parser *p, struct ptx_instruction *ins)
         return false;
     }
     for (size_t i = used; i < count; i++) {
-        const struct ptx_name *mod = ptx_names_find(&p->index.mods, words[i].text, words[i].length);
+        const struct name_entry *mod =
+            name_table_find(&p->index.mods, words[i].text, words[i].length);
         if (!mod) {
             unknown_modifier(p, places[i], &words[i], (enum ptx_op)op);
             return false;

@@ -9,20 +9,20 @@ void ptx_enter_scope(struct ptx_parser *p)
     struct ptx_scope *scope = arena_new(p->arena, struct ptx_scope);
     scope->parent = p->scope;
     scope->open = ptx_here(p);
-    ptx_names_init(&scope->names, p->arena);
-    ptx_names_init(&scope->labels, p->arena);
+    name_table_init(&scope->names, p->arena);
+    name_table_init(&scope->labels, p->arena);
     p->scope = scope;
     p->depth++;
 }
 
 /* Labels that were named but not defined here are those of the scope around: references go on to
  * its label. */
-static void hand_on_label(struct ptx_scope *parent, struct ptx_name *name)
+static void hand_on_label(struct ptx_scope *parent, struct name_entry *name)
 {
     struct ptx_label *label = name->object;
-    struct ptx_name *outer = ptx_names_find(&parent->labels, name->text, name->length);
+    struct name_entry *outer = name_table_find(&parent->labels, name->text, name->length);
     if (!outer) {
-        outer = ptx_names_add(&parent->labels, name->text, name->length);
+        outer = name_table_add(&parent->labels, name->text, name->length);
         outer->object = label;
         return;
     }
@@ -33,7 +33,7 @@ void ptx_leave_scope(struct ptx_parser *p)
 {
     struct ptx_scope *scope = p->scope;
     for (size_t i = 0; i < scope->labels.capacity; i++) {
-        struct ptx_name *name = &scope->labels.places[i];
+        struct name_entry *name = &scope->labels.places[i];
         const struct ptx_label *label = name->object;
         if (!name->text || label->defined)
             continue;
@@ -48,8 +48,8 @@ void ptx_leave_scope(struct ptx_parser *p)
 }
 
 /* The register that a name like %r12 means in this scope, if it has %r<13> or more. */
-static struct ptx_name *numbered(const struct ptx_names *names, const char *text, size_t length,
-                                 uint32_t *reg)
+static struct name_entry *numbered(const struct name_table *names, const char *text, size_t length,
+                                   uint32_t *reg)
 {
     size_t digits = 0;
     uint64_t number = 0, unit = 1;
@@ -61,7 +61,8 @@ static struct ptx_name *numbered(const struct ptx_names *names, const char *text
         unit *= 10;
         digits++;
         bool leading_zero = c == '0' && digits > 1;
-        struct ptx_name *name = leading_zero ? NULL : ptx_names_find(names, text, length - digits);
+        struct name_entry *name =
+            leading_zero ? NULL : name_table_find(names, text, length - digits);
         if (!name || name->kind != PTX_NAME_RANGE)
             continue;
         const struct ptx_registers *range = name->object;
@@ -74,11 +75,11 @@ static struct ptx_name *numbered(const struct ptx_names *names, const char *text
     return NULL;
 }
 
-struct ptx_name *ptx_lookup(const struct ptx_parser *p, const char *text, size_t length,
-                            uint32_t *reg)
+struct name_entry *ptx_lookup(const struct ptx_parser *p, const char *text, size_t length,
+                              uint32_t *reg)
 {
     for (struct ptx_scope *scope = p->scope; scope; scope = scope->parent) {
-        struct ptx_name *name = ptx_names_find(&scope->names, text, length);
+        struct name_entry *name = name_table_find(&scope->names, text, length);
         if (name && name->kind != PTX_NAME_RANGE) {
             *reg = name->number;
             return name;
@@ -87,33 +88,33 @@ struct ptx_name *ptx_lookup(const struct ptx_parser *p, const char *text, size_t
         if (name)
             return name;
     }
-    return ptx_names_find(&p->globals, text, length);
+    return name_table_find(&p->globals, text, length);
 }
 
 bool ptx_is_register_here(const struct ptx_parser *p, const char *text, size_t length)
 {
     uint32_t reg;
-    const struct ptx_name *name = ptx_names_find(&p->scope->names, text, length);
+    const struct name_entry *name = name_table_find(&p->scope->names, text, length);
     return (name && name->kind == PTX_NAME_REGISTER) ||
            numbered(&p->scope->names, text, length, &reg);
 }
 
-struct ptx_name *ptx_declare(struct ptx_parser *p, const char *name, struct loc where,
-                             enum ptx_name_kind kind, void *object)
+struct name_entry *ptx_declare(struct ptx_parser *p, const char *name, struct loc where,
+                               enum ptx_name_kind kind, void *object)
 {
-    struct ptx_names *names = p->scope ? &p->scope->names : &p->globals;
+    struct name_table *names = p->scope ? &p->scope->names : &p->globals;
     size_t length = strlen(name);
-    if (ptx_names_find(names, name, length)) {
+    if (name_table_find(names, name, length)) {
         diag_error(p->diag, where, "`%s` is declared already", name);
         return NULL;
     }
-    struct ptx_name *made = ptx_names_add(names, name, length);
+    struct name_entry *made = name_table_add(names, name, length);
     made->kind = (int)kind;
     made->object = object;
     return made;
 }
 
-static void collect(const struct ptx_names *names, const char **list, size_t most, size_t *count)
+static void collect(const struct name_table *names, const char **list, size_t most, size_t *count)
 {
     for (size_t i = 0; i < names->capacity && *count < most; i++)
         if (names->places[i].text)
@@ -137,8 +138,8 @@ void ptx_unknown_name(struct ptx_parser *p, struct loc where, const char *name)
 bool ptx_knows_label(const struct ptx_parser *p)
 {
     for (const struct ptx_scope *scope = p->scope; scope; scope = scope->parent) {
-        const struct ptx_name *name =
-            ptx_names_find(&scope->labels, p->token.text, p->token.length);
+        const struct name_entry *name =
+            name_table_find(&scope->labels, p->token.text, p->token.length);
         if (name && ((const struct ptx_label *)name->object)->defined)
             return true;
     }
@@ -148,12 +149,12 @@ bool ptx_knows_label(const struct ptx_parser *p)
 struct ptx_label *ptx_label_named(struct ptx_parser *p, const char *name)
 {
     size_t length = strlen(name);
-    struct ptx_name *found = ptx_names_find(&p->scope->labels, name, length);
+    struct name_entry *found = name_table_find(&p->scope->labels, name, length);
     if (found)
         return found->object;
     struct ptx_label *label = arena_new(p->arena, struct ptx_label);
     *label = (struct ptx_label){.name = name, .where = ptx_here(p)};
-    ptx_names_add(&p->scope->labels, name, length)->object = label;
+    name_table_add(&p->scope->labels, name, length)->object = label;
     vec_push(p->arena, &p->function->labels, label);
     return label;
 }

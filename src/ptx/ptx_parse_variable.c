@@ -24,7 +24,7 @@ static bool read_symbol(struct ptx_parser *p, struct ptx_initial *init)
     uint32_t reg;
     if (!ptx_read_name(p, "a variable or a function", &name))
         return false;
-    const struct ptx_name *found = ptx_lookup(p, name, strlen(name), &reg);
+    const struct name_entry *found = ptx_lookup(p, name, strlen(name), &reg);
     if (!found) {
         ptx_unknown_name(p, where, name);
         return false;
@@ -192,7 +192,8 @@ static void push_variable(struct ptx_parser *p, struct ptx_variable *v)
 /* A variable declared .extern may be declared again, defined now. */
 static bool declare_variable(struct ptx_parser *p, struct ptx_variable *v)
 {
-    struct ptx_name *old = p->scope ? NULL : ptx_names_find(&p->globals, v->name, strlen(v->name));
+    struct name_entry *old =
+        p->scope ? NULL : name_table_find(&p->globals, v->name, strlen(v->name));
     if (old && old->kind == PTX_NAME_VARIABLE) {
         const struct ptx_variable *before = old->object;
         if (before->linkage == PTX_EXTERN || v->linkage == PTX_EXTERN) {
@@ -324,7 +325,7 @@ static bool new_registers(struct ptx_parser *p, struct loc where, struct ptx_reg
         vec_push(p->arena, &f->registers, reg);
     }
     vec_push(p->arena, &f->ranges, range);
-    struct ptx_name *name = ptx_declare(
+    struct name_entry *name = ptx_declare(
         p, range->name, where, range->numbered ? PTX_NAME_RANGE : PTX_NAME_REGISTER, range);
     if (name)
         name->number = range->first;

@@ -44,7 +44,7 @@ bool ptx_read_special_vector(struct ptx_parser *p, struct ptx_operand *o)
 {
     enum { PARTS = 3, ELEMENTS = 4 };
     const char *first = arena_printf(p->arena, "%.*s.x", (int)p->token.length, p->token.text);
-    const struct ptx_name *name = ptx_names_find(&p->index.specials, first, strlen(first));
+    const struct name_entry *name = name_table_find(&p->index.specials, first, strlen(first));
     if (!name)
         return false;
     struct ptx_operand *elements = arena_array(p->arena, struct ptx_operand, ELEMENTS);

@@ -4,7 +4,7 @@
 #define TW_PTX_PARSER_H
 
 #include "ptx/ptx.h"
-#include "ptx/ptx_names.h"
+#include "ptx/ptx_index.h"
 #include "ptx/ptx_scan.h"
 
 /* So that no text, however made, needs more than a small multiple of its size in memory, or deep
@@ -26,7 +26,7 @@ enum ptx_name_kind {
 /* A pair of braces: names and labels declared between them. */
 struct ptx_scope {
     struct ptx_scope *parent;
-    struct ptx_names names, labels;
+    struct name_table names, labels;
     struct loc open;
 };
 
@@ -38,7 +38,7 @@ struct ptx_parser {
     struct ptx_token token, ahead;
     struct ptx_index index;
     struct ptx_module *module;
-    struct ptx_names globals;
+    struct name_table globals;
     uint64_t registers_left;
     /* in a function */
     struct ptx_function *function;
@@ -86,12 +86,12 @@ void ptx_enter_scope(struct ptx_parser *p);
 void ptx_leave_scope(struct ptx_parser *p);
 /* In the scopes and then the module; NULL if unknown. %r5 is found by %r<10>: *reg is its register
  * then. */
-struct ptx_name *ptx_lookup(const struct ptx_parser *p, const char *text, size_t length,
-                            uint32_t *reg);
+struct name_entry *ptx_lookup(const struct ptx_parser *p, const char *text, size_t length,
+                              uint32_t *reg);
 /* A new name in the innermost scope, or the module outside functions; reports it if it is there
  * already. */
-struct ptx_name *ptx_declare(struct ptx_parser *p, const char *name, struct loc where,
-                             enum ptx_name_kind kind, void *object);
+struct name_entry *ptx_declare(struct ptx_parser *p, const char *name, struct loc where,
+                               enum ptx_name_kind kind, void *object);
 /* Is it a register of the innermost scope, of a range or by itself? */
 bool ptx_is_register_here(const struct ptx_parser *p, const char *text, size_t length);
 void ptx_unknown_name(struct ptx_parser *p, struct loc where, const char *name);

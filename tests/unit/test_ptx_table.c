@@ -1,6 +1,6 @@
 /* The tables of PTX: what must hold for every row. */
 #include "ptx/ptx_fragments.h"
-#include "ptx/ptx_names.h"
+#include "ptx/ptx_index.h"
 #include "ptx/ptx_table.h"
 
 #include <setjmp.h>
@@ -24,10 +24,10 @@ static void names_are_unique(void **state)
     assert_int_equal(index.specials.count, PTX_SPECIAL_COUNT);
     for (int i = 0; i < PTX_OP_COUNT; i++)
         assert_int_equal(
-            ptx_names_find(&index.ops, ptx_ops[i].name, strlen(ptx_ops[i].name))->number, i);
+            name_table_find(&index.ops, ptx_ops[i].name, strlen(ptx_ops[i].name))->number, i);
     for (int i = 1; i < MOD_COUNT; i++)
         assert_int_equal(
-            ptx_names_find(&index.mods, ptx_mods[i].text, strlen(ptx_mods[i].text))->number, i);
+            name_table_find(&index.mods, ptx_mods[i].text, strlen(ptx_mods[i].text))->number, i);
 }
 
 static void forms_stand_with_their_instructions(void **state)
