@@ -26,14 +26,15 @@ static tw_severity public_severity(enum severity s)
 }
 
 /* Copies what could go before the message does: the file's name. */
-static tw_message public_message(tw_context *ctx, const struct diagnostic *one)
+static tw_message public_message(tw_context *ctx, struct line_starts *lines,
+                                 const struct diagnostic *one)
 {
     tw_message m = {.severity = public_severity(one->severity), .text = one->message};
     if (!one->loc.source)
         return m;
     const char *name = one->loc.source->name;
     m.file = arena_string(&ctx->message_memory, name, strlen(name));
-    loc_line_column(one->loc, &m.line, &m.column);
+    line_starts_find(&ctx->message_memory, lines, one->loc, &m.line, &m.column);
     return m;
 }
 
@@ -49,11 +50,12 @@ static void finish_messages(tw_context *ctx)
     if (count == 0)
         return;
     tw_message *list = arena_array(&ctx->message_memory, tw_message, count);
+    struct line_starts lines = {0};
     int at = 0;
     for (const struct diagnostic *d = ctx->diag.first; d; d = d->next) {
-        list[at++] = public_message(ctx, d);
+        list[at++] = public_message(ctx, &lines, d);
         for (const struct diagnostic *n = d->notes; n; n = n->next)
-            list[at++] = public_message(ctx, n);
+            list[at++] = public_message(ctx, &lines, n);
     }
     struct text text;
     text_init(&text, &ctx->message_memory);

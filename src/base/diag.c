@@ -8,6 +8,7 @@ enum { DEFAULT_LIMIT = 20, INDENT = 4, WIDEST_LINE = 100 };
 void diag_init(struct diag *d, struct arena *arena)
 {
     *d = (struct diag){.arena = arena};
+    name_table_init(&d->places, arena);
 }
 
 static int limit_of(const struct diag *d)
@@ -20,14 +21,44 @@ bool diag_full(const struct diag *d)
     return d->errors >= limit_of(d);
 }
 
-static const struct diagnostic *find(const struct diagnostic *list, enum severity severity,
-                                     struct loc at, const char *message)
+static bool is_same(const struct diagnostic *one, enum severity severity, struct loc at,
+                    const char *message)
 {
-    for (; list; list = list->next)
-        if (list->severity == severity && list->loc.source == at.source &&
-            list->loc.offset == at.offset && strcmp(list->message, message) == 0)
-            return list;
-    return NULL;
+    return one->severity == severity && one->loc.source == at.source &&
+           one->loc.offset == at.offset && strcmp(one->message, message) == 0;
+}
+
+/* What tells a place from others, as a name of the table. */
+struct place {
+    const struct source *source;
+    uint64_t offset;
+};
+
+static struct diagnostic *latest_of_place(const struct diag *d, struct loc at)
+{
+    struct place place = {at.source, at.offset};
+    const struct name_entry *found =
+        name_table_find(&d->places, (const char *)&place, sizeof place);
+    return found ? found->object : NULL;
+}
+
+static void remember_place(struct diag *d, struct diagnostic *one)
+{
+    struct place place = {one->loc.source, one->loc.offset};
+    const char *key = (const char *)&place;
+    one->same_place = latest_of_place(d, one->loc);
+    if (!one->same_place)
+        key = arena_copy(d->arena, &place, sizeof place);
+    name_table_entry(&d->places, key, sizeof place)->object = one;
+}
+
+static bool was_added(const struct diag *d, enum severity severity, struct loc at,
+                      const char *message)
+{
+    for (const struct diagnostic *one = latest_of_place(d, at); one; one = one->same_place)
+        if (!one->dropped && is_same(one, severity, at, message))
+            return true;
+    return false;
 }
 
 static struct diagnostic *make(struct diag *d, enum severity severity, struct loc at,
@@ -41,7 +72,7 @@ static struct diagnostic *make(struct diag *d, enum severity severity, struct lo
 static void add(struct diag *d, enum severity severity, struct loc at, const char *message)
 {
     d->current = NULL; /* the notes of one that is not kept are not kept either */
-    if (find(d->first, severity, at, message))
+    if (was_added(d, severity, at, message))
         return;
     bool full = diag_full(d);
     if (severity == SEV_ERROR)
@@ -56,6 +87,7 @@ static void add(struct diag *d, enum severity severity, struct loc at, const cha
     else
         d->first = one;
     d->last = d->current = one;
+    remember_place(d, one);
 }
 
 /* Messages quote names and texts of files. */
@@ -91,11 +123,10 @@ void diag_note(struct diag *d, struct loc at, const char *format, ...)
     va_start(args, format);
     const char *message = message_of(d, format, args);
     va_end(args);
-    if (find(d->current->notes, SEV_NOTE, at, message))
-        return;
     struct diagnostic **end = &d->current->notes;
-    while (*end)
-        end = &(*end)->next;
+    for (; *end; end = &(*end)->next)
+        if (is_same(*end, SEV_NOTE, at, message))
+            return;
     *end = make(d, SEV_NOTE, at, message);
 }
 
@@ -109,6 +140,8 @@ void diag_keep_first(struct diag *d, int errors)
     }
     if (!one)
         return;
+    for (struct diagnostic *later = one->next; later; later = later->next)
+        later->dropped = true;
     one->next = NULL;
     d->last = d->current = one;
     d->errors = kept[SEV_ERROR] + 1;
@@ -139,6 +172,37 @@ void loc_line_column(struct loc at, int *line, int *column)
     for (size_t i = 0; i < start; i++)
         *line += at.source->text[i] == '\n';
     *column += (int)(clipped_offset(at) - start);
+}
+
+static void find_line_starts(struct arena *a, struct line_starts *lines,
+                             const struct source *source)
+{
+    const char *text = source->text, *end = text + source->length;
+    lines->source = source;
+    lines->starts.count = 0;
+    vec_push(a, &lines->starts, 0);
+    for (const char *p = text; p < end && (p = memchr(p, '\n', (size_t)(end - p))); p++)
+        vec_push(a, &lines->starts, (size_t)(p - text) + 1);
+}
+
+void line_starts_find(struct arena *a, struct line_starts *lines, struct loc at, int *line,
+                      int *column)
+{
+    *line = *column = 1;
+    if (!at.source)
+        return;
+    if (lines->source != at.source)
+        find_line_starts(a, lines, at.source);
+    size_t offset = clipped_offset(at), low = 0, high = lines->starts.count;
+    while (high - low > 1) { /* the line is low … high - 1 */
+        size_t middle = low + (high - low) / 2;
+        if (lines->starts.data[middle] <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    *line = (int)low + 1;
+    *column = (int)(offset - lines->starts.data[low]) + 1;
 }
 
 struct loc loc_join(struct loc a, struct loc b)
@@ -268,7 +332,8 @@ static void add_source_line(struct text *out, struct loc at, bool colour)
     text_add(out, colour ? "\033[0m\n" : "\n");
 }
 
-static void render_one(struct text *out, const struct diagnostic *one, bool colour)
+static void render_one(struct text *out, struct line_starts *lines, const struct diagnostic *one,
+                       bool colour)
 {
     static const struct {
         const char *name, *code;
@@ -277,7 +342,7 @@ static void render_one(struct text *out, const struct diagnostic *one, bool colo
         text_add(out, "\033[1m");
     if (one->loc.source) {
         int line, column;
-        loc_line_column(one->loc, &line, &column);
+        line_starts_find(out->arena, lines, one->loc, &line, &column);
         const char *name = one->loc.source->name;
         text_printf(out, "%s:%d:%d: ", name ? text_shown(out->arena, name, SHOWN_LINE) : "<text>",
                     line, column);
@@ -295,18 +360,26 @@ static void render_one(struct text *out, const struct diagnostic *one, bool colo
         add_source_line(out, one->loc, colour);
 }
 
+static void render_with_notes(struct text *out, struct line_starts *lines,
+                              const struct diagnostic *one, bool colour)
+{
+    render_one(out, lines, one, colour);
+    for (const struct diagnostic *note = one->notes; note; note = note->next)
+        render_one(out, lines, note, colour);
+}
+
 void diagnostic_render(struct text *out, const struct diagnostic *one, bool colour)
 {
-    render_one(out, one, colour);
-    for (const struct diagnostic *note = one->notes; note; note = note->next)
-        render_one(out, note, colour);
+    struct line_starts lines = {0};
+    render_with_notes(out, &lines, one, colour);
 }
 
 void diag_render(struct text *out, const struct diag *d, bool colour)
 {
     int stored = 0;
+    struct line_starts lines = {0};
     for (const struct diagnostic *one = d->first; one; one = one->next) {
-        diagnostic_render(out, one, colour);
+        render_with_notes(out, &lines, one, colour);
         stored += one->severity == SEV_ERROR;
     }
     int more = d->errors - stored;

@@ -10,6 +10,7 @@
 #ifndef TW_DIAG_H
 #define TW_DIAG_H
 
+#include "base/name_table.h"
 #include "base/text.h"
 
 /* A source text. The bytes belong to the caller of the parser and outlive every loc into it. */
@@ -33,12 +34,15 @@ struct diagnostic {
     const char *message;
     struct diagnostic *notes; /* notes that belong to this one, in order */
     struct diagnostic *next;
+    struct diagnostic *same_place; /* an earlier one of the same place */
+    bool dropped;
 };
 
 struct diag {
     struct arena *arena;
     struct diagnostic *first, *last;
     struct diagnostic *current; /* where notes go; NULL: dropped, as what they belong to was */
+    struct name_table places;   /* by loc: the object is the latest diagnostic of that place */
     int errors, warnings;
     int limit; /* errors after which the phase stops asking for more; 0 = 20 */
 };
@@ -62,6 +66,14 @@ void diag_keep_first(struct diag *d, int errors);
 
 /* Line and column of an offset, both from 1; a column counts bytes. */
 void loc_line_column(struct loc at, int *line, int *column);
+/* Where each line of a source begins: for many questions about one source. */
+struct line_starts {
+    const struct source *source; /* the last one asked for */
+    VEC(size_t) starts;
+};
+/* Likewise; the first question about a source reads all of its text. */
+void line_starts_find(struct arena *a, struct line_starts *lines, struct loc at, int *line,
+                      int *column);
 /* The range from the start of a to the end of b. */
 struct loc loc_join(struct loc a, struct loc b);
 #define LOC_NONE ((struct loc){0})
