@@ -111,11 +111,8 @@ struct sym *sym_new(struct kernel *k, const char *name, enum storage storage, st
     s->loc = loc;
     s->offset = -1;
     s->index = k->symbol_count++;
-    if (storage == ST_PARAM) {
-        s->index = 0;
-        for (const struct sym *other = k->symbols; other; other = other->next)
-            s->index += other->storage == ST_PARAM;
-    }
+    if (storage == ST_PARAM)
+        s->index = k->param_symbols++;
     *k->last_symbol = s;
     k->last_symbol = &s->next;
     return s;

@@ -12,6 +12,7 @@
  * is. A tile that a pipeline stages lives as long as the pipeline: the copies for the next step run
  * during this one.
  */
+#include "base/name_table.h"
 #include "base/text.h"
 #include "tile/passes.h"
 
@@ -61,11 +62,11 @@ struct plan {
     int *number_of; /* by sym->index: tile + 1 */
     int *order;     /* room for the numbers of all tiles */
     VEC(struct tile) tiles;
-    VEC(struct turn) turns;
-    struct state *state; /* at the expression being visited */
-    bool recording;      /* note what is unordered */
-    int statements;      /* counted so far */
-    bool returns;        /* the kernel has a `return` */
+    struct name_table turns; /* by the address of the loop; object: a struct turn */
+    struct state *state;     /* at the expression being visited */
+    bool recording;          /* note what is unordered */
+    int statements;          /* counted so far */
+    bool returns;            /* the kernel has a `return` */
 };
 
 static tile_set bit(int tile)
@@ -98,15 +99,19 @@ static void begin_life(struct plan *p, const struct place *place)
     p->number_of[s->index] = (int)p->tiles.count;
 }
 
-/* Lives that began in this list (tiles from `first` on) end here: those of `only`, or all that
- * are left. */
-static void end_lives(struct plan *p, size_t first, const struct sym *only)
+static void end_life(struct plan *p, size_t i)
 {
-    for (size_t i = first; i < p->tiles.count; i++) {
-        struct tile *tile = &p->tiles.data[i];
-        if (tile->end == 0 && (!only || (tile->sym == only && !only->staged)))
-            tile->end = p->statements + 1;
-    }
+    struct tile *tile = &p->tiles.data[i];
+    if (tile->end == 0)
+        tile->end = p->statements + 1;
+}
+
+/* Ends the life of a tile that began in this list, whose tiles are those from `first` on. */
+static void end_freed(struct plan *p, size_t first, const struct sym *s)
+{
+    int i = tile_of(p, s);
+    if (i >= 0 && (size_t)i >= first && !s->staged)
+        end_life(p, (size_t)i);
 }
 
 static const struct sym *freed(const struct stmt *s)
@@ -126,12 +131,13 @@ static void find_lives(struct plan *p, struct stmt **first, const struct place *
         if (s->kind == STMT_DECL && s->sym->storage == ST_SHARED)
             begin_life(p, place);
         if (freed(s))
-            end_lives(p, first_tile, freed(s));
+            end_freed(p, first_tile, freed(s));
         p->returns |= s->kind == STMT_RETURN;
         find_lives(p, &s->body, place);
         find_lives(p, &s->otherwise, place);
     }
-    end_lives(p, first_tile, NULL);
+    for (size_t i = first_tile; i < p->tiles.count; i++)
+        end_life(p, i);
 }
 
 /* --- placing --- */
@@ -157,14 +163,23 @@ static int64_t aligned(int64_t offset)
     return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The lowest place for the tile beside those placed before it, which stand in the order of their
- * offsets: once it lies below the next one that is in its way, no later one can be. */
-static int64_t lowest_place(const struct plan *p, int tile, const int *placed, int count)
+/* Tiles in the order of their offsets. The first `packed` of them leave no bytes free below
+ * packed_end. */
+struct placed {
+    int *tiles;
+    int count, packed;
+    int64_t packed_end;
+};
+
+/* The lowest place for the tile among those placed before it: once it lies below the next one that
+ * is in its way, no later one can be. */
+static int64_t lowest_place(const struct plan *p, int tile, const struct placed *placed)
 {
-    int64_t offset = 0;
-    for (int i = 0; i < count; i++) {
-        const struct tile *other = &p->tiles.data[placed[i]];
-        if (may_share(p, tile, placed[i]) || other->sym->offset + other->bytes <= offset)
+    bool shares = bit(tile) != 0;
+    int64_t offset = shares ? 0 : placed->packed_end;
+    for (int i = shares ? 0 : placed->packed; i < placed->count; i++) {
+        const struct tile *other = &p->tiles.data[placed->tiles[i]];
+        if (may_share(p, tile, placed->tiles[i]) || other->sym->offset + other->bytes <= offset)
             continue;
         if (offset + p->tiles.data[tile].bytes <= other->sym->offset)
             break;
@@ -173,28 +188,44 @@ static int64_t lowest_place(const struct plan *p, int tile, const int *placed, i
     return offset;
 }
 
-static void insert_by_offset(const struct plan *p, int *placed, int count, int tile)
+static void insert_by_offset(const struct plan *p, struct placed *placed, int tile)
 {
-    int at = count;
-    for (; at > 0 && p->tiles.data[placed[at - 1]].sym->offset > p->tiles.data[tile].sym->offset;
+    int at = placed->count++, *tiles = placed->tiles;
+    for (; at > 0 && p->tiles.data[tiles[at - 1]].sym->offset > p->tiles.data[tile].sym->offset;
          at--)
-        placed[at] = placed[at - 1];
-    placed[at] = tile;
+        tiles[at] = tiles[at - 1];
+    tiles[at] = tile;
+    if (at < placed->packed) { /* it shares bytes of these */
+        placed->packed = 0;
+        placed->packed_end = 0;
+    }
+}
+
+static void count_packed(const struct plan *p, struct placed *placed)
+{
+    for (; placed->packed < placed->count; placed->packed++) {
+        const struct tile *next = &p->tiles.data[placed->tiles[placed->packed]];
+        int64_t end = aligned(next->sym->offset + next->bytes);
+        if (next->sym->offset > placed->packed_end)
+            break;
+        placed->packed_end = end > placed->packed_end ? end : placed->packed_end;
+    }
 }
 
 static void place_tiles(struct plan *p)
 {
-    int count = 0, tiles = (int)p->tiles.count;
-    int *placed = p->order;
+    int tiles = (int)p->tiles.count;
+    struct placed placed = {.tiles = p->order};
     for (int i = 0; i < tiles; i++)
         if (p->tiles.data[i].fixed)
-            insert_by_offset(p, placed, count++, i);
+            insert_by_offset(p, &placed, i);
     for (int i = 0; i < tiles; i++) {
         struct tile *tile = &p->tiles.data[i];
         if (tile->fixed)
             continue;
-        tile->sym->offset = lowest_place(p, i, placed, count);
-        insert_by_offset(p, placed, count++, i);
+        count_packed(p, &placed);
+        tile->sym->offset = lowest_place(p, i, &placed);
+        insert_by_offset(p, &placed, i);
     }
     for (int i = 0; i < tiles; i++) {
         struct tile *tile = &p->tiles.data[i];
@@ -303,20 +334,21 @@ static void mention(void *user, struct stmt *s)
  * depth. */
 static struct state turn_from_nothing(struct plan *p, struct stmt *s)
 {
-    for (size_t i = 0; i < p->turns.count; i++)
-        if (p->turns.data[i].loop == s)
-            return p->turns.data[i].state;
+    const struct name_entry *found = name_table_find(&p->turns, (const char *)&s, sizeof s);
+    if (found)
+        return ((const struct turn *)found->object)->state;
     bool recording = p->recording;
-    struct turn turn = {.loop = s};
+    struct turn *turn = arena_new(p->kernel->arena, struct turn);
+    turn->loop = s;
     p->recording = false;
-    flow_turn(p, s, &turn.state);
+    flow_turn(p, s, &turn->state);
     struct mentions m = {.plan = p};
     stmt_walk(s->body, mention, &m);
     if (m.jumps)
-        turn.state = either(turn.state, m.all);
+        turn->state = either(turn->state, m.all);
     p->recording = recording;
-    vec_push(p->kernel->arena, &p->turns, turn);
-    return turn.state;
+    name_table_add(&p->turns, (const char *)&turn->loop, sizeof turn->loop)->object = turn;
+    return turn->state;
 }
 
 /* Before any turn stands what came in or what an earlier turn left. A turn adds to that or takes
@@ -368,10 +400,12 @@ static void flow_list(struct plan *p, struct stmt *first, struct state *state)
 /* Fills in `unordered` and `under_way` of every tile. */
 static void find_unordered(struct plan *p)
 {
+    if (p->tiles.count == 0)
+        return;
     for (size_t i = 0; i < p->tiles.count; i++)
         p->tiles.data[i].unordered = p->tiles.data[i].under_way = 0;
     struct state state = {0};
-    p->turns.count = 0;
+    name_table_init(&p->turns, p->kernel->arena);
     p->recording = true;
     flow_list(p, p->kernel->body, &state);
 }
@@ -441,6 +475,54 @@ static void report_fixed(struct diag *d, const struct tile *a, const struct tile
     diag_note(d, b->sym->loc, "without `at(…)` the compiler finds a place for it");
 }
 
+/* Fixed tiles by offset, then in the order of declaration. */
+static int by_offset(const void *a, const void *b)
+{
+    const struct tile *x = *(const struct tile *const *)a, *y = *(const struct tile *const *)b;
+    if (x->sym->offset != y->sym->offset)
+        return x->sym->offset < y->sym->offset ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+struct tile_pair {
+    const struct tile *first, *second; /* in the order of declaration */
+};
+
+static int by_declaration(const void *a, const void *b)
+{
+    const struct tile_pair *x = a, *y = b;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x->second < y->second ? -1 : x->second > y->second;
+}
+
+/* Reports each pair of fixed tiles that are alive at the same time and overlap. */
+static void check_overlaps(struct plan *p, struct diag *d)
+{
+    VEC(const struct tile *) fixed = {0};
+    VEC(struct tile_pair) pairs = {0};
+    struct arena *a = p->kernel->arena;
+    for (size_t i = 0; i < p->tiles.count; i++)
+        if (p->tiles.data[i].fixed)
+            vec_push(a, &fixed, &p->tiles.data[i]);
+    if (fixed.count)
+        qsort(fixed.data, fixed.count, sizeof *fixed.data, by_offset);
+    for (size_t i = 0; i < fixed.count; i++) {
+        const struct tile *one = fixed.data[i];
+        for (size_t j = i + 1; j < fixed.count && overlap(one, fixed.data[j]); j++) {
+            const struct tile *other = fixed.data[j];
+            struct tile_pair pair =
+                one < other ? (struct tile_pair){one, other} : (struct tile_pair){other, one};
+            if (meet(one, other))
+                vec_push(a, &pairs, pair);
+        }
+    }
+    if (pairs.count)
+        qsort(pairs.data, pairs.count, sizeof *pairs.data, by_declaration);
+    for (size_t i = 0; i < pairs.count; i++)
+        report_fixed(d, pairs.data[i].first, pairs.data[i].second, "which is still alive");
+}
+
 static void check_fixed(struct plan *p, struct diag *d)
 {
     for (size_t i = 0; i < p->tiles.count; i++) {
@@ -449,12 +531,8 @@ static void check_fixed(struct plan *p, struct diag *d)
         if (a->fixed && a->sym->offset % (int64_t)size != 0)
             diag_error(d, a->sym->loc, "at(%lld) is no multiple of the %zu bytes of an element",
                        (long long)a->sym->offset, size);
-        for (size_t j = i + 1; a->fixed && j < p->tiles.count; j++) {
-            const struct tile *b = &p->tiles.data[j];
-            if (b->fixed && overlap(a, b) && meet(a, b))
-                report_fixed(d, a, b, "which is still alive");
-        }
     }
+    check_overlaps(p, d);
 }
 
 /* Keeps tile i apart from `others`. false: both were placed by the user. */

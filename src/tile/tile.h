@@ -173,6 +173,7 @@ struct kernel {
     struct sym *symbols;      /* all, params and constants first */
     struct sym **last_symbol; /* where the next one is linked in */
     int symbol_count;
+    int param_symbols;    /* those that are parameters */
     struct expr *grid[3]; /* i32 scalars over parameters and constants; NULL: 1 */
     int warps;            /* warps kernels; 0 at thread level */
     int threads[3];       /* thread level: extents of the block; {0} in warps kernels */

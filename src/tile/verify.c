@@ -2,7 +2,7 @@
  * trusts nothing, reads everything, and stops at the first thing that is wrong.
  */
 #include "base/text.h"
-#include "tile/tile.h"
+#include "tile/numbering.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,10 @@
 struct verifier {
     struct arena *arena;
     const struct kernel *kernel;
-    const char *problem;           /* NULL: none so far */
-    VEC(const struct sym *) scope; /* declared and still visible, the latest last */
+    const char *problem; /* NULL: none so far */
+    struct numbering numbers;
+    bool *visible;                 /* by number: declared and in scope */
+    VEC(const struct sym *) scope; /* likewise, the latest last */
     int loops;                     /* around the statement at hand */
     bool in_ensures;
 };
@@ -182,10 +184,25 @@ static bool visible(const struct verifier *v, const struct sym *s)
 {
     if (s->storage == ST_PARAM || s->storage == ST_CONST)
         return true;
-    for (size_t i = v->scope.count; i-- > 0;)
-        if (v->scope.data[i] == s)
-            return true;
-    return false;
+    int number = numbering_of(&v->numbers, s);
+    return number >= 0 && v->visible[number];
+}
+
+static void open_symbol(struct verifier *v, const struct sym *s)
+{
+    int number = numbering_of(&v->numbers, s);
+    if (number < 0) {
+        fail(v, NULL, arena_printf(v->arena, "%s is no symbol of the kernel", s->name));
+        return;
+    }
+    v->visible[number] = true;
+    vec_push(v->arena, &v->scope, s);
+}
+
+static void close_scope(struct verifier *v, size_t outer)
+{
+    while (v->scope.count > outer)
+        v->visible[numbering_of(&v->numbers, v->scope.data[--v->scope.count])] = false;
 }
 
 static bool check_literal(struct verifier *v, const struct expr *e)
@@ -479,8 +496,8 @@ static bool check_decl(struct verifier *v, const struct stmt *s)
         return false;
     if (visible(v, sym))
         return fail(v, NULL, arena_printf(v->arena, "%s is declared twice", sym->name));
-    vec_push(v->arena, &v->scope, sym);
-    return true;
+    open_symbol(v, sym);
+    return !v->problem;
 }
 
 static bool assignable(const struct expr *target)
@@ -519,7 +536,7 @@ static bool check_body(struct verifier *v, const struct stmt *body)
 {
     size_t outer = v->scope.count;
     bool good = check_list(v, body, false);
-    v->scope.count = outer;
+    close_scope(v, outer);
     return good;
 }
 
@@ -543,7 +560,7 @@ static bool check_for(struct verifier *v, const struct stmt *s)
     for (const struct stmt *i = s->step; good && i; i = i->next)
         good = i->kind == STMT_ASSIGN ? check_assign(v, i)
                                       : fail(v, NULL, "a loop steps with assignments");
-    v->scope.count = outer;
+    close_scope(v, outer);
     return good;
 }
 
@@ -553,7 +570,7 @@ static bool check_ensures(struct verifier *v, const struct stmt *s)
     bool good = true;
     for (int i = 0; good && i < s->overs; i++) {
         good = s->over[i] && check_expr(v, s->bound[i], false);
-        vec_push(v->arena, &v->scope, s->over[i]);
+        open_symbol(v, s->over[i]);
     }
     v->in_ensures = true;
     good = good && check_expr(v, s->target, false) && check_expr(v, s->value, false) &&
@@ -562,7 +579,7 @@ static bool check_ensures(struct verifier *v, const struct stmt *s)
            check(v, s->target, fits_shape(&s->target->type, &s->value->type),
                  "ensures compares two shapes");
     v->in_ensures = false;
-    v->scope.count = outer;
+    close_scope(v, outer);
     return good;
 }
 
@@ -657,6 +674,8 @@ static bool check_launch(struct verifier *v)
 const char *kernel_verify(struct arena *a, const struct kernel *k)
 {
     struct verifier v = {.arena = a, .kernel = k};
+    numbering_init(&v.numbers, a, k);
+    v.visible = arena_array(a, bool, v.numbers.count + 1);
     bool good = check_names(&v) && check_params(&v) && check_launch(&v) &&
                 check_list(&v, k->body, true) && check_plan(&v);
     (void)good;
