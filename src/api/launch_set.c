@@ -351,7 +351,7 @@ static const char *array_refusal(const tw_launch *l, int p, const tw_array *x)
     if (fault)
         return arena_printf(a, "the array given for `%s` (%s) %s", param->name, expected, fault);
     bool rank_fits =
-        param->rank == 0 || param->rank == x->rank || (param->many_views && x->rank == 1);
+        param->rank == 0 || param->rank == x->rank || (param->views > 1 && x->rank == 1);
     bool type_fits = param->type_variable >= 0 || (int)param->dtype == (int)x->dtype;
     if (!rank_fits || !type_fits)
         return arena_printf(a, "`%s` is %s, expected %s", param->name,

@@ -75,7 +75,7 @@ static void resolve_type(tw_launch *l, int t)
 
 /* A group of names that vary together, and which row of its lists is being tried. */
 struct tune_group {
-    int number;     /* lang_tune.group */
+    int first, end; /* its names: a range of lang_kernel.tunes */
     int *rows;      /* to be tried, in order */
     int count, row; /* rows; the current one: index into rows */
 };
@@ -83,12 +83,11 @@ struct tune_group {
 enum { COMBINATIONS_TRIED = 1 << 20 };
 
 /* Whether the row has what was set by hand. */
-static bool row_matches(const tw_launch *l, int group, int row)
+static bool row_matches(const tw_launch *l, const struct tune_group *g, int row)
 {
     const struct lang_kernel *info = l->kernel->info;
-    for (int t = 0; t < info->tune_count; t++)
-        if (info->tunes[t].group == group && l->tune_set[t] &&
-            !literal_same(info->tunes[t].values[row], l->tunes[t]))
+    for (int t = g->first; t < g->end; t++)
+        if (l->tune_set[t] && !literal_same(info->tunes[t].values[row], l->tunes[t]))
             return false;
     return true;
 }
@@ -99,7 +98,7 @@ static void group_rows(tw_launch *l, struct tune_group *g, int listed, bool all_
 {
     g->rows = arena_array(&l->ctx->scratch, int, listed > 0 ? listed : 1);
     for (int row = 0; row < listed; row++)
-        if (row_matches(l, g->number, row))
+        if (row_matches(l, g, row))
             g->rows[g->count++] = row;
     if (g->count == 0)
         for (int row = 0; row < listed; row++)
@@ -113,17 +112,14 @@ static struct tune_group *tune_groups(tw_launch *l, int *count)
     const struct lang_kernel *info = l->kernel->info;
     struct tune_group *groups = arena_array(&l->ctx->scratch, struct tune_group, info->tune_count);
     *count = 0;
-    for (int t = 0; t < info->tune_count; t++) {
-        bool seen = false, all_set = true;
-        for (int g = 0; g < *count; g++)
-            seen = seen || groups[g].number == info->tunes[t].group;
-        if (seen)
-            continue;
-        for (int u = t; u < info->tune_count; u++)
-            if (info->tunes[u].group == info->tunes[t].group)
-                all_set = all_set && l->tune_set[u];
+    for (int t = 0, end; t < info->tune_count; t = end) {
+        bool all_set = true;
+        for (end = t; end < info->tune_count && info->tunes[end].group == info->tunes[t].group;
+             end++)
+            all_set = all_set && l->tune_set[end];
         struct tune_group *g = &groups[(*count)++];
-        g->number = info->tunes[t].group;
+        g->first = t;
+        g->end = end;
         group_rows(l, g, info->tunes[t].count, all_set);
     }
     return groups;
@@ -132,13 +128,11 @@ static struct tune_group *tune_groups(tw_launch *l, int *count)
 static void take_rows(tw_launch *l, const struct tune_group *groups, int count)
 {
     const struct lang_kernel *info = l->kernel->info;
-    for (int t = 0; t < info->tune_count; t++)
-        for (int g = 0; g < count; g++) {
-            if (groups[g].number != info->tunes[t].group)
-                continue;
-            int row = groups[g].rows[groups[g].row];
+    for (int g = 0; g < count; g++) {
+        int row = groups[g].rows[groups[g].row];
+        for (int t = groups[g].first; t < groups[g].end; t++)
             l->choice.tunes[t] = l->tune_set[t] ? l->tunes[t] : info->tunes[t].values[row];
-        }
+    }
 }
 
 /* The last group varies fastest. */
@@ -154,14 +148,10 @@ static bool next_rows(struct tune_group *groups, int count)
 
 /* Moves each group whose names all come after the first `decided` ones to its last row. Returns false
  * if all of them were there. */
-static bool skip_rows(const struct lang_kernel *info, struct tune_group *groups, int count,
-                      int decided)
+static bool skip_rows(struct tune_group *groups, int count, int decided)
 {
     bool skipped = false;
-    for (int g = count - 1; g >= 0; g--) {
-        for (int t = 0; t < decided; t++)
-            if (info->tunes[t].group == groups[g].number)
-                return skipped;
+    for (int g = count - 1; g >= 0 && groups[g].first >= decided; g--) {
         skipped = skipped || groups[g].row < groups[g].count - 1;
         groups[g].row = groups[g].count - 1;
     }
@@ -227,8 +217,7 @@ static void report_violated(tw_launch *l, const struct violations *v, bool other
 
 static void resolve_tunes(tw_launch *l)
 {
-    const struct lang_kernel *info = l->kernel->info;
-    if (info->tune_count == 0)
+    if (l->kernel->info->tune_count == 0)
         return;
     struct tune_rules *rules = kernel_rules(l->kernel);
     int count, decided;
@@ -242,7 +231,7 @@ static void resolve_tunes(tw_launch *l)
         if (lang_tune_rules_allow(rules, l->choice.tunes, &decided, &why))
             return;
         add_violation(&violated, why);
-        others = skip_rows(info, groups, count, decided) || tried > 0;
+        others = skip_rows(groups, count, decided) || tried > 0;
     } while (++tried < COMBINATIONS_TRIED && next_rows(groups, count));
     for (int g = 0; g < count; g++)
         groups[g].row = 0;
@@ -343,7 +332,7 @@ static void infer_from(tw_launch *l, int array, struct origin *origins)
             if (!l->value_set[p]) /* else an error was reported for it */
                 take_value(l, p, (tw_scalar){.i = extent});
             origins[p] = (struct origin){.array = array, .axis = axis};
-        } else if (l->choice.values[p].i != extent && !param->many_views) {
+        } else if (l->choice.values[p].i != extent && param->views <= 1) {
             report_size(l, p, &origins[p], array, axis);
         }
     }
@@ -379,7 +368,7 @@ static void resolve_scalars(tw_launch *l, bool strict)
     }
     for (int many = 0; many < 2; many++) /* an array of several views may be longer than one says */
         for (int p = 0; p < info->param_count; p++)
-            if (info->params[p].many_views == many)
+            if ((info->params[p].views > 1) == many)
                 infer_from(l, p, origins);
     bool all = true;
     for (int p = 0; p < info->param_count && strict; p++)

@@ -10,8 +10,10 @@ void checker_init(struct checker *c, struct arena *a, struct diag *d, const stru
 {
     *c = (struct checker){.arena = a, .diag = d, .module = m};
     c->kernel = kernel_new(a, name, loc);
-    c->consts = arena_array(a, struct const_slot, m->entry_count + 1);
-    c->const_begin = &c->kernel->symbols;
+    c->consts = arena_array(a, struct const_slot, m->known_count + 1);
+    name_table_init(&c->unique, a);
+    name_table_init(&c->numbered, a);
+    name_table_init(&c->own, a);
     c->tail = &c->kernel->body;
 }
 
@@ -116,7 +118,6 @@ void bind_params(struct checker *c, const struct node *kernel, const struct lang
         last = &p->next;
         c->kernel->param_count++;
     }
-    c->const_begin = c->kernel->last_symbol;
 }
 
 /* --- attributes --- */
@@ -259,9 +260,9 @@ static struct literal tuned_literal(enum dtype t, const struct literal *v)
 static const struct literal *chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
                                           int index, const struct lang_choice *choice)
 {
-    int *entries = arena_array(a, int, m->entry_count + 1);
+    int *entries = arena_array(a, int, m->known_count + 1);
     int count = kernel_tunes(m, index, entries);
-    struct literal *values = arena_array(a, struct literal, m->entry_count + 1);
+    struct literal *values = arena_array(a, struct literal, m->known_count + 1);
     struct literal *tunes = arena_array(a, struct literal, count + 1);
     const char *target = choice ? choice->target : NULL;
     if (choice && choice->tunes)
@@ -276,31 +277,25 @@ static const struct literal *chosen_tunes(struct arena *a, struct diag *d, const
 static const enum dtype *chosen_types(struct arena *a, const struct module *m, int index,
                                       const struct lang_choice *choice)
 {
-    enum dtype *types = arena_array(a, enum dtype, m->entry_count + 1);
-    const bool *uses = m->entries[m->kernels[index]].uses;
+    enum dtype *types = arena_array(a, enum dtype, m->known_count + 1);
+    const struct index_list *uses = &m->entries[m->kernels[index]].uses;
     int next = 0;
-    for (int i = 0; i < m->entry_count; i++) {
-        const struct entry *e = &m->entries[i];
-        if (e->kind != ENTRY_TYPE)
-            continue;
-        types[i] = e->choices[0];
-        if (uses[i] && choice && choice->types)
-            types[i] = choice->types[next];
-        next += uses[i];
-    }
+    for (int i = 0; i < m->known_count; i++)
+        if (m->entries[i].kind == ENTRY_TYPE)
+            types[i] = m->entries[i].choices[0];
+    for (size_t i = 0; i < uses->count && choice && choice->types; i++)
+        if (m->entries[uses->data[i]].kind == ENTRY_TYPE)
+            types[uses->data[i]] = choice->types[next++];
     return types;
 }
 
 /* Conditions of the module that concern the kernel: they do not see its parameters. */
-static void check_conditions(struct checker *c, const bool *uses)
+static void check_conditions(struct checker *c, const struct index_list *concern)
 {
     struct names names = c->names;
     c->names = (struct names){0};
-    for (int i = 0; i < c->module->condition_count; i++) {
-        const struct module_condition *x = &c->module->conditions[i];
-        if (condition_concerns(c->module, x, uses))
-            check_stated(c, x->node, true);
-    }
+    for (size_t i = 0; i < concern->count; i++)
+        check_stated(c, c->module->conditions[concern->data[i]].node, true);
     c->names = names;
 }
 
@@ -309,9 +304,9 @@ static void gather_own_names(void *user, const struct node *n)
 {
     struct checker *c = user;
     if (n->kind == N_DECL || n->kind == N_PARAM)
-        name_set_add(c->arena, &c->own, n->text);
+        name_table_entry(&c->own, n->text, strlen(n->text));
     for (const struct node *name = n->kind == N_DESTRUCT ? n->list : NULL; name; name = name->next)
-        name_set_add(c->arena, &c->own, name->text);
+        name_table_entry(&c->own, name->text, strlen(name->text));
     visit_children(n, gather_own_names, user);
 }
 
@@ -353,10 +348,11 @@ struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *
     c.any_threads = choice->any_threads;
     gather_own_names(&c, e->node);
     bind_params(&c, e->node, choice);
-    check_conditions(&c, e->uses);
+    check_conditions(&c, &e->concern);
     check_attributes(&c, e->node);
     check_stmts(&c, e->node->body->body, NULL);
     check_ensured_inputs(&c);
+    link_constants(&c);
     if (d->errors == errors)
         check_assigned(&c);
     return d->errors > errors ? NULL : c.kernel;

@@ -2,27 +2,50 @@
 #include "lang/check_internal.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* A constant's place among the others. */
+struct constant {
+    struct sym *sym;
+    int order, made;
+};
+
+static int compare_constants(const void *a, const void *b)
+{
+    const struct constant *x = a, *y = b;
+    return x->order != y->order ? (x->order > y->order) - (x->order < y->order)
+                                : (x->made > y->made) - (x->made < y->made);
+}
 
 /* Constants stand behind the parameters and ahead of all else, in the order of the module, local
  * ones last: so the printed kernel, read again, has them in the same order. */
-static void link_constant(struct checker *c, struct sym *s, int order)
+void link_constants(struct checker *c)
 {
     struct kernel *k = c->kernel;
-    struct sym **at = &k->symbols;
-    while (*at != s) /* the newest, at the end */
-        at = &(*at)->next;
-    *at = NULL;
-    k->last_symbol = at;
-    at = c->const_begin;
-    while (*at && (*at)->storage == ST_CONST && sym_info(c, *at)->order <= order)
-        at = &(*at)->next;
-    s->next = *at;
-    *at = s;
-    if (!s->next)
-        k->last_symbol = &s->next;
-    sym_info(c, s)->order = order;
-    vec_push(c->arena, &c->made, s);
+    size_t count = c->made.count;
+    struct constant *sorted = arena_array(c->arena, struct constant, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        struct sym *s = c->made.data[i];
+        sorted[i] = (struct constant){s, sym_info(c, s)->order, (int)i};
+    }
+    qsort(sorted, count, sizeof *sorted, compare_constants);
+    struct sym *others = NULL, **last_param = &k->symbols, **last_other = &others, *next;
+    for (struct sym *s = k->symbols; s; s = next) {
+        struct sym ***last = s->storage == ST_PARAM ? &last_param : &last_other;
+        next = s->next;
+        s->next = NULL;
+        if (s->storage == ST_CONST)
+            continue;
+        **last = s;
+        *last = &s->next;
+    }
+    for (size_t i = 0; i < count; i++) {
+        *last_param = sorted[i].sym;
+        last_param = &sorted[i].sym->next;
+    }
+    *last_param = others;
+    k->last_symbol = others ? last_other : last_param;
 }
 
 static struct sym *make_constant(struct checker *c, const char *name, struct type type,
@@ -35,7 +58,8 @@ static struct sym *make_constant(struct checker *c, const char *name, struct typ
     s->is_const = true;
     s->has_value = true;
     s->value = value;
-    link_constant(c, s, order);
+    sym_info(c, s)->order = order;
+    vec_push(c->arena, &c->made, s);
     return s;
 }
 
@@ -255,22 +279,6 @@ struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used)
     return slot->state == CONST_DONE ? slot->sym : NULL;
 }
 
-/* In the order they were made, so that what one depends on comes first. */
-bool consts_again(struct checker *c)
-{
-    for (size_t i = 0; i < c->made.count; i++) {
-        struct sym *s = c->made.data[i];
-        int index = sym_info(c, s)->order;
-        if (index == INT_MAX)
-            continue;
-        if (c->module->entries[index].kind == ENTRY_TUNE)
-            s->value = c->tunes[index];
-        else if (!eval_scalar(c->consts[index].init, NULL, &s->value))
-            return false;
-    }
-    return true;
-}
-
 /* --- conditions --- */
 
 /* The first part of e that is unknown whatever static parameters are; NULL: there is none. */
@@ -316,11 +324,10 @@ static void note_values(struct checker *c, const struct expr *e, int *notes)
 static void condition_fails(struct checker *c, const struct node *n, const struct expr *e)
 {
     struct loc at = n->a->loc;
-    struct module_condition x = {n, module_uses(c->arena, c->module, n)};
     int notes = 0;
     if (n->text)
         diag_error(c->diag, at, "%s", n->text);
-    else if (n->kind == N_REQUIRE && condition_concerns(c->module, &x, x.uses))
+    else if (n->kind == N_REQUIRE && module_is_tuned(c->arena, c->module, n))
         diag_error(c->diag, at, "these tuned values are not allowed: `%s` does not hold",
                    source_snippet(c, at));
     else

@@ -23,6 +23,7 @@
 #ifndef TW_CHECK_INTERNAL_H
 #define TW_CHECK_INTERNAL_H
 
+#include "base/name_table.h"
 #include "lang/lang.h"
 #include "lang/syntax.h"
 
@@ -30,10 +31,15 @@
 
 enum entry_kind { ENTRY_CONST, ENTRY_TUNE, ENTRY_TYPE, ENTRY_FN, ENTRY_KERNEL };
 
+/* Indices into module.entries or module.conditions, in increasing order. */
+struct index_list {
+    int *data;
+    size_t count, capacity;
+};
+
 /* A name of the module. */
 struct entry {
     const char *name;
-    uint64_t hash;
     struct loc loc;
     enum entry_kind kind;
     const struct node *node;
@@ -42,7 +48,8 @@ struct entry {
     enum dtype dtype;          /* TUNE: I32, F32 or BOOL */
     const enum dtype *choices; /* TYPE */
     int choice_count;          /* TYPE */
-    bool *uses;                /* KERNEL: by entry index, what it reaches */
+    struct index_list uses;    /* KERNEL: the entries that it reaches, conditions included */
+    struct index_list concern; /* KERNEL: the conditions that speak of its tuned names or types */
 };
 
 /* One `tune` line. */
@@ -51,42 +58,60 @@ struct tune_list {
     const char *target;      /* NULL: common */
     int group, names, count; /* values: count rows of `names` */
     struct literal *values;
+    int next; /* the following list of the group, -1: none */
 };
 
 /* A condition at module level, and what it speaks of. */
 struct module_condition {
     const struct node *node; /* N_REQUIRE, N_STATIC_ASSERT */
-    bool *uses;              /* by entry index */
+    struct index_list uses;  /* entries */
+    bool is_tuned;           /* one of these is a tuned name or a type */
 };
 
 struct module {
     const struct source *source;
     const struct node *items;
-    struct entry *entries;
+    struct entry *entries;   /* kernels last */
+    struct name_table names; /* number: the index of the entry */
     int entry_count;
+    int known_count; /* entries that are no kernels */
     struct tune_list *lists;
     int list_count, group_count;
+    int *first_lists; /* by group */
     struct module_condition *conditions;
     int condition_count;
     int *kernels; /* entry indices */
     int kernel_count;
 };
 
-/* Of a name: lists of names are searched by it. */
-uint64_t name_hash(const char *name);
+void sort_indices(struct index_list *list);
 const struct entry *module_entry(const struct module *m, const char *name); /* NULL: none */
 /* The list of a group that a target sees; NULL target: cpu. */
 const struct tune_list *module_tune_list(const struct module *m, int group, const char *target);
-/* Entries that the tree below `list` reaches, through constants and fns too; by entry index. */
 /* Calls visit on each node right below n, in the order of the text. */
 void visit_children(const struct node *n, void (*visit)(void *user, const struct node *child),
                     void *user);
-bool *module_uses(struct arena *a, const struct module *m, const struct node *list);
+/* What trees of the module reach, through constants and fns too. One object serves many trees. */
+struct module_reach {
+    struct arena *arena;
+    const struct module *module;
+    bool *reached; /* by entry index */
+    int *hidden;   /* by entry index: local names in sight that hide the entry */
+    struct index_list found, locals;
+    struct index_list entered; /* constants and fns whose trees are still to be visited */
+};
+void module_reach_init(struct module_reach *r, struct arena *a, const struct module *m);
+/* Adds what the tree below n reaches to r->found; what is there already is not entered again. */
+void module_reach_add(struct module_reach *r, const struct node *n);
+/* Adds an entry, but not what it reaches. */
+void module_reach_entry(struct module_reach *r, int index);
+/* Returns a copy of what was found, and forgets it. */
+struct index_list module_reach_take(struct module_reach *r);
+/* Does what n reaches have a tuned name or a type? */
+bool module_is_tuned(struct arena *a, const struct module *m, const struct node *n);
 struct literal param_value(const struct node *literal); /* of a parameter's `= literal` */
 bool known_target(const char *target);                  /* cpu, sim, cuda, sm_90, sm_90a, … */
 void unknown_target(struct diag *d, struct loc loc, const char *name); /* what there is */
-/* Does the condition speak of any tuned name or type that `uses` holds? */
-bool condition_concerns(const struct module *m, const struct module_condition *x, const bool *uses);
 /* Tuned names of a kernel in the order of lang_kernel.tunes: entry indices. Returns how many. */
 int kernel_tunes(const struct module *m, int index, int *entries);
 
@@ -113,30 +138,22 @@ enum bind_kind {
 };
 struct binding {
     const char *name;
-    uint64_t hash;
     struct loc loc;
     enum bind_kind kind;
     struct sym *sym;
     struct expr *value;
     int64_t extent;
     enum dtype dtype;
-    int level;                 /* of the scope */
-    struct binding *next;      /* declared before, outward */
-    struct binding *same_slot; /* likewise, among names of one slot of the table */
+    int level;              /* of the scope */
+    struct binding *next;   /* declared before, outward */
+    struct binding *hidden; /* likewise, of the same name */
 };
 
-/* The names in sight: a list from the newest on, and a hash table of them. Names that hide others
- * come first in both. */
+/* The names in sight: a list from the newest on, and a table of them. The object of a name is its
+ * newest binding, NULL once its scopes are closed. */
 struct names {
-    struct binding *newest;
-    struct binding **slots;
-    size_t capacity, count;
-};
-
-/* A hash table. */
-struct name_set {
-    const char **slots;
-    size_t count, capacity;
+    struct binding *newest, *oldest;
+    struct name_table table;
 };
 
 /* What the checker knows of a symbol beyond the IR. */
@@ -178,20 +195,20 @@ struct checker {
     struct diag *diag;
     const struct module *module;
     struct kernel *kernel;
-    const struct literal *tunes; /* by entry index; NULL: tuned names have no value here */
+    const struct literal *tunes; /* by entry index; NULL: tuned names have no values here */
     const enum dtype *types;     /* by entry index; NULL: likewise */
     struct const_slot *consts;   /* by entry index */
-    struct sym **const_begin;    /* the link behind the parameters: constants stand there */
     VEC(struct sym *) made;      /* constants in the order they were made */
     struct names names;
     int level;
     VEC(struct sym_info) infos; /* by sym->index; not for parameters */
     VEC(struct sym *) freed;
-    struct name_set unique; /* the kernel's names so far */
-    struct name_set own;    /* names that its own text declares anywhere */
-    struct stmt **tail;     /* where the next statement goes */
-    bool hoistable;         /* statements may be put in front of what is being checked */
-    int never;              /* depth of arms that the constants rule out: faults there are none */
+    struct name_table unique;   /* the kernel's names so far */
+    struct name_table numbered; /* names that others were made of; number: the last number tried */
+    struct name_table own;      /* names that its own text declares anywhere */
+    struct stmt **tail;         /* where the next statement goes */
+    bool hoistable;             /* statements may be put in front of what is being checked */
+    int never; /* depth of arms that the constants rule out: faults there are none */
     bool in_ensures;
     bool
         any_extent; /* views may be named whole, whatever their extents: typeof, arguments by reference */
@@ -229,7 +246,6 @@ struct sym *declare_sym(struct checker *c, const char *name, enum storage storag
 /* Likewise without a binding: for values that inlining keeps. */
 struct sym *declare_hidden(struct checker *c, const char *name, enum storage storage,
                            struct type type, struct loc loc);
-void name_set_add(struct arena *a, struct name_set *set, const char *name);
 struct sym_info *sym_info(struct checker *c, const struct sym *s);
 /* Messages about e speak of the text at `at`; e itself keeps where it was written. */
 void place_expr(struct checker *c, const struct expr *e, struct loc at);
@@ -246,7 +262,9 @@ const char *storage_text(const struct sym *s); /* "a register tile", … */
 /* check_const.c */
 /* The symbol of a module constant or a tuned name, made when it is first used, here at `used`. */
 struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used);
-/* A local constant whose value is known; linked ahead of the kernel's other symbols. */
+/* Moves the constants to their place in the kernel, when all are made. */
+void link_constants(struct checker *c);
+/* A local constant whose value is known. */
 struct sym *const_local(struct checker *c, const char *name, struct type type, struct loc loc,
                         struct literal value);
 /* Evaluates a checked expression; reports with `what` ("the extent of an axis") and why it is not
@@ -259,9 +277,6 @@ bool constant_in(struct checker *c, const struct node *n, const char *what, int6
 bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *out);
 /* `require` and `static_assert`: known, unless statics have no value yet. */
 void check_stated(struct checker *c, const struct node *n, bool must_hold);
-/* Values of tuned names changed: computes the constants made so far again. false: one has no
- * value. */
-bool consts_again(struct checker *c);
 
 /* check_type.c */
 bool is_untyped(const struct expr *e); /* a literal without a type yet */

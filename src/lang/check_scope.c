@@ -6,67 +6,45 @@
 
 /* --- the table --- */
 
-static struct binding **slot_of(const struct names *names, uint64_t hash)
-{
-    return &names->slots[(size_t)hash & (names->capacity - 1)];
-}
-
-/* Slots of the double size, filled from the oldest name on: what hides another stays in front of
- * it. */
-static void grow(struct checker *c, struct names *names)
-{
-    struct binding *oldest = NULL, *next;
-    for (struct binding *b = names->newest; b; b = b->next) {
-        b->same_slot = oldest; /* for the moment: the list turned round */
-        oldest = b;
-    }
-    names->capacity = names->capacity ? names->capacity * 2 : 32;
-    names->slots = arena_array(c->arena, struct binding *, names->capacity);
-    for (struct binding *b = oldest; b; b = next) {
-        struct binding **slot = slot_of(names, b->hash);
-        next = b->same_slot;
-        b->same_slot = *slot;
-        *slot = b;
-    }
-}
-
 static void add_name(struct checker *c, struct binding *b)
 {
     struct names *names = &c->names;
-    if (names->count >= names->capacity)
-        grow(c, names);
-    struct binding **slot = slot_of(names, b->hash);
-    b->same_slot = *slot;
-    *slot = b;
+    names->table.arena = c->arena;
+    struct name_entry *entry = name_table_entry(&names->table, b->name, strlen(b->name));
+    b->hidden = entry->object;
+    entry->object = b;
     b->next = names->newest;
     names->newest = b;
-    names->count++;
+    if (!names->oldest)
+        names->oldest = b;
 }
 
 /* Behind all others. */
 static void add_outermost(struct checker *c, struct binding *b)
 {
     struct names *names = &c->names;
-    if (names->count >= names->capacity)
-        grow(c, names);
-    struct binding **slot = slot_of(names, b->hash), **list = &names->newest;
-    while (*slot)
-        slot = &(*slot)->same_slot;
-    while (*list)
-        list = &(*list)->next;
-    *slot = b;
-    *list = b;
-    names->count++;
+    struct binding *hiding = lookup_name(c, b->name);
+    if (!hiding && !names->newest) {
+        add_name(c, b);
+        return;
+    }
+    while (hiding && hiding->hidden)
+        hiding = hiding->hidden;
+    if (hiding)
+        hiding->hidden = b;
+    else
+        name_table_entry(&names->table, b->name, strlen(b->name))->object = b;
+    names->oldest->next = b;
+    names->oldest = b;
 }
 
 static void remove_newest(struct names *names)
 {
-    struct binding *b = names->newest, **slot = slot_of(names, b->hash);
-    while (*slot != b)
-        slot = &(*slot)->same_slot;
-    *slot = b->same_slot;
+    struct binding *b = names->newest;
+    name_table_find(&names->table, b->name, strlen(b->name))->object = b->hidden;
     names->newest = b->next;
-    names->count--;
+    if (!names->newest)
+        names->oldest = NULL;
 }
 
 /* --- scopes --- */
@@ -85,11 +63,10 @@ void check_scope_close(struct checker *c, int outer)
 
 struct binding *lookup_name_of_kind(const struct checker *c, const char *name, enum bind_kind kind)
 {
-    uint64_t hash = name_hash(name);
-    struct binding *b = c->names.capacity ? *slot_of(&c->names, hash) : NULL;
-    while (b &&
-           (b->hash != hash || strcmp(b->name, name) != 0 || (kind != BIND_ANY && b->kind != kind)))
-        b = b->same_slot;
+    const struct name_entry *entry = name_table_find(&c->names.table, name, strlen(name));
+    struct binding *b = entry ? entry->object : NULL;
+    while (b && kind != BIND_ANY && b->kind != kind)
+        b = b->hidden;
     return b;
 }
 
@@ -108,7 +85,6 @@ struct binding *bind_name(struct checker *c, const char *name, struct loc loc, e
     }
     struct binding *b = arena_new(c->arena, struct binding);
     b->name = name;
-    b->hash = name_hash(name);
     b->loc = loc;
     b->kind = kind;
     b->level = c->level;
@@ -126,52 +102,30 @@ void poison_name(struct checker *c, const char *name, struct loc loc)
 
 /* --- names in the kernel --- */
 
-/* The slot that holds the name, or the free one where it belongs. */
-static const char **set_slot(const struct name_set *set, const char *name)
+static bool has_name(const struct name_table *names, const char *name)
 {
-    size_t at = (size_t)name_hash(name) & (set->capacity - 1);
-    while (set->slots[at] && strcmp(set->slots[at], name) != 0)
-        at = (at + 1) & (set->capacity - 1);
-    return &set->slots[at];
-}
-
-static bool set_has(const struct name_set *set, const char *name)
-{
-    return set->capacity > 0 && *set_slot(set, name);
-}
-
-void name_set_add(struct arena *a, struct name_set *set, const char *name)
-{
-    if (2 * (set->count + 1) > set->capacity) {
-        struct name_set old = *set;
-        set->capacity = old.capacity ? old.capacity * 2 : 64;
-        set->slots = arena_array(a, const char *, set->capacity);
-        for (size_t i = 0; i < old.capacity; i++)
-            if (old.slots[i])
-                *set_slot(set, old.slots[i]) = old.slots[i];
-    }
-    const char **slot = set_slot(set, name);
-    set->count += *slot == NULL;
-    *slot = name;
+    return name_table_find(names, name, strlen(name)) != NULL;
 }
 
 /* What inlining declares leaves the names that the kernel itself declares, further down too, to the
  * kernel. */
 static bool name_taken(const struct checker *c, const char *name)
 {
-    return set_has(&c->unique, name) || (c->frames && set_has(&c->own, name));
+    return has_name(&c->unique, name) || (c->frames && has_name(&c->own, name));
 }
 
+/* The name itself, or the first of name_1, name_2, … that is free. Each name keeps the last number
+ * that was tried, so many uses of one name take few tries. */
 static const char *unique_name(struct checker *c, const char *name)
 {
     const char *chosen = name;
-    /* Steps grow, so that a name used thousands of times does not take millions of tries. */
-    for (int n = 1, step = 1, tries = 0; name_taken(c, chosen); n += step) {
-        chosen = arena_printf(c->arena, "%s_%d", name, n);
-        if (++tries % 64 == 0)
-            step *= 2;
+    if (name_taken(c, name)) {
+        struct name_entry *base = name_table_entry(&c->numbered, name, strlen(name));
+        do
+            chosen = arena_printf(c->arena, "%s_%u", name, (unsigned)++base->number);
+        while (name_taken(c, chosen));
     }
-    name_set_add(c->arena, &c->unique, chosen);
+    name_table_add(&c->unique, chosen, strlen(chosen));
     return chosen;
 }
 
@@ -370,7 +324,7 @@ static void known_names(struct checker *c, name_list *out, bool bindings, unsign
         for (const struct binding *b = c->names.newest; b; b = b->next)
             if (b->kind != BIND_POISON)
                 vec_push(c->arena, out, b->name);
-    for (int i = 0; i < c->module->entry_count; i++)
+    for (int i = 0; i < c->module->known_count; i++)
         if (mask >> c->module->entries[i].kind & 1)
             vec_push(c->arena, out, c->module->entries[i].name);
 }
@@ -380,7 +334,6 @@ static void poison_outermost(struct checker *c, const char *name, struct loc loc
 {
     struct binding *b = arena_new(c->arena, struct binding);
     *b = (struct binding){.name = name, .loc = loc, .kind = BIND_POISON, .level = -1};
-    b->hash = name_hash(name);
     add_outermost(c, b);
 }
 

@@ -25,7 +25,7 @@ struct lang_param {
     struct loc loc;
     bool is_pointer, is_const, is_static;
     bool is_ensured;   /* an `ensures` speaks of a view of it */
-    bool many_views;   /* of a pointer: another than the one below may reach beyond it */
+    int views;         /* of a pointer: how many; others than the one below may reach beyond it */
     enum dtype dtype;  /* DT_NONE when a type variable decides */
     int type_variable; /* index into lang_kernel.types, -1 if none */
     bool has_value;    /* `static i32 n = 64`: the program is for that value alone */
@@ -40,8 +40,9 @@ struct lang_param {
 struct lang_tune {
     const char *name;
     struct loc loc;
-    int group; /* names declared together, `tune (BM, BN) = …`, share a group: they vary together */
-    int count;                    /* values for the asked target */
+    int group; /* names declared together, `tune (BM, BN) = …`, share a group: they vary together,
+                  and come one after the other */
+    int count; /* values for the asked target */
     const struct literal *values; /* the first is the default */
     enum dtype dtype;             /* I32, F32 or BOOL */
 };

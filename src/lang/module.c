@@ -7,21 +7,10 @@
 
 #include <string.h>
 
-uint64_t name_hash(const char *name)
-{
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 1099511628211u;
-    return h;
-}
-
 const struct entry *module_entry(const struct module *m, const char *name)
 {
-    uint64_t hash = name_hash(name);
-    for (int i = 0; i < m->entry_count; i++)
-        if (m->entries[i].hash == hash && strcmp(m->entries[i].name, name) == 0)
-            return &m->entries[i];
-    return NULL;
+    const struct name_entry *found = name_table_find(&m->names, name, strlen(name));
+    return found ? &m->entries[found->number] : NULL;
 }
 
 struct builder {
@@ -31,18 +20,15 @@ struct builder {
     VEC(struct entry) entries;
     VEC(struct tune_list) lists;
     VEC(struct module_condition) conditions;
-    VEC(int) kernels;
+    VEC(int) first_lists; /* by group */
 };
 
 /* --- names --- */
 
 static struct entry *find_entry(struct builder *b, const char *name)
 {
-    uint64_t hash = name_hash(name);
-    for (size_t i = 0; i < b->entries.count; i++)
-        if (b->entries.data[i].hash == hash && strcmp(b->entries.data[i].name, name) == 0)
-            return &b->entries.data[i];
-    return NULL;
+    const struct name_entry *found = name_table_find(&b->module->names, name, strlen(name));
+    return found ? &b->entries.data[found->number] : NULL;
 }
 
 static struct entry *add_entry(struct builder *b, enum entry_kind kind, const char *name,
@@ -61,7 +47,7 @@ static struct entry *add_entry(struct builder *b, enum entry_kind kind, const ch
     }
     struct entry e = {.name = name, .loc = loc, .kind = kind, .node = n, .dtype = DT_I32};
     e.index = (int)b->entries.count;
-    e.hash = name_hash(name);
+    name_table_add(&b->module->names, name, strlen(name))->number = (uint32_t)e.index;
     vec_push(b->arena, &b->entries, e);
     return &b->entries.data[e.index];
 }
@@ -138,6 +124,25 @@ static bool check_target_name(struct builder *b, const struct node *n)
     return false;
 }
 
+/* Compares a list for one target with the lists of its group so far. */
+static bool fits_group(struct builder *b, const struct node *n, int group, int names)
+{
+    for (int i = group < 0 ? -1 : b->first_lists.data[group]; i >= 0; i = b->lists.data[i].next) {
+        const struct tune_list *l = &b->lists.data[i];
+        if (!l->target && l->names != names) {
+            diag_error(b->diag, n->loc, "the names of this list are not those of the common one");
+            diag_note(b->diag, l->node->loc, "the common list");
+            return false;
+        }
+        if (l->target && strcmp(l->target, n->text) == 0) {
+            diag_error(b->diag, n->loc, "a second list for the target `%s`", n->text);
+            diag_note(b->diag, l->node->loc, "the first one");
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A list for one target: the same names as the common list. */
 static int group_of(struct builder *b, const struct node *n)
 {
@@ -157,20 +162,7 @@ static int group_of(struct builder *b, const struct node *n)
         }
         group = e->group;
     }
-    for (size_t i = 0; i < b->lists.count; i++) {
-        const struct tune_list *l = &b->lists.data[i];
-        if (l->group == group && !l->target && l->names != member) {
-            diag_error(b->diag, n->loc, "the names of this list are not those of the common one");
-            diag_note(b->diag, l->node->loc, "the common list");
-            return -1;
-        }
-        if (l->group == group && l->target && strcmp(l->target, n->text) == 0) {
-            diag_error(b->diag, n->loc, "a second list for the target `%s`", n->text);
-            diag_note(b->diag, l->node->loc, "the first one");
-            return -1;
-        }
-    }
-    return group;
+    return fits_group(b, n, group, member) ? group : -1;
 }
 
 static int new_group(struct builder *b, const struct node *n)
@@ -186,7 +178,17 @@ static int new_group(struct builder *b, const struct node *n)
         e->member = member;
     }
     b->module->group_count++;
+    vec_push(b->arena, &b->first_lists, -1);
     return good ? group : -1;
+}
+
+/* A group has one list for each target at most. */
+static void link_list(struct builder *b, int index)
+{
+    int *link = &b->first_lists.data[b->lists.data[index].group];
+    while (*link >= 0)
+        link = &b->lists.data[*link].next;
+    *link = index;
 }
 
 static void add_tune(struct builder *b, const struct node *n)
@@ -196,8 +198,11 @@ static void add_tune(struct builder *b, const struct node *n)
     struct tune_list list = {.node = n, .target = n->text, .names = count_nodes(n->names)};
     list.count = count_nodes(n->list);
     list.group = n->text ? group_of(b, n) : new_group(b, n);
-    if (list.group >= 0)
-        vec_push(b->arena, &b->lists, list);
+    list.next = -1;
+    if (list.group < 0)
+        return;
+    vec_push(b->arena, &b->lists, list);
+    link_list(b, (int)b->lists.count - 1);
 }
 
 /* The value of one name in a row of a list. */
@@ -235,49 +240,49 @@ static bool tune_row(struct checker *c, const struct tune_list *list, const stru
     return good;
 }
 
-static bool row_repeats(const struct tune_list *list, int row)
+/* Adds a row of a list to those that were seen: the bytes of its values are its name. */
+static bool row_repeats(struct name_table *seen, const struct tune_list *list, int row)
 {
-    for (int other = 0; other < row; other++) {
-        bool same = true;
-        for (int i = 0; i < list->names; i++) {
-            const struct literal *x = &list->values[other * list->names + i];
-            const struct literal *y = &list->values[row * list->names + i];
-            same = same && x->is_float == y->is_float && x->i == y->i &&
-                   memcmp(&x->f, &y->f, sizeof x->f) == 0;
-        }
-        if (same)
-            return true;
+    enum { BYTES = sizeof(int64_t) + sizeof(double) + 1 };
+    char *bytes = arena_room(seen->arena, (size_t)list->names * BYTES);
+    for (int i = 0; i < list->names; i++) {
+        const struct literal *x = &list->values[row * list->names + i];
+        char *to = bytes + (size_t)i * BYTES;
+        memcpy(to, &x->i, sizeof x->i);
+        memcpy(to + sizeof x->i, &x->f, sizeof x->f);
+        to[BYTES - 1] = (char)x->is_float;
     }
-    return false;
+    size_t before = seen->count;
+    name_table_entry(seen, bytes, (size_t)list->names * BYTES);
+    return seen->count == before;
 }
 
 static void tune_values(struct builder *b, struct checker *c, struct tune_list *list)
 {
     const struct node *row = list->node->list;
+    struct name_table seen;
+    name_table_init(&seen, b->arena);
     list->values = arena_array(b->arena, struct literal, list->count * list->names + 1);
     for (int i = 0; i < list->count; i++, row = row->next)
-        if (tune_row(c, list, row, &list->values[i * list->names]) && row_repeats(list, i))
+        if (tune_row(c, list, row, &list->values[i * list->names]) && row_repeats(&seen, list, i))
             diag_warning(b->diag, row->loc, "this value stands in the list already");
 }
 
 /* F32 as soon as one value is a float, BOOL when all are truth values. */
 static void tune_types(struct builder *b)
 {
-    for (size_t i = 0; i < b->entries.count; i++) {
-        struct entry *e = &b->entries.data[i];
-        if (e->kind != ENTRY_TUNE)
-            continue;
-        for (size_t k = 0; k < b->lists.count; k++) {
-            const struct tune_list *list = &b->lists.data[k];
-            const struct node *row = list->node->list;
-            for (int r = 0; list->group == e->group && r < list->count; r++, row = row->next) {
-                const struct node *v = row->kind == N_TUPLE ? row->list : row;
-                for (int skip = e->member; v && skip > 0; skip--)
-                    v = v->next;
-                if (list->values[r * list->names + e->member].is_float)
+    for (size_t k = 0; k < b->lists.count; k++) {
+        const struct tune_list *list = &b->lists.data[k];
+        const struct literal *value = list->values;
+        for (const struct node *row = list->node->list; row; row = row->next) {
+            const struct node *v = row->kind == N_TUPLE ? row->list : row;
+            for (const struct node *name = list->node->names; name; name = name->next, value++) {
+                struct entry *e = find_entry(b, name->text);
+                if (value->is_float)
                     e->dtype = DT_F32;
                 else if (v && v->kind == N_BOOL && e->dtype == DT_I32)
                     e->dtype = DT_BOOL;
+                v = v ? v->next : NULL;
             }
         }
     }
@@ -290,7 +295,7 @@ const struct tune_list *module_tune_list(const struct module *m, int group, cons
     target = target ? target : "cpu";
     bool cuda = strncmp(target, "sm_", 3) == 0;
     size_t length = strlen(target);
-    for (int i = 0; i < m->list_count; i++) {
+    for (int i = m->first_lists[group]; i >= 0; i = m->lists[i].next) {
         const struct tune_list *l = &m->lists[i];
         int rank = -1;
         if (!l->target)
@@ -302,7 +307,7 @@ const struct tune_list *module_tune_list(const struct module *m, int group, cons
             rank = 2; /* sm_90a sees the list of sm_90 */
         else if (cuda && strcmp(l->target, "cuda") == 0)
             rank = 1;
-        if (l->group == group && rank > best_rank) {
+        if (rank > best_rank) {
             best = l;
             best_rank = rank;
         }
@@ -323,12 +328,7 @@ static void add_item(struct builder *b, const struct node *n)
         add_entry(b, ENTRY_FN, n->text, n, n->loc);
         check_fn_entry(b, n);
         break;
-    case N_KERNEL: {
-        const struct entry *e = add_entry(b, ENTRY_KERNEL, n->text, n, n->loc);
-        if (e)
-            vec_push(b->arena, &b->kernels, e->index);
-        break;
-    }
+    case N_KERNEL: add_entry(b, ENTRY_KERNEL, n->text, n, n->loc); break;
     case N_REQUIRE:
     case N_STATIC_ASSERT: vec_push(b->arena, &b->conditions, condition); break;
     default: break;
@@ -346,71 +346,117 @@ static void add_items(struct builder *b, const struct node *items)
             add_item(b, n);
 }
 
+/* Moves the kernels behind the other entries: arrays by entry index need no room for them. */
+static void sort_entries(struct builder *b)
+{
+    struct module *m = b->module;
+    m->entry_count = (int)b->entries.count;
+    m->entries = arena_array(b->arena, struct entry, m->entry_count + 1);
+    m->kernels = arena_array(b->arena, int, m->entry_count + 1);
+    int next = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < m->entry_count; i++) {
+            struct entry e = b->entries.data[i];
+            if ((e.kind == ENTRY_KERNEL) != (pass == 1))
+                continue;
+            e.index = next;
+            name_table_find(&m->names, e.name, strlen(e.name))->number = (uint32_t)next;
+            if (pass == 1)
+                m->kernels[m->kernel_count++] = next;
+            m->entries[next++] = e;
+        }
+        m->known_count = pass == 0 ? next : m->known_count;
+    }
+    b->entries.data = m->entries;
+}
+
 static void publish(struct builder *b)
 {
     struct module *m = b->module;
-    m->entries = b->entries.data;
-    m->entry_count = (int)b->entries.count;
+    sort_entries(b);
+    m->first_lists = b->first_lists.data;
     m->lists = b->lists.data;
     m->list_count = (int)b->lists.count;
     m->conditions = b->conditions.data;
     m->condition_count = (int)b->conditions.count;
-    m->kernels = b->kernels.data;
-    m->kernel_count = (int)b->kernels.count;
+}
+
+static bool is_choice(const struct entry *e)
+{
+    return e->kind == ENTRY_TUNE || e->kind == ENTRY_TYPE;
+}
+
+/* The conditions that speak of each tuned name and type, by entry index. */
+static struct index_list *find_condition_uses(struct builder *b, struct module_reach *r)
+{
+    struct module *m = b->module;
+    struct index_list *speaking = arena_array(b->arena, struct index_list, m->known_count + 1);
+    for (int i = 0; i < m->condition_count; i++) {
+        struct module_condition *x = &m->conditions[i];
+        module_reach_add(r, x->node);
+        x->uses = module_reach_take(r);
+        for (size_t k = 0; k < x->uses.count; k++) {
+            int e = x->uses.data[k];
+            if (!is_choice(&m->entries[e]))
+                continue;
+            x->is_tuned = true;
+            vec_push(b->arena, &speaking[e], i);
+        }
+    }
+    return speaking;
+}
+
+/* A condition that concerns a kernel brings its own names along, and these may bring others.
+ * concerned: the last kernel that each condition was found to concern. */
+static void find_kernel_uses(struct builder *b, struct module_reach *r, struct entry *kernel,
+                             const struct index_list *speaking, int *concerned)
+{
+    struct module *m = b->module;
+    module_reach_add(r, kernel->node);
+    for (size_t next = 0; next < r->found.count; next++) {
+        const struct index_list *list = &speaking[r->found.data[next]];
+        for (size_t k = 0; k < list->count; k++) {
+            int condition = list->data[k];
+            if (concerned[condition] == kernel->index)
+                continue;
+            concerned[condition] = kernel->index;
+            vec_push(b->arena, &kernel->concern, condition);
+            const struct index_list *uses = &m->conditions[condition].uses;
+            for (size_t e = 0; e < uses->count; e++)
+                module_reach_entry(r, uses->data[e]);
+        }
+    }
+    kernel->uses = module_reach_take(r);
+    sort_indices(&kernel->concern);
 }
 
 static void find_uses(struct builder *b)
 {
     struct module *m = b->module;
+    struct module_reach r;
+    module_reach_init(&r, b->arena, m);
+    struct index_list *speaking = find_condition_uses(b, &r);
+    int *concerned = arena_array(b->arena, int, m->condition_count + 1);
     for (int i = 0; i < m->condition_count; i++)
-        m->conditions[i].uses = module_uses(b->arena, m, m->conditions[i].node);
-    for (int i = 0; i < m->entry_count; i++)
-        if (m->entries[i].kind == ENTRY_KERNEL)
-            m->entries[i].uses = module_uses(b->arena, m, m->entries[i].node);
-    /* A condition that concerns a kernel brings its own names along, and these may bring others. */
-    for (int i = 0; i < m->kernel_count; i++) {
-        bool *uses = m->entries[m->kernels[i]].uses, more = true;
-        while (more) {
-            more = false;
-            for (int k = 0; k < m->condition_count; k++) {
-                const struct module_condition *x = &m->conditions[k];
-                for (int e = 0; condition_concerns(m, x, uses) && e < m->entry_count; e++) {
-                    more = more || (x->uses[e] && !uses[e]);
-                    uses[e] = uses[e] || x->uses[e];
-                }
-            }
-        }
-    }
-}
-
-bool condition_concerns(const struct module *m, const struct module_condition *x, const bool *uses)
-{
-    for (int e = 0; e < m->entry_count; e++)
-        if (x->uses[e] && uses[e] &&
-            (m->entries[e].kind == ENTRY_TUNE || m->entries[e].kind == ENTRY_TYPE))
-            return true;
-    return false;
+        concerned[i] = -1;
+    for (int i = 0; i < m->kernel_count; i++)
+        find_kernel_uses(b, &r, &m->entries[m->kernels[i]], speaking, concerned);
 }
 
 /* Names that no kernel, fn or require reaches. */
 static void warn_unused(struct builder *b)
 {
     const struct module *m = b->module;
-    bool *used = arena_array(b->arena, bool, m->entry_count + 1);
-    for (int i = 0; i < m->entry_count; i++) {
-        const struct entry *e = &m->entries[i];
-        const bool *uses = e->kind == ENTRY_KERNEL ? e->uses
-                           : e->kind == ENTRY_FN   ? module_uses(b->arena, m, e->node)
-                                                   : NULL;
-        for (int k = 0; uses && k < m->entry_count; k++)
-            used[k] = used[k] || uses[k];
-    }
+    struct module_reach r;
+    module_reach_init(&r, b->arena, m);
+    for (int i = 0; i < m->entry_count; i++)
+        if (m->entries[i].kind == ENTRY_KERNEL || m->entries[i].kind == ENTRY_FN)
+            module_reach_add(&r, m->entries[i].node);
     for (int i = 0; i < m->condition_count; i++)
-        for (int k = 0; k < m->entry_count; k++)
-            used[k] = used[k] || m->conditions[i].uses[k];
-    for (int i = 0; i < m->entry_count; i++) {
+        module_reach_add(&r, m->conditions[i].node);
+    for (int i = 0; i < m->known_count; i++) {
         const struct entry *e = &m->entries[i];
-        if (used[i] || (e->kind != ENTRY_TUNE && e->kind != ENTRY_TYPE))
+        if (r.reached[i] || !is_choice(e))
             continue;
         diag_warning(b->diag, e->loc, "the %s `%s` is used by no kernel",
                      e->kind == ENTRY_TUNE ? "tuned name" : "type", e->name);
@@ -431,9 +477,9 @@ static void check_values(struct builder *b)
     tune_types(b);
     if (b->diag->errors > 0)
         return;
-    struct literal *tunes = arena_array(b->arena, struct literal, m->entry_count + 1);
-    enum dtype *types = arena_array(b->arena, enum dtype, m->entry_count + 1);
-    for (int i = 0; i < m->entry_count; i++) {
+    struct literal *tunes = arena_array(b->arena, struct literal, m->known_count + 1);
+    enum dtype *types = arena_array(b->arena, enum dtype, m->known_count + 1);
+    for (int i = 0; i < m->known_count; i++) {
         const struct entry *e = &m->entries[i];
         if (e->kind == ENTRY_TUNE)
             tunes[i] = module_tune_list(m, e->group, NULL)->values[e->member];
@@ -443,12 +489,12 @@ static void check_values(struct builder *b)
     checker_init(&c, b->arena, b->diag, m, "module", LOC_NONE);
     c.tunes = tunes;
     c.types = types;
-    for (int i = 0; i < m->entry_count; i++)
+    for (int i = 0; i < m->known_count; i++)
         if (m->entries[i].kind == ENTRY_CONST)
             const_sym(&c, &m->entries[i], m->entries[i].loc);
     for (int i = 0; i < m->condition_count; i++) {
         const struct module_condition *x = &m->conditions[i];
-        check_stated(&c, x->node, !condition_concerns(m, x, x->uses));
+        check_stated(&c, x->node, !x->is_tuned);
     }
 }
 
@@ -458,6 +504,7 @@ struct module *lang_parse(struct arena *a, struct diag *d, const struct source *
     struct module *m = arena_new(a, struct module);
     struct builder b = {.arena = a, .diag = d, .module = m};
     arena_doing(a, "reading the program");
+    name_table_init(&m->names, a);
     m->source = source;
     m->items = parse_module(a, d, source);
     if (d->errors > errors)
@@ -481,8 +528,6 @@ int lang_kernel_count(const struct module *m)
 
 int lang_kernel_index(const struct module *m, const char *name)
 {
-    for (int i = 0; i < m->kernel_count; i++)
-        if (strcmp(m->entries[m->kernels[i]].name, name) == 0)
-            return i;
-    return -1;
+    const struct entry *e = module_entry(m, name);
+    return e && e->kind == ENTRY_KERNEL ? e->index - m->known_count : -1;
 }

@@ -11,69 +11,77 @@ static const struct entry *kernel_entry(const struct module *m, int index)
 
 int kernel_tunes(const struct module *m, int index, int *entries)
 {
-    const bool *uses = kernel_entry(m, index)->uses;
+    const struct index_list *uses = &kernel_entry(m, index)->uses;
     int count = 0;
-    for (int i = 0; i < m->entry_count; i++)
-        if (m->entries[i].kind == ENTRY_TUNE && uses[i])
-            entries[count++] = i;
+    for (size_t i = 0; i < uses->count; i++)
+        if (m->entries[uses->data[i]].kind == ENTRY_TUNE)
+            entries[count++] = uses->data[i];
     return count;
 }
 
 /* --- parameters --- */
 
-static int param_index(const struct node *kernel, const char *name)
-{
-    int index = 0;
-    for (const struct node *p = kernel->params; p; p = p->next, index++)
-        if (strcmp(p->text, name) == 0)
-            return index;
-    return -1;
-}
+/* What the body says of the kernel's parameters. */
+struct param_search {
+    struct arena *arena;
+    struct name_table params;  /* number: the position */
+    struct name_table ensured; /* names that an `ensures` of the body speaks of */
+    struct lang_param *described;
+};
 
-/* The name at the root of `a[i]`, `a[i][j +: n]`, `a + offset`. */
-static bool is_rooted_in(const struct node *n, const char *name)
+/* The name at the root of `a[i]`, `a[i][j +: n]`, `a + offset`; NULL: there is none. */
+static const char *root_name(const struct node *n)
 {
     while (n->kind != N_NAME && n->a)
         n = n->a;
-    return n->kind == N_NAME && strcmp(n->text, name) == 0;
+    return n->kind == N_NAME ? n->text : NULL;
 }
 
-/* Of the views of a pointer, anywhere in the body: the first whole one, not shifted and without
- * strides; and whether an `ensures` speaks of one. */
-struct view_search {
-    const struct node *kernel;
-    const char *pointer;
-    const struct node *found;
-    int count;
-    bool is_ensured;
-};
-
-static void find_view(void *user, const struct node *n)
+static const struct name_entry *find_name(const struct name_table *names, const char *name)
 {
-    struct view_search *s = user;
-    if (n->kind == N_DECL && n->i == DECL_GLOBAL && n->init && is_rooted_in(n->init, s->pointer)) {
-        s->count++;
-        if (!s->found && !n->strides && n->init->kind == N_NAME)
-            s->found = n;
-        for (const struct node *e = s->kernel->body->body; e; e = e->next)
-            s->is_ensured |= e->kind == N_ENSURES && is_rooted_in(e->a, n->text);
+    return name ? name_table_find(names, name, strlen(name)) : NULL;
+}
+
+static void gather_names(struct param_search *s, const struct node *kernel)
+{
+    uint32_t index = 0;
+    name_table_init(&s->params, s->arena);
+    name_table_init(&s->ensured, s->arena);
+    for (const struct node *p = kernel->params; p; p = p->next, index++)
+        if (!find_name(&s->params, p->text))
+            name_table_add(&s->params, p->text, strlen(p->text))->number = index;
+    for (const struct node *n = kernel->body->body; n; n = n->next) {
+        const char *name = n->kind == N_ENSURES ? root_name(n->a) : NULL;
+        if (name)
+            name_table_entry(&s->ensured, name, strlen(name));
     }
-    visit_children(n, find_view, user);
 }
 
-static void describe_view(struct arena *a, const struct node *kernel, struct lang_param *p)
+static void describe_extents(struct param_search *s, struct lang_param *p, const struct node *dims)
 {
-    struct view_search search = {.kernel = kernel, .pointer = p->name};
-    visit_children(kernel->body, find_view, &search);
-    p->is_ensured = search.is_ensured;
-    p->many_views = search.count > 1;
-    for (const struct node *d = search.found ? search.found->dims : NULL; d && p->rank < MAX_RANK;
-         d = d->next) {
-        int param = d->kind == N_NAME ? param_index(kernel, d->text) : -1;
+    for (const struct node *d = dims; d && p->rank < MAX_RANK; d = d->next) {
+        const struct name_entry *param = find_name(&s->params, d->kind == N_NAME ? d->text : NULL);
         const struct loc at = d->loc;
-        p->dim_param[p->rank] = param;
-        p->dim_text[p->rank++] = arena_string(a, at.source->text + at.offset, at.length);
+        p->dim_param[p->rank] = param ? (int)param->number : -1;
+        p->dim_text[p->rank++] = arena_string(s->arena, at.source->text + at.offset, at.length);
     }
+}
+
+/* Of the views of a pointer, anywhere in the body, the first whole one, not shifted and without
+ * strides, describes it. */
+static void describe_view(void *user, const struct node *n)
+{
+    struct param_search *s = user;
+    bool is_view = n->kind == N_DECL && n->i == DECL_GLOBAL && n->init;
+    const struct name_entry *pointer = is_view ? find_name(&s->params, root_name(n->init)) : NULL;
+    struct lang_param *p = pointer ? &s->described[pointer->number] : NULL;
+    if (p && p->is_pointer) {
+        p->views++;
+        if (p->rank == 0 && !n->strides && n->init->kind == N_NAME)
+            describe_extents(s, p, n->dims);
+        p->is_ensured = p->is_ensured || find_name(&s->ensured, n->text);
+    }
+    visit_children(n, describe_view, user);
 }
 
 struct literal param_value(const struct node *literal)
@@ -85,14 +93,16 @@ struct literal param_value(const struct node *literal)
     return (struct literal){.i = negative ? -n->i : n->i};
 }
 
-static void describe_params(struct arena *a, const struct module *m, const struct node *kernel,
-                            struct lang_kernel *k)
+static void describe_params(struct arena *a, const struct node *kernel, struct lang_kernel *k)
 {
     struct lang_param *params = arena_array(a, struct lang_param, k->param_count + 1);
+    struct name_table types;
+    name_table_init(&types, a);
+    for (int t = 0; t < k->type_count; t++)
+        name_table_add(&types, k->types[t].name, strlen(k->types[t].name))->number = (uint32_t)t;
     int i = 0;
     for (const struct node *n = kernel->params; n; n = n->next, i++) {
         struct lang_param *p = &params[i];
-        const struct entry *e = n->type->text ? module_entry(m, n->type->text) : NULL;
         *p = (struct lang_param){.name = n->text,
                                  .loc = n->loc,
                                  .is_pointer = n->is_pointer,
@@ -102,17 +112,18 @@ static void describe_params(struct arena *a, const struct module *m, const struc
                                  .type_variable = -1};
         if (n->type->text)
             p->dtype = dtype_by_name(n->type->text, strlen(n->type->text));
-        for (int t = 0; e && e->kind == ENTRY_TYPE && t < k->type_count; t++)
-            if (strcmp(k->types[t].name, e->name) == 0)
-                p->type_variable = t;
+        const struct name_entry *type = find_name(&types, n->type->text);
+        if (type)
+            p->type_variable = (int)type->number;
         if (p->dtype == DT_NONE && p->type_variable < 0)
             p->dtype = DT_I32; /* there is no such type, as the check will say */
         p->has_value = n->init != NULL;
         if (p->has_value)
             p->value = param_value(n->init);
-        if (n->is_pointer)
-            describe_view(a, kernel, p);
     }
+    struct param_search search = {.arena = a, .described = params};
+    gather_names(&search, kernel);
+    visit_children(kernel->body, describe_view, &search);
     k->params = params;
 }
 
@@ -121,7 +132,7 @@ static void describe_params(struct arena *a, const struct module *m, const struc
 static void describe_tunes(struct arena *a, const struct module *m, int index, const char *target,
                            struct lang_kernel *k)
 {
-    int *entries = arena_array(a, int, m->entry_count + 1);
+    int *entries = arena_array(a, int, kernel_entry(m, index)->uses.count + 1);
     k->tune_count = kernel_tunes(m, index, entries);
     struct lang_tune *tunes = arena_array(a, struct lang_tune, k->tune_count + 1);
     for (int i = 0; i < k->tune_count; i++) {
@@ -143,13 +154,13 @@ static void describe_tunes(struct arena *a, const struct module *m, int index, c
     k->tunes = tunes;
 }
 
-static void describe_types(struct arena *a, const struct module *m, const bool *uses,
+static void describe_types(struct arena *a, const struct module *m, const struct index_list *uses,
                            struct lang_kernel *k)
 {
-    struct lang_type *types = arena_array(a, struct lang_type, m->entry_count + 1);
-    for (int i = 0; i < m->entry_count; i++) {
-        const struct entry *e = &m->entries[i];
-        if (e->kind == ENTRY_TYPE && uses[i])
+    struct lang_type *types = arena_array(a, struct lang_type, uses->count + 1);
+    for (size_t i = 0; i < uses->count; i++) {
+        const struct entry *e = &m->entries[uses->data[i]];
+        if (e->kind == ENTRY_TYPE)
             types[k->type_count++] = (struct lang_type){e->name, e->choice_count, e->choices};
     }
     k->types = types;
@@ -196,8 +207,8 @@ const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, i
         k->thread_level = k->thread_level || strcmp(n->text, "threads") == 0;
     for (const struct node *p = e->node->params; p; p = p->next)
         k->param_count++;
-    describe_types(a, m, e->uses, k);
-    describe_params(a, m, e->node, k);
+    describe_types(a, m, &e->uses, k);
+    describe_params(a, e->node, k);
     sort_names(a, k);
     describe_tunes(a, m, index, target, k);
     k->has_ensures = has_ensures(e->node);

@@ -2,10 +2,10 @@
  *
  * The conditions that concern a kernel (those of the module that speak of its names, and those in
  * its body) are checked once, with constants in place of the tuned names; for each combination
- * these constants get their values and the conditions are evaluated again. The search for the first
- * combination decides one list after the other and drops a value as soon as a condition fails:
- * one whose names are all decided, or one that intervals show to fail for all values of the other
- * lists.
+ * these constants get their values and the conditions that speak of them are evaluated again. The
+ * search for the first combination decides one list after the other and drops a value as soon as a
+ * condition fails: one whose names are all decided, or one that intervals show to fail for all values
+ * of the other lists.
  */
 #include "lang/check_internal.h"
 
@@ -17,6 +17,7 @@ enum { MAX_TRIES = 250000 };
 struct condition {
     const struct node *node;
     struct expr *expr;
+    VEC(struct sym *) consts; /* that it is made of; what one depends on comes before it */
     int last_group; /* the latest decided group that it speaks of, as a position in tune_rules.groups */
 };
 
@@ -30,16 +31,23 @@ struct tune_rules {
     int tune_count;
     int *groups; /* in the order of the lists */
     int group_count;
+    int *positions; /* by group: where it is in `groups`, -1 if it is not */
+    int *firsts; /* by position: the first of the group's names in `tunes`; one more at the end */
     VEC(struct condition) conditions;
+    struct index_list *speaking; /* by position: the conditions that speak of the group */
+    int *gathered;               /* by entry: the condition that has its constant, counted from 1 */
     int tries;
 };
 
-static void set_group(struct tune_rules *r, int group, const struct tune_list *list, int row)
+static const struct tune_list *list_at(const struct tune_rules *r, int position)
 {
-    for (int i = 0; i < r->tune_count; i++) {
+    return module_tune_list(r->module, r->groups[position], r->target);
+}
+
+static void set_group(struct tune_rules *r, int position, const struct tune_list *list, int row)
+{
+    for (int i = r->firsts[position]; i < r->firsts[position + 1]; i++) {
         const struct entry *e = &r->module->entries[r->tunes[i]];
-        if (e->group != group)
-            continue;
         struct literal v = list->values[row * list->names + e->member];
         if (e->dtype == DT_F32 && !v.is_float)
             v = (struct literal){.is_float = true, .f = (double)v.i};
@@ -47,38 +55,81 @@ static void set_group(struct tune_rules *r, int group, const struct tune_list *l
     }
 }
 
-static int last_group(const struct tune_rules *r, const bool *uses)
+/* The entry that a constant stands for; NULL: it is no constant of the module. */
+static const struct entry *entry_of(struct tune_rules *r, const struct sym *s)
 {
-    int last = -1;
-    for (int g = 0; g < r->group_count; g++)
-        for (int i = 0; i < r->tune_count; i++)
-            if (uses[r->tunes[i]] && r->module->entries[r->tunes[i]].group == r->groups[g])
-                last = g;
-    return last;
+    int index = s->storage == ST_CONST ? sym_info(&r->checker, s)->order : INT_MAX;
+    return index == INT_MAX ? NULL : &r->module->entries[index];
+}
+
+struct const_search {
+    struct tune_rules *rules;
+    struct condition *condition;
+};
+
+static void gather_const(void *user, struct expr **at)
+{
+    struct const_search *search = user;
+    struct tune_rules *r = search->rules;
+    const struct entry *e = (*at)->op == OP_REF ? entry_of(r, (*at)->sym) : NULL;
+    int number = (int)r->conditions.count + 1;
+    if (!e || r->gathered[e->index] == number)
+        return;
+    r->gathered[e->index] = number;
+    if (e->kind == ENTRY_CONST)
+        expr_walk(&r->checker.consts[e->index].init, gather_const, user);
+    vec_push(r->checker.arena, &search->condition->consts, (*at)->sym);
+}
+
+/* Notes of which groups the condition speaks. */
+static void find_groups(struct tune_rules *r, struct condition *x, const struct index_list *uses)
+{
+    int before = -1;
+    x->last_group = -1;
+    for (size_t i = 0; i < uses->count; i++) {
+        const struct entry *e = &r->module->entries[uses->data[i]];
+        int position = e->kind == ENTRY_TUNE ? r->positions[e->group] : -1;
+        if (position < 0 || position == before)
+            continue;
+        before = position;
+        vec_push(r->checker.arena, &r->speaking[position], (int)r->conditions.count);
+        x->last_group = position > x->last_group ? position : x->last_group;
+    }
 }
 
 /* Conditions that cannot be read here (they speak of locals), or speak of no tuned value, are left
  * to the check of the kernel. */
-static void add_condition(struct tune_rules *r, const struct node *n, const bool *uses)
+static void add_condition(struct tune_rules *r, const struct node *n, const struct index_list *uses)
 {
     struct expr *e = check_condition(&r->checker, n->a);
-    struct condition condition = {n, e, last_group(r, uses)};
-    if (!e || condition.last_group < 0)
+    struct condition condition = {.node = n, .expr = e};
+    struct const_search search = {r, &condition};
+    if (!e)
         return;
+    find_groups(r, &condition, uses);
+    if (condition.last_group < 0)
+        return;
+    expr_walk(&condition.expr, gather_const, &search);
     vec_push(r->checker.arena, &r->conditions, condition);
 }
 
 static void gather_groups(struct tune_rules *r, struct arena *a)
 {
-    r->groups = arena_array(a, int, r->module->group_count + 1);
+    r->groups = arena_array(a, int, r->tune_count + 1);
+    r->firsts = arena_array(a, int, r->tune_count + 1);
+    r->positions = arena_array(a, int, r->module->group_count + 1);
+    for (int i = 0; i < r->module->group_count; i++)
+        r->positions[i] = -1;
     for (int i = 0; i < r->tune_count; i++) {
         int group = r->module->entries[r->tunes[i]].group;
-        bool seen = false;
-        for (int g = 0; g < r->group_count; g++)
-            seen = seen || r->groups[g] == group;
-        if (!seen)
-            r->groups[r->group_count++] = group;
+        if (r->positions[group] >= 0)
+            continue;
+        r->positions[group] = r->group_count;
+        r->firsts[r->group_count] = i;
+        r->groups[r->group_count++] = group;
     }
+    r->firsts[r->group_count] = r->tune_count;
+    r->speaking = arena_array(a, struct index_list, r->group_count + 1);
 }
 
 struct tune_rules *lang_tune_rules(struct arena *a, const struct module *m, int index,
@@ -90,29 +141,35 @@ struct tune_rules *lang_tune_rules(struct arena *a, const struct module *m, int 
     r->target = target;
     diag_init(&r->quiet, a);
     r->quiet.limit = INT32_MAX;
-    r->values = arena_array(a, struct literal, m->entry_count + 1);
-    r->tunes = arena_array(a, int, m->entry_count + 1);
+    r->values = arena_array(a, struct literal, m->known_count + 1);
+    r->tunes = arena_array(a, int, kernel->uses.count + 1);
     r->tune_count = kernel_tunes(m, index, r->tunes);
     gather_groups(r, a);
-    for (int g = 0; g < r->group_count; g++) {
-        const struct tune_list *list = module_tune_list(m, r->groups[g], target);
-        set_group(r, r->groups[g], list, 0);
-    }
+    r->gathered = arena_array(a, int, m->known_count + 1);
+    for (int g = 0; g < r->group_count; g++)
+        set_group(r, g, list_at(r, g), 0);
     checker_init(&r->checker, a, &r->quiet, m, kernel->name, kernel->loc);
-    enum dtype *types = arena_array(a, enum dtype, m->entry_count + 1);
-    for (int i = 0; i < m->entry_count; i++)
+    enum dtype *types = arena_array(a, enum dtype, m->known_count + 1);
+    for (int i = 0; i < m->known_count; i++)
         if (m->entries[i].kind == ENTRY_TYPE)
             types[i] = m->entries[i].choices[0];
     r->checker.tunes = r->values;
     r->checker.types = types;
-    for (int i = 0; i < m->condition_count; i++)
-        if (m->conditions[i].node->kind == N_REQUIRE &&
-            condition_concerns(m, &m->conditions[i], kernel->uses))
-            add_condition(r, m->conditions[i].node, m->conditions[i].uses);
+    for (size_t i = 0; i < kernel->concern.count; i++) {
+        const struct module_condition *x = &m->conditions[kernel->concern.data[i]];
+        if (x->node->kind == N_REQUIRE)
+            add_condition(r, x->node, &x->uses);
+    }
     bind_params(&r->checker, kernel->node, NULL);
-    for (const struct node *n = kernel->node->body->body; n; n = n->next)
-        if (n->kind == N_REQUIRE)
-            add_condition(r, n, module_uses(a, m, n));
+    struct module_reach reach;
+    module_reach_init(&reach, a, m);
+    for (const struct node *n = kernel->node->body->body; n; n = n->next) {
+        if (n->kind != N_REQUIRE)
+            continue;
+        module_reach_add(&reach, n);
+        struct index_list uses = module_reach_take(&reach);
+        add_condition(r, n, &uses);
+    }
     return r;
 }
 
@@ -131,32 +188,25 @@ static struct range tune_range(const struct tune_rules *r, const struct entry *e
 {
     struct literal now = r->values[e->index];
     struct range x = {!now.is_float, now.i, now.i};
-    for (int g = 0; g < r->group_count; g++) {
-        if (r->groups[g] != e->group || g <= position)
-            continue;
-        const struct tune_list *list = module_tune_list(r->module, e->group, r->target);
-        for (int row = 0; row < list->count; row++) {
-            struct literal v = list->values[row * list->names + e->member];
-            x.known = x.known && !v.is_float;
-            x.low = v.i < x.low ? v.i : x.low;
-            x.high = v.i > x.high ? v.i : x.high;
-        }
+    if (r->positions[e->group] <= position)
+        return x;
+    const struct tune_list *list = list_at(r, r->positions[e->group]);
+    for (int row = 0; row < list->count; row++) {
+        struct literal v = list->values[row * list->names + e->member];
+        x.known = x.known && !v.is_float;
+        x.low = v.i < x.low ? v.i : x.low;
+        x.high = v.i > x.high ? v.i : x.high;
     }
     return x;
 }
 
 static struct range ref_range(struct tune_rules *r, const struct expr *e, int position)
 {
-    struct checker *c = &r->checker;
-    bool made = false;
-    for (size_t i = 0; i < c->made.count; i++)
-        made = made || c->made.data[i] == e->sym;
-    int index = made ? sym_info(c, e->sym)->order : INT_MAX;
-    if (index == INT_MAX)
+    const struct entry *entry = entry_of(r, e->sym);
+    if (!entry)
         return (struct range){0};
-    const struct entry *entry = &r->module->entries[index];
     return entry->kind == ENTRY_TUNE ? tune_range(r, entry, position)
-                                     : range_of(r, c->consts[index].init, position);
+                                     : range_of(r, r->checker.consts[entry->index].init, position);
 }
 
 static struct range truth_range(bool can_be_false, bool can_be_true)
@@ -245,22 +295,47 @@ static struct range range_of(struct tune_rules *r, const struct expr *e, int pos
 
 /* --- the search --- */
 
-/* A condition that says no once the lists up to `position` are decided; NULL: none does. */
-static const struct condition *violated_at(struct tune_rules *r, int position)
+/* Computes the constants of a condition from the tuned values as they are now. false: one has no
+ * value. */
+static bool consts_again(struct tune_rules *r, const struct condition *x)
+{
+    for (size_t i = 0; i < x->consts.count; i++) {
+        struct sym *s = x->consts.data[i];
+        const struct entry *e = entry_of(r, s);
+        if (e->kind == ENTRY_TUNE)
+            s->value = r->values[e->index];
+        else if (!eval_scalar(r->checker.consts[e->index].init, NULL, &s->value))
+            return false;
+    }
+    return true;
+}
+
+/* Does the condition say no once the lists up to `position` are decided? */
+static bool says_no(struct tune_rules *r, const struct condition *x, int position)
 {
     struct literal value;
-    if (!consts_again(&r->checker))
+    if (!consts_again(r, x))
+        return false;
+    if (x->last_group <= position)
+        return eval_scalar(x->expr, NULL, &value) && value.i == 0;
+    struct range can_be = range_of(r, x->expr, position);
+    return can_be.known && can_be.high == 0;
+}
+
+/* A condition that says no once the lists up to `position` are decided, and did not say so before;
+ * NULL: none does. Only those that speak of the list at `position` can. */
+static const struct condition *violated_at(struct tune_rules *r, int position)
+{
+    if (position < 0) {
+        for (size_t i = 0; i < r->conditions.count; i++)
+            if (says_no(r, &r->conditions.data[i], position))
+                return &r->conditions.data[i];
         return NULL;
-    for (size_t i = 0; i < r->conditions.count; i++) {
-        const struct condition *x = &r->conditions.data[i];
-        if (x->last_group == position && eval_scalar(x->expr, NULL, &value) && value.i == 0)
-            return x;
-        if (x->last_group <= position)
-            continue;
-        struct range can_be = range_of(r, x->expr, position);
-        if (can_be.known && can_be.high == 0)
-            return x;
     }
+    const struct index_list *list = &r->speaking[position];
+    for (size_t i = 0; i < list->count; i++)
+        if (says_no(r, &r->conditions.data[list->data[i]], position))
+            return &r->conditions.data[list->data[i]];
     return NULL;
 }
 
@@ -268,11 +343,11 @@ static bool choose(struct tune_rules *r, int position)
 {
     if (position == r->group_count)
         return true;
-    const struct tune_list *list = module_tune_list(r->module, r->groups[position], r->target);
+    const struct tune_list *list = list_at(r, position);
     for (int row = 0; row < list->count && r->tries < MAX_TRIES; row++) {
         r->tries++;
         arena_poll(r->checker.arena);
-        set_group(r, r->groups[position], list, row);
+        set_group(r, position, list, row);
         if (!violated_at(r, position) && choose(r, position + 1))
             return true;
     }
@@ -308,8 +383,7 @@ static int names_until(const struct tune_rules *r, int position)
 {
     int count = 0;
     for (int i = 0; i < r->tune_count; i++)
-        for (int g = 0; g <= position; g++)
-            count += r->module->entries[r->tunes[i]].group == r->groups[g];
+        count += r->positions[r->module->entries[r->tunes[i]].group] <= position;
     return count;
 }
 

@@ -2,6 +2,7 @@
  * `T`. */
 #include "lang/check_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void visit_list(const struct node *list, void (*visit)(void *user, const struct node *child),
@@ -35,44 +36,40 @@ void visit_children(const struct node *n, void (*visit)(void *user, const struct
 
 /* --- reaching --- */
 
-/* A local name that hides one of the module. */
-struct local {
-    const struct entry *entry;
-    struct local *next;
-};
-
-struct uses {
-    struct arena *arena;
-    const struct module *module;
-    bool *used;
-    struct local *locals;
-    VEC(const struct entry *) pending; /* used, but not looked into yet */
-};
-
 static void visit_use(void *user, const struct node *n);
 
-static void reach(struct uses *u, const char *name)
+void module_reach_entry(struct module_reach *r, int index)
 {
-    const struct entry *e = module_entry(u->module, name);
-    if (!e || u->used[e->index])
+    if (r->reached[index])
         return;
-    for (const struct local *l = u->locals; l; l = l->next)
-        if (l->entry == e)
-            return;
-    u->used[e->index] = true;
-    if (e->kind == ENTRY_CONST || e->kind == ENTRY_FN)
-        vec_push(u->arena, &u->pending, e);
+    r->reached[index] = true;
+    vec_push(r->arena, &r->found, index);
 }
 
-static void add_local(struct uses *u, const char *name)
+static void reach(struct module_reach *r, const char *name)
 {
-    const struct entry *e = module_entry(u->module, name);
-    if (!e)
+    const struct entry *e = module_entry(r->module, name);
+    if (!e || e->kind == ENTRY_KERNEL || r->reached[e->index] || r->hidden[e->index])
         return;
-    struct local *l = arena_new(u->arena, struct local);
-    l->entry = e;
-    l->next = u->locals;
-    u->locals = l;
+    module_reach_entry(r, e->index);
+    if (e->kind == ENTRY_CONST || e->kind == ENTRY_FN)
+        vec_push(r->arena, &r->entered, e->index);
+}
+
+/* A local name that hides one of the module. */
+static void add_local(struct module_reach *r, const char *name)
+{
+    const struct entry *e = module_entry(r->module, name);
+    if (!e || e->kind == ENTRY_KERNEL)
+        return;
+    r->hidden[e->index]++;
+    vec_push(r->arena, &r->locals, e->index);
+}
+
+static void close_scope(struct module_reach *r, size_t locals)
+{
+    while (r->locals.count > locals)
+        r->hidden[r->locals.data[--r->locals.count]]--;
 }
 
 static bool opens_scope(const struct node *n)
@@ -83,40 +80,82 @@ static bool opens_scope(const struct node *n)
 
 static void visit_use(void *user, const struct node *n)
 {
-    struct uses *u = user;
-    struct local *locals = u->locals;
+    struct module_reach *r = user;
+    size_t locals = r->locals.count;
     switch (n->kind) {
     case N_MEMBER: return;
     case N_NAME:
     case N_TYPE:
     case N_CALL:
         if (n->text)
-            reach(u, n->text);
+            reach(r, n->text);
         break;
     case N_DESTRUCT: /* its list holds new names */
         if (n->type)
-            visit_use(u, n->type);
-        visit_use(u, n->a);
+            visit_use(r, n->type);
+        visit_use(r, n->a);
         for (const struct node *name = n->list; name; name = name->next)
-            add_local(u, name->text);
+            add_local(r, name->text);
         return;
     default: break;
     }
-    visit_children(n, visit_use, u);
+    visit_children(n, visit_use, r);
     if (n->kind == N_DECL || n->kind == N_PARAM)
-        add_local(u, n->text);
+        add_local(r, n->text);
     else if (opens_scope(n))
-        u->locals = locals;
+        close_scope(r, locals);
 }
 
-bool *module_uses(struct arena *a, const struct module *m, const struct node *list)
+void module_reach_init(struct module_reach *r, struct arena *a, const struct module *m)
 {
-    struct uses u = {.arena = a, .module = m};
-    u.used = arena_array(a, bool, m->entry_count + 1);
-    visit_children(list, visit_use, &u);
-    while (u.pending.count > 0) { /* no recursion: a chain of names may be long */
-        u.locals = NULL;
-        visit_children(u.pending.data[--u.pending.count]->node, visit_use, &u);
+    *r = (struct module_reach){.arena = a, .module = m};
+    r->reached = arena_array(a, bool, m->known_count + 1);
+    r->hidden = arena_array(a, int, m->known_count + 1);
+}
+
+/* Constants and fns are entered one after the other, where no local name is in sight. */
+void module_reach_add(struct module_reach *r, const struct node *n)
+{
+    visit_children(n, visit_use, r);
+    close_scope(r, 0);
+    while (r->entered.count) {
+        visit_children(r->module->entries[r->entered.data[--r->entered.count]].node, visit_use, r);
+        close_scope(r, 0);
     }
-    return u.used;
+}
+
+static int compare_indices(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+void sort_indices(struct index_list *list)
+{
+    if (list->count)
+        qsort(list->data, list->count, sizeof(int), compare_indices);
+}
+
+struct index_list module_reach_take(struct module_reach *r)
+{
+    struct index_list taken = {.count = r->found.count, .capacity = r->found.count};
+    taken.data = arena_copy(r->arena, r->found.data, r->found.count * sizeof(int));
+    sort_indices(&taken);
+    for (size_t i = 0; i < taken.count; i++)
+        r->reached[taken.data[i]] = false;
+    r->found.count = 0;
+    return taken;
+}
+
+bool module_is_tuned(struct arena *a, const struct module *m, const struct node *n)
+{
+    struct module_reach r;
+    module_reach_init(&r, a, m);
+    module_reach_add(&r, n);
+    for (size_t i = 0; i < r.found.count; i++) {
+        enum entry_kind kind = m->entries[r.found.data[i]].kind;
+        if (kind == ENTRY_TUNE || kind == ENTRY_TYPE)
+            return true;
+    }
+    return false;
 }

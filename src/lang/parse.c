@@ -267,12 +267,10 @@ void leave(struct parser *p)
 
 /* --- words --- */
 
-bool name_known(const name_list *names, const struct parser *p, const struct token *t)
+bool name_known(const struct name_table *names, const struct parser *p, const struct token *t)
 {
-    for (size_t i = 0; i < names->count; i++)
-        if (token_is(p, t, names->data[i]))
-            return true;
-    return false;
+    return t->kind == TOK_NAME &&
+           name_table_find(names, p->source->text + t->offset, t->length) != NULL;
 }
 
 bool is_declared_type(const struct parser *p, const struct token *t)
@@ -366,8 +364,7 @@ static bool first_time(struct parser *p, const struct token *t)
 {
     if (p->panic || p->stopped || name_known(&p->told, p, t))
         return false;
-    const char *word = token_text(p, t);
-    vec_push(p->arena, &p->told, word);
+    name_table_entry(&p->told, token_text(p, t), t->length);
     return true;
 }
 
@@ -485,14 +482,11 @@ static void collect_names(struct parser *p)
 {
     for (uint32_t i = 0; i + 2 < p->count; i++) {
         const struct token *t = &p->tokens[i];
-        if (t->kind == TOK_TYPE && t[1].kind == TOK_NAME && t[2].kind == TOK_ASSIGN) {
-            const char *name = token_text(p, &t[1]);
-            vec_push(p->arena, &p->type_names, name);
-        }
+        if (t->kind == TOK_TYPE && t[1].kind == TOK_NAME && t[2].kind == TOK_ASSIGN)
+            name_table_entry(&p->type_names, token_text(p, &t[1]), t[1].length);
         for (uint32_t k = i + 1; t->kind == TOK_FN && k + 1 < p->count && k < i + 64; k++) {
             if (p->tokens[k].kind == TOK_NAME && p->tokens[k + 1].kind == TOK_LPAREN) {
-                const char *name = token_text(p, &p->tokens[k]);
-                vec_push(p->arena, &p->fn_names, name);
+                name_table_entry(&p->fn_names, token_text(p, &p->tokens[k]), p->tokens[k].length);
                 break;
             }
         }
@@ -512,6 +506,10 @@ struct node *parse_module(struct arena *a, struct diag *d, const struct source *
                        .problem_count = list.problem_count,
                        .end = list.tokens[list.count - 1],
                        .error_pos = NO_MATCH};
+    name_table_init(&p.type_names, a);
+    name_table_init(&p.fn_names, a);
+    name_table_init(&p.fn_types, a);
+    name_table_init(&p.told, a);
     collect_names(&p);
     tell_problems(&p);
     struct node *head = NULL, **tail = &head;

@@ -409,10 +409,7 @@ static void bind_fn_type(struct parser *p, const struct node *type)
 {
     if (!type->text || dtype_by_name(type->text, strlen(type->text)) != DT_NONE)
         return;
-    for (size_t i = 0; i < p->fn_types.count; i++)
-        if (strcmp(p->fn_types.data[i], type->text) == 0)
-            return;
-    vec_push(p->arena, &p->fn_types, type->text);
+    name_table_entry(&p->fn_types, type->text, strlen(type->text));
 }
 
 /* result = "reg" type { "[" dim "]" } | type | "(" result { "," result } ")" */
@@ -578,10 +575,10 @@ static struct node *parse_fn(struct parser *p)
         n->result = parse_result(p);
     n->loc = here(p);
     n->text = expect_name(p, "the fn's name");
-    p->fn_types.count = 0;
+    name_table_init(&p->fn_types, p->arena);
     n->params = parse_params(p, parse_fn_param);
     n->body = parse_block(p, "the fn's body");
-    p->fn_types.count = 0;
+    name_table_init(&p->fn_types, p->arena);
     return n;
 }
 

@@ -12,6 +12,7 @@
 #ifndef TW_PARSE_INTERNAL_H
 #define TW_PARSE_INTERNAL_H
 
+#include "base/name_table.h"
 #include "lang/scan.h"
 #include "lang/syntax.h"
 
@@ -19,8 +20,6 @@ enum {
     MAX_NESTING = 256, /* statements, brackets, prefix operators and `else if`s inside each other */
     MAX_HEIGHT = 12000 /* levels of an expression's tree: `a + b + c + …` makes one a term */
 };
-
-typedef VEC(const char *) name_list;
 
 struct parser {
     struct arena *arena;
@@ -32,14 +31,14 @@ struct parser {
     size_t problem_count, problems_told;
     struct token end; /* what is seen in panic */
     bool panic;
-    bool stopped;         /* nothing more is to be read: nested too deeply, or too many errors */
-    uint32_t error_pos;   /* token of the latest error: the next one there would be its echo */
-    uint32_t previous;    /* token that was passed last */
-    int depth;            /* levels under way, up to MAX_NESTING */
-    name_list type_names; /* `type` declarations of the whole module */
-    name_list fn_names;   /* fns of the whole module */
-    name_list fn_types;   /* types that the parameters of the fn being read bring */
-    name_list told;       /* words reported once for the whole text */
+    bool stopped;       /* nothing more is to be read: nested too deeply, or too many errors */
+    uint32_t error_pos; /* token of the latest error: the next one there would be its echo */
+    uint32_t previous;  /* token that was passed last */
+    int depth;          /* levels under way, up to MAX_NESTING */
+    struct name_table type_names; /* `type` declarations of the whole module */
+    struct name_table fn_names;   /* fns of the whole module */
+    struct name_table fn_types;   /* types that the parameters of the fn being read bring */
+    struct name_table told;       /* words reported once for the whole text */
 };
 
 /* --- parse.c: tokens --- */
@@ -86,7 +85,7 @@ void leave(struct parser *p);
 
 /* --- parse.c: words --- */
 
-bool name_known(const name_list *names, const struct parser *p, const struct token *t);
+bool name_known(const struct name_table *names, const struct parser *p, const struct token *t);
 /* A type variable of the module or of the fn at hand; such a name hides what it means in C. */
 bool is_declared_type(const struct parser *p, const struct token *t);
 /* At a word that means something in C, and here nothing that the program declares. */
