@@ -3,6 +3,7 @@
 #ifndef TW_LOWER_FLOW_H
 #define TW_LOWER_FLOW_H
 
+#include "base/name_table.h"
 #include "lower/lower_body.h"
 
 /* A scalar of the program. One that is assigned after its declaration has a register for good,
@@ -36,7 +37,8 @@ struct bodies {
     int64_t copies; /* bodies written out by `unroll`, of all loops together */
     /* loads and assignments are for threads where this holds; NULL: all */
     const struct value *lazy;
-    struct map assigned; /* sym -> sym: assigned besides its declaration */
+    struct map assigned;     /* sym -> sym: assigned besides its declaration */
+    struct name_table texts; /* of print; object: the variable that holds it */
     /* lines of the source */
     const struct source *source;
     VEC(uint32_t) line_start;

@@ -312,14 +312,27 @@ static bool any_fleeting(const struct value *const *values, int32_t count)
 /* A word that is a register of a tile that is assigned again must be copied. */
 static bool is_of_fixed(struct lower *l, struct ptx_operand word)
 {
-    const struct map *m = &tiles_of(l)->symbols;
-    for (size_t i = 0; i < m->capacity; i++) {
-        const struct tile_symbol *s = m->entries[i].key ? m->entries[i].value : NULL;
-        for (int w = 0; s && s->fixed && w < s->tile.words; w++)
-            if (s->tile.word[w].reg == word.reg)
-                return true;
+    const struct tiles *t = tiles_of(l);
+    return word.reg < t->fixed.count && t->fixed.data[word.reg] > 0;
+}
+
+/* Counts the words of a tile that is fixed from here on, or (by -1) no more. */
+static void count_fixed(struct lower *l, const struct tile_symbol *s, int by)
+{
+    struct tiles *t = tiles_of(l);
+    for (int w = 0; s->fixed && w < s->tile.words; w++) {
+        while (t->fixed.count <= s->tile.word[w].reg)
+            vec_push(l->arena, &t->fixed, 0);
+        t->fixed.data[s->tile.word[w].reg] += by;
     }
-    return false;
+}
+
+static void fix(struct lower *l, struct tile_symbol *s)
+{
+    bool was_fixed = s->fixed;
+    s->fixed = true;
+    if (!was_fixed)
+        count_fixed(l, s, 1);
 }
 
 static struct regtile own_registers(struct lower *l, const struct regtile *t)
@@ -338,6 +351,7 @@ void tile_declare(struct lower *l, const struct sym *sym, const struct expr *val
 {
     struct tile_symbol *s = tile_symbol(l, sym);
     const struct layout *layout = s->layout;
+    count_fixed(l, s, -1);
     *s = (struct tile_symbol){.layout = layout};
     if (!value)
         return;
@@ -359,11 +373,17 @@ void tile_declare(struct lower *l, const struct sym *sym, const struct expr *val
 struct regtile *tile_of_symbol(struct lower *l, const struct sym *sym)
 {
     struct tile_symbol *s = tile_symbol(l, sym);
-    if (s->values && !s->written)
-        s->tile = tile_of_values(l, sym->type.dtype, s->layout, s->values);
-    else if (!s->written) {
-        s->tile = tile_new(l, sym->type.dtype, s->layout);
-        s->written = s->fixed = true;
+    if (s->written)
+        return &s->tile;
+    bool has_values = s->values != NULL;
+    struct regtile tile = has_values ? tile_of_values(l, sym->type.dtype, s->layout, s->values)
+                                     : tile_new(l, sym->type.dtype, s->layout);
+    count_fixed(l, s, -1);
+    s->tile = tile;
+    count_fixed(l, s, 1);
+    if (!has_values) {
+        s->written = true;
+        fix(l, s);
     }
     return &s->tile;
 }
@@ -371,7 +391,7 @@ struct regtile *tile_of_symbol(struct lower *l, const struct sym *sym)
 void tile_assign(struct lower *l, const struct sym *sym, const struct expr *value)
 {
     struct tile_symbol *s = tile_symbol(l, sym);
-    s->fixed = true;
+    fix(l, s);
     struct regtile *to = tile_of_symbol(l, sym), from = tile_eval(l, value, s->layout);
     tile_move(l, to, &from);
 }

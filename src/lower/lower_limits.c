@@ -336,15 +336,10 @@ struct life {
 struct lives {
     struct lower *l;
     VEC(struct life) list;
-    struct map of; /* symbol -> its index + 1 */
+    struct map of;    /* symbol -> its index + 1 */
+    VEC(size_t) uses; /* indices, in the order of the uses */
     int now;
 };
-
-static struct life *life_of(struct lives *x, const struct sym *s)
-{
-    uintptr_t index = (uintptr_t)map_get(&x->of, s);
-    return index ? &x->list.data[index - 1] : NULL;
-}
 
 static int words_of(struct lower *l, const struct sym *s)
 {
@@ -355,9 +350,10 @@ static void touch(struct lives *x, const struct sym *s)
 {
     if (!s || s->storage != ST_REG)
         return;
-    struct life *life = life_of(x, s);
-    if (life) {
-        life->last = x->now;
+    size_t index = (size_t)(uintptr_t)map_get(&x->of, s);
+    if (index) {
+        x->list.data[index - 1].last = x->now;
+        vec_push(x->l->arena, &x->uses, index - 1);
         return;
     }
     struct life born = {.sym = s, .first = x->now, .last = x->now, .words = words_of(x->l, s)};
@@ -375,10 +371,13 @@ static void walk(struct lives *x, struct stmt *first);
 static void walk_loop(struct lives *x, struct stmt *s)
 {
     int start = x->now;
+    size_t condition = x->uses.count;
+    while (condition > 0 && x->list.data[x->uses.data[condition - 1]].last == start)
+        condition--;
     walk(x, s->body);
     x->now++;
-    for (size_t i = 0; i < x->list.count; i++) {
-        struct life *life = &x->list.data[i];
+    for (size_t i = condition; i < x->uses.count; i++) {
+        struct life *life = &x->list.data[x->uses.data[i]];
         if (life->first < start && life->last >= start)
             life->last = x->now;
     }
@@ -408,13 +407,17 @@ static bool holds(const struct life *life, int at)
     return life->first == at || (life->first < at && at < life->last);
 }
 
-static int held_at(const struct lives *x, int at)
+/* Words held at each time of the clock. */
+static const int *words_held(struct lives *x)
 {
-    int words = 0;
+    int *words = arena_array(x->l->arena, int, x->now + 3);
     for (size_t i = 0; i < x->list.count; i++) {
         const struct life *life = &x->list.data[i];
-        words += holds(life, at) ? life->words : 0;
+        words[life->first] += life->words;
+        words[life->last > life->first ? life->last : life->first + 1] -= life->words;
     }
+    for (int at = 1; at <= x->now; at++)
+        words[at] += words[at - 1];
     return words;
 }
 
@@ -435,8 +438,9 @@ bool limits_of_registers(struct lower *l)
     struct lives x = {.l = l};
     int worst = 0, most = 0;
     walk(&x, l->kernel->body);
+    const int *words = words_held(&x);
     for (size_t i = 0; i < x.list.count; i++) {
-        int held = held_at(&x, x.list.data[i].first);
+        int held = words[x.list.data[i].first];
         worst = held > most ? x.list.data[i].first : worst;
         most = held > most ? held : most;
     }

@@ -33,13 +33,14 @@ static void note_layout(struct lower *l, const struct sym *s, const char *what,
 
 static void note_dots(struct lower *l)
 {
+    struct line_starts lines = {0};
     for (size_t i = 0; i < l->plan->dots.count; i++) {
         const struct dot_plan *d = &l->plan->dots.data[i].plan;
         const struct expr *e = l->plan->dots.data[i].e;
         const char *where = "dot";
         if (e->loc.source) {
             int line, column;
-            loc_line_column(e->loc, &line, &column);
+            line_starts_find(l->arena, &lines, e->loc, &line, &column);
             where = arena_printf(l->arena, "dot at %d:%d", line, column);
         }
         note_layout(l, NULL, arena_printf(l->arena, "%s, left factor", where), d->a, d->factor);

@@ -214,14 +214,29 @@ static void choose_families(struct lower *l)
     for (int i = 0; i < count; i++)
         if (!choose(l, &dots[i]))
             return;
+    struct planned_dot **leaders = arena_array(l->arena, struct planned_dot *, count + 1);
     for (int i = 0; i < count; i++) {
-        struct planned_dot *leader = &dots[i];
-        for (int j = 0; j < count; j++)
-            if (dots[j].family == dots[i].family && work(&dots[j]) > work(leader))
-                leader = &dots[j];
-        if (leader->plan.c != dots[i].plan.c)
+        struct planned_dot **leader = &leaders[dots[i].family];
+        if (!*leader || work(&dots[i]) > work(*leader))
+            *leader = &dots[i];
+    }
+    for (int i = 0; i < count; i++) {
+        const struct planned_dot *leader = leaders[dots[i].family];
+        if (work(leader) > work(&dots[i]) && leader->plan.c != dots[i].plan.c)
             agree(l, &dots[i].plan, &leader->plan);
     }
+}
+
+/* A family is chained as a whole. */
+static void chain_families(struct lower *l)
+{
+    struct planned_dot *dots = l->plan->dots.data;
+    size_t count = l->plan->dots.count;
+    bool *chained = arena_array(l->arena, bool, count + 1);
+    for (size_t i = 0; i < count; i++)
+        chained[dots[i].family] = chained[dots[i].family] || dots[i].chained;
+    for (size_t i = 0; i < count; i++)
+        dots[i].chained = chained[dots[i].family];
 }
 
 void plan_dots(struct lower *l)
@@ -237,9 +252,6 @@ void plan_dots(struct lower *l)
         walk_expressions(&p->stmts.data[i], join_in_expression, l);
     for (size_t i = 0; p->dots.count > 1 && i < p->symbols.count; i++)
         join_families(l, p->symbols.data[i]->flows);
-    for (size_t i = 0; i < p->dots.count; i++) /* a family is chained as a whole */
-        for (size_t j = 0; j < p->dots.count; j++)
-            if (p->dots.data[i].family == p->dots.data[j].family && p->dots.data[i].chained)
-                p->dots.data[j].chained = true;
+    chain_families(l);
     choose_families(l);
 }

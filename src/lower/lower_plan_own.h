@@ -79,9 +79,10 @@ struct plan {
     VEC(struct planned_shared *) tiles;
     struct map dot_of, symbol_of, shared_of, copy_of, scalar_of;
     VEC(struct blocked_made) blocked;
-    struct map view_of;    /* access -> struct view_made */
-    bool settled;          /* symbols have their layouts for good */
-    struct map natural_of; /* once settled */
+    struct map view_of;        /* access -> struct view_made */
+    struct mentions *mentions; /* of lower_plan_settle.c; NULL: not yet made */
+    bool settled;              /* symbols have their layouts for good */
+    struct map natural_of;     /* once settled */
 };
 
 struct blocked_made {

@@ -6,6 +6,7 @@
  * product a copy takes its place, which is laid out as the accesses want it, and turned over once.
  */
 #include "lower/lower_plan_own.h"
+#include "tile/numbering.h"
 
 /* What the statements of a list do with a tile. */
 struct meeting {
@@ -13,7 +14,6 @@ struct meeting {
     const struct expr *read; /* of global memory, into the tile: the first */
     int accesses;            /* of global memory, from the tile or into it */
     bool other;              /* anything but these, element by element */
-    bool multiplies;         /* there is a product */
     int mentions;            /* in the statement at hand */
 };
 
@@ -40,7 +40,6 @@ static void take_expression(void *user, struct expr **at)
 {
     struct meeting *m = user;
     m->mentions += (*at)->sym == m->sym;
-    m->multiplies |= (*at)->op == OP_DOT;
 }
 
 static void take_assignment(struct meeting *m, const struct stmt *s)
@@ -59,11 +58,8 @@ static void take_assignment(struct meeting *m, const struct stmt *s)
     }
 }
 
-static void take_statement(void *user, struct stmt *s)
+static void take_statement(struct meeting *m, struct stmt *s)
 {
-    struct meeting *m = user;
-    if (s->kind == STMT_ENSURES)
-        return;
     m->mentions = 0;
     statement_expressions(s, take_expression, m);
     if (s->kind == STMT_ASSIGN)
@@ -71,21 +67,100 @@ static void take_statement(void *user, struct stmt *s)
     m->other |= m->mentions != 0;
 }
 
-static struct meeting meeting_of(const struct sym *sym, struct stmt *first)
-{
-    struct meeting m = {.sym = sym};
-    stmt_walk(first, take_statement, &m);
-    return m;
-}
-
 static bool is_settled(const struct meeting *m)
 {
     return m->read && m->accesses > 1 && !m->other;
 }
 
+/* --- which statements name a tile --- */
+
+/* A statement that names a tile, and the statement of the kernel's own list that it stands in. */
+struct mention {
+    struct stmt *stmt;
+    int own;
+};
+
+struct mention_list {
+    VEC(struct mention) all; /* in the order of the text */
+};
+
+struct own_stmt {
+    struct stmt *stmt;
+    bool multiplies; /* there is a product in it */
+};
+
+struct mentions {
+    struct arena *arena;
+    struct numbering numbers;
+    struct mention_list *of; /* by number */
+    VEC(struct own_stmt) own;
+    struct stmt *at; /* the statement at hand */
+};
+
+static void note_mention(void *user, struct expr **at)
+{
+    struct mentions *m = user;
+    const struct sym *sym = (*at)->sym;
+    int own = (int)m->own.count - 1;
+    m->own.data[own].multiplies |= (*at)->op == OP_DOT;
+    int number =
+        sym && sym->storage == ST_REG && !sym->is_pointer ? numbering_of(&m->numbers, sym) : -1;
+    if (number < 0)
+        return;
+    struct mention_list *list = &m->of[number];
+    if (list->all.count == 0 || list->all.data[list->all.count - 1].stmt != m->at)
+        vec_push(m->arena, &list->all, ((struct mention){m->at, own}));
+}
+
+static void note_mentions(void *user, struct stmt *s)
+{
+    struct mentions *m = user;
+    if (s->kind == STMT_ENSURES)
+        return;
+    m->at = s;
+    statement_expressions(s, note_mention, m);
+}
+
+static struct mentions *find_mentions(struct lower *l)
+{
+    struct mentions *m = arena_new(l->arena, struct mentions);
+    m->arena = l->arena;
+    numbering_init(&m->numbers, l->arena, l->kernel);
+    m->of = arena_array(l->arena, struct mention_list, m->numbers.count + 1);
+    for (struct stmt *s = l->kernel->body, *next; s; s = next) {
+        vec_push(l->arena, &m->own, ((struct own_stmt){s, false}));
+        next = s->next;
+        s->next = NULL;
+        stmt_walk(s, note_mentions, m);
+        s->next = next;
+    }
+    return m;
+}
+
+static const struct mention_list *mentions_of(const struct mentions *m, const struct sym *sym)
+{
+    static const struct mention_list none;
+    int number = numbering_of(&m->numbers, sym);
+    return number < 0 ? &none : &m->of[number];
+}
+
+/* What the kernel's own statements from `first` to the one before `end` do with the tile. */
+static struct meeting meeting_of(const struct mentions *m, const struct sym *sym, int first,
+                                 int end)
+{
+    struct meeting meeting = {.sym = sym};
+    const struct mention_list *list = mentions_of(m, sym);
+    for (size_t i = 0; i < list->all.count; i++)
+        if (list->all.data[i].own >= first && list->all.data[i].own < end)
+            take_statement(&meeting, list->all.data[i].stmt);
+    return meeting;
+}
+
 const struct expr *plan_settled(struct lower *l, const struct sym *sym)
 {
-    struct meeting m = meeting_of(sym, l->kernel->body);
+    if (!l->plan->mentions)
+        l->plan->mentions = find_mentions(l);
+    struct meeting m = meeting_of(l->plan->mentions, sym, 0, (int)l->plan->mentions->own.count);
     return is_settled(&m) ? m.read : NULL;
 }
 
@@ -102,46 +177,47 @@ static void rename_symbol(void *user, struct expr **at)
         (*at)->sym = r->to;
 }
 
-static void rename_in(void *user, struct stmt *s)
+/* The last of the kernel's own statements that holds a product and names the tile, other than
+ * element by element; -1: none. */
+static int last_product(const struct mentions *m, const struct sym *sym)
 {
-    if (s->kind != STMT_ENSURES)
-        statement_expressions(s, rename_symbol, user);
-}
-
-/* The last statement of the kernel's own list that holds a product and names the tile. */
-static struct stmt *last_product(struct lower *l, const struct sym *sym)
-{
-    struct stmt *last = NULL;
-    for (struct stmt *s = l->kernel->body; s; s = s->next) {
-        struct stmt *next = s->next;
-        s->next = NULL;
-        struct meeting m = meeting_of(sym, s);
-        s->next = next;
-        if (m.multiplies && m.other)
-            last = s;
+    const struct mention_list *list = mentions_of(m, sym);
+    for (size_t i = list->all.count; i-- > 0;) {
+        int own = list->all.data[i].own;
+        struct meeting meeting = {.sym = sym};
+        if (!m->own.data[own].multiplies)
+            continue;
+        take_statement(&meeting, list->all.data[i].stmt);
+        if (meeting.other)
+            return own;
     }
-    return last;
+    return -1;
 }
 
-static void settle(struct lower *l, struct sym *sym)
+static void settle(struct lower *l, const struct mentions *mentions, struct sym *sym)
 {
     struct kernel *k = l->kernel;
-    struct stmt *last = last_product(l, sym);
-    struct meeting m = meeting_of(sym, last ? last->next : NULL);
-    if (!last || !is_settled(&m))
+    int own = last_product(mentions, sym);
+    struct meeting m = meeting_of(mentions, sym, own + 1, (int)mentions->own.count);
+    if (own < 0 || !is_settled(&m))
         return;
+    struct stmt *last = mentions->own.data[own].stmt;
     struct renaming r = {sym, sym_new(k, sym->name, ST_REG, sym->type, sym->loc)};
     struct stmt *copy = stmt_new(k, STMT_DECL, last->loc);
     copy->sym = r.to;
     copy->value = expr_ref(k, sym, last->loc);
-    stmt_walk(last->next, rename_in, &r);
+    const struct mention_list *list = mentions_of(mentions, sym);
+    for (size_t i = 0; i < list->all.count; i++)
+        if (list->all.data[i].own > own)
+            statement_expressions(list->all.data[i].stmt, rename_symbol, &r);
     copy->next = last->next;
     last->next = copy;
 }
 
 void plan_settle_sums(struct lower *l)
 {
+    const struct mentions *mentions = find_mentions(l);
     for (struct stmt *s = l->kernel->body; s; s = s->next)
         if (s->kind == STMT_DECL && s->sym->storage == ST_REG && plan_is_tile(&s->sym->type))
-            settle(l, s->sym);
+            settle(l, mentions, s->sym);
 }

@@ -89,22 +89,14 @@ static void write(struct printer *p, const char *name, const struct ptx_operand 
 /* A constant of the module, once each. */
 static struct ptx_variable *text_variable(struct lower *l, const char *text)
 {
-    size_t size = strlen(text) + 1;
-    const struct ptx_module *m = l->b.module;
-    int count = 0;
-    for (size_t i = 0; i < m->items.count; i++) {
-        struct ptx_variable *v = m->items.data[i].variable;
-        if (m->items.data[i].kind != PTX_ITEM_VARIABLE || strncmp(v->name, "$text_", 6) != 0)
-            continue;
-        bool equal = ptx_variable_size(v) == size;
-        for (size_t k = 0; equal && k < size; k++)
-            equal = v->initial->list.data[k].bits == (unsigned char)text[k];
-        if (equal)
-            return v;
-        count++;
-    }
-    return ptx_bytes(&l->b, MOD_GLOBAL, arena_printf(l->arena, "$text_%d", count),
-                     (const uint8_t *)text, size, 1);
+    size_t length = strlen(text);
+    struct name_table *texts = &l->bodies->texts;
+    texts->arena = l->arena;
+    const char *name = arena_printf(l->arena, "$text_%zu", texts->count);
+    struct name_entry *entry = name_table_entry(texts, text, length);
+    if (!entry->object)
+        entry->object = ptx_bytes(&l->b, MOD_GLOBAL, name, (const uint8_t *)text, length + 1, 1);
+    return entry->object;
 }
 
 /* The generic address of a constant text. */

@@ -46,6 +46,8 @@ static void name_all(struct estimate *e)
     }
 }
 
+/* --- loops --- */
+
 /* Where a branch goes, if that is back; else -1. */
 static int64_t goes_back_to(const struct ptx_statement *s, int64_t at)
 {
@@ -56,15 +58,48 @@ static int64_t goes_back_to(const struct ptx_statement *s, int64_t at)
     return place < at ? place : -1;
 }
 
-/* Inner loops end before outer ones, so one pass sees them first. */
-static void carry_through_loops(struct estimate *e)
+/* Of the statement of the same index. Statements are -1 if there is none. */
+struct loop_place {
+    int64_t end;   /* the last branch back to here */
+    int64_t outer; /* of a head: the head of the loop around */
+    int64_t inner; /* the head of the innermost loop around, or of one that has ended */
+};
+
+static struct loop_place *find_loops(struct arena *a, const struct ptx_function *f)
 {
-    for (size_t i = 0; i < e->f->body.count; i++) {
-        int64_t head = goes_back_to(&e->f->body.data[i], (int64_t)i);
-        for (size_t r = 0; head >= 0 && r < e->f->registers.count; r++) {
-            struct interval *v = &e->of[r];
-            if (v->first >= 0 && v->first < head && v->last >= head && v->last < (int64_t)i)
-                v->last = (int64_t)i;
+    int64_t count = (int64_t)f->body.count, inner = -1;
+    struct loop_place *at = arena_array(a, struct loop_place, count + 1);
+    for (int64_t i = 0; i < count; i++)
+        at[i].end = -1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t head = goes_back_to(&f->body.data[i], i);
+        if (head >= 0)
+            at[head].end = i;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        while (inner >= 0 && at[inner].end < i)
+            inner = at[inner].outer;
+        if (at[i].end >= 0) {
+            at[i].outer = inner;
+            inner = i;
+        }
+        at[i].inner = inner;
+    }
+    return at;
+}
+
+/* A register that comes from in front of a loop and is named in it is kept to the loop's end. That
+ * may lie in another loop, and so on. */
+static void carry_through_loops(struct estimate *e, const struct loop_place *at)
+{
+    for (size_t r = 0; r < e->f->registers.count; r++) {
+        struct interval *v = &e->of[r];
+        int64_t before = -1;
+        while (v->first >= 0 && v->last != before) {
+            before = v->last;
+            for (int64_t head = at[before].inner; head > v->first; head = at[head].outer)
+                if (at[head].end > v->last)
+                    v->last = at[head].end;
         }
     }
 }
@@ -82,7 +117,7 @@ int estimate_registers(struct arena *a, const struct ptx_function *f)
     int *change = arena_array(a, int, f->body.count + 2);
     int live = 0, most = 0;
     name_all(&e);
-    carry_through_loops(&e);
+    carry_through_loops(&e, find_loops(a, f));
     for (uint32_t r = 0; r < f->registers.count; r++) {
         if (e.of[r].first < 0)
             continue;

@@ -60,6 +60,7 @@ struct tiles {
     size_t count, capacity;
     struct map by_pointer;  /* layout -> kept */
     struct map symbols;     /* sym -> tile_symbol */
+    VEC(int) fixed;         /* by register: of how many fixed tiles it is a word */
     struct map conversions; /* layout `from` -> conversion_list */
     /* What has been computed of the expression at hand: it may occur in it again. */
     int depth; /* of expressions being evaluated */

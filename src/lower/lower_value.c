@@ -48,9 +48,11 @@ enum ptx_mod lower_type(enum dtype t)
 
 /* --- one of each --- */
 
+/* Literals that are floats differ in their upper bits alone: these come down twice. */
 static uint64_t mix(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    h = (h ^ (h >> 32)) * 0x9e3779b97f4a7c15u;
     return h ^ (h >> 29);
 }
 

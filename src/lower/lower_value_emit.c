@@ -194,11 +194,12 @@ static struct ptx_instruction *maker_of(struct lower *l, struct ptx_operand reg)
     return made ? s->instruction : NULL;
 }
 
-/* Nothing stands in that register any more: neither v nor what it is only another type of. */
-static void forget_register(struct lower *l, struct ptx_operand reg)
+/* Nothing stands in that register any more: neither v nor what it is only another type of. What
+ * does was placed after the first `before` values of the region. */
+static void forget_register(struct lower *l, struct ptx_operand reg, size_t before)
 {
     struct region *r = &l->values->regions.data[l->values->region];
-    for (size_t i = 0; i < r->placed.count; i++) {
+    for (size_t i = before; i < r->placed.count; i++) {
         struct value *v = r->placed.data[i];
         if (v->placed && v->place.kind == PTX_REGISTER && v->place.reg == reg.reg)
             v->placed = false;
@@ -210,6 +211,7 @@ static void forget_register(struct lower *l, struct ptx_operand reg)
 void value_into(struct lower *l, const struct value *v, struct ptx_operand reg)
 {
     size_t registers = l->b.function->registers.count;
+    size_t placed = l->values->regions.data[l->values->region].placed.count;
     struct ptx_operand from = value_operand(l, v);
     if (from.kind == PTX_REGISTER && from.reg == reg.reg)
         return;
@@ -221,5 +223,5 @@ void value_into(struct lower *l, const struct value *v, struct ptx_operand reg)
         return;
     }
     maker->operands[0] = reg;
-    forget_register(l, from);
+    forget_register(l, from, placed);
 }

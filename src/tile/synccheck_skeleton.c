@@ -4,6 +4,7 @@
  * between threads divide masks: both sides are walked, and what is touched carries the mask of the
  * threads that come there.
  */
+#include "tile/numbering.h"
 #include "tile/synccheck_core.h"
 
 /* A loop around the statement being emitted. */
@@ -25,6 +26,8 @@ struct emitter {
     int pipeline;        /* around; 0: none */
     int pipelines;
     const struct stmt *stmt; /* at which we are; NULL: none */
+    struct numbering numbers;
+    int *tile_of; /* by number of the symbol: its tile + 1; 0: none yet */
 };
 
 static int emit(struct emitter *m, struct instr in)
@@ -59,11 +62,12 @@ static int new_mask(struct emitter *m)
 
 static int tile_number(struct emitter *m, const struct sym *s)
 {
-    for (size_t i = 0; i < m->k->code.tiles.count; i++)
-        if (m->k->code.tiles.data[i] == s)
-            return (int)i;
-    vec_push(m->k->arena, &m->k->code.tiles, s);
-    return (int)m->k->code.tiles.count - 1;
+    int *tile = &m->tile_of[numbering_of(&m->numbers, s)];
+    if (*tile == 0) {
+        vec_push(m->k->arena, &m->k->code.tiles, s);
+        *tile = (int)m->k->code.tiles.count;
+    }
+    return *tile - 1;
 }
 
 /* --- touches --- */
@@ -653,6 +657,8 @@ bool skeleton_make(struct sync_check *k)
     if (!has_tiles(k->kernel->body))
         return false;
     struct emitter m = {.k = k};
+    numbering_init(&m.numbers, k->arena, k->kernel);
+    m.tile_of = arena_array(k->arena, int, m.numbers.count + 1);
     struct tracked all = {0};
     vec_push(k->arena, &k->code.slots, all);
     vec_push(k->arena, &m.masks, 0);
