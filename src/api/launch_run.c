@@ -18,17 +18,13 @@ static bool is_plain(const struct sym *view)
 }
 
 /* The first view of a pointer parameter, a plain one if there is one; NULL: none. */
-static const struct sym *view_of(const struct kernel *ir, int param)
+static const struct sym *view_of(const tw_launch *l, int param)
 {
-    const struct sym *other = NULL;
-    for (const struct sym *s = ir->symbols; s; s = s->next) {
-        if (s->storage != ST_VIEW || !s->base || s->base->index != param)
-            continue;
-        if (is_plain(s))
-            return s;
-        other = other ? other : s;
-    }
-    return other;
+    const struct view_list *views = &l->variant->views[param];
+    for (size_t i = 0; i < views->all.count; i++)
+        if (is_plain(views->all.data[i]))
+            return views->all.data[i];
+    return views->all.count ? views->all.data[0] : NULL;
 }
 
 struct scalar_env launch_env(const tw_launch *l)
@@ -73,10 +69,10 @@ static int64_t view_reach(const tw_launch *l, const struct sym *view)
 
 int64_t launch_array_bytes(const tw_launch *l, int param)
 {
+    const struct view_list *views = &l->variant->views[param];
     int64_t most = 0;
-    for (const struct sym *s = l->variant->ir->symbols; s; s = s->next) {
-        if (s->storage != ST_VIEW || !s->base || s->base->index != param)
-            continue;
+    for (size_t i = 0; i < views->all.count; i++) {
+        const struct sym *s = views->all.data[i];
         int64_t reach = view_reach(l, s);
         if (reach < 0)
             return -1;
@@ -90,7 +86,7 @@ int64_t launch_array_bytes(const tw_launch *l, int param)
  * none, and the array has as many elements as the farthest reaches over. */
 static const struct sym *shape_of(const tw_launch *l, int param)
 {
-    const struct sym *view = view_of(l->variant->ir, param);
+    const struct sym *view = view_of(l, param);
     int64_t shape[MAX_RANK];
     if (!view || !is_plain(view) || !view_shape(l, view, shape))
         return NULL;
@@ -186,7 +182,11 @@ static bool check_view_overflow(tw_launch *l, const struct sym *view)
 tw_status launch_check_sizes(tw_launch *l)
 {
     const struct kernel *ir = l->variant->ir;
+    const struct sym **shapes =
+        arena_array(&l->ctx->scratch, const struct sym *, ir->param_count + 1);
     bool extents = true;
+    for (int p = 0; p < ir->param_count; p++)
+        shapes[p] = l->array_set[p] ? shape_of(l, p) : NULL;
     for (int i = 0; i < 3; i++)
         check_overflow(l, ir->grid[i]);
     for (const struct sym *view = ir->symbols; view; view = view->next) {
@@ -196,7 +196,7 @@ tw_status launch_check_sizes(tw_launch *l)
         int p = view->base ? view->base->index : -1;
         if (p < 0 || !l->array_set[p])
             continue;
-        if (view == shape_of(l, p))
+        if (view == shapes[p])
             check_shape(l, p, view);
         else
             check_length(l, p, view);
@@ -220,9 +220,10 @@ tw_status launch_check_null(tw_launch *l, int p)
 {
     if (!has_blocks(l))
         return TW_OK;
-    for (const struct sym *view = l->variant->ir->symbols; view; view = view->next) {
-        if (view->storage != ST_VIEW || !view->base || view->base->index != p ||
-            view_reach(l, view) <= 0 || !kernel_uses(l->variant->ir, view))
+    const struct view_list *views = &l->variant->views[p];
+    for (size_t i = 0; i < views->all.count; i++) {
+        const struct sym *view = views->all.data[i];
+        if (view_reach(l, view) <= 0 || !kernel_uses(l->variant->ir, view))
             continue;
         diag_error(&l->ctx->diag, LOC_NONE,
                    "argument %d, `%s` is NULL, but view `%s` reaches over %lld elements", p + 1,
@@ -343,7 +344,7 @@ static tw_status shape_call(void *user)
         out->rank = view->type.rank;
         return TW_OK;
     }
-    view = view_of(l->variant->ir, p);
+    view = view_of(l, p);
     int64_t bytes = view ? launch_array_bytes(l, p) : -1; /* of the view that reaches farthest */
     int64_t reach = bytes >= 0 ? bytes / (int64_t)dtype_size((enum dtype)out->dtype)
                     : view     ? view_reach(l, view)
@@ -404,7 +405,7 @@ tw_status launch_arguments(tw_launch *l, struct cpu_argument **given)
         return status;
     *given = launch_given(l);
     for (int p = 0; p < info->param_count; p++)
-        if (info->params[p].is_pointer && !l->array_set[p] && view_of(l->variant->ir, p))
+        if (info->params[p].is_pointer && !l->array_set[p] && view_of(l, p))
             diag_error(d, LOC_NONE, "no array was given for `%s` (%s)", info->params[p].name,
                        param_text(&l->ctx->scratch, info, p));
     if (d->errors)

@@ -127,11 +127,17 @@ struct choice {
     bool any_threads; /* as in lang_choice: to count what a block does, never to run it */
 };
 
+/* The views of a pointer parameter, in the order of their declarations. */
+struct view_list {
+    VEC(const struct sym *) all;
+};
+
 struct variant {
     struct variant *next;
     struct arena arena;
     struct choice key;           /* values and known: of statics only */
     struct kernel *ir;           /* after all passes */
+    struct view_list *views;     /* by parameter */
     struct overlay overlay;      /* which arrays must not share memory */
     struct cpu_program *program; /* the host's */
     struct lowered *lowered;     /* a GPU's */

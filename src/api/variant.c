@@ -122,6 +122,15 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
     return NULL;
 }
 
+static struct view_list *find_views(struct arena *a, const struct kernel *ir)
+{
+    struct view_list *views = arena_array(a, struct view_list, ir->param_count + 1);
+    for (const struct sym *s = ir->symbols; s; s = s->next)
+        if (s->storage == ST_VIEW && s->base)
+            vec_push(a, &views[s->base->index].all, s);
+    return views;
+}
+
 tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *c,
                           struct arena *lowered)
 {
@@ -134,6 +143,7 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
     tw_status status = choice_passes(k, v->ir, &v->key, v->key.known, NULL);
     if (status != TW_OK)
         return status;
+    v->views = find_views(&v->arena, v->ir);
     overlay_find(&v->arena, v->ir, &v->overlay);
     if (k->device) {
         v->lowered = choice_lower(lowered, k, v->ir, &v->key, v->key.known);

@@ -142,19 +142,20 @@ struct value value_constant(struct compiler *c, enum dtype t, struct literal v)
         dtype_store_f64(t, &bits, v.f);
     else
         dtype_store_i64(t, &bits, v.i);
-    for (size_t i = 0; i < c->constants.count; i++)
-        if (c->constants.data[i].dtype == t && c->constants.data[i].bits == bits) {
-            out.at = c->constants.data[i].at;
-            return out;
-        }
+    struct constant key = {bits, (uint64_t)t};
+    const struct name_entry *known = name_table_find(&c->constants, (const char *)&key, sizeof key);
+    if (known) {
+        out.at = known->number;
+        return out;
+    }
     uint32_t at = (uint32_t)(c->constants.count * sizeof bits);
     if (at + sizeof bits > c->constants_end) {
         compile_error(c, "too many constants");
         return out;
     }
     memcpy(c->image + at, &bits, sizeof bits);
-    struct constant made = {t, bits, at};
-    vec_push(c->arena, &c->constants, made);
+    const char *kept = arena_copy(c->arena, &key, sizeof key);
+    name_table_add(&c->constants, kept, sizeof key)->number = at;
     out.at = at;
     return out;
 }
@@ -467,6 +468,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
 {
     struct cpu_program *p = arena_new(a, struct cpu_program);
     struct compiler c = {.arena = a, .kernel = k, .program = p, .mask = NO_SLOT, .plain = plain};
+    name_table_init(&c.constants, a);
     c.seen_budget = MOST_SURVEYED;
     c.set = p->set = set;
     c.lanes = p->lanes = kernel_thread_level(k) ? (uint32_t)kernel_block_threads(k) : 1;

@@ -2,6 +2,7 @@
 #ifndef TW_CPU_COMPILE_H
 #define TW_CPU_COMPILE_H
 
+#include "base/name_table.h"
 #include "cpu/program.h"
 
 /* A value in the frame: dense, [element][lane]. */
@@ -97,10 +98,9 @@ struct pending_seen {
     const struct expr *target[MOST_SEEN];
 };
 
+/* What a constant is known by: the bytes of this. */
 struct constant {
-    enum dtype dtype;
-    uint64_t bits;
-    uint32_t at;
+    uint64_t bits, dtype;
 };
 
 struct compiler {
@@ -121,7 +121,7 @@ struct compiler {
     struct slot *slots; /* sorted by sym */
     size_t slot_count;
     unsigned char *image;
-    VEC(struct constant) constants;
+    struct name_table constants; /* by struct constant; number: where in the image */
     uint32_t constants_end, thread_at[3];
     int64_t split; /* thread.x of blocks of one axis is taken apart by this; 0: it is not */
     uint32_t async_buffer;

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* --- faults of the launch itself --- */
 
@@ -189,16 +190,43 @@ static bool bind_view(struct binder *b, const struct sym *s, struct view_binding
     return true;
 }
 
-static void note_overlays(struct launch_state *l)
+/* Bytes of a view that is not const. */
+struct written_bytes {
+    uintptr_t first, end;
+};
+
+static int compare_written(const void *a, const void *b)
 {
-    for (int i = 0; i < l->program->view_count; i++)
-        for (int k = 0; k < l->program->view_count; k++) {
-            struct view_binding *view = &l->views[i];
-            const struct view_binding *other = &l->views[k];
-            bool overlaps = (uintptr_t)view->first < (uintptr_t)other->end &&
-                            (uintptr_t)other->first < (uintptr_t)view->end;
-            view->is_overlaid |= overlaps && !l->program->views[k]->is_const;
+    const struct written_bytes *x = a, *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Of those in the order of their first bytes, each gets the end of those up to it. A view meets one
+ * of them if it begins before the end of the last that begins before the view's own end. */
+static void note_overlays(struct arena *a, struct launch_state *l)
+{
+    int views = l->program->view_count, count = 0;
+    struct written_bytes *written = arena_array(a, struct written_bytes, views + 1);
+    for (int i = 0; i < views; i++)
+        if (!l->program->views[i]->is_const && l->views[i].first < l->views[i].end)
+            written[count++] =
+                (struct written_bytes){(uintptr_t)l->views[i].first, (uintptr_t)l->views[i].end};
+    qsort(written, (size_t)count, sizeof *written, compare_written);
+    for (int i = 1; i < count; i++)
+        if (written[i].end < written[i - 1].end)
+            written[i].end = written[i - 1].end;
+    for (int i = 0; i < views; i++) {
+        struct view_binding *view = &l->views[i];
+        int low = 0, high = count; /* the first low begin before the view ends */
+        while (low < high) {
+            int middle = low + (high - low) / 2;
+            if (written[middle].first < (uintptr_t)view->end)
+                low = middle + 1;
+            else
+                high = middle;
         }
+        view->is_overlaid = low > 0 && (uintptr_t)view->first < written[low - 1].end;
+    }
 }
 
 /* --- parameters and grid --- */
@@ -331,7 +359,7 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
     for (int i = 0; i < p->view_count; i++)
         if (!bind_view(&b, p->views[i], &l->views[i]))
             return fault->kind;
-    note_overlays(l);
+    note_overlays(a, l);
     if (l->blocks == 0)
         return CPU_OK;
     l->nests = arena_array(a, struct strided_nest, p->strided_count);

@@ -10,6 +10,7 @@
 #define TW_LANG_H
 
 #include "base/diag.h"
+#include "base/name_table.h"
 #include "tile/tile.h"
 
 struct module;

@@ -16,7 +16,10 @@
  * Before: a kernel. After: for each array that it writes, the arrays that must lie elsewhere.
  */
 #include "tile/overlay.h"
+#include "base/name_table.h"
 #include "tile/numbering.h"
+
+#include <string.h>
 
 /* The facts about the value of a symbol or an expression. */
 struct origin {
@@ -40,6 +43,9 @@ struct place {
     int age; /* how often the variables of its indices had been assigned */
     bool stores, loads;
     struct pins pins;
+    bool moves[MAX_RANK]; /* by index: it may differ between blocks or threads */
+    uint64_t hash;        /* of all that tells it from others: equal ones are listed once */
+    struct place *same_hash;
 };
 
 struct finder {
@@ -51,9 +57,11 @@ struct finder {
     int *depth;    /* by symbol: conditions around its declaration that differ between blocks */
     bool *varies;  /* by symbol: it is given another value than that */
     int *assigned; /* by symbol: how often, but for the steps of loops */
-    VEC(struct place) places;
     struct pins pins; /* of the statement at hand */
     uint8_t several;  /* axes of the grid that may have more than one block */
+    VEC(struct place *) of[OVERLAY_PARAMS]; /* places by parameter */
+    VEC(struct place *) stores;
+    struct name_table by_hash; /* object: a struct place */
     bool changed, listing, in_step;
 };
 
@@ -176,6 +184,8 @@ static int age_of(const struct finder *f, const struct expr *e)
     return age;
 }
 
+static void add_place(struct finder *f, struct place *p);
+
 static void list_places(struct finder *f, const struct expr *e, bool stores, bool loads)
 {
     if (!e)
@@ -189,8 +199,9 @@ static void list_places(struct finder *f, const struct expr *e, bool stores, boo
     int param = param_of(e->sym);
     if (param < 0)
         return;
-    struct place p = {e, param, age_of(f, e), stores, loads, f->pins};
-    vec_push(f->arena, &f->places, p);
+    struct place p = {.access = e, .param = param, .stores = stores, .loads = loads, .pins = f->pins};
+    p.age = age_of(f, e);
+    add_place(f, &p);
     f->out->used |= UINT64_C(1) << param;
     if (is_strided(e->sym))
         f->out->strided |= UINT64_C(1) << param;
@@ -284,7 +295,7 @@ static void walk(struct finder *f, const struct stmt *first, int depth)
     f->pins = before;
 }
 
-/* --- pairs --- */
+/* --- which places meet --- */
 
 /* The value of a local that is given only one. */
 static const struct expr *meaning(const struct finder *f, const struct expr *e)
@@ -344,6 +355,13 @@ static uint8_t pinned(const struct place *x, const struct place *y)
     return axes;
 }
 
+static bool same_index(const struct finder *f, const struct place *x, const struct place *y, int i)
+{
+    const struct index *at = &x->access->index[i], *by = &y->access->index[i];
+    return at->kind == by->kind && at->extent == by->extent && x->age == y->age &&
+           same(f, at->value, by->value);
+}
+
 static bool may_meet(struct finder *f, const struct place *x, const struct place *y)
 {
     const struct expr *a = x->access, *b = y->access;
@@ -353,32 +371,103 @@ static bool may_meet(struct finder *f, const struct place *x, const struct place
         return false;
     uint8_t told = pinned(x, y), partial = 0; /* axes whose blocks the indices tell apart */
     for (int i = 0; i < a->indices; i++) {
-        const struct index *at = &a->index[i], *by = &b->index[i];
-        bool equal = at->kind == by->kind && at->extent == by->extent && x->age == y->age &&
-                     same(f, at->value, by->value);
-        struct origin of = origin_of(f, at->value);
-        if (!equal && (of.moves || origin_of(f, by->value).moves))
-            return false;
-        if (!equal || is_repeated(f, a, i))
+        if (!x->moves[i] && !y->moves[i])
             continue;
+        if (!same_index(f, x, y, i))
+            return false;
+        if (is_repeated(f, a, i))
+            continue;
+        struct origin of = origin_of(f, a->index[i].value);
         told |= of.full | (partial & of.partial);
         partial |= of.partial;
     }
     return !(f->several & ~told);
 }
 
+/* --- each place once --- */
+
+static uint64_t mix(uint64_t hash, uint64_t x)
+{
+    return (hash ^ x) * 1099511628211u;
+}
+
+static uint64_t hash_of(const struct finder *f, uint64_t hash, const struct expr *e)
+{
+    e = meaning(f, e);
+    if (!e)
+        return mix(hash, 1);
+    hash = mix(mix(hash, (uint64_t)e->op), (uint64_t)e->literal.i);
+    if (e->sym)
+        hash = mix(hash, (uint64_t)numbering_of(&f->numbers, e->sym));
+    for (int i = 0; i < e->count; i++)
+        hash = hash_of(f, hash, e->args[i]);
+    return hash;
+}
+
+/* Do both meet the same places of other arrays? An index that does not move, and so tells no blocks
+ * apart, counts for nothing. */
+static bool same_place(const struct finder *f, const struct place *x, const struct place *y)
+{
+    const struct expr *a = x->access, *b = y->access;
+    bool equal = x->param == y->param && is_strided(a->sym) == is_strided(b->sym) &&
+                 a->indices == b->indices && alike(f, a->sym, b->sym) &&
+                 memcmp(&x->pins, &y->pins, sizeof x->pins) == 0;
+    for (int i = 0; i < a->indices && equal; i++)
+        equal = x->moves[i] == y->moves[i] && (!x->moves[i] || same_index(f, x, y, i));
+    return equal;
+}
+
+static void keep_place(struct finder *f, const struct place *p)
+{
+    struct place *kept = arena_copy(f->arena, p, sizeof *p);
+    struct name_entry *entry =
+        name_table_find(&f->by_hash, (const char *)&kept->hash, sizeof kept->hash);
+    if (!entry)
+        entry = name_table_add(&f->by_hash, (const char *)&kept->hash, sizeof kept->hash);
+    kept->same_hash = entry->object;
+    entry->object = kept;
+    vec_push(f->arena, &f->of[p->param], kept);
+    if (p->stores)
+        vec_push(f->arena, &f->stores, kept);
+}
+
+static void add_place(struct finder *f, struct place *p)
+{
+    const struct expr *e = p->access;
+    p->hash = mix((uint64_t)p->param, (uint64_t)e->indices);
+    for (int i = 0; i < e->indices; i++) {
+        p->moves[i] = origin_of(f, e->index[i].value).moves;
+        p->hash = p->moves[i] ? hash_of(f, mix(p->hash, (uint64_t)p->age), e->index[i].value)
+                              : mix(p->hash, 2);
+    }
+    const struct name_entry *found =
+        name_table_find(&f->by_hash, (const char *)&p->hash, sizeof p->hash);
+    for (struct place *at = found ? found->object : NULL; at; at = at->same_hash)
+        if (at->stores == p->stores && same_place(f, at, p)) {
+            at->loads = at->loads || p->loads;
+            return;
+        }
+    keep_place(f, p);
+}
+
+/* --- pairs --- */
+
 static void find_pairs(struct finder *f)
 {
     struct overlay *out = f->out;
-    for (size_t i = 0; i < f->places.count; i++)
-        for (size_t j = 0; j < f->places.count; j++) {
-            const struct place *w = &f->places.data[i], *r = &f->places.data[j];
-            uint64_t other = UINT64_C(1) << r->param;
-            if (!w->stores || w->param == r->param || (out->apart[w->param] & other))
-                continue;
-            if ((r->loads && (out->multiplied & other)) || !may_meet(f, w, r))
-                out->apart[w->param] |= other;
+    for (size_t i = 0; i < f->stores.count; i++) {
+        const struct place *w = f->stores.data[i];
+        for (int param = 0; param < OVERLAY_PARAMS; param++) {
+            uint64_t other = UINT64_C(1) << param;
+            for (size_t j = 0; j < f->of[param].count && w->param != param; j++) {
+                const struct place *r = f->of[param].data[j];
+                if (out->apart[w->param] & other)
+                    break;
+                if ((r->loads && (out->multiplied & other)) || !may_meet(f, w, r))
+                    out->apart[w->param] |= other;
+            }
         }
+    }
 }
 
 void overlay_find(struct arena *a, const struct kernel *k, struct overlay *out)
@@ -391,6 +480,7 @@ void overlay_find(struct arena *a, const struct kernel *k, struct overlay *out)
             f.several |= (uint8_t)(1 << axis);
     }
     numbering_init(&f.numbers, a, k);
+    name_table_init(&f.by_hash, a);
     f.origin = arena_array(a, struct origin, f.numbers.count);
     f.means = arena_array(a, const struct expr *, f.numbers.count);
     f.depth = arena_array(a, int, f.numbers.count);
