@@ -214,6 +214,10 @@ TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
  * is no GPU (or one below 8.0), with a message; *out is NULL then. */
 TW_API tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out);
 TW_API const char *tw_kernel_target(const tw_kernel *k); /* "cpu", "sm_90"; never "cuda" */
+/* Frees what was compiled for the kernel, for its other targets too. A launch that was prepared is
+ * compiled again by its next run; one that is under way is waited for. A program that goes through
+ * many kernels, a few runs each, so needs memory for one. NULL is allowed. */
+TW_API void tw_kernel_forget(tw_kernel *k);
 TW_API const char *tw_target_at(int index); /* the targets, "cpu" first; NULL past the last */
 
 TW_API const char *tw_kernel_name(const tw_kernel *k);

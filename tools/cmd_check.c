@@ -144,6 +144,7 @@ static void check_kernel(struct check *c)
     }
     space_close(&c->space);
     tw_launch_free(c->launch);
+    tw_kernel_forget(c->kernel);
     c->launch = NULL;
     findings_free(&c->findings);
     free(c->not_run);

@@ -7,9 +7,7 @@ static void module_destroy(tw_module *m)
 {
     tw_context *ctx = m->ctx;
     for (int i = 0; i < m->kernel_count; i++)
-        variants_free(&m->kernels[i]);
-    for (tw_kernel *k = m->targeted; k; k = k->next)
-        variants_free(k);
+        tw_kernel_forget(&m->kernels[i]);
     arena_free(&m->arena);
     context_object_free(ctx, m, sizeof *m);
 }
@@ -266,8 +264,8 @@ static tw_status find_target(void *user)
         }
         call->name = target_below(m->ctx, d->capability);
     }
-    for (tw_kernel *k = m->targeted; k; k = k->next)
-        if (k->index == index && strcmp(k->target, call->name) == 0) {
+    for (tw_kernel *k = m->kernels[index].targeted; k; k = k->next)
+        if (strcmp(k->target, call->name) == 0) {
             call->found = k;
             return TW_OK;
         }
@@ -280,8 +278,8 @@ static tw_status find_target(void *user)
     tw_kernel *k = arena_new(&m->arena, tw_kernel);
     describe_kernel(m, k, index, device->name);
     k->device = device;
-    k->next = m->targeted;
-    m->targeted = k;
+    k->next = m->kernels[index].targeted;
+    m->kernels[index].targeted = k;
     call->found = k;
     return TW_OK;
 }
@@ -298,6 +296,16 @@ tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out
     tw_status status = context_call(k->module->ctx, find_target, &call);
     *out = call.found;
     return status;
+}
+
+void tw_kernel_forget(tw_kernel *k)
+{
+    if (!k)
+        return;
+    tw_kernel *host = &k->module->kernels[k->index];
+    variants_free(host);
+    for (tw_kernel *other = host->targeted; other; other = other->next)
+        variants_free(other);
 }
 
 const char *tw_kernel_name(const tw_kernel *k)

@@ -94,8 +94,7 @@ struct tw_module {
     struct sync_memory sync; /* of its kernels, for all targets */
     tw_kernel *kernels;
     int kernel_count;
-    tw_kernel *targeted; /* kernels for other targets, made when asked for */
-    int launches;        /* not freed yet */
+    int launches; /* not freed yet */
     bool released;
 };
 
@@ -104,7 +103,8 @@ struct tw_kernel {
     int index;
     const char *target;                /* "cpu", "sm_80" */
     const struct lower_target *device; /* NULL: the host */
-    tw_kernel *next;                   /* in module->targeted */
+    tw_kernel *targeted;               /* the host's: it for other targets, made when asked for */
+    tw_kernel *next;                   /* in that list */
     const struct lang_kernel *info;    /* as the target sees it */
     const tw_scalar **tune_values;     /* by tune */
     const tw_dtype **type_choices;     /* by type variable */

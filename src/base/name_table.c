@@ -37,11 +37,9 @@ struct name_entry *name_table_find(const struct name_table *names, const char *t
     return name->text ? name : NULL;
 }
 
-static void grow(struct name_table *names)
+static void make_room(struct name_table *names, size_t capacity)
 {
-    struct name_table larger = {.arena = names->arena,
-                                .count = names->count,
-                                .capacity = names->capacity ? names->capacity * 2 : 16};
+    struct name_table larger = {.arena = names->arena, .count = names->count, .capacity = capacity};
     larger.places = arena_array(names->arena, struct name_entry, larger.capacity);
     for (size_t i = 0; i < names->capacity; i++) {
         const struct name_entry *old = &names->places[i];
@@ -51,10 +49,19 @@ static void grow(struct name_table *names)
     *names = larger;
 }
 
+void name_table_reserve(struct name_table *names, size_t count)
+{
+    size_t capacity = names->capacity ? names->capacity : 16;
+    while (capacity <= 2 * count)
+        capacity *= 2;
+    if (capacity > names->capacity)
+        make_room(names, capacity);
+}
+
 struct name_entry *name_table_add(struct name_table *names, const char *text, size_t length)
 {
     if (names->count * 2 >= names->capacity)
-        grow(names);
+        make_room(names, names->capacity ? names->capacity * 2 : 16);
     uint32_t hash = hash_of(text, length);
     struct name_entry *name = place_of(names, text, length, hash);
     *name = (struct name_entry){.text = text, .length = (uint32_t)length, .hash = hash};

@@ -19,6 +19,8 @@ struct name_table {
 };
 
 void name_table_init(struct name_table *names, struct arena *a);
+/* Makes room for so many names in all. */
+void name_table_reserve(struct name_table *names, size_t count);
 /* Returns NULL if the table has no such name. */
 struct name_entry *name_table_find(const struct name_table *names, const char *text, size_t length);
 /* Adds a name that the table does not have. The text must outlive the table. The entry stays where

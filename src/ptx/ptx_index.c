@@ -9,6 +9,9 @@ void ptx_index_init(struct ptx_index *index, struct arena *a)
     name_table_init(&index->ops, a);
     name_table_init(&index->mods, a);
     name_table_init(&index->specials, a);
+    name_table_reserve(&index->ops, PTX_OP_COUNT);
+    name_table_reserve(&index->mods, MOD_COUNT);
+    name_table_reserve(&index->specials, PTX_SPECIAL_COUNT);
     for (uint32_t i = 0; i < PTX_OP_COUNT; i++)
         name_table_add(&index->ops, ptx_ops[i].name, strlen(ptx_ops[i].name))->number = i;
     for (uint32_t i = MOD_NONE + 1; i < MOD_COUNT; i++)

@@ -229,6 +229,26 @@ static void test_run_and_verify(void **state)
     f->c[2 * N + 5] = 0;
 }
 
+static void test_a_forgotten_kernel_is_compiled_again(void **state)
+{
+    struct fixture *f = *state;
+    tw_kernel *other;
+    load(f, matmul_text);
+    tw_kernel *k = tw_module_kernel(f->module, "matmul");
+    succeed(f, tw_kernel_for_target(k, "sm_90", &other));
+    give_all(f);
+    long before = f->memory.live;
+    succeed(f, tw_launch_run(f->launch));
+    long compiled = f->memory.live;
+    tw_kernel_forget(other); /* of any target: all are forgotten */
+    assert_true(compiled - f->memory.live > (compiled - before) / 2);
+    succeed(f, tw_launch_run(f->launch));
+    tw_verdict v;
+    succeed(f, tw_launch_verify(f->launch, &v));
+    assert_true(v.ok);
+    tw_kernel_forget(NULL);
+}
+
 /* Inputs that were written over: the values are wrong, whatever the kernel did, and it is said. */
 static void test_wrong_values_of_arrays_that_overlap(void **state)
 {
@@ -938,6 +958,7 @@ int main(void)
         TEST(test_missing_file),
         TEST(test_module_outlives_its_free),
         TEST(test_run_and_verify),
+        TEST(test_a_forgotten_kernel_is_compiled_again),
         TEST(test_wrong_values_of_arrays_that_overlap),
         TEST(test_shape_of_an_output),
         TEST(test_sizes_in_conflict),
