@@ -469,6 +469,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     struct cpu_program *p = arena_new(a, struct cpu_program);
     struct compiler c = {.arena = a, .kernel = k, .program = p, .mask = NO_SLOT, .plain = plain};
     name_table_init(&c.constants, a);
+    c.varying = arena_new(a, struct number_map);
     c.seen_budget = MOST_SURVEYED;
     c.set = p->set = set;
     c.lanes = p->lanes = kernel_thread_level(k) ? (uint32_t)kernel_block_threads(k) : 1;

@@ -3,6 +3,7 @@
 #define TW_CPU_COMPILE_H
 
 #include "base/name_table.h"
+#include "base/number_map.h"
 #include "cpu/program.h"
 
 /* A value in the frame: dense, [element][lane]. */
@@ -121,6 +122,7 @@ struct compiler {
     struct slot *slots; /* sorted by sym */
     size_t slot_count;
     unsigned char *image;
+    struct number_map *varying;  /* by expression of two operands: what expr_varying found */
     struct name_table constants; /* by struct constant; number: where in the image */
     uint32_t constants_end, thread_at[3];
     int64_t split; /* thread.x of blocks of one axis is taken apart by this; 0: it is not */

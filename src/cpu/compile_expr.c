@@ -12,13 +12,20 @@ bool expr_varying(const struct compiler *c, const struct expr *e)
     if (e->sym && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->type.varying &&
         (e->sym->storage == ST_SCALAR || e->sym->storage == ST_ARRAY))
         return true;
-    for (int i = 0; i < e->count; i++)
-        if (expr_varying(c, e->args[i]))
-            return true;
-    for (int i = 0; i < e->indices; i++)
-        if (expr_varying(c, e->index[i].value))
-            return true;
-    return expr_varying(c, e->otherwise);
+    bool varies = false, added = true;
+    bool of_chain = e->count == 2; /* such are never on the compiler's stack */
+    struct number_entry *known =
+        of_chain ? number_map_entry(c->arena, c->varying, (uintptr_t)e, &added) : NULL;
+    if (!added)
+        return known->value;
+    for (int i = 0; i < e->count && !varies; i++)
+        varies = expr_varying(c, e->args[i]);
+    for (int i = 0; i < e->indices && !varies; i++)
+        varies = expr_varying(c, e->index[i].value);
+    varies = varies || expr_varying(c, e->otherwise);
+    if (of_chain)
+        number_map_find(c->varying, (uintptr_t)e)->value = varies;
+    return varies;
 }
 
 static uint32_t expr_lanes(const struct compiler *c, const struct expr *e)

@@ -82,13 +82,13 @@ static void without_value(struct assigned *w, const struct expr *e)
 
 enum evaluation { ALWAYS, SOMETIMES, NEVER };
 
-static enum evaluation evaluation(const struct expr *e, int arg)
+static enum evaluation evaluation(struct checker *c, const struct expr *e, int arg)
 {
     bool chooses = e->op == OP_SELECT || e->op == OP_WHERE;
     if (arg == 0 || !(chooses || e->op == OP_LAND || e->op == OP_LOR))
         return ALWAYS;
     bool truth = chooses ? arg == 1 : e->op == OP_LAND;
-    return rules_out(e->args[0], truth) ? NEVER : SOMETIMES;
+    return rules_out(c, e->args[0], truth) ? NEVER : SOMETIMES;
 }
 
 static void read_values(struct assigned *w, const struct expr *e);
@@ -108,7 +108,7 @@ static void read_values(struct assigned *w, const struct expr *e)
     const struct branch *outer = w->branches, beyond = {w->beyond, NULL, outer},
                         operand = {w->loop, NULL, &beyond};
     for (int i = 0; i < e->count; i++) {
-        enum evaluation when = evaluation(e, i);
+        enum evaluation when = evaluation(w->c, e, i);
         w->branches = when == SOMETIMES ? &operand : outer;
         if (when != NEVER)
             read_values(w, e->args[i]);
@@ -141,12 +141,12 @@ static void walk_if(struct assigned *w, const struct stmt *s)
     bool *before = NULL, *then = w->has;
     if (s->otherwise)
         before = arena_copy(w->c->arena, w->has, w->count * sizeof *before);
-    if (!rules_out(s->condition, true))
+    if (!rules_out(w->c, s->condition, true))
         walk_branch(w, s->body);
     if (!before)
         return;
     w->has = before;
-    if (!rules_out(s->condition, false))
+    if (!rules_out(w->c, s->condition, false))
         walk_branch(w, s->otherwise);
     for (size_t i = 0; i < w->count; i++)
         w->has[i] = w->has[i] || then[i];
@@ -161,12 +161,12 @@ static bool at_first(const struct stmt *loop, const struct expr *e, struct liter
 }
 
 /* Is it known that the condition does not hold the first time? */
-static bool never_turns(const struct stmt *loop)
+static bool never_turns(struct checker *c, const struct stmt *loop)
 {
     const struct expr *e = loop->condition;
     struct literal side[2], holds;
     if (!e || e->count != 2 || op_table[e->op].class != CLASS_COMPARE)
-        return rules_out(e, true);
+        return rules_out(c, e, true);
     return at_first(loop, e->args[0], &side[0]) && at_first(loop, e->args[1], &side[1]) &&
            eval_op(e->op, e->args[0]->type.dtype, side, 2, &holds) && holds.i == 0;
 }
@@ -180,7 +180,7 @@ static void walk_loop(struct assigned *w, const struct stmt *s)
     if (!s->is_do)
         read_values(w, s->condition);
     w->beyond = NULL;
-    if (!s->is_do && never_turns(s)) {
+    if (!s->is_do && never_turns(w->c, s)) {
         w->loop = outer;
         return;
     }

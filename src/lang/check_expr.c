@@ -369,18 +369,30 @@ static struct type shape_of(const struct type *want)
     return shape;
 }
 
-bool rules_out(const struct expr *condition, bool truth)
+/* What begins with an unknown condition, as `a && b && c` does with `a && b`, is unknown. */
+static bool begins_unknown(const struct checker *c, const struct expr *condition)
+{
+    bool logic = condition->op == OP_LAND || condition->op == OP_LOR;
+    return number_map_find(&c->unknown, (uintptr_t)condition) ||
+           (logic && number_map_find(&c->unknown, (uintptr_t)condition->args[0]));
+}
+
+bool rules_out(struct checker *c, const struct expr *condition, bool truth)
 {
     struct literal value;
-    return condition && condition->type.rank == 0 && eval_scalar(condition, NULL, &value) &&
-           (value.i != 0) != truth;
+    if (!condition || condition->type.rank > 0)
+        return false;
+    if (!begins_unknown(c, condition) && eval_scalar(condition, NULL, &value))
+        return (value.i != 0) != truth;
+    number_map_add_object(c->arena, &c->unknown, condition);
+    return false;
 }
 
 /* An operand that is evaluated only when `condition` is `truth`. */
 static struct expr *check_arm(struct checker *c, const struct node *n, const struct type *want,
                               const struct expr *condition, bool truth)
 {
-    bool never = rules_out(condition, truth);
+    bool never = rules_out(c, condition, truth);
     c->never += never;
     struct expr *e = check_expr(c, n, want);
     c->never -= never;

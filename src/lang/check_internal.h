@@ -24,6 +24,7 @@
 #define TW_CHECK_INTERNAL_H
 
 #include "base/name_table.h"
+#include "base/number_map.h"
 #include "lang/lang.h"
 #include "lang/syntax.h"
 
@@ -208,6 +209,7 @@ struct checker {
     struct name_table own;      /* names that its own text declares anywhere */
     struct stmt **tail;         /* where the next statement goes */
     bool hoistable;             /* statements may be put in front of what is being checked */
+    struct number_map unknown;  /* conditions whose values were found to be unknown */
     int never; /* depth of arms that the constants rule out: faults there are none */
     bool in_ensures;
     bool
@@ -316,7 +318,7 @@ struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct exp
 bool join_operands(struct checker *c, struct loc loc, struct expr **args, int count,
                    enum dtype *out);
 /* Whether constants, tuned values and statics decide that `condition` is not `truth`. */
-bool rules_out(const struct expr *condition, bool truth);
+bool rules_out(struct checker *c, const struct expr *condition, bool truth);
 bool expr_reads_memory(const struct expr *e);
 int64_t expr_size(const struct expr *e);
 int expr_depth(const struct expr *e);

@@ -195,7 +195,7 @@ static void check_if(struct checker *c, const struct node *n)
     struct stmt *s = check_emit(c, STMT_IF, n->loc), **after = c->tail;
     s->condition = condition;
     size_t before = c->freed.count;
-    bool never = rules_out(condition, true), never_else = rules_out(condition, false);
+    bool never = rules_out(c, condition, true), never_else = rules_out(c, condition, false);
     c->never += never;
     s->body = check_body(c, n->body);
     c->never += never_else - never;

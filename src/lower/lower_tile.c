@@ -9,6 +9,8 @@
  */
 #include "lower/lower_tile_own.h"
 
+#include <string.h>
+
 /* --- Operands of elementwise ops --- */
 
 struct operand {
@@ -473,21 +475,61 @@ static struct regtile eval_broadcast(struct lower *l, const struct expr *e,
                : tile_pick(l, &x, wanted, tile_operand_registers(l, wanted, own, &e->type));
 }
 
-/* What is computed, and not merely there. */
-static bool may_recur(const struct expr *e)
+static uint64_t hash_of(struct lower *l, const struct expr *e);
+
+static uint64_t hash_with(struct lower *l, uint64_t hash, const struct expr *e)
 {
-    return e->op != OP_REF && e->op != OP_IOTA && !expr_has_atomic(e);
+    uint64_t other = e ? hash_of(l, e) : 1;
+    return hash && other ? (hash ^ other) * UINT64_C(0x9e3779b97f4a7c15) | 1 : 0;
+}
+
+/* The same of equal expressions; 0 if there is an atomic in e. */
+static uint64_t hash_of(struct lower *l, const struct expr *e)
+{
+    struct number_map *hashes = &tiles_of(l)->hashes;
+    bool added;
+    struct number_entry *entry = number_map_entry(l->arena, hashes, (uintptr_t)e, &added);
+    if (!added)
+        return entry->value;
+    uint64_t bits = (uint64_t)e->literal.i ^ (uintptr_t)e->sym;
+    if (e->literal.is_float)
+        memcpy(&bits, &e->literal.f, sizeof bits);
+    uint64_t hash = op_is_atomic(e->op) ? 0 : (((uint64_t)e->op << 8) ^ (bits * 31)) | 1;
+    for (int i = 0; i < e->count; i++)
+        hash = hash_with(l, hash, e->args[i]);
+    for (int i = 0; i < e->indices; i++)
+        hash = hash_with(l, hash, e->index[i].value);
+    hash = hash_with(l, hash, e->otherwise);
+    number_map_find(hashes, (uintptr_t)e)->value = hash;
+    return hash;
+}
+
+/* Of what is computed, and not merely there; 0: it may not be kept. */
+static uint64_t recurring_hash(struct lower *l, const struct expr *e)
+{
+    return e->op != OP_REF && e->op != OP_IOTA ? hash_of(l, e) : 0;
 }
 
 static const struct regtile *done_before(const struct tiles *tiles, const struct expr *e,
-                                         const struct layout *wanted)
+                                         uint64_t hash, const struct layout *wanted)
 {
-    for (size_t i = 0; i < tiles->done.count; i++) {
-        const struct tile_done *d = &tiles->done.data[i];
+    const struct number_entry *last = number_map_find(&tiles->done_by_hash, hash);
+    for (size_t i = last ? last->value : 0; i > 0; i = tiles->done.data[i - 1].before) {
+        const struct tile_done *d = &tiles->done.data[i - 1];
         if (d->layout == wanted && d->e->op == e->op && expr_same(d->e, e))
             return &d->tile;
     }
     return NULL;
+}
+
+static void keep_done(struct lower *l, struct tile_done *done, uint64_t hash)
+{
+    struct tiles *tiles = tiles_of(l);
+    bool added;
+    struct number_entry *last = number_map_entry(l->arena, &tiles->done_by_hash, hash, &added);
+    done->before = last->value;
+    vec_push(l->arena, &tiles->done, *done);
+    last->value = tiles->done.count;
 }
 
 struct regtile tile_eval(struct lower *l, const struct expr *e, const struct layout *layout)
@@ -496,17 +538,21 @@ struct regtile tile_eval(struct lower *l, const struct expr *e, const struct lay
     struct tiles *tiles = tiles_of(l);
     if (e->type.rank == 0)
         return tile_fill(l, e->type.dtype, wanted, value_register(l, scalar_eval(l, e)));
+    if (tiles->depth == 0 && tiles->done.count > 0) {
+        tiles->done.count = 0;
+        tiles->done_by_hash = (struct number_map){0};
+    }
     if (tiles->depth == 0)
-        tiles->done.count = tiles->reduced.count = 0;
-    bool recurs = may_recur(e);
-    const struct regtile *before = recurs ? done_before(tiles, e, wanted) : NULL;
+        tiles->reduced.count = 0;
+    uint64_t hash = recurring_hash(l, e);
+    const struct regtile *before = hash ? done_before(tiles, e, hash, wanted) : NULL;
     if (before)
         return *before;
     tiles->depth++;
-    struct tile_done done = {e, wanted, eval_broadcast(l, e, wanted)};
+    struct tile_done done = {e, wanted, eval_broadcast(l, e, wanted), 0};
     tiles->depth--;
-    if (recurs)
-        vec_push(l->arena, &tiles->done, done);
+    if (hash)
+        keep_done(l, &done, hash);
     return done.tile;
 }
 

@@ -2,6 +2,7 @@
 #ifndef TW_LOWER_TILE_OWN_H
 #define TW_LOWER_TILE_OWN_H
 
+#include "base/number_map.h"
 #include "layout/layout_convert.h"
 #include "lower/lower_body.h"
 
@@ -65,12 +66,15 @@ struct tiles {
     /* What has been computed of the expression at hand: it may occur in it again. */
     int depth; /* of expressions being evaluated */
     VEC(struct tile_done) done;
+    struct number_map done_by_hash; /* of the expression: the last of `done`, counted from 1 */
+    struct number_map hashes;       /* by expression; 0: it has an atomic */
     VEC(struct reduction_done) reduced;
 };
 struct tile_done {
     const struct expr *e;
     const struct layout *layout;
     struct regtile tile;
+    size_t before; /* of the same hash, counted from 1; 0: none */
 };
 /* A reduction over everything of a tile in these registers. */
 struct reduction_done {

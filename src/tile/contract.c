@@ -15,18 +15,23 @@
  */
 #include "tile/passes.h"
 
-/* Reordering the operands must not reorder effects. */
-static bool has_effect(const struct expr *e)
+struct contraction {
+    struct kernel *kernel;
+    VEC(bool) effects; /* of the visited expressions whose parents are still to come */
+};
+
+/* Reordering the operands must not reorder effects. The walk comes to operands before their parent:
+ * the effects noted last are theirs. */
+static bool has_effect(struct contraction *c, const struct expr *e)
 {
-    if (!(op_table[e->op].flags & OP_PURE) && e->op != OP_ACCESS)
-        return true;
-    for (int i = 0; i < e->count; i++)
-        if (has_effect(e->args[i]))
-            return true;
+    bool effect = !(op_table[e->op].flags & OP_PURE) && e->op != OP_ACCESS;
+    int below = e->count + (e->otherwise != NULL);
     for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value && has_effect(e->index[i].value))
-            return true;
-    return e->otherwise && has_effect(e->otherwise);
+        below += e->index[i].value != NULL;
+    for (; below > 0; below--)
+        effect |= c->effects.data[--c->effects.count];
+    vec_push(c->kernel->arena, &c->effects, effect);
+    return effect;
 }
 
 static bool same_type(const struct expr *a, const struct expr *b)
@@ -88,9 +93,11 @@ static struct expr *contract_product(struct kernel *k, const struct expr *e)
 
 static void contract(void *user, struct expr **at)
 {
-    struct kernel *k = user;
+    struct contraction *c = user;
+    struct kernel *k = c->kernel;
     const struct expr *e = *at;
-    if ((e->op != OP_ADD && e->op != OP_SUB) || has_effect(e))
+    bool effect = has_effect(c, e);
+    if ((e->op != OP_ADD && e->op != OP_SUB) || effect)
         return;
     struct expr *contracted = contract_dot(k, e);
     if (!contracted)
@@ -102,7 +109,9 @@ static void contract(void *user, struct expr **at)
 static void contract_root(void *user, struct expr **root, bool is_target)
 {
     (void)is_target;
-    expr_walk(root, contract, user);
+    struct contraction *c = user;
+    c->effects.count = 0;
+    expr_walk(root, contract, c);
 }
 
 static void contract_statement(void *user, struct stmt *s)
@@ -113,6 +122,7 @@ static void contract_statement(void *user, struct stmt *s)
 
 void pass_contract(struct pass_context *c)
 {
-    stmt_walk(c->kernel->body, contract_statement, c->kernel);
+    struct contraction contraction = {.kernel = c->kernel};
+    stmt_walk(c->kernel->body, contract_statement, &contraction);
     c->kernel->contracted = true;
 }

@@ -11,6 +11,7 @@
  * A fact holds for the value as it is computed, so an op that could wrap has none. What is not
  * certain keeps its mask.
  */
+#include "base/number_map.h"
 #include "base/arithmetic.h"
 #include "tile/numbering.h"
 #include "tile/passes.h"
@@ -31,7 +32,8 @@ struct saved_fact {
 struct masks {
     struct kernel *kernel;
     struct numbering numbers;
-    int *assigned;      /* by symbol: how many statements assign it */
+    int *assigned;            /* by symbol: how many statements assign it */
+    struct number_map *never; /* by expression, from when `assigned` is known: it never changes */
     struct fact *facts; /* by symbol that is never assigned, or a loop's counter inside the loop */
     VEC(struct saved_fact) undo; /* what assume() changed */
 };
@@ -98,10 +100,14 @@ static bool never_changes(const struct masks *m, const struct expr *e)
         return e->sym->storage == ST_CONST ||
                (e->sym->storage == ST_PARAM && number >= 0 && m->assigned[number] == 0);
     }
-    for (int i = 0; i < e->count; i++)
-        if (!never_changes(m, e->args[i]))
-            return false;
-    return true;
+    bool added, never = true;
+    struct number_entry *known = number_map_entry(m->kernel->arena, m->never, (uintptr_t)e, &added);
+    if (!added)
+        return known->value;
+    for (int i = 0; i < e->count && never; i++)
+        never = never_changes(m, e->args[i]);
+    number_map_find(m->never, (uintptr_t)e)->value = never;
+    return never;
 }
 
 /* The value of e is at most e. */
@@ -497,6 +503,7 @@ void pass_masks(struct pass_context *c)
     struct masks m = {.kernel = k};
     numbering_init(&m.numbers, k->arena, k);
     m.assigned = arena_array(k->arena, int, m.numbers.count + 1);
+    m.never = arena_new(k->arena, struct number_map);
     m.facts = arena_array(k->arena, struct fact, m.numbers.count + 1);
     for (int i = 0; i < m.numbers.count; i++)
         m.facts[i] = nothing;

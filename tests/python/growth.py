@@ -109,6 +109,10 @@ KINDS = {
     "texts": (lambda n: kernel(COPY + each(n, "    print(\"text @\", n);\n")), PTX),
     "assume": (lambda n: kernel(each(n, "    assume(n > @);\n") + COPY), PTX),
     "ensures": (lambda n: kernel(COPY + "    ensures C == A;\n" * n), SHOW),
+    "terms": (lambda n: kernel("    i32 x = n" + each(n, " + @ * n") + ";\n    C[i +: 32] = (f32) x;\n"), PTX),
+    "terms of tiles": (lambda n: kernel("    C[i +: 32] = A[i +: 32]" + each(n, " + A[i + @ +: 32]") + ";\n"), PTX),
+    "factors": (lambda n: kernel("    f32 y = A[i];\n    C[i] = y" + each(n, " * (y + @)") + ";\n", head=THREADS), RUN),
+    "conditions": (lambda n: kernel("    if (n > 0" + each(n, " && n != @ + 1") + ")\n        C[i +: 32] = 1;\n"), RUN),
     "errors": (lambda n: kernel(each(n, "    C[i +: 32] = q@;\n")), SHOW),
 }
 # One of each: modules, names, loops, views at a launch, plans of tiles.
