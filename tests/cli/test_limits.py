@@ -18,7 +18,6 @@ UNROLLED = HEAD + "    i32 x = 0;\n    " + " ".join(f"unroll for (i32 q{i} = 0; 
 RANGES = HEAD + "    C[0 +: 1] = 0;\n    ensures for (i32 h < 1000000, i32 g < 1000000) C[0] == 0;\n}\n"
 LONG_RANGES = RANGES.replace("1000000, i32 g", "30000, i32 g").replace("g < 1000000", "g < 30000")
 FOR_EVER = HEAD + "    for (i32 p = 0; p < n; p += 0)\n        C[p] = A[p];\n}\n"
-PARAMETERS = "kernel k(i32 n, " + ", ".join(f"f32 *p{i}" for i in range(4100)) + ") grid(1) warps(1)\n{\n    global f32 P[n] = p0;\n    P[0 +: 32] = 0;\n}\n"
 RING = """kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 8)) warps(2)
 {
     global f32 A[n][n] = a, C[n][n] = c;
@@ -58,7 +57,6 @@ def main():
         expect(tool, SPACE, command, 2, none)
     expect(tool, HASHED, ["check", "--time-limit", "0.02"], 1, "time is up (--time-limit", "searching for tuned values")
     expect(tool, UNROLLED, ["show", "--stage", "ptx", "--target", "sm_90"], 2, "more than 16384 copies of loop bodies", "leave `unroll` out of the outer ones")
-    expect(tool, PARAMETERS, ["show", "--stage", "ptx", "--target", "sm_90"], 2, "`k` takes 32808 bytes of parameters, GPUs take 32764 at most")
     expect(tool, RANGES, ["check", "--no-sim"], 2, "ranges over more than 1000000000 values of its indices")
     run = ["run", "--set", "n=4", "--fill", "rand"]
     expect(tool, LONG_RANGES, [*run, "--verify", "--time-limit", "0.1"], 1, "--time-limit")

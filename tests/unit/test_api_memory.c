@@ -481,6 +481,7 @@ static tw_status close_host(struct story *s)
     tw_build_free(s->build);
     tw_expected_free(s->expected);
     tw_store_close(s->store);
+    tw_kernel_forget(tw_module_kernel_at(s->module, 0));
     tw_launch_free(s->host);
     tw_ptx_free(s->ptx);
     return TW_OK;
