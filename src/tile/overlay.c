@@ -54,9 +54,9 @@ struct finder {
     struct numbering numbers;
     struct origin *origin;     /* by symbol */
     const struct expr **means; /* by symbol: the value of its declaration */
-    int *depth;    /* by symbol: conditions around its declaration that differ between blocks */
-    bool *varies;  /* by symbol: it is given another value than that */
-    int *assigned; /* by symbol: how often, but for the steps of loops */
+    int *depth;       /* by symbol: conditions around its declaration that differ between blocks */
+    bool *varies;     /* by symbol: it is given another value than that */
+    int *assigned;    /* by symbol: how often, but for the steps of loops */
     struct pins pins; /* of the statement at hand */
     uint8_t several;  /* axes of the grid that may have more than one block */
     VEC(struct place *) of[OVERLAY_PARAMS]; /* places by parameter */
@@ -199,7 +199,8 @@ static void list_places(struct finder *f, const struct expr *e, bool stores, boo
     int param = param_of(e->sym);
     if (param < 0)
         return;
-    struct place p = {.access = e, .param = param, .stores = stores, .loads = loads, .pins = f->pins};
+    struct place p = {
+        .access = e, .param = param, .stores = stores, .loads = loads, .pins = f->pins};
     p.age = age_of(f, e);
     add_place(f, &p);
     f->out->used |= UINT64_C(1) << param;
