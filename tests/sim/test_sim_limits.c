@@ -77,6 +77,21 @@ static void ranks(void **state)
          32, SIM_FAULT, "outside any allocation");
 }
 
+/* --- parameters --- */
+
+/* Reads of parameters have a fast path, which must not take what lies past their end. */
+static void parameters_end(void **state)
+{
+    (void)state;
+#define READ(parameters, read) ".visible .entry k(" parameters ")\n{\n" REGISTERS read "ret;\n}\n"
+    ends(READ(".param .u32 a", "ld.param.u64 %rd1, [a];\n"), 32, SIM_FAULT, "kernel's parameters");
+    ends(READ(".param .u64 a", "ld.param.u64 %rd1, [a+8];\n"), 32, SIM_FAULT,
+         "kernel's parameters");
+    ends(READ(".param .u64 a", "ld.param.u32 %r1, [a+8];\n"), 32, SIM_FAULT, "kernel's parameters");
+    ends(READ(".param .u64 a", "ld.param.u32 %r1, [a+4];\n"), 32, SIM_DONE, NULL);
+#undef READ
+}
+
 /* --- the stack --- */
 
 static void stack_moves(void **state)
@@ -367,6 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks),
+        cmocka_unit_test(parameters_end),
         cmocka_unit_test(stack_moves),
         cmocka_unit_test(stack_of_calls),
         cmocka_unit_test(stack_ends),
