@@ -385,7 +385,7 @@ TW_API tw_status tw_launch_each_wrong(tw_launch *l, void (*each)(void *user, con
  * findings (tw_launch_prepare and tw_launch_run say so too); TW_BAD_PROGRAM else. */
 TW_API tw_status tw_launch_check(tw_launch *l);
 /* Why the synchronisation check cannot tell whether this variant's accesses to shared memory race;
- * NULL when it can, or when the variant does not compile. Static text. */
+ * NULL when it can, or when the variant does not compile. The text lives as long as the module. */
 TW_API const char *tw_launch_undecided(tw_launch *l);
 /* Finds the constant that the program compares an integer parameter with (`if (n == 7)`), by index
  * from 0. Runs with that value and with its neighbours take both branches. Returns TW_NOT_FOUND when there is none left, or

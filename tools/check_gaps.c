@@ -33,8 +33,11 @@ void check_say_gaps(struct check *c)
         complain(NULL, "%s has no `ensures`: its values are not compared", c->name);
     if (says(c) && c->undecided_races)
         complain(NULL, "%s: %.*s", c->name, (int)strcspn(c->undecided, "\n"), c->undecided);
-    if (says(c) && c->runs && !simulated)
-        complain(NULL, "%s is not simulated", c->name);
+    if (says(c) && c->runs && !simulated) {
+        const char *why = c->not_simulated ? c->not_simulated : "";
+        complain(NULL, "%s is not simulated%s%.*s", c->name, *why ? ": " : "",
+                 (int)strcspn(why, "\n"), why);
+    }
     bool whole = c->no_run || (ran && compared && simulated);
     if (c->strict && (!whole || c->undecided_races))
         check_worse(c, STATUS_FAILED);

@@ -40,7 +40,9 @@ struct pass_context {
     void (*refused_by)(
         struct pass_context *c); /* set by passes_run: the pass that reported errors */
     enum sync_verdict sync;      /* set by synccheck */
-    const char *sync_undecided;  /* SYNC_UNDECIDED: why, a text that lives on; else NULL */
+    /* SYNC_UNDECIDED: why, which lives as long as sync_memory, or without that as the kernel; else
+     * NULL. */
+    const char *sync_undecided;
 };
 
 /* variance.c: marks what differs between threads, and refuses what needs all threads where not all

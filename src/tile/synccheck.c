@@ -13,6 +13,35 @@ enum { STEPS = 24000, STEPS_HASTY = 200000, BYTES = 64 << 20 };
 enum { TRIES = 1000000 };
 enum { PROGRAMS_KEPT = 64 }; /* undecided ones, of a module */
 
+static int line_of_site(const struct sync_check *k, int site)
+{
+    int line = 0, column = 0;
+    struct loc at = k->code.touches.data[site].loc;
+    if (at.source)
+        loc_line_column(at, &line, &column);
+    return line;
+}
+
+/* Names the tile and the lines of the first accesses that may meet. Lives in the kernel's arena. */
+static const char *doubt_text(const struct sync_check *k)
+{
+    static const char general[] = "it depends on values that are not known here";
+    for (size_t i = 0; i < k->findings.count; i++) {
+        const struct finding *f = &k->findings.data[i];
+        if (f->confirmed || f->kind > FIND_FLIGHT)
+            continue;
+        int early = line_of_site(k, f->early), late = line_of_site(k, f->late);
+        const char *name = k->code.tiles.data[f->tile]->name;
+        if (early == late)
+            return arena_printf(k->kernel->arena, "%s whether accesses of `%s` in line %d meet",
+                                general, name, late);
+        return arena_printf(k->kernel->arena, "%s whether accesses of `%s` in lines %d and %d meet",
+                            general, name, early < late ? early : late,
+                            early < late ? late : early);
+    }
+    return general;
+}
+
 static enum sync_verdict verdict(const struct sync_check *k, const char *gave_up_widened,
                                  const char **why)
 {
@@ -24,7 +53,7 @@ static enum sync_verdict verdict(const struct sync_check *k, const char *gave_up
     }
     if (!k->doubts) /* the exact run has seen every execution */
         return SYNC_CLEAN;
-    *why = "it depends on values that are not known here";
+    *why = doubt_text(k);
     return SYNC_UNDECIDED;
 }
 
@@ -124,16 +153,18 @@ static const struct sync_undecided *find_undecided(const struct pass_context *c)
     return NULL;
 }
 
-/* Only what takes long is kept: it has no findings, so nothing is left to report. */
-static void keep_undecided(const struct pass_context *c, const char *why)
+/* Only what takes long is kept: it has no findings, so nothing is left to report. Returns the reason,
+ * which lives as long as the memory. */
+static const char *keep_undecided(const struct pass_context *c, const char *why)
 {
-    struct sync_undecided entry = {.why = why};
     struct sync_memory *m = c->sync_memory;
+    struct sync_undecided entry = {.why = why ? arena_string(m->arena, why, strlen(why)) : NULL};
     name_program(c->kernel, entry.program);
     if (m->undecided.count < PROGRAMS_KEPT)
         vec_push(m->arena, &m->undecided, entry);
     else
         m->undecided.data[m->explored % PROGRAMS_KEPT] = entry;
+    return entry.why;
 }
 
 enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_undecided)
@@ -144,7 +175,7 @@ enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_unde
     if (c->sync_memory && !known) {
         c->sync_memory->explored++;
         if (result == SYNC_UNDECIDED)
-            keep_undecided(c, why);
+            why = keep_undecided(c, why);
     }
     if (why_undecided)
         *why_undecided = why;

@@ -915,7 +915,8 @@ static void verdict_and_reason(void **state)
                                           "if (x * x + x > 3.0) r = s;\n}\n",
                                     NULL);
     assert_int_equal(c.sync, SYNC_UNDECIDED);
-    assert_string_equal(c.sync_undecided, "it depends on values that are not known here");
+    assert_string_equal(c.sync_undecided, "it depends on values that are not known here whether "
+                                          "accesses of `s` in lines 2 and 4 meet");
     program_free(&p);
     c = pass_of(&p, TILES "s = 0;\nsync();\nr = s;\n}\n", NULL);
     assert_int_equal(c.sync, SYNC_CLEAN);
@@ -949,8 +950,9 @@ static void undecided_programs_are_remembered(void **state)
             assert_int_equal(c.sync, verdicts[i]);
             assert_int_equal(p.diag.errors, verdicts[i] == SYNC_RACE);
             if (c.sync == SYNC_UNDECIDED)
-                assert_string_equal(c.sync_undecided,
-                                    "it depends on values that are not known here");
+                assert_string_equal(c.sync_undecided, "it depends on values that are not known "
+                                                      "here whether accesses of `s` in lines 2 "
+                                                      "and 4 meet");
             program_free(&p);
         }
     assert_int_equal(memory.undecided.count, 2);
