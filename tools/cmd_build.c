@@ -452,13 +452,15 @@ static int add_target(struct builder *b, const char *name, size_t length)
     for (int i = 0; i < b->target_count; i++)
         again = again || strcmp(b->targets[i], target) == 0;
     int status = STATUS_OK;
+    char *hint = capability_hint(target);
     if (!names_gpu(target))
         status = usage_error(NULL, b->self,
                              "--target %s: there are sm_80 and up, and cuda, the GPU "
-                             "that is here",
-                             target);
+                             "that is here%s",
+                             target, hint);
     else if (b->target_count == MOST_TARGETS)
         status = usage_error(NULL, b->self, "--target: at most %d", MOST_TARGETS);
+    free(hint);
     if (status != STATUS_OK || again) {
         free(target);
         return status;

@@ -195,6 +195,18 @@ static void keep_result(struct learn *l, const struct puzzle *p, const struct ju
         learnt_write(&l->learnt);
 }
 
+/* What judges the same file again, typed where this one was. */
+static char *call_again(const struct learn *l, const struct puzzle *p, enum language language)
+{
+    const char *folder = options_value(l->given, "folder");
+    char *text = need_text("tilewright learn %d", p->number);
+    if (language == LANGUAGE_CUDA)
+        append_text(&text, " --cuda");
+    if (folder)
+        append_text(&text, " --folder %s", folder);
+    return text;
+}
+
 static int judge_answer(struct learn *l, const struct puzzle *p, enum language language,
                         const char *path, bool written)
 {
@@ -213,29 +225,26 @@ static int judge_answer(struct learn *l, const struct puzzle *p, enum language l
             keep_result(l, p, &x);
             const struct step *s = learnt_step(&l->learnt, p->folder);
             int left = p->hint_count - s->hints;
-            struct report_of r = {p, next_puzzle(l, p), path, language, written, left};
+            char *again = call_again(l, p, language);
+            struct report_of r = {.puzzle = p,
+                                  .next = next_puzzle(l, p),
+                                  .path = path,
+                                  .language = language,
+                                  .written = written,
+                                  .hints_left = left,
+                                  .named = l->given->word_count > 1,
+                                  .again = again};
             if (l->to_json)
                 report_judgement_json(&r, &x, stdout);
             else
                 report_judgement(&r, &x, stdout);
+            free(again);
             status = x.passed || written ? STATUS_OK : STATUS_FAILED; /* the starter is no try */
         }
         judgement_free(&x);
     }
     free(text);
     return status;
-}
-
-/* What judges the same file again, typed where this one was. */
-static char *call_again(const struct learn *l, const struct puzzle *p, enum language language)
-{
-    const char *folder = options_value(l->given, "folder");
-    char *text = need_text("tilewright learn %d", p->number);
-    if (language == LANGUAGE_CUDA)
-        append_text(&text, " --cuda");
-    if (folder)
-        append_text(&text, " --folder %s", folder);
-    return text;
 }
 
 static int learn_puzzle(struct learn *l, const struct puzzle *p)

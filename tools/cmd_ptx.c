@@ -60,6 +60,18 @@ static int refuse_others(struct ptx_command *p)
                  : STATUS_OK;
 }
 
+/* Refuses "90" for sm_90: compilers call that unsupported, and the assembler is not needed. */
+static int check_target(const struct ptx_command *p)
+{
+    const char *sm = options_value(&p->given, "sm");
+    char *hint = capability_hint(sm ? sm : "");
+    int status = *hint ? usage_error(p->given.complaints, p->self,
+                                     "--sm %s: there is no such target%s", sm, hint)
+                       : STATUS_OK;
+    free(hint);
+    return status;
+}
+
 static int begin(struct ptx_command *p, const struct command *self, const struct options *given,
                  FILE *print)
 {
@@ -74,6 +86,8 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
     if (o->word_count != 1)
         return usage_error(&p->complaints, self, "one FILE at a time, where one is PTX or CUDA C");
     int status = refuse_others(p);
+    if (status == STATUS_OK)
+        status = check_target(p);
     if (status != STATUS_OK)
         return status;
     if (!options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||

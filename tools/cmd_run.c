@@ -227,6 +227,14 @@ static bool is_device(const char *name)
     return strcmp(name, "cpu") == 0 || strcmp(name, "sim") == 0 || names_gpu(name);
 }
 
+static int refuse_device(struct run *r, const char *option, const char *name, const char *known)
+{
+    char *hint = capability_hint(name);
+    usage_error(&r->complaints, r->given->command, "--%s %s: %s%s", option, name, known, hint);
+    free(hint);
+    return STATUS_USAGE;
+}
+
 /* --device sim: the kernel is compiled for a GPU, and simulated. */
 static int choose_device(struct run *r, const char **device)
 {
@@ -235,11 +243,9 @@ static int choose_device(struct run *r, const char **device)
     const struct options *o = r->given;
     r->simulated = *device && strcmp(*device, "sim") == 0;
     if (*device && !is_device(*device))
-        return usage_error(
-            &r->complaints, o->command,
-            "--device %s: there are cpu, sim, cuda (the GPU that is here; cuda:1 the second), "
-            "sm_80 and up",
-            *device);
+        return refuse_device(r, "device", *device,
+                             "there are cpu, sim, cuda (the GPU that is here; cuda:1 the second), "
+                             "sm_80 and up");
     const char *other = options_any(o, of_simulator), *sm = options_value(o, "sm");
     if (r->time_limit > 0 && *device && names_gpu(*device))
         return usage_error(&r->complaints, o->command,
@@ -248,11 +254,9 @@ static int choose_device(struct run *r, const char **device)
         return other ? usage_error(&r->complaints, o->command, "--%s is for --device sim", other)
                      : STATUS_OK;
     if (sm && !names_gpu(sm))
-        return usage_error(
-            &r->complaints, o->command,
-            "--sm %s: the simulator runs what a GPU gets: sm_80 and up, or cuda (the "
-            "GPU that is here)",
-            sm);
+        return refuse_device(r, "sm", sm,
+                             "the simulator runs what a GPU gets: sm_80 and up, or cuda (the GPU "
+                             "that is here)");
     int status = sim_options_read(&r->sim, o);
     *device = sm ? sm : "sm_80";
     r->sim.options.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;

@@ -4,6 +4,7 @@
 #include "settings.h"
 #include "time_limit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int list_passes(void)
@@ -101,12 +102,15 @@ static int show_run(const struct command *self, const struct options *given)
         return usage_error(NULL, self,
                            "--stage %s is of a GPU: say --target sm_90, or leave --target cpu out",
                            stages[stage]);
-    if (target && strcmp(target, "cpu") != 0 && !names_gpu(target))
-        return usage_error(
-            NULL, self,
-            "--target %s: there are cpu, cuda (the GPU that is here; cuda:1 the second), "
-            "sm_80 and up",
-            target);
+    if (target && strcmp(target, "cpu") != 0 && !names_gpu(target)) {
+        char *hint = capability_hint(target);
+        usage_error(NULL, self,
+                    "--target %s: there are cpu, cuda (the GPU that is here; cuda:1 the second), "
+                    "sm_80 and up%s",
+                    target, hint);
+        free(hint);
+        return STATUS_USAGE;
+    }
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;

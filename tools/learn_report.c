@@ -135,11 +135,13 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
         fputs("What is printed uses memory, too, and is counted: take it out first.\n", out);
     if (x->is_starter)
         fputs("The file is the starter: you have not changed it yet.\n", out);
-    if (p->reason == REASON_SIGNATURE)
-        fprintf(
-            out,
-            "To begin again, move the file away: `tilewright learn %d` then writes the starter.\n",
-            r->puzzle->number);
+    if (p->reason == REASON_SIGNATURE && r->named)
+        print_text(out,
+                   "To begin again: `%s` writes the starter to %s%s, unless that file is there.\n",
+                   r->again, r->puzzle->folder, language_endings[r->language]);
+    else if (p->reason == REASON_SIGNATURE)
+        print_text(out, "To begin again, move the file away: `%s` then writes the starter.\n",
+                   r->again);
     if (r->hints_left)
         fprintf(out, "`tilewright learn %d --hint` gives a hint (there %s %d%s).\n",
                 r->puzzle->number, r->hints_left == 1 ? "is" : "are", r->hints_left,

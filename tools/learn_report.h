@@ -11,6 +11,8 @@ struct report_of {
     enum language language;
     bool written; /* the file, just now */
     int hints_left;
+    bool named;        /* the path was given, so that the starter is not written to it */
+    const char *again; /* the command that writes the starter if its file is not there */
 };
 
 void report_judgement(const struct report_of *r, const struct judgement *x, FILE *out);

@@ -289,6 +289,23 @@ bool names_gpu(const char *target)
            strncmp(target, "sm", 2) == 0;
 }
 
+char *capability_hint(const char *target)
+{
+    char digits[5] = "";
+    size_t count = 0, at = 0;
+    for (; target[at] && count < sizeof digits - 1; at++)
+        if (isdigit((unsigned char)target[at]))
+            digits[count++] = target[at];
+        else if (target[at] != '.' || !count)
+            break;
+    if (target[at] == 'a' || target[at] == 'f')
+        at++;
+    return count < 2 || count > 3 || target[at] || !isdigit((unsigned char)*target)
+               ? need_text("%s", "")
+               : need_text("; did you mean sm_%s%s?", digits,
+                           isalpha((unsigned char)target[at - 1]) ? target + at - 1 : "");
+}
+
 bool device_named(const char *name, tw_device *out)
 {
     name = strcmp(name, "cuda:0") == 0 ? "cuda" : name;

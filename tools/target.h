@@ -49,6 +49,9 @@ int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_
 
 /* cuda, cuda:1, sm_80 and the like: the library knows which of those there are. */
 bool names_gpu(const char *target);
+/* Returns "; did you mean sm_90?" for a compute capability alone, "90" or "9.0"; else "". The caller
+ * frees. */
+char *capability_hint(const char *target);
 
 /* What there is of that name; "cuda:0" is "cuda", too. */
 bool device_named(const char *name, tw_device *out);

@@ -145,6 +145,10 @@ def test_misspelt(tool):
         refused = expect(tool, ["run" if option == "--device" else "show", SHARED, option, device], 2, err="cuda (the GPU that is here; cuda:1 the second), sm_80 and up")
         if "did you mean" in refused.err:
             fail(f"{device} is no misspelt cpu: {refused}")
+    for words in (["run", SHARED, *small, "--device", "90"], ["run", SHARED, *small, "--device", "sim", "--sm", "9.0"], ["show", SHARED, "--target", "90"],
+                  ["build", SHARED, "--target", "90"], ["check", "kernels/cuda/block_sum.cu", "--sm", "90"], ["run", "kernels/cuda/block_sum.ptx", "--sm", "90"]):
+        expect(tool, words, 2, err="; did you mean sm_90?")
+    expect(tool, ["check", "kernels/cuda/block_sum.cu", "--sm", "90a"], 2, err="; did you mean sm_90a?")
     expect(tool, ["run", SHARED, *small, "--device", "sim", "--sm", "cpu"], 2, err="--sm cpu: the simulator runs what a GPU gets: sm_80 and up")
     expect(tool, ["run", SHARED, "--verify=1"], 2, err="no value")
     expect(tool, ["run"], 2, err="FILE")

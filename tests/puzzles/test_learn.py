@@ -157,6 +157,9 @@ def test_usage(learner):
     learner.learn("1", status=1, out="gives a hint (there is 1 more).\n")
     learner.write(MAP, "")
     learner.learn("1", status=1, out=["move the file away: `tilewright learn 1` then writes the starter"])
+    learner.write("own.tile", "")
+    learner.learn("1", "own.tile", status=1, out=["`tilewright learn 1` writes the starter to 01_map.tile, unless that file is there"])
+    os.remove(f"{learner.folder}/own.tile")
 
 
 def test_progress(learner):
