@@ -198,8 +198,8 @@ def _open_library() -> Any:
             return ctypes.CDLL(path), path
         except OSError as error:
             why.append(f"  {error}")
-    raise ImportError("libtilewright.so is not found; $TILEWRIGHT_LIBRARY can name it. Tried:\n" +
-                      "\n".join(why))
+    raise ImportError("libtilewright.so is not found; $TILEWRIGHT_LIBRARY can name it, and `./dev build` "
+                      "makes it in a checkout. Tried:\n" + "\n".join(why))
 
 
 def _library() -> Any:

@@ -295,8 +295,9 @@ static const struct option_spec check_options[] = {
              "terminal too"},
     {.name = "strict",
      .help = "status 1 also for a kernel that has no `ensures`, could not be run or\nsimulated, or "
-             "whose races the static check leaves undecided"},
-    {.name = "no-run", .help = "static checks only"},
+             "whose races the static check leaves undecided; what --no-run or\n--no-sim leaves out "
+             "does not count"},
+    {.name = "no-run", .help = "static checks only; of --strict, undecided races alone count then"},
     {.name = "no-sim", .help = "no runs on the simulator"},
     {.name = "all",
      .letter = 'a',

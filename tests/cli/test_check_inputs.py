@@ -142,6 +142,9 @@ def main():
                 if listed["ok"] != (status == 0) or listed[member] in (None, True):
                     fail(f"{member}: {listed}")
         run(NO_ENSURES, "--no-run", "--strict")
+        run(NO_ENSURES, "--no-sim", "--strict", status=1)
+        run(UNDECIDED, "--no-run", "--strict", status=1)
+        run(GATHER.format(value="A[Number[i]]"), "--no-sim", "--strict")
         run(GATHER.format(value="A[Number[i]]"), "--strict")
 
 
