@@ -5,6 +5,7 @@
 #include "ptx_launch.h"
 #include "sim_options.h"
 #include "time_limit.h"
+#include "doing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +257,10 @@ static tw_status launch_once(struct ptx_command *p)
     p->sim.options.watch = counted ? TW_WATCH_COUNTERS : 0;
     p->sim.options.seed = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
     p->deadline.at = p->ends;
-    return tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->sim.options, &p->result);
+    doing("simulating", p->launch.launch.kernel);
+    tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->sim.options, &p->result);
+    doing(NULL, NULL);
+    return s;
 }
 
 static int choose_device(struct ptx_command *p)
@@ -337,7 +341,9 @@ static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *sta
     options.seed = seed;
     options.late = late;
     p->deadline.at = p->ends > 0 ? p->ends : seconds_now() + p->time_limit;
+    doing("checking", p->launch.launch.kernel);
     tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &options, &p->result);
+    doing(NULL, NULL);
     p->deadline.at = 0;
     if (s == TW_CANCELLED) {
         findings_add(&p->findings, p->file.shown, p->file.path,

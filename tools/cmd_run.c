@@ -281,7 +281,7 @@ static int open_and_run(struct run *r, const struct command *self)
     struct program_config config = {.threads = (int)threads,
                                     .colour = on_terminal(stderr),
                                     .print = &r->print,
-                                    .deadline = r->time_limit > 0 ? &r->deadline : NULL,
+                                    .deadline = &r->deadline,
                                     .device = options_value(given, "device"),
                                     .complaints = &r->complaints};
     int status = program_open(&r->program, given->words[0], &config);

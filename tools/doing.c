@@ -1,13 +1,29 @@
 #include "doing.h"
 
-#include <stddef.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 static const char *volatile present, *volatile object;
+static double since, drawn;
+static bool visible;
+static atomic_flag drawing = ATOMIC_FLAG_INIT;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 void doing(const char *what, const char *of)
 {
+    doing_hide();
     present = NULL;
     object = of;
+    since = now();
     present = what;
 }
 
@@ -19,4 +35,42 @@ const char *doing_what(void)
 const char *doing_of(void)
 {
     return object;
+}
+
+/* A terminal would obey other characters. */
+static bool is_plain(const char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            return false;
+    return true;
+}
+
+void doing_show(void)
+{
+    const char *what = present, *of = object;
+    if (!what || atomic_flag_test_and_set(&drawing))
+        return;
+    double at = now();
+    if (at - since >= 1 && at - drawn >= 0.5) {
+        bool named = of && is_plain(of);
+        fprintf(stderr, "\r\033[K%s%s%s: %.0f s", what, named ? " " : "", named ? of : "",
+                at - since);
+        fflush(stderr);
+        drawn = at;
+        visible = true;
+    }
+    atomic_flag_clear(&drawing);
+}
+
+void doing_hide(void)
+{
+    while (atomic_flag_test_and_set(&drawing))
+        ;
+    if (visible) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+    visible = false;
+    atomic_flag_clear(&drawing);
 }

@@ -1,4 +1,5 @@
-/* The present work of a command, for the message of a time limit that ends it (time_limit.h). */
+/* The present work of a command: for the message of a time limit that ends it (time_limit.h), and for
+ * a line on the terminal while a call of the library takes longer than a second. */
 #ifndef TW_DOING_H
 #define TW_DOING_H
 
@@ -8,5 +9,10 @@ void doing(const char *what, const char *of);
 /* Safe in a signal handler. */
 const char *doing_what(void);
 const char *doing_of(void);
+
+/* Draws the line, at most twice a second; for any thread. doing_hide: before anything else is
+ * printed. */
+void doing_show(void);
+void doing_hide(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* Which kernels `explain` is asked for, by words, --compare and --sweep, and each explained. */
 #include "explained.h"
 #include "ptx_file.h"
+#include "doing.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -440,7 +441,9 @@ static int explain_row(struct explain *x, struct explain_row *r, bool others)
         return STATUS_USAGE;
     tw_explain_options options = {
         .gpu = x->gpu.name, .registers = (int)registers, .step_limit = steps};
+    doing("explaining", tw_kernel_name(r->kernel));
     tw_status s = tw_launch_explain(r->launch, &options, &r->e);
+    doing(NULL, NULL);
     if (s == TW_OK && !r->e.launches)
         advise_smaller(x, r, &options);
     if (s != TW_OK && others && s != TW_NO_MEMORY) {

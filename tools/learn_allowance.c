@@ -1,4 +1,5 @@
 #include "learn_allowance.h"
+#include "doing.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -60,6 +61,8 @@ bool allowance_is_over(void *user)
 {
     struct allowance *a = user;
     double now = processor_seconds();
+    if (a->shows_work)
+        doing_show();
     a->out_of_time = a->out_of_time || now > a->all_until;
     return stopped_by || a->out_of_time || (a->run_until > 0 && now > a->run_until);
 }

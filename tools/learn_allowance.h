@@ -14,6 +14,7 @@ struct allowance {
     size_t bytes;                /* that the library holds */
     bool out_of_time, out_of_memory;
     struct sigaction before[ALLOWANCE_SIGNALS];
+    bool shows_work; /* on the terminal, while it takes long */
 };
 
 /* Time begins, and Ctrl-C ends a judgement, which then leaves no files behind. */

@@ -4,6 +4,7 @@
 #include "learn_words.h"
 #include "target.h"
 #include "tensor.h"
+#include "doing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -538,6 +539,8 @@ int judge(const struct judge_options *o, struct judgement *out)
                         .check_steps = CHECK_STEPS};
     *out = (struct judgement){.sizes = need_text("%s", "")};
     allowance_begin(&j.allowance);
+    j.allowance.shows_work = on_terminal(stderr);
+    doing("judging the answer", NULL);
     int status = STATUS_FAILED;
     if (tw_context_new(&config, &j.ctx) == TW_OK)
         status = judge_all(&j);
@@ -552,6 +555,7 @@ int judge(const struct judge_options *o, struct judgement *out)
     limits_free(&j.limits);
     tw_context_free(j.ctx);
     allowance_end(&j.allowance);
+    doing(NULL, NULL);
     return status;
 }
 

@@ -1,18 +1,22 @@
 /* One launch of a run after the other, within the time limit. */
 #include "run.h"
+#include "doing.h"
 
 #include <string.h>
 
 tw_status run_launch(struct run *r, double *seconds)
 {
+    tw_status s;
+    doing(r->simulated ? "simulating" : "running", tw_kernel_name(r->kernel));
     if (r->simulated) {
-        tw_status s = tw_launch_simulate(r->launch, &r->sim.options, &r->found);
+        s = tw_launch_simulate(r->launch, &r->sim.options, &r->found);
         *seconds = r->found.seconds;
-        return s;
+    } else {
+        double milliseconds;
+        s = tw_launch_time(r->launch, 1, &milliseconds);
+        *seconds = 1e-3 * milliseconds;
     }
-    double milliseconds;
-    tw_status s = tw_launch_time(r->launch, 1, &milliseconds);
-    *seconds = 1e-3 * milliseconds;
+    doing(NULL, NULL);
     return s;
 }
 

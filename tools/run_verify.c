@@ -3,6 +3,7 @@
 #include "operands.h"
 #include "run.h"
 #include "verdict.h"
+#include "doing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +42,9 @@ static void report_wrong(struct run *r)
 static void verify(struct run *r)
 {
     tw_verdict v = {0};
+    doing("verifying", tw_kernel_name(r->kernel));
     r->verified = tw_launch_verify(r->launch, &v);
+    doing(NULL, NULL);
     if (r->verified == TW_OK && r->again) /* the first verdict is that on what is printed */
         return;
     r->verdict = v;

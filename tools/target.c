@@ -1,5 +1,6 @@
 /* Opening files, choosing the kernel, texts of values. */
 #include "target.h"
+#include "doing.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 static void print_to_file(void *user, const char *text, size_t length)
 {
     FILE **out = user;
+    doing_hide();
     if (*out)
         print_output(*out, text, length);
 }
@@ -96,9 +98,13 @@ static void split_target(struct program *p, const char *target)
     free(input);
 }
 
+static bool shows_work; /* on the terminal */
+
 static bool past_deadline(void *user)
 {
     const struct deadline *d = user;
+    if (shows_work)
+        doing_show();
     return d->at > 0 && seconds_about() > d->at; /* asked between blocks */
 }
 
@@ -113,6 +119,7 @@ static int gpu_ordinal(const char *device)
 
 int context_open(tw_context **ctx, const struct program_config *config)
 {
+    shows_work = on_terminal(stderr);
     tw_config settings = {.threads = config->threads,
                           .colour = config->colour,
                           .print = config->print ? print_to_file : NULL,

@@ -2,6 +2,7 @@
 """Commands that are ended while they wait for a pipe or a compiler: --time-limit says what they were doing, and neither it nor a
 signal leaves files or programs behind. Paths to write that are symbolic links."""
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -80,6 +81,26 @@ def test_signals(tool, folder):
         expect_nothing_left(folder, CHECK_CUDA)
 
 
+def test_shown(tool, folder):
+    """On a terminal a line says what takes long, and is gone before anything else is printed."""
+    here, there = pty.openpty()
+    with open(f"{folder}/endless.tile", "w") as out:
+        out.write("kernel endless(i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[n] = c;\n"
+                  "    for (i32 p = 0; p < n; p += 0)\n        C[p] = 1;\n}\n")
+    process = subprocess.Popen([tool, "run", "endless.tile", "--set", "n=32", "--time-limit", "2.5"], cwd=folder, stdout=there, stderr=there,
+                               env={**os.environ, "TERM": "xterm"})
+    os.close(there)
+    said = b""
+    try:
+        while data := os.read(here, 4096):
+            said += data
+    except OSError:  # the terminal is closed
+        pass
+    os.close(here)
+    if process.wait() != 1 or b"\r\x1b[Krunning endless: 1 s" not in said or b"\r\x1b[Ktilewright: `endless` did not end" not in said:
+        fail(f"on a terminal: {said}")
+
+
 def test_links(tool, folder):
     """A link to a file that is not there yet is followed; links in a circle are refused."""
     run = ["run", "k.tile", "--set", "n=32", "--fill", "a=iota"]
@@ -104,6 +125,7 @@ def main():
         test_limits(tool, folder)
         test_signals(tool, folder)
         test_links(tool, folder)
+        test_shown(tool, folder)
     print("ok")
 
 
