@@ -10,7 +10,10 @@ set(small_link_options LINKER:--gc-sections LINKER:-z,noseparate-code)
 # For sources where size counts most. Structures are copied by the C library: what -Os does on x86, `rep movs`, takes ten times as long.
 include(CheckCCompilerFlag)
 check_c_compiler_flag(-Oz TILEWRIGHT_TAKES_OZ) # gcc 12 and clang; 14 KB less than -Os
-set(small_level $<IF:$<BOOL:${TILEWRIGHT_TAKES_OZ}>,-Oz,-Os>)
+set(small_level -Os)
+if(TILEWRIGHT_TAKES_OZ)
+    set(small_level -Oz)
+endif()
 set(small_optimise $<$<CONFIG:Release>:${small_level}>)
 check_c_compiler_flag(-mstringop-strategy=libcall TILEWRIGHT_TAKES_STRINGOP)
 if(TILEWRIGHT_TAKES_STRINGOP)
