@@ -403,8 +403,9 @@ static void c_string(const char *text)
     for (const char *c = text; *c; c++) {
         if (strchr("\"\\?", *c)) /* "??" might begin a trigraph */
             putchar('\\');
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            printf("\\%03o", (unsigned)*c); /* which ends after three digits */
+        unsigned char byte = (unsigned char)*c;
+        if (byte < ' ' || byte > '~') /* a terminal may obey other bytes, or turn the text around */
+            printf("\\%03o", (unsigned)byte); /* which ends after three digits */
         else
             putchar(*c);
     }

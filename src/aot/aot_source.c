@@ -293,17 +293,24 @@ static void write_plan(struct text *out, const struct aot_build *b, int index)
 
 /* --- the functions --- */
 
-/* printf's way to show a scalar, and the C type that it takes. */
-static const char *scalar_form(enum dtype t)
+static bool is_real(enum dtype t)
 {
-    return dtype_is_float(t) && dtype_size(t) >= 4 ? "%g" : t == DT_U64 ? "%llu" : "%lld";
+    return dtype_is_float(t) && dtype_size(t) >= 4;
 }
 
-static const char *scalar_cast(enum dtype t)
+/* printf's way to show a scalar. */
+static const char *scalar_form(enum dtype t)
 {
-    return dtype_is_float(t) && dtype_size(t) >= 4 ? "(double)"
-           : t == DT_U64                           ? "(unsigned long long)"
-                                                   : "(long long)";
+    return is_real(t) ? "%s" : t == DT_U64 ? "%llu" : "%lld";
+}
+
+static void write_scalar(struct text *out, const struct aot_param *p)
+{
+    if (is_real(p->dtype))
+        text_printf(out, ", aot_real((char[32]){0}, %s)", p->c_name);
+    else
+        text_printf(out, ", (%s)%s", p->dtype == DT_U64 ? "unsigned long long" : "long long",
+                    p->c_name);
 }
 
 /* What a launch without a version is told: its values, and those that there are. */
@@ -326,7 +333,7 @@ static void write_not_built(struct text *out, const struct aot_build *b,
                 aot_upper(b), f->name, form.data, built.data);
     for (int i = 0; i < f->param_count; i++)
         if (!f->params[i].is_pointer)
-            text_printf(out, ", %s%s", scalar_cast(f->params[i].dtype), f->params[i].c_name);
+            write_scalar(out, &f->params[i]);
     text_add(out, ");\n");
 }
 

@@ -147,11 +147,11 @@ def test_store(tool, folder):
         for (table,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
             for column in db.execute(f"pragma table_info({table})").fetchall():
                 if column[1] in ("kernel", "device", "types", "why"):
-                    db.execute(f"update {table} set {column[1]} = {column[1]} || ?", (ESCAPE + TURN + "é",))
+                    db.execute(f"update {table} set {column[1]} = {column[1]} || ?", (ESCAPE + CSI + TURN + "é",))
     db.close()
-    for options in (["--list"], ["--export", "json"]):
+    for options in (["--list"], ["--export", "json"], ["--export", "c"]):
         result = call([tool, "tune", *options, "--store", store], cwd=folder)
-        clean(result, *(["\\x1b[31m\\u202eé"] if options == ["--list"] and result.status == 0 else []))
+        clean(result, *(["\\x1b[31m\\u009b31m\\u202eé"] if options == ["--list"] and result.status == 0 else []))
 
 
 def test_compiler(tool, folder):
