@@ -126,6 +126,8 @@ void check_verify(struct check *c, const struct operands *arrays, int shape, con
 /* Sizes that the kernel says it does not take are no finding. */
 bool check_refuses_sizes(tw_status s);
 
+/* Runs the launch in that shape, and compares with `ensures`. */
+void check_run_shape(struct check *c, int shape);
 /* The kernel on the CPU engine. */
 void check_runs(struct check *c);
 /* The emitted PTX of the kernel, on the simulator. */

@@ -6,26 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum fill check_fill_of(enum check_inputs inputs)
-{
-    static const enum fill fills[] = {[CHECK_RANDOM] = FILL_RAND,
-                                      [CHECK_WIDE] = FILL_WIDE,
-                                      [CHECK_NEGATIVE] = FILL_NEGATIVE,
-                                      [CHECK_POSITIVE] = FILL_POSITIVE,
-                                      [CHECK_EXTREME] = FILL_EXTREME};
-    return fills[inputs];
-}
-
-bool check_may_vary(const struct check *c, const struct operand *o)
-{
-    bool is_float = is_float_type(o->array.dtype);
-    if (!o->param.is_const || settings_fill(c->given, o->param.name) != FILL_NONE)
-        return false;
-    if (c->inputs == CHECK_WIDE)
-        return is_float || o->array.dtype == TW_I8;
-    return is_float ? c->inputs != CHECK_EXTREME : !c->only || strcmp(o->param.name, c->only) == 0;
-}
-
 static bool any_varies(const struct check *c, const struct operands *arrays)
 {
     bool any = false;
