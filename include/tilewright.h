@@ -451,7 +451,10 @@ typedef enum tw_counts {
 } tw_counts;
 
 typedef struct tw_sim_options {
-    unsigned watch; /* TW_WATCH_…; 0: only what ends a launch by itself: bounds, traps, deadlock */
+    /* TW_WATCH_…; 0: only what ends a launch by itself: bounds, traps, deadlock, and an `assume` or
+     * a slice marked `inside` that is false. These claims are not checked with TW_WATCH_COUNTERS,
+     * which counts the program as a GPU runs it. */
+    unsigned watch;
     uint64_t seed;  /* of the order of warps and blocks: the same seed, the same run; 0: in turn */
     bool late;      /* asynchronous copies land as late as the rules allow; else at once */
     int64_t step_limit; /* warp instructions; 0: 2^40 */

@@ -135,6 +135,7 @@ static enum reason reason_of_finding(const tw_sim_finding *x)
         {"deadlock", REASON_BARRIER},
         {"mbarrier", REASON_BARRIER},
         {"out-of-bounds", REASON_BOUNDS},
+        {"inside", REASON_BOUNDS},
         {"misaligned", REASON_BOUNDS},
         {"read-only", REASON_BOUNDS},
         {"uninitialised", REASON_UNINITIALISED},

@@ -144,6 +144,16 @@ struct variant {
     struct cuda_module *module;  /* loaded when first run */
     const struct source *ptx;    /* the lowered program's text and what was read back from it, */
     const struct ptx_module *read_back; /* when first simulated */
+    struct claimed
+        *claimed; /* the same with what it claims checked; NULL: not made yet, or it claims
+                                nothing */
+};
+
+/* A variant for the simulator alone (tile/claims.h). */
+struct claimed {
+    struct lowered *lowered;
+    const struct source *ptx;
+    const struct ptx_module *read_back;
 };
 
 struct choice choice_new(struct arena *a, const struct lang_kernel *info);
@@ -162,6 +172,8 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
 void variant_free(tw_context *ctx, struct variant *v);
 /* The program as the simulator reads it; kept with the variant. TW_OK, or reported. simulate.c */
 tw_status variant_read_back(tw_context *ctx, struct variant *v);
+/* Makes v->claimed, if it claims anything. TW_OK, or reported. simulate.c */
+tw_status variant_read_claims(tw_kernel *k, struct variant *v);
 /* Typed IR for c in arena a, before any pass; statics that are not known stay names. NULL:
  * reported. */
 struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,

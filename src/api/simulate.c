@@ -1,11 +1,15 @@
-/* Launches of a GPU's kernel on the simulator: the text that the GPU would get, read back. */
+/* Launches of a GPU's kernel on the simulator: the text that the GPU would get, with what the program
+ * claims checked, read back. */
 #include "api/launch_params.h"
 #include "api/simulation.h"
+
+#include "tile/claims.h"
 
 #include <string.h>
 
 struct simulate_call {
     tw_launch *launch;
+    const struct lowered *lowered; /* what is run */
     struct simulation simulation;
     struct sim_observer names;
     tw_sim_result *result;
@@ -74,8 +78,8 @@ static int64_t element_at(const void *user, int64_t place)
 static void name_tile_elements(struct simulate_call *call, uint64_t base)
 {
     const struct variant *v = call->launch->variant;
-    for (size_t i = 0; i < v->lowered->placed.count; i++) {
-        const struct lower_placed *tile = &v->lowered->placed.data[i];
+    for (size_t i = 0; i < call->lowered->placed.count; i++) {
+        const struct lower_placed *tile = &call->lowered->placed.data[i];
         if (!tile->shared || !tile->sym || tile->sym->staged || !is_placed(tile->sym) ||
             !has_bytes_alone(v->ir, tile->sym))
             continue;
@@ -122,22 +126,57 @@ static bool name_tiles(void *user, const struct sim_allocation_event *event)
 
 /* --- the launch --- */
 
+/* NULL: reported. */
+static const struct ptx_module *read_back(tw_context *ctx, struct arena *a,
+                                          const struct lowered *lowered, const struct source **ptx)
+{
+    struct text text;
+    text_init(&text, a);
+    ptx_print(&text, lowered->module);
+    struct source *source = arena_new(a, struct source);
+    *source = (struct source){arena_printf(a, "<PTX of %s>", lowered->function->name), text.data,
+                              text.length};
+    *ptx = source;
+    const struct ptx_module *module = ptx_parse(a, source, &ctx->diag);
+    return module && ptx_verify(module, &ctx->diag) ? module : NULL;
+}
+
 tw_status variant_read_back(tw_context *ctx, struct variant *v)
 {
+    const struct source *ptx;
     if (v->read_back)
         return TW_OK;
-    struct text ptx;
-    text_init(&ptx, &v->arena);
-    ptx_print(&ptx, v->lowered->module);
-    struct source *source = arena_new(&v->arena, struct source);
-    *source = (struct source){arena_printf(&v->arena, "<PTX of %s>", v->lowered->function->name),
-                              ptx.data, ptx.length};
-    struct ptx_module *module = ptx_parse(&v->arena, source, &ctx->diag);
-    if (!module || !ptx_verify(module, &ctx->diag))
+    const struct ptx_module *module = read_back(ctx, &v->arena, v->lowered, &ptx);
+    if (!module)
         return TW_BAD_PROGRAM;
-    v->ptx = source;
+    v->ptx = ptx;
     v->read_back = module;
     return TW_OK;
+}
+
+/* Lowering changes the kernel, so it is checked and goes through the passes again. */
+tw_status variant_read_claims(tw_kernel *k, struct variant *v)
+{
+    tw_context *ctx = k->module->ctx;
+    struct claimed made;
+    if (v->claimed || !claims_any(v->ir))
+        return TW_OK;
+    struct kernel *ir = choice_check(&v->arena, &ctx->diag, k, &v->key, v->key.known);
+    if (!ir || choice_passes(k, ir, &v->key, v->key.known, NULL) != TW_OK)
+        return TW_BAD_PROGRAM;
+    claims_add(ir);
+    made.lowered = choice_lower(&v->arena, k, ir, &v->key, v->key.known);
+    made.read_back = made.lowered ? read_back(ctx, &v->arena, made.lowered, &made.ptx) : NULL;
+    if (!made.read_back)
+        return TW_BAD_PROGRAM;
+    v->claimed = arena_copy(&v->arena, &made, sizeof made);
+    return TW_OK;
+}
+
+/* The counters are to be those of what a GPU runs. */
+static bool counts(const struct simulate_call *call)
+{
+    return call->simulation.options.watch & TW_WATCH_COUNTERS;
 }
 
 /* Reports name elements of arrays, as the caller gave their shapes, and of workspace. */
@@ -208,7 +247,7 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
 static tw_status run_simulation(struct simulate_call *call, const struct launch_params *params)
 {
     tw_launch *l = call->launch;
-    const struct lowered *lowered = l->variant->lowered;
+    const struct lowered *lowered = call->lowered;
     const void **arguments = arena_array(&l->ctx->scratch, const void *, params->count + 1);
     for (int i = 0; i < params->count; i++)
         arguments[i] = &params->list[i].value;
@@ -246,9 +285,16 @@ static tw_status simulate_call(void *user)
                    why);
         return TW_BAD_ARGUMENT;
     }
-    status = variant_read_back(l->ctx, l->variant);
+    struct variant *v = l->variant;
+    status = counts(call) ? TW_OK : variant_read_claims(l->kernel, v);
     if (status == TW_OK)
-        status = simulation_load(&call->simulation, l->variant->read_back, l->variant->ptx);
+        status = variant_read_back(l->ctx, v);
+    if (status != TW_OK)
+        return status;
+    const struct claimed *claimed = counts(call) ? NULL : v->claimed;
+    call->lowered = claimed ? claimed->lowered : v->lowered;
+    status = simulation_load(&call->simulation, claimed ? claimed->read_back : v->read_back,
+                             claimed ? claimed->ptx : v->ptx);
     if (status != TW_OK)
         return status;
     call->names = (struct sim_observer){.user = call, .allocated = name_tiles};

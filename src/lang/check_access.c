@@ -130,7 +130,8 @@ static bool element_index(struct checker *c, struct access *x, const struct node
     int axis = x->indices;
     int64_t v, extent = axis < x->sym->type.rank ? axis_extent(x->sym, axis) : EXTENT_RUNTIME;
     if (e->type.rank == 1)
-        return add_index(c, x, (struct index){IX_GATHER, e, e->type.extent[0], false}, n->loc);
+        return add_index(c, x, (struct index){IX_GATHER, e, e->type.extent[0], false, false},
+                         n->loc);
     if (e->type.rank > 1 || n->i == INDEX_GATHER) {
         diag_error(c->diag, n->loc, "a gather takes a tile of one axis, `%s` is %s",
                    source_snippet(c, n->a->loc), type_name(c, e));
@@ -146,7 +147,7 @@ static bool element_index(struct checker *c, struct access *x, const struct node
         diag_note(c->diag, x->sym->loc, "`%s` is declared here", x->sym->name);
         return false;
     }
-    return add_index(c, x, (struct index){IX_ELEMENT, e, 1, false}, n->loc);
+    return add_index(c, x, (struct index){IX_ELEMENT, e, 1, false, false}, n->loc);
 }
 
 /* Constant starts tell early that nothing, or not all, of a slice is there. */
@@ -201,7 +202,7 @@ static bool slice_index(struct checker *c, struct access *x, const struct node *
     if (!slice_fits(c, x, n, start, extent))
         return false;
     x->reaches = true;
-    return add_index(c, x, (struct index){IX_SLICE, start, extent, n->inside}, n->loc);
+    return add_index(c, x, (struct index){IX_SLICE, start, extent, n->inside, n->inside}, n->loc);
 }
 
 static bool whole_index(struct checker *c, struct access *x, struct loc at)
@@ -214,7 +215,7 @@ static bool whole_index(struct checker *c, struct access *x, struct loc at)
         diag_note(c->diag, x->sym->loc, "choose a part of constant extent: `[i +: N]`");
         return false;
     }
-    return add_index(c, x, (struct index){IX_ALL, NULL, extent, false}, at);
+    return add_index(c, x, (struct index){IX_ALL, NULL, extent, false, false}, at);
 }
 
 static bool one_index(struct checker *c, struct access *x, const struct node *n)

@@ -135,7 +135,7 @@ static void note_symbol(void *user, struct expr **at)
 
 static void note_statement(void *user, struct stmt *s)
 {
-    bool is_assume = s->kind == STMT_EFFECT && s->value->op == OP_ASSUME;
+    bool is_assume = s->kind == STMT_EFFECT && s->value->op == OP_ASSUME && !s->claim;
     if (s->kind != STMT_ENSURES && !is_assume)
         statement_expressions(s, note_symbol, user);
 }
@@ -209,9 +209,12 @@ static void make_prologue(struct lower *l, struct ptx_variable *const *variables
     }
 }
 
-/* assume() at the top of the body, ahead of everything else, holds everywhere. */
+/* assume() at the top of the body, ahead of everything else, holds everywhere. Where it is checked,
+ * it holds behind that. */
 static void learn_facts(struct lower *l)
 {
+    if (l->kernel->has_claims)
+        return;
     for (const struct stmt *s = l->kernel->body; s; s = s->next)
         if (s->kind == STMT_EFFECT && s->value->op == OP_ASSUME)
             assume_learn(l, s->value->args[0]);

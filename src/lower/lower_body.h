@@ -43,5 +43,6 @@ struct ptx_operand *array_eval(struct lower *l, const struct expr *e); /* the sa
 const struct value **array_atomic(struct lower *l, const struct expr *e, bool result_wanted);
 
 void print_emit(struct lower *l, const struct stmt *s); /* lower_print.c */
+void claim_emit(struct lower *l, const struct stmt *s); /* lower_claim.c: an assume with a claim */
 
 #endif

@@ -158,7 +158,7 @@ void plan_scalars(struct lower *l)
     bool changed = true;
     for (size_t i = 0; i < p->stmts.count; i++) {
         const struct stmt *s = p->stmts.data[i].s;
-        if (s->kind == STMT_EFFECT && s->value->op == OP_ASSUME)
+        if (s->kind == STMT_EFFECT && s->value->op == OP_ASSUME && !s->claim)
             learn(l, s->value->args[0]);
         if (scalar_assigned(s))
             scalar_of(l, scalar_assigned(s), 0);

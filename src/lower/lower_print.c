@@ -27,13 +27,13 @@ struct printer {
 
 /* --- the functions --- */
 
-static void add_functions(struct lower *l)
+static void add_functions(struct lower *l, const char *const *items)
 {
     struct text text;
     text_init(&text, l->arena);
     text_add(&text, ".version 7.0\n.target sm_80\n.address_size 64\n");
-    for (int i = 0; print_ptx[i]; i++)
-        text_add(&text, print_ptx[i]);
+    for (int i = 0; items[i]; i++)
+        text_add(&text, items[i]);
     struct source source = {"print", text.data, text.length};
     struct diag diag;
     diag_init(&diag, l->arena);
@@ -44,12 +44,12 @@ static void add_functions(struct lower *l)
         vec_push(l->arena, &l->b.module->items, m->items.data[i]);
 }
 
-static struct ptx_function *function_of(struct lower *l, const char *name)
+struct ptx_function *module_function(struct lower *l, const char *name, const char *const *items)
 {
     struct ptx_function *f = ptx_find_function(l->b.module, name);
     if (f)
         return f;
-    add_functions(l);
+    add_functions(l, items);
     return ptx_find_function(l->b.module, name);
 }
 
@@ -60,17 +60,22 @@ static struct ptx_operand list_of(struct lower *l, const struct ptx_operand *o, 
     return list;
 }
 
-/* result NULL: none. */
-static void call(struct lower *l, const char *name, const struct ptx_operand *result,
+void module_call(struct lower *l, struct ptx_function *f, const struct ptx_operand *result,
                  const struct ptx_operand *args, size_t count)
 {
     struct ptx_operand operands[3] = {{.kind = PTX_NOTHING}};
     if (result)
         operands[0] = list_of(l, result, 1);
-    operands[1] = (struct ptx_operand){
-        .kind = PTX_SYMBOL, .base = PTX_BASE_FUNCTION, .function = function_of(l, name)};
+    operands[1] =
+        (struct ptx_operand){.kind = PTX_SYMBOL, .base = PTX_BASE_FUNCTION, .function = f};
     operands[2] = list_of(l, args, count);
     ptx_emit_list(&l->b, "call", NULL, operands, 3);
+}
+
+static void call(struct lower *l, const char *name, const struct ptx_operand *result,
+                 const struct ptx_operand *args, size_t count)
+{
+    module_call(l, module_function(l, name, print_ptx), result, args, count);
 }
 
 /* Writes at p->at, and moves that on. */
@@ -99,8 +104,7 @@ static struct ptx_variable *text_variable(struct lower *l, const char *text)
     return entry->object;
 }
 
-/* The generic address of a constant text. */
-static struct ptx_operand constant_text(struct lower *l, const char *text)
+struct ptx_operand constant_text(struct lower *l, const char *text)
 {
     struct ptx_operand address = ptx_reg(&l->b, MOD_B64), generic = ptx_reg(&l->b, MOD_B64);
     struct ptx_variable *v = text_variable(l, text);

@@ -391,7 +391,9 @@ static void emit_effect(struct lower *l, const struct stmt *s)
     case OP_UNLOCK: unlock_emit(l, s); break;
     case OP_PRINT: print_emit(l, s); break;
     case OP_ASSUME:
-        if (l->bodies->depth == 0)
+        if (s->claim)
+            claim_emit(l, s);
+        else if (l->bodies->depth == 0)
             assume_learn(l, e->args[0]);
         break;
     case OP_FREE: break;

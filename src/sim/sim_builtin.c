@@ -1,4 +1,5 @@
-/* Functions that CUDA gives every program: vprintf, malloc, free, __assertfail. */
+/* Functions that CUDA gives every program: vprintf, malloc, free, __assertfail; and what a program
+ * calls whose claims are false (tile/claims.h). */
 #include "sim/sim_machine.h"
 
 #include <inttypes.h>
@@ -212,6 +213,47 @@ static bool run_assertfail(struct sim_warp *w, const struct sim_op *op, uint32_t
                     (unsigned)sim_argument(w, op, 2, lane), text[3]);
 }
 
+/* --- claims --- */
+
+/* What a claim says: %d is the next value as an integer, %g as the bits of an f64. */
+static const char *claim_text(struct sim_warp *w, const struct sim_op *op, int lane)
+{
+    struct text out;
+    size_t next = 1;
+    const char *format = sim_text_at(w, lane, sim_argument(w, op, 0, lane));
+    text_init(&out, w->sim->arena);
+    for (const char *s = format ? format : "?"; *s; s++) {
+        if (*s != '%' || !s[1]) {
+            text_add_char(&out, *s);
+            continue;
+        }
+        s++;
+        uint64_t bits =
+            *s != '%' && next < sim_argument_count(op) ? sim_argument(w, op, next++, lane) : 0;
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        if (*s == 'd')
+            text_printf(&out, "%" PRId64, (int64_t)bits);
+        else if (*s == 'g')
+            text_add_double(&out, value, false);
+        else
+            text_add_char(&out, *s);
+    }
+    return out.data;
+}
+
+static bool run_claim_assume(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    int lane = __builtin_ctz(mask);
+    return sim_end_by_program(w, op, lane, SIM_NOT_ASSUMED, claim_text(w, op, lane));
+}
+
+static bool run_claim_inside(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    int lane = __builtin_ctz(mask);
+    return sim_end_by_program(w, op, lane, SIM_NOT_INSIDE, claim_text(w, op, lane));
+}
+
 sim_handler *sim_builtin(const char *name)
 {
     static const struct {
@@ -222,6 +264,8 @@ sim_handler *sim_builtin(const char *name)
         {"malloc", run_malloc},
         {"free", run_free},
         {"__assertfail", run_assertfail},
+        {"$claim_assume", run_claim_assume},
+        {"$claim_inside", run_claim_inside},
     };
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
         if (!strcmp(builtins[i].name, name))

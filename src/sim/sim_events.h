@@ -172,7 +172,20 @@ struct sim_async_event {
 
 /* What a fault of memory is, before the machine stops or, with `go_on`, treats it as reading 0 and
  * writing nothing. */
-enum sim_fault_kind { SIM_OUTSIDE, SIM_MISALIGNED, SIM_READ_ONLY, SIM_TRAP, SIM_NO_ADDRESS };
+enum sim_fault_kind {
+    SIM_OUTSIDE,
+    SIM_MISALIGNED,
+    SIM_READ_ONLY,
+    SIM_TRAP,
+    SIM_NO_ADDRESS,
+    SIM_NOT_ASSUMED, /* an `assume` that is false */
+    SIM_NOT_INSIDE   /* a slice marked `inside` that is not */
+};
+/* The program itself says that it goes no further. */
+static inline bool sim_fault_is_end(enum sim_fault_kind kind)
+{
+    return kind == SIM_TRAP || kind == SIM_NOT_ASSUMED || kind == SIM_NOT_INSIDE;
+}
 struct sim_fault {
     enum sim_fault_kind kind;
     struct sim_place at;
@@ -185,7 +198,7 @@ struct sim_fault {
     const char *name;
     uint64_t size;
     int64_t offset;
-    /* SIM_TRAP: what the program says; SIM_NO_ADDRESS: what is no address, of what. It lives until
+    /* SIM_TRAP, SIM_NOT_…: what the program says; SIM_NO_ADDRESS: what is no address, of what. It lives until
      * the observer returns. */
     const char *why;
 };

@@ -60,8 +60,9 @@ static void name_in_shared(const struct sim_report *r, struct sim_fault *f)
 
 void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
 {
-    static const enum sim_found kinds[] = {SIM_FOUND_OUTSIDE, SIM_FOUND_MISALIGNED,
-                                           SIM_FOUND_READ_ONLY, SIM_FOUND_TRAP, SIM_FOUND_OUTSIDE};
+    static const enum sim_found kinds[] = {
+        SIM_FOUND_OUTSIDE, SIM_FOUND_MISALIGNED, SIM_FOUND_READ_ONLY, SIM_FOUND_TRAP,
+        SIM_FOUND_OUTSIDE, SIM_FOUND_ASSUME,     SIM_FOUND_INSIDE};
     struct sim_fault named = *told, *fault = &named;
     enum sim_found kind = kinds[fault->kind];
     if (sim_report_again(r, kind, &fault->at, NULL))
@@ -87,9 +88,11 @@ void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
     f.access[0] = (struct sim_finding_access){
         .at = fault->at,
         .lane = fault->lane,
-        .does = kind == SIM_FOUND_TRAP ? "trap"
-                : fault->why           ? "address"
-                                       : does,
+        .does = kind == SIM_FOUND_TRAP     ? "trap"
+                : kind == SIM_FOUND_ASSUME ? "claimed"
+                : kind == SIM_FOUND_INSIDE ? "claimed"
+                : fault->why               ? "address"
+                                           : does,
         .memory = !fault->why,
         .space = fault->space,
         .address = fault->address,

@@ -342,6 +342,9 @@ void sim_describe(struct text *out, const struct sim_warp *w, const struct sim_o
 __attribute__((format(printf, 4, 5)))
 #endif
 bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...);
+/* The same of other ends that the program itself asks for. */
+bool sim_end_by_program(struct sim_warp *w, const struct sim_op *op, int lane,
+                        enum sim_fault_kind kind, const char *why);
 /* A fault of memory, its place and what is near filled in. Whether the launch goes on. */
 bool sim_fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault *fault);
 /* The same of a place that an instruction makes or takes and that there is not. */

@@ -439,7 +439,7 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
 static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
 {
     const struct sim_memcheck *c = user;
-    *go_on = fault->kind != SIM_TRAP;
+    *go_on = !sim_fault_is_end(fault->kind);
     sim_fault_report(c->report, fault);
     return true;
 }

@@ -112,7 +112,7 @@ static bool fault_in_words(struct sim_warp *w, const struct sim_op *op, struct s
 {
     struct text out;
     sim_place_of(w, op, &fault->at);
-    if (pardoned(w->sim, fault) && fault->kind != SIM_TRAP)
+    if (pardoned(w->sim, fault) && !sim_fault_is_end(fault->kind))
         return true;
     text_init(&out, w->sim->arena);
     text_add(&out, fault->why);
@@ -122,11 +122,18 @@ static bool fault_in_words(struct sim_warp *w, const struct sim_op *op, struct s
 
 bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...)
 {
-    struct sim_fault fault = {.kind = SIM_TRAP, .lane = lane};
     va_list args;
     va_start(args, format);
-    fault.why = text_shown(w->sim->arena, arena_vprintf(w->sim->arena, format, args), SHOWN_LINE);
+    const char *why = arena_vprintf(w->sim->arena, format, args);
     va_end(args);
+    return sim_end_by_program(w, op, lane, SIM_TRAP, why);
+}
+
+bool sim_end_by_program(struct sim_warp *w, const struct sim_op *op, int lane,
+                        enum sim_fault_kind kind, const char *why)
+{
+    struct sim_fault fault = {.kind = kind, .lane = lane};
+    fault.why = text_shown(w->sim->arena, why, SHOWN_LINE);
     return fault_in_words(w, op, &fault);
 }
 

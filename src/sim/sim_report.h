@@ -20,6 +20,8 @@
     X(MISALIGNED, "misaligned", true, "an address that its width does not divide")                 \
     X(READ_ONLY, "read-only", true, "a write to memory that cannot be written")                    \
     X(TRAP, "trap", true, "the program stopped itself")                                            \
+    X(ASSUME, "assume", true, "an assume that is false")                                           \
+    X(INSIDE, "inside", true, "a slice marked `inside` that reaches outside")                      \
     X(DIVERGENT, "divergent-barrier", true, "lanes of a warp apart at an aligned barrier")         \
     X(BARRIER_COUNT, "barrier-count", true, "a count of threads that cannot be")                   \
     X(MIXED, "barrier-mixed", true, "a barrier used in two ways at once")                          \

@@ -88,6 +88,7 @@ struct index {
     struct expr *value; /* element, start, or the index tile; NULL for IX_ALL */
     int64_t extent; /* IX_SLICE: n. IX_ALL, IX_GATHER: their length (EXTENT_RUNTIME in ensures) */
     bool inside;    /* `[e +: n inside]`: promised (by the user or a pass) to lie within the axis */
+    bool promised;  /* by the user */
 };
 
 struct expr {
@@ -151,9 +152,10 @@ struct stmt {
     bool
         added; /* put in by the compiler: the static check gives no credit for it; printed with a comment */
     const struct inlining *inlined; /* the call that it came from; NULL: none */
-    const char *hint;               /* ASYNC_COPY: hint(evict_first), …; NULL none */
-    struct sym *over[MAX_RANK];     /* ENSURES: index variables, ST_SCALAR i32 … */
-    struct expr *bound[MAX_RANK];   /* … and how far each goes, exclusive */
+    const struct claim *claim;    /* EFFECT of ASSUME: checked on the simulator; NULL: it is not */
+    const char *hint;             /* ASYNC_COPY: hint(evict_first), …; NULL none */
+    struct sym *over[MAX_RANK];   /* ENSURES: index variables, ST_SCALAR i32 … */
+    struct expr *bound[MAX_RANK]; /* … and how far each goes, exclusive */
     int overs;
 };
 
@@ -183,6 +185,7 @@ struct kernel {
     struct stmt *body;
     /* results of passes */
     bool contracted;      /* contract ran */
+    bool has_claims;      /* claims_add ran */
     bool planned;         /* plan ran: sym->offset of every shared tile is set, and: */
     int64_t shared_bytes; /* of one block */
 };

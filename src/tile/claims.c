@@ -1,0 +1,215 @@
+/* Claims become statements that check them:
+ *
+ *     assume(n % 4 == 0);              assume(n % 4 == 0) with a claim
+ *                                ->    assume(n % 4 == 0);
+ *     C[i +: 32 inside] = x;           assume(i >= 0 && i <= m - 32) with a claim
+ *                                ->    C[i +: 32 inside] = x;
+ *
+ * A slice that is evaluated only sometimes (`c ? A[i +: 4 inside] : 0`) is checked only then.
+ */
+#include "tile/claims.h"
+
+#include "base/text.h"
+
+struct adder {
+    struct kernel *kernel;
+    struct stmt **link;       /* where the next statement goes: ahead of the one at hand */
+    const struct stmt *stmt;  /* the one at hand */
+    const struct expr *guard; /* what is visited is evaluated where this holds; NULL: always */
+    bool guard_is;            /* or where it does not */
+    bool only_asks, found;    /* claims_any */
+};
+
+/* --- texts --- */
+
+/* The text of e, for a format. */
+static void add_escaped(struct text *t, const struct expr *e)
+{
+    struct text plain;
+    text_init(&plain, t->arena);
+    expr_print(&plain, e);
+    for (const char *s = plain.data; *s; s++) {
+        if (*s == '%')
+            text_add_char(t, '%');
+        text_add_char(t, *s);
+    }
+}
+
+static void add_value(struct claim *c, struct text *t, struct kernel *k, const struct expr *e)
+{
+    for (int i = 0; i < c->count; i++)
+        if (expr_same(c->values[i], e))
+            return;
+    if (c->count == CLAIM_VALUES)
+        return;
+    text_add(t, c->count ? ", " : ": ");
+    add_escaped(t, e);
+    text_add(t, dtype_is_float(e->type.dtype) ? " = %g" : " = %d");
+    c->values[c->count++] = expr_copy(k, e);
+}
+
+/* The values of names in a condition. */
+static void add_values(struct claim *c, struct text *t, struct kernel *k, const struct expr *e)
+{
+    bool named = e->op == OP_REF && e->sym->storage != ST_CONST && !e->sym->is_pointer;
+    if ((named || e->op == OP_BLOCK || e->op == OP_THREAD || e->op == OP_GRID) && e->type.rank == 0)
+        add_value(c, t, k, e);
+    for (int i = 0; i < e->count; i++)
+        add_values(c, t, k, e->args[i]);
+}
+
+/* --- statements --- */
+
+static struct expr *binary(struct adder *a, enum op op, struct expr *x, struct expr *y)
+{
+    struct type type = type_scalar(DT_BOOL);
+    type.varying = x->type.varying || y->type.varying;
+    return expr_binary(a->kernel, op, type, x->loc, x, y);
+}
+
+static void add_claim(struct adder *a, struct expr *condition, struct claim *claim, struct loc loc)
+{
+    if (a->guard && a->guard_is) /* !guard || condition */
+        condition = binary(
+            a, OP_LOR,
+            expr_unary(a->kernel, OP_NOT, a->guard->type, loc, expr_copy(a->kernel, a->guard)),
+            condition);
+    else if (a->guard)
+        condition = binary(a, OP_LOR, expr_copy(a->kernel, a->guard), condition);
+    struct stmt *s = stmt_effect(a->kernel, OP_ASSUME, loc, condition);
+    s->claim = claim;
+    s->inlined = a->stmt->inlined;
+    s->next = *a->link;
+    *a->link = s;
+    a->link = &s->next;
+}
+
+static void add_assume(struct adder *a, const struct expr *condition)
+{
+    struct text t;
+    struct claim *c = arena_new(a->kernel->arena, struct claim);
+    text_init(&t, a->kernel->arena);
+    text_add(&t, "assume(");
+    add_escaped(&t, condition);
+    text_add(&t, ") does not hold");
+    add_values(c, &t, a->kernel, condition);
+    c->text = t.data;
+    add_claim(a, expr_copy(a->kernel, condition), c, a->stmt->loc);
+}
+
+/* The extent of an axis, as i64. */
+static struct expr *extent_of(struct adder *a, const struct sym *s, int axis, struct loc loc)
+{
+    if (s->storage == ST_VIEW)
+        return expr_cast(a->kernel, expr_copy(a->kernel, s->dims[axis]), DT_I64);
+    return expr_int(a->kernel, DT_I64, s->type.extent[axis], loc);
+}
+
+static void add_inside(struct adder *a, const struct expr *access, int axis)
+{
+    const struct index *index = &access->index[axis];
+    struct kernel *k = a->kernel;
+    struct loc loc = access->loc;
+    struct expr *start = expr_cast(k, expr_copy(k, index->value), DT_I64);
+    struct expr *extent = extent_of(a, access->sym, axis, loc);
+    struct expr *last =
+        expr_binary(k, OP_SUB, extent->type, loc, extent, expr_int(k, DT_I64, index->extent, loc));
+    struct expr *low = binary(a, OP_GE, start, expr_int(k, DT_I64, 0, loc));
+    struct expr *high = binary(a, OP_LE, expr_copy(k, start), last);
+    struct claim *c = arena_new(k->arena, struct claim);
+    c->is_inside = true;
+    c->text = arena_printf(k->arena,
+                           "the slice %%d +: %lld is marked `inside` but reaches outside axis %d "
+                           "of %s (extent %%d)",
+                           (long long)index->extent, axis, access->sym->name);
+    c->values[c->count++] = expr_copy(k, start);
+    c->values[c->count++] = expr_copy(k, extent);
+    add_claim(a, binary(a, OP_LAND, low, high), c, loc);
+}
+
+/* --- the walk --- */
+
+/* && and || are so of scalars alone, the choice of a tile too if its condition is a scalar. */
+static bool is_lazy(const struct expr *e)
+{
+    return e->op == OP_SELECT || (e->type.rank == 0 && (e->op == OP_LAND || e->op == OP_LOR));
+}
+
+static void visit(struct adder *a, const struct expr *e);
+
+/* Operands that are evaluated only sometimes. One within another is not looked at. */
+static void visit_lazy(struct adder *a, const struct expr *e)
+{
+    visit(a, e->args[0]);
+    if (a->guard || e->args[0]->type.rank > 0 || expr_has_atomic(e->args[0]))
+        return;
+    a->guard = e->args[0];
+    for (int i = 1; i < e->count; i++) {
+        a->guard_is = e->op == OP_SELECT ? i == 1 : e->op == OP_LAND;
+        visit(a, e->args[i]);
+    }
+    a->guard = NULL;
+}
+
+static void visit(struct adder *a, const struct expr *e)
+{
+    if (!e)
+        return;
+    for (int i = 0; i < e->indices; i++) {
+        const struct index *index = &e->index[i];
+        visit(a, index->value);
+        if (index->kind != IX_SLICE || !index->promised || expr_has_atomic(index->value))
+            continue;
+        a->found = true;
+        if (!a->only_asks)
+            add_inside(a, e, i);
+    }
+    visit(a, e->otherwise);
+    if (is_lazy(e)) {
+        visit_lazy(a, e);
+        return;
+    }
+    for (int i = 0; i < e->count; i++)
+        visit(a, e->args[i]);
+}
+
+static void visit_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    visit(user, *root);
+}
+
+static void visit_list(struct adder *a, struct stmt **first)
+{
+    for (struct stmt **link = first; *link;) {
+        struct stmt *s = *link;
+        bool loop = s->kind == STMT_FOR || s->kind == STMT_WHILE;
+        a->link = link;
+        a->stmt = s;
+        if (s->kind != STMT_ENSURES && !loop)
+            stmt_expressions(s, visit_root, a);
+        if (s->kind == STMT_EFFECT && s->value->op == OP_ASSUME && !s->added && !s->claim) {
+            a->found = true;
+            if (!a->only_asks && !expr_has_atomic(s->value->args[0]))
+                add_assume(a, s->value->args[0]);
+        }
+        visit_list(a, &s->body);
+        visit_list(a, &s->otherwise);
+        link = &s->next;
+    }
+}
+
+bool claims_any(const struct kernel *k)
+{
+    struct stmt *body = k->body;
+    struct adder a = {.only_asks = true};
+    visit_list(&a, &body);
+    return a.found;
+}
+
+void claims_add(struct kernel *k)
+{
+    struct adder a = {.kernel = k};
+    visit_list(&a, &k->body);
+    k->has_claims = true;
+}
