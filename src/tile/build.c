@@ -1,5 +1,5 @@
 #include "base/text.h"
-#include "tile/tile.h"
+#include "tile/numbering.h"
 
 #include <string.h>
 
@@ -116,6 +116,20 @@ struct sym *sym_new(struct kernel *k, const char *name, enum storage storage, st
     *k->last_symbol = s;
     k->last_symbol = &s->next;
     return s;
+}
+
+void numbering_init(struct numbering *n, struct arena *a, const struct kernel *k)
+{
+    bool added;
+    *n = (struct numbering){.count = 0};
+    for (const struct sym *s = k->symbols; s; s = s->next)
+        number_map_entry(a, &n->numbers, (uintptr_t)s, &added)->value = (uint64_t)n->count++;
+}
+
+int numbering_of(const struct numbering *n, const struct sym *s)
+{
+    const struct number_entry *found = number_map_find(&n->numbers, (uintptr_t)s);
+    return found ? (int)found->value : -1;
 }
 
 /* --- expressions --- */
