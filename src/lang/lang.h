@@ -52,10 +52,6 @@ struct lang_type {
     int count;
     const enum dtype *choices; /* the first is the default */
 };
-struct lang_name {
-    const char *name;
-    int index;
-};
 struct lang_kernel {
     const char *name;
     struct loc loc;
@@ -63,7 +59,7 @@ struct lang_kernel {
     int param_count, tune_count,
         type_count; /* only what this kernel uses, fns and requires included */
     const struct lang_param *params;
-    const struct lang_name *param_names; /* sorted, for lang_param_find */
+    struct name_table param_names; /* number: the index into params */
     const struct lang_tune *tunes;
     const struct lang_type *types;
     bool has_ensures;

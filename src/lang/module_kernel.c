@@ -1,7 +1,6 @@
 /* What callers may ask of a kernel without checking it: parameters, tuned names, types. */
 #include "lang/check_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct entry *kernel_entry(const struct module *m, int index)
@@ -125,6 +124,7 @@ static void describe_params(struct arena *a, const struct node *kernel, struct l
     gather_names(&search, kernel);
     visit_children(kernel->body, describe_view, &search);
     k->params = params;
+    k->param_names = search.params;
 }
 
 /* --- tuned names and types --- */
@@ -174,26 +174,10 @@ static bool has_ensures(const struct node *kernel)
     return false;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(((const struct lang_name *)a)->name, ((const struct lang_name *)b)->name);
-}
-
-static void sort_names(struct arena *a, struct lang_kernel *k)
-{
-    struct lang_name *names = arena_array(a, struct lang_name, k->param_count + 1);
-    for (int i = 0; i < k->param_count; i++)
-        names[i] = (struct lang_name){k->params[i].name, i};
-    qsort(names, (size_t)k->param_count, sizeof *names, compare_names);
-    k->param_names = names;
-}
-
 int lang_param_find(const struct lang_kernel *k, const char *name)
 {
-    const struct lang_name wanted = {name, -1};
-    const struct lang_name *found =
-        bsearch(&wanted, k->param_names, (size_t)k->param_count, sizeof wanted, compare_names);
-    return found ? found->index : -1;
+    const struct name_entry *found = find_name(&k->param_names, name);
+    return found ? (int)found->number : -1;
 }
 
 const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, int index,
@@ -209,7 +193,6 @@ const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, i
         k->param_count++;
     describe_types(a, m, &e->uses, k);
     describe_params(a, e->node, k);
-    sort_names(a, k);
     describe_tunes(a, m, index, target, k);
     k->has_ensures = has_ensures(e->node);
     return k;

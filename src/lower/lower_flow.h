@@ -41,7 +41,7 @@ struct bodies {
     struct name_table texts; /* of print; object: the variable that holds it */
     /* lines of the source */
     const struct source *source;
-    VEC(uint32_t) line_start;
+    struct line_starts lines;
     uint32_t file;
 };
 

@@ -17,11 +17,6 @@ void lower_source(struct lower *l, const struct source *source)
     struct bodies *b = l->bodies;
     b->source = source;
     b->file = ptx_source_file(&l->b, source->name);
-    b->line_start.count = 0;
-    vec_push(l->arena, &b->line_start, 0);
-    for (uint32_t i = 0; i < source->length; i++)
-        if (source->text[i] == '\n')
-            vec_push(l->arena, &b->line_start, i + 1);
 }
 
 void lower_line(struct lower *l, struct loc loc)
@@ -31,15 +26,9 @@ void lower_line(struct lower *l, struct loc loc)
         return;
     if (loc.source != b->source)
         lower_source(l, loc.source);
-    size_t low = 0, high = b->line_start.count;
-    while (high - low > 1) {
-        size_t middle = (low + high) / 2;
-        if (b->line_start.data[middle] <= loc.offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    ptx_source_line(&l->b, b->file, (uint32_t)low + 1, loc.offset - b->line_start.data[low] + 1);
+    int line, column;
+    line_starts_find(l->arena, &b->lines, loc, &line, &column);
+    ptx_source_line(&l->b, b->file, (uint32_t)line, (uint32_t)column);
 }
 
 bool lower_ragged_block(const struct lower *l)

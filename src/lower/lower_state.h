@@ -2,6 +2,7 @@
 #ifndef TW_LOWER_STATE_H
 #define TW_LOWER_STATE_H
 
+#include "base/number_map.h"
 #include "lower/lower.h"
 #include "ptx/ptx_build.h"
 
@@ -65,11 +66,7 @@ void statement_expressions(struct stmt *s, void (*visit)(void *user, struct expr
 
 /* A map from pointers of the IR to pointers; lives in the arena (lower_map.c). */
 struct map {
-    struct map_entry {
-        const void *key;
-        void *value;
-    } * entries;
-    size_t count, capacity; /* capacity: a power of two */
+    struct number_map numbers;
 };
 void *map_get(const struct map *m, const void *key); /* NULL: none */
 void map_put(struct arena *a, struct map *m, const void *key, void *value);

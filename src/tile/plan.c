@@ -475,54 +475,6 @@ static void report_fixed(struct diag *d, const struct tile *a, const struct tile
     diag_note(d, b->sym->loc, "without `at(…)` the compiler finds a place for it");
 }
 
-/* Fixed tiles by offset, then in the order of declaration. */
-static int by_offset(const void *a, const void *b)
-{
-    const struct tile *x = *(const struct tile *const *)a, *y = *(const struct tile *const *)b;
-    if (x->sym->offset != y->sym->offset)
-        return x->sym->offset < y->sym->offset ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
-struct tile_pair {
-    const struct tile *first, *second; /* in the order of declaration */
-};
-
-static int by_declaration(const void *a, const void *b)
-{
-    const struct tile_pair *x = a, *y = b;
-    if (x->first != y->first)
-        return x->first < y->first ? -1 : 1;
-    return x->second < y->second ? -1 : x->second > y->second;
-}
-
-/* Reports each pair of fixed tiles that are alive at the same time and overlap. */
-static void check_overlaps(struct plan *p, struct diag *d)
-{
-    VEC(const struct tile *) fixed = {0};
-    VEC(struct tile_pair) pairs = {0};
-    struct arena *a = p->kernel->arena;
-    for (size_t i = 0; i < p->tiles.count; i++)
-        if (p->tiles.data[i].fixed)
-            vec_push(a, &fixed, &p->tiles.data[i]);
-    if (fixed.count)
-        qsort(fixed.data, fixed.count, sizeof *fixed.data, by_offset);
-    for (size_t i = 0; i < fixed.count; i++) {
-        const struct tile *one = fixed.data[i];
-        for (size_t j = i + 1; j < fixed.count && overlap(one, fixed.data[j]); j++) {
-            const struct tile *other = fixed.data[j];
-            struct tile_pair pair =
-                one < other ? (struct tile_pair){one, other} : (struct tile_pair){other, one};
-            if (meet(one, other))
-                vec_push(a, &pairs, pair);
-        }
-    }
-    if (pairs.count)
-        qsort(pairs.data, pairs.count, sizeof *pairs.data, by_declaration);
-    for (size_t i = 0; i < pairs.count; i++)
-        report_fixed(d, pairs.data[i].first, pairs.data[i].second, "which is still alive");
-}
-
 static void check_fixed(struct plan *p, struct diag *d)
 {
     for (size_t i = 0; i < p->tiles.count; i++) {
@@ -531,8 +483,12 @@ static void check_fixed(struct plan *p, struct diag *d)
         if (a->fixed && a->sym->offset % (int64_t)size != 0)
             diag_error(d, a->sym->loc, "at(%lld) is no multiple of the %zu bytes of an element",
                        (long long)a->sym->offset, size);
+        for (size_t j = i + 1; a->fixed && j < p->tiles.count; j++) {
+            const struct tile *b = &p->tiles.data[j];
+            if (b->fixed && overlap(a, b) && meet(a, b))
+                report_fixed(d, a, b, "which is still alive");
+        }
     }
-    check_overlaps(p, d);
 }
 
 /* Keeps tile i apart from `others`. false: both were placed by the user. */
