@@ -119,7 +119,7 @@ static void test_map(void **state)
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < 1000; i++)
             map_put(&p.arena, &m, &keys[i], &keys[(i + round) % 1000]);
-    assert_int_equal(m.count, 1000);
+    assert_int_equal(m.numbers.count, 1000);
     for (int i = 0; i < 1000; i++)
         assert_ptr_equal(map_get(&m, &keys[i]), &keys[(i + 1) % 1000]);
     assert_null(map_get(&m, &m));
