@@ -188,14 +188,39 @@ static bool finish_definition(struct ptx_parser *p, struct ptx_function *f)
     return fine;
 }
 
+/* Skips a kernel whose head has an error, which is within the kernel: the others can be used
+ * (ptx_refuse). */
+static bool skip_kernel(struct ptx_parser *p, struct ptx_function *f)
+{
+    int depth = 0;
+    while (p->token.kind != PTX_TOKEN_END && !ptx_is_at(p, '{') && !ptx_is_at(p, ';'))
+        ptx_advance(p);
+    if (!ptx_is_at(p, '{'))
+        return false;
+    do {
+        depth += ptx_is_at(p, '{') - ptx_is_at(p, '}');
+        ptx_advance(p);
+    } while (depth > 0 && p->token.kind != PTX_TOKEN_END);
+    struct ptx_function *shared = function_named(p, f);
+    if (!shared || shared->defined)
+        return false;
+    f->to = p->token.offset;
+    f->defined = true;
+    *shared = *f;
+    struct ptx_item item = {.kind = PTX_ITEM_FUNCTION, .function = shared};
+    vec_push(p->arena, &p->module->items, item);
+    return true;
+}
+
 static bool read_function(struct ptx_parser *p, struct ptx_function *f)
 {
     if (ptx_accept(p, '(') && !read_list(p, true, true, &f->signature))
         return false;
     f->where = ptx_here(p);
-    if (!ptx_read_name(p, "the name of a function", &f->name) ||
-        !read_signature(p, &f->signature, true) || !read_directives(p))
+    if (!ptx_read_name(p, "the name of a function", &f->name))
         return false;
+    if (!read_signature(p, &f->signature, true) || !read_directives(p))
+        return f->entry && skip_kernel(p, f);
     if (ptx_accept(p, ';'))
         return finish_declaration(p, f);
     if (!ptx_is_at(p, '{'))

@@ -153,6 +153,33 @@ def check_files(tool, folder):
             fail(f"on a GPU: {options}: {done}")
 
 
+HEADS = """.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry textured(.param .texref t, .param .u64 out)
+{
+    { ret; }
+}
+.visible .entry plain(.param .u64 out)
+{
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    st.global.u32 [%rd1], 7;
+    ret;
+}
+"""
+
+
+def check_heads(tool, folder):
+    """A parameter that is not supported refuses its kernel alone."""
+    with open(f"{folder}/heads.ptx", "w") as out:
+        out.write(HEADS)
+    for kernel, status, said in (("plain", 0, "out: [7]"), ("textured", 2, "textures and surfaces are not supported: .texref")):
+        done = call([tool, "run", "heads.ptx", "--kernel", kernel, "--block", "1", "--arg", "i32[1]:zero"], cwd=folder)
+        if done.status != status or said not in done.out + done.err:
+            fail(f"{kernel}: {done}")
+
+
 def check_compiled(tool, folder):
     """The same with what nvcc makes here."""
     if not cuda_compiler("nvcc"):
@@ -178,6 +205,7 @@ def main():
             out.write(bytes(40000))
         check(tool, "launches.ptx", folder, CASES)
         check_files(tool, folder)
+        check_heads(tool, folder)
         check_compiled(tool, folder)
 
 
