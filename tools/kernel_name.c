@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SEEN = 64, MOST_DEPTH = 32 };
+enum { MOST_SEEN = 64, MOST_DEPTH = 32, MOST_LENGTH = 1 << 14 };
 
 struct reader {
     const char *at;
     char *seen[MOST_SEEN]; /* the texts that `S_`, `S0_`, … stand for */
     int count, depth;
+    size_t length; /* of all texts that came again: each may double the last */
     bool failed;
 };
 
@@ -34,7 +35,7 @@ static bool accept(struct reader *r, char c)
 
 static void keep(struct reader *r, const char *text)
 {
-    if (r->count == MOST_SEEN)
+    if (r->count == MOST_SEEN || strlen(text) > MOST_LENGTH)
         r->failed = true;
     else
         r->seen[r->count++] = need_text("%s", text);
@@ -51,8 +52,10 @@ static char *seen_before(struct reader *r)
     long number = is_first ? 0 : is_digit ? 1 + strtol(r->at, &end, 36) : -1;
     if (end)
         r->at = end;
-    return accept(r, '_') && number >= 0 && number < r->count ? need_text("%s", r->seen[number])
-                                                              : fail(r);
+    if (!accept(r, '_') || number < 0 || number >= r->count)
+        return fail(r);
+    r->length += strlen(r->seen[number]);
+    return r->length <= MOST_LENGTH ? need_text("%s", r->seen[number]) : fail(r);
 }
 
 /* "5scale" */
@@ -111,11 +114,14 @@ static char *read_literal(struct reader *r)
 static char *read_list(struct reader *r)
 {
     char *list = NULL;
+    if (r->failed || ++r->depth > MOST_DEPTH)
+        return fail(r);
     while (!r->failed && !accept(r, 'E')) {
         char *one = accept(r, 'L') ? read_literal(r) : accept(r, 'J') ? read_list(r) : read_type(r);
         append_text(&list, "%s%s", list && *one ? ", " : "", one);
         free(one);
     }
+    r->depth--;
     return list ? list : need_text("%s", "");
 }
 

@@ -30,7 +30,7 @@ void leftovers_remove(void)
 {
     for (int i = 0; i < MOST; i++)
         if (children[i]) {
-            kill(-(pid_t)children[i], SIGKILL); /* its group: program_start */
+            kill((pid_t)children[i], SIGKILL);
             waitpid((pid_t)children[i], NULL, 0);
             children[i] = 0;
         }

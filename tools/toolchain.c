@@ -60,11 +60,7 @@ long program_start(char *const *arguments, const char *folder, const char *said)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, path, O_WRONLY | O_CREAT | O_TRUNC,
                                      0600);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    posix_spawnattr_t attributes; /* a group of its own: it is ended with what it starts */
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    int error = posix_spawn(&child, arguments[0], &actions, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
+    int error = posix_spawn(&child, arguments[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     free(path);
     if (!error)
@@ -101,7 +97,7 @@ int run_program_within(int seconds, char *const *arguments, const char *folder, 
         if (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid)
             return program_end(child);
         if (polls <= 0) {
-            kill(-(pid_t)child, SIGKILL);
+            kill((pid_t)child, SIGKILL);
             program_end(child);
             return PROGRAM_LATE;
         }

@@ -578,6 +578,18 @@ SYMBOLS = {
 }
 
 
+def doubled(times):
+    """A symbol whose every argument names the one before twice: its whole name has 2 to the power of `times` letters."""
+    symbol = "_Z1kI1A"
+    for i in range(times):
+        last = f"S{'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[2 * i]}_"  # B<…> of the last turn; S0_ is A
+        symbol += f"1BI{last}{last}E"
+    return symbol + "EvPf"
+
+
+SYMBOLS.update({symbol: (symbol,) for symbol in (doubled(18), "_Z1kI" + "J" * 100000 + "E", "_Z1kI" + "N1AI" * 10000)})
+
+
 def test_whole_names(s):
     """--kernel takes names as C++ has them; what several kernels have is listed."""
     empty = "".join(f".visible .entry {symbol}()\n{{\n ret;\n}}\n" for symbol in SYMBOLS)
