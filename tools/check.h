@@ -27,6 +27,8 @@ enum check_inputs { CHECK_RANDOM, CHECK_WIDE, CHECK_NEGATIVE, CHECK_POSITIVE, CH
 
 /* A size that a run has instead of the shape's: one that the kernel compares with a constant. */
 struct check_pin {
+    bool
+        is_large; /* beyond the sizes of shapes: a run that takes long is broken off, and no finding */
     const char *param; /* NULL: none */
     int64_t value;
 };

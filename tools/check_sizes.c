@@ -145,7 +145,7 @@ static bool is_small(struct check *c, const struct check_pin *pin)
 }
 
 /* Tells whether the kernel can be run with the value: a size is at least 1. */
-static bool is_possible(struct check *c, const struct axes *sizes, const struct check_pin *pin)
+static bool is_possible(struct check *c, const struct axes *sizes, struct check_pin *pin)
 {
     tw_param p;
     int i = 0;
@@ -153,7 +153,8 @@ static bool is_possible(struct check *c, const struct axes *sizes, const struct 
         i++;
     if (!is_axis(sizes, pin->param))
         return p.dtype == TW_DTYPE_NONE ? pin->value >= 0 : type_holds(p.dtype, pin->value);
-    return pin->value >= 1 && (pin->value <= MOST_PAST || is_small(c, pin));
+    pin->is_large = pin->value > MOST_PAST;
+    return pin->value >= 1 && (!pin->is_large || is_small(c, pin));
 }
 
 static bool is_pinned(const struct check *c, const struct check_pin *pin)
@@ -175,7 +176,7 @@ void check_find_pins(struct check *c)
         for (int d = -1; d <= 1 && c->pin_count < CHECK_PINS; d++) {
             if ((d < 0 && value == INT64_MIN) || (d > 0 && value == INT64_MAX))
                 continue;
-            struct check_pin pin = {param, value + d};
+            struct check_pin pin = {.param = param, .value = value + d};
             if (!is_pinned(c, &pin))
                 c->pins[c->pin_count++] = pin;
         }
