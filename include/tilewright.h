@@ -567,7 +567,7 @@ typedef struct tw_ptx_argument {
     size_t initialised; /* if uninitialised: the bytes at the start that count as written */
     const tw_ptx_pointer *pointers; /* of a value */
     int pointer_count;
-    /* Of a value: `bytes` flags, for each byte of it. A byte whose flag is not 0 counts as never
+    /* For a value: `bytes` flags, one for each byte. A byte whose flag is not 0 counts as never
      * written, and the simulator reports its use. NULL: all bytes count as written. */
     const unsigned char *unwritten;
     /* An array whose elements may be structs: a kernel may copy bytes there that were never written,

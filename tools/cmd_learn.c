@@ -195,7 +195,7 @@ static void keep_result(struct learn *l, const struct puzzle *p, const struct ju
         learnt_write(&l->learnt);
 }
 
-/* What judges the same file again, typed where this one was. */
+/* Returns the command that judges the same file again, typed in the same folder. */
 static char *call_again(const struct learn *l, const struct puzzle *p, enum language language)
 {
     const char *folder = options_value(l->given, "folder");

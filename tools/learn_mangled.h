@@ -16,7 +16,7 @@ struct c_type {
 bool mangled_param(const char *symbol, int index, struct c_type *out);
 /* "float *" */
 char *c_type_text(const struct c_type *t);
-/* The number that a letter stands for; NULL: none. */
+/* Returns the number type of a letter, or NULL. */
 const char *c_number_of(char letter);
 /* C's name for such a number; NULL: it has none. */
 const char *c_number_name(size_t bytes, bool is_float);

@@ -36,8 +36,8 @@
 #include "tile/passes.h"
 #include "tilewright.h"
 
-/* Of the stack on which public calls work, so that a caller's thread needs little: as much address
- * space as the deepest program takes, several times. tests/unit/test_stack.c measures it. */
+/* The stack on which public calls work, so that a caller's thread needs little: several times the
+ * address space that the deepest program takes. tests/unit/test_stack.c measures it. */
 enum { STACK_BYTES = 512 << 20 };
 
 enum { VARIANTS_KEPT = 64 }; /* of one kernel; the least recently used goes first */

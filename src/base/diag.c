@@ -28,7 +28,7 @@ static bool is_same(const struct diagnostic *one, enum severity severity, struct
            one->loc.offset == at.offset && strcmp(one->message, message) == 0;
 }
 
-/* What tells a place from others, as a name of the table. */
+/* The key of a place in the table. */
 struct place {
     const struct source *source;
     uint64_t offset;

@@ -66,7 +66,7 @@ void diag_keep_first(struct diag *d, int errors);
 
 /* Line and column of an offset, both from 1; a column counts bytes. */
 void loc_line_column(struct loc at, int *line, int *column);
-/* Where each line of a source begins: for many questions about one source. */
+/* The start of each line of a source, for many look-ups in one source. */
 struct line_starts {
     const struct source *source; /* the last one asked for */
     VEC(size_t) starts;

@@ -19,7 +19,7 @@ struct name_table {
 };
 
 void name_table_init(struct name_table *names, struct arena *a);
-/* Makes room for so many names in all. */
+/* Makes room for `count` names in all. */
 void name_table_reserve(struct name_table *names, size_t count);
 /* Returns NULL if the table has no such name. */
 struct name_entry *name_table_find(const struct name_table *names, const char *text, size_t length);

@@ -15,7 +15,7 @@ void platform_yield(void);
 void platform_pause(void);   /* between two looks at what another thread is about to change */
 void *platform_thread(void); /* an address that no other thread has while this one runs */
 
-/* Runs body on a thread of its own with so many bytes of stack, and waits for it. false: no such
+/* Runs body on a new thread with `stack` bytes of stack, and waits for it. false: no such
  * thread can be started. */
 bool platform_run_thread(size_t stack, void (*body)(void *), void *argument);
 

@@ -99,7 +99,7 @@ struct pending_seen {
     const struct expr *target[MOST_SEEN];
 };
 
-/* What a constant is known by: the bytes of this. */
+/* The key of a constant: the bytes of this. */
 struct constant {
     uint64_t bits, dtype;
 };

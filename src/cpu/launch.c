@@ -201,7 +201,7 @@ static int compare_written(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Of those in the order of their first bytes, each gets the end of those up to it. A view meets one
+/* Sorts views by their first bytes; each gets the greatest end of those up to it. A view meets one
  * of them if it begins before the end of the last that begins before the view's own end. */
 static void note_overlays(struct arena *a, struct launch_state *l)
 {

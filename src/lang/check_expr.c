@@ -369,7 +369,7 @@ static struct type shape_of(const struct type *want)
     return shape;
 }
 
-/* What begins with an unknown condition, as `a && b && c` does with `a && b`, is unknown. */
+/* Tells whether the condition begins with an unknown one, as `a && b && c` does with `a && b`. */
 static bool begins_unknown(const struct checker *c, const struct expr *condition)
 {
     bool logic = condition->op == OP_LAND || condition->op == OP_LOR;

@@ -92,7 +92,8 @@ const struct tune_list *module_tune_list(const struct module *m, int group, cons
 /* Calls visit on each node right below n, in the order of the text. */
 void visit_children(const struct node *n, void (*visit)(void *user, const struct node *child),
                     void *user);
-/* What trees of the module reach, through constants and fns too. One object serves many trees. */
+/* The names that trees of the module reach, through constants and fns too. One object serves many
+ * trees. */
 struct module_reach {
     struct arena *arena;
     const struct module *module;

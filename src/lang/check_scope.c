@@ -115,7 +115,7 @@ static bool name_taken(const struct checker *c, const char *name)
 }
 
 /* The name itself, or the first of name_1, name_2, … that is free. Each name keeps the last number
- * that was tried, so many uses of one name take few tries. */
+ * that was tried, so a name that is used often takes few tries. */
 static const char *unique_name(struct checker *c, const char *name)
 {
     const char *chosen = name;

@@ -346,7 +346,7 @@ static void add_items(struct builder *b, const struct node *items)
             add_item(b, n);
 }
 
-/* Moves the kernels behind the other entries: arrays by entry index need no room for them. */
+/* Moves the kernels after the other entries: arrays by entry index need no room for them. */
 static void sort_entries(struct builder *b)
 {
     struct module *m = b->module;

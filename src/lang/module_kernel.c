@@ -20,7 +20,7 @@ int kernel_tunes(const struct module *m, int index, int *entries)
 
 /* --- parameters --- */
 
-/* What the body says of the kernel's parameters. */
+/* The search of a body for the kernel's parameters. */
 struct param_search {
     struct arena *arena;
     struct name_table params;  /* number: the position */
@@ -66,8 +66,8 @@ static void describe_extents(struct param_search *s, struct lang_param *p, const
     }
 }
 
-/* Of the views of a pointer, anywhere in the body, the first whole one, not shifted and without
- * strides, describes it. */
+/* Describes a pointer by the first of its views, anywhere in the body, that is whole, not shifted and
+ * without strides. */
 static void describe_view(void *user, const struct node *n)
 {
     struct param_search *s = user;

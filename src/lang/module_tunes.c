@@ -55,7 +55,7 @@ static void set_group(struct tune_rules *r, int position, const struct tune_list
     }
 }
 
-/* The entry that a constant stands for; NULL: it is no constant of the module. */
+/* Returns the entry of a constant, or NULL if it is no constant of the module. */
 static const struct entry *entry_of(struct tune_rules *r, const struct sym *s)
 {
     int index = s->storage == ST_CONST ? sym_info(&r->checker, s)->order : INT_MAX;

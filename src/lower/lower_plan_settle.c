@@ -74,7 +74,7 @@ static bool is_settled(const struct meeting *m)
 
 /* --- which statements name a tile --- */
 
-/* A statement that names a tile, and the statement of the kernel's own list that it stands in. */
+/* A statement that names a tile, and the statement of the kernel's top level that contains it. */
 struct mention {
     struct stmt *stmt;
     int own;
@@ -144,7 +144,7 @@ static const struct mention_list *mentions_of(const struct mentions *m, const st
     return number < 0 ? &none : &m->of[number];
 }
 
-/* What the kernel's own statements from `first` to the one before `end` do with the tile. */
+/* Collects the uses of the tile in the kernel's top-level statements from `first` to before `end`. */
 static struct meeting meeting_of(const struct mentions *m, const struct sym *sym, int first,
                                  int end)
 {

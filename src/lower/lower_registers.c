@@ -58,7 +58,7 @@ static int64_t goes_back_to(const struct ptx_statement *s, int64_t at)
     return place < at ? place : -1;
 }
 
-/* Of the statement of the same index. Statements are -1 if there is none. */
+/* The loop of the statement with the same index. Statements are -1 if there is none. */
 struct loop_place {
     int64_t end;   /* the last branch back to here */
     int64_t outer; /* of a head: the head of the loop around */

@@ -504,7 +504,7 @@ static uint64_t hash_of(struct lower *l, const struct expr *e)
     return hash;
 }
 
-/* Of what is computed, and not merely there; 0: it may not be kept. */
+/* Returns the hash of an expression that is computed, or 0 if it may not be kept. */
 static uint64_t recurring_hash(struct lower *l, const struct expr *e)
 {
     return e->op != OP_REF && e->op != OP_IOTA ? hash_of(l, e) : 0;

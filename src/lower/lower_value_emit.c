@@ -194,8 +194,8 @@ static struct ptx_instruction *maker_of(struct lower *l, struct ptx_operand reg)
     return made ? s->instruction : NULL;
 }
 
-/* Nothing stands in that register any more: neither v nor what it is only another type of. What
- * does was placed after the first `before` values of the region. */
+/* Forgets all values in that register: v, and values of which v is only another type. They were
+ * placed after the first `before` values of the region. */
 static void forget_register(struct lower *l, struct ptx_operand reg, size_t before)
 {
     struct region *r = &l->values->regions.data[l->values->region];

@@ -215,7 +215,7 @@ static bool run_assertfail(struct sim_warp *w, const struct sim_op *op, uint32_t
 
 /* --- claims --- */
 
-/* What a claim says: %d is the next value as an integer, %g as the bits of an f64. */
+/* Returns the text of a claim: %d is the next value as an integer, %g as the bits of an f64. */
 static const char *claim_text(struct sim_warp *w, const struct sim_op *op, int lane)
 {
     struct text out;

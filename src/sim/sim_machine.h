@@ -132,8 +132,8 @@ struct sim_decoder {
     struct number_map constants[SIM_MOST_REGISTER + 1]; /* by bytes: of a value, its slot */
     VEC(struct sim_fill) fills;
     struct number_map fill_slots; /* of a fill's fields: its slot */
-    /* Of a variable, its offset in the frame's local memory; of a kernel's parameter, its offset in
-     * the parameters. */
+    /* The offset of a variable in the frame's local memory, and of a kernel's parameter in the
+     * parameters. */
     struct number_map locals, entry_parameters;
     uint64_t local_bytes;
     uint32_t carry;

@@ -1,4 +1,4 @@
-/* Memory used wrongly: bytes read that nobody wrote (global, shared, local, parameters; a valid bit for
+/* Memory used wrongly: bytes read that were never written (global, shared, local, parameters; a valid bit for
  * each byte), accesses that the machine reports as faults, with the nearest allocation, and threads that
  * leave with asynchronous copies under way.
  *

@@ -67,8 +67,23 @@ static struct expr *binary(struct adder *a, enum op op, struct expr *x, struct e
     return expr_binary(a->kernel, op, type, x->loc, x, y);
 }
 
+/* The value where the guard lets it be computed, else 0: it may read memory. */
+static struct expr *guarded(struct adder *a, struct expr *value)
+{
+    struct kernel *k = a->kernel;
+    struct expr *e = expr_new(k, OP_SELECT, value->type, value->loc, 3);
+    struct expr *zero = expr_cast(k, expr_int(k, DT_I64, 0, value->loc), value->type.dtype);
+    e->args[0] = expr_copy(k, a->guard);
+    e->args[1] = a->guard_is ? value : zero;
+    e->args[2] = a->guard_is ? zero : value;
+    e->type.varying = value->type.varying || a->guard->type.varying;
+    return e;
+}
+
 static void add_claim(struct adder *a, struct expr *condition, struct claim *claim, struct loc loc)
 {
+    for (int i = 0; i < claim->count && a->guard; i++)
+        claim->values[i] = guarded(a, claim->values[i]);
     if (a->guard && a->guard_is) /* !guard || condition */
         condition = binary(
             a, OP_LOR,

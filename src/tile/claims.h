@@ -1,4 +1,4 @@
-/* What a program claims and GPUs take on trust: `assume`, and slices marked `inside` by hand. */
+/* The claims of a program, which GPUs trust: `assume`, and slices marked `inside` by hand. */
 #ifndef TW_CLAIMS_H
 #define TW_CLAIMS_H
 
@@ -9,7 +9,7 @@ enum { CLAIM_VALUES = 4 };
 /* A statement of op ASSUME with a claim is checked, and teaches nothing. */
 struct claim {
     bool is_inside;   /* of a slice; else of an `assume` */
-    const char *text; /* what is said if it is false; %d and %g stand for the values, %% for % */
+    const char *text; /* the message if it is false; %d and %g are the values, %% is % */
     struct expr *values[CLAIM_VALUES]; /* scalars */
     int count;
 };

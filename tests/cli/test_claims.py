@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a program claims is checked on the simulator: `assume`, and slices marked `inside` by hand. Each claim has a clean twin, for
+"""The claims of a program are checked on the simulator: `assume`, and slices marked `inside` by hand. Each claim has a clean twin, for
 which nothing is said, and a broken one, which `run --device sim` and `check` catch on the user's line with the values."""
 import json
 import os
@@ -39,11 +39,13 @@ TWINS = {
     "slice of a pipeline": (WARPS, "    reg f32 x[32] = 0;\n    pipeline(2) for (i32 p = 0; p < n; p += 32) {\n        shared f32 s[32] = A[p +: 32 inside];\n"
                                    "        x += s;\n    }\n    C[i +: 32] = x;\n", 64, 70, "inside", 7, "the slice 64 +: 32 is marked `inside`"),
     "slice of one arm": (WARPS, "    C[i +: 32] = i + 32 <= n ? A[i +: 32 inside] : A[i +: 32] * 1;\n", 70, None, "inside", 5, None),
+    "slice of an arm that reads": (WARPS, "    C[i +: 32] = n > 99999 ? A[(i32) A[99999] +: 32 inside] : A[i +: 32] * 1;\n", 70, None, "inside",
+                                   5, None),
     "slice of the wrong arm": (WARPS, "    C[i +: 32] = i + 32 > n ? A[i +: 32 inside] : A[i +: 32];\n", 64, 70, "inside", 5,
                                "the slice 64 +: 32 is marked `inside`"),
 }
 
-# What the CPU engine, which `check` asks first, does not see: its tuned values are other ones, its blocks run in turn.
+# Faults that the CPU engine, which `check` runs first, does not see: its tuned values are other ones, its blocks run in turn.
 CHECKED_INSIDE = """tune(cpu) W = {{1}};
 tune W = {{{width}}};
 kernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)

@@ -6,7 +6,7 @@ import tempfile
 
 from growth import FACTOR, KINDS, MOST, command, kernels, peak_memory, too_much
 
-# What takes many times the memory that Python has, which a command is begun with.
+# Sizes that take many times the memory of Python, with which a command begins.
 MEMORY = {"kernels": 1000, "loops of one counter": 2500, "register tiles": 2500, "views": 2500, "stores": 1000, "shared tiles": 1500}
 CHECKED = 40  # kernels
 

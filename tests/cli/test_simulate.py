@@ -550,7 +550,7 @@ def test_names(s):
     s.expect(["run", "more.ptx:scale<float>", *launch, "--arg", "i32:1"], 0)
 
 
-# Symbols of g++ 12, and names of theirs that no other has.
+# Symbols of g++ 12, and names that only they have.
 SYMBOLS = {
     "_Z2tkIN2ns1BINS0_1AEEEEvPT_": ("tk<ns::B<ns::A>>", "tk<ns::B<ns::A> >"),
     "_Z2tkIPKfEvPT_": ("tk<const float *>", "tk<const float*>"),

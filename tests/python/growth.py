@@ -137,7 +137,7 @@ def instructions(arguments):
 
 
 def peak_memory(arguments):
-    """Of the command, in KiB; at least what this process had when it began it."""
+    """Returns the peak memory of the command in KiB; at least that of this process when it started the command."""
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -146,7 +146,7 @@ static void neighbours_may_not(void **state)
          elsewhere, NULL);
 }
 
-/* What several blocks read or write, as no index tells them apart. */
+/* Elements that several blocks read or write, because no index tells the blocks apart. */
 static void elements_of_several_blocks_may_not(void **state)
 {
     over(*state, KERNEL(TILES, "C[i +: B][0 +: B] = A[i +: B][0 +: B] + D[i +: B][0 +: B];\n"),

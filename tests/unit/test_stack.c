@@ -678,7 +678,7 @@ struct work {
     char wrong[400];
 };
 
-/* Whether it succeeded; a refusal has words. */
+/* Tells whether the call succeeded; a refusal must have a message. */
 static bool went(struct work *w, tw_context *ctx, const char *call, tw_status status)
 {
     size_t used = platform_stack_used(ctx->stack);
@@ -846,7 +846,7 @@ static void run_one(const struct kind *kind, int n, void *(*phases)(void *), boo
     free(text.data);
 }
 
-/* Of the programs that take long the largest are for TW_TEST_LONG. */
+/* Leaves the largest of the programs that take long to TW_TEST_LONG. */
 static void run_kinds(const struct kind *list, int count, void *(*phases)(void *))
 {
     bool all = getenv("TW_TEST_LONG") != NULL;
