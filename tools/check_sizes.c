@@ -130,7 +130,7 @@ static bool type_holds(tw_dtype t, int64_t v)
 /* Tells whether the arrays stay small with that value of a size. */
 static bool is_small(struct check *c, const struct check_pin *pin)
 {
-    enum { MOST_ELEMENTS = 1 << 20 };
+    enum { MOST_ELEMENTS = 1 << 16 };
     tw_param p;
     operands_forget(c->launch, c->kernel);
     c->pin = *pin;

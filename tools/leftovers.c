@@ -1,7 +1,9 @@
 #include "leftovers.h"
 
 #include <signal.h>
+#include <spawn.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,17 +14,16 @@ static int held;
 
 /* --- removing --- */
 
-/* Runs `rm -rf`: opendir is not safe in a signal handler, fork and exec are. */
+extern char **environ;
+
+/* Runs `rm -rf`: opendir is not safe in a signal handler, and fork takes malloc's locks. The C
+ * libraries of Linux spawn a program without either. */
 static void remove_path(const char *path)
 {
-    if (unlink(path) == 0)
-        return;
-    pid_t child = fork();
-    if (child == 0) {
-        execl("/bin/rm", "rm", "-rf", "--", path, (char *)NULL);
-        _exit(1);
-    }
-    if (child > 0)
+    char rm[] = "rm", options[] = "-rf", end[] = "--", *name = (char *)(uintptr_t)path;
+    char *const arguments[] = {rm, options, end, name, NULL};
+    pid_t child;
+    if (unlink(path) != 0 && posix_spawn(&child, "/bin/rm", NULL, NULL, arguments, environ) == 0)
         waitpid(child, NULL, 0);
 }
 
@@ -43,7 +44,7 @@ void leftovers_remove(void)
 
 /* --- signals --- */
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXFSZ, SIGXCPU};
+static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXFSZ, SIGXCPU};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 static struct sigaction before[SIGNALS];
 

@@ -1,5 +1,5 @@
 /* Files, folders and programs that must not outlive a command that is interrupted. The functions of
- * one thread; a signal (SIGINT, SIGTERM, SIGHUP, SIGXFSZ, SIGXCPU) that would end the command removes
+ * one thread; a signal (SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXFSZ, SIGXCPU) that would end the command removes
  * them first. A command that handles or ignores a signal itself is left alone. */
 #ifndef TW_LEFTOVERS_H
 #define TW_LEFTOVERS_H

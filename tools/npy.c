@@ -278,7 +278,9 @@ const char *npy_read(const char *path, tw_array *out, char why[256])
     doing("reading", path);
     FILE *f = fopen(path, "rb");
     if (!f) {
-        snprintf(why, WHY, "cannot read `%s`: %s", path, strerror(errno));
+        int error = errno;
+        doing(NULL, NULL);
+        snprintf(why, WHY, "cannot read `%s`: %s", path, strerror(error));
         return why;
     }
     const char *wrong = read_open(f, path, out, why);

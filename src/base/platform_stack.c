@@ -227,9 +227,14 @@ struct platform_stack *platform_stack_new(const struct allocator *allocator, siz
     struct platform_stack *s = allocator->resize(allocator->user, NULL, 0, sizeof *s);
     if (!s)
         return NULL;
-    *s = (struct platform_stack){.allocator = *allocator, .bytes = bytes * FRAMES};
-    if (map(s))
-        return s;
+    enum { LEAST = 32 << 20 }; /* where address space is limited: enough for what people write */
+    for (size_t size = bytes * FRAMES;; size /= 2) {
+        *s = (struct platform_stack){.allocator = *allocator, .bytes = size};
+        if (map(s))
+            return s;
+        if (size / 2 < LEAST)
+            break;
+    }
     allocator->resize(allocator->user, s, sizeof *s, 0);
     return NULL;
 }
