@@ -32,6 +32,9 @@ struct ptx_access {
     struct access is;
     const struct ptx_instruction *ins;
     uint32_t statement; /* of the function's body */
+    /* The last instruction before its innermost loop, in the loop around that; NULL: not known. It has
+     * no guard, so it runs as often as the innermost loop is entered. */
+    const struct ptx_instruction *entry;
 };
 /* All of a function of a parsed text, in its order. */
 size_t ptx_accesses(struct arena *a, const struct ptx_function *f, struct ptx_access **out);

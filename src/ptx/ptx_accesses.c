@@ -126,6 +126,20 @@ static uint32_t line_from(struct loc *at, uint32_t line, struct loc to)
     return line;
 }
 
+/* See `entry` of struct ptx_access. */
+static const struct ptx_instruction *entry_of(const struct ptx_function *f, const uint16_t *loops,
+                                              uint32_t statement)
+{
+    uint16_t depth = loops[statement];
+    for (uint32_t i = statement; depth > 0 && i-- > 0 && loops[i] + 1 >= depth;) {
+        const struct ptx_statement *s = &f->body.data[i];
+        bool outside = loops[i] + 1 == depth && s->kind == PTX_AT_INSTRUCTION;
+        if (outside && !s->instruction->guarded)
+            return s->instruction;
+    }
+    return NULL;
+}
+
 size_t ptx_accesses(struct arena *a, const struct ptx_function *f, struct ptx_access **out)
 {
     VEC(struct ptx_access) list = {0};
@@ -138,6 +152,7 @@ size_t ptx_accesses(struct arena *a, const struct ptx_function *f, struct ptx_ac
         if (s->kind != PTX_AT_INSTRUCTION || !ptx_access_of(s->instruction, &one.is))
             continue;
         one.ins = s->instruction;
+        one.entry = entry_of(f, loops, i);
         one.is.loops = loops[i];
         one.is.line = line = line_from(&at, line, s->where);
         vec_push(a, &list, one);

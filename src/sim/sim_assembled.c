@@ -1,6 +1,7 @@
 #include "sim/sim_assembled.h"
 #include "base/shown.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,7 +156,7 @@ static bool alike(const struct access *written, const struct access *made)
 
 /* Accesses of a line that are like one: how many of its width, the narrowest and the widest. */
 struct tally {
-    unsigned count, same, narrowest, widest, most_loops;
+    unsigned count, same, narrowest, widest, most_loops, bytes; /* bytes: of all */
 };
 
 static void tally_one(struct tally *t, const struct access *one, unsigned bytes)
@@ -165,6 +166,7 @@ static void tally_one(struct tally *t, const struct access *one, unsigned bytes)
     t->widest = one->bytes > t->widest ? one->bytes : t->widest;
     t->most_loops = one->loops > t->most_loops ? one->loops : t->most_loops;
     t->same += one->bytes == bytes;
+    t->bytes += one->bytes;
     t->count++;
 }
 
@@ -177,21 +179,47 @@ static struct tally tally_of(const struct access *list, size_t count, const stru
     return t;
 }
 
-static enum fate fate_of(const struct finder *f, const struct access *one, struct tally *made)
+static const struct sim_counted *counted_of(const struct finder *f,
+                                            const struct ptx_instruction *ins)
 {
+    for (size_t i = 0; i < f->count; i++)
+        if (f->all[i].ins == ins)
+            return &f->all[i];
+    return NULL;
+}
+
+/* Tells whether the innermost loop is written out in machine code: one loop less, and for each trip
+ * all bytes that are written. */
+static bool is_unrolled(const struct finder *f, const struct ptx_access *access,
+                        unsigned most_loops, int64_t written_bytes, int64_t made_bytes)
+{
+    const struct sim_counted *inside = counted_of(f, access->ins);
+    const struct sim_counted *entry = access->entry ? counted_of(f, access->entry) : NULL;
+    if (most_loops + 1 != access->is.loops || !inside || !entry)
+        return false;
+    int64_t times = inside->counts.warp_instructions, entries = entry->counts.warp_instructions;
+    return entries > 0 && times % entries == 0 && times / entries * written_bytes == made_bytes;
+}
+
+static enum fate fate_of(const struct finder *f, const struct ptx_access *access,
+                         struct tally *made)
+{
+    const struct access *one = &access->is;
     struct tally written = tally_of(f->by_line, f->access_count, one);
     *made = tally_of(f->sass->list, f->sass->count, one);
     if (made->count == 0)
         return GONE;
     if (one->loops != ACCESS_LOOPS_UNKNOWN && made->most_loops > one->loops)
         return INTO_LOOP;
-    if (one->loops != ACCESS_LOOPS_UNKNOWN && made->most_loops < one->loops)
+    bool fewer = one->loops != ACCESS_LOOPS_UNKNOWN && made->most_loops < one->loops;
+    bool unrolled = fewer && is_unrolled(f, access, made->most_loops, written.bytes, made->bytes);
+    if (fewer && !unrolled)
         return OUT_OF_LOOP;
     if (made->widest > written.widest)
         return WIDER;
     if (made->narrowest < written.narrowest)
         return NARROWER;
-    return made->same < written.same ? GONE : SAME;
+    return !unrolled && made->same < written.same ? GONE : SAME;
 }
 
 /* How much narrower parts of a split access are. */
@@ -235,15 +263,6 @@ static const struct ptx_access *access_of(const struct finder *f, const struct p
                            : NULL;
 }
 
-static const struct sim_counted *counted_of(const struct finder *f,
-                                            const struct ptx_instruction *ins)
-{
-    for (size_t i = 0; i < f->count; i++)
-        if (f->all[i].ins == ins)
-            return &f->all[i];
-    return NULL;
-}
-
 static void note(struct finder *f, const struct sim_counted *at, enum fate fate,
                  const struct sim_bounds *bounds)
 {
@@ -268,7 +287,7 @@ static void bound_alone(struct finder *f, const struct sim_counted *at)
     struct tally made = {0};
     enum fate fate = SAME;
     if (access && f->sass) {
-        fate = fate_of(f, &access->is, &made);
+        fate = fate_of(f, access, &made);
         bounds = bounds_of(&at->counts, &access->is, fate, &made);
     }
     if (has_any(&bounds))
@@ -306,20 +325,34 @@ static int64_t made_of(const struct finder *f, const struct sim_merge *m)
     return sum;
 }
 
-/* SAME: none is merged; WIDER: some are, and all are there; else the worst. */
-static enum fate fate_of_all(const struct finder *f, const struct sim_merge *m, unsigned *split)
+/* What became of accesses that may be merged. */
+struct joint_fate {
+    enum fate fate; /* SAME: none is merged; WIDER: some are, and all are there; else the worst */
+    bool unrolled;  /* with their loop, so that they may be merged with those of other trips, too */
+    unsigned split, narrowest, widest; /* bytes: of one as written, of one in machine code */
+};
+
+static struct joint_fate fate_of_all(const struct finder *f, const struct sim_merge *m)
 {
-    enum fate worst = SAME;
+    struct joint_fate all = {.fate = SAME, .split = 1, .narrowest = UINT_MAX};
+    unsigned most_loops = 0;
     for (size_t i = 0; i < m->count; i++) {
         struct tally made;
-        const struct access *one = &access_of(f, m->list[i].ins)->is;
-        enum fate fate = fate_of(f, one, &made);
-        worst = fate > worst ? fate : worst;
-        *split = split_of(one, &made) > *split ? split_of(one, &made) : *split;
+        const struct ptx_access *access = access_of(f, m->list[i].ins);
+        enum fate fate = fate_of(f, access, &made);
+        unsigned split = split_of(&access->is, &made), bytes = access->is.bytes;
+        all.fate = fate > all.fate ? fate : all.fate;
+        all.split = split > all.split ? split : all.split;
+        all.narrowest = bytes < all.narrowest ? bytes : all.narrowest;
+        all.widest = made.widest > all.widest ? made.widest : all.widest;
+        most_loops = made.most_loops > most_loops ? made.most_loops : most_loops;
     }
-    if (worst == GONE && made_of(f, m) >= bytes_of(m))
-        return WIDER;
-    return worst;
+    /* All of it may be at the lines of some. */
+    all.unrolled = all.fate == OUT_OF_LOOP && is_unrolled(f, access_of(f, m->list[0].ins),
+                                                          most_loops, bytes_of(m), made_of(f, m));
+    if (all.unrolled || (all.fate == GONE && made_of(f, m) >= bytes_of(m)))
+        all.fate = WIDER;
+    return all;
 }
 
 static struct sim_bounds sum_of(const struct finder *f, const struct sim_merge *m)
@@ -337,17 +370,22 @@ static struct sim_bounds sum_of(const struct finder *f, const struct sim_merge *
 
 static void bound_merge(struct finder *f, const struct sim_counted *first)
 {
-    unsigned split = 1;
+    struct joint_fate all = {.fate = MERGES, .split = 1};
     struct sim_bounds b = sum_of(f, first->merge);
-    enum fate fate = f->sass ? fate_of_all(f, first->merge, &split) : MERGES;
-    if (fate != SAME) {
+    if (f->sass)
+        all = fate_of_all(f, first->merge);
+    if (all.unrolled) {
+        scale(&b, all.narrowest, all.widest > all.narrowest ? all.widest : all.narrowest,
+              all.split);
+    } else if (all.fate != SAME) {
         b = between(&b.high, &first->merged);
-        scale(&b, fate < GONE, 1, split);
-        if (fate == INTO_LOOP)
+        scale(&b, all.fate < GONE, 1, all.split);
+        if (all.fate == INTO_LOOP)
             unbound(&b.high, &access_of(f, first->ins)->is);
-        bound_conflicts(&b);
     }
-    note(f, first, fate, &b);
+    if (all.fate != SAME)
+        bound_conflicts(&b);
+    note(f, first, all.fate, &b);
 }
 
 /* --- what the assembler adds --- */

@@ -5,6 +5,8 @@ which it does not. What the machine code does is counted here by hand, from its 
     scalars   of 256 threads each warp has 4 loads of global memory, one STS.128, one LDS.128, a store
     columns   each warp has 4 LDG, 4 STS, 4 LDS, 4 STG, all of 32 bits
 
+    dots      of 512 threads each warp has, in each of 64 rounds, 16 LDS.128 and 8 LDS; PTX has 72 loads in a loop of its own
+
 Where there is no ptxas the bounds are those of the rules alone, and hold the same counts.
 """
 import json
@@ -56,6 +58,18 @@ def check(name, counted, by_hand, exact, assembled):
         fail(f"{name}: {found['lines']}")
 
 
+def check_unrolled(tool, assembled):
+    """The inner loop that the assembler writes out loses no accesses."""
+    launch = ["--block", "512", "--arg", "f32[1024]:rand", "--arg", "f32[1024]:rand", "--arg", "f32[4096]:none", "--arg", "i32:512"]
+    for target in ("sm_80", "sm_90"):
+        done = call([tool, "run", "tests/gpu/dots.ptx", "--sm", target, *launch, "--counters", "--json"])
+        counted = json.loads(done.out)["counters"]
+        if counted["shared_loads"] != 16 * 64 * 72:
+            fail(f"dots: {counted['shared_loads']} loads in PTX")
+        if assembled and counted["as_assembled"]["shared_loads"] != [16 * 64 * 24, 16 * 64 * 72]:
+            fail(f"dots {target}: {counted['as_assembled']}")
+
+
 def check_text(tool, path, lines):
     text = call([tool, "run", path, "--sm", "sm_90", *LAUNCH, "--counters"]).out
     if len(re.findall(r"^as assembled ", text, re.M)) != lines:
@@ -87,6 +101,7 @@ def main():
     assembled = bool(program("ptxas"))
     if not assembled:
         print("there is no ptxas: bounds by the rules alone")
+    check_unrolled(tool, assembled)
     for name, by_hand, exact in (("scalars", SCALARS, False), ("columns", COLUMNS, True)):
         path = f"tests/gpu/{name}.ptx"
         for target in ("sm_80", "sm_90"):

@@ -296,6 +296,9 @@ static uint32_t line_of(const struct sim_case *c, const char *text)
 #define LOOP                                                                                       \
     "mov.b32 %i, 4;\nagain:\nld.shared.b32 %r0, [%a];\nsub.s32 %i, %i, 1;\n"                       \
     "setp.ne.s32 %q, %i, 0;\n@%q bra again;\n"
+#define LOOP_OF_TWO                                                                                \
+    "mov.b32 %i, 4;\nagain:\nld.shared.b32 %r0, [%a];\nld.shared.b32 %r1, [%a+4];\n"               \
+    "sub.s32 %i, %i, 1;\nsetp.ne.s32 %q, %i, 0;\n@%q bra again;\n"
 /* What a compiler wrote, the accesses that an assembler made of it, each of a line of that, and
  * what follows from both. */
 static const struct {
@@ -325,6 +328,31 @@ static const struct {
      4,
      NULL},
     {"unrolled and merged", LOOP, {{"[%a];", LOAD(16), 1}, {"[%a];", LOAD(4), 1}}, 1, 4, "merged"},
+    {"written out",
+     LOOP,
+     {{"[%a];", LOAD(4), 0}, {"[%a];", LOAD(4), 0}, {"[%a];", LOAD(4), 0}, {"[%a];", LOAD(4), 0}},
+     4,
+     4,
+     NULL},
+    {"written out and merged", LOOP, {{"[%a];", LOAD(16), 0}}, 1, 4, "merged"},
+    {"written out, one left out",
+     LOOP,
+     {{"[%a];", LOAD(8), 0}, {"[%a];", LOAD(4), 0}},
+     0,
+     4,
+     "moved out of a loop"},
+    {"written out, two that may be merged",
+     LOOP_OF_TWO,
+     {{"[%a];", LOAD(16), 0}, {"[%a];", LOAD(16), 0}},
+     2,
+     8,
+     "merged"},
+    {"written out, two of which some are left out",
+     LOOP_OF_TWO,
+     {{"[%a];", LOAD(16), 0}, {"[%a+4];", LOAD(8), 0}},
+     0,
+     8,
+     "moved out of a loop"},
     {"out of the loop", LOOP, {{"[%a];", LOAD(4), 0}}, 0, 4, "moved out of a loop"},
     {"into a loop",
      TWO,
