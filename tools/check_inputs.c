@@ -86,8 +86,8 @@ static bool is_far_off(struct check *c, const struct operands *arrays)
     return f.any;
 }
 
-/* With larger inputs so many values may overflow, or be divided by zero, that nothing can be judged.
- * That is no finding. */
+/* With larger inputs too many values may overflow, or be divided by zero, to judge the rest. That is no
+ * finding. */
 static void take_unjudged(struct check *c, const char *where)
 {
     tw_message m = {.text = ""};

@@ -1,6 +1,7 @@
 /* Configurations that the CPU engine runs and a GPU target does not take: too many registers or too
  * much shared memory, instructions that it lacks. Said of each target with -v and --json. What no
- * target takes in its default configuration is a warning, as such a kernel runs on no GPU. */
+ * target takes in its default configuration is a warning, as such a kernel runs on no GPU; parameters
+ * beyond what GPUs have are an error. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -69,6 +70,22 @@ static bool compiles_for(struct check *c, const char *target, int types)
     return compiles;
 }
 
+/* CUDA C++ Programming Guide, "__global__ Function Parameters": the same on all GPUs, so more than that
+ * is a mistake, and no kernel for the CPU alone. */
+enum { MOST_PARAMETER_BYTES = 32764 };
+
+static size_t parameter_bytes(tw_kernel *k)
+{
+    size_t bytes = 0;
+    tw_param p;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
+        size_t size = p.is_pointer ? 8 : p.dtype == TW_DTYPE_NONE ? 1 : tw_dtype_size(p.dtype);
+        if (!p.is_static)
+            bytes = (bytes + size - 1) / size * size + size;
+    }
+    return bytes;
+}
+
 void check_warn_of_refused(struct check *c)
 {
     for (int i = 0; i < c->default_count; i++) {
@@ -78,9 +95,13 @@ void check_warn_of_refused(struct check *c)
         const char *target;
         for (int t = 1; !d->taken && (target = tw_target_at(t)); t++) /* 0: the CPU */
             d->taken = compiles_for(c, target, d->types);
-        if (!d->taken)
-            findings_warn(&c->findings, &d->refusal.list[0],
-                          "no GPU takes this, and it is not simulated: ");
+        if (d->taken)
+            continue;
+        bool never = parameter_bytes(c->kernel) > MOST_PARAMETER_BYTES;
+        findings_again(&c->findings, &d->refusal.list[0], never ? TW_ERROR : TW_WARNING,
+                       "no GPU takes this, and it is not simulated: ");
+        if (never)
+            check_worse(c, STATUS_USAGE);
     }
 }
 

@@ -176,10 +176,11 @@ static void append_place(char **text, const tw_message *m)
         append_text(text, "%s: ", m->file);
 }
 
-void findings_warn(struct findings *f, const struct finding *error, const char *before)
+void findings_again(struct findings *f, const struct finding *error, tw_severity severity,
+                    const char *before)
 {
     char *text = need_text("%s%s", before, error->text);
-    tw_message m = {.severity = TW_WARNING,
+    tw_message m = {.severity = severity,
                     .file = error->file,
                     .line = error->line,
                     .column = error->column,
@@ -194,7 +195,7 @@ void findings_warn(struct findings *f, const struct finding *error, const char *
     x->kernel = error->kernel;
     x->where = copy_text(error->where);
     append_place(&x->rendered, &m);
-    append_text(&x->rendered, "warning: %s\n", text);
+    append_text(&x->rendered, "%s: %s\n", severity == TW_ERROR ? "error" : "warning", text);
     for (int i = 0; i < error->note_count; i++) {
         const struct note *n = &error->notes[i];
         tw_message note = {.file = n->file, .line = n->line, .column = n->column, .text = n->text};

@@ -46,8 +46,9 @@ void findings_take_complaints(struct findings *f, const struct complaints *said,
 /* One of our own. */
 void findings_add(struct findings *f, const char *kernel, const char *file, char *text, /* taken */
                   const char *where);
-/* An error of another list as a warning, with text in front of its own. */
-void findings_warn(struct findings *f, const struct finding *error, const char *before);
+/* Adds an error of another list with another severity, and text before its own. */
+void findings_again(struct findings *f, const struct finding *error, tw_severity severity,
+                    const char *before);
 /* One of the simulator's, unless it is suppressed; the same kind with the same two places is the
  * same. Whether it is new, and so the latest. */
 bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,

@@ -1,4 +1,4 @@
-/* Names and what they stand for: a hash table in an arena. A name is any string of bytes. */
+/* A hash table of names in an arena. A name is any string of bytes. */
 #ifndef TW_NAME_TABLE_H
 #define TW_NAME_TABLE_H
 

@@ -1,4 +1,4 @@
-/* What a number or an address in host memory stands for: a hash table in an arena. */
+/* A hash table in an arena, by numbers or addresses in host memory. */
 #ifndef TW_NUMBER_MAP_H
 #define TW_NUMBER_MAP_H
 

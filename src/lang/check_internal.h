@@ -209,7 +209,7 @@ struct checker {
     struct name_table numbered; /* names that others were made of; number: the last number tried */
     struct name_table own;      /* names that its own text declares anywhere */
     struct stmt **tail;         /* where the next statement goes */
-    bool hoistable;             /* statements may be put in front of what is being checked */
+    bool hoistable;             /* statements may be put before the one that is checked */
     struct number_map unknown;  /* conditions whose values were found to be unknown */
     int never; /* depth of arms that the constants rule out: faults there are none */
     bool in_ensures;

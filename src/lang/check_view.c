@@ -56,7 +56,7 @@ static bool not_too_deep(struct checker *c, const struct expr *e, struct loc at,
         return true;
     diag_error(c->diag, at, "%s is more than %d levels deep", what, MAX_LAUNCH_DEPTH);
     diag_note(c->diag, at,
-              "each term of a sum is a level, and constants stand for their values: "
+              "each term of a sum is a level, and a constant counts with all of its value: "
               "make it a parameter of the kernel");
     return false;
 }

@@ -210,7 +210,7 @@ static void make_prologue(struct lower *l, struct ptx_variable *const *variables
 }
 
 /* assume() at the top of the body, ahead of everything else, holds everywhere. Where it is checked,
- * it holds behind that. */
+ * it holds after the check. */
 static void learn_facts(struct lower *l)
 {
     if (l->kernel->has_claims)

@@ -68,8 +68,7 @@ def main():
     for command in (["show", "--stage", "ptx", "--target", "sm_90"], ["build", "--target", "sm_90", "--no-cubin"]):
         expect(tool, of_parameters(8188), command, 0)
         expect(tool, of_parameters(8189), command, 2, *too_many)
-    # The CPU takes it: a warning, which --strict makes status 1.
-    expect(tool, of_parameters(8189), ["check", "--strict"], 1, "no GPU takes this", *too_many)
+    expect(tool, of_parameters(8189), ["check"], 2, "error: no GPU takes this", *too_many)
     waves = open(f"{os.path.dirname(os.path.abspath(__file__))}/../../kernels/matmul/waves.tile").read()
     last_wait = waves.rindex("async_wait(0);")
     missing = waves[:last_wait] + waves[last_wait + len("async_wait(0);"):]
