@@ -446,11 +446,12 @@ static int explain_row(struct explain *x, struct explain_row *r, bool others)
     doing(NULL, NULL);
     if (s == TW_OK && !r->e.launches)
         advise_smaller(x, r, &options);
-    if (s != TW_OK && others && s != TW_NO_MEMORY) {
+    if (s != TW_OK && others && s != TW_NO_MEMORY && s != TW_CANCELLED) {
         take_why_not(x, r, s);
     } else if (s != TW_OK) {
         say_why_not(x, r, s);
-        return s == TW_FAULT || s == TW_NO_MEMORY ? STATUS_FAILED : STATUS_USAGE;
+        bool begun = s == TW_FAULT || s == TW_NO_MEMORY || s == TW_CANCELLED;
+        return begun ? STATUS_FAILED : STATUS_USAGE;
     }
     describe(r);
     name_row(r);

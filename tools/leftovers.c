@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 enum { MOST = 64 };
+/* A place has one of both, or is free. */
 static const char *volatile paths[MOST];
-static volatile long children[MOST]; /* 0: free */
+static volatile long children[MOST];
 static int held;
 
 /* --- removing --- */
@@ -75,33 +76,13 @@ static void release(void)
             sigaction(signals[i], &before[i], NULL);
 }
 
-/* --- the lists --- */
+/* --- the list --- */
 
-bool leftover_path(const char *path)
+static bool add(const char *path, long child)
 {
     for (int i = 0; i < MOST; i++)
-        if (!paths[i]) {
+        if (!paths[i] && !children[i]) {
             paths[i] = path;
-            hold();
-            return true;
-        }
-    return false;
-}
-
-void leftover_keep(const char *path)
-{
-    for (int i = 0; i < MOST; i++)
-        if (paths[i] == path) {
-            paths[i] = NULL;
-            release();
-            return;
-        }
-}
-
-bool leftover_program(long child)
-{
-    for (int i = 0; i < MOST; i++)
-        if (!children[i]) {
             children[i] = child;
             hold();
             return true;
@@ -109,12 +90,33 @@ bool leftover_program(long child)
     return false;
 }
 
-void leftover_ended(long child)
+static void forget(const char *path, long child)
 {
     for (int i = 0; i < MOST; i++)
-        if (children[i] == child) {
+        if (paths[i] == path && children[i] == child) {
+            paths[i] = NULL;
             children[i] = 0;
             release();
             return;
         }
+}
+
+bool leftover_path(const char *path)
+{
+    return add(path, 0);
+}
+
+void leftover_keep(const char *path)
+{
+    forget(path, 0);
+}
+
+bool leftover_program(long child)
+{
+    return add(NULL, child);
+}
+
+void leftover_ended(long child)
+{
+    forget(NULL, child);
 }

@@ -66,6 +66,16 @@ def test_limits(tool, folder):
     expect_nothing_left(folder, CHECK_CUDA)
 
 
+def test_status(tool, folder):
+    """A command that the library ends has status 1, too."""
+    with open(f"{folder}/endless.tile", "w") as out:
+        out.write("kernel endless(i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[n] = c;\n"
+                  "    for (i32 p = 0; p < n; p += 0)\n        C[p] = 1;\n}\n")
+    done = call([tool, "explain", "endless.tile", "--set", "n=32", "--step-limit", "100000000000", "--time-limit", "0.3"], cwd=folder)
+    if done.status != 1 or "time is up (--time-limit)" not in done.err:
+        fail(f"explain: {done}")
+
+
 def test_signals(tool, folder):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.unlink(f"{folder}/pid")
@@ -84,9 +94,6 @@ def test_signals(tool, folder):
 def test_shown(tool, folder):
     """On a terminal a line says what takes long, and is gone before anything else is printed."""
     here, there = pty.openpty()
-    with open(f"{folder}/endless.tile", "w") as out:
-        out.write("kernel endless(i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[n] = c;\n"
-                  "    for (i32 p = 0; p < n; p += 0)\n        C[p] = 1;\n}\n")
     process = subprocess.Popen([tool, "run", "endless.tile", "--set", "n=32", "--time-limit", "2.5"], cwd=folder, stdout=there, stderr=there,
                                env={**os.environ, "TERM": "xterm"})
     os.close(there)
@@ -123,6 +130,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make(folder)
         test_limits(tool, folder)
+        test_status(tool, folder)
         test_signals(tool, folder)
         test_links(tool, folder)
         test_shown(tool, folder)
