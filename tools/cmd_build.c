@@ -670,7 +670,7 @@ static int build_run(const struct command *self, const struct options *given)
         free(name);
     }
     builder_close(&b);
-    return complaints_of_nobody.status == TW_CANCELLED ? STATUS_FAILED : status;
+    return status;
 }
 
 static const struct option_spec build_options[] = {

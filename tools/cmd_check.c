@@ -139,6 +139,9 @@ static void check_kernel(struct check *c)
         progress_clear(&c->progress);
         check_say_gaps(c);
         report_kernel(c, c->status == STATUS_OK);
+    } else if (time_limit_is_over()) {
+        check_take_messages(c, TW_CANCELLED, NULL, "");
+        report_kernel(c, false);
     } else {
         c->status = STATUS_USAGE;
     }

@@ -1,6 +1,7 @@
 /* The command-line program: `tilewright COMMAND …`. Each command is a file, cmd_NAME.c. */
 #include "commands.h"
 #include "tool.h"
+#include "time_limit.h"
 
 #include <string.h>
 
@@ -51,6 +52,8 @@ int main(int argc, char **argv)
     int status = STATUS_USAGE;
     if (options_parse(&given, c, argc - 2, argv + 2)) {
         status = c->run(c, &given);
+        if (status == STATUS_USAGE && time_limit_is_over())
+            status = STATUS_FAILED;
         if (status != STATUS_OK)
             report_complaints(&given);
     }

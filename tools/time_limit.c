@@ -15,6 +15,7 @@ enum { TICK_MICROSECONDS = 100000, PROCESSOR_TICKS = 5, MOST_TICKS = 30 };
 
 static struct {
     char message[64]; /* "tilewright: time is up (--time-limit 2)" */
+    double ends;      /* on the clock of seconds_now; 0: no limit */
     volatile int ticks;
     volatile double processor; /* seconds of it at the deadline */
 } limit;
@@ -58,13 +59,18 @@ static void tick(int number)
     _exit(STATUS_FAILED);
 }
 
+bool time_limit_is_over(void)
+{
+    return limit.ends > 0 && seconds_now() >= limit.ends;
+}
+
 bool time_limit_begin(const struct options *given, double *seconds, double *ends)
 {
     if (!options_has(given, "time-limit"))
         return true;
     if (!options_seconds(given, "time-limit", seconds))
         return false;
-    *ends = seconds_now() + *seconds;
+    *ends = limit.ends = seconds_now() + *seconds;
     enum { LONGEST = 1000000 };
     double whole = *seconds < LONGEST ? *seconds : LONGEST;
     struct itimerval timer = {.it_interval = {.tv_usec = TICK_MICROSECONDS}};

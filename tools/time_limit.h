@@ -10,4 +10,7 @@
 /* Reads --time-limit into *seconds. If it is given, sets *ends to the end of the command on the clock
  * of seconds_now, and starts the timer; else both stay. Returns false after a message. */
 bool time_limit_begin(const struct options *given, double *seconds, double *ends);
+/* Tells whether the time is up: then the command's status is STATUS_FAILED, whatever was cut short. */
+bool time_limit_is_over(void);
+
 #endif

@@ -74,6 +74,11 @@ def test_status(tool, folder):
     done = call([tool, "explain", "endless.tile", "--set", "n=32", "--step-limit", "100000000000", "--time-limit", "0.3"], cwd=folder)
     if done.status != 1 or "time is up (--time-limit)" not in done.err:
         fail(f"explain: {done}")
+    auto = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../kernels/matmul/auto.tile")
+    for command in (["build", auto, "--set", "n=4096,k=4096", "--no-cubin"], ["explain", auto], ["check", auto, auto]):
+        done = call([tool, *command, "--time-limit", "0.0001"], cwd=folder)
+        if done.status != 1 or "time is up (--time-limit" not in done.err:
+            fail(f"{command}: {done}")
 
 
 def test_signals(tool, folder):
