@@ -215,8 +215,8 @@ TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 TW_API tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out);
 TW_API const char *tw_kernel_target(const tw_kernel *k); /* "cpu", "sm_90"; never "cuda" */
 /* Frees what was compiled for the kernel, for its other targets too. A launch that was prepared is
- * compiled again by its next run; one that is under way is waited for. A program that goes through
- * many kernels, a few runs each, so needs memory for one. NULL is allowed. */
+ * compiled again by its next run; one that is under way is waited for. A program that runs many
+ * kernels, one after the other, then needs memory for only one. NULL is allowed. */
 TW_API void tw_kernel_forget(tw_kernel *k);
 TW_API const char *tw_target_at(int index); /* the targets, "cpu" first; NULL past the last */
 
@@ -259,8 +259,8 @@ TW_API tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out);
  * context. false with *violated NULL, and a message of the context: a value is none of its name, as
  * tw_launch_tune refuses it (`.f` without `.is_float`, a float for an integer). */
 TW_API bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const char **violated);
-/* The same, for a search. If not *allowed, the first *decided of these values alone decide it: with
- * other listed values of the names after them it stays so, and the search can leave those out.
+/* The same, for a search. If *allowed is false, the first *decided values cause it: no listed values
+ * of later names change that, so the search can leave them out.
  * TW_BAD_ARGUMENT as above, with a message. */
 TW_API tw_status tw_kernel_decides(tw_kernel *k, const tw_scalar *tuned, bool *allowed,
                                    int *decided);

@@ -198,6 +198,7 @@ struct sim_fault {
     const char *name;
     uint64_t size;
     int64_t offset;
+    bool freed; /* by the program: free() */
     /* SIM_TRAP, SIM_NOT_…: what the program says; SIM_NO_ADDRESS: what is no address, of what. It lives until
      * the observer returns. */
     const char *why;

@@ -27,7 +27,8 @@ static const char *where_is(struct arena *a, const struct sim_fault *f)
     if (past > 0)
         return arena_printf(a, "its last %lld bytes are past the end of %s (%llu bytes)",
                             (long long)past, name, size);
-    return arena_printf(a, "offset %lld of %s (%llu bytes)", (long long)f->offset, name, size);
+    return arena_printf(a, "offset %lld of %s (%llu bytes)%s", (long long)f->offset, name, size,
+                        f->freed ? ", which was freed" : "");
 }
 
 /* What to do of an access outside memory; NULL: the message says it. */
@@ -40,6 +41,8 @@ static const char *way_out(const struct sim_fault *f)
                        : NULL;
     if (f->offset < 0)
         return "guard it: `if (i >= 0)`, or clip the index; or is it the wrong index?";
+    if (f->offset < (int64_t)f->size && f->freed)
+        return "free() it after its last use, or is it a pointer that another thread has freed?";
     if (f->offset < (int64_t)f->size)
         return "it begins inside: is the size no multiple of what is accessed at once? The rest "
                "takes accesses of one element";

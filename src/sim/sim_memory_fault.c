@@ -24,6 +24,7 @@ static void name_allocation(const struct sim *sim, struct sim_fault *fault)
         fault->space = a->constant ? SIM_CONST : SIM_GLOBAL;
         fault->name = a->name;
         fault->size = a->size;
+        fault->freed = a->freed;
     }
 }
 

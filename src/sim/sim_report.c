@@ -321,8 +321,8 @@ static bool place_matches(const struct sim_report *r, const char *place, const c
 static bool access_matches(const struct sim_report *r, const struct sim_finding_access *access,
                            const char *pattern)
 {
-    if (access->at.function && access->at.function->name &&
-        matches(pattern, access->at.function->name))
+    const char *name = access->at.function ? access->at.function->name : NULL;
+    if (name && (matches(pattern, name) || matches(pattern, ptx_plain_name(r->arena, name))))
         return true;
     return place_matches(r, sim_place_text(r, access->at.ins, access->at.where), pattern) ||
            place_matches(r, sim_call_text(r, access->at.ins), pattern) ||

@@ -305,6 +305,10 @@ def test_check(s):
         s.expect([command, "dynamic.ptx", *arguments()], 1, "'tile' is as long as the launch says, and it says 0 (--shared BYTES)")
     s.write("pass.txt", "# known\nrace racy.ptx:*\nuninitialised mirror # read too early\n")
     s.expect(["check", "racy.ptx", *arguments(), "--suppress", "pass.txt"], 0)
+    s.write("named.ptx", RACY.replace("mirror", "_Z6mirrorPKfPfi"))
+    for name in ("mirror", "_Z6mirrorPKfPfi", "*irrorPK*"):
+        s.write("pass.txt", f"race {name}\nuninitialised {name}\n")
+        s.expect(["check", "named.ptx", *arguments(), "--suppress", "pass.txt"], 0)
     s.write("pass.txt", "raec\n")
     s.expect(["check", "racy.ptx", *arguments(), "--suppress", "pass.txt"], 2, "pass.txt:1:1", "raec")
     s.expect(["check", "racy.ptx", *arguments(), "--suppress", "nowhere.txt"], 2, "nowhere.txt")
@@ -452,6 +456,9 @@ def test_calls(s):
     counters = s.json(["run", "calls.ptx", *launch, "--counters"], 0)["counters"]
     if counters["local_accesses"] != 4:
         fail(f"local accesses: {counters['local_accesses']}")
+    whole = CALLS.replace("STORE", "st.local.u32 [depot], %r1;")
+    s.write("freed.ptx", whole.replace("    mul.wide.u32 %rd8", "    ld.u32 %r5, [%rd7];\n    mul.wide.u32 %rd8"))
+    s.expect(["check", "freed.ptx", *launch], 1, "offset 0 of 'malloc' (16 bytes), which was freed", "free() it after its last use")
     s.write("calls.ptx", CALLS.replace("STORE", ""))
     found = s.json(["check", "calls.ptx", *launch], 1)["findings"]
     if [f["kind"] for f in found] != ["uninitialised"] or "ld.local.u32" not in found[0]["accesses"][0]["instruction"]:
