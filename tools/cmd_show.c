@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "json.h"
 #include "settings.h"
+#include "show_kernels.h"
 #include "time_limit.h"
 
 #include <stdlib.h>
@@ -111,6 +112,8 @@ static int show_run(const struct command *self, const struct options *given)
         free(hint);
         return STATUS_USAGE;
     }
+    if (options_has(given, "json") && !options_has(given, "kernels"))
+        return usage_error(NULL, self, "--json goes with --kernels");
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;
@@ -121,7 +124,12 @@ static int show_run(const struct command *self, const struct options *given)
     struct program_config config = {
         .colour = on_terminal(stderr), .device = target, .deadline = &deadline};
     int status = program_open(&p, given->words[0], &config);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK && options_has(given, "kernels")) {
+        if (options_has(given, "json"))
+            show_kernels_json(&p);
+        else
+            show_kernels(&p);
+    } else if (status == STATUS_OK) {
         tw_kernel *k = program_kernel(&p, self);
         k = k ? kernel_for_target(&p, k, given, stage) : NULL;
         status = k ? show_kernel(&p, k, given, stage) : STATUS_USAGE;
@@ -146,6 +154,8 @@ static const struct option_spec show_options[] = {
      .value = "PASS",
      .help = "stop after that pass; `check` is before any (default: after all)"},
     {.name = "passes", .help = "list the passes, in order"},
+    {.name = "kernels", .help = "list the file's kernels: parameters, tuned values, types"},
+    {.name = "json", .help = "of --kernels: print the list as JSON"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
@@ -175,6 +185,7 @@ const struct command command_show = {
         "  tilewright show kernels/matmul/auto.tile --target sm_90 --after pipeline --type f16\n"
         "  tilewright show kernels/matmul/stages.tile --stage layout --type f16 --set "
         "m=512,n=512,k=512\n"
+        "  tilewright show kernels/matmul/stages.tile --kernels\n"
         "  tilewright show --passes\n",
     .run = show_run,
 };

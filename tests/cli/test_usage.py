@@ -47,6 +47,24 @@ def test_help(tool):
     expect(tool, ["--version"], 0, out="tilewright 0.")
 
 
+def test_show_kernels(tool):
+    """`show --kernels` names what a kernel takes, as text and as JSON."""
+    expect(tool, ["show", SHARED, "--kernels"], 0, out="matmul", err="")
+    found = json.loads(expect(tool, ["show", "-", "--kernels", "--json"], 0, given=TWO, err="").out)
+    if [k["kernel"] for k in found] != ["one", "two", "three"] or [k["ensures"] for k in found] != [True, True, False]:
+        fail(f"the kernels of a file: {found}")
+    if [(p["name"], p["array"], p["type"], p["shape"]) for p in found[2]["parameters"]] != [
+            ("n", False, "i32", []), ("c", True, "f32", ["n"])]:
+        fail(f"parameters: {found[2]}")
+    tiled = json.loads(expect(tool, ["show", "kernels/sgemm/tiled.tile", "--kernels", "--json"], 0).out)[0]
+    if tiled["tune"] != [{"name": "T", "group": tiled["tune"][0]["group"], "values": [32, 16, 8]}] or not tiled["thread_level"]:
+        fail(f"tuned values: {tiled}")
+    typed = json.loads(expect(tool, ["show", "kernels/matmul/tuned.tile", "--kernels", "--json"], 0).out)[0]
+    if "f16" not in typed["types"][0]["choices"]:
+        fail(f"types: {typed}")
+    expect(tool, ["show", SHARED, "--json"], 2, err="--json goes with --kernels")
+
+
 def test_signed_zeros(tool, folder):
     """A value of -0.0 is not 0.0: not for a program that has it compiled in, nor as a tuned value."""
     open(f"{folder}/zero.tile", "w").write("tune F = {0.0, -0.0};\nkernel zero(i32 n, static f32 s = -0.0, f32 *o) grid(1) warps(1)\n"
@@ -136,7 +154,7 @@ def test_misspelt(tool):
     expect(tool, ["check", SHARED, "--copies", "late"], 2, err="tilewright: --copies is for run; check tries both")
     expect(tool, ["check", SHARED, "--verify"], 2, err="tilewright: --verify is for run\n")
     expect(tool, ["show", SHARED, "--repeat", "3"], 2, err="tilewright: --repeat is for run and bench\n")
-    expect(tool, ["show", SHARED, "--json"], 2, err="tilewright: --json is for run, check, bench, tune, explain, learn and devices\n")
+    expect(tool, ["build", SHARED, "--json"], 2, err="tilewright: --json is for run, check, bench, tune, explain, show, learn and devices\n")
     if "--copies" in call([tool, "help", "check"]).out:
         fail("help lists an option of another command")
     for name in ("counters", "seed=3", "sm=sm_90"):
@@ -354,6 +372,7 @@ def test_target_types(tool):
 def main():
     tool = os.path.abspath(sys.argv[1])
     test_help(tool)
+    test_show_kernels(tool)
     test_lists(tool)
     test_environment(tool)
     test_bench_options(tool)
