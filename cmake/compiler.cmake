@@ -6,7 +6,9 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-find_package(Threads REQUIRED)
+if(NOT TILEWRIGHT_WASM)
+    find_package(Threads REQUIRED)
+endif()
 
 add_library(tilewright_options INTERFACE)
 target_compile_definitions(tilewright_options INTERFACE _POSIX_C_SOURCE=200809L)
@@ -24,4 +26,10 @@ endif()
 if(TILEWRIGHT_LIBFUZZER)
     target_compile_options(tilewright_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
-target_link_libraries(tilewright_options INTERFACE Threads::Threads)
+if(TILEWRIGHT_WASM) # the only build whose sizes and pointers have 32 bits
+    target_compile_options(tilewright_options INTERFACE -Wshift-count-overflow -Wshorten-64-to-32
+        -Wno-enum-float-conversion
+        -mexception-handling "SHELL:-mllvm -wasm-enable-sjlj") # of setjmp and longjmp (web/engine/setjmp.c)
+else()
+    target_link_libraries(tilewright_options INTERFACE Threads::Threads)
+endif()

@@ -2,6 +2,13 @@
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
 list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c)
+# the seam to the operating system has other files for WebAssembly
+file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_wasm.c)
+if(TILEWRIGHT_WASM)
+    file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_stack.c ${PROJECT_SOURCE_DIR}/src/base/platform_threads.c
+        ${PROJECT_SOURCE_DIR}/src/cuda/*.c)
+endif()
+list(REMOVE_ITEM library_sources ${other_platform})
 # families of instructions that are loops over the lanes of a warp
 set(sim_loops integer bits float compare move access lanes mma)
 list(TRANSFORM sim_loops REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/sim/sim_\\1.c")
@@ -125,14 +132,22 @@ if(routine_sources)
     endif()
 endif()
 
+set(position_independent ON)
+if(TILEWRIGHT_WASM)
+    set(position_independent OFF)
+endif()
 foreach(objects ${object_libraries})
     target_include_directories(${objects} PRIVATE
         ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(${objects} PRIVATE tilewright_options)
     target_compile_options(${objects} PRIVATE ${small_compile_options})
-    set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ${position_independent})
     list(APPEND library_objects $<TARGET_OBJECTS:${objects}>)
 endforeach()
+
+if(TILEWRIGHT_WASM) # cmake/engine.cmake makes a program of them
+    return()
+endif()
 
 # For the tests in C: every name can be linked to.
 add_library(tilewright_internal STATIC EXCLUDE_FROM_ALL ${library_objects})

@@ -36,15 +36,15 @@ struct counting {
 
 /* --- memory --- */
 
-static tw_status no_memory(struct counting *c, const char *name, size_t bytes)
+static tw_status no_memory(struct counting *c, const char *name, uint64_t bytes)
 {
     struct diag *d = &c->e->launch->ctx->diag;
     if (bytes < SIM_MOST_BYTES) {
         diag_error(d, LOC_NONE, "no memory for `%s`", name);
         return TW_NO_MEMORY;
     }
-    diag_error(d, LOC_NONE, "`%s` would have %zu bytes, and the simulator takes less than %zu GiB",
-               name, bytes, (size_t)SIM_MOST_BYTES >> 30);
+    diag_error(d, LOC_NONE, "`%s` would have %llu bytes, and the simulator takes less than %d GiB",
+               name, (unsigned long long)bytes, (int)(SIM_MOST_BYTES >> 30));
     diag_note(d, LOC_NONE, "smaller sizes show the same bounds, once they fill the GPU");
     return TW_UNSUPPORTED;
 }

@@ -276,9 +276,9 @@ static void box_move(const struct box_walk *w, unsigned char *data, unsigned cha
         store_masked(w, data, memory, 0);
     } else if (w->nest.rank == 2 && w->nest.src[1] == 1 && w->nest.dst[1] == 1) {
         int64_t size = (int64_t)w->access->size;
-        w->frame->program->set->pack->rows(memory, w->nest.src[0] * size, 0, data,
-                                           w->nest.dst[0] * size, (size_t)w->nest.extent[0], 1,
-                                           (size_t)(w->nest.extent[1] * size));
+        w->frame->program->set->pack->rows(
+            memory, (ptrdiff_t)(w->nest.src[0] * size), 0, data, (ptrdiff_t)(w->nest.dst[0] * size),
+            (size_t)w->nest.extent[0], 1, (size_t)(w->nest.extent[1] * size));
     } else {
         struct nest turned = w->nest;
         memcpy(turned.dst, w->nest.src, sizeof turned.dst);

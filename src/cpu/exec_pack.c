@@ -109,7 +109,7 @@ static void pack_left(const struct packing *w)
     unsigned char *to = w->to + w->low[0] * row + w->low[1] * w->size;
     int64_t from_row = w->line * w->size_from;
     if (!w->convert && w->deep == 1)
-        w->set->pack->rows(to, row, 0, w->from, from_row, (size_t)lines, 1,
+        w->set->pack->rows(to, (ptrdiff_t)row, 0, w->from, (ptrdiff_t)from_row, (size_t)lines, 1,
                            (size_t)(depth * w->size));
     else
         for (int64_t i = 0; i < lines; i++) {
@@ -160,8 +160,8 @@ static void pack_panels(const struct packing *w, int64_t first, int64_t panels)
     unsigned char *to = w->to + first / w->width * panel + w->low[1] * row;
     const unsigned char *from = w->from + (first - w->low[0]) * w->size_from;
     if (!w->convert) {
-        w->set->pack->rows(to, row, panel, from, from_row, (size_t)rows, (size_t)panels,
-                           (size_t)row);
+        w->set->pack->rows(to, (ptrdiff_t)row, (ptrdiff_t)panel, from, (ptrdiff_t)from_row,
+                           (size_t)rows, (size_t)panels, (size_t)row);
         return;
     }
     for (int64_t p = 0; p < rows; p++, from += from_row, to += row) {

@@ -173,7 +173,7 @@ static bool open_leaves(struct strips *s, struct loc loc)
         s->base[i] = frame_at(s->frame, leaf->at);
         s->valid[i] = SIZE_MAX;
         if (leaf->shown)
-            memcpy(&s->base[i], s->base[i], sizeof s->base[i]);
+            memcpy(&s->base[i], (const void *)s->base[i], sizeof(void *));
         else if (leaf->load && !open_row(s, i, loc))
             return false;
     }

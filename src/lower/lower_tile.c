@@ -514,7 +514,7 @@ static const struct regtile *done_before(const struct tiles *tiles, const struct
                                          uint64_t hash, const struct layout *wanted)
 {
     const struct number_entry *last = number_map_find(&tiles->done_by_hash, hash);
-    for (size_t i = last ? last->value : 0; i > 0; i = tiles->done.data[i - 1].before) {
+    for (size_t i = last ? (size_t)last->value : 0; i > 0; i = tiles->done.data[i - 1].before) {
         const struct tile_done *d = &tiles->done.data[i - 1];
         if (d->layout == wanted && d->e->op == e->op && expr_same(d->e, e))
             return &d->tile;
@@ -527,7 +527,7 @@ static void keep_done(struct lower *l, struct tile_done *done, uint64_t hash)
     struct tiles *tiles = tiles_of(l);
     bool added;
     struct number_entry *last = number_map_entry(l->arena, &tiles->done_by_hash, hash, &added);
-    done->before = last->value;
+    done->before = (size_t)last->value;
     vec_push(l->arena, &tiles->done, *done);
     last->value = tiles->done.count;
 }

@@ -95,7 +95,7 @@ void ptx_variable_image(const struct ptx_variable *v, uint8_t *bytes, ptx_locate
     struct image image = {v,      bytes, ptx_variable_size(v), ptx_mods[v->type].bits / 8u,
                           locate, user};
     if (image.size)
-        memset(bytes, 0, image.size);
+        memset(bytes, 0, (size_t)image.size);
     if (v->initial && image.size)
         fill(&image, v->initial, 0, 0);
 }

@@ -27,19 +27,19 @@ void sim_free(struct sim *sim)
     for (size_t i = 0; i < sim->allocations.count; i++) {
         struct sim_allocation *a = &sim->allocations.data[i];
         if (a->owned && a->host)
-            from->resize(from->user, a->host, a->size + 32, 0);
+            from->resize(from->user, a->host, (size_t)a->size + 32, 0);
         *a = (struct sim_allocation){0};
     }
 }
 
 /* 32 bytes more than asked for, so that no size is 0 and a wide read of the last element stays
  * inside. */
-uint64_t sim_new_allocation(struct sim *sim, size_t bytes, const char *name)
+uint64_t sim_new_allocation(struct sim *sim, uint64_t bytes, const char *name)
 {
     const struct allocator *from = sim->arena->allocator;
-    if (bytes >= SIM_MOST_BYTES)
+    if (bytes >= SIM_MOST_BYTES || bytes > SIZE_MAX - 32)
         return 0;
-    uint8_t *host = allocator_zeros(from, bytes + 32);
+    uint8_t *host = allocator_zeros(from, (size_t)bytes + 32);
     if (!host)
         return 0;
     struct sim_allocation a = {.host = host, .size = bytes, .name = name, .owned = true};
@@ -80,7 +80,7 @@ void sim_hold_structs(struct sim *sim, uint64_t address)
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
 {
     struct sim_allocation a = {.host = data, .size = bytes, .name = name, .initialised = true};
-    if (bytes >= SIM_MOST_BYTES)
+    if ((uint64_t)bytes >= SIM_MOST_BYTES)
         return 0;
     vec_push(sim->arena, &sim->allocations, a);
     return sim_address_of(sim->allocations.count - 1, 0);
@@ -91,7 +91,7 @@ void sim_release(struct sim *sim, uint64_t address)
     const struct allocator *from = sim->arena->allocator;
     struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
     assert(a->owned && a->host && !sim_offset_of(address));
-    from->resize(from->user, a->host, a->size + 32, 0);
+    from->resize(from->user, a->host, (size_t)a->size + 32, 0);
     *a = (struct sim_allocation){.freed = true};
 }
 
@@ -327,12 +327,12 @@ static bool copy_arguments(struct sim *sim, const struct sim_launch *l, struct d
                    l->argument_count);
         return false;
     }
-    sim->parameters = arena_alloc(sim->arena, sim->program->parameter_bytes + 32);
+    sim->parameters = arena_alloc(sim->arena, (size_t)sim->program->parameter_bytes + 32);
     uint32_t *at = arena_array(sim->arena, uint32_t, count + 1);
     sim_layout(&f->signature, at);
     for (size_t i = 0; i < count; i++)
         memcpy(sim->parameters + at[i], l->arguments[i],
-               ptx_variable_size(f->signature.parameters.data[i]));
+               (size_t)ptx_variable_size(f->signature.parameters.data[i]));
     return true;
 }
 

@@ -19,7 +19,7 @@ void sim_free(struct sim *sim);
 /* --- memory --- */
 
 /* An allocation has less. */
-#define SIM_MOST_BYTES ((size_t)1 << 36)
+#define SIM_MOST_BYTES (UINT64_C(1) << 36)
 
 /* Global memory of `bytes` bytes, aligned to 256, not initialised unless `data` is given, which is
  * copied. Its address; 0: no memory. `name` is for reports. */

@@ -33,7 +33,7 @@ static inline uint64_t sim_offset_of(uint64_t address)
     return address & ((UINT64_C(1) << SIM_OFFSET_BITS) - 1);
 }
 /* Room for `bytes` bytes, uninitialised ones 0; its number, 0: no memory. */
-uint64_t sim_new_allocation(struct sim *sim, size_t bytes, const char *name);
+uint64_t sim_new_allocation(struct sim *sim, uint64_t bytes, const char *name);
 
 /* --- code --- */
 

@@ -118,7 +118,7 @@ enum sim_window {
     SIM_IN_PARAM
 };
 enum { SIM_OFFSET_BITS = 36 };
-_Static_assert(SIM_MOST_BYTES == (size_t)1 << SIM_OFFSET_BITS, "an allocation has one number");
+_Static_assert(SIM_MOST_BYTES == UINT64_C(1) << SIM_OFFSET_BITS, "an allocation has one number");
 /* Numbers that are no allocations; those start at SIM_FIRST_ALLOCATION. */
 enum {
     SIM_NUMBER_NULL,

@@ -721,7 +721,7 @@ static uint8_t *old_at(struct race_try *t, uint64_t address)
 static void keep_old(struct race_try *t)
 {
     const struct sim_access *a = t->a;
-    uint64_t bytes = (uint64_t)SIM_LANES * t->self.bytes;
+    size_t bytes = (size_t)SIM_LANES * t->self.bytes;
     if (a->pattern == SIM_LINEAR && a->stride == t->self.bytes && a->before[0] &&
         (a->space == SIM_SHARED || a->address[0] % RACE_PAGE + bytes <= RACE_PAGE)) {
         memcpy(old_at(t, a->address[0]), a->before[0], bytes);

@@ -39,7 +39,7 @@ static struct sim_block *new_block(struct sim *sim)
     b->threads = (int)(l->block[0] * l->block[1] * l->block[2]);
     b->warp_count = (b->threads + SIM_LANES - 1) / SIM_LANES;
     b->warps = arena_array(sim->arena, struct sim_warp, b->warp_count);
-    b->shared = arena_alloc(sim->arena, sim->shared_bytes + 16);
+    b->shared = arena_alloc(sim->arena, (size_t)sim->shared_bytes + 16);
     for (int i = 0; i < 16; i++)
         b->barriers[i].arrived = arena_array(sim->arena, uint32_t, b->warp_count);
     place_threads(b, l);
@@ -85,7 +85,7 @@ static void begin_block(struct sim *sim)
     b->id[2] = (uint32_t)(b->number / grid[0] / grid[1]);
     b->alive = b->warp_count;
     b->next = NULL;
-    memset(b->shared, 0, sim->shared_bytes + 16);
+    memset(b->shared, 0, (size_t)sim->shared_bytes + 16);
     for (int i = 0; i < 16; i++) {
         uint32_t *arrived = b->barriers[i].arrived;
         memset(arrived, 0, (size_t)b->warp_count * sizeof *arrived);

@@ -1,0 +1,91 @@
+/* In place of src/cuda: a browser has no driver. cuda_open refuses, so that no other function that takes
+ * a device is ever called; the linker wants them all the same. */
+#include "cuda/cuda.h"
+
+#include <stdio.h>
+
+static const char no_gpu[] =
+    "a browser has no NVIDIA driver; `--device sim` counts the same on the simulator";
+
+bool cuda_look(int ordinal, struct cuda_device *out, char why[CUDA_WHY])
+{
+    (void)ordinal, (void)out;
+    snprintf(why, CUDA_WHY, "%s", no_gpu);
+    return false;
+}
+
+struct cuda *cuda_open(const struct allocator *allocator, int ordinal, char why[CUDA_WHY])
+{
+    (void)allocator, (void)ordinal;
+    snprintf(why, CUDA_WHY, "%s", no_gpu);
+    return NULL;
+}
+
+void cuda_close(struct cuda *c)
+{
+    (void)c;
+}
+
+void cuda_unload(struct cuda *c, struct cuda_module *m)
+{
+    (void)c, (void)m; /* none was loaded */
+}
+
+/* --- the cache of assembled kernels: there is no disk --- */
+
+struct cuda_cache {
+    struct allocator allocator;
+};
+
+struct cuda_cache *cuda_cache_open(const struct allocator *allocator, const char *folder)
+{
+    struct cuda_cache *c = allocator->resize(allocator->user, NULL, 0, sizeof *c);
+    (void)folder;
+    if (c)
+        c->allocator = *allocator;
+    return c;
+}
+
+void cuda_cache_close(struct cuda_cache *c)
+{
+    if (!c)
+        return;
+    struct allocator a = c->allocator;
+    a.resize(a.user, c, sizeof *c, 0);
+}
+
+/* --- never called: there is no struct cuda --- */
+
+#define NEVER(result, name, parameters)                                                            \
+    result name parameters                                                                         \
+    {                                                                                              \
+        __builtin_trap();                                                                          \
+    }
+
+NEVER(bool, cuda_allocate, (struct cuda * c, size_t bytes, uint64_t *address, char why[CUDA_WHY]))
+NEVER(bool, cuda_allow_shared,
+      (struct cuda * c, struct cuda_module *m, int64_t bytes, char why[CUDA_WHY]))
+NEVER(bool, cuda_copy_in,
+      (struct cuda * c, uint64_t to, const void *from, size_t bytes, void *stream,
+       char why[CUDA_WHY]))
+NEVER(bool, cuda_copy_out,
+      (struct cuda * c, void *to, uint64_t from, size_t bytes, void *stream, char why[CUDA_WHY]))
+NEVER(const struct cuda_device *, cuda_describe, (const struct cuda *c))
+NEVER(bool, cuda_event_elapsed,
+      (struct cuda * c, void *from, void *to, double *milliseconds, char why[CUDA_WHY]))
+NEVER(bool, cuda_event_new, (struct cuda * c, void **event, char why[CUDA_WHY]))
+NEVER(bool, cuda_event_record, (struct cuda * c, void *event, void *stream, char why[CUDA_WHY]))
+NEVER(enum cuda_failure, cuda_failure, (const struct cuda *c))
+NEVER(bool, cuda_fill,
+      (struct cuda * c, uint64_t to, int byte, size_t bytes, void *stream, char why[CUDA_WHY]))
+NEVER(bool, cuda_free, (struct cuda * c, uint64_t address, char why[CUDA_WHY]))
+NEVER(struct cuda_module *, cuda_load_text,
+      (struct cuda * c, const struct cuda_text *t, const char *kernel, char why[CUDA_WHY]))
+NEVER(bool, cuda_start,
+      (struct cuda * c, struct cuda_module *m, const struct cuda_launch *launch, void *stream,
+       char why[CUDA_WHY]))
+NEVER(bool, cuda_usable, (struct cuda * c, char why[CUDA_WHY]))
+NEVER(bool, cuda_workspace,
+      (struct cuda * c, void *stream, size_t bytes, uint64_t *address, char why[CUDA_WHY]))
+NEVER(bool, cuda_stream_capturing,
+      (struct cuda * c, void *stream, bool *capturing, char why[CUDA_WHY]))

@@ -1,0 +1,12 @@
+/* Shared libraries: there are none. */
+#ifndef TW_POSIX_DLFCN_H
+#define TW_POSIX_DLFCN_H
+
+enum { RTLD_NOW = 2, RTLD_LOCAL = 0 };
+
+void *dlopen(const char *name, int flags);
+void *dlsym(void *library, const char *name);
+int dlclose(void *library);
+char *dlerror(void);
+
+#endif
