@@ -1,0 +1,88 @@
+/** The repository's kernels, puzzles, lessons and the language's words, as the module `virtual:content`.
+ * The page has no copies of them: they are read when it is built. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "vite";
+import type { Lesson, Puzzle, ShippedKernel } from "./src/app/content_types.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+function kernels(): ShippedKernel[] {
+  return filesOf("kernels", /\.tile$/).map((path) => {
+    const text = read(path);
+    return { path, name: basename(path, ".tile"), group: basename(dirname(path)), text, about: /^\/\/ (.*)/.exec(text)?.[1] ?? "" };
+  });
+}
+
+function puzzles(): Puzzle[] {
+  return filesOf("puzzles", /\/puzzle\.md$/).map((path) => {
+    const folder = dirname(path);
+    const [number, ...name] = basename(folder).split("_");
+    const cuda = `${folder}/starter.cu`;
+    return {
+      number: Number(number),
+      name: name.join("_"),
+      text: read(path),
+      starter: read(`${folder}/starter.tile`),
+      solution: read(`${folder}/solution.tile`),
+      cuda: existsSync(join(root, cuda)),
+    };
+  });
+}
+
+function lessons(): Lesson[] {
+  return filesOf("docs/tutorial", /\/[0-9]-.*\.md$/).map((path) => {
+    const text = read(path);
+    return { path, title: /^# (.*)/m.exec(text)?.[1] ?? path, text };
+  });
+}
+
+/** The files of the folder's folders, or of the folder itself, that the pattern allows. */
+function filesOf(folder: string, allowed: RegExp): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .map((name) => `${folder}/${name}`)
+    .filter((path) => allowed.test(path))
+    .sort();
+}
+
+function words(): unknown {
+  return JSON.parse(execFileSync("python3", ["scripts/editors.py", "--words"], { cwd: root, encoding: "utf8" }));
+}
+
+export function content(): Plugin {
+  const id = "virtual:content";
+  return {
+    name: "tilewright-content",
+    resolveId: (source) => (source === id ? "\0" + id : null),
+    load(source) {
+      if (source !== "\0" + id) return null;
+      const parts = { kernels: kernels(), puzzles: puzzles(), lessons: lessons(), words: words() };
+      return Object.entries(parts)
+        .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`)
+        .join("\n");
+    },
+  };
+}
+
+/** Puts the engine's module beside the page: `cmake --preset wasm && ninja -C build-wasm` makes it. */
+export function engine(): Plugin {
+  const path = process.env["TILEWRIGHT_ENGINE"] ?? join(root, "build-wasm/web/engine.wasm");
+  return {
+    name: "tilewright-engine",
+    buildStart() {
+      if (!existsSync(path)) this.error(`there is no ${path}: build the engine first (./dev build page does both)`);
+    },
+    generateBundle() {
+      this.emitFile({ type: "asset", fileName: "engine.wasm", source: readFileSync(path) });
+    },
+    configureServer(server) {
+      server.middlewares.use("/engine.wasm", (_, response) => {
+        response.setHeader("content-type", "application/wasm");
+        response.end(readFileSync(path));
+      });
+    },
+  };
+}

@@ -1,0 +1,246 @@
+/** The one state that drives every view: the program, its sizes and choices, what is selected, and the engine's results. */
+import { kernels as shipped } from "virtual:content";
+import { Trace } from "$engine/trace.ts";
+import { ask, askJson, Refused, type Lane } from "./engine.ts";
+import type { CheckedKernel, Explanation, Finding, Kernel, Run } from "./results.ts";
+import { Slot } from "./slot.svelte.ts";
+import type { Shared } from "./share.ts";
+
+export interface Simulated {
+  run: Run;
+  trace: Trace | null;
+  /** Errors of the run itself, as text; null if it went to its end. */
+  problem: string | null;
+  key: string;
+}
+export interface Diagnosed {
+  kernels: Kernel[];
+  findings: Finding[];
+  source: string;
+}
+
+/** Larger products are counted by `explain`, which simulates some blocks; a run simulates them all. */
+export const mostWork = 512 ** 3;
+
+const first = "kernels/sgemm/tiled.tile";
+
+export class Program {
+  file = $state(first);
+  source = $state(shipped.find((k) => k.path === first)?.text ?? "");
+  /** The kernel of the file that is looked at; null: its first. */
+  chosen = $state<string | null>(null);
+  sizes = $state<Record<string, number>>({});
+  tune = $state<Record<string, number>>({});
+  types = $state<Record<string, string>>({});
+  device = $state("h200");
+  seed = $state(1);
+  /** The size of a square product at which the roofline and the traffic are counted. */
+  scale = $state(1024);
+
+  // Selected, in every view at once.
+  block = $state([0, 0, 0]);
+  event = $state(0);
+  line = $state<number | null>(null);
+  thread = $state<number | null>(null);
+  cell = $state<number[] | null>(null);
+
+  diagnosed = new Slot<Diagnosed>(1000);
+  simulated = new Slot<Simulated>();
+  explained = new Slot<Explanation>();
+  swept = new Slot<Explanation>();
+  /** The counters of the last run without an error of an earlier text, to compare with. */
+  before = $state.raw<Run | null>(null);
+
+  kernel = $derived.by((): Kernel | null => {
+    const list = this.diagnosed.value?.kernels ?? [];
+    return list.find((k) => k.kernel === this.chosen) ?? list[0] ?? null;
+  });
+  findings = $derived.by((): Finding[] => {
+    const known = this.diagnosed.value;
+    return known !== null && known.source === this.source ? known.findings : [];
+  });
+  errors = $derived(this.findings.filter((f) => f.severity === "error"));
+  sizeNames = $derived((this.kernel?.parameters ?? []).filter((p) => !p.array && isInteger(p.type)).map((p) => p.name));
+  fileName = $derived(this.file.split("/").pop() ?? "kernel.tile");
+
+  open(file: string, source: string): void {
+    this.file = file;
+    this.source = source;
+    this.chosen = null;
+    this.tune = {};
+    this.types = {};
+    this.block = [0, 0, 0];
+    this.event = 0;
+    this.line = this.thread = this.cell = null;
+    this.before = null;
+  }
+
+  sizeOf(name: string): number {
+    return this.sizes[name] ?? (/^(batch|batches|heads)$/.test(name) ? 2 : 64);
+  }
+
+  tuned(name: string): number {
+    return this.tune[name] ?? this.kernel?.tune.find((t) => t.name === name)?.values[0] ?? 0;
+  }
+
+  /** FILE:KERNEL, with the options that say one configuration. */
+  #target(): string[] {
+    const k = this.kernel;
+    const args = [k ? `${this.fileName}:${k.kernel}` : this.fileName];
+    for (const [name, value] of Object.entries(this.tune))
+      if (k?.tune.some((t) => t.name === name)) args.push("--tune", `${name}=${value}`);
+    for (const [name, type] of Object.entries(this.types))
+      if (k?.types.some((t) => t.name === name)) args.push("--type", `${name}=${type}`);
+    return args;
+  }
+
+  #files() {
+    return { [this.fileName]: this.source };
+  }
+
+  /** Diagnostics and the list of kernels: asked at each change of the text. */
+  diagnose(): void {
+    const source = this.source;
+    const files = this.#files();
+    const name = this.fileName;
+    this.diagnosed.ask(`${name}\n${source}`, async (signal) => {
+      const list = await askJson<Kernel[]>("keys", ["show", name, "--kernels"], files, { signal }).catch((e) => {
+        if (e instanceof Refused) return null;
+        throw e;
+      });
+      const checked = await askJson<CheckedKernel[]>("keys", ["check", name, "--no-run", "--no-sim"], files, {
+        signal,
+        accepts: [0, 1, 2],
+      });
+      return {
+        kernels: list ?? this.diagnosed.value?.kernels ?? [],
+        findings: checked.flatMap((k) => k.findings ?? []),
+        source,
+      };
+    });
+  }
+
+  runKey = $derived.by(() => {
+    const sizes = Object.fromEntries(this.sizeNames.map((n) => [n, this.sizeOf(n)]));
+    return JSON.stringify([this.file, this.source, this.kernel?.kernel, sizes, this.tune, this.types, this.seed, this.block]);
+  });
+
+  /** Runs the kernel in the simulator with all checks, counters and the trace of the selected block. */
+  simulate(): void {
+    if (!this.kernel) return;
+    const key = this.runKey;
+    const work = this.sizeNames.reduce((product, n) => product * this.sizeOf(n), 1);
+    const files = this.#files();
+    const args = ["run", ...this.#target(), "--device", "sim", "--fill", "rand", "--seed", String(this.seed), "--counters"];
+    for (const n of this.sizeNames) args.push("--set", `${n}=${this.sizeOf(n)}`);
+    args.push("--trace", "block.trace", "--trace-block", this.block.join(","), "--despite", "race");
+    this.simulated.ask(key, async (signal, progress) => {
+      if (work > mostWork)
+        throw new Refused(
+          2,
+          "These sizes are too large to simulate every block here. Choose smaller sizes; the roofline and the traffic below count large ones.",
+          "",
+        );
+      const answer = await ask("runs", [...args, "--json"], files, {
+        wants: ["block.trace"],
+        signal,
+        onProgress: (p) => progress(p.total ? p.done / p.total : 0),
+      });
+      if (answer.status === 2 || !answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
+      const run = JSON.parse(answer.out) as Run;
+      const bytes = answer.files["block.trace"];
+      return { run, trace: bytes ? new Trace(bytes) : null, problem: run.ok ? null : answer.err.trim(), key };
+    });
+  }
+
+  #explainArgs(scale: number): string[] {
+    const args = ["explain", ...this.#target(), "--device", this.device];
+    for (const n of this.sizeNames) args.push("--set", `${n}=${/^(batch|batches|heads)$/.test(n) ? this.sizeOf(n) : scale}`);
+    return args;
+  }
+
+  /** The tuned name that the roofline walks along: the first with several values, else the first. */
+  sweepName = $derived((this.kernel?.tune.find((t) => new Set(t.values).size > 1) ?? this.kernel?.tune[0])?.name ?? null);
+
+  explain(): void {
+    if (!this.kernel) return;
+    const files = this.#files();
+    const args = this.#explainArgs(this.scale);
+    this.explained.ask(JSON.stringify([args, this.source]), (signal) => askJson<Explanation>("model", args, files, { signal }));
+  }
+
+  /** Explains each value of the swept name, and its doubles up to one that cannot launch. */
+  sweep(): void {
+    const name = this.sweepName;
+    if (!name) return;
+    const listed = this.kernel?.tune.find((t) => t.name === name)?.values ?? [];
+    const values = [...new Set([...listed, 2 * Math.max(...listed)])].filter((v) => Number.isInteger(v)).sort((x, y) => x - y);
+    const tuned = { ...this.tune };
+    const files = this.#files();
+    const args = this.#explainArgs(this.scale).filter(
+      (a, i, all) => !(a.startsWith(`${name}=`) && all[i - 1] === "--tune") && !(a === "--tune" && all[i + 1]?.startsWith(`${name}=`)),
+    );
+    delete tuned[name];
+    args.push("--sweep", `${name}=${values.join(",")}`);
+    this.swept.ask(JSON.stringify([args, this.source]), (signal) => askJson<Explanation>("model", args, files, { signal }));
+  }
+
+  toShared(): Shared {
+    return {
+      mode: "bench",
+      file: this.file,
+      source: this.source,
+      kernel: this.chosen ?? undefined,
+      sizes: this.sizes,
+      tune: this.tune,
+      types: this.types,
+      device: this.device,
+      scale: this.scale,
+      seed: this.seed,
+      block: this.block,
+      event: this.event,
+      line: this.line ?? undefined,
+    };
+  }
+
+  fromShared(s: Shared): void {
+    if (s.source !== undefined) this.open(s.file, s.source);
+    this.chosen = s.kernel ?? null;
+    this.sizes = s.sizes ?? {};
+    this.tune = s.tune ?? {};
+    this.types = s.types ?? {};
+    this.device = s.device ?? this.device;
+    this.scale = s.scale ?? this.scale;
+    this.seed = s.seed ?? 1;
+    this.block = s.block ?? [0, 0, 0];
+    this.event = s.event ?? 0;
+    this.line = s.line ?? null;
+  }
+}
+
+function isInteger(type: string): boolean {
+  return /^[iu](8|16|32|64)$/.test(type);
+}
+
+/** The text with the edits of a fix made: lines and columns count from 1, columns in bytes of UTF-8. */
+export function applyFix(source: string, edits: { line: number; column: number; insert: string; delete?: number }[]): string {
+  const encoder = new TextEncoder();
+  const starts = [0];
+  const bytes = encoder.encode(source);
+  bytes.forEach((b, i) => b === 10 && starts.push(i + 1));
+  const sorted = [...edits].sort((a, b) => b.line - a.line || b.column - a.column);
+  let result = bytes;
+  for (const e of sorted) {
+    const at = Math.min((starts[e.line - 1] ?? bytes.length) + e.column - 1, bytes.length);
+    const middle = encoder.encode(e.insert);
+    const next = new Uint8Array(result.length + middle.length - (e.delete ?? 0));
+    next.set(result.subarray(0, at));
+    next.set(middle, at);
+    next.set(result.subarray(at + (e.delete ?? 0)), at + middle.length);
+    result = next;
+  }
+  return new TextDecoder().decode(result);
+}
+
+export const program = new Program();
+export type { Lane };

@@ -1,0 +1,188 @@
+/** The answers of the engine as the command line's `--json` prints them. Fields that the page does not read are left out. */
+
+export interface Place {
+  file: string | null;
+  line: number;
+  column: number;
+  length?: number;
+}
+export interface Edit {
+  line: number;
+  column: number;
+  insert: string;
+  delete?: number;
+}
+export interface Access extends Place {
+  what?: string;
+  thread?: number[];
+  block?: number[];
+  variable?: string;
+}
+export interface Finding extends Place {
+  severity: "error" | "warning" | "note";
+  kind: string;
+  text: string;
+  message?: string;
+  accesses: Access[];
+  notes: (Place & { text: string })[];
+  fix?: Edit[] | null;
+  with?: string | null;
+}
+export interface CheckedKernel {
+  file: string;
+  kernel: string;
+  ok: boolean;
+  undecided: string | null;
+  not_run: string | null;
+  findings: Finding[];
+}
+
+export interface Parameter {
+  name: string;
+  array: boolean;
+  const: boolean;
+  static: boolean;
+  ensured: boolean;
+  type: string;
+  shape: string[];
+}
+export interface Kernel {
+  kernel: string;
+  ensures: boolean;
+  thread_level: boolean;
+  parameters: Parameter[];
+  tune: { name: string; group: number; values: number[] }[];
+  types: { name: string; choices: string[] }[];
+}
+
+export interface LineCounters {
+  file: string;
+  line: number;
+  warp_instructions: number;
+  thread_instructions: number;
+  shared_wavefronts?: number;
+  shared_wavefronts_ideal?: number;
+  global_sectors?: number;
+  global_requests?: number;
+  [counter: string]: number | string | undefined;
+}
+export interface Counters {
+  warp_instructions: number;
+  lines: LineCounters[];
+  [counter: string]: unknown;
+}
+export interface SimFinding {
+  kind: string;
+  fails: boolean;
+  count: number;
+  message: string;
+  accesses: (Place & { text?: string })[];
+  steps?: string[];
+}
+export interface Run {
+  kernel: string;
+  ok: boolean;
+  parameters: Record<string, number>;
+  tuned: Record<string, number>;
+  arrays: Record<string, { type: string; shape: number[] }>;
+  findings: SimFinding[];
+  ended: string | null;
+  counters: Counters;
+}
+
+export type Interval = [number, number, number];
+export interface Traffic {
+  level: "registers" | "shared" | "L2" | "HBM";
+  by_thread: number;
+  read_by_thread: number;
+  written_by_thread: number;
+  by_request: number;
+  read_by_request: number;
+  written_by_request: number;
+  read_by_element: number;
+  written_by_element: number;
+  moved: Interval;
+  read: Interval;
+  written: Interval;
+  compulsory: number;
+}
+export interface Roof {
+  name: string;
+  title: string;
+  unit: string;
+  work: Interval;
+  rate: number;
+  seconds: Interval;
+  share: number;
+  flops: number;
+}
+export interface ExplainedAccess extends Place {
+  space: string;
+  store: boolean;
+  copy: boolean;
+  bytes: number;
+  requests: number;
+  sectors?: number;
+  sectors_ideal?: number;
+  wavefronts?: number;
+  wavefronts_ideal?: number;
+  ways: number;
+  ways_by_element: number;
+}
+export interface Explained {
+  name: string;
+  kernel: string;
+  set: Record<string, number>;
+  tune: Record<string, number>;
+  launches: boolean;
+  why_not: string | null;
+  grid: number[];
+  block: number[];
+  blocks: number;
+  threads: number;
+  shared_bytes: number;
+  registers: number;
+  resident_blocks: number;
+  resident_warps: number;
+  occupancy: number;
+  limiter: string;
+  blocks_by_registers: number;
+  blocks_by_shared: number;
+  blocks_by_threads: number;
+  blocks_by_limit: number;
+  waves: number;
+  flops: number;
+  peak: number;
+  traffic: Traffic[];
+  roofs: Roof[];
+  accesses: ExplainedAccess[];
+  bound: string;
+  bound_title: string;
+  seconds: Interval;
+  flops_per_second: Interval;
+  verdict: string;
+  advice: string;
+  notes: string[];
+}
+export interface Gpu {
+  name: string;
+  aliases: string;
+  target: string;
+  multiprocessors: number;
+  clock: number;
+  f32: number;
+  tensor_f16: number;
+  memory_bandwidth: number;
+  l2_bandwidth: Interval;
+  shared_bandwidth: number;
+  shared_of_block: number;
+  threads_of_block: number;
+  l2_bytes: number;
+  memory_bytes: number;
+}
+export interface Explanation {
+  status: string;
+  messages: { severity?: string; text: string }[];
+  gpu: Gpu;
+  kernels: Explained[];
+}

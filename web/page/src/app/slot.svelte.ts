@@ -1,0 +1,89 @@
+/** A result of the engine: the last good value, and what became of the latest question. */
+import { Refused, Stopped } from "./engine.ts";
+
+export type Work<T> = (signal: AbortSignal, progress: (done: number) => void) => Promise<T>;
+
+export class Slot<T> {
+  value = $state.raw<T | null>(null);
+  /** The value is of an earlier question. */
+  stale = $state(false);
+  busy = $state(false);
+  problem = $state<string | null>(null);
+  /** Between 0 and 1 while the engine says how far it is, else null. */
+  done = $state<number | null>(null);
+  #running: AbortController | null = null;
+  #next: { key: string; work: Work<T> } | null = null;
+  #remembered = new Map<string, T>();
+  #impatience: ReturnType<typeof setTimeout> | undefined;
+
+  /** `grace`: milliseconds that a question under way is given when a newer one comes, before it is stopped: stopping costs the
+   * start of a worker. `keep`: the number of answers that are remembered. */
+  constructor(
+    readonly grace = 150,
+    readonly keep = 24,
+  ) {}
+
+  /** Asks the newest question. Of several that come while one is under way, the last alone is asked. */
+  ask(key: string, work: Work<T>): void {
+    this.#next = { key, work };
+    if (!this.#running) void this.#start();
+    else {
+      this.busy = true;
+      this.#impatience ??= setTimeout(() => this.#running?.abort(), this.grace);
+    }
+  }
+
+  /** Stops the question under way and forgets the next; the last good value stays. */
+  stop(): void {
+    this.#next = null;
+    this.#running?.abort();
+  }
+
+  /** The answer to a question that was asked before, or undefined. */
+  remembered(key: string): T | undefined {
+    return this.#remembered.get(key);
+  }
+
+  async #start(): Promise<void> {
+    while (this.#next) {
+      const { key, work } = this.#next;
+      this.#next = null;
+      const known = this.#remembered.get(key);
+      if (known !== undefined) {
+        this.#settle(known);
+        continue;
+      }
+      this.#running = new AbortController();
+      this.busy = true;
+      this.stale = this.value !== null;
+      try {
+        const value = await work(this.#running.signal, (done) => (this.done = done));
+        this.#remember(key, value);
+        if (!this.#next) this.#settle(value);
+      } catch (error) {
+        if (!(error instanceof Stopped)) this.#fail(error);
+      }
+      clearTimeout(this.#impatience);
+      this.#impatience = undefined;
+      this.#running = null;
+    }
+    this.busy = false;
+    this.done = null;
+  }
+
+  #remember(key: string, value: T): void {
+    this.#remembered.set(key, value);
+    if (this.#remembered.size > this.keep) this.#remembered.delete(this.#remembered.keys().next().value!);
+  }
+
+  #settle(value: T): void {
+    this.value = value;
+    this.stale = false;
+    this.problem = null;
+  }
+
+  #fail(error: unknown): void {
+    this.stale = this.value !== null;
+    this.problem = error instanceof Refused ? error.text : error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,62 @@
+/** Highlighting of .tile files. The words come from the compiler's own tables. */
+import { HighlightStyle, StreamLanguage, syntaxHighlighting, type StreamParser } from "@codemirror/language";
+import { Tag, tags } from "@lezer/highlight";
+import { words } from "virtual:content";
+
+const kinds = new Map<string, string>();
+const says = (list: string[], kind: string) => list.forEach((w) => kinds.set(w, kind));
+says(words.function, "builtin");
+says(words.effect, "effect");
+says(words.index, "builtin");
+says(words.attribute, "keyword");
+says(words.control, "keyword");
+says(words.declares, "keyword");
+says(words.storage, "keyword");
+says(words.type, "type");
+says(words.constant, "number");
+
+const effect = Tag.define();
+
+const parser: StreamParser<{ inComment: boolean }> = {
+  name: "tile",
+  startState: () => ({ inComment: false }),
+  token(stream, state) {
+    if (state.inComment) {
+      if (stream.skipTo("*/")) {
+        stream.match("*/");
+        state.inComment = false;
+      } else stream.skipToEnd();
+      return "comment";
+    }
+    if (stream.eatSpace()) return null;
+    if (stream.match("//")) {
+      stream.skipToEnd();
+      return "comment";
+    }
+    if (stream.match("/*")) {
+      state.inComment = true;
+      return "comment";
+    }
+    if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return "string";
+    if (stream.match(/^(?:0x[\da-fA-F]+|\d+(?:\.\d*)?(?:e[+-]?\d+)?)/)) return "number";
+    const word = stream.match(/^[A-Za-z_]\w*/) as RegExpMatchArray | null;
+    if (word) return kinds.get(word[0]) ?? "variableName";
+    stream.next();
+    return null;
+  },
+  tokenTable: { effect, builtin: tags.standard(tags.name), type: tags.typeName },
+  languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
+};
+
+export const tileLanguage = StreamLanguage.define(parser);
+
+/** Colours mean operands and sums in this page, so the text has few: weight and shade say the rest. */
+export const tileHighlighting = syntaxHighlighting(
+  HighlightStyle.define([
+    { tag: tags.comment, color: "var(--ink-2)", fontStyle: "italic" },
+    { tag: tags.keyword, fontWeight: "600" },
+    { tag: tags.typeName, fontWeight: "600" },
+    { tag: effect, color: "var(--shared)", fontWeight: "600" },
+    { tag: tags.string, color: "var(--sum)" },
+  ]),
+);

@@ -1,0 +1,21 @@
+declare module "virtual:content" {
+  import type { Lesson, Puzzle, ShippedKernel } from "./app/content_types.ts";
+  export const kernels: ShippedKernel[];
+  export const puzzles: Puzzle[];
+  export const lessons: Lesson[];
+  export const words: Record<
+    | "control"
+    | "storage"
+    | "declares"
+    | "constant"
+    | "type"
+    | "attribute"
+    | "modifier"
+    | "hint"
+    | "argument"
+    | "index"
+    | "function"
+    | "effect",
+    string[]
+  >;
+}
