@@ -30,7 +30,7 @@ BELOW = {
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 FUNCTION_LINES, FILE_LINES = 75, 1000
-SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", ".clang-format"}
+SHARED_NAMES = {"CMakeLists.txt", "engine.ts", "README.md", ".gitignore", ".clang-format"}
 
 
 def sources(root, *tops):

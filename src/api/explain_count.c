@@ -40,7 +40,9 @@ static tw_status no_memory(struct counting *c, const char *name, uint64_t bytes)
 {
     struct diag *d = &c->e->launch->ctx->diag;
     if (bytes < SIM_MOST_BYTES) {
-        diag_error(d, LOC_NONE, "no memory for `%s`", name);
+        diag_error(d, LOC_NONE, "no memory for `%s`, which has %llu MB", name,
+                   (unsigned long long)bytes / 1000000);
+        diag_note(d, LOC_NONE, "smaller sizes show the same bounds, once they fill the GPU");
         return TW_NO_MEMORY;
     }
     diag_error(d, LOC_NONE, "`%s` would have %llu bytes, and the simulator takes less than %d GiB",
@@ -60,9 +62,9 @@ static tw_status place(struct counting *c, struct launch_param *p)
         return TW_OK;
     if (p->kind == LOWER_POINTER && !given) {
         int64_t bytes = launch_array_bytes(l, p->sym->index);
-        p->bytes = bytes > 0 ? (size_t)bytes : p->bytes;
+        p->bytes = bytes > 0 ? (uint64_t)bytes : p->bytes;
     }
-    p->value = given && !p->written ? sim_attach(sim, p->data, p->bytes, name)
+    p->value = given && !p->written ? sim_attach(sim, p->data, (size_t)p->bytes, name)
                                     : sim_allocate(sim, p->bytes, given ? p->data : NULL, name);
     if (p->kind == LOWER_TICKET)
         c->ticket = p->value;

@@ -89,7 +89,7 @@ static void lay_out_workspace(struct gpu_launch *g)
             if (!is_workspace || p->zeroed != (pass == 0))
                 continue;
             g->offset[i] = g->workspace_bytes;
-            g->workspace_bytes += (p->bytes + 255) / 256 * 256;
+            g->workspace_bytes += ((size_t)p->bytes + 255) / 256 * 256;
         }
         if (pass == 0)
             g->zeroed_bytes = g->workspace_bytes;
@@ -200,10 +200,10 @@ static bool stage(struct gpu_call *c)
         struct launch_param *p = &params->list[i];
         if (!is_staged(p))
             continue;
-        if (!cuda_allocate(c->cuda, p->bytes, &c->staged[i], c->why))
+        if (!cuda_allocate(c->cuda, (size_t)p->bytes, &c->staged[i], c->why))
             return false;
         p->value = c->staged[i];
-        if (!cuda_copy_in(c->cuda, p->value, p->data, p->bytes, c->stream, c->why))
+        if (!cuda_copy_in(c->cuda, p->value, p->data, (size_t)p->bytes, c->stream, c->why))
             return false;
     }
     return true;
@@ -214,7 +214,7 @@ static bool copy_back(struct gpu_call *c)
     for (int i = 0; i < c->gpu->params.count; i++) {
         const struct launch_param *p = &c->gpu->params.list[i];
         if (is_staged(p) && p->written &&
-            !cuda_copy_out(c->cuda, p->data, p->value, p->bytes, c->stream, c->why))
+            !cuda_copy_out(c->cuda, p->data, p->value, (size_t)p->bytes, c->stream, c->why))
             return false;
     }
     return true;

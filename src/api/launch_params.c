@@ -16,7 +16,7 @@ static bool size_workspace(const tw_launch *l, const struct sym *view, struct la
             return false;
         count *= *extent;
     }
-    out->bytes = (size_t)count * dtype_size(view->type.dtype);
+    out->bytes = (uint64_t)count * dtype_size(view->type.dtype);
     return true;
 }
 

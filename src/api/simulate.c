@@ -224,7 +224,7 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
             return TW_BAD_ARGUMENT;
         }
         if (p->kind == LOWER_POINTER) {
-            p->value = sim_attach(sim, p->data, p->bytes, p->sym->name);
+            p->value = sim_attach(sim, p->data, (size_t)p->bytes, p->sym->name);
             if (p->value && counts_as_unwritten(call, p))
                 sim_forget(sim, p->value);
         } else {

@@ -47,7 +47,7 @@ uint64_t sim_new_allocation(struct sim *sim, uint64_t bytes, const char *name)
     return sim->allocations.count - 1;
 }
 
-uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name)
+uint64_t sim_allocate(struct sim *sim, uint64_t bytes, const void *data, const char *name)
 {
     uint64_t number = sim_new_allocation(sim, bytes, name);
     if (!number)
@@ -55,7 +55,7 @@ uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const cha
     struct sim_allocation *a = &sim->allocations.data[number];
     a->initialised = data;
     if (data && bytes)
-        memcpy(a->host, data, bytes);
+        memcpy(a->host, data, (size_t)bytes);
     return sim_address_of(number, 0);
 }
 

@@ -23,7 +23,7 @@ void sim_free(struct sim *sim);
 
 /* Global memory of `bytes` bytes, aligned to 256, not initialised unless `data` is given, which is
  * copied. Its address; 0: no memory. `name` is for reports. */
-uint64_t sim_allocate(struct sim *sim, size_t bytes, const void *data, const char *name);
+uint64_t sim_allocate(struct sim *sim, uint64_t bytes, const void *data, const char *name);
 /* The same on the caller's memory, which is used in place. */
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
 /* Sets the bytes of memory of sim_allocate. Only the first `written` ones count as written. */
