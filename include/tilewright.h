@@ -180,12 +180,91 @@ TW_API bool tw_flag_is_set(void *flag);
  * was given NULL for the object that it is about. Valid until the next call on the context. */
 TW_API const char *tw_context_messages(const tw_context *ctx);
 
+/* Every kind of message and finding, its name and what it means (docs/messages.md). From TW_CODE_RACE
+ * on they are those of the simulator, too. Values may grow with versions; names are stable. */
+#define TW_CODE_LIST(X)                                                                            \
+    X(TW_CODE_OTHER, "other", "the text says it")                                                  \
+    X(TW_CODE_SYNTAX, "syntax", "the text does not follow the grammar")                            \
+    X(TW_CODE_FOREIGN, "foreign", "a word, number or operator of another language")                \
+    X(TW_CODE_NAME, "name", "a name that nothing declares")                                        \
+    X(TW_CODE_PROGRAM, "program", "types, shapes or places that the language does not allow")      \
+    X(TW_CODE_SIZE, "size", "tuned values and sizes that `require` does not allow")                \
+    X(TW_CODE_TARGET, "target", "the target lacks it, or has too little of it")                    \
+    X(TW_CODE_ARGUMENT, "argument", "what a launch was given does not fit its kernel")             \
+    X(TW_CODE_UNSET, "unset", "a launch lacks a value or an array")                                \
+    X(TW_CODE_CANCELLED, "cancelled", "the caller ended the call")                                 \
+    X(TW_CODE_WRONG_VALUES, "wrong-values", "values that are not what `ensures` says")             \
+    X(TW_CODE_BLOCK_RACE, "block-race", "blocks that write the same elements without an order")    \
+    X(TW_CODE_RACE, "race", "accesses of the same bytes that nothing orders")                      \
+    X(TW_CODE_SAME_VALUE, "same-value", "unordered writes of the same value")                      \
+    X(TW_CODE_VOLATILE_RACE, "volatile-race", "unordered volatile writes of different values")     \
+    X(TW_CODE_VOLATILE, "volatile", "volatile accesses that nothing orders")                       \
+    X(TW_CODE_SCOPE, "scope", "atomic accesses whose scopes do not include each other")            \
+    X(TW_CODE_ASYNC_RACE, "async-race", "a use of what a copy under way may still write")          \
+    X(TW_CODE_ASYNC_PENDING, "async-pending", "an end with copies under way")                      \
+    X(TW_CODE_UNINITIALISED, "uninitialised", "a read of bytes that were never written")           \
+    X(TW_CODE_OUTSIDE, "out-of-bounds", "an access outside its array, or outside all memory")      \
+    X(TW_CODE_MISALIGNED, "misaligned", "an address that its width does not divide")               \
+    X(TW_CODE_READ_ONLY, "read-only", "a write to memory that cannot be written")                  \
+    X(TW_CODE_TRAP, "trap", "the program stopped itself")                                          \
+    X(TW_CODE_ASSUME, "assume", "an `assume` that is false")                                       \
+    X(TW_CODE_INSIDE, "inside", "a slice marked `inside` that reaches outside")                    \
+    X(TW_CODE_DIVERGENT, "divergent-barrier", "not all threads come to a barrier together")        \
+    X(TW_CODE_BARRIER_COUNT, "barrier-count", "a barrier for a wrong number of threads")           \
+    X(TW_CODE_MIXED, "barrier-mixed", "a barrier used in two ways at once")                        \
+    X(TW_CODE_BARRIER_ID, "barrier-id", "the number of a barrier that does not exist")             \
+    X(TW_CODE_WARP_SYNC, "warp-sync", "a mask of lanes that cannot be right")                      \
+    X(TW_CODE_MBARRIER, "mbarrier", "an mbarrier used against its rules")                          \
+    X(TW_CODE_EXITED, "exited-thread", "a barrier that waits for threads that have left")          \
+    X(TW_CODE_DEADLOCK, "deadlock", "threads or blocks that wait for each other without end")      \
+    X(TW_CODE_ENDLESS, "endless", "more steps than were allowed")                                  \
+    X(TW_CODE_FAULT, "fault", "anything else that ends a launch")                                  \
+    X(TW_CODE_UNSUPPORTED, "unsupported", "an instruction that the simulator lacks")
+
+typedef enum tw_code {
+#define TW_CODE_ENUM(name, text, about) name,
+    TW_CODE_LIST(TW_CODE_ENUM)
+#undef TW_CODE_ENUM
+} tw_code;
+
+TW_API const char *tw_code_name(tw_code code); /* "out-of-bounds" */
+
+/* A change of a text: from line and column on, both from 1, `remove` bytes go, and `insert` takes
+ * their place. Columns count bytes. */
+typedef struct tw_edit {
+    int line, column, remove;
+    const char *insert;
+} tw_edit;
+
+/* An access of memory. */
+typedef struct tw_access {
+    const char *file; /* NULL: no place is known */
+    int line, column;
+    int length;           /* bytes of the text that make the access; 0: not known */
+    const char *what;     /* "read", "write", "update" (an atomic), "copy" (in the background) */
+    const char *variable; /* NULL: no name is known */
+    int rank;             /* of `index`; 0: no element is known */
+    int64_t index[TW_MAX_RANK]; /* of the element */
+    int thread;                 /* its number in the block, x fastest; -1: not known */
+    int64_t block;              /* its number in the grid, x fastest; -1: not known */
+} tw_access;
+
 typedef enum tw_severity { TW_ERROR, TW_WARNING, TW_NOTE } tw_severity;
 typedef struct tw_message {
     tw_severity severity;
     const char *file; /* NULL: no place */
-    int line, column; /* from 1 */
+    int line, column; /* from 1; columns count bytes */
     const char *text;
+    tw_code code; /* a note has that of its message */
+    int length;   /* bytes of the text that it is about, from line and column on */
+    /* A fix: changes of the text of `file` in it, that remove the message when they are made
+     * together. Places are those of the text before any of them; of two changes at one place the
+     * first comes first. */
+    const tw_edit *edits;
+    int edit_count; /* 0: it takes more than a change of the text */
+    /* Of a race, a copy under way and the like: the accesses, the one at `line` first. */
+    const tw_access *accesses;
+    int access_count;
 } tw_message;
 /* The same one by one, notes after what they belong to. false when index is past the last. */
 TW_API bool tw_context_message(const tw_context *ctx, int index, tw_message *out);

@@ -43,8 +43,6 @@ void check_take_messages(struct check *c, tw_status s, const char *what, const c
     }
     int before = c->findings.count;
     findings_take(&c->findings, ctx, c->name, what, where);
-    for (int i = before; i < c->findings.count; i++)
-        c->findings.list[i].kind = s == TW_UNSYNCHRONISED ? "race" : s == TW_FAULT ? "fault" : NULL;
     if (s != TW_OK && !*tw_context_messages(ctx) && before == c->findings.count)
         findings_add(&c->findings, c->name, c->program->path, need_text("%s", tw_status_text(s)),
                      where);

@@ -16,7 +16,8 @@ static void keep(struct complaints *c, tw_status status, const tw_message *m)
                                              .file = m->file ? need_text("%s", m->file) : NULL,
                                              .line = m->line,
                                              .column = m->column,
-                                             .text = need_text("%s", m->text)};
+                                             .text = need_text("%s", m->text),
+                                             .parts = message_parts_copy(m)};
     if (m->severity == TW_ERROR)
         c->status = status;
 }
@@ -133,6 +134,8 @@ void complaints_json(const struct complaints *c, struct json *j)
         json_key(j, "severity");
         json_string(j, severities[x->severity]);
         json_place(j, x->file, x->line, x->column, x->text);
+        if (x->severity != TW_NOTE)
+            message_parts_json(&x->parts, j);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -143,6 +146,7 @@ void complaints_free(struct complaints *c)
     for (int i = 0; i < c->count; i++) {
         free(c->list[i].file);
         free(c->list[i].text);
+        message_parts_free(&c->list[i].parts);
     }
     free(c->list);
     *c = (struct complaints){0};

@@ -4,6 +4,7 @@
 #define TW_COMPLAINTS_H
 
 #include "json.h"
+#include "message_parts.h"
 #include "tilewright.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@ struct complaint {
     char *file; /* NULL: no place */
     int line, column;
     char *text;
+    struct message_parts parts;
 };
 
 struct complaints {

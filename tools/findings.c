@@ -55,6 +55,7 @@ static struct finding *add_message(struct findings *f, const tw_message *m)
     x->line = m->line;
     x->column = m->column;
     x->text = copy_text(m->text);
+    x->parts = message_parts_copy(m);
     return x;
 }
 
@@ -129,16 +130,27 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
     }
 }
 
+static tw_message message_of_complaint(const struct complaint *x)
+{
+    return (tw_message){.severity = x->severity,
+                        .file = x->file,
+                        .line = x->line,
+                        .column = x->column,
+                        .text = x->text,
+                        .code = x->parts.code,
+                        .length = x->parts.length,
+                        .edits = x->parts.edits,
+                        .edit_count = x->parts.edit_count,
+                        .accesses = x->parts.accesses,
+                        .access_count = x->parts.access_count};
+}
+
 void findings_take_complaints(struct findings *f, const struct complaints *said, const char *path)
 {
     struct finding *current = NULL;
     for (int i = 0; i < said->count; i++) {
         const struct complaint *x = &said->list[i];
-        tw_message m = {.severity = x->severity,
-                        .file = x->file,
-                        .line = x->line,
-                        .column = x->column,
-                        .text = x->text};
+        tw_message m = message_of_complaint(x);
         if (m.severity == TW_NOTE) {
             if (current)
                 add_note(current, &m);
@@ -306,32 +318,13 @@ void findings_print(const struct findings *f, FILE *out)
     }
 }
 
-static void json_access(struct json *j, const char *file, int line, int column)
-{
-    json_open(j, '{');
-    json_put_text(j, "file", file);
-    json_put_integer(j, "line", line);
-    json_put_integer(j, "column", column);
-    json_close(j, '}');
-}
-
-/* The keys that the simulator's findings bring along; of a race that the compiler sees, the places
- * that it names. */
+/* The keys that the simulator's findings bring along. */
 static void json_plain(struct json *j, const struct finding *x)
 {
-    json_key(j, "kind");
-    json_string(j, x->what ? x->what : x->kind);
-    json_key(j, "message");
-    json_string(j, x->text);
+    json_put_text(j, "kind", x->what ? x->what : tw_code_name(x->parts.code));
+    json_put_text(j, "message", x->text);
     json_key(j, "accesses");
-    json_open(j, '[');
-    bool race = !x->what && x->kind && strcmp(x->kind, "race") == 0;
-    if (race)
-        json_access(j, x->file, x->line, x->column);
-    for (int i = 0; race && i < x->note_count; i++)
-        if (x->notes[i].line)
-            json_access(j, x->notes[i].file, x->notes[i].line, x->notes[i].column);
-    json_close(j, ']');
+    accesses_json(x->parts.accesses, x->parts.access_count, j);
 }
 
 void findings_json(const struct findings *f, struct json *j, const char *kernel)
@@ -346,6 +339,7 @@ void findings_json(const struct findings *f, struct json *j, const char *kernel)
         json_key(j, "severity");
         json_string(j, x->severity == TW_ERROR ? "error" : "warning");
         json_place(j, x->file, x->line, x->column, x->text);
+        message_parts_json(&x->parts, j);
         if (x->json)
             json_members(j, x->json);
         else
@@ -388,6 +382,7 @@ void findings_free(struct findings *f)
         free(x->key);
         free(x->where);
         wrong_values_free(&x->wrong);
+        message_parts_free(&x->parts);
     }
     free(f->list);
     *f = (struct findings){0};

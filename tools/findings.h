@@ -18,16 +18,16 @@ struct finding {
     int line, column;
     char *rendered;   /* with source lines, as the library shows it */
     const char *what; /* kind of finding, said in front of where: "wrong values"; or NULL */
-    char *json;  /* of the simulator's: an object with kind, message, accesses, …; else NULL */
-    char *key;   /* what tells those apart: kind and both places */
-    char *where; /* the first configuration that it was found in */
-    int seen;    /* configurations */
-    const char *kind; /* of the compiler's, in JSON; NULL: `what` */
-    int under;        /* 1 + the number of the finding that has the same cause, or that this comes
+    char *json;   /* of the simulator's: an object with kind, message, accesses, …; else NULL */
+    char *key;    /* what tells those apart: kind and both places */
+    char *where;  /* the first configuration that it was found in */
+    int seen;     /* configurations */
+    int under;    /* 1 + the number of the finding that has the same cause, or that this comes
                          of; 0: it is by itself */
-    bool follows;     /* it comes of that */
+    bool follows; /* it comes of that */
     struct note *notes;
     int note_count;
+    struct message_parts parts;
     struct wrong_values wrong; /* of a comparison with `ensures` */
 };
 

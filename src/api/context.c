@@ -25,16 +25,58 @@ static tw_severity public_severity(enum severity s)
     return TW_NOTE;
 }
 
+static void add_fix(tw_context *ctx, struct line_starts *lines, const struct diagnostic *one,
+                    tw_message *m)
+{
+    for (const struct edit *e = one->fix; e; e = e->next)
+        m->edit_count++;
+    tw_edit *edit =
+        m->edit_count ? arena_array(&ctx->message_memory, tw_edit, m->edit_count) : NULL;
+    m->edits = edit;
+    for (const struct edit *e = one->fix; e; e = e->next, edit++) {
+        *edit = (tw_edit){.remove = (int)e->at.length, .insert = e->insert};
+        line_starts_find(&ctx->message_memory, lines, e->at, &edit->line, &edit->column);
+    }
+}
+
+static void add_accesses(tw_context *ctx, struct line_starts *lines, const struct diagnostic *one,
+                         tw_message *m)
+{
+    for (const struct diag_access *a = one->accesses; a; a = a->next)
+        m->access_count++;
+    if (!m->access_count)
+        return;
+    tw_access *access = arena_array(&ctx->message_memory, tw_access, m->access_count);
+    m->accesses = access;
+    for (const struct diag_access *a = one->accesses; a; a = a->next, access++) {
+        *access = (tw_access){
+            .file = m->file,
+            .length = (int)a->at.length,
+            .what = a->what,
+            .variable = arena_string(&ctx->message_memory, a->variable, strlen(a->variable)),
+            .rank = a->rank,
+            .thread = a->thread,
+            .block = -1};
+        memcpy(access->index, a->index, sizeof access->index);
+        line_starts_find(&ctx->message_memory, lines, a->at, &access->line, &access->column);
+    }
+}
+
 /* Copies what could go before the message does: the file's name. */
 static tw_message public_message(tw_context *ctx, struct line_starts *lines,
                                  const struct diagnostic *one)
 {
-    tw_message m = {.severity = public_severity(one->severity), .text = one->message};
+    tw_message m = {.severity = public_severity(one->severity),
+                    .text = one->message,
+                    .code = (tw_code)one->code};
     if (!one->loc.source)
         return m;
     const char *name = one->loc.source->name;
     m.file = arena_string(&ctx->message_memory, name, strlen(name));
     line_starts_find(&ctx->message_memory, lines, one->loc, &m.line, &m.column);
+    m.length = (int)one->loc.length;
+    add_fix(ctx, lines, one, &m);
+    add_accesses(ctx, lines, one, &m);
     return m;
 }
 
@@ -65,7 +107,7 @@ static void finish_messages(tw_context *ctx)
     ctx->message_count = count;
 }
 
-static const tw_message no_memory_message = {TW_ERROR, NULL, 0, 0, "out of memory"};
+static const tw_message no_memory_message = {.severity = TW_ERROR, .text = "out of memory"};
 
 tw_status context_no_memory(tw_context *ctx)
 {

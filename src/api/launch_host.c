@@ -14,8 +14,15 @@ static bool varies(const int thread[3])
 
 static void report_fault(tw_context *ctx, const struct cpu_fault *f)
 {
+    static const enum diag_code codes[] = {
+        [CPU_BAD_ARGUMENT] = CODE_ARGUMENT, [CPU_BOUNDS] = CODE_OUTSIDE,
+        [CPU_ASYNC] = CODE_ASYNC_RACE,      [CPU_DEADLOCK] = CODE_DEADLOCK,
+        [CPU_ASSUME] = CODE_ASSUME,         [CPU_DIVIDE] = CODE_FAULT,
+        [CPU_CANCELLED] = CODE_CANCELLED,   [CPU_NO_MEMORY] = CODE_OTHER,
+    };
     struct diag *d = &ctx->diag;
     diag_error(d, f->loc, "%s", f->message);
+    diag_code(d, codes[f->kind]);
     if (f->kind == CPU_BAD_ARGUMENT)
         return;
     if (f->way_out[0])

@@ -1,6 +1,7 @@
 /* Status codes and element types: tables read out. */
 #include "tilewright.h"
 
+#include "base/diag_code.h"
 #include "base/dtype.h"
 #include "base/shown.h"
 
@@ -31,6 +32,22 @@ const char *tw_status_text(tw_status s)
 #undef TW_STATUS_TEXT
     }
     return "unknown status";
+}
+
+#define CODE_AGREES(name)                                                                          \
+    _Static_assert((int)TW_CODE_##name == (int)CODE_##name,                                        \
+                   "TW_CODE_LIST follows base/diag_code.h");
+DIAG_CODES(CODE_AGREES)
+#undef CODE_AGREES
+
+const char *tw_code_name(tw_code code)
+{
+    static const char *const names[] = {
+#define CODE_NAME(name, text, about) text,
+        TW_CODE_LIST(CODE_NAME)
+#undef CODE_NAME
+    };
+    return (unsigned)code < sizeof names / sizeof *names ? names[code] : "unknown code";
 }
 
 const char *tw_version(void)

@@ -65,7 +65,8 @@ static struct diagnostic *make(struct diag *d, enum severity severity, struct lo
                                const char *message)
 {
     struct diagnostic *one = arena_new(d->arena, struct diagnostic);
-    *one = (struct diagnostic){.severity = severity, .loc = at, .message = message};
+    *one =
+        (struct diagnostic){.severity = severity, .code = d->code, .loc = at, .message = message};
     return one;
 }
 
@@ -128,6 +129,53 @@ void diag_note(struct diag *d, struct loc at, const char *format, ...)
         if (is_same(*end, SEV_NOTE, at, message))
             return;
     *end = make(d, SEV_NOTE, at, message);
+    (*end)->code = d->current->code;
+}
+
+void diag_code(struct diag *d, enum diag_code code)
+{
+    if (!d->current)
+        return;
+    d->current->code = code;
+    for (struct diagnostic *note = d->current->notes; note; note = note->next)
+        note->code = code;
+}
+
+void diag_fix(struct diag *d, struct loc at, const char *format, ...)
+{
+    if (!d->current || !at.source)
+        return;
+    va_list args;
+    va_start(args, format);
+    struct edit **end = &d->current->fix;
+    while (*end)
+        end = &(*end)->next;
+    *end = arena_new(d->arena, struct edit);
+    **end = (struct edit){.at = at, .insert = arena_vprintf(d->arena, format, args)};
+    va_end(args);
+}
+
+void diag_write(struct diag *d, struct loc at, const char *text)
+{
+    diag_note(d, at, "write `%s`", text);
+    diag_fix(d, at, "%s", text);
+}
+
+void diag_near(struct diag *d, struct loc at, const char *name)
+{
+    diag_note(d, at, "did you mean `%s`?", name);
+    diag_fix(d, at, "%s", name);
+}
+
+void diag_access(struct diag *d, const struct diag_access *access)
+{
+    if (!d->current)
+        return;
+    struct diag_access **end = &d->current->accesses;
+    while (*end)
+        end = &(*end)->next;
+    *end = arena_new(d->arena, struct diag_access);
+    **end = *access;
 }
 
 void diag_keep_first(struct diag *d, int errors)

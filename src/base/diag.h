@@ -10,6 +10,7 @@
 #ifndef TW_DIAG_H
 #define TW_DIAG_H
 
+#include "base/diag_code.h"
 #include "base/name_table.h"
 #include "base/text.h"
 
@@ -28,11 +29,33 @@ struct loc {
 
 enum severity { SEV_ERROR, SEV_WARNING, SEV_NOTE };
 
+/* A change of a source text: `insert` takes the place of the range. */
+struct edit {
+    struct loc at;
+    const char *insert;
+    struct edit *next;
+};
+
+enum { DIAG_RANK = 6 };
+/* An access of memory that a diagnostic is about. */
+struct diag_access {
+    struct loc at;
+    const char *what; /* "read", "write", "update", "copy" */
+    const char *variable;
+    int rank; /* of `index`; 0: no element is known */
+    int64_t index[DIAG_RANK];
+    int thread; /* its number in the block, x fastest; -1: not known */
+    struct diag_access *next;
+};
+
 struct diagnostic {
     enum severity severity;
+    enum diag_code code;
     struct loc loc;
     const char *message;
-    struct diagnostic *notes; /* notes that belong to this one, in order */
+    struct edit *fix;             /* changes that, made together, remove what this reports; NULL */
+    struct diag_access *accesses; /* the one at `loc` first; NULL */
+    struct diagnostic *notes;     /* notes that belong to this one, in order */
     struct diagnostic *next;
     struct diagnostic *same_place; /* an earlier one of the same place */
     bool dropped;
@@ -44,7 +67,8 @@ struct diag {
     struct diagnostic *current; /* where notes go; NULL: dropped, as what they belong to was */
     struct name_table places;   /* by loc: the object is the latest diagnostic of that place */
     int errors, warnings;
-    int limit; /* errors after which the phase stops asking for more; 0 = 20 */
+    int limit;           /* errors after which the phase stops asking for more; 0 = 20 */
+    enum diag_code code; /* of errors and warnings to come */
 };
 
 void diag_init(struct diag *d, struct arena *arena);
@@ -59,6 +83,17 @@ void diag_init(struct diag *d, struct arena *arena);
 void diag_error(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
 void diag_warning(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
 void diag_note(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
+/* Gives the latest error or warning another code than d->code. */
+void diag_code(struct diag *d, enum diag_code code);
+/* Adds a change to the fix of the latest error or warning. Its text is not passed through
+ * text_shown, because it goes into a file. */
+void diag_fix(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
+/* The note "write `TEXT`", and TEXT in place of the range as the fix. */
+void diag_write(struct diag *d, struct loc at, const char *text);
+/* The note "did you mean `NAME`?", and the name in place of the range as the fix. */
+void diag_near(struct diag *d, struct loc at, const char *name);
+/* Adds an access to the latest error or warning. */
+void diag_access(struct diag *d, const struct diag_access *access);
 bool diag_full(const struct diag *d); /* the limit is reached */
 /* Of what was added since there were so many errors, drops all behind the first error, whose notes
  * those to come are. */

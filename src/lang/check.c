@@ -339,6 +339,7 @@ struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *
     int errors = d->errors;
     const struct entry *e = &m->entries[m->kernels[index]];
     struct checker c;
+    d->code = CODE_PROGRAM;
     const struct literal *tunes = chosen_tunes(a, d, m, index, choice);
     if (!tunes)
         return NULL;
@@ -350,6 +351,7 @@ struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *
     bind_params(&c, e->node, choice);
     check_conditions(&c, &e->concern);
     check_attributes(&c, e->node);
+    c.kernel->block = block_of(e->node->body);
     check_stmts(&c, e->node->body->body, NULL);
     check_ensured_inputs(&c);
     link_constants(&c);

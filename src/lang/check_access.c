@@ -116,8 +116,10 @@ static struct expr *index_value(struct checker *c, const struct node *n, const c
         return e;
     diag_error(c->diag, n->loc, "%s is an integer, `%s` is %s", what, source_snippet(c, n->loc),
                type_name(c, e));
-    if (dtype_is_float(e->type.dtype))
+    if (dtype_is_float(e->type.dtype)) {
         diag_note(c->diag, n->loc, "write the cast: `(i32) …`");
+        fix_with_cast(c, n->loc, DT_I32, n->kind == N_NAME || n->kind == N_FLOAT);
+    }
     return NULL;
 }
 

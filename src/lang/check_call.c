@@ -51,8 +51,12 @@ static bool named_ok(struct checker *c, const struct node *n, const char *const 
             continue;
         good = false;
         diag_error(c->diag, a->loc, "`%s` takes no argument named `%s`", n->text, a->text);
-        if (names && names[0])
+        if (names && names[0]) {
+            struct loc name = a->loc;
+            name.length = (uint32_t)strlen(a->text);
             diag_note(c->diag, a->loc, "did you mean `%s = …`?", names[0]);
+            diag_fix(c->diag, name, "%s", names[0]);
+        }
     }
     return good;
 }
@@ -315,7 +319,7 @@ static enum op scan_operation(struct checker *c, const struct node *n)
     const char *near =
         n->kind == N_NAME ? nearest_name(n->text, names, sizeof names / sizeof names[0]) : NULL;
     if (near)
-        diag_note(c->diag, n->loc, "did you mean `%s`?", near);
+        diag_near(c->diag, n->loc, near);
     return OP_COUNT;
 }
 

@@ -8,6 +8,7 @@ struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc)
 {
     struct stmt *s = stmt_new(c->kernel, kind, loc);
     s->inlined = c->frames ? c->frames->inlined : NULL;
+    s->start = c->start;
     *c->tail = s;
     c->tail = &s->next;
     return s;

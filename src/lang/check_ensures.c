@@ -112,6 +112,7 @@ void check_ensures(struct checker *c, const struct node *n)
     int outer = check_scope_open(c);
     c->hoistable = false;
     struct stmt *s = stmt_new(c->kernel, STMT_ENSURES, n->loc);
+    s->start = c->start;
     check_body_of(c, n, s);
     check_scope_close(c, outer);
     if (s->target && s->value) {

@@ -209,6 +209,7 @@ struct checker {
     struct name_table numbered; /* names that others were made of; number: the last number tried */
     struct name_table own;      /* names that its own text declares anywhere */
     struct stmt **tail;         /* where the next statement goes */
+    struct loc start;           /* of the statement that is checked */
     bool hoistable;             /* statements may be put before the one that is checked */
     struct number_map unknown;  /* conditions whose values were found to be unknown */
     int never; /* depth of arms that the constants rule out: faults there are none */
@@ -236,7 +237,7 @@ bool check_deeper(struct checker *c, struct loc at);
 /* The text of a place as it is written, on one line and short: for messages. */
 const char *source_snippet(struct checker *c, struct loc at);
 
-/* check_scope.c */
+/* check_scope.c, check_help.c */
 int check_scope_open(struct checker *c);
 void check_scope_close(struct checker *c, int outer); /* what check_scope_open returned */
 /* NULL: declared twice, reported. */
@@ -253,7 +254,9 @@ struct sym_info *sym_info(struct checker *c, const struct sym *s);
 /* Messages about e speak of the text at `at`; e itself keeps where it was written. */
 void place_expr(struct checker *c, const struct expr *e, struct loc at);
 struct loc expr_place(const struct checker *c, const struct expr *e);
-const char *expr_snippet(struct checker *c, const struct expr *e);     /* the text there */
+const char *expr_snippet(struct checker *c, const struct expr *e); /* the text there */
+/* A name that nothing declares is reported once in a function: from here on it is known as wrong. */
+void poison_outermost(struct checker *c, const char *name, struct loc loc);
 void poison_name(struct checker *c, const char *name, struct loc loc); /* if it is not bound here */
 void unknown_name(struct checker *c, const char *name, struct loc loc);
 /* Of `name.part`. */
@@ -294,6 +297,8 @@ struct expr *adapt_literal(struct checker *c, struct expr *e, enum dtype t);
 struct expr *cast_to(struct checker *c, struct expr *e, enum dtype t);
 /* Implicit conversion of a value: settles literals, casts where no range is lost, else reports.
  * `into` names what takes the value ("`C`", "the index"). */
+/* A cast as the fix; whole: without parentheses around what is cast. */
+void fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole);
 struct expr *convert_to(struct checker *c, struct expr *e, enum dtype t, const char *into);
 struct expr *to_bool(struct checker *c, struct expr *e);
 const char *type_name(struct checker *c, const struct expr *e); /* type_text; literals settle */
@@ -379,6 +384,8 @@ struct expr *launch_known(struct checker *c, struct expr *e, const char *what);
 void check_stmts(struct checker *c, const struct node *list, const struct node *stop);
 /* A statement as a list of its own, in a scope of its own. */
 struct stmt *check_body(struct checker *c, const struct node *n);
+/* The braces of a body; without source: it has none. */
+struct loc block_of(const struct node *n);
 void check_assign(struct checker *c, const struct node *n);
 void check_for(struct checker *c, const struct node *n);
 void check_while(struct checker *c, const struct node *n);

@@ -79,6 +79,7 @@ static void check_for_body(struct checker *c, const struct node *n, struct stmt 
         c->pipeline_level = c->level + 1;
     c->loops++;
     c->loop_depth++;
+    loop->block = block_of(n->body);
     loop->body = check_body(c, n->body);
     c->loops--;
     c->loop_depth--;
@@ -99,6 +100,7 @@ static struct stmt *emit_loop(struct checker *c, const struct node *n, struct st
     while (*last)
         last = &(*last)->next;
     *last = stmt_new(c->kernel, STMT_FOR, n->loc);
+    (*last)->start = c->start;
     return *last;
 }
 
@@ -131,6 +133,7 @@ void check_while(struct checker *c, const struct node *n)
     s->condition = check_condition(c, n->a);
     c->loops++;
     c->loop_depth++;
+    s->block = block_of(n->body);
     s->body = check_body(c, n->body);
     c->loops--;
     c->loop_depth--;

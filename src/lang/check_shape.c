@@ -99,9 +99,11 @@ static bool dot_types(struct checker *c, const struct node *n, struct expr **arg
     if (dtype_is_float(a) != dtype_is_float(b)) {
         diag_error(c->diag, n->loc, "dot of %s and %s: both are floats, or both integers",
                    type_name(c, args[0]), type_name(c, args[1]));
-        diag_note(c->diag, expr_place(c, args[dtype_is_float(a)]), "write the cast: `(%s) %s`",
-                  dtype_table[dtype_is_float(a) ? a : b].name,
-                  expr_snippet(c, args[dtype_is_float(a)]));
+        struct expr *integer = args[dtype_is_float(a)];
+        enum dtype t = dtype_is_float(a) ? a : b;
+        diag_note(c->diag, expr_place(c, integer), "write the cast: `(%s) %s`", dtype_table[t].name,
+                  expr_snippet(c, integer));
+        fix_with_cast(c, expr_place(c, integer), t, integer->op == OP_REF);
         return false;
     }
     enum dtype t = dot_operand_type(a, b);

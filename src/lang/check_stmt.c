@@ -197,12 +197,15 @@ static void check_if(struct checker *c, const struct node *n)
     size_t before = c->freed.count;
     bool never = rules_out(c, condition, true), never_else = rules_out(c, condition, false);
     c->never += never;
+    s->block = block_of(n->body);
     s->body = check_body(c, n->body);
     c->never += never_else - never;
     size_t then = c->freed.count;
     set_freed(c, before, then, false);
-    if (n->otherwise)
+    if (n->otherwise) {
+        s->other_block = block_of(n->otherwise);
         s->otherwise = check_body(c, n->otherwise);
+    }
     c->never -= never_else;
     set_freed(c, before, then, true);
     c->tail = after;
@@ -236,6 +239,7 @@ static void check_jump(struct checker *c, const struct node *n)
 static void check_block(struct checker *c, const struct node *n)
 {
     struct stmt *s = check_emit(c, STMT_BLOCK, n->loc), **after = c->tail;
+    s->block = block_of(n);
     s->body = check_body(c, n);
     c->tail = after;
 }
@@ -266,11 +270,19 @@ static void check_kind(struct checker *c, const struct node *n)
 void check_stmts(struct checker *c, const struct node *list, const struct node *stop)
 {
     for (const struct node *n = list; n && n != stop && !diag_full(c->diag); n = n->next) {
+        struct loc outer = c->start;
         c->hoistable = true;
+        c->start = (struct loc){n->loc.source, n->start, 0};
         if (check_deeper(c, n->loc))
             check_kind(c, n);
+        c->start = outer;
         c->depth--;
     }
+}
+
+struct loc block_of(const struct node *n)
+{
+    return n->kind == N_BLOCK ? n->loc : LOC_NONE;
 }
 
 struct stmt *check_body(struct checker *c, const struct node *n)

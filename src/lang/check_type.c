@@ -138,6 +138,8 @@ static void literal_error(struct checker *c, const struct expr *e, enum dtype t)
     else if (!dtype_is_float(t) && t != DT_BOOL)
         diag_note(c->diag, e->loc, "compute in a wider type, or wrap it with the cast `(%s) %s`",
                   type, literal_text(c, e));
+    if (!dtype_is_float(t) && t != DT_BOOL)
+        fix_with_cast(c, e->loc, t, e->loc.length && e->loc.source->text[e->loc.offset] != '-');
 }
 
 struct expr *adapt_literal(struct checker *c, struct expr *e, enum dtype t)
@@ -186,15 +188,30 @@ static const char *quoted(struct checker *c, const struct expr *e)
     return at.source ? arena_printf(c->arena, "`%s`", source_snippet(c, at)) : "the value";
 }
 
-/* The cast to write, with parentheses where the operand needs them. */
-static const char *cast_text(struct checker *c, const struct expr *e, enum dtype t)
+void fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole)
+{
+    struct loc end = {at.source, at.offset + at.length, 0}, start = {at.source, at.offset, 0};
+    diag_fix(c->diag, start, whole ? "(%s) " : "(%s) (", dtype_table[t].name);
+    if (!whole)
+        diag_fix(c->diag, end, ")");
+}
+
+/* Whether a cast takes the place as it is, without parentheses. */
+static bool is_whole(struct checker *c, const struct expr *e)
 {
     struct loc at = expr_place(c, e);
     bool placed = at.offset != e->loc.offset || at.source != e->loc.source; /* a call or a name */
     bool whole = op_table[e->op].form == FORM_LEAF || op_table[e->op].form == FORM_CALL;
+    return placed || (whole && !e->otherwise);
+}
+
+/* The cast to write, with parentheses where the operand needs them. */
+static const char *cast_text(struct checker *c, const struct expr *e, enum dtype t)
+{
+    struct loc at = expr_place(c, e);
     const char *text = at.source ? source_snippet(c, at) : "…";
-    return arena_printf(c->arena, placed || (whole && !e->otherwise) ? "(%s) %s" : "(%s) (%s)",
-                        dtype_table[t].name, text);
+    return arena_printf(c->arena, is_whole(c, e) ? "(%s) %s" : "(%s) (%s)", dtype_table[t].name,
+                        text);
 }
 
 struct expr *convert_to(struct checker *c, struct expr *e, enum dtype t, const char *into)
@@ -209,8 +226,10 @@ struct expr *convert_to(struct checker *c, struct expr *e, enum dtype t, const c
                dtype_table[from].name, into, dtype_table[t].name);
     if (t == DT_BOOL)
         diag_note(c->diag, at, "write the comparison: `… != 0`");
-    else
+    else {
         diag_note(c->diag, at, "write the cast: `%s`", cast_text(c, e, t));
+        fix_with_cast(c, at, t, is_whole(c, e));
+    }
     return NULL;
 }
 

@@ -506,7 +506,9 @@ struct module *lang_parse(struct arena *a, struct diag *d, const struct source *
     arena_doing(a, "reading the program");
     name_table_init(&m->names, a);
     m->source = source;
+    d->code = CODE_SYNTAX;
     m->items = parse_module(a, d, source);
+    d->code = CODE_PROGRAM;
     if (d->errors > errors)
         return NULL;
     add_items(&b, m->items);

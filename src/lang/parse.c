@@ -54,6 +54,10 @@ static void tell_problems(struct parser *p)
         diag_error(p->diag, one->loc, "%s", one->message);
         if (one->note)
             diag_note(p->diag, one->loc, "%s", one->note);
+        if (one->insert) {
+            is_foreign(p);
+            diag_fix(p->diag, one->remove, "%s", one->insert);
+        }
         p->stopped = diag_full(p->diag);
     }
 }
@@ -166,6 +170,29 @@ void note(struct parser *p, struct loc where, const char *format, ...)
     va_end(args);
 }
 
+void note_write(struct parser *p, struct loc where, const char *text)
+{
+    diag_write(p->diag, where, text);
+}
+
+void fix(struct parser *p, struct loc where, const char *text)
+{
+    diag_fix(p->diag, where, "%s", text);
+}
+
+struct loc with_blanks(const struct parser *p, struct loc token)
+{
+    const char *text = p->source->text;
+    while (text[token.offset + token.length] == ' ')
+        token.length++;
+    return token;
+}
+
+void is_foreign(struct parser *p)
+{
+    diag_code(p->diag, CODE_FOREIGN);
+}
+
 bool fail_expected(struct parser *p, const char *what)
 {
     return fail(p, here(p), "expected %s, saw %s", what, token_shown(p, &p->tokens[p->pos]));
@@ -215,7 +242,8 @@ void expect_semicolon(struct parser *p, const char *after)
         return;
     const struct token *last = &p->tokens[p->previous], *next = peek(p);
     struct loc end = {p->source, last->offset + last->length, 0};
-    complain(p, end, "expected ';' %s, saw %s", after, token_shown(p, next));
+    if (complain(p, end, "expected ';' %s, saw %s", after, token_shown(p, next)))
+        fix(p, end, ";");
     p->panic = !next->line_start && next->kind != TOK_RBRACE && next->kind != TOK_ELSE;
 }
 

@@ -34,8 +34,10 @@ static void slip_c_type(struct parser *p, struct node *type)
     type->text = meant;
     struct loc where = type->loc;
     if (complain(p, where, "`%.*s` is not a type here",
-                 (int)(where.length < 40 ? where.length : 40), p->source->text + where.offset))
-        note(p, where, "write `%s`", meant);
+                 (int)(where.length < 40 ? where.length : 40), p->source->text + where.offset)) {
+        is_foreign(p);
+        note_write(p, where, meant);
+    }
 }
 
 /* type = NAME | "typeof" "(" expr ")" */
@@ -75,23 +77,24 @@ struct node *parse_type(struct parser *p)
 
 /* --- local declarations --- */
 
-/* Words of C and CUDA ahead of a declaration that are not ours, and what to write. */
-static const char *foreign_qualifier(const struct parser *p)
+/* Words of C and CUDA ahead of a declaration that are not ours, what to do, and what to write
+ * instead: "" for nothing, NULL where it takes more. */
+static const char *const *foreign_qualifier(const struct parser *p)
 {
-    static const char *const table[][2] = {
-        {"__shared__", "write `shared`"},
-        {"__constant__", "a constant is `const` or, of the module, `const i32 N = 4;`"},
-        {"volatile", "leave it out: memory that others write is read again after `sync()`"},
-        {"register", "write `reg` for a tile, nothing for a scalar"},
-        {"extern", "write `shared f32 s[N];` with a constant extent"},
-        {"inline", "leave it out"},
-        {"constexpr", "write `const`"},
-        {"let", "write the type: `i32 x = …;`"},
-        {"var", "write the type: `i32 x = …;`"},
+    static const char *const table[][3] = {
+        {"__shared__", "write `shared`", "shared"},
+        {"__constant__", "a constant is `const` or, of the module, `const i32 N = 4;`", NULL},
+        {"volatile", "leave it out: memory that others write is read again after `sync()`", ""},
+        {"register", "write `reg` for a tile, nothing for a scalar", ""},
+        {"extern", "write `shared f32 s[N];` with a constant extent", NULL},
+        {"inline", "leave it out", ""},
+        {"constexpr", "write `const`", "const"},
+        {"let", "write the type: `i32 x = …;`", NULL},
+        {"var", "write the type: `i32 x = …;`", NULL},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (at_foreign(p, table[i][0]))
-            return table[i][1];
+            return table[i];
     return NULL;
 }
 
@@ -226,7 +229,7 @@ static enum decl_storage parse_storage(struct parser *p)
     const char *near = near_storage(p);
     if (near) {
         if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
-            note(p, here(p), "did you mean `%s`?", near);
+            diag_near(p->diag, here(p), near);
         advance(p);
         return near[0] == 's'   ? DECL_SHARED
                : near[0] == 'g' ? DECL_GLOBAL
@@ -245,10 +248,14 @@ struct node *parse_declaration(struct parser *p)
 {
     uint32_t first = p->pos;
     bool is_shared = at_foreign(p, "__shared__");
-    for (const char *way; (way = foreign_qualifier(p)) != NULL; advance(p)) {
+    for (const char *const *word; (word = foreign_qualifier(p)) != NULL; advance(p)) {
         is_shared = is_shared || at_foreign(p, "__shared__");
-        if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
-            note(p, here(p), "%s", way);
+        if (!complain(p, here(p), "there is no `%s`", word[0]))
+            continue;
+        is_foreign(p);
+        note(p, here(p), "%s", word[1]);
+        if (word[2])
+            fix(p, *word[2] ? here(p) : with_blanks(p, here(p)), word[2]);
     }
     bool is_const = accept(p, TOK_CONST);
     uint32_t word = p->pos;
@@ -497,7 +504,7 @@ static void parse_near_qualifier(struct parser *p, struct node *param)
     const char *near = near_keyword(p, peek(p), words, sizeof words);
     if (!near || !complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
         return;
-    note(p, here(p), "did you mean `%s`?", near);
+    diag_near(p->diag, here(p), near);
     param->is_const = *near == 'c';
     param->is_static = *near == 's';
     advance(p);
@@ -524,8 +531,11 @@ static struct node *parse_kernel_param(struct parser *p)
     if (at(p, TOK_AMPERSAND) && fail(p, here(p), "there are no references"))
         note(p, here(p), "an array is a pointer: `f32 *y`");
     while (at_word(p, "__restrict__") || at_word(p, "restrict") || at_word(p, "__restrict")) {
-        if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p))))
+        if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p)))) {
+            is_foreign(p);
             note(p, here(p), "a `const` pointer already says that nobody writes there");
+            fix(p, with_blanks(p, here(p)), "");
+        }
         advance(p);
     }
     n->loc = here(p);
@@ -595,11 +605,12 @@ static void unknown_attribute(struct parser *p)
     const char *near = nearest_name(word, attribute_names, ATTRIBUTES);
     if (is_future_word(p, peek(p)))
         report_future(p, peek(p));
-    else if (complain(p, here(p), "`%s` is no attribute of a kernel", word))
-        note(p, here(p),
-             near ? "did you mean `%s`?"
-                  : "there are grid, warps, threads, resident, cooperative, target%s",
-             near ? near : "");
+    else if (complain(p, here(p), "`%s` is no attribute of a kernel", word)) {
+        if (near)
+            diag_near(p->diag, here(p), near);
+        else
+            note(p, here(p), "there are grid, warps, threads, resident, cooperative, target");
+    }
     advance(p);
     if (at(p, TOK_LPAREN) && peek(p)->match != NO_MATCH)
         go_to(p, peek(p)->match + 1);
@@ -645,8 +656,11 @@ static struct node *parse_kernel(struct parser *p)
     struct node *n = node_new(p, N_KERNEL, here(p));
     advance(p);
     if (at_word(p, "void")) {
-        if (complain(p, here(p), "a kernel has no result"))
+        if (complain(p, here(p), "a kernel has no result")) {
+            is_foreign(p);
             note(p, here(p), "leave out `void`");
+            fix(p, with_blanks(p, here(p)), "");
+        }
         advance(p);
     }
     n->loc = here(p);
@@ -657,6 +671,24 @@ static struct node *parse_kernel(struct parser *p)
         note(p, n->loc, "there are no prototypes: kernels and fns may be used before they stand");
     n->body = parse_block(p, "the kernel's body");
     return n;
+}
+
+/* "__global__" "void" NAME …, of CUDA C: reported, and read as a kernel. */
+static struct node *slip_cuda_kernel(struct parser *p)
+{
+    uint32_t first = p->pos;
+    if (peek_ahead(p, 1)->kind == TOK_NAME && peek_ahead(p, 2)->kind == TOK_NAME)
+        advance(p); /* to `void` */
+    struct loc words = loc_join(token_loc(p, &p->tokens[first]), here(p));
+    go_to(p, first);
+    if (complain(p, here(p), "expected a declaration, saw '__global__'")) {
+        is_foreign(p);
+        note(p, here(p), "write `kernel name(…) grid(…) warps(4) { … }`");
+        fix(p, words, "kernel");
+    }
+    while (token_loc(p, peek_ahead(p, 1)).offset < words.offset + words.length)
+        advance(p);
+    return parse_kernel(p);
 }
 
 /* --- what stands in a module --- */
@@ -682,7 +714,7 @@ static struct node *no_toplevel(struct parser *p)
     } else if (t->kind == TOK_GLOBAL || t->kind == TOK_SHARED || t->kind == TOK_REG) {
         if (fail(p, here(p), "%s declares within a kernel", token_shown(p, t)))
             note(p, here(p), "move it into the kernel's body");
-    } else if (at_word(p, "__global__") || at_word(p, "__device__") || at_word(p, "void")) {
+    } else if (at_word(p, "__device__") || at_word(p, "void")) {
         if (fail(p, here(p), "expected a declaration, saw %s", token_shown(p, t)))
             note(p, here(p),
                  at_word(p, "__device__") ? "write `fn f32 name(…) { … }`"
@@ -693,7 +725,7 @@ static struct node *no_toplevel(struct parser *p)
             note(p, here(p), "a choice of element types is `type T = {f16, f32};`");
     } else if (fail_expected(p, "a declaration")) {
         if (near)
-            note(p, here(p), "did you mean `%s`?", near);
+            diag_near(p->diag, here(p), near);
         else
             note(p, here(p),
                  "a module holds const, tune, type, require, static_assert, fn and kernel");
@@ -713,6 +745,8 @@ struct node *parse_toplevel(struct parser *p)
     case TOK_FN: return parse_fn(p);
     case TOK_KERNEL: return parse_kernel(p);
     case TOK_NAME:
+        if (at_foreign(p, "__global__"))
+            return slip_cuda_kernel(p);
         if (is_type_name(p, peek(p)) && next->kind == TOK_NAME &&
             peek_ahead(p, 2)->kind == TOK_ASSIGN)
             return parse_const(p);

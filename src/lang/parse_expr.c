@@ -77,8 +77,11 @@ static struct node **parse_brackets(struct parser *p, struct node *access, struc
         node_below(p, access, *tail);
         tail = &(*tail)->next;
         more = at(p, TOK_COMMA);
-        if (more && complain(p, here(p), "each index has its own brackets"))
+        if (more && complain(p, here(p), "each index has its own brackets")) {
+            is_foreign(p);
             note(p, here(p), "write `A[i][j]`");
+            fix(p, with_blanks(p, here(p)), "][");
+        }
     }
     expect_close(p, open, "after the index");
     return tail;
@@ -134,8 +137,11 @@ static void slip_call(struct parser *p, struct node *call)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(call->text, table[i][0]) != 0 || name_known(&p->fn_names, p, &p->tokens[p->pos]))
             continue;
-        if (complain(p, here(p), "there is no `%s`", call->text))
+        if (complain(p, here(p), "there is no `%s`", call->text)) {
+            is_foreign(p);
             note(p, here(p), "%s", table[i][2]);
+            fix(p, here(p), table[i][1]);
+        }
         call->text = table[i][1];
     }
 }
@@ -262,8 +268,11 @@ static struct node *slip_conversion(struct parser *p)
 {
     uint32_t first = p->pos;
     const char *text = token_text(p, peek(p));
-    if (complain(p, here(p), "`%s` is a type: it is not called", text))
+    if (complain(p, here(p), "`%s` is a type: it is not called", text)) {
+        is_foreign(p);
         note(p, here(p), "a conversion is written `(%s) x`", text);
+        fix(p, here(p), arena_printf(p->arena, "(%s) ", text));
+    }
     struct node *type = parse_type(p), *value = parse_paren(p);
     struct node *n = unary_node(p, N_CAST, first, value);
     n->type = type;
@@ -319,12 +328,20 @@ static struct node *slip_owned_call(struct parser *p)
         advance(p);
     const char *name = token_text(p, peek(p));
     bool alone = peek_ahead(p, 2)->kind == TOK_RPAREN;
+    struct loc before = token_loc(p, &p->tokens[first]), open = token_loc(p, peek_ahead(p, 1));
+    before.length = here(p).offset - before.offset;
     if (complain(p, loc_join(range_from(p, first), here(p)), "`%s%s%s`: functions belong to no %s",
                  owner, scope ? "::" : ".", name, module ? "module" : "value")) {
-        if (module)
+        is_foreign(p);
+        fix(p, before, "");
+        if (module) {
             note(p, here(p), "write `%s(…)`", name);
-        else
+        } else {
             note(p, here(p), "write `%s(%s%s)`", name, owner, alone ? "" : ", …");
+            open.offset++;
+            open.length = 0;
+            fix(p, open, arena_printf(p->arena, "%s%s", owner, alone ? "" : ", "));
+        }
     }
     struct node *call = parse_call(p);
     return module ? call : hole(p);
@@ -432,6 +449,14 @@ static struct node *parse_cast(struct parser *p)
     return n;
 }
 
+/* atomicAdd(&x[i], v): an atomic takes the place itself. */
+static bool is_first_of_atomic(const struct parser *p)
+{
+    const struct token *name = p->pos >= 2 ? &p->tokens[p->pos - 2] : &p->end;
+    return p->tokens[p->pos - 1].kind == TOK_LPAREN && name->kind == TOK_NAME && name->length > 6 &&
+           memcmp(p->source->text + name->offset, "atomic", 6) == 0;
+}
+
 /* +x ++x *x &x: reported, and the operand read. */
 static struct node *slip_prefix(struct parser *p)
 {
@@ -439,13 +464,16 @@ static struct node *slip_prefix(struct parser *p)
     enum token_kind kind = peek(p)->kind;
     struct loc where = here(p);
     bool told = complain(p, where, "there is no prefix %s", shown);
-    if (told && kind == TOK_PLUS)
+    if (told && kind == TOK_PLUS) {
         note(p, where, "leave it out");
-    else if (told && (kind == TOK_STAR || kind == TOK_AMPERSAND))
+        fix(p, where, "");
+    } else if (told && (kind == TOK_STAR || kind == TOK_AMPERSAND)) {
         note(p, where,
              "there are no pointers to follow: `global f32 A[n] = a;` gives a view, A[i] an "
              "element");
-    else if (told)
+        if (kind == TOK_AMPERSAND && is_first_of_atomic(p))
+            fix(p, where, "");
+    } else if (told)
         note(p, where, "`x++;` and `x--;` are statements");
     advance(p);
     return parse_unary(p);
@@ -525,8 +553,10 @@ static enum op next_operator(struct parser *p)
     bool land = strcmp(text, "and") == 0;
     if (!land && strcmp(text, "or") != 0)
         return token_table[t->kind].infix;
-    if (complain(p, here(p), "there is no operator `%s`", text))
-        note(p, here(p), "write `%s`", land ? "&&" : "||");
+    if (complain(p, here(p), "there is no operator `%s`", text)) {
+        is_foreign(p);
+        note_write(p, here(p), land ? "&&" : "||");
+    }
     return land ? OP_LAND : OP_LOR;
 }
 
@@ -594,8 +624,10 @@ struct node *parse_condition(struct parser *p)
     struct node *n = parse_select(p);
     if (!at(p, TOK_ASSIGN))
         return n;
-    if (complain(p, here(p), "`=` assigns; this is a condition"))
+    if (complain(p, here(p), "`=` assigns; this is a condition")) {
         note(p, here(p), "a comparison is `==`");
+        fix(p, here(p), "==");
+    }
     advance(p);
     struct node *right = parse_select(p), *both = unary_node(p, N_BINARY, first, n);
     both->op = OP_EQ;
@@ -662,8 +694,11 @@ struct node *parse_dims(struct parser *p)
         do {
             *tail = parse_expr(p);
             tail = &(*tail)->next;
-            if (at(p, TOK_COMMA) && complain(p, here(p), "each extent has its own brackets"))
+            if (at(p, TOK_COMMA) && complain(p, here(p), "each extent has its own brackets")) {
+                is_foreign(p);
                 note(p, here(p), "write `A[m][n]`");
+                fix(p, with_blanks(p, here(p)), "][");
+            }
         } while (accept(p, TOK_COMMA));
         expect_close(p, open, "after the extent");
     }

@@ -67,6 +67,14 @@ bool complain(struct parser *p, struct loc where, const char *format, ...) DIAG_
 /* The same, and panic. */
 bool fail(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
 void note(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
+/* The note "write `TEXT`", with that as the fix: it takes the place of the range. */
+void note_write(struct parser *p, struct loc where, const char *text);
+/* A change of the text as the fix of what was just reported. */
+void fix(struct parser *p, struct loc where, const char *text);
+/* The token with the blanks after it, as a range to be removed. */
+struct loc with_blanks(const struct parser *p, struct loc token);
+/* The report is of a word or form of another language. */
+void is_foreign(struct parser *p);
 /* "expected WHAT, saw …", at the current token. */
 bool fail_expected(struct parser *p, const char *what);
 /* The token, or "expected ';' AFTER, saw …". */

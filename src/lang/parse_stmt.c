@@ -89,6 +89,7 @@ static struct node *parse_assign(struct parser *p)
         advance(p);
     else if (at(p, TOK_EQ) && complain(p, here(p), "`==` compares: its value is lost here")) {
         note(p, here(p), "an assignment is `=`");
+        fix(p, here(p), "=");
         advance(p);
     } else
         fail_expected(p, target->kind == N_ACCESS ? "'=' after the place to assign to"
@@ -319,8 +320,10 @@ static struct node *parse_ensures(struct parser *p)
     else
         fail_expected(p, "the view that is ensured");
     if (at(p, TOK_ASSIGN)) {
-        if (complain(p, here(p), "`=` assigns; `ensures` compares"))
+        if (complain(p, here(p), "`=` assigns; `ensures` compares")) {
             note(p, here(p), "write `ensures C == …`");
+            fix(p, here(p), "==");
+        }
         advance(p);
     } else
         expect(p, TOK_EQ, "after the view");
@@ -414,7 +417,7 @@ static struct node *parse_name_statement(struct parser *p)
         return skip_future(p);
     const char *near = near_statement(p);
     if (near && fail_expected(p, "a statement")) {
-        note(p, here(p), "did you mean `%s`?", near);
+        diag_near(p->diag, here(p), near);
         return node_new(p, N_EMPTY, here(p));
     }
     if (starts_declaration(p)) {
@@ -536,8 +539,12 @@ static struct node *parse_statement_here(struct parser *p)
 static struct node *parse_statement(struct parser *p)
 {
     struct node *n = NULL;
+    uint32_t start = here(p).offset;
     if (enter(p))
         n = parse_statement_here(p);
     leave(p);
-    return n ? n : node_new(p, N_EMPTY, here(p));
+    if (!n)
+        n = node_new(p, N_EMPTY, here(p));
+    n->start = start;
+    return n;
 }

@@ -59,8 +59,16 @@ static char look(const struct scanner *s, uint32_t ahead)
 static void problem(struct scanner *s, uint32_t offset, uint32_t length, const char *message,
                     const char *note)
 {
-    struct problem one = {{s->source, offset, length}, message, note};
+    struct problem one = {.loc = {s->source, offset, length}, .message = message, .note = note};
     vec_push(s->arena, &s->problems, one);
+}
+
+/* The fix of the latest problem: what stands in the place of a range. */
+static void cure(struct scanner *s, uint32_t offset, uint32_t length, const char *insert)
+{
+    struct problem *one = &s->problems.data[s->problems.count - 1];
+    one->remove = (struct loc){s->source, offset, length};
+    one->insert = insert;
 }
 
 static struct token *add_token(struct scanner *s, enum token_kind kind, uint32_t start)
@@ -112,34 +120,37 @@ bool unicode_printable(uint32_t code)
 }
 
 /* What people paste from documents or bring from other languages, and what it should have been. */
-static const char *meant(uint32_t code)
+struct meant {
+    uint32_t code;
+    const char *insert; /* NULL: no single character */
+    const char *note;   /* NULL: "write `INSERT`" */
+};
+
+static const struct meant *meant(uint32_t code)
 {
-    static const struct {
-        uint32_t code;
-        const char *note;
-    } table[] = {
-        {'@', "the product of two matrices is `dot(a, b)`"},
-        {0xA0, "this is a no-break space: write an ordinary one"},
-        {0xD7, "write `*`"},
-        {0xB7, "write `*`"},
-        {0xF7, "write `/`"},
-        {0x2212, "write `-`"},
-        {0x2013, "write `-`"},
-        {0x2014, "write `-`"},
-        {0x2018, "write plain quotes"},
-        {0x2019, "write plain quotes"},
-        {0x201C, "write plain quotes: \"\""},
-        {0x201D, "write plain quotes: \"\""},
-        {0x2264, "write `<=`"},
-        {0x2265, "write `>=`"},
-        {0x2260, "write `!=`"},
-        {0x221E, "write `inf`"},
-        {0x200B, "this is an invisible space: delete it"},
-        {0xFEFF, "this is a byte order mark: delete it"},
+    static const struct meant table[] = {
+        {'@', NULL, "the product of two matrices is `dot(a, b)`"},
+        {0xA0, " ", "this is a no-break space: write an ordinary one"},
+        {0xD7, "*", NULL},
+        {0xB7, "*", NULL},
+        {0xF7, "/", NULL},
+        {0x2212, "-", NULL},
+        {0x2013, "-", NULL},
+        {0x2014, "-", NULL},
+        {0x2018, NULL, "write plain quotes"},
+        {0x2019, NULL, "write plain quotes"},
+        {0x201C, "\"", "write plain quotes: \"\""},
+        {0x201D, "\"", "write plain quotes: \"\""},
+        {0x2264, "<=", NULL},
+        {0x2265, ">=", NULL},
+        {0x2260, "!=", NULL},
+        {0x221E, "inf", NULL},
+        {0x200B, "", "this is an invisible space: delete it"},
+        {0xFEFF, "", "this is a byte order mark: delete it"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].code == code)
-            return table[i].note;
+            return &table[i];
     return NULL;
 }
 
@@ -148,7 +159,11 @@ static void scan_bad(struct scanner *s)
 {
     uint32_t start = s->pos, code = 0;
     size_t n = utf8_decode(s->text + start, s->length - start, &code);
-    const char *message, *note = n != 0 ? meant(code) : NULL;
+    const struct meant *better = n != 0 ? meant(code) : NULL;
+    const char *message, *note = better ? better->note : NULL;
+    if (better && !note)
+        note = arena_printf(s->arena, "write `%s`", better->insert);
+    uint32_t alone = start + (uint32_t)n;
     if (n == 0)
         message = arena_printf(s->arena, "the byte 0x%02X is no character (the text is not UTF-8)",
                                (unsigned)(unsigned char)s->text[start]);
@@ -165,6 +180,8 @@ static void scan_bad(struct scanner *s)
     while (s->pos < s->length && (unsigned char)s->text[s->pos] >= 0x80 &&
            (n = utf8_decode(s->text + s->pos, s->length - s->pos, &code), true));
     problem(s, start, s->pos - start, message, note);
+    if (better && better->insert && s->pos == alone)
+        cure(s, start, s->pos - start, better->insert);
     add_token(s, TOK_BAD, start);
 }
 
@@ -188,26 +205,85 @@ static bool begins_with(const struct scanner *s, uint32_t at, const char *word)
     return s->length - at >= n && memcmp(s->text + at, word, n) == 0;
 }
 
+static uint32_t behind_blanks(const struct scanner *s, uint32_t at, bool lines)
+{
+    while (at < s->length && (s->text[at] == ' ' || s->text[at] == '\t' ||
+                              (lines && (s->text[at] == '\n' || s->text[at] == '\r'))))
+        at++;
+    return at;
+}
+
+static uint32_t behind_name(const struct scanner *s, uint32_t at)
+{
+    while (at < s->length && is_name_char(s->text[at]))
+        at++;
+    return at;
+}
+
+/* `#define NAME VALUE` of numbers, names and operators, from `start` on; the line ends at s->pos. */
+static void cure_define(struct scanner *s, uint32_t start, uint32_t word)
+{
+    uint32_t name = behind_blanks(s, word + 6, false), behind = behind_name(s, name);
+    uint32_t value = behind_blanks(s, behind, false), end = value;
+    bool is_float = false, is_float_digits = false;
+    while (end < s->pos && !(s->text[end] == '/' && end + 1 < s->pos &&
+                             (s->text[end + 1] == '/' || s->text[end + 1] == '*'))) {
+        if (!is_name_char(s->text[end]) && !strchr(" \t().+-*/<>%", s->text[end]))
+            return;
+        is_float_digits = end > value && is_digit(s->text[end - 1]);
+        is_float = is_float || (s->text[end] == '.' && is_float_digits);
+        end++;
+    }
+    while (end > value && (s->text[end - 1] == ' ' || s->text[end - 1] == '\t'))
+        end--;
+    if (name == behind || value == behind || value == end)
+        return;
+    uint32_t digits = end; /* without the suffix of `1.0f` */
+    while (is_float && digits > value && strchr("fF", s->text[digits - 1]))
+        digits--;
+    cure(s, start, end - start,
+         arena_printf(s->arena, "const %s %.*s = %.*s;", is_float ? "f32" : "i32",
+                      (int)(behind - name), s->text + name, (int)(digits - value),
+                      s->text + value));
+}
+
+/* `#pragma unroll`, `#pragma unroll 4`, `#pragma unroll(4)` ahead of a loop. */
+static void cure_pragma(struct scanner *s, uint32_t start, uint32_t word)
+{
+    uint32_t unroll = behind_blanks(s, word + 6, false), next = behind_blanks(s, s->pos, true);
+    if (!begins_with(s, unroll, "unroll") || !begins_with(s, next, "for"))
+        return;
+    uint32_t number = behind_blanks(s, unroll + 6, false);
+    number += number < s->pos && s->text[number] == '(';
+    uint32_t end = behind_name(s, number);
+    cure(s, start, next - start,
+         end > number
+             ? arena_printf(s->arena, "unroll(%.*s) ", (int)(end - number), s->text + number)
+             : "unroll ");
+}
+
 /* A line of the C preprocessor: one problem, the line (with its continuations) skipped. */
 static void scan_directive(struct scanner *s)
 {
-    uint32_t start = s->pos, word = start + 1;
-    while (word < s->length && (s->text[word] == ' ' || s->text[word] == '\t'))
-        word++;
+    uint32_t start = s->pos, word = behind_blanks(s, start + 1, false);
+    bool define = begins_with(s, word, "define"), pragma = begins_with(s, word, "pragma");
     const char *note = "a text is a whole module: nothing is included";
-    if (begins_with(s, word, "define"))
+    if (define)
         note =
             "name a constant: `const i32 N = 4;`, a choice: `tune N = {4, 8};`, a function: `fn`";
-    else if (begins_with(s, word, "pragma"))
+    else if (pragma)
         note = "write `unroll for (…)`, or `unroll(4) for (…)`";
     else if (begins_with(s, word, "if") || begins_with(s, word, "el"))
         note = "an `if` over constants costs nothing; `tune(cpu)` gives a target its own values";
     while (s->pos < s->length && s->text[s->pos] != '\n')
         s->pos += s->text[s->pos] == '\\' && look(s, 1) == '\n' ? 2 : 1;
-    uint32_t end = word;
-    while (end < s->length && is_name_char(s->text[end]))
-        end++;
-    problem(s, start, end - start, "there is no preprocessor", note);
+    problem(s, start, behind_name(s, word) - start, "there is no preprocessor", note);
+    if (define)
+        cure_define(s, start, word);
+    else if (pragma)
+        cure_pragma(s, start, word);
+    else if (begins_with(s, word, "include"))
+        cure(s, start, s->pos - start + (s->pos < s->length), "");
 }
 
 /* --- numbers --- */
@@ -288,14 +364,15 @@ static void scan_stuck(struct scanner *s, uint32_t start)
         only_suffix = only_suffix && strchr("fFhHuUlL", s->text[i]) != NULL;
     int shown = s->pos - start < 40 ? (int)(s->pos - start) : 40;
     int number = suffix - start < 40 ? (int)(suffix - start) : 40;
-    if (only_suffix)
+    if (only_suffix) {
         problem(s, suffix, s->pos - suffix, "numbers have no suffix",
                 arena_printf(s->arena,
                              "write `%.*s`: a literal takes the type of what it meets, or "
                              "`(%s) %.*s`",
                              number, s->text + start, type_of_suffix(s->text[suffix]), number,
                              s->text + start));
-    else
+        cure(s, suffix, s->pos - suffix, "");
+    } else
         problem(s, start, s->pos - start,
                 arena_printf(s->arena, "'%.*s' is not a number", shown, s->text + start),
                 "numbers are written 12, 0x1f, 1.5, 1e-3");

@@ -137,6 +137,8 @@ struct token {
 struct problem {
     struct loc loc;
     const char *message, *note; /* note may be NULL */
+    struct loc remove;          /* the fix: this range goes for `insert` */
+    const char *insert;         /* NULL: there is none */
 };
 
 struct token_list {

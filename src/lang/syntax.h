@@ -88,6 +88,7 @@ struct node {
     struct node *unroll; /* N_FOR: factor; has_unroll with NULL: fully */
     struct node *stages; /* N_FOR: pipeline(n) */
     struct node *over;   /* N_ENSURES: list of N_DECL, init = bound */
+    uint32_t start;      /* of a statement in a body: its first byte */
     int height; /* levels of the expression below; the parser keeps it small enough to recurse */
     bool above_i64; /* N_INT above INT64_MAX: i holds the bits of the u64 */
     bool has_unroll, is_do, inside;

@@ -9,6 +9,7 @@
  *   synccheck_conflict.c  do two accesses meet?
  *   synccheck_solve.c     inputs that make a path and a meeting happen
  *   synccheck_report.c    findings -> diagnostics
+ *   synccheck_fix.c       where in the text what is missing goes
  *   synccheck.c           the pass: explore widened; what that finds must be confirmed exactly
  *
  * How it thinks. `sync()` divides the execution of a block into epochs; within one, threads run in
@@ -112,6 +113,7 @@ struct touch {
     bool element;    /* one element is read */
     bool plain;      /* the whole tile gets elements of a view that nobody writes */
     struct loc loc;
+    const struct stmt *stmt;
     const struct inlining *inlined; /* the call whose body it stands in, or one further in */
 };
 
@@ -370,6 +372,17 @@ bool sync_solve(struct sync_check *k, const struct state *s, const struct fact *
 /* Are there inputs for these facts by themselves, without a doubt? */
 bool facts_solve(struct sync_check *k, const struct fact *facts, int count);
 void fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2]);
+
+/* --- synccheck_fix.c: changes of the text for the latest diagnostic, where there is a place --- */
+
+/* A barrier between two accesses; wait: of a wait for a copy, after which it goes, else no place. */
+void fix_with_barrier(struct sync_check *k, int early, int late, struct loc wait);
+/* A wait for all but so many groups of copies, and a barrier, before the later access. */
+void fix_with_wait(struct sync_check *k, int early, int late, int groups);
+/* Another number in the place of one that the text has. */
+void fix_number(struct sync_check *k, const struct expr *number, int64_t value);
+/* A wait where the copy's tile or the kernel ends. */
+void fix_at_end(struct sync_check *k, const struct finding *f);
 
 /* --- the rest --- */
 bool skeleton_make(struct sync_check *k); /* false: nothing to check */

@@ -2,6 +2,8 @@
  * way out. */
 #include "tile/synccheck_core.h"
 
+#include <string.h>
+
 static const struct touch *touch_at(const struct sync_check *k, int site)
 {
     return &k->code.touches.data[site];
@@ -36,6 +38,29 @@ static void note_touch(struct sync_check *k, const struct touch *t, const char *
 {
     diag_note(k->diag, t->loc, "%s", what);
     note_calls(k, t);
+}
+
+/* --- accesses --- */
+
+static void add_access(struct sync_check *k, const struct finding *f, int site, int thread)
+{
+    static const char *const what[] = {"read", "write", "update", "copy"};
+    const struct touch *t = touch_at(k, site);
+    const struct sym *tile = k->code.tiles.data[f->tile];
+    struct diag_access access = {
+        .at = t->loc, .what = what[t->kind], .variable = tile->name, .thread = thread};
+    if (f->thread[0] >= 0)
+        access.rank = tile->type.rank;
+    memcpy(access.index, f->at, sizeof access.index);
+    diag_access(k->diag, &access);
+}
+
+/* Of two accesses that meet, the later one first. */
+static void add_both(struct sync_check *k, const struct finding *f, enum diag_code code)
+{
+    diag_code(k->diag, code);
+    add_access(k, f, f->late, f->thread[0]);
+    add_access(k, f, f->early, f->thread[1]);
 }
 
 /* --- races --- */
@@ -113,54 +138,6 @@ static void pipeline_way_out(struct sync_check *k, const struct finding *f, cons
               name, name);
 }
 
-static void report_race(struct sync_check *k, const struct finding *f, const char *name)
-{
-    const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
-    static const char *const did[] = {"read here", "written here", "updated here",
-                                      "the copy begins here"};
-    race_error(k, f, name);
-    note_calls(k, late);
-    if (f->early != f->late)
-        note_touch(k, early, did[early->kind]);
-    note_threads(k, f);
-    if (within_pipeline(k, f)) {
-        pipeline_way_out(k, f, name);
-        return;
-    }
-    diag_note(k->diag, late->loc, "%s",
-              f->late <= f->early
-                  ? "put `sync()` between the two: at the end of the loop's body, or ahead of this"
-              : f->waited ? "put `sync()` between `async_wait` and this"
-                          : "put `sync()` between the two");
-}
-
-/* Threads that meet in one execution of a statement: no barrier helps as it stands. */
-static void report_same(struct sync_check *k, const struct finding *f, const char *name)
-{
-    const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
-    if (f->early == f->late) {
-        diag_error(k->diag, late->loc, "several threads write the same element of `%s` here", name);
-        note_calls(k, late);
-        note_threads(k, f);
-        diag_note(k->diag, late->loc, "let one thread write it, or use an atomic");
-        return;
-    }
-    bool reads = late->kind == TOUCH_READ;
-    diag_error(k->diag, late->loc, "`%s` is %s here while other threads may still be %s it", name,
-               reads ? "read" : "overwritten", reads ? "writing" : "reading");
-    note_calls(k, late);
-    diag_note(k->diag, early->loc, "%s here, by the same statement", reads ? "written" : "read");
-    note_threads(k, f);
-    if (within_pipeline(k, f)) {
-        pipeline_way_out(k, f, name);
-        return;
-    }
-    diag_note(k->diag, early->loc,
-              "read it into a variable, and put `sync()` between that and the write");
-}
-
-/* --- copies under way --- */
-
 /* The nearest async_wait ahead of the site in the program, NULL if there is none. */
 static const struct instr *wait_ahead(const struct sync_check *k, int site)
 {
@@ -175,6 +152,59 @@ static const struct instr *wait_ahead(const struct sync_check *k, int site)
     return wait;
 }
 
+static void report_race(struct sync_check *k, const struct finding *f, const char *name)
+{
+    const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
+    static const char *const did[] = {"read here", "written here", "updated here",
+                                      "the copy begins here"};
+    race_error(k, f, name);
+    add_both(k, f, CODE_RACE);
+    note_calls(k, late);
+    if (f->early != f->late)
+        note_touch(k, early, did[early->kind]);
+    note_threads(k, f);
+    if (within_pipeline(k, f)) {
+        pipeline_way_out(k, f, name);
+        return;
+    }
+    diag_note(k->diag, late->loc, "%s",
+              f->late <= f->early
+                  ? "put `sync()` between the two: at the end of the loop's body, or ahead of this"
+              : f->waited ? "put `sync()` between `async_wait` and this"
+                          : "put `sync()` between the two");
+    const struct instr *wait = f->waited ? wait_ahead(k, f->late) : NULL;
+    fix_with_barrier(k, f->early, f->late, wait ? wait->loc : LOC_NONE);
+}
+
+/* Threads that meet in one execution of a statement: no barrier helps as it stands. */
+static void report_same(struct sync_check *k, const struct finding *f, const char *name)
+{
+    const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
+    if (f->early == f->late) {
+        diag_error(k->diag, late->loc, "several threads write the same element of `%s` here", name);
+        add_both(k, f, CODE_RACE);
+        note_calls(k, late);
+        note_threads(k, f);
+        diag_note(k->diag, late->loc, "let one thread write it, or use an atomic");
+        return;
+    }
+    bool reads = late->kind == TOUCH_READ;
+    diag_error(k->diag, late->loc, "`%s` is %s here while other threads may still be %s it", name,
+               reads ? "read" : "overwritten", reads ? "writing" : "reading");
+    add_both(k, f, CODE_RACE);
+    note_calls(k, late);
+    diag_note(k->diag, early->loc, "%s here, by the same statement", reads ? "written" : "read");
+    note_threads(k, f);
+    if (within_pipeline(k, f)) {
+        pipeline_way_out(k, f, name);
+        return;
+    }
+    diag_note(k->diag, early->loc,
+              "read it into a variable, and put `sync()` between that and the write");
+}
+
+/* --- copies under way --- */
+
 static void flight_way_out(struct sync_check *k, const struct finding *f)
 {
     struct loc at = touch_at(k, f->late)->loc;
@@ -182,23 +212,28 @@ static void flight_way_out(struct sync_check *k, const struct finding *f)
     int64_t n = 0;
     if (wait)
         eval_int(wait->expr, NULL, &n);
-    if (f->left == UNCOMMITTED && n > 0)
+    if (f->left == UNCOMMITTED && n > 0) {
         diag_note(k->diag, wait->loc,
                   "`async_wait(%lld)` waits for committed groups only: put `async_commit()` behind "
                   "the copy, or `async_wait(0)` here",
                   (long long)n);
-    else if (f->left >= 0 && n > f->left)
+        fix_number(k, wait->expr, 0);
+    } else if (f->left >= 0 && n > f->left) {
         diag_note(k->diag, wait->loc,
                   "`async_wait(%lld)` leaves up to %lld group%s under way: `async_wait(%d)` would "
                   "wait for this copy",
                   (long long)n, (long long)n, n == 1 ? "" : "s", f->left);
-    else
+        fix_number(k, wait->expr, f->left);
+    } else {
+        int groups = f->age > 0 ? f->age : 0;
         diag_note(
             k->diag, at,
             "the copy of line %d is not waited for: put `async_wait(%d)` and `sync()` ahead of "
             "%s",
-            line_of(touch_at(k, f->early)->loc), f->age > 0 ? f->age : 0,
+            line_of(touch_at(k, f->early)->loc), groups,
             touch_at(k, f->late)->pipeline ? "the pipeline" : "this");
+        fix_with_wait(k, f->early, f->late, groups);
+    }
 }
 
 static void report_flight(struct sync_check *k, const struct finding *f, const char *name)
@@ -210,6 +245,7 @@ static void report_flight(struct sync_check *k, const struct finding *f, const c
                                                     : "is written";
     diag_error(k->diag, late->loc, "`%s` %s here%s while the copy into it may still be under way",
                name, what, round_text(f));
+    add_both(k, f, CODE_ASYNC_RACE);
     note_calls(k, late);
     note_touch(k, early, "the copy begins here");
     flight_way_out(k, f);
@@ -237,6 +273,9 @@ static void report_end(struct sync_check *k, const struct finding *f, const char
                        : f->kind == FIND_SCOPE ? "when its scope ends"
                                                : "when it is freed";
     diag_error(k->diag, at, "the copy into `%s` may still be under way %s", name, when);
+    diag_code(k->diag, CODE_ASYNC_PENDING);
+    add_access(k, f, f->early, -1);
+    fix_at_end(k, f);
     note_calls(k, touch_at(k, f->early));
     if (f->kind == FIND_FREE)
         diag_note(k->diag, k->code.frees.data[f->late], "freed here");

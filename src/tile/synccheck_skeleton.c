@@ -95,6 +95,7 @@ static void add_touch(struct emitter *m, enum touch_kind kind, const struct expr
                       .element = kind == TOUCH_READ && e->type.rank == 0,
                       .collective = !e || !per_thread(m, e),
                       .loc = loc,
+                      .stmt = m->stmt,
                       .inlined = m->stmt ? m->stmt->inlined : NULL};
     vec_push(m->k->arena, &m->k->code.touches, t);
 }

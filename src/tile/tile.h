@@ -138,6 +138,8 @@ struct inlining {
 struct stmt {
     enum stmt_kind kind;
     struct loc loc;
+    struct loc start;              /* its first byte in the text, length 0 */
+    struct loc block, other_block; /* `{ … }` of body and otherwise; without source: no braces */
     struct stmt *next;             /* the following statement of the same body */
     struct sym *sym;               /* DECL */
     struct expr *target;           /* ASSIGN, ASYNC_COPY, ENSURES */
@@ -183,6 +185,7 @@ struct kernel {
     bool cooperative;     /* blocks may wait for any block of the grid */
     const char *target;   /* target(sm_90a), or NULL */
     struct stmt *body;
+    struct loc block; /* `{ … }` of the body */
     /* results of passes */
     bool contracted;      /* contract ran */
     bool has_claims;      /* claims_add ran */

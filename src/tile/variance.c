@@ -194,6 +194,7 @@ static bool needs_all(struct variance *v, const struct flow *flow, struct loc lo
     if (!split)
         return true;
     diag_error(v->diag, loc, "%s, but only some of the threads come here", what);
+    diag_code(v->diag, CODE_DIVERGENT);
     explain_split(v, split);
     return false;
 }

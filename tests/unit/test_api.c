@@ -155,6 +155,46 @@ static void test_bad_program(void **state)
     assert_int_equal(message.line, 3);
 }
 
+/* The fix of a message, and the accesses of a race. */
+static void test_message_parts(void **state)
+{
+    struct fixture *f = *state;
+    const char *text = "kernel k(f32 *c) grid(1) threads(64)\n{\n    global f32 C[64] = c;\n"
+                       "    shared float s[64];\n    s[thread.x] = 1;\n"
+                       "    C[thread.x] = s[63 - thread.x];\n}\n";
+    tw_module *m;
+    tw_message message;
+    assert_int_equal(tw_module_from_text(f->ctx, "k.tile", text, strlen(text), &m), TW_BAD_PROGRAM);
+    assert_true(tw_context_message(f->ctx, 0, &message));
+    assert_string_equal(tw_code_name(message.code), "foreign");
+    assert_int_equal(message.length, 5);
+    assert_int_equal(message.edit_count, 1);
+    assert_int_equal(message.edits[0].line, 4);
+    assert_int_equal(message.edits[0].column, 12);
+    assert_int_equal(message.edits[0].remove, 5);
+    assert_string_equal(message.edits[0].insert, "f32");
+    char *better = strdup(text);
+    memcpy(strstr(better, "float"), "f32  ", 5);
+    load(f, better);
+    tw_launch *l;
+    assert_int_equal(tw_launch_new(tw_module_kernel(f->module, "k"), &l), TW_OK);
+    assert_int_equal(tw_launch_check(l), TW_UNSYNCHRONISED);
+    assert_true(tw_context_message(f->ctx, 0, &message));
+    assert_int_equal(message.code, TW_CODE_RACE);
+    assert_int_equal(message.access_count, 2);
+    assert_string_equal(message.accesses[0].what, "read");
+    assert_string_equal(message.accesses[1].what, "write");
+    assert_int_equal(message.accesses[1].line, 5);
+    assert_string_equal(message.accesses[0].variable, "s");
+    assert_int_equal(message.accesses[0].rank, 1);
+    assert_int_equal(message.accesses[0].index[0], message.accesses[1].index[0]);
+    assert_int_equal(message.accesses[0].thread + message.accesses[1].thread, 63);
+    assert_string_equal(message.edits[0].insert, "    sync();\n");
+    assert_int_equal(message.edits[0].line, 6);
+    tw_launch_free(l);
+    free(better);
+}
+
 static void test_missing_file(void **state)
 {
     struct fixture *f = *state;
@@ -955,6 +995,7 @@ int main(void)
         TEST(test_float_tunes),
         TEST(test_unknown_kernel),
         TEST(test_bad_program),
+        TEST(test_message_parts),
         TEST(test_missing_file),
         TEST(test_module_outlives_its_free),
         TEST(test_run_and_verify),

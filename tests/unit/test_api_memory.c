@@ -576,8 +576,9 @@ static char *contents(const char *path)
 static bool reads_a_table(const char *name)
 {
     return strncmp(name, "tw_dtype_", 9) == 0 || strcmp(name, "tw_shape_next") == 0 ||
-           strcmp(name, "tw_status_text") == 0 || strcmp(name, "tw_version") == 0 ||
-           strcmp(name, "tw_text_shown") == 0 || strcmp(name, "tw_context_message") == 0;
+           strcmp(name, "tw_status_text") == 0 || strcmp(name, "tw_code_name") == 0 ||
+           strcmp(name, "tw_version") == 0 || strcmp(name, "tw_text_shown") == 0 ||
+           strcmp(name, "tw_context_message") == 0;
 }
 
 static void all_of_the_header_is_in_it(void **state)

@@ -573,6 +573,7 @@ static void test_foreign(void **state)
         "__global__ void k(int n) { x = 1; }\nconst i32 A = ;",
         "1:1 expected a declaration, saw '__global__' | write `kernel name(…) grid(…) warps(4) { … "
         "}`\n"
+        "1:19 `int` is not a type here | write `i32`\n"
         "2:15 expected an expression, saw ';'\n");
 }
 

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Fixes that messages bring along: applied to the text, they remove their message.
+
+    test_fixes.py TILEWRIGHT
+
+Every fix of every program in tests/errors, one by one. Every `sync();` and `async_wait(…);` that is a line of a kernel, taken away:
+where `check` says something about that, its fixes make the kernel clean again."""
+import collections
+import glob
+import json
+import os
+import re
+import sys
+import tempfile
+
+from tile_runner import call, expect, fail
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+ROUNDS = 20
+# Messages with a fix, at least, and of the lines taken away those that the fix gives back byte for byte.
+MESSAGES, SAME = 80, 20
+# A kernel in which one wait serves two loops, say: the fix is another statement than the one that was taken away, as good.
+TAKEN = re.compile(r"^[ \t]*(sync\(\)|async_wait\([^)\n]*\));\n", re.M)
+
+
+def found(tool, folder, text):
+    path = os.path.join(folder, "k.tile")
+    with open(path, "wb") as out:
+        out.write(text)
+    done = call([tool, "check", "k.tile", "--no-run", "--json"], cwd=folder)
+    return done.status, [f for kernel in json.loads(done.out or "[]") for f in kernel["findings"]]
+
+
+def apply(text, fixes):
+    """Makes the changes of fixes; one that was made already, or overlaps others, is left out."""
+    starts = [0] + [i + 1 for i, byte in enumerate(text) if byte == ord("\n")]
+    made = []
+    for fix in fixes:
+        changes = [(starts[e["line"] - 1] + e["column"] - 1, e["delete"], e["insert"].encode()) for e in fix]
+        overlaps = any(a < c + d and c < a + b for a, b, _ in changes for c, d, _ in made)
+        if not overlaps and not set(changes) & set(made):
+            made += changes
+    for at, length, insert in reversed(sorted(made, key=lambda change: change[0])):
+        text = text[:at] + insert + text[at + length:]
+    return text
+
+
+def messages(findings):
+    return collections.Counter(re.sub(r"\d+", "0", f["text"]) for f in findings)
+
+
+def check_each(tool, folder):
+    """The fix of one message leaves one such message less."""
+    fixed = 0
+    for path in sorted(glob.glob(f"{ROOT}/tests/errors/*.tile")):
+        text = open(path, "rb").read()
+        if b"// command:" in text:
+            continue
+        _, before = found(tool, folder, text)
+        for finding in before:
+            if not finding["fix"]:
+                continue
+            fixed += 1
+            _, after = found(tool, folder, apply(text, [finding["fix"]]))
+            said = re.sub(r"\d+", "0", finding["text"])
+            if messages(after)[said] >= messages(before)[said] and len(before) < 20: # more than 20 are not said
+                fail(f"{path}: the fix of {json.dumps(finding, indent=1)}\nleaves the message: {json.dumps(after, indent=1)}")
+    expect(fixed >= MESSAGES, f"{fixed} messages have fixes")
+    return fixed
+
+
+def check_kernels(tool, folder, chosen):
+    same = other = unsaid = 0
+    for path in sorted(glob.glob(f"{ROOT}/kernels/*/*.tile")):
+        whole = open(path).read()
+        for line in TAKEN.finditer(whole) if chosen in path else ():
+            text = (whole[:line.start()] + whole[line.end():]).encode()
+            status, findings = found(tool, folder, text)
+            rounds = 0
+            while status and rounds < ROUNDS:
+                expect(any(f["fix"] for f in findings), f"{path} without {line[0]!r}: no fix of {json.dumps(findings, indent=1)}")
+                text = apply(text, [f["fix"] for f in findings])
+                status, findings = found(tool, folder, text)
+                rounds += 1
+            expect(status == 0, f"{path} without {line[0]!r}: after {rounds} rounds {json.dumps(findings, indent=1)}")
+            same += text == whole.encode()
+            other += rounds > 0 and text != whole.encode()
+            unsaid += rounds == 0
+    return same, other, unsaid
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        every = "--all" in sys.argv
+        print(check_each(tool, folder), "messages of tests/errors have fixes")
+        same, other, unsaid = check_kernels(tool, folder, "" if every else "sgemm")
+        print(f"{same} lines come back byte for byte, {other} as other statements; {unsaid} of what was taken away was not missed")
+        expect(same >= (SAME if every else 8), "too few")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+/* A message's fix and accesses, kept past the call that they came from. */
+#ifndef TW_MESSAGE_PARTS_H
+#define TW_MESSAGE_PARTS_H
+
+#include "json.h"
+#include "tilewright.h"
+
+struct message_parts {
+    tw_code code;
+    int length;
+    tw_edit *edits;
+    int edit_count;
+    tw_access *accesses;
+    int access_count;
+};
+
+struct message_parts message_parts_copy(const tw_message *m);
+void message_parts_free(struct message_parts *p);
+/* Keys of an open object: "length", "code", "fix", a list that is empty without one. */
+void message_parts_json(const struct message_parts *p, struct json *j);
+/* A list of objects: place, what, variable, element, thread, block. */
+void accesses_json(const tw_access *list, int count, struct json *j);
+
+#endif
