@@ -1,0 +1,79 @@
+/** An array of a case as rows of cells, for a table. */
+export type Value = number | string | boolean | null;
+
+export interface ArrayCell {
+  index: number[];
+  text: string;
+  /** The value it should have, where it has another. */
+  expected: string | null;
+  unwritten: boolean;
+}
+
+/** The rows of one matrix of the array; an array with more axes has several. */
+export interface Sheet {
+  name: string;
+  rows: ArrayCell[][];
+  /** Rows and columns that are left out. */
+  more: [number, number];
+}
+
+const most = 32;
+
+export function valueText(v: Value | undefined): string {
+  if (v === undefined || v === null) return "";
+  if (typeof v !== "number") return String(v);
+  return Number.isInteger(v) && Math.abs(v) < 1e6 ? String(v) : String(Number(v.toPrecision(4)));
+}
+
+export function sheetsOf(
+  name: string,
+  values: Value[],
+  options: { shape?: number[]; expected?: Value[]; wrong?: number[]; unwritten?: number[] } = {},
+): Sheet[] {
+  const shape = options.shape?.length ? options.shape : [values.length];
+  const cols = shape[shape.length - 1]!;
+  const rows = shape.length > 1 ? shape[shape.length - 2]! : 1;
+  const outer = shape.slice(0, -2);
+  const count = outer.reduce((a, b) => a * b, 1);
+  const wrong = new Set(options.wrong ?? differing(values, options.expected));
+  const unwritten = new Set(options.unwritten ?? []);
+  return Array.from({ length: count }, (_, sheet) => {
+    const before = places(sheet, outer);
+    const grid = Array.from({ length: Math.min(rows, most) }, (_, r) =>
+      Array.from({ length: Math.min(cols, most) }, (_, c): ArrayCell => {
+        const at = (sheet * rows + r) * cols + c;
+        return {
+          index: shape.length > 1 ? [...before, r, c] : [c],
+          text: valueText(values[at]),
+          expected: wrong.has(at) || unwritten.has(at) ? valueText(options.expected?.[at]) : null,
+          unwritten: unwritten.has(at),
+        };
+      }),
+    );
+    return {
+      name: name + before.map((i) => `[${i}]`).join(""),
+      rows: grid,
+      more: [Math.max(0, rows - most), Math.max(0, cols - most)],
+    };
+  });
+}
+
+/** Only judgements without a list of wrong elements are compared here. */
+function differing(values: Value[], expected: Value[] | undefined): number[] {
+  if (!expected) return [];
+  return values.flatMap((v, i) => {
+    const e = expected[i];
+    const near = typeof v === "number" && typeof e === "number" && Math.abs(v - e) <= 1e-5 * Math.max(1, Math.abs(e));
+    return v === e || near ? [] : [i];
+  });
+}
+
+function places(sheet: number, outer: number[]): number[] {
+  const index: number[] = [];
+  let rest = sheet;
+  for (const extent of [...outer].reverse()) {
+    index.unshift(rest % extent);
+    rest = Math.floor(rest / extent);
+  }
+  return index;
+}

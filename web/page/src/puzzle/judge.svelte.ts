@@ -1,0 +1,144 @@
+/** The state of puzzle mode: which puzzle, the reader's answer, the judgement, and the progress. */
+import { puzzles } from "virtual:content";
+import { LEARN_FILE } from "$engine/engine.ts";
+import { ask, askJson, Refused } from "../app/engine.ts";
+import { page } from "../app/page.svelte.ts";
+import type { CheckedKernel, Finding } from "../app/results.ts";
+import { Slot } from "../app/slot.svelte.ts";
+import type { Judgement, ListedPuzzle } from "./judgement.ts";
+import { isProgress, merged } from "./progress.ts";
+import { readPuzzle } from "./text.ts";
+
+const progressKey = "tilewright.learn";
+const answerKey = (number: number) => `tilewright.answer.${number}`;
+/** Failures of a hidden case after which it opens. */
+export const openAfter = 3;
+
+class Judge {
+  puzzle = $derived(puzzles.find((p) => p.number === page.puzzle) ?? puzzles[0]!);
+  text = $derived(readPuzzle(this.puzzle.text));
+  fileName = $derived(`${String(this.puzzle.number).padStart(2, "0")}_${this.puzzle.name}.tile`);
+  answer = $state("");
+  progress = $state(stored(progressKey));
+  listed = $state.raw<ListedPuzzle[]>([]);
+  /** The puzzle that `answer` and the judgement are of. */
+  opened = $state(0);
+  said = $state("");
+
+  diagnosed = new Slot<{ source: string; findings: Finding[] }>(1000);
+  judged = new Slot<{ source: string; judgement: Judgement }>(400);
+  /** Texts that failed in a hidden case of this puzzle since it was opened. */
+  #failures = $state.raw<string[]>([]);
+
+  row = $derived(this.listed.find((p) => p.puzzle === this.puzzle.number) ?? null);
+  current = $derived(this.judged.value?.judgement.puzzle === this.puzzle.number ? this.judged.value : null);
+  stale = $derived(this.current !== null && this.current.source !== this.answer);
+  findings = $derived.by(() => {
+    const known = this.diagnosed.value;
+    return known?.source === this.answer ? known.findings : [];
+  });
+  opens = $derived(this.#failures.length >= openAfter);
+
+  /** Takes up the puzzle that the page is at. */
+  open(): void {
+    if (this.opened === this.puzzle.number) return;
+    this.opened = this.puzzle.number;
+    this.answer = stored(answerKey(this.puzzle.number)) || this.puzzle.starter;
+    this.#failures = [];
+    this.judged.stop();
+    this.judged.value = null;
+    this.judged.problem = null;
+  }
+
+  type(text: string): void {
+    this.answer = text;
+    store(answerKey(this.opened), text === this.puzzle.starter ? "" : text);
+  }
+
+  /** Underlines the compiler's and the static check's messages. */
+  diagnose(): void {
+    const source = this.answer;
+    const name = this.fileName;
+    this.diagnosed.ask(`${name}\n${source}`, async (signal) => {
+      const options = { signal, accepts: [0, 1, 2] };
+      const checked = await askJson<CheckedKernel[]>("keys", ["check", name, "--no-run", "--no-sim"], { [name]: source }, options);
+      return { source, findings: checked.flatMap((k) => k.findings ?? []) };
+    });
+  }
+
+  /** Judges the answer as it is. A judgement that was not asked for counts as no try, unless the answer passes. */
+  judge(asked: boolean): void {
+    const source = this.answer;
+    const name = this.fileName;
+    const number = this.puzzle.number;
+    const opens = this.opens;
+    this.judged.ask(JSON.stringify([name, source, opens, asked ? Date.now() : 0]), async (signal) => {
+      const files = { [name]: source, [LEARN_FILE]: this.progress };
+      const answer = await ask("runs", ["learn", String(number), name, "--json"], files, { wants: [LEARN_FILE], signal });
+      if (!answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
+      const judgement = JSON.parse(answer.out) as Judgement;
+      if (asked || judgement.passed) this.#keep(answer.files[LEARN_FILE]);
+      if (!judgement.passed && judgement.case_is === "hidden" && !this.#failures.includes(source))
+        this.#failures = [...this.#failures, source];
+      return { source, judgement };
+    });
+  }
+
+  /** The next hint, or the solution: the engine notes that it was shown. */
+  async note(option: "--hint" | "--solution"): Promise<void> {
+    const args = ["learn", String(this.puzzle.number), option];
+    const answer = await ask("keys", args, { [LEARN_FILE]: this.progress }, { wants: [LEARN_FILE] });
+    this.#keep(answer.files[LEARN_FILE]);
+  }
+
+  async reset(): Promise<void> {
+    const args = ["learn", String(this.puzzle.number), "--reset"];
+    const answer = await ask("keys", args, { [LEARN_FILE]: this.progress }, { wants: [LEARN_FILE] });
+    const file = answer.files[LEARN_FILE];
+    if (file) this.#set(new TextDecoder().decode(file));
+    this.type(this.puzzle.starter);
+  }
+
+  /** Adds what a file of progress tells. */
+  async take(file: File): Promise<void> {
+    const text = await file.text();
+    if (!isProgress(text)) this.said = `${file.name} is no file of progress, which begins with “# tilewright learn”.`;
+    else {
+      this.#set(merged(this.progress, text));
+      this.said = `Taken from ${file.name}.`;
+    }
+  }
+
+  async list(): Promise<void> {
+    this.listed = await askJson<ListedPuzzle[]>("keys", ["learn"], { [LEARN_FILE]: this.progress });
+  }
+
+  #keep(file: Uint8Array | undefined): void {
+    if (file) this.#set(merged(this.progress, new TextDecoder().decode(file)));
+  }
+
+  #set(text: string): void {
+    this.progress = text;
+    store(progressKey, text);
+    void this.list();
+  }
+}
+
+function stored(key: string): string {
+  try {
+    return localStorage.getItem(key) ?? "";
+  } catch {
+    return ""; // a page in a sandboxed frame has no storage
+  }
+}
+
+function store(key: string, text: string): void {
+  try {
+    if (text) localStorage.setItem(key, text);
+    else localStorage.removeItem(key);
+  } catch {
+    // the same: what is typed lasts as long as the page
+  }
+}
+
+export const judge = new Judge();

@@ -1,0 +1,42 @@
+/** Opens an answer on the bench at the sizes of the case that it failed in, at the event that is to blame. */
+import { tick } from "svelte";
+import { page } from "../app/page.svelte.ts";
+import { program, type Simulated } from "../app/program.svelte.ts";
+import { sizesOf, type Judgement } from "./judgement.ts";
+
+const patience = 10_000; // milliseconds until the run is there
+
+export async function showMe(file: string, source: string, j: Judgement, card: string): Promise<void> {
+  program.open(file, source);
+  // A name of the case is a size or a tuned value: the program looks up each where it belongs.
+  const sizes = sizesOf(j);
+  program.sizes = sizes;
+  program.tune = sizes;
+  program.line = j.line || null;
+  page.begun = true;
+  page.mode = "bench";
+  await tick();
+  document.getElementById(card)?.scrollIntoView({ block: "start" });
+  const simulated = await runOf(source);
+  const event = simulated ? eventAt(simulated, j.line) : null;
+  if (event !== null && program.source === source) program.event = event;
+}
+
+/** The run of this text, once it is there; null: it did not come. */
+async function runOf(source: string): Promise<Simulated | null> {
+  const until = performance.now() + patience;
+  while (performance.now() < until && program.source === source) {
+    const s = program.simulated;
+    if (s.value && !s.stale && !s.busy && s.value.key === program.runKey) return s.value;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return null;
+}
+
+/** The first event of the line in the traced block. */
+function eventAt({ trace }: Simulated, line: number): number | null {
+  if (!trace || !line) return null;
+  const sites = new Set(trace.head.sites.flatMap((s, i) => (s.line === line ? [i] : [])));
+  const at = trace.site.findIndex((s) => sites.has(s));
+  return at < 0 ? null : at;
+}

@@ -1,0 +1,97 @@
+/** Markdown of the repository as HTML. Tags in the text are shown as text, links and pictures lead to few places, and comments
+ * that name a figure or a source become parts of their own. */
+import { Marked, type Token, type Tokens } from "marked";
+
+export type Part =
+  | { kind: "html"; html: string }
+  | { kind: "figure"; name: string; args: string[] }
+  | { kind: "source"; path: string; from: number; to: number; code: string };
+
+export const escaped = (text: string) =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
+
+const columns = (text: string) => Math.max(...text.split("\n").map((l) => l.length));
+
+/** An anchor as GitHub makes it of a heading. */
+export const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replace(/\s/g, "-");
+
+/** `resolve` says where a link of the text leads in the page; null: nowhere, so it is shown as text. */
+export type Resolve = (href: string) => string | null;
+
+function markdown(resolve: Resolve, raised: number): Marked {
+  return new Marked({
+    async: false,
+    renderer: {
+      html: ({ text }) => (/^\s*<!--[\s\S]*-->\s*$/.test(text) ? "" : escaped(text)),
+      heading({ tokens, depth, text }) {
+        const level = Math.min(6, depth + raised);
+        return `<h${level} id="${escaped(anchorOf(text))}">${this.parser.parseInline(tokens)}</h${level}>\n`;
+      },
+      link({ href, tokens }) {
+        const to = resolve(href);
+        const text = this.parser.parseInline(tokens);
+        return to === null || !/^(#|https:\/\/)/.test(to) ? text : `<a href="${escaped(to)}">${text}</a>`;
+      },
+      image: ({ text }) => escaped(text),
+      code: ({ text, lang }) =>
+        // A drawing has no language; its width in characters lets the style sheet make it fit.
+        `<pre tabindex="0"${lang ? ` data-lang="${escaped(lang.split(/\s/)[0]!)}"` : ` class="drawing" style="--columns:${columns(text)}"`}><code>${escaped(text)}\n</code></pre>\n`,
+      table({ header, rows }) {
+        const cells = (row: Tokens.TableCell[], tag: string) =>
+          `<tr>${row.map((c) => `<${tag}${c.align ? ` class="${c.align}"` : ""}>${this.parser.parseInline(c.tokens)}</${tag}>`).join("")}</tr>\n`;
+        return `<div class="wide" tabindex="0"><table class="data"><thead>${cells(header, "th")}</thead><tbody>${rows.map((r) => cells(r, "td")).join("")}</tbody></table></div>\n`;
+      },
+    },
+  });
+}
+
+/** The whole text as one piece of HTML. */
+export function toHtml(text: string, resolve: Resolve = () => null, raised = 1): string {
+  return markdown(resolve, raised).parse(text) as string;
+}
+
+const figureComment = /^\s*<!--\s*figure:\s*(\S+)([\s\S]*?)-->\s*$/;
+const sourceComment = /^\s*<!--\s*source:\s*(\S+)(?:\s+(\d+)-(\d+))?\s*-->\s*$/;
+
+/** The text as parts: figures and sources apart, the picture that a figure's comment is followed by left out. */
+export function toParts(text: string, resolve: Resolve, raised = 0): Part[] {
+  const m = markdown(resolve, raised);
+  const tokens = m.lexer(text);
+  const parts: Part[] = [];
+  let run: Token[] = [];
+  const flush = () => {
+    if (run.length) parts.push({ kind: "html", html: m.parser(run) });
+    run = [];
+  };
+  for (let i = 0; i < tokens.length; i++) {
+    const t = tokens[i]!;
+    const figure = t.type === "html" ? figureComment.exec(t.raw) : null;
+    const source = t.type === "html" ? sourceComment.exec(t.raw) : null;
+    const after = next(tokens, i);
+    if (figure) {
+      flush();
+      parts.push({ kind: "figure", name: figure[1]!, args: figure[2]!.trim().split(/\s+/).filter(Boolean) });
+      if (after !== null && isPicture(tokens[after]!)) i = after;
+    } else if (source && after !== null && tokens[after]!.type === "code") {
+      flush();
+      const code = (tokens[after] as Tokens.Code).text;
+      parts.push({ kind: "source", path: source[1]!, from: Number(source[2] ?? 1), to: Number(source[3] ?? 0), code });
+      i = after;
+    } else run.push(t);
+  }
+  flush();
+  return parts;
+}
+
+function next(tokens: Token[], i: number): number | null {
+  let n = i + 1;
+  while (tokens[n]?.type === "space") n++;
+  return n < tokens.length ? n : null;
+}
+
+const isPicture = (t: Token) => t.type === "paragraph" && t.tokens?.length === 1 && t.tokens[0]!.type === "image";
