@@ -165,6 +165,12 @@ typedef struct tw_config {
      * most steps, of which one try has up to 200,000. Kernels that would need more are undecided.
      * 0: any number. */
     int64_t check_steps;
+    /* Told in every call that may take long what it is at: `doing` is "compiling a kernel" or
+     * "simulating", for example; `done` of `total` blocks are begun, where it counts blocks, else
+     * both are 0. Told often, so it should return soon. It may be told by several threads at once,
+     * must not call into the context, and the text is valid for the time of the call. NULL: never. */
+    void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
+    void *progress_user;
 } tw_config;
 
 /* config may be NULL: all defaults. TW_BAD_ARGUMENT: `out` is NULL, or `threads` negative. */

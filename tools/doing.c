@@ -7,6 +7,7 @@
 #include <time.h>
 
 static const char *volatile present, *volatile object;
+static _Atomic int64_t begun, blocks; /* of them; 0: not counted */
 static double since, drawn;
 static bool visible;
 static atomic_flag drawing = ATOMIC_FLAG_INIT;
@@ -25,6 +26,14 @@ void doing(const char *what, const char *of)
     object = of;
     since = now();
     present = what;
+    blocks = 0;
+}
+
+void doing_told(void *user, const char *what, int64_t done, int64_t total)
+{
+    (void)user, (void)what;
+    begun = done;
+    blocks = total;
 }
 
 const char *doing_what(void)
@@ -56,6 +65,9 @@ void doing_show(void)
         bool named = of && is_plain(of);
         fprintf(stderr, "\r\033[K%s%s%s: %.0f s", what, named ? " " : "", named ? of : "",
                 at - since);
+        int64_t all = blocks;
+        if (all > 0)
+            fprintf(stderr, ", block %lld of %lld", (long long)begun, (long long)all);
         fflush(stderr);
         drawn = at;
         visible = true;

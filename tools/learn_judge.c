@@ -535,6 +535,7 @@ int judge(const struct judge_options *o, struct judgement *out)
                         .print_user = &j,
                         .cancelled = allowance_is_over,
                         .cancelled_user = &j.allowance,
+                        .progress = doing_told,
                         .colour = o->colour,
                         .check_steps = CHECK_STEPS};
     *out = (struct judgement){.sizes = need_text("%s", "")};

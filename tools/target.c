@@ -126,7 +126,8 @@ int context_open(tw_context **ctx, const struct program_config *config)
                           .print_user = config->print,
                           .device = gpu_ordinal(config->device),
                           .cancelled = config->deadline ? past_deadline : NULL,
-                          .cancelled_user = config->deadline};
+                          .cancelled_user = config->deadline,
+                          .progress = doing_told};
     tw_status s = tw_context_new(&settings, ctx);
     if (s == TW_OK)
         return STATUS_OK;

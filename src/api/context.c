@@ -256,8 +256,10 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
         context_object_free(ctx, ctx, sizeof *ctx);
         return TW_NO_MEMORY;
     }
-    ctx->poll =
-        (struct poll){.cancelled = ctx->config.cancelled, .user = ctx->config.cancelled_user};
+    ctx->poll = (struct poll){.cancelled = ctx->config.cancelled,
+                              .user = ctx->config.cancelled_user,
+                              .progress = ctx->config.progress,
+                              .progress_user = ctx->config.progress_user};
     arena_init(&ctx->message_memory, &ctx->allocator, &ctx->recovery); /* what is said is said */
     context_arena(ctx, &ctx->scratch);
     context_arena(ctx, &ctx->probe);

@@ -268,6 +268,8 @@ static bool run_block(void *user, struct sample *s)
                                              .step_limit = limit > 0 ? limit : USUAL_STEPS,
                                              .cancelled = ctx->config.cancelled,
                                              .cancelled_user = ctx->config.cancelled_user};
+    if (ctx->config.progress)
+        ctx->config.progress(ctx->config.progress_user, "counting blocks that are sampled", 0, 0);
     streams_clear(&c->streams);
     sim_counters_clear(c->simulation->counters);
     if (c->ticket)

@@ -66,6 +66,8 @@ struct cpu_options host_options(tw_context *ctx)
         .print_user = ctx->config.print_user,
         .cancelled = ctx->config.cancelled,
         .cancelled_user = ctx->config.cancelled_user,
+        .progress = ctx->config.progress,
+        .progress_user = ctx->config.progress_user,
     };
 }
 

@@ -380,6 +380,8 @@ tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct
     launch->options.step_limit = s->options.step_limit > 0 ? s->options.step_limit : 0;
     launch->options.cancelled = s->ctx->config.cancelled;
     launch->options.cancelled_user = s->ctx->config.cancelled_user;
+    launch->options.progress = s->ctx->config.progress;
+    launch->options.progress_user = s->ctx->config.progress_user;
     sim_report_launch(&s->report, launch->grid, launch->block);
     int errors = s->ctx->diag.errors;
     double from = platform_seconds();

@@ -106,6 +106,16 @@ void arena_ask(struct arena *a)
     fail(a);
 }
 
+void arena_doing(struct arena *a, const char *doing)
+{
+    struct poll *p = a->poll;
+    if (!p)
+        return;
+    p->doing = doing;
+    if (p->progress)
+        p->progress(p->progress_user, doing, 0, 0);
+}
+
 static struct arena_block *new_block(struct arena *a, size_t size)
 {
     if (size > SIZE_MAX - HEADER)

@@ -30,6 +30,9 @@ void *allocator_zeros(const struct allocator *from, size_t size);
 struct poll {
     bool (*cancelled)(void *user); /* NULL: never */
     void *user;
+    /* Told what the work is; NULL: never. */
+    void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
+    void *progress_user;
     int left;          /* calls of arena_poll until the next question */
     bool stopped;      /* the answer was yes */
     const char *doing; /* "checking synchronisation": for the message; NULL: no word for it */
@@ -53,12 +56,8 @@ static inline void arena_poll(struct arena *a)
     if (a->poll && --a->poll->left < 0)
         arena_ask(a);
 }
-/* Says what the work is from here on, should it be cancelled. */
-static inline void arena_doing(struct arena *a, const char *doing)
-{
-    if (a->poll)
-        a->poll->doing = doing;
-}
+/* Says what the work is from here on. */
+void arena_doing(struct arena *a, const char *doing);
 void arena_free(struct arena *a);
 
 /* Zeroed memory, aligned to 16 bytes. */

@@ -81,6 +81,9 @@ struct cpu_options {
     /* Polled between blocks and now and then in loops, by any thread; NULL: never. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
+    /* Told "running" and how many blocks have begun, by any thread; NULL: never. */
+    void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
+    void *progress_user;
 };
 
 /* Runs the grid. `args` has kernel->param_count entries. Blocks until done. CPU_OK or the fault's

@@ -406,12 +406,13 @@ enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_arg
     struct cpu_fault unused;
     atomic_flag allocating = ATOMIC_FLAG_INIT;
     atomic_bool cancelled = false;
-    _Atomic int64_t stop = INT64_MAX;
+    _Atomic int64_t stop = INT64_MAX, begun = 0;
     struct launch_state l = {.program = p,
                              .options = o ? o : &defaults,
                              .allocating = &allocating,
                              .stop = &stop,
-                             .cancelled = &cancelled};
+                             .cancelled = &cancelled,
+                             .begun = &begun};
     l.allocator = l.options->allocator ? l.options->allocator : &allocator_libc;
     if (!fault)
         fault = &unused;

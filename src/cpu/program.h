@@ -369,6 +369,7 @@ struct launch_state {
     atomic_flag *allocating; /* the caller's allocator need not be thread-safe */
     _Atomic int64_t *stop;   /* the lowest block that faulted: those above it need not end */
     atomic_bool *cancelled;
+    _Atomic int64_t *begun; /* blocks; counted where progress is told */
 };
 
 /* --- a frame --- */

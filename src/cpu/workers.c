@@ -40,6 +40,14 @@ bool launch_was_cancelled(const struct launch_state *l)
     return atomic_load(l->cancelled);
 }
 
+static void tell_progress(const struct launch_state *l, int64_t blocks)
+{
+    const struct cpu_options *o = l->options;
+    if (o->progress)
+        o->progress(o->progress_user, "running", atomic_fetch_add(l->begun, blocks) + blocks,
+                    l->blocks);
+}
+
 static bool lower_blocks_ended(struct pool *pool, int64_t turn)
 {
     for (int i = 0; i < pool->count; i++)
@@ -174,6 +182,7 @@ static void work(void *user, int index)
     atomic_store(&pool->manned, true);
     int64_t turn;
     while (!launch_was_cancelled(pool->launch) && take_turn(pool, w, &turn)) {
+        tell_progress(pool->launch, w->frame.row_blocks ? w->end - turn : 1);
         if (w->frame.row_blocks) {
             row_blocks_run(&w->frame, w->frame.row_blocks, turn, w->end);
             w->first = w->end;

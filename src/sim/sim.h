@@ -60,6 +60,9 @@ struct sim_options {
     /* Asked now and then: true ends the launch, SIM_ASKED; NULL: never. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
+    /* Told "simulating" and how many blocks have begun; NULL: never. */
+    void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
+    void *progress_user;
 };
 
 /* A parameter whose bytes are not all written. */

@@ -80,6 +80,9 @@ static void begin_block(struct sim *sim)
     const int64_t *chosen = sim->launch->options.chosen;
     b->number = chosen ? chosen[sim->next_block] : sim->next_block;
     sim->next_block++;
+    const struct sim_options *o = &sim->launch->options;
+    if (o->progress)
+        o->progress(o->progress_user, "simulating", sim->next_block, sim->blocks);
     b->id[0] = (uint32_t)(b->number % grid[0]);
     b->id[1] = (uint32_t)(b->number / grid[0] % grid[1]);
     b->id[2] = (uint32_t)(b->number / grid[0] / grid[1]);

@@ -1,0 +1,100 @@
+/* tw_config.progress is told what a call is at: the phases by name, and of a run and a simulation each
+ * block, counted up to all of them. */
+#include "tilewright.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BLOCKS = 24, EACH = 32 };
+
+struct told {
+    int64_t done;   /* of the latest count */
+    int counts;     /* how often a number of blocks was told */
+    char list[512]; /* "reading the program;compiling a kernel;…" */
+};
+
+static void tell(void *user, const char *doing, int64_t done, int64_t total)
+{
+    struct told *t = user;
+    size_t length = strlen(doing), held = strlen(t->list);
+    bool again = held > length && strncmp(t->list + held - length - 1, doing, length) == 0;
+    if (!again && held + length + 2 < sizeof t->list)
+        strcat(strcat(t->list, doing), ";");
+    if (total == 0) {
+        assert_int_equal(done, 0);
+        return;
+    }
+    assert_int_equal(total, BLOCKS);
+    assert_in_range(done, 1, total);
+    if (t->counts++ > 0)
+        assert_in_range(done, t->done, total);
+    t->done = done;
+}
+
+static const char text[] = "kernel k(const f32 *a, f32 *c) grid(24) warps(1)\n{\n"
+                           "    global f32 A[24 * 32] = a, C[24 * 32] = c;\n"
+                           "    C[32 * block.x +: 32] = A[32 * block.x +: 32];\n"
+                           "    ensures C == A;\n}\n";
+
+static tw_launch *open(tw_context **ctx, struct told *told, const char *target, float *a, float *c)
+{
+    tw_config config = {.threads = 1, .progress = tell, .progress_user = told};
+    tw_module *m;
+    tw_kernel *k;
+    tw_launch *l;
+    *told = (struct told){0};
+    assert_int_equal(tw_context_new(&config, ctx), TW_OK);
+    assert_int_equal(tw_module_from_text(*ctx, "k.tile", text, strlen(text), &m), TW_OK);
+    assert_int_equal(tw_kernel_for_target(tw_module_kernel_at(m, 0), target, &k), TW_OK);
+    assert_int_equal(tw_launch_new(k, &l), TW_OK);
+    tw_array in = {a, TW_F32, 1, {BLOCKS * EACH}, TW_ON_HOST};
+    tw_array out = {c, TW_F32, 1, {BLOCKS * EACH}, TW_ON_HOST};
+    assert_int_equal(tw_launch_array(l, "a", &in), TW_OK);
+    assert_int_equal(tw_launch_array(l, "c", &out), TW_OK);
+    return l;
+}
+
+static void each_block_of_a_run_is_told(void **state)
+{
+    static float a[BLOCKS * EACH], c[BLOCKS * EACH];
+    struct told told;
+    tw_context *ctx;
+    (void)state;
+    tw_launch *l = open(&ctx, &told, "cpu", a, c);
+    assert_non_null(strstr(told.list, "reading the program;"));
+    assert_int_equal(tw_launch_run(l), TW_OK);
+    assert_non_null(strstr(told.list, "compiling a kernel;"));
+    assert_non_null(strstr(told.list, "running;"));
+    assert_int_equal(told.done, BLOCKS);
+    assert_int_equal(tw_launch_verify(l, NULL), TW_OK);
+    assert_non_null(strstr(told.list, "evaluating `ensures`;"));
+    tw_context_free(ctx);
+}
+
+static void each_block_of_a_simulation_is_told(void **state)
+{
+    static float a[BLOCKS * EACH], c[BLOCKS * EACH];
+    struct told told;
+    tw_context *ctx;
+    (void)state;
+    tw_launch *l = open(&ctx, &told, "sm_90", a, c);
+    assert_int_equal(tw_launch_simulate(l, NULL, NULL), TW_OK);
+    assert_non_null(strstr(told.list, "simulating;"));
+    assert_int_equal(told.counts, BLOCKS);
+    assert_int_equal(told.done, BLOCKS);
+    tw_context_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_block_of_a_run_is_told),
+        cmocka_unit_test(each_block_of_a_simulation_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
