@@ -1,7 +1,7 @@
 # engine: the command-line program for WebAssembly, with the commands that a browser can run (web/engine/engine_commands.c),
 # in one file, web/engine.wasm in the build folder. What the linker finds no way to is left out.
 file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/engine/*.c)
-list(FILTER tool_sources EXCLUDE REGEX "/tools/(commands|doing|progress|(cmd_)?(bench|build|devices|tune)(_[a-z0-9_]+)?|cublas(_find)?|onednn|peers(_find)?)[.]c$")
+list(FILTER tool_sources EXCLUDE REGEX "/tools/(commands|doing|progress|(cmd_)?(bench|build|devices|play|tune)(_[a-z0-9_]+)?|serve|page_files|cublas(_find)?|onednn|peers(_find)?)[.]c$")
 add_executable(engine ${tool_sources} ${engine_sources} ${library_objects})
 set_target_properties(engine PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/web SUFFIX .wasm)
 target_include_directories(engine PRIVATE ${PROJECT_SOURCE_DIR}/tools ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)

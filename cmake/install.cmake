@@ -66,3 +66,6 @@ install(DIRECTORY kernels examples editors DESTINATION ${CMAKE_INSTALL_DATADIR}/
 # What `bench` reads: --suite, --triton.
 install(DIRECTORY bench/suite DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/bench)
 install(FILES bench/triton_matmul.py DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/bench)
+# The page (`./dev play` builds it), where it is built.
+install(DIRECTORY web/page/dist DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/web/page OPTIONAL)
+install(FILES web/engine/trace.ts DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/web/engine) # reads traces (docs/trace.md)

@@ -17,6 +17,7 @@ const char *const help_variables[][2] = {
     {"TILEWRIGHT_PTXAS", "NVIDIA's assembler; empty: none"},
     {"TILEWRIGHT_SQLITE", "the SQLite library, for the store"},
     {"TILEWRIGHT_STORE", "file of tuned values"},
+    {"BROWSER", "what `play` opens the page with"},
     {"CC", "C compiler of `build --object`"},
     {"TMPDIR", "where temporary files go"},
     {"NO_COLOR", "set: messages without colours"},

@@ -11,7 +11,7 @@ const struct command *const command_list[] = {
 
 static bool is_elsewhere(const char *name)
 {
-    static const char *const elsewhere[] = {"bench", "tune", "build", "devices", NULL};
+    static const char *const elsewhere[] = {"bench", "tune", "build", "play", "devices", NULL};
     for (const char *const *e = elsewhere; *e; e++)
         if (strcmp(*e, name) == 0)
             return true;

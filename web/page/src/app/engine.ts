@@ -21,11 +21,25 @@ export class Refused extends Error {
 const lanes = new Map<Lane, EngineClient>();
 let compiled: Promise<WebAssembly.Module> | undefined;
 
+/** The engine's module. A page in one file has it inside, in base64. */
+function engineModule(): Promise<WebAssembly.Module> {
+  const inside = document.getElementById("engine")?.textContent;
+  if (!inside) return compile(new URL("./engine.wasm", document.baseURI));
+  return compile(Uint8Array.from(atob(inside), (c) => c.charCodeAt(0)));
+}
+
+/** Starts a worker. A page in one file has its code inside. */
+function startWorker(): Worker {
+  const inside = document.getElementById("worker")?.textContent;
+  if (!inside) return new Worker(new URL("../../../engine/worker.ts", import.meta.url), { type: "module" });
+  return new Worker(URL.createObjectURL(new Blob([inside], { type: "text/javascript" })));
+}
+
 function lane(name: Lane): EngineClient {
   let found = lanes.get(name);
   if (!found) {
-    compiled ??= compile(new URL("./engine.wasm", document.baseURI));
-    found = new EngineClient(compiled, () => new Worker(new URL("../../../engine/worker.ts", import.meta.url), { type: "module" }));
+    compiled ??= engineModule();
+    found = new EngineClient(compiled, startWorker);
     lanes.set(name, found);
   }
   return found;

@@ -1,7 +1,6 @@
 /** What the page shows: mode, theme, links. The program itself is in program.svelte.ts. */
-import type { ShippedKernel } from "./content_types.ts";
 import { program } from "./program.svelte.ts";
-import { fromFragment, longest, toFragment, type Mode, type Shared } from "./share.ts";
+import { fromFragment, fromGiven, longest, toFragment, type Mode, type Shared } from "./share.ts";
 
 const themeKey = "tilewright.theme";
 
@@ -11,6 +10,8 @@ class Page {
   puzzle = $state(1);
   /** The card that is shown alone, for other people's pages; null: the whole page. */
   embed = $state<string | null>(null);
+  /** The card to scroll to when the page opens. */
+  card = $state<string | null>(null);
   /** The state came from a link or the reader has begun: the opening demonstration is over. */
   begun = $state(false);
   #theme = $state(stored(themeKey));
@@ -21,25 +22,17 @@ class Page {
     localStorage.setItem(themeKey, this.#theme);
   }
 
-  /** Takes the state of the link that the page was opened with. */
-  read(shipped: ShippedKernel[]): void {
-    const fragment = location.hash.slice(1);
-    const state = fromFragment(fragment);
-    if (state) {
-      this.begun = true;
-      this.mode = state.mode;
-      this.lesson = state.lesson ?? 0;
-      this.puzzle = state.puzzle ?? 1;
-      this.embed = state.embed ?? null;
-      program.fromShared(state);
-      return;
-    }
-    const query = new URLSearchParams(fragment || location.search);
-    const kernel = shipped.find((k) => k.path === query.get("kernel") || k.name === query.get("kernel"));
-    if (kernel) program.open(kernel.path, kernel.text);
-    this.embed = query.get("embed");
-    if (query.get("lesson")) [this.mode, this.lesson] = ["lesson", Number(query.get("lesson")) - 1];
-    if (query.get("puzzle")) [this.mode, this.puzzle] = ["puzzle", Number(query.get("puzzle"))];
+  /** Takes the state that the page was opened with: of `tilewright play`, of the link, or words behind a "?". */
+  read(): void {
+    const state = { ...fromGiven(), ...(fromFragment(location.hash.slice(1)) ?? fromFragment(location.search.slice(1))) };
+    if (!Object.keys(state).length) return;
+    this.begun = true;
+    this.mode = state.mode ?? "bench";
+    this.lesson = state.lesson ?? 0;
+    this.puzzle = state.puzzle ?? 1;
+    this.embed = state.embed ?? null;
+    this.card = state.card ?? null;
+    program.fromShared(state);
   }
 
   shared(extra: Partial<Shared> = {}): Shared {

@@ -203,8 +203,8 @@ export class Program {
     };
   }
 
-  fromShared(s: Shared): void {
-    if (s.source !== undefined) this.open(s.file, s.source);
+  fromShared(s: Partial<Shared>): void {
+    if (s.source !== undefined) this.open(s.file ?? "kernel.tile", s.source);
     this.chosen = s.kernel ?? null;
     this.sizes = s.sizes ?? {};
     this.tune = s.tune ?? {};

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""`play` serves the page's files on loopback with the kernel's state, and exports them; the page here is a small stand-in."""
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+INDEX = """<!doctype html>
+<html><head>
+<link rel="icon" href="data:,">
+<script type="module" crossorigin src="./assets/page-1.js"></script>
+<link rel="stylesheet" crossorigin href="./assets/page-1.css">
+</head><body><!-- given --><!-- parts --></body></html>
+"""
+SCRIPT = 'const closing = "</script>", comment = /<!--/; document.title = closing;\n'
+KERNEL = "kernel one(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 1.0; } // </script> <!-- é\n"
+
+
+def write(path, data):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data if isinstance(data, bytes) else data.encode())
+
+
+def make_page(folder):
+    page = f"{folder}/web/page/dist"
+    write(f"{page}/index.html", INDEX)
+    write(f"{page}/assets/page-1.js", SCRIPT)
+    write(f"{page}/assets/page-1.css", "body { color: red }")
+    write(f"{page}/assets/worker-1.js", "onmessage = () => 1;")
+    write(f"{page}/engine.wasm", bytes(range(256)))
+    write(f"{folder}/one.tile", KERNEL)
+
+
+class Server:
+    def __init__(self, tool, folder, *arguments):
+        self.process = subprocess.Popen([tool, "play", *arguments, "--no-open", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.port = int(re.match(r"http://127\.0\.0\.1:(\d+)/ ", line).group(1))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def ask(self, path, method="GET"):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.putrequest(method, path, skip_host=False)
+        connection.endheaders()
+        response = connection.getresponse()
+        return response.status, response.getheader("Content-Type"), response.read()
+
+
+def given_of(html):
+    found = re.search(rb'<script type="application/json" id="given">(.*?)</script>', html, re.S)
+    return json.loads(found.group(1))
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        fail(f"{what}: {got!r}, not {wanted!r}")
+
+
+def test_served(tool, folder):
+    with Server(tool, folder, "one.tile#line=17&event=3", "--set", "m=64,s=0.5", "--type", "T=f16") as server:
+        status, kind, html = server.ask("/")
+        expect("the page", (status, kind), (200, "text/html; charset=utf-8"))
+        given = given_of(html)
+        expect("its state", given, {"mode": "bench", "file": "one.tile", "source": KERNEL, "sizes": {"m": 64, "s": 0.5}, "tune": {},
+                                    "types": {"T": "f16"}, "query": "line=17&event=3"})
+        expect("the engine", server.ask("/engine.wasm?x=1"), (200, "application/wasm", bytes(range(256))))
+        expect("its head", server.ask("/engine.wasm", "HEAD"), (200, "application/wasm", b""))
+        expect("a script", server.ask("/assets/page-1.js")[1], "text/javascript; charset=utf-8")
+        for path in ("/../one.tile", "/one.tile", "/assets/", "/%2e%2e/one.tile"):
+            expect(path, server.ask(path)[0], 404)
+        expect("POST", server.ask("/", "POST")[0], 405)
+        idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]  # a browser opens some ahead
+        write(f"{folder}/one.tile", KERNEL.replace("1.0", "2.0"))
+        expect("the text after an edit", given_of(server.ask("/")[2])["source"], KERNEL.replace("1.0", "2.0"))
+        for connection in idle:
+            connection.close()
+        long = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        long.request("GET", "/" + "x" * 9000)
+        expect("a long request", long.getresponse().status, 431)
+    write(f"{folder}/one.tile", KERNEL)
+    with Server(tool, folder) as server:
+        if b'id="given"' in server.ask("/")[2]:
+            fail("without a file the page has its own state")
+
+
+def test_exported(tool, folder):
+    expect("an export", call([tool, "play", "one.tile", "--export", "site"], cwd=folder).status, 0)
+    for path in ("index.html", "assets/page-1.js", "assets/page-1.css", "assets/worker-1.js", "engine.wasm"):
+        if not os.path.exists(f"{folder}/site/{path}"):
+            fail(f"the exported folder has no {path}")
+    expect("its state", given_of(open(f"{folder}/site/index.html", "rb").read())["source"], KERNEL)
+    expect("one file", call([tool, "play", "one.tile", "--export", "one.html"], cwd=folder).status, 0)
+    html = open(f"{folder}/one.html", "rb").read().decode()
+    if "./assets/" in html or "body { color: red }" not in html or 'id="engine">AAECAwQF' not in html or "onmessage = () => 1;" not in html:
+        fail(f"the page as one file: {html}")
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", html, re.S)
+    expect("scripts", len(scripts), 4)
+    expect("a script that has the tag in it", scripts[0], SCRIPT.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+    refused = call([tool, "play", "one.tile", "--export", "no/where.html"], cwd=folder)
+    if refused.status != 1 or "no/where.html cannot be written" not in refused.err:
+        fail(f"an export into no folder: {refused}")
+
+
+def test_refused(tool, folder):
+    refused = call([tool, "play", "none.tile", "--no-open"], cwd=folder)
+    if refused.status != 2 or "none.tile cannot be read" not in refused.err:
+        fail(f"a file that is not there: {refused}")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused = call([tool, "play", "--no-open", "--port", str(port)], cwd=folder)
+        if refused.status != 1 or f"port {port} cannot be used" not in refused.err or "--port 0" not in refused.err:
+            fail(f"a port that is taken: {refused}")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        make_page(folder)
+        test_served(tool, folder)
+        test_exported(tool, folder)
+        test_refused(tool, folder)
+
+
+if __name__ == "__main__":
+    main()

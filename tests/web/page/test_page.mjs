@@ -1,0 +1,35 @@
+// The page as a whole: the kernel of `play`, links, messages and their place, both themes, accessibility, narrow screens.
+import { readFileSync } from "node:fs";
+import { equal, ok, root, setText, settled, test, violations } from "./browser.mjs";
+
+const tiled = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8");
+const text = (page) => page.$$eval(".left .cm-line", (lines) => lines.map((l) => l.textContent).join("\n"));
+
+await test(async ({ open }) => {
+  const page = await open();
+  equal("the first kernel", await text(page), tiled);
+  const racy = tiled.split("\n").filter((_, i) => i !== 15).join("\n");
+  await setText(page, racy);
+  const messages = await page.getByLabel("Messages").textContent();
+  ok("the missing barrier is found", messages.includes("17:20") && messages.includes("`as` is read here while other threads may still be writing it"), messages);
+
+  await page.getByRole("button", { name: "Share" }).click();
+  const link = page.url();
+  ok("the link has the state", /#1/.test(link), link);
+  await page.goto("about:blank");
+  await page.goto(link);
+  await settled(page);
+  equal("the text of a link", await text(page), racy.replace(/\n$/, "\n"));
+
+  const given = await open({ args: ["kernels/sgemm/naive.tile#line=7", "--set", "m=32,n=48,k=16"] });
+  equal("the kernel of play", await text(given), readFileSync(root + "kernels/sgemm/naive.tile", "utf8"));
+  equal("its sizes", await given.getByLabel("n", { exact: true }).inputValue(), "48");
+  equal("its line", await given.$$eval(".cm-marked", (l) => l.length), 1);
+
+  for (const scheme of ["light", "dark"])
+    for (const width of [1440, 320]) {
+      const view = await open({ width, scheme });
+      equal(`violations, ${scheme}, ${width} pixels`, await violations(view), "");
+      ok(`no sideways scrolling at ${width} pixels`, await view.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    }
+});

@@ -1,0 +1,252 @@
+#include "page_files.h"
+#include "tool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* Marks in index.html (web/page/index.html). */
+static const char given_mark[] = "<!-- given -->";
+static const char parts_mark[] = "<!-- parts -->";
+
+static bool is_page(const char *folder)
+{
+    char *index = need_text("%s/index.html", folder);
+    struct stat s;
+    bool found = stat(index, &s) == 0 && S_ISREG(s.st_mode);
+    free(index);
+    return found;
+}
+
+char *page_folder(void)
+{
+    char *folder = source_path("web/page/dist");
+    if (is_page(folder))
+        return folder;
+    free(folder);
+    return NULL;
+}
+
+static bool add_file(struct page *p, const char *folder, const char *path)
+{
+    char *full = need_text("%s/%s", folder, path);
+    struct page_file f = {.path = need_text("%s", path)};
+    f.data = read_whole_file(full, &f.length);
+    if (!f.data) {
+        complain(NULL, "%s cannot be read: %s", full, strerror(errno));
+        free(f.path);
+        free(full);
+        return false;
+    }
+    free(full);
+    p->files = need_more_memory(p->files, (size_t)(p->count + 1) * sizeof *p->files);
+    p->files[p->count++] = f;
+    return true;
+}
+
+/* `below` is the path from the page's folder, with a slash at its end unless it is empty. */
+static bool add_folder(struct page *p, const char *folder, const char *below, int depth)
+{
+    char *full = need_text("%s/%s", folder, below);
+    DIR *d = opendir(full);
+    bool good = d != NULL;
+    if (!d)
+        complain(NULL, "%s cannot be read: %s", full, strerror(errno));
+    struct dirent *e;
+    while (good && (e = readdir(d))) {
+        if (e->d_name[0] == '.')
+            continue;
+        char *path = need_text("%s%s", below, e->d_name), *at = need_text("%s/%s", folder, path);
+        struct stat s;
+        if (stat(at, &s) == 0 && S_ISDIR(s.st_mode) && depth < 4) {
+            char *deeper = need_text("%s/", path);
+            good = add_folder(p, folder, deeper, depth + 1);
+            free(deeper);
+        } else {
+            good = add_file(p, folder, path);
+        }
+        free(path);
+        free(at);
+    }
+    if (d)
+        closedir(d);
+    free(full);
+    return good;
+}
+
+bool page_read(struct page *p, const char *folder)
+{
+    *p = (struct page){0};
+    if (add_folder(p, folder, "", 0))
+        return true;
+    page_free(p);
+    return false;
+}
+
+void page_free(struct page *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        free(p->files[i].path);
+        free(p->files[i].data);
+    }
+    free(p->files);
+    *p = (struct page){0};
+}
+
+struct page_file *page_find(const struct page *p, const char *path)
+{
+    for (int i = 0; i < p->count; i++)
+        if (strcmp(p->files[i].path, path) == 0)
+            return &p->files[i];
+    return NULL;
+}
+
+/* Text that grows; files of the page have no 0 but at their end. */
+struct growing {
+    char *text;
+    size_t length, room;
+};
+
+static void add(struct growing *g, const char *text, size_t length)
+{
+    if (g->length + length + 1 > g->room) {
+        g->room = 2 * (g->length + length + 1);
+        g->text = need_more_memory(g->text, g->room);
+    }
+    memcpy(g->text + g->length, text, length);
+    g->length += length;
+    g->text[g->length] = 0;
+}
+
+static void add_text(struct growing *g, const char *text)
+{
+    add(g, text, strlen(text));
+}
+
+/* Code inside <script>, which "</script" would end and "<!--" may turn into a comment. Both come in strings
+ * and regular expressions alone, where a backslash changes nothing. */
+static void add_script(struct growing *g, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        add(g, text + i, 1);
+        if (text[i] == '<' &&
+            (strncasecmp(text + i, "</script", 8) == 0 || strncmp(text + i, "<!--", 4) == 0))
+            add(g, "\\", 1);
+    }
+}
+
+void page_give(struct page *p, const char *json)
+{
+    struct page_file *index = page_find(p, "index.html");
+    char *mark = index ? strstr(index->data, given_mark) : NULL;
+    if (!mark)
+        return;
+    struct growing g = {0};
+    add(&g, index->data, (size_t)(mark - index->data));
+    add_text(&g, "<script type=\"application/json\" id=\"given\">");
+    for (const char *c = json; *c; c++)
+        add(&g, *c == '<' ? "\\u003c" : c, *c == '<' ? 6 : 1);
+    add_text(&g, "</script>");
+    add_text(&g, mark + strlen(given_mark));
+    free(index->data);
+    index->data = g.text;
+    index->length = g.length;
+}
+
+static void add_base64(struct growing *g, const unsigned char *data, size_t length)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < length; i += 3) {
+        unsigned word = (unsigned)data[i] << 16;
+        word |= i + 1 < length ? (unsigned)data[i + 1] << 8 : 0;
+        word |= i + 2 < length ? data[i + 2] : 0;
+        char four[4] = {digits[word >> 18], digits[word >> 12 & 63],
+                        i + 1 < length ? digits[word >> 6 & 63] : '=',
+                        i + 2 < length ? digits[word & 63] : '='};
+        add(g, four, 4);
+    }
+}
+
+/* The file that an attribute of a tag names, as src="./assets/x.js"; NULL: none of the page's. */
+static const struct page_file *named_file(const struct page *p, const char *tag, const char *end,
+                                          const char *attribute)
+{
+    const char *at = strstr(tag, attribute);
+    if (!at || at >= end)
+        return NULL;
+    at += strlen(attribute);
+    at += strncmp(at, "./", 2) == 0 ? 2 : 0;
+    const char *quote = strchr(at, '"');
+    if (!quote || quote > end)
+        return NULL;
+    char *path = need_text("%.*s", (int)(quote - at), at);
+    const struct page_file *f = page_find(p, path);
+    free(path);
+    return f;
+}
+
+/* Whether the file is the code of the worker: Vite names it after its source, worker.ts. */
+static bool is_worker(const struct page_file *f)
+{
+    return strncmp(f->path, "assets/worker-", 14) == 0 && ends_with(f->path, ".js");
+}
+
+static void add_parts(struct growing *g, const struct page *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        const struct page_file *f = &p->files[i];
+        if (strcmp(f->path, "engine.wasm") == 0) {
+            add_text(g, "<script type=\"text/plain\" id=\"engine\">");
+            add_base64(g, (const unsigned char *)f->data, f->length);
+            add_text(g, "</script>");
+        } else if (is_worker(f)) {
+            add_text(g, "<script type=\"text/plain\" id=\"worker\">");
+            add_script(g, f->data, f->length);
+            add_text(g, "</script>");
+        }
+    }
+}
+
+/* Copies a tag of index.html, with the file that it names in its place. */
+static const char *add_tag(struct growing *g, const struct page *p, const char *tag)
+{
+    const char *end = strchr(tag, '>');
+    if (!end)
+        end = tag + strlen(tag) - 1;
+    const struct page_file *f;
+    if (strncmp(tag, "<link", 5) == 0 && (f = named_file(p, tag, end, " href=\""))) {
+        if (ends_with(f->path, ".css")) {
+            add_text(g, "<style>");
+            add(g, f->data, f->length);
+            add_text(g, "</style>");
+        }
+    } else if (strncmp(tag, "<script", 7) == 0 && (f = named_file(p, tag, end, " src=\""))) {
+        add_text(g, "<script type=\"module\">");
+        add_script(g, f->data, f->length);
+    } else {
+        add(g, tag, (size_t)(end - tag) + 1);
+    }
+    return end + 1;
+}
+
+char *page_as_one(const struct page *p, size_t *length)
+{
+    struct growing g = {0};
+    const struct page_file *index = page_find(p, "index.html");
+    const char *at = index->data;
+    while (*at) {
+        if (strncmp(at, parts_mark, strlen(parts_mark)) == 0) {
+            add_parts(&g, p);
+            at += strlen(parts_mark);
+        } else if (strncmp(at, "<link", 5) == 0 || strncmp(at, "<script", 7) == 0) {
+            at = add_tag(&g, p, at);
+        } else {
+            add(&g, at++, 1);
+        }
+    }
+    *length = g.length;
+    return g.text;
+}

@@ -1,0 +1,32 @@
+/* The page's files (web/page/dist) in memory, with the state that it opens with. */
+#ifndef TW_PAGE_FILES_H
+#define TW_PAGE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct page_file {
+    char *path; /* from the page's folder: "index.html", "assets/index-1a2b.js" */
+    char *data;
+    size_t length;
+};
+struct page {
+    struct page_file *files;
+    int count;
+};
+
+/* Finds the built page: in the checkout, or installed with the program. Returns NULL if it was not built. The
+ * caller frees. */
+char *page_folder(void);
+/* Reads all files of the folder. Returns false after a message if one cannot be read. */
+bool page_read(struct page *p, const char *folder);
+void page_free(struct page *p);
+struct page_file *page_find(const struct page *p, const char *path);
+
+/* Puts `json` into index.html, where the page looks for the state that it opens with. */
+void page_give(struct page *p, const char *json);
+/* Returns the whole page as one HTML file, which needs no server: scripts and styles inline, the engine in
+ * base64. The caller frees. */
+char *page_as_one(const struct page *p, size_t *length);
+
+#endif
