@@ -108,7 +108,8 @@ export class EngineClient {
   }
 
   private newSeat(): Seat {
-    const worker = this.start(), seat: Seat = { worker, job: null };
+    const worker = this.start(),
+      seat: Seat = { worker, job: null };
     worker.onmessage = ({ data }) => this.take(seat, data);
     worker.onerror = (event) => this.broken(seat, event.message || "its worker could not be started");
     worker.postMessage({ version: VERSION, module: this.module! });
@@ -118,7 +119,8 @@ export class EngineClient {
   /** Gives waiting jobs to idle workers: an urgent one to any, others one at a time. */
   private next(): void {
     for (;;) {
-      const job = this.waiting[0], idle = this.seats.find((s) => !s.job);
+      const job = this.waiting[0],
+        idle = this.seats.find((s) => !s.job);
       const busy = this.seats.some((s) => s.job && !s.job.options.urgent);
       if (!job || !idle || (busy && !job.options.urgent)) return;
       this.waiting.shift();

@@ -51,7 +51,8 @@ export class Engine {
 
   call(c: Call): Answer {
     const system = new System(["tilewright", ...c.args], variables);
-    let status = STOPPED, stopped = "";
+    let status = STOPPED,
+      stopped = "";
     try {
       for (const [path, content] of Object.entries(c.files ?? {})) system.write(path, content);
       status = this.run(system);
@@ -69,10 +70,12 @@ export class Engine {
   private run(system: System): number {
     const instance = new WebAssembly.Instance(this.module, {
       wasi_snapshot_preview1: system.imports(),
-      tilewright: { progress: (done: number, total: number, text: number, length: number) => {
-        const doing = new TextDecoder().decode(new Uint8Array(system.memory.buffer, text, length));
-        this.progress?.({ done, total, doing });
-      } },
+      tilewright: {
+        progress: (done: number, total: number, text: number, length: number) => {
+          const doing = new TextDecoder().decode(new Uint8Array(system.memory.buffer, text, length));
+          this.progress?.({ done, total, doing });
+        },
+      },
     } as WebAssembly.Imports);
     system.memory = instance.exports["memory"] as WebAssembly.Memory;
     try {

@@ -4,12 +4,8 @@ import type { Answer, Call, Progress } from "./engine.ts";
 export const VERSION = 1;
 
 /** To the worker: first the module, then calls, one at a time. */
-export type ToWorker =
-  | { version: number; module: WebAssembly.Module }
-  | { version: number; id: number; call: Call };
+export type ToWorker = { version: number; module: WebAssembly.Module } | { version: number; id: number; call: Call };
 
 /** From it: `ready` once a first command has run, then for each call any number of `progress`, then `answer`. */
 export type FromWorker =
-  | { version: number; ready: true }
-  | { version: number; id: number; progress: Progress }
-  | { version: number; id: number; answer: Answer };
+  { version: number; ready: true } | { version: number; id: number; progress: Progress } | { version: number; id: number; answer: Answer };

@@ -1,8 +1,21 @@
 /* Reads the traces that `tilewright run --trace` writes: docs/trace.md has the format. */
 
 export const KINDS = [
-  "read", "write", "update", "arrive", "release", "warp", "fence", "issue",
-  "commit", "land", "wait", "compute", "mma", "turn", "exit",
+  "read",
+  "write",
+  "update",
+  "arrive",
+  "release",
+  "warp",
+  "fence",
+  "issue",
+  "commit",
+  "land",
+  "wait",
+  "compute",
+  "mma",
+  "turn",
+  "exit",
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -127,8 +140,22 @@ export interface Snapshot {
 }
 
 const ELEMENT_BYTES: Readonly<Record<string, number>> = {
-  f64: 8, f32: 4, tf32: 4, f16: 2, bf16: 2, e4m3: 1, e5m2: 1,
-  i64: 8, i32: 4, i16: 2, i8: 1, u64: 8, u32: 4, u16: 2, u8: 1, bool: 1,
+  f64: 8,
+  f32: 4,
+  tf32: 4,
+  f16: 2,
+  bf16: 2,
+  e4m3: 1,
+  e5m2: 1,
+  i64: 8,
+  i32: 4,
+  i16: 2,
+  i8: 1,
+  u64: 8,
+  u32: 4,
+  u16: 2,
+  u8: 1,
+  bool: 1,
 };
 
 /* Bytes of an element of a type; 0: not known. */
@@ -160,25 +187,38 @@ function eightToNumber(bits: number, exponentBits: number): number {
 /* The element of that type at an offset, as a number; integers of 64 bits are rounded. */
 export function elementAt(view: DataView, at: number, type: string): number {
   switch (type) {
-    case "f64": return view.getFloat64(at, true);
+    case "f64":
+      return view.getFloat64(at, true);
     case "f32":
-    case "tf32": return view.getFloat32(at, true);
-    case "f16": return halfToNumber(view.getUint16(at, true));
+    case "tf32":
+      return view.getFloat32(at, true);
+    case "f16":
+      return halfToNumber(view.getUint16(at, true));
     case "bf16": {
       const wide = new DataView(new ArrayBuffer(4));
       wide.setUint32(0, view.getUint16(at, true) << 16, true);
       return wide.getFloat32(0, true);
     }
-    case "e4m3": return eightToNumber(view.getUint8(at), 4);
-    case "e5m2": return eightToNumber(view.getUint8(at), 5);
-    case "i64": return Number(view.getBigInt64(at, true));
-    case "u64": return Number(view.getBigUint64(at, true));
-    case "i32": return view.getInt32(at, true);
-    case "u32": return view.getUint32(at, true);
-    case "i16": return view.getInt16(at, true);
-    case "u16": return view.getUint16(at, true);
-    case "i8": return view.getInt8(at);
-    default: return view.getUint8(at);
+    case "e4m3":
+      return eightToNumber(view.getUint8(at), 4);
+    case "e5m2":
+      return eightToNumber(view.getUint8(at), 5);
+    case "i64":
+      return Number(view.getBigInt64(at, true));
+    case "u64":
+      return Number(view.getBigUint64(at, true));
+    case "i32":
+      return view.getInt32(at, true);
+    case "u32":
+      return view.getUint32(at, true);
+    case "i16":
+      return view.getInt16(at, true);
+    case "u16":
+      return view.getUint16(at, true);
+    case "i8":
+      return view.getInt8(at);
+    default:
+      return view.getUint8(at);
   }
 }
 
@@ -225,18 +265,15 @@ export class Trace {
     if (whole.byteLength < 16 || view.getUint32(0, true) !== 0x52545754)
       throw new Error("this is no trace of tilewright: it does not begin with TWTR");
     const version = view.getUint32(4, true);
-    if (version !== 1)
-      throw new Error(`this trace has version ${version}; this page reads version 1`);
+    if (version !== 1) throw new Error(`this trace has version ${version}; this page reads version 1`);
     const length = view.getUint32(8, true);
-    if (16 + length > whole.byteLength)
-      throw new Error("this trace is cut off: its head is not complete");
+    if (16 + length > whole.byteLength) throw new Error("this trace is cut off: its head is not complete");
     const head = JSON.parse(new TextDecoder().decode(whole.subarray(16, 16 + length))) as TraceHead;
     const data = (16 + length + 7) & ~7;
     const find = (name: string, type: string, size: number): [ArrayBuffer, number, number] => {
       const section = head.sections.find((s) => s.name === name);
       if (!section) return [new ArrayBuffer(0), 0, 0];
-      if (section.type !== type)
-        throw new Error(`section ${name} has type ${section.type}, not ${type}`);
+      if (section.type !== type) throw new Error(`section ${name} has type ${section.type}, not ${type}`);
       if (data + section.offset + section.count * size > whole.byteLength)
         throw new Error(`this trace is cut off: section ${name} is not complete`);
       return [whole.buffer as ArrayBuffer, whole.byteOffset + data + section.offset, section.count];
@@ -320,9 +357,7 @@ export class Trace {
   /* The variable and element at an address; null: it is in none. */
   locate(address: number, site?: TraceSite): Place | null {
     if (address < this.head.shared_bytes) return this.locateShared(address, site);
-    const index = this.head.arrays.findIndex(
-      (a) => address >= a.address && address < a.address + a.bytes,
-    );
+    const index = this.head.arrays.findIndex((a) => address >= a.address && address < a.address + a.bytes);
     const array = this.head.arrays[index];
     if (!array) return null;
     const size = elementBytes(array.type);
@@ -339,8 +374,7 @@ export class Trace {
     if (!variable || !holds(variable)) return null;
     const size = elementBytes(variable.type);
     if (!size) return { space: "shared", variable: index, element: -1 };
-    if (variable.places === null)
-      return { space: "shared", variable: index, element: Math.floor((address - variable.address) / size) };
+    if (variable.places === null) return { space: "shared", variable: index, element: Math.floor((address - variable.address) / size) };
     const at = address - ((address - variable.address) % size);
     return { space: "shared", variable: index, element: this.tableOf(index, variable).get(at) ?? -1 };
   }
@@ -366,8 +400,16 @@ export class Trace {
   copies(): Copy[] {
     const list: Copy[] = [];
     for (let i = 0; i + 8 <= this.copyRows.length; i += 8) {
-      const [issue, commit, land, read, write, wait, group, bytes] = this.copyRows.subarray(i, i + 8) as unknown as
-        [number, number, number, number, number, number, number, number];
+      const [issue, commit, land, read, write, wait, group, bytes] = this.copyRows.subarray(i, i + 8) as unknown as [
+        number,
+        number,
+        number,
+        number,
+        number,
+        number,
+        number,
+        number,
+      ];
       list.push({ issue, commit, land, read, write, wait, group, bytes });
     }
     return list;
@@ -395,9 +437,7 @@ export class Memory {
     const head = trace.head;
     this.shared = new Uint8Array(head.shared_bytes);
     this.shared.set(trace.sharedAtStart.subarray(0, head.shared_bytes));
-    this.arrays = head.arrays.map((a) =>
-      a.initial === null ? null : trace.initial.slice(a.initial, a.initial + a.bytes),
-    );
+    this.arrays = head.arrays.map((a) => (a.initial === null ? null : trace.initial.slice(a.initial, a.initial + a.bytes)));
   }
 
   /* Goes to the state after the first `events` events. */

@@ -30,13 +30,27 @@ export class Exit extends Error {
   }
 }
 
-const OK = 0, BADF = 8, EXIST = 20, INVAL = 28, ISDIR = 31, NOENT = 44, NOSYS = 52, NOTDIR = 54, NOTEMPTY = 55;
-const IS_STREAM = 0, IS_FOLDER = 3, IS_FILE = 4;
+const OK = 0,
+  BADF = 8,
+  EXIST = 20,
+  INVAL = 28,
+  ISDIR = 31,
+  NOENT = 44,
+  NOSYS = 52,
+  NOTDIR = 54,
+  NOTEMPTY = 55;
+const IS_STREAM = 0,
+  IS_FOLDER = 3,
+  IS_FILE = 4;
 const ROOT = 3; // the descriptor of "/", which the program finds open
-const CREATE = 1, FOLDER_ONLY = 2, EXCLUSIVE = 4, TRUNCATE = 8; // of path_open
+const CREATE = 1,
+  FOLDER_ONLY = 2,
+  EXCLUSIVE = 4,
+  TRUNCATE = 8; // of path_open
 const APPEND = 1;
 
-const encoder = new TextEncoder(), decoder = new TextDecoder();
+const encoder = new TextEncoder(),
+  decoder = new TextDecoder();
 
 /** What a program writes to a stream, in pieces. */
 class Output {
@@ -78,7 +92,8 @@ export class System {
 
   /** Makes the file, and the folders above it. */
   write(path: string, content: string | Uint8Array): void {
-    const way = parts(path), name = way.pop();
+    const way = parts(path),
+      name = way.pop();
     if (name === undefined) throw new Error(`"${path}" is no file's name`);
     let folder = this.root;
     for (const part of way) {
@@ -120,7 +135,8 @@ export class System {
 
   /** The folder that the path's last name is in. */
   private parent(from: Folder, path: string): { folder: Folder; name: string } | number {
-    const way = parts(path), name = way.pop();
+    const way = parts(path),
+      name = way.pop();
     if (name === undefined) return EXIST;
     const folder = this.find(from, way.join("/"));
     if (!folder) return NOENT;
@@ -165,7 +181,11 @@ export class System {
   private putSizes(list: Uint8Array[], count: number, bytes: number): number {
     const view = this.view();
     view.setUint32(count, list.length, true);
-    view.setUint32(bytes, list.reduce((sum, item) => sum + item.length, 0), true);
+    view.setUint32(
+      bytes,
+      list.reduce((sum, item) => sum + item.length, 0),
+      true,
+    );
     return OK;
   }
 
@@ -220,7 +240,8 @@ export class System {
   }
 
   private write_(fd: number, list: number, count: number, put: number): number {
-    const o = this.file(fd), stream = fd === 1 ? this.out : fd === 2 ? this.err : null;
+    const o = this.file(fd),
+      stream = fd === 1 ? this.out : fd === 2 ? this.err : null;
     let bytes = 0;
     if (!o && !stream) return BADF;
     for (const b of this.buffers(list, count)) {
@@ -249,7 +270,9 @@ export class System {
     let held = 0;
     for (let i = Number(cookie); i < names.length && held < room; i++) {
       const [name, entry] = names[i]!;
-      const text = encoder.encode(name), one = new Uint8Array(24 + text.length), view = new DataView(one.buffer);
+      const text = encoder.encode(name),
+        one = new Uint8Array(24 + text.length),
+        view = new DataView(one.buffer);
       view.setBigUint64(0, BigInt(i + 1), true);
       view.setBigUint64(8, entry.inode, true);
       view.setUint32(16, text.length, true);
@@ -286,7 +309,8 @@ export class System {
   }
 
   private makeFolder(fd: number, path: string): number {
-    const from = this.folder(fd), place = from ? this.parent(from, path) : BADF;
+    const from = this.folder(fd),
+      place = from ? this.parent(from, path) : BADF;
     if (typeof place === "number") return place;
     if (place.folder.entries.has(place.name)) return EXIST;
     place.folder.entries.set(place.name, this.newFolder());
@@ -294,7 +318,8 @@ export class System {
   }
 
   private remove(fd: number, path: string, kind: Entry["kind"]): number {
-    const from = this.folder(fd), place = from ? this.parent(from, path) : BADF;
+    const from = this.folder(fd),
+      place = from ? this.parent(from, path) : BADF;
     if (typeof place === "number") return place;
     const entry = place.folder.entries.get(place.name);
     if (!entry) return NOENT;
@@ -305,9 +330,13 @@ export class System {
   }
 
   private link(fromFd: number, path: string, toFd: number, name: string, moves: boolean): number {
-    const from = this.folder(fromFd), to = this.folder(toFd);
+    const from = this.folder(fromFd),
+      to = this.folder(toFd);
     if (!from || !to) return BADF;
-    const entry = this.find(from, path), there = this.find(to, name), old = this.parent(from, path), place = this.parent(to, name);
+    const entry = this.find(from, path),
+      there = this.find(to, name),
+      old = this.parent(from, path),
+      place = this.parent(to, name);
     if (!entry) return NOENT;
     if (typeof place === "number") return place;
     if (typeof old === "number") return old;
@@ -350,8 +379,7 @@ export class System {
         o.appends = (flags & APPEND) !== 0;
         return OK;
       },
-      fd_filestat_get: (fd: number, out: number) =>
-        fd > 2 && !this.opened[fd] ? BADF : this.putStat(this.opened[fd]?.entry ?? null, out),
+      fd_filestat_get: (fd: number, out: number) => (fd > 2 && !this.opened[fd] ? BADF : this.putStat(this.opened[fd]?.entry ?? null, out)),
       fd_prestat_get: (fd: number, out: number) => {
         if (fd !== ROOT) return BADF;
         this.view().setUint32(out, 0, true); // a folder
@@ -367,19 +395,28 @@ export class System {
       fd_write: (fd: number, list: number, count: number, put: number) => this.write_(fd, list, count, put),
       fd_seek: (fd: number, by: bigint, whence: number, out: number) => this.seek(fd, by, whence, out),
       fd_sync: () => OK,
-      fd_readdir: (fd: number, at: number, room: number, cookie: bigint, used: number) =>
-        this.readFolder(fd, at, room, cookie, used),
+      fd_readdir: (fd: number, at: number, room: number, cookie: bigint, used: number) => this.readFolder(fd, at, room, cookie, used),
       path_create_directory: (fd: number, at: number, length: number) => this.makeFolder(fd, this.path(at, length)),
       path_filestat_get: (fd: number, _flags: number, at: number, length: number, out: number) => {
-        const from = this.folder(fd), entry = from && this.find(from, this.path(at, length));
+        const from = this.folder(fd),
+          entry = from && this.find(from, this.path(at, length));
         return !from ? BADF : entry ? this.putStat(entry, out) : NOENT;
       },
       path_link: (from: number, _flags: number, at: number, length: number, to: number, name: number, nameLength: number) =>
         this.link(from, this.path(at, length), to, this.path(name, nameLength), false),
       path_rename: (from: number, at: number, length: number, to: number, name: number, nameLength: number) =>
         this.link(from, this.path(at, length), to, this.path(name, nameLength), true),
-      path_open: (fd: number, _look: number, at: number, length: number, how: number, _rights: bigint, _inherits: bigint,
-                  flags: number, out: number) => this.open(fd, this.path(at, length), how, flags, out),
+      path_open: (
+        fd: number,
+        _look: number,
+        at: number,
+        length: number,
+        how: number,
+        _rights: bigint,
+        _inherits: bigint,
+        flags: number,
+        out: number,
+      ) => this.open(fd, this.path(at, length), how, flags, out),
       path_readlink: (fd: number, at: number, length: number) => {
         const from = this.folder(fd);
         return !from ? BADF : this.find(from, this.path(at, length)) ? INVAL : NOENT; // there are no links

@@ -12,7 +12,8 @@ let module: WebAssembly.Module | undefined;
 const BETWEEN = 50; // milliseconds between two reports of progress, at least
 
 function run(id: number, call: Call): Answer {
-  let told = 0, doing = "";
+  let told = 0,
+    doing = "";
   const progress = (p: Progress): void => {
     const now = performance.now();
     if (p.doing === doing && now - told < BETWEEN) return;
@@ -32,5 +33,8 @@ scope.onmessage = ({ data }) => {
     return;
   }
   const answer = run(data.id, data.call);
-  scope.postMessage({ version: VERSION, id: data.id, answer }, Object.values(answer.files).map((f) => f.buffer as ArrayBuffer));
+  scope.postMessage(
+    { version: VERSION, id: data.id, answer },
+    Object.values(answer.files).map((f) => f.buffer as ArrayBuffer),
+  );
 };
