@@ -144,6 +144,7 @@ static void check_grid(struct checker *c, const struct node *kernel)
         diag_error(c->diag, kernel->loc, "the kernel `%s` has no grid", kernel->text);
         diag_note(c->diag, kernel->loc,
                   "say how many blocks run: `grid(cdiv(m, BM), cdiv(n, BN))`");
+        fix_with_grid(c);
         return;
     }
     for (const struct node *n = grid->list; n; n = n->next, axis++) {
@@ -216,6 +217,7 @@ static void check_block_shape(struct checker *c, const struct node *kernel)
         diag_note(
             c->diag, kernel->loc,
             "`warps(4)` for code about whole tiles, `threads(16, 16)` for code about one thread");
+        fix_with_threads(c);
     }
 }
 
@@ -347,6 +349,7 @@ struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *
     c.tunes = tunes;
     c.types = chosen_types(a, m, index, choice);
     c.any_threads = choice->any_threads;
+    c.node = e->node;
     gather_own_names(&c, e->node);
     bind_params(&c, e->node, choice);
     check_conditions(&c, &e->concern);

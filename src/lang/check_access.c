@@ -62,11 +62,13 @@ static bool usable(struct checker *c, const struct sym *s, struct loc at)
         diag_error(c->diag, at, "`%s` is a pointer, not a value", s->name);
         if (view)
             diag_note(c->diag, view->loc, "use `%s`, its view", view->name);
-        else
+        else {
             diag_note(c->diag, s->loc, "declare a view of it: `global %s %c%s[…] = %s;`",
                       dtype_table[s->type.dtype].name,
                       s->name[0] >= 'a' && s->name[0] <= 'z' ? s->name[0] - 'a' + 'A' : s->name[0],
                       s->name[0] ? s->name + 1 : "", s->name);
+            fix_with_view(c, s);
+        }
         return false;
     }
     const struct sym_info *info = sym_info(c, s);
@@ -489,8 +491,10 @@ struct expr *check_member(struct checker *c, const struct node *n)
     if (op == OP_COUNT) {
         if (n->a->kind == N_NAME && strcmp(n->a->text, "device") == 0)
             diag_error(c->diag, n->loc, "`device` is not available yet");
-        else if (n->a->kind == N_NAME)
+        else if (n->a->kind == N_NAME) {
             unknown_base(c, n->a->text, n->text, n->a->loc);
+            fix_block_extent(c, n);
+        }
         return NULL;
     }
     int axis = n->text[0] - 'x';

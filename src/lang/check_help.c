@@ -5,127 +5,126 @@
 
 #include <string.h>
 
-/* `insert` takes the place of the name, or, where it is no name, of the call, whose arguments are x
- * and y in it. NULL: it takes more than that. */
+/* Rows of three texts, each ended by 0: the name, the way out, and what takes the place of the name, or,
+ * where it is no name, of the call, whose arguments are x and y in it; "" if it takes more than that. A
+ * way out that is "" is "write `INSERT`". An empty name ends a table. One text for all needs no pointers, which a shared library has to relocate. */
 struct help {
     const char *name, *way_out, *insert;
 };
 
-static const struct help value_help[] = {
-    {"thread", "a thread's numbers are `thread.x`, `thread.y`, `thread.z`", NULL},
-    {"block", "a block's numbers are `block.x`, `block.y`, `block.z`", NULL},
-    {"grid", "the extents of the grid are `grid.x`, `grid.y`, `grid.z`", NULL},
-    {"threadIdx", "the thread of a block is `thread.x`, `thread.y`, `thread.z`", "thread"},
-    {"blockIdx", "the block of a grid is `block.x`, `block.y`, `block.z`", "block"},
-    {"blockDim", "the extents of a block are the numbers in `threads(…)`: name them with `const`",
-     NULL},
-    {"gridDim", "the extents of the grid are `grid.x`, `grid.y`, `grid.z`", "grid"},
-    {"warpSize", "a warp has 32 threads: `const i32 WARP = 32;`", "32"},
-    {"INFINITY", "infinity is `inf`", "inf"},
-    {"NAN", "not-a-number is `nan`", "nan"},
-    {"nullptr", "there are no pointers in expressions; views are declared with `global`", NULL},
-    {"NULL", "there are no pointers in expressions; views are declared with `global`", NULL},
-    {"True", "truth values are `true` and `false`", "true"},
-    {"False", "truth values are `true` and `false`", "false"},
-    {NULL, NULL, NULL},
-};
+/* clang-format off */
+static const char value_help[] =
+    "thread\0" "a thread's numbers are `thread.x`, `thread.y`, `thread.z`\0" "\0"
+    "block\0" "a block's numbers are `block.x`, `block.y`, `block.z`\0" "\0"
+    "grid\0" "the extents of the grid are `grid.x`, `grid.y`, `grid.z`\0" "\0"
+    "threadIdx\0" "the thread of a block is `thread.x`, `thread.y`, `thread.z`\0" "thread\0"
+    "blockIdx\0" "the block of a grid is `block.x`, `block.y`, `block.z`\0" "block\0"
+    "blockDim\0" "the extents of a block are the numbers in `threads(…)`: name them with `const`\0" "\0"
+    "gridDim\0" "the extents of the grid are `grid.x`, `grid.y`, `grid.z`\0" "grid\0"
+    "warpSize\0" "a warp has 32 threads: `const i32 WARP = 32;`\0" "32\0"
+    "INFINITY\0" "infinity is `inf`\0" "inf\0"
+    "NAN\0" "not-a-number is `nan`\0" "nan\0"
+    "nullptr\0" "there are no pointers in expressions; views are declared with `global`\0" "\0"
+    "NULL\0" "there are no pointers in expressions; views are declared with `global`\0" "\0"
+    "True\0" "truth values are `true` and `false`\0" "true\0"
+    "False\0" "truth values are `true` and `false`\0" "false\0";
 
-static const struct help call_help[] = {
-    {"__syncwarp", "the barrier of a block is `sync()`", "sync"},
-    {"atomicAdd", "write `atomic_add(x[i], v)`", "atomic_add"},
-    {"atomicSub", "write `atomic_add(x[i], -v)`", "atomic_add(x, -y)"},
-    {"atomicMin", "write `atomic_min(x[i], v)`", "atomic_min"},
-    {"atomicMax", "write `atomic_max(x[i], v)`", "atomic_max"},
-    {"atomicAnd", "write `atomic_and(x[i], v)`", "atomic_and"},
-    {"atomicOr", "write `atomic_or(x[i], v)`", "atomic_or"},
-    {"atomicXor", "write `atomic_xor(x[i], v)`", "atomic_xor"},
-    {"atomicExch", "write `atomic_exchange(x[i], v)`", "atomic_exchange"},
-    {"atomicCAS", "write `atomic_cas(x[i], expected, desired)`", "atomic_cas"},
-    {"expf", "functions serve every float type: `exp(x)`", "exp"},
-    {"__expf", "functions serve every float type: `exp(x)`", "exp"},
-    {"exp2f", "functions serve every float type: `exp2(x)`", "exp2"},
-    {"logf", "functions serve every float type: `log(x)`", "log"},
-    {"__logf", "functions serve every float type: `log(x)`", "log"},
-    {"log2f", "functions serve every float type: `log2(x)`", "log2"},
-    {"sqrtf", "functions serve every float type: `sqrt(x)`", "sqrt"},
-    {"rsqrtf", "functions serve every float type: `rsqrt(x)`", "rsqrt"},
-    {"tanhf", "functions serve every float type: `tanh(x)`", "tanh"},
-    {"erff", "functions serve every float type: `erf(x)`", "erf"},
-    {"sinf", "functions serve every float type: `sin(x)`", "sin"},
-    {"cosf", "functions serve every float type: `cos(x)`", "cos"},
-    {"floorf", "functions serve every float type: `floor(x)`", "floor"},
-    {"ceilf", "functions serve every float type: `ceil(x)`", "ceil"},
-    {"roundf", "functions serve every float type: `round(x)`", "round"},
-    {"rint", "to the nearest integer, ties to even, is `round(x)`", "round"},
-    {"fabs", "the absolute value is `abs(x)`", "abs"},
-    {"fabsf", "the absolute value is `abs(x)`", "abs"},
-    {"fmax", "write `max(a, b)`", "max"},
-    {"fmaxf", "write `max(a, b)`", "max"},
-    {"fmin", "write `min(a, b)`", "min"},
-    {"fminf", "write `min(a, b)`", "min"},
-    {"maximum", "write `max(a, b)`", "max"},
-    {"minimum", "write `min(a, b)`", "min"},
-    {"fmaf", "write `fma(a, b, c)`", "fma"},
-    {"pow", "write `exp2(y * log2(x))`, or `square(x)`", "exp2(y * log2(x))"},
-    {"powf", "write `exp2(y * log2(x))`, or `square(x)`", "exp2(y * log2(x))"},
-    {"sqr", "write `square(x)`", "square"},
-    {"log1p", "write `log(1 + x)`", "log(1 + x)"},
-    {"expm1", "write `exp(x) - 1`", "exp(x) - 1"},
-    {"relu", "write `max(x, 0)`", "max(x, 0)"},
-    {"sigmoid", "write `1 / (1 + exp(-x))`", "1 / (1 + exp(-x))"},
-    {"softmax", "write `exp(x - max(x)) / sum(exp(x - max(x)))`; of rows with `axis = 1` in each",
-     "exp(x - max(x)) / sum(exp(x - max(x)))"},
-    {"gelu", "write `0.5 * x * (1 + erf(0.70710678 * x))`", "0.5 * x * (1 + erf(0.70710678 * x))"},
-    {"silu", "write `x / (1 + exp(-x))`", "x / (1 + exp(-x))"},
-    {"fmod", "write `x % y`", "x % y"},
-    {"clamp", "write `clip(x, low, high)`", "clip"},
-    {"argmax", "the first place of the greatest: `min(where(x == max(x), iota(n), n))`", NULL},
-    {"argmin", "the first place of the least: `min(where(x == min(x), iota(n), n))`", NULL},
-    {"__ldg", "read the view: whether a load may be cached is decided by `const`", NULL},
-    {"__half2float", "write the cast `(f32) x`", "(f32) x"},
-    {"__float2half", "write the cast `(f16) x`", "(f16) x"},
-    {"cast", "a cast has its type in parentheses: `(f16) x`", NULL},
-    {"transpose", "write `trans(x)`", "trans"},
-    {"matmul", "write `dot(a, b)`", "dot"},
-    {"mma", "write `dot(a, b, c)`", "dot"},
-    {"select", "write `where(condition, a, b)`", "where"},
-    {"arange", "write `iota(n)`", "iota"},
-    {"zeros", "declare it: `reg f32 x[M][N] = 0;`", NULL},
-    {"full", "declare it: `reg f32 x[M][N] = value;`", NULL},
-    {"cumsum", "write `scan(add, x, axis = 0)`", "scan(add, x, axis = 0)"},
-    {"cumprod", "write `scan(mul, x, axis = 0)`", "scan(mul, x, axis = 0)"},
-    {"var", "with `m = sum(x) / n` it is `sum(square(x - m)) / n`", NULL},
-    {"std", "with `m = sum(x) / n` it is `sqrt(sum(square(x - m)) / n)`", NULL},
-    {"norm", "write `sqrt(sum(square(x)))`", "sqrt(sum(square(x)))"},
-    {"prod", "there are `sum`, `max` and `min`; `scan(mul, x, axis = 0)` has the products so far",
-     NULL},
-    {"logsumexp", "with `m = max(x)` it is `m + log(sum(exp(x - m)))`", NULL},
-    {"log_softmax", "with `m = max(x)` it is `x - m - log(sum(exp(x - m)))`", NULL},
-    {"concat", "declare the whole tile and assign its parts: `x[0 +: 32] = a;`", NULL},
-    {"concatenate", "declare the whole tile and assign its parts: `x[0 +: 32] = a;`", NULL},
-    {"not", "write `!x`", "!x"},
-    {"mean", "write `sum(x) / n`, and of each row `sum(x, axis = 1) / n`", NULL},
-    {"squeeze", "write `reshape(x, …)`", NULL},
-    {"unsqueeze", "write `reshape(x, …)`", NULL},
-    {"ceil_div", "write `cdiv(a, b)`", "cdiv"},
-    {"div_up", "write `cdiv(a, b)`", "cdiv"},
-    {"assert", "write `static_assert(…)` for constants, `assume(…)` for what holds at run time",
-     NULL},
-    {"__shfl_sync", "lanes do not exchange values by hand: use a reduction or a scan of a tile",
-     NULL},
-    {"__shfl_down_sync", "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile",
-     NULL},
-    {"__shfl_xor_sync", "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile",
-     NULL},
-    {NULL, NULL, NULL},
-};
+static const char call_help[] =
+    "__syncwarp\0" "the barrier of a block is `sync()`\0" "sync\0"
+    "atomicAdd\0" "write `atomic_add(x[i], v)`\0" "atomic_add\0"
+    "atomicSub\0" "write `atomic_add(x[i], -v)`\0" "atomic_add(x, -y)\0"
+    "atomicMin\0" "write `atomic_min(x[i], v)`\0" "atomic_min\0"
+    "atomicMax\0" "write `atomic_max(x[i], v)`\0" "atomic_max\0"
+    "atomicAnd\0" "write `atomic_and(x[i], v)`\0" "atomic_and\0"
+    "atomicOr\0" "write `atomic_or(x[i], v)`\0" "atomic_or\0"
+    "atomicXor\0" "write `atomic_xor(x[i], v)`\0" "atomic_xor\0"
+    "atomicExch\0" "write `atomic_exchange(x[i], v)`\0" "atomic_exchange\0"
+    "atomicCAS\0" "write `atomic_cas(x[i], expected, desired)`\0" "atomic_cas\0"
+    "expf\0" "functions serve every float type: `exp(x)`\0" "exp\0"
+    "__expf\0" "functions serve every float type: `exp(x)`\0" "exp\0"
+    "exp2f\0" "functions serve every float type: `exp2(x)`\0" "exp2\0"
+    "logf\0" "functions serve every float type: `log(x)`\0" "log\0"
+    "__logf\0" "functions serve every float type: `log(x)`\0" "log\0"
+    "log2f\0" "functions serve every float type: `log2(x)`\0" "log2\0"
+    "sqrtf\0" "functions serve every float type: `sqrt(x)`\0" "sqrt\0"
+    "rsqrtf\0" "functions serve every float type: `rsqrt(x)`\0" "rsqrt\0"
+    "tanhf\0" "functions serve every float type: `tanh(x)`\0" "tanh\0"
+    "erff\0" "functions serve every float type: `erf(x)`\0" "erf\0"
+    "sinf\0" "functions serve every float type: `sin(x)`\0" "sin\0"
+    "cosf\0" "functions serve every float type: `cos(x)`\0" "cos\0"
+    "floorf\0" "functions serve every float type: `floor(x)`\0" "floor\0"
+    "ceilf\0" "functions serve every float type: `ceil(x)`\0" "ceil\0"
+    "roundf\0" "functions serve every float type: `round(x)`\0" "round\0"
+    "rint\0" "to the nearest integer, ties to even, is `round(x)`\0" "round\0"
+    "fabs\0" "the absolute value is `abs(x)`\0" "abs\0"
+    "fabsf\0" "the absolute value is `abs(x)`\0" "abs\0"
+    "fmax\0" "write `max(a, b)`\0" "max\0"
+    "fmaxf\0" "write `max(a, b)`\0" "max\0"
+    "fmin\0" "write `min(a, b)`\0" "min\0"
+    "fminf\0" "write `min(a, b)`\0" "min\0"
+    "maximum\0" "write `max(a, b)`\0" "max\0"
+    "minimum\0" "write `min(a, b)`\0" "min\0"
+    "fmaf\0" "write `fma(a, b, c)`\0" "fma\0"
+    "pow\0" "write `exp2(y * log2(x))`, or `square(x)`\0" "exp2(y * log2(x))\0"
+    "powf\0" "write `exp2(y * log2(x))`, or `square(x)`\0" "exp2(y * log2(x))\0"
+    "sqr\0" "write `square(x)`\0" "square\0"
+    "log1p\0" "\0" "log(1 + x)\0"
+    "expm1\0" "\0" "exp(x) - 1\0"
+    "relu\0" "\0" "max(x, 0)\0"
+    "sigmoid\0" "\0" "1 / (1 + exp(-x))\0"
+    "softmax\0" "write `exp(x - max(x)) / sum(exp(x - max(x)))`; of rows with `axis = 1` in each\0" "exp(x - max(x)) / sum(exp(x - max(x)))\0"
+    "gelu\0" "\0" "0.5 * x * (1 + erf(0.70710678 * x))\0"
+    "silu\0" "\0" "x / (1 + exp(-x))\0"
+    "fmod\0" "\0" "x % y\0"
+    "clamp\0" "write `clip(x, low, high)`\0" "clip\0"
+    "argmax\0" "the first place of the greatest: `min(where(x == max(x), iota(n), n))`\0" "\0"
+    "argmin\0" "the first place of the least: `min(where(x == min(x), iota(n), n))`\0" "\0"
+    "__ldg\0" "read the view: whether a load may be cached is decided by `const`\0" "\0"
+    "__half2float\0" "\0" "(f32) x\0"
+    "__float2half\0" "\0" "(f16) x\0"
+    "cast\0" "a cast has its type in parentheses: `(f16) x`\0" "\0"
+    "transpose\0" "write `trans(x)`\0" "trans\0"
+    "matmul\0" "write `dot(a, b)`\0" "dot\0"
+    "mma\0" "write `dot(a, b, c)`\0" "dot\0"
+    "select\0" "write `where(condition, a, b)`\0" "where\0"
+    "arange\0" "write `iota(n)`\0" "iota\0"
+    "zeros\0" "declare it: `reg f32 x[M][N] = 0;`\0" "\0"
+    "full\0" "declare it: `reg f32 x[M][N] = value;`\0" "\0"
+    "cumsum\0" "\0" "scan(add, x, axis = 0)\0"
+    "cumprod\0" "\0" "scan(mul, x, axis = 0)\0"
+    "var\0" "with `m = sum(x) / n` it is `sum(square(x - m)) / n`\0" "\0"
+    "std\0" "with `m = sum(x) / n` it is `sqrt(sum(square(x - m)) / n)`\0" "\0"
+    "norm\0" "\0" "sqrt(sum(square(x)))\0"
+    "prod\0" "there are `sum`, `max` and `min`; `scan(mul, x, axis = 0)` has the products so far\0" "\0"
+    "logsumexp\0" "with `m = max(x)` it is `m + log(sum(exp(x - m)))`\0" "\0"
+    "log_softmax\0" "with `m = max(x)` it is `x - m - log(sum(exp(x - m)))`\0" "\0"
+    "concat\0" "declare the whole tile and assign its parts: `x[0 +: 32] = a;`\0" "\0"
+    "concatenate\0" "declare the whole tile and assign its parts: `x[0 +: 32] = a;`\0" "\0"
+    "not\0" "\0" "!x\0"
+    "mean\0" "write `sum(x) / n`, and of each row `sum(x, axis = 1) / n`\0" "\0"
+    "squeeze\0" "write `reshape(x, …)`\0" "\0"
+    "unsqueeze\0" "write `reshape(x, …)`\0" "\0"
+    "ceil_div\0" "write `cdiv(a, b)`\0" "cdiv\0"
+    "div_up\0" "write `cdiv(a, b)`\0" "cdiv\0"
+    "assert\0" "write `static_assert(…)` for constants, `assume(…)` for what holds at run time\0" "\0"
+    "__shfl_sync\0" "lanes do not exchange values by hand: use a reduction or a scan of a tile\0" "\0"
+    "__shfl_down_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0"
+    "__shfl_xor_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0";
 
-static const struct help *find_help(const struct help *table, const char *name)
+/* clang-format on */
+
+/* false: the table does not have it. */
+static bool find_help(const char *table, const char *name, struct help *out)
 {
-    for (; table->name; table++)
-        if (strcmp(table->name, name) == 0)
-            return table;
-    return NULL;
+    while (*table) {
+        out->name = table;
+        out->way_out = table + strlen(table) + 1;
+        out->insert = out->way_out + strlen(out->way_out) + 1;
+        if (strcmp(table, name) == 0)
+            return true;
+        table = out->insert + strlen(out->insert) + 1;
+    }
+    return false;
 }
 
 /* The place of a name at the start of another. */
@@ -194,10 +193,13 @@ static void say_help(struct checker *c, const struct help *help, const struct no
                      struct loc loc)
 {
     diag_code(c->diag, CODE_FOREIGN);
-    diag_note(c->diag, loc, "%s", help->way_out);
-    if (help->insert && is_word(help->insert))
+    if (*help->way_out)
+        diag_note(c->diag, loc, "%s", help->way_out);
+    else
+        diag_note(c->diag, loc, "write `%s`", help->insert);
+    if (*help->insert && is_word(help->insert))
         diag_fix(c->diag, name_at(loc, help->name), "%s", help->insert);
-    else if (help->insert && call)
+    else if (*help->insert && call)
         fix_call(c, call, help->insert);
 }
 
@@ -226,7 +228,8 @@ static bool all_capitals(const char *name)
 void unknown_name(struct checker *c, const char *name, struct loc loc)
 {
     const struct entry *e = module_entry(c->module, name);
-    const struct help *help = find_help(value_help, name);
+    struct help help;
+    bool helped = find_help(value_help, name, &help);
     if (e && e->kind == ENTRY_FN) {
         diag_error(c->diag, loc, "`%s` is a fn, not a value", name);
         diag_note(c->diag, loc, "call it: `%s(…)`", name);
@@ -236,11 +239,11 @@ void unknown_name(struct checker *c, const char *name, struct loc loc)
     } else {
         name_list names = {0};
         known_names(c, &names, true, 1u << ENTRY_CONST | 1u << ENTRY_TUNE);
-        const char *near = help ? NULL : nearest_name(name, names.data, names.count);
+        const char *near = helped ? NULL : nearest_name(name, names.data, names.count);
         diag_error(c->diag, loc, "`%s` is not declared", name);
         diag_code(c->diag, CODE_NAME);
-        if (help)
-            say_help(c, help, NULL, loc);
+        if (helped)
+            say_help(c, &help, NULL, loc);
         else if (near)
             diag_near(c->diag, name_at(loc, name), near);
         else if (all_capitals(name))
@@ -254,12 +257,13 @@ void unknown_name(struct checker *c, const char *name, struct loc loc)
 void unknown_base(struct checker *c, const char *name, const char *part, struct loc loc)
 {
     static const char *const bases[] = {"block", "grid", "thread"};
-    const struct help *help = find_help(value_help, name);
-    const char *near = help ? NULL : nearest_name(name, bases, sizeof bases / sizeof bases[0]);
+    struct help help;
+    bool helped = find_help(value_help, name, &help);
+    const char *near = helped ? NULL : nearest_name(name, bases, sizeof bases / sizeof bases[0]);
     diag_error(c->diag, loc, "`%s` has no parts", name);
     diag_code(c->diag, CODE_NAME);
-    if (help)
-        say_help(c, help, NULL, loc);
+    if (helped)
+        say_help(c, &help, NULL, loc);
     else if (near)
         diag_near(c->diag, name_at(loc, name), near);
     else if (strcmp(part, "T") == 0)
@@ -315,14 +319,15 @@ void unknown_call(struct checker *c, const struct node *n)
     struct loc loc = n->loc;
     if (is_other_than_function(c, name, loc))
         return;
-    const struct help *help = find_help(call_help, name);
+    struct help help;
+    bool helped = find_help(call_help, name, &help);
     diag_error(c->diag, loc, "there is no function `%s`", name);
     diag_code(c->diag, CODE_NAME);
     if (mean)
         diag_note(c->diag, loc, "%s", mean);
-    else if (help)
-        say_help(c, help, n, loc);
-    if (mean || help)
+    else if (helped)
+        say_help(c, &help, n, loc);
+    if (mean || helped)
         return;
     name_list names = {0};
     known_names(c, &names, false, 1u << ENTRY_FN);

@@ -210,6 +210,7 @@ struct checker {
     struct name_table own;      /* names that its own text declares anywhere */
     struct stmt **tail;         /* where the next statement goes */
     struct loc start;           /* of the statement that is checked */
+    const struct node *node;    /* the kernel that is checked, NULL outside of one */
     bool hoistable;             /* statements may be put before the one that is checked */
     struct number_map unknown;  /* conditions whose values were found to be unknown */
     int never; /* depth of arms that the constants rule out: faults there are none */
@@ -236,6 +237,13 @@ void bind_params(struct checker *c, const struct node *kernel, const struct lang
 bool check_deeper(struct checker *c, struct loc at);
 /* The text of a place as it is written, on one line and short: for messages. */
 const char *source_snippet(struct checker *c, struct loc at);
+
+/* check_pasted.c: fixes for what kernels of CUDA C leave open, of the latest error */
+void fix_with_view(struct checker *c,
+                   const struct sym *pointer); /* a view of it, used everywhere */
+void fix_with_grid(struct checker *c);
+void fix_with_threads(struct checker *c);
+void fix_block_extent(struct checker *c, const struct node *member); /* blockDim.x */
 
 /* check_scope.c, check_help.c */
 int check_scope_open(struct checker *c);

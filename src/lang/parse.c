@@ -311,39 +311,69 @@ bool at_foreign(const struct parser *p, const char *word)
     return at_word(p, word) && !is_declared_type(p, peek(p));
 }
 
-/* The second column of the row for the word; NULL if there is none, or if the module has a fn or a
- * type of that name. */
-static const char *word_in(const struct parser *p, const struct token *t,
-                           const char *const (*table)[2], size_t rows)
+/* What a table of pairs, each text ended by 0, has for the word; NULL if it has nothing, or if the module
+ * has a fn or a type of that name. */
+static const char *word_in(const struct parser *p, const struct token *t, const char *table)
 {
     if (t->kind != TOK_NAME || name_known(&p->fn_names, p, t) || is_declared_type(p, t))
         return NULL;
-    for (size_t i = 0; i < rows; i++)
-        if (token_is(p, t, table[i][0]))
-            return table[i][1];
+    while (*table) {
+        const char *second = table + strlen(table) + 1;
+        if (token_is(p, t, table))
+            return second;
+        table = second + strlen(second) + 1;
+    }
     return NULL;
 }
 
 const char *c_type(const struct parser *p, const struct token *t)
 {
-    static const char *const table[][2] = {
-        {"int", "i32"},          {"float", "f32"},       {"double", "f64"},
-        {"half", "f16"},         {"char", "i8"},         {"short", "i16"},
-        {"long", "i64"},         {"unsigned", "u32"},    {"signed", "i32"},
-        {"uint", "u32"},         {"size_t", "i64"},      {"ptrdiff_t", "i64"},
-        {"int8_t", "i8"},        {"int16_t", "i16"},     {"int32_t", "i32"},
-        {"int64_t", "i64"},      {"uint8_t", "u8"},      {"uint16_t", "u16"},
-        {"uint32_t", "u32"},     {"uint64_t", "u64"},    {"int8", "i8"},
-        {"int16", "i16"},        {"int32", "i32"},       {"int64", "i64"},
-        {"uint8", "u8"},         {"uint16", "u16"},      {"uint32", "u32"},
-        {"uint64", "u64"},       {"float16", "f16"},     {"float32", "f32"},
-        {"float64", "f64"},      {"bfloat16", "bf16"},   {"__half", "f16"},
-        {"_Bool", "bool"},       {"__bfloat16", "bf16"}, {"__nv_bfloat16", "bf16"},
-        {"_Float16", "f16"},     {"fp8_e4m3", "e4m3"},   {"fp8_e5m2", "e5m2"},
-        {"f8e4m3", "e4m3"},      {"f8e5m2", "e5m2"},     {"float8_e4m3", "e4m3"},
-        {"float8_e5m2", "e5m2"}, {"fp8", "e4m3"},        {"f8", "e4m3"},
-    };
-    return word_in(p, t, table, sizeof table / sizeof *table);
+    static const char table[] = "int\0i32\0"
+                                "float\0f32\0"
+                                "double\0f64\0"
+                                "half\0f16\0"
+                                "char\0i8\0"
+                                "short\0i16\0"
+                                "long\0i64\0"
+                                "unsigned\0u32\0"
+                                "signed\0i32\0"
+                                "uint\0u32\0"
+                                "size_t\0i64\0"
+                                "ptrdiff_t\0i64\0"
+                                "int8_t\0i8\0"
+                                "int16_t\0i16\0"
+                                "int32_t\0i32\0"
+                                "int64_t\0i64\0"
+                                "uint8_t\0u8\0"
+                                "uint16_t\0u16\0"
+                                "uint32_t\0u32\0"
+                                "uint64_t\0u64\0"
+                                "int8\0i8\0"
+                                "int16\0i16\0"
+                                "int32\0i32\0"
+                                "int64\0i64\0"
+                                "uint8\0u8\0"
+                                "uint16\0u16\0"
+                                "uint32\0u32\0"
+                                "uint64\0u64\0"
+                                "float16\0f16\0"
+                                "float32\0f32\0"
+                                "float64\0f64\0"
+                                "bfloat16\0bf16\0"
+                                "__half\0f16\0"
+                                "_Bool\0bool\0"
+                                "__bfloat16\0bf16\0"
+                                "__nv_bfloat16\0bf16\0"
+                                "_Float16\0f16\0"
+                                "fp8_e4m3\0e4m3\0"
+                                "fp8_e5m2\0e5m2\0"
+                                "f8e4m3\0e4m3\0"
+                                "f8e5m2\0e5m2\0"
+                                "float8_e4m3\0e4m3\0"
+                                "float8_e5m2\0e5m2\0"
+                                "fp8\0e4m3\0"
+                                "f8\0e4m3\0";
+    return word_in(p, t, table);
 }
 
 const char *near_keyword(struct parser *p, const struct token *t, const unsigned char *kinds,
@@ -358,14 +388,30 @@ const char *near_keyword(struct parser *p, const struct token *t, const unsigned
 
 const char *future_type(const struct parser *p, const struct token *t)
 {
-    static const char small[] = "a type of less than 8 bits", fp8[] = "a float of less than 8 bits";
-    static const char *const table[][2] = {
-        {"u1", small}, {"u2", small}, {"u3", small}, {"u4", small}, {"u5", small}, {"u6", small},
-        {"u7", small}, {"i1", small}, {"i2", small}, {"i3", small}, {"i4", small}, {"i5", small},
-        {"i6", small}, {"i7", small}, {"f3", fp8},   {"f4", fp8},   {"f5", fp8},   {"f6", fp8},
-        {"f7", fp8},   {"fp4", fp8},  {"fp6", fp8},
-    };
-    return word_in(p, t, table, sizeof table / sizeof *table);
+#define SMALL "a type of less than 8 bits"
+#define FP8 "a float of less than 8 bits"
+    static const char table[] = "u1\0" SMALL "\0"
+                                "u2\0" SMALL "\0"
+                                "u3\0" SMALL "\0"
+                                "u4\0" SMALL "\0"
+                                "u5\0" SMALL "\0"
+                                "u6\0" SMALL "\0"
+                                "u7\0" SMALL "\0"
+                                "i1\0" SMALL "\0"
+                                "i2\0" SMALL "\0"
+                                "i3\0" SMALL "\0"
+                                "i4\0" SMALL "\0"
+                                "i5\0" SMALL "\0"
+                                "i6\0" SMALL "\0"
+                                "i7\0" SMALL "\0"
+                                "f3\0" FP8 "\0"
+                                "f4\0" FP8 "\0"
+                                "f5\0" FP8 "\0"
+                                "f6\0" FP8 "\0"
+                                "f7\0" FP8 "\0"
+                                "fp4\0" FP8 "\0"
+                                "fp6\0" FP8 "\0";
+    return word_in(p, t, table);
 }
 
 bool is_type_name(const struct parser *p, const struct token *t)
@@ -378,13 +424,23 @@ bool is_type_name(const struct parser *p, const struct token *t)
 
 bool is_future_word(const struct parser *p, const struct token *t)
 {
-    static const char *const table[][2] = {
-        {"mbarrier", ""}, {"one_thread", ""}, {"arrive", ""},      {"expect", ""},
-        {"wait", ""},     {"dot_async", ""},  {"dot_wait", ""},    {"store_wait", ""},
-        {"tensor", ""},   {"multicast", ""},  {"fence_async", ""}, {"cluster_sync", ""},
-        {"peer", ""},     {"next_tile", ""},  {"layout", ""},      {"regs", ""},
-    };
-    return word_in(p, t, table, sizeof table / sizeof *table);
+    static const char table[] = "mbarrier\0\0"
+                                "one_thread\0\0"
+                                "arrive\0\0"
+                                "expect\0\0"
+                                "wait\0\0"
+                                "dot_async\0\0"
+                                "dot_wait\0\0"
+                                "store_wait\0\0"
+                                "tensor\0\0"
+                                "multicast\0\0"
+                                "fence_async\0\0"
+                                "cluster_sync\0\0"
+                                "peer\0\0"
+                                "next_tile\0\0"
+                                "layout\0\0"
+                                "regs\0\0";
+    return word_in(p, t, table);
 }
 
 /* Whether this is the first time for the word. */

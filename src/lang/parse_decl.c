@@ -666,6 +666,8 @@ static struct node *parse_kernel(struct parser *p)
     n->loc = here(p);
     n->text = expect_name(p, "the kernel's name");
     n->params = parse_params(p, parse_kernel_param);
+    const struct token *last = &p->tokens[p->previous];
+    n->start = last->offset + last->length;
     n->attributes = parse_attributes(p);
     if (at(p, TOK_SEMICOLON) && fail(p, here(p), "a kernel has a body"))
         note(p, n->loc, "there are no prototypes: kernels and fns may be used before they stand");
@@ -673,22 +675,85 @@ static struct node *parse_kernel(struct parser *p)
     return n;
 }
 
-/* "__global__" "void" NAME …, of CUDA C: reported, and read as a kernel. */
+/* --- kernels of CUDA C --- */
+
+/* The tokens before the name of a kernel of CUDA C: [ "extern" STRING | "static" ] "__global__" "void"
+ * [ "__launch_bounds__" "(" … ")" ], the last three in any order. 0: none is here. */
+static uint32_t cuda_words(const struct parser *p)
+{
+    uint32_t n = 0;
+    bool is_kernel = false;
+    for (;;) {
+        const struct token *t = peek_ahead(p, n), *next = peek_ahead(p, n + 1);
+        bool global = token_is(p, t, "__global__");
+        bool bounds = token_is(p, t, "__launch_bounds__") && next->kind == TOK_LPAREN;
+        if (global || token_is(p, t, "void") || t->kind == TOK_STATIC)
+            n++;
+        else if (token_is(p, t, "extern") && next->kind == TOK_STRING)
+            n += 2;
+        else if (bounds && next->match != NO_MATCH)
+            n = next->match + 1 - p->pos;
+        else
+            return is_kernel && t->kind == TOK_NAME ? n : 0;
+        is_kernel = is_kernel || global;
+    }
+}
+
+/* Reported, and read as a kernel. */
 static struct node *slip_cuda_kernel(struct parser *p)
 {
-    uint32_t first = p->pos;
-    if (peek_ahead(p, 1)->kind == TOK_NAME && peek_ahead(p, 2)->kind == TOK_NAME)
-        advance(p); /* to `void` */
-    struct loc words = loc_join(token_loc(p, &p->tokens[first]), here(p));
-    go_to(p, first);
-    if (complain(p, here(p), "expected a declaration, saw '__global__'")) {
+    uint32_t count = cuda_words(p);
+    struct loc words = loc_join(here(p), token_loc(p, peek_ahead(p, count - 1)));
+    if (complain(p, here(p), "expected a declaration, saw %s", token_shown(p, peek(p)))) {
         is_foreign(p);
         note(p, here(p), "write `kernel name(…) grid(…) warps(4) { … }`");
         fix(p, words, "kernel");
     }
-    while (token_loc(p, peek_ahead(p, 1)).offset < words.offset + words.length)
-        advance(p);
+    go_to(p, p->pos + count - 1); /* parse_kernel passes the last */
     return parse_kernel(p);
+}
+
+/* "template" "<" "int" NAME, "typename" NAME … ">", of a kernel: choices of the module here. What has a
+ * value gets one that the reader may change. false: something else is in it. */
+static bool fix_template(struct parser *p, uint32_t close)
+{
+    struct text t;
+    text_init(&t, p->arena);
+    for (uint32_t i = 2; i < close; i += 3) {
+        const struct token *type = peek_ahead(p, i), *name = peek_ahead(p, i + 1);
+        bool is_type = token_is(p, type, "typename") || token_is(p, type, "class");
+        if (name->kind != TOK_NAME || (!is_type && !c_type(p, type)) ||
+            (i + 2 < close && peek_ahead(p, i + 2)->kind != TOK_COMMA))
+            return false;
+        text_printf(&t, is_type ? "type %s = {f32};" : "tune %s = {16};", token_text(p, name));
+        text_add(&t, i + 2 < close ? "\n" : "");
+    }
+    diag_fix(p->diag, loc_join(here(p), token_loc(p, peek_ahead(p, close))), "%s", t.data);
+    return true;
+}
+
+/* The `>` that ends a template's list, counted from here; 0: this is no template of a kernel. */
+static uint32_t template_close(struct parser *p)
+{
+    enum { MOST_TOKENS = 64 };
+    uint32_t close = 2;
+    if (!at_foreign(p, "template") || peek_ahead(p, 1)->kind != TOK_LT)
+        return 0;
+    while (close < MOST_TOKENS && peek_ahead(p, close)->kind != TOK_GT)
+        close++;
+    return close < MOST_TOKENS ? close : 0;
+}
+
+static struct node *slip_template(struct parser *p, uint32_t close)
+{
+    if (complain(p, here(p), "there are no templates")) {
+        is_foreign(p);
+        note(p, here(p),
+             "a choice of values is `tune N = {16, 32};`, one of types `type T = {f32};`");
+        fix_template(p, close);
+    }
+    go_to(p, p->pos + close + 1);
+    return NULL;
 }
 
 /* --- what stands in a module --- */
@@ -736,6 +801,11 @@ static struct node *no_toplevel(struct parser *p)
 struct node *parse_toplevel(struct parser *p)
 {
     const struct token *next = peek_ahead(p, 1);
+    uint32_t close = template_close(p);
+    if (close)
+        return slip_template(p, close);
+    if (cuda_words(p))
+        return slip_cuda_kernel(p);
     switch (peek(p)->kind) {
     case TOK_CONST: return parse_const(p);
     case TOK_TUNE: return parse_tune(p);
@@ -745,8 +815,6 @@ struct node *parse_toplevel(struct parser *p)
     case TOK_FN: return parse_fn(p);
     case TOK_KERNEL: return parse_kernel(p);
     case TOK_NAME:
-        if (at_foreign(p, "__global__"))
-            return slip_cuda_kernel(p);
         if (is_type_name(p, peek(p)) && next->kind == TOK_NAME &&
             peek_ahead(p, 2)->kind == TOK_ASSIGN)
             return parse_const(p);

@@ -255,11 +255,13 @@ static void cure_pragma(struct scanner *s, uint32_t start, uint32_t word)
         return;
     uint32_t number = behind_blanks(s, unroll + 6, false);
     number += number < s->pos && s->text[number] == '(';
-    uint32_t end = behind_name(s, number);
+    uint32_t end = behind_name(s, number), blanks = 0;
+    if (start == 0 || s->text[start - 1] == '\n')
+        while (s->text[next - blanks - 1] != '\n')
+            blanks++;
     cure(s, start, next - start,
-         end > number
-             ? arena_printf(s->arena, "unroll(%.*s) ", (int)(end - number), s->text + number)
-             : "unroll ");
+         arena_printf(s->arena, end > number ? "%.*sunroll(%.*s) " : "%.*sunroll ", (int)blanks,
+                      s->text + next - blanks, (int)(end - number), s->text + number));
 }
 
 /* A line of the C preprocessor: one problem, the line (with its continuations) skipped. */
