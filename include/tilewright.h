@@ -535,6 +535,18 @@ typedef enum tw_counts {
     TW_COUNTS_NOT    /* they are not reported */
 } tw_counts;
 
+/* A trace: what one block did, event by event (docs/trace.md). */
+typedef enum tw_trace_format {
+    TW_TRACE_BINARY, /* columns for typed arrays, with a head in JSON */
+    TW_TRACE_CHROME  /* JSON, the trace events of Chrome and Perfetto */
+} tw_trace_format;
+typedef struct tw_trace_options {
+    tw_trace_format format;
+    int64_t block[3]; /* the block that is traced, by its index in the grid */
+    int64_t from;   /* leaves out events before the block has executed so many warp instructions */
+    int64_t events; /* events that are kept at most; 0: 200000 */
+} tw_trace_options;
+
 typedef struct tw_sim_options {
     /* TW_WATCH_…; 0: only what ends a launch by itself: bounds, traps, deadlock, and an `assume` or
      * a slice marked `inside` that is false. These claims are not checked with TW_WATCH_COUNTERS,
@@ -551,6 +563,9 @@ typedef struct tw_sim_options {
     /* "volatile": volatile accesses that nothing orders; TW_COUNTS_NOT: nor is "volatile-race"
      * reported, volatile writes of different values, which is an error otherwise. */
     tw_counts volatiles;
+    /* Traces a block. As with TW_WATCH_COUNTERS, claims are not checked then. A block that the grid
+     * does not have is TW_BAD_ARGUMENT. NULL: no trace. */
+    const tw_trace_options *trace;
 } tw_sim_options;
 
 typedef struct tw_sim_finding {
@@ -587,6 +602,8 @@ typedef struct tw_sim_result {
     /* An object: "findings" (each kind, message, accesses, …), "ended", "warp_instructions" and,
      * where they were asked for, "counters". */
     const char *json;
+    const void *trace; /* `trace_bytes` bytes, as tw_sim_options.trace says; NULL: none */
+    size_t trace_bytes;
 } tw_sim_result;
 
 /* Runs a launch of a kernel from tw_kernel_for_target: the very PTX that the GPU would get, on the

@@ -3,6 +3,7 @@
 #include "assembler.h"
 #include "findings.h"
 #include "ptx_launch.h"
+#include "trace_file.h"
 #include "sim_options.h"
 #include "time_limit.h"
 #include "doing.h"
@@ -22,6 +23,7 @@ struct ptx_command {
     struct ptx_given launch;
     struct findings findings;
     struct sim_options sim;
+    struct trace_file trace;
     double time_limit; /* seconds of one run, */
     double ends;       /* or, if it is given, of the command: its end, else 0 */
     int64_t seed, seeds, runs, planned;
@@ -257,6 +259,7 @@ static tw_status launch_once(struct ptx_command *p)
     p->sim.options.watch = counted ? TW_WATCH_COUNTERS : 0;
     p->sim.options.seed = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
     p->deadline.at = p->ends;
+    p->sim.options.trace = p->trace.path ? &p->trace.options : NULL;
     doing("simulating", p->launch.launch.kernel);
     tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->sim.options, &p->result);
     doing(NULL, NULL);
@@ -271,8 +274,11 @@ static int choose_device(struct ptx_command *p)
         return usage_error(&p->complaints, p->self,
                            "--device %s: PTX runs on sim, the simulator, or on cuda (cuda:1 …)",
                            p->device);
-    if (!p->simulated && options_has(&p->given, "counters"))
-        return usage_error(&p->complaints, p->self, "--counters is for --device sim");
+    static const char *const of_simulator[] = {"counters",     "trace",      "trace-block",
+                                               "trace-events", "trace-from", NULL};
+    const char *other = options_any(&p->given, of_simulator);
+    if (!p->simulated && other)
+        return usage_error(&p->complaints, p->self, "--%s is for --device sim", other);
     if (!p->simulated && options_has(&p->given, "time-limit"))
         return usage_error(&p->complaints, p->self,
                            "--time-limit: what runs on a GPU cannot be ended");
@@ -284,6 +290,8 @@ static int run_and_report(struct ptx_command *p)
     tw_status s = launch_once(p);
     p->deadline.at = 0;
     fflush(stdout);
+    if (trace_file_write(&p->trace, &p->result, &p->complaints) != STATUS_OK)
+        return STATUS_FAILED;
     if (s == TW_CANCELLED)
         return complain_of_time(&p->complaints, p->file.shown, p->time_limit);
     if (s != TW_OK || *tw_context_messages(p->file.ctx))
@@ -312,6 +320,8 @@ int run_ptx(const struct command *self, const struct options *given)
     int status = begin(&p, self, given, options_has(given, "json") ? stderr : stdout);
     if (status == STATUS_OK)
         status = choose_device(&p);
+    if (status == STATUS_OK)
+        status = trace_file_read(&p.trace, &p.given);
     return finish(&p, status == STATUS_OK ? run_and_report(&p) : status);
 }
 

@@ -238,8 +238,9 @@ static int refuse_device(struct run *r, const char *option, const char *name, co
 /* --device sim: the kernel is compiled for a GPU, and simulated. */
 static int choose_device(struct run *r, const char **device)
 {
-    static const char *const of_simulator[] = {"counters", "copies", "step-limit",
-                                               "suppress", "sm",     NULL};
+    static const char *const of_simulator[] = {
+        "counters", "copies",      "step-limit",   "suppress",   "sm",
+        "trace",    "trace-block", "trace-events", "trace-from", NULL};
     const struct options *o = r->given;
     r->simulated = *device && strcmp(*device, "sim") == 0;
     if (*device && !is_device(*device))
@@ -258,6 +259,9 @@ static int choose_device(struct run *r, const char **device)
                              "the simulator runs what a GPU gets: sm_80 and up, or cuda (the GPU "
                              "that is here)");
     int status = sim_options_read(&r->sim, o);
+    if (status == STATUS_OK)
+        status = trace_file_read(&r->trace, o);
+    r->sim.options.trace = r->trace.path ? &r->trace.options : NULL;
     *device = sm ? sm : "sm_80";
     r->sim.options.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;
     r->sim.options.seed = options_has(o, "seed") ? (uint64_t)r->seed : 0;
@@ -388,6 +392,7 @@ static const struct option_spec run_options[] = {
     OPTION_COPIES,
     OPTION_STEP_LIMIT,
     OPTION_SUPPRESS,
+    OPTIONS_TRACE,
     OPTIONS_PTX_LAUNCH,
     OPTIONS_COMPILER,
     OPTION_JSON,

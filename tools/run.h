@@ -6,6 +6,7 @@
 #include "sim_options.h"
 #include "target.h"
 #include "tensor.h"
+#include "trace_file.h"
 #include "wrong_values.h"
 
 /* One pointer parameter of the kernel. */
@@ -42,6 +43,7 @@ struct run {
     bool simulated;
     bool again; /* it was right once, on outputs that held zeros */
     struct sim_options sim;
+    struct trace_file trace;
     tw_sim_result found;
     char *counters, *found_json; /* of the run that is reported, kept */
     FILE *print;                 /* of kernels; NULL: dropped */

@@ -46,5 +46,7 @@ int run_turn(struct run *r, int64_t turn)
     }
     tw_status s = run_launch(r, &r->seconds[turn]);
     fflush(stdout);
-    return s == TW_OK ? STATUS_OK : run_say_failed(r, s);
+    int status = trace_file_write(&r->trace, &r->found, &r->complaints);
+    r->sim.options.trace = NULL; /* of the first run alone */
+    return s == TW_OK ? status : run_say_failed(r, s);
 }

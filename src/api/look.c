@@ -370,6 +370,22 @@ static void add_facts(struct text *out, const struct look *c, const struct lower
     }
 }
 
+int look_lines_before(const tw_launch *l)
+{
+    struct variant *v = l->variant;
+    struct look c = {.launch = (tw_launch *)(uintptr_t)l, /* is only read */
+                     .stage = TW_STAGE_PTX,
+                     .choice = &v->key,
+                     .known = v->key.known};
+    struct text facts;
+    int lines = 0;
+    text_init(&facts, &l->ctx->scratch);
+    add_facts(&facts, &c, v->lowered, v->ir);
+    for (size_t i = 0; i < facts.length; i++)
+        lines += facts.data[i] == '\n';
+    return lines;
+}
+
 static tw_status unknown_pass(tw_context *ctx, const char *name)
 {
     const char **names = arena_array(&ctx->scratch, const char *, pass_count + 1);

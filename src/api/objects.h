@@ -17,7 +17,8 @@
  *   tuning.c      keys, estimates and expected values for tuning; tuning_store.c: stored results
  *   explain.c     why a kernel is as fast as it is: what the model says; explain_*.c
  *   dlpack.c      arrays of other libraries
- *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator
+ *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator; trace.c:
+ *                 what its trace is told of a launch
  *
  * Memory: a context holds three arenas that live for one call (messages until the next one); a
  * module, a launch and a variant hold one each. All of them recover to context_call, the only place
@@ -190,6 +191,8 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
  * which it does not. */
 void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *statics_known,
                   enum lower_excess excess);
+/* Lines that `show --stage ptx` puts in front of the launch's PTX. look.c */
+int look_lines_before(const tw_launch *l);
 /* For people: the layouts and accesses of a lowered kernel. show_layout.c */
 void show_layout(struct text *out, const struct lowered *lowered, const char *target);
 

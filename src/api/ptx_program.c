@@ -3,6 +3,8 @@
 #include "api/ptx_memory.h"
 #include "api/simulation.h"
 #include "api/source_object.h"
+#include "api/trace.h"
+#include "sim/sim_trace.h"
 
 #include "base/grid.h"
 
@@ -528,6 +530,22 @@ static void look_assembled(struct simulate_ptx_call *call, const struct ptx_func
     simulation_as_assembled(&call->simulation, fits ? sass : NULL);
 }
 
+static void trace_memory(struct simulate_ptx_call *call, const struct ptx_function *f,
+                         const struct ptx_memory *memory)
+{
+    const tw_ptx *p = call->program;
+    trace_settings(&call->simulation, f->name, p->target, &p->source);
+    for (int i = 0; i < memory->block_count; i++) {
+        const struct ptx_block *b = &memory->blocks[i];
+        struct sim_trace_memory m = {.space = SIM_GLOBAL,
+                                     .address = b->address,
+                                     .bytes = b->bytes,
+                                     .name = b->name,
+                                     .data = b->data};
+        sim_trace_name(call->simulation.trace, &m);
+    }
+}
+
 static tw_status simulate_ptx(void *user)
 {
     struct simulate_ptx_call *call = user;
@@ -555,6 +573,8 @@ static tw_status simulate_ptx(void *user)
                                 .shared_most = target ? target->shared_bytes : 0,
                                 .arguments = ptx_memory_values(&memory, &p->ctx->scratch),
                                 .argument_count = l->argument_count};
+    if (call->simulation.trace)
+        trace_memory(call, f, &memory);
     find_partial(&p->ctx->scratch, l, f, &launch);
     for (int i = 0; i < 3; i++) {
         launch.grid[i] = l->grid[i] ? (unsigned)l->grid[i] : 1;

@@ -1,7 +1,7 @@
 /* Launches of a GPU's kernel on the simulator: the text that the GPU would get, with what the program
  * claims checked, read back. */
 #include "api/launch_params.h"
-#include "api/simulation.h"
+#include "api/trace.h"
 
 #include "tile/claims.h"
 
@@ -121,6 +121,8 @@ static bool name_tiles(void *user, const struct sim_allocation_event *event)
         sim_report_allocated(report, &tile);
     }
     name_tile_elements(call, event->address);
+    if (call->simulation.trace)
+        trace_tiles(&call->simulation, call->launch, event->address);
     return true;
 }
 
@@ -173,10 +175,11 @@ tw_status variant_read_claims(tw_kernel *k, struct variant *v)
     return TW_OK;
 }
 
-/* The counters are to be those of what a GPU runs. */
+/* The counters and the trace are to be those of what a GPU runs. */
 static bool counts(const struct simulate_call *call)
 {
-    return call->simulation.options.watch & TW_WATCH_COUNTERS;
+    const tw_sim_options *o = &call->simulation.options;
+    return (o->watch & TW_WATCH_COUNTERS) || o->trace;
 }
 
 /* Reports name elements of arrays, as the caller gave their shapes, and of workspace. */
@@ -301,6 +304,11 @@ static tw_status simulate_call(void *user)
     sim_observe(call->simulation.sim, &call->names);
     sim_report_add_source(&call->simulation.report, &l->kernel->module->source);
     status = place_params(call, &params);
+    if (status == TW_OK && call->simulation.trace) {
+        trace_settings(&call->simulation, l->kernel->info->name, l->kernel->target,
+                       &l->kernel->module->source);
+        trace_launch(&call->simulation, l, &params);
+    }
     return status == TW_OK ? run_simulation(call, &params) : status;
 }
 

@@ -6,6 +6,7 @@
 #include "sim/sim_faults.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
+#include "sim/sim_trace.h"
 
 #include <assert.h>
 #include <string.h>
@@ -132,6 +133,10 @@ static void add_observers(struct simulation *s)
     if (watch & TW_WATCH_COUNTERS) {
         s->counters = sim_counters_new(&s->arena);
         sim_observe(s->sim, sim_counters_observer(s->counters));
+    }
+    if (s->options.trace) {
+        s->trace = sim_trace_new(&s->arena);
+        sim_observe(s->sim, sim_trace_observer(s->trace));
     }
 }
 
@@ -326,6 +331,40 @@ static void find_endless(struct simulation *s)
     sim_report_add(&s->report, &f);
 }
 
+static bool set_trace(struct simulation *s, const struct sim_launch *launch)
+{
+    enum { USUAL_EVENTS = 200000 };
+    const tw_trace_options *o = s->options.trace;
+    struct sim_trace_settings *to = sim_trace_settings(s->trace);
+    for (int i = 0; i < 3; i++) {
+        to->block[i] = o->block[i];
+        if (o->block[i] >= 0 && o->block[i] < launch->grid[i])
+            continue;
+        diag_error(&s->ctx->diag, LOC_NONE,
+                   "there is no block %lld,%lld,%lld to trace: the grid has %u x %u x %u",
+                   (long long)o->block[0], (long long)o->block[1], (long long)o->block[2],
+                   launch->grid[0], launch->grid[1], launch->grid[2]);
+        return false;
+    }
+    to->from = o->from;
+    to->most = o->events > 0 ? o->events : USUAL_EVENTS;
+    to->seed = s->options.seed;
+    to->late = s->options.late;
+    return true;
+}
+
+static void write_trace(struct simulation *s, struct arena *results, tw_sim_result *result)
+{
+    struct text out;
+    text_init(&out, results);
+    if (s->options.trace->format == TW_TRACE_CHROME)
+        sim_trace_write_chrome(s->trace, &out);
+    else
+        sim_trace_write(s->trace, result->ended, &out);
+    result->trace = out.data;
+    result->trace_bytes = out.length;
+}
+
 static void write_result(struct simulation *s, enum sim_end end, struct arena *results,
                          tw_sim_result *result)
 {
@@ -342,6 +381,8 @@ static void write_result(struct simulation *s, enum sim_end end, struct arena *r
     write_report(s, results, result);
     if (s->counters)
         write_counters(s, results, result);
+    if (s->trace)
+        write_trace(s, results, result);
     write_json(results, result);
 }
 
@@ -382,6 +423,8 @@ tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct
     launch->options.cancelled_user = s->ctx->config.cancelled_user;
     launch->options.progress = s->ctx->config.progress;
     launch->options.progress_user = s->ctx->config.progress_user;
+    if (s->trace && !set_trace(s, launch))
+        return TW_BAD_ARGUMENT;
     sim_report_launch(&s->report, launch->grid, launch->block);
     int errors = s->ctx->diag.errors;
     double from = platform_seconds();

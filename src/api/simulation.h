@@ -25,6 +25,7 @@ struct simulation {
     struct sim_observer names; /* for the report, whatever is watched */
     struct sim_barrier_check *barriers;
     struct sim_counters *counters;
+    struct sim_trace *trace; /* NULL: none is asked for */
     bool as_assembled;       /* counters as assembled are asked for too, */
     const struct sass *sass; /* by this machine code; NULL: by the rules alone */
     struct source suppressions;

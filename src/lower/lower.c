@@ -357,6 +357,7 @@ bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options 
         emit_kernel(&l);
     if (l.failed || !limits_of_shared(&l))
         return false;
+    note_held(&l);
     ptx_end(&l.b);
     drop_unused_shared(&l);
     out->registers = estimate_registers(a, out->function);

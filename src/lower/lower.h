@@ -13,6 +13,7 @@
  *   lower_dot*.c       dot: matrix units, or fused multiply-adds
  *   lower_element*.c   thread level: elements, arrays of a thread
  *   lower_roll.c       assignments to all of a large array: loops
+ *   lower_held.c       which registers hold the program's scalars and tiles
  */
 #ifndef TW_LOWER_H
 #define TW_LOWER_H
@@ -87,12 +88,22 @@ struct lower_placed {
     const char *form; /* of a shared layout: shared_form_names; else NULL */
 };
 
+/* The registers that hold a scalar or a register tile, in each thread. */
+struct lower_held {
+    const struct sym *sym;
+    const struct layout *layout; /* of a tile; NULL: a scalar */
+    bool assigned;               /* after its declaration too: the registers hold it for good */
+    int count;
+    const char *const *registers; /* their names; elements of 16 and 8 bits share one */
+};
+
 struct lowered {
     struct ptx_module *module;
     struct ptx_function *function;
     VEC(struct lower_param) params;
     VEC(struct lower_access) accesses;
     VEC(struct lower_placed) placed;
+    VEC(struct lower_held) held;
     int block[3];         /* threads */
     int64_t shared_bytes; /* dynamic shared memory of a block, scratch included */
     int registers;        /* of a thread, estimated */

@@ -105,6 +105,11 @@ const struct value *scalar_apply(struct lower *l, const struct expr *e,
 const struct value *scalar_truth(struct lower *l, const struct expr *e);
 int scalar_cost(const struct expr *e);
 
+/* --- lower_held.c --- */
+
+/* Fills out->held, before the registers are numbered anew. */
+void note_held(struct lower *l);
+
 /* --- lower_registers.c --- */
 
 /* Of a thread: the most that are live at once, in words of 32 bits. */

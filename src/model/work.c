@@ -1,5 +1,7 @@
 #include "model/work.h"
 
+#include "sim/sim_flops.h"
+
 static void add_range(struct range *r, double low, double middle, double high)
 {
     r->low += low;
@@ -7,11 +9,10 @@ static void add_range(struct range *r, double low, double middle, double high)
     r->high += high;
 }
 
-/* mma and its like: D = A·B + C of m × n × k, by a warp (wgmma: a quarter by each of four). */
 double matrix_flops(const struct ptx_instruction *ins, enum matrix_unit *unit)
 {
-    int m, n, k;
-    if (!ptx_shape(ptx_find(ins, PTX_CLASS_SHAPE, 0), &m, &n, &k))
+    double flops = sim_flops_of_matrix(ins);
+    if (flops == 0)
         return 0;
     enum ptx_mod factor = ptx_type(ins, 1);
     int bits = ptx_mods[factor].bits;
@@ -20,7 +21,7 @@ double matrix_flops(const struct ptx_instruction *ins, enum matrix_unit *unit)
             : bits == 16                               ? MATRIX_F16
             : factor == MOD_E4M3 || factor == MOD_E5M2 ? MATRIX_FP8
                                                        : MATRIX_I8;
-    return 2.0 * m * n * k / (ins->op == PTX_WGMMA_MMA_ASYNC ? 4 : 1);
+    return flops;
 }
 
 static void add_matrix(struct work *w, const struct ptx_instruction *ins, double count)
@@ -51,10 +52,9 @@ static void add_arithmetic(struct work *w, const struct ptx_instruction *ins,
 {
     enum ptx_mod type = ptx_type(ins, 0);
     int bits = ptx_mods[type].bits;
-    int lanes = type == MOD_F16X2 || type == MOD_BF16X2 || type == MOD_F32X2 ? 2 : 1;
     int operations = ins->op == PTX_FMA || ins->op == PTX_MAD ? 2 : 1;
     double threads = times * (double)n->thread_instructions;
-    w->flops += threads * operations * lanes;
+    w->flops += threads * sim_flops_of_thread(ins);
     w->register_bytes += threads * (operations + 2) * bits / 8;
     *(kind == SIM_KIND_F64 ? &w->f64 : &w->fma) += times * (double)n->warp_instructions;
 }

@@ -374,7 +374,7 @@ static void find_listeners(struct sim *sim)
     sim->told = sim->counted = sim->traces = false;
     sim->on_access.count = sim->on_sync.count = sim->on_async.count = 0;
     for (struct sim_observer *o = sim->observers; o; o = o->next) {
-        sim->told |= o->instruction != NULL;
+        sim->told |= o->step != NULL;
         sim->counted |= o->executed != NULL;
         sim->traces |= o->used != NULL;
         if (o->access)

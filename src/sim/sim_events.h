@@ -6,6 +6,8 @@
 
 #include "ptx/ptx.h"
 
+struct sim_warp;
+
 enum { SIM_LANES = 32 };
 
 /* Who: a warp of a block. Threads are numbered x fastest; thread = warp * 32 + lane. */
@@ -255,14 +257,26 @@ struct sim_standstill {
     int resident;          /* of those that have begun, so many have not ended */
 };
 
+/* An instruction that a warp is about to execute. */
+struct sim_step {
+    struct sim_place at;
+    uint32_t lanes;              /* that are here */
+    uint32_t mask;               /* of these, the lanes that its guard lets through: may be 0 */
+    const struct sim_warp *warp; /* for sim_register_lanes */
+};
+/* Returns the 32 lanes of a register of the step's function as they are before the step, and sets
+ * *bytes to a lane's bytes; 0: a predicate, one word with a bit for each lane. */
+const void *sim_register_lanes(const struct sim_step *step, uint32_t reg, int *bytes);
+
 /* Anything may be NULL. A callback that returns false ends the launch (SIM_ASKED). */
 struct sim_observer {
     void *user;
+    const int64_t *stepped; /* `step` hears of this block alone; NULL: of all */
     bool (*launch)(void *user, const struct ptx_function *kernel, const unsigned grid[3],
                    const unsigned block[3]);
     bool (*block_begins)(void *user, const struct sim_block_event *event);
     bool (*block_ends)(void *user, const struct sim_block_event *event);
-    bool (*instruction)(void *user, const struct sim_place *at, uint32_t mask); /* each, slow */
+    bool (*step)(void *user, const struct sim_step *step); /* each instruction of a warp: slow */
     bool (*access)(void *user, const struct sim_access *access);
     bool (*sync)(void *user, const struct sim_sync_event *event);
     bool (*async)(void *user, const struct sim_async_event *event);

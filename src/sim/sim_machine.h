@@ -238,7 +238,7 @@ struct sim {
     uint32_t copies;      /* asynchronous ones so far, their numbers */
     uint64_t stack_bytes; /* of the host, for calls and what they keep in local memory */
     bool counted;         /* an observer wants to know how often instructions were executed */
-    bool told;            /* one wants to hear of each; then a turn may end behind any */
+    bool told;            /* one wants to hear of each; then a turn may end after any */
     bool late;
     bool traces;                         /* one wants to hear of uses of what is not defined */
     struct sim_undefined loaded, stored; /* by the instruction at hand */

@@ -31,6 +31,13 @@ int sim_operand_bytes(const struct sim_decoder *d, const struct ptx_operand *o, 
     return o->kind == PTX_REGISTER ? sim_register_bytes(d, o->reg) : bytes_of_type(type);
 }
 
+const void *sim_register_lanes(const struct sim_step *step, uint32_t reg, int *bytes)
+{
+    const struct sim_frame *frame = step->warp->frame;
+    *bytes = bytes_of_type(ptx_register_type(frame->code->function, reg));
+    return frame->file + frame->code->registers[reg];
+}
+
 /* --- room --- */
 
 /* No program that a compiler made comes near it: half a million registers of 64 bits. */

@@ -193,6 +193,7 @@ struct sim_warp {
     uint32_t alive;     /* lanes that have not exited */
     bool observed;      /* there are observers that are to be told of more than instructions, */
     bool watched;       /* of accesses */
+    bool stepped;       /* of each instruction */
     bool polled;        /* since the last backward branch: a read that may be a poll */
     bool rotates;       /* the path that ran longest ago is next, */
     bool favours;       /* and goes on until it polls or waits */

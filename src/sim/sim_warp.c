@@ -351,12 +351,17 @@ static enum sim_pause run_path(struct sim_warp *w)
     return w->sim->counted ? run_ops(w, true) : run_ops(w, false);
 }
 
-static bool tell_instruction(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+static bool hears_steps(const struct sim_observer *o, const struct sim_warp *w)
 {
-    struct sim_place at;
-    sim_place_of(w, op, &at);
+    return o->step && (!o->stepped || *o->stepped == w->block->number);
+}
+
+static bool tell_step(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct sim_step step = {.lanes = w->path_mask, .mask = mask, .warp = w};
+    sim_place_of(w, op, &step.at);
     for (struct sim_observer *o = w->sim->observers; o; o = o->next)
-        if (o->instruction && !o->instruction(o->user, &at, mask)) {
+        if (hears_steps(o, w) && !o->step(o->user, &step)) {
             sim_over(w->sim, SIM_ASKED, "an observer asked to stop");
             return false;
         }
@@ -376,7 +381,7 @@ static enum sim_pause step_path(struct sim_warp *w)
     sim->steps++;
     if (sim->counted)
         count_ops(w->frame->code, op, op + 1, mask);
-    if (sim->told && op->ins && !tell_instruction(w, op, mask))
+    if (w->stepped && op->ins && !tell_step(w, op, mask))
         return SIM_PAUSE_NONE;
     if (w->undefined && !sim_undefined_before(w, op, mask))
         return SIM_PAUSE_NONE;
@@ -403,7 +408,7 @@ enum sim_pause sim_warp_run(struct sim_warp *w)
             pause = SIM_PAUSE_BLOCKED;
             break;
         }
-        pause = sim->told || w->undefined ? step_path(w) : run_path(w);
+        pause = w->stepped || w->undefined ? step_path(w) : run_path(w);
         if (!pause && sim->steps >= sim->turn_end)
             pause = SIM_PAUSE_TURN;
     }
@@ -438,6 +443,9 @@ void sim_warp_begin(struct sim_warp *w, struct sim_code *code)
     w->alive = w->lanes;
     w->watched = w->sim->on_access.count > 0;
     w->observed = w->watched || w->sim->on_sync.count > 0 || w->sim->on_async.count > 0;
+    w->stepped = false;
+    for (const struct sim_observer *o = w->sim->told ? w->sim->observers : NULL; o; o = o->next)
+        w->stepped = w->stepped || hears_steps(o, w);
     w->polled = w->rotates = w->favours = false;
     w->idle_since = UINT64_MAX;
     w->steps = 0;

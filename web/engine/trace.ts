@@ -473,7 +473,8 @@ export class Memory {
 
   private forward(): void {
     const event = this.at++;
-    const values = this.trace.kind[event] === 1 ? this.trace.valuesOf(event) : null;
+    const kind = this.trace.kind[event];
+    const values = kind === 1 || kind === 2 ? this.trace.valuesOf(event) : null;
     this.undone.push(values ? this.exchange(event, values) : null);
   }
 

@@ -1,0 +1,206 @@
+#include "api/trace.h"
+
+#include "layout/layout_text.h"
+#include "sim/sim_trace.h"
+
+#include <string.h>
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_of(const struct source *s)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < s->length; i++)
+        hash = (hash ^ (unsigned char)s->text[i]) * 0x100000001b3u;
+    return hash;
+}
+
+void trace_settings(struct simulation *s, const char *kernel, const char *target,
+                    const struct source *source)
+{
+    struct sim_trace_settings *to = sim_trace_settings(s->trace);
+    to->version = TW_VERSION;
+    to->kernel = kernel;
+    to->target = target;
+    to->file = source->name;
+    to->hash = hash_of(source);
+    to->module = s->module;
+    to->sources = s->report.sources.data;
+    to->source_count = s->report.sources.count;
+}
+
+/* --- arrays --- */
+
+static const int64_t *shape_of(struct arena *a, const int64_t *shape, int rank)
+{
+    return arena_copy(a, shape, (size_t)(rank ? rank : 1) * sizeof *shape);
+}
+
+static void name_array(struct simulation *s, const tw_launch *l, const struct launch_param *p)
+{
+    const struct type *t = &p->sym->type;
+    struct sim_trace_memory m = {.space = SIM_GLOBAL,
+                                 .address = p->value,
+                                 .bytes = p->bytes,
+                                 .name = p->sym->name,
+                                 .type = dtype_table[t->dtype].name,
+                                 .rank = t->rank,
+                                 .symbol = p->sym};
+    if (p->kind == LOWER_POINTER) {
+        const tw_array *x = &l->arrays[p->sym->index];
+        if (!l->array_set[p->sym->index])
+            return;
+        m.type = tw_dtype_name(x->dtype);
+        m.rank = x->rank;
+        m.shape = shape_of(&s->arena, x->shape, x->rank);
+        m.data = p->data;
+    } else {
+        m.shape = shape_of(&s->arena, p->shape, t->rank);
+    }
+    sim_trace_name(s->trace, &m);
+}
+
+/* --- tiles in shared memory --- */
+
+/* Where each element lies, in bytes; NULL if they follow one another. */
+static const uint32_t *places_of(struct arena *a, const struct lower_placed *tile, uint64_t at)
+{
+    const struct type *t = &tile->sym->type;
+    int64_t count = type_elements(t), bytes = (int64_t)dtype_size(t->dtype);
+    uint32_t *places = arena_array(a, uint32_t, count + 1);
+    bool plain = true;
+    for (int64_t e = 0; e < count; e++) {
+        int32_t in[LAYOUT_INS] = {0}, out[LAYOUT_OUTS];
+        int64_t rest = e;
+        for (int i = t->rank - 1; i >= 0; i--) {
+            int counter = layout_in_index(tile->layout, AXIS_DIM(i));
+            if (counter >= 0)
+                in[counter] = (int32_t)(rest % t->extent[i]);
+            rest /= t->extent[i];
+        }
+        layout_apply(tile->layout, in, out);
+        int64_t place = out[layout_out_index(tile->layout, AXIS_AT)];
+        places[e] = (uint32_t)(at + (uint64_t)(place * bytes));
+        plain = plain && place == e;
+    }
+    return plain ? NULL : places;
+}
+
+static const char *layout_of(struct arena *a, const struct layout *layout)
+{
+    struct text out;
+    text_init(&out, a);
+    layout_print(&out, layout);
+    return out.data;
+}
+
+static void name_tile(struct simulation *s, const struct sym *sym, const struct lower_placed *tile,
+                      uint64_t base)
+{
+    struct sim_trace_memory m = {.space = SIM_SHARED,
+                                 .address = base + (uint64_t)sym->offset,
+                                 .bytes = (uint64_t)type_bytes(&sym->type),
+                                 .name = sym->name,
+                                 .type = dtype_table[sym->type.dtype].name,
+                                 .rank = sym->type.rank,
+                                 .shape = sym->type.extent,
+                                 .symbol = sym};
+    if (tile) {
+        m.layout = layout_of(&s->arena, tile->layout);
+        m.places = places_of(&s->arena, tile, m.address);
+    }
+    sim_trace_name(s->trace, &m);
+}
+
+void trace_tiles(struct simulation *s, const tw_launch *l, uint64_t base)
+{
+    const struct lowered *lowered = l->variant->lowered;
+    for (const struct sym *sym = l->variant->ir->symbols; sym; sym = sym->next) {
+        const struct lower_placed *tile = NULL;
+        if (sym->storage != ST_SHARED || sym->offset < 0)
+            continue;
+        for (size_t i = 0; i < lowered->placed.count; i++)
+            if (lowered->placed.data[i].sym == sym && lowered->placed.data[i].shared)
+                tile = &lowered->placed.data[i];
+        name_tile(s, sym, tile, base);
+    }
+}
+
+/* --- variables --- */
+
+/* The register of that name in the function that runs; false: it has none. */
+static bool find_register(struct arena *a, const struct ptx_function *f, const char *name,
+                          uint32_t *reg)
+{
+    for (uint32_t i = 0; i < f->registers.count; i++)
+        if (strcmp(ptx_register_name(a, f, i), name) == 0) {
+            *reg = i;
+            return true;
+        }
+    return false;
+}
+
+/* The element of each warp, lane and register; elements of small types share registers in order. */
+static const int32_t *elements_of(struct arena *a, const struct lower_held *held, int elements)
+{
+    const struct type *t = &held->sym->type;
+    int warps = layout_in_extent(held->layout, AXIS_WARP);
+    int32_t *list = arena_array(a, int32_t, warps * LAYOUT_LANES * elements + 1), *to = list;
+    for (int warp = 0; warp < warps; warp++)
+        for (int lane = 0; lane < LAYOUT_LANES; lane++)
+            for (int e = 0; e < elements; e++) {
+                int32_t out[LAYOUT_OUTS], number = 0;
+                bool inside = layout_element(held->layout, e, lane, warp, out);
+                for (int i = 0; i < t->rank; i++) {
+                    int axis = layout_out_index(held->layout, AXIS_DIM(i));
+                    number = number * (int32_t)t->extent[i] + (axis >= 0 ? out[axis] : 0);
+                }
+                *to++ = inside ? number : -1;
+            }
+    return list;
+}
+
+static void hold(struct simulation *s, const struct ptx_function *f, const struct lower_held *held)
+{
+    const struct type *t = &held->sym->type;
+    uint32_t *registers = arena_array(&s->arena, uint32_t, held->count + 1);
+    struct sim_trace_variable v = {.name = held->sym->name,
+                                   .type = dtype_table[t->dtype].name,
+                                   .rank = t->rank,
+                                   .shape = t->extent,
+                                   .words = held->count,
+                                   .registers = registers,
+                                   .names = held->registers};
+    if (!held->assigned || t->dtype == DT_BOOL)
+        return;
+    for (int i = 0; i < held->count; i++)
+        if (!find_register(&s->arena, f, held->registers[i], &registers[i]))
+            return;
+    int bits = ptx_mods[ptx_register_type(f, registers[0])].bits;
+    v.word_bytes = bits <= 16 ? 2 : bits / 8;
+    if (held->layout) {
+        v.elements = layout_in_extent(held->layout, AXIS_REG);
+        v.element = elements_of(&s->arena, held, v.elements);
+    }
+    sim_trace_hold(s->trace, &v);
+}
+
+/* --- all of it --- */
+
+void trace_launch(struct simulation *s, const tw_launch *l, const struct launch_params *params)
+{
+    const struct lowered *lowered = l->variant->lowered;
+    const struct ptx_function *f = ptx_find_function(s->module, lowered->function->name);
+    sim_trace_settings(s->trace)->lines_before = look_lines_before(l);
+    for (int i = 0; i < params->count; i++)
+        if (params->list[i].kind != LOWER_SCALAR && params->list[i].sym)
+            name_array(s, l, &params->list[i]);
+    for (size_t i = 0; i < lowered->held.count; i++)
+        hold(s, f, &lowered->held.data[i]);
+    for (size_t i = 0; i < lowered->accesses.count; i++) {
+        const struct lower_access *from = &lowered->accesses.data[i];
+        struct sim_trace_access a = {.shared = from->shared, .symbol = from->sym};
+        if (from->loc.source)
+            loc_line_column(from->loc, &a.line, &a.column);
+        sim_trace_means(s->trace, &a);
+    }
+}

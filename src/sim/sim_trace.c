@@ -1,0 +1,614 @@
+#include "sim/sim_flops.h"
+#include "sim/sim_own.h"
+#include "sim/sim_trace_own.h"
+#include "sim/sim_traffic.h"
+
+#include <string.h>
+
+enum {
+    ALIGNMENT = 256,          /* of arrays in the trace's addresses */
+    MOST_SHARED = 1 << 20,    /* bytes that a block's shared memory is smaller than */
+    MOST_INITIAL = 16 << 10,  /* bytes of an array that the trace has as it was before */
+    MOST_SNAPSHOTS = 4 << 20, /* bytes */
+    MOST_VALUES = 64 << 20    /* bytes */
+};
+
+const char *const trace_kinds[TRACE_KIND_COUNT] = {
+#define X(id, name) name,
+    SIM_TRACE_KINDS(X)
+#undef X
+};
+
+/* --- memory --- */
+
+static bool see_allocated(void *user, const struct sim_allocation_event *event)
+{
+    struct sim_trace *t = user;
+    if (event->space == SIM_GLOBAL || event->space == SIM_SHARED)
+        vec_push(t->arena, &t->allocated, *event);
+    return true;
+}
+
+static struct sim_trace_memory memory_of(const struct sim_trace *t,
+                                         const struct sim_allocation_event *a)
+{
+    for (size_t i = 0; i < t->named.count; i++)
+        if (t->named.data[i].space == a->space && a->space == SIM_GLOBAL &&
+            t->named.data[i].address == a->address)
+            return t->named.data[i];
+    return (struct sim_trace_memory){
+        .space = a->space, .address = a->address, .bytes = a->bytes, .name = a->name};
+}
+
+/* Returns where the array's bytes begin in `initial`; -1: they are not kept. */
+static int64_t keep_initial(struct sim_trace *t, const struct sim_trace_memory *m)
+{
+    int64_t at = (int64_t)t->initial.count;
+    if (!m->data || m->bytes > MOST_INITIAL)
+        return -1;
+    for (uint64_t i = 0; i < m->bytes; i++)
+        vec_push(t->arena, &t->initial, ((const uint8_t *)m->data)[i]);
+    return at;
+}
+
+/* One after the other; those for which 32 bits are too few are left out. Where they begin is known
+ * when the block begins: after its shared memory. */
+static void place_arrays(struct sim_trace *t)
+{
+    const uint64_t most = UINT32_MAX - MOST_SHARED;
+    uint64_t at = 0;
+    for (size_t i = 0; i < t->allocated.count; i++) {
+        const struct sim_allocation_event *a = &t->allocated.data[i];
+        bool added;
+        if (a->space != SIM_GLOBAL || a->bytes > most || at > most - a->bytes)
+            continue;
+        struct trace_memory m = {.is = memory_of(t, a), .at = (uint32_t)at};
+        m.is.bytes = a->bytes;
+        m.initial = keep_initial(t, &m.is);
+        vec_push(t->arena, &t->arrays, m);
+        number_map_entry(t->arena, &t->array_of, a->address >> SIM_OFFSET_BITS, &added)->value =
+            t->arrays.count;
+        at = (at + a->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+}
+
+/* Tiles that the caller names, or what the PTX declares. */
+static void place_shared(struct sim_trace *t)
+{
+    for (size_t i = 0; i < t->named.count; i++)
+        if (t->named.data[i].space == SIM_SHARED)
+            vec_push(t->arena, &t->shared,
+                     ((struct trace_memory){.is = t->named.data[i],
+                                            .at = (uint32_t)t->named.data[i].address}));
+    if (t->shared.count)
+        return;
+    for (size_t i = 0; i < t->allocated.count; i++)
+        if (t->allocated.data[i].space == SIM_SHARED)
+            vec_push(t->arena, &t->shared,
+                     ((struct trace_memory){.is = memory_of(t, &t->allocated.data[i]),
+                                            .at = (uint32_t)t->allocated.data[i].address}));
+}
+
+static struct trace_memory *array_at(const struct sim_trace *t, uint64_t address)
+{
+    const struct number_entry *e = number_map_find(&t->array_of, address >> SIM_OFFSET_BITS);
+    return e ? &t->arrays.data[e->value - 1] : NULL;
+}
+
+static bool trace_address(const struct sim_trace *t, enum sim_space space, uint64_t address,
+                          uint32_t *at)
+{
+    *at = (uint32_t)address;
+    if (space == SIM_SHARED)
+        return true;
+    const struct trace_memory *m = array_at(t, address);
+    if (m)
+        *at = m->at + (uint32_t)(address & ((UINT64_C(1) << SIM_OFFSET_BITS) - 1));
+    return m;
+}
+
+static bool see_launch(void *user, const struct ptx_function *kernel, const unsigned grid[3],
+                       const unsigned block[3])
+{
+    struct sim_trace *t = user;
+    const int64_t *b = t->settings.block;
+    t->kernel = kernel;
+    memcpy(t->grid, grid, sizeof t->grid);
+    memcpy(t->block, block, sizeof t->block);
+    t->number = b[0] + (int64_t)grid[0] * (b[1] + (int64_t)grid[1] * b[2]);
+    trace_find_loops(t);
+    place_arrays(t);
+    return true;
+}
+
+static bool see_block(void *user, const struct sim_block_event *event)
+{
+    struct sim_trace *t = user;
+    if (event->block != t->number)
+        return true;
+    t->warps = event->warps;
+    t->threads = event->threads;
+    t->shared_bytes = (uint64_t)event->shared_bytes;
+    for (size_t i = 0; i < t->arrays.count; i++)
+        t->arrays.data[i].at += (uint32_t)(t->shared_bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    place_shared(t);
+    for (int i = 0; i < t->warps; i++)
+        vec_push(
+            t->arena, &t->warp,
+            ((struct trace_warp){.turns = arena_array(t->arena, uint32_t, t->loops.count + 1)}));
+    return true;
+}
+
+/* --- events --- */
+
+/* Returns the event's number, or TRACE_NO_EVENT if it is not kept. */
+static uint32_t add_event(struct sim_trace *t, const struct trace_event *e, int site)
+{
+    t->total++;
+    if (t->time < t->settings.from)
+        return TRACE_NO_EVENT;
+    if (site < 0 || (int64_t)t->events.count >= t->settings.most || t->time > UINT32_MAX) {
+        t->truncated = true;
+        return TRACE_NO_EVENT;
+    }
+    vec_push(t->arena, &t->events, *e);
+    struct trace_event *kept = &t->events.data[t->events.count - 1];
+    kept->time = (uint32_t)t->time;
+    kept->site = (uint16_t)site;
+    return (uint32_t)t->events.count - 1;
+}
+
+/* The arithmetic of a warp so far becomes an event. */
+static void flush(struct sim_trace *t, int warp)
+{
+    struct trace_pending *p = &t->warp.data[warp].pending;
+    if (!p->instructions)
+        return;
+    struct trace_event e = {.mask = p->mask,
+                            .base = (uint32_t)p->flops,
+                            .stride = (int32_t)p->instructions,
+                            .warp = (uint16_t)warp,
+                            .kind = p->kind};
+    p->instructions = 0;
+    add_event(t, &e, p->site);
+}
+
+/* An event of an instruction that accesses no memory. */
+static uint32_t add_plain(struct sim_trace *t, const struct sim_place *at, struct trace_event e)
+{
+    flush(t, at->warp);
+    e.warp = (uint16_t)at->warp;
+    int site = trace_site(t, at, false, SIM_GLOBAL, 0, 0, (enum trace_kind)e.kind);
+    return add_event(t, &e, site);
+}
+
+/* --- accesses --- */
+
+static uint64_t hash_bytes(const uint8_t *bytes, size_t count)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static int row_number(struct sim_trace *t, const struct trace_row *row)
+{
+    bool added;
+    uint64_t hash = hash_bytes((const uint8_t *)row, sizeof *row);
+    struct number_entry *e = number_map_entry(t->arena, &t->row_of, hash, &added);
+    if (!added && memcmp(&t->rows.data[e->value], row, sizeof *row) == 0)
+        return (int)e->value;
+    vec_push(t->arena, &t->rows, *row);
+    e->value = t->rows.count - 1;
+    return (int)e->value;
+}
+
+/* base, stride and flags; false: memory that has no address in the trace. */
+static bool find_addresses(struct sim_trace *t, const struct sim_access *a, struct trace_event *e)
+{
+    int lowest = __builtin_ctz(a->mask);
+    uint32_t rest = a->mask & (a->mask - 1);
+    struct trace_row row = {{0}};
+    bool line = true;
+    if (!trace_address(t, a->space, a->address[lowest], &e->base))
+        return false;
+    int second = rest ? __builtin_ctz(rest) : lowest;
+    for (; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint32_t at;
+        if (!trace_address(t, a->space, a->address[lane], &at))
+            return false;
+        row.offset[lane] = (int32_t)(at - e->base);
+    }
+    if (second > lowest)
+        e->stride = row.offset[second] / (second - lowest);
+    for (rest = a->mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        line = line && row.offset[lane] == e->stride * (lane - lowest);
+    }
+    if (!line) {
+        e->flags |= TRACE_ROW;
+        e->stride = row_number(t, &row);
+    }
+    return true;
+}
+
+static uint8_t at_most_255(int n)
+{
+    return (uint8_t)(n > 255 ? 255 : n);
+}
+
+static void find_cost(const struct sim_access *a, struct trace_event *e)
+{
+    enum { SECTOR = 32 };
+    int bytes = a->bytes * __builtin_popcount(a->mask);
+    if (a->kind == SIM_UPDATE)
+        return;
+    bool shared = a->space == SIM_SHARED;
+    int units = shared ? sim_wavefronts(a) : sim_sectors(a);
+    int least = shared ? sim_wavefronts_ideal(a) : (bytes + SECTOR - 1) / SECTOR;
+    if (!shared && least > units) /* lanes that share bytes */
+        least = units;
+    e->units = at_most_255(units);
+    e->least = at_most_255(least);
+}
+
+/* What was read of shared memory follows from what was written there; what copies read, from what
+ * they write; and what was read of an array that is in the trace, from that. */
+static bool has_values(const struct sim_trace *t, const struct sim_access *a)
+{
+    if (a->kind != SIM_READ)
+        return true;
+    const struct trace_memory *m =
+        a->space == SIM_GLOBAL ? array_at(t, a->address[__builtin_ctz(a->mask)]) : NULL;
+    return m && !a->group && (m->initial < 0 || m->written);
+}
+
+/* The values from `start` on are kept once, if they are there already. */
+static size_t share_values(struct sim_trace *t, size_t start)
+{
+    size_t count = t->values.count - start;
+    bool added;
+    uint64_t hash = hash_bytes(t->values.data + start, count);
+    struct number_entry *e = number_map_entry(t->arena, &t->value_of, hash, &added);
+    if (!added && e->value + count <= start &&
+        memcmp(t->values.data + e->value, t->values.data + start, count) == 0) {
+        t->values.count = start;
+        return (size_t)e->value;
+    }
+    e->value = start;
+    return start;
+}
+
+static void keep_values(struct sim_trace *t, const struct sim_access *a, uint32_t event)
+{
+    size_t start = t->values.count, late = t->late.count;
+    if (!has_values(t, a) || start > MOST_VALUES)
+        return;
+    for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        bool known = a->kind == SIM_READ || (a->kind == SIM_WRITE && a->value[lane]);
+        const uint8_t *from = a->kind == SIM_WRITE && known ? a->value[lane] : a->before[lane];
+        if (!known)
+            vec_push(t->arena, &t->late,
+                     ((struct trace_late){t->values.count, a->bytes, a->before[lane]}));
+        for (int i = 0; i < a->bytes; i++)
+            vec_push(t->arena, &t->values, from ? from[i] : 0);
+    }
+    if (late == t->late.count)
+        start = share_values(t, start);
+    vec_push(t->arena, &t->value_event, event);
+    vec_push(t->arena, &t->value_start, (uint32_t)start);
+}
+
+/* What was written after it was told: the step is done now. */
+static void settle_late(struct sim_trace *t)
+{
+    for (size_t i = 0; i < t->late.count; i++) {
+        const struct trace_late *l = &t->late.data[i];
+        if (l->host)
+            memcpy(&t->values.data[l->value], l->host, (size_t)l->bytes);
+    }
+    t->late.count = 0;
+}
+
+static struct trace_copy *copy_of(struct sim_trace *t, uint32_t number, uint32_t *row)
+{
+    const struct number_entry *e = number_map_find(&t->copy_of, number);
+    if (!e)
+        return NULL;
+    *row = (uint32_t)e->value;
+    return &t->copies.data[e->value];
+}
+
+/* By any block. */
+static void note_written(struct sim_trace *t, const struct sim_access *a)
+{
+    for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
+        struct trace_memory *m = array_at(t, a->address[__builtin_ctz(rest)]);
+        if (m)
+            m->written = true;
+    }
+}
+
+static bool see_access(void *user, const struct sim_access *a)
+{
+    static const uint8_t kinds[] = {
+        [SIM_READ] = TRACE_READ, [SIM_WRITE] = TRACE_WRITE, [SIM_UPDATE] = TRACE_UPDATE};
+    struct sim_trace *t = user;
+    struct trace_event e = {.mask = a->mask, .warp = (uint16_t)a->at.warp, .kind = kinds[a->kind]};
+    if (a->space == SIM_GLOBAL && a->kind != SIM_READ)
+        note_written(t, a);
+    if (a->at.block != t->number || (a->space != SIM_GLOBAL && a->space != SIM_SHARED) ||
+        !a->mask || !find_addresses(t, a, &e))
+        return true;
+    if (a->kind != SIM_READ)
+        flush(t, a->at.warp);
+    e.flags |=
+        (uint8_t)((a->group ? TRACE_COPY : 0) | (a->past_l1 ? TRACE_PAST_L1 : 0) |
+                  (a->matrix != SIM_LANEWISE ? TRACE_MATRIX : 0) |
+                  (a->kind == SIM_READ && a->undefined && a->undefined->any ? TRACE_UNDEFINED : 0));
+    find_cost(a, &e);
+    int site = trace_site(t, &a->at, true, a->space, a->bytes, e.base, (enum trace_kind)e.kind);
+    uint32_t event = add_event(t, &e, site), row;
+    if (event == TRACE_NO_EVENT)
+        return true;
+    keep_values(t, a, event);
+    struct trace_copy *copy = a->group ? copy_of(t, a->group, &row) : NULL;
+    if (copy)
+        *(a->kind == SIM_READ ? &copy->read : &copy->write) = event;
+    return true;
+}
+
+/* --- asynchronous copies --- */
+
+static uint32_t begin_copy(struct sim_trace *t, const struct sim_async_event *e)
+{
+    struct trace_copy c = {.warp = e->at.warp};
+    bool added;
+    c.issue = c.commit = c.land = c.read = c.write = c.wait = TRACE_NO_EVENT;
+    for (uint32_t rest = e->mask; rest; rest &= rest - 1)
+        c.bytes += e->bytes ? e->bytes[__builtin_ctz(rest)] : 0;
+    vec_push(t->arena, &t->copies, c);
+    uint32_t row = (uint32_t)t->copies.count - 1;
+    number_map_entry(t->arena, &t->copy_of, e->group, &added)->value = row;
+    return row;
+}
+
+static void see_commit(struct sim_trace *t, const struct sim_async_event *e)
+{
+    struct trace_warp *w = &t->warp.data[e->at.warp];
+    struct trace_event made = {.mask = e->mask, .base = w->commits, .kind = TRACE_COMMIT};
+    uint32_t event = add_plain(t, &e->at, made);
+    for (size_t i = 0; i < t->copies.count; i++) {
+        struct trace_copy *c = &t->copies.data[i];
+        if (c->warp != e->at.warp || c->commit != TRACE_NO_EVENT)
+            continue;
+        c->commit = event;
+        c->group = w->commits;
+    }
+    w->commits++;
+}
+
+static void see_wait(struct sim_trace *t, const struct sim_async_event *e)
+{
+    uint32_t pending = e->all ? 0 : (uint32_t)e->pending;
+    struct trace_event made = {.mask = e->mask, .base = pending, .kind = TRACE_WAIT};
+    uint32_t event = add_plain(t, &e->at, made), commits = t->warp.data[e->at.warp].commits;
+    for (size_t i = 0; i < t->copies.count; i++) {
+        struct trace_copy *c = &t->copies.data[i];
+        bool committed = c->commit != TRACE_NO_EVENT;
+        if (c->warp == e->at.warp && c->wait == TRACE_NO_EVENT &&
+            (e->all || (committed && c->group + pending < commits)))
+            c->wait = event;
+    }
+}
+
+static bool see_async(void *user, const struct sim_async_event *e)
+{
+    struct sim_trace *t = user;
+    uint32_t row;
+    if (e->at.block != t->number)
+        return true;
+    if (e->kind == SIM_ASYNC_COMMIT)
+        see_commit(t, e);
+    if (e->kind == SIM_ASYNC_WAIT)
+        see_wait(t, e);
+    if (e->kind != SIM_ASYNC_ISSUE && e->kind != SIM_ASYNC_LAND)
+        return true;
+    bool issues = e->kind == SIM_ASYNC_ISSUE;
+    if (issues)
+        begin_copy(t, e);
+    struct trace_copy *c = copy_of(t, e->group, &row);
+    if (!c)
+        return true;
+    struct trace_event made = {.mask = e->mask,
+                               .base = row,
+                               .stride = (int32_t)c->bytes,
+                               .kind = issues ? TRACE_ISSUE : TRACE_LAND};
+    *(issues ? &c->issue : &c->land) = add_plain(t, &e->at, made);
+    return true;
+}
+
+/* --- barriers --- */
+
+static bool see_sync(void *user, const struct sim_sync_event *e)
+{
+    struct sim_trace *t = user;
+    struct trace_event made = {.mask = e->mask};
+    if (e->at.block != t->number || !e->mask)
+        return true;
+    switch (e->kind) {
+    case SIM_BARRIER_ARRIVE:
+    case SIM_BARRIER_LEAVE:
+        made.kind = e->kind == SIM_BARRIER_ARRIVE ? TRACE_ARRIVE : TRACE_RELEASE;
+        made.base = (uint32_t)e->id;
+        made.stride = (int32_t)e->generation;
+        break;
+    case SIM_WARP_SYNC:
+        made.kind = TRACE_WARP;
+        made.base = e->members;
+        break;
+    case SIM_FENCE:
+    case SIM_PROXY_FENCE: made.kind = TRACE_FENCE; break;
+    case SIM_MBARRIER_ARRIVE:
+    case SIM_MBARRIER_WAIT:
+        made.kind = e->kind == SIM_MBARRIER_ARRIVE ? TRACE_ARRIVE : TRACE_RELEASE;
+        made.flags = TRACE_MBARRIER;
+        made.base = (uint32_t)e->address[__builtin_ctz(e->mask)];
+        made.stride = (int32_t)e->count;
+        break;
+    default: return true;
+    }
+    add_plain(t, &e->at, made);
+    return true;
+}
+
+/* --- instructions --- */
+
+static void keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event)
+{
+    for (size_t v = 0; v < t->variables.count; v++) {
+        const struct sim_trace_variable *x = &t->variables.data[v];
+        size_t start = t->snapshots.count, bytes = (size_t)(x->words * x->word_bytes) * SIM_LANES;
+        if (event == TRACE_NO_EVENT || start + bytes > MOST_SNAPSHOTS)
+            return;
+        vec_push(t->arena, &t->snapshot_event, event);
+        vec_push(t->arena, &t->snapshot_variable, (uint16_t)v);
+        vec_push(t->arena, &t->snapshot_start, (uint32_t)start);
+        for (int r = 0; r < x->words; r++) {
+            int each;
+            const uint8_t *lanes = sim_register_lanes(step, x->registers[r], &each);
+            for (int i = 0; i < SIM_LANES * x->word_bytes; i++)
+                vec_push(t->arena, &t->snapshots, each == x->word_bytes ? lanes[i] : 0);
+        }
+    }
+}
+
+static void compute(struct sim_trace *t, const struct sim_step *step, enum trace_kind kind,
+                    double flops)
+{
+    const struct sim_place *at = &step->at;
+    struct trace_pending *p = &t->warp.data[at->warp].pending;
+    const struct ptx_line *line = at->ins->line;
+    bool same = p->instructions && p->kind == kind && p->mask == step->mask && line && p->line &&
+                line->line == p->line->line && line->column == p->line->column;
+    t->flops += flops;
+    if (!same || p->flops + flops > UINT32_MAX) {
+        int site = trace_site(t, at, false, SIM_GLOBAL, 0, 0, kind);
+        flush(t, at->warp);
+        *p = (struct trace_pending){.line = line, .mask = step->mask, .kind = (uint8_t)kind};
+        p->site = (uint16_t)(site < 0 ? 0 : site);
+    }
+    p->instructions++;
+    p->flops += flops;
+}
+
+/* Lanes that go on to another turn, and lanes that leave the loop. */
+static void end_turn(struct sim_trace *t, const struct sim_step *step, int loop)
+{
+    uint32_t *turn = &t->warp.data[step->at.warp].turns[loop];
+    uint32_t leave = step->lanes & ~step->mask, event = TRACE_NO_EVENT;
+    struct trace_event e = {.base = *turn, .stride = loop, .kind = TRACE_TURN};
+    if (step->mask) {
+        e.mask = step->mask;
+        e.flags = TRACE_AGAIN;
+        event = add_plain(t, &step->at, e);
+    }
+    if (leave) {
+        e.mask = leave;
+        e.flags = 0;
+        uint32_t left = add_plain(t, &step->at, e);
+        event = event == TRACE_NO_EVENT ? left : event;
+    }
+    *turn = step->mask ? *turn + 1 : 0;
+    keep_registers(t, step, event);
+}
+
+static bool is_exit(const struct sim_step *step)
+{
+    return step->mask && (step->at.ins->op == PTX_EXIT ||
+                          (step->at.ins->op == PTX_RET && step->at.function->entry));
+}
+
+static bool see_step(void *user, const struct sim_step *step)
+{
+    struct sim_trace *t = user;
+    const struct ptx_instruction *ins = step->at.ins;
+    settle_late(t);
+    t->time++;
+    if (t->settings.from && t->time == t->settings.from)
+        t->shared_at_start =
+            arena_copy(t->arena, step->warp->shared, (size_t)step->warp->shared_bytes);
+    int loop = trace_loop_of(t, ins), lanes = __builtin_popcount(step->mask);
+    if (loop >= 0)
+        end_turn(t, step, loop);
+    if (!step->mask)
+        return true;
+    double matrix = sim_flops_of_matrix(ins);
+    int flops = matrix > 0 ? 0 : sim_flops_of_thread(ins);
+    if (matrix > 0)
+        compute(t, step, TRACE_MMA, matrix);
+    else if (flops)
+        compute(t, step, TRACE_COMPUTE, (double)flops * lanes);
+    if (is_exit(step)) {
+        struct trace_event e = {.mask = step->mask, .kind = TRACE_EXIT};
+        keep_registers(t, step, add_plain(t, &step->at, e));
+    }
+    return true;
+}
+
+static bool see_ended(void *user)
+{
+    struct sim_trace *t = user;
+    settle_late(t);
+    for (size_t i = 0; i < t->warp.count; i++)
+        flush(t, (int)i);
+    return true;
+}
+
+/* --- made --- */
+
+struct sim_trace *sim_trace_new(struct arena *arena)
+{
+    struct sim_trace *t = arena_new(arena, struct sim_trace);
+    t->arena = arena;
+    t->number = -1;
+    t->observer = (struct sim_observer){.user = t,
+                                        .stepped = &t->number,
+                                        .launch = see_launch,
+                                        .block_begins = see_block,
+                                        .step = see_step,
+                                        .access = see_access,
+                                        .sync = see_sync,
+                                        .async = see_async,
+                                        .allocated = see_allocated,
+                                        .ended = see_ended};
+    return t;
+}
+
+struct sim_observer *sim_trace_observer(struct sim_trace *t)
+{
+    return &t->observer;
+}
+
+struct sim_trace_settings *sim_trace_settings(struct sim_trace *t)
+{
+    return &t->settings;
+}
+
+void sim_trace_name(struct sim_trace *t, const struct sim_trace_memory *m)
+{
+    vec_push(t->arena, &t->named, *m);
+}
+
+void sim_trace_hold(struct sim_trace *t, const struct sim_trace_variable *v)
+{
+    vec_push(t->arena, &t->variables, *v);
+}
+
+void sim_trace_means(struct sim_trace *t, const struct sim_trace_access *a)
+{
+    vec_push(t->arena, &t->accesses, *a);
+}

@@ -1,0 +1,76 @@
+/* Traces: an observer that keeps what one block does, event by event. docs/trace.md describes the
+ * columns, the kinds and the file that sim_trace_write makes of them.
+ *
+ *   sim_trace.c        events: accesses, barriers, copies, arithmetic, turns of loops
+ *   sim_trace_code.c   instructions as sites; loops; expressions in the source
+ *   sim_trace_write.c  the file
+ */
+#ifndef TW_SIM_TRACE_H
+#define TW_SIM_TRACE_H
+
+#include "base/text.h"
+#include "sim/sim_events.h"
+
+struct sim_trace;
+
+/* An array of the launch or a tile in shared memory. All pointers live as long as the trace. */
+struct sim_trace_memory {
+    enum sim_space space;
+    uint64_t address, bytes; /* SIM_SHARED: offset */
+    const char *name, *type; /* type NULL: not known */
+    int rank;
+    const int64_t *shape;
+    const void *symbol;     /* of the compiler, for struct sim_trace_access; NULL: none */
+    const void *data;       /* SIM_GLOBAL: what it holds before the launch; NULL: not known */
+    const char *layout;     /* SIM_SHARED: as text; NULL: none */
+    const uint32_t *places; /* SIM_SHARED: the offset of each element; NULL: one after the other */
+};
+
+/* A scalar of each thread, or a register tile, in registers of the kernel. */
+struct sim_trace_variable {
+    const char *name, *type;
+    int rank;
+    const int64_t *shape;
+    int word_bytes, words; /* of a register; registers that it has in each thread */
+    const uint32_t *registers;
+    const char *const *names;
+    int elements;           /* that each lane holds */
+    const int32_t *element; /* of each warp, lane and element held: its number, -1: none; or NULL */
+};
+
+/* An access of the program: which memory it means, where tiles share bytes. */
+struct sim_trace_access {
+    int line, column;
+    bool shared;
+    const void *symbol; /* NULL: memory of the compiler's own */
+};
+
+struct sim_trace_settings {
+    int64_t block[3]; /* that is traced */
+    int64_t from;     /* events before this time are left out */
+    int64_t most;     /* events that are kept */
+    const char *version, *kernel, *target, *file;
+    uint64_t hash; /* of the file's text; 0: not known */
+    uint64_t seed;
+    bool late;
+    int lines_before; /* the PTX's first line is this many further down where it is shown */
+    const struct source *const *sources; /* texts that .loc names */
+    size_t source_count;
+    const struct ptx_module *module;
+};
+
+/* Lives in the arena. */
+struct sim_trace *sim_trace_new(struct arena *arena);
+struct sim_observer *sim_trace_observer(struct sim_trace *t);
+/* Before the launch. */
+struct sim_trace_settings *sim_trace_settings(struct sim_trace *t);
+void sim_trace_name(struct sim_trace *t, const struct sim_trace_memory *m);
+void sim_trace_hold(struct sim_trace *t, const struct sim_trace_variable *v);
+void sim_trace_means(struct sim_trace *t, const struct sim_trace_access *a);
+
+/* After it: the file. ended: what ended the launch before its end; NULL: nothing did. */
+void sim_trace_write(const struct sim_trace *t, const char *ended, struct text *out);
+/* The same as trace events of Chrome and Perfetto. */
+void sim_trace_write_chrome(const struct sim_trace *t, struct text *out);
+
+#endif

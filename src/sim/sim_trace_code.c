@@ -1,0 +1,216 @@
+/* The program of a trace: its instructions, loops, and the source that they are made of. */
+#include "sim/sim_trace_own.h"
+
+#include <string.h>
+
+enum { MOST_SITES = UINT16_MAX };
+
+/* --- the source --- */
+
+static const char *file_name(const struct sim_trace *t, uint32_t number)
+{
+    const struct ptx_module *m = t->settings.module;
+    for (size_t i = 0; m && i < m->items.count; i++)
+        if (m->items.data[i].kind == PTX_ITEM_FILE && m->items.data[i].file->number == number)
+            return m->items.data[i].file->name;
+    return NULL;
+}
+
+const char *trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
+                        uint32_t *line, uint32_t *column)
+{
+    *line = ins->line ? ins->line->line : 0;
+    *column = ins->line ? ins->line->column : 0;
+    return ins->line ? file_name(t, ins->line->file) : NULL;
+}
+
+int trace_ptx_line(const struct sim_trace *t, struct loc where)
+{
+    int line = 0, column;
+    if (!where.source)
+        return 0;
+    loc_line_column(where, &line, &column);
+    return line + t->settings.lines_before;
+}
+
+static const struct source *source_of(const struct sim_trace *t, const char *file)
+{
+    for (size_t i = 0; file && i < t->settings.source_count; i++)
+        if (strcmp(t->settings.sources[i]->name, file) == 0)
+            return t->settings.sources[i];
+    return NULL;
+}
+
+static bool is_word(char c)
+{
+    return text_is_letter(c) || text_is_digit(c) || c == '_';
+}
+
+/* Behind the bracket that closes the one at `at`; NULL: none does. */
+static const char *behind_bracket(const char *at, const char *end)
+{
+    int depth = 0;
+    for (; at < end; at++) {
+        depth += *at == '(' || *at == '[';
+        depth -= *at == ')' || *at == ']';
+        if (depth == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+/* The place in a text; NULL: it has none such. */
+static const char *find_place(const struct source *s, uint32_t line, uint32_t column)
+{
+    const char *at = s->text, *end = s->text + s->length;
+    if (!line || !column)
+        return NULL;
+    for (uint32_t i = 1; i < line && at; i++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at ? at + 1 : NULL;
+    }
+    return at && (size_t)(end - at) >= column ? at + column - 1 : NULL;
+}
+
+static bool begins_with(const char *from, const char *end, const char *word)
+{
+    size_t length = strlen(word);
+    return (size_t)(end - from) > length && memcmp(from, word, length) == 0;
+}
+
+/* Behind a name with its indices or arguments, A[row][p + tx], dot(a, b), for (…); of an
+ * asynchronous copy behind the statement. */
+static const char *behind_expression(const char *from, const char *end)
+{
+    const char *to = from;
+    if (begins_with(from, end, "async "))
+        return memchr(from, ';', (size_t)(end - from));
+    while (to < end && is_word(*to))
+        to++;
+    for (const char *next = to; next && to > from;) {
+        while (next < end && *next == ' ')
+            next++;
+        if (next == end || (*next != '[' && *next != '('))
+            break;
+        next = behind_bracket(next, end);
+        to = next ? next : to;
+    }
+    return to;
+}
+
+const char *trace_expression(const struct sim_trace *t, const char *file, uint32_t line,
+                             uint32_t column, size_t *length)
+{
+    const struct source *s = source_of(t, file);
+    const char *from = s ? find_place(s, line, column) : NULL;
+    const char *to = from ? behind_expression(from, s->text + s->length) : NULL;
+    *length = to ? (size_t)(to - from) : 0;
+    return *length ? from : NULL;
+}
+
+/* --- sites --- */
+
+static const struct sim_trace_access *meant(const struct sim_trace *t, uint32_t line,
+                                            uint32_t column, bool shared)
+{
+    for (size_t i = 0; i < t->accesses.count; i++) {
+        const struct sim_trace_access *a = &t->accesses.data[i];
+        if (a->line == (int)line && a->column == (int)column && a->shared == shared)
+            return a;
+    }
+    return NULL;
+}
+
+/* Tiles that do not live at the same time share bytes: the compiler knows which one is meant. */
+static int variable_of(const struct sim_trace *t, const struct sim_place *place,
+                       enum sim_space space, uint32_t at)
+{
+    bool shared = space == SIM_SHARED;
+    uint32_t line, column;
+    trace_place(t, place->ins, &line, &column);
+    const struct sim_trace_access *a = meant(t, line, column, shared);
+    size_t count = shared ? t->shared.count : t->arrays.count;
+    const struct trace_memory *all = shared ? t->shared.data : t->arrays.data;
+    if (shared && t->accesses.count && (!a || !a->symbol))
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (at >= all[i].at && at - all[i].at < all[i].is.bytes &&
+            (!shared || !a || a->symbol == all[i].is.symbol))
+            return (int)i;
+    return -1;
+}
+
+int trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
+               enum sim_space space, int bytes, uint32_t at, enum trace_kind kind)
+{
+    bool added;
+    uint64_t key = (uint64_t)(uintptr_t)place->ins << 12 | (uint64_t)memory << 11 |
+                   (uint64_t)(space == SIM_SHARED) << 10 | ((uint64_t)bytes & 1023);
+    struct number_entry *e = number_map_entry(t->arena, &t->site_of, key, &added);
+    if (!added)
+        return (int)e->value - 1;
+    if (t->sites.count >= MOST_SITES)
+        return -1;
+    struct trace_site s = {.ins = place->ins,
+                           .function = place->function,
+                           .where = place->where,
+                           .memory = memory,
+                           .space = space,
+                           .variable = memory ? variable_of(t, place, space, at) : -1,
+                           .bytes = bytes,
+                           .kind = kind};
+    vec_push(t->arena, &t->sites, s);
+    e->value = t->sites.count;
+    return (int)e->value - 1;
+}
+
+const char *trace_phase(const struct trace_site *s)
+{
+    bool own = s->memory && s->space == SIM_SHARED && s->variable < 0;
+    switch (s->kind) {
+    case TRACE_READ: return own ? "store" : s->space == SIM_SHARED ? "compute" : "load";
+    case TRACE_WRITE: return own || s->space == SIM_GLOBAL ? "store" : "load";
+    case TRACE_UPDATE: return "store";
+    case TRACE_ARRIVE:
+    case TRACE_RELEASE:
+    case TRACE_WARP:
+    case TRACE_FENCE:
+    case TRACE_COMMIT:
+    case TRACE_WAIT: return "sync";
+    case TRACE_ISSUE:
+    case TRACE_LAND: return "load";
+    case TRACE_COMPUTE:
+    case TRACE_MMA: return "compute";
+    case TRACE_TURN:
+    case TRACE_EXIT:
+    case TRACE_KIND_COUNT: break;
+    }
+    return NULL;
+}
+
+/* --- loops --- */
+
+/* Each branch back is the end of a loop. */
+void trace_find_loops(struct sim_trace *t)
+{
+    const struct ptx_function *f = t->kernel;
+    for (size_t i = 0; i < f->body.count; i++) {
+        const struct ptx_statement *s = &f->body.data[i];
+        bool added;
+        if (s->kind != PTX_AT_INSTRUCTION || s->instruction->op != PTX_BRA ||
+            s->instruction->operands[0].kind != PTX_LABEL ||
+            s->instruction->operands[0].label->statement > i)
+            continue;
+        vec_push(t->arena, &t->loops, ((struct trace_loop){s->instruction, s->where}));
+        number_map_entry(t->arena, &t->loop_of, (uintptr_t)s->instruction, &added)->value =
+            t->loops.count;
+    }
+}
+
+int trace_loop_of(const struct sim_trace *t, const struct ptx_instruction *branch)
+{
+    if (branch->op != PTX_BRA)
+        return -1;
+    const struct number_entry *e = number_map_find(&t->loop_of, (uintptr_t)branch);
+    return e ? (int)e->value - 1 : -1;
+}

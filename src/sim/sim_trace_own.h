@@ -1,0 +1,167 @@
+/* What the files of traces share. */
+#ifndef TW_SIM_TRACE_OWN_H
+#define TW_SIM_TRACE_OWN_H
+
+#include "base/number_map.h"
+#include "sim/sim_trace.h"
+
+#define SIM_TRACE_KINDS(X)                                                                         \
+    X(READ, "read")                                                                                \
+    X(WRITE, "write")                                                                              \
+    X(UPDATE, "update")                                                                            \
+    X(ARRIVE, "arrive")                                                                            \
+    X(RELEASE, "release")                                                                          \
+    X(WARP, "warp")                                                                                \
+    X(FENCE, "fence")                                                                              \
+    X(ISSUE, "issue")                                                                              \
+    X(COMMIT, "commit")                                                                            \
+    X(LAND, "land")                                                                                \
+    X(WAIT, "wait")                                                                                \
+    X(COMPUTE, "compute")                                                                          \
+    X(MMA, "mma")                                                                                  \
+    X(TURN, "turn")                                                                                \
+    X(EXIT, "exit")
+enum trace_kind {
+#define X(id, name) TRACE_##id,
+    SIM_TRACE_KINDS(X)
+#undef X
+        TRACE_KIND_COUNT
+};
+extern const char *const trace_kinds[TRACE_KIND_COUNT];
+
+enum {
+    TRACE_ROW = 1,
+    TRACE_COPY = 2,
+    TRACE_PAST_L1 = 4,
+    TRACE_MATRIX = 8,
+    TRACE_MBARRIER = 16,
+    TRACE_AGAIN = 32,
+    TRACE_UNDEFINED = 64
+};
+#define TRACE_NO_EVENT UINT32_MAX
+
+struct trace_event {
+    uint32_t time, mask, base;
+    int32_t stride;
+    uint16_t warp, site;
+    uint8_t kind, flags, units, least;
+};
+
+/* Addresses of lanes that are in no line: from the lowest lane's. */
+struct trace_row {
+    int32_t offset[SIM_LANES];
+};
+
+/* An instruction, by the memory that it accesses. */
+struct trace_site {
+    const struct ptx_instruction *ins;
+    const struct ptx_function *function;
+    struct loc where;
+    bool memory; /* it accesses `space`, */
+    enum sim_space space;
+    int variable;         /* this array or shared variable; -1: none that has a name */
+    int bytes;            /* of a lane */
+    enum trace_kind kind; /* of its first event */
+};
+
+struct trace_copy {
+    uint32_t issue, commit, land, read, write, wait, group, bytes;
+    int warp;
+};
+
+struct trace_loop {
+    const struct ptx_instruction *branch;
+    struct loc where;
+};
+
+/* Memory with its place in the trace's address space. */
+struct trace_memory {
+    struct sim_trace_memory is;
+    uint32_t at;
+    int64_t initial; /* of an array: where its bytes begin in `initial`; -1: they are not there */
+    bool written;    /* by a block of the launch */
+};
+
+/* Of a warp of the block. */
+struct trace_warp {
+    /* Arithmetic that is no event yet: instructions 0: none. */
+    struct trace_pending {
+        const struct ptx_line *line;
+        uint32_t mask, instructions;
+        uint16_t site;
+        uint8_t kind;
+        double flops;
+    } pending;
+    uint32_t commits;
+    uint32_t *turns; /* by loop */
+};
+
+/* A write whose bytes are known when it is done. */
+struct trace_late {
+    size_t value; /* where they go in `values` */
+    int bytes;
+    const uint8_t *host;
+};
+
+struct sim_trace {
+    struct arena *arena;
+    struct sim_observer observer;
+    struct sim_trace_settings settings;
+    const struct ptx_function *kernel;
+    unsigned grid[3], block[3];
+    int64_t number; /* of the traced block; -1: the grid has none such */
+    int warps, threads;
+    uint64_t shared_bytes;
+
+    VEC(struct sim_trace_memory) named;         /* by the caller */
+    VEC(struct sim_allocation_event) allocated; /* by the machine */
+    VEC(struct trace_memory) arrays, shared;
+    struct number_map array_of; /* of an allocation's number: its array + 1 */
+    VEC(struct sim_trace_variable) variables;
+    VEC(struct sim_trace_access) accesses;
+    VEC(struct trace_loop) loops;
+    VEC(struct trace_site) sites;
+    struct number_map site_of, loop_of, copy_of;
+    VEC(struct trace_warp) warp;
+
+    int64_t time, total;
+    double flops;
+    bool truncated;
+    VEC(struct trace_event) events;
+    VEC(struct trace_row) rows;
+    struct number_map row_of; /* by a hash: row */
+    VEC(uint32_t) value_event;
+    VEC(uint32_t) value_start;
+    VEC(uint8_t) values;
+    struct number_map value_of; /* by a hash: where they begin in `values` */
+    VEC(struct trace_late) late;
+    VEC(uint32_t) snapshot_event;
+    VEC(uint16_t) snapshot_variable;
+    VEC(uint32_t) snapshot_start;
+    VEC(uint8_t) snapshots;
+    VEC(struct trace_copy) copies;
+    const uint8_t *shared_at_start; /* NULL: zeros */
+    VEC(uint8_t) initial;
+};
+
+/* sim_trace_code.c */
+
+/* The site of an instruction that accesses `bytes` bytes a lane of a space, the lowest lane's at
+ * `at` in the trace; memory false: of one that accesses none. -1: there are too many. */
+int trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
+               enum sim_space space, int bytes, uint32_t at, enum trace_kind kind);
+void trace_find_loops(struct sim_trace *t);
+/* The loop that ends at this branch; -1: none. */
+int trace_loop_of(const struct sim_trace *t, const struct ptx_instruction *branch);
+/* The place in the source: its file (NULL: not known), line and column. */
+const char *trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
+                        uint32_t *line, uint32_t *column);
+/* The line of the PTX, as it is shown. */
+int trace_ptx_line(const struct sim_trace *t, struct loc where);
+/* The expression, or the head of a loop, that begins at a place of the source; *length 0: none. */
+const char *trace_expression(const struct sim_trace *t, const char *file, uint32_t line,
+                             uint32_t column, size_t *length);
+/* "load", "sync", "compute", "store" or NULL. */
+const char *trace_phase(const struct trace_site *s);
+
+#endif

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""`run --trace`: one block's accesses, order, values and registers, compared with `explain`, `run --out` and `show`."""
+import json
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+from tile_runner import call, expect, fail
+from trace_reader import AGAIN, NO_EVENT, Trace
+
+TILED, NAIVE = "kernels/sgemm/tiled.tile", "kernels/sgemm/naive.tile"
+V1, V3, V4 = "kernels/matmul/shared.tile", "kernels/matmul/async.tile", "kernels/matmul/stages.tile"
+
+EDITED = """
+kernel edited(i32 n, const f32 *x, f32 *y) grid(cdiv(n, 64)) threads(64)
+{
+    global f32 X[n] = x, Y[n] = y;
+    shared f32 s[64];
+    i32 t = thread.x, i = block.x * 64 + t;
+    s[t] = X[i];
+    sync();
+    f32 total = 0;
+    for (i32 q = 0; q < 4; q++)
+        total += s[(t + 16 * q) % 64] * 2;
+    Y[i] = total;
+}
+"""
+
+
+def sizes(**given):
+    return ["--set", ",".join(f"{name}={value}" for name, value in given.items())]
+
+
+class Runner:
+    def __init__(self, tool, root, folder):
+        self.tool, self.root, self.folder = tool, root, folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, file, options, trace="t.trace", status=0):
+        got = call([self.tool, "run", file, "--device", "sim", "--trace", self.path(trace), *options], cwd=self.root)
+        expect(got.status == status, f"run {file} {options}: {got}")
+        return Trace(self.path(trace)) if trace.endswith(".trace") else got
+
+    def explain(self, file, options):
+        got = call([self.tool, "explain", file, "--device", "a100", "--json", *options], cwd=self.root)
+        expect(got.status == 0, f"explain {file} {options}: {got}")
+        return json.loads(got.out)["kernels"][0]
+
+
+def counts_are_explained(r, file, options):
+    """Bytes by thread and request, wavefronts, sectors and FLOPs of the only block."""
+    t = r.run(file, [*options, "--fill", "rand"])
+    e = r.explain(file, options)
+    expect(e["blocks"] == 1 and not t.head["truncated"], f"{file}: one block, all of it")
+    level = {x["level"]: x for x in e["traffic"]}
+    for space, name, unit in (("global", "L2", 32), ("shared", "shared", 128)):
+        x = level[name]
+        expect(t.by_thread(space) == x["by_thread"], f"{file} {name}: {t.by_thread(space)} {x}")
+        by_request = x["read_by_request"] + x["written_by_request"]
+        expect(t.units(space) * unit == by_request, f"{file} {name}: {t.units(space) * unit} {x}")
+    expect(t.flops() == e["flops_executed"] == t.head["flops"], f"{file}: FLOPs {t.flops()} {e['flops_executed']}")
+    return t, e
+
+
+def replays(r, file, options, outputs):
+    """The writes over the initial arrays give what `run --out` gives."""
+    files = [f"{name}={r.path(name + '.npy')}" for name in outputs]
+    t = r.run(file, [*options, *(x for f in files for x in ("--out", f))])
+    _, arrays = t.replay()
+    for name in outputs:
+        want = np.load(r.path(name + ".npy"))
+        index = [a["name"] for a in t.head["arrays"]].index(name)
+        a = t.head["arrays"][index]
+        expect(arrays[index] is not None, f"{file}: {name} is in the trace")
+        if a["type"] == "f16":
+            want = want.astype(np.float16)
+        expect(a["shape"] == list(want.shape), f"{file}: {a}")
+        expect(arrays[index].tobytes() == want.tobytes(), f"{file}: {name} differs")
+    return t
+
+
+def order_is_sound(t, file):
+    time = t.column("time").astype(np.int64)
+    expect((np.diff(time) >= 0).all(), f"{file}: times go up")
+    expect(time[-1] <= t.head["time"], f"{file}: {time[-1]} {t.head['time']}")
+    for i in t.events("arrive"):
+        expect(t.site(i)["op"].startswith("bar"), f"{file}: {t.site(i)}")
+    expect(len(t.events("exit")) == t.head["warps"], f"{file}: each warp leaves once")
+    for i in t.events("read", "write"):
+        expect(1 <= t.column("least")[i] <= max(1, int(t.column("units")[i])), f"{file}: event {i}")
+
+
+def lesson(r):
+    """tiled.tile at 2 x 2 x 6 with T = 2, as the second lesson draws it."""
+    options = [*sizes(m=2, n=2, k=6), "--tune", "T=2", "--fill", "iota"]
+    t = replays(r, TILED, options, ["c"])
+    order_is_sound(t, TILED)
+    expect(t.flops() == 2 * 2 * 2 * 6, f"{t.flops()} FLOPs")
+    turns = t.events("turn")
+    expect([int(t.column("base")[i]) for i in turns] == [0, 1, 2], "three turns of K")
+    expect([bool(t.column("flags")[i] & AGAIN) for i in turns] == [True, True, False], "the last one leaves")
+    expect(t.head["loops"][0]["text"] == "for (i32 p = 0; p < k; p += T)", str(t.head["loops"]))
+    a = np.arange(12, dtype=np.float32).reshape(2, 6)
+    b = np.arange(12, dtype=np.float32).reshape(6, 2)
+    sums = [words[0, :4].copy().view("<f4").reshape(2, 2) for _, _, words in t.snapshots("sum")]
+    expect(len(sums) == 4, f"{len(sums)} snapshots: three turns and the end")
+    for step, got in enumerate(sums):
+        upto = min(2 * step + 2, 6)
+        expect((got == a[:, :upto] @ b[:upto]).all(), f"sum after turn {step}: {got}")
+    texts = {s["text"] for s in t.head["sites"]}
+    expect({"A[row][p + tx]", "as[ty][tx]", "as[ty][q]", "bs[q][tx]", "C[row][col]"} <= texts, str(texts))
+    phases = {(s["text"], s["space"]): s["phase"] for s in t.head["sites"]}
+    expect(phases["as[ty][tx]", "shared"] == "load" and phases["as[ty][q]", "shared"] == "compute", str(phases))
+    expect(phases["sync()", None] == "sync" and phases["C[row][col]", "global"] == "store", str(phases))
+
+
+def lines_of_ptx(r):
+    shown = call([r.tool, "show", V1, "--stage", "ptx", "--type", "f16", *sizes(m=64, n=64, k=64)], cwd=r.root).out
+    lines = shown.split("\n")
+    t = r.run(V1, ["--type", "f16", *sizes(m=64, n=64, k=64), "--fill", "rand"])
+    for s in t.head["sites"]:
+        expect(s["op"] in lines[s["ptx"] - 1], f"{s}: {lines[s['ptx'] - 1]}")
+    registers = t.head["variables"][0]["registers"]
+    expect(all(name in shown for name in registers) and len(registers) == 32, str(registers))
+
+
+def tile_snapshots(r):
+    """The sum of V1 at the end, read from registers through `elements`, is the product."""
+    a, b = np.ones((64, 64), "<f4"), np.arange(64 * 64, dtype="<f4").reshape(64, 64) % 8
+    np.save(r.path("a.npy"), a.astype("<f2"))
+    np.save(r.path("b.npy"), b.astype("<f2"))
+    t = r.run(V1, ["--type", "f16", "--in", f"a={r.path('a.npy')},b={r.path('b.npy')}"])
+    v = t.head["variables"][0]
+    expect(v["name"] == "acc" and v["shape"] == [64, 64] and v["word_bytes"] == 4, str(v))
+    warps, words = t.head["warps"], len(v["registers"])
+    elements = t.column("elements")[v["elements"] :][: warps * 32 * words].reshape(warps, 32, words)
+    acc = np.full(64 * 64, np.nan, "<f4")
+    for event, warp, values in t.snapshots("acc"):
+        if t.kinds[event] == "exit":
+            acc[elements[warp]] = values.copy().view("<f4")[:, :, 0].T
+    expect((acc.reshape(64, 64) == a @ b).all(), "acc is the product")
+    shared = t.head["shared"]
+    expect([x["name"] for x in shared] == ["sa", "sb"] and shared[0]["places"] is not None, str(shared))
+    places = t.column("places")[shared[0]["places"] :][: 64 * 16]
+    expect(len(set(places.tolist())) == 64 * 16, "each element of sa has a place of its own")
+    scratch = [s for s in t.head["sites"] if s["space"] == "shared" and s["variable"] is None]
+    expect(scratch and all(s["phase"] == "store" for s in scratch), "the epilogue's memory is no tile's")
+
+
+def copies(r):
+    for file, late in ((V3, False), (V4, False), (V4, True)):
+        options = ["--type", "f16", *sizes(m=128, n=128, k=128), "--fill", "rand"]
+        t = r.run(file, [*options, *(["--copies", "late"] if late else [])])
+        order_is_sound(t, file)
+        rows = t.column("copies").reshape(-1, 8)
+        expect(len(rows) == len(t.events("issue")) > 0, f"{file}: {len(rows)} copies")
+        for issue, commit, land, read, write, wait, _, size in rows.tolist():
+            kinds = [t.kinds[i] for i in (issue, land, write)]
+            expect(kinds == ["issue", "land", "write"] and issue < land < write, f"{file}: {kinds}")
+            expect(read == NO_EVENT or land < read < write, f"{file}: {land} {read} {write}")
+            expect(wait != NO_EVENT and t.kinds[wait] == "wait" and issue < wait, f"{file}: {wait}")
+            expect(not late or land > commit, f"{file}: lands at {land}, late")
+            expect(size in (0, 512), f"{file}: {size} bytes")
+    stages = {s["text"] for s in t.head["sites"]}
+    expect("async sa[0] = A[i +: BM][0 +: BK]" in stages or any(x and x.startswith("async sa[") for x in stages),
+           str(stages))
+
+
+def windows(r):
+    options = [*sizes(m=64, n=64, k=64), "--fill", "rand"]
+    whole = r.run(TILED, options)
+    half = r.run(TILED, [*options, "--trace-events", "1000"])
+    expect(half.head["truncated"] and half.count == 1000 and half.head["total"] == whole.count, "the first 1000")
+    expect((half.column("base") == whole.column("base")[:1000]).all(), "of the same events")
+    start = int(whole.column("time")[2000])
+    later = r.run(TILED, [*options, "--trace-from", str(start)])
+    first = whole.count - later.count
+    expect(not later.head["truncated"] and later.column("time")[0] >= start, "from a time on")
+    expect((later.column("base") == whole.column("base")[first:]).all(), "of the same events")
+    expect((later.replay()[0] == whole.replay()[0]).all(), "with shared memory as it was then")
+    other = r.run(TILED, [*options, "--trace-block", "1,1"])
+    expect(other.head["traced"] == [1, 1, 0] and other.count == whole.count, "another block")
+    c = [a for a in other.head["arrays"] if a["name"] == "c"][0]
+    lowest = min(other.address(i, 0) for i in other.events("write") if other.site(i)["space"] == "global")
+    expect(lowest - c["address"] == 4 * (32 * 64 + 32), "its part of C")
+    seeded = r.run(TILED, [*options, "--seed", "7"])
+    expect(seeded.head["seed"] == 7 and sorted(seeded.kinds) == sorted(whole.kinds), "another order")
+    expect(list(seeded.column("warp")) != list(whole.column("warp")), "another order of warps")
+
+
+def refusals(r):
+    small = [*sizes(m=8, n=8, k=8), "--fill", "rand"]
+    for options, says in (
+        ([TILED, *small, "--trace", r.path("x")], "--trace is for --device sim"),
+        ([TILED, *small, "--device", "sim", "--trace-block", "0"], "--trace-block is about --trace OUT"),
+        ([TILED, *small, "--device", "sim", "--trace", r.path("x"), "--trace-block", "a"], "expected the block's index"),
+        ([TILED, *small, "--device", "sim", "--trace", r.path("x"), "--trace-block", "3,0"], "there is no block 3,0,0"),
+        ([TILED, *small, "--device", "sim", "--trace", r.path("no/x")], "cannot write"),
+    ):
+        got = call([r.tool, "run", *options], cwd=r.root)
+        expect(got.status != 0 and says in got.err, f"{options}: {got}")
+
+
+def perfetto(r):
+    r.run(V4, ["--type", "f16", *sizes(m=128, n=128, k=128), "--fill", "rand"], trace="t.json")
+    with open(r.path("t.json"), encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    names = {e["args"]["name"] for e in events if e["ph"] == "M"}
+    expect({"warp 0", "warp 3"} <= names, str(names))
+    begun = [e for e in events if e["ph"] == "b"]
+    expect(len(begun) == sum(e["ph"] == "e" for e in events) == 160, f"{len(begun)} copies")
+    expect(any(e["ph"] == "X" and e["cat"] == "compute" and "flops" in e["args"] for e in events), "products")
+
+
+def of_ptx(r):
+    t = r.run("kernels/cuda/block_sum.ptx", ["--block", "256", "--arg", "f32[1000]:ones", "--arg", "f32[1]:zero",
+                                             "--arg", "i32:1000"])
+    order_is_sound(t, "block_sum.ptx")
+    with open(os.path.join(r.root, "kernels/cuda/block_sum.ptx"), encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    for s in t.head["sites"]:
+        expect(s["op"] in lines[s["ptx"] - 1], f"{s}: {lines[s['ptx'] - 1]}")
+    expect(not t.head["variables"] and len(t.head["arrays"]) == 2, str(t.head["arrays"]))
+    last = [a for a in t.replay()[1] if len(a) == 4][0]
+    expect(t.head["ended"] is None and last.view("<f4")[0] in (1000, 256), str(last.view("<f4")))
+
+
+def racy(r):
+    """Without its barriers the kernel's values are those of the traced order of warps."""
+    shown = call([r.tool, "show", TILED, "--stage", "ptx", *sizes(m=32, n=32, k=64)], cwd=r.root).out
+    with open(r.path("racy.ptx"), "w", encoding="utf-8") as file:
+        file.write("\n".join(line for line in shown.split("\n") if "bar.sync" not in line))
+    arrays = ["f32[32][64]:iota", "f32[64][32]:iota", "f32[32][32]:zero"]
+    arguments = [x for a in ["i32:32", "i32:32", "i32:64", *arrays] for x in ("--arg", a)]
+    t = r.run(r.path("racy.ptx"), ["--block", "32,32", "--seed", "3", "--shared", "8192", *arguments,
+                                   "--out", f"5={r.path('racy.npy')}"])
+    a, b = (np.arange(2048, dtype="<f4").reshape(shape) for shape in ((32, 64), (64, 32)))
+    got = np.load(r.path("racy.npy"))
+    c = [x for x in t.replay()[1] if len(x) == 4096][-1]
+    expect(c.tobytes() == got.tobytes(), "the racy values are the run's")
+    expect(not np.allclose(got, a @ b), "and wrong")
+
+
+def main():
+    tool, root = os.path.abspath(sys.argv[1]), os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with tempfile.TemporaryDirectory() as folder:
+        r = Runner(tool, root, folder)
+        lesson(r)
+        small = sizes(m=64, n=64, k=64)
+        for file, options, flops in (
+            (TILED, [*sizes(m=32, n=32, k=64)], 2 * 32 * 32 * 64),
+            (TILED, [*sizes(m=16, n=16, k=16), "--tune", "T=16"], 2 * 16**3),
+            (NAIVE, [*sizes(m=16, n=16, k=32)], None),
+            (V1, ["--type", "f16", *small], 2 * 64**3),
+            (V3, ["--type", "f16", *sizes(m=128, n=128, k=64)], 2 * 128 * 128 * 64),
+            (V4, ["--type", "f16", *sizes(m=128, n=128, k=64)], 2 * 128 * 128 * 64),
+        ):
+            t, e = counts_are_explained(r, file, options)
+            order_is_sound(t, file)
+            expect(t.flops() == (flops or e["flops"]), f"{file}: {t.flops()} FLOPs")
+        replays(r, TILED, [*sizes(m=32, n=32, k=64), "--fill", "rand"], ["c"])
+        replays(r, V1, ["--type", "f16", *small, "--fill", "rand"], ["c"])
+        edited = r.path("edited.tile")
+        with open(edited, "w", encoding="utf-8") as file:
+            file.write(EDITED)
+        t = replays(r, edited, [*sizes(n=64), "--fill", "rand"], ["y"])
+        expect([v["name"] for v in t.head["variables"]] == ["total"], str(t.head["variables"]))
+        lines_of_ptx(r)
+        tile_snapshots(r)
+        copies(r)
+        windows(r)
+        refusals(r)
+        perfetto(r)
+        of_ptx(r)
+        racy(r)
+        large = r.run(TILED, [*sizes(m=256, n=256, k=256), "--fill", "rand"])
+        expect(large.size < 450_000, f"tiled at 256: {large.count} events, {large.size} bytes")
+
+
+main()
