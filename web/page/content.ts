@@ -5,6 +5,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
+import { Engine } from "../engine/engine.ts";
+import { checkArgs, explainArgs, kernelsArgs, productArgs, runArgs, sweepArgs, traceFile } from "./src/app/asks.ts";
+import type { Kernel } from "./src/app/results.ts";
 import type { Lesson, Puzzle, ShippedKernel } from "./src/app/content_types.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -67,16 +70,18 @@ export function content(): Plugin {
   };
 }
 
-/** Puts the engine's module beside the page: `cmake --preset wasm && ninja -C build-wasm` makes it. */
+/** Puts the engine's module beside the page (`cmake --preset wasm && ninja -C build-wasm` makes it), and in ahead.json its answers to what the
+ * page asks when it opens. */
 export function engine(): Plugin {
   const path = process.env["TILEWRIGHT_ENGINE"] ?? join(root, "build-wasm/web/engine.wasm");
   return {
     name: "tilewright-engine",
     buildStart() {
-      if (!existsSync(path)) this.error(`there is no ${path}: build the engine first (./dev build page does both)`);
+      if (!existsSync(path)) this.error(`there is no ${path}: build the engine first (./dev play does both)`);
     },
-    generateBundle() {
+    async generateBundle() {
       this.emitFile({ type: "asset", fileName: "engine.wasm", source: readFileSync(path) });
+      this.emitFile({ type: "asset", fileName: "ahead.json", source: JSON.stringify(await answersAhead(path)) });
     },
     configureServer(server) {
       server.middlewares.use("/engine.wasm", (_, response) => {
@@ -85,4 +90,25 @@ export function engine(): Plugin {
       });
     },
   };
+}
+
+async function answersAhead(module: string): Promise<unknown[]> {
+  const engine = new Engine(await WebAssembly.compile(readFileSync(module)));
+  const path = "kernels/sgemm/tiled.tile";
+  const answers: unknown[] = [];
+  const ask = (args: string[], of = path) => {
+    const answer = engine.call({ args, files: { [basename(of)]: read(of) }, wants: [traceFile] });
+    const files = Object.fromEntries(Object.entries(answer.files).map(([n, b]) => [n, Buffer.from(b).toString("base64")]));
+    answers.push({ args, path: of, answer: { ...answer, files } });
+    return answer.out;
+  };
+  const file = basename(path);
+  const kernel = JSON.parse(ask(kernelsArgs(file)))[0] as Kernel;
+  const opening = { file, kernel, sizes: {}, tune: {}, types: {}, seed: 1, block: [0, 0, 0], device: "h200", scale: 1024 };
+  ask(checkArgs(file));
+  ask(runArgs(opening));
+  ask(explainArgs(opening));
+  ask(sweepArgs(opening)!);
+  ask(productArgs("naive.tile", opening.device, opening.scale), "kernels/sgemm/naive.tile");
+  return answers;
 }

@@ -1,5 +1,6 @@
 /** The page's engines: two clients of the same module, so that a long simulation never delays the answer to a key. */
 import { compile, EngineClient } from "$engine/client.ts";
+import { kernels } from "virtual:content";
 import type { Answer, Progress } from "$engine/engine.ts";
 
 export type Files = Record<string, string | Uint8Array>;
@@ -45,6 +46,26 @@ function lane(name: Lane): EngineClient {
   return found;
 }
 
+/** Answers to the questions of the opening, made when the page was built: it shows them before the engine has come. */
+interface MadeAhead {
+  args: string[];
+  /** The shipped kernel that was asked about. */
+  path: string;
+  answer: { status: number; out: string; err: string; files: Record<string, string> };
+}
+let ahead: Promise<MadeAhead[]> | undefined;
+
+async function madeAhead(args: string[], files: Files): Promise<Answer | null> {
+  ahead ??= document.getElementById("engine")
+    ? Promise.resolve([])
+    : fetch(new URL("./ahead.json", document.baseURI)).then((r) => (r.ok ? (r.json() as Promise<MadeAhead[]>) : []));
+  const found = (await ahead.catch(() => [])).find((a) => a.args.length === args.length && a.args.every((w, i) => w === args[i]));
+  const name = found?.path.split("/").pop();
+  if (!found || !name || files[name] !== kernels.find((k) => k.path === found.path)?.text) return null;
+  const made = Object.entries(found.answer.files).map(([n, text]) => [n, Uint8Array.from(atob(text), (c) => c.charCodeAt(0))] as const);
+  return { ...found.answer, files: Object.fromEntries(made) };
+}
+
 /** Asks the lane and returns the answer whatever its status is. Throws Stopped when the signal ends it. */
 export async function ask(
   name: Lane,
@@ -53,6 +74,8 @@ export async function ask(
   options: { wants?: string[]; signal?: AbortSignal; onProgress?: (p: Progress) => void } = {},
 ): Promise<Answer> {
   const { wants, ...rest } = options;
+  const known = await madeAhead(args, files);
+  if (known) return known;
   try {
     return await lane(name).ask({ args, files, wants }, rest);
   } catch (error) {
@@ -68,7 +91,7 @@ export async function askJson<T>(
   files: Files,
   options: { signal?: AbortSignal; onProgress?: (p: Progress) => void; accepts?: number[] } = {},
 ): Promise<T> {
-  const answer = await ask(name, [...args, "--json"], files, options);
+  const answer = await ask(name, args.includes("--json") ? args : [...args, "--json"], files, options);
   if (!(options.accepts ?? [0, 1]).includes(answer.status)) throw new Refused(answer.status, answer.err.trim(), answer.out);
   return JSON.parse(answer.out) as T;
 }

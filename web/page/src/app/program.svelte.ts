@@ -1,6 +1,18 @@
 /** The one state that drives every view: the program, its sizes and choices, what is selected, and the engine's results. */
 import { kernels as shipped } from "virtual:content";
 import { Trace } from "$engine/trace.ts";
+import {
+  checkArgs,
+  explainArgs,
+  kernelsArgs,
+  runArgs,
+  sizeNames,
+  sizeOf,
+  sweepArgs,
+  sweepName,
+  traceFile,
+  type Configuration,
+} from "./asks.ts";
 import { ask, askJson, Refused, type Lane } from "./engine.ts";
 import type { CheckedKernel, Explanation, Finding, Kernel, Run } from "./results.ts";
 import { Slot } from "./slot.svelte.ts";
@@ -50,6 +62,7 @@ export class Program {
   swept = new Slot<Explanation>();
   /** The counters of the last run without an error of an earlier text, to compare with. */
   before = $state.raw<Run | null>(null);
+  #good: { run: Run; source: string } | null = null;
 
   kernel = $derived.by((): Kernel | null => {
     const list = this.diagnosed.value?.kernels ?? [];
@@ -60,7 +73,7 @@ export class Program {
     return known !== null && known.source === this.source ? known.findings : [];
   });
   errors = $derived(this.findings.filter((f) => f.severity === "error"));
-  sizeNames = $derived((this.kernel?.parameters ?? []).filter((p) => !p.array && isInteger(p.type)).map((p) => p.name));
+  sizeNames = $derived(sizeNames(this.kernel));
   fileName = $derived(this.file.split("/").pop() ?? "kernel.tile");
 
   open(file: string, source: string): void {
@@ -72,26 +85,20 @@ export class Program {
     this.block = [0, 0, 0];
     this.event = 0;
     this.line = this.thread = this.cell = null;
-    this.before = null;
+    this.before = this.#good = null;
   }
 
   sizeOf(name: string): number {
-    return this.sizes[name] ?? (/^(batch|batches|heads)$/.test(name) ? 2 : 64);
+    return sizeOf(this.sizes, name);
   }
 
   tuned(name: string): number {
     return this.tune[name] ?? this.kernel?.tune.find((t) => t.name === name)?.values[0] ?? 0;
   }
 
-  /** FILE:KERNEL, with the options that say one configuration. */
-  #target(): string[] {
-    const k = this.kernel;
-    const args = [k ? `${this.fileName}:${k.kernel}` : this.fileName];
-    for (const [name, value] of Object.entries(this.tune))
-      if (k?.tune.some((t) => t.name === name)) args.push("--tune", `${name}=${value}`);
-    for (const [name, type] of Object.entries(this.types))
-      if (k?.types.some((t) => t.name === name)) args.push("--type", `${name}=${type}`);
-    return args;
+  get configuration(): Configuration {
+    const { kernel, sizes, tune, types, seed, block, device, scale } = this;
+    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale };
   }
 
   #files() {
@@ -104,11 +111,11 @@ export class Program {
     const files = this.#files();
     const name = this.fileName;
     this.diagnosed.ask(`${name}\n${source}`, async (signal) => {
-      const list = await askJson<Kernel[]>("keys", ["show", name, "--kernels"], files, { signal }).catch((e) => {
+      const list = await askJson<Kernel[]>("keys", kernelsArgs(name), files, { signal }).catch((e) => {
         if (e instanceof Refused) return null;
         throw e;
       });
-      const checked = await askJson<CheckedKernel[]>("keys", ["check", name, "--no-run", "--no-sim"], files, {
+      const checked = await askJson<CheckedKernel[]>("keys", checkArgs(name), files, {
         signal,
         accepts: [0, 1, 2],
       });
@@ -120,10 +127,7 @@ export class Program {
     });
   }
 
-  runKey = $derived.by(() => {
-    const sizes = Object.fromEntries(this.sizeNames.map((n) => [n, this.sizeOf(n)]));
-    return JSON.stringify([this.file, this.source, this.kernel?.kernel, sizes, this.tune, this.types, this.seed, this.block]);
-  });
+  runKey = $derived.by(() => JSON.stringify([this.source, runArgs(this.configuration)]));
 
   /** Runs the kernel in the simulator with all checks, counters and the trace of the selected block. */
   simulate(): void {
@@ -131,9 +135,8 @@ export class Program {
     const key = this.runKey;
     const work = this.sizeNames.reduce((product, n) => product * this.sizeOf(n), 1);
     const files = this.#files();
-    const args = ["run", ...this.#target(), "--device", "sim", "--fill", "rand", "--seed", String(this.seed), "--counters"];
-    for (const n of this.sizeNames) args.push("--set", `${n}=${this.sizeOf(n)}`);
-    args.push("--trace", "block.trace", "--trace-block", this.block.join(","), "--despite", "race");
+    const source = this.source;
+    const args = runArgs(this.configuration);
     this.simulated.ask(key, async (signal, progress) => {
       if (work > mostWork)
         throw new Refused(
@@ -141,47 +144,38 @@ export class Program {
           "These sizes are too large to simulate every block here. Choose smaller sizes; the roofline and the traffic below count large ones.",
           "",
         );
-      const answer = await ask("runs", [...args, "--json"], files, {
-        wants: ["block.trace"],
+      const answer = await ask("runs", args, files, {
+        wants: [traceFile],
         signal,
         onProgress: (p) => progress(p.total ? p.done / p.total : 0),
       });
       if (answer.status === 2 || !answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
       const run = JSON.parse(answer.out) as Run;
-      const bytes = answer.files["block.trace"];
+      const bytes = answer.files[traceFile];
+      if (run.ok) this.#keepGood(run, source);
       return { run, trace: bytes ? new Trace(bytes) : null, problem: run.ok ? null : answer.err.trim(), key };
     });
   }
 
-  #explainArgs(scale: number): string[] {
-    const args = ["explain", ...this.#target(), "--device", this.device];
-    for (const n of this.sizeNames) args.push("--set", `${n}=${/^(batch|batches|heads)$/.test(n) ? this.sizeOf(n) : scale}`);
-    return args;
+  /** Keeps the counters of the last good run of another text, to compare with. */
+  #keepGood(run: Run, source: string): void {
+    if (this.#good && this.#good.source !== source) this.before = this.#good.run;
+    this.#good = { run, source };
   }
 
-  /** The tuned name that the roofline walks along: the first with several values, else the first. */
-  sweepName = $derived((this.kernel?.tune.find((t) => new Set(t.values).size > 1) ?? this.kernel?.tune[0])?.name ?? null);
+  sweepName = $derived(sweepName(this.kernel));
 
   explain(): void {
     if (!this.kernel) return;
     const files = this.#files();
-    const args = this.#explainArgs(this.scale);
+    const args = explainArgs(this.configuration);
     this.explained.ask(JSON.stringify([args, this.source]), (signal) => askJson<Explanation>("model", args, files, { signal }));
   }
 
-  /** Explains each value of the swept name, and its doubles up to one that cannot launch. */
   sweep(): void {
-    const name = this.sweepName;
-    if (!name) return;
-    const listed = this.kernel?.tune.find((t) => t.name === name)?.values ?? [];
-    const values = [...new Set([...listed, 2 * Math.max(...listed)])].filter((v) => Number.isInteger(v)).sort((x, y) => x - y);
-    const tuned = { ...this.tune };
+    const args = sweepArgs(this.configuration);
+    if (!args) return;
     const files = this.#files();
-    const args = this.#explainArgs(this.scale).filter(
-      (a, i, all) => !(a.startsWith(`${name}=`) && all[i - 1] === "--tune") && !(a === "--tune" && all[i + 1]?.startsWith(`${name}=`)),
-    );
-    delete tuned[name];
-    args.push("--sweep", `${name}=${values.join(",")}`);
     this.swept.ask(JSON.stringify([args, this.source]), (signal) => askJson<Explanation>("model", args, files, { signal }));
   }
 
@@ -216,10 +210,6 @@ export class Program {
     this.event = s.event ?? 0;
     this.line = s.line ?? null;
   }
-}
-
-function isInteger(type: string): boolean {
-  return /^[iu](8|16|32|64)$/.test(type);
 }
 
 /** The text with the edits of a fix made: lines and columns count from 1, columns in bytes of UTF-8. */

@@ -1,0 +1,76 @@
+/** What the page asks the engine, as words of the command line. It is pure, because the questions of the opening are answered when the
+ * page is built, too (content.ts). */
+import type { Kernel } from "./results.ts";
+
+export interface Configuration {
+  /** Its name without folders. */
+  file: string;
+  kernel: Kernel | null;
+  sizes: Record<string, number>;
+  tune: Record<string, number>;
+  types: Record<string, string>;
+  seed: number;
+  block: number[];
+  device: string;
+  /** The size at which the model counts. */
+  scale: number;
+}
+
+/** The file of a run's trace. */
+export const traceFile = "block.trace";
+
+const isInteger = (type: string) => /^[iu](8|16|32|64)$/.test(type);
+const isCount = (name: string) => /^(batch|batches|heads)$/.test(name);
+
+export function sizeNames(kernel: Kernel | null): string[] {
+  return (kernel?.parameters ?? []).filter((p) => !p.array && isInteger(p.type)).map((p) => p.name);
+}
+
+export function sizeOf(sizes: Record<string, number>, name: string): number {
+  return sizes[name] ?? (isCount(name) ? 2 : 64);
+}
+
+/** The tuned name that the roofline walks along: the first with several values, else the first. */
+export function sweepName(kernel: Kernel | null): string | null {
+  return (kernel?.tune.find((t) => new Set(t.values).size > 1) ?? kernel?.tune[0])?.name ?? null;
+}
+
+/** FILE:KERNEL, with the options that say one configuration; `less` is left out. */
+function target(c: Configuration, less: string | null = null): string[] {
+  const args = [c.kernel ? `${c.file}:${c.kernel.kernel}` : c.file];
+  for (const [name, value] of Object.entries(c.tune))
+    if (name !== less && c.kernel?.tune.some((t) => t.name === name)) args.push("--tune", `${name}=${value}`);
+  for (const [name, type] of Object.entries(c.types))
+    if (c.kernel?.types.some((t) => t.name === name)) args.push("--type", `${name}=${type}`);
+  return args;
+}
+
+export const kernelsArgs = (file: string) => ["show", file, "--kernels", "--json"];
+export const checkArgs = (file: string) => ["check", file, "--no-run", "--no-sim", "--json"];
+
+/** A run in the simulator with all checks, counters and the trace of the selected block. */
+export function runArgs(c: Configuration): string[] {
+  const args = ["run", ...target(c), "--device", "sim", "--fill", "rand", "--seed", String(c.seed), "--counters"];
+  for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${sizeOf(c.sizes, n)}`);
+  return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), "--despite", "race", "--json"];
+}
+
+export function explainArgs(c: Configuration, less: string | null = null): string[] {
+  const args = ["explain", ...target(c, less), "--device", c.device];
+  for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${isCount(n) ? sizeOf(c.sizes, n) : c.scale}`);
+  return [...args, "--json"];
+}
+
+/** Explains each value of the swept name, and the double of the largest, which often cannot launch. Null: the kernel has no tuned name. */
+export function sweepArgs(c: Configuration): string[] | null {
+  const name = sweepName(c.kernel);
+  if (!name) return null;
+  const listed = c.kernel!.tune.find((t) => t.name === name)!.values;
+  const values = [...new Set([...listed, 2 * Math.max(...listed)])].filter((v) => Number.isInteger(v)).sort((x, y) => x - y);
+  return [...explainArgs(c, name), "--sweep", `${name}=${values.join(",")}`];
+}
+
+/** A product by another kernel, to compare its traffic. */
+export function productArgs(file: string, device: string, scale: number): string[] {
+  return ["explain", file, "--device", device, ...["m", "n", "k"].flatMap((n) => ["--set", `${n}=${scale}`]), "--json"];
+}
