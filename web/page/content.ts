@@ -43,6 +43,15 @@ function lessons(): Lesson[] {
   });
 }
 
+/** The pictures of the lessons by the address that their text has, with the page's colours in place of their own. */
+function pictures(): Record<string, string> {
+  if (!existsSync(join(root, "docs/figures"))) return {};
+  const colours = /<style data-colours[^>]*>[\s\S]*?<\/style>/;
+  return Object.fromEntries(
+    filesOf("docs/figures", /\.svg$/).map((path) => [`../figures/${basename(path)}`, read(path).replace(colours, "")]),
+  );
+}
+
 /** The files of the folder's folders, or of the folder itself, that the pattern allows. */
 function filesOf(folder: string, allowed: RegExp): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
@@ -62,7 +71,7 @@ export function content(): Plugin {
     resolveId: (source) => (source === id ? "\0" + id : null),
     load(source) {
       if (source !== "\0" + id) return null;
-      const parts = { kernels: kernels(), puzzles: puzzles(), lessons: lessons(), words: words() };
+      const parts = { kernels: kernels(), puzzles: puzzles(), lessons: lessons(), pictures: pictures(), words: words() };
       return Object.entries(parts)
         .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`)
         .join("\n");

@@ -3,6 +3,8 @@ declare module "virtual:content" {
   export const kernels: ShippedKernel[];
   export const puzzles: Puzzle[];
   export const lessons: Lesson[];
+  /** SVG by the address that a lesson's text has for it. */
+  export const pictures: Record<string, string>;
   export const words: Record<
     | "control"
     | "storage"

@@ -4,7 +4,7 @@ import { Marked, type Token, type Tokens } from "marked";
 
 export type Part =
   | { kind: "html"; html: string }
-  | { kind: "figure"; name: string; args: string[] }
+  | { kind: "figure"; name: string; args: string[]; picture: string | null; alt: string }
   | { kind: "source"; path: string; from: number; to: number; code: string };
 
 export const escaped = (text: string) =>
@@ -23,7 +23,15 @@ export const anchorOf = (heading: string) =>
 /** `resolve` says where a link of the text leads in the page; null: nowhere, so it is shown as text. */
 export type Resolve = (href: string) => string | null;
 
-function markdown(resolve: Resolve, raised: number): Marked {
+export interface Options {
+  resolve?: Resolve;
+  /** Where a name in code leads: a puzzle's, a kernel's. */
+  named?: Resolve;
+  /** Levels by which headings are lowered. */
+  raised?: number;
+}
+
+function markdown({ resolve = () => null, named = () => null, raised = 0 }: Options): Marked {
   return new Marked({
     async: false,
     renderer: {
@@ -38,6 +46,11 @@ function markdown(resolve: Resolve, raised: number): Marked {
         return to === null || !/^(#|https:\/\/)/.test(to) ? text : `<a href="${escaped(to)}">${text}</a>`;
       },
       image: ({ text }) => escaped(text),
+      codespan({ text }) {
+        const to = named(text);
+        const code = `<code>${escaped(text)}</code>`;
+        return to === null ? code : `<a href="${escaped(to)}">${code}</a>`;
+      },
       code: ({ text, lang }) =>
         // A drawing has no language; its width in characters lets the style sheet make it fit.
         `<pre tabindex="0"${lang ? ` data-lang="${escaped(lang.split(/\s/)[0]!)}"` : ` class="drawing" style="--columns:${columns(text)}"`}><code>${escaped(text)}\n</code></pre>\n`,
@@ -51,16 +64,16 @@ function markdown(resolve: Resolve, raised: number): Marked {
 }
 
 /** The whole text as one piece of HTML. */
-export function toHtml(text: string, resolve: Resolve = () => null, raised = 1): string {
-  return markdown(resolve, raised).parse(text) as string;
+export function toHtml(text: string, options: Options = { raised: 1 }): string {
+  return markdown(options).parse(text) as string;
 }
 
 const figureComment = /^\s*<!--\s*figure:\s*(\S+)([\s\S]*?)-->\s*$/;
 const sourceComment = /^\s*<!--\s*source:\s*(\S+)(?:\s+(\d+)-(\d+))?\s*-->\s*$/;
 
 /** The text as parts: figures and sources apart, the picture that a figure's comment is followed by left out. */
-export function toParts(text: string, resolve: Resolve, raised = 0): Part[] {
-  const m = markdown(resolve, raised);
+export function toParts(text: string, options: Options): Part[] {
+  const m = markdown(options);
   const tokens = m.lexer(text);
   const parts: Part[] = [];
   let run: Token[] = [];
@@ -75,8 +88,10 @@ export function toParts(text: string, resolve: Resolve, raised = 0): Part[] {
     const after = next(tokens, i);
     if (figure) {
       flush();
-      parts.push({ kind: "figure", name: figure[1]!, args: figure[2]!.trim().split(/\s+/).filter(Boolean) });
-      if (after !== null && isPicture(tokens[after]!)) i = after;
+      const image = after === null ? null : pictureOf(tokens[after]!);
+      const args = figure[2]!.trim().split(/\s+/).filter(Boolean);
+      parts.push({ kind: "figure", name: figure[1]!, args, picture: image?.href ?? null, alt: image?.text ?? "" });
+      if (image) i = after!;
     } else if (source && after !== null && tokens[after]!.type === "code") {
       flush();
       const code = (tokens[after] as Tokens.Code).text;
@@ -94,4 +109,8 @@ function next(tokens: Token[], i: number): number | null {
   return n < tokens.length ? n : null;
 }
 
-const isPicture = (t: Token) => t.type === "paragraph" && t.tokens?.length === 1 && t.tokens[0]!.type === "image";
+/** The picture of a paragraph that is nothing else. */
+function pictureOf(t: Token): Tokens.Image | null {
+  const only = t.type === "paragraph" && t.tokens?.length === 1 ? t.tokens[0]! : null;
+  return only?.type === "image" ? (only as Tokens.Image) : null;
+}

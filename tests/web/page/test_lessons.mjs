@@ -1,0 +1,36 @@
+// Lesson mode: the text of docs/tutorial unchanged, links inside the page, kernels opened on the bench.
+import { readFileSync } from "node:fs";
+import { equal, ok, root, settled, test, violations } from "./browser.mjs";
+
+await test(async ({ open }) => {
+  const page = await open({ path: "#lesson=2" });
+  const text = readFileSync(root + "docs/tutorial/2-tiled.md", "utf8");
+  const shown = await page.locator("article").evaluate((a) => a.textContent.replace(/\s+/g, " "));
+  // Fences are shown as they are, prose without its marks.
+  for (const [, code] of text.matchAll(/^```\w*\n([\s\S]*?)^```/gm))
+    ok("a piece of code", shown.includes(code.replace(/\s+/g, " ").trim()), code.slice(0, 80));
+  for (const words of ["A block has a memory of its own", "There are two in a step.", "Ask what is busy, not what is far."]) ok(words, shown.includes(words));
+  ok("no comment is shown", !/numbers|given:|keep:/.test(shown));
+
+  await page.locator("article").getByRole("link", { name: "lesson 1" }).first().click();
+  await page.waitForFunction(() => document.querySelector("article h2")?.textContent.startsWith("1 ·"));
+  const top = await page.locator("#what-is-read").evaluate((h) => h.getBoundingClientRect().top);
+  ok("a link comes to its heading", top >= 0 && top < 200, String(top));
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector("article h2")?.textContent.startsWith("2 ·"));
+
+  await page.locator("article").getByRole("link", { name: "14_single_block_matmul" }).click();
+  await page.waitForFunction(() => document.querySelector("#puzzle-title")?.textContent.includes("Puzzle 14"));
+  await page.goBack();
+
+  await page.getByRole("button", { name: "Open on the bench" }).first().click();
+  await settled(page);
+  ok("the kernel is on the bench", (await page.locator(".left .cm-content").textContent()).includes("sgemm_tiled"));
+
+  for (const scheme of ["light", "dark"])
+    for (const width of [1440, 320]) {
+      const view = await open({ width, scheme, path: "#lesson=2" });
+      equal(`violations, ${scheme}, ${width} pixels`, await violations(view), "");
+      ok(`no sideways scrolling at ${width} pixels`, await view.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    }
+});

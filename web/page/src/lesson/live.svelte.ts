@@ -1,0 +1,30 @@
+/** The figure of the lesson that is live: one at a time, because every view shows the same program. */
+import { kernels } from "virtual:content";
+import { program } from "../app/program.svelte.ts";
+import type { FigureAsked } from "./links.ts";
+
+class Live {
+  id = $state<string | null>(null);
+
+  /** Makes the figure live. A kernel that the reader has open already keeps the reader's text. */
+  start(id: string, asked: FigureAsked): void {
+    takeUp(asked);
+    this.id = id;
+  }
+}
+
+/** Takes the figure's kernel, sizes and choices into the program. */
+export function takeUp({ file, values, words }: FigureAsked): void {
+  const shipped = kernels.find((k) => k.path === file);
+  if (shipped && program.file !== shipped.path) program.open(shipped.path, shipped.text);
+  const { n: scale, seed, ...rest } = values;
+  // Each name is a size or a tuned value: the program looks up where it belongs.
+  program.sizes = scale === undefined ? rest : { ...rest, n: scale };
+  program.tune = rest;
+  if (seed !== undefined) program.seed = seed;
+  if (values["N"] !== undefined) program.scale = values["N"];
+  if (words["device"]) program.device = words["device"];
+  if (words["type"]) program.types = { T: words["type"] };
+}
+
+export const live = new Live();
