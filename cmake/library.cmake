@@ -30,7 +30,7 @@ set(object_libraries tilewright_objects)
 # goes to when a kernel is compiled, run or simulated is made fast; -O3 is for the loops that it pays for.
 include(small)
 set(small_sources ${library_sources})
-foreach(quick "base/(arena|text)"
+foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
         "sim/sim_(atomic|memory|mma_quads|race|race_access|race_clock|race_shadow|schedule|warp)")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")

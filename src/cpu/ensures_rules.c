@@ -3,6 +3,7 @@
 #include "cpu/ensures_internal.h"
 
 #include "base/arithmetic.h"
+#include "base/real.h"
 
 #include <float.h>
 #include <math.h>
@@ -495,7 +496,7 @@ static double log_error(struct number x)
 {
     if (x.error == 0)
         return 0;
-    return x.v > x.error ? -log1p(-x.error / x.v) : INFINITY;
+    return x.v > x.error ? -real_log1p(-x.error / x.v) : INFINITY;
 }
 
 static double sqrt_error(struct number x, double v)
@@ -539,36 +540,36 @@ static double function_value(enum op op, struct number x, double *error)
     double v;
     switch (op) {
     case OP_EXP:
-        v = exp(x.v);
-        *error = x.error == 0 ? 0 : v * expm1(x.error);
+        v = real_exp(x.v);
+        *error = x.error == 0 ? 0 : v * real_expm1(x.error);
         break;
     case OP_EXP2:
-        v = exp2(x.v);
-        *error = x.error == 0 ? 0 : v * expm1(x.error * ln_2);
+        v = real_exp2(x.v);
+        *error = x.error == 0 ? 0 : v * real_expm1(x.error * ln_2);
         break;
     case OP_LOG:
-        v = log(x.v);
+        v = real_log(x.v);
         *error = log_error(x);
         break;
     case OP_LOG2:
-        v = log2(x.v);
+        v = real_log2(x.v);
         *error = log_error(x) / ln_2;
         break;
     case OP_SIN:
-        v = sin(x.v);
-        *error = smooth_error(x, cos(x.v), 2);
+        v = real_sin(x.v);
+        *error = smooth_error(x, real_cos(x.v), 2);
         break;
     case OP_COS:
-        v = cos(x.v);
-        *error = smooth_error(x, sin(x.v), 2);
+        v = real_cos(x.v);
+        *error = smooth_error(x, real_sin(x.v), 2);
         break;
     case OP_TANH:
-        v = tanh(x.v);
+        v = real_tanh(x.v);
         *error = smooth_error(x, 1 - v * v, 2);
         break;
     case OP_ERF:
-        v = erf(x.v);
-        *error = smooth_error(x, two_over_root_pi * exp(-x.v * x.v), 2);
+        v = real_erf(x.v);
+        *error = smooth_error(x, two_over_root_pi * real_exp(-x.v * x.v), 2);
         break;
     case OP_SQRT:
         v = sqrt(x.v);

@@ -1,10 +1,11 @@
 /* Functions of one float.
  *
- * f64: the C library's. f32: polynomials (scripts/minimax.c makes the coefficients). Steps are
+ * f64: base/real.h. f32: polynomials (scripts/minimax.c makes the coefficients). Steps are
  * fused where that is written, in all sets, so that they agree to the bit. docs/cpu-engine.md has
  * the largest error of each.
  */
 #include "base/float_bits.h"
+#include "base/real.h"
 #include "cpu/routines.h"
 #include "cpu/routines_tree.h"
 #include "cpu/routines_vector.h"
@@ -418,7 +419,7 @@ static inline float sine_of(float x, uint64_t turn)
     return (float)f64_from_bits(bits ^ (quarter & 2) << 62);
 }
 
-/* Arguments beyond are rare: the C library's f64 functions take them one by one. */
+/* Arguments beyond are rare: the functions of f64 take them one by one. */
 static void far_sines(float *out, const float *x, size_t n, double (*function)(double))
 {
     for (size_t i = 0; i < n; i++)
@@ -450,14 +451,14 @@ static void f32_sin(void *dst, const void *a, const void *b, const void *c, size
 {
     (void)b;
     (void)c;
-    sines(dst, a, n, 0, sin);
+    sines(dst, a, n, 0, real_sin);
 }
 
 static void f32_cos(void *dst, const void *a, const void *b, const void *c, size_t n)
 {
     (void)b;
     (void)c;
-    sines(dst, a, n, 1, cos);
+    sines(dst, a, n, 1, real_cos);
 }
 
 /* --- the table --- */
@@ -470,7 +471,7 @@ static void f32_cos(void *dst, const void *a, const void *b, const void *c, size
         (void)b;                                                                                   \
         (void)c;                                                                                   \
         for (size_t i = 0; i < n; i++)                                                             \
-            out[i] = function(x[i]);                                                               \
+            out[i] = real_##function(x[i]);                                                        \
     }
 F64(exp)
 F64(exp2)

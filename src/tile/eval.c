@@ -6,6 +6,7 @@
  * double rounding innocuous?", 1995). fma needs more care.
  */
 #include "base/arithmetic.h"
+#include "base/real.h"
 #include "tile/tile.h"
 
 #include <math.h>
@@ -273,14 +274,14 @@ static bool float_function(enum op op, enum dtype t, double x, struct literal *o
 {
     double value;
     switch (op) {
-    case OP_EXP: value = exp(x); break;
-    case OP_EXP2: value = exp2(x); break;
-    case OP_LOG: value = log(x); break;
-    case OP_LOG2: value = log2(x); break;
-    case OP_SIN: value = sin(x); break;
-    case OP_COS: value = cos(x); break;
-    case OP_TANH: value = tanh(x); break;
-    case OP_ERF: value = erf(x); break;
+    case OP_EXP: value = real_exp(x); break;
+    case OP_EXP2: value = real_exp2(x); break;
+    case OP_LOG: value = real_log(x); break;
+    case OP_LOG2: value = real_log2(x); break;
+    case OP_SIN: value = real_sin(x); break;
+    case OP_COS: value = real_cos(x); break;
+    case OP_TANH: value = real_tanh(x); break;
+    case OP_ERF: value = real_erf(x); break;
     case OP_SQRT: value = sqrt(x); break;
     case OP_RSQRT: value = 1 / sqrt(x); break;
     case OP_ROUND: value = nearbyint(x); break;

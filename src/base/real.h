@@ -1,0 +1,21 @@
+/* Functions of f64. They are the project's own so that a value does not depend on the C library: the
+ * same program gives the same values under Linux and in a browser. Nothing is fused, and none raises
+ * an exception or sets errno. Infinities, NaN and zeros are treated as C's Annex F says.
+ *
+ * Errors are held to these units in the last place (tests/unit/test_real.c): exp and exp2 0.6, log
+ * and log2 0.8, sin and cos 0.8, tanh 2, erf 1, expm1 1.2, log1p 2.5; of subnormal results 1. */
+#ifndef TW_REAL_H
+#define TW_REAL_H
+
+double real_exp(double x);
+double real_exp2(double x);
+double real_expm1(double x);
+double real_log(double x);
+double real_log2(double x);
+double real_log1p(double x);
+double real_sin(double x);
+double real_cos(double x);
+double real_tanh(double x);
+double real_erf(double x);
+
+#endif
