@@ -1051,6 +1051,9 @@ typedef struct tw_gpu {
     tw_range l2_bandwidth;   /* bytes a second, to all multiprocessors; high: its roof's */
     double shared_bandwidth; /* bytes a second: 128 a cycle and multiprocessor */
     int l1_bytes;            /* L1 and shared memory of a multiprocessor, which divide it */
+    /* Cycles from a load to when its result can be used: of shared memory, and of global memory by
+     * the first cache that has it; memory: while many blocks read. */
+    int shared_latency, l1_latency, l2_latency, memory_latency;
     /* Limits: shared memory of a multiprocessor and a block (of which the system has
      * system_shared_bytes besides), what else a multiprocessor holds, threads of a block. */
     int shared_of_multiprocessor, shared_of_block, system_shared_bytes;

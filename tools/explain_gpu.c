@@ -38,15 +38,18 @@ static void show_parts(const tw_gpu *g)
 {
     printf("%s: %d multiprocessors at %s, %s\n", g->name, g->multiprocessors,
            figure_unit(g->clock, "Hz").text, g->target);
-    printf("  memory     %s of %s, %s\n", memory_text(g).text, g->memory,
-           figure_unit(g->memory_bandwidth, "B/s").text);
-    printf("  L2         %s, %s as designed, the rate of its roof; in practice %s to %s\n",
-           figure_mib(g->l2_bytes).text, figure_unit(g->l2_bandwidth.high, "B/s").text,
-           figure_unit(g->l2_bandwidth.low, "B/s").text,
-           figure_unit(g->l2_bandwidth.middle, "B/s").text);
-    printf("  shared     %s of a multiprocessor, %s of a block, %s in all\n",
+    printf("  memory     %s of %s, %s; a load takes %d cycles\n", memory_text(g).text, g->memory,
+           figure_unit(g->memory_bandwidth, "B/s").text, g->memory_latency);
+    printf(
+        "  L2         %s, %s as designed, the rate of its roof; in practice %s to %s; %d cycles\n",
+        figure_mib(g->l2_bytes).text, figure_unit(g->l2_bandwidth.high, "B/s").text,
+        figure_unit(g->l2_bandwidth.low, "B/s").text,
+        figure_unit(g->l2_bandwidth.middle, "B/s").text, g->l2_latency);
+    printf("  L1         %s of a multiprocessor, shared memory included; %d cycles\n",
+           figure_kib(g->l1_bytes).text, g->l1_latency);
+    printf("  shared     %s of a multiprocessor, %s of a block, %s in all; %d cycles\n",
            figure_kib(g->shared_of_multiprocessor).text, figure_kib(g->shared_of_block).text,
-           figure_unit(g->shared_bandwidth, "B/s").text);
+           figure_unit(g->shared_bandwidth, "B/s").text, g->shared_latency);
     printf("  registers  %d of a multiprocessor, %d of a thread\n", g->registers,
            g->registers_of_thread);
     printf("  threads    %d of a block; %d (%d warps) and %d blocks of a multiprocessor\n",

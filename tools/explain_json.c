@@ -43,6 +43,10 @@ static void put_gpu(struct json *j, const tw_gpu *g)
     json_put_real(j, "tensor_clock", g->tensor_clock);
     put_rates(j, g);
     json_put_integer(j, "l1_bytes", g->l1_bytes);
+    json_put_integer(j, "shared_latency", g->shared_latency);
+    json_put_integer(j, "l1_latency", g->l1_latency);
+    json_put_integer(j, "l2_latency", g->l2_latency);
+    json_put_integer(j, "memory_latency", g->memory_latency);
     json_put_integer(j, "shared_of_multiprocessor", g->shared_of_multiprocessor);
     json_put_integer(j, "shared_of_block", g->shared_of_block);
     json_put_integer(j, "system_shared_bytes", g->system_shared_bytes);
