@@ -14,6 +14,8 @@ export interface Configuration {
   device: string;
   /** The size at which the model counts. */
   scale: number;
+  /** Run it although the static check finds races: then they can be watched. */
+  despite?: boolean;
 }
 
 /** The file of a run's trace. */
@@ -52,7 +54,7 @@ export const checkArgs = (file: string) => ["check", file, "--no-run", "--no-sim
 export function runArgs(c: Configuration): string[] {
   const args = ["run", ...target(c), "--device", "sim", "--fill", "rand", "--seed", String(c.seed), "--counters"];
   for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${sizeOf(c.sizes, n)}`);
-  return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), "--despite", "race", "--json"];
+  return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), ...(c.despite ? ["--despite", "race"] : []), "--json"];
 }
 
 export function explainArgs(c: Configuration, less: string | null = null): string[] {

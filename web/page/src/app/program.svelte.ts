@@ -15,6 +15,7 @@ import {
 } from "./asks.ts";
 import { ask, askJson, Refused, type Lane } from "./engine.ts";
 import type { CheckedKernel, Explanation, Finding, Kernel, Run } from "./results.ts";
+import { fixAll } from "./fixes.ts";
 import { Slot } from "./slot.svelte.ts";
 import type { Shared } from "./share.ts";
 
@@ -76,8 +77,9 @@ export class Program {
   sizeNames = $derived(sizeNames(this.kernel));
   fileName = $derived(this.file.split("/").pop() ?? "kernel.tile");
 
+  /** Shows another text. CUDA C is read as a pasted kernel, whose messages have fixes that make it a .tile file. */
   open(file: string, source: string): void {
-    this.file = file;
+    this.file = file.replace(/\.(cu|cuh)$/, ".tile");
     this.source = source;
     this.chosen = null;
     this.tune = {};
@@ -98,7 +100,8 @@ export class Program {
 
   get configuration(): Configuration {
     const { kernel, sizes, tune, types, seed, block, device, scale } = this;
-    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale };
+    const despite = this.errors.length > 0 && this.errors.every((e) => e.kind === "race");
+    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, despite };
   }
 
   #files() {
@@ -124,6 +127,15 @@ export class Program {
         findings: checked.flatMap((k) => k.findings ?? []),
         source,
       };
+    });
+  }
+
+  /** The text with every fix made that the compiler's messages carry, and those of the messages that then come. */
+  fixed(): Promise<string> {
+    const name = this.fileName;
+    return fixAll(this.source, this.findings, async (source) => {
+      const checked = await askJson<CheckedKernel[]>("keys", checkArgs(name), { [name]: source }, { accepts: [0, 1, 2] });
+      return checked.flatMap((k) => k.findings ?? []);
     });
   }
 
@@ -210,26 +222,6 @@ export class Program {
     this.event = s.event ?? 0;
     this.line = s.line ?? null;
   }
-}
-
-/** The text with the edits of a fix made: lines and columns count from 1, columns in bytes of UTF-8. */
-export function applyFix(source: string, edits: { line: number; column: number; insert: string; delete?: number }[]): string {
-  const encoder = new TextEncoder();
-  const starts = [0];
-  const bytes = encoder.encode(source);
-  bytes.forEach((b, i) => b === 10 && starts.push(i + 1));
-  const sorted = [...edits].sort((a, b) => b.line - a.line || b.column - a.column);
-  let result = bytes;
-  for (const e of sorted) {
-    const at = Math.min((starts[e.line - 1] ?? bytes.length) + e.column - 1, bytes.length);
-    const middle = encoder.encode(e.insert);
-    const next = new Uint8Array(result.length + middle.length - (e.delete ?? 0));
-    next.set(result.subarray(0, at));
-    next.set(middle, at);
-    next.set(result.subarray(at + (e.delete ?? 0)), at + middle.length);
-    result = next;
-  }
-  return new TextDecoder().decode(result);
 }
 
 export const program = new Program();
