@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "json.h"
 #include "settings.h"
+#include "show_json.h"
 #include "show_kernels.h"
 #include "time_limit.h"
 
@@ -62,11 +63,34 @@ static tw_kernel *kernel_for_target(const struct program *p, tw_kernel *k,
     return found;
 }
 
+/* Prints as JSON what is asked for; *s is what the library says of it. */
+static void show_json(tw_launch *l, const tw_kernel *k, const struct options *given, int stage,
+                      tw_status *s)
+{
+    if (stage == STAGE_LAYOUT)
+        *s = show_json_layouts(l);
+    else if (stage == STAGE_PTX)
+        *s = show_json_ptx(l);
+    else
+        *s = show_json_passes(l, k, options_value(given, "after"));
+}
+
+static void show_text(tw_launch *l, const struct options *given, int stage, tw_status *s)
+{
+    const char *text = NULL;
+    *s = stage == STAGE_TILE
+             ? tw_launch_show(l, options_value(given, "after"), &text)
+             : tw_launch_show_stage(l, stage == STAGE_PTX ? TW_STAGE_PTX : TW_STAGE_LAYOUT, &text);
+    size_t length = text ? strlen(text) : 0;
+    print_output(stdout, text ? text : "", length);
+    if (length && text[length - 1] != '\n')
+        putchar('\n');
+}
+
 static int show_kernel(const struct program *p, tw_kernel *k, const struct options *given,
                        int stage)
 {
     tw_launch *l;
-    const char *text = NULL;
     tw_status s = tw_launch_new(k, &l);
     if (s != TW_OK) {
         complain_library(NULL, p->ctx, s);
@@ -75,18 +99,13 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
     int status = apply_settings(l, k, p, given, false);
     if (status != STATUS_OK)
         return status;
-    s = stage == STAGE_TILE
-            ? tw_launch_show(l, options_value(given, "after"), &text)
-            : tw_launch_show_stage(l, stage == STAGE_PTX ? TW_STAGE_PTX : TW_STAGE_LAYOUT, &text);
+    if (options_has(given, "json"))
+        show_json(l, k, given, stage, &s);
+    else
+        show_text(l, given, stage, &s);
     if (s != TW_OK || *tw_context_messages(p->ctx))
         complain_library(NULL, p->ctx, s);
-    if (s != TW_OK)
-        return STATUS_USAGE;
-    size_t length = strlen(text);
-    print_output(stdout, text, length);
-    if (length && text[length - 1] != '\n')
-        putchar('\n');
-    return STATUS_OK;
+    return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
 static int show_run(const struct command *self, const struct options *given)
@@ -112,8 +131,6 @@ static int show_run(const struct command *self, const struct options *given)
         free(hint);
         return STATUS_USAGE;
     }
-    if (options_has(given, "json") && !options_has(given, "kernels"))
-        return usage_error(NULL, self, "--json goes with --kernels");
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;
@@ -155,7 +172,10 @@ static const struct option_spec show_options[] = {
      .help = "stop after that pass; `check` is before any (default: after all)"},
     {.name = "passes", .help = "list the passes, in order"},
     {.name = "kernels", .help = "list the file's kernels: parameters, tuned values, types"},
-    {.name = "json", .help = "of --kernels: print the list as JSON"},
+    {.name = "json",
+     .help =
+         "the same as JSON: the program after each pass (or --after PASS) with the line of each\n"
+         "statement, tiles element by element, PTX line by line with its place, --kernels"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
@@ -185,6 +205,7 @@ const struct command command_show = {
         "  tilewright show kernels/matmul/auto.tile --target sm_90 --after pipeline --type f16\n"
         "  tilewright show kernels/matmul/stages.tile --stage layout --type f16 --set "
         "m=512,n=512,k=512\n"
+        "  tilewright show kernels/matmul/shared.tile --stage layout --type f16 --json\n"
         "  tilewright show kernels/matmul/stages.tile --kernels\n"
         "  tilewright show --passes\n",
     .run = show_run,

@@ -1,5 +1,5 @@
 /* Looking inside: the checks of one variant, the program after a pass, the devices. */
-#include "api/objects.h"
+#include "api/layouts.h"
 
 #include "base/platform.h"
 #include "cpu/routines.h"
@@ -35,6 +35,7 @@ struct look {
     tw_stage stage;
     const char *pass;
     const char *text;
+    tw_layouts *layouts; /* are asked for, not the text */
     const char *undecided;
     struct compared *compared;
     struct choice *choice;
@@ -399,6 +400,16 @@ static tw_status unknown_pass(tw_context *ctx, const char *name)
     return TW_NOT_FOUND;
 }
 
+/* The IR's memory goes with the call: its places are kept as numbers. */
+static void keep_line_places(tw_launch *l)
+{
+    for (size_t i = 0; i < l->shown_lines.list.count; i++) {
+        struct printed_line *p = &l->shown_lines.list.data[i];
+        if (p->loc.source != &l->kernel->module->source)
+            p->loc = LOC_NONE;
+    }
+}
+
 static tw_status show_call(void *user)
 {
     struct look *c = user;
@@ -419,12 +430,18 @@ static tw_status show_call(void *user)
         return TW_BAD_PROGRAM;
     }
     arena_free(&l->shown);
+    l->shown_lines = (struct printed_lines){0};
+    if (c->layouts) {
+        layouts_of(&l->shown, lowered, c->layouts);
+        return TW_OK;
+    }
     struct text text;
     text_init(&text, &l->shown);
     if (c->staged) {
         add_facts(&text, c, lowered, ir);
     } else {
-        kernel_print(&text, ir);
+        kernel_print_lines(&text, ir, &l->shown_lines);
+        keep_line_places(l);
         warn_of_stand_ins(c);
     }
     if (c->staged && c->stage == TW_STAGE_PTX)
@@ -450,6 +467,19 @@ tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text)
     return status;
 }
 
+bool tw_launch_shown_line(const tw_launch *l, int index, tw_shown_line *out)
+{
+    if (!l || !out || index < 0 || (size_t)index >= l->shown_lines.list.count)
+        return false;
+    const struct printed_line *p = &l->shown_lines.list.data[index];
+    *out = (tw_shown_line){.line = p->line, .added = p->added};
+    if (p->loc.source) {
+        out->file = p->loc.source->name;
+        loc_line_column(p->loc, &out->source_line, &out->source_column);
+    }
+    return true;
+}
+
 tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text)
 {
     if (text)
@@ -467,6 +497,25 @@ tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text)
     tw_status status = context_call(l->ctx, show_call, &call);
     if (status == TW_OK)
         *text = call.text;
+    return status;
+}
+
+tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out)
+{
+    if (out)
+        *out = (tw_layouts){0};
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(l->ctx, "tw_launch_layouts: `out` is NULL");
+    if (!l->kernel->device)
+        return context_refuse(l->ctx, "tw_launch_layouts: the target `cpu` has none; ask "
+                                      "tw_kernel_for_target for a GPU's");
+    tw_layouts found;
+    struct look call = {.launch = l, .staged = true, .layouts = &found};
+    tw_status status = context_call(l->ctx, show_call, &call);
+    if (status == TW_OK)
+        *out = found;
     return status;
 }
 

@@ -212,10 +212,11 @@ struct tw_launch {
     tw_launch *next;
     tw_kernel *kernel;
     struct arena arena;
-    struct arena shown;     /* text of the latest tw_launch_show */
-    struct arena simulated; /* result of the latest tw_launch_simulate */
-    struct arena key;       /* texts of the latest tw_launch_tuning_key */
-    struct arena explained; /* result of the latest tw_launch_explain */
+    struct arena shown;               /* text of the latest tw_launch_show, */
+    struct printed_lines shown_lines; /* and its statements */
+    struct arena simulated;           /* result of the latest tw_launch_simulate */
+    struct arena key;                 /* texts of the latest tw_launch_tuning_key */
+    struct arena explained;           /* result of the latest tw_launch_explain */
     /* given */
     bool *value_set, *tune_set, *type_set, *array_set;
     bool *array_refused; /* the one given last, which stands in `refused`; none is set */

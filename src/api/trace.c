@@ -1,6 +1,6 @@
 #include "api/trace.h"
 
-#include "layout/layout_text.h"
+#include "api/layouts.h"
 #include "sim/sim_trace.h"
 
 #include <string.h>
@@ -61,38 +61,6 @@ static void name_array(struct simulation *s, const tw_launch *l, const struct la
 
 /* --- tiles in shared memory --- */
 
-/* Where each element lies, in bytes; NULL if they follow one another. */
-static const uint32_t *places_of(struct arena *a, const struct lower_placed *tile, uint64_t at)
-{
-    const struct type *t = &tile->sym->type;
-    int64_t count = type_elements(t), bytes = (int64_t)dtype_size(t->dtype);
-    uint32_t *places = arena_array(a, uint32_t, count + 1);
-    bool plain = true;
-    for (int64_t e = 0; e < count; e++) {
-        int32_t in[LAYOUT_INS] = {0}, out[LAYOUT_OUTS];
-        int64_t rest = e;
-        for (int i = t->rank - 1; i >= 0; i--) {
-            int counter = layout_in_index(tile->layout, AXIS_DIM(i));
-            if (counter >= 0)
-                in[counter] = (int32_t)(rest % t->extent[i]);
-            rest /= t->extent[i];
-        }
-        layout_apply(tile->layout, in, out);
-        int64_t place = out[layout_out_index(tile->layout, AXIS_AT)];
-        places[e] = (uint32_t)(at + (uint64_t)(place * bytes));
-        plain = plain && place == e;
-    }
-    return plain ? NULL : places;
-}
-
-static const char *layout_of(struct arena *a, const struct layout *layout)
-{
-    struct text out;
-    text_init(&out, a);
-    layout_print(&out, layout);
-    return out.data;
-}
-
 static void name_tile(struct simulation *s, const struct sym *sym, const struct lower_placed *tile,
                       uint64_t base)
 {
@@ -105,8 +73,10 @@ static void name_tile(struct simulation *s, const struct sym *sym, const struct 
                                  .shape = sym->type.extent,
                                  .symbol = sym};
     if (tile) {
-        m.layout = layout_of(&s->arena, tile->layout);
-        m.places = places_of(&s->arena, tile, m.address);
+        bool plain;
+        m.layout = layout_words(&s->arena, tile->layout);
+        m.places = layout_places(&s->arena, tile, m.address, &plain);
+        m.places = plain ? NULL : m.places;
     }
     sim_trace_name(s->trace, &m);
 }
@@ -139,26 +109,6 @@ static bool find_register(struct arena *a, const struct ptx_function *f, const c
     return false;
 }
 
-/* The element of each warp, lane and register; elements of small types share registers in order. */
-static const int32_t *elements_of(struct arena *a, const struct lower_held *held, int elements)
-{
-    const struct type *t = &held->sym->type;
-    int warps = layout_in_extent(held->layout, AXIS_WARP);
-    int32_t *list = arena_array(a, int32_t, warps * LAYOUT_LANES * elements + 1), *to = list;
-    for (int warp = 0; warp < warps; warp++)
-        for (int lane = 0; lane < LAYOUT_LANES; lane++)
-            for (int e = 0; e < elements; e++) {
-                int32_t out[LAYOUT_OUTS], number = 0;
-                bool inside = layout_element(held->layout, e, lane, warp, out);
-                for (int i = 0; i < t->rank; i++) {
-                    int axis = layout_out_index(held->layout, AXIS_DIM(i));
-                    number = number * (int32_t)t->extent[i] + (axis >= 0 ? out[axis] : 0);
-                }
-                *to++ = inside ? number : -1;
-            }
-    return list;
-}
-
 static void hold(struct simulation *s, const struct ptx_function *f, const struct lower_held *held)
 {
     const struct type *t = &held->sym->type;
@@ -179,7 +129,7 @@ static void hold(struct simulation *s, const struct ptx_function *f, const struc
     v.word_bytes = bits <= 16 ? 2 : bits / 8;
     if (held->layout) {
         v.elements = layout_in_extent(held->layout, AXIS_REG);
-        v.element = elements_of(&s->arena, held, v.elements);
+        v.element = layout_elements(&s->arena, held->layout, t->rank, t->extent);
     }
     sim_trace_hold(s->trace, &v);
 }

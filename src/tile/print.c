@@ -559,40 +559,53 @@ static struct marking marking_of(const struct stmt *s, bool around)
     return (struct marking){s->added && !around, around || whole};
 }
 
-static void print_stmt(struct text *out, const struct stmt *s, int indent, bool around);
+/* Where statements go, and a list of their lines; NULL: it is not wanted. */
+struct printer {
+    struct text *out;
+    struct printed_lines *lines;
+    int line; /* of the text, from 1 */
+};
 
-static void print_list(struct text *t, const struct stmt *first, int indent, bool around)
+static void end_line(struct printer *p)
+{
+    text_add_char(p->out, '\n');
+    p->line++;
+}
+
+static void print_stmt(struct printer *p, const struct stmt *s, int indent, bool around);
+
+static void print_list(struct printer *p, const struct stmt *first, int indent, bool around)
 {
     for (const struct stmt *s = first; s; s = s->next)
-        print_stmt(t, s, indent, around);
+        print_stmt(p, s, indent, around);
 }
 
 /* " {", the body, and "}" without the end of the line. */
-static void print_body(struct text *t, const struct stmt *body, int indent, struct marking m)
+static void print_body(struct printer *p, const struct stmt *body, int indent, struct marking m)
 {
-    text_add(t, "{");
-    text_add(t, m.here ? added_mark : "");
-    text_add_char(t, '\n');
-    print_list(t, body, indent + 1, m.around);
-    print_indent(t, indent);
-    text_add_char(t, '}');
+    text_add(p->out, "{");
+    text_add(p->out, m.here ? added_mark : "");
+    end_line(p);
+    print_list(p, body, indent + 1, m.around);
+    print_indent(p->out, indent);
+    text_add_char(p->out, '}');
 }
 
-static void print_if(struct text *t, const struct stmt *s, int indent, struct marking m)
+static void print_if(struct printer *p, const struct stmt *s, int indent, struct marking m)
 {
-    text_add(t, "if (");
-    print_expr(t, s->condition, PREC_ANY, WANT_DEFAULT);
-    text_add(t, ") ");
-    print_body(t, s->body, indent, m);
+    text_add(p->out, "if (");
+    print_expr(p->out, s->condition, PREC_ANY, WANT_DEFAULT);
+    text_add(p->out, ") ");
+    print_body(p, s->body, indent, m);
     const struct stmt *otherwise = s->otherwise;
     if (!otherwise)
         return;
     m.here = false;
-    text_add(t, " else ");
+    text_add(p->out, " else ");
     if (otherwise->kind == STMT_IF && !otherwise->next)
-        print_if(t, otherwise, indent, marking_of(otherwise, m.around));
+        print_if(p, otherwise, indent, marking_of(otherwise, m.around));
     else
-        print_body(t, otherwise, indent, m);
+        print_body(p, otherwise, indent, m);
 }
 
 static void print_for_head(struct text *t, const struct stmt *s)
@@ -627,45 +640,55 @@ static void print_for_head(struct text *t, const struct stmt *s)
     text_add(t, ") ");
 }
 
-static void print_while(struct text *t, const struct stmt *s, int indent, struct marking m)
+static void print_while(struct printer *p, const struct stmt *s, int indent, struct marking m)
 {
+    struct text *t = p->out;
     if (s->is_do) {
         text_add(t, "do ");
-        print_body(t, s->body, indent, m);
+        print_body(p, s->body, indent, m);
         text_add_char(t, ' ');
     }
     text_add(t, "while (");
     print_expr(t, s->condition, PREC_ANY, WANT_DEFAULT);
     text_add(t, s->is_do ? ");" : ") ");
     if (!s->is_do)
-        print_body(t, s->body, indent, m);
+        print_body(p, s->body, indent, m);
 }
 
-static void print_stmt(struct text *out, const struct stmt *s, int indent, bool around)
+static void note_line(struct printer *p, const struct stmt *s)
+{
+    struct printed_line line = {p->line, s->loc, s->added};
+    if (p->lines)
+        vec_push(p->out->arena, &p->lines->list, line);
+}
+
+static void print_stmt(struct printer *p, const struct stmt *s, int indent, bool around)
 {
     struct marking m = marking_of(s, around);
-    print_indent(out, indent);
+    note_line(p, s);
+    print_indent(p->out, indent);
     switch (s->kind) {
-    case STMT_IF: print_if(out, s, indent, m); break;
+    case STMT_IF: print_if(p, s, indent, m); break;
     case STMT_FOR:
-        print_for_head(out, s);
-        print_body(out, s->body, indent, m);
+        print_for_head(p->out, s);
+        print_body(p, s->body, indent, m);
         break;
-    case STMT_WHILE: print_while(out, s, indent, m); break;
-    case STMT_BLOCK: print_body(out, s->body, indent, m); break;
+    case STMT_WHILE: print_while(p, s, indent, m); break;
+    case STMT_BLOCK: print_body(p, s->body, indent, m); break;
     default:
-        print_simple(out, s);
-        text_add_char(out, ';');
-        text_add(out, m.here ? added_mark : "");
+        print_simple(p->out, s);
+        text_add_char(p->out, ';');
+        text_add(p->out, m.here ? added_mark : "");
         break;
     }
-    text_add_char(out, '\n');
+    end_line(p);
 }
 
 /* s alone, not s->next. */
 void stmt_print(struct text *out, const struct stmt *s, int indent)
 {
-    print_stmt(out, s, indent, false);
+    struct printer p = {.out = out};
+    print_stmt(&p, s, indent, false);
 }
 
 /* --- kernels --- */
@@ -817,7 +840,20 @@ static void print_shared_bytes(struct text *out, const struct kernel *k)
     text_add_char(out, '\n');
 }
 
+static int lines_of(const struct text *t)
+{
+    int lines = 1;
+    for (size_t i = 0; i < t->length; i++)
+        lines += t->data[i] == '\n';
+    return lines;
+}
+
 void kernel_print(struct text *out, const struct kernel *k)
+{
+    kernel_print_lines(out, k, NULL);
+}
+
+void kernel_print_lines(struct text *out, const struct kernel *k, struct printed_lines *lines)
 {
     print_constants(out, k);
     if (k->planned && k->shared_bytes > 0)
@@ -828,6 +864,7 @@ void kernel_print(struct text *out, const struct kernel *k)
     text_add(out, ")\n");
     print_attributes(out, k);
     text_add(out, "{\n");
-    print_list(out, k->body, 1, false);
+    struct printer p = {.out = out, .lines = lines, .line = lines ? lines_of(out) : 0};
+    print_list(&p, k->body, 1, false);
     text_add(out, "}\n");
 }

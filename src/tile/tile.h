@@ -291,6 +291,16 @@ const char *overflow_text(struct arena *a, const struct expr *e, const struct sc
 /* The kernel as a module that compiles again to the same kernel. Constants still named are printed
  * ahead of it. */
 void kernel_print(struct text *out, const struct kernel *k);
+/* The same; adds the line of each statement in the text, and its place in the source. */
+struct printed_line {
+    int line; /* from 1 */
+    struct loc loc;
+    bool added; /* by the compiler */
+};
+struct printed_lines {
+    VEC(struct printed_line) list;
+};
+void kernel_print_lines(struct text *out, const struct kernel *k, struct printed_lines *lines);
 void expr_print(struct text *out, const struct expr *e);
 void stmt_print(struct text *out, const struct stmt *s, int indent); /* s alone, not s->next */
 

@@ -62,7 +62,6 @@ def test_show_kernels(tool):
     typed = json.loads(expect(tool, ["show", "kernels/matmul/tuned.tile", "--kernels", "--json"], 0).out)[0]
     if "f16" not in typed["types"][0]["choices"]:
         fail(f"types: {typed}")
-    expect(tool, ["show", SHARED, "--json"], 2, err="--json goes with --kernels")
 
 
 def test_signed_zeros(tool, folder):

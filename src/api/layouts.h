@@ -1,0 +1,20 @@
+/* The layouts of a lowered kernel as tables. */
+#ifndef TW_LAYOUTS_H
+#define TW_LAYOUTS_H
+
+#include "api/objects.h"
+
+/* The layout as `show --stage layout` prints it. */
+const char *layout_words(struct arena *a, const struct layout *layout);
+/* Where each element of a shared tile lies, row-major, in bytes from `base`. *plain: one after the
+ * other. */
+const uint32_t *layout_places(struct arena *a, const struct lower_placed *tile, uint64_t base,
+                              bool *plain);
+/* The element of each warp, lane and element held, row-major; -1: none. */
+const int32_t *layout_elements(struct arena *a, const struct layout *layout, int rank,
+                               const int64_t *shape);
+
+/* All of it; lives in the arena. */
+void layouts_of(struct arena *a, const struct lowered *lowered, tw_layouts *out);
+
+#endif
