@@ -56,6 +56,8 @@ export class Program {
   line = $state<number | null>(null);
   thread = $state<number | null>(null);
   cell = $state<number[] | null>(null);
+  /** An element of an array in global memory, by the trace's number of the array: what "why this number" explains. */
+  output = $state<{ array: number; element: number } | null>(null);
 
   diagnosed = new Slot<Diagnosed>(1000);
   simulated = new Slot<Simulated>();
@@ -86,7 +88,7 @@ export class Program {
     this.types = {};
     this.block = [0, 0, 0];
     this.event = 0;
-    this.line = this.thread = this.cell = null;
+    this.line = this.thread = this.cell = this.output = null;
     this.before = this.#good = null;
   }
 

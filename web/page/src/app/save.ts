@@ -60,3 +60,7 @@ export function saveCsv(data: CardData, name: string): void {
   const quoted = (v: string | number | null) => (/[",\n]/.test(String(v)) ? `"${String(v).replaceAll('"', '""')}"` : String(v ?? ""));
   save(`${name}.csv`, "text/csv", [data.columns, ...data.rows].map((r) => r.map(quoted).join(",")).join("\n") + "\n");
 }
+
+export function saveText(text: string, name: string): void {
+  save(name, "text/plain", text);
+}

@@ -1,0 +1,103 @@
+// What the view Step makes of traces: its sums are explain's, a step back restores the picture, its text is lesson 2's.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { load, root } from "./typescript.mjs";
+import { json, traced, tracedAll } from "./traces.mjs";
+
+const { Stepper } = await load("web/page/src/figures/step_picture.ts");
+const { stepsText } = await load("web/page/src/figures/step_text.ts");
+const { blocksOf } = await load("web/page/src/figures/step_blocks.ts");
+const { neighbour } = await load("web/page/src/figures/step_walk.ts");
+
+const total = (steppers, sum) => steppers.reduce((s, { index }) => s + index[sum][index.count], 0);
+
+// The sums at the end of all blocks are explain's and 2 m n k: by thread, and by the sectors of requests.
+for (const [file, m, n, k, options] of [
+  ["kernels/sgemm/naive.tile", 64, 64, 64, ""],
+  ["kernels/sgemm/tiled.tile", 64, 64, 64, "--tune T=16"],
+  ["kernels/matmul/shared.tile", 128, 64, 64, "--type T=f16"],
+  ["kernels/matmul/async.tile", 128, 128, 64, "--type T=f16"],
+  ["kernels/matmul/stages.tile", 128, 128, 96, "--type T=f16"],
+]) {
+  const all = `${options} --set m=${m},n=${n},k=${k}`;
+  const steppers = tracedAll(file, `${all} --fill rand`).map((t) => new Stepper(t));
+  const l2 = json("explain", file, all).kernels[0].traffic.find((t) => t.level === "L2");
+  assert.equal(total(steppers, "byThread"), l2.by_thread, `${file}: bytes of threads`);
+  assert.equal(total(steppers, "byRequest"), l2.by_request, `${file}: bytes of warps`);
+  assert.equal(total(steppers, "flops"), 2 * m * n * k, `${file}: FLOPs`);
+}
+
+// Going back, and jumping, gives the very picture that going on gave.
+for (const [file, options] of [
+  ["kernels/sgemm/tiled.tile", "--set m=64,n=64,k=64 --tune T=8"],
+  ["kernels/sgemm/naive.tile", "--set m=8,n=8,k=8 --tune T=8"],
+  ["kernels/matmul/shared.tile", "--set m=64,n=64,k=32"],
+  ["kernels/matmul/async.tile", "--set m=64,n=64,k=32 --type T=f16"],
+  ["kernels/matmul/stages.tile", "--set m=64,n=64,k=64 --type T=f16"],
+  ["kernels/fused/softmax.tile", "--set rows=4,cols=64"],
+  ["puzzles/09_pooling/solution.tile", "--set n=64"],
+  ["puzzles/20_async_copies/solution.tile", "--set n=64"],
+]) {
+  const trace = traced(file, `${options} --fill rand`);
+  const stepper = new Stepper(trace);
+  const seen = [];
+  for (let e = 0; e < trace.count; e++) seen.push(JSON.stringify(stepper.picture(e, 760)));
+  for (let e = trace.count - 1; e >= 0; e--) assert.equal(JSON.stringify(stepper.picture(e, 760)), seen[e], `${file}: back to event ${e}`);
+  for (let n = 0; n < 8; n++) {
+    const e = (n * 7919) % trace.count;
+    assert.equal(JSON.stringify(new Stepper(trace).picture(e, 760)), seen[e], `${file}: a jump to event ${e}`);
+  }
+}
+
+// The text of 2 × 2 × 6 is what lesson 2 prints.
+{
+  const lesson = readFileSync(`${root}docs/tutorial/2-tiled.md`, "utf8");
+  const printed = /\$ tilewright run mine\/steps\.tile .*\n([\s\S]*?)```/.exec(lesson)[1];
+  const stepper = new Stepper(traced("kernels/sgemm/tiled.tile", "--tune T=2 --set m=2,n=2,k=6 --fill iota"));
+  assert.equal(stepsText(stepper), printed);
+  assert.equal(stepper.index.turns, 3);
+  assert.deepEqual(stepper.index.clock(0), { phases: ["load", "sync", "compute", "sync"], at: 0 });
+  assert.deepEqual(stepper.index.reuse(stepper.index.turnRange(0)[1] - 1), [2, 2], "each element serves two threads");
+}
+
+// Turns are the source's, though the compiler unrolls; the reuse of a tile of 32 is 32.
+{
+  const turns = (file, options) => new Stepper(traced(file, `${options} --fill rand`)).index.turns;
+  assert.equal(turns("kernels/sgemm/double_buffered.tile", "--set m=32,n=32,k=128"), 4);
+  assert.equal(turns("kernels/matmul/stages.tile", "--set m=128,n=128,k=128 --type T=f16"), 8);
+  const { index } = new Stepper(traced("kernels/sgemm/tiled.tile", "--set m=64,n=64,k=64 --fill rand"));
+  assert.deepEqual(index.reuse(index.turnRange(1)[1] - 1), [32, 32]);
+}
+
+// A shared tile has the colour of the array that it is a part of.
+{
+  const { index } = new Stepper(traced("kernels/sgemm/tiled.tile", "--set m=64,n=64,k=64 --fill rand"));
+  assert.deepEqual(index.arrays.map((a) => a.role), ["a", "b", "sum"]);
+  assert.deepEqual(index.sharedRoles, ["a", "b"]);
+}
+
+// The grid of blocks over the output, for both ways of the source to go over it.
+{
+  const at = (file, options, block) => blocksOf(new Stepper(traced(file, `${options} --fill rand`, block)).index);
+  const tiled = at("kernels/sgemm/tiled.tile", "--set m=96,n=64,k=32", "1,2");
+  assert.deepEqual([tiled.rows, tiled.cols, tiled.row, tiled.col, tiled.xIsRow], [32, 32, 2, 1, false]);
+  const v1 = at("kernels/matmul/shared.tile", "--set m=128,n=128,k=32", "0,1");
+  assert.deepEqual([v1.rows, v1.cols, v1.row, v1.col, v1.xIsRow], [64, 64, 0, 1, true]);
+  assert.ok(at("kernels/matmul/shared.tile", "--set m=128,n=128,k=32", "0,0").unsure);
+}
+
+// Steps by phase and turn end at the ends, and undo each other where one begins.
+{
+  const { index } = new Stepper(traced("kernels/sgemm/tiled.tile", "--tune T=2 --set m=2,n=2,k=6 --fill iota"));
+  const walk = (unit, direction, from) => {
+    const at = [from];
+    while (at.length < 100 && neighbour(index, at[at.length - 1], unit, direction) !== at[at.length - 1])
+      at.push(neighbour(index, at[at.length - 1], unit, direction));
+    return at;
+  };
+  const on = walk("turn", 1, 0);
+  assert.deepEqual(on, [...index.turnFrom, index.loopEnd, index.count - 1]);
+  assert.deepEqual(walk("turn", -1, index.count - 1).reverse(), on);
+  assert.deepEqual(walk("phase", -1, index.count - 1).reverse(), walk("phase", 1, 0));
+  assert.equal(walk("event", 1, 0).length, index.count);
+}

@@ -1,0 +1,19 @@
+// Lets Node read the page's TypeScript, by the compiler in web/node_modules:
+//
+//     import { load, root } from "./typescript.mjs";
+//     const { Trace } = await load("web/engine/trace.ts");
+//
+// Exits with 77 where that compiler is not installed.
+import { existsSync } from "node:fs";
+import { register } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+
+if (!existsSync(`${root}web/node_modules/typescript`)) {
+  console.log("skipped: web/node_modules is not there (npm ci in web)");
+  process.exit(77);
+}
+register("./typescript_hooks.mjs", import.meta.url);
+
+export const load = (path) => import(pathToFileURL(root + path).href);

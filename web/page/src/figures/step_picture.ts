@@ -1,0 +1,382 @@
+/** The picture of a trace at one event, as data: panels of paths and numbers. The same trace, event and width give the same
+ * picture, however one came to the event. */
+import { elementAt, elementBytes, NO_EVENT, type Trace } from "$engine/trace.ts";
+import { StepIndex, upTo, type Role } from "./step_index.ts";
+import { layOut, type Box } from "./step_layout.ts";
+import { StepMemory } from "./step_memory.ts";
+import { RegisterValues } from "./step_registers.ts";
+import { gridPath, pathOf, sheetsOf, shortNumber, subscript, type Sheets } from "./step_sheet.ts";
+
+/** Parts of a panel from the lowest: the block's part, the turn's tile, its elements that were touched already; for shared memory
+ * never written, held, written in this phase; four levels of a register's size; the event's reads and writes; the chosen thread's. */
+export type LayerKind = "block" | "tile" | "done" | "never" | "held" | "fresh" | "l1" | "l2" | "l3" | "l4" | "read" | "write" | "lane";
+
+export interface Panel {
+  key: string;
+  group: Box["group"];
+  /** The number of the array, shared variable or register variable, and the sheet of its pile. */
+  number: number;
+  sheet: number;
+  name: string;
+  about: string;
+  role: Role;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  rows: number;
+  cols: number;
+  layers: { kind: LayerKind; d: string }[];
+  grid: string;
+  texts: { x: number; y: number; text: string; strong: boolean }[];
+  label: string;
+}
+export interface Picture {
+  width: number;
+  height: number;
+  panels: Panel[];
+}
+
+/** Cells are drawn up to as many in a row or column; beyond, parts of a panel alone. */
+const MOST_CELLS = 32;
+const MOST_SHEETS = 5;
+/** The narrowest cell that shows its number. */
+const TEXT_CELL = 26;
+
+interface Source extends Box {
+  number: number;
+  sheet: number;
+  name: string;
+  about: string;
+  role: Role;
+  sheets: Sheets;
+}
+
+export class Stepper {
+  readonly index: StepIndex;
+  readonly memory: StepMemory;
+  readonly registers: RegisterValues;
+  readonly #sources: Source[];
+  /** Where the elements of each shared variable are: their grains in StepMemory. */
+  readonly #grains: Uint32Array[];
+  readonly #names: string[];
+
+  constructor(readonly trace: Trace) {
+    this.index = new StepIndex(trace);
+    this.memory = new StepMemory(trace);
+    this.registers = new RegisterValues(trace);
+    this.#names = trace.head.arrays.map((a, i) => viewName(trace, i) ?? a.name);
+    this.#grains = trace.head.shared.map((v, i) => {
+      const size = elementBytes(v.type) || 4;
+      const count = Math.floor(v.bytes / size);
+      const elements = v.shape.length ? v.shape.reduce((p, d) => p * d, 1) : count;
+      const at = (e: number) => (v.places === null ? v.address + e * size : trace.sharedAddress(i, e));
+      return Uint32Array.from({ length: Math.min(elements, 1 << 18) }, (_, e) => Math.floor(at(e) / this.memory.grain));
+    });
+    this.#sources = this.#collect();
+  }
+
+  #collect(): Source[] {
+    const { head } = this.trace;
+    const list: Source[] = [];
+    const add = (
+      group: Box["group"],
+      number: number,
+      name: string,
+      type: string | null,
+      shape: number[],
+      sheets: Sheets,
+      role: Role,
+      shown: number[],
+    ) =>
+      shown.slice(0, MOST_SHEETS).forEach((sheet) => {
+        const title = sheets.count > 1 ? `${name}[${subscript(sheet, shape.slice(0, -2)).join("][")}]` : name;
+        const about = sheets.count > 1 && sheet !== shown[0] ? "" : `${shape.join(" × ")} ${type ?? ""}`.trim();
+        list.push({
+          group,
+          number,
+          sheet,
+          name: title,
+          about,
+          title: `${title}  ${about}`,
+          role,
+          sheets,
+          rows: sheets.rows,
+          cols: sheets.cols,
+        });
+      });
+    const all = (sheets: Sheets) => Array.from({ length: sheets.count }, (_, i) => i);
+    const order = this.index.arrays
+      .map((_, i) => i)
+      .sort((x, y) => Number(this.index.arrays[x]!.written) - Number(this.index.arrays[y]!.written));
+    for (const i of order) {
+      const a = this.index.arrays[i]!;
+      const sheets = sheetsOf(a.array.shape, a.elements);
+      const size = sheets.rows * sheets.cols;
+      const used =
+        sheets.count === 1 ? [0] : all(sheets).filter((s) => a.first.subarray(s * size, (s + 1) * size).some((e) => e !== NO_EVENT));
+      if (a.touched || sheets.count === 1) add("array", i, this.#names[i]!, a.array.type, a.array.shape, sheets, a.role, used);
+    }
+    head.shared.forEach((v, i) => {
+      const shape = v.shape.length ? v.shape : [this.#grains[i]!.length];
+      const sheets = sheetsOf(shape, this.#grains[i]!.length);
+      add("shared", i, v.name.replace("$smem", "scratch"), v.type, v.shape, sheets, this.index.sharedRoles[i]!, all(sheets));
+    });
+    head.variables.forEach((v, i) => {
+      const shape = this.registers.shapeOf(i);
+      const sheets = sheetsOf(
+        shape,
+        shape.reduce((p, d) => p * d, 1),
+      );
+      add("register", i, v.name, v.type, v.shape.length ? v.shape : [], sheets, "sum", all(sheets));
+    });
+    return list;
+  }
+
+  nameOf(array: number): string {
+    return this.#names[array]!;
+  }
+
+  picture(event: number, width: number, thread: number | null = null): Picture {
+    const { trace, memory } = this;
+    const e = Math.max(0, Math.min(event, trace.count - 1));
+    memory.seek(e + 1);
+    const layout = layOut(
+      this.#sources,
+      this.#sources.map((s) => s.role),
+      width,
+    );
+    const panels = this.#sources.map((s, i) => {
+      const place = layout.places[i]!;
+      const cells = new Cells(s, place.w, place.h);
+      if (s.group === "array") this.#array(s, e, cells, thread);
+      else if (s.group === "shared") this.#shared(s, e, cells, thread);
+      else this.#register(s, e, cells);
+      return {
+        key: `${s.group}${s.number}.${s.sheet}`,
+        group: s.group,
+        number: s.number,
+        sheet: s.sheet,
+        name: s.name,
+        about: s.about,
+        role: s.role,
+        ...place,
+        rows: s.rows,
+        cols: s.cols,
+        layers: cells.layers,
+        grid: s.rows <= MOST_CELLS && s.cols <= MOST_CELLS && place.w >= 4 ? gridPath(s.rows, s.cols, place.w, place.h) : "",
+        texts: cells.texts,
+        label: `${s.name} ${s.about}: ${cells.says.join(", ") || "not touched"}`,
+      };
+    });
+    return { width: layout.width, height: layout.height, panels };
+  }
+
+  #array(s: Source, e: number, cells: Cells, thread: number | null): void {
+    const { trace, index } = this;
+    const a = index.arrays[s.number]!;
+    const turn = index.turnOf(e);
+    const { elements, first } = a.touchedIn(turn, index.turnRange(turn));
+    this.#once(s, cells, "block", -1, () => this.#footprint(s));
+    if (!a.written && index.turns > 1) this.#once(s, cells, "tile", turn, () => elements);
+    const done = a.written ? this.#footprint(s).filter((i) => a.firstWrite[i]! <= e) : elements.filter((_, n) => first[n]! <= e);
+    cells.add("done", done, a.written ? "written" : "read in this turn");
+    this.#now(s, e, cells, thread, "global");
+    const values = this.memory.arrays[s.number];
+    const { type } = a.array;
+    if (values && type) {
+      const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
+      const known = (i: number) => !a.written || a.firstWrite[i]! <= e || a.events.some((x) => trace.kind[x] === 0);
+      cells.numbers((i) => (known(i) && i < a.elements ? elementAt(view, i * a.size, type) : null));
+    }
+  }
+
+  readonly #paths = new Map<string, string>();
+  /** Adds a layer that is the same at all events of a turn (-1: of the trace). */
+  #once(s: Source, cells: Cells, kind: LayerKind, turn: number, elements: () => ArrayLike<number>): void {
+    const key = `${s.number} ${s.sheet} ${kind} ${turn} ${cells.w} ${cells.h}`;
+    let d = this.#paths.get(key);
+    if (d === undefined) {
+      if (this.#paths.size > 1024) this.#paths.clear();
+      d = cells.path(elements());
+      this.#paths.set(key, d);
+    }
+    if (d) cells.layers.push({ kind, d });
+  }
+
+  readonly #footprints = new Map<Source, Uint32Array>();
+  #footprint(s: Source): Uint32Array {
+    let found = this.#footprints.get(s);
+    if (!found) {
+      const { first } = this.index.arrays[s.number]!;
+      found = Uint32Array.from(first.keys()).filter((i) => first[i] !== NO_EVENT);
+      this.#footprints.set(s, found);
+    }
+    return found;
+  }
+
+  /** The elements that the event reads or writes. */
+  #now(s: Source, e: number, cells: Cells, thread: number | null, space: "global" | "shared"): void {
+    const { trace, index } = this;
+    if (trace.kind[e]! > 2) return;
+    const site = trace.siteOf(e);
+    if (site.space !== space) return;
+    const set = new Set<number>();
+    const lane = new Set<number>();
+    const chosen = thread !== null && Math.floor(thread / 32) === trace.warp[e] ? thread % 32 : -1;
+    const visit = (i: number, l: number) => {
+      set.add(i);
+      if (l === chosen) lane.add(i);
+    };
+    if (space === "global") {
+      const a = index.arrays[s.number]!;
+      if (site.variable === s.number || (site.variable === null && a.events[upTo(a.events, e) - 1] === e)) a.eachElement(e, visit);
+    } else this.#eachShared(s.number, e, visit);
+    const kind = trace.kind[e] === 0 ? "read" : "write";
+    cells.add(kind, Uint32Array.from(set).sort(), kind === "read" ? "being read" : "being written");
+    cells.add("lane", Uint32Array.from(lane).sort());
+  }
+
+  #eachShared(variable: number, e: number, visit: (element: number, lane: number) => void): void {
+    const { trace } = this;
+    const site = trace.siteOf(e);
+    if (site.variable !== null && site.variable !== variable) return;
+    const v = trace.head.shared[variable]!;
+    const size = elementBytes(v.type) || 4;
+    for (let lane = 0; lane < 32; lane++) {
+      if (!((trace.mask[e]! >>> lane) & 1)) continue;
+      const address = trace.address(e, lane);
+      for (let at = address; at < address + site.bytes; at += size) {
+        if (at < v.address || at >= v.address + v.bytes) continue;
+        const place = v.type === null ? { element: Math.floor((at - v.address) / 4) } : trace.locate(at, { ...site, variable });
+        if (place && place.element >= 0) visit(place.element, lane);
+      }
+    }
+  }
+
+  #shared(s: Source, e: number, cells: Cells, thread: number | null): void {
+    const { memory, index, trace } = this;
+    const grains = this.#grains[s.number]!;
+    const from = index.segmentFrom[index.segmentOf(e)]!;
+    const base = s.sheet * s.sheets.rows * s.sheets.cols;
+    const sets: Record<"never" | "held" | "fresh", number[]> = { never: [], held: [], fresh: [] };
+    const end = Math.min(grains.length, base + s.sheets.rows * s.sheets.cols);
+    for (let i = base; i < end; i++) {
+      const last = memory.last[grains[i]!]!;
+      sets[last === NO_EVENT ? "never" : last >= from ? "fresh" : "held"].push(i);
+    }
+    cells.add("never", sets.never, "never written");
+    cells.add("held", sets.held, "held");
+    cells.add("fresh", sets.fresh, "written in this phase");
+    this.#now(s, e, cells, thread, "shared");
+    const { type } = trace.head.shared[s.number]!;
+    if (!type) return;
+    const view = new DataView(memory.shared.buffer, memory.shared.byteOffset, memory.shared.byteLength);
+    cells.numbers((i) => {
+      const grain = grains[i];
+      return grain === undefined || memory.last[grain] === NO_EVENT ? null : elementAt(view, grain * memory.grain, type);
+    });
+  }
+
+  readonly #drawn = new Map<Source, { key: string; cells: Cells }>();
+  /** Snapshots change at the ends of turns alone: between them the panel is the same. */
+  #register(s: Source, e: number, cells: Cells): void {
+    const key = `${this.registers.keyOf(s.number, e)} ${cells.w} ${cells.h}`;
+    let drawn = this.#drawn.get(s);
+    if (drawn?.key !== key) {
+      this.#snapshot(s, e, cells);
+      drawn = { key, cells };
+      this.#drawn.set(s, drawn);
+    } else cells.like(drawn.cells);
+  }
+
+  #snapshot(s: Source, e: number, cells: Cells): void {
+    const { values, most } = this.registers.at(s.number, e);
+    const levels: number[][] = [[], [], [], []];
+    let known = 0;
+    values.forEach((v, i) => {
+      if (Number.isNaN(v)) return;
+      known++;
+      levels[most ? Math.min(3, Math.floor((4 * Math.abs(v)) / most)) : 0]!.push(i);
+    });
+    if (known === 0) cells.add("never", Uint32Array.from(values.keys()), "no turn has ended yet");
+    else if (cells.showsNumbers) cells.add("l1", Uint32Array.from(values.keys()), `${known} values`);
+    else levels.forEach((set, n) => cells.add(`l${n + 1}` as LayerKind, set, n ? "" : `${known} values`));
+    cells.numbers((i) => (Number.isNaN(values[i]!) ? null : values[i]!));
+  }
+}
+
+/** What one panel shows: sets of its cells become paths, numbers become texts. */
+class Cells {
+  layers: Panel["layers"] = [];
+  texts: Panel["texts"] = [];
+  says: string[] = [];
+  readonly #from: number;
+  readonly #size: number;
+  readonly #strong = new Set<number>();
+
+  constructor(
+    readonly s: Source,
+    readonly w: number,
+    readonly h: number,
+  ) {
+    this.#size = s.sheets.rows * s.sheets.cols;
+    this.#from = s.sheet * this.#size;
+  }
+
+  like(other: Cells): void {
+    this.layers = other.layers;
+    this.texts = other.texts;
+    this.says = other.says;
+  }
+
+  get showsNumbers(): boolean {
+    return this.w >= TEXT_CELL && this.h >= 18 && this.#size <= 256;
+  }
+
+  /** The cells of this sheet among the elements. */
+  #here(elements: ArrayLike<number>): ArrayLike<number> {
+    if (this.s.sheets.count === 1) return elements;
+    const cells: number[] = [];
+    for (let n = 0; n < elements.length; n++) {
+      const i = elements[n]! - this.#from;
+      if (i >= 0 && i < this.#size) cells.push(i);
+    }
+    return cells;
+  }
+
+  path(elements: ArrayLike<number>): string {
+    return pathOf(this.#here(elements), this.s.sheets.cols, this.w, this.h);
+  }
+
+  /** Adds the part of the elements, ascending, that is on this sheet. */
+  add(kind: LayerKind, elements: ArrayLike<number>, says = ""): void {
+    const cells = this.#here(elements);
+    if (!cells.length) return;
+    if (kind === "read" || kind === "write") for (let n = 0; n < cells.length; n++) this.#strong.add(cells[n]!);
+    this.layers.push({ kind, d: pathOf(cells, this.s.sheets.cols, this.w, this.h) });
+    if (says) this.says.push(`${cells.length} ${says}`);
+  }
+
+  numbers(valueOf: (element: number) => number | null): void {
+    if (!this.showsNumbers) return;
+    const most = Math.floor((this.w - 4) / 6.6);
+    for (let i = 0; i < this.#size; i++) {
+      const value = valueOf(this.#from + i);
+      if (value === null) continue;
+      const [row, col] = [Math.floor(i / this.s.sheets.cols), i % this.s.sheets.cols];
+      this.texts.push({ x: (col + 0.5) * this.w, y: (row + 0.5) * this.h, text: shortNumber(value, most), strong: this.#strong.has(i) });
+    }
+  }
+}
+
+/** The name that the source gives to an array of a parameter: the one that its accesses are written with. */
+function viewName(trace: Trace, array: number): string | null {
+  const counts = new Map<string, number>();
+  for (const site of trace.head.sites) {
+    if (site.space !== "global" || site.variable !== array || !site.text) continue;
+    const name = /^([A-Za-z_]\w*)\s*\[/.exec(site.text)?.[1];
+    if (name) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].sort((x, y) => y[1] - x[1])[0]?.[0] ?? null;
+}
