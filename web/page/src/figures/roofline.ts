@@ -41,9 +41,10 @@ export function pointsOf(e: Explanation, level: Level, name: string | null, curr
     const intensity = row.flops / bytes;
     const roof = Math.min(row.peak || e.gpu.f32, intensity * bandwidthOf(e.gpu, level));
     const value = name === null ? null : row.tune[name];
+    if (value === undefined) return []; // the sweep is still that of another kernel
     return [
       {
-        label: name === null || value === undefined ? row.name : `${name}=${value}`,
+        label: name === null ? row.name : `${name}=${value}`,
         intensity,
         rate: row.launches ? row.flops_per_second : [roof, roof, roof],
         launches: row.launches,

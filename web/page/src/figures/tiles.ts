@@ -217,7 +217,7 @@ export function outputTile(trace: Trace, array: number): Tile | null {
   const holders = new Int32Array(3 * cells.length);
   cells.forEach((c, i) => holders.set([c.thread, -1, (c.row - top) * columns + c.column - left], 3 * i));
   return {
-    id: `array ${a.name}`,
+    id: `array ${array} ${a.name}`,
     name,
     kind: "output",
     type: a.type ?? "",
@@ -249,7 +249,7 @@ export function registerTile(trace: Trace, variable: number): Tile | null {
       if (element >= 0) holders.push(thread, r, element);
     }
   return {
-    ...plain(`register ${v.name}`, v.name, "register", v.type, v.shape),
+    ...plain(`register ${variable} ${v.name}`, v.name, "register", v.type, v.shape),
     rows,
     columns,
     extent: [rows, columns],
@@ -264,7 +264,7 @@ export function sharedTile(trace: Trace, variable: number): Tile | null {
   if (!v.type || !v.shape.length) return null;
   const [rows, columns] = matrixOf(v.shape);
   return {
-    ...plain(`shared ${v.name}`, v.name, "shared", v.type, v.shape),
+    ...plain(`shared ${variable} ${v.name}`, v.name, "shared", v.type, v.shape),
     layout: v.layout,
     rows,
     columns,

@@ -1,0 +1,139 @@
+/** Requests of a warp to shared and global memory: which banks serve which lanes in which wavefront, and which sectors they touch. */
+import { FLAG, type Trace, type TraceSite } from "$engine/trace.ts";
+
+/** All requests of a place in the source to one variable, of every warp and turn of the traced block. */
+export interface Access {
+  key: string;
+  site: TraceSite;
+  space: "shared" | "global";
+  store: boolean;
+  copy: boolean;
+  /** Events of the trace, in order. */
+  events: number[];
+  units: number;
+  least: number;
+}
+
+export interface Lane {
+  lane: number;
+  address: number;
+}
+
+export function accessesOf(trace: Trace): Access[] {
+  const found = new Map<string, Access>();
+  for (let i = 0; i < trace.count; i++) {
+    if (!trace.isAccess(i)) continue;
+    const site = trace.siteOf(i);
+    if (!site.space) continue;
+    const store = trace.kind[i] !== 0;
+    const key = [site.line, site.column, site.space, store, site.variable, site.bytes].join(" ");
+    let a = found.get(key);
+    if (!a) {
+      const copy = (trace.flags[i]! & FLAG.copy) !== 0;
+      found.set(key, (a = { key, site, space: site.space, store, copy, events: [], units: 0, least: 0 }));
+    }
+    a.events.push(i);
+    a.units += trace.units[i]!;
+    a.least += trace.least[i]!;
+  }
+  return [...found.values()].sort((x, y) => x.site.line - y.site.line || x.site.column - y.site.column);
+}
+
+/** The request with the most units above the fewest; of equals the lowest warp's first. */
+export function worstOf(trace: Trace, events: number[]): number {
+  const above = (e: number) => trace.units[e]! - trace.least[e]!;
+  let worst = events[0]!;
+  for (const e of events) if (above(e) > above(worst) || (above(e) === above(worst) && trace.warp[e]! < trace.warp[worst]!)) worst = e;
+  return worst;
+}
+
+export function lanesOf(trace: Trace, event: number): Lane[] {
+  const lanes: Lane[] = [];
+  for (let lane = 0; lane < 32; lane++) if ((trace.mask[event]! >>> lane) & 1) lanes.push({ lane, address: trace.address(event, lane) });
+  return lanes;
+}
+
+/** Words of neighbouring banks that one wavefront gives to some lanes. */
+export interface Served {
+  wavefront: number;
+  bank: number;
+  banks: number;
+  address: number;
+  lanes: number[];
+}
+
+/** Loads of 8 and 16 bytes take half the phases if all lanes n and n ^ 1, or all n and n ^ 2, have the same address. */
+function pairs(lanes: Lane[]): number {
+  if (lanes.length < 32) return 0;
+  const same = (distance: number) => lanes.every((l, i) => l.address === lanes[i ^ distance]!.address);
+  return same(1) ? 1 : same(2) ? 2 : 0;
+}
+
+/** A request of w bytes a lane is served 128 / w lanes at a time, a phase; in a phase, a group of w / 4 banks gives one unit of w
+ * bytes in a wavefront. `matrix`: lanes give rows of 16 bytes, eight of them a phase. */
+export function servedBy(lanes: Lane[], bytes: number, read: boolean, matrix: boolean): Served[] {
+  const unit = matrix || bytes > 8 ? 16 : bytes > 4 ? 8 : 4;
+  const groups = 128 / unit;
+  const joined = read && !matrix && unit > 4 ? pairs(lanes) : 0;
+  const phase = joined ? 2 * groups : groups;
+  const served: Served[] = [];
+  let before = 0;
+  for (let first = 0; first < 32; first += phase) {
+    const here = lanes.filter((l) => l.lane >= first && l.lane < first + phase);
+    const of: Served[][] = Array.from({ length: groups }, () => []);
+    for (const l of here) {
+      const number = Math.floor(l.address / unit);
+      const group = of[number % groups]!;
+      const known = group.find((s) => s.address === number * unit);
+      if (known) known.lanes.push(l.lane);
+      else
+        group.push({
+          wavefront: before + group.length,
+          bank: ((number % groups) * unit) / 4,
+          banks: unit / 4,
+          address: number * unit,
+          lanes: [l.lane],
+        });
+    }
+    served.push(...of.flat());
+    before += Math.max(0, ...of.map((g) => g.length));
+  }
+  return served;
+}
+
+export const wavefrontsOf = (served: Served[]): number => 1 + Math.max(-1, ...served.map((s) => s.wavefront));
+
+/** For each bank the wavefronts in which it gives something. */
+export function depths(served: Served[]): number[] {
+  const depth = new Array<number>(32).fill(0);
+  for (const s of served) for (let b = s.bank; b < s.bank + s.banks; b++) depth[b]!++;
+  return depth;
+}
+
+/** A line of 128 bytes: for each of its words of 4 bytes the lanes that ask for some of it, and for each sector whether it moves. */
+export interface Line {
+  address: number;
+  words: number[][];
+  sectors: boolean[];
+}
+
+export function linesOf(lanes: Lane[], bytes: number): Line[] {
+  const lines = new Map<number, Line>();
+  for (const { lane, address } of lanes)
+    for (let at = address - (address % 4); at < address + bytes; at += 4) {
+      const start = at - (at % 128);
+      let line = lines.get(start);
+      if (!line)
+        lines.set(start, (line = { address: start, words: Array.from({ length: 32 }, () => []), sectors: [false, false, false, false] }));
+      line.words[(at % 128) / 4]!.push(lane);
+      line.sectors[Math.floor((at % 128) / 32)] = true;
+    }
+  return [...lines.values()].sort((a, b) => a.address - b.address);
+}
+
+/** Lanes in few letters: 5, 0–7, 0 8 16. */
+export function laneText(lanes: number[]): string {
+  const distinct = [...new Set(lanes)].sort((a, b) => a - b);
+  if (distinct.length > 1 && distinct.at(-1)! - distinct[0]! === distinct.length - 1) return `${distinct[0]}–${distinct.at(-1)}`;
+  return distinct.join(" ");
+}
