@@ -18,7 +18,9 @@ function skip(why) {
   process.exit(77);
 }
 
-const chromium = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((p) => p && existsSync(p));
+const chromium = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
+  (p) => p && existsSync(p),
+);
 
 async function serve(args) {
   const server = spawn(tool, ["play", ...args, "--no-open", "--port", "0"], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
@@ -32,7 +34,9 @@ async function serve(args) {
 /** The JSON of a native command; the statuses that are results are 0 and 1. */
 export function native(...args) {
   try {
-    return JSON.parse(execFileSync(tool, [...args, "--json"], { cwd: root, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] }));
+    return JSON.parse(
+      execFileSync(tool, [...args, "--json"], { cwd: root, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] }),
+    );
   } catch (error) {
     if (error.stdout) return JSON.parse(error.stdout);
     throw error;
@@ -50,7 +54,21 @@ export function ok(what, condition, more = "") {
 export async function violations(page) {
   await page.addScriptTag({ path: require.resolve("axe-core/axe.min.js") });
   const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.html.slice(0, 160)} ${n.any.map((a) => a.message).join("; ").slice(0, 200)}`).join(" | ")}`).join("\n");
+  return found.violations
+    .map(
+      (v) =>
+        `${v.id}: ${v.help}: ${v.nodes
+          .slice(0, 3)
+          .map(
+            (n) =>
+              `${n.html.slice(0, 160)} ${n.any
+                .map((a) => a.message)
+                .join("; ")
+                .slice(0, 200)}`,
+          )
+          .join(" | ")}`,
+    )
+    .join("\n");
 }
 
 /** Sets the editor's text as if it were typed, and waits until the engine has answered. */
@@ -88,7 +106,8 @@ export async function test(body) {
     page.on("pageerror", (e) => wrong.push(`error in the page: ${e.stack ?? e.message}`));
     page.on("console", (m) => m.type() === "error" && wrong.push(`console: ${m.text()}`));
     page.on("request", (r) => {
-      if (!r.url().startsWith(server.address) && !/^(blob|data):/.test(r.url())) wrong.push(`a request leaves the page's origin: ${r.url()}`);
+      if (!r.url().startsWith(server.address) && !/^(blob|data):/.test(r.url()))
+        wrong.push(`a request leaves the page's origin: ${r.url()}`);
     });
     await page.goto(server.address + path);
     await settled(page);

@@ -9,7 +9,13 @@ const messages = (page) => page.getByLabel("Messages");
 await test(async ({ open }) => {
   const page = await open();
   for (const line of [16, 19]) {
-    await setText(page, tiled.split("\n").filter((_, i) => i !== line - 1).join("\n"));
+    await setText(
+      page,
+      tiled
+        .split("\n")
+        .filter((_, i) => i !== line - 1)
+        .join("\n"),
+    );
     ok(`the barrier of line ${line} is missed`, (await messages(page).textContent()).includes("other threads may still be"));
     await messages(page).getByRole("button", { name: "Fix", exact: true }).first().click();
     await settled(page);

@@ -8,10 +8,17 @@ const text = (page) => page.$$eval(".left .cm-line", (lines) => lines.map((l) =>
 await test(async ({ open }) => {
   const page = await open();
   equal("the first kernel", await text(page), tiled);
-  const racy = tiled.split("\n").filter((_, i) => i !== 15).join("\n");
+  const racy = tiled
+    .split("\n")
+    .filter((_, i) => i !== 15)
+    .join("\n");
   await setText(page, racy);
   const messages = await page.getByLabel("Messages").textContent();
-  ok("the missing barrier is found", messages.includes("17:20") && messages.includes("`as` is read here while other threads may still be writing it"), messages);
+  ok(
+    "the missing barrier is found",
+    messages.includes("17:20") && messages.includes("`as` is read here while other threads may still be writing it"),
+    messages,
+  );
 
   await page.getByRole("button", { name: "Share" }).click();
   const link = page.url();

@@ -3,12 +3,16 @@ import { readFileSync, writeFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { equal, native, ok, root, setText, settled, test } from "./browser.mjs";
 
-const edited = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8").replace("{32, 16, 8}", "{16, 32}").replaceAll("sgemm_tiled", "mine");
+const edited = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8")
+  .replace("{32, 16, 8}", "{16, 32}")
+  .replaceAll("sgemm_tiled", "mine");
 const file = mkdtempSync(tmpdir() + "/page") + "/tiled.tile";
 writeFileSync(file, edited);
 
 const readouts = (page, card) =>
-  page.$$eval(`#${card} .readouts > div`, (list) => Object.fromEntries(list.map((d) => [d.querySelector("dt").textContent, d.querySelector("dd").textContent])));
+  page.$$eval(`#${card} .readouts > div`, (list) =>
+    Object.fromEntries(list.map((d) => [d.querySelector("dt").textContent, d.querySelector("dd").textContent])),
+  );
 const table = async (page, card) => {
   await page.locator(`#${card}`).getByRole("button", { name: "Table" }).click();
   const rows = await page.$$eval(`#${card} .body table tr`, (list) => list.map((r) => [...r.children].map((c) => c.textContent)));
@@ -25,14 +29,22 @@ await test(async ({ open }) => {
 
   const swept = native("explain", file, ...sizes, "--sweep", "T=16,32,64");
   const shown = await table(page, "roofline");
-  equal("rows of the sweep", shown.slice(1).map((r) => r[0]), ["T=16", "T=32", "T=64"]);
+  equal(
+    "rows of the sweep",
+    shown.slice(1).map((r) => r[0]),
+    ["T=16", "T=32", "T=64"],
+  );
   for (const [i, row] of swept.kernels.entries()) {
     const l2 = row.traffic.find((t) => t.level === "L2");
     equal(`FLOP/B of ${shown[i + 1][0]}`, Number(shown[i + 1][1]), row.flops / l2.read_by_thread);
     if (row.launches) equal(`rate of ${shown[i + 1][0]}`, Number(shown[i + 1][2]), row.flops_per_second[1]);
     else equal("why not", shown[i + 1][10], row.why_not);
   }
-  equal("intensities as the lesson has them", shown.slice(1).map((r) => Number(r[1])), [4, 8, 16]);
+  equal(
+    "intensities as the lesson has them",
+    shown.slice(1).map((r) => Number(r[1])),
+    [4, 8, 16],
+  );
   ok("T=64 is hollow", (await page.locator("#roofline .point.hollow title").textContent()).includes("4096 threads"));
 
   const one = native("explain", file, ...sizes).kernels[0];

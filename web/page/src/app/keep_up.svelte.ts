@@ -8,7 +8,7 @@ export function keepUp(): void {
   });
   $effect(() => {
     void program.runKey;
-    const timer = setTimeout(() => program.simulate(), 120);
+    const timer = setTimeout(() => program.simulate(), 20);
     return () => clearTimeout(timer);
   });
   $effect(() => {
@@ -17,7 +17,7 @@ export function keepUp(): void {
     const timer = setTimeout(() => {
       program.explain();
       program.sweep();
-    }, 200);
+    }, 40);
     return () => clearTimeout(timer);
   });
 }

@@ -59,10 +59,10 @@ export class Program {
   /** An element of an array in global memory, by the trace's number of the array: what "why this number" explains. */
   output = $state<{ array: number; element: number } | null>(null);
 
-  diagnosed = new Slot<Diagnosed>(1000);
-  simulated = new Slot<Simulated>();
-  explained = new Slot<Explanation>();
-  swept = new Slot<Explanation>();
+  diagnosed = new Slot<Diagnosed>("diagnosed", 1000);
+  simulated = new Slot<Simulated>("simulated");
+  explained = new Slot<Explanation>("explained");
+  swept = new Slot<Explanation>("swept");
   /** The counters of the last run without an error of an earlier text, to compare with. */
   before = $state.raw<Run | null>(null);
   #good: { run: Run; source: string } | null = null;

@@ -12,20 +12,21 @@ export class Slot<T> {
   /** Between 0 and 1 while the engine says how far it is, else null. */
   done = $state<number | null>(null);
   #running: AbortController | null = null;
-  #next: { key: string; work: Work<T> } | null = null;
+  #next: { key: string; work: Work<T>; asked: number } | null = null;
   #remembered = new Map<string, T>();
   #impatience: ReturnType<typeof setTimeout> | undefined;
 
-  /** `grace`: milliseconds that a question under way is given when a newer one comes, before it is stopped: stopping costs the
+  /** `name`: of the measure in the browser's timeline, from the question to its answer. `grace`: milliseconds that a question under way is given when a newer one comes, before it is stopped: stopping costs the
    * start of a worker. `keep`: the number of answers that are remembered. */
   constructor(
+    readonly name: string,
     readonly grace = 150,
     readonly keep = 24,
   ) {}
 
   /** Asks the newest question. Of several that come while one is under way, the last alone is asked. */
   ask(key: string, work: Work<T>): void {
-    this.#next = { key, work };
+    this.#next = { key, work, asked: performance.now() };
     if (!this.#running) void this.#start();
     else {
       this.busy = true;
@@ -46,7 +47,7 @@ export class Slot<T> {
 
   async #start(): Promise<void> {
     while (this.#next) {
-      const { key, work } = this.#next;
+      const { key, work, asked } = this.#next;
       this.#next = null;
       const known = this.#remembered.get(key);
       if (known !== undefined) {
@@ -59,6 +60,7 @@ export class Slot<T> {
       try {
         const value = await work(this.#running.signal, (done) => (this.done = done));
         this.#remember(key, value);
+        performance.measure(this.name, { start: asked });
         if (!this.#next) this.#settle(value);
       } catch (error) {
         if (!(error instanceof Stopped)) this.#fail(error);
