@@ -1174,6 +1174,18 @@ typedef struct tw_explained_line {
     double by_thread;                        /* bytes of global memory, each thread's own */
 } tw_explained_line;
 
+/* One request of a warp, lane by lane. */
+typedef struct tw_explained_request {
+    const char *array; /* or the tile in shared memory; NULL: memory of the compiler's own */
+    int64_t block;     /* number in the grid, x fastest */
+    int warp;          /* in its block */
+    uint32_t mask;     /* lanes that take part */
+    /* Of each lane in the mask: bytes from the array's start, or from that of the block's shared
+     * memory. */
+    int64_t address[32];
+    double units, units_ideal; /* as below, of this request */
+} tw_explained_request;
+
 /* Accesses of one line that are alike, as the program has them: an assembler may merge some. Of an
  * asynchronous copy there are two, a load of global and a store of shared memory. */
 typedef struct tw_explained_access {
@@ -1190,6 +1202,7 @@ typedef struct tw_explained_access {
     double ways;               /* units / units_ideal; of shared memory 1: no bank conflict */
     /* Of shared memory, if each element of a vector were asked for by itself; else 1. */
     double ways_by_element;
+    tw_explained_request lanes; /* of those simulated that take the most units, the lowest warp's */
 } tw_explained_access;
 
 typedef struct tw_explanation {

@@ -143,6 +143,40 @@ static void put_roof(struct json *j, const tw_roof *r)
     json_close(j, '}');
 }
 
+/* Bytes that lanes ask for, each once. */
+static int64_t distinct_bytes(const tw_explained_access *a)
+{
+    int64_t seen[32], count = 0;
+    for (int lane = 0; lane < 32; lane++) {
+        bool again = false;
+        for (int64_t i = 0; i < count; i++)
+            again = again || seen[i] == a->lanes.address[lane];
+        if (a->lanes.mask >> lane & 1 && !again)
+            seen[count++] = a->lanes.address[lane];
+    }
+    return count * a->bytes; /* addresses are multiples of the width */
+}
+
+static void put_lanes(struct json *j, const tw_explained_access *a)
+{
+    const tw_explained_request *r = &a->lanes;
+    json_key(j, "lanes");
+    json_open(j, '{');
+    json_put_text(j, "array", r->array);
+    json_put_integer(j, "block", r->block);
+    json_put_integer(j, "warp", r->warp);
+    json_put_integer(j, "mask", r->mask);
+    json_key(j, "addresses");
+    json_open_row(j);
+    for (int lane = 0; lane < 32; lane++)
+        json_integer(j, r->mask >> lane & 1 ? r->address[lane] : -1);
+    json_close(j, ']');
+    json_put_integer(j, "bytes_used", distinct_bytes(a));
+    json_put_real(j, a->shared ? "wavefronts" : "sectors", r->units);
+    json_put_real(j, a->shared ? "wavefronts_ideal" : "sectors_ideal", r->units_ideal);
+    json_close(j, '}');
+}
+
 static void put_access(struct json *j, const tw_explained_access *a)
 {
     json_open(j, '{');
@@ -158,6 +192,7 @@ static void put_access(struct json *j, const tw_explained_access *a)
     json_put_real(j, a->shared ? "wavefronts_ideal" : "sectors_ideal", a->units_ideal);
     json_put_real(j, "ways", a->ways);
     json_put_real(j, "ways_by_element", a->ways_by_element);
+    put_lanes(j, a);
     json_close(j, '}');
 }
 

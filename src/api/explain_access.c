@@ -19,7 +19,46 @@ static double ratio(double taken, double ideal)
     return ideal > 0 ? taken / ideal : 1;
 }
 
-static tw_explained_access shown(struct explain *e, const struct access_of *a)
+/* The tile that the program means there; NULL: none of its own. */
+static const char *tile_at(const struct explain *e, uint32_t line, uint32_t column)
+{
+    const struct lowered *lowered = e->launch->variant->lowered;
+    for (size_t i = 0; i < lowered->accesses.count; i++) {
+        const struct lower_access *a = &lowered->accesses.data[i];
+        int at = 0, in = 0;
+        if (a->shared && a->sym && a->loc.source)
+            loc_line_column(a->loc, &at, &in);
+        if (at == (int)line && in == (int)column && at)
+            return a->sym->name;
+    }
+    return NULL;
+}
+
+static tw_explained_request request_of(struct explain *e, const struct accesses *all,
+                                       const struct access_of *a)
+{
+    const struct access_request *r = &a->dearest;
+    const struct ptx_line *at = a->place.ins->line;
+    tw_explained_request out = {.block = r->block,
+                                .warp = r->warp,
+                                .mask = r->mask,
+                                .units = r->units,
+                                .units_ideal = r->ideal};
+    uint64_t base = 0, lowest = r->mask ? r->address[__builtin_ctz(r->mask)] : 0;
+    const char *name = a->shared && at ? tile_at(e, at->line, at->column) : NULL;
+    for (size_t i = 0; i < all->arrays.count && !a->shared; i++)
+        if (lowest - all->arrays.data[i].address < all->arrays.data[i].bytes) {
+            base = all->arrays.data[i].address;
+            name = all->arrays.data[i].name;
+        }
+    out.array = name ? arena_string(e->results, name, strlen(name)) : NULL;
+    for (uint32_t rest = r->mask; rest; rest &= rest - 1)
+        out.address[__builtin_ctz(rest)] = (int64_t)(r->address[__builtin_ctz(rest)] - base);
+    return out;
+}
+
+static tw_explained_access shown(struct explain *e, const struct accesses *all,
+                                 const struct access_of *a)
 {
     const struct sim_counted at = {.ins = a->place.ins, .where = a->place.where};
     const char *file = NULL;
@@ -37,7 +76,8 @@ static tw_explained_access shown(struct explain *e, const struct access_of *a)
                                  .units_ideal = c->ideal,
                                  .ways = ratio(c->units, c->ideal),
                                  .ways_by_element =
-                                     a->shared ? ratio(c->by_element, c->ideal_by_element) : 1};
+                                     a->shared ? ratio(c->by_element, c->ideal_by_element) : 1,
+                                 .lanes = request_of(e, all, a)};
 }
 
 /* Adds it to one like it, or puts it behind those of its line. */
@@ -64,7 +104,7 @@ void explain_accesses(struct explain *e, const struct accesses *accesses)
     tw_explained_access *list = arena_array(e->results, tw_explained_access, all + 1);
     for (size_t i = 0; i < all; i++) {
         const struct access_of *a = &accesses->list.data[i];
-        tw_explained_access one = shown(e, a);
+        tw_explained_access one = shown(e, accesses, a);
         tw_traffic *t = &e->out.traffic[a->shared ? TW_AT_SHARED : TW_AT_L2];
         double unit = a->shared ? LINE_BYTES : SECTOR_BYTES; /* of a wavefront, of a sector */
         t->by_thread += a->launch.by_thread;

@@ -69,7 +69,8 @@ static tw_status place(struct counting *c, struct launch_param *p)
     if (p->kind == LOWER_TICKET)
         c->ticket = p->value;
     else
-        accesses_know(&c->out->accesses, p->value, p->bytes, (int)dtype_size(p->sym->type.dtype));
+        accesses_know(&c->out->accesses, p->value, p->bytes, (int)dtype_size(p->sym->type.dtype),
+                      name);
     return p->value ? TW_OK : no_memory(c, name, p->bytes);
 }
 

@@ -2,6 +2,8 @@
 
 #include "sim/sim_traffic.h"
 
+#include <string.h>
+
 /* Instructions follow each other in the order of the last time round, mostly. */
 static struct access_of *find(struct accesses *a, const struct sim_access *access)
 {
@@ -82,18 +84,35 @@ static void add_global(const struct accesses *a, struct access_cost *c,
     c->by_element += by_element(access, element_of(a, access), sim_sectors);
 }
 
+static void keep_dearest(struct access_of *x, const struct sim_access *access, double units,
+                         double ideal)
+{
+    struct access_request *r = &x->dearest;
+    bool earlier = units == r->units && access->at.block == r->block && access->at.warp < r->warp;
+    if (r->mask && units <= r->units && !earlier)
+        return;
+    *r = (struct access_request){.block = access->at.block,
+                                 .warp = access->at.warp,
+                                 .mask = access->mask,
+                                 .units = units,
+                                 .ideal = ideal};
+    memcpy(r->address, access->address, sizeof r->address);
+}
+
 static bool see_access(void *user, const struct sim_access *access)
 {
     if (access->space != SIM_SHARED && access->space != SIM_GLOBAL)
         return true;
     struct access_of *x = find(user, access);
     double bytes = (double)access->bytes * __builtin_popcount(access->mask);
+    const struct access_cost before = x->block;
     x->block.requests++;
     x->block.by_thread += bytes;
     if (x->shared)
         add_shared(&x->block, access);
     else
         add_global(user, &x->block, access, bytes);
+    keep_dearest(x, access, x->block.units - before.units, x->block.ideal - before.ideal);
     return true;
 }
 
@@ -103,9 +122,10 @@ void accesses_init(struct accesses *a, struct arena *arena)
     a->observer = (struct sim_observer){.user = a, .access = see_access};
 }
 
-void accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element)
+void accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element,
+                   const char *name)
 {
-    vec_push(a->arena, &a->arrays, ((struct accessed_array){address, bytes, element}));
+    vec_push(a->arena, &a->arrays, ((struct accessed_array){address, bytes, element, name}));
 }
 
 void accesses_move(struct accesses *a, struct access_costs *out)

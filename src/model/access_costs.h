@@ -15,6 +15,15 @@ struct access_cost {
     double by_element, ideal_by_element;
 };
 
+/* A request of a warp. */
+struct access_request {
+    int64_t block;
+    int warp;
+    uint32_t mask; /* 0: there is none */
+    uint64_t address[SIM_LANES];
+    double units, ideal;
+};
+
 /* One side of an instruction: an asynchronous copy has two. */
 struct access_of {
     struct sim_place place; /* the instruction, and where it stands */
@@ -22,12 +31,14 @@ struct access_of {
     bool copy;              /* to shared memory, past L1 */
     int bytes;              /* of a lane */
     struct access_cost block, launch;
+    struct access_request dearest; /* the first of the lowest warp that takes the most units */
 };
 
 /* Global memory whose elements the program knows. */
 struct accessed_array {
     uint64_t address, bytes;
     int element; /* bytes; of types that share a byte 1 */
+    const char *name;
 };
 
 struct accesses {
@@ -40,7 +51,8 @@ struct accesses {
 
 void accesses_init(struct accesses *a, struct arena *arena);
 /* Loads and stores there are of such elements, whatever words the PTX has for several of them. */
-void accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element);
+void accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element,
+                   const char *name);
 /* What was seen since the last time, by access. */
 struct access_costs {
     struct access_cost *data;

@@ -170,6 +170,34 @@ def copies(r):
            str(stages))
 
 
+def lanes_are_traced(r):
+    """Each access of `explain` shows the lanes of a request that the trace has."""
+    for file, options in (("kernels/sgemm/transposed.tile", ["--tune", "T=32,PAD=0", *sizes(m=32, n=32, k=32)]),
+                          ("kernels/sgemm/transposed.tile", ["--tune", "T=16,PAD=1", *sizes(m=16, n=16, k=16)]),
+                          (V1, ["--type", "f16", *sizes(m=64, n=64, k=64)])):
+        t, e = r.run(file, [*options, "--fill", "rand"]), r.explain(file, options)
+        arrays = {a["name"]: a["address"] for a in t.head["arrays"]}
+        traced = {}
+        for i in t.events("read", "write"):
+            s = t.site(i)
+            base = 0 if s["space"] == "shared" else t.head["arrays"][s["variable"]]["address"]
+            at = [t.address(i, lane) - base if lane in t.lanes(i) else -1 for lane in range(32)]
+            key = (s["line"], s["column"], s["space"], t.kinds[i] == "write", int(t.column("warp")[i]), *at)
+            traced[key] = (int(t.column("units")[i]), int(t.column("least")[i]), s["variable"])
+        for a in e["accesses"]:
+            x = a["lanes"]
+            key = (a["line"], a["column"], a["space"], a["store"], x["warp"], *x["addresses"])
+            expect(key in traced, f"{file}: {a}")
+            unit = "wavefronts" if a["space"] == "shared" else "sectors"
+            expect(traced[key][:2] == (x[unit], x[unit + "_ideal"]), f"{file}: {a} {traced[key]}")
+            expect(a["space"] == "shared" or x["array"] in arrays, f"{file}: {a}")
+            expect(x["bytes_used"] <= 32 * a["bytes"] and bin(x["mask"]).count("1") == 32, f"{file}: {a}")
+    bad = [a for a in r.explain("kernels/sgemm/transposed.tile", ["--tune", "T=32,PAD=0", *sizes(m=32, n=32, k=32)])["accesses"]
+           if a["ways_by_element"] == 32 and a["store"]]
+    banks = {address // 4 % 32 for address in bad[0]["lanes"]["addresses"]}
+    expect(len(bad) == 1 and bad[0]["lanes"]["array"] == "bs" and len(banks) == 1, f"one bank: {bad}")
+
+
 def windows(r):
     options = [*sizes(m=64, n=64, k=64), "--fill", "rand"]
     whole = r.run(TILED, options)
@@ -272,6 +300,7 @@ def main():
         lines_of_ptx(r)
         tile_snapshots(r)
         copies(r)
+        lanes_are_traced(r)
         windows(r)
         refusals(r)
         perfetto(r)
