@@ -1,4 +1,4 @@
-# Installs documents_from's README.md and docs into one folder, documents_to, and docs/tutorial into one below it, their links seen
+# Installs documents_from's README.md and docs into one folder, documents_to, docs/tutorial and docs/figures into two below it, their links seen
 # from there; they are written into documents_by before. documents_to_data: from documents_to to kernels and examples.
 if(NOT IS_ABSOLUTE "${documents_to}")
     string(PREPEND documents_to "${CMAKE_INSTALL_PREFIX}/")
@@ -20,3 +20,5 @@ foreach(lesson ${lessons})
     file(WRITE ${documents_by}/tutorial/${name} "${text}")
     file(INSTALL ${documents_by}/tutorial/${name} DESTINATION "${documents_to}/tutorial")
 endforeach()
+file(GLOB pictures ${documents_from}/docs/figures/*.svg)
+file(INSTALL ${pictures} DESTINATION "${documents_to}/figures")

@@ -17,22 +17,3 @@ export function namedIn(puzzles: { number: number; name: string }[], kernels: { 
     return kernels.some((k) => k.path === code) ? `#kernel=${code}` : null;
   };
 }
-
-/** The words of a figure's comment: FILE, then NAME=VALUE. */
-export interface FigureAsked {
-  name: string;
-  file: string | null;
-  values: Record<string, number>;
-  words: Record<string, string>;
-}
-
-export function readFigure(name: string, args: string[]): FigureAsked {
-  const asked: FigureAsked = { name, file: null, values: {}, words: {} };
-  for (const word of args) {
-    const [key, value] = word.split("=");
-    if (value === undefined) asked.file = word;
-    else if (/^-?\d+$/.test(value)) asked.values[key!] = Number(value);
-    else asked.words[key!] = value;
-  }
-  return asked;
-}

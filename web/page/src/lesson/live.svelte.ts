@@ -1,7 +1,7 @@
 /** The figure of the lesson that is live: one at a time, because every view shows the same program. */
 import { kernels } from "virtual:content";
 import { program } from "../app/program.svelte.ts";
-import type { FigureAsked } from "./links.ts";
+import type { FigureAsked } from "../figures/asked.ts";
 
 class Live {
   id = $state<string | null>(null);

@@ -1,0 +1,135 @@
+#!/usr/bin/env node
+// Writes docs/figures: the pictures of `<!-- figure: NAME FILE NAME=VALUE… -->` in README.md and docs/tutorial.
+//
+//     node scripts/figures.mjs [TILEWRIGHT]             writes the pictures, and their names into the Markdown
+//     node scripts/figures.mjs [TILEWRIGHT] --check     status 1 if one is not what the program says; 77 without web/node_modules
+//
+// A picture is the figure of the page (web/page/src/figures) with the numbers of the native program. `as=NAME` among the words of a comment
+// names its file; else that is the figure's name and the kernel's. Its colours are those of the page, light and dark.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const check = process.argv.includes("--check");
+const program = process.argv.slice(2).find((a) => !a.startsWith("--")) ?? join(root, "build/tilewright");
+const folder = "docs/figures";
+
+if (!existsSync(join(root, "web/node_modules"))) {
+  console.log("skipped: web/node_modules is not there (npm ci in web)");
+  process.exit(77);
+}
+
+/** Vite with the components as the page has them, each with its style sheet in what it renders. */
+async function figures() {
+  const require = createRequire(join(root, "web/package.json"));
+  const from = (name) => import(pathToFileURL(require.resolve(name)));
+  const [{ createServer }, { svelte }] = [await from("vite"), await from("@sveltejs/vite-plugin-svelte")];
+  const server = await createServer({
+    root: join(root, "web/page"),
+    configFile: false,
+    logLevel: "error",
+    appType: "custom",
+    plugins: [svelte({ configFile: false, compilerOptions: { css: "injected" } })],
+    resolve: { alias: { $engine: join(root, "web/engine") } },
+    server: { middlewareMode: true, hmr: false, ws: false, watch: null },
+    optimizeDeps: { noDiscovery: true },
+  });
+  const load = (path) => server.ssrLoadModule(path);
+  return {
+    pictures: (await load("/src/figures/pictures.ts")).pictures,
+    readFigure: (await load("/src/figures/asked.ts")).readFigure,
+    Trace: (await load("$engine/trace.ts")).Trace,
+    end: () => server.close(),
+  };
+}
+
+function toolFor(Trace) {
+  const run = (args) => execFileSync(program, args, { cwd: root, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
+  return {
+    json: (args) => JSON.parse(run([...args, "--json"])),
+    trace(args) {
+      const place = mkdtempSync(join(tmpdir(), "figures"));
+      try {
+        run([...args, "--device", "sim", "--trace", join(place, "trace")]);
+        return new Trace(new Uint8Array(readFileSync(join(place, "trace"))));
+      } finally {
+        rmSync(place, { recursive: true });
+      }
+    },
+    read: (path) => readFileSync(join(root, path), "utf8"),
+  };
+}
+
+/** The page's colours that the picture uses, in both themes. */
+function colours(used) {
+  const theme = readFileSync(join(root, "web/page/src/app/theme.css"), "utf8");
+  const block = (selector) => theme.slice(theme.indexOf(`\n${selector} {`)).match(/\{([^}]*)\}/)[1];
+  const list = (text) => [...text.matchAll(/(--[\w-]+): ([^;]+);/g)].filter(([, name]) => used.has(name)).map(([, name, value]) => `${name}:${value}`).join(";");
+  const light = list("\n" + block(":root").replace(/^/, "\n"));
+  const dark = list(block('[data-theme="dark"]'));
+  return `:root{${light}}@media (prefers-color-scheme:dark){:root{${dark}}}`;
+}
+
+const margin = 16;
+
+/** One file that needs nothing else, for an <img>. */
+function standing({ svg, style }) {
+  const [, , width, height] = /viewBox="([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+)"/.exec(svg).slice(1).map(Number);
+  const text = style.replace(/\s+/g, " ").trim();
+  const used = new Set((text + svg).match(/--[\w-]+/g));
+  used.add("--sheet");
+  const [w, h] = [width + 2 * margin, height + 2 * margin];
+  const head = svg
+    .slice(0, svg.indexOf(">"))
+    .replace("<svg", `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}"`)
+    .replace(/viewBox="[^"]*"/, `viewBox="${-margin} ${-margin} ${w} ${h}"`);
+  const body = svg.slice(svg.indexOf(">") + 1).replace(/\s*\n\s*/g, " ").replace(/ (?=<|$)/g, "").replaceAll("><", ">\n<");
+  return `${head}>\n<style data-colours="">${colours(used)}</style>\n<style>${text}</style>\n<rect x="${-margin}" y="${-margin}" width="${w}" height="${h}" fill="var(--sheet)"/>\n${body.trim()}\n`;
+}
+
+const comment = /^<!-- figure: (\S+)([^\n]*?) ?-->\n(?:!\[[^\n]*\]\([^\n]*\)\n)?/gm;
+const pages = ["README.md", ...readdirSync(join(root, "docs/tutorial")).filter((f) => f.endsWith(".md")).map((f) => `docs/tutorial/${f}`)];
+
+const { pictures, readFigure, Trace, end } = await figures();
+const wrong = [];
+const files = new Map();
+const tool = toolFor(Trace);
+for (const page of pages) {
+  const text = readFileSync(join(root, page), "utf8");
+  const now = text.replace(comment, (found, name, words) => {
+    const asked = readFigure(name, words.trim().split(/\s+/).filter(Boolean));
+    if (!pictures[name]) {
+      wrong.push(`${page}: there is no figure ${name}; there are ${Object.keys(pictures).join(", ")}`);
+      return found;
+    }
+    const file = `${folder}/${asked.words.as ?? [name, asked.file?.split("/").pop().replace(/\.tile$/, "")].filter(Boolean).join("-")}.svg`;
+    const picture = pictures[name](asked, tool);
+    const svg = standing(picture);
+    if (files.has(file) && files.get(file) !== svg) wrong.push(`${page}: ${file} is two pictures; name one with as=NAME`);
+    files.set(file, svg);
+    const alt = picture.alt.replaceAll("&amp;", "&").replaceAll("&quot;", '"').replace(/[[\]]/g, "").replace(/\s+/g, " ");
+    return `<!-- figure: ${name}${words} -->\n![${alt}](${relative(dirname(page), file)})\n`;
+  });
+  if (now === text) continue;
+  if (check) wrong.push(`${page}: a figure has no picture, or another one`);
+  else writeFileSync(join(root, page), now);
+}
+await end();
+
+mkdirSync(join(root, folder), { recursive: true });
+for (const [file, svg] of files) {
+  if (existsSync(join(root, file)) && readFileSync(join(root, file), "utf8") === svg) continue;
+  if (check) wrong.push(`${file} is not what the program says`);
+  else writeFileSync(join(root, file), svg);
+}
+for (const file of readdirSync(join(root, folder)).map((f) => `${folder}/${f}`).filter((f) => !files.has(f))) {
+  if (check) wrong.push(`${file} is in no page`);
+  else rmSync(join(root, file));
+}
+for (const w of wrong) console.error(w + (check ? " (node scripts/figures.mjs writes it)" : ""));
+console.log(`${files.size} pictures${wrong.length ? "" : check ? " are what the program says" : " written"}`);
+process.exit(wrong.length ? 1 : 0);

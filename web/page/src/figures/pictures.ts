@@ -1,0 +1,132 @@
+/** The figures of Markdown: what each name shows, from what the command line says. scripts/figures.mjs writes them to docs/figures. */
+import type { Trace } from "$engine/trace.ts";
+import type { Component } from "svelte";
+import { render } from "svelte/server";
+import type { Explanation, Kernel } from "../app/results.ts";
+import type { FigureAsked } from "./asked.ts";
+import BlockProductFigure from "./BlockProductFigure.svelte";
+import LadderFigure, { type Rung } from "./LadderFigure.svelte";
+import { memoriesOf, type GpuWithLatencies } from "./memories.ts";
+import MemoriesFigure from "./MemoriesFigure.svelte";
+import { readsOf } from "./reads.ts";
+import ReadsFigure from "./ReadsFigure.svelte";
+import { pointsOf } from "./roofline.ts";
+import RooflineFigure from "./RooflineFigure.svelte";
+import { waysOf } from "./traffic.ts";
+import TrafficFigure from "./TrafficFigure.svelte";
+import { wayOf } from "./way.ts";
+import WayFigure from "./WayFigure.svelte";
+
+export interface Tool {
+  json<T>(args: string[]): T;
+  trace(args: string[]): Trace;
+  /** A file of the repository. */
+  read(path: string): string;
+}
+
+/** A picture drawn: its SVG, and the style sheet that it needs. */
+export interface Picture {
+  svg: string;
+  style: string;
+  alt: string;
+}
+
+function drawn<Props extends Record<string, unknown>>(component: Component<Props>, props: NoInfer<Props>): Picture {
+  const { body, head } = render(component as unknown as Component<Record<string, unknown>>, { props });
+  const svg = /<svg[\s\S]*<\/svg>/.exec(body.replace(/<!--[\s\S]*?-->/g, ""))![0];
+  const style = [...head.matchAll(/<style[^>]*>([\s\S]*?)<\/style>/g)].map((m) => m[1]!).join("\n");
+  return { svg, style, alt: /aria-label="([^"]*)"/.exec(svg)?.[1] ?? "" };
+}
+
+const nameOf = (path: string) =>
+  path
+    .split("/")
+    .pop()!
+    .replace(/\.tile$/, "");
+
+/** The values that are sizes, and those that are tuned, as options of a command for the file. */
+function configuration(tool: Tool, file: string, values: Record<string, number>, words: Record<string, string>): string[] {
+  const kernel = tool.json<Kernel[]>(["show", file, "--kernels"])[0]!;
+  const args: string[] = [];
+  for (const [name, value] of Object.entries(values)) {
+    if (kernel.tune.some((t) => t.name === name)) args.push("--tune", `${name}=${value}`);
+    else if (kernel.parameters.some((p) => p.name === name)) args.push("--set", `${name}=${value}`);
+  }
+  if (words["type"]) args.push("--type", words["type"]);
+  if (values["N"]) for (const p of kernel.parameters) if (!p.array) args.push("--set", `${p.name}=${values["N"]}`);
+  return args;
+}
+
+function traced(tool: Tool, asked: FigureAsked, file = asked.file!): Trace {
+  const args = configuration(tool, file, asked.values, asked.words);
+  if (asked.words["sm"]) args.push("--sm", asked.words["sm"]);
+  return tool.trace(["run", file, ...args, "--fill", asked.words["fill"] ?? "iota"]);
+}
+
+/** File, then NAME=VALUE; words that a figure has of its own are told at it. */
+export const pictures: Record<string, (asked: FigureAsked, tool: Tool) => Picture> = {
+  /** sweep: values of the name that the points walk along, `T=32` the current one. */
+  roofline({ file, values, words }, tool) {
+    const [name, list] = words["sweep"]!.split(":") as [string, string];
+    const { [name]: current, ...rest } = values;
+    const args = ["explain", file!, "--device", words["device"]!, ...configuration(tool, file!, rest, words)];
+    const explanation = tool.json<Explanation>([...args, "--sweep", `${name}=${list}`]);
+    const level = words["by"] === "memory" ? "memory" : "thread";
+    const gpu = explanation.gpu;
+    return drawn(RooflineFigure, {
+      points: pointsOf(explanation, level, name, current ?? null),
+      peak: explanation.kernels[0]!.peak || gpu.f32,
+      roofs: [
+        { name: "memory", bandwidth: gpu.memory_bandwidth, chosen: true },
+        { name: "L2", bandwidth: gpu.l2_bandwidth[1], chosen: false },
+      ],
+    });
+  },
+
+  /** against: another kernel's file. */
+  traffic({ file, values, words }, tool) {
+    const row = (path: string) => {
+      const args = ["explain", path, "--device", words["device"]!, ...configuration(tool, path, values, words)];
+      return { name: nameOf(path), ways: waysOf(tool.json<Explanation>(args).kernels[0]!) };
+    };
+    return drawn(TrafficFigure, { rows: [file, words["against"]].filter((p) => p != null).map((p) => row(p!)) });
+  },
+
+  reads(asked, tool) {
+    return drawn(ReadsFigure, { reads: readsOf(traced(tool, asked)) });
+  },
+
+  tiles: () => drawn(BlockProductFigure, {}),
+
+  /** then: a second kernel's file. */
+  way(asked, tool) {
+    const files = [asked.file!, ...(asked.words["then"] ? [asked.words["then"]] : [])];
+    return drawn(WayFigure, { ways: files.map((f) => ({ name: nameOf(f), legs: wayOf(traced(tool, asked, f)) })) });
+  },
+
+  memories({ words }, tool) {
+    const gpu = tool.json<{ gpu: GpuWithLatencies }>(["explain", "--device", words["device"]!]).gpu;
+    return drawn(MemoriesFigure, { name: gpu.name, memories: memoriesOf(gpu) });
+  },
+
+  /** f32, f16: kernels as the table of docs/performance.md names them, from slow to fast. */
+  ladder({ words }, tool) {
+    const table = tool.read("docs/performance.md");
+    const rungs = ["f32", "f16"].flatMap((type) =>
+      (words[type] ?? "").split(",").map((kernel): Rung => {
+        const cells = table
+          .split("\n")
+          .find((line) => line.startsWith(`| \`${kernel}\` | ${type} |`))!
+          .split("|")
+          .map((c) => c.trim());
+        return { type, name: nameOf(kernel), ms: parseFloat(cells[9]!), rate: parseFloat(cells[10]!) };
+      }),
+    );
+    const { gpu } = tool.json<{ gpu: GpuWithLatencies }>(["explain", "--device", "h200"]);
+    return drawn(LadderFigure, {
+      rungs,
+      title: "4096³ on one H200, measured",
+      peaks: { f32: gpu.f32 / 1e12, f16: gpu.tensor_f16 / 1e12 },
+    });
+  },
+};
