@@ -32,7 +32,8 @@ class Page {
     this.puzzle = state.puzzle ?? 1;
     this.embed = state.embed ?? null;
     this.card = state.card ?? null;
-    program.fromShared(state);
+    // A link between lessons leaves the reader's program as it is.
+    if (state.file !== undefined || this.mode === "bench") program.fromShared(state);
   }
 
   shared(extra: Partial<Shared> = {}): Shared {
