@@ -225,7 +225,8 @@ TW_API const char *tw_context_messages(const tw_context *ctx);
     X(TW_CODE_DEADLOCK, "deadlock", "threads or blocks that wait for each other without end")      \
     X(TW_CODE_ENDLESS, "endless", "more steps than were allowed")                                  \
     X(TW_CODE_FAULT, "fault", "anything else that ends a launch")                                  \
-    X(TW_CODE_UNSUPPORTED, "unsupported", "an instruction that the simulator lacks")
+    X(TW_CODE_UNSUPPORTED, "unsupported", "an instruction that the simulator lacks")               \
+    X(TW_CODE_STOPPED, "stopped", "a launch that something else has ended")
 
 typedef enum tw_code {
 #define TW_CODE_ENUM(name, text, about) name,
@@ -252,7 +253,9 @@ typedef struct tw_access {
     int rank;             /* of `index`; 0: no element is known */
     int64_t index[TW_MAX_RANK]; /* of the element */
     int thread;                 /* its number in the block, x fastest; -1: not known */
+    int warp;                   /* of the block; -1: not known */
     int64_t block;              /* its number in the grid, x fastest; -1: not known */
+    const char *space;          /* of memory: "shared", "global", …; NULL: not known */
 } tw_access;
 
 typedef enum tw_severity { TW_ERROR, TW_WARNING, TW_NOTE } tw_severity;
@@ -603,6 +606,13 @@ typedef struct tw_trace_options {
     int64_t events; /* events that are kept at most; 0: 200000 */
 } tw_trace_options;
 
+/* One entry of a chosen order: a warp of the block, and how many instructions it may do then; 0: until
+ * it waits for others or ends. */
+typedef struct tw_sim_turn {
+    int warp;
+    int64_t steps;
+} tw_sim_turn;
+
 typedef struct tw_sim_options {
     /* TW_WATCH_…; 0: only what ends a launch by itself: bounds, traps, deadlock, and an `assume` or
      * a slice marked `inside` that is false. These claims are not checked with TW_WATCH_COUNTERS,
@@ -622,6 +632,11 @@ typedef struct tw_sim_options {
     /* Traces a block. As with TW_WATCH_COUNTERS, claims are not checked then. A block that the grid
      * does not have is TW_BAD_ARGUMENT. NULL: no trace. */
     const tw_trace_options *trace;
+    /* The order in which the warps of each block get their turns, over and over; warps that it does
+     * not have come after it, each until it waits. NULL: in the order of their numbers. Blocks run
+     * one after the other. With an order `seed` is 0. */
+    const tw_sim_turn *order;
+    int order_count;
 } tw_sim_options;
 
 typedef struct tw_sim_finding {
@@ -635,6 +650,9 @@ typedef struct tw_sim_finding {
     int line, column;
     const char *other_file; /* of the second, NULL: there is none */
     int other_line, other_column;
+    tw_code code; /* of `kind` */
+    const tw_access *accesses;
+    int access_count;
     int64_t count;    /* how often it was seen */
     const char *text; /* with source lines, both accesses, and an order of events that goes wrong */
     const char *json; /* one object: kind, fails, count, message, accesses, steps */
@@ -661,6 +679,11 @@ typedef struct tw_sim_result {
     const void *trace; /* `trace_bytes` bytes, as tw_sim_options.trace says; NULL: none */
     size_t trace_bytes;
 } tw_sim_result;
+
+/* Lets tw_launch_simulate run a kernel whose accesses race (TW_UNSYNCHRONISED), so that what comes of
+ * the race can be seen. false is the default. A GPU never gets such a program: other runs of the launch
+ * give TW_UNSUPPORTED. TW_BAD_ARGUMENT: the kernel is for the target "cpu". */
+TW_API tw_status tw_launch_despite_races(tw_launch *l, bool despite);
 
 /* Runs a launch of a kernel from tw_kernel_for_target: the very PTX that the GPU would get, on the
  * launch's arrays, in place. options NULL: all checks, in turn; result NULL is fine. TW_OK;

@@ -57,7 +57,12 @@ static int refuse_others(struct ptx_command *p)
     static const char *const of_tile[] = {"set",    "tune",   "type",    "in",     "fill",
                                           "verify", "repeat", "threads", "no-run", "no-sim",
                                           "all",    "strict", NULL};
-    const char *other = options_any(&p->given, of_tile);
+    const char *other = options_any(&p->given, of_tile), *order = options_value(&p->given, "order");
+    if (options_has(&p->given, "despite") || (order && strcmp(order, "worst") == 0))
+        return usage_error(
+            &p->complaints, p->self,
+            "--despite race and --order worst are for .tile files; `run` of PTX never "
+            "looks for races");
     return other ? usage_error(&p->complaints, p->self, "--%s is for .tile files; %s takes --arg",
                                other, p->given.words[0])
                  : STATUS_OK;

@@ -137,6 +137,8 @@ static void report_json(const struct run *r)
         json_key(&j, "target");
         json_string(&j, tw_kernel_target(r->kernel));
         json_members(&j, r->found.json);
+        if (r->despite)
+            run_races_json(r, &j);
     }
     json_key(&j, "ok");
     json_bool(&j, !r->verify || r->verdict.ok);
@@ -170,6 +172,8 @@ static int report(struct run *r)
     if (r->json) {
         report_json(r);
     } else {
+        if (r->despite)
+            run_races_say(r);
         report_arrays(r);
         if (r->repeat > 1)
             printf("time: %.4g ms, median of %lld runs\n",
@@ -239,8 +243,8 @@ static int refuse_device(struct run *r, const char *option, const char *name, co
 static int choose_device(struct run *r, const char **device)
 {
     static const char *const of_simulator[] = {
-        "counters", "copies",      "step-limit",   "suppress",   "sm",
-        "trace",    "trace-block", "trace-events", "trace-from", NULL};
+        "counters",    "copies",       "step-limit", "suppress", "sm",      "trace",
+        "trace-block", "trace-events", "trace-from", "order",    "despite", NULL};
     const struct options *o = r->given;
     r->simulated = *device && strcmp(*device, "sim") == 0;
     if (*device && !is_device(*device))
@@ -265,6 +269,15 @@ static int choose_device(struct run *r, const char **device)
     *device = sm ? sm : "sm_80";
     r->sim.options.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;
     r->sim.options.seed = options_has(o, "seed") ? (uint64_t)r->seed : 0;
+    const char *despite = options_value(o, "despite"), *order = options_value(o, "order");
+    r->despite = despite != NULL;
+    r->worst = order && strcmp(order, "worst") == 0;
+    if (despite && strcmp(despite, "race") != 0)
+        return usage_error(&r->complaints, o->command, "--despite %s: expected race", despite);
+    if (r->worst && !despite)
+        return usage_error(&r->complaints, o->command, "--order worst goes with --despite race");
+    if (despite)
+        r->sim.options.watch |= TW_WATCH_RACES;
     return status;
 }
 
@@ -308,6 +321,8 @@ static int open_and_run(struct run *r, const struct command *self)
         return STATUS_USAGE;
     }
     s = tw_launch_new(r->kernel, &r->launch);
+    if (s == TW_OK && r->despite)
+        s = tw_launch_despite_races(r->launch, true);
     if (s == TW_OK)
         return run_steps(r);
     complain_library(&r->complaints, r->program.ctx, s);
@@ -330,6 +345,7 @@ static int run_run(const struct command *self, const struct options *given)
         free(r.arrays[i].array.data);
         free(r.arrays[i].before);
         free(r.arrays[i].after);
+        free(r.arrays[i].in_turn);
         free(r.arrays[i].in);
         free(r.arrays[i].out);
     }
@@ -340,6 +356,7 @@ static int run_run(const struct command *self, const struct options *given)
     free(r.taken);
     free(r.counters);
     free(r.found_json);
+    free(r.found_report);
     sim_options_free(&r.sim);
     program_close(&r.program);
     complaints_free(&r.complaints);
@@ -389,6 +406,11 @@ static const struct option_spec run_options[] = {
     OPTION_STORE,
     OPTION_THREADS,
     OPTION_COUNTERS,
+    {.name = "despite",
+     .values = 1,
+     .value = "race",
+     .help = "sim: runs a kernel that `check` refuses for its races, and reports them"},
+    OPTION_ORDER,
     OPTION_COPIES,
     OPTION_STEP_LIMIT,
     OPTION_SUPPRESS,

@@ -85,6 +85,11 @@ static void access_json(const tw_access *a, struct json *j)
         json_integer(j, a->thread);
     else
         json_string(j, NULL);
+    json_key(j, "warp");
+    if (a->warp >= 0)
+        json_integer(j, a->warp);
+    else
+        json_string(j, NULL);
     json_key(j, "block");
     if (a->block >= 0)
         json_integer(j, a->block);

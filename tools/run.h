@@ -17,6 +17,7 @@ struct given_array {
     enum fill fill;
     void *before, *after; /* what it held before the first run and after the last, when the kernel
                              may write it */
+    void *in_turn;        /* after a run with the warps in turn; NULL: there was none */
     bool is_given;
     bool unwritten; /* nobody has said what it starts with, and `ensures` says what it ends with */
 };
@@ -33,7 +34,8 @@ struct run {
     double time_limit; /* seconds of the whole command; 0: any number */
     struct deadline deadline;
     bool json, verify;
-    double *seconds; /* of each run */
+    bool despite, worst; /* --despite race, --order worst */
+    double *seconds;     /* of each run */
     tw_verdict verdict;
     struct wrong_values wrong;
     tw_status verified;
@@ -45,8 +47,8 @@ struct run {
     struct sim_options sim;
     struct trace_file trace;
     tw_sim_result found;
-    char *counters, *found_json; /* of the run that is reported, kept */
-    FILE *print;                 /* of kernels; NULL: dropped */
+    char *counters, *found_json, *found_report; /* of the run that is reported, kept */
+    FILE *print;                                /* of kernels; NULL: dropped */
 };
 
 /* --- run_arrays.c --- */
@@ -67,6 +69,20 @@ tw_status run_launch(struct run *r, double *seconds);
 int run_turn(struct run *r, int64_t turn);
 /* A status other than TW_OK. */
 int run_say_failed(struct run *r, tw_status s);
+
+/* --- run_races.c --- */
+
+/* Of a simulation that came to its end, and found races alone. */
+bool run_found_only_races(const struct run *r);
+/* What the last run left, to compare later ones with. */
+void run_keep_in_turn(struct run *r);
+/* Several orders of warps, each on the same arrays, and the one that leaves the most wrong values, or
+ * without `ensures` the most that differ from the run in turn, once more. */
+tw_status run_worst_order(struct run *r);
+/* What was found, on standard error, and the worst order, on standard output. */
+void run_races_say(const struct run *r);
+/* Keys of an open object: order, order_seed, in_turn. */
+void run_races_json(const struct run *r, struct json *j);
 
 /* --- run_verify.c --- */
 

@@ -11,6 +11,8 @@ tw_status run_launch(struct run *r, double *seconds)
     if (r->simulated) {
         s = tw_launch_simulate(r->launch, &r->sim.options, &r->found);
         *seconds = r->found.seconds;
+        if (s == TW_FAULT && run_found_only_races(r))
+            s = TW_OK;
     } else {
         double milliseconds;
         s = tw_launch_time(r->launch, 1, &milliseconds);
@@ -29,12 +31,28 @@ int run_say_failed(struct run *r, tw_status s)
     return failed ? STATUS_FAILED : STATUS_USAGE;
 }
 
+/* The same with the warps in turn, whose outputs are kept. */
+static tw_status run_in_turn_first(struct run *r)
+{
+    tw_sim_options chosen = r->sim.options;
+    r->sim.options.seed = 0;
+    r->sim.options.order_count = 0;
+    double seconds;
+    tw_status s = run_launch(r, &seconds);
+    r->sim.options = chosen;
+    run_keep_in_turn(r);
+    for (int i = 0; i < r->array_count; i++)
+        if (r->arrays[i].before)
+            memcpy(r->arrays[i].array.data, r->arrays[i].before, tensor_bytes(&r->arrays[i].array));
+    return s;
+}
+
 int run_turn(struct run *r, int64_t turn)
 {
     bool again = r->verify && run_any_unwritten(r);
     for (int i = 0; i < r->array_count; i++) {
         struct given_array *o = &r->arrays[i];
-        if (o->param.is_const || (r->repeat == 1 && !again))
+        if (o->param.is_const || (r->repeat == 1 && !again && !r->despite))
             continue;
         size_t bytes = tensor_bytes(&o->array);
         if (turn == 0) {
@@ -44,7 +62,13 @@ int run_turn(struct run *r, int64_t turn)
             memcpy(o->array.data, o->before, bytes);
         }
     }
-    tw_status s = run_launch(r, &r->seconds[turn]);
+    tw_status s = TW_OK;
+    if (r->worst)
+        s = run_worst_order(r);
+    else if (r->despite && (r->sim.options.seed || r->sim.options.order_count))
+        s = run_in_turn_first(r);
+    if (s == TW_OK && !r->worst)
+        s = run_launch(r, &r->seconds[turn]);
     fflush(stdout);
     int status = trace_file_write(&r->trace, &r->found, &r->complaints);
     r->sim.options.trace = NULL; /* of the first run alone */

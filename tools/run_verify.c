@@ -88,6 +88,7 @@ static void keep_found(struct run *r)
     if (!r->simulated)
         return;
     r->found.counters = r->counters = need_text("%s", r->found.counters);
+    r->found.report = r->found_report = need_text("%s", r->found.report);
     r->found.json = r->found_json = need_text("%s", r->found.json);
 }
 

@@ -1,5 +1,6 @@
 #include "sim_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,39 @@ static bool read_counts(const struct options *o, const char *name, tw_counts *co
     return !value;
 }
 
+bool sim_order_read(struct sim_options *s, const char *text)
+{
+    int count = 0;
+    free(s->order);
+    s->order = need_memory(MOST_TURNS * sizeof *s->order);
+    do {
+        char *end;
+        if (count == MOST_TURNS || !isdigit((unsigned char)*text))
+            return false;
+        tw_sim_turn turn = {.warp = (int)strtol(text, &end, 10)};
+        if (*end == ':' && isdigit((unsigned char)end[1]))
+            turn.steps = strtoll(end + 1, &end, 10);
+        if ((*end && *end != ',') || turn.warp > 31)
+            return false;
+        s->order[count++] = turn;
+        text = end + (*end == ',' && end[1]);
+    } while (*text && *text != ',');
+    s->options.order = s->order;
+    s->options.order_count = count;
+    return !*text;
+}
+
+char *sim_order_text(const tw_sim_options *o)
+{
+    char *text = need_text("%s", "");
+    for (int i = 0; i < o->order_count; i++) {
+        append_text(&text, "%s%d", i ? "," : "", o->order[i].warp);
+        if (o->order[i].steps)
+            append_text(&text, ":%lld", (long long)o->order[i].steps);
+    }
+    return text;
+}
+
 int sim_options_read(struct sim_options *s, const struct options *o)
 {
     const char *copies = options_value(o, "copies"), *path = options_value(o, "suppress");
@@ -32,6 +66,12 @@ int sim_options_read(struct sim_options *s, const struct options *o)
     if (!read_counts(o, "same-value", &s->options.same_value) ||
         !read_counts(o, "volatile", &s->options.volatiles))
         return STATUS_USAGE;
+    const char *order = options_value(o, "order");
+    if (order && strcmp(order, "worst") != 0 && !sim_order_read(s, order))
+        return usage_error(o->complaints, o->command,
+                           "--order %s: expected warps, 0 to 31, like 1,0 or 1:20,0", order);
+    if (order && options_has(o, "seed"))
+        return usage_error(o->complaints, o->command, "--order and --seed are two orders");
     if (path && !(s->suppressions = read_whole_file(path, NULL))) {
         complain(o->complaints, "cannot read `%s`: %s", path, strerror(errno));
         return STATUS_USAGE;
@@ -44,5 +84,6 @@ int sim_options_read(struct sim_options *s, const struct options *o)
 void sim_options_free(struct sim_options *s)
 {
     free(s->suppressions);
+    free(s->order);
     *s = (struct sim_options){0};
 }

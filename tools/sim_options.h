@@ -1,4 +1,4 @@
-/* The options --copies, --step-limit, --suppress, --same-value and --volatile of runs on the
+/* The options --order, --copies, --step-limit, --suppress, --same-value and --volatile of runs on the
  * simulator. */
 #ifndef TW_SIM_OPTIONS_H
 #define TW_SIM_OPTIONS_H
@@ -8,8 +8,14 @@
 struct sim_options {
     tw_sim_options options;
     char *suppressions; /* the text of the file of --suppress */
+    tw_sim_turn *order; /* of --order */
 };
 
+enum { MOST_TURNS = 4096 }; /* of --order */
+/* Reads a list "3,0:5,1" of warps, each with the instructions that it may do, into s->options. */
+bool sim_order_read(struct sim_options *s, const char *text);
+/* Such a list as text; the caller frees. */
+char *sim_order_text(const tw_sim_options *o);
 /* STATUS_OK, or a status after a message; sim_options_free in either case. */
 int sim_options_read(struct sim_options *s, const struct options *o);
 void sim_options_free(struct sim_options *s);
@@ -18,6 +24,12 @@ void sim_options_free(struct sim_options *s);
     {                                                                                              \
         .name = "copies", .values = 1, .value = "WHEN",                                            \
         .help = "sim: asynchronous copies land early (default), or late, when waited for"          \
+    }
+#define OPTION_ORDER                                                                               \
+    {                                                                                              \
+        .name = "order", .values = 1, .value = "W,…",                                              \
+        .help = "sim: warps of a block in the order of their turns; W:N may do N instructions,\n"  \
+                "W goes on until it waits for others"                                              \
     }
 #define OPTION_STEP_LIMIT                                                                          \
     {                                                                                              \

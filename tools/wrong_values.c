@@ -120,6 +120,11 @@ static void take_wrong(void *user, const tw_wrong *w)
         v->got[number] = w->got;
         v->want[number] = w->want;
     }
+    if (v->cell_count == MOST_WRONG_CELLS)
+        return;
+    if (v->cell_count % 64 == 0)
+        v->cells = need_more_memory(v->cells, (size_t)(v->cell_count + 64) * sizeof *v->cells);
+    v->cells[v->cell_count++] = (struct wrong_cell){number, w->got, w->want};
 }
 
 void wrong_values_take(struct wrong_values *w, tw_launch *l, const struct untouched *untouched)
@@ -137,6 +142,7 @@ void wrong_values_free(struct wrong_values *w)
         free(w->views[i].marks);
         free(w->views[i].got);
         free(w->views[i].want);
+        free(w->views[i].cells);
     }
     free(w->views);
     *w = (struct wrong_values){0};
@@ -410,6 +416,23 @@ static void json_region(const struct wrong_view *v, enum mark mark, const char *
     json_close(j, '}');
 }
 
+static void json_cell(const struct wrong_view *v, const struct wrong_cell *c, struct json *j)
+{
+    int64_t at[TW_MAX_RANK], left = c->number;
+    for (int i = v->rank; i-- > 0; left /= v->extent[i])
+        at[i] = left % v->extent[i];
+    json_open(j, '{');
+    json_key(j, "at");
+    json_open_row(j);
+    for (int i = 0; i < v->rank; i++)
+        json_integer(j, at[i]);
+    json_close(j, ']');
+    json_put_real(j, "got", c->got);
+    json_put_real(j, "want", c->want);
+    json_put_bool(j, "written", !(v->marks[c->number] & UNWRITTEN));
+    json_close(j, '}');
+}
+
 void wrong_values_json(const struct wrong_values *w, struct json *j)
 {
     json_open(j, '[');
@@ -417,12 +440,22 @@ void wrong_values_json(const struct wrong_values *w, struct json *j)
         const struct wrong_view *v = &w->views[i];
         json_open(j, '{');
         json_put_text(j, "view", v->name);
+        json_key(j, "shape");
+        json_open_row(j);
+        for (int k = 0; k < v->rank; k++)
+            json_integer(j, v->extent[k]);
+        json_close(j, ']');
         json_put_integer(j, "elements", v->elements);
         json_put_integer(j, "wrong", v->wrong);
         json_region(v, WRONG, "wrong_region", j);
         json_put_integer(j, "never_written", v->unwritten);
         if (v->unwritten)
             json_region(v, UNWRITTEN, "never_written_region", j);
+        json_key(j, "cells");
+        json_open(j, '[');
+        for (int k = 0; k < v->cell_count; k++)
+            json_cell(v, &v->cells[k], j);
+        json_close(j, ']');
         json_close(j, '}');
     }
     json_close(j, ']');

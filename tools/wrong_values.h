@@ -31,7 +31,13 @@ struct wrong_view {
     int64_t wrong, unwritten; /* of the elements; unwritten: of those that are wrong */
     unsigned char *marks;     /* of each element */
     double *got, *want;       /* of each that is wrong; NULL: it has too many elements */
+    struct wrong_cell {
+        int64_t number; /* of the element */
+        double got, want;
+    } * cells; /* the first that are wrong */
+    int cell_count;
 };
+enum { MOST_WRONG_CELLS = 1024 };
 
 struct wrong_values {
     struct wrong_view *views;
@@ -50,8 +56,9 @@ char *wrong_values_text(const struct wrong_values *w, bool unwritten_only);
  * should be, below the numbers of their columns; lines that begin with four blanks. NULL: there is
  * nothing that helps. The caller frees. */
 char *wrong_values_matrices(const struct wrong_values *w);
-/* A list of objects: view, elements, wrong, wrong_region, never_written, never_written_region. A
- * region is the box that holds them: low, high, and whole where it holds nothing else. */
+/* A list of objects: view, shape, elements, wrong, wrong_region, never_written, never_written_region,
+ * cells. A region is the box that holds them: low, high, and whole where it holds nothing else. Cells
+ * are the first elements that are wrong: at, got, want, and whether it was written. */
 void wrong_values_json(const struct wrong_values *w, struct json *j);
 void wrong_values_free(struct wrong_values *w);
 

@@ -56,7 +56,9 @@ static void add_accesses(tw_context *ctx, struct line_starts *lines, const struc
             .variable = arena_string(&ctx->message_memory, a->variable, strlen(a->variable)),
             .rank = a->rank,
             .thread = a->thread,
-            .block = -1};
+            .warp = a->thread >= 0 ? a->thread / 32 : -1,
+            .block = -1,
+            .space = "shared"};
         memcpy(access->index, a->index, sizeof access->index);
         line_starts_find(&ctx->message_memory, lines, a->at, &access->line, &access->column);
     }

@@ -70,10 +70,21 @@ static tw_status load(struct gpu_call *c)
     return say(c, TW_UNSUPPORTED);
 }
 
+/* A GPU never gets a kernel that was compiled despite its races. */
+static tw_status compile(struct gpu_call *c)
+{
+    if (c->launch->despite_races) {
+        diag_error(&c->launch->ctx->diag, LOC_NONE,
+                   "tw_launch_despite_races is for tw_launch_simulate alone");
+        return TW_UNSUPPORTED;
+    }
+    return launch_prepare(c->launch);
+}
+
 /* Compiled, and loaded on the context's GPU. */
 static tw_status prepare(struct gpu_call *c)
 {
-    tw_status status = launch_prepare(c->launch);
+    tw_status status = compile(c);
     if (status == TW_OK)
         status = context_gpu(c->launch->ctx, &c->cuda);
     return status == TW_OK ? load(c) : status;
@@ -346,7 +357,7 @@ static tw_status start_call(void *user)
 static tw_status assemble_call(void *user)
 {
     struct gpu_call *c = user;
-    tw_status status = launch_prepare(c->launch);
+    tw_status status = compile(c);
     if (status == TW_OK)
         status = context_gpu(c->launch->ctx, &c->cuda);
     if (status != TW_OK || c->launch->variant->module)

@@ -242,6 +242,7 @@ tw_status launch_prepare(tw_launch *l)
     tw_status status = launch_resolve(l, true);
     if (status != TW_OK)
         return status;
+    l->choice.despite_races = l->despite_races;
     status = variant_for(l->kernel, &l->choice, &l->variant);
     if (status != TW_OK)
         return status;

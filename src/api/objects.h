@@ -125,7 +125,8 @@ struct choice {
     bool *known;
     /* A fact about a run-time integer: 16 or 1; bytes that divide a pointer's address: up to 16. */
     int *divisor;
-    bool any_threads; /* as in lang_choice: to count what a block does, never to run it */
+    bool any_threads;   /* as in lang_choice: to count what a block does, never to run it */
+    bool despite_races; /* as in pass_context: for the simulator alone */
 };
 
 /* The views of a pointer parameter, in the order of their declarations. */
@@ -233,7 +234,7 @@ struct tw_launch {
     struct arena started;    /* what stands behind `gpu` */
     struct gpu_launch *gpu;  /* while prepared: what a GPU is given; NULL: not worked out yet */
     struct begun begun;
-    bool allows_overlap, keeps_inputs;
+    bool allows_overlap, keeps_inputs, despite_races;
     struct arena kept_memory;
     void **kept; /* by parameter: a copy of an input that the latest run may have overwritten */
 };

@@ -312,6 +312,18 @@ static tw_status simulate_call(void *user)
     return status == TW_OK ? run_simulation(call, &params) : status;
 }
 
+tw_status tw_launch_despite_races(tw_launch *l, bool despite)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (despite && !l->kernel->device)
+        return context_refuse(l->ctx, "tw_launch_despite_races: the target `cpu` has no order of "
+                                      "warps; ask tw_kernel_for_target for a GPU's");
+    l->prepared = l->prepared && l->despite_races == despite;
+    l->despite_races = despite;
+    return TW_OK;
+}
+
 tw_status tw_launch_simulate(tw_launch *l, const tw_sim_options *options, tw_sim_result *result)
 {
     tw_sim_result ignored;

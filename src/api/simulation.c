@@ -172,6 +172,56 @@ static const char *keep(struct arena *a, const char *text)
     return text ? arena_string(a, text, strlen(text)) : NULL;
 }
 
+/* The place of an access, and the element, thread and block as far as they are known. */
+static tw_access public_access(const struct simulation *s, const struct sim_finding *f, int number,
+                               struct arena *results)
+{
+    const struct sim_finding_access *from = &f->access[number];
+    struct loc at = sim_finding_place(&s->report, f, number);
+    struct sim_report_element element;
+    tw_access a = {.what = keep(results, from->does),
+                   .thread = from->lane < 0 ? -1 : from->at.warp * 32 + from->lane,
+                   .warp = from->at.warp,
+                   .block = from->at.block};
+    if (at.source) {
+        a.file = keep(results, at.source->name);
+        a.length = (int)at.length;
+        loc_line_column(at, &a.line, &a.column);
+    }
+    if (!from->memory)
+        return a;
+    a.space = sim_space_name(from->space);
+    if (sim_report_index(&s->report, from->space, from->address, &element)) {
+        a.variable = keep(results, element.name);
+        a.rank = element.rank;
+        memcpy(a.index, element.index, sizeof a.index);
+    } else {
+        a.variable = keep(results, from->memory_name);
+    }
+    return a;
+}
+
+static const tw_access *keep_accesses(const struct simulation *s, const struct sim_finding *f,
+                                      struct arena *results)
+{
+    tw_access *list = arena_array(results, tw_access, f->access_count);
+    for (int i = 0; i < f->access_count; i++)
+        list[i] = public_access(s, f, i, results);
+    return list;
+}
+
+/* The codes from TW_CODE_RACE on are the simulator's kinds. */
+#define KIND_AGREES(id, name, fails, text)                                                         \
+    _Static_assert((int)TW_CODE_##id == (int)TW_CODE_RACE + (int)SIM_FOUND_##id,                   \
+                   "base/diag_code.h follows SIM_FINDINGS");
+SIM_FINDINGS(KIND_AGREES)
+#undef KIND_AGREES
+
+static tw_code public_code(enum sim_found kind)
+{
+    return (tw_code)((int)TW_CODE_RACE + (int)kind);
+}
+
 static void keep_finding(struct simulation *s, const struct sim_finding *f, struct arena *results,
                          tw_sim_finding *out)
 {
@@ -185,6 +235,9 @@ static void keep_finding(struct simulation *s, const struct sim_finding *f, stru
                             .message = keep(results, f->message),
                             .fails = sim_report_fails(&s->report, f->kind) && !f->suppressed,
                             .suppressed = f->suppressed,
+                            .code = public_code(f->kind),
+                            .accesses = keep_accesses(s, f, results),
+                            .access_count = f->access_count,
                             .count = f->count,
                             .text = text.data,
                             .json = json.data};
@@ -208,22 +261,23 @@ static void report_finding(struct simulation *s, const struct sim_finding *f)
         diag_error(diag, d->loc, "%s", d->message);
     else
         diag_warning(diag, d->loc, "%s", d->message);
+    diag_code(diag, (enum diag_code)public_code(f->kind));
     for (const struct diagnostic *n = d->notes; n; n = n->next)
         diag_note(diag, n->loc, "%s", n->message);
 }
 
-static const char *end_name(enum sim_end end)
+static tw_code end_code(enum sim_end end)
 {
     switch (end) {
-    case SIM_DEADLOCK: return "deadlock";
-    case SIM_ENDLESS: return "endless";
-    case SIM_FAULT: return "fault";
-    case SIM_UNKNOWN: return "unsupported";
+    case SIM_DEADLOCK: return TW_CODE_DEADLOCK;
+    case SIM_ENDLESS: return TW_CODE_ENDLESS;
+    case SIM_FAULT: return TW_CODE_FAULT;
+    case SIM_UNKNOWN: return TW_CODE_UNSUPPORTED;
     case SIM_ASKED:
     case SIM_STOPPED:
     case SIM_DONE: break;
     }
-    return "stopped";
+    return TW_CODE_STOPPED;
 }
 
 /* What ended the launch, where no other finding says it. */
@@ -235,13 +289,14 @@ static void keep_end(struct simulation *s, enum sim_end end, struct arena *resul
                                  (end == SIM_ENDLESS && sim_stopped_at(s->sim)));
     if (end == SIM_DONE || end == SIM_ASKED || explained)
         return;
-    const char *kind = end_name(end), *message = result->ended;
+    const char *kind = tw_code_name(end_code(end)), *message = result->ended;
     struct text json;
     text_init(&json, results);
     text_printf(&json, "{\"kind\": \"%s\", \"fails\": true, \"count\": 1, \"message\": ", kind);
     text_add_json(&json, message);
     text_add(&json, ", \"accesses\": [], \"steps\": []}");
     *out = (tw_sim_finding){.kind = kind,
+                            .code = end_code(end),
                             .message = message,
                             .fails = true,
                             .count = 1,
@@ -250,6 +305,7 @@ static void keep_end(struct simulation *s, enum sim_end end, struct arena *resul
     result->finding_count++;
     result->failures++;
     diag_error(&s->ctx->diag, LOC_NONE, "%s: %s", kind, message);
+    diag_code(&s->ctx->diag, (enum diag_code)end_code(end));
 }
 
 static void keep_findings(struct simulation *s, enum sim_end end, struct arena *results,
@@ -411,12 +467,36 @@ static void print_output(void *user)
         config->print(config->print_user, text, length);
 }
 
+static bool is_order(const tw_sim_options *o)
+{
+    bool good = o->order && o->order_count > 0;
+    for (int i = 0; good && i < o->order_count; i++)
+        good = o->order[i].warp >= 0 && o->order[i].steps >= 0;
+    return good;
+}
+
+static const struct sim_turn *take_order(const struct simulation *s)
+{
+    int count = s->options.order_count;
+    struct sim_turn *order = count ? arena_array(&s->ctx->scratch, struct sim_turn, count) : NULL;
+    for (int i = 0; i < count; i++)
+        order[i] = (struct sim_turn){s->options.order[i].warp, s->options.order[i].steps};
+    return order;
+}
+
 tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct arena *results,
                          tw_sim_result *result)
 {
     arena_free(results);
     *result = simulation_nothing;
+    if (s->options.order_count && (s->options.seed || !is_order(&s->options))) {
+        diag_error(&s->ctx->diag, LOC_NONE,
+                   "an order is a list of warps from 0 on, and goes with no seed");
+        return TW_BAD_ARGUMENT;
+    }
     launch->options.seed = s->options.seed;
+    launch->options.order = take_order(s);
+    launch->options.order_count = s->options.order_count;
     launch->options.async_late = s->options.late;
     launch->options.step_limit = s->options.step_limit > 0 ? s->options.step_limit : 0;
     launch->options.cancelled = s->ctx->config.cancelled;

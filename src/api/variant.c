@@ -5,7 +5,7 @@
 static bool same_choice(const struct lang_kernel *info, const struct choice *a,
                         const struct choice *b)
 {
-    if (a->any_threads != b->any_threads)
+    if (a->any_threads != b->any_threads || a->despite_races != b->despite_races)
         return false;
     for (int t = 0; t < info->tune_count; t++)
         if (!literal_same(a->tunes[t], b->tunes[t]))
@@ -30,6 +30,7 @@ static struct choice choice_copy(struct arena *a, const struct lang_kernel *info
 {
     struct choice copy = choice_new(a, info);
     copy.any_threads = c->any_threads;
+    copy.despite_races = c->despite_races;
     for (int t = 0; t < info->tune_count; t++)
         copy.tunes[t] = c->tunes[t];
     for (int t = 0; t < info->type_count; t++)
@@ -101,7 +102,8 @@ tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choi
                                   .diag = &k->module->ctx->diag,
                                   .facts = &facts,
                                   .sync_memory = &k->module->sync,
-                                  .sm = k->device ? k->device->ptx.number : 0};
+                                  .sm = k->device ? k->device->ptx.number : 0,
+                                  .despite_races = c->despite_races};
     if (passes_run(&passes, last))
         return TW_OK;
     return passes.refused_by == pass_synccheck ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;

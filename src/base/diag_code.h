@@ -41,7 +41,8 @@
     X(DEADLOCK)                                                                                    \
     X(ENDLESS)                                                                                     \
     X(FAULT)                                                                                       \
-    X(UNSUPPORTED)
+    X(UNSUPPORTED)                                                                                 \
+    X(STOPPED)
 
 enum diag_code {
 #define DIAG_CODE_ENUM(name) CODE_##name,

@@ -44,8 +44,18 @@ void *sim_host(struct sim *sim, uint64_t address, size_t bytes);
 bool sim_load(struct sim *sim, const struct ptx_module *module, const struct source *source,
               struct diag *diag);
 
+/* An entry of a chosen order: what a warp may do before the next entry's. */
+struct sim_turn {
+    int warp;
+    int64_t steps; /* 0: until it waits */
+};
+
 struct sim_options {
-    uint64_t seed;       /* of the order of warps and blocks; 0: warps in turn */
+    uint64_t seed; /* of the order of warps and blocks; 0: warps in turn */
+    /* Without a seed: turns of the warps of each block, over and over, then of the warps that it does
+     * not have; NULL: warps by their numbers. */
+    const struct sim_turn *order;
+    int order_count;
     int64_t step_limit;  /* instructions of all warps; 0: 2^40 */
     bool async_late;     /* asynchronous work lands as late as the rules allow; else at once */
     int resident_blocks; /* blocks that run at the same time, 0: 16 */

@@ -99,17 +99,32 @@ static int64_t element_count(const struct sim_report_array *a)
     return count;
 }
 
-static const char *element_text(struct arena *arena, const struct sim_report_array *a, int64_t at)
+bool sim_report_index(const struct sim_report *r, enum sim_space space, uint64_t address,
+                      struct sim_report_element *out)
 {
-    int64_t behind = element_count(a); /* elements of one index along the axes so far */
+    for (size_t i = 0; i < r->arrays.count; i++) {
+        const struct sim_report_array *a = &r->arrays.data[i];
+        int64_t place = (int64_t)((address - a->address) / (unsigned)a->element);
+        if (a->space != space || address < a->address || place >= element_count(a))
+            continue;
+        int64_t element = a->element_at ? a->element_at(a->layout, place) : place;
+        if (element < 0)
+            continue;
+        *out = (struct sim_report_element){.name = a->name, .rank = a->rank};
+        for (int k = a->rank; k-- > 0; element /= a->shape[k])
+            out->index[k] = element % a->shape[k];
+        return true;
+    }
+    return false;
+}
+
+static const char *element_text(struct arena *arena, const struct sim_report_element *e)
+{
     struct text out;
     text_init(&out, arena);
-    text_add(&out, a->name);
-    for (int i = 0; i < a->rank; i++) {
-        behind /= a->shape[i];
-        text_printf(&out, "[%lld]", (long long)(at / behind));
-        at %= behind;
-    }
+    text_add(&out, e->name);
+    for (int i = 0; i < e->rank; i++)
+        text_printf(&out, "[%lld]", (long long)e->index[i]);
     return out.data;
 }
 
@@ -136,15 +151,9 @@ static const char *value_of_memory(const struct sim_report *r, enum sim_space sp
 const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address,
                                int unit)
 {
-    for (size_t i = 0; i < r->arrays.count; i++) {
-        const struct sim_report_array *a = &r->arrays.data[i];
-        int64_t place = (int64_t)((address - a->address) / (unsigned)a->element);
-        if (a->space != space || address < a->address || place >= element_count(a))
-            continue;
-        int64_t element = a->element_at ? a->element_at(a->layout, place) : place;
-        if (element >= 0)
-            return element_text(r->arena, a, element);
-    }
+    struct sim_report_element e;
+    if (sim_report_index(r, space, address, &e))
+        return element_text(r->arena, &e);
     return value_of_memory(r, space, address, unit);
 }
 

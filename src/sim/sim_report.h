@@ -39,6 +39,7 @@ enum sim_found {
         SIM_FOUND_COUNT
 };
 const char *sim_found_name(enum sim_found kind);
+const char *sim_space_name(enum sim_space space); /* "shared" */
 
 /* The severity of a kind in a report: as the table says, always an error, or left out. */
 enum sim_severity { SIM_AS_USUAL, SIM_AS_ERROR, SIM_IGNORED };
@@ -137,6 +138,15 @@ const char *sim_report_memory_name(const struct sim_report *r, enum sim_space sp
 
 /* The name and the shape live as long as the report. */
 void sim_report_add_array(struct sim_report *r, const struct sim_report_array *array);
+enum { SIM_REPORT_RANK = 6 };
+struct sim_report_element {
+    const char *name; /* of its array */
+    int rank;
+    int64_t index[SIM_REPORT_RANK];
+};
+/* The element that the byte is in. false: it is in no array that is known. */
+bool sim_report_index(const struct sim_report *r, enum sim_space space, uint64_t address,
+                      struct sim_report_element *out);
 /* "out[3][5]", the element that the byte is in; of plain memory "element 29 of out", counted in
  * values of `unit` bytes. NULL: it is in no array that is known, or the unit is 0: not known. */
 const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address,

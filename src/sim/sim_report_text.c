@@ -88,7 +88,7 @@ const char *sim_thread_text(const struct sim_report *r, const struct sim_place *
     return arena_printf(r->arena, "block %s thread %s", block, thread);
 }
 
-static const char *space_name(enum sim_space space)
+const char *sim_space_name(enum sim_space space)
 {
     static const char *const names[] = {"global", "shared", "local", "const", "param"};
     return names[space];
@@ -136,7 +136,7 @@ static const char *access_text(const struct sim_report *r, const struct sim_find
         text_printf(&t, " (warp %d lane %d)", a->at.warp, a->lane);
     if (a->memory) {
         text_printf(&t, ", %d byte%s at %s address 0x%llx", a->bytes, a->bytes == 1 ? "" : "s",
-                    space_name(a->space), (unsigned long long)a->address);
+                    sim_space_name(a->space), (unsigned long long)a->address);
         const char *element =
             sim_report_element(r, a->space, a->address, sim_value_bytes(a->at.ins));
         if (element)
@@ -263,6 +263,17 @@ static void json_access(struct text *out, const struct sim_report *r,
     json_place(out, r, a->at.ins, a->at.where);
     text_add(out, ", \"does\": ");
     text_add_json(out, a->does);
+    text_add(out, ", \"what\": ");
+    text_add_json(out, a->does);
+    struct sim_report_element place;
+    if (a->memory && sim_report_index(r, a->space, a->address, &place)) {
+        text_add(out, ", \"variable\": ");
+        text_add_json(out, place.name);
+        text_add(out, ", \"index\": [");
+        for (int i = 0; i < place.rank; i++)
+            text_printf(out, "%s%lld", i ? ", " : "", (long long)place.index[i]);
+        text_add(out, "]");
+    }
     if (a->at.ins && a->at.function) {
         struct text t;
         text_init(&t, r->arena);
@@ -276,7 +287,7 @@ static void json_access(struct text *out, const struct sim_report *r,
                     a->lane);
     if (a->memory)
         text_printf(out, ", \"space\": \"%s\", \"address\": %llu, \"bytes\": %d",
-                    space_name(a->space), (unsigned long long)a->address, a->bytes);
+                    sim_space_name(a->space), (unsigned long long)a->address, a->bytes);
     const char *element =
         a->memory ? sim_report_element(r, a->space, a->address, sim_value_bytes(a->at.ins)) : NULL;
     if (element) {

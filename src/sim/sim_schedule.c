@@ -184,21 +184,42 @@ static void stop_without_steps(struct sim *sim, struct sim_warp *w)
 
 enum { LONG_TURN = 1 << 18 };
 
-/* Each warp of a block once. Is one left that could go on with no need of another block? */
+static bool is_in_order(const struct sim_options *o, int warp)
+{
+    for (int i = 0; i < o->order_count; i++)
+        if (o->order[i].warp == warp)
+            return true;
+    return false;
+}
+
+/* A warp for so many instructions. Could it go on with no need of another block? */
+static bool run_turn(struct sim *sim, struct sim_warp *w, int64_t steps)
+{
+    if (!w->alive || !sim_warp_can_run(w))
+        return false;
+    limit_turn(sim, steps);
+    enum sim_pause pause = sim_warp_run(w);
+    if (pause == SIM_PAUSE_TURN)
+        w->rotates = w->path_count > 1; /* one of its paths may wait for another */
+    stop_without_steps(sim, w);
+    return pause != SIM_PAUSE_POLLS;
+}
+
+/* The turns of the chosen order, then each other warp of a block once. Is a warp left that could go on
+ * with no need of another block? */
 static bool run_round(struct sim *sim, struct sim_block *b)
 {
+    const struct sim_options *o = &sim->launch->options;
     bool goes_on = false;
-    for (int i = 0; i < b->warp_count && !sim->over && b->alive; i++) {
-        struct sim_warp *w = &b->warps[i];
-        if (!w->alive || !sim_warp_can_run(w))
-            continue;
-        limit_turn(sim, LONG_TURN);
-        enum sim_pause pause = sim_warp_run(w);
-        if (pause == SIM_PAUSE_TURN)
-            w->rotates = w->path_count > 1; /* one of its paths may wait for another */
-        stop_without_steps(sim, w);
-        goes_on = goes_on || pause != SIM_PAUSE_POLLS;
+    for (int i = 0; i < o->order_count && !sim->over && b->alive; i++) {
+        const struct sim_turn *t = &o->order[i];
+        if (t->warp < b->warp_count &&
+            run_turn(sim, &b->warps[t->warp], t->steps > 0 ? t->steps : LONG_TURN))
+            goes_on = true;
     }
+    for (int i = 0; i < b->warp_count && !sim->over && b->alive; i++)
+        if (!is_in_order(o, i) && run_turn(sim, &b->warps[i], LONG_TURN))
+            goes_on = true;
     return goes_on;
 }
 

@@ -293,7 +293,7 @@ static inline void count_without(struct sim_code *code, const struct sim_op *op,
     at[1].lanes += n;
 }
 
-/* With a seed a turn may end behind any op: where this one does, if that comes before `limit`. */
+/* With a seed or an order a turn may end behind any op: where this one does, if that comes before `limit`. */
 static const struct sim_op *end_of_turn(const struct sim *sim, const struct sim_code *code,
                                         const struct sim_op *op, const struct sim_op *limit)
 {
@@ -312,8 +312,8 @@ static inline enum sim_pause run_ops(struct sim_warp *w, const bool counted)
     const uint32_t all = path->mask;
     const uint8_t *file = path->frame->file;
     struct sim_code *code = path->frame->code;
-    const bool seeded = sim->launch->options.seed != 0;
-    if (seeded)
+    const bool ordered = sim->launch->options.seed || sim->launch->options.order_count;
+    if (ordered)
         limit = end_of_turn(sim, code, op, limit);
     w->frame = path->frame;
     w->file = path->frame->file;
@@ -338,7 +338,7 @@ static inline enum sim_pause run_ops(struct sim_warp *w, const bool counted)
             return SIM_PAUSE_NONE;
         const struct sim_op *to = w->next;
         enum sim_pause pause = to <= op ? after_turn(w) : SIM_PAUSE_NONE;
-        if (pause || limit || seeded || w->path_count > 1) {
+        if (pause || limit || ordered || w->path_count > 1) {
             w->paths[w->path].pc = to;
             return pause;
         }

@@ -37,6 +37,8 @@ struct pass_context {
     const struct launch_facts *facts; /* NULL: none */
     struct sync_memory *sync_memory;  /* NULL: nothing is kept */
     int sm; /* compute capability of the GPU compiled for, 80 …; 0: the host */
+    bool
+        despite_races; /* the synchronisation check is left out, for the simulator to show a race */
     void (*refused_by)(
         struct pass_context *c); /* set by passes_run: the pass that reported errors */
     enum sync_verdict sync;      /* set by synccheck */

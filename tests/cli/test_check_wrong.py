@@ -109,6 +109,9 @@ def main():
         says(elements("if (i > 70) O[i] = A[i];"), ["    no element of `O` is ever written\n"], "n=70")
         found = json.loads(run(short, "check", "--json").out)[0]["findings"][0]["wrong"]
         region = {"low": [32, 0], "high": [63, 0], "whole": True}
+        cells = [found[0].pop("shape"), *found[0].pop("cells")]
+        if cells[0] != [64, 1] or [c["at"] for c in cells[1:]] != [[row, 0] for row in range(32, 64)] or any(c["written"] for c in cells[1:]):
+            fail(f"check --json: {cells}")
         if found != [{"view": "C", "elements": 64, "wrong": 32, "wrong_region": region, "never_written": 32, "never_written_region": region}]:
             fail(f"check --json: {found}")
         found = json.loads(run(some, "run", "--set", "m=127,n=1", "--fill", "rand", "--verify", "--json").out)["wrong"][0]

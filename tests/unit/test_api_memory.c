@@ -292,8 +292,14 @@ static tw_status new_device(struct story *s)
 static tw_status simulate(struct story *s)
 {
     tw_status status = give(s->device, s->a, s->c, TW_ON_HOST);
-    tw_sim_options o = {.watch = TW_WATCH_ALL};
-    return status == TW_OK ? tw_launch_simulate(s->device, &o, NULL) : status;
+    static const tw_sim_turn order[] = {{0, 0}};
+    tw_sim_options o = {.watch = TW_WATCH_ALL, .order = order, .order_count = 1};
+    if (status == TW_OK)
+        status = tw_launch_despite_races(s->device, true);
+    if (status == TW_OK)
+        status = tw_launch_simulate(s->device, &o, NULL);
+    tw_launch_despite_races(s->device, false);
+    return status;
 }
 
 static tw_status show_ptx(struct story *s)

@@ -235,6 +235,52 @@ static void outputs_count_as_unwritten(void **state)
     assert_true(c[0] == 2 && n[31] == 2);
 }
 
+/* Warps hand a value on through shared memory without a barrier: the order decides what comes out. */
+static const char shifted[] =
+    "kernel shifted(const f32 *a, f32 *c) grid(1) threads(64)\n{\n"
+    "    global f32 A[64] = a, C[64] = c;\n    shared f32 s[64];\n    i32 i = thread.x;\n"
+    "    s[i] = A[i];\n    C[i] = s[63 - i];\n    ensures for (i32 k < 64) C[k] == A[63 - k];\n}\n";
+
+static void races_in_a_chosen_order(void **state)
+{
+    struct fixture *f = *state;
+    static const tw_sim_turn first[] = {{1, 0}, {0, 0}}, few[] = {{0, 1}, {1, 1}};
+    tw_sim_options o = {.watch = TW_WATCH_RACES};
+    tw_sim_result r;
+    tw_kernel *k;
+    float a[64], c[64];
+    for (int i = 0; i < 64; i++)
+        a[i] = (float)i + 1;
+    succeed(f, tw_module_from_text(f->ctx, "shifted.tile", shifted, strlen(shifted), &f->module));
+    succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &f->launch));
+    refused(f, tw_launch_despite_races(f->launch, true), TW_BAD_ARGUMENT, "no order of warps");
+    succeed(f, tw_kernel_for_target(tw_module_kernel_at(f->module, 0), "sm_80", &k));
+    succeed(f, tw_launch_new(k, &f->launch));
+    succeed(f, tw_launch_array(f->launch, "a", &(tw_array){a, TW_F32, 1, {64}, TW_ON_HOST}));
+    succeed(f, tw_launch_array(f->launch, "c", &(tw_array){c, TW_F32, 1, {64}, TW_ON_HOST}));
+    assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_UNSYNCHRONISED);
+    succeed(f, tw_launch_despite_races(f->launch, true));
+    assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
+    assert_true(c[0] == 0 && c[63] == 1 && !r.ended); /* warp 0 came first */
+    assert_int_equal(r.findings[0].code, TW_CODE_RACE);
+    assert_int_equal(r.findings[0].access_count, 2);
+    assert_string_equal(r.findings[0].accesses[0].variable, "s");
+    assert_string_equal(r.findings[0].accesses[1].space, "shared");
+    assert_true(r.findings[0].accesses[0].warp != r.findings[0].accesses[1].warp);
+    o.order = first;
+    o.order_count = 2;
+    assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
+    assert_true(c[0] == 64 && c[63] == 0);
+    o.order = few;
+    assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
+    assert_true(c[0] == 64 && c[63] == 1); /* both have written before either reads */
+    o.seed = 1;
+    refused(f, tw_launch_simulate(f->launch, &o, &r), TW_BAD_ARGUMENT, "no seed");
+    succeed(f, tw_launch_despite_races(f->launch, false));
+    o = (tw_sim_options){.watch = TW_WATCH_RACES};
+    assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_UNSYNCHRONISED);
+}
+
 static void it_can_be_cancelled(void **state)
 {
     struct fixture *f = *state;
@@ -486,6 +532,7 @@ int main(void)
         TEST(ends_are_told),
         TEST(wrong_launches),
         TEST(outputs_count_as_unwritten),
+        TEST(races_in_a_chosen_order),
         TEST(structs_point),
         TEST(padding_is_copied),
         TEST(arguments_share),
