@@ -10,7 +10,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -77,7 +77,13 @@ function colours(used) {
 const margin = 16;
 
 /** One file that needs nothing else, for an <img>. */
-function standing({ svg, style }) {
+function standing(name, picture) {
+  let { svg, style } = picture;
+  for (const [, id] of svg.matchAll(/ id="([^"]*)"/g)) {
+    // Several pictures may be in one page: each has ids of its own.
+    svg = svg.replaceAll(`"${id}"`, `"${name}-${id}"`).replaceAll(`#${id})`, `#${name}-${id})`);
+    style = style.replaceAll(`#${id})`, `#${name}-${id})`).replaceAll(`#${id}"`, `#${name}-${id}"`);
+  }
   const [, , width, height] = /viewBox="([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+)"/.exec(svg).slice(1).map(Number);
   const text = style.replace(/\s+/g, " ").trim();
   const used = new Set((text + svg).match(/--[\w-]+/g));
@@ -88,7 +94,7 @@ function standing({ svg, style }) {
     .replace("<svg", `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}"`)
     .replace(/viewBox="[^"]*"/, `viewBox="${-margin} ${-margin} ${w} ${h}"`);
   const body = svg.slice(svg.indexOf(">") + 1).replace(/\s*\n\s*/g, " ").replace(/ (?=<|$)/g, "").replaceAll("><", ">\n<");
-  return `${head}>\n<style data-colours="">${colours(used)}</style>\n<style>${text}</style>\n<rect x="${-margin}" y="${-margin}" width="${w}" height="${h}" fill="var(--sheet)"/>\n${body.trim()}\n`;
+  return `${head}>\n<style data-colours="">${colours(used)}</style>\n<style>${text}</style>\n<rect class="sheet" x="${-margin}" y="${-margin}" width="${w}" height="${h}" fill="var(--sheet)"/>\n${body.trim()}\n`;
 }
 
 const comment = /^<!-- figure: (\S+)([^\n]*?) ?-->\n(?:!\[[^\n]*\]\([^\n]*\)\n)?/gm;
@@ -108,7 +114,7 @@ for (const page of pages) {
     }
     const file = `${folder}/${asked.words.as ?? [name, asked.file?.split("/").pop().replace(/\.tile$/, "")].filter(Boolean).join("-")}.svg`;
     const picture = pictures[name](asked, tool);
-    const svg = standing(picture);
+    const svg = standing(basename(file, ".svg"), picture);
     if (files.has(file) && files.get(file) !== svg) wrong.push(`${page}: ${file} is two pictures; name one with as=NAME`);
     files.set(file, svg);
     const alt = picture.alt.replaceAll("&amp;", "&").replaceAll("&quot;", '"').replace(/[[\]]/g, "").replace(/\s+/g, " ");

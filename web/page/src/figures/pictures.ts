@@ -1,11 +1,10 @@
 /** The figures of Markdown: what each name shows, from what the command line says. scripts/figures.mjs writes them to docs/figures. */
-import type { Trace } from "$engine/trace.ts";
-import type { Component } from "svelte";
-import { render } from "svelte/server";
-import type { Explanation, Kernel } from "../app/results.ts";
+import type { Explanation } from "../app/results.ts";
 import type { FigureAsked } from "./asked.ts";
 import BlockProductFigure from "./BlockProductFigure.svelte";
 import LadderFigure, { type Rung } from "./LadderFigure.svelte";
+import { banks, step, threads } from "./block_pictures.ts";
+import { configuration, drawn, nameOf, traced, type Picture, type Tool } from "./drawn.ts";
 import { memoriesOf, type GpuWithLatencies } from "./memories.ts";
 import MemoriesFigure from "./MemoriesFigure.svelte";
 import { readsOf } from "./reads.ts";
@@ -16,52 +15,6 @@ import { waysOf } from "./traffic.ts";
 import TrafficFigure from "./TrafficFigure.svelte";
 import { wayOf } from "./way.ts";
 import WayFigure from "./WayFigure.svelte";
-
-export interface Tool {
-  json<T>(args: string[]): T;
-  trace(args: string[]): Trace;
-  /** A file of the repository. */
-  read(path: string): string;
-}
-
-/** A picture drawn: its SVG, and the style sheet that it needs. */
-export interface Picture {
-  svg: string;
-  style: string;
-  alt: string;
-}
-
-function drawn<Props extends Record<string, unknown>>(component: Component<Props>, props: NoInfer<Props>): Picture {
-  const { body, head } = render(component as unknown as Component<Record<string, unknown>>, { props });
-  const svg = /<svg[\s\S]*<\/svg>/.exec(body.replace(/<!--[\s\S]*?-->/g, ""))![0];
-  const style = [...head.matchAll(/<style[^>]*>([\s\S]*?)<\/style>/g)].map((m) => m[1]!).join("\n");
-  return { svg, style, alt: /aria-label="([^"]*)"/.exec(svg)?.[1] ?? "" };
-}
-
-const nameOf = (path: string) =>
-  path
-    .split("/")
-    .pop()!
-    .replace(/\.tile$/, "");
-
-/** The values that are sizes, and those that are tuned, as options of a command for the file. */
-function configuration(tool: Tool, file: string, values: Record<string, number>, words: Record<string, string>): string[] {
-  const kernel = tool.json<Kernel[]>(["show", file, "--kernels"])[0]!;
-  const args: string[] = [];
-  for (const [name, value] of Object.entries(values)) {
-    if (kernel.tune.some((t) => t.name === name)) args.push("--tune", `${name}=${value}`);
-    else if (kernel.parameters.some((p) => p.name === name)) args.push("--set", `${name}=${value}`);
-  }
-  if (words["type"]) args.push("--type", words["type"]);
-  if (values["N"]) for (const p of kernel.parameters) if (!p.array) args.push("--set", `${p.name}=${values["N"]}`);
-  return args;
-}
-
-function traced(tool: Tool, asked: FigureAsked, file = asked.file!): Trace {
-  const args = configuration(tool, file, asked.values, asked.words);
-  if (asked.words["sm"]) args.push("--sm", asked.words["sm"]);
-  return tool.trace(["run", file, ...args, "--fill", asked.words["fill"] ?? "iota"]);
-}
 
 /** File, then NAME=VALUE; words that a figure has of its own are told at it. */
 export const pictures: Record<string, (asked: FigureAsked, tool: Tool) => Picture> = {
@@ -95,6 +48,10 @@ export const pictures: Record<string, (asked: FigureAsked, tool: Tool) => Pictur
   reads(asked, tool) {
     return drawn(ReadsFigure, { reads: readsOf(traced(tool, asked)) });
   },
+
+  step,
+  threads,
+  banks,
 
   tiles: () => drawn(BlockProductFigure, {}),
 

@@ -1,0 +1,61 @@
+/** Pictures of one block of a run: a step of it, who holds what, the banks of a request. */
+import { FLAG } from "$engine/trace.ts";
+import type { FigureAsked } from "./asked.ts";
+import { accessesOf, lanesOf, servedBy, worstOf } from "./banks.ts";
+import BanksFigure from "./BanksFigure.svelte";
+import { drawn, traced, type Picture, type Tool } from "./drawn.ts";
+import ElementsFigure from "./ElementsFigure.svelte";
+import { Stepper } from "./step_picture.ts";
+import { stateText } from "./step_words.ts";
+import StepFigure from "./StepFigure.svelte";
+import { cellsOf, windowOf } from "./threads.ts";
+import { Index, tilesOf } from "./tiles.ts";
+
+const wide = 640;
+
+/** turn: a turn of the main loop, of which the end is shown. */
+export function step(asked: FigureAsked, tool: Tool): Picture {
+  const trace = traced(tool, asked);
+  const stepper = new Stepper(trace);
+  const event = stepper.index.turnRange(asked.values["turn"] ?? 0)[1] - 1;
+  return drawn(StepFigure, { picture: stepper.picture(event, wide) }, `One block of ${trace.head.kernel}: ${stateText(stepper, event)}`);
+}
+
+/** tile: its name, else the output; height: how many rows are shown. */
+export function threads(asked: FigureAsked, tool: Tool): Picture {
+  const tiles = tilesOf(traced(tool, asked));
+  const tile = tiles.find((t) => t.name === asked.words["tile"]) ?? tiles[0]!;
+  const index = new Index(tile);
+  const window = windowOf(tile, 0, asked.values["height"] ?? 8, 16);
+  const cells = cellsOf(index, window, index.threadOf(0));
+  const first = cells
+    .slice(0, 4)
+    .map((c) => c.lines.join(":"))
+    .join(", ");
+  return drawn(
+    ElementsFigure,
+    {
+      name: tile.name,
+      cells,
+      rows: tile.rows,
+      columns: tile.columns,
+      window,
+      firstRow: tile.origin[0],
+      firstColumn: tile.origin[1],
+      selected: { row: 0, column: 0 },
+      colour: tile.kind === "shared" ? "shared" : "sum",
+      lineCount: Math.max(1, ...cells.map((c) => c.lines.length)),
+    },
+    `Who holds the elements of ${tile.name}: its first row begins with ${first}`,
+  );
+}
+
+/** line: of the access, which is the worst one there. */
+export function banks(asked: FigureAsked, tool: Tool): Picture {
+  const trace = traced(tool, asked);
+  const there = accessesOf(trace).filter((a) => a.space === "shared" && a.site.line === asked.values["line"]);
+  const access = there.sort((a, b) => b.units - b.least - (a.units - a.least))[0]!;
+  const event = worstOf(trace, access.events);
+  const served = servedBy(lanesOf(trace, event), access.site.bytes, !access.store, (trace.flags[event]! & FLAG.matrix) !== 0);
+  return drawn(BanksFigure, { served, least: trace.least[event]!, width: wide });
+}
