@@ -50,10 +50,20 @@ function target(c: Configuration, less: string | null = null): string[] {
 export const kernelsArgs = (file: string) => ["show", file, "--kernels", "--json"];
 export const checkArgs = (file: string) => ["check", file, "--no-run", "--no-sim", "--json"];
 
+/** Sizes as a run sets them: what divides them shows in the code. */
+function setSizes(c: Configuration): string[] {
+  return sizeNames(c.kernel).flatMap((n) => ["--set", `${n}=${sizeOf(c.sizes, n)}`]);
+}
+
+/** The program after each pass, the layouts of its tiles, or its PTX, for a GPU's target such as sm_90. */
+export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu: string): string[] {
+  return ["show", ...target(c), "--stage", stage, "--target", gpu, ...setSizes(c), "--json"];
+}
+
 /** A run in the simulator with all checks, counters and the trace of the selected block. */
 export function runArgs(c: Configuration): string[] {
   const args = ["run", ...target(c), "--device", "sim", "--fill", "rand", "--seed", String(c.seed), "--counters"];
-  for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${sizeOf(c.sizes, n)}`);
+  args.push(...setSizes(c));
   return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), ...(c.despite ? ["--despite", "race"] : []), "--json"];
 }
 

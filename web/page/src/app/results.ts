@@ -186,3 +186,59 @@ export interface Explanation {
   gpu: Gpu;
   kernels: Explained[];
 }
+
+/** `show --stage layout`: elements in row-major order. */
+export interface LayoutTile {
+  name: string | null;
+  what: string | null;
+  kind: "shared" | "registers" | "scalar";
+  type: string | null;
+  bits: number;
+  shape: number[];
+  layout: string | null;
+  offset?: number;
+  form?: string;
+  places?: number[];
+  held?: number;
+  in_register?: number;
+  registers?: string[];
+  copies?: number;
+  threads?: number[];
+  numbers?: number[];
+}
+export interface Layout {
+  block: number[];
+  shared_bytes: number;
+  registers: number;
+  tiles: LayoutTile[];
+}
+
+/** `show --stage ptx`. Lines that are no instructions have no place in the source. */
+export interface PtxLine {
+  text: string;
+  file?: string;
+  line?: number;
+  column?: number;
+  instruction?: string;
+  bytes?: number;
+}
+export interface Ptx {
+  registers: number;
+  shared_bytes: number;
+  lines: PtxLine[];
+  instructions: Record<string, number>;
+}
+
+/** `show`: the program after each pass. */
+export interface Pass {
+  name: string;
+  summary: string;
+  changed: boolean;
+  text: string;
+  statements: { shown: number; line: number; column: number; added: boolean }[];
+}
+export interface Passes {
+  kernel: string;
+  target: string;
+  passes: Pass[];
+}
