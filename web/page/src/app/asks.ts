@@ -67,6 +67,19 @@ export function runArgs(c: Configuration): string[] {
   return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), ...(c.despite ? ["--despite", "race"] : []), "--json"];
 }
 
+/** An order of warps: in turn, drawn by a seed, chosen, or the worst of several. */
+export type Schedule = { kind: "turn" } | { kind: "seed"; seed: number } | { kind: "order"; order: string } | { kind: "worst" };
+
+/** A run of a racy kernel in that order, compared with `ensures`. */
+export function raceArgs(c: Configuration, s: Schedule, fill: string): string[] {
+  const args = ["run", ...target(c), "--device", "sim", "--fill", fill, "--despite", "race", "--verify"];
+  for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${sizeOf(c.sizes, n)}`);
+  if (s.kind === "seed") args.push("--seed", String(s.seed));
+  if (s.kind === "worst") args.push("--order", "worst");
+  if (s.kind === "order") args.push("--order", s.order);
+  return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), "--json"];
+}
+
 export function explainArgs(c: Configuration, less: string | null = null): string[] {
   const args = ["explain", ...target(c, less), "--device", c.device];
   for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${isCount(n) ? sizeOf(c.sizes, n) : c.scale}`);

@@ -90,6 +90,20 @@ export interface Run {
   counters: Counters;
 }
 
+/** `run --despite race --verify`. */
+export interface RaceRun extends Omit<Run, "findings"> {
+  findings: {
+    kind: string;
+    message: string;
+    accesses: (Place & { what: string; variable: string | null; index: number[] | null; thread: number | null })[];
+    steps: string[];
+  }[];
+  order: string | null;
+  order_seed: number;
+  wrong?: { view: string; shape: number[]; wrong: number; cells: { at: number[]; got: number | string; want: number | string }[] }[];
+  in_turn: { array: string; elements: number; differ: number }[];
+}
+
 export type Interval = [number, number, number];
 export interface Traffic {
   level: "registers" | "shared" | "L2" | "HBM";
