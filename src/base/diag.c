@@ -28,15 +28,14 @@ static bool is_same(const struct diagnostic *one, enum severity severity, struct
            one->loc.offset == at.offset && strcmp(one->message, message) == 0;
 }
 
-/* The key of a place in the table. */
+/* The key of a place in the table: no byte of it is padding. */
 struct place {
-    const struct source *source;
-    uint64_t offset;
+    uintptr_t source, offset;
 };
 
 static struct diagnostic *latest_of_place(const struct diag *d, struct loc at)
 {
-    struct place place = {at.source, at.offset};
+    struct place place = {(uintptr_t)at.source, at.offset};
     const struct name_entry *found =
         name_table_find(&d->places, (const char *)&place, sizeof place);
     return found ? found->object : NULL;
@@ -44,7 +43,7 @@ static struct diagnostic *latest_of_place(const struct diag *d, struct loc at)
 
 static void remember_place(struct diag *d, struct diagnostic *one)
 {
-    struct place place = {one->loc.source, one->loc.offset};
+    struct place place = {(uintptr_t)one->loc.source, one->loc.offset};
     const char *key = (const char *)&place;
     one->same_place = latest_of_place(d, one->loc);
     if (!one->same_place)

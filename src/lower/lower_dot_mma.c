@@ -59,12 +59,16 @@ static void multiply(struct lower *l, const struct dot_plan *p, const struct gri
                      struct dot_factor *a, int32_t a_index, struct dot_factor *b, int32_t b_index,
                      struct ptx_operand to, struct ptx_operand add)
 {
-    if (!p->halved)
-        ptx_emit(&l->b, p->instruction, to, fragment(l, a, a_index, g->a_words),
-                 fragment(l, b, b_index, g->b_words), add);
-    for (int half = 0; p->halved && half < 2; half++)
-        ptx_emit(&l->b, p->instruction, to, half_fragment(l, a, a_index, g->a_words, half),
-                 half_fragment(l, b, b_index, g->b_words, half), half ? to : add);
+    if (!p->halved) {
+        struct ptx_operand left = fragment(l, a, a_index, g->a_words);
+        struct ptx_operand right = fragment(l, b, b_index, g->b_words);
+        ptx_emit(&l->b, p->instruction, to, left, right, add);
+    }
+    for (int half = 0; p->halved && half < 2; half++) {
+        struct ptx_operand left = half_fragment(l, a, a_index, g->a_words, half);
+        struct ptx_operand right = half_fragment(l, b, b_index, g->b_words, half);
+        ptx_emit(&l->b, p->instruction, to, left, right, half ? to : add);
+    }
 }
 
 void dot_emit_mma(struct lower *l, const struct dot_plan *p, struct dot_factor *a,

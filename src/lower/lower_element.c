@@ -186,7 +186,8 @@ static const struct value *both(struct lower *l, const struct value *a, const st
 static const struct value *less(struct lower *l, enum dtype t, const struct value *a,
                                 const struct value *b)
 {
-    return value_apply2(l, OP_LT, DT_BOOL, scalar_cast(l, a, t), scalar_cast(l, b, t));
+    const struct value *greater = scalar_cast(l, b, t);
+    return value_apply2(l, OP_LT, DT_BOOL, scalar_cast(l, a, t), greater);
 }
 
 /* 0 <= index and index + count <= limit of what is inside or outside as a whole; NULL where that is
@@ -240,9 +241,10 @@ static const struct value *number_at(struct lower *l, const struct own_place *p,
                                      const struct value *const *index)
 {
     const struct value *number = p->rank > 0 ? value_index(l, index[0]) : value_int(l, DT_I64, 0);
-    for (int i = 1; i < p->rank; i++)
-        number = value_add(l, value_affine(l, number, p->access->sym->type.extent[i], 0),
-                           value_index(l, index[i]));
+    for (int i = 1; i < p->rank; i++) {
+        const struct value *last = value_index(l, index[i]);
+        number = value_add(l, value_affine(l, number, p->access->sym->type.extent[i], 0), last);
+    }
     return number;
 }
 

@@ -48,7 +48,8 @@ struct ptx_operand math_exp_f32(struct lower *l, struct ptx_operand x)
     s = fma32(l, x, ptx_f32(0x1.4ae0cp-26f), s);                          /* and the rest of it */
     struct ptx_operand bits =
         NEW(l, MOD_B32, "shl.b32", NEW(l, MOD_B32, "mov.b32", shifted), ptx_int(23));
-    return math_mul(l, MOD_F32, power_near(l, s), NEW(l, MOD_F32, "mov.b32", bits));
+    struct ptx_operand whole = NEW(l, MOD_F32, "mov.b32", bits);
+    return math_mul(l, MOD_F32, power_near(l, s), whole);
 }
 
 /* --- logarithms --- */

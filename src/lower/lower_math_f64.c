@@ -178,7 +178,8 @@ struct ptx_operand math_tanh_f64(struct lower *l, struct ptx_operand x)
     struct ptx_operand a = NEW(l, t, "abs.f64", x);
     struct ptx_operand limited = NEW(l, t, "min.f64", a, ptx_f64(20));
     struct reduced e = reduce_exp(l, math_mul(l, t, limited, ptx_f64(-2)), false);
-    struct ptx_operand power = math_mul(l, t, exp_near(l, e.r), math_power_f64(l, e.n));
+    struct ptx_operand whole = math_power_f64(l, e.n);
+    struct ptx_operand power = math_mul(l, t, exp_near(l, e.r), whole);
     struct ptx_operand inverse = reciprocal(l, math_add(l, t, power, ptx_f64(1)));
     struct ptx_operand ratio = math_mul(l, t, math_add(l, t, power, power), inverse);
     struct ptx_operand far = math_sub(l, t, ptx_f64(1), ratio);
@@ -213,7 +214,8 @@ struct ptx_operand math_erf_f64(struct lower *l, struct ptx_operand x)
     struct ptx_operand q =
         math_poly_f64(l, NEW(l, t, "min.f64", a, ptx_f64(6)), exponent, COUNT(exponent));
     struct reduced e = reduce_exp(l, q, false);
-    struct ptx_operand rest = math_mul(l, t, exp_near(l, e.r), math_power_f64(l, e.n));
+    struct ptx_operand whole = math_power_f64(l, e.n);
+    struct ptx_operand rest = math_mul(l, t, exp_near(l, e.r), whole);
     struct ptx_operand far = math_sub(l, t, ptx_f64(1), rest);
     struct ptx_operand p = math_poly_f64(l, math_mul(l, t, x, x), terms, COUNT(terms));
     struct ptx_operand near = fma64(l, p, a, a);

@@ -58,9 +58,11 @@ static void bits_from(struct lower *l, struct ptx_operand bit, int count, struct
     struct ptx_operand right = NEW(l, MOD_B32, "sub.s32", ptx_int(64), left);
     for (int i = 0; i <= count; i++)
         read[i] = NEW(l, MOD_B64, "ld.const.b64", ptx_at(at, 8 * i));
-    for (int i = 0; i < count; i++)
-        words[i] = NEW(l, MOD_B64, "or.b64", NEW(l, MOD_B64, "shl.b64", read[i], left),
-                       NEW(l, MOD_B64, "shr.u64", read[i + 1], right));
+    for (int i = 0; i < count; i++) {
+        struct ptx_operand first = NEW(l, MOD_B64, "shl.b64", read[i], left);
+        struct ptx_operand second = NEW(l, MOD_B64, "shr.u64", read[i + 1], right);
+        words[i] = NEW(l, MOD_B64, "or.b64", first, second);
+    }
 }
 
 /* Skips to the label unless x is finite and beyond Cody and Waite's reach. */
@@ -158,8 +160,9 @@ static void huge_f64(struct lower *l, struct ptx_operand x, const struct math_an
         NEW(l, MOD_B32, "cvt.u32.u64", NEW(l, MOD_B64, "shr.u64", p.high, ptx_int(61)));
     struct ptx_operand quadrant = NEW(l, MOD_B32, "add.s32", top, ptx_int(1));
     quadrant = NEW(l, MOD_B32, "shr.u32", quadrant, ptx_int(1));
-    struct ptx_operand high = NEW(l, MOD_B64, "or.b64", NEW(l, MOD_B64, "shl.b64", p.high, two),
-                                  NEW(l, MOD_B64, "shr.u64", p.low, ptx_int(62)));
+    struct ptx_operand high = NEW(l, MOD_B64, "shl.b64", p.high, two);
+    struct ptx_operand carried = NEW(l, MOD_B64, "shr.u64", p.low, ptx_int(62));
+    high = NEW(l, MOD_B64, "or.b64", high, carried);
     struct ptx_operand low = NEW(l, MOD_B64, "shl.b64", p.low, two);
     /* where the fraction is one half or more, it is negative: its complement */
     struct ptx_operand signs = NEW(l, MOD_B64, "shr.s64", high, ptx_int(63));
@@ -167,8 +170,9 @@ static void huge_f64(struct lower *l, struct ptx_operand x, const struct math_an
     low = NEW(l, MOD_B64, "xor.b64", low, signs);
     struct ptx_operand zeros = NEW(l, MOD_B32, "clz.b64", high);
     struct ptx_operand others = NEW(l, MOD_B32, "sub.s32", ptx_int(64), zeros);
-    struct ptx_operand leading = NEW(l, MOD_B64, "or.b64", NEW(l, MOD_B64, "shl.b64", high, zeros),
-                                     NEW(l, MOD_B64, "shr.u64", low, others));
+    struct ptx_operand leading = NEW(l, MOD_B64, "shl.b64", high, zeros);
+    struct ptx_operand last = NEW(l, MOD_B64, "shr.u64", low, others);
+    leading = NEW(l, MOD_B64, "or.b64", leading, last);
     /* pi/2 2^63 */
     struct ptx_operand scaled =
         NEW(l, MOD_B64, "mul.hi.u64", leading, ptx_int((int64_t)0xc90fdaa22168c235));

@@ -75,8 +75,8 @@ const struct value *view_address(struct lower *l, const struct sym *view,
     const struct value *at = value_int(l, DT_I64, 0);
     for (int i = 0; i < view->type.rank; i++)
         at = value_add(l, at, value_mul(l, index[i], view_stride(l, view, i)));
-    return value_add(l, view_base(l, view),
-                     value_affine(l, at, (int64_t)dtype_size(view->type.dtype), 0));
+    at = value_affine(l, at, (int64_t)dtype_size(view->type.dtype), 0);
+    return value_add(l, view_base(l, view), at);
 }
 
 /* --- what an access says --- */

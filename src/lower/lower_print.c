@@ -271,8 +271,9 @@ static void put_element(struct lower *l, const struct shown *s, const struct reg
     if (when.never)
         return;
     int64_t size = (int64_t)dtype_size(s->type.dtype);
-    own_store_shared(l, s->type.dtype, value_add(l, s->base, value_affine(l, number, size, 0)),
-                     value_of_variable(l, s->type.dtype, element), when);
+    const struct value *shown = value_of_variable(l, s->type.dtype, element);
+    const struct value *at = value_add(l, s->base, value_affine(l, number, size, 0));
+    own_store_shared(l, s->type.dtype, at, shown, when);
 }
 
 static void put_tile(struct lower *l, const struct shown *s)

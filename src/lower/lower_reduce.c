@@ -53,11 +53,12 @@ struct ptx_operand *tile_inside_elements(struct lower *l, enum op op, const stru
         int64_t known;
         if (!inside)
             continue;
-        if (value_known(inside, &known))
+        if (value_known(inside, &known)) {
             e[r].kind = PTX_NOTHING;
-        else
-            e[r] = tile_select(l, x->dtype, value_operand(l, inside), e[r],
-                               reduce_idle(l, op, x->dtype));
+            continue;
+        }
+        struct ptx_operand idle = reduce_idle(l, op, x->dtype), is_in = value_operand(l, inside);
+        e[r] = tile_select(l, x->dtype, is_in, e[r], idle);
     }
     return e;
 }

@@ -234,8 +234,10 @@ static const struct value *eval_select(struct lower *l, const struct expr *e)
         return scalar_cast(l, scalar_eval(l, known ? x : y), t);
     if (is_element(x) && x->type.dtype == t && scalar_is_cheap(y) && is_small(x))
         return select_by_load(l, x, c, scalar_cast(l, scalar_eval(l, y), t));
-    if (is_element(y) && y->type.dtype == t && scalar_is_cheap(x) && is_small(y))
-        return select_by_load(l, y, not(l, c), scalar_cast(l, scalar_eval(l, x), t));
+    if (is_element(y) && y->type.dtype == t && scalar_is_cheap(x) && is_small(y)) {
+        const struct value *other = scalar_cast(l, scalar_eval(l, x), t);
+        return select_by_load(l, y, not(l, c), other);
+    }
     if (!is_small(x) || !is_small(y))
         return select_by_branches(l, e, c);
     const struct value *args[3] = {c};

@@ -52,8 +52,8 @@ const struct value *shared_address(struct lower *l, const struct sym *s,
         if (in >= 0)
             counter[in] = as_i32(l, index[i]);
     }
-    return value_add(l, shared_base(l, s),
-                     layout_value(l, memory, counter, (int64_t)dtype_size(s->type.dtype)));
+    const struct value *at = layout_value(l, memory, counter, (int64_t)dtype_size(s->type.dtype));
+    return value_add(l, shared_base(l, s), at);
 }
 
 /* --- parts --- */

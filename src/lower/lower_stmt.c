@@ -229,6 +229,12 @@ static void store_tile(struct lower *l, const struct stmt *s, const struct expr 
         store_to_view(l, target, value);
 }
 
+static void assign_scalar(struct lower *l, const struct sym *to, const struct expr *e)
+{
+    const struct value *value = scalar_cast(l, scalar_eval(l, e), to->type.dtype);
+    variable_assign(l, variable_of(l, to), value);
+}
+
 static void emit_assignment(struct lower *l, const struct stmt *s)
 {
     const struct expr *target = s->target;
@@ -238,8 +244,7 @@ static void emit_assignment(struct lower *l, const struct stmt *s)
             variable_assign_when(l, variable_of(l, target->sym), s->value);
             break;
         }
-        variable_assign(l, variable_of(l, target->sym),
-                        scalar_cast(l, scalar_eval(l, s->value), target->sym->type.dtype));
+        assign_scalar(l, target->sym, s->value);
         break;
     case ST_ARRAY: array_assign(l, s); break;
     case ST_REG: assign_tile(l, target->sym, s->value); break;

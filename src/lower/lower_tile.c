@@ -284,7 +284,8 @@ static struct regtile choose_behind_branch(struct lower *l, struct condition *c,
     struct ptx_label *end = ptx_new_label(&l->b, "whole");
     struct scope scope;
     tile_move(l, &out, &a);
-    ptx_when(ptx_branch(&l->b, end), value_operand(l, all));
+    struct ptx_operand holds = value_operand(l, all);
+    ptx_when(ptx_branch(&l->b, end), holds);
     scope_open(l, &scope);
     for (int32_t r = 0; r < out.elements; r++) {
         int known = known_condition(c, r);
@@ -315,8 +316,10 @@ static struct regtile eval_where(struct lower *l, const struct expr *e, const st
     struct operand a = operand_from(l, e->args[1], wanted, t);
     struct operand b = operand_from(l, e->args[2], wanted, t);
     struct ptx_operand *out = arena_array(l->arena, struct ptx_operand, registers);
-    for (int32_t r = 0; r < registers; r++)
-        out[r] = choose(l, &c, r, t, element_of(l, &a, r), element_of(l, &b, r));
+    for (int32_t r = 0; r < registers; r++) {
+        struct ptx_operand other = element_of(l, &b, r), one = element_of(l, &a, r);
+        out[r] = choose(l, &c, r, t, one, other);
+    }
     return tile_of_elements(l, t, wanted, out);
 }
 

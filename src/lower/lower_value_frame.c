@@ -237,9 +237,10 @@ static struct ptx_operand begin_stream(struct lower *l, const struct value *star
         op_move(l, start->dtype, reg, ptx_int(constant));
     else if (constant == 0)
         op_move(l, start->dtype, reg, address_register(l, base));
-    else
-        sum_step(l, start->dtype, reg, address_register(l, base),
-                 value_int(l, start->dtype, constant));
+    else {
+        const struct value *rest = value_int(l, start->dtype, constant);
+        sum_step(l, start->dtype, reg, address_register(l, base), rest);
+    }
     detour_end(l, &d);
     return reg;
 }

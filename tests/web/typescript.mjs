@@ -3,8 +3,8 @@
 //     import { load, root } from "./typescript.mjs";
 //     const { Trace } = await load("web/engine/trace.ts");
 //
-// Exits with 77 where that compiler is not installed.
-import { existsSync } from "node:fs";
+// Exits with 77 where that compiler is not installed, or, for the engine's module, where that is not built.
+import { existsSync, readFileSync } from "node:fs";
 import { register } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -17,3 +17,13 @@ if (!existsSync(`${root}web/node_modules/typescript`)) {
 register("./typescript_hooks.mjs", import.meta.url);
 
 export const load = (path) => import(pathToFileURL(root + path).href);
+
+export const engineFile = `${root}build-wasm/web/engine.wasm`;
+
+export function engineModule() {
+  if (!existsSync(engineFile)) {
+    console.log("skipped: build-wasm/web/engine.wasm is not there (./dev build wasm)");
+    process.exit(77);
+  }
+  return new WebAssembly.Module(readFileSync(engineFile));
+}
