@@ -85,7 +85,8 @@ function standing(name, picture) {
     style = style.replaceAll(`#${id})`, `#${name}-${id})`).replaceAll(`#${id}"`, `#${name}-${id}"`);
   }
   const [, , width, height] = /viewBox="([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+)"/.exec(svg).slice(1).map(Number);
-  const text = style.replace(/\s+/g, " ").trim();
+  // The style sheet ends with a comment that names files of this machine.
+  const text = style.replace(/\/\*.*?\*\//gs, "").replace(/\s+/g, " ").trim();
   const used = new Set((text + svg).match(/--[\w-]+/g));
   used.add("--sheet");
   const [w, h] = [width + 2 * margin, height + 2 * margin];

@@ -1,6 +1,6 @@
 // Traces by the native program, for tests of what the page makes of them.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { load, root } from "./typescript.mjs";
 
@@ -14,7 +14,7 @@ const words = (text) => text.split(" ").filter(Boolean);
 
 /** Runs the kernel with a trace of the block; a run that finds a race has a trace, too. */
 export function traced(file, options = "", block = "0,0,0") {
-  const args = ["run", file, "--device", "sim", ...words(options), "--trace", `${folder}/block.trace`, "--trace-block", block];
+  const args = ["run", file, "--device", "sim", "--despite", "race", ...words(options), "--trace", `${folder}/block.trace`, "--trace-block", block];
   try {
     execFileSync(tool, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"], maxBuffer: 1 << 28 });
   } catch (error) {
@@ -33,3 +33,12 @@ export function tracedAll(file, options) {
 }
 
 export const json = (...args) => JSON.parse(execFileSync(tool, [...args.flatMap(words), "--json"], { cwd: root, encoding: "utf8", maxBuffer: 1 << 28 }));
+
+/** The path of a copy of a kernel with an edit. */
+export function edited(file, from, to) {
+  const text = readFileSync(root + file, "utf8");
+  if (!text.includes(from)) throw new Error(`${file} does not have ${from}`);
+  const path = `${folder}/${file.split("/").pop()}`;
+  writeFileSync(path, text.replace(from, to));
+  return path;
+}

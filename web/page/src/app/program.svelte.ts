@@ -14,8 +14,8 @@ import {
   type Configuration,
 } from "./asks.ts";
 import { ask, askJson, Refused, type Lane } from "./engine.ts";
-import type { CheckedKernel, Edit, Explanation, Finding, Kernel, Run } from "./results.ts";
-import { applyFix, fixAll } from "./fixes.ts";
+import type { CheckedKernel, Explanation, Finding, Kernel, Run } from "./results.ts";
+import { fixAll } from "./fixes.ts";
 import { Slot } from "./slot.svelte.ts";
 import type { Shared } from "./share.ts";
 
@@ -47,6 +47,8 @@ export class Program {
   types = $state<Record<string, string>>({});
   device = $state("h200");
   seed = $state(1);
+  /** Asynchronous copies land as late as their waits allow, instead of at once. */
+  late = $state(false);
   /** The size of a square product at which the roofline and the traffic are counted. */
   scale = $state(1024);
 
@@ -101,9 +103,9 @@ export class Program {
   }
 
   get configuration(): Configuration {
-    const { kernel, sizes, tune, types, seed, block, device, scale } = this;
-    const despite = this.errors.length > 0 && this.errors.every((e) => e.kind === "race");
-    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, despite };
+    const { kernel, sizes, tune, types, seed, block, device, scale, late } = this;
+    const despite = this.errors.length > 0 && this.errors.every((e) => e.kind === "race" || e.kind === "async-race");
+    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, despite, late };
   }
 
   #files() {
@@ -130,10 +132,6 @@ export class Program {
         source,
       };
     });
-  }
-
-  withFix(edits: Edit[]): string {
-    return applyFix(this.source, edits);
   }
 
   /** The text with every fix made that the compiler's messages carry, and those of the messages that then come. */
@@ -209,6 +207,7 @@ export class Program {
       device: this.device,
       scale: this.scale,
       seed: this.seed,
+      late: this.late || undefined,
       block: this.block,
       event: this.event,
       line: this.line ?? undefined,
@@ -224,6 +223,7 @@ export class Program {
     this.device = s.device ?? this.device;
     this.scale = s.scale ?? this.scale;
     this.seed = s.seed ?? 1;
+    this.late = s.late ?? false;
     this.block = s.block ?? [0, 0, 0];
     this.event = s.event ?? 0;
     this.line = s.line ?? null;

@@ -15,6 +15,7 @@ export interface Shared {
   device?: string;
   scale?: number;
   seed?: number;
+  late?: boolean;
   block?: number[];
   event?: number;
   line?: number;

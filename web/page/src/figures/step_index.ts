@@ -146,14 +146,10 @@ export class StepIndex {
     if (turn >= this.turns) return [this.loopEnd, this.count];
     return [this.turnFrom[turn]!, turn + 1 < this.turns ? this.turnFrom[turn + 1]! : this.loopEnd];
   }
-  /** Reads of shared memory for each byte written to it, in the event's turn: up to the event, and in the whole turn. */
-  reuse(e: number): [number, number] {
-    const [from, to] = this.turnRange(this.turnOf(e));
-    const ratio = (end: number) => {
-      const written = this.sharedWritten[end]! - this.sharedWritten[from]!;
-      return written ? (this.sharedRead[end]! - this.sharedRead[from]!) / written : 0;
-    };
-    return [ratio(e + 1), ratio(to)];
+  /** Reads of shared memory for each byte written to it, in the whole trace. */
+  get reuse(): number {
+    const written = this.sharedWritten[this.count]!;
+    return written ? this.sharedRead[this.count]! / written : 0;
   }
   /** The phases of a turn in order, each once: what the clock goes through. */
   clock(e: number): { phases: Phase[]; at: number } {
@@ -305,16 +301,22 @@ function bytesRead(trace: Trace, e: number): Uint8Array | null {
   return Uint8Array.from(bytes);
 }
 
+/** The lane of `mask` reads what it then writes. `mask` of the write may be larger: a guarded load fills the rest. */
 function sameValues(trace: Trace, read: number, write: number): boolean {
   const from = bytesRead(trace, read);
   const to = trace.valuesOf(write);
-  if (!from || !to || trace.mask[read] !== trace.mask[write] || !to.some((b) => b !== 0)) return false;
-  const lanes = lanesIn(trace.mask[read]!);
-  const each = Math.min(from.length, to.length) / lanes;
-  const last = lanes - 1;
-  for (let i = 0; i < each; i++) {
-    if (from[i] !== to[i]) return false;
-    if (from[(last * from.length) / lanes + i] !== to[(last * to.length) / lanes + i]) return false;
+  const mask = trace.mask[read]!;
+  if (!from || !to || (mask & ~trace.mask[write]!) !== 0) return false;
+  const [fromEach, toEach] = [from.length / lanesIn(mask), to.length / lanesIn(trace.mask[write]!)];
+  let told = false;
+  for (let lane = 0; lane < 32; lane++) {
+    if (!((mask >>> lane) & 1)) continue;
+    const below = (1 << lane) - 1;
+    const [f, t] = [fromEach * lanesIn(mask & below), toEach * lanesIn(trace.mask[write]! & below)];
+    for (let i = 0; i < Math.min(fromEach, toEach); i++) {
+      if (from[f + i] !== to[t + i]) return false;
+      told ||= from[f + i] !== 0;
+    }
   }
-  return true;
+  return told;
 }

@@ -15,6 +15,8 @@ export interface Placed {
 }
 export interface Layout {
   places: Placed[];
+  /** Where the legend is: in the corner that a product leaves free, else below. */
+  legend: { x: number; y: number; columns: number };
   width: number;
   height: number;
 }
@@ -22,6 +24,10 @@ export interface Layout {
 const GAP = 16;
 const TITLE = 20;
 const MOST_CELL = 40;
+/** Width and height of the legend as one column. */
+const LEGEND = [136, 120] as const;
+export const LEGEND_LINE = 20;
+export const LEGEND_ENTRIES = 5;
 const titleWidth = (text: string) => text.length * 6.7;
 
 /** Sizes of a cell in a box of at most `width` × `height`. Long thin arrays get cells that are not square. */
@@ -75,6 +81,7 @@ export function layOut(boxes: Box[], roles: string[], width: number): Layout {
   const product = wide ? productOf(boxes, roles) : null;
   const leftWidth = !wide || !inside.length ? width : Math.floor(width * 0.55);
   let height: number;
+  let legend: Layout["legend"] | null = null;
   if (product) {
     const [a, b, c] = product;
     const k = boxes[a]!.cols;
@@ -85,6 +92,7 @@ export function layOut(boxes: Box[], roles: string[], width: number): Layout {
     places[b] = { x: corner[0], y: TITLE, w: s, h: s };
     places[c] = { x: corner[0], y: corner[1], w: s, h: s };
     height = corner[1] + m * s;
+    if (corner[0] - GAP >= LEGEND[0] && k * s + TITLE >= LEGEND[1]) legend = { x: 0, y: TITLE, columns: 1 };
   } else {
     const beside =
       arrays.length > 1 && wide ? Math.max(96, (leftWidth - GAP * (arrays.length - 1)) / Math.min(3, arrays.length)) : leftWidth;
@@ -98,5 +106,9 @@ export function layOut(boxes: Box[], roles: string[], width: number): Layout {
     if (!part.length) continue;
     y += flow(list(part), x, y, rest, [part.length > 1 ? Math.max(half, 96) : rest, wide ? 176 : 200], places, part) + GAP;
   }
-  return { places, width, height: Math.ceil(Math.max(height, y - (inside.length ? GAP : 0))) };
+  height = Math.ceil(Math.max(height, y - (inside.length ? GAP : 0)));
+  if (legend) return { places, legend, width, height };
+  const columns = Math.max(1, Math.min(LEGEND_ENTRIES, Math.floor(width / LEGEND[0])));
+  const below = { x: 0, y: height + GAP, columns };
+  return { places, legend: below, width, height: below.y + LEGEND_LINE * Math.ceil(LEGEND_ENTRIES / columns) };
 }

@@ -78,6 +78,18 @@ export class StepMemory {
     }
   }
 
+  /** How often the bytes that shared memory holds were read since they were written, on the average. */
+  reuse(): number {
+    let held = 0;
+    let reads = 0;
+    for (let g = 0; g < this.last.length; g++) {
+      if (this.last[g] === NO_EVENT) continue;
+      held++;
+      reads += this.reads[g]!;
+    }
+    return held ? reads / held : 0;
+  }
+
   #apply(e: number): void {
     const { trace, grain } = this;
     const kind = trace.kind[e]!;

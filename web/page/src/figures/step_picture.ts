@@ -2,9 +2,10 @@
  * picture, however one came to the event. */
 import { elementAt, elementBytes, NO_EVENT, type Trace } from "$engine/trace.ts";
 import { StepIndex, upTo, type Role } from "./step_index.ts";
-import { layOut, type Box } from "./step_layout.ts";
+import { layOut, type Box, type Layout } from "./step_layout.ts";
 import { StepMemory } from "./step_memory.ts";
 import { RegisterValues } from "./step_registers.ts";
+import { sharedName } from "./step_words.ts";
 import { gridPath, pathOf, sheetsOf, shortNumber, subscript, type Sheets } from "./step_sheet.ts";
 
 /** Parts of a panel from the lowest: the block's part, the turn's tile, its elements that were touched already; for shared memory
@@ -32,6 +33,7 @@ export interface Panel {
   label: string;
 }
 export interface Picture {
+  legend: Layout["legend"];
   width: number;
   height: number;
   panels: Panel[];
@@ -115,14 +117,16 @@ export class Stepper {
       const size = sheets.rows * sheets.cols;
       const used =
         sheets.count === 1 ? [0] : all(sheets).filter((s) => a.first.subarray(s * size, (s + 1) * size).some((e) => e !== NO_EVENT));
-      if (a.touched || sheets.count === 1) add("array", i, this.#names[i]!, a.array.type, a.array.shape, sheets, a.role, used);
+      if (a.touched || (sheets.count === 1 && a.first.length))
+        add("array", i, this.#names[i]!, a.array.type, a.array.shape, sheets, a.role, used);
     }
     head.shared.forEach((v, i) => {
       const shape = v.shape.length ? v.shape : [this.#grains[i]!.length];
       const sheets = sheetsOf(shape, this.#grains[i]!.length);
-      add("shared", i, v.name.replace("$smem", "scratch"), v.type, v.shape, sheets, this.index.sharedRoles[i]!, all(sheets));
+      add("shared", i, sharedName(v.name), v.type, v.shape, sheets, this.index.sharedRoles[i]!, all(sheets));
     });
     head.variables.forEach((v, i) => {
+      if (this.registers.common[i]) return;
       const shape = this.registers.shapeOf(i);
       const sheets = sheetsOf(
         shape,
@@ -135,6 +139,23 @@ export class Stepper {
 
   nameOf(array: number): string {
     return this.#names[array]!;
+  }
+
+  /** Shared bytes' reads since they were written, at the event. */
+  reuse(e: number): number {
+    this.memory.seek(e + 1);
+    return this.memory.reuse();
+  }
+
+  /** Variables that the threads of a warp have in common, with the value of the event's warp; null: no turn has ended yet. */
+  scalars(e: number): { name: string; value: number | null }[] {
+    const { head } = this.trace;
+    const thread = 32 * this.trace.warp[e]!;
+    return head.variables.flatMap((v, i) => {
+      if (!this.registers.common[i]) return [];
+      const value = this.registers.at(i, e)[thread]!;
+      return [{ name: v.name.replace(/_\d+$/, ""), value: Number.isNaN(value) ? null : value }];
+    });
   }
 
   picture(event: number, width: number, thread: number | null = null): Picture {
@@ -169,7 +190,7 @@ export class Stepper {
         label: `${s.name} ${s.about}: ${cells.says.join(", ") || "not touched"}`,
       };
     });
-    return { width: layout.width, height: layout.height, panels };
+    return { legend: layout.legend, width: layout.width, height: layout.height, panels };
   }
 
   #array(s: Source, e: number, cells: Cells, thread: number | null): void {
@@ -291,13 +312,14 @@ export class Stepper {
   }
 
   #snapshot(s: Source, e: number, cells: Cells): void {
-    const { values, most } = this.registers.at(s.number, e);
+    const values = this.registers.at(s.number, e);
+    const limits = this.registers.levels(s.number);
     const levels: number[][] = [[], [], [], []];
     let known = 0;
     values.forEach((v, i) => {
       if (Number.isNaN(v)) return;
       known++;
-      levels[most ? Math.min(3, Math.floor((4 * Math.abs(v)) / most)) : 0]!.push(i);
+      levels[limits.filter((l) => Math.abs(v) > l).length]!.push(i);
     });
     if (known === 0) cells.add("never", Uint32Array.from(values.keys()), "no turn has ended yet");
     else if (cells.showsNumbers) cells.add("l1", Uint32Array.from(values.keys()), `${known} values`);

@@ -6,7 +6,9 @@ export class RegisterValues {
   /** For each variable and warp, the snapshots in order and their events. */
   readonly #events: number[][][];
   readonly #snapshots: number[][][];
-  readonly #most: (number | null)[] = [];
+  readonly #levels: (number[] | undefined)[] = [];
+  /** Integers that all threads of a warp have in common, such as a stage's number. */
+  readonly common: boolean[];
 
   constructor(readonly trace: Trace) {
     const { head } = trace;
@@ -19,6 +21,20 @@ export class RegisterValues {
       this.#events[variable]?.[warp]?.push(e);
       this.#snapshots[variable]?.[warp]?.push(i);
     });
+    this.common = head.variables.map((v, i) => {
+      if (v.shape.length || !/^[iu]/.test(v.type)) return false;
+      return this.#snapshots[i]!.every((list) => list.every((n) => this.#isCommon(n)));
+    });
+  }
+
+  #isCommon(snapshot: number): boolean {
+    const { bytes, event } = this.trace.snapshot(snapshot);
+    const mask = this.trace.mask[event]!;
+    const lowest = 31 - Math.clz32(mask & -mask);
+    const each = bytes.length / 32;
+    for (let lane = 0; lane < 32; lane++)
+      if ((mask >>> lane) & 1) for (let b = 0; b < each; b++) if (bytes[lane * each + b] !== bytes[lowest * each + b]) return false;
+    return true;
   }
 
   /** A tile's own shape; a scalar has one value for each thread of the block. */
@@ -34,16 +50,23 @@ export class RegisterValues {
     return this.#events[variable]!.map((events) => upTo(events, e)).join();
   }
 
-  /** The values by element, or by thread, once the events up to `e` are over; NaN: not known. `most`: the largest at the end. */
-  at(variable: number, e: number): { values: Float64Array; most: number } {
-    const values = this.#valuesAt(variable, e);
-    let most = this.#most[variable];
-    if (most === undefined || most === null) {
-      const last = this.#valuesAt(variable, this.trace.count);
-      most = last.reduce((m, v) => (Number.isFinite(v) ? Math.max(m, Math.abs(v)) : m), 0);
-      this.#most[variable] = most;
+  /** The values by element, or by thread, once the events up to `e` are over; NaN: not known. */
+  at(variable: number, e: number): Float64Array {
+    return this.#valuesAt(variable, e);
+  }
+
+  /** Sizes that part the final values that are not 0 into four parts of about the same number. */
+  levels(variable: number): number[] {
+    let found = this.#levels[variable];
+    if (!found) {
+      const sizes = this.#valuesAt(variable, this.trace.count)
+        .map(Math.abs)
+        .filter((v) => Number.isFinite(v) && v > 0)
+        .sort();
+      found = [0.25, 0.5, 0.75].map((q) => sizes[Math.floor(q * sizes.length)] ?? 0);
+      this.#levels[variable] = found;
     }
-    return { values, most };
+    return found;
   }
 
   #valuesAt(variable: number, e: number): Float64Array {

@@ -57,7 +57,8 @@ export function stepsText(stepper: Stepper): string {
   };
   const sums = (e: number) =>
     head.variables.forEach((v, i) => {
-      const { values } = registers.at(i, e);
+      if (registers.common[i]) return;
+      const values = registers.at(i, e);
       if (v.shape.length) {
         if (values.length <= MOST) lines.push(`${block} compute: ${v.name} = ${nested(v.shape, (n) => printed(values[n]!, v.type))}`);
         return;

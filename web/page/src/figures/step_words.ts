@@ -14,6 +14,7 @@ export function lanesText(mask: number): string {
   return `lanes ${lanes.slice(0, 4).join(", ")}${lanes.length > 4 ? " …" : ""}`;
 }
 
+export const sharedName = (name: string) => name.replace("$smem", "scratch");
 const plural = (n: number, word: string) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 /** The event as a predicate of its warp: "reads A[row][p + tx]: 128 bytes, 4 sectors". */
@@ -30,7 +31,13 @@ export function deed(stepper: Stepper, e: number): string {
       const verb = { read: "reads", write: "writes", update: "updates" }[kind];
       const global = site.space === "global";
       const name =
-        site.variable === null ? "memory" : global ? stepper.nameOf(site.variable) : (trace.head.shared[site.variable]?.name ?? "memory");
+        site.variable === null
+          ? global
+            ? "memory"
+            : "scratch of the compiler"
+          : global
+            ? stepper.nameOf(site.variable)
+            : sharedName(trace.head.shared[site.variable]?.name ?? "memory");
       const copy = trace.flags[e]! & FLAG.copy ? "its copy " : "";
       const unit = global ? "sector" : "wavefront";
       const units = trace.units[e]
@@ -77,8 +84,7 @@ export function stateText(stepper: Stepper, e: number): string {
   const { index } = stepper;
   const turn = index.turnOf(e);
   const step = index.turns < 2 ? "" : turn >= index.turns ? "After the loop, " : `Step ${turn + 1} of ${index.turns}, `;
-  const [reuse, all] = index.reuse(e);
-  return `${step}${index.phaseOf(e)}${all ? `; reuse ${ratio(reuse)}` : ""}`;
+  return `${step}${index.phaseOf(e)}${index.reuse ? `; reuse ${ratio(stepper.reuse(e))}` : ""}`;
 }
 
 export const ratio = (v: number) => (Number.isInteger(v) ? String(v) : v.toFixed(1));

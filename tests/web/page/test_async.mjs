@@ -1,0 +1,33 @@
+// The view of asynchronous copies: the depth is the counter of the simulator; a wait too few is marked where it is read too early.
+import { readFileSync } from "node:fs";
+import { equal, ok, root, setText, settled, test, violations } from "./browser.mjs";
+
+const card = (page) => page.locator("#async");
+const readout = (page, name) => card(page).locator(".readouts div", { hasText: name }).first().locator("dd").innerText();
+
+await test(async ({ open, native }) => {
+  const page = await open({ path: "#kernel=stages&set=m:64,n:64,k:64" });
+  for (const stages of [3, 4]) {
+    await card(page).getByRole("button", { name: `STAGES=${stages}` }).click();
+    await settled(page);
+    const args = ["kernels/matmul/stages.tile", "--set", "m=64,n=64,k=64", "--tune", `STAGES=${stages}`];
+    const { counters } = native("run", ...args, "--device", "sim", "--fill", "rand", "--seed", "1", "--counters");
+    equal(`depth of ${stages} stages`, Number(await readout(page, "depth")), counters.async_depth);
+    equal("stages", await card(page).locator(".ring li").count(), stages);
+  }
+  await card(page).getByRole("button", { name: "late" }).click();
+  await settled(page);
+  ok("late copies are asked for", (await card(page).getByRole("button", { name: "late" }).getAttribute("aria-pressed")) === "true");
+  equal("no read is too early", await card(page).locator(".early").count(), 0);
+  equal("axe", (await violations(page)).split("\n").filter((v) => !v.includes("cm-")).join("\n"), "");
+
+  const text = readFileSync(root + "kernels/matmul/stages.tile", "utf8");
+  await setText(page, text.replace("async_wait(STAGES - 2)", "async_wait(STAGES - 1)"));
+  await card(page).locator(".early").first().waitFor({ state: "attached", timeout: 20000 }); // reads before the wait
+  await card(page).getByRole("button", { name: /^event/ }).click();
+  const line = text.split("\n").findIndex((l) => l.includes("dot(sa[s]")) + 1;
+  equal("its line", Number(await page.locator("#step").locator("p.now").innerText().then((t) => (/sa|sb/.test(t) ? line : 0))), line);
+
+  const other = await open({ path: "#kernel=async", width: 320 });
+  equal("depth of async.tile", await readout(other, "depth"), "0");
+});
