@@ -2,6 +2,7 @@
  * `ensures`. */
 #include "check.h"
 #include "commands.h"
+#include "page_link.h"
 #include "cmd_ptx.h"
 #include "ptx_launch.h"
 #include "tensor.h"
@@ -77,6 +78,18 @@ static void print_clean(const struct check *c)
             tw_kernel_has_ensures(c->kernel) ? "" : "; it has no `ensures`: no values compared");
 }
 
+/* Where the page shows the first finding of the kernel. */
+static void print_page_link(const struct findings *f)
+{
+    for (int i = 0; i < f->count; i++)
+        if (f->list[i].file && f->list[i].severity == TW_ERROR) {
+            char *state = need_text("line=%d", f->list[i].line);
+            page_link_print(stderr, f->list[i].file, state);
+            free(state);
+            return;
+        }
+}
+
 static void report_kernel(struct check *c, bool clean)
 {
     const char *name = c->name;
@@ -107,6 +120,7 @@ static void report_kernel(struct check *c, bool clean)
         json_close(&c->json, '}');
     } else {
         findings_print(&c->findings, stderr);
+        print_page_link(&c->findings);
         if (clean && c->verbose)
             print_clean(c);
         if (c->verbose && c->not_simulated)

@@ -2,6 +2,7 @@
 #include "explained.h"
 #include "figures.h"
 #include "table.h"
+#include "page_link.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -376,4 +377,5 @@ void explain_page(const struct explain *x, const struct explain_row *r)
     accesses(r);
     limits(x, e);
     notes(e);
+    page_link_print(stdout, r->program.path, "card=roofline");
 }

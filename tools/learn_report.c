@@ -1,5 +1,6 @@
 #include "learn_report.h"
 #include "matrix.h"
+#include "page_link.h"
 #include "tensor.h"
 
 #include <stdlib.h>
@@ -142,6 +143,11 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
     else if (p->reason == REASON_SIGNATURE)
         print_text(out, "To begin again, move the file away: `%s` then writes the starter.\n",
                    r->again);
+    if (*p->text && p->line) {
+        char *state = need_text("line=%d", p->line);
+        page_link_print(out, r->path, state);
+        free(state);
+    }
     if (r->hints_left)
         fprintf(out, "`tilewright learn %d --hint` gives a hint (there %s %d%s).\n",
                 r->puzzle->number, r->hints_left == 1 ? "is" : "are", r->hints_left,

@@ -1,4 +1,5 @@
 #include "page_files.h"
+#include "base64.h"
 #include "tool.h"
 
 #include <dirent.h>
@@ -156,20 +157,6 @@ void page_give(struct page *p, const char *json)
     index->length = g.length;
 }
 
-static void add_base64(struct growing *g, const unsigned char *data, size_t length)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < length; i += 3) {
-        unsigned word = (unsigned)data[i] << 16;
-        word |= i + 1 < length ? (unsigned)data[i + 1] << 8 : 0;
-        word |= i + 2 < length ? data[i + 2] : 0;
-        char four[4] = {digits[word >> 18], digits[word >> 12 & 63],
-                        i + 1 < length ? digits[word >> 6 & 63] : '=',
-                        i + 2 < length ? digits[word & 63] : '='};
-        add(g, four, 4);
-    }
-}
-
 /* The file that an attribute of a tag names, as src="./assets/x.js"; NULL: none of the page's. */
 static const struct page_file *named_file(const struct page *p, const char *tag, const char *end,
                                           const char *attribute)
@@ -200,7 +187,9 @@ static void add_parts(struct growing *g, const struct page *p)
         const struct page_file *f = &p->files[i];
         if (strcmp(f->path, "engine.wasm") == 0) {
             add_text(g, "<script type=\"text/plain\" id=\"engine\">");
-            add_base64(g, (const unsigned char *)f->data, f->length);
+            char *encoded = base64_text(f->data, f->length, false);
+            add_text(g, encoded);
+            free(encoded);
             add_text(g, "</script>");
         } else if (is_worker(f)) {
             add_text(g, "<script type=\"text/plain\" id=\"worker\">");

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`play` serves the page's files on loopback with the kernel's state, and exports them; the page here is a small stand-in."""
+import base64
 import http.client
 import json
 import os
@@ -127,6 +128,23 @@ def test_refused(tool, folder):
             fail(f"a port that is taken: {refused}")
 
 
+def test_links(tool, folder):
+    """Reports say where the page shows it, and with TILEWRIGHT_PLAY_URL have a link that has the program in it."""
+    racy = open("kernels/sgemm/tiled.tile").read().split("\n")
+    write(f"{folder}/racy.tile", "\n".join(racy[:15] + racy[16:]))
+    environment = {**os.environ, "TILEWRIGHT_PLAY_URL": "https://example.org/page/"}
+    for arguments, stream, state in ((["check", "racy.tile"], "stderr", "line=17"), (["explain", "one.tile"], "stdout", "card=roofline")):
+        quiet = subprocess.run([tool, *arguments], cwd=folder, capture_output=True, text=True)
+        if "tilewright play" in quiet.stdout + quiet.stderr:
+            fail(f"{arguments}: no terminal asked for it: {quiet}")
+        said = getattr(subprocess.run([tool, *arguments], cwd=folder, env=environment, capture_output=True, text=True), stream)
+        found = re.search(rf"see it: tilewright play {arguments[1]}#{state}\n +https://example.org/page/#0([\w-]+)\n", said)
+        if not found:
+            fail(f"{arguments}: {said}")
+        given = json.loads(base64.urlsafe_b64decode(found.group(1) + "==="))
+        expect("the link's state", given, {"file": arguments[1], "source": open(f"{folder}/{arguments[1]}").read(), "query": state})
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
@@ -134,6 +152,7 @@ def main():
         test_served(tool, folder)
         test_exported(tool, folder)
         test_refused(tool, folder)
+        test_links(tool, folder)
 
 
 if __name__ == "__main__":

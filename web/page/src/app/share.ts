@@ -44,18 +44,23 @@ export function toFragment(state: Shared): string {
 export function fromFragment(fragment: string): Partial<Shared> | null {
   try {
     if (fragment.startsWith("1")) return withSource(JSON.parse(strFromU8(inflateSync(bytesOf(fragment.slice(1))))));
-    if (fragment.startsWith("0")) return withSource(JSON.parse(strFromU8(bytesOf(fragment.slice(1)))));
+    if (fragment.startsWith("0")) return withWords(JSON.parse(strFromU8(bytesOf(fragment.slice(1)))));
   } catch {
     return null;
   }
   return fragment.includes("=") ? fromWords(fragment) : null;
 }
 
-/** The state that `tilewright play` put into the page: its words of `query` count over the rest. */
+/** The state that `tilewright play` put into the page. */
 export function fromGiven(): Partial<Shared> | null {
   const given = document.getElementById("given")?.textContent;
   if (!given) return null;
-  const { query, ...state } = JSON.parse(given) as Partial<Shared> & { query?: string };
+  return withWords(JSON.parse(given));
+}
+
+/** The words of `query` replace the members that they name. */
+function withWords(given: Partial<Shared> & { query?: string }): Partial<Shared> {
+  const { query, ...state } = given;
   return withSource({ ...state, ...(query ? fromWords(query) : {}) });
 }
 

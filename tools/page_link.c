@@ -1,0 +1,63 @@
+#include "page_link.h"
+#include "base64.h"
+#include "json.h"
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer addresses are cut off by some programs that pass them on. */
+enum { LONGEST = 8192 };
+
+/* The page's state as web/page/src/app/share.ts reads it. The caller frees. */
+static char *state_json(const char *file, const char *source, const char *state)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    struct json j = {.out = out};
+    const char *name = strrchr(file, '/');
+    json_open(&j, '{');
+    json_put_text(&j, "file", name ? name + 1 : file);
+    json_put_text(&j, "source", source);
+    json_put_text(&j, "query", state);
+    json_close(&j, '}');
+    fclose(out);
+    return text;
+}
+
+static void print_address(FILE *out, const char *page, const char *file, const char *state)
+{
+    size_t length;
+    char *source = read_whole_file(file, &length);
+    char *json = source ? state_json(file, source, state) : NULL;
+    char *encoded = json ? base64_text(json, strlen(json), true) : NULL;
+    if (encoded && strlen(page) + 2 + strlen(encoded) <= LONGEST)
+        print_text(out, "        %s#0%s\n", page, encoded);
+    free(encoded);
+    free(json);
+    free(source);
+}
+
+/* A word as a shell reads it. */
+static bool is_plain(const char *text)
+{
+    return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "_./#=,:-+")] == 0;
+}
+
+void page_link_print(FILE *out, const char *file, const char *state)
+{
+    const char *page = getenv("TILEWRIGHT_PLAY_URL");
+    bool has_page = page && *page;
+    if ((!on_terminal(out) && !has_page) || !ends_with(file, ".tile"))
+        return;
+    char *word = need_text("%s#%s", file, state);
+    const char *quote = is_plain(word) ? "" : "'";
+    print_text(out, "see it: tilewright play %s%s%s\n", quote, word, quote);
+    free(word);
+    if (has_page)
+        print_address(out, page, file, state);
+}
