@@ -604,6 +604,10 @@ typedef struct tw_trace_options {
     int64_t block[3]; /* the block that is traced, by its index in the grid */
     int64_t from;   /* leaves out events before the block has executed so many warp instructions */
     int64_t events; /* events that are kept at most; 0: 200000 */
+    /* Asks where bytes of an array come from (tw_sim_result.why): its parameter; NULL: asks nothing.
+     * The path is that of the traced block, of which no events must be left out. */
+    const char *why;
+    int64_t why_offset, why_bytes;
 } tw_trace_options;
 
 /* One entry of a chosen order: a warp of the block, and how many instructions it may do then; 0: until
@@ -612,6 +616,35 @@ typedef struct tw_sim_turn {
     int warp;
     int64_t steps;
 } tw_sim_turn;
+
+/* A part of the way of a value. */
+typedef struct tw_why_step {
+    const char *kind; /* of the trace: "read", "write", "update", "compute", "mma", "release" */
+    int64_t time;
+    int warp;
+    uint32_t lanes;
+    int line, column; /* 0: not known */
+    const char *text; /* the expression there; NULL: not known */
+    int64_t event;    /* of the trace; -1: none of its own */
+    int64_t products; /* multiplications that the value comes from */
+    /* "as[0][1]": what it reads or writes of the value's origins. */
+    int element_count;
+    const char *const *elements;
+    /* The event in which another warp writes one of them between the same barriers: nothing orders
+     * the two. -1: there is none. */
+    int64_t races;
+} tw_why_step;
+/* Where the value of an element comes from: the writes, reads and products, back to the arrays as
+ * the launch found them; conditions and addresses are no part of it. */
+typedef struct tw_why {
+    int64_t block[3]; /* the block that wrote it last; -1, -1, -1: none did */
+    int thread;       /* of the traced block; -1: that block did not write it */
+    int64_t products;
+    int64_t global_reads, global_writes, shared_reads, shared_writes; /* elements */
+    bool complete;                                                    /* no events are missing */
+    int step_count;
+    const tw_why_step *steps; /* in order of time, with the barriers that the warp left meanwhile */
+} tw_why;
 
 typedef struct tw_sim_options {
     /* TW_WATCH_…; 0: only what ends a launch by itself: bounds, traps, deadlock, and an `assume` or
@@ -678,6 +711,7 @@ typedef struct tw_sim_result {
     const char *json;
     const void *trace; /* `trace_bytes` bytes, as tw_sim_options.trace says; NULL: none */
     size_t trace_bytes;
+    const tw_why *why; /* as tw_trace_options.why asks; NULL: it does not */
 } tw_sim_result;
 
 /* Lets tw_launch_simulate run a kernel whose accesses race (TW_UNSYNCHRONISED), so that what comes of

@@ -4,6 +4,7 @@
 #include "findings.h"
 #include "ptx_launch.h"
 #include "trace_file.h"
+#include "why.h"
 #include "sim_options.h"
 #include "time_limit.h"
 #include "doing.h"
@@ -24,6 +25,7 @@ struct ptx_command {
     struct findings findings;
     struct sim_options sim;
     struct trace_file trace;
+    struct why why;
     double time_limit; /* seconds of one run, */
     double ends;       /* or, if it is given, of the command: its end, else 0 */
     int64_t seed, seeds, runs, planned;
@@ -138,6 +140,7 @@ static int finish(struct ptx_command *p, int status)
     findings_free(&p->findings);
     complaints_free(&p->complaints);
     sim_options_free(&p->sim);
+    why_free(&p->why);
     free(p->counters);
     free(p->counters_json);
     return status;
@@ -248,6 +251,10 @@ static void json_run(const struct ptx_command *p, bool ok)
     }
     json_key(&j, "ok");
     json_bool(&j, ok);
+    if (p->why.report) {
+        json_key(&j, "why");
+        json_number(&j, p->why.report);
+    }
     if (p->complaints.count)
         complaints_json(&p->complaints, &j);
     json_close(&j, '}');
@@ -264,7 +271,7 @@ static tw_status launch_once(struct ptx_command *p)
     p->sim.options.watch = counted ? TW_WATCH_COUNTERS : 0;
     p->sim.options.seed = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
     p->deadline.at = p->ends;
-    p->sim.options.trace = p->trace.path ? &p->trace.options : NULL;
+    p->sim.options.trace = p->trace.path || p->why.array ? &p->trace.options : NULL;
     doing("simulating", p->launch.launch.kernel);
     tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->sim.options, &p->result);
     doing(NULL, NULL);
@@ -279,8 +286,8 @@ static int choose_device(struct ptx_command *p)
         return usage_error(&p->complaints, p->self,
                            "--device %s: PTX runs on sim, the simulator, or on cuda (cuda:1 …)",
                            p->device);
-    static const char *const of_simulator[] = {"counters",     "trace",      "trace-block",
-                                               "trace-events", "trace-from", NULL};
+    static const char *const of_simulator[] = {"counters",   "trace", "trace-block", "trace-events",
+                                               "trace-from", "why",   NULL};
     const char *other = options_any(&p->given, of_simulator);
     if (!p->simulated && other)
         return usage_error(&p->complaints, p->self, "--%s is for --device sim", other);
@@ -290,9 +297,37 @@ static int choose_device(struct ptx_command *p)
     return STATUS_OK;
 }
 
-static int run_and_report(struct ptx_command *p)
+static int ask_why(struct ptx_command *p)
+{
+    const tw_array *array = NULL;
+    for (int i = 0; p->why.array && i < p->launch.arrays.count; i++) {
+        const struct ptx_array *a = &p->launch.arrays.list[i];
+        if (strcmp(a->name, p->why.array) == 0)
+            array = &a->array;
+    }
+    return p->why.array ? why_ask(&p->why, array, &p->given, &p->trace.options) : STATUS_OK;
+}
+
+/* Once more if another block wrote the element than the one that was traced. */
+static tw_status launch_traced(struct ptx_command *p)
 {
     tw_status s = launch_once(p);
+    if (p->why.array && !options_has(&p->given, "trace-block") &&
+        why_elsewhere(p->result.why, &p->trace.options)) {
+        ptx_given_restore(&p->launch);
+        s = launch_once(p);
+    }
+    if (p->why.array)
+        why_keep(&p->why, p->result.why, &p->trace.options, p->to_json);
+    return s;
+}
+
+static int run_and_report(struct ptx_command *p)
+{
+    int asked = ask_why(p);
+    if (asked != STATUS_OK)
+        return asked;
+    tw_status s = launch_traced(p);
     p->deadline.at = 0;
     fflush(stdout);
     if (trace_file_write(&p->trace, &p->result, &p->complaints) != STATUS_OK)
@@ -314,6 +349,8 @@ static int run_and_report(struct ptx_command *p)
     for (int i = 0; i < p->launch.arrays.count && s == TW_OK; i++)
         if (is_shown(&p->launch.arrays.list[i]))
             print_array(&p->launch.arrays.list[i]);
+    if (p->why.report)
+        printf("\n%s", p->why.report);
     if (p->simulated && *p->result.counters)
         printf("\n%s", p->result.counters);
     return status;
@@ -327,6 +364,8 @@ int run_ptx(const struct command *self, const struct options *given)
         status = choose_device(&p);
     if (status == STATUS_OK)
         status = trace_file_read(&p.trace, &p.given);
+    if (status == STATUS_OK)
+        status = why_read(&p.why, &p.given);
     return finish(&p, status == STATUS_OK ? run_and_report(&p) : status);
 }
 

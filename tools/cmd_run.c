@@ -125,6 +125,10 @@ static void report_json(const struct run *r)
     json_integer(&j, r->repeat);
     if (r->verify)
         verdict_json(&r->verdict, &j);
+    if (r->why.report) {
+        json_key(&j, "why");
+        json_number(&j, r->why.report);
+    }
     if (r->verify && r->wrong.count) {
         json_key(&j, "wrong");
         wrong_values_json(&r->wrong, &j);
@@ -180,6 +184,8 @@ static int report(struct run *r)
                    1e3 * median_of(r->seconds, (int)r->repeat), (long long)r->repeat);
         if (r->verify && r->verdict.ok)
             run_report_verified(r);
+        if (r->why.report)
+            printf("\n%s", r->why.report);
         if (r->simulated && *r->found.counters)
             printf("\n%s", r->found.counters);
     }
@@ -243,8 +249,8 @@ static int refuse_device(struct run *r, const char *option, const char *name, co
 static int choose_device(struct run *r, const char **device)
 {
     static const char *const of_simulator[] = {
-        "counters",    "copies",       "step-limit", "suppress", "sm",      "trace",
-        "trace-block", "trace-events", "trace-from", "order",    "despite", NULL};
+        "counters",     "copies",     "step-limit", "suppress", "sm",  "trace", "trace-block",
+        "trace-events", "trace-from", "order",      "despite",  "why", NULL};
     const struct options *o = r->given;
     r->simulated = *device && strcmp(*device, "sim") == 0;
     if (*device && !is_device(*device))
@@ -265,7 +271,9 @@ static int choose_device(struct run *r, const char **device)
     int status = sim_options_read(&r->sim, o);
     if (status == STATUS_OK)
         status = trace_file_read(&r->trace, o);
-    r->sim.options.trace = r->trace.path ? &r->trace.options : NULL;
+    if (status == STATUS_OK)
+        status = why_read(&r->why, o);
+    r->sim.options.trace = r->trace.path || r->why.array ? &r->trace.options : NULL;
     *device = sm ? sm : "sm_80";
     r->sim.options.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;
     r->sim.options.seed = options_has(o, "seed") ? (uint64_t)r->seed : 0;
@@ -355,6 +363,7 @@ static int run_run(const struct command *self, const struct options *given)
     wrong_values_free(&r.wrong);
     free(r.taken);
     free(r.counters);
+    why_free(&r.why);
     free(r.found_json);
     free(r.found_report);
     sim_options_free(&r.sim);
@@ -415,6 +424,7 @@ static const struct option_spec run_options[] = {
     OPTION_STEP_LIMIT,
     OPTION_SUPPRESS,
     OPTIONS_TRACE,
+    OPTION_WHY,
     OPTIONS_PTX_LAUNCH,
     OPTIONS_COMPILER,
     OPTION_JSON,

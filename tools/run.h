@@ -7,6 +7,7 @@
 #include "target.h"
 #include "tensor.h"
 #include "trace_file.h"
+#include "why.h"
 #include "wrong_values.h"
 
 /* One pointer parameter of the kernel. */
@@ -46,6 +47,7 @@ struct run {
     bool again; /* it was right once, on outputs that held zeros */
     struct sim_options sim;
     struct trace_file trace;
+    struct why why;
     tw_sim_result found;
     char *counters, *found_json, *found_report; /* of the run that is reported, kept */
     FILE *print;                                /* of kernels; NULL: dropped */

@@ -47,21 +47,50 @@ static tw_status run_in_turn_first(struct run *r)
     return s;
 }
 
-int run_turn(struct run *r, int64_t turn)
+/* Keeps what the arrays that the kernel writes hold before the first run; puts it back before others. */
+static void prepare_arrays(struct run *r, bool first)
 {
-    bool again = r->verify && run_any_unwritten(r);
     for (int i = 0; i < r->array_count; i++) {
         struct given_array *o = &r->arrays[i];
-        if (o->param.is_const || (r->repeat == 1 && !again && !r->despite))
+        if (o->param.is_const)
             continue;
         size_t bytes = tensor_bytes(&o->array);
-        if (turn == 0) {
+        if (first)
             o->before = need_memory(bytes);
-            memcpy(o->before, o->array.data, bytes);
-        } else {
-            memcpy(o->array.data, o->before, bytes);
-        }
+        memcpy(first ? o->before : o->array.data, first ? o->array.data : o->before, bytes);
     }
+}
+
+static int ask_why(struct run *r)
+{
+    const tw_array *array = NULL;
+    for (int i = 0; i < r->array_count; i++)
+        if (strcmp(r->arrays[i].param.name, r->why.array) == 0)
+            array = &r->arrays[i].array;
+    return why_ask(&r->why, array, r->given, &r->trace.options);
+}
+
+/* Keeps where a value comes from. The run is made again if another block wrote that than the one that
+ * was traced. */
+static tw_status take_why(struct run *r, double *seconds)
+{
+    tw_status s = TW_OK;
+    if (!options_has(r->given, "trace-block") && why_elsewhere(r->found.why, &r->trace.options)) {
+        prepare_arrays(r, false);
+        s = run_launch(r, seconds);
+    }
+    why_keep(&r->why, r->found.why, &r->trace.options, r->json);
+    return s;
+}
+
+int run_turn(struct run *r, int64_t turn)
+{
+    bool again = r->verify && run_any_unwritten(r), asks = r->why.array && turn == 0;
+    int status = asks ? ask_why(r) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    if (r->repeat > 1 || again || r->despite || r->why.array)
+        prepare_arrays(r, turn == 0);
     tw_status s = TW_OK;
     if (r->worst)
         s = run_worst_order(r);
@@ -69,8 +98,10 @@ int run_turn(struct run *r, int64_t turn)
         s = run_in_turn_first(r);
     if (s == TW_OK && !r->worst)
         s = run_launch(r, &r->seconds[turn]);
+    if (s == TW_OK && asks)
+        s = take_why(r, &r->seconds[turn]);
     fflush(stdout);
-    int status = trace_file_write(&r->trace, &r->found, &r->complaints);
+    status = trace_file_write(&r->trace, &r->found, &r->complaints);
     r->sim.options.trace = NULL; /* of the first run alone */
     return s == TW_OK ? status : run_say_failed(r, s);
 }

@@ -1,5 +1,7 @@
 #include "api/simulation.h"
 
+#include "api/trace.h"
+
 #include "base/platform.h"
 #include "sim/sim_assembled.h"
 #include "sim/sim_barrier_check.h"
@@ -406,6 +408,9 @@ static bool set_trace(struct simulation *s, const struct sim_launch *launch)
     to->most = o->events > 0 ? o->events : USUAL_EVENTS;
     to->seed = s->options.seed;
     to->late = s->options.late;
+    to->why = o->why;
+    to->why_offset = o->why_offset;
+    to->why_bytes = o->why_bytes;
     return true;
 }
 
@@ -419,6 +424,8 @@ static void write_trace(struct simulation *s, struct arena *results, tw_sim_resu
         sim_trace_write(s->trace, result->ended, &out);
     result->trace = out.data;
     result->trace_bytes = out.length;
+    if (s->options.trace->why)
+        result->why = trace_keep_why(s, results);
 }
 
 static void write_result(struct simulation *s, enum sim_end end, struct arena *results,

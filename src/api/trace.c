@@ -134,6 +134,57 @@ static void hold(struct simulation *s, const struct ptx_function *f, const struc
     sim_trace_hold(s->trace, &v);
 }
 
+/* --- after the run --- */
+
+static const char *kept(struct arena *a, const char *text)
+{
+    return text ? arena_string(a, text, strlen(text)) : NULL;
+}
+
+static tw_why_step keep_step(struct arena *a, const struct sim_why_step *from)
+{
+    const char **elements = arena_array(a, const char *, from->element_count + 1);
+    for (int i = 0; i < from->element_count; i++)
+        elements[i] = kept(a, from->elements[i]);
+    return (tw_why_step){.kind = from->kind,
+                         .time = from->time,
+                         .warp = from->warp,
+                         .lanes = from->lanes,
+                         .line = (int)from->line,
+                         .column = (int)from->column,
+                         .text = kept(a, from->text),
+                         .event = from->event,
+                         .products = from->products,
+                         .element_count = from->element_count,
+                         .elements = elements,
+                         .races = from->races};
+}
+
+const tw_why *trace_keep_why(struct simulation *s, struct arena *results)
+{
+    struct sim_why found;
+    sim_trace_why(s->trace, &found);
+    tw_why_step *steps = arena_array(results, tw_why_step, found.count + 1);
+    for (size_t i = 0; i < found.count; i++)
+        steps[i] = keep_step(results, &found.steps[i]);
+    tw_why *why = arena_new(results, tw_why);
+    *why = (tw_why){.thread = found.thread,
+                    .products = found.products,
+                    .global_reads = found.reads[0],
+                    .global_writes = found.writes[0],
+                    .shared_reads = found.reads[1],
+                    .shared_writes = found.writes[1],
+                    .complete = found.complete,
+                    .step_count = (int)found.count,
+                    .steps = steps};
+    for (int i = 0; i < 3; i++) {
+        int64_t extent = i < 2 ? s->report.grid[i] : INT64_MAX;
+        why->block[i] = found.block < 0 ? -1 : found.block % extent;
+        found.block = found.block < 0 ? -1 : found.block / extent;
+    }
+    return why;
+}
+
 /* --- all of it --- */
 
 void trace_launch(struct simulation *s, const tw_launch *l, const struct launch_params *params)

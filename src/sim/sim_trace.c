@@ -326,9 +326,15 @@ static struct trace_copy *copy_of(struct sim_trace *t, uint32_t number, uint32_t
 static void note_written(struct sim_trace *t, const struct sim_access *a)
 {
     for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
-        struct trace_memory *m = array_at(t, a->address[__builtin_ctz(rest)]);
-        if (m)
-            m->written = true;
+        uint64_t address = a->address[__builtin_ctz(rest)];
+        struct trace_memory *m = array_at(t, address);
+        if (!m)
+            continue;
+        m->written = true;
+        int64_t offset = (int64_t)(address - m->is.address), from = t->settings.why_offset;
+        if (t->settings.why && strcmp(t->settings.why, m->is.name) == 0 &&
+            offset < from + t->settings.why_bytes && from < offset + a->bytes)
+            t->why_block = a->at.block;
     }
 }
 
@@ -532,12 +538,42 @@ static bool is_exit(const struct sim_step *step)
                           (step->at.ins->op == PTX_RET && step->at.function->entry));
 }
 
+static uint32_t chosen_by(const struct sim_step *step)
+{
+    const struct ptx_instruction *ins = step->at.ins;
+    const struct ptx_operand *by = &ins->operands[3];
+    int bytes;
+    if (ins->op != PTX_SELP || by->kind != PTX_REGISTER)
+        return 0;
+    const uint32_t *lanes = sim_register_lanes(step, by->reg, &bytes);
+    return by->negated ? ~*lanes : *lanes;
+}
+
+static void keep_step(struct sim_trace *t, const struct sim_step *step)
+{
+    bool added;
+    struct number_entry *e =
+        number_map_entry(t->arena, &t->code_of, (uintptr_t)step->at.ins, &added);
+    if (added) {
+        vec_push(t->arena, &t->codes, ((struct trace_code){step->at.ins, step->at.function}));
+        e->value = t->codes.count - 1;
+    }
+    vec_push(t->arena, &t->steps,
+             ((struct trace_step){.code = (uint32_t)e->value,
+                                  .mask = step->mask,
+                                  .event = (uint32_t)t->events.count,
+                                  .chosen = chosen_by(step),
+                                  .warp = (uint16_t)step->at.warp}));
+}
+
 static bool see_step(void *user, const struct sim_step *step)
 {
     struct sim_trace *t = user;
     const struct ptx_instruction *ins = step->at.ins;
     settle_late(t);
     t->time++;
+    if (t->settings.why)
+        keep_step(t, step);
     if (t->settings.from && t->time == t->settings.from)
         t->shared_at_start =
             arena_copy(t->arena, step->warp->shared, (size_t)step->warp->shared_bytes);
@@ -574,7 +610,7 @@ struct sim_trace *sim_trace_new(struct arena *arena)
 {
     struct sim_trace *t = arena_new(arena, struct sim_trace);
     t->arena = arena;
-    t->number = -1;
+    t->number = t->why_block = -1;
     t->observer = (struct sim_observer){.user = t,
                                         .stepped = &t->number,
                                         .launch = see_launch,

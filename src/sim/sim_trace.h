@@ -4,6 +4,7 @@
  *   sim_trace.c        events: accesses, barriers, copies, arithmetic, turns of loops
  *   sim_trace_code.c   instructions as sites; loops; expressions in the source
  *   sim_trace_write.c  the file
+ *   sim_trace_why.c    the path of a value
  */
 #ifndef TW_SIM_TRACE_H
 #define TW_SIM_TRACE_H
@@ -57,6 +58,8 @@ struct sim_trace_settings {
     const struct source *const *sources; /* texts that .loc names */
     size_t source_count;
     const struct ptx_module *module;
+    const char *why; /* the array whose bytes are asked for; NULL: none */
+    int64_t why_offset, why_bytes;
 };
 
 /* Lives in the arena. */
@@ -70,6 +73,30 @@ void sim_trace_means(struct sim_trace *t, const struct sim_trace_access *a);
 
 /* After it: the file. ended: what ended the launch before its end; NULL: nothing did. */
 void sim_trace_write(const struct sim_trace *t, const char *ended, struct text *out);
+/* A part of the way of a value: a write, a read, products, or a barrier that its warp left. */
+struct sim_why_step {
+    const char *kind; /* of the trace: "write", "read", "update", "compute", "mma", "release" */
+    int64_t time;
+    int warp;
+    uint32_t lanes;
+    uint32_t line, column;
+    const char *text; /* there; NULL: not known */
+    int64_t event;    /* in the trace; -1: none of its own */
+    int64_t products;
+    int element_count;           /* that it reads or writes, of those that the value comes from */
+    const char *const *elements; /* "as[0][1]" */
+    int64_t races; /* event: another warp's write of them between the same barriers; -1: none */
+};
+struct sim_why {
+    int64_t block; /* that wrote the element last, by number; -1: none did */
+    int thread;    /* of the traced block; -1: it did not write it */
+    int64_t products, reads[2], writes[2]; /* elements of global and shared memory */
+    bool complete;
+    size_t count;
+    const struct sim_why_step *steps; /* in order of time */
+};
+/* Where the bytes that settings.why asks for come from. */
+void sim_trace_why(struct sim_trace *t, struct sim_why *out);
 /* The same as trace events of Chrome and Perfetto. */
 void sim_trace_write_chrome(const struct sim_trace *t, struct text *out);
 

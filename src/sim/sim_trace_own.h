@@ -96,6 +96,18 @@ struct trace_warp {
     uint32_t *turns; /* by loop */
 };
 
+/* An instruction of the program, and one that a warp of the block executed. */
+struct trace_code {
+    const struct ptx_instruction *ins;
+    const struct ptx_function *function;
+};
+struct trace_step {
+    uint32_t code, mask;
+    uint32_t event;  /* its first, if it has any */
+    uint32_t chosen; /* of selp: the lanes that take its first operand */
+    uint16_t warp;
+};
+
 /* A write whose bytes are known when it is done. */
 struct trace_late {
     size_t value; /* where they go in `values` */
@@ -142,6 +154,12 @@ struct sim_trace {
     VEC(struct trace_copy) copies;
     const uint8_t *shared_at_start; /* NULL: zeros */
     VEC(uint8_t) initial;
+    /* For settings.why: all steps, of which time is the number; the block that wrote the element
+     * last. */
+    VEC(struct trace_step) steps;
+    VEC(struct trace_code) codes;
+    struct number_map code_of; /* of an instruction */
+    int64_t why_block;
 };
 
 /* sim_trace_code.c */

@@ -257,6 +257,51 @@ def of_ptx(r):
     expect(t.head["ended"] is None and last.view("<f4")[0] in (1000, 256), str(last.view("<f4")))
 
 
+def why(r, file, cell, options):
+    got = call([r.tool, "run", file, "--device", "sim", "--json", "--why", cell, *options], cwd=r.root)
+    expect(got.status == 0, f"--why {cell} of {file}: {got}")
+    return json.loads(got.out)["why"]
+
+
+def elements(path, kind, array):
+    return {e for s in path["path"] if s["kind"] == kind for e in s["elements"] if e.startswith(array + "[")}
+
+
+def provenance(r):
+    """The path of an element of a product holds a row of A, a column of B, and as many products."""
+    lesson = why(r, TILED, "c[0][1]", [*sizes(m=2, n=2, k=6), "--tune", "T=2", "--fill", "iota"])
+    expect((lesson["shared_reads"], lesson["products"], lesson["thread"]) == (12, 6, 1), str(lesson))
+    expect(elements(lesson, "read", "a") == {f"a[0][{q}]" for q in range(6)}, "row 0 of A")
+    expect(elements(lesson, "read", "b") == {f"b[{q}][1]" for q in range(6)}, "column 1 of B")
+    expect(sum(s["kind"] == "release" for s in lesson["path"]) == 6, "two barriers a turn")
+    expect(all(s["races"] is None for s in lesson["path"]), "no races")
+    times = [s["time"] for s in lesson["path"]]
+    expect(times == sorted(times) and lesson["path"][-1]["elements"] == ["c[0][1]"], "in order, to the element")
+    text = call([r.tool, "run", TILED, "--device", "sim", "--why", "c[0][1]", *sizes(m=2, n=2, k=6), "--tune", "T=2",
+                 "--fill", "iota"], cwd=r.root).out
+    expect("c[0][1], by thread 1 of block 0,0,0: 6 products, 12 elements read of shared memory" in text, text)
+    for file, size, (i, k), more in (
+        (V1, 64, (5, 9), ["--type", "f16"]),
+        (V4, 128, (77, 101), ["--type", "bf16"]),
+        (V3, 128, (127, 0), ["--type", "f16", "--copies", "late"]),
+        ("kernels/matmul/tf32.tile", 64, (7, 11), []),
+        ("kernels/matmul/int8.tile", 64, (7, 11), []),
+        ("kernels/sgemm/register_tiled.tile", 128, (40, 50), ["--seed", "5"]),
+        (TILED, 64, (40, 50), []),
+    ):
+        x = why(r, file, f"c[{i}][{k}]", [*sizes(m=size, n=size, k=size), "--fill", "rand", *more])
+        expect(x["complete"] and x["products"] == size, f"{file}: {x['products']} products")
+        expect(elements(x, "read", "a") == {f"a[{i}][{q}]" for q in range(size)}, f"{file}: row {i}")
+        expect(elements(x, "read", "b") == {f"b[{q}][{k}]" for q in range(size)}, f"{file}: column {k}")
+        expect(all(s["races"] is None for s in x["path"]), f"{file}: no races")
+    expect(x["block"] == [1, 1, 0], f"the block that wrote it: {x['block']}")
+    other = why(r, TILED, "a[0][0]", [*sizes(m=8, n=8, k=8), "--fill", "rand"])
+    expect(other["thread"] == -1 and other["path"] == [], str(other))
+    for cell, says in (("c", "expected an element"), ("c[0][8]", "no such element"), ("d[0][0]", "no array `d`")):
+        got = call([r.tool, "run", TILED, "--device", "sim", "--why", cell, "--fill", "rand", *sizes(m=8, n=8, k=8)], cwd=r.root)
+        expect(got.status == 2 and says in got.err, f"--why {cell}: {got}")
+
+
 def racy(r):
     """Without its barriers the kernel's values are those of the traced order of warps."""
     shown = call([r.tool, "show", TILED, "--stage", "ptx", *sizes(m=32, n=32, k=64)], cwd=r.root).out
@@ -271,6 +316,21 @@ def racy(r):
     c = [x for x in t.replay()[1] if len(x) == 4096][-1]
     expect(c.tobytes() == got.tobytes(), "the racy values are the run's")
     expect(not np.allclose(got, a @ b), "and wrong")
+    i, k = np.argwhere(~np.isclose(got, a @ b))[0]
+    x = why(r, r.path("racy.ptx"), f"c[{i}][{k}]", ["--block", "32,32", "--seed", "3", "--shared", "8192", *arguments])
+    pairs = [(s["event"], s["races"]) for s in x["path"] if s["kind"] == "read" and s["races"] is not None]
+    expect(pairs, f"the path of c[{i}][{k}] holds the racing pair")
+    for read, write in pairs:
+        expect(t.kinds[read] == "read" and t.kinds[write] == "write", f"{t.kinds[read]} {t.kinds[write]}")
+        expect(t.column("warp")[read] != t.column("warp")[write], "of two warps")
+    with open(os.path.join(r.root, TILED), encoding="utf-8") as file:
+        lines = file.read().split("\n")
+    del lines[15]  # the first sync()
+    with open(r.path("racy.tile"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    x = why(r, r.path("racy.tile"), "c[0][0]", [*sizes(m=32, n=32, k=64), "--fill", "rand", "--despite", "race", "--order", "3,0"])
+    lines = {s["line"] for s in x["path"] if s["races"] is not None}
+    expect(17 in lines, f"line 17 reads what another warp has not written yet: {lines}")
 
 
 def main():
@@ -305,6 +365,7 @@ def main():
         refusals(r)
         perfetto(r)
         of_ptx(r)
+        provenance(r)
         racy(r)
         large = r.run(TILED, [*sizes(m=256, n=256, k=256), "--fill", "rand"])
         expect(large.size < 450_000, f"tiled at 256: {large.count} events, {large.size} bytes")

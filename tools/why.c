@@ -1,0 +1,192 @@
+#include "why.h"
+
+#include "json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_EVENTS = 4000000 }; /* of a block: a path needs all of them */
+enum { SHOWN = 6 };             /* elements of a step in the text; of more, three */
+
+int why_read(struct why *w, const struct options *o)
+{
+    const char *text = options_value(o, "why");
+    *w = (struct why){0};
+    if (!text)
+        return STATUS_OK;
+    size_t length = strcspn(text, "[");
+    const char *at = text + length;
+    while (*at == '[' && w->rank < TW_MAX_RANK) {
+        char *end;
+        errno = 0;
+        w->index[w->rank++] = strtoll(at + 1, &end, 10);
+        if (end == at + 1 || errno || *end != ']')
+            break;
+        at = end + 1;
+    }
+    if (!length || *at || !w->rank)
+        return usage_error(o->complaints, o->command,
+                           "--why %s: expected an element of an array, ARRAY[I] or ARRAY[I][J]",
+                           text);
+    w->array = need_text("%.*s", (int)length, text);
+    return STATUS_OK;
+}
+
+void why_free(struct why *w)
+{
+    free(w->array);
+    free(w->report);
+    *w = (struct why){0};
+}
+
+int why_ask(const struct why *w, const tw_array *array, const struct options *o,
+            tw_trace_options *to)
+{
+    int64_t element = 0;
+    bool inside = array && array->rank == w->rank;
+    for (int i = 0; i < w->rank && inside; i++) {
+        inside = w->index[i] >= 0 && w->index[i] < array->shape[i];
+        element = element * array->shape[i] + w->index[i];
+    }
+    if (!array)
+        return usage_error(o->complaints, o->command, "--why %s: the kernel has no array `%s`",
+                           options_value(o, "why"), w->array);
+    if (!inside)
+        return usage_error(o->complaints, o->command, "--why %s: `%s` has no such element",
+                           options_value(o, "why"), w->array);
+    to->why = w->array;
+    to->why_bytes = (int64_t)tw_dtype_size(array->dtype);
+    to->why_offset = element * to->why_bytes;
+    if (!to->events)
+        to->events = MOST_EVENTS;
+    return STATUS_OK;
+}
+
+bool why_elsewhere(const tw_why *found, tw_trace_options *to)
+{
+    if (!found || found->block[0] < 0 || memcmp(found->block, to->block, sizeof to->block) == 0)
+        return false;
+    memcpy(to->block, found->block, sizeof to->block);
+    return true;
+}
+
+/* --- what was found --- */
+
+static void put_step(struct json *j, const tw_why_step *s)
+{
+    json_open(j, '{');
+    json_put_text(j, "kind", s->kind);
+    json_put_integer(j, "time", s->time);
+    json_put_integer(j, "warp", s->warp);
+    json_put_integer(j, "lanes", s->lanes);
+    json_put_integer(j, "line", s->line);
+    json_put_integer(j, "column", s->column);
+    json_put_text(j, "text", s->text);
+    json_key(j, "event");
+    if (s->event >= 0)
+        json_integer(j, s->event);
+    else
+        json_number(j, "null");
+    json_put_integer(j, "products", s->products);
+    json_key(j, "elements");
+    json_open_row(j);
+    for (int i = 0; i < s->element_count; i++)
+        json_string(j, s->elements[i]);
+    json_close(j, ']');
+    json_key(j, "races");
+    if (s->races >= 0)
+        json_integer(j, s->races);
+    else
+        json_number(j, "null");
+    json_close(j, '}');
+}
+
+static void put_why(struct json *j, const struct why *w, const tw_why *found,
+                    const tw_trace_options *asked)
+{
+    json_open(j, '{');
+    json_put_text(j, "array", w->array);
+    json_key(j, "index");
+    json_open_row(j);
+    for (int i = 0; i < w->rank; i++)
+        json_integer(j, w->index[i]);
+    json_close(j, ']');
+    json_key(j, "block");
+    json_open_row(j);
+    for (int i = 0; i < 3; i++)
+        json_integer(j, asked->block[i]);
+    json_close(j, ']');
+    json_put_integer(j, "thread", found->thread);
+    json_put_integer(j, "products", found->products);
+    json_put_integer(j, "global_reads", found->global_reads);
+    json_put_integer(j, "global_writes", found->global_writes);
+    json_put_integer(j, "shared_reads", found->shared_reads);
+    json_put_integer(j, "shared_writes", found->shared_writes);
+    json_put_bool(j, "complete", found->complete);
+    json_key(j, "path");
+    json_open(j, '[');
+    for (int i = 0; i < found->step_count; i++)
+        put_step(j, &found->steps[i]);
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+static void print_step(FILE *out, const tw_why_step *s)
+{
+    char place[32] = "";
+    if (s->line)
+        snprintf(place, sizeof place, "%d:%d", s->line, s->column);
+    print_text(out, "%7lld %5d  %-8s %-8s %s", (long long)s->time, s->warp, place, s->kind,
+               s->text ? s->text : "");
+    bool long_list = s->element_count > SHOWN;
+    for (int i = 0; i < (long_list ? 2 : s->element_count); i++)
+        print_text(out, "%s%s", i ? ", " : "  ", s->elements[i]);
+    if (long_list)
+        print_text(out, ", … %s (%d)", s->elements[s->element_count - 1], s->element_count);
+    if (s->products)
+        fprintf(out, "  %lld product%s", (long long)s->products, s->products == 1 ? "" : "s");
+    if (s->races >= 0)
+        fprintf(out, "  races with another warp's write");
+    fputc('\n', out);
+}
+
+static void print_why(FILE *out, const struct why *w, const tw_why *found,
+                      const tw_trace_options *asked)
+{
+    print_text(out, "%s", w->array);
+    for (int i = 0; i < w->rank; i++)
+        fprintf(out, "[%lld]", (long long)w->index[i]);
+    if (found->thread < 0) {
+        fprintf(out, ": no block wrote it\n");
+        return;
+    }
+    const long long b[3] = {asked->block[0], asked->block[1], asked->block[2]};
+    fprintf(out,
+            ", by thread %d of block %lld,%lld,%lld: %lld products, %lld elements read of shared "
+            "memory and %lld of global memory%s\n",
+            found->thread, b[0], b[1], b[2], (long long)found->products,
+            (long long)found->shared_reads, (long long)found->global_reads,
+            found->complete ? "" : " (not all: the block has more events)");
+    fprintf(out, "   time  warp  line     kind     expression  elements\n");
+    for (int i = 0; i < found->step_count; i++)
+        print_step(out, &found->steps[i]);
+}
+
+void why_keep(struct why *w, const tw_why *found, const tw_trace_options *asked, bool json)
+{
+    size_t size = 0;
+    if (!found)
+        return;
+    free(w->report);
+    w->report = NULL;
+    FILE *out = open_memstream(&w->report, &size);
+    if (!out)
+        return;
+    struct json j = {.out = out};
+    if (json)
+        put_why(&j, w, found, asked);
+    else
+        print_why(out, w, found, asked);
+    fclose(out);
+}
