@@ -13,7 +13,7 @@ export const root = fileURLToPath(new URL("../../..", import.meta.url));
 const tool = process.argv[2];
 const require = createRequire(root + "web/package.json");
 
-function skip(why) {
+export function skip(why) {
   console.log(`skipped: ${why}`);
   process.exit(77);
 }
@@ -22,7 +22,7 @@ const chromium = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-
   (p) => p && existsSync(p),
 );
 
-async function serve(args) {
+export async function serve(args) {
   const server = spawn(tool, ["play", ...args, "--no-open", "--port", "0"], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   const address = await new Promise((resolve, reject) => {
     server.stdout.once("data", (text) => resolve(/http:\S+/.exec(String(text))[0]));

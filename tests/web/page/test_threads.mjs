@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { equal, ok, root, setText, settled, test, violations } from "./browser.mjs";
+import { equal, native, ok, root, setText, settled, test, violations } from "./browser.mjs";
 
 const card = (page) => page.locator("#threads");
 const readout = (page, name) => card(page).locator(".readouts div", { hasText: name }).first().locator("dd").innerText();
@@ -54,6 +54,46 @@ function printed(tool, source, sizes, width) {
   return blocks;
 }
 
+/** Each tile of the layout: the first window of its elements, and the one at its end. */
+async function layoutAgrees(page, kernel) {
+  await page.goto(page.url().replace(/#.*/, `#kernel=kernels/${kernel}.tile`));
+  await settled(page);
+  const file = `kernels/${kernel}.tile`;
+  const found = native("show", file, "--kernels")[0];
+  const sizes = found.parameters.filter((p) => !p.array && /^i/.test(p.type)).flatMap((p) => ["--set", `${p.name}=${/batch|heads/.test(p.name) ? 2 : 64}`]);
+  const layout = native("show", `${file}:${found.kernel}`, "--stage", "layout", "--target", "sm_80", ...sizes);
+  const chooser = card(page).locator("select");
+  const last = layout.tiles.findLastIndex((t) => t.kind !== "scalar");
+  await chooser.locator(`option[value="tile ${last} ${layout.tiles[last].name ?? layout.tiles[last].what}"]`).waitFor({ state: "attached" });
+  await settled(page);
+  let compared = 0;
+  for (const [i, tile] of layout.tiles.entries()) {
+    if (tile.kind === "scalar") continue;
+    const option = await chooser.locator("option").evaluateAll((list, id) => list.find((o) => o.value.startsWith(id))?.value, `tile ${i} `);
+    ok(`${kernel} shows ${tile.name ?? tile.what}`, option);
+    await chooser.selectOption(option);
+    for (const end of [false, true]) {
+      if (end) {
+        await card(page).getByRole("gridcell", { name: new RegExp(`^${(tile.name ?? tile.what).replaceAll("[", "\\[")}`) }).focus();
+        for (const key of ["End", ...Array(Math.ceil(tile.shape.at(-2) / 8)).fill("PageDown")]) await page.keyboard.press(key);
+      }
+      for (const [name, [holder, , ptx]] of await table(page)) {
+        const index = [...name.matchAll(/\[(\d+)\](?=\[|$)/g)].map((m) => Number(m[1]));
+        const at = index.reduce((sum, v, axis) => sum * tile.shape[axis] + v, 0);
+        if (tile.kind === "shared") {
+          const byte = tile.offset + tile.places[at];
+          equal(`${kernel} ${name}`, holder, `${byte} b${String((byte >> 2) % 32).padStart(2, "0")}`);
+        } else {
+          equal(`${kernel} ${name}`, holder, `T${tile.threads[at]}:R${tile.numbers[at]}`);
+          equal(`${kernel} ${name} in PTX`, ptx, tile.registers[Math.floor(tile.numbers[at] / tile.in_register)] ?? "–");
+        }
+        compared++;
+      }
+    }
+  }
+  ok(`${kernel}: elements were compared`, compared > 100, compared);
+}
+
 await test(async ({ open }) => {
   const tool = process.argv[2];
   const naive = readFileSync(root + "kernels/sgemm/naive.tile", "utf8");
@@ -88,5 +128,9 @@ await test(async ({ open }) => {
   await card(page).getByRole("gridcell", { name: /^C\[/ }).focus();
   await page.keyboard.press("ArrowDown");
   ok("the arrow keys walk the elements", (await card(page).locator(".lens h3").innerText()).startsWith("C[3]"));
+  const kernels = ["matmul/shared", "matmul/registers", "matmul/stages", "matmul/auto", "matmul/tuned", "matmul/nt", "sgemm/transposed", "fused/linear_gelu", "fused/attention"];
+  for (const kernel of kernels) await layoutAgrees(page, kernel);
+  await page.goto(page.url().replace(/#.*/, "#kernel=kernels/matmul/shared.tile"));
+  await settled(page);
   equal("axe", await violations(page), "");
 });

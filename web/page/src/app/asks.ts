@@ -52,12 +52,35 @@ function target(c: Configuration, less: string | null = null): string[] {
 export const kernelsArgs = (file: string) => ["show", file, "--kernels", "--json"];
 export const checkArgs = (file: string) => ["check", file, "--no-run", "--no-sim", "--json"];
 
+/** Sizes as a run sets them: what divides them shows in the code. */
+function setSizes(c: Configuration): string[] {
+  return sizeNames(c.kernel).flatMap((n) => ["--set", `${n}=${sizeOf(c.sizes, n)}`]);
+}
+
+/** The program after each pass, the layouts of its tiles, or its PTX, for a GPU's target such as sm_90. */
+export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu: string): string[] {
+  return ["show", ...target(c), "--stage", stage, "--target", gpu, ...setSizes(c), "--json"];
+}
+
 /** A run in the simulator with all checks, counters and the trace of the selected block. */
 export function runArgs(c: Configuration): string[] {
   const args = ["run", ...target(c), "--device", "sim", "--fill", "rand", "--seed", String(c.seed), "--counters"];
-  for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${sizeOf(c.sizes, n)}`);
+  args.push(...setSizes(c));
   if (c.late) args.push("--copies", "late");
   return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), ...(c.despite ? ["--despite", "race"] : []), "--json"];
+}
+
+/** An order of warps: in turn, drawn by a seed, chosen, or the worst of several. */
+export type Schedule = { kind: "turn" } | { kind: "seed"; seed: number } | { kind: "order"; order: string } | { kind: "worst" };
+
+/** A run of a racy kernel in that order, compared with `ensures`. */
+export function raceArgs(c: Configuration, s: Schedule, fill: string): string[] {
+  const args = ["run", ...target(c), "--device", "sim", "--fill", fill, "--despite", "race", "--verify"];
+  for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${sizeOf(c.sizes, n)}`);
+  if (s.kind === "seed") args.push("--seed", String(s.seed));
+  if (s.kind === "worst") args.push("--order", "worst");
+  if (s.kind === "order") args.push("--order", s.order);
+  return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), "--json"];
 }
 
 export function explainArgs(c: Configuration, less: string | null = null): string[] {

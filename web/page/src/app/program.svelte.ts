@@ -14,8 +14,8 @@ import {
   type Configuration,
 } from "./asks.ts";
 import { ask, askJson, Refused, type Lane } from "./engine.ts";
-import type { CheckedKernel, Explanation, Finding, Kernel, Run } from "./results.ts";
-import { fixAll } from "./fixes.ts";
+import type { CheckedKernel, Edit, Explanation, Finding, Kernel, Run } from "./results.ts";
+import { applyFix, fixAll } from "./fixes.ts";
 import { Slot } from "./slot.svelte.ts";
 import type { Shared } from "./share.ts";
 
@@ -132,6 +132,10 @@ export class Program {
         source,
       };
     });
+  }
+
+  withFix(edits: Edit[]): string {
+    return applyFix(this.source, edits);
   }
 
   /** The text with every fix made that the compiler's messages carry, and those of the messages that then come. */

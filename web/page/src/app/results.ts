@@ -90,6 +90,20 @@ export interface Run {
   counters: Counters;
 }
 
+/** `run --despite race --verify`. */
+export interface RaceRun extends Omit<Run, "findings"> {
+  findings: {
+    kind: string;
+    message: string;
+    accesses: (Place & { what: string; variable: string | null; index: number[] | null; thread: number | null })[];
+    steps: string[];
+  }[];
+  order: string | null;
+  order_seed: number;
+  wrong?: { view: string; shape: number[]; wrong: number; cells: { at: number[]; got: number | string; want: number | string }[] }[];
+  in_turn: { array: string; elements: number; differ: number }[];
+}
+
 export type Interval = [number, number, number];
 export interface Traffic {
   level: "registers" | "shared" | "L2" | "HBM";
@@ -185,4 +199,60 @@ export interface Explanation {
   messages: { severity?: string; text: string }[];
   gpu: Gpu;
   kernels: Explained[];
+}
+
+/** `show --stage layout`: elements in row-major order. */
+export interface LayoutTile {
+  name: string | null;
+  what: string | null;
+  kind: "shared" | "registers" | "scalar";
+  type: string | null;
+  bits: number;
+  shape: number[];
+  layout: string | null;
+  offset?: number;
+  form?: string;
+  places?: number[];
+  held?: number;
+  in_register?: number;
+  registers?: string[];
+  copies?: number;
+  threads?: number[];
+  numbers?: number[];
+}
+export interface Layout {
+  block: number[];
+  shared_bytes: number;
+  registers: number;
+  tiles: LayoutTile[];
+}
+
+/** `show --stage ptx`. Lines that are no instructions have no place in the source. */
+export interface PtxLine {
+  text: string;
+  file?: string;
+  line?: number;
+  column?: number;
+  instruction?: string;
+  bytes?: number;
+}
+export interface Ptx {
+  registers: number;
+  shared_bytes: number;
+  lines: PtxLine[];
+  instructions: Record<string, number>;
+}
+
+/** `show`: the program after each pass. */
+export interface Pass {
+  name: string;
+  summary: string;
+  changed: boolean;
+  text: string;
+  statements: { shown: number; line: number; column: number; added: boolean }[];
+}
+export interface Passes {
+  kernel: string;
+  target: string;
+  passes: Pass[];
 }

@@ -1,9 +1,10 @@
 /** Pictures of one block of a run: a step of it, who holds what, the banks of a request. */
 import { FLAG } from "$engine/trace.ts";
+import type { Layout } from "../app/results.ts";
 import type { FigureAsked } from "./asked.ts";
 import { accessesOf, lanesOf, servedBy, worstOf } from "./banks.ts";
 import BanksFigure from "./BanksFigure.svelte";
-import { drawn, traced, type Picture, type Tool } from "./drawn.ts";
+import { configuration, drawn, traced, type Picture, type Tool } from "./drawn.ts";
 import ElementsFigure from "./ElementsFigure.svelte";
 import { Stepper } from "./step_picture.ts";
 import { stateText } from "./step_words.ts";
@@ -23,7 +24,10 @@ export function step(asked: FigureAsked, tool: Tool): Picture {
 
 /** tile: its name, else the output; height: how many rows are shown. */
 export function threads(asked: FigureAsked, tool: Tool): Picture {
-  const tiles = tilesOf(traced(tool, asked));
+  const trace = traced(tool, asked);
+  const shown = ["show", asked.file!, "--stage", "layout", "--target", trace.head.target];
+  const layout = tool.json<Layout>([...shown, ...configuration(tool, asked.file!, asked.values, asked.words)]);
+  const tiles = tilesOf(trace, layout);
   const tile = tiles.find((t) => t.name === asked.words["tile"]) ?? tiles[0]!;
   const index = new Index(tile);
   const window = windowOf(tile, 0, asked.values["height"] ?? 8, 16);

@@ -30,7 +30,10 @@ export function drawn<Props extends Record<string, unknown>>(component: Componen
     .replace(/ (width|height)="[^"]*"/g, "")
     .trim();
   const svg = `<svg ${attributes} role="img" aria-label="${said}">${still(inner!)}</svg>`;
-  const style = [...head.matchAll(/<style[^>]*>([\s\S]*?)<\/style>/g)].map((m) => m[1]!).join("\n");
+  const style = [...head.matchAll(/<style[^>]*>([\s\S]*?)<\/style>/g)]
+    .map((m) => m[1]!)
+    .join("\n")
+    .replace(/\/\*# sourceMappingURL=[^*]*\*\//g, "");
   return { svg, style, alt: said };
 }
 

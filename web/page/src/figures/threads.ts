@@ -18,11 +18,10 @@ export function windowOf(tile: Tile, element: number, rows: number, columns: num
 }
 
 /** C[3][4] */
-export const nameOf = (tile: Tile, element: number): string =>
-  tile.name +
-  indexOf(tile, element)
-    .map((i) => `[${i}]`)
-    .join("");
+export const nameOf = (tile: Tile, element: number): string => {
+  const index = indexOf(tile, element).map((i) => `[${i}]`);
+  return tile.name + (tile.name.includes(" ") ? " " : "") + index.join("");
+};
 
 /** T4:R0, or T4 if the register is not known. */
 export function holderOf(index: Index, element: number): string {
@@ -45,6 +44,9 @@ export interface Said {
   ptx: string | null;
 }
 
+/** Tiles of the same shape as the output have its elements. */
+export const sameShape = (a: Tile, b: Tile): boolean => a.rows === b.rows && a.columns === b.columns;
+
 /** Names the holders of an element: the storing thread, the registers of tiles of its shape, a thread's scalars. */
 export function lensOf(head: TraceHead, shown: Index, all: Index[], element: number): Said[] {
   const tile = shown.tile;
@@ -55,8 +57,8 @@ export function lensOf(head: TraceHead, shown: Index, all: Index[], element: num
     if (address !== null) said.push({ what: "in shared memory", says: `byte ${address}, bank ${Math.floor(address / 4) % 32}`, ptx: null });
     return said;
   }
-  const several = (n: number) => (n > 1 ? `, and ${n - 1} other thread${n > 2 ? "s" : ""}` : "");
-  const held = (index: Index) => `${holderOf(index, element)}, ${laneOf(index.threadOf(element))}${several(index.copies[element]!)}`;
+  const several = (n: number) => (n > 1 ? `, the first of up to ${n}` : "");
+  const held = (index: Index) => `${holderOf(index, element)}, ${laneOf(index.threadOf(element))}${several(index.tile.copies)}`;
   if (tile.kind === "output") {
     const outside = !exists(tile, element);
     const what = outside ? "would be stored by" : "stored by";
@@ -66,7 +68,7 @@ export function lensOf(head: TraceHead, shown: Index, all: Index[], element: num
       ptx: null,
     });
     for (const other of all)
-      if (other.tile.kind === "register" && other.tile.rows === tile.rows && other.tile.columns === tile.columns)
+      if (other.tile.kind === "register" && other.tile.registers.length && sameShape(other.tile, tile))
         said.push({ what: `${other.tile.name} held by`, says: held(other), ptx: other.ptxOf(element) });
     if (!outside && thread >= 0)
       for (const v of head.variables.filter((v) => v.elements === null && v.registers.length === 1))

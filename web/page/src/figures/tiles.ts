@@ -1,6 +1,7 @@
 /** Tiles of one block and the holders of their elements: of an output, the thread that stores; of registers, thread and register;
- * of shared memory, the place. All from the block's trace. */
+ * of shared memory, the place. Outputs come from the block's trace, other tiles from the compiler's layout. */
 import { elementBytes, type Trace } from "$engine/trace.ts";
+import type { Layout, LayoutTile } from "../app/results.ts";
 
 export type TileKind = "output" | "register" | "shared";
 
@@ -25,6 +26,8 @@ export interface Tile {
   /** Indices of the axes before the last two. */
   leading: number[];
   holders: Holders;
+  /** How many threads hold an element at most; `holders` has the first of them. */
+  copies: number;
   /** PTX names of the registers, and how many elements share one. */
   registers: string[];
   perRegister: number;
@@ -35,22 +38,15 @@ export interface Tile {
 /** Looks up the holders of an element, and the elements of a thread. */
 export class Index {
   readonly first: Int32Array;
-  readonly copies: Uint16Array;
-  readonly threads: number;
 
   constructor(readonly tile: Tile) {
     const h = tile.holders;
     const count = tile.rows * tile.columns;
     this.first = new Int32Array(count).fill(-1);
-    this.copies = new Uint16Array(count);
-    let most = -1;
     for (let i = 0; i < h.length; i += 3) {
       const e = h[i + 2]!;
-      most = Math.max(most, h[i]!);
       if (this.first[e]! < 0 || h[i]! < h[this.first[e]!]!) this.first[e] = i;
-      this.copies[e]!++;
     }
-    this.threads = most + 1;
   }
 
   /** The thread with the lowest number that has the element; -1: none. */
@@ -229,67 +225,37 @@ export function outputTile(trace: Trace, array: number): Tile | null {
     extent,
     leading,
     holders,
+    copies: 1,
     registers: [],
     perRegister: 1,
     address: () => null,
   };
 }
 
-/** A tile of registers as the trace's table has it; null: a scalar of each thread. */
-export function registerTile(trace: Trace, variable: number): Tile | null {
-  const v = trace.head.variables[variable]!;
-  if (v.elements === null) return null;
-  const [rows, columns] = matrixOf(v.shape);
-  const perRegister = Math.max(1, Math.floor(v.word_bytes / (elementBytes(v.type) || v.word_bytes)));
-  const held = v.registers.length * perRegister;
+/** A tile of registers or of shared memory as the layout has it; null: a scalar of each thread. Of tiles in stages the first. */
+export function layoutTile(t: LayoutTile, number: number): Tile | null {
+  if (t.kind === "scalar") return null;
+  const [rows, columns] = matrixOf(t.shape);
   const holders: number[] = [];
-  for (let thread = 0; thread < trace.head.warps * 32; thread++)
-    for (let r = 0; r < held; r++) {
-      const element = trace.elements[v.elements + thread * held + r]!;
-      if (element >= 0) holders.push(thread, r, element);
-    }
+  (t.threads ?? []).slice(0, rows * columns).forEach((thread, e) => thread >= 0 && holders.push(thread, t.numbers![e]!, e));
+  const { places, offset } = t;
   return {
-    ...plain(`register ${variable} ${v.name}`, v.name, "register", v.type, v.shape),
+    id: `tile ${number} ${t.name ?? t.what}`,
+    name: t.name ?? t.what ?? "",
+    kind: t.kind === "shared" ? "shared" : "register",
+    type: t.type ?? "",
+    layout: t.layout,
     rows,
     columns,
-    extent: [rows, columns],
-    holders: Int32Array.from(holders),
-    registers: v.registers,
-    perRegister,
-  };
-}
-
-export function sharedTile(trace: Trace, variable: number): Tile | null {
-  const v = trace.head.shared[variable]!;
-  if (!v.type || !v.shape.length) return null;
-  const [rows, columns] = matrixOf(v.shape);
-  return {
-    ...plain(`shared ${variable} ${v.name}`, v.name, "shared", v.type, v.shape),
-    layout: v.layout,
-    rows,
-    columns,
-    extent: [rows, columns],
-    address: (element) => trace.sharedAddress(variable, element),
-  };
-}
-
-function plain(id: string, name: string, kind: TileKind, type: string, shape: number[]): Tile {
-  return {
-    id,
-    name,
-    kind,
-    type,
-    layout: null,
-    rows: 1,
-    columns: 1,
-    shape,
+    shape: t.shape,
     origin: [0, 0],
-    extent: [1, 1],
-    leading: shape.slice(0, -2).map(() => 0),
-    holders: new Int32Array(0),
-    registers: [],
-    perRegister: 1,
-    address: () => null,
+    extent: [rows, columns],
+    leading: t.shape.slice(0, -2).map(() => 0),
+    holders: Int32Array.from(holders),
+    copies: t.copies ?? 1,
+    registers: t.registers ?? [],
+    perRegister: t.in_register ?? 1,
+    address: (e) => (places?.[e] === undefined ? null : places[e]! + (offset ?? 0)),
   };
 }
 
@@ -306,14 +272,9 @@ function wholeTile(trace: Trace, array: number): Tile | null {
   return tile && step ? extended(tile, step.rows, step.columns) : tile;
 }
 
-/** All tiles of the block: the outputs first. */
-export function tilesOf(trace: Trace): Tile[] {
-  const { arrays, variables, shared } = trace.head;
-  return [
-    ...arrays.map((_, i) => wholeTile(trace, i)),
-    ...variables.map((_, i) => registerTile(trace, i)),
-    ...shared.map((_, i) => sharedTile(trace, i)),
-  ].filter((t) => t !== null);
+/** All tiles of the block: the outputs first, then those of the layout. */
+export function tilesOf(trace: Trace, layout: Layout | null): Tile[] {
+  return [...trace.head.arrays.map((_, i) => wholeTile(trace, i)), ...(layout?.tiles ?? []).map(layoutTile)].filter((t) => t !== null);
 }
 
 /** The grid over an output: rows and columns of a block's tile. Null if blocks are not laid over it one after the other, x along
