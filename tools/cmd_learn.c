@@ -46,6 +46,8 @@ static int list_puzzles(struct learn *l)
         json_put_text(&j, "title", p->title);
         json_put_bool(&j, "cuda", p->starter[LANGUAGE_CUDA] != NULL);
         json_put_bool(&j, "passed", s->passed);
+        json_put_bool(&j, "at_solution", s->at_solution);
+        json_put_bool(&j, "passed_in_cuda", s->cuda);
         json_put_integer(&j, "tries", s->tries);
         json_put_integer(&j, "hints", p->hint_count);
         json_put_integer(&j, "hints_given", s->hints);
@@ -185,11 +187,14 @@ static const struct puzzle *next_puzzle(struct learn *l, const struct puzzle *p)
     return first;
 }
 
-static void keep_result(struct learn *l, const struct puzzle *p, const struct judgement *x)
+static void keep_result(struct learn *l, const struct puzzle *p, enum language language,
+                        const struct judgement *x)
 {
     bool kept = learnt_lock(&l->learnt);
     struct step *s = learnt_step(&l->learnt, p->folder);
     s->passed = s->passed || x->passed;
+    s->at_solution = s->at_solution || judgement_at_solution(x);
+    s->cuda = s->cuda || (x->passed && language == LANGUAGE_CUDA);
     s->tries += !x->is_starter;
     if (kept)
         learnt_write(&l->learnt);
@@ -219,10 +224,11 @@ static int judge_answer(struct learn *l, const struct puzzle *p, enum language l
                                   .path = path,
                                   .text = text,
                                   .compiler = options_value(l->given, "compiler"),
-                                  .colour = !l->to_json && on_terminal(stdout)};
+                                  .colour = !l->to_json && on_terminal(stdout),
+                                  .all_cases = l->to_json};
         status = judge(&o, &x);
         if (status == STATUS_OK) {
-            keep_result(l, p, &x);
+            keep_result(l, p, language, &x);
             const struct step *s = learnt_step(&l->learnt, p->folder);
             int left = p->hint_count - s->hints;
             char *again = call_again(l, p, language);
@@ -233,7 +239,8 @@ static int judge_answer(struct learn *l, const struct puzzle *p, enum language l
                                   .written = written,
                                   .hints_left = left,
                                   .named = l->given->word_count > 1,
-                                  .again = again};
+                                  .again = again,
+                                  .open = options_has(l->given, "open")};
             if (l->to_json)
                 report_judgement_json(&r, &x, stdout);
             else
@@ -297,7 +304,7 @@ static int forget(struct learn *l, const struct puzzle *p)
 static int check_options(const struct learn *l)
 {
     static const char *const modes[] = {"hint", "solution", "reset", NULL};
-    static const char *const of_answers[] = {"text", "folder", "compiler", "cuda", NULL};
+    static const char *const of_answers[] = {"text", "folder", "compiler", "cuda", "open", NULL};
     const struct options *o = l->given;
     const char *mode = options_any(o, modes);
     for (int i = 0; mode && modes[i]; i++)
@@ -377,6 +384,7 @@ static const struct option_spec learn_options[] = {
     {.name = "hint", .help = "the next hint; --hint 2: the second"},
     {.name = "solution", .help = "our answer, explained"},
     {.name = "text", .help = "the puzzle's text once more"},
+    {.name = "open", .help = "the arrays of a hidden case that fails, too"},
     {.name = "cuda", .help = "in CUDA C (NAME.cu), where clang or nvcc is installed"},
     {.name = "folder",
      .values = 1,

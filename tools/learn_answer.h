@@ -80,9 +80,11 @@ char *answer_message(const struct answer *a, int line, const char *message);
 
 /* --- learn_sizes.c --- */
 
-/* "n = 67, TPB = 32": the sizes, tuned values and types that cases give, and of hidden
- * ones data that is listed. The caller frees. */
-char *case_sizes(const struct case_at_hand *c);
+struct judged_case;
+/* Lists the sizes, tuned values and types that cases give. */
+void case_list_sizes(const struct case_at_hand *c, struct judged_case *to);
+/* "n = 67, TPB = 32": those, and of hidden cases data that is listed. The caller frees. */
+char *case_sizes(const struct case_at_hand *c, const struct judged_case *judged);
 /* The value of an expression over those; NULL or what is wrong. `solution`: of that name. */
 const char *case_formula(const struct case_at_hand *c, const char *text, double solution,
                          double *out);

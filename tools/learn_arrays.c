@@ -107,7 +107,7 @@ const struct case_array *case_arrays_overwritten(const struct case_arrays *x)
     return NULL;
 }
 
-int64_t case_array_unwritten(const struct case_array *a, int byte)
+int64_t case_array_unwritten(const struct case_array *a, int byte, bool *marks)
 {
     size_t size = tw_dtype_size(a->array.dtype);
     int64_t n = tensor_elements(&a->array), count = 0;
@@ -115,8 +115,9 @@ int64_t case_array_unwritten(const struct case_array *a, int byte)
     memset(untouched, byte, sizeof untouched);
     for (int64_t i = 0; i < n && !a->given; i++) {
         size_t at = (size_t)i * size;
-        count += memcmp((char *)a->array.data + at, untouched, size) == 0 &&
-                 memcmp((char *)a->expected + at, untouched, size) != 0;
+        marks[i] = memcmp((char *)a->array.data + at, untouched, size) == 0 &&
+                   memcmp((char *)a->expected + at, untouched, size) != 0;
+        count += marks[i];
     }
     return count;
 }

@@ -30,8 +30,8 @@ void case_arrays_start(struct case_arrays *x, int byte);
 void case_arrays_expect(struct case_arrays *x);
 /* An input that is not what it was; NULL: there is none. */
 const struct case_array *case_arrays_overwritten(const struct case_arrays *x);
-/* How many elements of the output still hold that byte alone, and should not. */
-int64_t case_array_unwritten(const struct case_array *a, int byte);
+/* How many elements of the output still hold that byte alone, and should not; marks them. */
+int64_t case_array_unwritten(const struct case_array *a, int byte, bool *marks);
 /* Whether what the output holds now depends on that byte, which it held before: some element is
  * neither as it was nor what it is after a run on zeros. */
 bool case_array_remembers(const struct case_array *a, int byte, const void *on_zeros);

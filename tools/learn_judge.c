@@ -1,5 +1,6 @@
 #include "learn_judge.h"
 #include "learn_allowance.h"
+#include "learn_judged.h"
 #include "learn_limits.h"
 #include "learn_words.h"
 #include "target.h"
@@ -195,26 +196,37 @@ static int run_solution(struct judge *j)
     return status;
 }
 
-static int begin_case(struct judge *j, int index)
+/* Sizes, and with `data` arrays and what outputs should be. NULL, or what is wrong. */
+static char *lay_out_case(struct judge *j, int index, bool data)
 {
     struct case_at_hand *c = &j->at;
+    struct judged_case *judged = &j->out->judged[index];
     tw_launch_free(c->launch);
     case_arrays_free(&c->arrays);
     *c = (struct case_at_hand){
         .cases = &j->cases, .at = &j->cases.list[index], .kernel = j->reference.kernel};
-    char *wrong = NULL;
     if (tw_launch_new(c->kernel, &c->launch) != TW_OK)
-        return our_mistake(j, tw_context_messages(j->ctx), NULL);
-    wrong = set_sizes(j, c->launch);
+        return need_text("%s", tw_context_messages(j->ctx));
+    char *wrong = set_sizes(j, c->launch);
+    judged_case_free(judged);
+    judged->shown = c->at->shown;
     if (!wrong)
+        case_list_sizes(c, judged);
+    if (!wrong && data)
         wrong = case_arrays_make(&c->arrays, c->kernel, c->launch, c->at, 1 + 16 * (uint64_t)index);
-    if (!wrong)
+    if (!wrong && data)
         wrong = run_reference(j);
+    return wrong;
+}
+
+static int begin_case(struct judge *j, int index)
+{
+    char *wrong = lay_out_case(j, index, true);
     int status = wrong ? our_mistake(j, wrong, NULL) : run_solution(j);
     free(wrong);
     free(j->out->sizes);
-    j->out->sizes = case_sizes(c);
-    j->out->shown = c->at->shown;
+    j->out->sizes = case_sizes(&j->at, &j->out->judged[index]);
+    j->out->shown = j->at.at->shown;
     j->out->tried = index + 1;
     return status;
 }
@@ -245,9 +257,10 @@ static const char *read_output(const struct judge *j, const struct answer_run *h
 {
     if (how->seed || how->on_cpu != (j->answer.language == LANGUAGE_TILE))
         return NULL;
-    for (int i = 0; i < j->out->array_count; i++)
-        if (case_array_remembers(&j->at.arrays.list[i], byte, j->out->arrays[i].array.data))
-            return j->out->arrays[i].name;
+    const struct judged_case *c = judgement_case(j->out);
+    for (int i = 0; i < c->array_count; i++)
+        if (case_array_remembers(&j->at.arrays.list[i], byte, c->arrays[i].array.data))
+            return c->arrays[i].name;
     return NULL;
 }
 
@@ -260,8 +273,11 @@ static void note_wrong(struct judge *j, const tw_verdict *v, const struct answer
     j->read_output = read_output(j, how, byte);
     for (int i = 0; i < j->at.arrays.count && !j->read_output; i++) {
         const struct case_array *a = &j->at.arrays.list[i];
-        int64_t n = tensor_elements(&a->array), unwritten = case_array_unwritten(a, byte);
-        if (a->param.is_const || !unwritten)
+        if (a->param.is_const)
+            continue;
+        bool *marks = judgement_case(out)->arrays[i].unwritten;
+        int64_t n = tensor_elements(&a->array), unwritten = case_array_unwritten(a, byte, marks);
+        if (!unwritten)
             continue;
         append_text(&out->wrong_values, "%s%lld of the %lld elements of %s %s never written",
                     out->wrong_values ? "; " : "", (long long)unwritten, (long long)n,
@@ -294,51 +310,12 @@ static bool compare(struct judge *j, const struct answer_run *how, int byte)
     return s == TW_OK;
 }
 
-static void mark_wrong(void *user, const tw_wrong *w)
+/* Keeps the arrays of the case at hand; `known`: with what the answer made of the outputs. */
+static void show_arrays(struct judge *j, int index, bool known, bool right)
 {
-    struct judgement *out = user;
-    for (int i = 0; i < out->array_count; i++) {
-        struct shown_array *s = &out->arrays[i];
-        if (strcmp(s->name, w->param) == 0 && w->element >= 0 &&
-            w->element < tensor_elements(&s->array))
-            s->wrong[w->element] = true;
-    }
-}
-
-static void show_arrays(struct judge *j, bool right)
-{
-    struct judgement *out = j->out;
-    const struct case_arrays *x = &j->at.arrays;
-    out->arrays = need_memory((size_t)x->count * sizeof *out->arrays);
-    for (int i = 0; i < x->count; i++) {
-        const struct case_array *a = &x->list[i];
-        size_t bytes = tensor_bytes(&a->array);
-        struct shown_array *s = &out->arrays[out->array_count++];
-        *s = (struct shown_array){
-            .name = need_text("%s", a->param.name), .array = a->array, .expected = a->array};
-        s->array.data = need_memory(bytes);
-        memcpy(s->array.data, a->param.is_const ? a->start : a->array.data, bytes);
-        s->expected.data = need_memory(bytes);
-        memcpy(s->expected.data, a->expected, bytes);
-        s->wrong = need_memory((size_t)tensor_elements(&s->array) * sizeof *s->wrong);
-        if (a->param.is_const)
-            s->expected.rank = -1;
-    }
-    if (!right)
-        tw_launch_each_wrong(j->at.launch, mark_wrong, out);
-}
-
-static void forget_arrays(struct judgement *out)
-{
-    for (int i = 0; i < out->array_count; i++) {
-        free(out->arrays[i].name);
-        free(out->arrays[i].array.data);
-        free(out->arrays[i].expected.data);
-        free(out->arrays[i].wrong);
-    }
-    free(out->arrays);
-    out->arrays = NULL;
-    out->array_count = 0;
+    judged_case_arrays(&j->out->judged[index], &j->at.arrays, known);
+    if (known && !right)
+        tw_launch_each_wrong(j->at.launch, judged_case_wrong, &j->out->judged[index]);
 }
 
 /* --- runs --- */
@@ -384,7 +361,7 @@ static bool run_once(struct judge *j, const struct answer_run *how, int byte)
         return false;
     bool right = compare(j, how, byte);
     if (!out->ran)
-        show_arrays(j, right);
+        show_arrays(j, out->tried - 1, true, right);
     out->right = right && (!out->ran || out->right);
     out->ran = true;
     if (j->cases.same && !how->on_cpu && byte != CLEAN && !same_as_first(j) && right &&
@@ -474,14 +451,10 @@ static void check_launch(struct judge *j)
 
 /* --- all cases --- */
 
-static int judge_case(struct judge *j, int index, bool defaults)
+static int run_and_check(struct judge *j, int index, bool defaults)
 {
     struct judgement *out = j->out;
-    forget_arrays(out);
-    out->ran = out->right = false;
-    int status = begin_case(j, index);
-    if (status == STATUS_OK)
-        status = answer_take(&j->answer, &j->at, &out->problems);
+    int status = answer_take(&j->answer, &j->at, &out->problems);
     if (status != STATUS_OK || out->problems.count)
         return status;
     keep_warnings(j);
@@ -490,6 +463,42 @@ static int judge_case(struct judge *j, int index, bool defaults)
         return STATUS_OK;
     run_case(j);
     return out->problems.count ? STATUS_OK : check_limits(j, index, defaults);
+}
+
+static int judge_case(struct judge *j, int index, bool defaults)
+{
+    struct judgement *out = j->out;
+    struct judged_case *judged = &out->judged[index];
+    out->ran = out->right = false;
+    int status = begin_case(j, index);
+    if (status == STATUS_OK)
+        status = run_and_check(j, index, defaults);
+    if (status != STATUS_OK)
+        return status;
+    judged->state = out->problems.count ? CASE_FAILED : CASE_PASSED;
+    if (judged->shown && !judged->array_count)
+        show_arrays(j, index, false, false);
+    if (!judged->shown && judged->state == CASE_PASSED)
+        judged_case_forget(judged);
+    return STATUS_OK;
+}
+
+/* The cases after the one that failed: sizes, and of shown ones inputs and what is expected. */
+static void lay_out_rest(struct judge *j)
+{
+    for (int i = 0; i < j->out->cases; i++) {
+        struct judged_case *judged = &j->out->judged[i];
+        if (judged->state != CASE_NOT_TRIED)
+            continue;
+        bool shown = j->cases.list[i].shown;
+        char *wrong = lay_out_case(j, i, shown);
+        if (!wrong && shown)
+            show_arrays(j, i, false, false);
+        bool stopped = wrong;
+        free(wrong);
+        if (stopped)
+            return;
+    }
 }
 
 static int judge_all(struct judge *j)
@@ -501,9 +510,15 @@ static int judge_all(struct judge *j)
     out->cases = j->cases.count;
     out->counter_count = j->cases.limit_count;
     out->counters = need_memory((size_t)out->counter_count * sizeof *out->counters);
-    for (int i = 0; i < out->counter_count; i++)
-        out->counters[i] = (struct counted){.counter = need_text("%s", j->cases.limits[i].counter),
-                                            .by_default = j->cases.limits[i].by_default};
+    for (int i = 0; i < out->counter_count; i++) {
+        const struct counter_limit *l = &j->cases.limits[i];
+        out->counters[i] = (struct counted){.counter = need_text("%s", l->counter),
+                                            .why = need_text("%s", l->why),
+                                            .at_least = l->at_least,
+                                            .by_default = l->by_default};
+    }
+    out->judged = need_memory((size_t)out->cases * sizeof *out->judged);
+    memset(out->judged, 0, (size_t)out->cases * sizeof *out->judged);
     const char *starter = j->given->puzzle->starter[j->given->language];
     out->is_starter = starter && strcmp(starter, j->given->text) == 0;
     open_answer(j);
@@ -521,6 +536,8 @@ static int judge_all(struct judge *j)
         status = judge_case(j, j->beyond_in, true);
     }
     allowance_explain(&j->allowance, &out->problems);
+    if (status == STATUS_OK && j->given->all_cases && !allowance_is_over(&j->allowance))
+        lay_out_rest(j);
     out->passed = status == STATUS_OK && !out->problems.count;
     return status;
 }
@@ -558,18 +575,4 @@ int judge(const struct judge_options *o, struct judgement *out)
     allowance_end(&j.allowance);
     doing(NULL, NULL);
     return status;
-}
-
-void judgement_free(struct judgement *x)
-{
-    forget_arrays(x);
-    for (int i = 0; i < x->counter_count; i++)
-        free(x->counters[i].counter);
-    free(x->counters);
-    problems_free(&x->problems);
-    free(x->sizes);
-    free(x->wrong_values);
-    free(x->warnings);
-    free(x->printed);
-    *x = (struct judgement){0};
 }

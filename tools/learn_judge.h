@@ -5,19 +5,42 @@
 
 #include "learn_answer.h"
 
-/* An array of a shown case, or an output of a hidden one. */
+/* An array of a case. */
 struct shown_array {
     char *name;
     tw_array array, expected; /* owned copies; `expected` of outputs alone: rank -1 elsewhere */
-    bool *wrong;              /* of each element */
+    bool known;               /* `array` of an output: the answer ran */
+    bool *wrong, *unwritten;  /* of each element */
 };
 
-/* What an answer's runs counted, and the solution's, over all cases that it passed. */
-struct counted {
-    char *counter;
+/* A name that a case gives a value: a parameter, a tuned name, a type variable. */
+struct case_size {
+    enum size_kind { SIZE_SET, SIZE_TUNE, SIZE_TYPE } kind;
+    char *name, *value;
+};
+
+struct judged_case {
+    bool shown;
+    enum case_state { CASE_NOT_TRIED, CASE_PASSED, CASE_FAILED } state;
+    struct case_size *sizes;
+    int size_count;
+    struct shown_array *arrays; /* of shown cases, and of the one that failed */
+    int array_count;
+};
+
+/* What an answer's runs counted, and the solution's. */
+struct counts {
     int64_t answer, solution;
-    bool known;      /* of one case at least */
-    bool by_default; /* a limit of every puzzle */
+    double limit; /* HUGE_VAL: there is none, as the solution's count is 0 */
+};
+struct counted {
+    char *counter, *why;
+    bool at_least;      /* the limit is a lower one */
+    bool by_default;    /* a limit of every puzzle */
+    bool known;         /* of one case at least */
+    bool beyond;        /* the limit is not kept in the latest case */
+    struct counts all;  /* joined over all cases that were counted */
+    struct counts here; /* of the latest of them */
 };
 
 struct judgement {
@@ -28,13 +51,12 @@ struct judgement {
     struct problems problems; /* of that one */
     bool ran, right;          /* its first run came to an end; all that did had the right values */
     char *wrong_values;       /* what is wrong with the values, a sentence; NULL: nothing */
-    struct shown_array *arrays;
-    int array_count;
-    char *warnings;           /* of the compiler; NULL: none */
-    char *printed;            /* by print() in the first case; NULL: nothing */
-    bool prints;              /* in any case */
-    bool prints_count;        /* towards limits: the answer could not be run without them */
-    struct counted *counters; /* that have limits */
+    struct judged_case *judged; /* `cases` of them */
+    char *warnings;             /* of the compiler; NULL: none */
+    char *printed;              /* by print() in the first case; NULL: nothing */
+    bool prints;                /* in any case */
+    bool prints_count;          /* towards limits: the answer could not be run without them */
+    struct counted *counters;   /* that have limits */
     int counter_count;
     bool is_starter;  /* nobody has changed it */
     bool own_ensures; /* its `ensures` is not the starter's, and was not asked */
@@ -46,10 +68,16 @@ struct judge_options {
     const char *path, *text; /* of the answer */
     const char *compiler;    /* of CUDA C; NULL: the one that is found */
     bool colour;             /* in messages */
+    bool all_cases;          /* lays out the cases that are not tried, too */
 };
 
 /* STATUS_OK: judged, judgement_free. Else a status after a message. */
 int judge(const struct judge_options *o, struct judgement *out);
 void judgement_free(struct judgement *x);
+
+/* The case that was tried last; NULL: none was. */
+struct judged_case *judgement_case(const struct judgement *x);
+/* The answer passes, and no counter is worse than the solution's, over all cases. */
+bool judgement_at_solution(const struct judgement *x);
 
 #endif

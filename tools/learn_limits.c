@@ -83,6 +83,26 @@ static bool is_beyond(const struct counter_limit *l, int64_t have, double bound,
     return l->at_least ? (double)have < bound : (double)have > bound;
 }
 
+/* Limits are whole numbers, of which there are no halves to reach. */
+static int64_t whole_limit(const struct counted *c, double limit)
+{
+    return (int64_t)(c->at_least ? ceil(limit) : floor(limit));
+}
+
+static void count(struct counted *c, const struct counts *here)
+{
+    struct counts *all = &c->all;
+    all->answer = counter_joined(c->counter, all->answer, here->answer);
+    all->solution = counter_joined(c->counter, all->solution, here->solution);
+    if (here->limit == HUGE_VAL || (c->known && all->limit == HUGE_VAL))
+        all->limit = HUGE_VAL;
+    else
+        all->limit =
+            (double)counter_joined(c->counter, (int64_t)all->limit, whole_limit(c, here->limit));
+    c->here = *here;
+    c->known = true;
+}
+
 char *limits_check(const struct limits *all, const struct answer *a, const struct case_at_hand *at,
                    bool defaults, int *beyond_default, struct judgement *out)
 {
@@ -102,10 +122,10 @@ char *limits_check(const struct limits *all, const struct answer *a, const struc
             *beyond_default = i;
         if (is_too_far && (defaults || !l->by_default))
             beyond(all, a, l, have, bound, of_solution, &out->problems);
-        struct counted *c = &out->counters[i];
-        c->known = true;
-        c->answer = counter_joined(l->counter, c->answer, have);
-        c->solution = counter_joined(l->counter, c->solution, of_solution);
+        bool applies = !l->by_default || of_solution;
+        struct counts here = {have, of_solution, applies ? bound : HUGE_VAL};
+        count(&out->counters[i], &here);
+        out->counters[i].beyond = is_too_far && (defaults || !l->by_default);
     }
     return NULL;
 }

@@ -234,11 +234,27 @@ void problems_free(struct problems *all)
 const char *problem_reason(const struct problem *p)
 {
     static const char *const names[] = {
-#define REASON_NAME(name, text) text,
+#define REASON_NAME(name, text, lamp) text,
         REASONS(REASON_NAME)
 #undef REASON_NAME
     };
     return p->counter ? p->counter : names[p->reason];
+}
+
+const char *const lamp_names[LAMPS] = {
+#define LAMP_NAME(name, text) text,
+    LAMPS_OF(LAMP_NAME)
+#undef LAMP_NAME
+};
+
+enum lamp problem_lamp(const struct problem *p)
+{
+    static const enum lamp lamps[] = {
+#define REASON_LAMP(name, text, lamp) LAMP_##lamp,
+        REASONS(REASON_LAMP)
+#undef REASON_LAMP
+    };
+    return lamps[p->reason];
 }
 
 /* A barrier does not order blocks. */

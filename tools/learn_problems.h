@@ -5,27 +5,43 @@
 
 #include "tool.h"
 
-/* Reasons (docs/learn.md, "Wrong answers"). Those that cause others come first: what is said is the
- * first of them. A limit's reason is the name of its counter. */
-#define REASONS(X)                                                                                 \
-    X(COMPILE, "compile")                                                                          \
-    X(SIGNATURE, "signature")                                                                      \
-    X(WORD, "word")                                                                                \
-    X(BARRIER, "barrier")                                                                          \
-    X(LAUNCH, "launch")                                                                            \
-    X(BOUNDS, "bounds")                                                                            \
-    X(ASYNC, "async")                                                                              \
-    X(RACE, "race")                                                                                \
-    X(UNINITIALISED, "uninitialised")                                                              \
-    X(INPUT, "input")                                                                              \
-    X(ENDLESS, "endless")                                                                          \
-    X(FAULT, "fault")                                                                              \
-    X(VALUES, "values")                                                                            \
+/* How far an answer came, in the order in which the judge looks. */
+#define LAMPS_OF(X)                                                                                \
+    X(COMPILES, "compiles")                                                                        \
+    X(MEMORY, "memory")                                                                            \
     X(ORDER, "order")                                                                              \
-    X(LIMIT, "limit")
+    X(VALUES, "values")                                                                            \
+    X(COST, "cost")
+
+enum lamp {
+#define LAMP_ENUM(name, text) LAMP_##name,
+    LAMPS_OF(LAMP_ENUM)
+#undef LAMP_ENUM
+        LAMPS
+};
+extern const char *const lamp_names[LAMPS];
+
+/* Reasons (docs/learn.md, "Wrong answers"), and the lamp that each puts out. Those that cause others
+ * come first: what is said is the first of them. A limit's reason is the name of its counter. */
+#define REASONS(X)                                                                                 \
+    X(COMPILE, "compile", COMPILES)                                                                \
+    X(SIGNATURE, "signature", COMPILES)                                                            \
+    X(WORD, "word", COMPILES)                                                                      \
+    X(BARRIER, "barrier", ORDER)                                                                   \
+    X(LAUNCH, "launch", COMPILES)                                                                  \
+    X(BOUNDS, "bounds", MEMORY)                                                                    \
+    X(ASYNC, "async", ORDER)                                                                       \
+    X(RACE, "race", ORDER)                                                                         \
+    X(UNINITIALISED, "uninitialised", MEMORY)                                                      \
+    X(INPUT, "input", MEMORY)                                                                      \
+    X(ENDLESS, "endless", ORDER)                                                                   \
+    X(FAULT, "fault", MEMORY)                                                                      \
+    X(VALUES, "values", VALUES)                                                                    \
+    X(ORDER, "order", ORDER)                                                                       \
+    X(LIMIT, "limit", COST)
 
 enum reason {
-#define REASON_ENUM(name, text) REASON_##name,
+#define REASON_ENUM(name, text, lamp) REASON_##name,
     REASONS(REASON_ENUM)
 #undef REASON_ENUM
 };
@@ -62,6 +78,7 @@ bool problems_have(const struct problems *all, enum reason reason);
 void problems_free(struct problems *all);
 
 const char *problem_reason(const struct problem *p); /* as tests and JSON call it */
+enum lamp problem_lamp(const struct problem *p);
 /* A sentence or two for learners. */
 const char *problem_words(const struct problem *p);
 

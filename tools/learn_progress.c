@@ -44,7 +44,7 @@ static int small_number(const char *text)
     return v < 0 ? 0 : v > MOST ? MOST : (int)v;
 }
 
-/* "14_single_block_matmul passed tries=3 hints=1 solution" */
+/* "14_single_block_matmul passed at-solution cuda tries=3 hints=1 solution" */
 static void read_line(struct learnt *l, char *line)
 {
     char *rest, *word = strtok_r(line, " \r", &rest);
@@ -54,6 +54,10 @@ static void read_line(struct learnt *l, char *line)
     while ((word = strtok_r(NULL, " \r", &rest))) {
         if (strcmp(word, "passed") == 0)
             s->passed = true;
+        else if (strcmp(word, "at-solution") == 0)
+            s->at_solution = true;
+        else if (strcmp(word, "cuda") == 0)
+            s->cuda = true;
         else if (strcmp(word, "solution") == 0)
             s->solution = true;
         else if (strncmp(word, "tries=", 6) == 0)
@@ -142,8 +146,9 @@ static bool write_steps(const struct learnt *l, int file)
     fputs(first_line, f);
     for (int i = 0; i < l->count; i++) {
         const struct step *s = &l->list[i];
-        fprintf(f, "%s%s tries=%d hints=%d%s\n", s->puzzle, s->passed ? " passed" : "", s->tries,
-                s->hints, s->solution ? " solution" : "");
+        fprintf(f, "%s%s%s%s tries=%d hints=%d%s\n", s->puzzle, s->passed ? " passed" : "",
+                s->at_solution ? " at-solution" : "", s->cuda ? " cuda" : "", s->tries, s->hints,
+                s->solution ? " solution" : "");
     }
     bool ok = !ferror(f) && fflush(f) == 0 && fsync(file) == 0;
     return fclose(f) == 0 && ok;

@@ -7,9 +7,12 @@
 #include <stdbool.h>
 
 struct step {
-    char *puzzle;          /* "14_single_block_matmul" */
-    bool passed, solution; /* solution: it was shown */
-    int tries, hints;      /* hints that were given */
+    char *puzzle; /* "14_single_block_matmul" */
+    bool passed;
+    bool at_solution; /* passed, with no counter worse than the solution's */
+    bool cuda;        /* passed in CUDA C */
+    bool solution;    /* it was shown */
+    int tries, hints; /* hints that were given */
 };
 
 struct learnt {

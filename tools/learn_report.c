@@ -79,14 +79,14 @@ static void print_array(FILE *out, const char *name, const tw_array *a, const bo
     }
 }
 
-static void print_arrays(FILE *out, const struct judgement *x)
+static void print_arrays(FILE *out, const struct judged_case *c)
 {
     int outputs = 0;
-    for (int i = 0; i < x->array_count; i++)
-        outputs += x->arrays[i].expected.rank >= 0;
+    for (int i = 0; i < c->array_count; i++)
+        outputs += c->arrays[i].expected.rank >= 0;
     for (int pass = 0; pass < 2; pass++) /* inputs first */
-        for (int i = 0; i < x->array_count; i++) {
-            const struct shown_array *a = &x->arrays[i];
+        for (int i = 0; i < c->array_count; i++) {
+            const struct shown_array *a = &c->arrays[i];
             bool is_output = a->expected.rank >= 0;
             if (is_output != (pass == 1) || !is_printed(a))
                 continue;
@@ -121,8 +121,8 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
         print_text(out, "puzzle %d, %s\n", r->puzzle->number, r->path);
     if (x->printed)
         print_lines(out, x->printed);
-    if (x->shown && x->ran)
-        print_arrays(out, x);
+    if ((x->shown || r->open) && x->ran)
+        print_arrays(out, judgement_case(x));
     if (*p->text && p->reason != REASON_VALUES)
         print_lines(out, p->text);
     fprintf(out, "\nNot yet: %s\n", problem_words(p));
@@ -173,9 +173,9 @@ static void print_passed(FILE *out, const struct report_of *r, const struct judg
     if (width)
         fprintf(out, "\n%-*s  %10s  %10s\n", width, "in all cases", "yours", "solution's");
     for (int i = 0; i < x->counter_count; i++)
-        if (!x->counters[i].by_default || x->counters[i].answer || x->counters[i].solution)
+        if (!x->counters[i].by_default || x->counters[i].all.answer || x->counters[i].all.solution)
             fprintf(out, "%-*s  %10lld  %10lld\n", width, x->counters[i].counter,
-                    (long long)x->counters[i].answer, (long long)x->counters[i].solution);
+                    (long long)x->counters[i].all.answer, (long long)x->counters[i].all.solution);
     fprintf(out, "\n`tilewright learn %d --solution` explains ours.", r->puzzle->number);
     if (r->next)
         fprintf(out, " Next: %d, %s: `tilewright learn %d`", r->next->number, r->next->title,
@@ -193,102 +193,4 @@ void report_judgement(const struct report_of *r, const struct judgement *x, FILE
         print_passed(out, r, x);
     else
         print_rejected(out, r, x);
-}
-
-/* --- JSON --- */
-
-/* Lines of text, without the newline at the end. */
-static void json_put_lines(struct json *j, const char *key, const char *text)
-{
-    size_t length = text ? strlen(text) : 0;
-    while (length > 0 && text[length - 1] == '\n')
-        length--;
-    char *lines = text ? need_text("%.*s", (int)length, text) : NULL;
-    json_put_text(j, key, lines);
-    free(lines);
-}
-
-static void json_problem(struct json *j, const struct judgement *x)
-{
-    const struct problem *p = problems_first(&x->problems);
-    json_put_text(j, "reason", p ? problem_reason(p) : NULL);
-    json_put_text(j, "file", p ? p->file : NULL);
-    json_put_integer(j, "line", p ? p->line : 0);
-    json_put_integer(j, "column", p ? p->column : 0);
-    json_put_integer(j, "other_line", p ? p->other_line : 0);
-    json_put_lines(j, "message", p ? p->text : NULL);
-    json_put_lines(j, "words", p ? problem_words(p) : NULL);
-    json_put_lines(j, "wrong_values", x->wrong_values);
-    json_key(j, "values_right");
-    if (x->ran)
-        json_bool(j, x->right);
-    else
-        json_string(j, NULL);
-}
-
-static void json_arrays(struct json *j, const struct judgement *x)
-{
-    json_key(j, "arrays");
-    json_open(j, '[');
-    for (int i = 0; i < x->array_count && x->shown; i++) {
-        const struct shown_array *a = &x->arrays[i];
-        if (!is_printed(a))
-            continue;
-        json_open(j, '{');
-        json_put_text(j, "name", a->name);
-        json_key(j, "values");
-        tensor_json(j, &a->array);
-        if (a->expected.rank >= 0) {
-            json_key(j, "expected");
-            tensor_json(j, &a->expected);
-        }
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-}
-
-/* Of a case that was counted; before the first, nothing is known. */
-static void json_counter(struct json *j, const char *key, const struct counted *c, int64_t value)
-{
-    json_key(j, key);
-    if (c->known)
-        json_integer(j, value);
-    else
-        json_string(j, NULL);
-}
-
-void report_judgement_json(const struct report_of *r, const struct judgement *x, FILE *out)
-{
-    struct json j = {.out = out};
-    json_open(&j, '{');
-    json_put_integer(&j, "puzzle", r->puzzle->number);
-    json_put_text(&j, "name", r->puzzle->name);
-    json_put_text(&j, "title", r->puzzle->title);
-    json_put_text(&j, "answer", r->path);
-    json_put_text(&j, "language", r->language == LANGUAGE_CUDA ? "cuda" : "tile");
-    json_put_bool(&j, "written", r->written);
-    json_put_bool(&j, "passed", x->passed);
-    json_put_bool(&j, "is_starter", x->is_starter);
-    json_put_integer(&j, "cases", x->cases);
-    json_put_integer(&j, "case", x->tried);
-    json_put_text(&j, "case_is", !x->tried ? NULL : x->shown ? "shown" : "hidden");
-    json_put_text(&j, "sizes", x->sizes);
-    json_problem(&j, x);
-    json_arrays(&j, x);
-    json_key(&j, "counters");
-    json_open(&j, '[');
-    for (int i = 0; i < x->counter_count; i++) {
-        json_open(&j, '{');
-        json_put_text(&j, "counter", x->counters[i].counter);
-        json_counter(&j, "answer", &x->counters[i], x->counters[i].answer);
-        json_counter(&j, "solution", &x->counters[i], x->counters[i].solution);
-        json_close(&j, '}');
-    }
-    json_close(&j, ']');
-    json_put_lines(&j, "warnings", x->warnings);
-    json_put_lines(&j, "printed", x->printed);
-    if (r->next)
-        json_put_integer(&j, "next", r->next->number);
-    json_close(&j, '}');
-    json_end(&j);
 }

@@ -13,6 +13,7 @@ struct report_of {
     int hints_left;
     bool named;        /* the path was given, so that the starter is not written to it */
     const char *again; /* the command that writes the starter if its file is not there */
+    bool open;         /* shows the arrays of a hidden case, too */
 };
 
 void report_judgement(const struct report_of *r, const struct judgement *x, FILE *out);

@@ -1,5 +1,6 @@
 /* What a case's sizes are, in words and in expressions over them. */
 #include "learn_answer.h"
+#include "learn_judge.h"
 #include "learn_formula.h"
 #include "target.h"
 
@@ -10,9 +11,17 @@ static void append_size(char **text, const char *name, const char *value)
     append_text(text, "%s%s = %s", *text ? ", " : "", name, value);
 }
 
-char *case_sizes(const struct case_at_hand *c)
+static void add_size(struct judged_case *to, enum size_kind kind, const char *name,
+                     const char *value)
 {
-    char *text = NULL, number[64];
+    to->sizes = need_more_memory(to->sizes, (size_t)(to->size_count + 1) * sizeof *to->sizes);
+    to->sizes[to->size_count++] =
+        (struct case_size){kind, need_text("%s", name), need_text("%s", value)};
+}
+
+void case_list_sizes(const struct case_at_hand *c, struct judged_case *to)
+{
+    char number[64];
     tw_param p;
     tw_tune t;
     tw_type type;
@@ -20,16 +29,23 @@ char *case_sizes(const struct case_at_hand *c)
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
         if (!p.is_pointer && tw_launch_value(c->launch, p.name, &v) == TW_OK) {
             format_scalar(number, sizeof number, v, p.dtype);
-            append_size(&text, p.name, number);
+            add_size(to, SIZE_SET, p.name, number);
         }
     for (int i = 0; tw_kernel_tune(c->kernel, i, &t) == TW_OK; i++)
         if (cases_bind(c->cases, t.name) && tw_launch_value(c->launch, t.name, &v) == TW_OK) {
             format_scalar(number, sizeof number, v, TW_DTYPE_NONE);
-            append_size(&text, t.name, number);
+            add_size(to, SIZE_TUNE, t.name, number);
         }
     for (int i = 0; tw_kernel_type(c->kernel, i, &type) == TW_OK; i++)
         if (case_value(c->at, type.name))
-            append_size(&text, type.name, case_value(c->at, type.name));
+            add_size(to, SIZE_TYPE, type.name, case_value(c->at, type.name));
+}
+
+char *case_sizes(const struct case_at_hand *c, const struct judged_case *judged)
+{
+    char *text = NULL;
+    for (int i = 0; i < judged->size_count; i++)
+        append_size(&text, judged->sizes[i].name, judged->sizes[i].value);
     for (int i = 0; i < c->at->count && !c->at->shown; i++) /* whose arrays nobody sees */
         if (c->at->list[i].text[0] == '[')
             append_size(&text, c->at->list[i].name, c->at->list[i].text);

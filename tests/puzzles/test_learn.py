@@ -50,9 +50,9 @@ class Learner:
         with open(f"{self.folder}/{name}") as file:
             return file.read()
 
-    def solution(self, puzzle, language="tile"):
+    def solution(self, puzzle, language="tile", name="solution"):
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        with open(f"{root}/puzzles/{puzzle}/solution.{language}") as file:
+        with open(f"{root}/puzzles/{puzzle}/{name}.{language}") as file:
             return file.read()
 
 
@@ -123,6 +123,42 @@ def test_passing(learner):
     expect("passed" not in learner.learn().split("\n")[0], "it was forgotten")
     learner.learn("--reset")
     learner.learn(out="0 of ")
+
+
+def test_judgements_in_json(learner):
+    """Every case with its sizes, arrays of shown ones, and of a hidden one that failed when asked; limits; lamps; marks."""
+    def judged(text, *more):
+        learner.write("mine.tile", text)
+        return json.loads(call([learner.tool, "learn", "14", "mine.tile", "--json", *more], cwd=learner.folder, env=learner.environment).out)
+
+    solution = learner.solution("14_single_block_matmul")
+    starter = learner.solution("14_single_block_matmul", name="starter")
+    begun = judged(starter)
+    out, a = begun["case_list"][0]["arrays"][:2]
+    expect(out["shape"] == [2, 2] and out["unwritten"] == out["wrong"] == [0, 1, 2, 3] and out["expected"] == [1, 3, 3, 13], out)
+    expect("expected" not in a and a["values"] == [0, 1, 2, 3], a)
+    expect([c["state"] for c in begun["case_list"]] == ["failed"] + 6 * ["not tried"] and begun["case_list"][3]["tune"] == {"SIZE": 5, "TPB": 8}, begun)
+
+    broken = judged(solution.replace("f32 acc", "f32 akk"))
+    expect(broken["lamps"][0] == {"lamp": "compiles", "state": "failed"} and broken["lamps"][4]["state"] == "not reached", broken["lamps"])
+    expect(broken["case_list"][0]["arrays"][0]["values"] is None and broken["case_list"][0]["arrays"][0]["expected"] == [1, 3, 3, 13], broken)
+
+    turned = solution.replace("Out[i][j] = acc", "Out[j][i] = acc")
+    expect([c["arrays"] for c in judged(turned)["case_list"][1:]] == 6 * [[]], "hidden cases keep their arrays")
+    opened = judged(turned, "--open")["case_list"][1]
+    expect(opened["state"] == "failed" and opened["arrays"][0]["wrong"] == [1, 2] and not opened["arrays"][0]["unwritten"], opened)
+
+    twice = {c["counter"]: c for c in judged(solution.replace("sync();", "sync(); sync();"))["counters"]}["barriers"]
+    expect((twice["here"], twice["beyond"], twice["relation"]) == ({"answer": 2, "solution": 1, "limit": 1}, True, "<="), twice)
+    dear = judged(solution.replace("f32 acc = 0;", "f32 acc = 0; if (SIZE == 31) acc = acc * 2 + acc * acc;"))
+    expect(dear["passed"] and not dear["at_solution"], dear)
+    row = json.loads(learner.learn("--json"))[13]
+    expect((row["passed"], row["at_solution"], row["passed_in_cuda"]) == (True, False, False), row)
+    fine = judged(solution)
+    expect(fine["at_solution"] and all(c["answer"] <= c["limit"] for c in fine["counters"] if c["limit"] is not None and c["relation"] == "<="), fine)
+    with open(learner.progress) as file:
+        expect("14_single_block_matmul passed at-solution tries=" in file.read(), "the file of progress has it")
+    learner.learn("--reset")
 
 
 def test_hints(learner):

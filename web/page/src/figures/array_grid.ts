@@ -28,15 +28,15 @@ export function valueText(v: Value | undefined): string {
 export function sheetsOf(
   name: string,
   values: Value[],
-  options: { shape?: number[]; expected?: Value[]; wrong?: number[]; unwritten?: number[] } = {},
+  shape: number[],
+  options: { expected?: Value[] | null; wrong?: number[]; unwritten?: number[] } = {},
 ): Sheet[] {
-  const shape = options.shape?.length ? options.shape : [values.length];
   const cols = shape[shape.length - 1]!;
   const rows = shape.length > 1 ? shape[shape.length - 2]! : 1;
   const outer = shape.slice(0, -2);
   const count = outer.reduce((a, b) => a * b, 1);
-  const wrong = new Set(options.wrong ?? differing(values, options.expected));
-  const unwritten = new Set(options.unwritten ?? []);
+  const wrong = new Set(options.wrong);
+  const unwritten = new Set(options.unwritten);
   return Array.from({ length: count }, (_, sheet) => {
     const before = places(sheet, outer);
     const grid = Array.from({ length: Math.min(rows, most) }, (_, r) =>
@@ -55,16 +55,6 @@ export function sheetsOf(
       rows: grid,
       more: [Math.max(0, rows - most), Math.max(0, cols - most)],
     };
-  });
-}
-
-/** Only judgements without a list of wrong elements are compared here. */
-function differing(values: Value[], expected: Value[] | undefined): number[] {
-  if (!expected) return [];
-  return values.flatMap((v, i) => {
-    const e = expected[i];
-    const near = typeof v === "number" && typeof e === "number" && Math.abs(v - e) <= 1e-5 * Math.max(1, Math.abs(e));
-    return v === e || near ? [] : [i];
   });
 }
 

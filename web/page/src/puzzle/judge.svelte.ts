@@ -74,7 +74,10 @@ class Judge {
     const opens = this.opens;
     this.judged.ask(JSON.stringify([name, source, opens, asked ? Date.now() : 0]), async (signal) => {
       const files = { [name]: source, [LEARN_FILE]: this.progress };
-      const answer = await ask("runs", ["learn", String(number), name, "--json"], files, { wants: [LEARN_FILE], signal });
+      const answer = await ask("runs", ["learn", String(number), name, "--json", ...(opens ? ["--open"] : [])], files, {
+        wants: [LEARN_FILE],
+        signal,
+      });
       if (!answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
       const judgement = JSON.parse(answer.out) as Judgement;
       if (asked || judgement.passed) this.#keep(answer.files[LEARN_FILE]);

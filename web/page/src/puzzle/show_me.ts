@@ -2,16 +2,16 @@
 import { tick } from "svelte";
 import { page } from "../app/page.svelte.ts";
 import { program, type Simulated } from "../app/program.svelte.ts";
-import { sizesOf, type Judgement } from "./judgement.ts";
+import type { Judgement } from "./judgement.ts";
 
 const patience = 10_000; // milliseconds until the run is there
 
 export async function showMe(file: string, source: string, j: Judgement, card: string): Promise<void> {
   program.open(file, source);
-  // A name of the case is a size or a tuned value: the program looks up each where it belongs.
-  const sizes = sizesOf(j);
-  program.sizes = sizes;
-  program.tune = sizes;
+  const { set, tune, type } = j.case_list[Math.max(0, j.case - 1)]!;
+  program.sizes = set;
+  program.tune = tune;
+  program.types = type;
   program.line = j.line || null;
   page.begun = true;
   page.mode = "bench";
