@@ -226,6 +226,7 @@ TW_API const char *tw_context_messages(const tw_context *ctx);
     X(TW_CODE_ENDLESS, "endless", "more steps than were allowed")                                  \
     X(TW_CODE_FAULT, "fault", "anything else that ends a launch")                                  \
     X(TW_CODE_UNSUPPORTED, "unsupported", "an instruction that the simulator lacks")               \
+    X(TW_CODE_CUT_OFF, "cut-off", "the end of a kernel of which its compiler left out the rest")   \
     X(TW_CODE_STOPPED, "stopped", "a launch that something else has ended")
 
 typedef enum tw_code {
@@ -256,6 +257,9 @@ typedef struct tw_access {
     int warp;                   /* of the block; -1: not known */
     int64_t block;              /* its number in the grid, x fastest; -1: not known */
     const char *space;          /* of memory: "shared", "global", …; NULL: not known */
+    /* The barrier that the thread passed last; line 0: none, or not known. */
+    const char *barrier_file;
+    int barrier_line, barrier_column;
 } tw_access;
 
 typedef enum tw_severity { TW_ERROR, TW_WARNING, TW_NOTE } tw_severity;
@@ -264,7 +268,10 @@ typedef struct tw_message {
     const char *file; /* NULL: no place */
     int line, column; /* from 1; columns count bytes */
     const char *text;
+    /* As tw_context_messages shows it, with its source line and its notes; NULL: of a note. */
+    const char *shown;
     tw_code code; /* a note has that of its message */
+    int needs_sm; /* of TW_CODE_TARGET: the first compute capability that has it, 89; 0: not known */
     int length;   /* bytes of the text that it is about, from line and column on */
     /* A fix: changes of the text of `file` in it, that remove the message when they are made
      * together. Places are those of the text before any of them; of two changes at one place the
@@ -672,6 +679,84 @@ typedef struct tw_sim_options {
     int order_count;
 } tw_sim_options;
 
+/* What the hardware counts (TW_WATCH_COUNTERS): the name, how counts of two launches are joined, and what
+ * it counts. The counts are of the accesses as the PTX has them; JSON and docs/messages.md have the same
+ * names. async_overlap is a mean, of which the greater one is kept. */
+#define TW_COUNTER_LIST(X)                                                                         \
+    X(warp_instructions, SUM, "instructions, once a warp")                                         \
+    X(thread_instructions, SUM, "instructions, once a thread")                                     \
+    X(busiest_warp, MOST, "instructions of the warp that runs the most; of no line")               \
+    X(shared_loads, SUM, "warp instructions that read shared memory, ldmatrix too")                \
+    X(shared_stores, SUM,                                                                          \
+      "warp instructions that write it, stmatrix too, asynchronous copies not")                    \
+    X(shared_atomics, SUM, "atomic ones on it; their wavefronts are not counted")                  \
+    X(shared_wavefronts, SUM, "wavefronts of shared memory")                                       \
+    X(shared_wavefronts_ideal, SUM, "the fewest that these accesses could take")                   \
+    X(bank_conflicts, SUM, "wavefronts above those")                                               \
+    X(global_loads, SUM, "warp instructions that read global memory")                              \
+    X(global_stores, SUM, "that write it")                                                         \
+    X(global_atomics, SUM, "atomic ones on it; not among requests and sectors")                    \
+    X(global_requests, SUM, "loads, stores and asynchronous copies from global memory")            \
+    X(global_sectors, SUM, "sectors of 32 bytes that those touch")                                 \
+    X(block_sectors, MOST, "sectors of the block that touches the most; of no line")               \
+    X(local_accesses, SUM, "warp instructions on local memory")                                    \
+    X(async_copies, SUM, "asynchronous copies, once a warp")                                       \
+    X(async_bytes, SUM, "bytes that they write")                                                   \
+    X(async_depth, MOST, "groups of them under way at most, while a thread reads shared memory")   \
+    X(async_overlap, MOST,                                                                         \
+      "bytes of a warp's copies under way, on average, when it reads shared memory")
+
+/* Each is a sum but busiest_warp, block_sectors and async_depth, the most of any, and async_overlap. */
+typedef struct tw_counters {
+#define TW_COUNTER_FIELD(name, joined, what) int64_t name;
+    TW_COUNTER_LIST(TW_COUNTER_FIELD)
+#undef TW_COUNTER_FIELD
+} tw_counters;
+
+/* Kinds of instructions, and their names. */
+#define TW_KIND_LIST(X)                                                                            \
+    X(TW_KIND_F64, "f64")                                                                          \
+    X(TW_KIND_F32, "f32")                                                                          \
+    X(TW_KIND_F16, "f16")                                                                          \
+    X(TW_KIND_INTEGER, "integer")                                                                  \
+    X(TW_KIND_BITS, "bits")                                                                        \
+    X(TW_KIND_COMPARE, "compare")                                                                  \
+    X(TW_KIND_CONVERT, "convert")                                                                  \
+    X(TW_KIND_MOVE, "move")                                                                        \
+    X(TW_KIND_SHARED, "shared")                                                                    \
+    X(TW_KIND_GLOBAL, "global")                                                                    \
+    X(TW_KIND_LOCAL, "local")                                                                      \
+    X(TW_KIND_CONST, "const")                                                                      \
+    X(TW_KIND_GENERIC, "generic")                                                                  \
+    X(TW_KIND_ATOMIC, "atomic")                                                                    \
+    X(TW_KIND_ASYNC, "async")                                                                      \
+    X(TW_KIND_BARRIER, "barrier")                                                                  \
+    X(TW_KIND_LANES, "lanes")                                                                      \
+    X(TW_KIND_CONTROL, "control")                                                                  \
+    X(TW_KIND_MATRIX, "matrix")                                                                    \
+    X(TW_KIND_OTHER, "other")
+
+typedef enum tw_kind {
+#define TW_KIND_ENUM(name, text) name,
+    TW_KIND_LIST(TW_KIND_ENUM)
+#undef TW_KIND_ENUM
+        TW_KIND_COUNT
+} tw_kind;
+
+/* The counters of a line of the source, or of the PTX where it has no .loc; line 0: not known. */
+typedef struct tw_line_counters {
+    const char *file;
+    int line;
+    tw_counters counters;
+} tw_line_counters;
+
+typedef struct tw_counted {
+    tw_counters total;
+    int64_t instructions[TW_KIND_COUNT]; /* warp instructions of each kind */
+    int line_count;
+    const tw_line_counters *lines; /* by file and line */
+} tw_counted;
+
 typedef struct tw_sim_finding {
     /* "race", "out-of-bounds", "divergent-barrier", …; of what ended a launch and no other finding
      * says: "deadlock", "endless" (the step limit), "fault", "unsupported", "stopped" */
@@ -697,9 +782,10 @@ typedef struct tw_sim_result {
     int finding_count;
     const tw_sim_finding *findings; /* each kind and pair of lines once */
     int64_t warp_instructions;
-    double seconds;       /* of the host */
-    const char *ended;    /* what ended it before its end, with the place; NULL: it was done */
-    const char *report;   /* all of it to be read; "" if there is nothing to say */
+    double seconds;            /* of the host */
+    const char *ended;         /* what ended it before its end, with the place; NULL: it was done */
+    const char *report;        /* all of it to be read; "" if there is nothing to say */
+    const tw_counted *counted; /* NULL without TW_WATCH_COUNTERS */
     const char *counters; /* a table to be read, "" without TW_WATCH_COUNTERS; the same in JSON: */
     /* An object: in all, and by line in "lines"; NULL without. Of tw_ptx_simulate it has besides
      * "as_assembled", what they are for the machine code: "exact", whether that is known, a pair

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of codes in docs/messages.md, from TW_CODE_LIST of the public header.
+"""The tables of codes and counters in docs/messages.md, from TW_CODE_LIST and TW_COUNTER_LIST of the public header.
 
     message_codes.py            writes it
     message_codes.py --check    status 1 if the document is not what the header says
@@ -10,21 +10,28 @@ import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PAGE = os.path.join(ROOT, "docs", "messages.md")
-BEGIN, END = "<!-- codes: scripts/message_codes.py writes this -->\n", "<!-- end of codes -->\n"
-ROW = re.compile(r'X\((TW_CODE_\w+), "([^"]+)", "([^"]+)"\)')
+CODE = re.compile(r'X\((TW_CODE_\w+), "([^"]+)", "([^"]+)"\)')
+COUNTER = re.compile(r'X\((\w+), +(?:SUM|MOST), *\\?\s*("[^"]*"(?:[ \\\n]+"[^"]*")*)\)')
+
+
+def with_table(page, what, head, rows):
+    begin, end = f"<!-- {what}: scripts/message_codes.py writes this -->\n", f"<!-- end of {what} -->\n"
+    return page[: page.index(begin)] + begin + head + "".join(rows) + page[page.index(end) :]
 
 
 def main():
     with open(os.path.join(ROOT, "include", "tilewright.h")) as file:
-        rows = ROW.findall(file.read())
+        header = file.read()
     with open(PAGE) as file:
         page = file.read()
-    table = "".join(f"| `{name}` | `{code}` | {about} |\n" for code, name, about in rows)
-    start, end = page.index(BEGIN), page.index(END) + len(END)
-    new = page[:start] + BEGIN + "| `code` | in C | |\n|---|---|---|\n" + table + END + page[end:]
+    codes = (f"| `{name}` | `{code}` | {about} |\n" for code, name, about in CODE.findall(header))
+    what = [(name, "".join(re.findall(r'"([^"]*)"', text))) for name, text in COUNTER.findall(header)]
+    counters = (f"| `{name}` | {text} |\n" for name, text in what)
+    new = with_table(page, "codes", "| `code` | in C | |\n|---|---|---|\n", codes)
+    new = with_table(new, "counters", "| counter | |\n|---|---|\n", counters)
     if "--check" in sys.argv:
         if new != page:
-            print("docs/messages.md does not have the codes of include/tilewright.h: run scripts/message_codes.py")
+            print("docs/messages.md does not have the codes and counters of include/tilewright.h: run scripts/message_codes.py")
         return int(new != page)
     with open(PAGE, "w") as file:
         file.write(new)

@@ -25,7 +25,7 @@ void check_set_deadline(struct check *c, bool of_run)
 static void take_end(struct check *c, const char *where)
 {
     tw_message m;
-    if (!tw_context_message(c->program->ctx, 0, &m) || strncmp(m.text, "cancelled", 9) != 0)
+    if (!tw_context_message(c->program->ctx, 0, &m) || m.code != TW_CODE_CANCELLED)
         m.text = "between two runs";
     findings_add(&c->findings, c->name, c->program->path,
                  need_text("`%s` is not checked to the end: time is up (--time-limit %g), %s%s%s",

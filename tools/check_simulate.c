@@ -38,9 +38,9 @@ static void take_refusal(struct check *c, tw_status s, tw_status on_cpu, const c
 static void note_output(struct check *c, const tw_sim_finding *f)
 {
     tw_param p;
-    size_t length = strcspn(f->message, "[");
+    const char *array = f->access_count ? f->accesses[0].variable : NULL;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
-        if (!is_output(&p) || strlen(p.name) != length || strncmp(f->message, p.name, length) != 0)
+        if (!is_output(&p) || !array || strcmp(p.name, array) != 0)
             continue;
         char *note = need_text("if the caller is to give zeros there, say --fill %s=zero", p.name);
         findings_note(&c->findings, note);
@@ -53,7 +53,7 @@ static void take_finding(struct check *c, const tw_sim_finding *f, const char *w
     bool is_new = findings_take_simulated(&c->findings, f, c->name, where);
     if (is_new && c->wrong && !c->on_zeros)
         findings_note(&c->findings, "the wrong values may come of this");
-    if (is_new && strcmp(f->kind, "uninitialised") == 0 && !c->on_zeros)
+    if (is_new && f->code == TW_CODE_UNINITIALISED && !c->on_zeros)
         note_output(c, f);
 }
 
@@ -61,7 +61,7 @@ static void take_finding(struct check *c, const tw_sim_finding *f, const char *w
  * own between two layouts, in which lanes may write one value. */
 static bool is_of_program(const tw_sim_finding *f)
 {
-    return strstr(f->json, "\"element\": ");
+    return f->access_count && f->accesses[0].rank > 0;
 }
 
 /* Warnings, which leave the status as it is. */
@@ -69,7 +69,7 @@ static void take_same_values(struct check *c, const tw_sim_result *result, const
 {
     for (int i = 0; i < result->finding_count; i++) {
         const tw_sim_finding *f = &result->findings[i];
-        if (strcmp(f->kind, "same-value") != 0 || !is_of_program(f))
+        if (f->code != TW_CODE_SAME_VALUE || !is_of_program(f))
             continue;
         if (findings_take_simulated(&c->findings, f, c->name, where) && finding_of_two_blocks(f))
             findings_note(&c->findings,

@@ -12,13 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "sm_80 has no `e4m3`: sm_89 is the first that has": the simulator has that one, too. */
+/* The code of the latest call's first message. */
+static tw_message first_message(const struct run *r)
+{
+    tw_message m = {.code = TW_CODE_OTHER};
+    tw_context_message(r->program.ctx, 0, &m);
+    return m;
+}
+
+/* Of what a later GPU has: the simulator has that one, too. */
 static void offer_target(struct run *r)
 {
-    int first;
-    const char *said = strstr(tw_context_messages(r->program.ctx), "`: sm_");
-    if (r->simulated && said && sscanf(said, "`: sm_%d is the first", &first) == 1)
-        complain_more(&r->complaints, "--sm sm_%d simulates that one", first);
+    tw_message m = first_message(r);
+    if (r->simulated && m.needs_sm)
+        complain_more(&r->complaints, "--sm sm_%d simulates that one", m.needs_sm);
 }
 
 static int prepare(struct run *r)
@@ -26,7 +33,7 @@ static int prepare(struct run *r)
     tw_status s = tw_launch_prepare(r->launch);
     if (s != TW_OK || *tw_context_messages(r->program.ctx))
         complain_library(&r->complaints, r->program.ctx, s);
-    bool unset = s == TW_BAD_ARGUMENT && strstr(tw_context_messages(r->program.ctx), "is not set");
+    bool unset = s == TW_BAD_ARGUMENT && first_message(r).code == TW_CODE_UNSET;
     char *missing = unset ? missing_scalars(r->launch, r->kernel) : NULL;
     if (missing)
         complain_more(&r->complaints, "give it with --set %s", missing);

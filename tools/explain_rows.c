@@ -398,7 +398,8 @@ static void advise_smaller(struct explain *x, struct explain_row *r,
 
 static void say_why_not(struct explain *x, struct explain_row *r, tw_status s)
 {
-    bool endless = strstr(tw_context_messages(x->ctx), "its step limit");
+    tw_message m;
+    bool endless = tw_context_message(x->ctx, 0, &m) && m.code == TW_CODE_ENDLESS;
     complain_library(&x->complaints, x->ctx, s);
     if (endless)
         complain_more(&x->complaints, "(--step-limit N lets each block run for longer)");

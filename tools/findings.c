@@ -68,44 +68,9 @@ static void add_note(struct finding *x, const tw_message *m)
                                               .column = m->column};
 }
 
-/* A line of the rendering that opens a message of severity error or warning: colours left out,
- * "error: " or "warning: " comes first, or after a place. */
-static bool opens_message(const char *line)
-{
-    char plain[512];
-    size_t n = 0;
-    for (; *line && *line != '\n' && n + 1 < sizeof plain; line++) {
-        if (*line == '\033') {
-            while (*line && *line != 'm')
-                line++;
-            continue;
-        }
-        plain[n++] = *line;
-    }
-    plain[n] = '\0';
-    const char *error = strstr(plain, "error: "), *warning = strstr(plain, "warning: ");
-    const char *word = error && (!warning || error < warning) ? error : warning;
-    if (!word || plain[0] == ' ')
-        return false;
-    return word == plain || (word - plain >= 2 && memcmp(word - 2, ": ", 2) == 0);
-}
-
-/* The text of the next message of the rendering, its notes included; moves *at behind it. */
-static char *next_rendered(const char **at)
-{
-    const char *start = *at, *end = start;
-    do {
-        const char *newline = strchr(end, '\n');
-        end = newline ? newline + 1 : end + strlen(end);
-    } while (*end && !opens_message(end));
-    *at = end;
-    return need_text("%.*s", (int)(end - start), start);
-}
-
 void findings_take(struct findings *f, const tw_context *ctx, const char *kernel, const char *what,
                    const char *where)
 {
-    const char *rendered = tw_context_messages(ctx);
     struct finding *current = NULL;
     tw_message m;
     for (int i = 0; tw_context_message(ctx, i, &m); i++) {
@@ -114,17 +79,15 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
                 add_note(current, &m);
             continue;
         }
-        char *text = next_rendered(&rendered);
         struct finding *same = find_same(f, kernel, &m);
         current = NULL;
         if (same) {
             same->seen++;
-            free(text);
             continue;
         }
         current = add_message(f, &m);
         current->kernel = kernel;
-        current->rendered = text;
+        current->rendered = need_text("%s", m.shown);
         current->what = what;
         current->where = copy_text(where);
     }
@@ -233,10 +196,8 @@ static char *key_of(const tw_sim_finding *x)
 
 bool finding_of_two_blocks(const tw_sim_finding *found)
 {
-    static const char key[] = "\"block\": ";
-    const char *first = strstr(found->json, key), *second = first ? strstr(first + 1, key) : NULL;
-    return second &&
-           strtoll(first + strlen(key), NULL, 10) != strtoll(second + strlen(key), NULL, 10);
+    return found->access_count > 1 && found->accesses[0].block >= 0 &&
+           found->accesses[1].block >= 0 && found->accesses[0].block != found->accesses[1].block;
 }
 
 bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
@@ -262,6 +223,8 @@ bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, co
     x->text = need_text("%s: %s", found->kind, found->message);
     x->rendered = copy_text(found->text);
     x->json = copy_text(found->json);
+    x->parts = message_parts_copy(&(tw_message){
+        .code = found->code, .accesses = found->accesses, .access_count = found->access_count});
     x->key = key;
     x->where = copy_text(where);
     return true;

@@ -53,7 +53,7 @@ void findings_again(struct findings *f, const struct finding *error, tw_severity
  * same. Whether it is new, and so the latest. */
 bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
                              const char *where);
-/* Whether its two accesses are of different blocks: of writes of one value, which threads of one
+/* Whether the two accesses are of different blocks: of writes of one value, which threads of one
  * block may mean, that is most often a wrong index. */
 bool finding_of_two_blocks(const tw_sim_finding *found);
 void findings_note(struct findings *f, const char *text); /* behind the latest */

@@ -5,106 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- reading what the library wrote as JSON --- */
+/* --- accesses --- */
 
-static const char *behind_string(const char *at)
+/* The n-th access of a finding of the simulator; NULL: it has none. */
+static const tw_access *access_of(const struct finding *x, int n)
 {
-    for (at++; *at && *at != '"'; at++)
-        at += *at == '\\' && at[1];
-    return *at ? at + 1 : at;
+    return x->json && n < x->parts.access_count ? &x->parts.accesses[n] : NULL;
 }
 
-static const char *behind_value(const char *at)
+/* "k.cu:12:5"; "" of NULL. The caller frees. */
+static char *place(const tw_access *a)
 {
-    int depth = 0;
-    do {
-        if (*at == '"') {
-            at = behind_string(at);
-            continue;
-        }
-        depth += *at == '{' || *at == '[';
-        depth -= *at == '}' || *at == ']';
-        at++;
-    } while (*at && (depth > 0 || !strchr(",}]", *at)));
-    return at;
+    return a && a->file ? need_text("%s:%d:%d", a->file, a->line, a->column) : need_text("%s", "");
 }
 
-static const char *behind_space(const char *at)
+static char *place_of_barrier(const tw_access *a)
 {
-    return at + strspn(at, " \n,");
-}
-
-/* The value of a member; NULL: there is none, or no object. */
-static const char *member(const char *object, const char *key)
-{
-    if (!object || *object != '{')
-        return NULL;
-    for (const char *at = behind_space(object + 1); *at == '"';
-         at = behind_space(behind_value(at))) {
-        const char *end = behind_string(at), *value = behind_space(end + strspn(end, ":"));
-        if ((size_t)(end - at) == strlen(key) + 2 && strncmp(at + 1, key, strlen(key)) == 0)
-            return value;
-        at = value;
-    }
-    return NULL;
-}
-
-/* The n-th access of a finding. */
-static const char *access_of(const struct finding *x, int n)
-{
-    const char *list = x->json ? member(x->json, "accesses") : NULL;
-    if (!list || *list != '[')
-        return NULL;
-    const char *at = behind_space(list + 1);
-    for (int i = 0; i < n && *at == '{'; i++)
-        at = behind_space(behind_value(at));
-    return *at == '{' ? at : NULL;
-}
-
-static int64_t number(const char *object, const char *key)
-{
-    const char *value = member(object, key);
-    return value ? strtoll(value, NULL, 10) : -1;
-}
-
-/* "k.cu:12:5" of an access or its barrier; "" of NULL. The caller frees. */
-static char *place(const char *object)
-{
-    const char *file = member(object, "file");
-    if (!file)
-        return need_text("%s", "");
-    int length = (int)(behind_string(file) - file) - 2;
-    return need_text("%.*s:%lld:%lld", length, file + 1, (long long)number(object, "line"),
-                     (long long)number(object, "column"));
+    return a->barrier_line
+               ? need_text("%s:%d:%d", a->barrier_file, a->barrier_line, a->barrier_column)
+               : need_text("%s", "");
 }
 
 /* --- which belong together --- */
 
-static bool is_kind(const struct finding *x, const char *kind)
+static bool is_kind(const struct finding *x, tw_code code)
 {
-    size_t length = strlen(kind);
-    return x->json && strncmp(x->text, kind, length) == 0 && x->text[length] == ':';
+    return x->json && x->parts.code == code;
 }
 
 static bool is_race(const struct finding *x)
 {
-    return is_kind(x, "race") || is_kind(x, "async-race") || is_kind(x, "scope");
+    return is_kind(x, TW_CODE_RACE) || is_kind(x, TW_CODE_ASYNC_RACE) || is_kind(x, TW_CODE_SCOPE);
 }
 
-/* The array that a finding speaks of, as "element 3 of partial in", "partial[3][5] in"; "" if it
- * says none. The caller frees. */
-static char *array_of(const struct finding *x)
+/* The array that a finding speaks of; "" if it says none. */
+static const char *array_of(const struct finding *x)
 {
-    const char *end = strstr(x->text, " in shared memory"), *at;
-    if (!end)
-        end = strstr(x->text, " in global memory");
-    if (!end)
-        return need_text("%s", "");
-    for (at = end; at > x->text && strncmp(at, " of ", 4) != 0; at--)
-        ;
-    at += at > x->text ? 4 : 0;
-    size_t length = strcspn(at, "[");
-    return need_text("%.*s", (int)(length < (size_t)(end - at) ? length : (size_t)(end - at)), at);
+    const tw_access *a = access_of(x, 0);
+    return a && a->variable ? a->variable : "";
 }
 
 /* Threads of one block that passed the same barriers last: what lacks is a barrier there, whichever
@@ -112,24 +50,23 @@ static char *array_of(const struct finding *x)
  * and the line tell. NULL: of no race. */
 static char *cause_of(const struct finding *x)
 {
-    const char *a = access_of(x, 0), *b = access_of(x, 1);
+    const tw_access *a = access_of(x, 0), *b = access_of(x, 1);
     if (!is_race(x) || !a || !b)
         return NULL;
-    char *here = place(a), *there = place(b), *array = array_of(x);
-    char *before = place(member(a, "barrier")), *after = place(member(b, "barrier"));
+    const char *kind = tw_code_name(x->parts.code), *array = array_of(x);
+    char *here = place(a), *there = place(b);
+    char *before = place_of_barrier(a), *after = place_of_barrier(b);
     bool in_order = strcmp(before, after) <= 0;
-    int kind = (int)strcspn(x->text, ":");
     char *cause;
     if (strcmp(here, there) == 0)
-        cause = need_text("%.*s line %s %s", kind, x->text, here, array);
-    else if (number(a, "block") != number(b, "block"))
-        cause = need_text("%.*s blocks %s", kind, x->text, array);
+        cause = need_text("%s line %s %s", kind, here, array);
+    else if (a->block != b->block)
+        cause = need_text("%s blocks %s", kind, array);
     else
-        cause = need_text("%.*s barrier %s %s", kind, x->text, in_order ? before : after,
+        cause = need_text("%s barrier %s %s", kind, in_order ? before : after,
                           in_order ? after : before);
     free(here);
     free(there);
-    free(array);
     free(before);
     free(after);
     return cause;
@@ -138,18 +75,16 @@ static char *cause_of(const struct finding *x)
 /* Does it read, at one of the lines of the race, what the race may leave unwritten? */
 static bool comes_of(const struct finding *x, const struct finding *race)
 {
-    if (!is_kind(x, "uninitialised"))
+    if (!is_kind(x, TW_CODE_UNINITIALISED))
         return false;
-    char *read = place(access_of(x, 0)), *mine = array_of(x), *its = array_of(race);
+    char *read = place(access_of(x, 0));
     bool meets = false;
     for (int i = 0; i < 2 && !meets; i++) {
         char *line = place(access_of(race, i));
-        meets = strcmp(line, read) == 0 && strcmp(mine, its) == 0;
+        meets = strcmp(line, read) == 0 && strcmp(array_of(x), array_of(race)) == 0;
         free(line);
     }
     free(read);
-    free(mine);
-    free(its);
     return meets;
 }
 
@@ -193,8 +128,8 @@ static void fold(struct findings *f, int i, char *const *causes)
  * value that it read. */
 static void note_race(struct findings *f, struct finding *x)
 {
-    static const char *const kinds[] = {"out-of-bounds", "misaligned", "read-only",
-                                        "trap",          "deadlock",   "endless"};
+    static const tw_code kinds[] = {TW_CODE_OUTSIDE, TW_CODE_MISALIGNED, TW_CODE_READ_ONLY,
+                                    TW_CODE_TRAP,    TW_CODE_DEADLOCK,   TW_CODE_ENDLESS};
     const struct finding *race = NULL;
     bool may = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

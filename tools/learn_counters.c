@@ -1,54 +1,88 @@
 #include "learn_counters.h"
 #include "tool.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The number behind "name": between two places; false: it is not there. */
-static bool number_of(const char *from, const char *to, const char *name, int64_t *out)
+enum joined { SUM, MOST };
+static const struct {
+    const char *name;
+    enum joined joined;
+} counters[] = {
+#define COUNTER_ROW(name, joined, what) {#name, joined},
+    TW_COUNTER_LIST(COUNTER_ROW)
+#undef COUNTER_ROW
+};
+enum { COUNTERS = sizeof counters / sizeof *counters };
+
+static const char *const kinds[] = {
+#define KIND_NAME(name, text) text,
+    TW_KIND_LIST(KIND_NAME)
+#undef KIND_NAME
+};
+
+/* The number of a counter; -1: there is none of that name. */
+static int counter_number(const char *name)
 {
-    char *key = need_text("\"%s\": ", name);
-    const char *at = strstr(from, key);
-    bool found = at && at < to;
-    if (found)
-        *out = strtoll(at + strlen(key), NULL, 10);
-    free(key);
-    return found;
+    for (int i = 0; i < COUNTERS; i++)
+        if (strcmp(counters[i].name, name) == 0)
+            return i;
+    return -1;
 }
 
-static const char *lines_of(const char *json)
+static int kind_number(const char *name)
 {
-    const char *lines = strstr(json, "\"lines\": [");
-    return lines ? lines : json + strlen(json);
+    name = strcmp(name, "barriers") == 0 ? kinds[TW_KIND_BARRIER] : name;
+    for (int i = 0; i < TW_KIND_COUNT; i++)
+        if (strcmp(kinds[i], name) == 0)
+            return i;
+    return -1;
 }
 
-/* Kinds of instructions are listed only where there were some. */
-static bool is_kind(const char *name)
+/* Counters are a row of numbers, in the order of their list. */
+static int64_t value_at(const tw_counters *c, int number)
 {
-    static const char *const kinds[] = {"f64",     "f32",     "f16",     "integer", "bits",
-                                        "compare", "convert", "move",    "shared",  "global",
-                                        "local",   "const",   "generic", "atomic",  "async",
-                                        "barrier", "lanes",   "control", "matrix",  "other"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(name, kinds[i]) == 0)
-            return true;
-    return false;
+    int64_t value;
+    memcpy(&value, (const char *)c + (size_t)number * sizeof value, sizeof value);
+    return value;
 }
 
-bool counter_total(const char *json, const char *name, int64_t *out)
+tw_counted *counted_copy(const tw_counted *c)
 {
-    name = strcmp(name, "barriers") == 0 ? "barrier" : name;
-    *out = 0;
-    return number_of(json, lines_of(json), name, out) || is_kind(name);
+    if (!c)
+        return NULL;
+    tw_counted *copy = need_memory(sizeof *copy);
+    tw_line_counters *lines = need_memory(((size_t)c->line_count + 1) * sizeof *lines);
+    *copy = *c;
+    for (int i = 0; i < c->line_count; i++) {
+        lines[i] = c->lines[i];
+        lines[i].file = need_text("%s", c->lines[i].file);
+    }
+    copy->lines = lines;
+    return copy;
+}
+
+void counted_free(tw_counted *c)
+{
+    for (int i = 0; c && i < c->line_count; i++)
+        free((char *)c->lines[i].file);
+    free(c ? (tw_line_counters *)c->lines : NULL);
+    free(c);
+}
+
+bool counter_total(const tw_counted *c, const char *name, int64_t *out)
+{
+    int counter = counter_number(name), kind = kind_number(name);
+    *out = counter >= 0 ? value_at(&c->total, counter) : kind >= 0 ? c->instructions[kind] : 0;
+    return counter >= 0 || kind >= 0;
 }
 
 int64_t counter_joined(const char *name, int64_t a, int64_t b)
 {
-    static const char *const no_sums[] = {"async_depth", "async_overlap", "block_sectors",
-                                          "busiest_warp"};
-    for (size_t i = 0; i < sizeof no_sums / sizeof *no_sums; i++)
-        if (strcmp(name, no_sums[i]) == 0)
-            return a > b ? a : b;
+    int counter = counter_number(name);
+    if (counter >= 0 && counters[counter].joined == MOST)
+        return a > b ? a : b;
     return a + b;
 }
 
@@ -66,25 +100,24 @@ static bool has_barrier(const char *text, int64_t line)
     return false;
 }
 
-int counter_line(const char *json, const char *name, const char *file, const char *text)
+int counter_line(const tw_counted *c, const char *name, const char *file, const char *text)
 {
-    int64_t most = 0, line = 0;
+    int64_t most = 0;
+    int line = 0;
     bool barriers = strcmp(name, "barriers") == 0;
     if (strcmp(name, "block_sectors") == 0) /* which lines do not have */
         name = "global_sectors";
-    if (strcmp(name, "busiest_warp") == 0)
-        name = "warp_instructions";
-    const char *key = barriers || is_kind(name) ? "warp_instructions" : name;
-    char *place = need_text("\"file\": \"%s\"", file); /* a name that JSON escapes is not found */
-    for (const char *at = strchr(lines_of(json), '{'); at; at = strchr(at + 1, '{')) {
-        const char *end = at + strcspn(at, "}"), *here = strstr(at, place);
-        int64_t value = 0, number = 0;
-        if (here && here < end && number_of(at, end, key, &value) && value > most &&
-            number_of(at, end, "line", &number) && (!barriers || has_barrier(text, number))) {
+    int counter = counter_number(name);
+    if (counter < 0 || strcmp(name, "busiest_warp") == 0)
+        counter = counter_number("warp_instructions");
+    for (int i = 0; i < c->line_count; i++) {
+        const tw_line_counters *l = &c->lines[i];
+        int64_t value = value_at(&l->counters, counter);
+        if (strcmp(l->file, file) == 0 && value > most &&
+            (!barriers || has_barrier(text, l->line))) {
             most = value;
-            line = number;
+            line = l->line;
         }
     }
-    free(place);
-    return (int)line;
+    return line;
 }

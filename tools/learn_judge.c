@@ -190,7 +190,7 @@ static int run_solution(struct judge *j)
     } else if (status == STATUS_OK && problems.count) {
         status = our_mistake(j, "its solution", &problems);
     }
-    limits_take(&j->limits.of_solution, result.counters_json);
+    limits_take(&j->limits.of_solution, result.counted);
     j->step_limit = STEPS_LEAST + STEPS_EACH * result.warp_instructions;
     problems_free(&problems);
     return status;
@@ -356,7 +356,7 @@ static bool run_once(struct judge *j, const struct answer_run *how, int byte)
     bool ended = answer_run(&j->answer, how, &result, &out->problems);
     allowance_end_run(&j->allowance);
     if (how->watch & TW_WATCH_COUNTERS)
-        limits_take(&j->limits.of_answer, result.counters_json);
+        limits_take(&j->limits.of_answer, result.counted);
     if (!ended)
         return false;
     bool right = compare(j, how, byte);

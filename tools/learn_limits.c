@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void limits_take(char **to, const char *counters_json)
+void limits_take(tw_counted **to, const tw_counted *counted)
 {
-    free(*to);
-    *to = counters_json ? need_text("%s", counters_json) : NULL;
+    counted_free(*to);
+    *to = counted_copy(counted);
 }
 
 void limits_free(struct limits *l)
 {
-    free(l->of_solution);
-    free(l->of_answer);
+    counted_free(l->of_solution);
+    counted_free(l->of_answer);
     answer_end(&l->silent);
 }
 
@@ -46,7 +46,7 @@ void limits_count_silently(struct limits *l, const struct answer *a, struct case
                    !problems.count && answer_run(&l->silent, &how, &result, &problems) &&
                    !problems.count && tw_launch_verify(at->launch, NULL) == TW_OK;
     if (l->is_silent)
-        limits_take(&l->of_answer, result.counters_json);
+        limits_take(&l->of_answer, result.counted);
     problems_free(&problems);
 }
 

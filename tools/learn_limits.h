@@ -6,13 +6,13 @@
 #include "learn_judge.h"
 
 struct limits {
-    char *of_solution, *of_answer; /* counted in the case at hand: JSON; NULL: nothing was */
-    struct answer silent;          /* the answer without its prints, from when it is needed */
-    bool is_silent;                /* that is what was counted */
+    tw_counted *of_solution, *of_answer; /* counted in the case at hand; NULL: nothing was */
+    struct answer silent;                /* the answer without its prints, from when it is needed */
+    bool is_silent;                      /* that is what was counted */
 };
 
 /* What a run has counted; NULL: nothing. */
-void limits_take(char **to, const char *counters_json);
+void limits_take(tw_counted **to, const tw_counted *counted);
 /* What an answer prints takes memory and instructions, and is no part of it: counts it without, in
  * the case at hand. Where that cannot be, or the values are others then, all stays counted. */
 void limits_count_silently(struct limits *l, const struct answer *a, struct case_at_hand *at,

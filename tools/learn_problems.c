@@ -28,26 +28,27 @@ void problems_add_at(struct problems *all, enum reason reason, const char *file,
 
 /* --- by message --- */
 
-/* The library's messages have no kinds; these words stand in those of one kind alone. */
-static enum reason reason_of_text(const char *text, enum reason other)
+/* Codes of another reason than the status of the call gives. */
+static enum reason reason_of_code(tw_code code, enum reason other)
 {
     static const struct {
-        const char *words;
+        tw_code code;
         enum reason reason;
     } known[] = {
-        {"only some of the threads come here", REASON_BARRIER},
-        {"lock waits for", REASON_BARRIER},
-        {"waits for memory to change", REASON_ENDLESS},
-        {"of static shared memory", REASON_COMPILE},
-        {"may still be under way", REASON_ASYNC},
-        {"async_wait must come first", REASON_ASYNC},
-        {"other threads may still be", REASON_RACE},
-        {"several threads write the same element", REASON_RACE},
-        {"is outside axis", REASON_BOUNDS},
-        {"reaches outside axis", REASON_BOUNDS},
+        {TW_CODE_TARGET, REASON_COMPILE},        {TW_CODE_RACE, REASON_RACE},
+        {TW_CODE_VOLATILE_RACE, REASON_RACE},    {TW_CODE_SCOPE, REASON_RACE},
+        {TW_CODE_SAME_VALUE, REASON_RACE},       {TW_CODE_ASYNC_RACE, REASON_ASYNC},
+        {TW_CODE_ASYNC_PENDING, REASON_ASYNC},   {TW_CODE_DIVERGENT, REASON_BARRIER},
+        {TW_CODE_BARRIER_COUNT, REASON_BARRIER}, {TW_CODE_MIXED, REASON_BARRIER},
+        {TW_CODE_BARRIER_ID, REASON_BARRIER},    {TW_CODE_WARP_SYNC, REASON_BARRIER},
+        {TW_CODE_EXITED, REASON_BARRIER},        {TW_CODE_DEADLOCK, REASON_BARRIER},
+        {TW_CODE_MBARRIER, REASON_BARRIER},      {TW_CODE_OUTSIDE, REASON_BOUNDS},
+        {TW_CODE_INSIDE, REASON_BOUNDS},         {TW_CODE_MISALIGNED, REASON_BOUNDS},
+        {TW_CODE_READ_ONLY, REASON_BOUNDS},      {TW_CODE_UNINITIALISED, REASON_UNINITIALISED},
+        {TW_CODE_ENDLESS, REASON_ENDLESS},       {TW_CODE_CUT_OFF, REASON_ENDLESS},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strstr(text, known[i].words))
+        if (code == known[i].code)
             return known[i].reason;
     return other;
 }
@@ -64,18 +65,12 @@ static enum reason reason_of_status(tw_status status)
     }
 }
 
-/* The line of the other access, which a note of the synchronisation check behind the error has;
- * 0: none has. */
-static int other_access(const tw_context *ctx, int error)
+static bool in_global(const struct message_parts *p)
 {
-    static const char *const others[] = {"read here", "written here", "updated here",
-                                         "the copy begins here"};
-    tw_message m;
-    for (int i = error + 1; tw_context_message(ctx, i, &m) && m.severity == TW_NOTE; i++)
-        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-            if (strncmp(m.text, others[k], strlen(others[k])) == 0)
-                return m.line;
-    return 0;
+    bool global = false;
+    for (int i = 0; i < p->access_count; i++)
+        global = global || (p->accesses[i].space && strcmp(p->accesses[i].space, "global") == 0);
+    return global;
 }
 
 void problems_take_messages(struct problems *all, const tw_context *ctx, tw_status status)
@@ -89,16 +84,15 @@ void problems_take_messages(struct problems *all, const tw_context *ctx, tw_stat
                      need_text("error: %s\n", tw_status_text(status)));
         return;
     }
-    struct problem *p = add(all, reason_of_text(m.text, reason_of_status(status)));
+    struct problem *p = add(all, reason_of_code(m.code, reason_of_status(status)));
     p->text = need_text("%s", tw_context_messages(ctx));
     p->file = m.file ? need_text("%s", m.file) : NULL;
     p->line = m.line;
     p->column = m.column;
-    if (p->reason == REASON_RACE || p->reason == REASON_ASYNC)
-        p->other_line = other_access(ctx, error);
-    if (p->reason == REASON_RACE && !p->other_line) /* the statement races with itself */
-        p->other_line = p->line;
-    p->in_global = strstr(m.text, "global memory");
+    p->parts = message_parts_copy(&m);
+    if (m.access_count > 1)
+        p->other_line = m.accesses[1].line;
+    p->in_global = in_global(&p->parts);
 }
 
 /* --- of the simulator --- */
@@ -109,45 +103,12 @@ static const char cut_off[] =
     "a loop\nwithout an end that changes nothing, a division by zero or an access to a null "
     "pointer\n";
 
-static bool is_cut_off(const tw_sim_finding *x)
-{
-    return strstr(x->message, "ends without ret or exit");
-}
-
+/* A deadlock of loops that look at memory ends no other way than one of barriers, but is none. */
 static enum reason reason_of_finding(const tw_sim_finding *x)
 {
-    static const struct {
-        const char *kind;
-        enum reason reason;
-    } known[] = {
-        {"race", REASON_RACE},
-        {"volatile-race", REASON_RACE},
-        {"scope", REASON_RACE},
-        {"same-value", REASON_RACE},
-        {"async-race", REASON_ASYNC},
-        {"async-pending", REASON_ASYNC},
-        {"divergent-barrier", REASON_BARRIER},
-        {"barrier-count", REASON_BARRIER},
-        {"barrier-mixed", REASON_BARRIER},
-        {"barrier-id", REASON_BARRIER},
-        {"warp-sync", REASON_BARRIER},
-        {"exited-thread", REASON_BARRIER},
-        {"deadlock", REASON_BARRIER},
-        {"mbarrier", REASON_BARRIER},
-        {"out-of-bounds", REASON_BOUNDS},
-        {"inside", REASON_BOUNDS},
-        {"misaligned", REASON_BOUNDS},
-        {"read-only", REASON_BOUNDS},
-        {"uninitialised", REASON_UNINITIALISED},
-        {"endless", REASON_ENDLESS},
-    };
-    if (strstr(x->message, "nobody will change it") || /* a deadlock of loops */
-        is_cut_off(x))
+    if (x->code == TW_CODE_DEADLOCK && x->access_count && x->accesses[0].space)
         return REASON_ENDLESS;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(x->kind, known[i].kind) == 0)
-            return known[i].reason;
-    return REASON_FAULT;
+    return reason_of_code(x->code, REASON_FAULT);
 }
 
 static bool is_known(const struct problems *all, enum reason reason, const tw_sim_finding *x)
@@ -184,17 +145,19 @@ void problems_take_simulated(struct problems *all, const tw_sim_result *result, 
     for (int i = 0; i < result->finding_count; i++) {
         const tw_sim_finding *x = &result->findings[i];
         enum reason reason = reason_of_finding(x);
-        bool counts = x->fails || (same_value && strcmp(x->kind, "same-value") == 0);
+        bool counts = x->fails || (same_value && x->code == TW_CODE_SAME_VALUE);
         if (!counts || is_known(all, reason, x))
             continue;
         struct problem *p = add(all, reason);
-        p->text = is_cut_off(x) ? need_text("%s", cut_off) : without_ptx(x->text);
+        p->text = x->code == TW_CODE_CUT_OFF ? need_text("%s", cut_off) : without_ptx(x->text);
         p->file = x->file ? need_text("%s", x->file) : NULL;
         p->line = x->line;
         p->column = x->column;
         p->other_line = x->other_line;
-        p->in_global = strstr(x->json, "\"space\": \"global\"") != NULL;
-        p->same_value = strcmp(x->kind, "same-value") == 0;
+        p->parts = message_parts_copy(&(tw_message){
+            .code = x->code, .accesses = x->accesses, .access_count = x->access_count});
+        p->in_global = in_global(&p->parts);
+        p->same_value = x->code == TW_CODE_SAME_VALUE;
         p->two_blocks = finding_of_two_blocks(x);
     }
 }
@@ -226,6 +189,7 @@ void problems_free(struct problems *all)
         free(all->list[i].counter);
         free(all->list[i].file);
         free(all->list[i].text);
+        message_parts_free(&all->list[i].parts);
     }
     free(all->list);
     *all = (struct problems){0};
@@ -279,17 +243,6 @@ static const char *race_words(const struct problem *p)
            "comes first. A barrier between the two would.";
 }
 
-/* Tells whether the finding is about a copy that is never waited for, but not used too early. */
-static bool is_left_under_way(const char *text)
-{
-    static const char *const words[] = {"when the kernel ends", "when its scope ends",
-                                        "with an asynchronous copy under way"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(text, words[i]))
-            return true;
-    return false;
-}
-
 const char *problem_words(const struct problem *p)
 {
     switch (p->reason) {
@@ -299,7 +252,7 @@ const char *problem_words(const struct problem *p)
                "tuned values have to stay as they were in the starter.";
     case REASON_WORD: return "it goes around what the puzzle is about.";
     case REASON_BARRIER:
-        if (p->text && strstr(p->text, "have left the kernel"))
+        if (p->parts.code == TW_CODE_EXITED)
             return "not all threads come to a barrier. It is for all threads of the block: it must "
                    "not stand where only some of them go, nor behind a `return` of others.";
         return "threads wait for each other in vain. A barrier waits for all threads of the block, "
@@ -309,7 +262,7 @@ const char *problem_words(const struct problem *p)
         return "it uses memory that is outside of an array. Threads without an element of their "
                "own need a guard, and an index must not run past the end.";
     case REASON_ASYNC:
-        if (p->text && is_left_under_way(p->text))
+        if (p->parts.code == TW_CODE_ASYNC_PENDING)
             return "nothing waits for a copy that it has started. Each copy has to be waited for "
                    "before the kernel ends, on every way through it: if a loop runs zero times, "
                    "too.";

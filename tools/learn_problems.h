@@ -3,6 +3,7 @@
 #ifndef TW_LEARN_PROBLEMS_H
 #define TW_LEARN_PROBLEMS_H
 
+#include "message_parts.h"
 #include "tool.h"
 
 /* How far an answer came, in the order in which the judge looks. */
@@ -55,6 +56,7 @@ struct problem {
     bool same_value;              /* a race whose outcome is the same in any order */
     bool two_blocks;              /* a race between threads of different blocks */
     char *text;                   /* lines as the library shows them, with the source */
+    struct message_parts parts;   /* its code, accesses and fix */
 };
 
 struct problems {

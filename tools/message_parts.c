@@ -27,6 +27,8 @@ struct message_parts message_parts_copy(const tw_message *m)
         p.accesses[i].file = copy_text(m->accesses[i].file);
         p.accesses[i].what = copy_text(m->accesses[i].what);
         p.accesses[i].variable = copy_text(m->accesses[i].variable);
+        p.accesses[i].space = copy_text(m->accesses[i].space);
+        p.accesses[i].barrier_file = copy_text(m->accesses[i].barrier_file);
     }
     return p;
 }
@@ -39,6 +41,8 @@ void message_parts_free(struct message_parts *p)
         free((char *)p->accesses[i].file);
         free((char *)p->accesses[i].what);
         free((char *)p->accesses[i].variable);
+        free((char *)p->accesses[i].space);
+        free((char *)p->accesses[i].barrier_file);
     }
     free(p->edits);
     free(p->accesses);

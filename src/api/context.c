@@ -70,7 +70,8 @@ static tw_message public_message(tw_context *ctx, struct line_starts *lines,
 {
     tw_message m = {.severity = public_severity(one->severity),
                     .text = one->message,
-                    .code = (tw_code)one->code};
+                    .code = (tw_code)one->code,
+                    .needs_sm = one->needs_sm};
     if (!one->loc.source)
         return m;
     const char *name = one->loc.source->name;
@@ -97,7 +98,11 @@ static void finish_messages(tw_context *ctx)
     struct line_starts lines = {0};
     int at = 0;
     for (const struct diagnostic *d = ctx->diag.first; d; d = d->next) {
-        list[at++] = public_message(ctx, &lines, d);
+        struct text shown;
+        text_init(&shown, &ctx->message_memory);
+        diagnostic_render(&shown, d, ctx->config.colour);
+        list[at] = public_message(ctx, &lines, d);
+        list[at++].shown = shown.data;
         for (const struct diagnostic *n = d->notes; n; n = n->next)
             list[at++] = public_message(ctx, &lines, n);
     }
@@ -109,7 +114,8 @@ static void finish_messages(tw_context *ctx)
     ctx->message_count = count;
 }
 
-static const tw_message no_memory_message = {.severity = TW_ERROR, .text = "out of memory"};
+static const tw_message no_memory_message = {
+    .severity = TW_ERROR, .text = "out of memory", .shown = "error: out of memory\n"};
 
 tw_status context_no_memory(tw_context *ctx)
 {
@@ -128,6 +134,7 @@ static tw_status stopped(tw_context *ctx)
     if (setjmp(ctx->recovery))
         return context_no_memory(ctx);
     diag_error(&ctx->diag, LOC_NONE, "cancelled%s%s", doing ? " while " : "", doing ? doing : "");
+    diag_code(&ctx->diag, CODE_CANCELLED);
     finish_messages(ctx);
     return TW_CANCELLED;
 }

@@ -17,8 +17,9 @@ static void report_fault(tw_context *ctx, const struct cpu_fault *f)
     static const enum diag_code codes[] = {
         [CPU_BAD_ARGUMENT] = CODE_ARGUMENT, [CPU_BOUNDS] = CODE_OUTSIDE,
         [CPU_ASYNC] = CODE_ASYNC_RACE,      [CPU_DEADLOCK] = CODE_DEADLOCK,
-        [CPU_ASSUME] = CODE_ASSUME,         [CPU_DIVIDE] = CODE_FAULT,
-        [CPU_CANCELLED] = CODE_CANCELLED,   [CPU_NO_MEMORY] = CODE_OTHER,
+        [CPU_ENDLESS] = CODE_ENDLESS,       [CPU_ASSUME] = CODE_ASSUME,
+        [CPU_DIVIDE] = CODE_FAULT,          [CPU_CANCELLED] = CODE_CANCELLED,
+        [CPU_NO_MEMORY] = CODE_OTHER,
     };
     struct diag *d = &ctx->diag;
     diag_error(d, f->loc, "%s", f->message);

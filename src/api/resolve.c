@@ -375,6 +375,7 @@ static void resolve_scalars(tw_launch *l, bool strict)
         if (!info->params[p].is_pointer && !l->choice.known[p] && !l->value_set[p] &&
             origins[p].array < 0) {
             enum dtype t = param_dtype(l, p);
+            d->code = CODE_UNSET;
             diag_error(d, LOC_NONE, "`%s` (%s%s) is not set, and no array %s", info->params[p].name,
                        info->params[p].is_static ? "static " : "", dtype_table[t].name,
                        dtype_is_float(t) ? "says a float: set it" : "given says it");

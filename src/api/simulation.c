@@ -190,6 +190,11 @@ static tw_access public_access(const struct simulation *s, const struct sim_find
         a.length = (int)at.length;
         loc_line_column(at, &a.line, &a.column);
     }
+    struct loc barrier = sim_finding_barrier(&s->report, from);
+    if (barrier.source) {
+        a.barrier_file = keep(results, barrier.source->name);
+        loc_line_column(barrier, &a.barrier_line, &a.barrier_column);
+    }
     if (!from->memory)
         return a;
     a.space = sim_space_name(from->space);
@@ -198,7 +203,10 @@ static tw_access public_access(const struct simulation *s, const struct sim_find
         a.rank = element.rank;
         memcpy(a.index, element.index, sizeof a.index);
     } else {
-        a.variable = keep(results, from->memory_name);
+        const char *name = from->memory_name;
+        if (!name)
+            name = sim_report_memory_name(&s->report, from->space, from->address);
+        a.variable = keep(results, name);
     }
     return a;
 }
@@ -275,6 +283,7 @@ static tw_code end_code(enum sim_end end)
     case SIM_ENDLESS: return TW_CODE_ENDLESS;
     case SIM_FAULT: return TW_CODE_FAULT;
     case SIM_UNKNOWN: return TW_CODE_UNSUPPORTED;
+    case SIM_CUT_OFF: return TW_CODE_CUT_OFF;
     case SIM_ASKED:
     case SIM_STOPPED:
     case SIM_DONE: break;
@@ -353,12 +362,13 @@ static void write_counters(struct simulation *s, struct arena *results, tw_sim_r
     struct sim_assembled assembled;
     text_init(&table, results);
     text_init(&json, results);
-    sim_counters_table(&table, s->counters, s->module);
+    sim_counters_table(&table, s->counters, s->module, counters_what);
     if (s->as_assembled) {
         sim_assembled_find(&s->arena, s->counters, s->module, s->sass, &assembled);
         sim_assembled_text(&table, &assembled);
     }
     sim_counters_json(&json, s->counters, s->module, s->as_assembled ? &assembled : NULL);
+    result->counted = counted_new(results, s->counters, s->module);
     result->counters = table.data;
     result->counters_json = json.data;
 }
@@ -457,6 +467,7 @@ static tw_status status_of(const struct simulation *s, enum sim_end end,
     case SIM_UNKNOWN: return TW_UNSUPPORTED;
     case SIM_ASKED: return s->ctx->config.cancelled ? TW_CANCELLED : TW_FAULT;
     case SIM_STOPPED:
+    case SIM_CUT_OFF:
     case SIM_FAULT:
     case SIM_DEADLOCK:
     case SIM_ENDLESS: break;

@@ -32,6 +32,11 @@ struct simulation {
     const struct ptx_module *module;
 };
 
+/* counted.c: what each counter counts, by number, and the counters as the public structs. */
+extern const char *const counters_what[];
+const tw_counted *counted_new(struct arena *results, const struct sim_counters *c,
+                              const struct ptx_module *module);
+
 /* The result of a run that was not made. */
 extern const tw_sim_result simulation_nothing;
 

@@ -53,6 +53,7 @@ struct diagnostic {
     enum diag_code code;
     struct loc loc;
     const char *message;
+    int needs_sm; /* the first compute capability that has what the target lacks; 0: not known */
     struct edit *fix;             /* changes that, made together, remove what this reports; NULL */
     struct diag_access *accesses; /* the one at `loc` first; NULL */
     struct diagnostic *notes;     /* notes that belong to this one, in order */

@@ -42,6 +42,7 @@
     X(ENDLESS)                                                                                     \
     X(FAULT)                                                                                       \
     X(UNSUPPORTED)                                                                                 \
+    X(CUT_OFF)                                                                                     \
     X(STOPPED)
 
 enum diag_code {

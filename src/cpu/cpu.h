@@ -42,6 +42,7 @@ enum cpu_fault_kind {
     CPU_BOUNDS,       /* element access or an `inside` slice outside its view or tile */
     CPU_ASYNC,        /* tile touched, or scope left, while a copy into it is under way */
     CPU_DEADLOCK,     /* a lock that no running block can release */
+    CPU_ENDLESS,      /* a loop that waits for memory that nothing changes */
     CPU_ASSUME,       /* assume() does not hold */
     CPU_DIVIDE,       /* integer division by zero */
     CPU_CANCELLED,    /* the caller said so; no fault is described */

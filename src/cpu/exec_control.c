@@ -7,7 +7,7 @@
 /* Again at the top of a loop that changes nothing. */
 void step_stuck(struct frame *f, const struct instr *in)
 {
-    frame_fault(f, CPU_DEADLOCK, in->loc, -1,
+    frame_fault(f, CPU_ENDLESS, in->loc, -1,
                 "this loop does not end: it waits for memory to change, but nothing does while the "
                 "block waits; lock() waits for other blocks");
 }

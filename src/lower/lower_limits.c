@@ -22,6 +22,8 @@ static void refuse_byte_floats(void *user, struct expr **at)
         return;
     lower_error(l, (*at)->loc, "%s has no `%s`: sm_%d is the first that has", l->target->name,
                 dtype_table[t].name, FIRST_WITH_BYTE_FLOATS);
+    if (l->diag->current)
+        l->diag->current->needs_sm = FIRST_WITH_BYTE_FLOATS;
     diag_note(l->diag, (*at)->loc, "f16 has all of its values, in twice the space");
 }
 

@@ -315,6 +315,7 @@ static bool shared_suits(const struct sim *sim, const struct ptx_function *f, st
                "%s has %llu bytes of static shared memory, and a block may have at most %d: no GPU "
                "takes it",
                f->name, (unsigned long long)sim->program->static_shared, most);
+    diag_code(diag, CODE_TARGET);
     return false;
 }
 

@@ -104,6 +104,7 @@ enum sim_end {
     SIM_DEADLOCK, /* nobody can go on */
     SIM_ENDLESS,  /* the step limit */
     SIM_ASKED,    /* an observer asked to stop, or `cancelled` did */
+    SIM_CUT_OFF,  /* the end of a function without `ret`: its compiler left out the rest */
     SIM_UNKNOWN   /* an instruction that is not simulated: sim_why */
 };
 

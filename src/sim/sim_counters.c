@@ -501,9 +501,9 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
 
 /* --- texts --- */
 
-/* Each counter's name and what it counts, one after the other. */
+/* Each counter's name, one after the other. */
 static const char words[] =
-#define X(name, what) #name "\0" what "\0"
+#define X(name) #name "\0"
     SIM_COUNTERS(X)
 #undef X
     ;
@@ -516,7 +516,7 @@ static const char *next_word(const char *word)
 static void json_counts(struct text *out, const struct sim_counts *n, bool zeros)
 {
     const char *comma = "", *name = words;
-    for (int i = 0; i < COUNTERS; i++, name = next_word(next_word(name))) {
+    for (int i = 0; i < COUNTERS; i++, name = next_word(name)) {
         if (!zeros && row_of(n)[i] == 0)
             continue;
         text_printf(out, "%s\"%s\": %lld", comma, name, (long long)row_of(n)[i]);
@@ -560,7 +560,7 @@ void sim_counters_json(struct text *out, const struct sim_counters *c,
 }
 
 void sim_counters_table(struct text *out, const struct sim_counters *c,
-                        const struct ptx_module *module)
+                        const struct ptx_module *module, const char *const *what)
 {
     struct sim_counts total;
     struct sim_line_counts *lines;
@@ -569,10 +569,9 @@ void sim_counters_table(struct text *out, const struct sim_counters *c,
     sim_counters_kinds(c, kinds);
     size_t count = sim_counters_lines(c, module, out->arena, &lines);
     const char *name = words;
-    for (int i = 0; i < COUNTERS; i++, name = next_word(next_word(name)))
+    for (int i = 0; i < COUNTERS; i++, name = next_word(name))
         if (row_of(&total)[i] != 0)
-            text_printf(out, "%-24s %14lld  %s\n", name, (long long)row_of(&total)[i],
-                        next_word(name));
+            text_printf(out, "%-24s %14lld  %s\n", name, (long long)row_of(&total)[i], what[i]);
     text_add(out, "\nwarp instructions by kind\n");
     for (int i = 0; i < SIM_KIND_COUNT; i++)
         if (kinds[i])

@@ -8,34 +8,34 @@
 #include "sim/sim_merge.h"
 #include "sim/sim_traffic.h"
 
-/* Name in JSON, and what it counts. Warp instructions are those with at least one lane. All are
- * sums but busiest_warp, block_sectors and async_depth, which are the most of all, and
+/* The names, in JSON too; the public header has the same list with what they count (TW_COUNTER_LIST),
+ * and api/counted.c holds the two together. Warp instructions are those with at least one lane. All
+ * are sums but busiest_warp, block_sectors and async_depth, which are the most of all, and
  * async_overlap, a mean. */
 #define SIM_COUNTERS(X)                                                                            \
-    X(warp_instructions, "instructions, once a warp")                                              \
-    X(thread_instructions, "instructions, once a thread")                                          \
-    X(busiest_warp, "instructions of the warp that runs the most; of no line")                     \
-    X(shared_loads, "warp instructions that read shared memory, ldmatrix too")                     \
-    X(shared_stores, "warp instructions that write it, stmatrix too, asynchronous copies not")     \
-    X(shared_atomics, "atomic ones on it; their wavefronts are not counted")                       \
-    X(shared_wavefronts, "wavefronts of shared memory")                                            \
-    X(shared_wavefronts_ideal, "the fewest that these accesses could take")                        \
-    X(bank_conflicts, "wavefronts above those")                                                    \
-    X(global_loads, "warp instructions that read global memory")                                   \
-    X(global_stores, "that write it")                                                              \
-    X(global_atomics, "atomic ones on it; not among requests and sectors")                         \
-    X(global_requests, "loads, stores and asynchronous copies from global memory")                 \
-    X(global_sectors, "sectors of 32 bytes that those touch")                                      \
-    X(block_sectors, "sectors of the block that touches the most; of no line")                     \
-    X(local_accesses, "warp instructions on local memory")                                         \
-    X(async_copies, "asynchronous copies, once a warp")                                            \
-    X(async_bytes, "bytes that they write")                                                        \
-    X(async_depth, "groups of them under way at most, while a thread reads shared memory")         \
-    X(async_overlap, "bytes of a warp's copies under way, on average, when it reads shared "       \
-                     "memory")
+    X(warp_instructions)                                                                           \
+    X(thread_instructions)                                                                         \
+    X(busiest_warp)                                                                                \
+    X(shared_loads)                                                                                \
+    X(shared_stores)                                                                               \
+    X(shared_atomics)                                                                              \
+    X(shared_wavefronts)                                                                           \
+    X(shared_wavefronts_ideal)                                                                     \
+    X(bank_conflicts)                                                                              \
+    X(global_loads)                                                                                \
+    X(global_stores)                                                                               \
+    X(global_atomics)                                                                              \
+    X(global_requests)                                                                             \
+    X(global_sectors)                                                                              \
+    X(block_sectors)                                                                               \
+    X(local_accesses)                                                                              \
+    X(async_copies)                                                                                \
+    X(async_bytes)                                                                                 \
+    X(async_depth)                                                                                 \
+    X(async_overlap)
 
 struct sim_counts {
-#define X(name, what) int64_t name;
+#define X(name) int64_t name;
     SIM_COUNTERS(X)
 #undef X
     int64_t overlapped; /* async_overlap times shared_loads */
@@ -116,8 +116,8 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
  * NULL. */
 void sim_counters_json(struct text *out, const struct sim_counters *c,
                        const struct ptx_module *module, const struct sim_assembled *assembled);
-/* The same to be read: totals, then a row a line. */
+/* The same to be read: totals, with what each counter counts, then a row a line. */
 void sim_counters_table(struct text *out, const struct sim_counters *c,
-                        const struct ptx_module *module);
+                        const struct ptx_module *module, const char *const *what);
 
 #endif

@@ -56,11 +56,13 @@ static bool run_unknown(struct sim_warp *w, const struct sim_op *op, uint32_t ma
 static bool run_end(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     (void)mask;
-    return sim_stop(w, op,
-                    "`%s` ends without ret or exit: its compiler holds that no run comes here, as "
-                    "behind an endless loop without effect, a division by zero or a null pointer, "
-                    "which C++ leaves undefined",
-                    ptx_plain_name(w->sim->arena, w->frame->code->function->name));
+    sim_stop(w, op,
+             "`%s` ends without ret or exit: its compiler holds that no run comes here, as "
+             "behind an endless loop without effect, a division by zero or a null pointer, "
+             "which C++ leaves undefined",
+             ptx_plain_name(w->sim->arena, w->frame->code->function->name));
+    w->sim->end = SIM_CUT_OFF;
+    return false;
 }
 
 uint32_t sim_op_of_label(const struct sim_decoder *d, const struct ptx_label *label)

@@ -197,6 +197,13 @@ struct loc sim_finding_place(const struct sim_report *r, const struct sim_findin
     return loc_of(r, a->at.ins, a->at.where);
 }
 
+struct loc sim_finding_barrier(const struct sim_report *r, const struct sim_finding_access *a)
+{
+    if (!a->barrier && !a->barrier_where.source)
+        return LOC_NONE;
+    return loc_of(r, a->barrier, a->barrier_where);
+}
+
 const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,
                                                 const struct sim_finding *f)
 {

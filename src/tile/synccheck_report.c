@@ -158,7 +158,7 @@ static void report_race(struct sync_check *k, const struct finding *f, const cha
     static const char *const did[] = {"read here", "written here", "updated here",
                                       "the copy begins here"};
     race_error(k, f, name);
-    add_both(k, f, CODE_RACE);
+    add_both(k, f, f->waited ? CODE_ASYNC_RACE : CODE_RACE);
     note_calls(k, late);
     if (f->early != f->late)
         note_touch(k, early, did[early->kind]);

@@ -378,7 +378,10 @@ static void by_line_and_kind(void **state)
                                      "\"warp_instructions\": 2, \"thread_instructions\": 33, "
                                      "\"global_stores\": 1, \"global_requests\": 1, "
                                      "\"global_sectors\": 8}"));
-    sim_counters_table(&out, c, module);
+#define X(name) #name,
+    static const char *const names[] = {SIM_COUNTERS(X)};
+#undef X
+    sim_counters_table(&out, c, module, names);
     assert_non_null(strstr(out.data, "k.tile:7"));
     sim_counters_clear(c);
     sim_counters_total(c, &total);
