@@ -1,5 +1,6 @@
 /** What the page asks the engine, as words of the command line. It is pure, because the questions of the opening are answered when the
  * page is built, too (content.ts). */
+import type { PtxLaunch } from "./ptx.ts";
 import type { Kernel } from "./results.ts";
 
 export interface Configuration {
@@ -68,6 +69,13 @@ export function runArgs(c: Configuration): string[] {
   args.push(...setSizes(c));
   if (c.late) args.push("--copies", "late");
   return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), ...(c.despite ? ["--despite", "race"] : []), "--json"];
+}
+
+/** The same of a PTX program, in the launch that the reader says. */
+export function ptxRunArgs(file: string, launch: PtxLaunch, c: Pick<Configuration, "seed" | "block">): string[] {
+  const args = ["run", file, "--kernel", launch.kernel, "--grid", launch.grid, "--block", launch.block, "--seed", String(c.seed)];
+  for (const a of launch.args) args.push("--arg", a);
+  return [...args, "--counters", "--trace", traceFile, "--trace-block", c.block.join(","), "--json"];
 }
 
 /** An order of warps: in turn, drawn by a seed, chosen, or the worst of several. */

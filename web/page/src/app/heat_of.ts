@@ -1,4 +1,6 @@
 /** The heat gutter's rows: one counter of each line of the last run, compared with the run before. */
+import type { Trace } from "$engine/trace.ts";
+import { isPtx } from "./ptx.ts";
 import type { Heat } from "../editor/heat.ts";
 import type { LineCounters, Run } from "./results.ts";
 
@@ -10,10 +12,28 @@ export const heatUnits = [
 ] as const;
 export type HeatUnit = (typeof heatUnits)[number]["id"];
 
+/** Of a PTX program, whose lines the counters do not know: what the traced block cost, by the line of each instruction. */
+export function linesOfTrace(trace: Trace): LineCounters[] {
+  const lines = new Map<number, LineCounters>();
+  for (let e = 0; e < trace.count; e++) {
+    const site = trace.siteOf(e);
+    let line = lines.get(site.ptx);
+    if (!line) lines.set(site.ptx, (line = { file: "", line: site.ptx, warp_instructions: 0, thread_instructions: 0 }));
+    const kind = trace.kindOf(e);
+    const instructions = kind === "compute" || kind === "mma" ? trace.stride[e]! : 1;
+    line.warp_instructions += instructions;
+    if (!trace.isAccess(e)) continue;
+    const counter = site.space === "shared" ? "shared_wavefronts" : "global_sectors";
+    line[counter] = Number(line[counter] ?? 0) + trace.units[e]!;
+  }
+  return [...lines.values()];
+}
+
 const valueOf = (l: LineCounters | undefined, unit: HeatUnit) => Number(l?.[unit] ?? 0);
 
-export function heatOf(run: Run | null, before: Run | null, unit: HeatUnit, file: string): Map<number, Heat> {
-  const lines = (run?.counters?.lines ?? []).filter((l) => l.file === file || l.file.endsWith("/" + file));
+export function heatOf(run: Run | null, before: Run | null, unit: HeatUnit, file: string, trace: Trace | null = null): Map<number, Heat> {
+  const lines =
+    isPtx(file) && trace ? linesOfTrace(trace) : (run?.counters?.lines ?? []).filter((l) => l.file === file || l.file.endsWith("/" + file));
   const most = Math.max(1, ...lines.map((l) => valueOf(l, unit)));
   const old = new Map((before?.counters?.lines ?? []).map((l) => [l.line, l]));
   const name = heatUnits.find((u) => u.id === unit)!.name;

@@ -5,6 +5,7 @@ import {
   checkArgs,
   explainArgs,
   kernelsArgs,
+  ptxRunArgs,
   runArgs,
   sizeNames,
   sizeOf,
@@ -17,6 +18,7 @@ import { ask, askJson, Refused, type Lane } from "./engine.ts";
 import type { CheckedKernel, Edit, Explanation, Finding, Kernel, Run } from "./results.ts";
 import { applyFix, fixAll } from "./fixes.ts";
 import { Slot } from "./slot.svelte.ts";
+import { isPtx, type PtxLaunch } from "./ptx.ts";
 import type { Shared } from "./share.ts";
 
 export interface Simulated {
@@ -45,6 +47,8 @@ export class Program {
   sizes = $state<Record<string, number>>({});
   tune = $state<Record<string, number>>({});
   types = $state<Record<string, string>>({});
+  /** Of a PTX program. */
+  launch = $state<PtxLaunch | null>(null);
   device = $state("h200");
   seed = $state(1);
   /** Asynchronous copies land as late as their waits allow, instead of at once. */
@@ -88,6 +92,7 @@ export class Program {
     this.chosen = null;
     this.tune = {};
     this.types = {};
+    this.launch = null;
     this.block = [0, 0, 0];
     this.event = 0;
     this.line = this.thread = this.cell = this.output = null;
@@ -118,6 +123,7 @@ export class Program {
     const files = this.#files();
     const name = this.fileName;
     this.diagnosed.ask(`${name}\n${source}`, async (signal) => {
+      if (isPtx(name)) return { kernels: [], findings: [], source }; // its mistakes show when it runs
       const list = await askJson<Kernel[]>("keys", kernelsArgs(name), files, { signal }).catch((e) => {
         if (e instanceof Refused) return null;
         throw e;
@@ -147,16 +153,21 @@ export class Program {
     });
   }
 
-  runKey = $derived.by(() => JSON.stringify([this.source, runArgs(this.configuration)]));
+  /** How the program is run; null: there is nothing to run yet. */
+  runArgs = $derived.by((): string[] | null => {
+    if (isPtx(this.fileName)) return this.launch ? ptxRunArgs(this.fileName, this.launch, this) : null;
+    return this.kernel ? runArgs(this.configuration) : null;
+  });
+  runKey = $derived.by(() => JSON.stringify([this.source, this.runArgs]));
 
   /** Runs the kernel in the simulator with all checks, counters and the trace of the selected block. */
   simulate(): void {
-    if (!this.kernel) return;
+    const args = this.runArgs;
+    if (!args) return;
     const key = this.runKey;
     const work = this.sizeNames.reduce((product, n) => product * this.sizeOf(n), 1);
     const files = this.#files();
     const source = this.source;
-    const args = runArgs(this.configuration);
     this.simulated.ask(key, async (signal, progress) => {
       if (work > mostWork)
         throw new Refused(
@@ -208,6 +219,7 @@ export class Program {
       sizes: this.sizes,
       tune: this.tune,
       types: this.types,
+      launch: this.launch ?? undefined,
       device: this.device,
       scale: this.scale,
       seed: this.seed,
@@ -224,6 +236,7 @@ export class Program {
     this.sizes = s.sizes ?? {};
     this.tune = s.tune ?? {};
     this.types = s.types ?? {};
+    this.launch = s.launch ?? null;
     this.device = s.device ?? this.device;
     this.scale = s.scale ?? this.scale;
     this.seed = s.seed ?? 1;

@@ -1,6 +1,7 @@
 /** The program's state in the link's fragment: JSON, deflated, in the alphabet of URLs. */
 import { deflateSync, inflateSync, strFromU8, strToU8 } from "fflate";
 import { kernels } from "virtual:content";
+import type { PtxLaunch } from "./ptx.ts";
 
 export type Mode = "bench" | "lesson" | "puzzle";
 export interface Shared {
@@ -12,6 +13,7 @@ export interface Shared {
   sizes?: Record<string, number>;
   tune?: Record<string, number>;
   types?: Record<string, string>;
+  launch?: PtxLaunch;
   device?: string;
   scale?: number;
   seed?: number;

@@ -1,0 +1,32 @@
+// A PTX program of nvcc is opened, launched as the reader says, raced and stepped through; a link keeps the launch.
+import { equal, native, ok, root, settled, test } from "./browser.mjs";
+
+const file = root + "kernels/cuda/block_sum.ptx";
+
+await test(async ({ open }) => {
+  const page = await open();
+  await page.getByLabel("File to open").setInputFiles(file);
+  const launch = page.getByRole("form", { name: "Launch" });
+  await launch.waitFor();
+  await launch.getByRole("textbox", { name: "grid" }).fill("4");
+  await page.keyboard.press("Tab");
+  await launch.getByRole("textbox", { name: "block" }).fill("256");
+  await page.keyboard.press("Tab");
+  await launch.locator("summary").click();
+  for (const [i, arg] of ["f32[1000]:ones", "f32[4]:none", "i32:1000"].entries()) {
+    await launch.locator(".arg input").nth(i).fill(arg);
+    await page.keyboard.press("Tab");
+  }
+  await settled(page);
+  const said = native("run", file, "--grid", "4", "--block", "256", "--arg", "f32[1000]:ones", "--arg", "f32[4]:none", "--arg", "i32:1000", "--seed", "1", "--counters");
+  await page.waitForFunction((n) => document.querySelector(".state").textContent.includes(n), said.warp_instructions.toLocaleString("en-US"));
+  const events = await page.locator("#step").innerText();
+  ok("Step has the block's events", /event 1 of \d+/.test(events), events);
+  ok("lines of the PTX have heat", (await page.locator(".cm-heat .heat i").count()) > 2);
+  await page.getByRole("button", { name: "Share" }).click();
+  const link = page.url();
+  await page.goto("about:blank");
+  await page.goto(link);
+  await settled(page);
+  equal("the link's grid", await page.getByRole("form", { name: "Launch" }).getByRole("textbox", { name: "grid" }).inputValue(), "4");
+});
