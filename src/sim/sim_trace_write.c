@@ -2,6 +2,7 @@
 #include "sim/sim_trace_own.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 struct section {
@@ -49,24 +50,47 @@ static void put_bytes(struct file *f, const char *name, const uint8_t *list, siz
         text_add_n(&f->data, (const char *)list, count);
 }
 
-#define COLUMN(field, type, bytes)                                                                 \
-    if (begin(f, #field, type, t->events.count))                                                   \
-        for (size_t i = 0; i < t->events.count; i++)                                               \
-            put(f, (uint64_t)t->events.data[i].field, bytes);
+/* The columns of events: each a member of struct trace_event. */
+static const struct column {
+    char name[8], type[4];
+    uint8_t at, bytes;
+} columns[] = {
+#define AT(field) (uint8_t) offsetof(struct trace_event, field)
+    {"time", "u32", AT(time), 4},  {"warp", "u16", AT(warp), 2},  {"site", "u16", AT(site), 2},
+    {"mask", "u32", AT(mask), 4},  {"base", "u32", AT(base), 4},  {"stride", "i32", AT(stride), 4},
+    {"kind", "u8", AT(kind), 1},   {"flags", "u8", AT(flags), 1}, {"units", "u8", AT(units), 1},
+    {"least", "u8", AT(least), 1},
+#undef AT
+};
+
+static uint32_t member_of(const struct trace_event *e, const struct column *c)
+{
+    const char *at = (const char *)e + c->at;
+    uint32_t wide;
+    uint16_t narrow;
+    if (c->bytes == 1)
+        return *(const uint8_t *)at;
+    if (c->bytes == 2) {
+        memcpy(&narrow, at, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&wide, at, sizeof wide);
+    return wide;
+}
+
+static void put_columns(struct file *f)
+{
+    const struct sim_trace *t = f->trace;
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+        if (begin(f, columns[c].name, columns[c].type, t->events.count))
+            for (size_t i = 0; i < t->events.count; i++)
+                put(f, member_of(&t->events.data[i], &columns[c]), columns[c].bytes);
+}
 
 static void put_events(struct file *f)
 {
     const struct sim_trace *t = f->trace;
-    COLUMN(time, "u32", 4)
-    COLUMN(warp, "u16", 2)
-    COLUMN(site, "u16", 2)
-    COLUMN(mask, "u32", 4)
-    COLUMN(base, "u32", 4)
-    COLUMN(stride, "i32", 4)
-    COLUMN(kind, "u8", 1)
-    COLUMN(flags, "u8", 1)
-    COLUMN(units, "u8", 1)
-    COLUMN(least, "u8", 1)
+    put_columns(f);
     if (begin(f, "rows", "i32", t->rows.count * SIM_LANES))
         for (size_t i = 0; i < t->rows.count; i++)
             for (int lane = 0; lane < SIM_LANES; lane++)

@@ -84,6 +84,40 @@ static void ptx_runs(void **state)
     tw_ptx_free(m.ptx);
 }
 
+static void a_block_is_traced(void **state)
+{
+    struct fixture *f = *state;
+    struct mirror m;
+    tw_sim_result r;
+    uint32_t start[4];
+    tw_trace_options trace = {.why = "out", .why_offset = 4, .why_bytes = 4};
+    tw_sim_options o = {.trace = &trace};
+    open_mirror(f, &m, clean);
+    m.arguments[1].name = "out";
+    succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &o, &r));
+    assert_true(r.trace_bytes > sizeof start);
+    memcpy(start, r.trace, sizeof start);
+    assert_memory_equal(start, "TWTR", 4);
+    assert_int_equal(start[1], 1);
+    assert_true(16 + start[2] <= r.trace_bytes);
+    assert_non_null(strstr((const char *)r.trace + 16, "\"kernel\": \"mirror\""));
+    assert_int_equal(r.why->thread, 1); /* in[1] + in[62], this one through shared memory */
+    assert_int_equal(r.why->global_reads, 2);
+    assert_int_equal(r.why->shared_reads, 1);
+    assert_int_equal(r.why->block[0], 0);
+    assert_true(r.why->complete && r.why->step_count > 4);
+    assert_string_equal(r.why->steps[r.why->step_count - 1].kind, "write");
+    trace.format = TW_TRACE_CHROME;
+    trace.why = NULL;
+    succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &o, &r));
+    assert_memory_equal(r.trace, "{\"displayTimeUnit\"", 18);
+    assert_null(r.why);
+    trace.block[1] = 1;
+    refused(f, tw_ptx_simulate(m.ptx, &m.launch, &o, &r), TW_BAD_ARGUMENT, "no block 0,1,0");
+    assert_null(r.trace);
+    tw_ptx_free(m.ptx);
+}
+
 static void findings_come_back(void **state)
 {
     struct fixture *f = *state;
@@ -486,7 +520,8 @@ static void memory_runs_out(void **state)
     struct mirror m;
     tw_sim_result r;
     open_mirror(f, &m, racy);
-    tw_sim_options o = {.watch = TW_WATCH_ALL, .seed = 1};
+    tw_trace_options trace = {.why = "out", .why_bytes = 4};
+    tw_sim_options o = {.watch = TW_WATCH_ALL, .seed = 1, .trace = &trace};
     tw_status s = TW_NO_MEMORY;
     long failures = 0;
     for (long at = 0; s == TW_NO_MEMORY; at++) {
@@ -528,6 +563,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(ptx_runs),
+        TEST(a_block_is_traced),
         TEST(findings_come_back),
         TEST(ends_are_told),
         TEST(wrong_launches),
