@@ -94,7 +94,13 @@ function standing(name, picture) {
     .slice(0, svg.indexOf(">"))
     .replace("<svg", `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}"`)
     .replace(/viewBox="[^"]*"/, `viewBox="${-margin} ${-margin} ${w} ${h}"`);
-  const body = svg.slice(svg.indexOf(">") + 1).replace(/\s*\n\s*/g, " ").replace(/ (?=<|$)/g, "").replaceAll("><", ">\n<");
+  const body = svg
+    .slice(svg.indexOf(">") + 1)
+    .replace(/\d+\.\d{3,}/g, (v) => String(Number(Number(v).toFixed(2))))
+    .replace(/\s*\n\s*/g, " ")
+    .replace(/ (?=<|$)/g, "")
+    .replace(/<(\w+)([^<>]*)><\/\1>/g, "<$1$2/>")
+    .replaceAll("><", ">\n<");
   return `${head}>\n<style data-colours="">${colours(used)}</style>\n<style>${text}</style>\n<rect class="sheet" x="${-margin}" y="${-margin}" width="${w}" height="${h}" fill="var(--sheet)"/>\n${body.trim()}\n`;
 }
 
