@@ -1,0 +1,81 @@
+// What lessons and puzzles make of texts: Markdown with few tags, figures and sources apart, files of progress as one, arrays as sheets.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { load, root } from "./typescript.mjs";
+import { traced } from "./traces.mjs";
+
+const { toHtml, toParts, anchorOf } = await load("web/page/src/text/markdown.ts");
+const { readPuzzle } = await load("web/page/src/puzzle/text.ts");
+const { isProgress, merged } = await load("web/page/src/puzzle/progress.ts");
+const { namedIn, resolveIn } = await load("web/page/src/lesson/links.ts");
+const { readFigure } = await load("web/page/src/figures/asked.ts");
+const { readsOf } = await load("web/page/src/figures/reads.ts");
+const { sheetsOf } = await load("web/page/src/figures/array_grid.ts");
+const { wayOf } = await load("web/page/src/figures/way.ts");
+
+// Tags of a text are shown, not made; links lead where they are allowed to.
+const hostile = toHtml('a <img src=x onerror="alert(1)"> [x](javascript:alert(1)) ![y](https://elsewhere/y.png)\n\n<script>alert(1)</script>\n');
+assert.ok(!/<(img|script|a)\b/.test(hostile), hostile);
+assert.ok(hostile.includes("&lt;img") && hostile.includes("&lt;script&gt;"), hostile);
+assert.ok(!/<a/.test(toHtml("[x](javascript:alert(1))", { resolve: (href) => href })));
+assert.ok(toHtml("[x](#a\"b)", { resolve: (href) => href }).includes('href="#a&quot;b"'));
+
+// Every lesson: what is shown of a fence is the fence, each figure has its picture, links to lessons and headings have a place.
+const lessons = readdirSync(`${root}docs/tutorial`).filter((f) => /^\d-.*\.md$/.test(f)).sort();
+const texts = lessons.map((f) => readFileSync(`${root}docs/tutorial/${f}`, "utf8"));
+const anchors = texts.map((t) => new Set([...t.matchAll(/^#+ (.*)$/gm)].map((m) => anchorOf(m[1]))));
+const unescaped = (html) => html.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
+lessons.forEach((file, i) => {
+  const seen = [];
+  const resolve = resolveIn(i + 1);
+  const parts = toParts(texts[i], { resolve: (href) => (seen.push(href), resolve(href)) });
+  const shown = parts.map((p) => (p.kind === "html" ? unescaped(p.html) : p.kind === "source" ? p.code : "")).join("\n");
+  for (const [, code] of texts[i].matchAll(/^```\w*\n([\s\S]*?)\n```$/gm)) assert.ok(shown.includes(code), `${file}: ${code}`);
+  for (const p of parts) if (p.kind === "figure") assert.ok(p.picture && existsSync(`${root}docs/tutorial/${p.picture}`) && p.alt, `${file}: figure ${p.name}`);
+  assert.equal(parts.filter((p) => p.kind === "figure").length, (texts[i].match(/<!-- figure:/g) ?? []).length);
+  assert.equal(parts.filter((p) => p.kind === "source").length, (texts[i].match(/<!-- source:/g) ?? []).length);
+  for (const href of seen.filter((h) => /^(#|\d-)/.test(h))) {
+    const words = new URLSearchParams(resolve(href).slice(1));
+    const at = words.get("at");
+    assert.ok(!at || anchors[words.get("lesson") - 1].has(at), `${file}: ${href}`);
+  }
+});
+const named = namedIn([{ number: 14, name: "single_block_matmul" }], [{ path: "kernels/a.tile" }]);
+assert.deepEqual(["14_single_block_matmul", "14_other", "kernels/a.tile", "x"].map(named), ["#puzzle=14", null, "#kernel=kernels/a.tile", null]);
+
+// Every puzzle has its parts.
+for (const folder of readdirSync(`${root}puzzles`).filter((f) => /^\d\d_/.test(f))) {
+  const text = readFileSync(`${root}puzzles/${folder}/puzzle.md`, "utf8");
+  const read = readPuzzle(text);
+  assert.ok(read.title && read.statement && read.solution, folder);
+  assert.equal(read.hints.length, (text.match(/^## Hint/gm) ?? []).length, folder);
+  assert.ok(!/^## /m.test(read.statement), folder);
+}
+
+// Progress: what either file has reached; counts are the larger; words that are not known stay.
+const first = "# tilewright learn: puzzle, then what was done with it\n";
+assert.equal(
+  merged(`${first}14_single_block_matmul tries=4 hints=1\n02_zip passed tries=1 hints=0\n`, `${first}14_single_block_matmul passed at-solution cuda later=3 tries=2 hints=3\n`),
+  `${first}02_zip passed tries=1 hints=0\n14_single_block_matmul passed at-solution cuda later=3 tries=4 hints=3\n`,
+);
+assert.equal(merged("", ""), first);
+assert.ok(isProgress(first) && isProgress("") && !isProgress("kernel a() {}"));
+
+// Figures: their words, and what they count.
+assert.deepEqual(readFigure("roofline", ["kernels/a.tile", "T=32", "device=h100", "sweep=T:16,32"]), {
+  name: "roofline",
+  file: "kernels/a.tile",
+  values: { T: 32 },
+  words: { device: "h100", sweep: "T:16,32" },
+});
+const reads = readsOf(traced("kernels/sgemm/naive.tile", "--tune T=4 --set m=3,n=4,k=2 --fill iota"));
+assert.deepEqual(reads, { m: 3, n: 4, k: 2, a: Array(6).fill(4), b: Array(8).fill(3) });
+const way = (file) => wayOf(traced(file, "--type f16 --set m=64,n=64,k=64 --fill rand --sm sm_90")).map((l) => l.by);
+assert.deepEqual(way("kernels/matmul/shared.tile"), ["ld.global", "st.shared", "ldmatrix", "mma"]);
+assert.deepEqual(way("kernels/matmul/async.tile"), ["cp.async", "ldmatrix", "mma"]);
+
+// Arrays: matrices of larger arrays apart, wrong and unwritten elements with what belongs there, at most 32 × 32 of one.
+const [zero, one] = sheetsOf("x", [1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 2], { expected: [1, 2, 3, 4, 5, 6, 7, 9], wrong: [7], unwritten: [4] });
+assert.deepEqual([zero.name, one.name, one.rows[1][1].expected, one.rows[0][0].unwritten, zero.rows[0][0].expected], ["x[0]", "x[1]", "9", true, null]);
+const large = sheetsOf("y", Array(40 * 50).fill(0), [40, 50])[0];
+assert.deepEqual([large.rows.length, large.rows[0].length, large.more], [32, 32, [8, 18]]);
