@@ -18,8 +18,27 @@ await test(async ({ open }) => {
     await page.keyboard.press("Tab");
   }
   await settled(page);
-  const said = native("run", file, "--grid", "4", "--block", "256", "--arg", "f32[1000]:ones", "--arg", "f32[4]:none", "--arg", "i32:1000", "--seed", "1", "--counters");
-  await page.waitForFunction((n) => document.querySelector(".state").textContent.includes(n), said.warp_instructions.toLocaleString("en-US"));
+  const said = native(
+    "run",
+    file,
+    "--grid",
+    "4",
+    "--block",
+    "256",
+    "--arg",
+    "f32[1000]:ones",
+    "--arg",
+    "f32[4]:none",
+    "--arg",
+    "i32:1000",
+    "--seed",
+    "1",
+    "--counters",
+  );
+  await page.waitForFunction(
+    (n) => document.querySelector(".state").textContent.includes(n),
+    said.warp_instructions.toLocaleString("en-US"),
+  );
   const events = await page.locator("#step").innerText();
   ok("Step has the block's events", /event 1 of \d+/.test(events), events);
   ok("lines of the PTX have heat", (await page.locator(".cm-heat .heat i").count()) > 2);

@@ -71,6 +71,10 @@ export class Program {
   swept = new Slot<Explanation>("swept");
   /** The counters of the last run without an error of an earlier text, to compare with. */
   before = $state.raw<Run | null>(null);
+  pinned = $state.raw<Run | null>(null);
+  compare = $state<"good" | "pinned" | "none">("good");
+  /** The run that counters are compared with. */
+  compared = $derived(this.compare === "good" ? this.before : this.compare === "pinned" ? this.pinned : null);
   #good: { run: Run; source: string } | null = null;
 
   kernel = $derived.by((): Kernel | null => {
@@ -192,6 +196,12 @@ export class Program {
   #keepGood(run: Run, source: string): void {
     if (this.#good && this.#good.source !== source) this.before = this.#good.run;
     this.#good = { run, source };
+  }
+
+  /** Keeps the run that is shown, to compare with. */
+  pin(): void {
+    this.pinned = this.simulated.value?.run ?? null;
+    this.compare = this.pinned ? "pinned" : "good";
   }
 
   sweepName = $derived(sweepName(this.kernel));
