@@ -194,7 +194,7 @@ static int gpu_alone(struct explain *x)
         complain(&x->complaints, "%s", cannot);
         return STATUS_USAGE;
     }
-    if (svg && (status = explain_svg(x, svg)) != STATUS_OK)
+    if (svg && (status = explain_svg(x, svg, NULL)) != STATUS_OK)
         return status;
     if (options_has(x->given, "json"))
         explain_gpu_json(&x->gpu, &asked);
@@ -225,6 +225,46 @@ static bool any_faults(const struct explain *x)
     return false;
 }
 
+/* The picture that --chart and --by ask for. */
+static int draw(struct explain *x, const char *path)
+{
+    const char *chart = options_value(x->given, "chart"), *by = options_value(x->given, "by");
+    if (by && strcmp(by, "hardware") == 0)
+        by = NULL;
+    return chart && strcmp(chart, "roofline") != 0
+               ? explain_bars(x, path, strcmp(chart, "ladder") == 0)
+               : explain_svg(x, path, by);
+}
+
+/* --chart and --by, which are of --svg. */
+static int check_chart(struct explain *x)
+{
+    static const char *const charts[] = {"roofline", "ladder", "traffic", NULL};
+    static const char *const ways[] = {"hardware", "thread", "element",    "request",
+                                       "l2",       "memory", "compulsory", NULL};
+    const struct options *o = x->given;
+    const char *chart = options_value(o, "chart"), *by = options_value(o, "by");
+    int c = 0, w = 0;
+    while (chart && charts[c] && strcmp(charts[c], chart) != 0)
+        c++;
+    while (by && ways[w] && strcmp(ways[w], by) != 0)
+        w++;
+    if (chart && !charts[c])
+        return usage_error(&x->complaints, x->command,
+                           "--chart %s: expected roofline, ladder or traffic", chart);
+    if (by && !ways[w])
+        return usage_error(&x->complaints, x->command,
+                           "--by %s: expected thread, element, request, l2, memory, compulsory or "
+                           "hardware",
+                           by);
+    if ((chart || by) && !options_has(o, "svg"))
+        return usage_error(&x->complaints, x->command, "--%s is for --svg FILE",
+                           chart ? "chart" : "by");
+    if (by && chart && strcmp(chart, "roofline") != 0)
+        return usage_error(&x->complaints, x->command, "--by is for the roofline");
+    return STATUS_OK;
+}
+
 static int explain_kernels(struct explain *x)
 {
     const char *svg = options_value(x->given, "svg");
@@ -239,7 +279,9 @@ static int explain_kernels(struct explain *x)
         complain(&x->complaints, "%s", cannot);
         return STATUS_USAGE;
     }
-    int status = explain_find_rows(x);
+    int status = check_chart(x);
+    if (status == STATUS_OK)
+        status = explain_find_rows(x);
     if (status != STATUS_OK)
         return status;
     if (options_has(x->given, "measure")) {
@@ -247,7 +289,7 @@ static int explain_kernels(struct explain *x)
         explain_measure(x);
     }
     if (svg)
-        status = explain_svg(x, svg);
+        status = draw(x, svg);
     x->reported = true;
     if (options_has(x->given, "json"))
         explain_json(x);
@@ -338,6 +380,16 @@ static const struct option_spec explain_options[] = {
      .values = 1,
      .value = "FILE",
      .help = "also draw a roofline diagram; without FILE, the GPU's own"},
+    {.name = "chart",
+     .values = 1,
+     .value = "KIND",
+     .help = "what --svg draws: roofline (default), ladder, a bar of each kernel's speed, or\n"
+             "traffic, its bytes counted in six ways"},
+    {.name = "by",
+     .values = 1,
+     .value = "WAY",
+     .help = "how the roofline counts bytes: thread, element, request, l2, memory or\n"
+             "compulsory, each one point a kernel; hardware (default): at each level"},
     {.name = "intensity",
      .values = 1,
      .value = "F",

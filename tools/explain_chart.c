@@ -55,7 +55,7 @@ static int character_length(const unsigned char *text)
     return surrogate || overlong || beyond ? 0 : length;
 }
 
-static void escaped(FILE *out, const char *text)
+void svg_escaped(FILE *out, const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c;) {
         int length = character_length(c);
@@ -79,12 +79,12 @@ static void text_turned(FILE *out, double x, double y, double turned, const char
         if (turned != 0)
             fprintf(out, " transform=\"rotate(%.1f %.1f %.1f)\"", turned, x, y);
         fputs(pass ? ">" : " aria-hidden=\"true\">", out);
-        escaped(out, text);
+        svg_escaped(out, text);
         fputs("</text>\n", out);
     }
 }
 
-static void text_at(FILE *out, double x, double y, const char *class, const char *text)
+void svg_text(FILE *out, double x, double y, const char *class, const char *text)
 {
     text_turned(out, x, y, 0, class, text);
 }
@@ -104,7 +104,7 @@ static char *with_unit(double value, const char *unit)
 
 /* --- the frame --- */
 
-static void style(FILE *out)
+void svg_style(FILE *out)
 {
     /* paper, text, small text, grid, levels */
     static const char *const inks[] = {
@@ -120,6 +120,7 @@ static void style(FILE *out)
         ".mark { stroke-width: 1.5; fill-rule: evenodd }\n.ring { fill: none; stroke-width: 1.8; "
         "vector-effect: non-scaling-stroke }\n.measured { fill: none; stroke-width: 2 "
         "}\n"
+        ".hollow { fill: none; stroke-width: 2; stroke-dasharray: 3 2 }\n"
         ".halo { stroke-width: 5; stroke-linejoin: round }\n",
         out);
     for (int dark = 0; dark < 2; dark++) {
@@ -151,17 +152,17 @@ static void axes(const struct view *v)
         double x = at_x(v, pow(10, decade));
         grid_line(v->out, x, TOP, x, BOTTOM);
         snprintf(number, sizeof number, "%g", pow(10, decade));
-        text_at(v->out, x, BOTTOM + 20, "middle", number);
+        svg_text(v->out, x, BOTTOM + 20, "middle", number);
     }
     for (int decade = (int)ceil(v->y0); decade <= (int)floor(v->y1); decade++) {
         double y = at_y(v, pow(10, decade));
         grid_line(v->out, LEFT, y, RIGHT, y);
         char *speed = with_unit(pow(10, decade), "");
-        text_at(v->out, LEFT - 8, y + 4, "end", speed);
+        svg_text(v->out, LEFT - 8, y + 4, "end", speed);
         free(speed);
     }
-    text_at(v->out, LEFT + PLOT_WIDTH / 2.0, BOTTOM + 44, "middle",
-            "intensity, FLOP per byte moved at that level");
+    svg_text(v->out, LEFT + PLOT_WIDTH / 2.0, BOTTOM + 44, "middle",
+             "intensity, FLOP per byte moved at that level");
     text_turned(v->out, 22, TOP + PLOT_HEIGHT / 2.0, -90, "middle", "FLOP/s");
 }
 
@@ -236,7 +237,7 @@ static void label_ceiling(const struct view *v, const struct chart *c, int index
     }
     char *rate = with_unit(speed, "FLOP/s");
     char *label = need_text("%s %s", c->ceilings[index].name, rate);
-    text_at(v->out, RIGHT - 6, below ? y + 16 : y - 6, "end", label);
+    svg_text(v->out, RIGHT - 6, below ? y + 16 : y - 6, "end", label);
     free(label);
     free(rate);
 }
@@ -307,7 +308,7 @@ static void draw_point(const struct view *v, const struct chart *c, int index, i
         need_text("%s, %s: %s FLOP/B, %s", k->name, c->roofs[level].name,
                   figure_plain(k->intensity[level]).text, figure_range(k->speed, "FLOP/s").text);
     fputs("><title>", v->out);
-    escaped(v->out, tip);
+    svg_escaped(v->out, tip);
     fputs("</title></path>\n", v->out);
     if (k->measured > 0) {
         mark(v->out, index, x, at_y(v, k->measured), 1, "measured");
@@ -336,8 +337,22 @@ static void draw_reach(const struct view *v, const struct chart *c, int index)
                     at_x(v, k->intensity[i]), at_y(v, k->speed.low), at_y(v, k->speed.high));
 }
 
+/* A kernel that cannot be launched, where the roof would let it be. */
+static void draw_hollow(const struct view *v, const struct chart *c, int index)
+{
+    const struct chart_kernel *k = &c->kernels[index];
+    double x = at_x(v, k->intensity[0]), y = at_y(v, k->allowed);
+    mark(v->out, index, x, y, 1, "hollow r0");
+    fputs("><title>", v->out);
+    svg_escaped(v->out, k->why_not);
+    fputs("</title></path>\n", v->out);
+    svg_text(v->out, x + 12, y + 4, "small", k->name);
+}
+
 static void draw_points(const struct view *v, const struct chart *c, int index)
 {
+    if (c->kernels[index].why_not && c->kernels[index].allowed > 0)
+        draw_hollow(v, c, index);
     for (int i = 0; i < c->roof_count; i++)
         if (!c->kernels[index].why_not && c->kernels[index].intensity[i] > 0)
             draw_point(v, c, index, i);
@@ -381,7 +396,7 @@ static void draw_names(const struct view *v, const struct chart *c)
         if (!has_points(k))
             continue;
         places[count] = place_name(v, k, places, count);
-        text_at(v->out, places[count].left, places[count].y, "small", k->name);
+        svg_text(v->out, places[count].left, places[count].y, "small", k->name);
         count++;
     }
 }
@@ -410,12 +425,12 @@ static double legend_kernel(const struct view *v, const struct chart *c, int ind
     append_text(&levels, "%s", "");
     mark(v->out, index, LEGEND + 14, y - 5, 1, "mark neutral");
     fputs("/>\n", v->out);
-    text_at(v->out, LEGEND + 32, y, "", name);
-    text_at(v->out, LEGEND + 32, y + 16, "small", speed);
-    text_at(v->out, LEGEND + 32, y + 31, "small", levels);
+    svg_text(v->out, LEGEND + 32, y, "", name);
+    svg_text(v->out, LEGEND + 32, y + 16, "small", speed);
+    svg_text(v->out, LEGEND + 32, y + 31, "small", levels);
     if (k->measured > 0) {
         char *rate = with_unit(k->measured, "FLOP/s"), *measured = need_text("measured %s", rate);
-        text_at(v->out, LEGEND + 32, y + 46, "small", measured);
+        svg_text(v->out, LEGEND + 32, y + 46, "small", measured);
         free(measured);
         free(rate);
         y += MEASURED_ROW;
@@ -429,23 +444,23 @@ static double legend_kernel(const struct view *v, const struct chart *c, int ind
 static void legend(const struct view *v, const struct chart *c)
 {
     double y = TOP + 12;
-    text_at(v->out, LEGEND, y, "head", "Roofs");
+    svg_text(v->out, LEGEND, y, "head", "Roofs");
     for (int i = 0; i < c->roof_count; i++) {
         char *rate = with_unit(c->roofs[i].bandwidth, "B/s");
         char *label = need_text("%s, %s", c->roofs[i].name, rate);
         y += ROW;
         fprintf(v->out, "<path class=\"roof r%d\" d=\"M%d %.1f H%d\"/>\n", i, LEGEND, y - 4,
                 LEGEND + 26);
-        text_at(v->out, LEGEND + 32, y, "", label);
+        svg_text(v->out, LEGEND + 32, y, "", label);
         free(label);
         free(rate);
     }
     if (!c->kernel_count)
         return;
     y += 1.8 * ROW;
-    text_at(v->out, LEGEND, y, "head",
-            c->kernel_count > MARKS ? "Kernels, speed as predicted; marks repeat"
-                                    : "Kernels, speed as predicted");
+    svg_text(v->out, LEGEND, y, "head",
+             c->kernel_count > MARKS ? "Kernels, speed as predicted; marks repeat"
+                                     : "Kernels, speed as predicted");
     y += 1.2 * ROW;
     for (int i = 0; i < c->kernel_count; i++)
         y = legend_kernel(v, c, i, y);
@@ -463,6 +478,8 @@ static void choose_view(struct view *v, const struct chart *c)
     }
     for (int k = 0; k < c->kernel_count; k++) {
         const struct chart_kernel *kernel = &c->kernels[k];
+        if (kernel->allowed > 0)
+            x1 = fmax(x1, kernel->intensity[0] * 1.3);
         if (kernel->why_not)
             continue;
         y0 = fmin(y0, kernel->speed.low / 1.5);
@@ -520,15 +537,15 @@ void chart_draw(FILE *out, const struct chart *c)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" role=\"img\">\n<title>",
             WIDTH, height, WIDTH, height);
-    escaped(out, c->title);
+    svg_escaped(out, c->title);
     fputs("</title>\n<desc>", out);
-    escaped(out, c->subtitle);
+    svg_escaped(out, c->subtitle);
     fputs("</desc>\n", out);
-    style(out);
+    svg_style(out);
     fprintf(out, "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", WIDTH, height);
     char *title = shortened(c->title, 90), *subtitle = shortened(c->subtitle, 130);
-    text_at(out, 24, 34, "title", title);
-    text_at(out, 24, 58, "small", subtitle);
+    svg_text(out, 24, 34, "title", title);
+    svg_text(out, 24, 58, "small", subtitle);
     free(subtitle);
     free(title);
     draw_plot(&v, c);

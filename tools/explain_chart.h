@@ -20,9 +20,11 @@ struct chart_ceiling {
 enum { CHART_LEVELS = 4, CHART_CEILINGS = 4 };
 struct chart_kernel {
     const char *name;
-    char *why_not;                  /* not NULL: it has no points, and this stands at its name */
-    tw_range speed;                 /* predicted */
-    double measured;                /* 0: not measured */
+    char *why_not;   /* not NULL: it has no points, and this stands at its name */
+    tw_range speed;  /* predicted */
+    double measured; /* 0: not measured */
+    double
+        allowed; /* with why_not: the speed that the first roof allows, drawn hollow; 0: not drawn */
     double intensity[CHART_LEVELS]; /* for each roof; 0: does not use that level */
 };
 struct chart {
@@ -34,6 +36,11 @@ struct chart {
     int kernel_count;
     struct chart_kernel *kernels;
 };
+
+/* What other charts are made of: text with its class, characters of XML, the styles. */
+void svg_text(FILE *out, double x, double y, const char *class, const char *text);
+void svg_escaped(FILE *out, const char *text);
+void svg_style(FILE *out);
 
 void chart_draw(FILE *out, const struct chart *c);
 /* Writes it whole or not at all. NULL, or why not; the caller frees. */

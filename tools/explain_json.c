@@ -129,6 +129,18 @@ static void put_traffic(struct json *j, const tw_traffic *t)
     json_close(j, '}');
 }
 
+static void put_way(struct json *j, const struct explain_way *w)
+{
+    json_open(j, '{');
+    json_put_text(j, "way", w->name);
+    json_put_text(j, "title", w->title);
+    json_put_real(j, "read", w->read);
+    json_put_real(j, "written", w->written);
+    json_put_real(j, "bytes", w->bytes);
+    json_put_real(j, "intensity", w->intensity);
+    json_close(j, '}');
+}
+
 static void put_roof(struct json *j, const tw_roof *r)
 {
     json_open(j, '{');
@@ -276,6 +288,13 @@ static void put_lists(struct json *j, const struct explain_row *r)
     for (int i = 0; i < TW_TRAFFIC_COUNT; i++)
         if (e->traffic[i].name)
             put_traffic(j, &e->traffic[i]);
+    json_close(j, ']');
+    json_key(j, "ways");
+    json_open(j, '[');
+    struct explain_way ways[EXPLAIN_WAYS];
+    int way_count = explain_ways(e, ways);
+    for (int i = 0; i < way_count; i++)
+        put_way(j, &ways[i]);
     json_close(j, ']');
     json_key(j, "roofs");
     json_open(j, '[');

@@ -95,7 +95,24 @@ static void fill_ceilings(struct chart *c, const struct explain *x)
         c->ceilings[c->ceiling_count++] = (struct chart_ceiling){"f32", x->gpu.f32};
 }
 
-int explain_svg(struct explain *x, const char *path)
+/* One intensity, on the roof of memory alone; what cannot be launched is where that roof would let it
+ * be. */
+static void count_by(struct chart *c, const struct explain *x, const char *by)
+{
+    c->roof_count = 1;
+    for (int i = 0; i < x->row_count; i++) {
+        struct explain_way ways[EXPLAIN_WAYS];
+        struct chart_kernel *k = &c->kernels[i];
+        const struct explain_way *way =
+            explain_way_named(ways, explain_ways(&x->rows[i].e, ways), by);
+        memset(k->intensity, 0, sizeof k->intensity);
+        k->intensity[0] = way ? way->intensity : 0;
+        if (k->why_not && k->intensity[0] > 0)
+            k->allowed = fmin(k->intensity[0] * c->roofs[0].bandwidth, c->ceilings[0].speed);
+    }
+}
+
+int explain_svg(struct explain *x, const char *path, const char *by)
 {
     char *title = need_text("Roofline of the %s", x->gpu.name), *subtitle = NULL;
     struct chart c = {.roof_count = LEVELS,
@@ -107,6 +124,8 @@ int explain_svg(struct explain *x, const char *path)
     for (int i = 0; i < x->row_count; i++)
         fill_kernel(&c.kernels[i], &x->rows[i]);
     fill_ceilings(&c, x);
+    if (by)
+        count_by(&c, x, by);
     char *sizes = explain_same_sizes(x);
     if (!x->row_count)
         append_text(&subtitle, "%s, rates as data sheets have them", x->gpu.target);
@@ -117,6 +136,8 @@ int explain_svg(struct explain *x, const char *path)
                     x->rows[0].choice ? x->rows[0].choice : "",
                     x->row_count > 1 ? "; others have sizes of their own" : "");
     free(sizes);
+    if (by)
+        append_text(&subtitle, "; bytes counted by %s", by);
     c.title = title;
     c.subtitle = subtitle;
     char *why = chart_write(path, &c);

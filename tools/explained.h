@@ -4,6 +4,8 @@
 
 #include "settings.h"
 
+#include <string.h>
+
 enum { MOST_SWEEPS = 4 };
 
 /* One kernel with one choice of sizes, types and tuned values. */
@@ -122,9 +124,26 @@ void explain_json(const struct explain *x);
 void explain_gpu_json(const tw_gpu *g, const struct ridge_request *asked);
 void explain_gpu_list_json(void);
 
-/* --- explain_svg.c --- */
+/* --- explain_ways.c --- */
 
-/* A roofline diagram of all rows. STATUS_OK, or a status after a message. */
-int explain_svg(struct explain *x, const char *path);
+struct explain_way {
+    const char *name, *title; /* "thread", "each thread's elements" */
+    double read, written, bytes;
+    double intensity; /* useful FLOPs a byte; 0: no bytes are known */
+};
+enum { EXPLAIN_WAYS = 6 };
+/* The bytes of global memory, counted in six ways; 0: the launch has none. */
+int explain_ways(const tw_explanation *e, struct explain_way ways[EXPLAIN_WAYS]);
+const struct explain_way *explain_way_named(const struct explain_way *ways, int count,
+                                            const char *name);
+
+/* --- explain_svg.c, explain_bars.c --- */
+
+/* A roofline diagram of all rows. by: the way of counting ("thread") that gives each kernel one
+ * intensity, on the roof of memory; NULL: each level's, as the hardware moves bytes. STATUS_OK, or a
+ * status after a message. */
+int explain_svg(struct explain *x, const char *path, const char *by);
+/* Bars of all rows: how fast they are, or what they move. */
+int explain_bars(struct explain *x, const char *path, bool ladder);
 
 #endif

@@ -242,6 +242,8 @@ static tw_status failed(struct counting *c, enum sim_end end)
     diag_error(&c->e->launch->ctx->diag, LOC_NONE, "it cannot be simulated: %s%s%s%s",
                sim_why(s->sim), at ? " (" : "",
                at ? sim_place_text(&s->report, at->ins, at->where) : "", at ? ")" : "");
+    if (end == SIM_ENDLESS)
+        diag_code(&c->e->launch->ctx->diag, CODE_ENDLESS);
     return end == SIM_UNKNOWN ? TW_UNSUPPORTED : end == SIM_ASKED ? TW_CANCELLED : TW_FAULT;
 }
 

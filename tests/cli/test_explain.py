@@ -176,6 +176,26 @@ def test_svg_alone(tool, folder):
     refused(tool, ["--device", "h100", "--svg", f"{folder}/no/such.svg"], "cannot write")
 
 
+def test_charts(tool, folder):
+    """T walks up the roof of memory when bytes are counted by thread; bars of speeds and of traffic."""
+    sizes = ["--device", "h100", "--set", "m=128,n=128,k=128"]
+    done = explain(tool, TILED, *sizes, "--sweep", "T=16,32,64", "--svg", f"{folder}/walk.svg", "--by", "thread", "--json")
+    rows = json.loads(done.out)["kernels"]
+    intensities = [{way["way"]: way["intensity"] for way in row["ways"]} for row in rows]
+    expect([list(by) for by in intensities] == [["thread", "element", "request", "l2", "memory", "compulsory"]] * 3, intensities)
+    expect([round(by["thread"]) for by in intensities] == [4, 7, 13], intensities)
+    expect(rows[2]["why_not"] and not rows[2]["launches"] and rows[0]["occupancy"] == 1, rows[2]["why_not"])
+    walk = open(f"{folder}/walk.svg").read()
+    expect(walk.count('class="roof ') == 2 and walk.count('"hollow r0"') == 1 and "counted by thread" in walk and "nan" not in walk, walk)
+    for chart, words in (("ladder", "% of peak"), ("traffic", "each thread&#39;s elements")):
+        explain(tool, TILED, *sizes, "--svg", f"{folder}/{chart}.svg", "--chart", chart)
+        svg = open(f"{folder}/{chart}.svg").read()
+        expect(words.replace("&#39;", "'") in svg.replace("&#39;", "'") and "nan" not in svg and svg.endswith("</svg>\n"), svg)
+    refused(tool, [TILED, "--chart", "ladder"], "is for --svg")
+    refused(tool, [TILED, "--svg", f"{folder}/x.svg", "--chart", "pie"], "expected roofline")
+    refused(tool, [TILED, "--svg", f"{folder}/x.svg", "--by", "hand"], "expected thread")
+
+
 def test_scalars(tool, folder):
     """A float is the shortest text that reads back as the same value of its parameter's type."""
     with open(f"{folder}/scaled.tile", "w") as file:
