@@ -4,8 +4,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+/* A browser runs slower, and knows the time of the wall alone: cmake/engine.cmake allows it more. */
+#ifndef ALLOWANCE_SHARE
+#define ALLOWANCE_SHARE 1
+#endif
 /* A run, and all of it, the compiler too: seconds, and bytes beside those of the arrays. */
-enum { RUN_SECONDS = 1, ALL_SECONDS = 10, MOST_BYTES = 256 << 20 };
+enum { RUN_SECONDS = ALLOWANCE_SHARE, ALL_SECONDS = 10 * ALLOWANCE_SHARE, MOST_BYTES = 256 << 20 };
 
 static volatile sig_atomic_t stopped_by;
 
