@@ -6,13 +6,9 @@
 
 static const char *name_of(const struct sim_trace *t, const struct trace_event *e)
 {
-    const struct trace_site *s = &t->sites.data[e->site];
-    uint32_t line, column;
-    size_t length;
-    const char *file = trace_place(t, s->ins, &line, &column);
-    const char *text = trace_expression(t, file, line, column, &length);
+    struct trace_text at = trace_text(t, t->sites.data[e->site].ins, (enum trace_kind)e->kind);
     const char *kind = trace_kinds[e->kind];
-    return text ? arena_printf(t->arena, "%s %.*s", kind, (int)length, text) : kind;
+    return at.text ? arena_printf(t->arena, "%s %s", kind, at.text) : kind;
 }
 
 static void add_event(struct text *out, const struct sim_trace *t, const struct trace_event *e)

@@ -98,14 +98,37 @@ static const char *behind_expression(const char *from, const char *end)
     return to;
 }
 
-const char *trace_expression(const struct sim_trace *t, const char *file, uint32_t line,
-                             uint32_t column, size_t *length)
+/* The statement on the line of `from`, up to its ';'; *begins: where. */
+static const char *behind_statement(const struct source *s, const char *from, const char **begins)
 {
-    const struct source *s = source_of(t, file);
-    const char *from = s ? find_place(s, line, column) : NULL;
-    const char *to = from ? behind_expression(from, s->text + s->length) : NULL;
-    *length = to ? (size_t)(to - from) : 0;
-    return *length ? from : NULL;
+    const char *end = s->text + s->length;
+    while (from > s->text && from[-1] != '\n')
+        from--;
+    while (from < end && (*from == ' ' || *from == '\t'))
+        from++;
+    *begins = from;
+    const char *to = memchr(from, ';', (size_t)(end - from));
+    const char *line_end = memchr(from, '\n', (size_t)(end - from));
+    return !to || (line_end && line_end < to) ? line_end : to;
+}
+
+struct trace_text trace_text(const struct sim_trace *t, const struct ptx_instruction *ins,
+                             enum trace_kind kind)
+{
+    struct trace_text out = {0};
+    out.file = trace_place(t, ins, &out.line, &out.column);
+    const struct source *s = source_of(t, out.file);
+    const char *at = s ? find_place(s, out.line, out.column) : NULL, *from = at, *to;
+    if (!at)
+        return out;
+    if (kind == TRACE_COMPUTE || kind == TRACE_MMA)
+        to = behind_statement(s, at, &from);
+    else
+        to = behind_expression(at, s->text + s->length);
+    out.column = (uint32_t)((int64_t)out.column + (from - at));
+    if (to && to > from)
+        out.text = arena_string(t->arena, from, (size_t)(to - from));
+    return out;
 }
 
 /* --- sites --- */

@@ -171,14 +171,20 @@ int trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
 void trace_find_loops(struct sim_trace *t);
 /* The loop that ends at this branch; -1: none. */
 int trace_loop_of(const struct sim_trace *t, const struct ptx_instruction *branch);
-/* The place in the source: its file (NULL: not known), line and column. */
+/* The place in the source, and what is there: the expression or the head of a loop that begins
+ * there; of arithmetic, whose place is that of an operand, the statement on that line. */
+struct trace_text {
+    const char *file; /* NULL: not known */
+    uint32_t line, column;
+    const char *text; /* NULL: not known */
+};
+struct trace_text trace_text(const struct sim_trace *t, const struct ptx_instruction *ins,
+                             enum trace_kind kind);
+/* The same without the text: its file, line and column. */
 const char *trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
                         uint32_t *line, uint32_t *column);
 /* The line of the PTX, as it is shown. */
 int trace_ptx_line(const struct sim_trace *t, struct loc where);
-/* The expression, or the head of a loop, that begins at a place of the source; *length 0: none. */
-const char *trace_expression(const struct sim_trace *t, const char *file, uint32_t line,
-                             uint32_t column, size_t *length);
 /* "load", "sync", "compute", "store" or NULL. */
 const char *trace_phase(const struct trace_site *s);
 

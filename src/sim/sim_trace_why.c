@@ -159,18 +159,16 @@ static const char *element_name(const struct sim_trace *t, const struct trace_si
 static struct sim_why_step begin_entry(struct why *y, enum trace_kind kind, int64_t time, int warp,
                                        uint32_t lanes, const struct ptx_instruction *ins)
 {
-    struct sim_trace *t = y->t;
-    size_t length;
-    struct sim_why_step e = {.kind = trace_kinds[kind],
-                             .time = time,
-                             .warp = warp,
-                             .lanes = lanes,
-                             .event = -1,
-                             .races = -1};
-    const char *file = trace_place(t, ins, &e.line, &e.column);
-    const char *text = trace_expression(t, file, e.line, e.column, &length);
-    e.text = text ? arena_string(t->arena, text, length) : NULL;
-    return e;
+    struct trace_text at = trace_text(y->t, ins, kind);
+    return (struct sim_why_step){.kind = trace_kinds[kind],
+                                 .time = time,
+                                 .warp = warp,
+                                 .lanes = lanes,
+                                 .line = at.line,
+                                 .column = at.column,
+                                 .text = at.text,
+                                 .event = -1,
+                                 .races = -1};
 }
 
 static void end_entry(struct why *y, const struct sim_why_step *e)

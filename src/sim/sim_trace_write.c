@@ -262,19 +262,15 @@ static void add_variables(struct text *out, const struct sim_trace *t)
 
 /* file, line, column and the text there. */
 static void add_place(struct text *out, const struct sim_trace *t,
-                      const struct ptx_instruction *ins, bool with_length)
+                      const struct ptx_instruction *ins, enum trace_kind kind)
 {
-    uint32_t line, column;
-    size_t length;
-    const char *file = trace_place(t, ins, &line, &column);
-    const char *text = trace_expression(t, file, line, column, &length);
+    struct trace_text at = trace_text(t, ins, kind);
     text_add(out, "{\"file\": ");
-    string(out, file);
-    text_printf(out, ", \"line\": %u, \"column\": %u", line, column);
-    if (with_length)
-        text_printf(out, ", \"length\": %zu", length);
+    string(out, at.file);
+    text_printf(out, ", \"line\": %u, \"column\": %u, \"length\": %zu", at.line, at.column,
+                at.text ? strlen(at.text) : 0);
     key(out, "text");
-    string(out, text ? arena_string(t->arena, text, length) : NULL);
+    string(out, at.text);
 }
 
 static const char *op_name(const struct sim_trace *t, const struct trace_site *s)
@@ -294,7 +290,7 @@ static void add_sites(struct text *out, const struct sim_trace *t)
     for (size_t i = 0; i < t->sites.count; i++) {
         const struct trace_site *s = &t->sites.data[i];
         text_add(out, i ? ",\n  " : "[\n  ");
-        add_place(out, t, s->ins, true);
+        add_place(out, t, s->ins, s->kind);
         text_printf(out, ", \"ptx\": %d", trace_ptx_line(t, s->where));
         key(out, "op");
         text_add_json(out, op_name(t, s));
@@ -319,7 +315,7 @@ static void add_loops(struct text *out, const struct sim_trace *t)
     for (size_t i = 0; i < t->loops.count; i++) {
         const struct trace_loop *l = &t->loops.data[i];
         text_add(out, i ? ",\n  " : "[\n  ");
-        add_place(out, t, l->branch, false);
+        add_place(out, t, l->branch, TRACE_TURN);
         text_printf(out, ", \"ptx\": %d}", trace_ptx_line(t, l->where));
     }
     text_add(out, t->loops.count ? "]" : "[]");

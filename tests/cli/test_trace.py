@@ -113,6 +113,8 @@ def lesson(r):
         expect((got == a[:, :upto] @ b[:upto]).all(), f"sum after turn {step}: {got}")
     texts = {s["text"] for s in t.head["sites"]}
     expect({"A[row][p + tx]", "as[ty][tx]", "as[ty][q]", "bs[q][tx]", "C[row][col]"} <= texts, str(texts))
+    compute = [s for s in t.head["sites"] if s["op"].startswith("fma")][0]
+    expect((compute["text"], compute["line"], compute["column"]) == ("sum += as[ty][q] * bs[q][tx]", 18, 13), str(compute))
     phases = {(s["text"], s["space"]): s["phase"] for s in t.head["sites"]}
     expect(phases["as[ty][tx]", "shared"] == "load" and phases["as[ty][q]", "shared"] == "compute", str(phases))
     expect(phases["sync()", None] == "sync" and phases["C[row][col]", "global"] == "store", str(phases))

@@ -69,6 +69,7 @@ export interface TraceLoop {
   file: string | null;
   line: number;
   column: number;
+  length: number;
   text: string | null;
   ptx: number;
 }
