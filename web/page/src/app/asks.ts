@@ -65,10 +65,15 @@ export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu
 
 /** A run in the simulator with all checks, counters and the trace of the selected block. */
 export function runArgs(c: Configuration): string[] {
-  const args = ["run", ...target(c), "--device", "sim", "--fill", "rand", "--seed", String(c.seed), "--counters"];
-  args.push(...setSizes(c));
+  const args = ["run", ...target(c), "--device", "sim", "--fill", "rand", "--seed", String(c.seed), ...setSizes(c)];
   if (c.late) args.push("--copies", "late");
-  return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), ...(c.despite ? ["--despite", "race"] : []), "--json"];
+  if (c.despite) args.push("--despite", "race");
+  return [...args, "--counters", "--trace", traceFile, "--trace-block", c.block.join(","), "--json"];
+}
+
+/** A run of runArgs or ptxRunArgs without its block, asked for the way of an element's value, as "c[0][1]". */
+export function whyArgs(run: string[], element: string): string[] {
+  return [...run.slice(0, run.indexOf("--counters")), "--why", element, "--json"];
 }
 
 /** The same of a PTX program, in the launch that the reader says. */
@@ -83,8 +88,7 @@ export type Schedule = { kind: "turn" } | { kind: "seed"; seed: number } | { kin
 
 /** A run of a racy kernel in that order, compared with `ensures`. */
 export function raceArgs(c: Configuration, s: Schedule, fill: string): string[] {
-  const args = ["run", ...target(c), "--device", "sim", "--fill", fill, "--despite", "race", "--verify"];
-  for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${sizeOf(c.sizes, n)}`);
+  const args = ["run", ...target(c), "--device", "sim", "--fill", fill, "--despite", "race", "--verify", ...setSizes(c)];
   if (s.kind === "seed") args.push("--seed", String(s.seed));
   if (s.kind === "worst") args.push("--order", "worst");
   if (s.kind === "order") args.push("--order", s.order);

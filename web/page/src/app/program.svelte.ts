@@ -12,8 +12,11 @@ import {
   sweepArgs,
   sweepName,
   traceFile,
+  whyArgs,
   type Configuration,
 } from "./asks.ts";
+import { subscript } from "../figures/step_sheet.ts";
+import type { Why } from "../figures/why_path.ts";
 import { ask, askJson, Refused, type Lane } from "./engine.ts";
 import type { CheckedKernel, Edit, Explanation, Finding, Kernel, Run } from "./results.ts";
 import { applyFix, fixAll } from "./fixes.ts";
@@ -27,6 +30,13 @@ export interface Simulated {
   /** Errors of the run itself, as text; null if it went to its end. */
   problem: string | null;
   key: string;
+  /** The same for runs that differ in the traced block alone. */
+  of: string;
+}
+export interface WhyAnswer {
+  why: Why;
+  /** Simulated.of of the run that it is about. */
+  of: string;
 }
 export interface Diagnosed {
   kernels: Kernel[];
@@ -69,6 +79,7 @@ export class Program {
   simulated = new Slot<Simulated>("simulated");
   explained = new Slot<Explanation>("explained");
   swept = new Slot<Explanation>("swept");
+  why = new Slot<WhyAnswer>("why");
   /** The counters of the last run without an error of an earlier text, to compare with. */
   before = $state.raw<Run | null>(null);
   pinned = $state.raw<Run | null>(null);
@@ -169,6 +180,7 @@ export class Program {
     const args = this.runArgs;
     if (!args) return;
     const key = this.runKey;
+    const of = this.#anyBlock(args);
     const work = this.sizeNames.reduce((product, n) => product * this.sizeOf(n), 1);
     const files = this.#files();
     const source = this.source;
@@ -188,7 +200,25 @@ export class Program {
       const run = JSON.parse(answer.out) as Run;
       const bytes = answer.files[traceFile];
       if (run.ok) this.#keepGood(run, source);
-      return { run, trace: bytes ? new Trace(bytes) : null, problem: run.ok ? null : answer.err.trim(), key };
+      return { run, trace: bytes ? new Trace(bytes) : null, problem: run.ok ? null : answer.err.trim(), key, of };
+    });
+  }
+
+  #anyBlock(run: string[]): string {
+    return JSON.stringify([this.source, whyArgs(run, "")]);
+  }
+
+  /** Asks where the value of an element of an array comes from. */
+  askWhy({ array: number, element }: { array: number; element: number }): void {
+    const array = this.simulated.value?.trace?.head.arrays[number];
+    const run = this.runArgs;
+    if (!array || !run) return;
+    const args = whyArgs(run, `${array.name}[${subscript(element, array.shape).join("][")}]`);
+    const files = this.#files();
+    const of = this.#anyBlock(run);
+    this.why.ask(JSON.stringify([args, this.source]), async (signal) => {
+      const { why } = await askJson<{ why: Why }>("runs", args, files, { signal });
+      return { why, of };
     });
   }
 

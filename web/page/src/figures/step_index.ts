@@ -49,6 +49,8 @@ export class StepIndex {
   readonly turnFrom: number[];
   /** The first event after the loop. */
   readonly loopEnd: number;
+  /** The turn that each event's own warp is in: another warp may be ahead. */
+  readonly ownTurn: Uint32Array;
   /** The line of the main loop, or null. */
   readonly loopLine: number | null;
   /** Sums of the events before an event: entry e counts the events 0 … e-1. */
@@ -73,6 +75,7 @@ export class StepIndex {
     this.turnFrom = turns.from;
     this.loopEnd = turns.end;
     this.loopLine = turns.line;
+    this.ownTurn = turns.own;
     this.arrays = trace.head.arrays.map((_, i) => new ArrayIndex(trace, i));
     let inputs = 0;
     for (const a of this.arrays) a.role = a.written ? "sum" : a.touched ? ((["a", "b"] as const)[inputs++] ?? "other") : "other";

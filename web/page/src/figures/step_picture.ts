@@ -9,8 +9,10 @@ import { sharedName } from "./step_words.ts";
 import { gridPath, pathOf, sheetsOf, shortNumber, subscript, type Sheets } from "./step_sheet.ts";
 
 /** Parts of a panel from the lowest: the block's part, the turn's tile, its elements that were touched already; for shared memory
- * never written, held, written in this phase; four levels of a register's size; the event's reads and writes; the chosen thread's. */
-export type LayerKind = "block" | "tile" | "done" | "never" | "held" | "fresh" | "l1" | "l2" | "l3" | "l4" | "read" | "write" | "lane";
+ * never written, held, written in this phase; four levels of a register's size; the event's reads and writes; the chosen thread's;
+ * what a value comes from. */
+export type LayerKind =
+  "block" | "tile" | "done" | "never" | "held" | "fresh" | "l1" | "l2" | "l3" | "l4" | "read" | "write" | "lane" | "why";
 
 export interface Panel {
   key: string;
@@ -158,7 +160,8 @@ export class Stepper {
     });
   }
 
-  picture(event: number, width: number, thread: number | null = null): Picture {
+  /** `marks`: elements to mark, by the name of their variable. */
+  picture(event: number, width: number, thread: number | null = null, marks: Map<string, Uint32Array> | null = null): Picture {
     const { trace, memory } = this;
     const e = Math.max(0, Math.min(event, trace.count - 1));
     memory.seek(e + 1);
@@ -173,6 +176,10 @@ export class Stepper {
       if (s.group === "array") this.#array(s, e, cells, thread);
       else if (s.group === "shared") this.#shared(s, e, cells, thread);
       else this.#register(s, e, cells);
+      const marked = marks?.get(
+        s.group === "array" ? trace.head.arrays[s.number]!.name : s.group === "shared" ? trace.head.shared[s.number]!.name : "",
+      );
+      if (marked) cells.add("why", marked, "on the way of the chosen value");
       return {
         key: `${s.group}${s.number}.${s.sheet}`,
         group: s.group,

@@ -12,6 +12,8 @@ export interface Turns {
   end: number;
   /** The loop's line, or null. */
   line: number | null;
+  /** The turn that each event's own warp is in. */
+  own: Uint32Array;
 }
 
 interface MainLoop {
@@ -24,7 +26,10 @@ interface MainLoop {
 
 export function turnsOf(trace: Trace): Turns {
   const loop = mainLoop(trace);
-  return byBarrier(trace, loop) ?? (loop ? byEvents(trace, loop) : { from: [0], end: trace.count, line: null });
+  return (
+    byBarrier(trace, loop) ??
+    (loop ? byEvents(trace, loop) : { from: [0], end: trace.count, line: null, own: new Uint32Array(trace.count) })
+  );
 }
 
 /** The loop whose turns span the most events. Loops of one place in the source are one: the compiler may make two of it. */
@@ -49,11 +54,14 @@ function mainLoop(trace: Trace): MainLoop | null {
 function byEvents(trace: Trace, loop: MainLoop): Turns {
   const done = new Uint32Array(trace.head.warps);
   const from = [0];
-  for (let e = 0; e <= loop.last; e++)
+  const own = new Uint32Array(trace.count);
+  for (let e = 0; e < trace.count; e++) {
+    own[e] = done[trace.warp[e]!]!;
     if (trace.kind[e] === TURN && loop.loops.has(trace.stride[e]!) && ++done[trace.warp[e]!]! >= from.length) from.push(e + 1);
-  if (trace.head.truncated) return { from, end: trace.count, line: loop.line };
+  }
+  if (trace.head.truncated) return { from, end: trace.count, line: loop.line, own };
   from.pop();
-  return { from, end: loop.last + 1, line: loop.line };
+  return { from, end: loop.last + 1, line: loop.line, own };
 }
 
 /** Counts turns by the barrier of one place in the source. null: none is passed more often than the loop turns. */
@@ -72,7 +80,7 @@ function byBarrier(trace: Trace, loop: MainLoop | null): Turns | null {
   const least = loop?.turns ?? 1;
   // A barrier of an inner loop has one instruction that is passed often; an unrolled one has several.
   const candidates = [...passed.values()].filter((p) => p.sites.size > 1 && p.line >= (loop?.line ?? 1) && Math.max(...p.counts) > least);
-  const barrier = candidates.sort((x, y) => y.line - x.line)[0];
+  const barrier = candidates.sort((x, y) => Math.max(...y.counts) - Math.max(...x.counts) || y.line - x.line)[0];
   return barrier ? between(trace, barrier.sites, barrier.line, loop?.line ?? null) : null;
 }
 
@@ -93,6 +101,7 @@ function between(trace: Trace, barrier: Set<number>, line: number, loopLine: num
   }
   const from = [0];
   const begun = new Uint32Array(warps);
+  const own = new Uint32Array(trace.count);
   arrivals.fill(0);
   let end = 0;
   for (let e = 0; e < trace.count; e++) {
@@ -101,8 +110,9 @@ function between(trace: Trace, barrier: Set<number>, line: number, loopLine: num
     const arrives = trace.kind[e] === ARRIVE && barrier.has(trace.site[e]!);
     const begins = lowest < line ? at >= lowest && at < line && arrivals[warp]! > begun[warp]! : arrives && arrivals[warp]! > begun[warp]!;
     if (begins && ++begun[warp]! >= from.length && from.length < Math.max(...total)) from.push(e);
+    own[e] = at > highest && arrivals[warp] === total[warp] ? Math.max(...total) : begun[warp]!;
     if (arrives) arrivals[warp]!++;
     if (at >= lowest && at <= highest) end = e + 1;
   }
-  return { from, end: trace.head.truncated ? trace.count : end, line: loopLine };
+  return { from, end: trace.head.truncated ? trace.count : end, line: loopLine, own };
 }

@@ -1,0 +1,35 @@
+// "Why this number": a click on a cell of C in Step gives its way, equal to `run --why`; a step of it is an event of Step.
+import { equal, ok, settled, test, violations } from "./browser.mjs";
+
+const step = (page) => page.locator("#step");
+const card = (page) => page.locator("#why");
+
+await test(async ({ open, native }) => {
+  const page = await open({ path: "#kernel=tiled&set=m:64,n:64,k:64&tune=T:16" });
+  const box = await step(page).getByRole("img", { name: /^C 64 × 64/ }).locator(".frame").boundingBox();
+  // Row 3, column 5, in cells of a 64th.
+  await page.mouse.click(box.x + (5.5 / 64) * box.width, box.y + (3.5 / 64) * box.height);
+  await card(page).scrollIntoViewIfNeeded();
+  await settled(page);
+  const { why } = native("run", "kernels/sgemm/tiled.tile", "--device", "sim", "--set", "m=64,n=64,k=64", "--tune", "T=16", "--fill", "rand", "--seed", "1", "--why", "c[3][5]");
+  const sentence = await card(page).locator("p.sum").innerText();
+  ok("the sentence", sentence.includes(`by thread ${why.thread} of block 0, 0: ${why.products} products, ${why.shared_reads} elements`), sentence);
+  equal("a row a turn", await card(page).getByRole("button", { name: /^16 products/ }).count(), 4);
+  await card(page).locator("summary", { hasText: "steps, in order" }).click();
+  equal("steps", await card(page).locator(".steps li").count(), Math.min(400, why.path.length));
+
+  await card(page).getByRole("button", { name: /^a\[3\]\[16…31\]: to its event/ }).press("Enter");
+  const event = Number(await step(page).getByRole("slider").getAttribute("aria-valuenow"));
+  equal("the event is the first read of the second turn", event, why.path.filter((s) => s.elements.includes("a[3][16]"))[0].event);
+  equal("its line is marked", (await page.locator(".cm-marked").innerText()).trim().slice(0, 10), "as[ty][tx]");
+  ok("Step marks the way", (await step(page).locator("path.why").count()) >= 3);
+
+  await card(page).getByLabel(/^Index 1 of c/).fill("40");
+  await card(page).getByLabel(/^Index 1 of c/).press("Enter");
+  await settled(page);
+  ok("an element of another block is explained, too", (await card(page).locator("p.sum").innerText()).includes("of block 2, 0"));
+  await card(page).getByRole("button", { name: /^a\[3\]\[0…15\]: to its event/ }).click();
+  await settled(page);
+  equal("a jump goes to its block", await step(page).getByLabel("block.x, of 4").inputValue(), "2");
+  equal("axe", (await violations(page)).split("\n").filter((v) => !v.includes("cm-")).join("\n"), "");
+});
