@@ -8,7 +8,7 @@ import type { Plugin } from "vite";
 import { Engine } from "../engine/engine.ts";
 import { checkArgs, explainArgs, kernelsArgs, productArgs, runArgs, sweepArgs, traceFile } from "./src/app/asks.ts";
 import type { Kernel } from "./src/app/results.ts";
-import type { Lesson, Puzzle, ShippedKernel } from "./src/app/content_types.ts";
+import type { Lesson, Measured, Puzzle, ShippedKernel } from "./src/app/content_types.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -43,6 +43,31 @@ function lessons(): Lesson[] {
   });
 }
 
+/** The times of docs/performance.md, "Kernel by kernel". */
+function measured(): Measured[] {
+  const table = /## Kernel by kernel[\s\S]*?\n\n(\| kernel[\s\S]*?)\n\n/.exec(read("docs/performance.md"))?.[1] ?? "";
+  const cells = (line: string) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((c) => c.trim());
+  const [head, , ...rows] = table.split("\n").map(cells);
+  const column = (name: string) => head!.indexOf(name);
+  return rows.map((row) => {
+    const [file, kernel] = row[column("kernel")]!.replaceAll("`", "").split(":");
+    const [rate, unit] = row[column("rate")]!.split(" ");
+    return {
+      path: `kernels/${file}.tile`,
+      kernel: kernel ?? null,
+      type: row[column("type")]!,
+      ms: Number(row[column("ms")]),
+      rate: Number(rate),
+      unit: unit!,
+      bound: row[column("bound by")]!,
+    };
+  });
+}
+
 /** The pictures of the lessons by the address that their text has, with the page's colours in place of their own. */
 function pictures(): Record<string, string> {
   if (!existsSync(join(root, "docs/figures"))) return {};
@@ -71,7 +96,14 @@ export function content(): Plugin {
     resolveId: (source) => (source === id ? "\0" + id : null),
     load(source) {
       if (source !== "\0" + id) return null;
-      const parts = { kernels: kernels(), puzzles: puzzles(), lessons: lessons(), pictures: pictures(), words: words() };
+      const parts = {
+        kernels: kernels(),
+        puzzles: puzzles(),
+        lessons: lessons(),
+        pictures: pictures(),
+        measured: measured(),
+        words: words(),
+      };
       return Object.entries(parts)
         .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)};`)
         .join("\n");

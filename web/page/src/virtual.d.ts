@@ -1,8 +1,9 @@
 declare module "virtual:content" {
-  import type { Lesson, Puzzle, ShippedKernel } from "./app/content_types.ts";
+  import type { Lesson, Measured, Puzzle, ShippedKernel } from "./app/content_types.ts";
   export const kernels: ShippedKernel[];
   export const puzzles: Puzzle[];
   export const lessons: Lesson[];
+  export const measured: Measured[];
   /** SVG by the address that a lesson's text has for it. */
   export const pictures: Record<string, string>;
   export const words: Record<

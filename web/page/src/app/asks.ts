@@ -110,6 +110,22 @@ export function sweepArgs(c: Configuration): string[] | null {
   return [...explainArgs(c, name), "--sweep", `${name}=${values.join(",")}`];
 }
 
+/** A kernel of the ladder at the size of docs/performance.md, batches of one. */
+export const ladderSize = 4096;
+export function ladderArgs(file: string, kernel: Kernel, type: string, device: string): string[] {
+  const variable = kernel.types.find((t) => t.choices.includes(type));
+  const sizes = sizeNames(kernel).flatMap((n) => ["--set", `${n}=${isCount(n) ? 1 : ladderSize}`]);
+  return [
+    "explain",
+    `${file}:${kernel.kernel}`,
+    "--device",
+    device,
+    ...(variable ? ["--type", `${variable.name}=${type}`] : []),
+    ...sizes,
+    "--json",
+  ];
+}
+
 /** A product by another kernel, to compare its traffic. */
 export function productArgs(file: string, device: string, scale: number): string[] {
   return ["explain", file, "--device", device, ...["m", "n", "k"].flatMap((n) => ["--set", `${n}=${scale}`]), "--json"];

@@ -6,6 +6,17 @@ export interface ShippedKernel {
   text: string;
   about: string;
 }
+/** A kernel's time for 4096³ on the H200 of docs/performance.md, and its rate in 10^12 operations or bytes a second. */
+export interface Measured {
+  path: string;
+  /** Of a file with several kernels. */
+  kernel: string | null;
+  type: string;
+  ms: number;
+  rate: number;
+  unit: string;
+  bound: string;
+}
 export interface Puzzle {
   number: number;
   name: string;

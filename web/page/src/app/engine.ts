@@ -1,11 +1,11 @@
-/** The page's engines: two clients of the same module, so that a long simulation never delays the answer to a key. */
+/** The page's engines: clients of the same module, so that a long simulation never delays the answer to a key. */
 import { compile, EngineClient } from "$engine/client.ts";
 import { kernels } from "virtual:content";
 import type { Answer, Progress } from "$engine/engine.ts";
 
 export type Files = Record<string, string | Uint8Array>;
-/** `keys`: short questions while the reader types; `runs`: simulations; `model`: explain and its sweeps. */
-export type Lane = "keys" | "runs" | "model";
+/** `keys`: short questions while the reader types; `runs`: simulations; `model`: explain and its sweeps; `ladder`: explain of many kernels. */
+export type Lane = "keys" | "runs" | "model" | "ladder";
 
 export class Stopped extends Error {}
 /** The engine answered, and what it answered is no result: `text` says why. */
