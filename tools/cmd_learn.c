@@ -84,6 +84,10 @@ static int show_hint(struct learn *l, const struct puzzle *p)
         (!parse_integer(l->given->words[1], &number) || number < 1 || number > p->hint_count))
         return usage_error(NULL, l->self, "--hint %s: puzzle %d has hints 1 to %d",
                            l->given->words[1], p->number, p->hint_count);
+    if (!p->hint_count && l->to_json) {
+        report_hint_json(p, 0, stdout);
+        return STATUS_OK;
+    }
     if (!p->hint_count) {
         printf("Puzzle %d has no hints.\n", p->number);
         return STATUS_OK;
@@ -91,15 +95,18 @@ static int show_hint(struct learn *l, const struct puzzle *p)
     bool kept = number <= s->hints, was_last = number > p->hint_count;
     if (was_last)
         number = p->hint_count;
-    printf("Hint %d of %d%s\n\n%s", (int)number, p->hint_count, was_last ? ", the last, again" : "",
-           p->hints[number - 1]);
+    if (l->to_json)
+        report_hint_json(p, (int)number, stdout);
+    else
+        printf("Hint %d of %d%s\n\n%s", (int)number, p->hint_count,
+               was_last ? ", the last, again" : "", p->hints[number - 1]);
     if (number > s->hints && learnt_lock(&l->learnt)) {
         s = learnt_step(&l->learnt, p->folder);
         s->hints = number > s->hints ? (int)number : s->hints;
         kept = l->learnt.lock >= 0;
         learnt_write(&l->learnt);
     }
-    if (!kept && !asked && number < p->hint_count)
+    if (!l->to_json && !kept && !asked && number < p->hint_count)
         printf("\n`tilewright learn %d --hint 2` gives the second.\n", p->number);
     return STATUS_OK;
 }
@@ -114,7 +121,10 @@ static int show_solution(struct learn *l, const struct puzzle *p)
     enum language language = options_has(l->given, "cuda") ? LANGUAGE_CUDA : LANGUAGE_TILE;
     if (!p->answer[language])
         return no_cuda(l, p);
-    printf("%s\n%s", p->answer[language], p->solution ? p->solution : "");
+    if (l->to_json)
+        report_solution_json(p, stdout);
+    else
+        printf("%s\n%s", p->answer[language], p->solution ? p->solution : "");
     if (!learnt_step(&l->learnt, p->folder)->solution && learnt_lock(&l->learnt)) {
         learnt_step(&l->learnt, p->folder)->solution = true;
         learnt_write(&l->learnt);
@@ -311,8 +321,10 @@ static int check_options(const struct learn *l)
         if (strcmp(modes[i], mode) != 0 && options_has(o, modes[i]))
             return usage_error(NULL, l->self, "takes --%s or --%s", mode, modes[i]);
     bool numbered = mode && strcmp(mode, "hint") == 0;
-    if (mode && l->to_json)
-        return usage_error(NULL, l->self, "--json is for the list and for judgements");
+    if (l->to_json && options_has(o, "reset"))
+        return usage_error(NULL, l->self, "--json is not for --reset");
+    if (l->to_json && options_has(o, "text") && o->word_count > 1)
+        return usage_error(NULL, l->self, "--text --json is of the puzzle alone, without FILE");
     if (o->word_count > (mode && !numbered ? 1 : 2))
         return usage_error(NULL, l->self, "too many words: '%s'", o->words[o->word_count - 1]);
     if (!o->word_count && mode && strcmp(mode, "reset") != 0)
@@ -366,6 +378,10 @@ static int do_what_is_asked(struct learn *l)
         return show_hint(l, p);
     if (options_has(o, "solution"))
         return show_solution(l, p);
+    if (l->to_json && options_has(o, "text")) { /* writes no file, and judges none */
+        report_text_json(p, stdout);
+        return STATUS_OK;
+    }
     return learn_puzzle(l, p);
 }
 

@@ -28,6 +28,10 @@ static void json_problem(struct json *j, const struct judgement *x)
     json_put_integer(j, "other_line", p ? p->other_line : 0);
     json_put_lines(j, "message", p ? p->text : NULL);
     json_put_lines(j, "words", p ? problem_words(p) : NULL);
+    static const struct message_parts none = {.code = TW_CODE_OTHER};
+    message_parts_json(p ? &p->parts : &none, j);
+    json_key(j, "accesses");
+    accesses_json(p ? p->parts.accesses : NULL, p ? p->parts.access_count : 0, j);
     json_put_lines(j, "wrong_values", x->wrong_values);
     json_key(j, "values_right");
     if (x->ran)
@@ -123,6 +127,11 @@ static void put_cases(struct json *j, const struct report_of *r, const struct ju
 
 static void put_lamps(struct json *j, const struct judgement *x)
 {
+    /* of lamps that are on */
+    static const char *const says[LAMPS] = {
+        "it compiles", "every access stays inside its array, and nothing unwritten is read",
+        "no accesses race, and all threads meet at every barrier", "all values are right",
+        "the counters keep their limits"};
     const struct problem *p = problems_first(&x->problems);
     int failed = p ? (int)problem_lamp(p) : LAMPS;
     json_key(j, "lamps");
@@ -131,6 +140,7 @@ static void put_lamps(struct json *j, const struct judgement *x)
         json_open(j, '{');
         json_put_text(j, "lamp", lamp_names[i]);
         json_put_text(j, "state", i < failed ? "on" : i == failed ? "failed" : "not reached");
+        json_put_lines(j, "says", i < failed ? says[i] : i == failed ? problem_words(p) : NULL);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -171,6 +181,45 @@ static void put_counters(struct json *j, const struct judgement *x)
         json_close(j, '}');
     }
     json_close(j, ']');
+}
+
+void report_text_json(const struct puzzle *p, FILE *out)
+{
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    json_put_integer(&j, "puzzle", p->number);
+    json_put_text(&j, "name", p->name);
+    json_put_text(&j, "title", p->title);
+    json_put_text(&j, "text", p->statement);
+    json_put_text(&j, "starter", p->starter[LANGUAGE_TILE]);
+    json_put_text(&j, "starter_cuda", p->starter[LANGUAGE_CUDA]);
+    json_put_integer(&j, "hints", p->hint_count);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+void report_hint_json(const struct puzzle *p, int number, FILE *out)
+{
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    json_put_integer(&j, "puzzle", p->number);
+    json_put_integer(&j, "hint", number);
+    json_put_integer(&j, "hints", p->hint_count);
+    json_put_text(&j, "text", number ? p->hints[number - 1] : NULL);
+    json_close(&j, '}');
+    json_end(&j);
+}
+
+void report_solution_json(const struct puzzle *p, FILE *out)
+{
+    struct json j = {.out = out};
+    json_open(&j, '{');
+    json_put_integer(&j, "puzzle", p->number);
+    json_put_text(&j, "solution", p->answer[LANGUAGE_TILE]);
+    json_put_text(&j, "solution_cuda", p->answer[LANGUAGE_CUDA]);
+    json_put_text(&j, "text", p->solution);
+    json_close(&j, '}');
+    json_end(&j);
 }
 
 void report_judgement_json(const struct report_of *r, const struct judgement *x, FILE *out)

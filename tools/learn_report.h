@@ -17,6 +17,10 @@ struct report_of {
 };
 
 void report_judgement(const struct report_of *r, const struct judgement *x, FILE *out);
+/* A puzzle's text and starters; a hint, of which 0 is none; the solutions with their text. */
+void report_text_json(const struct puzzle *p, FILE *out);
+void report_hint_json(const struct puzzle *p, int number, FILE *out);
+void report_solution_json(const struct puzzle *p, FILE *out);
 void report_judgement_json(const struct report_of *r, const struct judgement *x, FILE *out);
 
 #endif

@@ -140,7 +140,7 @@ def test_judgements_in_json(learner):
     expect([c["state"] for c in begun["case_list"]] == ["failed"] + 6 * ["not tried"] and begun["case_list"][3]["tune"] == {"SIZE": 5, "TPB": 8}, begun)
 
     broken = judged(solution.replace("f32 acc", "f32 akk"))
-    expect(broken["lamps"][0] == {"lamp": "compiles", "state": "failed"} and broken["lamps"][4]["state"] == "not reached", broken["lamps"])
+    expect(broken["lamps"][0] == {"lamp": "compiles", "state": "failed", "says": "it does not compile."} and broken["lamps"][4]["state"] == "not reached", broken["lamps"])
     expect(broken["case_list"][0]["arrays"][0]["values"] is None and broken["case_list"][0]["arrays"][0]["expected"] == [1, 3, 3, 13], broken)
 
     turned = solution.replace("Out[i][j] = acc", "Out[j][i] = acc")
@@ -158,6 +158,30 @@ def test_judgements_in_json(learner):
     expect(fine["at_solution"] and all(c["answer"] <= c["limit"] for c in fine["counters"] if c["limit"] is not None and c["relation"] == "<="), fine)
     with open(learner.progress) as file:
         expect("14_single_block_matmul passed at-solution tries=" in file.read(), "the file of progress has it")
+    learner.learn("--reset")
+
+
+def test_texts_in_json(learner):
+    """A puzzle's text and starter without a file, its hints by number, its solution; what cures an answer."""
+    text = json.loads(learner.learn("14", "--text", "--json"))
+    expect("Puzzle" not in text["text"] and text["starter"] == learner.solution("14_single_block_matmul", name="starter"), text)
+    expect(text["hints"] == 3 and "__global__" in text["starter_cuda"], text)
+    expect(not os.path.exists(os.path.join(learner.folder, "14_single_block_matmul.tile")), "no file is written")
+    hint = json.loads(learner.learn("14", "--hint", "2", "--json"))
+    expect((hint["puzzle"], hint["hint"], hint["hints"]) == (14, 2, 3) and len(hint["text"]) > 20, hint)
+    ours = json.loads(learner.learn("14", "--solution", "--json"))
+    expect(ours["solution"] == learner.solution("14_single_block_matmul") and "__syncthreads" in ours["solution_cuda"] and ours["text"], ours)
+    row = json.loads(learner.learn("--json"))[13]
+    expect(row["hints_given"] == 2 and row["solution_shown"], row)
+    learner.learn("--reset")
+    lacking = learner.solution("14_single_block_matmul").replace("    sync();\n", "")
+    learner.write("mine.tile", lacking)
+    done = call([learner.tool, "learn", "14", "mine.tile", "--json"], cwd=learner.folder, env=learner.environment)
+    judged = json.loads(done.out)
+    expect(judged["code"] == "race" and [a["what"] for a in judged["accesses"]] == ["read", "write"], judged)
+    expect([e["insert"] for e in judged["fix"]] == ["    sync();\n"], judged["fix"])
+    expect([lamp["state"] for lamp in judged["lamps"]] == ["on", "on", "failed", "not reached", "not reached"], judged["lamps"])
+    expect(judged["lamps"][2]["says"] == judged["words"] and judged["lamps"][3]["says"] is None, judged["lamps"])
     learner.learn("--reset")
 
 
@@ -180,7 +204,7 @@ def test_hints(learner):
 def test_usage(learner):
     for words, text in (["99"], "there is no puzzle '99'"), (["mapp"], "did you mean 'map'?"), (["1", "a", "b"], "too many words: 'b'"), \
             (["--hint"], "of which puzzle?"), (["1", "--hint", "--solution"], "--hint or --solution"), (["1", "--hnit"], "--hint"), \
-            (["1", "none.tile"], "cannot read `none.tile`"), (["1", "x.tile", "--folder", "y"], "--folder"), (["1", "--hint", "--json"], "--json"), \
+            (["1", "none.tile"], "cannot read `none.tile`"), (["1", "x.tile", "--folder", "y"], "--folder"), (["1", "--reset", "--json"], "--json"), \
             (["--text"], "for which puzzle?"), (["--reset", "--cuda"], "for which puzzle?"), (["1", "--hint", "--text"], "--text is for judging"), \
             (["1", "x.tile", "--cuda"], "does not end in .cu"), (["22", "--solution", "--cuda"], "not for CUDA C"), (["22", "--cuda"], "not for CUDA C"), \
             (["01_map.tile"], "`tilewright learn 1 01_map.tile` judges it"), (["1", "/dev/zero"], "too large"):
@@ -268,7 +292,7 @@ def test_progress_elsewhere(learner):
             learner.write(target, FIRST + "02_zip passed tries=1 hints=0\n")
             os.chmod(f"{learner.folder}/{target}", 0o640)
         learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN=link)
-        expect(os.path.islink(link) and "01_map passed tries=1" in learner.read(target), f"{link}: {learner.read(target)}")
+        expect(os.path.islink(link) and "01_map passed at-solution tries=1" in learner.read(target), f"{link}: {learner.read(target)}")
     expect("02_zip passed" in learner.read("there") and os.stat(f"{learner.folder}/there").st_mode & 0o777 == 0o640, learner.read("there"))
     os.mkfifo(f"{learner.folder}/pipe")
     os.symlink("pipe", f"{learner.folder}/to_pipe")
@@ -299,7 +323,7 @@ def test_killed(learner):
             child.send_signal(signal.SIGKILL)
             child.wait()
         with open(learner.progress) as file:
-            expect(re.search(r"^01_map passed tries=\d+ hints=0$", file.read(), re.M), "progress was lost")
+            expect(re.search(r"^01_map passed(?: at-solution)? tries=\d+ hints=0$", file.read(), re.M), "progress was lost")
     learner.learn("--reset")
 
 
