@@ -123,7 +123,7 @@ tw_status show_json_layouts(tw_launch *l)
 
 /* --- PTX --- */
 
-/* What the text says so far: .file N "NAME", .loc N LINE COLUMN. */
+/* The latest .loc N LINE COLUMN. */
 struct place {
     int file, line, column;
 };
@@ -142,7 +142,8 @@ static char *instruction_of(const char *line)
     return other || !length || !strchr(at, ';') ? NULL : need_text("%.*s", (int)length, at);
 }
 
-/* Of ld.global.v4.f32 the elements of the vector, and the bits of one; 0: it has no such. */
+/* Returns the number of the first modifier that begins with one of `kinds`: of ld.global.v4.f32 4 for
+ * "v", 32 for "f"; 0: there is none. */
 static int part_number(const char *name, const char *kinds)
 {
     for (const char *at = strchr(name, '.'); at; at = strchr(at + 1, '.')) {

@@ -17,7 +17,7 @@ void why_free(struct why *w);
 /* Lets the trace ask about the element of this array. */
 int why_ask(const struct why *w, const tw_array *array, const struct options *o,
             tw_trace_options *to);
-/* Whether another block wrote the element last: then `to` is to trace that one, in another run. */
+/* Tells whether another block wrote the element last; `to` then traces that one in another run. */
 bool why_elsewhere(const tw_why *found, tw_trace_options *to);
 /* Keeps what was found, which another run forgets. */
 void why_keep(struct why *w, const tw_why *found, const tw_trace_options *asked, bool json);

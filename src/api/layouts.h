@@ -6,8 +6,8 @@
 
 /* The layout as `show --stage layout` prints it. */
 const char *layout_words(struct arena *a, const struct layout *layout);
-/* Where each element of a shared tile lies, row-major, in bytes from `base`. *plain: one after the
- * other. */
+/* Returns the place of each element of a shared tile, row-major, in bytes from `base`. *plain: they lie
+ * one after the other. */
 const uint32_t *layout_places(struct arena *a, const struct lower_placed *tile, uint64_t base,
                               bool *plain);
 /* The element of each warp, lane and element held, row-major; -1: none. */

@@ -254,8 +254,8 @@ static void find_cost(const struct sim_access *a, struct trace_event *e)
     e->least = at_most_255(least);
 }
 
-/* What was read of shared memory follows from what was written there; what copies read, from what
- * they write; and what was read of an array that is in the trace, from that. */
+/* Three kinds of reads have values that a reader of the trace knows: of shared memory those that were
+ * written there, of copies those that they write, and of an array that is in the trace its own. */
 static bool has_values(const struct sim_trace *t, const struct sim_access *a)
 {
     if (a->kind != SIM_READ)
@@ -302,7 +302,7 @@ static void keep_values(struct sim_trace *t, const struct sim_access *a, uint32_
     vec_push(t->arena, &t->value_start, (uint32_t)start);
 }
 
-/* What was written after it was told: the step is done now. */
+/* Takes the bytes of writes that were told before their values were known: the step is done now. */
 static void settle_late(struct sim_trace *t)
 {
     for (size_t i = 0; i < t->late.count; i++) {

@@ -95,7 +95,7 @@ struct sim_why {
     size_t count;
     const struct sim_why_step *steps; /* in order of time */
 };
-/* Where the bytes that settings.why asks for come from. */
+/* Finds the path of the bytes that settings.why asks for. */
 void sim_trace_why(struct sim_trace *t, struct sim_why *out);
 /* The same as trace events of Chrome and Perfetto. */
 void sim_trace_write_chrome(const struct sim_trace *t, struct text *out);

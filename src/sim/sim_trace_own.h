@@ -1,4 +1,4 @@
-/* What the files of traces share. */
+/* Shared by the files of traces. */
 #ifndef TW_SIM_TRACE_OWN_H
 #define TW_SIM_TRACE_OWN_H
 
@@ -82,7 +82,7 @@ struct trace_memory {
     bool written;    /* by a block of the launch */
 };
 
-/* Of a warp of the block. */
+/* The state of a warp of the block. */
 struct trace_warp {
     /* Arithmetic that is no event yet: instructions 0: none. */
     struct trace_pending {

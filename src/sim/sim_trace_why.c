@@ -259,7 +259,8 @@ static void want_stored(struct why *y, int warp, int lane, const struct ptx_oper
         want_register(y, warp, part->reg, lane, 1u << byte % element);
 }
 
-/* Byte b of row `row` of a matrix of 16-bit elements: who has it, where in his register. */
+/* Finds the lane that holds byte b of row `row` of a matrix of 16-bit elements, and the byte of its
+ * register. */
 static void held_by(bool turned, int row, int b, int *lane, int *byte)
 {
     int column = b / 2, major = turned ? column : row, minor = turned ? row : column;
@@ -289,7 +290,7 @@ static void want_value(struct why *y, const struct trace_event *e,
     }
 }
 
-/* What a copy wrote came from its source. */
+/* A copy wrote the bytes of its source. */
 static void want_copied(struct why *y, uint32_t event, const uint32_t bytes[SIM_LANES])
 {
     struct sim_trace *t = y->t;
@@ -343,7 +344,7 @@ static void pass_write(struct why *y, uint32_t event)
 
 /* --- registers --- */
 
-/* Of the step's load; TRACE_NO_EVENT: of memory that is not traced. */
+/* Returns the event of the step's load; TRACE_NO_EVENT: it loads memory that is not traced. */
 static uint32_t load_of(const struct sim_trace *t, const struct trace_step *step, uint32_t end)
 {
     for (uint32_t i = step->event; i < end; i++)
@@ -511,7 +512,7 @@ static void want_sources(struct why *y, const struct made *m)
     }
 }
 
-/* What it does for one lane of one register of a destination. */
+/* The results of a step so far. */
 struct passing {
     uint32_t event; /* of its load */
     uint32_t read[SIM_LANES];

@@ -11,7 +11,7 @@ import tempfile
 from counted_time import counted_time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-MOST_BYTES = 2_040_000  # stripped
+MOST_BYTES = 2_060_000  # stripped
 LAUNCH_LIMIT = 5.0  # microseconds, of a product of 16 x 16 x 16
 ROUNDS, BATCH = 5, 100  # BATCH: launches, as bench/launch_cpu.c times them
 C_LIBRARY = r"linux-vdso|linux-gate|libc\.|libm\.|libpthread\.|libdl\.|ld-linux|ld-musl|ld64"
