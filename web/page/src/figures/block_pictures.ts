@@ -3,6 +3,8 @@ import { FLAG } from "$engine/trace.ts";
 import type { Layout } from "../app/results.ts";
 import type { FigureAsked } from "./asked.ts";
 import { accessesOf, lanesOf, servedBy, worstOf } from "./banks.ts";
+import AsyncFigure from "./AsyncFigure.svelte";
+import { AsyncTimeline } from "./async_timeline.ts";
 import BanksFigure from "./BanksFigure.svelte";
 import { configuration, drawn, traced, type Picture, type Tool } from "./drawn.ts";
 import ElementsFigure from "./ElementsFigure.svelte";
@@ -62,4 +64,15 @@ export function banks(asked: FigureAsked, tool: Tool): Picture {
   const event = worstOf(trace, access.events);
   const served = servedBy(lanesOf(trace, event), access.site.bytes, !access.store, (trace.flags[event]! & FLAG.matrix) !== 0);
   return drawn(BanksFigure, { served, least: trace.least[event]!, width: wide });
+}
+
+/** The copies of the first warp. */
+export function async(asked: FigureAsked, tool: Tool): Picture {
+  const timeline = new AsyncTimeline(traced(tool, asked));
+  const groups = timeline.of(0);
+  return drawn(
+    AsyncFigure,
+    { timeline, warp: 0, event: groups[Math.floor(groups.length / 2)]!.firstRead, width: wide },
+    `Asynchronous copies of ${timeline.trace.head.kernel}: ${groups.length} groups of the first warp, each under way while others are read`,
+  );
 }

@@ -3,7 +3,7 @@ import type { Explanation } from "../app/results.ts";
 import type { FigureAsked } from "./asked.ts";
 import BlockProductFigure from "./BlockProductFigure.svelte";
 import LadderFigure, { type Rung } from "./LadderFigure.svelte";
-import { banks, step, threads } from "./block_pictures.ts";
+import { async, banks, step, threads } from "./block_pictures.ts";
 import { configuration, drawn, nameOf, traced, type Picture, type Tool } from "./drawn.ts";
 import { memoriesOf, type GpuWithLatencies } from "./memories.ts";
 import MemoriesFigure from "./MemoriesFigure.svelte";
@@ -52,6 +52,7 @@ export const pictures: Record<string, (asked: FigureAsked, tool: Tool) => Pictur
   step,
   threads,
   banks,
+  async,
 
   tiles: () => drawn(BlockProductFigure, {}),
 

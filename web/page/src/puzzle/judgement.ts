@@ -92,7 +92,7 @@ export function cardFor(j: Judgement): { id: string; name: string } | null {
   const failed = j.lamps.find((l) => l.state === "failed")?.lamp;
   if (!failed || failed === "compiles") return null;
   if (j.reason === "race") return { id: "race", name: "Race" };
-  if (j.reason === "async" || j.reason?.startsWith("async_")) return { id: "timeline", name: "Timeline" };
+  if (j.reason === "async" || j.reason?.startsWith("async_")) return { id: "async", name: "Copies" };
   if (["bank_conflicts", "shared_wavefronts", "global_sectors", "block_sectors"].includes(j.reason!)) return { id: "banks", name: "Banks" };
   return { id: "step", name: "Step" };
 }
