@@ -26,6 +26,7 @@ static void json_problem(struct json *j, const struct judgement *x)
     json_put_integer(j, "line", p ? p->line : 0);
     json_put_integer(j, "column", p ? p->column : 0);
     json_put_integer(j, "other_line", p ? p->other_line : 0);
+    json_put_bool(j, "same_value", p && p->same_value);
     json_put_lines(j, "message", p ? p->text : NULL);
     json_put_lines(j, "words", p ? problem_words(p) : NULL);
     static const struct message_parts none = {.code = TW_CODE_OTHER};

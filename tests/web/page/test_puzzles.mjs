@@ -114,9 +114,19 @@ await test(async ({ open }) => {
     ok("a lamp says so", /failed$/.test(failed.trim()), failed);
   }
 
+  // The values come out right, by luck: it is refused, and the order of warps that makes them wrong is shown.
+  await answer(page, "19_missing_barrier", read("19_missing_barrier/starter.tile") + "// mine\n");
+  const lucky = native("learn", "19", "puzzles/19_missing_barrier/starter.tile");
+  ok("right values", lucky.values_right && lucky.reason === "race");
+  ok("and a race", (await sentence(page)).startsWith("Not yet: a race"), await sentence(page));
+  await page.getByRole("button", { name: "Show me in Race" }).click();
+  await page.waitForFunction(() => /before warp \d+ has written it/.test(document.querySelector("#race")?.textContent ?? ""), null, { timeout: 30000 });
+  const wrong = await page.locator("#race .readouts").textContent();
+  ok("elements become wrong in the replay", /wrong elements of Out\s*[1-9]/.test(wrong), wrong);
+
   // Every thread stores the same value: the values are right, and it is a race all the same.
   await answer(page, "10_dot", read("10_dot/wrong/everyone_stores.tile"));
-  ok("a race with right values", (await sentence(page)).startsWith("Not yet: a race"), await sentence(page));
+  ok("a race of equal values", (await sentence(page)).startsWith("Not yet: a race"), await sentence(page));
   const line = await page.locator(".verdict .place").first().textContent();
   await page.getByRole("button", { name: /^Show me in/ }).click();
   await settled(page);

@@ -41,6 +41,8 @@ export interface WhyAnswer {
 export interface Diagnosed {
   kernels: Kernel[];
   findings: Finding[];
+  /** Some kernel's synchronisation is beyond what the static check decides. */
+  undecided: boolean;
   source: string;
 }
 
@@ -97,6 +99,10 @@ export class Program {
     return known !== null && known.source === this.source ? known.findings : [];
   });
   errors = $derived(this.findings.filter((f) => f.severity === "error"));
+  /** The static check does not know whether accesses race: runs watch them. */
+  undecided = $derived(this.diagnosed.value?.source === this.source && (this.diagnosed.value?.undecided ?? false));
+  /** Runs watch for races whatever the static check says. */
+  watchRaces = $state(false);
   sizeNames = $derived(sizeNames(this.kernel));
   fileName = $derived(this.file.split("/").pop() ?? "kernel.tile");
 
@@ -108,6 +114,7 @@ export class Program {
     this.tune = {};
     this.types = {};
     this.launch = null;
+    this.watchRaces = false;
     this.block = [0, 0, 0];
     this.event = 0;
     this.line = this.thread = this.cell = this.output = null;
@@ -124,7 +131,8 @@ export class Program {
 
   get configuration(): Configuration {
     const { kernel, sizes, tune, types, seed, block, device, scale, late } = this;
-    const despite = this.errors.length > 0 && this.errors.every((e) => e.kind === "race" || e.kind === "async-race");
+    const races = this.errors.every((e) => e.kind === "race" || e.kind === "async-race");
+    const despite = races && (this.errors.length > 0 || this.watchRaces || this.undecided);
     return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, despite, late };
   }
 
@@ -138,7 +146,7 @@ export class Program {
     const files = this.#files();
     const name = this.fileName;
     this.diagnosed.ask(`${name}\n${source}`, async (signal) => {
-      if (isPtx(name)) return { kernels: [], findings: [], source }; // its mistakes show when it runs
+      if (isPtx(name)) return { kernels: [], findings: [], undecided: false, source }; // its mistakes show when it runs
       const list = await askJson<Kernel[]>("keys", kernelsArgs(name), files, { signal }).catch((e) => {
         if (e instanceof Refused) return null;
         throw e;
@@ -150,6 +158,7 @@ export class Program {
       return {
         kernels: list ?? this.diagnosed.value?.kernels ?? [],
         findings: checked.flatMap((k) => k.findings ?? []),
+        undecided: checked.some((k) => k.undecided !== null),
         source,
       };
     });

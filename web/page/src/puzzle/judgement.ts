@@ -50,6 +50,8 @@ export interface Judgement {
   case: number;
   case_is: "shown" | "hidden" | null;
   reason: string | null;
+  /** Of a race: all write the same, so that the outcome is the same in any order. */
+  same_value: boolean;
   line: number;
   column: number;
   other_line: number;
@@ -91,7 +93,7 @@ export function sizesText(c: JudgedCase): string {
 export function cardFor(j: Judgement): { id: string; name: string } | null {
   const failed = j.lamps.find((l) => l.state === "failed")?.lamp;
   if (!failed || failed === "compiles") return null;
-  if (j.reason === "race") return { id: "race", name: "Race" };
+  if (j.reason === "race" && !j.same_value) return { id: "race", name: "Race" };
   if (j.reason === "async" || j.reason?.startsWith("async_")) return { id: "async", name: "Copies" };
   if (["bank_conflicts", "shared_wavefronts", "global_sectors", "block_sectors"].includes(j.reason!)) return { id: "banks", name: "Banks" };
   return { id: "step", name: "Step" };

@@ -2,24 +2,36 @@
 import { tick } from "svelte";
 import { page } from "../app/page.svelte.ts";
 import { program, type Simulated } from "../app/program.svelte.ts";
-import type { Judgement } from "./judgement.ts";
+import type { JudgedCase, Judgement } from "./judgement.ts";
 
 const patience = 10_000; // milliseconds until the run is there
+const settling = 300; // milliseconds in which the cards draw it
 
 export async function showMe(file: string, source: string, j: Judgement, card: string): Promise<void> {
   program.open(file, source);
-  const { set, tune, type } = j.case_list[Math.max(0, j.case - 1)]!;
+  const { set, tune, type } = card === "race" ? widest(j) : j.case_list[Math.max(0, j.case - 1)]!;
   program.sizes = set;
   program.tune = tune;
   program.types = type;
+  program.watchRaces = true;
   program.line = j.line || null;
   page.begun = true;
   page.mode = "bench";
   await tick();
-  document.getElementById(card)?.scrollIntoView({ block: "start" });
+  const show = () => document.getElementById(card)?.scrollIntoView({ block: "start" });
+  show();
   const simulated = await runOf(source);
   const event = simulated ? eventAt(simulated, j.line) : null;
-  if (event !== null && program.source === source) program.event = event;
+  if (program.source !== source) return;
+  if (event !== null) program.event = event;
+  await new Promise((resolve) => setTimeout(resolve, settling));
+  show(); // cards above it have grown
+}
+
+/** The case with the largest tuned values: where a block has one warp, no order of warps shows a race. */
+function widest(j: Judgement): JudgedCase {
+  const size = (c: JudgedCase) => Object.values(c.tune).reduce((product, v) => product * v, 1);
+  return j.case_list.reduce((best, c) => (size(c) > size(best) ? c : best));
 }
 
 /** The run of this text, once it is there; null: it did not come. */
