@@ -37,6 +37,7 @@ export interface JudgedCase {
 export interface Lamp {
   lamp: "compiles" | "memory" | "order" | "values" | "cost";
   state: "on" | "failed" | "not reached";
+  says: string | null;
 }
 export interface Judgement {
   puzzle: number;
