@@ -48,16 +48,16 @@ export const tours: Tour[] = [
     kernel: transposed,
     steps: [
       {
-        says: "The lanes of a warp read a column of the tile: 32 addresses in one bank, one after the other. Banks shows the access that costs most.",
-        card: "banks",
-        done: (p) => p.source !== textOf(transposed),
-      },
-      {
-        says: "Make each row of the tile one element longer, [T][T + 1], where it is declared.",
+        says: "The lanes of a warp read a column of the tile in line 20: 32 addresses in one bank, one after the other. Choose PAD = 1: each row gets one element more.",
+        line: 20,
         card: "banks",
         done: (p) => conflicts(p) === 0,
       },
-      { says: "No conflict is left: neighbours in a column are now in neighbouring banks.", card: "banks", done: () => false },
+      {
+        says: "No conflict is left: neighbours in a column are now in neighbouring banks. With T = 16 the same PAD does harm: try it.",
+        card: "banks",
+        done: () => false,
+      },
     ],
   },
   {
