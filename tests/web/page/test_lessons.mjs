@@ -4,6 +4,7 @@ import { equal, ok, root, settled, test, violations } from "./browser.mjs";
 
 await test(async ({ open }) => {
   const page = await open({ path: "#lesson=2" });
+  const base = page.url().replace(/#.*/, "");
   const text = readFileSync(root + "docs/tutorial/2-tiled.md", "utf8");
   const shown = await page.locator("article").evaluate((a) => a.textContent.replace(/\s+/g, " "));
   // Fences are shown as they are, prose without its marks.
@@ -27,6 +28,27 @@ await test(async ({ open }) => {
   await settled(page);
   ok("the kernel is on the bench", (await page.locator(".left .cm-content").textContent()).includes("sgemm_tiled"));
 
+  // A picture becomes the bench's card, with the figure's sizes, and follows an edit of its kernel.
+  await page.goto("about:blank");
+  await page.goto(`${base}#lesson=2`);
+  await settled(page);
+  const figure = page.locator(".figure", { has: page.getByRole("figure", { name: /sgemm_tiled/ }) });
+  await figure.getByRole("button", { name: "Make it live" }).click();
+  await settled(page);
+  const live = page.locator(".live");
+  ok("the step card is there", /A2 × 6 f3201234567891011B6 × 2/.test(await live.locator("#step").textContent()), await live.locator("#step").textContent());
+  equal("violations of a live figure", await violations(page), "");
+  await live.getByText("The kernel’s text").click();
+  await live.locator(".cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(readFileSync(root + "kernels/sgemm/tiled.tile", "utf8").replace(/ +sync\(\);\n/, ""));
+  await settled(page);
+  ok("a missing barrier is told there", (await live.getByLabel("Messages").textContent()).includes("may still be writing"));
+
+  for (const lesson of [1, 3, 4, 5]) {
+    const view = await open({ path: `#lesson=${lesson}` });
+    equal(`violations of lesson ${lesson}`, await violations(view), "");
+  }
   for (const scheme of ["light", "dark"])
     for (const width of [1440, 320]) {
       const view = await open({ width, scheme, path: "#lesson=2" });

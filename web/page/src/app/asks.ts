@@ -11,6 +11,8 @@ export interface Configuration {
   tune: Record<string, number>;
   types: Record<string, string>;
   seed: number;
+  /** What inputs hold; random numbers if it is left out. */
+  fill?: "rand" | "iota";
   /** Asynchronous copies land at the last moment. */
   late?: boolean;
   block: number[];
@@ -65,7 +67,7 @@ export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu
 
 /** A run in the simulator with all checks, counters and the trace of the selected block. */
 export function runArgs(c: Configuration): string[] {
-  const args = ["run", ...target(c), "--device", "sim", "--fill", "rand", "--seed", String(c.seed), ...setSizes(c)];
+  const args = ["run", ...target(c), "--device", "sim", "--fill", c.fill ?? "rand", "--seed", String(c.seed), ...setSizes(c)];
   if (c.late) args.push("--copies", "late");
   if (c.despite) args.push("--despite", "race");
   return [...args, "--counters", "--trace", traceFile, "--trace-block", c.block.join(","), "--json"];

@@ -63,6 +63,8 @@ export class Program {
   launch = $state<PtxLaunch | null>(null);
   device = $state("h200");
   seed = $state(1);
+  /** What the inputs of a run hold; a lesson's figure counts 0, 1, 2 …. */
+  fill = $state<"rand" | "iota">("rand");
   /** Asynchronous copies land as late as their waits allow, instead of at once. */
   late = $state(false);
   /** The size of a square product at which the roofline and the traffic are counted. */
@@ -115,6 +117,7 @@ export class Program {
     this.types = {};
     this.launch = null;
     this.watchRaces = false;
+    this.fill = "rand";
     this.block = [0, 0, 0];
     this.event = 0;
     this.line = this.thread = this.cell = this.output = null;
@@ -130,10 +133,10 @@ export class Program {
   }
 
   get configuration(): Configuration {
-    const { kernel, sizes, tune, types, seed, block, device, scale, late } = this;
+    const { kernel, sizes, tune, types, seed, block, device, scale, fill, late } = this;
     const races = this.errors.every((e) => e.kind === "race" || e.kind === "async-race");
     const despite = races && (this.errors.length > 0 || this.watchRaces || this.undecided);
-    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, despite, late };
+    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, fill, despite, late };
   }
 
   #files() {

@@ -17,12 +17,12 @@ class Live {
 export function takeUp({ file, values, words }: FigureAsked): void {
   const shipped = kernels.find((k) => k.path === file);
   if (shipped && program.file !== shipped.path) program.open(shipped.path, shipped.text);
-  const { n: scale, seed, ...rest } = values;
-  // Each name is a size or a tuned value: the program looks up where it belongs.
-  program.sizes = scale === undefined ? rest : { ...rest, n: scale };
+  const { N: scale, ...rest } = values;
+  // Each name is a size or a tuned value: the program looks up those of its kernel.
+  program.fill = "iota"; // as the picture has it
+  program.sizes = rest;
   program.tune = rest;
-  if (seed !== undefined) program.seed = seed;
-  if (values["N"] !== undefined) program.scale = values["N"];
+  if (scale !== undefined) program.scale = scale;
   if (words["device"]) program.device = words["device"];
   if (words["type"]) program.types = { T: words["type"] };
 }

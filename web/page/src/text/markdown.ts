@@ -55,8 +55,11 @@ function markdown({ resolve = () => null, named = () => null, raised = 0 }: Opti
         // A drawing has no language; its width in characters lets the style sheet make it fit.
         `<pre tabindex="0"${lang ? ` data-lang="${escaped(lang.split(/\s/)[0]!)}"` : ` class="drawing" style="--columns:${columns(text)}"`}><code>${escaped(text)}\n</code></pre>\n`,
       table({ header, rows }) {
+        const cell = (c: Tokens.TableCell, tag: string) =>
+          `<${tag}${c.align ? ` class="${c.align}"` : ""}>${this.parser.parseInline(c.tokens)}</${tag}>`;
+        // The corner of a table is no heading.
         const cells = (row: Tokens.TableCell[], tag: string) =>
-          `<tr>${row.map((c) => `<${tag}${c.align ? ` class="${c.align}"` : ""}>${this.parser.parseInline(c.tokens)}</${tag}>`).join("")}</tr>\n`;
+          `<tr>${row.map((c) => cell(c, c.text.trim() ? tag : "td")).join("")}</tr>\n`;
         return `<div class="wide" tabindex="0"><table class="data"><thead>${cells(header, "th")}</thead><tbody>${rows.map((r) => cells(r, "td")).join("")}</tbody></table></div>\n`;
       },
     },
