@@ -139,6 +139,8 @@ static void add_observers(struct simulation *s)
     if (s->options.trace) {
         s->trace = sim_trace_new(&s->arena);
         sim_observe(s->sim, sim_trace_observer(s->trace));
+        if (s->options.trace->why)
+            sim_observe(s->sim, sim_trace_writes(s->trace));
     }
 }
 

@@ -271,7 +271,9 @@ const void *sim_register_lanes(const struct sim_step *step, uint32_t reg, int *b
 /* Anything may be NULL. A callback that returns false ends the launch (SIM_ASKED). */
 struct sim_observer {
     void *user;
-    const int64_t *stepped; /* `step` hears of this block alone; NULL: of all */
+    /* `access`, `sync`, `async` and `step` hear of this block alone, if it is not negative; NULL: of
+     * all blocks. It stays as it is from `launch` on. */
+    const int64_t *only;
     bool (*launch)(void *user, const struct ptx_function *kernel, const unsigned grid[3],
                    const unsigned block[3]);
     bool (*block_begins)(void *user, const struct sim_block_event *event);

@@ -101,7 +101,7 @@ const char *sim_text_at(struct sim_warp *w, int lane, uint64_t address)
     {                                                                                              \
         for (size_t i = 0; i < w->sim->list.count; i++) {                                          \
             struct sim_observer *o = w->sim->list.data[i];                                         \
-            if (o->hook(o->user, event))                                                           \
+            if (!sim_hears(o, w) || o->hook(o->user, event))                                       \
                 continue;                                                                          \
             sim_over(w->sim, SIM_ASKED, "an observer asked to stop");                              \
             w->state = SIM_CHOOSES;                                                                \

@@ -254,15 +254,31 @@ static void find_cost(const struct sim_access *a, struct trace_event *e)
     e->least = at_most_255(least);
 }
 
+/* The lanes read what the array held before the launch, and the trace has that. */
+static bool reads_initial(const struct sim_trace *t, const struct sim_access *a,
+                          const struct trace_memory *m)
+{
+    for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint64_t offset = a->address[lane] - m->is.address;
+        size_t at = (size_t)m->initial + (size_t)offset;
+        bool inside = offset < m->is.bytes && (uint64_t)a->bytes <= m->is.bytes - offset;
+        if (!inside || !a->before[lane] ||
+            memcmp(&t->initial.data[at], a->before[lane], (size_t)a->bytes) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Three kinds of reads have values that a reader of the trace knows: of shared memory those that were
- * written there, of copies those that they write, and of an array that is in the trace its own. */
+ * written there, of copies those that they write, and of an array that the trace has its own. */
 static bool has_values(const struct sim_trace *t, const struct sim_access *a)
 {
     if (a->kind != SIM_READ)
         return true;
     const struct trace_memory *m =
         a->space == SIM_GLOBAL ? array_at(t, a->address[__builtin_ctz(a->mask)]) : NULL;
-    return m && !a->group && (m->initial < 0 || m->written);
+    return m && !a->group && (m->initial < 0 || m->written || !reads_initial(t, a, m));
 }
 
 /* The values from `start` on are kept once, if they are there already. */
@@ -322,20 +338,22 @@ static struct trace_copy *copy_of(struct sim_trace *t, uint32_t number, uint32_t
     return &t->copies.data[e->value];
 }
 
-/* By any block. */
-static void note_written(struct sim_trace *t, const struct sim_access *a)
+/* Of any block: the one that writes the bytes that settings.why asks for. */
+static bool see_write(void *user, const struct sim_access *a)
 {
+    struct sim_trace *t = user;
+    int64_t from = t->settings.why_offset;
+    if (a->space != SIM_GLOBAL || a->kind == SIM_READ)
+        return true;
     for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
         uint64_t address = a->address[__builtin_ctz(rest)];
-        struct trace_memory *m = array_at(t, address);
-        if (!m)
-            continue;
-        m->written = true;
-        int64_t offset = (int64_t)(address - m->is.address), from = t->settings.why_offset;
-        if (t->settings.why && strcmp(t->settings.why, m->is.name) == 0 &&
+        const struct trace_memory *m = array_at(t, address);
+        int64_t offset = m ? (int64_t)(address - m->is.address) : 0;
+        if (m && m->is.name && strcmp(t->settings.why, m->is.name) == 0 &&
             offset < from + t->settings.why_bytes && from < offset + a->bytes)
             t->why_block = a->at.block;
     }
+    return true;
 }
 
 static bool see_access(void *user, const struct sim_access *a)
@@ -344,13 +362,13 @@ static bool see_access(void *user, const struct sim_access *a)
         [SIM_READ] = TRACE_READ, [SIM_WRITE] = TRACE_WRITE, [SIM_UPDATE] = TRACE_UPDATE};
     struct sim_trace *t = user;
     struct trace_event e = {.mask = a->mask, .warp = (uint16_t)a->at.warp, .kind = kinds[a->kind]};
-    if (a->space == SIM_GLOBAL && a->kind != SIM_READ)
-        note_written(t, a);
     if (a->at.block != t->number || (a->space != SIM_GLOBAL && a->space != SIM_SHARED) ||
         !a->mask || !find_addresses(t, a, &e))
         return true;
     if (a->kind != SIM_READ)
         flush(t, a->at.warp);
+    if (a->kind != SIM_READ && a->space == SIM_GLOBAL)
+        array_at(t, a->address[__builtin_ctz(a->mask)])->written = true;
     e.flags |=
         (uint8_t)((a->group ? TRACE_COPY : 0) | (a->past_l1 ? TRACE_PAST_L1 : 0) |
                   (a->matrix != SIM_LANEWISE ? TRACE_MATRIX : 0) |
@@ -612,7 +630,7 @@ struct sim_trace *sim_trace_new(struct arena *arena)
     t->arena = arena;
     t->number = t->why_block = -1;
     t->observer = (struct sim_observer){.user = t,
-                                        .stepped = &t->number,
+                                        .only = &t->number,
                                         .launch = see_launch,
                                         .block_begins = see_block,
                                         .step = see_step,
@@ -627,6 +645,12 @@ struct sim_trace *sim_trace_new(struct arena *arena)
 struct sim_observer *sim_trace_observer(struct sim_trace *t)
 {
     return &t->observer;
+}
+
+struct sim_observer *sim_trace_writes(struct sim_trace *t)
+{
+    t->writes = (struct sim_observer){.user = t, .access = see_write};
+    return &t->writes;
 }
 
 struct sim_trace_settings *sim_trace_settings(struct sim_trace *t)

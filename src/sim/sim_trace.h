@@ -65,6 +65,8 @@ struct sim_trace_settings {
 /* Lives in the arena. */
 struct sim_trace *sim_trace_new(struct arena *arena);
 struct sim_observer *sim_trace_observer(struct sim_trace *t);
+/* Another one, for settings.why: it hears of all blocks. */
+struct sim_observer *sim_trace_writes(struct sim_trace *t);
 /* Before the launch. */
 struct sim_trace_settings *sim_trace_settings(struct sim_trace *t);
 void sim_trace_name(struct sim_trace *t, const struct sim_trace_memory *m);

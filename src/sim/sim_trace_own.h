@@ -79,7 +79,7 @@ struct trace_memory {
     struct sim_trace_memory is;
     uint32_t at;
     int64_t initial; /* of an array: where its bytes begin in `initial`; -1: they are not there */
-    bool written;    /* by a block of the launch */
+    bool written;    /* by the traced block */
 };
 
 /* The state of a warp of the block. */
@@ -117,7 +117,7 @@ struct trace_late {
 
 struct sim_trace {
     struct arena *arena;
-    struct sim_observer observer;
+    struct sim_observer observer, writes;
     struct sim_trace_settings settings;
     const struct ptx_function *kernel;
     unsigned grid[3], block[3];

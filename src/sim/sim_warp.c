@@ -353,7 +353,7 @@ static enum sim_pause run_path(struct sim_warp *w)
 
 static bool hears_steps(const struct sim_observer *o, const struct sim_warp *w)
 {
-    return o->step && (!o->stepped || *o->stepped == w->block->number);
+    return o->step && sim_hears(o, w);
 }
 
 static bool tell_step(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
@@ -438,11 +438,19 @@ void sim_tell_executed(struct sim *sim)
     }
 }
 
+static bool any_hears(const struct sim_warp *w, const sim_listeners *list)
+{
+    bool any = false;
+    for (size_t i = 0; i < list->count; i++)
+        any = any || sim_hears(list->data[i], w);
+    return any;
+}
+
 void sim_warp_begin(struct sim_warp *w, struct sim_code *code)
 {
     w->alive = w->lanes;
-    w->watched = w->sim->on_access.count > 0;
-    w->observed = w->watched || w->sim->on_sync.count > 0 || w->sim->on_async.count > 0;
+    w->watched = any_hears(w, &w->sim->on_access);
+    w->observed = w->watched || any_hears(w, &w->sim->on_sync) || any_hears(w, &w->sim->on_async);
     w->stepped = false;
     for (const struct sim_observer *o = w->sim->told ? w->sim->observers : NULL; o; o = o->next)
         w->stepped = w->stepped || hears_steps(o, w);
