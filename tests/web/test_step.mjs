@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { load, root } from "./typescript.mjs";
-import { json, traced, tracedAll } from "./traces.mjs";
+import { edited, json, traced, tracedAll } from "./traces.mjs";
 
 const { Stepper } = await load("web/page/src/figures/step_picture.ts");
 const { stepsText } = await load("web/page/src/figures/step_text.ts");
@@ -101,4 +101,21 @@ for (const [file, options] of [
   assert.deepEqual(walk("turn", -1, index.count - 1).reverse(), on);
   assert.deepEqual(walk("phase", -1, index.count - 1).reverse(), walk("phase", 1, 0));
   assert.equal(walk("event", 1, 0).length, index.count);
+}
+
+// Without its first barrier, some warps read what none has written: those cells are marked, and the sentence says so.
+{
+  const { sentence } = await load("web/page/src/figures/step_words.ts");
+  const options = "--set m=64,n=64,k=64 --fill rand --seed 1";
+  const marked = (file) => {
+    const stepper = new Stepper(traced(file, options));
+    const events = Array.from({ length: stepper.trace.count }, (_, e) => e).filter((e) => stepper.unset(e));
+    for (const e of events.slice(0, 8)) {
+      assert.ok(stepper.picture(e, 760).panels.some((p) => p.layers.some((l) => l.kind === "unset")));
+      assert.match(sentence(stepper, e), /no warp has written/);
+    }
+    return events.length;
+  };
+  assert.equal(marked("kernels/sgemm/tiled.tile"), 0);
+  assert.ok(marked(edited("kernels/sgemm/tiled.tile", "        sync();\n        unroll", "        unroll")) > 0);
 }

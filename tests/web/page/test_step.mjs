@@ -56,7 +56,7 @@ await test(async ({ open, native }) => {
   await setText(page, tiled);
   await sizes(page, { m: 64, n: 96, k: 64 });
   const run = native("explain", "kernels/sgemm/tiled.tile", "--set", "m=64,n=96,k=64").kernels[0];
-  const output = card(page).getByRole("img", { name: /^C 64 × 96/ });
+  const output = card(page).getByRole("button", { name: /^C 64 × 96/ });
   const box = await output.boundingBox();
   await page.mouse.click(box.x + box.width * 0.9, box.y + box.height * 0.75);
   await settled(page);

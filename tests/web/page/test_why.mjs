@@ -6,7 +6,7 @@ const card = (page) => page.locator("#why");
 
 await test(async ({ open, native }) => {
   const page = await open({ path: "#kernel=tiled&set=m:64,n:64,k:64&tune=T:16" });
-  const box = await step(page).getByRole("img", { name: /^C 64 × 64/ }).locator(".frame").boundingBox();
+  const box = await step(page).getByRole("button", { name: /^C 64 × 64/ }).locator(".frame").boundingBox();
   // Row 3, column 5, in cells of a 64th.
   await page.mouse.click(box.x + (5.5 / 64) * box.width, box.y + (3.5 / 64) * box.height);
   await card(page).scrollIntoViewIfNeeded();
@@ -23,6 +23,13 @@ await test(async ({ open, native }) => {
   equal("the event is the first read of the second turn", event, why.path.filter((s) => s.elements.includes("a[3][16]"))[0].event);
   equal("its line is marked", (await page.locator(".cm-marked").innerText()).trim().slice(0, 10), "as[ty][tx]");
   ok("Step marks the way", (await step(page).locator("path.why").count()) >= 3);
+
+  // The same by keyboard: the output takes arrow keys, which choose cells and do not step.
+  await step(page).getByRole("button", { name: /^C 64 × 64/ }).focus();
+  await page.keyboard.press("ArrowRight");
+  equal("the next column", await card(page).getByLabel(/^Index 1 of c/).inputValue(), "6");
+  equal("the event stays", Number(await step(page).getByRole("slider").getAttribute("aria-valuenow")), event);
+  await settled(page);
 
   await card(page).getByLabel(/^Index 1 of c/).fill("40");
   await card(page).getByLabel(/^Index 1 of c/).press("Enter");

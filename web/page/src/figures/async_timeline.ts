@@ -55,15 +55,22 @@ export class AsyncTimeline {
     this.#count();
   }
 
+  readonly #ofWarp = new Map<number, CopyGroup[]>();
   of(warp: number): CopyGroup[] {
-    return this.groups.filter((g) => g.warp === warp);
+    let list = this.#ofWarp.get(warp);
+    if (!list) this.#ofWarp.set(warp, (list = this.groups.filter((g) => g.warp === warp)));
+    return list;
   }
 
   underWayAt(warp: number, e: number): UnderWay {
     const list = this.underWay[warp] ?? [];
-    let n = 0;
-    while (n < list.length && list[n]!.event <= e) n++;
-    return list[n - 1] ?? { event: 0, groups: 0, bytes: 0 };
+    let [low, high] = [0, list.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (list[middle]!.event <= e) low = middle + 1;
+      else high = middle;
+    }
+    return list[low - 1] ?? { event: 0, groups: 0, bytes: 0 };
   }
 
   #collect(): void {

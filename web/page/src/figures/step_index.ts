@@ -41,6 +41,14 @@ export interface Touched {
 }
 
 export class StepIndex {
+  static readonly #known = new WeakMap<Trace, StepIndex>();
+  /** The index of a trace, which several views share. */
+  static of(trace: Trace): StepIndex {
+    let index = StepIndex.#known.get(trace);
+    if (!index) StepIndex.#known.set(trace, (index = new StepIndex(trace)));
+    return index;
+  }
+
   readonly count: number;
   /** Segments of one phase: where each begins, and its phase. A barrier's segment begins when its last warp arrives. */
   readonly segmentFrom: number[] = [];

@@ -78,6 +78,13 @@ export class StepMemory {
     }
   }
 
+  /** Makes the next copy of the state, so that later jumps are short. Returns whether there are more to make. */
+  prepare(): boolean {
+    const next = this.#keyframes.length * this.every;
+    if (next <= this.trace.count) this.seek(next);
+    return this.#keyframes.length * this.every <= this.trace.count;
+  }
+
   /** How often the bytes that shared memory holds were read since they were written, on the average. */
   reuse(): number {
     let held = 0;

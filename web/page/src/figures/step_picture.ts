@@ -9,10 +9,11 @@ import { sharedName } from "./step_words.ts";
 import { gridPath, pathOf, sheetsOf, shortNumber, subscript, type Sheets } from "./step_sheet.ts";
 
 /** Parts of a panel from the lowest: the block's part, the turn's tile, its elements that were touched already; for shared memory
- * never written, held, written in this phase; four levels of a register's size; the event's reads and writes; the chosen thread's;
+ * never written, held, written in this phase; four levels of a register's size; the event's reads and writes, and what it
+ * reads although it was never written; the chosen thread's;
  * what a value comes from. */
 export type LayerKind =
-  "block" | "tile" | "done" | "never" | "held" | "fresh" | "l1" | "l2" | "l3" | "l4" | "read" | "write" | "lane" | "why";
+  "block" | "tile" | "done" | "never" | "held" | "fresh" | "l1" | "l2" | "l3" | "l4" | "read" | "write" | "unset" | "lane" | "why";
 
 export interface Panel {
   key: string;
@@ -41,6 +42,7 @@ export interface Picture {
   panels: Panel[];
 }
 
+const READ = 0;
 /** Cells are drawn up to as many in a row or column; beyond, parts of a panel alone. */
 const MOST_CELLS = 32;
 const MOST_SHEETS = 5;
@@ -66,7 +68,7 @@ export class Stepper {
   readonly #names: string[];
 
   constructor(readonly trace: Trace) {
-    this.index = new StepIndex(trace);
+    this.index = StepIndex.of(trace);
     this.memory = new StepMemory(trace);
     this.registers = new RegisterValues(trace);
     this.#names = trace.head.arrays.map((a, i) => viewName(trace, i) ?? a.name);
@@ -147,6 +149,22 @@ export class Stepper {
   reuse(e: number): number {
     this.memory.seek(e + 1);
     return this.memory.reuse();
+  }
+
+  /** Bytes of shared memory that the event reads although nothing of the block has written them: a race, or a mistake. */
+  unset(e: number): number {
+    const { trace, memory } = this;
+    const site = trace.siteOf(e);
+    if (trace.kind[e] !== READ || site.space !== "shared") return 0;
+    memory.seek(e + 1); // a read changes nothing
+    let bytes = 0;
+    for (let lane = 0; lane < 32; lane++) {
+      if (!((trace.mask[e]! >>> lane) & 1)) continue;
+      const address = trace.address(e, lane);
+      for (let at = address; at < address + site.bytes; at += memory.grain)
+        if (memory.last[Math.floor(at / memory.grain)] === NO_EVENT) bytes += memory.grain;
+    }
+    return bytes;
   }
 
   /** Variables that the threads of a warp have in common, with the value of the event's warp; null: no turn has ended yet. */
@@ -297,6 +315,11 @@ export class Stepper {
     cells.add("held", sets.held, "held");
     cells.add("fresh", sets.fresh, "written in this phase");
     this.#now(s, e, cells, thread, "shared");
+    if (trace.kind[e] === READ && trace.siteOf(e).space === "shared") {
+      const unset = new Set<number>();
+      this.#eachShared(s.number, e, (i) => memory.last[grains[i]!] === NO_EVENT && unset.add(i));
+      cells.add("unset", Uint32Array.from(unset).sort(), "read and never written");
+    }
     const { type } = trace.head.shared[s.number]!;
     if (!type) return;
     const view = new DataView(memory.shared.buffer, memory.shared.byteOffset, memory.shared.byteLength);

@@ -43,7 +43,7 @@ export function deed(stepper: Stepper, e: number): string {
       const units = trace.units[e]
         ? `, ${plural(trace.units[e]!, unit)}${trace.units[e]! > trace.least[e]! ? ` (${trace.least[e]} would do)` : ""}`
         : "";
-      const stale = trace.flags[e]! & FLAG.undefined ? "; some of it was never written" : "";
+      const stale = stepper.unset(e) ? "; no warp has written all of it yet" : "";
       return `${copy}${verb} ${inSource && inSource.includes("[") ? inSource : name}: ${plural(site.bytes * lanesIn(trace.mask[e]!), "byte")}${units}${stale}`;
     }
     case "arrive":
