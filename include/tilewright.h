@@ -1413,6 +1413,12 @@ typedef struct tw_explanation {
  * TW_FAULT: it cannot be simulated. options NULL: all defaults. */
 TW_API tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options,
                                    tw_explanation *out);
+/* The same of a launch of PTX. It works on copies of the arrays. Useful operations are those that it
+ * executes, and compulsory traffic is all of its arrays. The texts live until the program is explained
+ * again or freed. TW_NOT_FOUND: no such kernel, or GPU; TW_UNSUPPORTED also where the model knows no GPU of
+ * its target. */
+TW_API tw_status tw_ptx_explain(tw_ptx *p, const tw_ptx_launch *launch,
+                                const tw_explain_options *options, tw_explanation *out);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,10 @@
 /* explain: why kernels are as fast as they are. */
+#include "cmd_ptx.h"
 #include "commands.h"
 #include "explained.h"
 #include "npy.h"
+#include "ptx_file.h"
+#include "ptx_launch.h"
 #include "time_limit.h"
 
 #include <ctype.h>
@@ -265,7 +268,30 @@ static int check_chart(struct explain *x)
     return STATUS_OK;
 }
 
-static int explain_kernels(struct explain *x)
+/* Prints and draws what was found. */
+static int report(struct explain *x)
+{
+    const char *svg = options_value(x->given, "svg");
+    int status = svg ? draw(x, svg) : STATUS_OK;
+    x->reported = true;
+    if (options_has(x->given, "json"))
+        explain_json(x);
+    else if (x->row_count == 1)
+        explain_page(x, &x->rows[0]);
+    else
+        explain_table(x);
+    return status == STATUS_OK && any_faults(x) ? STATUS_FAILED : status;
+}
+
+static bool is_ptx(const struct options *o)
+{
+    for (int i = 0; i < o->word_count; i++)
+        if (is_ptx_file(o->words[i]))
+            return true;
+    return false;
+}
+
+static int explain_kernels(struct explain *x, const struct program_config *config)
 {
     const char *svg = options_value(x->given, "svg");
     static const char *const of_gpu[] = {"intensity", "ridge", NULL};
@@ -280,24 +306,20 @@ static int explain_kernels(struct explain *x)
         return STATUS_USAGE;
     }
     int status = check_chart(x);
-    if (status == STATUS_OK)
-        status = explain_find_rows(x);
+    if (status != STATUS_OK)
+        return status;
+    if (is_ptx(x->given))
+        return explain_ptx(x, config, report);
+    if (has_ptx_options(x->given, x->given->word_count ? x->given->words[0] : "--compare"))
+        return STATUS_USAGE;
+    status = explain_find_rows(x);
     if (status != STATUS_OK)
         return status;
     if (options_has(x->given, "measure")) {
         x->measures = true;
         explain_measure(x);
     }
-    if (svg)
-        status = draw(x, svg);
-    x->reported = true;
-    if (options_has(x->given, "json"))
-        explain_json(x);
-    else if (x->row_count == 1)
-        explain_page(x, &x->rows[0]);
-    else
-        explain_table(x);
-    return status == STATUS_OK && any_faults(x) ? STATUS_FAILED : status;
+    return report(x);
 }
 
 static void report_failure(const struct explain *x)
@@ -335,7 +357,7 @@ static int explain_run(const struct command *self, const struct options *given)
         if (status == STATUS_OK)
             status = context_open(&x.ctx, &config);
         if (status == STATUS_OK)
-            status = names_kernels(given) ? explain_kernels(&x) : gpu_alone(&x);
+            status = names_kernels(given) ? explain_kernels(&x, &config) : gpu_alone(&x);
     }
     if (options_has(given, "json") && !x.reported && x.complaints.status != TW_OK)
         report_failure(&x);
@@ -390,6 +412,8 @@ static const struct option_spec explain_options[] = {
      .value = "WAY",
      .help = "how the roofline counts bytes: thread, element, request, l2, memory or\n"
              "compulsory, each one point a kernel; hardware (default): at each level"},
+    OPTIONS_PTX_LAUNCH,
+    OPTIONS_COMPILER,
     {.name = "intensity",
      .values = 1,
      .value = "F",
@@ -421,6 +445,9 @@ const struct command command_explain = {
         "does not compile, its row says why.\n"
         "Sizes that are not set are 1024, batches 8. A kernel that ships may be given by its name: "
         "tiled.\n"
+        "FILE may be PTX of any compiler, or CUDA C (k.cu), which nvcc or clang compiles first: "
+        "--grid, --block\n"
+        "and --arg say its launch, as for `run`.\n"
         "Without FILE it says what a GPU has, and its roofline. docs/explain.md explains the "
         "page,\n"
         "the table and each field of --json.",

@@ -323,7 +323,7 @@ static void put_row(struct json *j, const struct explain_row *r)
     const tw_explanation *e = &r->e;
     json_open(j, '{');
     json_put_text(j, "name", r->name);
-    json_put_text(j, "kernel", tw_kernel_name(r->kernel));
+    json_put_text(j, "kernel", r->kernel ? tw_kernel_name(r->kernel) : e->kernel);
     json_put_text(j, "file", r->program.path);
     put_choice(j, r, false);
     put_choice(j, r, true);

@@ -27,7 +27,8 @@ static struct figure axes_text(int64_t x, int64_t y, int64_t z)
 static void head(const struct explain *x, const struct explain_row *r)
 {
     const tw_gpu *g = &x->gpu;
-    print_text(stdout, "%s, %s\n", tw_kernel_name(r->kernel), r->program.path);
+    print_text(stdout, "%s, %s\n", r->kernel ? tw_kernel_name(r->kernel) : r->name,
+               r->program.path);
     if (r->choice)
         print_text(stdout, "  %s%s%s\n", r->choice, r->arrays ? "; " : "",
                    r->arrays ? r->arrays : "");

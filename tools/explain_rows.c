@@ -291,12 +291,9 @@ static void name_row(struct explain_row *r)
 
 static int open_row(struct explain *x, const char *word, struct explain_row *r)
 {
-    if (is_ptx_file(word))
-        return usage_error(
-            &x->complaints, x->command,
-            "%s: explain takes tile kernels; `tilewright run --counters` counts what "
-            "PTX and CUDA C do",
-            word);
+    if (is_ptx_file(word)) /* of --compare */
+        return usage_error(&x->complaints, x->command,
+                           "%s: PTX and CUDA C are explained by themselves", word);
     char *path = path_of(x, word);
     if (!path)
         return STATUS_USAGE;

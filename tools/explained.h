@@ -124,6 +124,12 @@ void explain_json(const struct explain *x);
 void explain_gpu_json(const tw_gpu *g, const struct ridge_request *asked);
 void explain_gpu_list_json(void);
 
+/* --- explain_ptx.c --- */
+
+/* Explains the kernel of a PTX or CUDA C file, and reports it while its texts live. */
+int explain_ptx(struct explain *x, const struct program_config *config,
+                int (*report)(struct explain *));
+
 /* --- explain_ways.c --- */
 
 struct explain_way {

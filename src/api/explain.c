@@ -89,15 +89,15 @@ static const struct gpu *first_of(const struct lower_target *t)
  * one alone. */
 static tw_status choose_gpu(struct explain *e)
 {
-    const struct lower_target *t = e->launch->kernel->device;
-    struct diag *d = &e->launch->ctx->diag;
+    const struct lower_target *t = e->target;
+    struct diag *d = &e->ctx->diag;
     const char *name = e->options->gpu;
     e->gpu = name ? gpu_find(name) : first_of(t);
     if (!e->gpu) {
         diag_error(d, LOC_NONE, "the model knows no GPU %s%s%s", name ? "`" : "of ",
                    name ? name : t->name, name ? "`" : "");
         struct text names;
-        text_init(&names, &e->launch->ctx->scratch);
+        text_init(&names, &e->ctx->scratch);
         for (int i = 0; gpu_at(i); i++)
             text_printf(&names, "%s%s", i ? ", " : "", gpu_at(i)->name);
         diag_note(d, LOC_NONE, "it knows: %s", names.data);
@@ -162,7 +162,7 @@ static void find_many_threads(struct explain *e)
 static void find_many_bytes(struct explain *e, struct kernel *ir)
 {
     const tw_kernel *k = e->launch->kernel;
-    struct arena *a = &e->launch->ctx->scratch;
+    struct arena *a = &e->ctx->scratch;
     struct lower_options options = {.target = k->device};
     struct lowered lowered = {0};
     struct diag quiet;
@@ -281,7 +281,7 @@ static void find_occupancy(struct explain *e)
 /* What its blocks do, counted; of a launch that cannot be, what does not depend on the GPU. */
 static tw_status find_work(struct explain *e)
 {
-    struct explain_counts *counts = arena_new(&e->launch->ctx->scratch, struct explain_counts);
+    struct explain_counts *counts = arena_new(&e->ctx->scratch, struct explain_counts);
     tw_status status = e->out.blocks ? explain_count(e, counts) : TW_OK;
     if (status != TW_OK)
         return status;
@@ -336,6 +336,100 @@ static tw_status explain_call(void *user)
     return find_work(e);
 }
 
+/* --- of PTX --- */
+
+static bool is_static_shared(const struct ptx_variable *v)
+{
+    return (v->space == MOD_SHARED || v->space == MOD_SHARED_CTA) && v->linkage != PTX_EXTERN;
+}
+
+/* Bytes of shared memory that the kernel and what it calls declare. */
+static int64_t static_shared(struct arena *a, const struct ptx_function *kernel)
+{
+    struct ptx_reach r = {.arena = a};
+    uint64_t at = 0;
+    ptx_reach(&r, kernel);
+    for (size_t i = 0; i < r.variables.count; i++) {
+        const struct ptx_variable *v = r.variables.data[i];
+        uint64_t to = ptx_variable_alignment(v);
+        if (is_static_shared(v))
+            at = (at + to - 1) / to * to + ptx_variable_size(v);
+    }
+    return (int64_t)at;
+}
+
+static void find_ptx_block(struct explain *e)
+{
+    const tw_ptx_launch *l = e->ptx_launch;
+    tw_explanation *o = &e->out;
+    o->threads = 1;
+    o->blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        o->grid[i] = l->grid[i] ? l->grid[i] : 1;
+        o->block[i] = l->block[i] ? l->block[i] : 1;
+        o->threads *= o->block[i];
+        o->blocks *= o->grid[i];
+    }
+    o->shared_bytes = l->shared_bytes + static_shared(&e->ctx->scratch, e->ptx_kernel);
+    o->registers_known = e->options->registers > 0;
+    o->registers = o->registers_known ? e->options->registers
+                                      : lower_registers_of(&e->ctx->scratch, e->ptx_kernel);
+    int most = limits_of(e->gpu)->register_limit;
+    o->registers = o->registers > most ? most : o->registers;
+}
+
+static tw_status explain_ptx_call(void *user)
+{
+    struct explain *e = user;
+    tw_status status;
+    arena_free(e->results);
+    e->ptx_kernel = ptx_launch_kernel(e->ptx, e->ptx_launch, &status);
+    if (!e->ptx_kernel)
+        return status;
+    e->target = lower_target_find(e->ptx->module->target);
+    if (!e->target) {
+        diag_error(&e->ctx->diag, LOC_NONE, "%s is for %s, of which the model knows no GPU",
+                   e->ptx->source.name, e->ptx->target);
+        return TW_UNSUPPORTED;
+    }
+    status = choose_gpu(e);
+    if (status != TW_OK)
+        return status;
+    explain_gpu(e->gpu, &e->out.gpu);
+    e->out.kernel = e->ptx_kernel->name;
+    find_ptx_block(e);
+    if (e->out.threads > MAX_THREADS)
+        cannot(e, "threads a block", e->out.threads, MAX_THREADS);
+    e->out.launches = !e->out.why_not && fits_gpu(e);
+    if (!e->out.launches)
+        return TW_OK;
+    find_occupancy(e);
+    return find_work(e);
+}
+
+tw_status tw_ptx_explain(tw_ptx *p, const tw_ptx_launch *launch, const tw_explain_options *options,
+                         tw_explanation *out)
+{
+    static const tw_explain_options defaults;
+    if (!p)
+        return TW_BAD_ARGUMENT;
+    if (!out || !launch || (launch->argument_count && !launch->arguments))
+        return context_refuse(p->ctx, "tw_ptx_explain: `out`, `launch` or its arguments are NULL");
+    *out = (tw_explanation){0};
+    struct explain e = {.ctx = p->ctx,
+                        .ptx = p,
+                        .ptx_launch = launch,
+                        .options = options ? options : &defaults,
+                        .results = &p->explained};
+    simulation_open(&e.simulation, p->ctx, &(tw_sim_options){.watch = TW_WATCH_COUNTERS});
+    e.simulation.reserves = true;
+    tw_status status = context_call(p->ctx, explain_ptx_call, &e);
+    simulation_close(&e.simulation);
+    if (status == TW_OK)
+        *out = e.out;
+    return status;
+}
+
 tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_explanation *out)
 {
     static const tw_explain_options defaults;
@@ -347,8 +441,11 @@ tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_
     if (!l->kernel->device)
         return context_refuse(l->ctx, "tw_launch_explain: the target `cpu` has no roofs here; ask "
                                       "tw_kernel_for_target for a GPU's");
-    struct explain e = {
-        .launch = l, .options = options ? options : &defaults, .results = &l->explained};
+    struct explain e = {.ctx = l->ctx,
+                        .launch = l,
+                        .target = l->kernel->device,
+                        .options = options ? options : &defaults,
+                        .results = &l->explained};
     simulation_open(&e.simulation, l->ctx, &(tw_sim_options){.watch = TW_WATCH_COUNTERS});
     e.simulation.reserves = true;
     tw_status status = context_call(l->ctx, explain_call, &e);

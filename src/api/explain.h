@@ -2,6 +2,7 @@
 #ifndef TW_EXPLAIN_H
 #define TW_EXPLAIN_H
 
+#include "api/ptx_program.h"
 #include "api/simulation.h"
 #include "model/access_costs.h"
 #include "model/devices.h"
@@ -10,7 +11,12 @@
 #include "model/latency.h"
 
 struct explain {
-    tw_launch *launch;
+    tw_context *ctx;
+    tw_launch *launch; /* NULL: it is of PTX, */
+    tw_ptx *ptx;       /* and this is its program, */
+    const tw_ptx_launch *ptx_launch;
+    const struct ptx_function *ptx_kernel;
+    const struct lower_target *target;
     const tw_explain_options *options;
     const struct gpu *gpu;
     struct arena *results; /* texts of the explanation */

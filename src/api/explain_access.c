@@ -22,6 +22,8 @@ static double ratio(double taken, double ideal)
 /* The tile that the program means there; NULL: none of its own. */
 static const char *tile_at(const struct explain *e, uint32_t line, uint32_t column)
 {
+    if (!e->launch) /* PTX of another compiler */
+        return NULL;
     const struct lowered *lowered = e->launch->variant->lowered;
     for (size_t i = 0; i < lowered->accesses.count; i++) {
         const struct lower_access *a = &lowered->accesses.data[i];

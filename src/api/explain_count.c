@@ -5,6 +5,7 @@
 #include "api/explain.h"
 #include "api/explain_sample.h"
 #include "api/launch_params.h"
+#include "api/ptx_memory.h"
 
 #include "base/platform.h"
 
@@ -38,7 +39,7 @@ struct counting {
 
 static tw_status no_memory(struct counting *c, const char *name, uint64_t bytes)
 {
-    struct diag *d = &c->e->launch->ctx->diag;
+    struct diag *d = &c->e->ctx->diag;
     if (bytes < SIM_MOST_BYTES) {
         diag_error(d, LOC_NONE, "no memory for `%s`, which has %llu MB", name,
                    (unsigned long long)bytes / 1000000);
@@ -74,6 +75,46 @@ static tw_status place(struct counting *c, struct launch_param *p)
     return p->value ? TW_OK : no_memory(c, name, p->bytes);
 }
 
+static void observe(struct counting *c)
+{
+    sim_counters_merge(c->simulation->counters);
+    streams_init(&c->streams, &c->simulation->arena);
+    sim_observe(c->simulation->sim, &c->streams.observer);
+    sim_observe(c->simulation->sim, &c->out->accesses.observer);
+}
+
+/* Of PTX: the launch works on copies of its arrays. */
+static tw_status set_up_ptx(struct counting *c)
+{
+    const struct explain *e = c->e;
+    const tw_ptx_launch *l = e->ptx_launch;
+    struct ptx_memory memory;
+    tw_status status = simulation_load(c->simulation, e->ptx->module, &e->ptx->source);
+    if (status != TW_OK)
+        return status;
+    accesses_init(&c->out->accesses, &c->simulation->arena);
+    ptx_memory_find(&memory, &e->ctx->scratch, l, e->ptx_kernel);
+    for (int i = 0; i < memory.block_count; i++) {
+        struct ptx_block *b = &memory.blocks[i];
+        b->address = sim_allocate(c->simulation->sim, b->bytes, b->data, b->name);
+        if (!b->address)
+            return no_memory(c, b->name, b->bytes);
+        accesses_know(&c->out->accesses, b->address, b->bytes, 4, b->name);
+    }
+    observe(c);
+    c->launch = (struct sim_launch){.kernel = e->ptx_kernel->name,
+                                    .cluster = {1, 1, 1},
+                                    .dynamic_shared = l->shared_bytes,
+                                    .shared_most = e->target->shared_bytes,
+                                    .arguments = ptx_memory_values(&memory, &e->ctx->scratch),
+                                    .argument_count = l->argument_count};
+    for (int i = 0; i < 3; i++) {
+        c->launch.grid[i] = (unsigned)e->out.grid[i];
+        c->launch.block[i] = (unsigned)e->out.block[i];
+    }
+    return TW_OK;
+}
+
 static tw_status set_up(struct counting *c)
 {
     tw_launch *l = c->e->launch;
@@ -95,10 +136,7 @@ static tw_status set_up(struct counting *c)
     }
     if (status != TW_OK)
         return status;
-    sim_counters_merge(c->simulation->counters);
-    streams_init(&c->streams, &c->simulation->arena);
-    sim_observe(c->simulation->sim, &c->streams.observer);
-    sim_observe(c->simulation->sim, &c->out->accesses.observer);
+    observe(c);
     const struct lowered *lowered = l->variant->lowered;
     c->launch = (struct sim_launch){.kernel = lowered->function->name,
                                     .cluster = {1, 1, 1},
@@ -239,11 +277,11 @@ static tw_status failed(struct counting *c, enum sim_end end)
 {
     struct simulation *s = c->simulation;
     const struct sim_place *at = end == SIM_ENDLESS ? sim_stopped_at(s->sim) : NULL;
-    diag_error(&c->e->launch->ctx->diag, LOC_NONE, "it cannot be simulated: %s%s%s%s",
-               sim_why(s->sim), at ? " (" : "",
-               at ? sim_place_text(&s->report, at->ins, at->where) : "", at ? ")" : "");
+    diag_error(&c->e->ctx->diag, LOC_NONE, "it cannot be simulated: %s%s%s%s", sim_why(s->sim),
+               at ? " (" : "", at ? sim_place_text(&s->report, at->ins, at->where) : "",
+               at ? ")" : "");
     if (end == SIM_ENDLESS)
-        diag_code(&c->e->launch->ctx->diag, CODE_ENDLESS);
+        diag_code(&c->e->ctx->diag, CODE_ENDLESS);
     return end == SIM_UNKNOWN ? TW_UNSUPPORTED : end == SIM_ASKED ? TW_CANCELLED : TW_FAULT;
 }
 
@@ -261,7 +299,7 @@ static bool run_block(void *user, struct sample *s)
 {
     struct counting *c = user;
     const int64_t *extent = c->e->out.grid, limit = c->e->options->step_limit;
-    tw_context *ctx = c->e->launch->ctx;
+    tw_context *ctx = c->e->ctx;
     int64_t number = s->at[0] + extent[0] * (s->at[1] + extent[1] * s->at[2]);
     c->launch.options = (struct sim_options){.chosen = &number,
                                              .chosen_count = 1,
@@ -366,16 +404,15 @@ static void keep_lines(struct counting *c)
 static tw_status count(struct counting *c)
 {
     struct explain *e = c->e;
-    tw_status status = set_up(c);
+    tw_status status = e->launch ? set_up(c) : set_up_ptx(c);
     if (status != TW_OK)
         return status;
     c->out->function = ptx_find_function(c->simulation->module, c->launch.kernel);
-    c->out->paced =
-        arena_array(&e->launch->ctx->scratch, struct paced, c->out->function->body.count + 1);
+    c->out->paced = arena_array(&e->ctx->scratch, struct paced, c->out->function->body.count + 1);
     struct l2_grid *g = &c->out->l2;
     memcpy(g->extent, e->out.grid, sizeof e->out.grid);
     g->sets = g->extent[2] <= FEW_ALONG_Z ? (int)g->extent[2] : 1;
-    g->pieces = arena_alloc(&e->launch->ctx->scratch, (size_t)g->sets * sizeof *g->pieces);
+    g->pieces = arena_alloc(&e->ctx->scratch, (size_t)g->sets * sizeof *g->pieces);
     enum sim_end end = run_sample(c);
     if (end != SIM_DONE)
         return failed(c, end);
@@ -386,7 +423,7 @@ static tw_status count(struct counting *c)
 
 tw_status explain_count(struct explain *e, struct explain_counts *out)
 {
-    struct counting *c = arena_new(&e->launch->ctx->scratch, struct counting);
+    struct counting *c = arena_new(&e->ctx->scratch, struct counting);
     double from = platform_seconds();
     c->e = e;
     c->out = out;

@@ -31,6 +31,13 @@ static int l2_halves(const struct gpu *g)
 static void find_compulsory(struct explain *e, double *read, double *written)
 {
     const tw_launch *l = e->launch;
+    if (!l) { /* of PTX: which of its arrays it writes is not known */
+        for (int i = 0; i < e->ptx_launch->argument_count; i++)
+            *read += e->ptx_launch->arguments[i].is_array
+                         ? (double)e->ptx_launch->arguments[i].bytes
+                         : 0;
+        return;
+    }
     const struct lang_kernel *info = l->kernel->info;
     for (int p = 0; p < info->param_count; p++) {
         double bytes = info->params[p].is_pointer ? (double)launch_array_bytes(l, p) : 0;
@@ -46,7 +53,7 @@ static void replay_l2(const struct explain *e, struct l2_grid *g, double share, 
     g->multiprocessors = e->gpu->multiprocessors;
     g->resident = e->out.resident_blocks;
     g->share = share;
-    l2_replay(&e->launch->ctx->scratch, g, out);
+    l2_replay(&e->ctx->scratch, g, out);
 }
 
 /* What is read of memory if L2 holds no line twice; `mean`: if each half has its own. What it does
@@ -267,7 +274,7 @@ static void find_pace(const struct explain *e, const struct explain_counts *c, d
     const tw_explanation *o = &e->out;
     struct latencies l;
     find_latencies(e, c, &l);
-    *alone = latency_of_block(&e->launch->ctx->scratch, c->function, c->paced, &l, c->warps);
+    *alone = latency_of_block(&e->ctx->scratch, c->function, c->paced, &l, c->warps);
     *busy = o->roofs[0].seconds.middle * cycles_a_second(e, c) / (double)o->blocks;
     *alone = fmax(*alone, *busy);
 }
@@ -326,7 +333,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
     double busy, alone, in_step = 1.0 / o->resident_blocks;
     struct l2_result together = {0}, mean;
     o->flops_executed = c->launch.flops;
-    o->flops = explain_flops(e->launch);
+    o->flops = e->launch ? explain_flops(e->launch) : 0;
     if (o->flops == 0)
         o->flops = o->flops_executed;
     o->shared_wavefronts = c->launch.wavefronts.middle;

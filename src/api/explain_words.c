@@ -357,7 +357,7 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
                           "No time was measured on the %s, only on H200 and H100 SXM: the interval "
                           "is wider than theirs, from 40%% below to 90%% above.",
                           e->gpu->name));
-    int wanted = e->launch->variant->lowered->registers;
+    int wanted = e->launch ? e->launch->variant->lowered->registers : 0;
     if (!o->registers_known && wanted > e->out.gpu.registers_of_thread)
         note(e, notes,
              arena_printf(e->results,

@@ -50,6 +50,7 @@ static void open_program(void *object, tw_context *ctx)
     context_arena(ctx, &p->arena);
     context_arena(ctx, &p->assembled);
     context_arena(ctx, &p->simulated);
+    context_arena(ctx, &p->explained);
 }
 
 /* Says again what was found: of a function and of what none can use, or (f NULL) all. */
@@ -121,6 +122,7 @@ static void destroy(void *object)
     tw_ptx *p = object;
     cuda_unload(p->ctx->cuda, p->loaded);
     arena_free(&p->simulated);
+    arena_free(&p->explained);
     arena_free(&p->assembled);
     arena_free(&p->arena);
     context_object_free(p->ctx, p, sizeof *p);

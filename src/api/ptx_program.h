@@ -10,6 +10,7 @@ struct tw_ptx {
     tw_ptx *next;
     struct arena arena;
     struct arena simulated; /* result of the latest tw_ptx_simulate */
+    struct arena explained; /* result of the latest tw_ptx_explain */
     struct source source;
     const struct ptx_module *module;
     struct diag found;  /* what is wrong with some of its functions */

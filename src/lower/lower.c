@@ -342,6 +342,11 @@ static void ask_for_registers(struct lower *l)
         vec_push(l->arena, &l->out->function->limits, limit);
 }
 
+int lower_registers_of(struct arena *a, const struct ptx_function *f)
+{
+    return estimate_registers(a, f);
+}
+
 bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
                   struct diag *diag, struct lowered *out)
 {

@@ -110,6 +110,8 @@ struct lowered {
     enum lower_excess excess;
 };
 
+/* The registers of a thread, estimated, of PTX from anywhere. */
+int lower_registers_of(struct arena *a, const struct ptx_function *f);
 /* After all passes ran for the target. Reports what the target lacks; false then. */
 bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
                   struct diag *diag, struct lowered *out);

@@ -72,7 +72,9 @@ def test_refused(tool, folder):
     refused(tool, ["--devices", TILED], "--devices stands alone")
     refused(tool, [TILED, "--registers", "7"], "--registers 7: expected an integer from 16 to 255")
     refused(tool, [TILED, *SMALL, "--svg", f"{folder}/no/such.svg"], "cannot write", "no/such.svg")
-    refused(tool, ["kernels/cuda/block_sum.ptx"], "explain takes tile kernels")
+    refused(tool, ["--compare", f"{TILED},kernels/cuda/block_sum.ptx"], "explained by themselves")
+    refused(tool, ["kernels/cuda/block_sum.ptx", "--sweep", "T=1,2"], "is for .tile files")
+    refused(tool, [TILED, "--grid", "2"], "is for PTX and CUDA C")
     told = json.loads(explain(tool, "nave", "--json", status=2).out)
     expect(told["status"] == "TW_BAD_ARGUMENT" and "naive" in told["messages"][0]["text"], told)
 
@@ -174,6 +176,25 @@ def test_svg_alone(tool, folder):
     expect("Roofline of the H100 SXM" in svg and svg.count('class="roof ') == 6 and svg.count('class="ceiling"') == 4, svg)
     expect("f16 tensor 989 TFLOP/s" in svg and "Kernels" not in svg and "inf" not in svg and "nan" not in svg, svg)
     refused(tool, ["--device", "h100", "--svg", f"{folder}/no/such.svg"], "cannot write")
+
+
+def test_ptx(tool, folder):
+    """The PTX of a kernel, with its launch by hand, is explained like the kernel."""
+    done = call([tool, "show", TILED, "--stage", "ptx", "--target", "sm_80"])
+    with open(f"{folder}/tiled.ptx", "w") as out:
+        out.write(done.out)
+    n = 96
+    arrays = [word for fill in ("ones", "ones", "none") for word in ("--arg", f"f32[{n}x{n}]:{fill}")]
+    launch = ["--grid", "3,3", "--block", "32,32", "--shared", "8192", *3 * ["--arg", f"i32:{n}"], *arrays]
+    ptx = json.loads(explain(tool, f"{folder}/tiled.ptx", "--device", "h100", *launch, "--json").out)["kernels"][0]
+    tile = json.loads(explain(tool, TILED, "--device", "h100", "--set", f"m={n},n={n},k={n}", "--tune", "T=32", "--json").out)["kernels"][0]
+    expect((ptx["kernel"], ptx["name"]) == ("sgemm_tiled", "sgemm_tiled"), ptx)
+    for key in tile:
+        if key not in ("name", "kernel", "file", "set", "tune", "accesses", "lines", "notes"):
+            expect(ptx[key] == tile[key], f"{key}: {ptx[key]}, of the kernel {tile[key]}")
+    page = explain(tool, f"{folder}/tiled.ptx", "--device", "h100", *launch).out
+    expect(page.startswith("sgemm_tiled, ") and "Verdict" in page, page)
+    refused(tool, [f"{folder}/tiled.ptx", "--device", "h100", "--grid", "3,3"], "takes 6 arguments")
 
 
 def test_charts(tool, folder):

@@ -357,7 +357,10 @@ static tw_status launch_ptx(struct story *s)
     if (tw_ptx_block(s->ptx, name, block))
         memcpy(l.block, block, sizeof block);
     tw_sim_options o = {.watch = 0};
+    tw_explanation e;
     tw_status status = tw_ptx_simulate(s->ptx, &l, &o, NULL);
+    if (status == TW_OK)
+        status = tw_ptx_explain(s->ptx, &l, NULL, &e);
     return status == TW_OK ? tw_ptx_run(s->ptx, &l, NULL) : status;
 }
 

@@ -1,0 +1,65 @@
+/* `explain` of a PTX or CUDA C kernel, with the launch that --grid, --block and --arg say. */
+#include "explained.h"
+#include "ptx_file.h"
+#include "ptx_launch.h"
+
+#include <stdlib.h>
+
+static int check_options(struct explain *x)
+{
+    static const char *const of_tile[] = {"set",   "tune",    "type", "compare",
+                                          "sweep", "measure", NULL};
+    const char *other = options_any(x->given, of_tile);
+    if (other)
+        return usage_error(&x->complaints, x->command,
+                           "--%s is for .tile files; PTX and CUDA C take --grid, --block and --arg",
+                           other);
+    return x->given->word_count == 1
+               ? STATUS_OK
+               : usage_error(&x->complaints, x->command, "one FILE of PTX or CUDA C at a time");
+}
+
+static int find_row(struct explain *x, struct ptx_file *f, const struct ptx_given *g)
+{
+    tw_explain_options o = {.gpu = x->gpu.name};
+    int64_t registers = 0;
+    if (!options_integer(x->given, "registers", 16, 255, &registers) ||
+        !options_integer(x->given, "step-limit", 1, INT64_MAX / 2, &o.step_limit))
+        return STATUS_USAGE;
+    o.registers = (int)registers;
+    x->rows = need_memory(sizeof *x->rows);
+    x->row_count = 1;
+    struct explain_row *r = &x->rows[0];
+    r->name = need_text("%s", f->shown ? f->shown : f->kernel);
+    tw_status s = tw_ptx_explain(f->ptx, &g->launch, &o, &r->e);
+    if (s == TW_OK) {
+        r->program.path = f->path;
+        return STATUS_OK;
+    }
+    complain_library(&x->complaints, f->ctx, s);
+    return s == TW_FAULT || s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
+}
+
+int explain_ptx(struct explain *x, const struct program_config *config,
+                int (*report)(struct explain *))
+{
+    struct ptx_file f = {0};
+    struct ptx_given g = {0};
+    struct program_config own = *config;
+    own.complaints = &x->complaints;
+    int status = check_options(x);
+    if (status != STATUS_OK)
+        return status;
+    status = ptx_file_open(&f, x->given->words[0], x->given, &own);
+    if (status == STATUS_OK)
+        status = ptx_given_read(&g, &f, x->given, 1);
+    if (status == STATUS_OK)
+        status = find_row(x, &f, &g);
+    if (status == STATUS_OK)
+        status = report(x);
+    if (x->row_count)
+        x->rows[0].program.path = NULL; /* the file's */
+    ptx_given_free(&g);
+    ptx_file_close(&f);
+    return status;
+}
