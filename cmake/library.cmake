@@ -100,6 +100,7 @@ if(routine_sources)
     endif()
     if(TILEWRIGHT_WASM) # a module is loaded before it runs: loops are vectors still, but not unrolled
         set(first_set -Os -fno-unroll-loops)
+        set_source_files_properties(${routine_sources} PROPERTIES COMPILE_OPTIONS -Oz) # the simulator is what most time goes to
     endif()
     if(TILEWRIGHT_TAKES_NEON)
         add_routines(tilewright_routines "${routine_sources}" "${first_set}")

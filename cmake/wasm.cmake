@@ -12,7 +12,7 @@ set(CMAKE_AR llvm-ar-19)
 set(CMAKE_RANLIB llvm-ranlib-19)
 set(CMAKE_EXECUTABLE_SUFFIX .wasm)
 set(TILEWRIGHT_WASM ON)
-string(CONCAT CMAKE_C_FLAGS_INIT "-msimd128 -isystem ${CMAKE_CURRENT_LIST_DIR}/../web/engine/posix "
+string(CONCAT CMAKE_C_FLAGS_INIT "-msimd128 -mbulk-memory -mnontrapping-fptoint -isystem ${CMAKE_CURRENT_LIST_DIR}/../web/engine/posix "
     "-isystem /usr/include/wasm32-wasi")
 set(CMAKE_FIND_ROOT_PATH /usr/lib/wasm32-wasi)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

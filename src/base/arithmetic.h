@@ -22,6 +22,24 @@ static inline double add_to_odd(double a, double b)
     return nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
 }
 
+/* x y + z, rounded once. Where no instruction does that, in WebAssembly, it goes by way of f64, as
+ * add_to_odd does, and without a branch, so that loops of it become vectors. */
+static inline float fma_once(float x, float y, float z)
+{
+#if defined(__wasm__)
+    double product = (double)x * y, sum = product + z; /* 48 digits: the product is exact */
+    double z_part = sum - product, lost = (product - (sum - z_part)) + (z - z_part);
+    int64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    int64_t step = (lost > 0) == (sum > 0) ? 1 : -1;
+    bits += (lost > 0 || lost < 0) && !(bits & 1) ? step : 0; /* NaN: of infinities */
+    memcpy(&sum, &bits, sizeof sum);
+    return (float)sum;
+#else
+    return fmaf(x, y, z);
+#endif
+}
+
 /* Word `word` (mod 4) of Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
  * 3", 2011): `counter` and `key` fill two words each, the lower half first; the other two words of
  * the counter are 0. */

@@ -6,6 +6,7 @@
  * "BLIS", 2015): 6 rows with 16 registers, 14 with 32. With NEON it is 6 rows by 4 vectors, and a
  * vector of each row of a, whose elements need no register of their own each.
  */
+#include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "cpu/routines_dot_lines.h"
 
@@ -389,7 +390,7 @@ static __m256i f64_mask(size_t columns)
 #else
 
 #define FLOAT_DOT(t, T, fused) PLAIN_DOT(t, T, fused(x, bs[j], row[j]))
-FLOAT_DOT(f32, float, fmaf)
+FLOAT_DOT(f32, float, fma_once)
 FLOAT_DOT(f64, double, fma)
 
 #endif

@@ -94,7 +94,7 @@
     TERNARY_MADE(how, t##_fma, T, T, fused(x, y, z))                                               \
     TERNARY(t##_clip, T, T, t##_least(t##_most(x, y), z))
 
-FLOATS(f32, float, OFTEN, fabsf, fmodf, fmaf, sqrtf, rintf, floorf, ceilf)
+FLOATS(f32, float, OFTEN, fabsf, fmodf, fma_once, sqrtf, rintf, floorf, ceilf)
 FLOATS(f64, double, APART, fabs, fmod, fma, sqrt, rint, floor, ceil)
 
 /* The product of two 16-bit floats is exact in double. */
@@ -137,7 +137,7 @@ static OFTEN void f32_scaled_fma(void *dst, const void *a, const void *b, const 
     VECTORISE for (size_t i = 0; i < n; i++)
     {
         float x = xs[i] * by;
-        out[i] = fmaf(x, ys[i], zs[i]);
+        out[i] = fma_once(x, ys[i], zs[i]);
     }
 }
 
@@ -190,7 +190,7 @@ static inline struct magnitudes magnitudes_with(struct magnitudes m, float x)
 static inline float quotient_by(float x, float y, float inverse)
 {
     float q = x * inverse;
-    return fmaf(fmaf(q, y, -x), -inverse, q); /* of -0 it is -0 */
+    return fma_once(fma_once(q, y, -x), -inverse, q); /* of -0 it is -0 */
 }
 
 static void f32_div_one(void *dst, const void *a, const void *b, const void *c, size_t n)

@@ -5,6 +5,7 @@
 #ifndef TW_ROUTINES_VECTOR_H
 #define TW_ROUTINES_VECTOR_H
 
+#include "base/arithmetic.h"
 #include "base/float_bits.h"
 #include "cpu/routines.h"
 
@@ -212,7 +213,7 @@ static inline floats every(float x)
 }
 static inline floats fused(floats x, floats y, floats z)
 {
-    return fmaf(x, y, z);
+    return fma_once(x, y, z);
 }
 static inline floats least(floats x, float most)
 {

@@ -9,6 +9,7 @@
  * .ftz on a result goes by the value before rounding: what is below the smallest normal value
  * becomes zero, even if it would round up to it.
  */
+#include "base/arithmetic.h"
 #include "sim/sim_exact.h"
 #include "sim/sim_value.h"
 
@@ -26,7 +27,8 @@ static inline uint32_t mul_f32(uint32_t a, uint32_t b)
 }
 static inline uint32_t fma_f32(uint32_t a, uint32_t b, uint32_t c)
 {
-    return sim_f32_canonical(f32_bits(fmaf(f32_from_bits(a), f32_from_bits(b), f32_from_bits(c))));
+    return sim_f32_canonical(
+        f32_bits(fma_once(f32_from_bits(a), f32_from_bits(b), f32_from_bits(c))));
 }
 static inline uint32_t div_f32(uint32_t a, uint32_t b)
 {

@@ -248,6 +248,24 @@ char *mkdtemp(char *path)
 
 /* --- memory --- */
 
+/* wasi-libc compares a byte at a time, and the synchronisation check compares much. */
+int memcmp(const void *one, const void *other, size_t length)
+{
+    const unsigned char *a = one, *b = other;
+    for (; length >= sizeof(uint64_t); length -= sizeof(uint64_t)) {
+        uint64_t x, y;
+        memcpy(&x, a, sizeof x);
+        memcpy(&y, b, sizeof y);
+        if (x != y)
+            break;
+        a += sizeof x;
+        b += sizeof y;
+    }
+    for (; length > 0 && *a == *b; length--, a++, b++)
+        ;
+    return length > 0 ? *a - *b : 0;
+}
+
 /* Pages that the memory is grown by are zeros, and a browser backs those that are touched. What is
  * given back is cleared and given out again. */
 enum { PAGE = 1 << 16 };
