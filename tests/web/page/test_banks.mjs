@@ -9,6 +9,7 @@ const readout = (page, name) => card(page).locator(".readouts div", { hasText: n
 const source = (page) => page.$$eval(".left .cm-line", (lines) => lines.map((l) => l.textContent).join("\n"));
 
 async function choose(page, text) {
+  await chooser(page).locator("option", { hasText: text }).first().waitFor({ state: "attached" });
   const options = await chooser(page).locator("option").evaluateAll((list) => list.map((o) => [o.value, o.textContent]));
   const found = options.find(([, label]) => label.includes(text));
   ok(`an access ${text}`, found, JSON.stringify(options));
@@ -79,4 +80,11 @@ await test(async ({ open }) => {
     await picturesAgree(page, kernel);
   }
   equal("axe", await violations(page), "");
+
+  // PTX of another compiler: its addresses are enough.
+  await page.locator("input[type=file]").setInputFiles(root + "kernels/cuda/block_sum.ptx");
+  await settled(page);
+  await choose(page, "ld.global.f32");
+  equal("PTX", await verdict(page), "4 sectors of least 4.");
+  ok("the thread that stores", (await page.locator("#threads .lens").innerText()).includes("T0, lane 0 of warp 0"));
 });

@@ -128,7 +128,7 @@ await test(async ({ open }) => {
   await card(page).getByRole("gridcell", { name: /^C\[/ }).focus();
   await page.keyboard.press("ArrowDown");
   ok("the arrow keys walk the elements", (await card(page).locator(".lens h3").innerText()).startsWith("C[3]"));
-  const kernels = ["matmul/shared", "matmul/registers", "matmul/stages", "matmul/auto", "matmul/tuned", "matmul/nt", "sgemm/transposed", "fused/linear_gelu", "fused/attention"];
+  const kernels = ["matmul/shared", "matmul/registers", "matmul/stages", "matmul/auto", "matmul/tuned", "matmul/nt", "sgemm/transposed", "matmul/async", "fused/linear_gelu"];
   for (const kernel of kernels) await layoutAgrees(page, kernel);
   await page.goto(page.url().replace(/#.*/, "#kernel=kernels/matmul/shared.tile"));
   await settled(page);

@@ -120,12 +120,21 @@ interface Cell {
   column: number;
 }
 
+/** An array's element and shape. PTX of other compilers tells neither: there an element is as large as a store. */
+function elementsOf(trace: Trace, array: number): { size: number; shape: number[] } {
+  const a = trace.head.arrays[array]!;
+  const known = elementBytes(a.type);
+  if (known) return { size: known, shape: a.shape };
+  const stores = trace.head.sites.filter((s) => s.space === "global" && s.variable === array && /^(st|red|atom)\b/.test(s.op));
+  const size = Math.min(...stores.map((s) => s.bytes));
+  return Number.isFinite(size) && size > 0 ? { size, shape: [Math.floor(a.bytes / size)] } : { size: 0, shape: [] };
+}
+
 /** Stores of the block to the array; each instruction's each turn is a group of one cell a thread. */
 function storesTo(trace: Trace, array: number): { groups: Cell[][]; leading: number[]; name: string } {
-  const head = trace.head;
-  const a = head.arrays[array]!;
-  const size = elementBytes(a.type);
-  const [rows, columns] = matrixOf(a.shape);
+  const a = trace.head.arrays[array]!;
+  const { size, shape } = elementsOf(trace, array);
+  const [rows, columns] = matrixOf(shape);
   const turns = new Map<string, number>();
   const groups = new Map<string, Cell[]>();
   let leading = -1;
@@ -158,7 +167,7 @@ function storesTo(trace: Trace, array: number): { groups: Cell[][]; leading: num
   }
   const axes: number[] = [];
   let rest = Math.max(0, leading);
-  for (const n of a.shape.slice(0, -2).reverse()) {
+  for (const n of shape.slice(0, -2).reverse()) {
     axes.unshift(rest % n);
     rest = Math.floor(rest / n);
   }
@@ -198,9 +207,10 @@ export function beyond(group: Cell[], block: number[], extent: [number, number])
 /** Returns the part of an array that the block stores; null: none. */
 export function outputTile(trace: Trace, array: number): Tile | null {
   const a = trace.head.arrays[array]!;
-  const extent = matrixOf(a.shape);
+  const { shape } = elementsOf(trace, array);
+  const extent = matrixOf(shape);
   const { groups, leading, name } = storesTo(trace, array);
-  const cells = groups.flatMap((g) => [...g, ...(a.shape.length > 1 ? beyond(g, trace.head.block, extent) : [])]);
+  const cells = groups.flatMap((g) => [...g, ...(shape.length > 1 ? beyond(g, trace.head.block, extent) : [])]);
   if (!cells.length) return null;
   let [top, left, bottom, right] = [Infinity, Infinity, 0, 0];
   for (const c of cells) {
@@ -220,7 +230,7 @@ export function outputTile(trace: Trace, array: number): Tile | null {
     layout: null,
     rows: bottom - top,
     columns,
-    shape: a.shape,
+    shape,
     origin: [top, left],
     extent,
     leading,
