@@ -101,10 +101,12 @@ export function layOut(boxes: Box[], roles: string[], width: number): Layout {
   const x = wide && inside.length ? leftWidth + 2 * GAP : 0;
   let y = wide ? 0 : height + (inside.length ? GAP : 0);
   const rest = width - x;
-  const half = (rest - GAP) / 2;
   for (const part of [shared, registers]) {
     if (!part.length) continue;
-    y += flow(list(part), x, y, rest, [part.length > 1 ? Math.max(half, 96) : rest, wide ? 176 : 200], places, part) + GAP;
+    // Stages of a ring are many: they are drawn smaller, so that the figure stays as high as a screen.
+    const across = part.length > 2 ? 3 : part.length;
+    const most: [number, number] = [Math.max((rest - GAP * (across - 1)) / across, 88), wide ? (part.length > 2 ? 112 : 176) : 200];
+    y += flow(list(part), x, y, rest, most, places, part) + GAP;
   }
   height = Math.ceil(Math.max(height, y - (inside.length ? GAP : 0)));
   if (legend) return { places, legend, width, height };

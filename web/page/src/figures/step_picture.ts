@@ -426,7 +426,8 @@ class Cells {
 function viewName(trace: Trace, array: number): string | null {
   const counts = new Map<string, number>();
   for (const site of trace.head.sites) {
-    if (site.space !== "global" || site.variable !== array || !site.text) continue;
+    // The expression of a copy is the tile that it writes.
+    if (site.space !== "global" || site.variable !== array || !site.text || site.op.startsWith("cp.async")) continue;
     const name = /^([A-Za-z_]\w*)\s*\[/.exec(site.text)?.[1];
     if (name) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
