@@ -1,18 +1,19 @@
 /** Pictures of one block of a run: a step of it, who holds what, the banks of a request. */
-import { FLAG } from "$engine/trace.ts";
+import { FLAG, type Trace } from "$engine/trace.ts";
 import type { Layout } from "../app/results.ts";
 import type { FigureAsked } from "./asked.ts";
 import { accessesOf, lanesOf, servedBy, worstOf } from "./banks.ts";
 import AsyncFigure from "./AsyncFigure.svelte";
 import { AsyncTimeline } from "./async_timeline.ts";
 import BanksFigure from "./BanksFigure.svelte";
+import BlocksFigure from "./BlocksFigure.svelte";
 import { configuration, drawn, traced, type Picture, type Tool } from "./drawn.ts";
 import ElementsFigure from "./ElementsFigure.svelte";
 import { Stepper } from "./step_picture.ts";
 import { stateText } from "./step_words.ts";
 import StepFigure from "./StepFigure.svelte";
 import { cellsOf, windowOf } from "./threads.ts";
-import { Index, tilesOf } from "./tiles.ts";
+import { Index, stepOver, type Tile, tilesOf } from "./tiles.ts";
 
 const wide = 640;
 
@@ -24,13 +25,14 @@ export function step(asked: FigureAsked, tool: Tool): Picture {
   return drawn(StepFigure, { picture: stepper.picture(event, wide) }, `One block of ${trace.head.kernel}: ${stateText(stepper, event)}`);
 }
 
-/** tile: its name, else the output; height: how many rows are shown. */
+/** tile: its name, else the output; height: how many rows are shown. `shows=blocks`: the blocks over the whole output. */
 export function threads(asked: FigureAsked, tool: Tool): Picture {
   const trace = traced(tool, asked);
   const shown = ["show", asked.file!, "--stage", "layout", "--target", trace.head.target];
   const layout = tool.json<Layout>([...shown, ...configuration(tool, asked.file!, asked.values, asked.words)]);
   const tiles = tilesOf(trace, layout);
   const tile = tiles.find((t) => t.name === asked.words["tile"]) ?? tiles[0]!;
+  if (asked.words["shows"] === "blocks") return blocks(trace, tile);
   const index = new Index(tile);
   const window = windowOf(tile, 0, asked.values["height"] ?? 8, 16);
   const cells = cellsOf(index, window, index.threadOf(0));
@@ -53,6 +55,17 @@ export function threads(asked: FigureAsked, tool: Tool): Picture {
       lineCount: Math.max(1, ...cells.map((c) => c.lines.length)),
     },
     `Who holds the elements of ${tile.name}: its first row begins with ${first}`,
+  );
+}
+
+function blocks(trace: Trace, tile: Tile): Picture {
+  const { grid, traced: block } = trace.head;
+  const [rows, columns] = tile.extent;
+  const part = { row: tile.origin[0], column: tile.origin[1], rows: tile.rows, columns: tile.columns };
+  return drawn(
+    BlocksFigure,
+    { name: tile.name, extent: tile.extent, tile: part, step: stepOver(trace, tile), grid, block, size: 320 },
+    `${grid[0]} × ${grid[1]} blocks over the ${rows} × ${columns} elements of ${tile.name}; those at the edge reach beyond it`,
   );
 }
 
