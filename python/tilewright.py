@@ -40,7 +40,7 @@ import time
 import weakref
 from collections.abc import Mapping
 from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
-from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 __version__ = "0.1.0"
 __all__ = [
@@ -74,9 +74,15 @@ class _Config(ctypes.Structure):
                 ("check_steps", c_int64), ("progress", c_void_p), ("progress_user", c_void_p)]
 
 
+class _Edit(ctypes.Structure):
+    _fields_ = [("line", c_int), ("column", c_int), ("remove", c_int), ("insert", c_char_p)]
+
+
 class _Message(ctypes.Structure):
     _fields_ = [("severity", c_int), ("file", c_char_p), ("line", c_int), ("column", c_int),
-                ("text", c_char_p)]
+                ("text", c_char_p), ("shown", c_char_p), ("code", c_int), ("needs_sm", c_int),
+                ("length", c_int), ("edits", POINTER(_Edit)), ("edit_count", c_int),
+                ("accesses", c_void_p), ("access_count", c_int)]
 
 
 class _Param(ctypes.Structure):
@@ -123,6 +129,7 @@ _SIGNATURES = {
     "tw_context_free": (None, c_void_p),
     "tw_flag_is_set": (c_bool, c_void_p),
     "tw_context_messages": (c_char_p, c_void_p),
+    "tw_code_name": (c_char_p, c_int),
     "tw_context_message": (c_bool, c_void_p, c_int, POINTER(_Message)),
     "tw_module_from_text": (c_int, c_void_p, c_char_p, c_char_p, c_size_t, _ptr),
     "tw_module_kernel_at": (c_void_p, c_void_p, c_int),
@@ -231,14 +238,28 @@ def native_path() -> str:
 # --- errors ---
 
 
+class Edit(NamedTuple):
+    """A change of a program's text: at line and column, which count from 1 and columns in bytes, `remove` bytes go
+    and `insert` comes."""
+    line: int
+    column: int
+    remove: int
+    insert: str
+
+
 class Message(NamedTuple):
     """One thing that the compiler says. `severity`: "error", "warning" or "note"; `file` is None
-    where there is no place; lines and columns count from 1."""
+    where there is no place; lines and columns count from 1. `code` says what it is ("race"; docs/messages.md), `length`
+    how many bytes of the line it is about (0: not known), and `fix` the edits that cure it, made together; () if there
+    are none."""
     severity: str
     file: Optional[str]
     line: int
     column: int
     text: str
+    code: str = "other"
+    length: int = 0
+    fix: Tuple[Edit, ...] = ()
 
 
 class Error(RuntimeError):
@@ -766,7 +787,9 @@ class _Context:
         while self.native.tw_context_message(self.handle, len(found), byref(one)):
             found.append(Message(("error", "warning", "note")[one.severity],
                                  _text(one.file) if one.file else None, one.line, one.column,
-                                 _text(one.text)))
+                                 _text(one.text), _text(self.native.tw_code_name(one.code)), one.length,
+                                 tuple(Edit(e.line, e.column, e.remove, _text(e.insert))
+                                       for e in one.edits[:one.edit_count])))
         return found
 
     def check(self, status: int) -> None:

@@ -190,7 +190,9 @@ for kind, expected, call in [
 ]:
     need(not str(refused(kind, expected, call)).startswith("error"), expected)
 broken = refused(tw.CompileError, "^~~", tw.compile(text.replace("dot(ra", "dor(ra"), "mine.tile")["matmul_v1"].check)
-refused(tw.CompileError, "mine.tile:10:5: error", lambda: tw.compile(text.replace("global", "globl"), "mine.tile"))
+misspelt = refused(tw.CompileError, "mine.tile:10:5: error", lambda: tw.compile(text.replace("global", "globl"), "mine.tile"))
+said = misspelt.messages[0]
+need(said.code and said.length == 5 and said.fix == (tw.Edit(10, 5, 5, "global"),), said)
 first = broken.messages[0]
 need((first.severity, first.file, first.line) == ("error", "mine.tile", 20) and "dor" in first.text, first)
 racy = tw.compile(text.replace("sync();", "", 1))["matmul_v1"]
@@ -444,7 +446,7 @@ for limit in (0, -1, float("nan"), "5"):
     refused((ValueError, TypeError), "", lambda: spin(3, c, time_limit=limit))
 """
 
-STRUCTS = {"tw_config": "_Config", "tw_message": "_Message", "tw_param": "_Param", "tw_scalar": "_Scalar", "tw_tune": "_Tune",
+STRUCTS = {"tw_config": "_Config", "tw_edit": "_Edit", "tw_message": "_Message", "tw_param": "_Param", "tw_scalar": "_Scalar", "tw_tune": "_Tune",
            "tw_type": "_Type", "tw_verdict": "_Verdict", "tw_tuned": "_Tuned", "tw_device": "_Device"}
 
 

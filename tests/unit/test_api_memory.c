@@ -305,7 +305,13 @@ static tw_status simulate(struct story *s)
 static tw_status show_ptx(struct story *s)
 {
     const char *ptx;
-    tw_status status = tw_launch_show_stage(s->device, TW_STAGE_LAYOUT, &ptx);
+    tw_shown_line line;
+    tw_status status = tw_launch_show(s->device, NULL, &ptx);
+    for (int i = 0; status == TW_OK && tw_launch_shown_line(s->device, i, &line); i++)
+        continue;
+    status = status == TW_OK ? tw_launch_show_stage(s->device, TW_STAGE_LAYOUT, &ptx) : status;
+    tw_layouts layouts;
+    status = status == TW_OK ? tw_launch_layouts(s->device, &layouts) : status;
     status = status == TW_OK ? tw_launch_show_stage(s->device, TW_STAGE_PTX, &ptx) : status;
     if (status == TW_OK && !s->ptx_text)
         s->ptx_text = strdup(ptx);
