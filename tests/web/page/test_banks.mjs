@@ -59,6 +59,7 @@ await test(async ({ open }) => {
   const padded = readFileSync(root + "kernels/sgemm/padded.tile", "utf8");
   equal("the kernel", before, padded);
   await choose(page, "bs[q][tx]");
+  await settled(page);
   const slider = card(page).getByLabel(/added to each row/);
   equal("its padding", await slider.inputValue(), "1");
   await slider.fill("0");
@@ -75,7 +76,9 @@ await test(async ({ open }) => {
   ok("wasted bytes", (await card(page).locator(".verdict").innerText()).includes("128 of 1,024 bytes"));
 
   for (const kernel of ["register_tiled", "vector_load", "kernels/matmul/shared.tile", "kernels/matmul/stages.tile", "kernels/fused/softmax.tile"]) {
+    const before = await chooser(page).innerHTML();
     await page.goto(page.url().replace(/#.*/, `#kernel=${kernel}`));
+    await page.waitForFunction((html) => document.querySelector("#banks select")?.innerHTML !== html, before);
     await settled(page);
     await picturesAgree(page, kernel);
   }
