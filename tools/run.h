@@ -80,7 +80,7 @@ bool run_found_only_races(const struct run *r);
 void run_keep_in_turn(struct run *r);
 /* Several orders of warps, each on the same arrays, and the one that leaves the most wrong values, or
  * without `ensures` the most that differ from the run in turn, once more. */
-tw_status run_worst_order(struct run *r);
+tw_status run_worst_order(struct run *r, double *seconds);
 /* What was found, on standard error, and the worst order, on standard output. */
 void run_races_say(const struct run *r);
 /* Keys of an open object: order, order_seed, in_turn. */

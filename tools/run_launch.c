@@ -93,7 +93,7 @@ int run_turn(struct run *r, int64_t turn)
         prepare_arrays(r, turn == 0);
     tw_status s = TW_OK;
     if (r->worst)
-        s = run_worst_order(r);
+        s = run_worst_order(r, &r->seconds[turn]);
     else if (r->despite && (r->sim.options.seed || r->sim.options.order_count))
         s = run_in_turn_first(r);
     if (s == TW_OK && !r->worst)

@@ -18,7 +18,8 @@ void run_keep_in_turn(struct run *r)
         struct given_array *o = &r->arrays[i];
         if (o->param.is_const)
             continue;
-        o->in_turn = need_memory(tensor_bytes(&o->array));
+        if (!o->in_turn)
+            o->in_turn = need_memory(tensor_bytes(&o->array));
         memcpy(o->in_turn, o->array.data, tensor_bytes(&o->array));
     }
 }
@@ -113,13 +114,12 @@ static void count_one(void *user, const tw_wrong *w)
     ++*(int64_t *)user;
 }
 
-static tw_status try_order(struct run *r, int64_t *wrong)
+static tw_status try_order(struct run *r, int64_t *wrong, double *seconds)
 {
-    double seconds;
     for (int i = 0; i < r->array_count; i++)
         if (r->arrays[i].before)
             memcpy(r->arrays[i].array.data, r->arrays[i].before, tensor_bytes(&r->arrays[i].array));
-    tw_status s = run_launch(r, &seconds);
+    tw_status s = run_launch(r, seconds);
     *wrong = 0;
     if (s == TW_OK && tw_kernel_has_ensures(r->kernel))
         tw_launch_each_wrong(r->launch, count_one, wrong);
@@ -167,14 +167,14 @@ static void note_warps(const struct run *r, bool seen[WARPS])
         }
 }
 
-tw_status run_worst_order(struct run *r)
+tw_status run_worst_order(struct run *r, double *seconds)
 {
     bool seen[WARPS] = {false};
     struct worst worst = {.wrong = 0};
     int64_t wrong;
     char text[128] = "";
     use_order(r, NULL, 0);
-    tw_status s = try_order(r, &wrong);
+    tw_status s = try_order(r, &wrong, seconds);
     keep_worst(&worst, r, wrong);
     run_keep_in_turn(r);
     note_warps(r, seen);
@@ -186,15 +186,15 @@ tw_status run_worst_order(struct run *r)
         if (i >= 0)
             snprintf(text, sizeof text, "%d", i);
         use_order(r, text, 0);
-        s = try_order(r, &wrong);
+        s = try_order(r, &wrong, seconds);
         keep_worst(&worst, r, wrong);
     }
     for (uint64_t seed = 1; seed <= SEEDS && s == TW_OK; seed++) {
         use_order(r, NULL, seed);
-        s = try_order(r, &wrong);
+        s = try_order(r, &wrong, seconds);
         keep_worst(&worst, r, wrong);
     }
     use_order(r, worst.order, worst.seed);
     free(worst.order);
-    return s == TW_OK ? try_order(r, &wrong) : s;
+    return s == TW_OK ? try_order(r, &wrong, seconds) : s;
 }

@@ -30,10 +30,11 @@ bool sim_order_read(struct sim_options *s, const char *text)
         char *end;
         if (count == MOST_TURNS || !isdigit((unsigned char)*text))
             return false;
-        tw_sim_turn turn = {.warp = (int)strtol(text, &end, 10)};
+        long warp = strtol(text, &end, 10);
+        tw_sim_turn turn = {.warp = warp > 31 ? -1 : (int)warp};
         if (*end == ':' && isdigit((unsigned char)end[1]))
             turn.steps = strtoll(end + 1, &end, 10);
-        if ((*end && *end != ',') || turn.warp > 31)
+        if ((*end && *end != ',') || turn.warp < 0)
             return false;
         s->order[count++] = turn;
         text = end + (*end == ',' && end[1]);

@@ -29,7 +29,8 @@ void sim_options_free(struct sim_options *s);
     {                                                                                              \
         .name = "order", .values = 1, .value = "W,…",                                              \
         .help = "sim: warps of a block in the order of their turns; W:N may do N instructions,\n"  \
-                "W goes on until it waits for others"                                              \
+                "W goes on until it waits for others; worst, with --despite race: the one of\n"    \
+                "several that leaves the most wrong values"                                        \
     }
 #define OPTION_STEP_LIMIT                                                                          \
     {                                                                                              \

@@ -11,10 +11,15 @@ enum { SHOWN = 6 };             /* elements of a step in the text; of more, thre
 
 int why_read(struct why *w, const struct options *o)
 {
+    static const char *const fewer[] = {"trace-events", "trace-from", NULL};
     const char *text = options_value(o, "why");
     *w = (struct why){0};
     if (!text)
         return STATUS_OK;
+    if (options_any(o, fewer))
+        return usage_error(o->complaints, o->command,
+                           "--why needs all events of the block: --%s leaves some out",
+                           options_any(o, fewer));
     size_t length = strcspn(text, "[");
     const char *at = text + length;
     while (*at == '[' && w->rank < TW_MAX_RANK) {
@@ -157,11 +162,15 @@ static void print_why(FILE *out, const struct why *w, const tw_why *found,
     print_text(out, "%s", w->array);
     for (int i = 0; i < w->rank; i++)
         fprintf(out, "[%lld]", (long long)w->index[i]);
-    if (found->thread < 0) {
+    const int64_t *by = found->thread < 0 ? found->block : asked->block;
+    const long long b[3] = {by[0], by[1], by[2]};
+    if (found->thread < 0 && b[0] >= 0)
+        fprintf(out, ": block %lld,%lld,%lld wrote it, not the one of --trace-block\n", b[0], b[1],
+                b[2]);
+    else if (found->thread < 0)
         fprintf(out, ": no block wrote it\n");
+    if (found->thread < 0)
         return;
-    }
-    const long long b[3] = {asked->block[0], asked->block[1], asked->block[2]};
     fprintf(out,
             ", by thread %d of block %lld,%lld,%lld: %lld products, %lld elements read of shared "
             "memory and %lld of global memory%s\n",

@@ -141,9 +141,8 @@ static void ask_whether_to_go_on(struct sim *sim)
 static void limit_turn(struct sim *sim, int64_t steps)
 {
     ask_whether_to_go_on(sim);
-    sim->turn_end = sim->steps + steps;
-    if (sim->turn_end > sim->step_limit)
-        sim->turn_end = sim->step_limit;
+    int64_t left = sim->step_limit - sim->steps;
+    sim->turn_end = steps < left ? sim->steps + steps : sim->step_limit;
 }
 
 static bool note_place_of(struct sim *sim, struct sim_warp *w)

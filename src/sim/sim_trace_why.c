@@ -651,14 +651,15 @@ void sim_trace_why(struct sim_trace *t, struct sim_why *out)
         if (t->arrays.data[i].is.name && strcmp(t->arrays.data[i].is.name, s->why) == 0)
             m = &t->arrays.data[i];
     find_writers(&y);
-    for (int64_t i = 0; m && i < s->why_bytes; i++)
-        want_memory(&y, m->at + (uint32_t)(s->why_offset + i));
+    int64_t end = m ? (int64_t)m->is.bytes : 0, from = s->why_offset;
+    for (int64_t i = 0; i < s->why_bytes && from >= 0 && from < end - i; i++)
+        want_memory(&y, m->at + (uint32_t)(from + i));
     for (size_t i = t->steps.count; i > 0 && y.wanted > 0; i--)
         pass_step(&y, i - 1);
     *out = (struct sim_why){.block = t->why_block,
                             .thread = y.warp < 0 ? -1 : y.warp * SIM_LANES + y.lane,
                             .products = y.products,
-                            .complete = !y.cut && !t->truncated};
+                            .complete = !y.cut && !t->truncated && s->from <= 0};
     for (int i = 0; i < 2; i++) {
         out->reads[i] = y.reads[i];
         out->writes[i] = y.writes[i];

@@ -51,6 +51,11 @@ def check_second_barrier(tool, folder):
     for order in ("0", "15", "1,0"):
         _, other = run(tool, folder, "--despite", "race", "--json", "--verify", "--order", order, fill="rand")
         expect(sum(w["wrong"] for w in other.get("wrong", [])) <= most, f"{order}: {other}")
+    _, whole = run(tool, folder, "--despite", "race", "--json", "--verify", "--order", "0", fill="rand")
+    _, most_steps = run(tool, folder, "--despite", "race", "--json", "--verify", "--order", "0:9223372036854775807", fill="rand")
+    expect(whole["wrong"] == most_steps["wrong"], most_steps)
+    done, _ = run(tool, folder, "--despite", "race", "--order", "worst", "--repeat", "2", fill="rand")
+    expect("median of 2 runs" in done.out and "time: 0 ms" not in done.out, done)
 
 
 def check_usage(tool, folder):
@@ -59,6 +64,7 @@ def check_usage(tool, folder):
         (["--despite", "race", "--order", "a"], "expected warps"),
         (["--despite", "race", "--order", "1,"], "expected warps"),
         (["--despite", "race", "--order", "32"], "expected warps"),
+        (["--despite", "race", "--order", "4294967296"], "expected warps"),
         (["--despite", "race", "--order", "1", "--seed", "2"], "two orders"),
         (["--order", "worst"], "goes with --despite race"),
     ]:

@@ -299,8 +299,13 @@ def provenance(r):
     expect(x["block"] == [1, 1, 0], f"the block that wrote it: {x['block']}")
     other = why(r, TILED, "a[0][0]", [*sizes(m=8, n=8, k=8), "--fill", "rand"])
     expect(other["thread"] == -1 and other["path"] == [], str(other))
-    for cell, says in (("c", "expected an element"), ("c[0][8]", "no such element"), ("d[0][0]", "no array `d`")):
-        got = call([r.tool, "run", TILED, "--device", "sim", "--why", cell, "--fill", "rand", *sizes(m=8, n=8, k=8)], cwd=r.root)
+    asks = [r.tool, "run", TILED, "--device", "sim", "--fill", "rand", "--trace", r.path("why.bin")]
+    got = call([*asks, "--why", "c[40][50]", "--trace-block", "0,0", *sizes(m=64, n=64, k=8)], cwd=r.root)
+    expect("c[40][50]: block 1,1,0 wrote it, not the one of --trace-block" in got.out, str(got))
+    for cell, says, *more in (("c", "expected an element"), ("c[0][8]", "no such element"), ("d[0][0]", "no array `d`"),
+                              ("c[0][0]", "--trace-from leaves some out", "--trace-from", "9"),
+                              ("c[0][0]", "--trace-events leaves some out", "--trace-events", "9")):
+        got = call([*asks, "--why", cell, *sizes(m=8, n=8, k=8), *more], cwd=r.root)
         expect(got.status == 2 and says in got.err, f"--why {cell}: {got}")
 
 
