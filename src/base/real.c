@@ -120,7 +120,7 @@ double real_expm1(double x)
         0x1.5555555555555p-5,  0x1.5555555555555p-3,  0.5}; /* 1/22! to 1/2! */
     if (fabs(x) < 0x1p-54)
         return x;
-    if (fabs(x) <= 1)
+    if (x > -0x1.6p-1 && x <= 1) /* below, e^x is less than 1/2, and its error counts half */
         return x + x * x * polynomial(x, terms, COUNT(terms));
     return real_exp(x) - 1;
 }
