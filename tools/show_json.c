@@ -148,7 +148,7 @@ static int part_number(const char *name, const char *kinds)
 {
     for (const char *at = strchr(name, '.'); at; at = strchr(at + 1, '.')) {
         char *end;
-        long n = strchr(kinds, at[1]) ? strtol(at + 2, &end, 10) : 0;
+        long n = at[1] && strchr(kinds, at[1]) ? strtol(at + 2, &end, 10) : 0;
         if (n > 0 && (!*end || *end == '.'))
             return (int)n;
     }
@@ -298,23 +298,18 @@ static void put_statements(struct json *j, const tw_launch *l)
     json_close(j, ']');
 }
 
-static tw_status put_pass(struct json *j, tw_launch *l, int index, char **before)
+/* before: the text after the pass before; NULL: there is none. */
+static void put_pass(struct json *j, const tw_launch *l, int index, const char *text,
+                     const char *before)
 {
-    const char *text;
-    tw_status s = tw_launch_show(l, pass_at(index), &text);
-    if (s != TW_OK)
-        return s;
     json_open(j, '{');
     json_put_text(j, "name", pass_at(index));
     json_put_text(j, "summary",
                   index ? tw_pass_summary(index - 1) : "the typed program before any pass");
-    json_put_bool(j, "changed", *before && strcmp(*before, text) != 0);
+    json_put_bool(j, "changed", before && strcmp(before, text) != 0);
     json_put_text(j, "text", text);
     put_statements(j, l);
     json_close(j, '}');
-    free(*before);
-    *before = need_text("%s", text);
-    return TW_OK;
 }
 
 tw_status show_json_passes(tw_launch *l, const tw_kernel *k, const char *pass)
@@ -331,9 +326,13 @@ tw_status show_json_passes(tw_launch *l, const tw_kernel *k, const char *pass)
     json_put_text(&j, "target", tw_kernel_target(k));
     json_key(&j, "passes");
     json_open(&j, '[');
-    for (int i = 0; pass_at(i) && s == TW_OK; i++)
-        if (!pass || strcmp(pass, pass_at(i)) == 0)
-            s = put_pass(&j, l, i, &before);
+    for (int i = 0; pass_at(i) && s == TW_OK; i++) {
+        s = tw_launch_show(l, pass_at(i), &text);
+        if (s == TW_OK && (!pass || strcmp(pass, pass_at(i)) == 0))
+            put_pass(&j, l, i, text, before);
+        free(before);
+        before = s == TW_OK ? need_text("%s", text) : NULL;
+    }
     json_close(&j, ']');
     json_close(&j, '}');
     json_end(&j);

@@ -118,8 +118,9 @@ def check_passes(tool, file, options):
         for s in p["statements"]:
             marked = "// added by the compiler" in lines[s["shown"] - 1]
             expect(s["added"] or not marked, f"{file} after {p['name']}: {s}")
-    one = json.loads(show(tool, file, "--after", "fold", "--json", *options))
-    expect([p["name"] for p in one["passes"]] == ["fold"], f"{file}: one pass")
+    for name in ("fold", "plan"):
+        one = json.loads(show(tool, file, "--after", name, "--json", *options))
+        expect(one["passes"] == [p for p in shown["passes"] if p["name"] == name], f"{file}: {name} alone")
     return shown
 
 
