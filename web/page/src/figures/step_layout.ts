@@ -28,7 +28,7 @@ const MOST_CELL = 40;
 const LEGEND = [136, 120] as const;
 export const LEGEND_LINE = 20;
 export const LEGEND_ENTRIES = 5;
-const titleWidth = (text: string) => text.length * 6.7;
+const titleWidth = (text: string) => text.length * 7.3;
 
 /** Sizes of a cell in a box of at most `width` × `height`. Long thin arrays get cells that are not square. */
 function cellOf(b: Box, width: number, height: number): [number, number] {
@@ -104,7 +104,8 @@ export function layOut(boxes: Box[], roles: string[], width: number): Layout {
   for (const part of [shared, registers]) {
     if (!part.length) continue;
     // Stages of a ring are many: they are drawn smaller, so that the figure stays as high as a screen.
-    const across = part.length > 2 ? 3 : part.length;
+    // A lone matrix is as wide as one of two.
+    const across = part.length > 2 ? 3 : inside.length > 1 && boxes[part[0]!]!.rows > 1 ? 2 : part.length;
     const most: [number, number] = [Math.max((rest - GAP * (across - 1)) / across, 88), wide ? (part.length > 2 ? 112 : 176) : 200];
     y += flow(list(part), x, y, rest, most, places, part) + GAP;
   }
