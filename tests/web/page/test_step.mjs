@@ -32,7 +32,7 @@ await test(async ({ open, native }) => {
     equal("event", await at(page), e);
     seen.push(await figure(page));
   }
-  equal("FLOPs", await readout(page, "FLOPs"), "48, 100.0 %");
+  equal("FLOPs", await readout(page, "FLOPs"), "48 (100.0 %)");
   equal("bytes of threads", await readout(page, "bytes of threads"), "112 B");
   for (let e = last - 1; e >= 0; e--) {
     await page.keyboard.press("ArrowLeft");
@@ -63,7 +63,7 @@ await test(async ({ open, native }) => {
   equal("the block", await readout(page, "block"), "2, 1 of 3 × 2");
   await slider(page).focus();
   await page.keyboard.press("End");
-  equal("FLOPs of a block", await readout(page, "FLOPs"), `${(run.flops / run.blocks).toLocaleString("en-US")}, 100.0 %`);
+  equal("FLOPs of a block", await readout(page, "FLOPs"), `${(run.flops / run.blocks).toLocaleString("en-US")} (100.0 %)`);
   equal("axe", (await violations(page)).split("\n").filter((v) => !v.includes("cm-")).join("\n"), "");
 
   for (const name of ["naive", "shared", "async", "stages", "softmax", "double_buffered"]) {
