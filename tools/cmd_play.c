@@ -138,6 +138,7 @@ static bool open_browser(const char *url)
     pid_t child = fork(); /* twice, so that the browser is no child that waits to be collected */
     if (child == 0) {
         if (fork() == 0) {
+            setsid(); /* Ctrl-C ends the server, not the browser */
             execl(program, program, url, (char *)NULL);
             _exit(127);
         }
@@ -241,8 +242,12 @@ static int play_page(struct page *p, const struct wanted *w)
 
 static int play_run(const struct command *self, const struct options *given)
 {
+    static const char *const of_server[] = {"port", "no-open", NULL};
     if (given->word_count > 1)
         return no_one_file(NULL, self, given->word_count);
+    if (options_has(given, "export") && options_any(given, of_server))
+        return usage_error(NULL, self, "--%s is about the server, which --export does not start",
+                           options_any(given, of_server));
     struct wanted w = wanted_of(given);
     if (w.file && access(w.file, R_OK) != 0) {
         complain(NULL, "%s cannot be read: %s", w.file, strerror(errno));

@@ -127,15 +127,14 @@ static void add_text(struct growing *g, const char *text)
     add(g, text, strlen(text));
 }
 
-/* Code inside <script>, which "</script" would end and "<!--" may turn into a comment. Both come in strings
- * and regular expressions alone, where a backslash changes nothing. */
+/* Adds code in <script>, which "</script" would end, and in which "<!--" may begin a comment. Both come in
+ * strings and regular expressions alone, where \x3c is the same character. */
 static void add_script(struct growing *g, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
-        add(g, text + i, 1);
-        if (text[i] == '<' &&
-            (strncasecmp(text + i, "</script", 8) == 0 || strncmp(text + i, "<!--", 4) == 0))
-            add(g, "\\", 1);
+        bool escape =
+            strncasecmp(text + i, "</script", 8) == 0 || strncmp(text + i, "<!--", 4) == 0;
+        add(g, escape ? "\\x3c" : text + i, escape ? 4 : 1);
     }
 }
 

@@ -3,11 +3,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -28,6 +30,7 @@ static int listen_on(int port)
         return -1;
     int on = 1;
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    fcntl(s, F_SETFD, FD_CLOEXEC); /* the browser must not keep the port after the server's end */
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)port),
                              .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -87,7 +90,6 @@ static bool send_all(int s, const char *data, size_t length)
 static void respond(int s, const char *status, const char *type, const char *data, size_t length,
                     bool body)
 {
-    /* Nothing from another place runs in the page, and it asks nothing of another place. */
     char *head = need_text("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                            "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\n"
                            "Connection: close\r\n\r\n",
@@ -100,6 +102,28 @@ static void respond(int s, const char *status, const char *type, const char *dat
 static void respond_text(int s, const char *status, const char *text)
 {
     respond(s, status, "text/plain; charset=utf-8", text, strlen(text), true);
+}
+
+/* Returns the value of a header; NULL: the request does not have it. */
+static const char *header_of(const char *request, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = strstr(request, "\r\n"); at; at = strstr(at, "\r\n")) {
+        at += 2;
+        if (strncasecmp(at, name, length) == 0 && at[length] == ':')
+            return at + length + 1 + strspn(at + length + 1, " \t");
+    }
+    return NULL;
+}
+
+/* Tells whether the request names this machine: an address, or localhost. The page of another place can
+ * let its own name lead here, and would read the kernel ("DNS rebinding"). */
+static bool is_for_this_machine(const char *request)
+{
+    const char *host = header_of(request, "Host");
+    size_t length = host ? strcspn(host, ": \t\r\n") : 0;
+    return !host || *host == '[' || strspn(host, "0123456789.") == length ||
+           (length == 9 && strncasecmp(host, "localhost", length) == 0);
 }
 
 /* The path of a request from the page's folder, in place: without query, "index.html" for "/". Files of the
@@ -115,6 +139,11 @@ static char *path_of(char *target)
 static void answer(struct connection *c, struct page *p, void (*refresh)(void *, struct page *),
                    void *user)
 {
+    if (!is_for_this_machine(c->request)) {
+        respond_text(c->socket, "421 Misdirected Request",
+                     "this server is for http://127.0.0.1 and http://localhost\n");
+        return;
+    }
     char *end = strpbrk(c->request, "\r\n");
     if (end)
         *end = 0;

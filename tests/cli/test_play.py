@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 from tile_runner import call, fail
 
@@ -19,7 +20,7 @@ INDEX = """<!doctype html>
 <link rel="stylesheet" crossorigin href="./assets/page-1.css">
 </head><body><!-- given --><!-- parts --></body></html>
 """
-SCRIPT = 'const closing = "</script>", comment = /<!--/; document.title = closing;\n'
+SCRIPT = 'const closing = "</script>", comment = /<!--/u; document.title = closing;\n'
 KERNEL = "kernel one(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 1.0; } // </script> <!-- é\n"
 
 
@@ -52,9 +53,11 @@ class Server:
         self.process.terminate()
         self.process.wait()
 
-    def ask(self, path, method="GET"):
+    def ask(self, path, method="GET", host=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.putrequest(method, path, skip_host=False)
+        connection.putrequest(method, path, skip_host=host is not None)
+        if host:
+            connection.putheader("host", host)
         connection.endheaders()
         response = connection.getresponse()
         return response.status, response.getheader("Content-Type"), response.read()
@@ -83,6 +86,8 @@ def test_served(tool, folder):
         for path in ("/../one.tile", "/one.tile", "/assets/", "/%2e%2e/one.tile"):
             expect(path, server.ask(path)[0], 404)
         expect("POST", server.ask("/", "POST")[0], 405)
+        for host, status in (("localhost:1", 200), ("[::1]:8017", 200), ("", 200), ("example.org", 421), ("127.0.0.1.example.org", 421)):
+            expect(f"host {host}", server.ask("/", host=host)[0], status)
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]  # a browser opens some ahead
         write(f"{folder}/one.tile", KERNEL.replace("1.0", "2.0"))
         expect("the text after an edit", given_of(server.ask("/")[2])["source"], KERNEL.replace("1.0", "2.0"))
@@ -109,7 +114,7 @@ def test_exported(tool, folder):
         fail(f"the page as one file: {html}")
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", html, re.S)
     expect("scripts", len(scripts), 4)
-    expect("a script that has the tag in it", scripts[0], SCRIPT.replace("</script", "<\\/script").replace("<!--", "<\\!--"))
+    expect("a script that has the tag in it", scripts[0], SCRIPT.replace("</script", "\\x3c/script").replace("<!--", "\\x3c!--"))
     refused = call([tool, "play", "one.tile", "--export", "no/where.html"], cwd=folder)
     if refused.status != 1 or "no/where.html cannot be written" not in refused.err:
         fail(f"an export into no folder: {refused}")
@@ -119,6 +124,10 @@ def test_refused(tool, folder):
     refused = call([tool, "play", "none.tile", "--no-open"], cwd=folder)
     if refused.status != 2 or "none.tile cannot be read" not in refused.err:
         fail(f"a file that is not there: {refused}")
+    for option in (["--port", "1"], ["--no-open"]):
+        refused = call([tool, "play", "one.tile", "--export", "x", *option], cwd=folder)
+        if refused.status != 2 or f"{option[0]} is about the server" not in refused.err:
+            fail(f"{option} with an export: {refused}")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -126,6 +135,25 @@ def test_refused(tool, folder):
         refused = call([tool, "play", "--no-open", "--port", str(port)], cwd=folder)
         if refused.status != 1 or f"port {port} cannot be used" not in refused.err or "--port 0" not in refused.err:
             fail(f"a port that is taken: {refused}")
+
+
+def test_browser(tool, folder):
+    """The browser gets the address, but neither the server's socket nor its Ctrl-C."""
+    with open(f"{folder}/browser", "w") as script:
+        script.write('#!/bin/sh\nls -l /proc/self/fd > said.part; echo "$1" >> said.part; cut -d" " -f6 /proc/$$/stat >> said.part; mv said.part said\n')
+    os.chmod(f"{folder}/browser", 0o755)
+    process = subprocess.Popen([tool, "play", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, "BROWSER": f"{folder}/browser"})
+    address = process.stdout.readline().split()[0]
+    for _ in range(200):
+        if os.path.exists(f"{folder}/said"):
+            break
+        time.sleep(0.05)
+    process.terminate()
+    process.wait()
+    said = open(f"{folder}/said").read()
+    if address not in said or "socket:" in said or said.split()[-1] == str(os.getsid(0)):
+        fail(f"the browser of {address}: {said}")
 
 
 def test_links(tool, folder):
@@ -152,6 +180,7 @@ def main():
         test_served(tool, folder)
         test_exported(tool, folder)
         test_refused(tool, folder)
+        test_browser(tool, folder)
         test_links(tool, folder)
 
 
