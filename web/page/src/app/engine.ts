@@ -29,11 +29,13 @@ function engineModule(): Promise<WebAssembly.Module> {
   return compile(Uint8Array.from(atob(inside), (c) => c.charCodeAt(0)));
 }
 
+let workerInside: string | undefined;
 /** Starts a worker. A page in one file has its code inside. */
 function startWorker(): Worker {
   const inside = document.getElementById("worker")?.textContent;
   if (!inside) return new Worker(new URL("../../../engine/worker.ts", import.meta.url), { type: "module" });
-  return new Worker(URL.createObjectURL(new Blob([inside], { type: "text/javascript" })));
+  workerInside ??= URL.createObjectURL(new Blob([inside], { type: "text/javascript" }));
+  return new Worker(workerInside);
 }
 
 function lane(name: Lane): EngineClient {

@@ -1,5 +1,6 @@
 /** What the page shows: mode, theme, links. The program itself is in program.svelte.ts. */
 import { program } from "./program.svelte.ts";
+import { store, stored } from "./storage.ts";
 import { fromFragment, fromGiven, longest, toFragment, type Mode, type Shared } from "./share.ts";
 
 const themeKey = "tilewright.theme";
@@ -19,17 +20,25 @@ class Page {
 
   toggleTheme(): void {
     this.#theme = this.dark ? "light" : "dark";
-    localStorage.setItem(themeKey, this.#theme);
+    store(themeKey, this.#theme);
   }
 
-  /** Takes the state that the page was opened with: of `tilewright play`, of the link, or words behind a "?". */
-  read(): void {
-    const state = { ...fromGiven(), ...(fromFragment(location.hash.slice(1)) ?? fromFragment(location.search.slice(1))) };
+  /** Takes the state that the page opens with: of `tilewright play`, of the link, or words after a "?". */
+  open(): void {
+    this.#take({ ...fromGiven(), ...(fromFragment(location.hash.slice(1)) ?? fromFragment(location.search.slice(1))) });
+  }
+
+  /** Takes the state of a link that the reader follows in the page. */
+  follow(): void {
+    this.#take(fromFragment(location.hash.slice(1)) ?? {});
+  }
+
+  #take(state: Partial<Shared>): void {
     if (!Object.keys(state).length) return;
     this.begun = true;
     this.mode = state.mode ?? "bench";
-    this.lesson = state.lesson ?? 0;
-    this.puzzle = state.puzzle ?? 1;
+    this.lesson = state.lesson ?? this.lesson;
+    this.puzzle = state.puzzle ?? this.puzzle;
     this.embed = state.embed ?? null;
     this.card = state.card ?? null;
     // A link between lessons leaves the reader's program as it is.
@@ -44,14 +53,6 @@ class Page {
   link(extra: Partial<Shared> = {}): string | null {
     const url = new URL("#" + toFragment(this.shared(extra)), location.href.replace(/#.*/, "")).href;
     return url.length <= longest ? url : null;
-  }
-}
-
-function stored(key: string): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null; // a page in a sandboxed frame has no storage
   }
 }
 

@@ -1,6 +1,7 @@
 /** The program's state in the link's fragment: JSON, deflated, in the alphabet of URLs. */
 import { deflateSync, inflateSync, strFromU8, strToU8 } from "fflate";
 import { kernels } from "virtual:content";
+import { devices } from "./devices.ts";
 import type { PtxLaunch } from "./ptx.ts";
 
 export type Mode = "bench" | "lesson" | "puzzle";
@@ -18,6 +19,9 @@ export interface Shared {
   scale?: number;
   seed?: number;
   late?: boolean;
+  fill?: "rand" | "iota";
+  /** Runs watch for races whatever the static check says. */
+  watch?: boolean;
   block?: number[];
   event?: number;
   line?: number;
@@ -26,6 +30,50 @@ export interface Shared {
   embed?: string;
   /** The card that is scrolled to. */
   card?: string;
+}
+
+const isText = (v: unknown): v is string => typeof v === "string";
+const isWhole = (v: unknown): v is number => Number.isSafeInteger(v) && (v as number) >= 0;
+const isNumber = (v: unknown): v is number => Number.isSafeInteger(v);
+const each = (is: (v: unknown) => boolean) => (v: unknown) => v !== null && typeof v === "object" && Object.values(v).every(is);
+const listOf = (is: (v: unknown) => boolean) => (v: unknown) => Array.isArray(v) && v.every(is);
+const oneOf =
+  (...words: string[]) =>
+  (v: unknown) =>
+    isText(v) && words.includes(v);
+
+/** Each member of a link, and what it may be. A link may come from anywhere. */
+const allowed: { [K in keyof Required<Shared>]: (v: unknown) => boolean } = {
+  mode: oneOf("bench", "lesson", "puzzle"),
+  file: (v) => isText(v) && /[^/]$/.test(v),
+  source: isText,
+  kernel: isText,
+  sizes: each(isWhole),
+  tune: each(isNumber),
+  types: each(isText),
+  launch: (v) => each(() => true)(v) && isLaunch(v as PtxLaunch),
+  device: (v) => devices.some((d) => d.id === v),
+  scale: (v) => isWhole(v) && v > 0,
+  seed: isWhole,
+  late: (v) => typeof v === "boolean",
+  fill: oneOf("rand", "iota"),
+  watch: (v) => typeof v === "boolean",
+  block: (v) => listOf(isWhole)(v) && (v as number[]).length === 3,
+  event: isWhole,
+  line: (v) => isWhole(v) && v > 0,
+  lesson: isWhole,
+  puzzle: isWhole,
+  embed: isText,
+  card: isText,
+};
+
+function isLaunch(l: PtxLaunch): boolean {
+  return [l.kernel, l.grid, l.block].every(isText) && listOf(isText)(l.args);
+}
+
+/** The members that are as they may be. */
+function sound(state: Record<string, unknown>): Partial<Shared> {
+  return Object.fromEntries(Object.entries(state).filter(([name, v]) => Object.hasOwn(allowed, name) && allowed[name as keyof Shared](v)));
 }
 
 /** Longer links are refused by some programs that pass them on: the caller offers a file. */
@@ -41,7 +89,7 @@ export function toFragment(state: Shared): string {
   return "1" + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Reads a link's fragment: deflated JSON behind "1", JSON behind "0" (both in base64), or words as in `kernel=tiled&line=17&set=m:64`.
+/** Reads a link's fragment: deflated JSON after "1", JSON after "0" (both in base64), or words as in `kernel=tiled&line=17&set=m:64`.
  * Returns null if it is none of these. */
 export function fromFragment(fragment: string): Partial<Shared> | null {
   try {
@@ -50,7 +98,7 @@ export function fromFragment(fragment: string): Partial<Shared> | null {
   } catch {
     return null;
   }
-  return fragment.includes("=") ? fromWords(fragment) : null;
+  return fragment.includes("=") ? sound(fromWords(fragment) as Record<string, unknown>) : null;
 }
 
 /** The state that `tilewright play` put into the page. */
@@ -66,9 +114,11 @@ function withWords(given: Partial<Shared> & { query?: string }): Partial<Shared>
   return withSource({ ...state, ...(query ? fromWords(query) : {}) });
 }
 
-function withSource(state: Partial<Shared>): Partial<Shared> {
+function withSource(given: Record<string, unknown>): Partial<Shared> {
+  const state = sound(given);
   const shipped = kernels.find((k) => k.path === state.file);
-  return { ...state, source: state.source ?? shipped?.text };
+  const source = state.source ?? shipped?.text;
+  return source === undefined ? state : { ...state, source };
 }
 
 function bytesOf(text: string): Uint8Array {
@@ -87,7 +137,7 @@ function fromWords(text: string): Partial<Shared> {
     ...(words.has("set") ? { sizes: numbers("set") } : {}),
     ...(words.has("tune") ? { tune: numbers("tune") } : {}),
     ...(words.has("type") ? { types: pairs("type") } : {}),
-    ...(words.has("block") ? { block: words.get("block")!.split(",").map(Number) } : {}),
+    ...(words.has("block") ? { block: [...words.get("block")!.split(",").map(Number), 0, 0].slice(0, 3) } : {}),
     ...(words.has("device") ? { device: words.get("device")! } : {}),
     ...(words.has("embed") ? { embed: words.get("embed")! } : {}),
     ...(words.has("card") ? { card: words.get("card")! } : {}),

@@ -5,6 +5,7 @@ import { ask, askJson, Refused } from "../app/engine.ts";
 import { page } from "../app/page.svelte.ts";
 import type { CheckedKernel, Finding } from "../app/results.ts";
 import { Slot } from "../app/slot.svelte.ts";
+import { store, stored } from "../app/storage.ts";
 import type { Judgement, ListedPuzzle } from "./judgement.ts";
 import { isProgress, merged } from "./progress.ts";
 import { readPuzzle } from "./text.ts";
@@ -19,7 +20,7 @@ class Judge {
   text = $derived(readPuzzle(this.puzzle.text));
   fileName = $derived(`${String(this.puzzle.number).padStart(2, "0")}_${this.puzzle.name}.tile`);
   answer = $state("");
-  progress = $state(stored(progressKey));
+  progress = $state(stored(progressKey) ?? "");
   listed = $state.raw<ListedPuzzle[]>([]);
   /** The puzzle that `answer` and the judgement are of. */
   opened = $state(0);
@@ -94,14 +95,6 @@ class Judge {
     this.#keep(answer.files[LEARN_FILE]);
   }
 
-  async reset(): Promise<void> {
-    const args = ["learn", String(this.puzzle.number), "--reset"];
-    const answer = await ask("keys", args, { [LEARN_FILE]: this.progress }, { wants: [LEARN_FILE] });
-    const file = answer.files[LEARN_FILE];
-    if (file) this.#set(new TextDecoder().decode(file));
-    this.type(this.puzzle.starter);
-  }
-
   /** Adds what a file of progress tells. */
   async take(file: File): Promise<void> {
     const text = await file.text();
@@ -124,23 +117,6 @@ class Judge {
     this.progress = text;
     store(progressKey, text);
     void this.list();
-  }
-}
-
-function stored(key: string): string {
-  try {
-    return localStorage.getItem(key) ?? "";
-  } catch {
-    return ""; // a page in a sandboxed frame has no storage
-  }
-}
-
-function store(key: string, text: string): void {
-  try {
-    if (text) localStorage.setItem(key, text);
-    else localStorage.removeItem(key);
-  } catch {
-    // the same: what is typed lasts as long as the page
   }
 }
 
