@@ -232,6 +232,8 @@ function lanesOf(mask: number): number {
 export class Trace {
   readonly head: TraceHead;
   readonly count: number;
+  /* Bytes of the file. */
+  readonly bytes: number;
   readonly time: Uint32Array;
   readonly warp: Uint16Array;
   readonly site: Uint16Array;
@@ -284,6 +286,7 @@ export class Trace {
     const u32 = (name: string) => new Uint32Array(...find(name, "u32", 4));
     const i32 = (name: string) => new Int32Array(...find(name, "i32", 4));
     this.head = head;
+    this.bytes = whole.byteLength;
     this.count = head.events;
     this.time = u32("time");
     this.warp = u16("warp");

@@ -20,7 +20,7 @@ await test(async ({ open }) => {
     messages,
   );
 
-  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByRole("button", { name: "Share", exact: true }).click();
   const link = page.url();
   ok("the link has the state", /#1/.test(link), link);
   await page.goto("about:blank");

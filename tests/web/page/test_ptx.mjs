@@ -41,8 +41,11 @@ await test(async ({ open }) => {
   );
   const events = await page.locator("#step").innerText();
   ok("Step has the block's events", /event 1 of \d+/.test(events), events);
-  ok("lines of the PTX have heat", (await page.locator(".cm-heat .heat i").count()) > 2);
-  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByLabel("heat").selectOption("warp_instructions");
+  // The first line with an instruction may be out of view: it is scrolled to.
+  await page.locator(".cm-scroller").evaluate((e) => (e.scrollTop = e.scrollHeight));
+  await page.locator(".cm-heat .heat[title*='instructions of warps']").nth(3).waitFor({ state: "attached" });
+  await page.getByRole("button", { name: "Share", exact: true }).click();
   const link = page.url();
   await page.goto("about:blank");
   await page.goto(link);

@@ -2,7 +2,15 @@
 import type { Trace } from "$engine/trace.ts";
 import { isPtx } from "./ptx.ts";
 import type { Heat } from "../editor/heat.ts";
+import { diffLines } from "../figures/line_diff.ts";
 import type { LineCounters, Run } from "./results.ts";
+
+/** A run, and the text that ran. */
+export interface Ran {
+  run: Run;
+  file: string;
+  source: string;
+}
 
 export const heatUnits = [
   { id: "global_sectors", name: "sectors of global memory" },
@@ -31,21 +39,45 @@ export function linesOfTrace(trace: Trace): LineCounters[] {
 
 const valueOf = (l: LineCounters | undefined, unit: HeatUnit) => Number(l?.[unit] ?? 0);
 
-export function heatOf(run: Run | null, before: Run | null, unit: HeatUnit, file: string, trace: Trace | null = null): Map<number, Heat> {
-  const lines =
-    isPtx(file) && trace ? linesOfTrace(trace) : (run?.counters?.lines ?? []).filter((l) => l.file === file || l.file.endsWith("/" + file));
-  const most = Math.max(1, ...lines.map((l) => valueOf(l, unit)));
-  const old = new Map((before?.counters?.lines ?? []).map((l) => [l.line, l]));
-  const name = heatUnits.find((u) => u.id === unit)!.name;
+const linesIn = ({ run, file }: Ran) => (run.counters?.lines ?? []).filter((l) => l.file === file || l.file.endsWith("/" + file));
+
+/** The line of the older text that each line of the newer one was: the same text, or the line that it replaced. */
+export function linesBefore(older: string, newer: string): Map<number, number> {
+  const known = new Map<number, number>();
+  let at = 0;
+  let replaced: number[] = [];
+  for (const { sign, number } of diffLines(older.split("\n"), newer.split("\n"))) {
+    if (sign !== "+") at++;
+    if (sign === "−") replaced.push(at);
+    else if (sign === "+") {
+      const was = replaced.shift();
+      if (was !== undefined) known.set(number!, was);
+    } else {
+      known.set(number!, at);
+      replaced = [];
+    }
+  }
+  return known;
+}
+
+export function heatOf(now: Ran | null, before: Ran | null, unit: HeatUnit, trace: Trace | null = null): Map<number, Heat> {
   const heat = new Map<number, Heat>();
+  if (!now) return heat;
+  const ptx = isPtx(now.file);
+  const lines = ptx ? (trace ? linesOfTrace(trace) : []) : linesIn(now);
+  const older = before && !ptx && before.file === now.file ? before : null;
+  const old = new Map((older ? linesIn(older) : []).map((l) => [l.line, l]));
+  const was = older ? linesBefore(older.source, now.source) : null;
+  const most = Math.max(1, ...lines.map((l) => valueOf(l, unit)));
+  const name = heatUnits.find((u) => u.id === unit)!.name;
   for (const l of lines) {
     const v = valueOf(l, unit);
     if (!v) continue;
-    const was = valueOf(old.get(l.line), unit);
-    const change = !before || was === v ? "" : was === 0 ? "new" : `${v > was ? "+" : "−"}${Math.round(Math.abs(v / was - 1) * 100)} %`;
+    const b = valueOf(old.get(was?.get(l.line) ?? -1), unit);
+    const change = !was || b === v ? "" : b === 0 ? "new" : `${v > b ? "+" : "−"}${Math.round(Math.abs(v / b - 1) * 100)} %`;
     heat.set(l.line, {
       share: v / most,
-      text: `${v.toLocaleString("en-US")} ${name}${was && was !== v ? `, ${was.toLocaleString("en-US")} before` : ""}`,
+      text: `${v.toLocaleString("en-US")} ${name}${b && b !== v ? `, ${b.toLocaleString("en-US")} before` : ""}`,
       change,
     });
   }

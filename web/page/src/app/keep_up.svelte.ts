@@ -1,4 +1,5 @@
 /** Asks the engine anew whenever the program has changed. Called while a component that shows results is set up. */
+import { untrack } from "svelte";
 import { program } from "./program.svelte.ts";
 
 export function keepUp(): void {
@@ -12,12 +13,16 @@ export function keepUp(): void {
     return () => clearTimeout(timer);
   });
   $effect(() => {
-    void [program.source, program.kernel, program.device, program.scale, program.tune, program.types];
-    if (program.errors.length && program.explained.value) return;
+    void [program.simulated.value, program.simulated.stale];
+    untrack(() => program.keepGood());
+  });
+  $effect(() => {
+    void [program.explainArgs, program.errors.length];
+    if (program.diagnosed.value?.source !== program.source) return;
     const timer = setTimeout(() => {
       program.explain();
       program.sweep();
-    }, 40);
+    }, 20);
     return () => clearTimeout(timer);
   });
 }

@@ -20,12 +20,12 @@ import type { Why } from "../figures/why_path.ts";
 import { ask, askJson, Refused, type Lane } from "./engine.ts";
 import type { CheckedKernel, Edit, Explanation, Finding, Kernel, Run } from "./results.ts";
 import { applyFix, fixAll } from "./fixes.ts";
+import type { Ran } from "./heat_of.ts";
 import { Slot } from "./slot.svelte.ts";
 import { isPtx, type PtxLaunch } from "./ptx.ts";
 import type { Shared } from "./share.ts";
 
-export interface Simulated {
-  run: Run;
+export interface Simulated extends Ran {
   trace: Trace | null;
   /** Errors of the run itself, as text; null if it went to its end. */
   problem: string | null;
@@ -43,6 +43,7 @@ export interface Diagnosed {
   findings: Finding[];
   /** Some kernel's synchronisation is beyond what the static check decides. */
   undecided: boolean;
+  file: string;
   source: string;
 }
 
@@ -53,7 +54,10 @@ const first = "kernels/sgemm/tiled.tile";
 
 export class Program {
   file = $state(first);
+  fileName = $derived(this.file.split("/").pop() ?? "kernel.tile");
   source = $state(shipped.find((k) => k.path === first)?.text ?? "");
+  /** Counts the texts that were opened: an editor's history is of one. */
+  opened = $state(0);
   /** The kernel of the file that is looked at; null: its first. */
   chosen = $state<string | null>(null);
   sizes = $state<Record<string, number>>({});
@@ -80,20 +84,24 @@ export class Program {
   output = $state<{ array: number; element: number } | null>(null);
 
   diagnosed = new Slot<Diagnosed>("diagnosed", 1000);
-  simulated = new Slot<Simulated>("simulated");
+  simulated = new Slot<Simulated>("simulated", 150, (s) => s.trace?.bytes ?? 0);
   explained = new Slot<Explanation>("explained");
   swept = new Slot<Explanation>("swept");
   why = new Slot<WhyAnswer>("why");
   /** The counters of the last run without an error of an earlier text, to compare with. */
-  before = $state.raw<Run | null>(null);
-  pinned = $state.raw<Run | null>(null);
+  before = $state.raw<Ran | null>(null);
+  pinned = $state.raw<Ran | null>(null);
   compare = $state<"good" | "pinned" | "none">("good");
-  /** The run that counters are compared with. */
-  compared = $derived(this.compare === "good" ? this.before : this.compare === "pinned" ? this.pinned : null);
-  #good: { run: Run; source: string } | null = null;
+  /** The run that counters are compared with. Runs of other sizes are compared only if the reader pinned them. */
+  compared = $derived.by((): Ran | null => {
+    if (this.compare !== "good") return this.compare === "pinned" ? this.pinned : null;
+    const sizes = (r: Ran | null) => JSON.stringify(r?.run.parameters);
+    return sizes(this.before) === sizes(this.simulated.value) ? this.before : null;
+  });
+  #good: Ran | null = null;
 
   kernel = $derived.by((): Kernel | null => {
-    const list = this.diagnosed.value?.kernels ?? [];
+    const list = this.diagnosed.value?.file === this.fileName ? this.diagnosed.value.kernels : [];
     return list.find((k) => k.kernel === this.chosen) ?? list[0] ?? null;
   });
   findings = $derived.by((): Finding[] => {
@@ -106,12 +114,12 @@ export class Program {
   /** Runs watch for races whatever the static check says. */
   watchRaces = $state(false);
   sizeNames = $derived(sizeNames(this.kernel));
-  fileName = $derived(this.file.split("/").pop() ?? "kernel.tile");
 
   /** Shows another text. CUDA C is read as a pasted kernel, whose messages have fixes that make it a .tile file. */
   open(file: string, source: string): void {
     this.file = file.replace(/\.(cu|cuh)$/, ".tile");
     this.source = source;
+    this.opened++;
     this.chosen = null;
     this.tune = {};
     this.types = {};
@@ -149,7 +157,7 @@ export class Program {
     const files = this.#files();
     const name = this.fileName;
     this.diagnosed.ask(`${name}\n${source}`, async (signal) => {
-      if (isPtx(name)) return { kernels: [], findings: [], undecided: false, source }; // its mistakes show when it runs
+      if (isPtx(name)) return { kernels: [], findings: [], undecided: false, file: name, source }; // its mistakes show when it runs
       const list = await askJson<Kernel[]>("keys", kernelsArgs(name), files, { signal }).catch((e) => {
         if (e instanceof Refused) return null;
         throw e;
@@ -159,9 +167,10 @@ export class Program {
         accepts: [0, 1, 2],
       });
       return {
-        kernels: list ?? this.diagnosed.value?.kernels ?? [],
+        kernels: list ?? (this.diagnosed.value?.file === name ? this.diagnosed.value.kernels : []),
         findings: checked.flatMap((k) => k.findings ?? []),
         undecided: checked.some((k) => k.undecided !== null),
+        file: name,
         source,
       };
     });
@@ -190,12 +199,15 @@ export class Program {
   /** Runs the kernel in the simulator with all checks, counters and the trace of the selected block. */
   simulate(): void {
     const args = this.runArgs;
-    if (!args) return;
+    if (!args) return this.simulated.outdate();
     const key = this.runKey;
     const of = this.#anyBlock(args);
     const work = this.sizeNames.reduce((product, n) => product * this.sizeOf(n), 1);
     const files = this.#files();
     const source = this.source;
+    const file = this.fileName;
+    const block = this.block;
+    const known = this.diagnosed.value?.source === source && !this.errors.length;
     this.simulated.ask(key, async (signal, progress) => {
       if (work > mostWork)
         throw new Refused(
@@ -208,12 +220,17 @@ export class Program {
         signal,
         onProgress: (p) => progress(p.total ? p.done / p.total : 0),
       });
+      if (answer.status === 2 && known && block.some((b) => b > 0)) this.#backToFirstBlock(block);
       if (answer.status === 2 || !answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
       const run = JSON.parse(answer.out) as Run;
       const bytes = answer.files[traceFile];
-      if (run.ok) this.#keepGood(run, source);
-      return { run, trace: bytes ? new Trace(bytes) : null, problem: run.ok ? null : answer.err.trim(), key, of };
+      return { run, file, source, trace: bytes ? new Trace(bytes) : null, problem: run.ok ? null : answer.err.trim(), key, of };
     });
+  }
+
+  /** A grid that has become smaller may have lost the selected block. */
+  #backToFirstBlock(block: number[]): void {
+    if (this.block === block) this.block = [0, 0, 0];
   }
 
   #anyBlock(run: string[]): string {
@@ -234,30 +251,34 @@ export class Program {
     });
   }
 
-  /** Keeps the counters of the last good run of another text, to compare with. */
-  #keepGood(run: Run, source: string): void {
-    if (this.#good && this.#good.source !== source) this.before = this.#good.run;
-    this.#good = { run, source };
+  /** Keeps the last good run of another text than the one that is shown, to compare with. */
+  keepGood(): void {
+    const shown = this.simulated.value;
+    if (!shown?.run.ok || this.simulated.stale || shown.file !== this.fileName) return;
+    if (this.#good && this.#good.source !== shown.source) this.before = this.#good;
+    this.#good = shown;
   }
 
   /** Keeps the run that is shown, to compare with. */
   pin(): void {
-    this.pinned = this.simulated.value?.run ?? null;
+    this.pinned = this.simulated.value;
     this.compare = this.pinned ? "pinned" : "good";
   }
 
   sweepName = $derived(sweepName(this.kernel));
 
+  explainArgs = $derived.by(() => (this.kernel ? explainArgs(this.configuration) : null));
+
   explain(): void {
-    if (!this.kernel) return;
+    const args = this.explainArgs;
+    if (!args || this.errors.length) return this.explained.outdate();
     const files = this.#files();
-    const args = explainArgs(this.configuration);
     this.explained.ask(JSON.stringify([args, this.source]), (signal) => askJson<Explanation>("model", args, files, { signal }));
   }
 
   sweep(): void {
     const args = sweepArgs(this.configuration);
-    if (!args) return;
+    if (!args || this.errors.length) return this.swept.outdate();
     const files = this.#files();
     this.swept.ask(JSON.stringify([args, this.source]), (signal) => askJson<Explanation>("model", args, files, { signal }));
   }
@@ -276,6 +297,8 @@ export class Program {
       scale: this.scale,
       seed: this.seed,
       late: this.late || undefined,
+      fill: this.fill === "rand" ? undefined : this.fill,
+      watch: this.watchRaces || undefined,
       block: this.block,
       event: this.event,
       line: this.line ?? undefined,
@@ -293,6 +316,8 @@ export class Program {
     this.scale = s.scale ?? this.scale;
     this.seed = s.seed ?? 1;
     this.late = s.late ?? false;
+    this.fill = s.fill ?? "rand";
+    this.watchRaces = s.watch ?? false;
     this.block = s.block ?? [0, 0, 0];
     this.event = s.event ?? 0;
     this.line = s.line ?? null;

@@ -11,38 +11,51 @@ export class Slot<T> {
   problem = $state<string | null>(null);
   /** Between 0 and 1 while the engine says how far it is, else null. */
   done = $state<number | null>(null);
-  #running: AbortController | null = null;
+  #running: { key: string; controller: AbortController } | null = null;
   #next: { key: string; work: Work<T>; asked: number } | null = null;
   #remembered = new Map<string, T>();
   #impatience: ReturnType<typeof setTimeout> | undefined;
 
-  /** `name`: of the measure in the browser's timeline, from the question to its answer. `grace`: milliseconds that a question under way is given when a newer one comes, before it is stopped: stopping costs the
-   * start of a worker. `keep`: the number of answers that are remembered. */
+  /** `name`: of the measure in the browser's timeline, from the question to its answer. `grace`: milliseconds that a question under
+   * way is given when a newer one comes, before it is stopped: stopping costs the start of a worker. At most `keep` answers are
+   * remembered, of at most `room` bytes if `sizeOf` tells their bytes. */
   constructor(
     readonly name: string,
     readonly grace = 150,
+    readonly sizeOf: (value: T) => number = () => 0,
+    readonly room = 32 << 20,
     readonly keep = 24,
   ) {}
 
-  /** Asks the newest question. Of several that come while one is under way, the last alone is asked. */
+  /** Asks the newest question. Of several that come while one is under way, the last alone is asked; the one that is under way is
+   * not asked again. */
   ask(key: string, work: Work<T>): void {
+    if (this.#running?.key === key && !this.#running.controller.signal.aborted) {
+      this.#next = null;
+      this.#calm();
+      return;
+    }
     this.#next = { key, work, asked: performance.now() };
     if (!this.#running) void this.#start();
-    else {
-      this.busy = true;
-      this.#impatience ??= setTimeout(() => this.#running?.abort(), this.grace);
-    }
+    else this.#impatience ??= setTimeout(() => this.#running?.controller.abort(), this.grace);
+  }
+
+  /** Marks the value as one of an earlier question: there is nothing to ask now. */
+  outdate(): void {
+    this.stop();
+    this.stale = this.value !== null;
+    this.problem = null;
   }
 
   /** Stops the question under way and forgets the next; the last good value stays. */
   stop(): void {
     this.#next = null;
-    this.#running?.abort();
+    this.#running?.controller.abort();
   }
 
-  /** The answer to a question that was asked before, or undefined. */
-  remembered(key: string): T | undefined {
-    return this.#remembered.get(key);
+  #calm(): void {
+    clearTimeout(this.#impatience);
+    this.#impatience = undefined;
   }
 
   async #start(): Promise<void> {
@@ -54,19 +67,20 @@ export class Slot<T> {
         this.#settle(known);
         continue;
       }
-      this.#running = new AbortController();
+      const controller = new AbortController();
+      this.#running = { key, controller };
       this.busy = true;
+      this.done = null;
       this.stale = this.value !== null;
       try {
-        const value = await work(this.#running.signal, (done) => (this.done = done));
+        const value = await work(controller.signal, (done) => (this.done = done));
         this.#remember(key, value);
         performance.measure(this.name, { start: asked });
-        if (!this.#next) this.#settle(value);
+        if (!this.#next && !controller.signal.aborted) this.#settle(value);
       } catch (error) {
-        if (!(error instanceof Stopped)) this.#fail(error);
+        if (!this.#next && !(error instanceof Stopped)) this.#fail(error);
       }
-      clearTimeout(this.#impatience);
-      this.#impatience = undefined;
+      this.#calm();
       this.#running = null;
     }
     this.busy = false;
@@ -75,6 +89,12 @@ export class Slot<T> {
 
   #remember(key: string, value: T): void {
     this.#remembered.set(key, value);
+    let size = 0;
+    // The newest always stays.
+    for (const [old, kept] of [...this.#remembered].reverse()) {
+      size += this.sizeOf(kept);
+      if (old !== key && size > this.room) this.#remembered.delete(old);
+    }
     if (this.#remembered.size > this.keep) this.#remembered.delete(this.#remembered.keys().next().value!);
   }
 

@@ -1,6 +1,6 @@
 /** The heat gutter: a bar for each line that costs something, and its change since the run before. */
-import { StateEffect, StateField } from "@codemirror/state";
-import { gutter, GutterMarker, type EditorView } from "@codemirror/view";
+import { RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { gutter, GutterMarker } from "@codemirror/view";
 
 export interface Heat {
   /** Of the costliest line, 0 to 1. */
@@ -32,11 +32,15 @@ class HeatMarker extends GutterMarker {
 
 export const setHeat = StateEffect.define<Map<number, Heat>>();
 
-const heatField = StateField.define<Map<number, Heat>>({
-  create: () => new Map(),
-  update(heat, tr) {
-    for (const e of tr.effects) if (e.is(setHeat)) return e.value;
-    return heat;
+/** Markers move with their lines, so that they stay right while the reader types and the next run is under way. */
+const heatField = StateField.define<RangeSet<GutterMarker>>({
+  create: () => RangeSet.empty,
+  update(markers, tr) {
+    const heat = tr.effects.findLast((e) => e.is(setHeat))?.value as Map<number, Heat> | undefined;
+    if (!heat) return markers.map(tr.changes);
+    const { doc } = tr.state;
+    const lines = [...heat].filter(([line]) => line >= 1 && line <= doc.lines).sort(([a], [b]) => a - b);
+    return RangeSet.of(lines.map(([line, h]) => new HeatMarker(h).range(doc.line(line).from)));
   },
 });
 
@@ -44,11 +48,7 @@ export const heatGutter = [
   heatField,
   gutter({
     class: "cm-heat",
-    lineMarker(view: EditorView, line) {
-      const heat = view.state.field(heatField).get(view.state.doc.lineAt(line.from).number);
-      return heat ? new HeatMarker(heat) : null;
-    },
-    lineMarkerChange: (update) => update.startState.field(heatField) !== update.state.field(heatField),
+    markers: (view) => view.state.field(heatField),
     initialSpacer: () => new HeatMarker({ share: 0, text: "", change: "−100 %" }),
   }),
 ];

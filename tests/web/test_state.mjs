@@ -1,0 +1,191 @@
+// The state of the page, without a browser: questions and their answers, links, and runs that are compared line by line.
+import { deepStrictEqual as same, strictEqual as equal, ok } from "node:assert";
+import { deflateSync } from "node:zlib";
+import { load } from "./typescript.mjs";
+
+const { Slot } = await load("web/page/src/app/slot.svelte.ts");
+const { Refused, Stopped } = await load("web/page/src/app/engine.ts");
+const { fromFragment, toFragment } = await load("web/page/src/app/share.ts");
+const { heatOf, linesBefore } = await load("web/page/src/app/heat_of.ts");
+const { applyFix } = await load("web/page/src/app/fixes.ts");
+
+// --- questions ---
+
+/** A question that is answered by hand; it ends as the engine's do when it is stopped. */
+function question() {
+  const q = { asked: 0 };
+  q.work = (signal) => {
+    q.asked++;
+    return new Promise((resolve, reject) => {
+      q.answer = resolve;
+      q.refuse = () => reject(new Refused(2, "refused", ""));
+      signal.addEventListener("abort", () => ((q.stopped = true), reject(new Stopped())));
+    });
+  };
+  return q;
+}
+const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+{
+  const slot = new Slot("test", 0);
+  const [a, b] = [question(), question()];
+  slot.ask("a", a.work);
+  slot.ask("a", a.work); // the same question once more: the first is not stopped
+  await turn();
+  await turn();
+  equal(a.asked, 1);
+  ok(!a.stopped);
+  a.answer("A");
+  await turn();
+  same([slot.value, slot.stale, slot.busy], ["A", false, false]);
+
+  slot.ask("b", b.work);
+  same([slot.value, slot.stale, slot.busy], ["A", true, true]);
+  slot.ask("a", a.work); // back again: the answer is known, b is stopped
+  await turn();
+  await turn();
+  ok(b.stopped);
+  same([slot.value, slot.stale, slot.busy, a.asked], ["A", false, false, 1]);
+}
+{
+  const slot = new Slot("test", 1000);
+  const [a, b] = [question(), question()];
+  slot.ask("a", a.work);
+  slot.ask("b", b.work);
+  a.refuse(); // of a question that is not the newest: its problem is not shown
+  await turn();
+  same([slot.problem, slot.busy, b.asked], [null, true, 1]);
+  b.answer("B");
+  await turn();
+  slot.outdate();
+  same([slot.value, slot.stale], ["B", true]);
+  slot.ask("c", question().work);
+  slot.outdate();
+  await turn();
+  same([slot.value, slot.stale, slot.busy], ["B", true, false]);
+}
+{
+  const slot = new Slot("test", 0, (v) => v.length, 10);
+  let asked = 0;
+  const get = async (key, value) => {
+    slot.ask(key, async () => (asked++, value));
+    await turn();
+    equal(slot.value, value);
+  };
+  await get("a", "1234");
+  await get("b", "12345");
+  await get("a", "1234");
+  equal(asked, 2);
+  await get("c", "123456789012"); // more than there is room for: it alone stays
+  await get("c", "123456789012");
+  equal(asked, 3);
+  await get("a", "1234");
+  equal(asked, 4);
+}
+
+// --- links ---
+
+const whole = {
+  mode: "puzzle",
+  file: "köln 矩.tile",
+  source: "// <script>alert(1)</script> 矩陣\r\n\tkernel k() {}\n",
+  kernel: "k",
+  sizes: { m: 3, n: 5 },
+  tune: { T: 16, D: -1 },
+  types: { T: "f16" },
+  launch: { kernel: "k", grid: "2x3", block: "128", args: ["f32[8]:rand", "=0"] },
+  device: "h100 pcie",
+  scale: 2048,
+  seed: 0,
+  late: true,
+  fill: "iota",
+  watch: true,
+  block: [1, 2, 0],
+  event: 412,
+  line: 17,
+  lesson: 2,
+  puzzle: 14,
+  embed: "step",
+  card: "race",
+};
+same(fromFragment(toFragment(whole)), whole);
+
+const link = (state) => "1" + deflateSync(JSON.stringify(state)).subarray(2, -4).toString("base64url");
+same(fromFragment(link(whole)), whole);
+const wrong = {
+  mode: "other",
+  file: 5,
+  source: {},
+  kernel: [],
+  sizes: "m",
+  tune: { T: "16 --x" },
+  types: 1,
+  launch: { kernel: "k" },
+  device: "<b>",
+  scale: 0,
+  seed: 1.5,
+  late: "yes",
+  fill: "ones",
+  watch: 1,
+  block: [1],
+  event: -1,
+  line: 0,
+  lesson: null,
+  puzzle: "1",
+  embed: 1,
+  card: {},
+  constructor: 1,
+  __proto__: { x: 1 },
+};
+same(fromFragment(link(wrong)), {});
+for (const broken of ["", "1", "1!!", "1AAAA", "0", "0e30x", "step", "%", link(null), link([1]), link("x")])
+  same(Object.keys(fromFragment(broken) ?? {}), [], broken);
+same(fromFragment("line=0&event=x&seed=-1&block=a&set=m:z&device=abacus&lesson=q"), { mode: "lesson" });
+same(fromFragment("set=m:32,n:48&tune=T:16&type=T:f16&block=1,0&line=17"), {
+  sizes: { m: 32, n: 48 },
+  tune: { T: 16 },
+  types: { T: "f16" },
+  block: [1, 0, 0],
+  line: 17,
+});
+
+// --- lines of two runs ---
+
+const lines = (...list) => list.map((l) => l + "\n").join("");
+const before = lines("a", "b", "c", "d");
+same([...linesBefore(before, lines("a", "c", "x", "d"))].filter(([n]) => n < 5), [
+  [1, 1],
+  [2, 3],
+  [4, 4],
+]);
+same(linesBefore(before, lines("a", "B", "c", "d")).get(2), 2);
+
+const ran = (source, sectors, file = "k.tile") => ({
+  file,
+  source,
+  run: { counters: { lines: sectors.map(([line, n]) => ({ file: "k.tile", line, global_sectors: n })) } },
+});
+const older = ran(lines("load", "sync", "store"), [
+  [1, 10],
+  [3, 40],
+]);
+const newer = ran(lines("load", "store", "more"), [
+  [1, 10],
+  [2, 10],
+  [3, 5],
+]);
+same(
+  [...heatOf(newer, older, "global_sectors")].map(([line, h]) => [line, h.change]),
+  [
+    [1, ""],
+    [2, "−75 %"],
+    [3, "new"],
+  ],
+);
+ok([...heatOf(newer, { ...older, file: "other.tile" }, "global_sectors").values()].every((h) => h.change === ""));
+
+// --- fixes: columns are bytes ---
+
+equal(applyFix("é\t矩 x\ny\n", [{ line: 1, column: 8, insert: "ü", delete: 1 }]), "é\t矩 ü\ny\n");
+equal(applyFix("a", [{ line: 9, column: 3, insert: ";" }]), "a;");
+console.log("ok");
