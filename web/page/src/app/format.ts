@@ -30,3 +30,6 @@ export const percent = (v: number) => `${significant(v * 100)} %`;
 export function kib(v: number): string {
   return v >= 1024 ? `${Number.isInteger(v / 1024) ? v / 1024 : (v / 1024).toFixed(1)} KiB` : `${v} B`;
 }
+
+/** A message as a sentence of its own: with a capital. */
+export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

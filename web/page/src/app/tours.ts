@@ -20,7 +20,7 @@ const textOf = (path: string) => kernels.find((k) => k.path === path)!.text;
 const tiled = "kernels/sgemm/tiled.tile";
 const transposed = "kernels/sgemm/transposed.tile";
 
-const conflicts = (p: Program) => Number(p.simulated.stale ? NaN : p.simulated.value?.run.counters?.["bank_conflicts"]);
+const conflicts = (p: Program) => Number(p.simulated.value?.key !== p.runKey ? NaN : p.simulated.value?.run.counters?.["bank_conflicts"]);
 
 export const tours: Tour[] = [
   {
@@ -48,8 +48,8 @@ export const tours: Tour[] = [
     kernel: transposed,
     steps: [
       {
-        says: "The lanes of a warp read a column of the tile in line 20: 32 addresses in one bank, one after the other. Choose PAD = 1: each row gets one element more.",
-        line: 20,
+        says: "The lanes of a warp read a column of the tile in line 21: 32 addresses in one bank, one after the other. Choose PAD = 1: each row gets one element more.",
+        line: 21,
         card: "banks",
         done: (p) => conflicts(p) === 0,
       },
