@@ -39,6 +39,9 @@ await test(async ({ open }) => {
     (n) => document.querySelector(".state").textContent.includes(n),
     said.warp_instructions.toLocaleString("en-US"),
   );
+  const launched = ["--grid", "4", "--block", "256", "--arg", "f32[1000]:ones", "--arg", "f32[4]:none", "--arg", "i32:1000"];
+  const verdict = native("explain", file, ...launched, "--device", "h200").kernels[0].verdict;
+  await page.locator("#roofline .verdict", { hasText: verdict }).waitFor();
   const events = await page.locator("#step").innerText();
   ok("Step has the block's events", /event 1 of \d+/.test(events), events);
   await page.getByLabel("heat").selectOption("warp_instructions");

@@ -33,6 +33,12 @@ export function sizeNames(kernel: Kernel | null): string[] {
   return (kernel?.parameters ?? []).filter((p) => !p.array && isInteger(p.type)).map((p) => p.name);
 }
 
+/** Parameters of a kernel that are values, but no sizes, with a value each: true, and 1. */
+function otherValues(kernel: Kernel | null): string[] {
+  const others = (kernel?.parameters ?? []).filter((p) => !p.array && !isInteger(p.type));
+  return others.flatMap((p) => ["--set", `${p.name}=${p.type === "bool" ? "true" : "1"}`]);
+}
+
 export function sizeOf(sizes: Record<string, number>, name: string): number {
   return sizes[name] ?? (isCount(name) ? 2 : 64);
 }
@@ -57,7 +63,7 @@ export const checkArgs = (file: string) => ["check", file, "--no-run", "--no-sim
 
 /** Sizes as a run sets them: what divides them shows in the code. */
 function setSizes(c: Configuration): string[] {
-  return sizeNames(c.kernel).flatMap((n) => ["--set", `${n}=${sizeOf(c.sizes, n)}`]);
+  return [...sizeNames(c.kernel).flatMap((n) => ["--set", `${n}=${sizeOf(c.sizes, n)}`]), ...otherValues(c.kernel)];
 }
 
 /** The program after each pass, the layouts of its tiles, or its PTX, for a GPU's target such as sm_90. */
@@ -78,11 +84,20 @@ export function whyArgs(run: string[], element: string): string[] {
   return [...run.slice(0, run.indexOf("--counters")), "--why", element, "--json"];
 }
 
-/** The same of a PTX program, in the launch that the reader says. */
-export function ptxRunArgs(file: string, launch: PtxLaunch, c: Pick<Configuration, "seed" | "block">): string[] {
-  const args = ["run", file, "--kernel", launch.kernel, "--grid", launch.grid, "--block", launch.block, "--seed", String(c.seed)];
+function ptxTarget(file: string, launch: PtxLaunch): string[] {
+  const args = [file, "--kernel", launch.kernel, "--grid", launch.grid, "--block", launch.block];
   for (const a of launch.args) args.push("--arg", a);
-  return [...args, "--counters", "--trace", traceFile, "--trace-block", c.block.join(","), "--json"];
+  return args;
+}
+
+/** The run of a PTX program, in the launch that the reader says. */
+export function ptxRunArgs(file: string, launch: PtxLaunch, c: Pick<Configuration, "seed" | "block">): string[] {
+  const args = ["run", ...ptxTarget(file, launch), "--seed", String(c.seed), "--counters"];
+  return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), "--json"];
+}
+
+export function ptxExplainArgs(file: string, launch: PtxLaunch, device: string): string[] {
+  return ["explain", ...ptxTarget(file, launch), "--device", device, "--json"];
 }
 
 /** An order of warps: in turn, drawn by a seed, chosen, or the worst of several. */
@@ -100,7 +115,7 @@ export function raceArgs(c: Configuration, s: Schedule, fill: string): string[] 
 export function explainArgs(c: Configuration, less: string | null = null): string[] {
   const args = ["explain", ...target(c, less), "--device", c.device];
   for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${isCount(n) ? sizeOf(c.sizes, n) : c.scale}`);
-  return [...args, "--json"];
+  return [...args, ...otherValues(c.kernel), "--json"];
 }
 
 /** Explains each value of the swept name, and the double of the largest, which often cannot launch. Null: the kernel has no tuned name. */

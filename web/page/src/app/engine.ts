@@ -1,6 +1,7 @@
 /** The page's engines: clients of the same module, so that a long simulation never delays the answer to a key. */
 import { compile, EngineClient } from "$engine/client.ts";
 import { kernels } from "virtual:content";
+import type { Explanation } from "./results.ts";
 import type { Answer, Progress } from "$engine/engine.ts";
 
 export type Files = Record<string, string | Uint8Array>;
@@ -96,4 +97,16 @@ export async function askJson<T>(
   const answer = await ask(name, args.includes("--json") ? args : [...args, "--json"], files, options);
   if (!(options.accepts ?? [0, 1]).includes(answer.status)) throw new Refused(answer.status, answer.err.trim(), answer.out);
   return JSON.parse(answer.out) as T;
+}
+
+/** Asks `explain`. Where it explains nothing its JSON has messages instead of kernels. */
+export async function askExplanation(
+  name: Lane,
+  args: string[],
+  files: Files,
+  options: { signal?: AbortSignal } = {},
+): Promise<Explanation> {
+  const found = await askJson<Partial<Explanation>>(name, args, files, options);
+  if (!found.kernels) throw new Refused(1, (found.messages ?? []).map((m) => m.text).join("\n") || "There is nothing to explain.", "");
+  return found as Explanation;
 }

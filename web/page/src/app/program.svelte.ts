@@ -5,6 +5,7 @@ import {
   checkArgs,
   explainArgs,
   kernelsArgs,
+  ptxExplainArgs,
   ptxRunArgs,
   runArgs,
   sizeNames,
@@ -17,7 +18,7 @@ import {
 } from "./asks.ts";
 import { subscript } from "../figures/step_sheet.ts";
 import type { Why } from "../figures/why_path.ts";
-import { ask, askJson, Refused, type Lane } from "./engine.ts";
+import { ask, askExplanation, askJson, Refused, type Lane } from "./engine.ts";
 import type { CheckedKernel, Edit, Explanation, Finding, Kernel, Run } from "./results.ts";
 import { applyFix, fixAll } from "./fixes.ts";
 import type { Ran } from "./heat_of.ts";
@@ -267,20 +268,23 @@ export class Program {
 
   sweepName = $derived(sweepName(this.kernel));
 
-  explainArgs = $derived.by(() => (this.kernel ? explainArgs(this.configuration) : null));
+  explainArgs = $derived.by((): string[] | null => {
+    if (isPtx(this.fileName)) return this.launch ? ptxExplainArgs(this.fileName, this.launch, this.device) : null;
+    return this.kernel ? explainArgs(this.configuration) : null;
+  });
 
   explain(): void {
     const args = this.explainArgs;
     if (!args || this.errors.length) return this.explained.outdate();
     const files = this.#files();
-    this.explained.ask(JSON.stringify([args, this.source]), (signal) => askJson<Explanation>("model", args, files, { signal }));
+    this.explained.ask(JSON.stringify([args, this.source]), (signal) => askExplanation("model", args, files, { signal }));
   }
 
   sweep(): void {
     const args = sweepArgs(this.configuration);
     if (!args || this.errors.length) return this.swept.outdate();
     const files = this.#files();
-    this.swept.ask(JSON.stringify([args, this.source]), (signal) => askJson<Explanation>("model", args, files, { signal }));
+    this.swept.ask(JSON.stringify([args, this.source]), (signal) => askExplanation("model", args, files, { signal }));
   }
 
   toShared(): Shared {
