@@ -7,6 +7,7 @@ const { Slot } = await load("web/page/src/app/slot.svelte.ts");
 const { Refused, Stopped } = await load("web/page/src/app/engine.ts");
 const { fromFragment, toFragment } = await load("web/page/src/app/share.ts");
 const { heatOf, linesBefore } = await load("web/page/src/app/heat_of.ts");
+const { closedForm } = await load("web/page/src/figures/traffic.ts");
 const { applyFix } = await load("web/page/src/app/fixes.ts");
 
 // --- questions ---
@@ -188,4 +189,11 @@ ok([...heatOf(newer, { ...older, file: "other.tile" }, "global_sectors").values(
 
 equal(applyFix("é\t矩 x\ny\n", [{ line: 1, column: 8, insert: "ü", delete: 1 }]), "é\t矩 ü\ny\n");
 equal(applyFix("a", [{ line: 9, column: 3, insert: ";" }]), "a;");
+// --- the closed form of tiled loads ---
+
+same(
+  closedForm([{ value: 8, loads: 2 * 64 ** 3 / 2 }, { value: 16, loads: 2 * 64 ** 3 / 4 + 1000 }], 64, [4, 4]), // prettier-ignore
+  [2 ** 18, 2 ** 17],
+);
+equal(closedForm([{ value: 8, loads: 1e6 }, { value: 16, loads: 1e6 }], 64, [4, 4]), null); // prettier-ignore
 console.log("ok");

@@ -28,3 +28,17 @@ export function waysOf(row: Explained): Way[] {
     { id: "compulsory", name: "compulsory", says: "each array once", loads: null, both: memory.compulsory },
   ];
 }
+
+/** Bytes that threads load at each value of a tuned name. */
+export interface Loads {
+  value: number;
+  loads: number;
+}
+
+/** 2 M N K / T elements: what loads of square tiles come to, at each value T. `each`: bytes of an element of A and of B. Null unless
+ * the counts agree within a hundredth at the smallest T, where other loads weigh least: then the name is no side of square tiles. */
+export function closedForm(counted: Loads[], n: number, each: [number, number]): number[] | null {
+  const line = counted.map((c) => ((each[0] + each[1]) * n ** 3) / c.value);
+  const least = counted.findIndex((c) => c.value === Math.min(...counted.map((o) => o.value)));
+  return counted.length > 1 && Math.abs(counted[least]!.loads / line[least]! - 1) < 0.01 ? line : null;
+}
