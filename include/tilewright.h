@@ -278,7 +278,7 @@ typedef struct tw_message {
      * first comes first. */
     const tw_edit *edits;
     int edit_count; /* 0: it takes more than a change of the text */
-    /* Of a race, a copy under way and the like: the accesses, the one at `line` first. */
+    /* The accesses of a race, a copy under way and the like; the one at `line` first. */
     const tw_access *accesses;
     int access_count;
 } tw_message;
@@ -557,7 +557,8 @@ typedef struct tw_layouts {
     int access_count;
     const tw_tile_access *accesses;
 } tw_layouts;
-/* What TW_STAGE_LAYOUT shows, as tables. As tw_launch_show_stage, and valid as its text. */
+/* Gives tables of the same facts as TW_STAGE_LAYOUT. Returns the statuses of tw_launch_show_stage; the
+ * tables are valid as long as its text. */
 TW_API tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out);
 TW_API const char *tw_pass_name(int index); /* NULL past the last */
 TW_API const char *tw_pass_summary(int index);
@@ -609,7 +610,7 @@ typedef enum tw_trace_format {
 typedef struct tw_trace_options {
     tw_trace_format format;
     int64_t block[3]; /* the block that is traced, by its index in the grid */
-    int64_t from;   /* leaves out events before the block has executed so many warp instructions */
+    int64_t from; /* leaves out events before the block has executed this many warp instructions */
     int64_t events; /* events that are kept at most; 0: 200000 */
     /* Asks where bytes of an array come from (tw_sim_result.why): its parameter; NULL: asks nothing.
      * The path is that of the traced block, of which no events must be left out. */
@@ -641,7 +642,7 @@ typedef struct tw_why_step {
      * the two. -1: there is none. */
     int64_t races;
 } tw_why_step;
-/* Where the value of an element comes from: the writes, reads and products, back to the arrays as
+/* The origin of an element's value: the writes, reads and products, back to the arrays as
  * the launch found them; conditions and addresses are no part of it. */
 typedef struct tw_why {
     int64_t block[3]; /* the block that wrote it last; -1, -1, -1: none did */
@@ -679,7 +680,7 @@ typedef struct tw_sim_options {
     int order_count;
 } tw_sim_options;
 
-/* What the hardware counts (TW_WATCH_COUNTERS): the name, how counts of two launches are joined, and what
+/* The counts of the hardware (TW_WATCH_COUNTERS): the name, how counts of two launches are joined, and what
  * it counts. The counts are of the accesses as the PTX has them; JSON and docs/messages.md have the same
  * names. async_overlap is a mean, of which the greater one is kept. */
 #define TW_COUNTER_LIST(X)                                                                         \
@@ -1323,7 +1324,7 @@ typedef struct tw_explained_request {
     int64_t block;     /* number in the grid, x fastest */
     int warp;          /* in its block */
     uint32_t mask;     /* lanes that take part */
-    /* Of each lane in the mask: bytes from the array's start, or from that of the block's shared
+    /* For each lane in the mask: bytes from the array's start, or from that of the block's shared
      * memory. */
     int64_t address[32];
     double units, units_ideal; /* as below, of this request */

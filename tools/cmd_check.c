@@ -78,7 +78,7 @@ static void print_clean(const struct check *c)
             tw_kernel_has_ensures(c->kernel) ? "" : "; it has no `ensures`: no values compared");
 }
 
-/* Where the page shows the first finding of the kernel. */
+/* Prints the command that shows the first finding of the kernel in the page. */
 static void print_page_link(const struct findings *f)
 {
     for (int i = 0; i < f->count; i++)

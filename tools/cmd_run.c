@@ -20,7 +20,7 @@ static tw_message first_message(const struct run *r)
     return m;
 }
 
-/* Of what a later GPU has: the simulator has that one, too. */
+/* Names the GPU that has what this one lacks: the simulator has that one, too. */
 static void offer_target(struct run *r)
 {
     tw_message m = first_message(r);

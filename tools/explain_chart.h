@@ -20,7 +20,7 @@ struct chart_ceiling {
 enum { CHART_LEVELS = 4, CHART_CEILINGS = 4 };
 struct chart_kernel {
     const char *name;
-    char *why_not;   /* not NULL: it has no points, and this stands at its name */
+    char *why_not;   /* not NULL: it has no points, and this is printed at its name */
     tw_range speed;  /* predicted */
     double measured; /* 0: not measured */
     double
@@ -37,7 +37,7 @@ struct chart {
     struct chart_kernel *kernels;
 };
 
-/* What other charts are made of: text with its class, characters of XML, the styles. */
+/* Parts for other charts: text with its class, characters of XML, the styles. */
 void svg_text(FILE *out, double x, double y, const char *class, const char *text);
 void svg_escaped(FILE *out, const char *text);
 void svg_style(FILE *out);

@@ -53,13 +53,13 @@ void findings_again(struct findings *f, const struct finding *error, tw_severity
  * same. Whether it is new, and so the latest. */
 bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
                              const char *where);
-/* Whether the two accesses are of different blocks: of writes of one value, which threads of one
- * block may mean, that is most often a wrong index. */
+/* Tells whether the two accesses are of different blocks. Writes of one value by threads of a block may be
+ * meant; by two blocks they are most often a wrong index. */
 bool finding_of_two_blocks(const tw_sim_finding *found);
-void findings_note(struct findings *f, const char *text); /* behind the latest */
+void findings_note(struct findings *f, const char *text); /* after the latest */
 /* How much is wrong, of the latest; w is taken. */
 void findings_wrong(struct findings *f, struct wrong_values *w, bool unwritten_only);
-void finding_note(struct finding *x, const char *text); /* the same behind any */
+void finding_note(struct finding *x, const char *text); /* the same after any */
 /* Before they are printed, once: races first, findings of one cause under the first of them. */
 void findings_group(struct findings *f);
 /* The findings that are under one, as lines of text, or as lists of an object that is open. */

@@ -28,7 +28,7 @@ struct judged_case {
     int array_count;
 };
 
-/* What an answer's runs counted, and the solution's. */
+/* The counts of an answer's runs, and of the solution's. */
 struct counts {
     int64_t answer, solution;
     double limit; /* HUGE_VAL: there is none, as the solution's count is 0 */

@@ -1,4 +1,4 @@
-/* What is kept of each case of a judgement. */
+/* The facts that are kept of each case of a judgement. */
 #ifndef TW_LEARN_JUDGED_H
 #define TW_LEARN_JUDGED_H
 

@@ -20,7 +20,7 @@ struct given_array {
                              may write it */
     void *in_turn;        /* after a run with the warps in turn; NULL: there was none */
     bool is_given;
-    bool unwritten; /* nobody has said what it starts with, and `ensures` says what it ends with */
+    bool unwritten; /* no option says what it starts with, and `ensures` says what it ends with */
 };
 
 struct run {
@@ -74,14 +74,14 @@ int run_say_failed(struct run *r, tw_status s);
 
 /* --- run_races.c --- */
 
-/* Of a simulation that came to its end, and found races alone. */
+/* Tells whether the simulation came to its end and found nothing but races. */
 bool run_found_only_races(const struct run *r);
-/* What the last run left, to compare later ones with. */
+/* Keeps what the last run left, to compare later ones with. */
 void run_keep_in_turn(struct run *r);
-/* Several orders of warps, each on the same arrays, and the one that leaves the most wrong values, or
- * without `ensures` the most that differ from the run in turn, once more. */
+/* Runs several orders of warps, each on the same arrays, and then once more the one that leaves the most wrong values, or
+ * without `ensures` the most that differ from the run in turn. */
 tw_status run_worst_order(struct run *r, double *seconds);
-/* What was found, on standard error, and the worst order, on standard output. */
+/* Prints the findings to standard error, and the worst order to standard output. */
 void run_races_say(const struct run *r);
 /* Keys of an open object: order, order_seed, in_turn. */
 void run_races_json(const struct run *r, struct json *j);

@@ -83,7 +83,7 @@ static void observe(struct counting *c)
     sim_observe(c->simulation->sim, &c->out->accesses.observer);
 }
 
-/* Of PTX: the launch works on copies of its arrays. */
+/* Prepares a launch of PTX, which works on copies of its arrays. */
 static tw_status set_up_ptx(struct counting *c)
 {
     const struct explain *e = c->e;

@@ -11,7 +11,7 @@ struct launch_param {
     /* A scalar's value, its bytes first; or an address for the caller to fill in. */
     uint64_t value;
     void *data;              /* LOWER_POINTER: the caller's array */
-    uint64_t bytes;          /* behind a pointer; where it has no data, maybe more than memory */
+    uint64_t bytes;          /* of the array; without data it may be more than there is memory */
     int64_t shape[MAX_RANK]; /* LOWER_WORKSPACE */
     bool zeroed;             /* must be zero before each launch */
     bool written;            /* the kernel may write the caller's array */

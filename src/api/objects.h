@@ -192,7 +192,7 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
  * which it does not. */
 void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *statics_known,
                   enum lower_excess excess);
-/* Lines that `show --stage ptx` puts in front of the launch's PTX. look.c */
+/* Lines that `show --stage ptx` prints before the launch's PTX. look.c */
 int look_lines_before(const tw_launch *l);
 /* For people: the layouts and accesses of a lowered kernel. show_layout.c */
 void show_layout(struct text *out, const struct lowered *lowered, const char *target);

@@ -176,7 +176,7 @@ static const char *keep(struct arena *a, const char *text)
     return text ? arena_string(a, text, strlen(text)) : NULL;
 }
 
-/* The place of an access, and the element, thread and block as far as they are known. */
+/* The place of an access; its element, thread and block if they are known. */
 static tw_access public_access(const struct simulation *s, const struct sim_finding *f, int number,
                                struct arena *results)
 {

@@ -169,7 +169,7 @@ static struct split split_up(double x)
     return out;
 }
 
-/* Has the logarithm of x no digits? Then *out is it. */
+/* Tells whether the logarithm of x is infinite or NaN, and sets *out to it then. */
 static bool is_special(double x, double *out)
 {
     if (x > 0 && x < INFINITY)

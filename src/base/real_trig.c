@@ -1,5 +1,5 @@
-/* sin and cos. x is n pi/2 + r, with r from so many bits of 2/pi that it has 60 of its own, whatever
- * x is (Payne and Hanek, "Radian reduction for trigonometric functions", 1983). The two series for r
+/* sin and cos. x is n pi/2 + r. The bits of 2/pi that r is computed from are chosen by the size of x, so
+ * that 60 bits of r are right for any x (Payne and Hanek, "Radian reduction for trigonometric functions", 1983). The two series for r
  * are fdlibm's, k_sin.c and k_cos.c:
  *
  *   Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved.
@@ -22,7 +22,7 @@ static const uint64_t two_over_pi[] = {
     0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
     0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
 
-/* 64 of them from `at` on; in front of the point are zeros. */
+/* Returns 64 of them from `at` on; bits before the point are zeros. */
 static uint64_t bits_from(int at)
 {
     if (at < 0)

@@ -284,7 +284,7 @@ static void note_near_or_type(struct checker *c, const char *name, const name_li
                   "a choice of element types is declared ahead: `type %s = {f16, f32};`", name);
 }
 
-/* Of a name that is known, but as no function: reports it. */
+/* Reports a name that is known, but is not a function. */
 static bool is_other_than_function(struct checker *c, const char *name, struct loc loc)
 {
     const struct entry *e = module_entry(c->module, name);

@@ -121,7 +121,8 @@ static const char *sum_text(struct checker *c, const struct sum *s, int left_out
     return t.length ? t.data : "0";
 }
 
-/* Of X * Y the factor that is not `one`, of which is asked whether it is the wanted one. */
+/* Finds the factor of a product X * Y for which is_wanted holds, and returns the other one; NULL: there is
+ * none. */
 static const struct node *other_factor(const struct pasted *p, const struct node *n,
                                        bool (*is_wanted)(const struct pasted *,
                                                          const struct node *),
@@ -147,8 +148,8 @@ static void find_param(void *user, const struct node *n)
     visit_children(n, find_param, user);
 }
 
-/* The parameter that an index is compared with, the last time before it; else, if a variable of a loop times something is part
- * of it, the parameter that the loop goes to. NULL: none. */
+/* The parameter of the last comparison with the index before it. Without any: if the index has a term
+ * with a loop's variable, the parameter that the loop goes to. NULL: none. */
 static const struct node *extent_of(struct pasted *p, const struct node *index)
 {
     const char *text = text_of(p->c, index, false);
@@ -211,7 +212,7 @@ static bool is_same_name(const struct node *a, const struct node *b)
     return a && b && strcmp(a->text, b->text) == 0;
 }
 
-/* What is known of the shape from one more access. */
+/* Adds what one more access says of the shape. Returns false if it contradicts the others. */
 static bool agree(struct indices *shape, const struct indices *one)
 {
     if (one->rank != shape->rank ||
@@ -353,7 +354,7 @@ static int read_launch(struct launch *l, struct checker *c)
     return count;
 }
 
-/* Behind the parameters. */
+/* Attributes come after the parameters. */
 static struct loc place_of_attributes(const struct node *kernel)
 {
     return (struct loc){kernel->loc.source, kernel->start, 0};

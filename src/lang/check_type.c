@@ -196,7 +196,7 @@ void fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole)
         diag_fix(c->diag, end, ")");
 }
 
-/* Whether a cast takes the place as it is, without parentheses. */
+/* Tells whether a cast can be put before the expression without parentheses. */
 static bool is_whole(struct checker *c, const struct expr *e)
 {
     struct loc at = expr_place(c, e);

@@ -311,7 +311,7 @@ bool at_foreign(const struct parser *p, const char *word)
     return at_word(p, word) && !is_declared_type(p, peek(p));
 }
 
-/* What a table of pairs, each text ended by 0, has for the word; NULL if it has nothing, or if the module
+/* Looks the word up in a table of pairs, each text ended by 0. Returns NULL if it is not there, or if the module
  * has a fn or a type of that name. */
 static const char *word_in(const struct parser *p, const struct token *t, const char *table)
 {

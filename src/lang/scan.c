@@ -63,7 +63,7 @@ static void problem(struct scanner *s, uint32_t offset, uint32_t length, const c
     vec_push(s->arena, &s->problems, one);
 }
 
-/* The fix of the latest problem: what stands in the place of a range. */
+/* Sets the fix of the latest problem: the text that replaces a range. */
 static void cure(struct scanner *s, uint32_t offset, uint32_t length, const char *insert)
 {
     struct problem *one = &s->problems.data[s->problems.count - 1];

@@ -1,4 +1,4 @@
-/* Which registers hold the scalars and tiles of the program: for traces and `show --stage layout`. */
+/* The registers that hold the scalars and tiles of the program: for traces and `show --stage layout`. */
 #include "lower/lower_flow.h"
 #include "lower/lower_tile_own.h"
 

@@ -4,10 +4,10 @@
 
 #include "ptx/ptx.h"
 
-/* Of each thread that executes it; 0: it computes no floats, or is of matrix units. */
+/* Returns those of each thread that executes it; 0: it computes no floats, or is of matrix units. */
 int sim_flops_of_thread(const struct ptx_instruction *ins);
-/* Of a warp: mma and its like, D = A·B + C of m × n × k (wgmma: a quarter by each of four warps);
- * 0: of no matrix unit. */
+/* Returns those of a warp: mma and its like, D = A·B + C of m × n × k (wgmma: a quarter by each of four
+ * warps); 0: it is not of a matrix unit. */
 double sim_flops_of_matrix(const struct ptx_instruction *ins);
 
 #endif

@@ -199,7 +199,7 @@ struct sim_block {
     struct sim_block *next;
 };
 
-/* Whether an observer hears of this warp's block. */
+/* Tells whether an observer hears of this warp's block. */
 static inline bool sim_hears(const struct sim_observer *o, const struct sim_warp *w)
 {
     return !o->only || *o->only < 0 || *o->only == w->block->number;

@@ -184,7 +184,7 @@ const char *sim_thread_text(const struct sim_report *r, const struct sim_place *
 /* Where an access of a finding stands; no source: nowhere that is known, or there is no such
  * access. */
 struct loc sim_finding_place(const struct sim_report *r, const struct sim_finding *f, int access);
-/* Where the barrier stands that the thread passed last; no source: it is not known. */
+/* Returns the place of the barrier that the thread passed last; no source: it is not known. */
 struct loc sim_finding_barrier(const struct sim_report *r, const struct sim_finding_access *a);
 /* One finding, as diagnostics with its places, and as a JSON object. Lives in the arena. */
 const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,

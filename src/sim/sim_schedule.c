@@ -191,7 +191,7 @@ static bool is_in_order(const struct sim_options *o, int warp)
     return false;
 }
 
-/* A warp for so many instructions. Could it go on with no need of another block? */
+/* Runs a warp for up to `steps` instructions. Tells whether it could go on without another block. */
 static bool run_turn(struct sim *sim, struct sim_warp *w, int64_t steps)
 {
     if (!w->alive || !sim_warp_can_run(w))

@@ -338,7 +338,7 @@ static struct trace_copy *copy_of(struct sim_trace *t, uint32_t number, uint32_t
     return &t->copies.data[e->value];
 }
 
-/* Of any block: the one that writes the bytes that settings.why asks for. */
+/* Notes the block that writes the bytes that settings.why asks for; any block may. */
 static bool see_write(void *user, const struct sim_access *a)
 {
     struct sim_trace *t = user;

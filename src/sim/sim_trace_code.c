@@ -78,8 +78,8 @@ static bool begins_with(const char *from, const char *end, const char *word)
     return (size_t)(end - from) > length && memcmp(from, word, length) == 0;
 }
 
-/* Behind a name with its indices or arguments, A[row][p + tx], dot(a, b), for (…); of an
- * asynchronous copy behind the statement. */
+/* Returns the end of a name with its indices or arguments, A[row][p + tx], dot(a, b), for (…); of an
+ * asynchronous copy the end of the statement. */
 static const char *behind_expression(const char *from, const char *end)
 {
     const char *to = from;

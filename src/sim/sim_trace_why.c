@@ -73,7 +73,7 @@ static void want_memory(struct why *y, uint32_t at)
     e->value = 1;
 }
 
-/* Which of the bytes from `at` on are wanted; they stay so. */
+/* Returns a mask of the bytes from `at` on that are wanted; they stay so. */
 static uint32_t wanted_memory(const struct why *y, uint32_t at, int bytes)
 {
     uint32_t found = 0;

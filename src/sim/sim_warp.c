@@ -293,7 +293,7 @@ static inline void count_without(struct sim_code *code, const struct sim_op *op,
     at[1].lanes += n;
 }
 
-/* With a seed or an order a turn may end behind any op: where this one does, if that comes before `limit`. */
+/* With a seed or an order a turn may end after any op: this one does, if that comes before `limit`. */
 static const struct sim_op *end_of_turn(const struct sim *sim, const struct sim_code *code,
                                         const struct sim_op *op, const struct sim_op *limit)
 {

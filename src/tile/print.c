@@ -559,7 +559,7 @@ static struct marking marking_of(const struct stmt *s, bool around)
     return (struct marking){s->added && !around, around || whole};
 }
 
-/* Where statements go, and a list of their lines; NULL: it is not wanted. */
+/* The text of the statements, and a list of their lines; NULL: it is not wanted. */
 struct printer {
     struct text *out;
     struct printed_lines *lines;

@@ -375,11 +375,11 @@ void fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2])
 
 /* --- synccheck_fix.c: changes of the text for the latest diagnostic, where there is a place --- */
 
-/* A barrier between two accesses; wait: of a wait for a copy, after which it goes, else no place. */
+/* Adds a barrier between two accesses; after `wait`, the place of a wait for a copy, if there is one. */
 void fix_with_barrier(struct sync_check *k, int early, int late, struct loc wait);
-/* A wait for all but so many groups of copies, and a barrier, before the later access. */
+/* Adds a wait for all but `groups` groups of copies, and a barrier, before the later access. */
 void fix_with_wait(struct sync_check *k, int early, int late, int groups);
-/* Another number in the place of one that the text has. */
+/* Replaces a number of the text. */
 void fix_number(struct sync_check *k, const struct expr *number, int64_t value);
 /* A wait where the copy's tile or the kernel ends. */
 void fix_at_end(struct sync_check *k, const struct finding *f);

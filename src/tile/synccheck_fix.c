@@ -241,7 +241,7 @@ void fix_number(struct sync_check *k, const struct expr *number, int64_t value)
         diag_fix(k->diag, number->loc, "%lld", (long long)value);
 }
 
-/* Which list declares the tile. */
+/* Finds the list that declares the tile. */
 static const struct way *way_to_tile(struct sync_check *k, int tile)
 {
     return way_to_place(k, k->code.tiles.data[tile]->loc);

@@ -55,7 +55,7 @@ static void add_access(struct sync_check *k, const struct finding *f, int site, 
     diag_access(k->diag, &access);
 }
 
-/* Of two accesses that meet, the later one first. */
+/* Adds two accesses that meet, the later one first. */
 static void add_both(struct sync_check *k, const struct finding *f, enum diag_code code)
 {
     diag_code(k->diag, code);
