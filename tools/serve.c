@@ -11,16 +11,18 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 /* Browsers open connections ahead of use, so several are read at the same time. */
-enum { MOST_CONNECTIONS = 32, REQUEST_BYTES = 8192, SEND_SECONDS = 10, PORTS_TRIED = 16 };
+enum { MOST_CONNECTIONS = 32, REQUEST_BYTES = 8192, PORTS_TRIED = 16 };
 
+/* Reads a request, then sends the response bit by bit: a client that reads slowly keeps no other waiting. */
 struct connection {
     int socket;
     size_t length;
     char request[REQUEST_BYTES + 1];
+    char *response; /* NULL: the request is not whole yet */
+    size_t sent, total;
 };
 
 static int listen_on(int port)
@@ -31,6 +33,7 @@ static int listen_on(int port)
     int on = 1;
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     fcntl(s, F_SETFD, FD_CLOEXEC); /* the browser must not keep the port after the server's end */
+    fcntl(s, F_SETFL, O_NONBLOCK); /* a client may be gone before it is accepted */
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)port),
                              .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -73,35 +76,33 @@ static const char *type_of(const char *path)
     return "application/octet-stream";
 }
 
-static bool send_all(int s, const char *data, size_t length)
-{
-    while (length > 0) {
-        ssize_t n = send(s, data, length, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        length -= (size_t)n;
-    }
-    return true;
-}
-
-static void respond(int s, const char *status, const char *type, const char *data, size_t length,
-                    bool body)
+static void respond(struct connection *c, const char *status, const char *type, const char *data,
+                    size_t length, bool body)
 {
     char *head = need_text("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                            "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\n"
                            "Connection: close\r\n\r\n",
                            status, type, length);
-    if (send_all(s, head, strlen(head)) && body)
-        send_all(s, data, length);
-    free(head);
+    size_t before = strlen(head);
+    c->total = before + (body ? length : 0);
+    c->response = need_more_memory(head, c->total + 1);
+    if (body)
+        memcpy(c->response + before, data, length);
 }
 
-static void respond_text(int s, const char *status, const char *text)
+/* Sends as much as the client takes now. Returns true when the connection is done with. */
+static bool send_more(struct connection *c)
 {
-    respond(s, status, "text/plain; charset=utf-8", text, strlen(text), true);
+    ssize_t n = send(c->socket, c->response + c->sent, c->total - c->sent, MSG_NOSIGNAL);
+    if (n < 0)
+        return errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK;
+    c->sent += (size_t)n;
+    return c->sent == c->total;
+}
+
+static void respond_text(struct connection *c, const char *status, const char *text)
+{
+    respond(c, status, "text/plain; charset=utf-8", text, strlen(text), true);
 }
 
 /* Returns the value of a header; NULL: the request does not have it. */
@@ -140,7 +141,7 @@ static void answer(struct connection *c, struct page *p, void (*refresh)(void *,
                    void *user)
 {
     if (!is_for_this_machine(c->request)) {
-        respond_text(c->socket, "421 Misdirected Request",
+        respond_text(c, "421 Misdirected Request",
                      "this server is for http://127.0.0.1 and http://localhost\n");
         return;
     }
@@ -149,13 +150,13 @@ static void answer(struct connection *c, struct page *p, void (*refresh)(void *,
         *end = 0;
     char *target = strchr(c->request, ' '), *version = target ? strchr(target + 1, ' ') : NULL;
     if (!target || !version) {
-        respond_text(c->socket, "400 Bad Request", "bad request\n");
+        respond_text(c, "400 Bad Request", "bad request\n");
         return;
     }
     *target++ = *version = 0;
     bool head = strcmp(c->request, "HEAD") == 0;
     if (!head && strcmp(c->request, "GET") != 0) {
-        respond_text(c->socket, "405 Method Not Allowed", "only GET and HEAD\n");
+        respond_text(c, "405 Method Not Allowed", "only GET and HEAD\n");
         return;
     }
     const char *path = path_of(target);
@@ -163,30 +164,34 @@ static void answer(struct connection *c, struct page *p, void (*refresh)(void *,
         refresh(user, p);
     const struct page_file *f = page_find(p, path);
     if (f)
-        respond(c->socket, "200 OK", type_of(path), f->data, f->length, !head);
+        respond(c, "200 OK", type_of(path), f->data, f->length, !head);
     else
-        respond_text(c->socket, "404 Not Found", "there is no such file\n");
+        respond_text(c, "404 Not Found", "there is no such file\n");
 }
 
-/* Reads what has come. Returns true when the connection is done with. */
+/* Reads what has come, and answers a request that is whole. Returns true when the connection is done with. */
 static bool read_request(struct connection *c, struct page *p,
                          void (*refresh)(void *, struct page *), void *user)
 {
     ssize_t n = recv(c->socket, c->request + c->length, REQUEST_BYTES - c->length, 0);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
         return false;
     if (n <= 0)
         return true;
     c->length += (size_t)n;
     c->request[c->length] = 0;
-    if (strstr(c->request, "\r\n\r\n")) {
+    if (strstr(c->request, "\r\n\r\n"))
         answer(c, p, refresh, user);
-        return true;
-    }
-    if (c->length < REQUEST_BYTES)
-        return false;
-    respond_text(c->socket, "431 Request Header Fields Too Large", "the request is too long\n");
-    return true;
+    else if (c->length == REQUEST_BYTES)
+        respond_text(c, "431 Request Header Fields Too Large", "the request is too long\n");
+    return c->response && send_more(c);
+}
+
+static void end_connection(struct connection *c)
+{
+    close(c->socket);
+    free(c->response);
+    free(c);
 }
 
 static void take_connection(int listener, struct connection **list, int *count)
@@ -194,13 +199,11 @@ static void take_connection(int listener, struct connection **list, int *count)
     int s = accept(listener, NULL, NULL);
     if (s < 0)
         return;
-    if (*count == MOST_CONNECTIONS) { /* the oldest one waits for nothing */
-        close(list[0]->socket);
-        free(list[0]);
+    if (*count == MOST_CONNECTIONS) { /* the oldest one goes */
+        end_connection(list[0]);
         memmove(list, list + 1, (size_t)(--*count) * sizeof *list);
     }
-    struct timeval patience = {.tv_sec = SEND_SECONDS};
-    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    fcntl(s, F_SETFL, O_NONBLOCK);
     list[*count] = need_memory(sizeof **list);
     list[(*count)++]->socket = s;
 }
@@ -213,17 +216,18 @@ void serve_forever(int listener, struct page *p, void (*refresh)(void *user, str
     for (;;) {
         struct pollfd polled[MOST_CONNECTIONS + 1] = {{.fd = listener, .events = POLLIN}};
         for (int i = 0; i < count; i++)
-            polled[i + 1] = (struct pollfd){.fd = list[i]->socket, .events = POLLIN};
+            polled[i + 1] = (struct pollfd){.fd = list[i]->socket,
+                                            .events = list[i]->response ? POLLOUT : POLLIN};
         if (poll(polled, (nfds_t)count + 1, -1) < 0)
             continue;
         int kept = 0;
         for (int i = 0; i < count; i++) {
-            if (polled[i + 1].revents && read_request(list[i], p, refresh, user)) {
-                close(list[i]->socket);
-                free(list[i]);
-            } else {
-                list[kept++] = list[i];
-            }
+            struct connection *c = list[i];
+            if (polled[i + 1].revents &&
+                (c->response ? send_more(c) : read_request(c, p, refresh, user)))
+                end_connection(c);
+            else
+                list[kept++] = c;
         }
         count = kept;
         if (polled[0].revents)

@@ -102,6 +102,25 @@ def test_served(tool, folder):
             fail("without a file the page has its own state")
 
 
+def test_slow_client(tool, folder):
+    """A client that does not read keeps no other waiting, and gets the whole file when it reads."""
+    large = os.urandom(1 << 20) * 24
+    write(f"{folder}/web/page/dist/large.bin", large)
+    with Server(tool, folder) as server:
+        slow = socket.socket()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.connect(("127.0.0.1", server.port))
+        slow.sendall(b"GET /large.bin HTTP/1.1\r\n\r\n")
+        slow.recv(16)
+        begun = time.monotonic()
+        expect("the page meanwhile", server.ask("/")[0], 200)
+        if time.monotonic() - begun > 8:
+            fail("the page waits for a client that does not read")
+        slow.close()
+        expect("a large file", server.ask("/large.bin")[2] == large, True)
+    os.remove(f"{folder}/web/page/dist/large.bin")
+
+
 def test_exported(tool, folder):
     expect("an export", call([tool, "play", "one.tile", "--export", "site"], cwd=folder).status, 0)
     for path in ("index.html", "assets/page-1.js", "assets/page-1.css", "assets/worker-1.js", "engine.wasm"):
@@ -178,6 +197,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         make_page(folder)
         test_served(tool, folder)
+        test_slow_client(tool, folder)
         test_exported(tool, folder)
         test_refused(tool, folder)
         test_browser(tool, folder)
