@@ -16,7 +16,7 @@ await test(async ({ open }) => {
   const messages = await page.getByLabel("Messages").textContent();
   ok(
     "the missing barrier is found",
-    messages.includes("17:20") && messages.includes("`as` is read here while other threads may still be writing it"),
+    messages.includes("17:20") && messages.includes("as is read here while other threads may still be writing it"),
     messages,
   );
 

@@ -26,6 +26,9 @@ export interface Configuration {
 /** The file of a run's trace. */
 export const traceFile = "block.trace";
 
+/** Warp instructions after which a run is taken for endless: those of `explain`. */
+const stepLimit = "50000000";
+
 const isInteger = (type: string) => /^[iu](8|16|32|64)$/.test(type);
 const isCount = (name: string) => /^(batch|batches|heads)$/.test(name);
 
@@ -71,12 +74,23 @@ export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu
   return ["show", ...target(c), "--stage", stage, "--target", gpu, ...setSizes(c), "--json"];
 }
 
-/** A run in the simulator with all checks, counters and the trace of the selected block. */
+/** A run in the simulator with all checks, counters and the trace of the selected block, its values compared with `ensures`. */
 export function runArgs(c: Configuration): string[] {
   const args = ["run", ...target(c), "--device", "sim", "--fill", c.fill ?? "rand", "--seed", String(c.seed), ...setSizes(c)];
   if (c.late) args.push("--copies", "late");
   if (c.despite) args.push("--despite", "race");
-  return [...args, "--counters", "--trace", traceFile, "--trace-block", c.block.join(","), "--json"];
+  return [
+    ...args,
+    "--counters",
+    ...(c.kernel?.ensures ? ["--verify"] : []),
+    "--step-limit",
+    stepLimit,
+    "--trace",
+    traceFile,
+    "--trace-block",
+    c.block.join(","),
+    "--json",
+  ];
 }
 
 /** A run of runArgs or ptxRunArgs without its block, asked for the way of an element's value, as "c[0][1]". */

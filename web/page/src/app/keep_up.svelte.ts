@@ -9,6 +9,7 @@ export function keepUp(): void {
   });
   $effect(() => {
     void program.runKey;
+    if (!program.known) return;
     const timer = setTimeout(() => program.simulate(), 20);
     return () => clearTimeout(timer);
   });
@@ -18,7 +19,7 @@ export function keepUp(): void {
   });
   $effect(() => {
     void [program.explainArgs, program.errors.length];
-    if (program.diagnosed.value?.source !== program.source) return;
+    if (!program.known) return;
     const timer = setTimeout(() => {
       program.explain();
       program.sweep();

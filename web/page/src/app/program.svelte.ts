@@ -19,9 +19,10 @@ import {
 import { subscript } from "../figures/step_sheet.ts";
 import type { Why } from "../figures/why_path.ts";
 import { ask, askExplanation, askJson, Refused, type Lane } from "./engine.ts";
-import type { CheckedKernel, Edit, Explanation, Finding, Kernel, Run } from "./results.ts";
+import type { CheckedKernel, Edit, Explanation, Fault, Finding, Kernel, Message, Run } from "./results.ts";
 import { applyFix, fixAll } from "./fixes.ts";
 import type { Ran } from "./heat_of.ts";
+import { findingsOf } from "./run_findings.ts";
 import { Slot } from "./slot.svelte.ts";
 import { isPtx, type PtxLaunch } from "./ptx.ts";
 import type { Shared } from "./share.ts";
@@ -46,6 +47,18 @@ export interface Diagnosed {
   undecided: boolean;
   file: string;
   source: string;
+}
+
+/** A run that did not come to its end. */
+class RunFault extends Refused {
+  constructor(
+    status: number,
+    text: string,
+    readonly messages: Message[],
+    readonly key: string,
+  ) {
+    super(status, text, "");
+  }
 }
 
 /** Larger products are counted by `explain`, which simulates some blocks; a run simulates them all. */
@@ -110,6 +123,8 @@ export class Program {
     return known !== null && known.source === this.source ? known.findings : [];
   });
   errors = $derived(this.findings.filter((f) => f.severity === "error"));
+  /** The kernels that are known are those of this text: before that, an answer would be about a kernel of the text before. */
+  known = $derived(this.diagnosed.value?.source === this.source);
   /** The static check does not know whether accesses race: runs watch them. */
   undecided = $derived(this.diagnosed.value?.source === this.source && (this.diagnosed.value?.undecided ?? false));
   /** Runs watch for races whatever the static check says. */
@@ -196,6 +211,12 @@ export class Program {
     return this.kernel ? runArgs(this.configuration) : null;
   });
   runKey = $derived.by(() => JSON.stringify([this.source, this.runArgs]));
+  /** The errors of the run of this very program: an access outside of an array, wrong values. */
+  runFindings = $derived.by((): Finding[] => {
+    const { refused, value } = this.simulated;
+    if (refused instanceof RunFault && refused.key === this.runKey) return findingsOf(refused.messages);
+    return value?.key === this.runKey && !refused ? findingsOf(value.run.messages ?? []) : [];
+  });
 
   /** Runs the kernel in the simulator with all checks, counters and the trace of the selected block. */
   simulate(): void {
@@ -223,7 +244,8 @@ export class Program {
       });
       if (answer.status === 2 && known && block.some((b) => b > 0)) this.#backToFirstBlock(block);
       if (answer.status === 2 || !answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
-      const run = JSON.parse(answer.out) as Run;
+      const run = JSON.parse(answer.out) as Run | Fault;
+      if (!("counters" in run)) throw new RunFault(answer.status, answer.err.trim(), run.messages, key);
       const bytes = answer.files[traceFile];
       return { run, file, source, trace: bytes ? new Trace(bytes) : null, problem: run.ok ? null : answer.err.trim(), key, of };
     });

@@ -79,9 +79,25 @@ export interface SimFinding {
   accesses: (Place & { text?: string })[];
   steps?: string[];
 }
+/** A message of the command line. Notes follow the error or warning that they belong to, and without a place have line 0. */
+export interface Message extends Place {
+  severity: "error" | "warning" | "note";
+  text: string;
+  code?: string;
+  fix?: Edit[];
+}
+/** The answer of a run that did not come to its end, such as one that left an array. */
+export interface Fault {
+  ok: false;
+  status: string;
+  messages: Message[];
+}
 export interface Run {
   kernel: string;
   ok: boolean;
+  /** Whether the values are those of `ensures`; absent if they were not compared. */
+  verified?: boolean;
+  messages?: Message[];
   parameters: Record<string, number>;
   tuned: Record<string, number>;
   arrays: Record<string, { type: string; shape: number[] }>;

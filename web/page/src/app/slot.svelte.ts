@@ -9,6 +9,8 @@ export class Slot<T> {
   stale = $state(false);
   busy = $state(false);
   problem = $state<string | null>(null);
+  /** The refusal that `problem` is the text of. */
+  refused = $state.raw<Refused | null>(null);
   /** Between 0 and 1 while the engine says how far it is, else null. */
   done = $state<number | null>(null);
   #running: { key: string; controller: AbortController } | null = null;
@@ -44,7 +46,13 @@ export class Slot<T> {
   outdate(): void {
     this.stop();
     this.stale = this.value !== null;
-    this.problem = null;
+    this.problem = this.refused = null;
+  }
+
+  /** Stops at the reader's wish, and says so. */
+  interrupt(): void {
+    this.stop();
+    this.#fail(new Error("Stopped before its end."));
   }
 
   /** Stops the question under way and forgets the next; the last good value stays. */
@@ -101,11 +109,12 @@ export class Slot<T> {
   #settle(value: T): void {
     this.value = value;
     this.stale = false;
-    this.problem = null;
+    this.problem = this.refused = null;
   }
 
   #fail(error: unknown): void {
     this.stale = this.value !== null;
+    this.refused = error instanceof Refused ? error : null;
     this.problem = error instanceof Refused ? error.text : error instanceof Error ? error.message : String(error);
   }
 }

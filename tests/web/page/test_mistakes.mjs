@@ -1,0 +1,69 @@
+// Mistakes of a kernel that compiles: an access outside of an array, wrong values, an endless loop.
+import { ok, setText, test } from "./browser.mjs";
+
+const scale = (
+  body,
+  more = "ensures Y == 2 * X;",
+) => `kernel scale(i32 n, const f32 *x, f32 *y)
+    grid(cdiv(n, 256)) threads(256)
+{
+    global f32 X[n] = x, Y[n] = y;
+    i32 i = block.x * 256 + thread.x;
+    ${body}
+
+    ${more}
+}
+`;
+
+await test(async ({ open }) => {
+  const page = await open();
+  const messages = page.getByLabel("Messages");
+  const underlined = () =>
+    page.locator(".left .cm-lintRange-error").allTextContents();
+  const says = async (what, text) => {
+    const found = await messages.innerText();
+    ok(`${what}: ${text}`, found.includes(text), found);
+  };
+
+  await setText(page, scale("if (i < n) Y[i] = 2 * X[i];"));
+  await says("a right kernel", "its values are those of ensures");
+  ok(
+    "a text of one's own ends the invitation",
+    !(await page.getByLabel("Tour").count()),
+  );
+
+  await setText(page, scale("Y[i] = 2 * X[i];"));
+  await says("outside of an array", "past the end of 'x'");
+  await says("outside of an array", "guard it: if (i < n)");
+  ok(
+    "the place is underlined",
+    (await underlined()).join() === "X[i]" || (await underlined()).length === 1,
+    await underlined(),
+  );
+
+  await setText(page, scale("if (i < n) Y[i] = 3 * X[i];"));
+  await says("wrong values", "expected");
+  await says("wrong values", "all 64 elements of Y are wrong");
+
+  await setText(page, scale("if (i < n) Y[i] = 3 * X[i];", ""));
+  await says("nothing to compare with", "has no ensures");
+
+  await setText(
+    page,
+    scale("if (i < n) Y[i] = 2 * X[i];").replace("scale", "another"),
+  );
+  await says("another name of the kernel", "its values are those of ensures");
+
+  const endless = scale("for (;;) Y[i % n] = X[0];").replaceAll(
+    "another",
+    "scale",
+  );
+  await page.getByLabel("Kernel source", { exact: true }).click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(endless);
+  await messages.getByText("Is a loop endless?").waitFor({ timeout: 60000 });
+  await messages.getByRole("button", { name: "Stop" }).click();
+  await messages.getByText("Stopped before its end.").waitFor();
+  await setText(page, scale("if (i < n) Y[i] = 2 * X[i];"));
+  await says("after an endless loop", "its values are those of ensures");
+});
