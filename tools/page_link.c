@@ -48,6 +48,16 @@ static bool is_plain(const char *text)
                              "_./#=,:-+")] == 0;
 }
 
+/* The word in quotes of a shell, which end for each quote in it. The caller frees. */
+static char *quote(const char *word)
+{
+    char *text = need_text("'");
+    for (; *word; word++)
+        append_text(&text, *word == '\'' ? "'\\''" : "%c", *word);
+    append_text(&text, "'");
+    return text;
+}
+
 void page_link_print(FILE *out, const char *file, const char *state)
 {
     const char *page = getenv("TILEWRIGHT_PLAY_URL");
@@ -55,8 +65,9 @@ void page_link_print(FILE *out, const char *file, const char *state)
     if ((!on_terminal(out) && !has_page) || !ends_with(file, ".tile"))
         return;
     char *word = need_text("%s#%s", file, state);
-    const char *quote = is_plain(word) ? "" : "'";
-    print_text(out, "see it: tilewright play %s%s%s\n", quote, word, quote);
+    char *quoted = is_plain(word) ? need_text("%s", word) : quote(word);
+    print_text(out, "see it: tilewright play %s\n", quoted);
+    free(quoted);
     free(word);
     if (has_page)
         print_address(out, page, file, state);

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -190,6 +191,11 @@ def test_links(tool, folder):
             fail(f"{arguments}: {said}")
         given = json.loads(base64.urlsafe_b64decode(found.group(1) + "==="))
         expect("the link's state", given, {"file": arguments[1], "source": open(f"{folder}/{arguments[1]}").read(), "query": state})
+    quoted = f"{folder}/it's one.tile"
+    write(quoted, KERNEL)
+    said = subprocess.run([tool, "explain", quoted], env=environment, capture_output=True, text=True).stdout
+    words = shlex.split(re.search(r"see it: (.*)\n", said).group(1))
+    expect("the words of a shell", words, ["tilewright", "play", f"{quoted}#card=roofline"])
 
 
 def main():
