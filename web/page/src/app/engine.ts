@@ -1,8 +1,8 @@
 /** The page's engines: clients of the same module, so that a long simulation never delays the answer to a key. */
-import { compile, EngineClient } from "$engine/client.ts";
+import { compile, EngineClient, type AskOptions } from "$engine/client.ts";
 import { kernels } from "virtual:content";
 import type { Explanation } from "./results.ts";
-import type { Answer, Progress } from "$engine/engine.ts";
+import type { Answer } from "$engine/engine.ts";
 
 export type Files = Record<string, string | Uint8Array>;
 /** `keys`: short questions while the reader types; `runs`: simulations; `model`: explain and its sweeps; `ladder`: explain of many kernels. */
@@ -70,12 +70,7 @@ async function madeAhead(args: string[], files: Files): Promise<Answer | null> {
 }
 
 /** Asks the lane and returns the answer whatever its status is. Throws Stopped when the signal ends it. */
-export async function ask(
-  name: Lane,
-  args: string[],
-  files: Files,
-  options: { wants?: string[]; signal?: AbortSignal; onProgress?: (p: Progress) => void } = {},
-): Promise<Answer> {
+export async function ask(name: Lane, args: string[], files: Files, options: AskOptions & { wants?: string[] } = {}): Promise<Answer> {
   const { wants, ...rest } = options;
   const known = await madeAhead(args, files);
   if (known) return known;
@@ -92,10 +87,10 @@ export async function askJson<T>(
   name: Lane,
   args: string[],
   files: Files,
-  options: { signal?: AbortSignal; onProgress?: (p: Progress) => void; accepts?: number[] } = {},
+  { accepts = [0, 1], ...options }: AskOptions & { accepts?: number[] } = {},
 ): Promise<T> {
   const answer = await ask(name, args.includes("--json") ? args : [...args, "--json"], files, options);
-  if (!(options.accepts ?? [0, 1]).includes(answer.status)) throw new Refused(answer.status, answer.err.trim(), answer.out);
+  if (!accepts.includes(answer.status)) throw new Refused(answer.status, answer.err.trim(), answer.out);
   return JSON.parse(answer.out) as T;
 }
 

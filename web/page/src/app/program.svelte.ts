@@ -174,12 +174,13 @@ export class Program {
     const name = this.fileName;
     this.diagnosed.ask(`${name}\n${source}`, async (signal) => {
       if (isPtx(name)) return { kernels: [], findings: [], undecided: false, file: name, source }; // its mistakes show when it runs
-      const list = await askJson<Kernel[]>("keys", kernelsArgs(name), files, { signal }).catch((e) => {
+      const list = await askJson<Kernel[]>("keys", kernelsArgs(name), files, { signal, urgent: true }).catch((e) => {
         if (e instanceof Refused) return null;
         throw e;
       });
       const checked = await askJson<CheckedKernel[]>("keys", checkArgs(name), files, {
         signal,
+        urgent: true,
         accepts: [0, 1, 2],
       });
       return {
