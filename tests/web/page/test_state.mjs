@@ -50,6 +50,10 @@ await test(async ({ open }) => {
   equal("line ends", await text(page), tiled);
   ok("it runs", /No mistakes found/.test(await page.getByLabel("Messages").textContent()));
 
+  await give("--help me.tile", tiled);
+  await page.getByRole("option", { name: "--help me.tile" }).waitFor({ state: "attached" });
+  await page.getByText("No mistakes found").waitFor();
+
   // Undo ends where the file was opened.
   await page.getByLabel("Kernel source").click();
   await page.keyboard.press("Control+z");

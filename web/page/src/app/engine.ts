@@ -90,7 +90,7 @@ export async function askJson<T>(
   { accepts = [0, 1], ...options }: AskOptions & { accepts?: number[] } = {},
 ): Promise<T> {
   const answer = await ask(name, args.includes("--json") ? args : [...args, "--json"], files, options);
-  if (!accepts.includes(answer.status)) throw new Refused(answer.status, answer.err.trim(), answer.out);
+  if (!accepts.includes(answer.status) || !answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
   return JSON.parse(answer.out) as T;
 }
 

@@ -68,7 +68,8 @@ const first = "kernels/sgemm/tiled.tile";
 
 export class Program {
   file = $state(first);
-  fileName = $derived(this.file.split("/").pop() ?? "kernel.tile");
+  /** The name that the engine is given: one that begins with a dash would be an option. */
+  fileName = $derived(this.file.split("/").pop()!.replace(/^-+/, "") || "kernel.tile");
   source = $state(shipped.find((k) => k.path === first)?.text ?? "");
   /** Counts the texts that were opened: an editor's history is of one. */
   opened = $state(0);
