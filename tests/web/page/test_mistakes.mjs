@@ -25,6 +25,11 @@ await test(async ({ open }) => {
     ok(`${what}: ${text}`, found.includes(text), found);
   };
 
+  await setText(page, "");
+  await page.keyboard.type("kernel f()\n{\nif (1) {\nsync();\n}\n}");
+  const typed = await page.$$eval(".left .cm-line", (lines) => lines.map((l) => l.textContent).join("\n"));
+  ok("typed lines are indented", typed === "kernel f()\n{\n    if (1) {\n        sync();\n    }\n}", typed);
+
   await setText(page, scale("if (i < n) Y[i] = 2 * X[i];"));
   await says("a right kernel", "its values are those of ensures");
   ok(

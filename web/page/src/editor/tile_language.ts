@@ -1,5 +1,5 @@
 /** Highlighting of .tile files. The words come from the compiler's own tables. */
-import { HighlightStyle, StreamLanguage, syntaxHighlighting, type StreamParser } from "@codemirror/language";
+import { HighlightStyle, indentService, StreamLanguage, syntaxHighlighting, type StreamParser } from "@codemirror/language";
 import { Tag, tags } from "@lezer/highlight";
 import { words } from "virtual:content";
 
@@ -45,10 +45,21 @@ const parser: StreamParser<{ inComment: boolean }> = {
     return null;
   },
   tokenTable: { effect, builtin: tags.standard(tags.name), type: tags.typeName },
-  languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
+  languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } }, indentOnInput: /^\s*\}$/ },
 };
 
 export const tileLanguage = StreamLanguage.define(parser);
+
+/** A line is indented as the text above it, a unit more after an open brace and a unit less at a closing one. */
+export const tileIndent = indentService.of((context, at) => {
+  const { doc } = context.state;
+  let number = doc.lineAt(at).number;
+  let above = context.simulatedBreak === null ? "" : context.lineAt(at, -1).text;
+  while (!above.trim() && number > 1) above = doc.line(--number).text;
+  const opens = /\{\s*(\/\/.*)?$/.test(above) ? 1 : 0;
+  const closes = /^\s*\}/.test(context.textAfterPos(at)) ? 1 : 0;
+  return Math.max(0, /^ */.exec(above)![0].length + context.unit * (opens - closes));
+});
 
 /** Colours mean operands and sums in this page, so the text has few: weight and shade say the rest. */
 export const tileHighlighting = syntaxHighlighting(
