@@ -111,7 +111,7 @@ export function content(): Plugin {
   };
 }
 
-/** Puts the engine's module beside the page (`cmake --preset wasm && ninja -C build-wasm` makes it), and in ahead.json its answers to what the
+/** Adds the engine's module to the page's files (`cmake --preset wasm && ninja -C build-wasm` makes it), and in ahead.json its answers to what the
  * page asks when it opens. */
 export function engine(): Plugin {
   const path = process.env["TILEWRIGHT_ENGINE"] ?? join(root, "build-wasm/web/engine.wasm");

@@ -318,7 +318,7 @@ export function gridOver(
   return fits ? { rows, columns } : null;
 }
 
-/** The tile with at least that many rows and columns: of a block at the edge, the part beyond the array too. */
+/** The tile with at least these rows and columns: of a block at the edge, the part beyond the array too. */
 export function extended(tile: Tile, rows: number, columns: number): Tile {
   const r = Math.max(rows, tile.rows);
   const c = Math.max(columns, tile.columns);

@@ -4,7 +4,7 @@ import type { PtxLine } from "../app/results.ts";
 export interface Width {
   /** ld.global, st.shared, ldmatrix … */
   name: string;
-  /** Bytes that each lane moves, and how many instructions move so many. */
+  /** Bytes that each lane moves, and the number of instructions that move them. */
   by: { bytes: number; count: number }[];
 }
 
