@@ -100,7 +100,7 @@ static void finish_messages(tw_context *ctx)
     for (const struct diagnostic *d = ctx->diag.first; d; d = d->next) {
         struct text shown;
         text_init(&shown, &ctx->message_memory);
-        diagnostic_render(&shown, d, ctx->config.colour);
+        diagnostic_render_at(&shown, &lines, d, ctx->config.colour);
         list[at] = public_message(ctx, &lines, d);
         list[at++].shown = shown.data;
         for (const struct diagnostic *n = d->notes; n; n = n->next)

@@ -407,8 +407,8 @@ static void render_one(struct text *out, struct line_starts *lines, const struct
         add_source_line(out, one->loc, colour);
 }
 
-static void render_with_notes(struct text *out, struct line_starts *lines,
-                              const struct diagnostic *one, bool colour)
+void diagnostic_render_at(struct text *out, struct line_starts *lines, const struct diagnostic *one,
+                          bool colour)
 {
     render_one(out, lines, one, colour);
     for (const struct diagnostic *note = one->notes; note; note = note->next)
@@ -418,7 +418,7 @@ static void render_with_notes(struct text *out, struct line_starts *lines,
 void diagnostic_render(struct text *out, const struct diagnostic *one, bool colour)
 {
     struct line_starts lines = {0};
-    render_with_notes(out, &lines, one, colour);
+    diagnostic_render_at(out, &lines, one, colour);
 }
 
 void diag_render(struct text *out, const struct diag *d, bool colour)
@@ -426,7 +426,7 @@ void diag_render(struct text *out, const struct diag *d, bool colour)
     int stored = 0;
     struct line_starts lines = {0};
     for (const struct diagnostic *one = d->first; one; one = one->next) {
-        render_with_notes(out, &lines, one, colour);
+        diagnostic_render_at(out, &lines, one, colour);
         stored += one->severity == SEV_ERROR;
     }
     int more = d->errors - stored;
