@@ -8,6 +8,8 @@ import os
 import re
 import sys
 
+from generated import write_or_check
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PAGE = os.path.join(ROOT, "docs", "messages.md")
 CODE = re.compile(r'X\((TW_CODE_\w+), "([^"]+)", "([^"]+)"\)')
@@ -29,13 +31,7 @@ def main():
     counters = (f"| `{name}` | {text} |\n" for name, text in what)
     new = with_table(page, "codes", "| `code` | in C | |\n|---|---|---|\n", codes)
     new = with_table(new, "counters", "| counter | |\n|---|---|\n", counters)
-    if "--check" in sys.argv:
-        if new != page:
-            print("docs/messages.md does not have the codes and counters of include/tilewright.h: run scripts/message_codes.py")
-        return int(new != page)
-    with open(PAGE, "w") as file:
-        file.write(new)
-    return 0
+    return write_or_check(PAGE, page, new, "include/tilewright.h")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import os
 import re
 import sys
 
+from generated import write_or_check
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PAGE = os.path.join(ROOT, "docs", "language.md")
 BEGIN, END = "<!-- ops: scripts/ops_table.py writes this -->\n", "<!-- end of ops -->\n"
@@ -51,13 +53,7 @@ def main():
     table = BEGIN + "| op | result | |\n|---|---|---|\n" + "\n".join(rows()) + "\n" + END
     start, end = page.index(BEGIN), page.index(END) + len(END)
     new = page[:start] + table + page[end:]
-    if "--check" in sys.argv:
-        if new != page:
-            print("docs/language.md does not have the ops of src/tile/ops.def: run scripts/ops_table.py")
-        return int(new != page)
-    with open(PAGE, "w") as file:
-        file.write(new)
-    return 0
+    return write_or_check(PAGE, page, new, "src/tile/ops.def")
 
 
 if __name__ == "__main__":

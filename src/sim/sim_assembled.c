@@ -325,7 +325,7 @@ static int64_t made_of(const struct finder *f, const struct sim_merge *m)
     return sum;
 }
 
-/* What became of accesses that may be merged. */
+/* The outcome of accesses that may be merged. */
 struct joint_fate {
     enum fate fate; /* SAME: none is merged; WIDER: some are, and all are there; else the worst */
     bool unrolled;  /* with their loop, so that they may be merged with those of other trips, too */

@@ -1,0 +1,14 @@
+"""A document of which a script writes a part: written, or with --check compared."""
+import os
+import sys
+
+
+def write_or_check(path, old, new, source):
+    """Returns the script's exit status: with --check 1 if the document is not what `source` says."""
+    if "--check" in sys.argv:
+        if new != old:
+            print(f"{os.path.relpath(path)} does not have what {source} says: run {os.path.relpath(sys.argv[0])}")
+        return int(new != old)
+    with open(path, "w") as file:
+        file.write(new)
+    return 0
