@@ -2,8 +2,7 @@
  * the stack of the thread that calls it. The thread stays the same, so that its thread-local data,
  * its locale and its GPU are there. Only the stack pointer changes, in a few instructions.
  *
- * On other processors, and under ThreadSanitizer, a thread with a large stack runs the function while
- * the caller waits.
+ * On other processors a thread with a large stack runs the function while the caller waits.
  */
 #define _GNU_SOURCE /* madvise, mincore */
 #include "base/platform.h"
@@ -26,8 +25,12 @@
 #endif
 #endif
 
-#if defined(__ELF__) && !defined(THREAD_SANITIZER) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(__ELF__) && (defined(__x86_64__) || defined(__aarch64__))
 #define SWITCHES 1
+#endif
+
+#ifdef THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
 #endif
 
 /* Sanitizers make frames several times as large. */
@@ -37,18 +40,19 @@ enum { FRAMES = 4 };
 enum { FRAMES = 1 };
 #endif
 
-/* Where a stack lies. */
+/* Where a stack lies, and what ThreadSanitizer calls it. */
 struct place {
     const void *low;
     size_t bytes;
+    void *fiber;
 };
 
 struct platform_stack {
     struct allocator allocator;
     char *low; /* address of the guard; NULL: a thread brings the stack */
     size_t bytes;
-    void *caller;        /* stack pointer of the caller during platform_stack_call */
-    struct place around; /* that stack; only AddressSanitizer says where it is */
+    void *caller;             /* stack pointer of the caller during platform_stack_call */
+    struct place own, around; /* this stack and the caller's, which only sanitizers tell */
 };
 
 #ifdef SWITCHES
@@ -141,6 +145,15 @@ static void cross(void *top, struct place to, void (*body)(void *), void *argume
     platform_stack_switch(top, arrive, &(struct crossing){body, argument, from}, left);
     __sanitizer_finish_switch_fiber(fake, NULL, NULL);
 }
+#elif defined(THREAD_SANITIZER)
+static void cross(void *top, struct place to, void (*body)(void *), void *argument, void **left,
+                  struct place *from)
+{
+    from->fiber = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(to.fiber, 0);
+    platform_stack_switch(top, body, argument, left);
+    __tsan_switch_to_fiber(from->fiber, 0);
+}
 #else
 static void cross(void *top, struct place to, void (*body)(void *), void *argument, void **left,
                   struct place *from)
@@ -153,16 +166,15 @@ static void cross(void *top, struct place to, void (*body)(void *), void *argume
 
 bool platform_stack_call(struct platform_stack *s, void (*body)(void *), void *argument)
 {
-    struct place own = {s->low + GUARD, s->bytes - GUARD};
-    cross(s->low + s->bytes, own, body, argument, &s->caller, &s->around);
+    cross(s->low + s->bytes, s->own, body, argument, &s->caller, &s->around);
     return true;
 }
 
 void platform_stack_leave(struct platform_stack *s, void (*body)(void *), void *argument)
 {
     void *left;
-    struct place own;
-    cross(s->caller, s->around, body, argument, &left, &own);
+    struct place here;
+    cross(s->caller, s->around, body, argument, &left, &here);
 }
 
 /* The lowest pages fault, so that a stack that is too small never writes elsewhere. Large pages would
@@ -176,7 +188,19 @@ static bool map(struct platform_stack *s)
 #ifdef MADV_NOHUGEPAGE
     (void)madvise(s->low, s->bytes, MADV_NOHUGEPAGE);
 #endif
+    s->own = (struct place){.low = s->low + GUARD, .bytes = s->bytes - GUARD};
+#ifdef THREAD_SANITIZER
+    s->own.fiber = __tsan_create_fiber(0);
+#endif
     return true;
+}
+
+static void unmap(struct platform_stack *s)
+{
+#ifdef THREAD_SANITIZER
+    __tsan_destroy_fiber(s->own.fiber);
+#endif
+    platform_unreserve(s->low, s->bytes);
 }
 
 /* Pages that no call touched are not in memory. */
@@ -220,6 +244,11 @@ static bool map(struct platform_stack *s)
     return true;
 }
 
+static void unmap(struct platform_stack *s)
+{
+    (void)s;
+}
+
 #endif
 
 struct platform_stack *platform_stack_new(const struct allocator *allocator, size_t bytes)
@@ -243,8 +272,7 @@ void platform_stack_free(struct platform_stack *s)
 {
     if (!s)
         return;
-    if (s->low)
-        platform_unreserve(s->low, s->bytes);
+    unmap(s);
     struct allocator a = s->allocator;
     a.resize(a.user, s, sizeof *s, 0);
 }
