@@ -803,7 +803,8 @@ typedef struct tw_sim_result {
 
 /* Lets tw_launch_simulate run a kernel whose accesses race (TW_UNSYNCHRONISED), so that what comes of
  * the race can be seen. false is the default. A GPU never gets such a program: other runs of the launch
- * give TW_UNSUPPORTED. TW_BAD_ARGUMENT: the kernel is for the target "cpu". */
+ * give TW_UNSUPPORTED, and tw_launch_check reports its races all the same. TW_BAD_ARGUMENT: the kernel is
+ * for the target "cpu". */
 TW_API tw_status tw_launch_despite_races(tw_launch *l, bool despite);
 
 /* Runs a launch of a kernel from tw_kernel_for_target: the very PTX that the GPU would get, on the

@@ -415,6 +415,7 @@ tw_status launch_resolve(tw_launch *l, bool strict)
 {
     const struct diag *d = &l->ctx->diag;
     l->resolved = false;
+    l->choice.despite_races = false; /* launch_prepare alone allows them */
     for (int t = 0; t < l->kernel->info->type_count; t++)
         resolve_type(l, t);
     if (d->errors)

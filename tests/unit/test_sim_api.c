@@ -310,7 +310,9 @@ static void races_in_a_chosen_order(void **state)
     assert_true(c[0] == 64 && c[63] == 1); /* both have written before either reads */
     o.seed = 1;
     refused(f, tw_launch_simulate(f->launch, &o, &r), TW_BAD_ARGUMENT, "no seed");
+    assert_int_equal(tw_launch_check(f->launch), TW_UNSYNCHRONISED); /* which has the fix */
     succeed(f, tw_launch_despite_races(f->launch, false));
+    assert_int_equal(tw_launch_check(f->launch), TW_UNSYNCHRONISED);
     o = (tw_sim_options){.watch = TW_WATCH_RACES};
     assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_UNSYNCHRONISED);
 }
