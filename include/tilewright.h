@@ -659,8 +659,9 @@ typedef struct tw_sim_options {
      * a slice marked `inside` that is false. These claims are not checked with TW_WATCH_COUNTERS,
      * which counts the program as a GPU runs it. */
     unsigned watch;
-    uint64_t seed; /* of the order of warps and blocks: the same seed, the same run; 0: in turn */
-    bool late;     /* asynchronous copies land as late as the rules allow; else at once */
+    uint64_t seed;   /* of the order of warps and blocks: the same seed, the same run; 0: in turn */
+    bool late;       /* asynchronous copies land as late as the rules allow; else at once */
+    int64_t late_by; /* late: already after so many instructions of the warp; 0: no sooner */
     int64_t step_limit; /* warp instructions; 0: 2^40 */
     /* Findings to let pass: lines "kind [place [place]]", '#' starts a comment; a place is
      * file:line or the name of a function, '*' in it any text. NULL: none. */

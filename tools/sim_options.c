@@ -55,12 +55,22 @@ char *sim_order_text(const tw_sim_options *o)
     return text;
 }
 
+static bool read_late_by(struct sim_options *s, const char *text)
+{
+    char *end;
+    errno = 0;
+    s->options.late_by = strtoll(text, &end, 10);
+    return errno == 0 && end != text && !*end && s->options.late_by > 0;
+}
+
 int sim_options_read(struct sim_options *s, const struct options *o)
 {
     const char *copies = options_value(o, "copies"), *path = options_value(o, "suppress");
-    *s = (struct sim_options){.options.late = copies && strcmp(copies, "late") == 0};
-    if (copies && !s->options.late && strcmp(copies, "early") != 0)
-        return usage_error(o->complaints, o->command, "--copies %s: expected early or late",
+    *s = (struct sim_options){.options.late = copies && strcmp(copies, "early") != 0};
+    if (s->options.late && strcmp(copies, "late") != 0 && !read_late_by(s, copies))
+        return usage_error(o->complaints, o->command,
+                           "--copies %s: expected early, late, or a number of instructions of the "
+                           "warp, from 1 on, after which a copy lands",
                            copies);
     if (!options_integer(o, "step-limit", 1, INT64_MAX / 2, &s->options.step_limit))
         return STATUS_USAGE;

@@ -23,7 +23,8 @@ void sim_options_free(struct sim_options *s);
 #define OPTION_COPIES                                                                              \
     {                                                                                              \
         .name = "copies", .values = 1, .value = "WHEN",                                            \
-        .help = "sim: asynchronous copies land early (default), or late, when waited for"          \
+        .help = "sim: asynchronous copies land early (default), or late, when waited for, or N\n"  \
+                "instructions of the warp after they were issued, if that is before"               \
     }
 #define OPTION_ORDER                                                                               \
     {                                                                                              \

@@ -489,6 +489,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     if (!sim->random)
         sim->random = 1;
     sim->late = launch->options.async_late;
+    sim->land_after = sim->late ? launch->options.async_after : 0;
     find_listeners(sim);
     if (tell_allocations(sim) && tell_partial(sim) && tell_launch(sim))
         sim_run_blocks(sim);

@@ -1,7 +1,8 @@
 /* cp.async and its groups: PTX ISA, data-movement-and-conversion-instructions-non-bulk-copy.
  *
  * A copy lands at once or, asked to be late, when somebody waits for it: then the source is read
- * and the destination written. Groups are counted thread by thread.
+ * and the destination written; or after some instructions of its warp, if that is sooner. Groups are
+ * counted thread by thread.
  */
 #include "ptx/ptx_choose.h"
 #include "sim/sim_mbarrier.h"
@@ -14,6 +15,7 @@ struct copy {
     uint32_t number;
     uint32_t mask; /* lanes whose part has not landed */
     uint32_t group[SIM_LANES];
+    int64_t issued; /* instructions of the warp before it */
     /* Not a copy, but an arrival at the mbarrier `to`, when all before it have landed. */
     bool arrives;
     uint8_t *to[SIM_LANES], *from[SIM_LANES];
@@ -151,6 +153,25 @@ static const uint32_t everything[SIM_LANES] = {
     UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
     UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 
+/* The list is in the order of issue. */
+bool sim_copies_land_due(struct sim_warp *w)
+{
+    struct sim_copies *copies = w->copies;
+    size_t count = copies ? copies->list.count : 0;
+    bool fine = true, some = false;
+    for (size_t i = 0; i < count && fine; i++) {
+        struct copy *c = &copies->list.data[i];
+        if (w->steps - c->issued <= w->sim->land_after)
+            break;
+        fine = c->arrives ? land_arrival(w, c, c->mask) : land_copy(w, c, c->mask);
+        c->mask = 0;
+        some = true;
+    }
+    if (some)
+        tidy(copies);
+    return fine;
+}
+
 bool sim_copies_leave(struct sim_warp *w, uint32_t mask)
 {
     return !w->copies || !w->copies->list.count || land(w, mask, everything);
@@ -182,6 +203,7 @@ static bool add(struct sim_warp *w, struct sim_copies *copies, const struct copy
     if (copies->list.count >= MOST_COPIES && !land(w, SIM_ALL, everything))
         return false;
     vec_push(w->sim->arena, &copies->list, *c);
+    copies->list.data[copies->list.count - 1].issued = w->steps;
     return true;
 }
 

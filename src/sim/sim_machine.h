@@ -246,7 +246,9 @@ struct sim {
     bool counted;         /* an observer wants to know how often instructions were executed */
     bool told;            /* one wants to hear of each; then a turn may end after any */
     bool late;
-    bool traces;                         /* one wants to hear of uses of what is not defined */
+    int64_t
+        land_after; /* late copies: already after so many instructions of the warp; 0: no sooner */
+    bool traces;    /* one wants to hear of uses of what is not defined */
     struct sim_undefined loaded, stored; /* by the instruction at hand */
     int64_t turn_end;                    /* steps at which it is another warp's turn */
     int64_t waits_ended;
@@ -316,6 +318,7 @@ void sim_idle_round(struct sim *sim, struct sim_idle *idle);
 
 /* sim_async.c */
 bool sim_copies_leave(struct sim_warp *w, uint32_t mask); /* those under way land */
+bool sim_copies_land_due(struct sim_warp *w);             /* those that are due by land_after */
 bool sim_copies_land_all(struct sim_warp *w);             /* true: something did */
 void sim_copies_forget(struct sim_warp *w);               /* of a launch that ended before */
 

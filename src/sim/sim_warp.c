@@ -315,6 +315,8 @@ static inline enum sim_pause run_ops(struct sim_warp *w, const bool counted)
     const bool ordered = sim->launch->options.seed || sim->launch->options.order_count;
     if (ordered)
         limit = end_of_turn(sim, code, op, limit);
+    if (sim->land_after)
+        limit = op + 1;
     w->frame = path->frame;
     w->file = path->frame->file;
     w->path_mask = all;
@@ -402,17 +404,19 @@ enum sim_pause sim_warp_run(struct sim_warp *w)
 {
     struct sim *sim = w->sim;
     enum sim_pause pause = SIM_PAUSE_NONE;
-    const int64_t before = sim->steps;
     while (!pause && !sim->over && w->alive) {
         if (!choose_path(w)) {
             pause = SIM_PAUSE_BLOCKED;
             break;
         }
+        if (sim->land_after && !sim_copies_land_due(w))
+            break;
+        const int64_t before = sim->steps;
         pause = w->stepped || w->undefined ? step_path(w) : run_path(w);
         if (!pause && sim->steps >= sim->turn_end)
             pause = SIM_PAUSE_TURN;
+        w->steps += sim->steps - before;
     }
-    w->steps += sim->steps - before;
     if (pause == SIM_PAUSE_BLOCKED)
         return pause;
     return sim->over || !w->alive ? SIM_PAUSE_DONE : pause;

@@ -663,6 +663,7 @@ def test_refused(s):
             (run("--set", "n=1"), "--set is for .tile files"),
             (run("--device", "cpu", *good[2:]), "--device cpu"),
             (run("--copies", "soon", *good[2:]), "--copies soon"),
+            (run("--copies", "0", *good[2:]), "--copies 0"),
             (["run", "two.ptx", "--block", "1", "--arg", "i32:1"], "two.ptx has 2 kernels", "--kernel first", "--kernel second"),
             (["check", "two.ptx", "mirror.ptx"], "one FILE at a time"),
             (["check", "nowhere.ptx"], "nowhere.ptx"),

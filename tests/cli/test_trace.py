@@ -172,6 +172,22 @@ def copies(r):
            str(stages))
 
 
+def copies_land_between(r):
+    """--copies N: N instructions of the warp after the issue, or at the wait."""
+    options = ["--type", "f16", *sizes(m=64, n=64, k=64), "--fill", "rand"]
+    early = None
+    for number in ("early", "1", "30", "100", "100000", "late"):
+        t = r.run(V4, [*options, "--copies", number])
+        order_is_sound(t, number)
+        rows = t.column("copies").reshape(-1, 8)
+        times = t.column("time")
+        waits = [int(times[wait] - times[land]) for _, _, land, _, _, wait, _, _ in rows.tolist()]
+        expect(min(waits) >= 0, f"--copies {number}: one lands after its wait")
+        expect(early is None or sum(waits) <= early, f"--copies {number}: no later than with fewer")
+        early = sum(waits)
+    expect(early == 0, "late: at the wait")
+
+
 def lanes_are_traced(r):
     """Each access of `explain` shows the lanes of a request that the trace has."""
     for file, options in (("kernels/sgemm/transposed.tile", ["--tune", "T=32,PAD=0", *sizes(m=32, n=32, k=32)]),
@@ -367,6 +383,7 @@ def main():
         lines_of_ptx(r)
         tile_snapshots(r)
         copies(r)
+        copies_land_between(r)
         lanes_are_traced(r)
         windows(r)
         refusals(r)

@@ -321,6 +321,12 @@ export class Trace {
     return this.head.sites[this.site[event]!]!;
   }
 
+  /** Instructions of the warp that an event tells of. */
+  instructionsOf(e: number): number {
+    const kind = this.kindOf(e);
+    return kind === "compute" || kind === "mma" ? this.stride[e]! : 1;
+  }
+
   isAccess(event: number): boolean {
     return this.kind[event]! <= 2;
   }

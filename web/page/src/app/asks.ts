@@ -14,7 +14,7 @@ export interface Configuration {
   /** What inputs hold; random numbers if it is left out. */
   fill?: "rand" | "iota";
   /** Asynchronous copies land at the last moment. */
-  late?: boolean;
+  landing?: string;
   block: number[];
   device: string;
   /** The size at which the model counts. */
@@ -77,7 +77,7 @@ export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu
 /** A run in the simulator with all checks, counters and the trace of the selected block, its values compared with `ensures`. */
 export function runArgs(c: Configuration): string[] {
   const args = ["run", ...target(c), "--device", "sim", "--fill", c.fill ?? "rand", "--seed", String(c.seed), ...setSizes(c)];
-  if (c.late) args.push("--copies", "late");
+  if (c.landing && c.landing !== "early") args.push("--copies", c.landing);
   if (c.despite) args.push("--despite", "race");
   return [
     ...args,

@@ -27,8 +27,7 @@ export function linesOfTrace(trace: Trace): LineCounters[] {
     const site = trace.siteOf(e);
     let line = lines.get(site.ptx);
     if (!line) lines.set(site.ptx, (line = { file: "", line: site.ptx, warp_instructions: 0, thread_instructions: 0 }));
-    const kind = trace.kindOf(e);
-    const instructions = kind === "compute" || kind === "mma" ? trace.stride[e]! : 1;
+    const instructions = trace.instructionsOf(e);
     line.warp_instructions += instructions;
     if (!trace.isAccess(e)) continue;
     const counter = site.space === "shared" ? "shared_wavefronts" : "global_sectors";

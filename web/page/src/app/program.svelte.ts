@@ -84,8 +84,8 @@ export class Program {
   seed = $state(1);
   /** What the inputs of a run hold; a lesson's figure counts 0, 1, 2 …. */
   fill = $state<"rand" | "iota">("rand");
-  /** Asynchronous copies land as late as their waits allow, instead of at once. */
-  late = $state(false);
+  /** When asynchronous copies land, as `--copies` of `run` has it: "early", "late", or after so many instructions. */
+  landing = $state("early");
   /** The size of a square product at which the roofline and the traffic are counted. */
   scale = $state(1024);
 
@@ -158,10 +158,10 @@ export class Program {
   }
 
   get configuration(): Configuration {
-    const { kernel, sizes, tune, types, seed, block, device, scale, fill, late } = this;
+    const { kernel, sizes, tune, types, seed, block, device, scale, fill, landing } = this;
     const races = this.errors.every((e) => e.kind === "race" || e.kind === "async-race");
     const despite = races && (this.errors.length > 0 || this.watchRaces || this.undecided);
-    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, fill, despite, late };
+    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, fill, despite, landing };
   }
 
   #files() {
@@ -324,7 +324,7 @@ export class Program {
       device: this.device,
       scale: this.scale,
       seed: this.seed,
-      late: this.late || undefined,
+      landing: this.landing === "early" ? undefined : this.landing,
       fill: this.fill === "rand" ? undefined : this.fill,
       watch: this.watchRaces || undefined,
       block: this.block,
@@ -343,7 +343,7 @@ export class Program {
     this.device = s.device ?? this.device;
     this.scale = s.scale ?? this.scale;
     this.seed = s.seed ?? 1;
-    this.late = s.late ?? false;
+    this.landing = s.landing ?? "early";
     this.fill = s.fill ?? "rand";
     this.watchRaces = s.watch ?? false;
     this.block = s.block ?? [0, 0, 0];

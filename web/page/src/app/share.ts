@@ -18,7 +18,7 @@ export interface Shared {
   device?: string;
   scale?: number;
   seed?: number;
-  late?: boolean;
+  landing?: string;
   fill?: "rand" | "iota";
   /** Runs watch for races whatever the static check says. */
   watch?: boolean;
@@ -55,7 +55,7 @@ const allowed: { [K in keyof Required<Shared>]: (v: unknown) => boolean } = {
   device: (v) => devices.some((d) => d.id === v),
   scale: (v) => isWhole(v) && v > 0,
   seed: isWhole,
-  late: (v) => typeof v === "boolean",
+  landing: (v) => typeof v === "string" && /^(early|late|[1-9]\d{0,8})$/.test(v),
   fill: oneOf("rand", "iota"),
   watch: (v) => typeof v === "boolean",
   block: (v) => listOf(isWhole)(v) && (v as number[]).length === 3,

@@ -222,3 +222,15 @@ export function eventAt(trace: Trace, time: number, warp: number): number {
   for (let back = e; back >= Math.max(0, e - 256); back--) if (trace.warp[back] === warp) return back;
   return e;
 }
+
+/** Moments at which copies can be told to land, earliest first: "early", after so many instructions of the warp, "late". */
+export function landings(timeline: AsyncTimeline): string[] {
+  const { trace, groups } = timeline;
+  const done = new Float64Array(trace.head.warps);
+  const before = Float64Array.from({ length: trace.count }, (_, e) => (done[trace.warp[e]!]! += trace.instructionsOf(e)));
+  const waits = groups.filter((g) => g.wait !== NO_EVENT).map((g) => before[g.wait]! - before[g.issue]!);
+  const longest = Math.max(0, ...waits);
+  const between: string[] = [];
+  for (let n = 1; n < longest; n *= 2) between.push(String(n));
+  return ["early", ...between, "late"];
+}
