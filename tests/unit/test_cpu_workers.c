@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -59,10 +60,10 @@ static void the_lowest_fault_is_told(void **state)
     struct cpu_run r;
     cpu_open(&r, counts, GIVEN({"n", INT32_MAX}, {"most", 3}));
     cpu_array(&r, "c", 12);
-    double start = platform_seconds();
+    clock_t start = clock(); /* of all threads: a busy machine takes nothing of it */
     assert_int_equal(cpu_go(&r, 3), CPU_BOUNDS);
     assert_int_equal(r.fault.block[0], 3);
-    assert_true(platform_seconds() - start < 10);
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 10);
     cpu_close(&r);
 }
 
@@ -152,7 +153,7 @@ struct owner {
     int wrong;
 };
 
-enum { PRODUCTS = 400 };
+enum { PRODUCTS = TW_TEST_RACES_ONLY ? 100 : 400 };
 
 static void own_or_help(void *owner, int index)
 {
@@ -240,7 +241,7 @@ static void results_are_those_of_one_worker(void **state)
                 b[x] = (float)(x * 41 % 103) / 64;
             assert_int_equal(cpu_go(&r, 1), CPU_OK);
             memcpy(want, c, sizeof want);
-            for (int round = 0; round < 12; round++) {
+            for (int round = 0; round < (TW_TEST_RACES_ONLY ? 3 : 12); round++) {
                 memset(c, 0, sizeof want);
                 assert_int_equal(cpu_go(&r, 2 + round % 3), CPU_OK);
                 if (memcmp(want, c, sizeof want) != 0)
