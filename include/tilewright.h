@@ -1329,6 +1329,9 @@ typedef struct tw_explained_request {
     /* For each lane in the mask: bytes from the array's start, or from that of the block's shared
      * memory. */
     int64_t address[32];
+    /* For each lane the wavefront of shared memory that serves it, from 0. -1: none does, as of
+     * global memory, of atomic operations, and of a copy that a later lane's copy replaces. */
+    int wavefront[32];
     double units, units_ideal; /* as below, of this request */
 } tw_explained_request;
 

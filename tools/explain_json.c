@@ -183,6 +183,11 @@ static void put_lanes(struct json *j, const tw_explained_access *a)
     for (int lane = 0; lane < 32; lane++)
         json_integer(j, r->mask >> lane & 1 ? r->address[lane] : -1);
     json_close(j, ']');
+    json_key(j, "wavefront_of");
+    json_open_row(j);
+    for (int lane = 0; lane < 32 && a->shared; lane++)
+        json_integer(j, r->wavefront[lane]);
+    json_close(j, ']');
     json_put_integer(j, "bytes_used", distinct_bytes(a));
     json_put_real(j, a->shared ? "wavefronts" : "sectors", r->units);
     json_put_real(j, a->shared ? "wavefronts_ideal" : "sectors_ideal", r->units_ideal);

@@ -56,6 +56,8 @@ static tw_explained_request request_of(struct explain *e, const struct accesses 
     out.array = name ? arena_string(e->results, name, strlen(name)) : NULL;
     for (uint32_t rest = r->mask; rest; rest &= rest - 1)
         out.address[__builtin_ctz(rest)] = (int64_t)(r->address[__builtin_ctz(rest)] - base);
+    for (int lane = 0; lane < SIM_LANES; lane++)
+        out.wavefront[lane] = r->wavefront[lane] == SIM_NOT_SERVED ? -1 : r->wavefront[lane];
     return out;
 }
 

@@ -97,6 +97,10 @@ static void keep_dearest(struct access_of *x, const struct sim_access *access, d
                                  .units = units,
                                  .ideal = ideal};
     memcpy(r->address, access->address, sizeof r->address);
+    if (x->shared && access->kind != SIM_UPDATE)
+        sim_serve(access, r->wavefront);
+    else
+        memset(r->wavefront, SIM_NOT_SERVED, sizeof r->wavefront);
 }
 
 static bool see_access(void *user, const struct sim_access *access)

@@ -21,6 +21,7 @@ struct access_request {
     int warp;
     uint32_t mask; /* 0: there is none */
     uint64_t address[SIM_LANES];
+    uint8_t wavefront[SIM_LANES]; /* of shared memory: as sim_serve has them */
     double units, ideal;
 };
 

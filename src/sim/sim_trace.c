@@ -254,6 +254,28 @@ static void find_cost(const struct sim_access *a, struct trace_event *e)
     e->least = at_most_255(least);
 }
 
+/* Notes which wavefront serves which lane, if it is not as in the last access of the same site. */
+static void keep_served(struct sim_trace *t, const struct sim_access *a, uint32_t event)
+{
+    struct trace_site *site = &t->sites.data[t->events.data[event].site];
+    uint8_t wavefront[SIM_LANES];
+    struct trace_row row;
+    bool first = true;
+    if (a->space != SIM_SHARED || a->kind == SIM_UPDATE)
+        return;
+    sim_serve(a, wavefront);
+    for (int lane = 0; lane < SIM_LANES; lane++) {
+        row.offset[lane] = wavefront[lane] == SIM_NOT_SERVED ? -1 : wavefront[lane];
+        first = first && (row.offset[lane] == 0 || !(a->mask >> lane & 1));
+    }
+    uint32_t number = first ? 0 : (uint32_t)row_number(t, &row) + 1;
+    if (number == site->served)
+        return;
+    site->served = number;
+    vec_push(t->arena, &t->served_event, event);
+    vec_push(t->arena, &t->served_row, number);
+}
+
 /* The lanes read what the array held before the launch, and the trace has that. */
 static bool reads_initial(const struct sim_trace *t, const struct sim_access *a,
                           const struct trace_memory *m)
@@ -379,6 +401,7 @@ static bool see_access(void *user, const struct sim_access *a)
     if (event == TRACE_NO_EVENT)
         return true;
     keep_values(t, a, event);
+    keep_served(t, a, event);
     struct trace_copy *copy = a->group ? copy_of(t, a->group, &row) : NULL;
     if (copy)
         *(a->kind == SIM_READ ? &copy->read : &copy->write) = event;

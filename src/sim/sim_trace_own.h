@@ -47,7 +47,7 @@ struct trace_event {
     uint8_t kind, flags, units, least;
 };
 
-/* Addresses of lanes that are in no line: from the lowest lane's. */
+/* A number for each lane: addresses that are in no line, from the lowest lane's; or wavefronts. */
 struct trace_row {
     int32_t offset[SIM_LANES];
 };
@@ -62,6 +62,7 @@ struct trace_site {
     int variable;         /* this array or shared variable; -1: none that has a name */
     int bytes;            /* of a lane */
     enum trace_kind kind; /* of its first event */
+    uint32_t served;      /* by its latest event: a row + 1; 0: all lanes by one wavefront */
 };
 
 struct trace_copy {
@@ -142,6 +143,7 @@ struct sim_trace {
     VEC(struct trace_event) events;
     VEC(struct trace_row) rows;
     struct number_map row_of; /* by a hash: row */
+    VEC(uint32_t) served_event, served_row;
     VEC(uint32_t) value_event;
     VEC(uint32_t) value_start;
     VEC(uint8_t) values;

@@ -95,6 +95,8 @@ static void put_events(struct file *f)
         for (size_t i = 0; i < t->rows.count; i++)
             for (int lane = 0; lane < SIM_LANES; lane++)
                 put(f, (uint32_t)t->rows.data[i].offset[lane], 4);
+    put_u32(f, "served_event", t->served_event.data, t->served_event.count);
+    put_u32(f, "served_row", t->served_row.data, t->served_row.count);
     put_u32(f, "value_event", t->value_event.data, t->value_event.count);
     put_u32(f, "value_start", t->value_start.data, t->value_start.count);
     put_bytes(f, "values", t->values.data, t->values.count);

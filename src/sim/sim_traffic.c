@@ -140,7 +140,7 @@ static const uint64_t *targets(const struct sim_access *a)
  * needs a group of banks on either side for itself; equal units are not joined. Of the lanes of a
  * phase that are left, the first of each group of targets comes forward, and of these go the first
  * of each group of sources. */
-static int copy_by_l1(const struct sim_access *a)
+static int copy_by_l1(const struct sim_access *a, uint8_t *wavefront)
 {
     const uint64_t *from = sources(a), *to = targets(a);
     int shift = unit_shift(a->bytes), sum = 0, lanes = ROW >> shift;
@@ -155,6 +155,7 @@ static int copy_by_l1(const struct sim_access *a)
                 if (!(forward & target) && !(taken & source)) {
                     left &= ~(1u << lane);
                     taken |= source;
+                    wavefront[lane] = (uint8_t)sum;
                 }
                 forward |= target;
             }
@@ -169,6 +170,7 @@ struct piece {
     /* Number in the row of the half sector that comes to the lower and to the upper half; -1:
      * none. */
     int8_t half[2];
+    uint8_t lane[2]; /* that copies it */
 };
 
 /* Whether all lanes write, each a half sector of its own: mostly they lie near each other. */
@@ -211,10 +213,12 @@ static int pieces_of(const struct sim_access *a, struct piece pieces[SIM_LANES])
         while (i > 0 && (pieces[i - 1].row != row || pieces[i - 1].sector != sector))
             i--;
         if (i == 0) {
-            pieces[count] = (struct piece){row, sector, {-1, -1}};
+            pieces[count] = (struct piece){row, sector, {-1, -1}, {0, 0}};
             i = ++count;
         }
-        pieces[i - 1].half[to[lane] / HALF_SECTOR % 2] = (int8_t)(from[lane] % ROW / HALF_SECTOR);
+        struct piece *p = &pieces[i - 1];
+        p->half[to[lane] / HALF_SECTOR % 2] = (int8_t)(from[lane] % ROW / HALF_SECTOR);
+        p->lane[to[lane] / HALF_SECTOR % 2] = (uint8_t)lane;
     }
     return count;
 }
@@ -232,25 +236,39 @@ static uint32_t ways(const struct piece *p)
     return (p->half[0] >= 0 ? 1u << way[0] : 0) | (p->half[1] >= 0 ? 1u << (4 + way[1]) : 0);
 }
 
-static int copy_past_l1(const struct sim_access *a)
+/* Pieces between the same two rows. */
+struct row_pair {
+    uint64_t from, to;
+    uint32_t ways;
+    int before; /* wavefronts of earlier pairs */
+};
+
+static int copy_past_l1(const struct sim_access *a, uint8_t *wavefront)
 {
-    struct piece pieces[SIM_LANES], *p = pieces;
-    uint32_t had[SIM_LANES];
-    int count = pieces_of(a, pieces), pairs = 0, sum = 0;
+    struct piece pieces[SIM_LANES];
+    struct row_pair pairs[SIM_LANES];
+    int count = pieces_of(a, pieces), pair_count = 0, sum = 0, pair_of[SIM_LANES];
     for (int i = 0; i < count; i++) {
+        uint64_t from = pieces[i].row, to = pieces[i].sector / (ROW / SECTOR);
         int j = 0;
-        while (j < pairs && (p[j].row != p[i].row ||
-                             p[j].sector / (ROW / SECTOR) != p[i].sector / (ROW / SECTOR)))
+        while (j < pair_count && (pairs[j].from != from || pairs[j].to != to))
             j++;
-        uint32_t kinds = ways(&p[i]);
-        if (j == pairs) {
-            p[pairs++] = p[i];
-            had[j] = 0;
-        }
-        had[j] |= kinds;
+        if (j == pair_count)
+            pairs[pair_count++] = (struct row_pair){.from = from, .to = to};
+        pairs[j].ways |= ways(&pieces[i]);
+        pair_of[i] = j;
     }
-    for (int i = 0; i < pairs; i++)
-        sum += __builtin_popcount(had[i]);
+    for (int j = 0; j < pair_count; sum += __builtin_popcount(pairs[j++].ways))
+        pairs[j].before = sum;
+    for (int i = 0; i < count; i++)
+        for (int half = 0; half < 2; half++) {
+            const struct row_pair *pair = &pairs[pair_of[i]];
+            uint32_t own = ways(&pieces[i]), of_half = own & 15u << 4 * half;
+            uint32_t below = ((of_half ? of_half : own) - 1) & pair->ways;
+            if (pieces[i].half[half] >= 0)
+                wavefront[pieces[i].lane[half]] =
+                    (uint8_t)(pair->before + __builtin_popcount(below));
+        }
     return sum;
 }
 
@@ -265,16 +283,60 @@ static int orderly(const struct sim_access *a)
     return phases > 1 && !side_by_side && a->kind == SIM_READ ? phases / 2 : phases;
 }
 
+static int copy(const struct sim_access *a, uint8_t *wavefront)
+{
+    return a->past_l1 ? copy_past_l1(a, wavefront) : copy_by_l1(a, wavefront);
+}
+
 int sim_wavefronts(const struct sim_access *a)
 {
+    uint8_t ignored[SIM_LANES];
     int known = orderly(a);
     if (known)
         return known;
     if (a->matrix != SIM_LANEWISE)
         return rows_of_matrices(a);
     if (a->group)
-        return a->past_l1 ? copy_past_l1(a) : copy_by_l1(a);
+        return copy(a, ignored);
     return lanewise(a, one_of_pairs(a));
+}
+
+/* Serves lanes `first` to `first` + `lanes` - 1 together, from wavefront `start` on: of the units of
+ * a group of banks one in each, and all lanes of a unit at once. Returns how many it takes. */
+static int serve_phase(const struct sim_access *a, int first, int lanes, int shift, int start,
+                       uint8_t *wavefront)
+{
+    uint64_t groups = ROW >> shift;
+    int most = 0;
+    for (int i = first; i < first + lanes; i++) {
+        int turn = 0, known = -1;
+        if (!(a->mask >> i & 1))
+            continue;
+        for (int j = first; j < i && known < 0; j++) {
+            uint64_t unit = a->address[i] >> shift, other = a->address[j] >> shift;
+            if (!(a->mask >> j & 1) || (unit ^ other) % groups)
+                continue;
+            known = unit == other ? wavefront[j] - start : -1;
+            turn = turn > wavefront[j] - start + 1 ? turn : wavefront[j] - start + 1;
+        }
+        turn = known >= 0 ? known : turn;
+        wavefront[i] = (uint8_t)(start + turn);
+        most = most > turn + 1 ? most : turn + 1;
+    }
+    return most;
+}
+
+int sim_serve(const struct sim_access *a, uint8_t wavefront[SIM_LANES])
+{
+    bool rows = a->matrix != SIM_LANEWISE;
+    int shift = rows ? 4 : unit_shift(a->bytes), sum = 0;
+    int lanes = (ROW >> shift) << (!rows && one_of_pairs(a) ? 1 : 0);
+    memset(wavefront, SIM_NOT_SERVED, SIM_LANES);
+    if (a->group)
+        return copy(a, wavefront);
+    for (int first = 0; first < (rows ? 8 * a->matrices : SIM_LANES); first += lanes)
+        sum += serve_phase(a, first, lanes, shift, sum, wavefront);
+    return sum;
 }
 
 /* Different addresses among those of the active lanes. */

@@ -11,6 +11,10 @@
  * of an asynchronous copy (group is not 0) follows rules of its own, by the addresses of both its
  * sides. */
 int sim_wavefronts(const struct sim_access *access);
+/* The same, and for each lane the number of the wavefront, from 0, that serves it. SIM_NOT_SERVED: a
+ * lane that takes no part, or whose copy a later lane's replaces. */
+enum { SIM_NOT_SERVED = 255 };
+int sim_serve(const struct sim_access *access, uint8_t wavefront[SIM_LANES]);
 /* The fewest that an access of that width by so many lanes takes. */
 int sim_wavefronts_ideal(const struct sim_access *access);
 /* Distinct sectors of 32 bytes that an access to global memory touches. Of a copy past L1: those

@@ -28,6 +28,27 @@ kernel edited(i32 n, const f32 *x, f32 *y) grid(cdiv(n, 64)) threads(64)
 }
 """
 
+SCATTERED = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry scattered(.param .u64 x)
+{
+    .shared .align 16 .b8 s[4096];
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [x];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 8;
+    add.s64 %rd3, %rd1, %rd2;
+    mov.u32 %r2, s;
+    mad.lo.s32 %r3, %r1, 128, %r2;
+    cp.async.ca.shared.global [%r3], [%rd3], 4;
+    cp.async.wait_all;
+    ret;
+}
+"""
+
 
 def sizes(**given):
     return ["--set", ",".join(f"{name}={value}" for name, value in given.items())]
@@ -216,6 +237,35 @@ def lanes_are_traced(r):
     expect(len(bad) == 1 and bad[0]["lanes"]["array"] == "bs" and len(banks) == 1, f"one bank: {bad}")
 
 
+def wavefronts_are_told(r):
+    """Of each access to shared memory, the wavefronts that serve its lanes are as many as it takes."""
+    with open(r.path("scattered.ptx"), "w", encoding="utf-8") as file:
+        file.write(SCATTERED)
+    for file, options in (
+        ("kernels/sgemm/transposed.tile", [*sizes(m=64, n=64, k=64)]),
+        ("kernels/sgemm/register_tiled.tile", [*sizes(m=128, n=128, k=64)]),
+        (V1, ["--type", "f16", *sizes(m=64, n=64, k=64)]),
+        (V4, ["--type", "f16", *sizes(m=128, n=128, k=128)]),
+        (r.path("scattered.ptx"), ["--block", "32", "--arg", "f32[64]:rand"]),
+    ):
+        t = r.run(file, [*options, "--fill", "rand"] if file.endswith(".tile") else options)
+        served, rows = {}, t.column("rows").reshape(-1, 32)
+        told = dict(zip(t.column("served_event"), t.column("served_row")))
+        site, mask, units = t.column("site"), t.column("mask"), t.column("units")
+        expect(len(told) < t.count / 4, f"{file}: {len(told)} of {t.count} events tell of wavefronts")
+        for i in t.events("read") + t.events("write"):
+            if t.site(i)["space"] != "shared":
+                continue
+            if i in told:
+                served[site[i]] = told[i]
+            row = served.get(site[i], 0)
+            lanes = {int(rows[row - 1][n]) if row else 0 for n in range(32) if mask[i] >> n & 1} - {-1}
+            expect(lanes == set(range(units[i])), f"{file}: event {i}: {lanes}, {units[i]} wavefronts")
+        for a in r.explain(file, options)["accesses"]:
+            told = a["lanes"]["wavefront_of"]
+            expect(max(told, default=-1) + 1 == a["lanes"].get("wavefronts", 0), f"{file}: {a}")
+
+
 def windows(r):
     options = [*sizes(m=64, n=64, k=64), "--fill", "rand"]
     whole = r.run(TILED, options)
@@ -385,6 +435,7 @@ def main():
         copies(r)
         copies_land_between(r)
         lanes_are_traced(r)
+        wavefronts_are_told(r)
         windows(r)
         refusals(r)
         perfetto(r)

@@ -93,6 +93,22 @@ static bool global_side(const struct reading *r, struct sim_access *a)
     return s[0] == 'g' || s[0] == 'c';
 }
 
+/* sim_serve tells of as many wavefronts as there are, and each of them serves some lane. */
+static void check_served(const struct sim_access *a, uint8_t wavefront[SIM_LANES])
+{
+    uint32_t used = 0;
+    int count = sim_serve(a, wavefront);
+    assert_int_equal(count, sim_wavefronts(a));
+    for (int i = 0; i < SIM_LANES; i++) {
+        bool active = a->mask >> i & 1;
+        if (!active || !a->group) /* a copy may be replaced by a later lane's */
+            assert_int_equal(wavefront[i] != SIM_NOT_SERVED, active);
+        if (wavefront[i] != SIM_NOT_SERVED)
+            used |= 1u << wavefront[i];
+    }
+    assert_true(used == (uint32_t)((1ull << count) - 1));
+}
+
 static void every_reading(void **state)
 {
     (void)state;
@@ -107,6 +123,8 @@ static void every_reading(void **state)
         assert_true(read_line(line, &r));
         int wavefronts = 0, ideal = 0, sectors = 0, requests = 0;
         if (shared_side(&r, &a)) {
+            uint8_t served[SIM_LANES];
+            check_served(&a, served);
             wavefronts = sim_wavefronts(&a);
             ideal = sim_wavefronts_ideal(&a);
         }
@@ -173,7 +191,9 @@ static void every_copy(void **state)
         while (count < COPY_FIELDS && (text = strtok(NULL, ",")))
             field[count++] = atoi(text);
         assert_int_equal(count, COPY_FIELDS);
+        uint8_t served[SIM_LANES];
         copy_of(access, field, &read, &write);
+        check_served(&write, served);
         const int ours[] = {sim_wavefronts(&write), sim_wavefronts_ideal(&write),
                             sim_sectors(&read), 1};
         for (int i = 0; i < COPY_COUNTS; i++) {
@@ -236,6 +256,20 @@ static int plain_wavefronts(const struct sim_access *a)
     return sum;
 }
 
+/* In one wavefront a bank gives one word. */
+static void check_apart(const struct sim_access *a)
+{
+    uint8_t served[SIM_LANES];
+    check_served(a, served);
+    for (int i = 0; i < SIM_LANES; i++)
+        for (int j = 0; j < i; j++)
+            for (uint64_t w = 0; w < 16 && served[i] == served[j] && a->mask >> i & 1; w++) {
+                uint64_t p = a->address[i] / 4 + w / 4, q = a->address[j] / 4 + w % 4;
+                uint64_t words = ((uint64_t)a->bytes + 3) / 4;
+                assert_true(w / 4 >= words || w % 4 >= words || p == q || p % 32 != q % 32);
+            }
+}
+
 static int plain_sectors(const struct sim_access *a)
 {
     int count = 0;
@@ -276,6 +310,7 @@ static void random_accesses(void **state)
         for (int i = 0; i < SIM_LANES; i++)
             a.address[i] &= UINT32_MAX;
         assert_int_equal(sim_wavefronts(&a), plain_wavefronts(&a));
+        check_apart(&a);
     }
 }
 

@@ -245,6 +245,8 @@ export class Trace {
   readonly units: Uint8Array;
   readonly least: Uint8Array;
   readonly rows: Int32Array;
+  readonly servedEvent: Uint32Array;
+  readonly servedRow: Uint32Array;
   readonly valueEvent: Uint32Array;
   readonly valueStart: Uint32Array;
   readonly values: Uint8Array;
@@ -299,6 +301,8 @@ export class Trace {
     this.units = u8("units");
     this.least = u8("least");
     this.rows = i32("rows");
+    this.servedEvent = u32("served_event");
+    this.servedRow = u32("served_row");
     this.valueEvent = u32("value_event");
     this.valueStart = u32("value_start");
     this.values = u8("values");
@@ -338,6 +342,22 @@ export class Trace {
     if (this.flags[event]! & FLAG.row) return base + this.rows[32 * this.stride[event]! + lane]!;
     const lowest = 31 - Math.clz32(mask & -mask);
     return base + (lane - lowest) * this.stride[event]!;
+  }
+
+  /* For each lane the wavefront of shared memory that serves it in this access, from 0; -1: none does. */
+  wavefrontsOf(event: number): number[] {
+    let low = 0;
+    let high = this.servedEvent.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.servedEvent[middle]! <= event) low = middle + 1;
+      else high = middle;
+    }
+    const site = this.site[event];
+    do low--;
+    while (low >= 0 && this.site[this.servedEvent[low]!] !== site);
+    const row = low < 0 ? 0 : this.servedRow[low]!;
+    return Array.from({ length: 32 }, (_, lane) => ((this.mask[event]! >>> lane) & 1 ? (row ? this.rows[32 * (row - 1) + lane]! : 0) : -1));
   }
 
   /* Bytes that the lanes ask for, counted by thread. */

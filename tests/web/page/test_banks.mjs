@@ -22,7 +22,7 @@ const pressed = (page, group, value) => card(page).getByRole("group", { name: gr
 async function picturesAgree(page, kernel) {
   const values = await chooser(page).locator("option").evaluateAll((list) => list.map((o) => [o.value, o.textContent]));
   for (const [value, label] of values) {
-    if (!label.includes(" shared ") || label.includes("copy")) continue;
+    if (!label.includes(" shared ")) continue;
     await chooser(page).selectOption(value);
     const drawn = /(\d+) wavefronts of least (\d+)/.exec(await card(page).locator("svg").getAttribute("aria-label"));
     const said = /(\d+) wavefronts? of least (\d+)/.exec(await verdict(page));
@@ -75,7 +75,7 @@ await test(async ({ open }) => {
   equal("sectors", await verdict(page), "32 sectors of least 4.");
   ok("wasted bytes", (await card(page).locator(".verdict").innerText()).includes("128 of 1,024 bytes"));
 
-  for (const kernel of ["register_tiled", "vector_load", "kernels/matmul/shared.tile", "kernels/matmul/stages.tile", "kernels/fused/softmax.tile"]) {
+  for (const kernel of ["register_tiled", "vector_load", "kernels/matmul/shared.tile", "kernels/matmul/async.tile", "kernels/matmul/stages.tile", "kernels/fused/softmax.tile"]) {
     const before = await chooser(page).innerHTML();
     await page.goto(page.url().replace(/#.*/, `#kernel=${kernel}`));
     await page.waitForFunction((html) => document.querySelector("#banks select")?.innerHTML !== html, before);

@@ -62,43 +62,20 @@ export interface Served {
   lanes: number[];
 }
 
-/** Loads of 8 and 16 bytes take half the phases if all lanes n and n ^ 1, or all n and n ^ 2, have the same address. */
-function pairs(lanes: Lane[]): number {
-  if (lanes.length < 32) return 0;
-  const same = (distance: number) => lanes.every((l, i) => l.address === lanes[i ^ distance]!.address);
-  return same(1) ? 1 : same(2) ? 2 : 0;
-}
-
-/** A request of w bytes a lane is served 128 / w lanes at a time, a phase; in a phase, a group of w / 4 banks gives one unit of w
- * bytes in a wavefront. `matrix`: lanes give rows of 16 bytes, eight of them a phase. */
-export function servedBy(lanes: Lane[], bytes: number, read: boolean, matrix: boolean): Served[] {
+/** What each wavefront gives to which lanes, from the number of the wavefront that serves each lane: `bytes` of a lane are made of units
+ * of 4, 8 or 16 bytes, which a group of neighbouring banks gives. `matrix`: lanes give rows of 16 bytes. */
+export function servedBy(lanes: Lane[], wavefrontOf: number[], bytes: number, matrix: boolean): Served[] {
   const unit = matrix || bytes > 8 ? 16 : bytes > 4 ? 8 : 4;
-  const groups = 128 / unit;
-  const joined = read && !matrix && unit > 4 ? pairs(lanes) : 0;
-  const phase = joined ? 2 * groups : groups;
-  const served: Served[] = [];
-  let before = 0;
-  for (let first = 0; first < 32; first += phase) {
-    const here = lanes.filter((l) => l.lane >= first && l.lane < first + phase);
-    const of: Served[][] = Array.from({ length: groups }, () => []);
-    for (const l of here) {
-      const number = Math.floor(l.address / unit);
-      const group = of[number % groups]!;
-      const known = group.find((s) => s.address === number * unit);
-      if (known) known.lanes.push(l.lane);
-      else
-        group.push({
-          wavefront: before + group.length,
-          bank: ((number % groups) * unit) / 4,
-          banks: unit / 4,
-          address: number * unit,
-          lanes: [l.lane],
-        });
-    }
-    served.push(...of.flat());
-    before += Math.max(0, ...of.map((g) => g.length));
+  const served = new Map<string, Served>();
+  for (const { lane, address } of lanes) {
+    const wavefront = wavefrontOf[lane]!;
+    if (wavefront < 0) continue;
+    const at = address - (address % unit);
+    const known = served.get(`${wavefront} ${at}`);
+    if (known) known.lanes.push(lane);
+    else served.set(`${wavefront} ${at}`, { wavefront, bank: (at % 128) / 4, banks: unit / 4, address: at, lanes: [lane] });
   }
-  return served;
+  return [...served.values()];
 }
 
 export const wavefrontsOf = (served: Served[]): number => 1 + Math.max(-1, ...served.map((s) => s.wavefront));

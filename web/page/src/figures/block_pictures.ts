@@ -75,7 +75,7 @@ export function banks(asked: FigureAsked, tool: Tool): Picture {
   const there = accessesOf(trace).filter((a) => a.space === "shared" && a.site.line === asked.values["line"]);
   const access = there.sort((a, b) => b.units - b.least - (a.units - a.least))[0]!;
   const event = worstOf(trace, access.events);
-  const served = servedBy(lanesOf(trace, event), access.site.bytes, !access.store, (trace.flags[event]! & FLAG.matrix) !== 0);
+  const served = servedBy(lanesOf(trace, event), trace.wavefrontsOf(event), access.site.bytes, (trace.flags[event]! & FLAG.matrix) !== 0);
   return drawn(BanksFigure, { served, least: trace.least[event]!, width: wide });
 }
 
