@@ -56,6 +56,26 @@ await test(async ({ open }) => {
   await page.locator("#roofline").getByRole("button", { name: "T=32" }).click();
   await settled(page);
 
+  // The point walks as bytes are counted nearer to the memory, and a measured time is drawn at its rate.
+  const at32 = native("explain", file, ...sizes, "--tune", "T=32").kernels[0];
+  const traffic = (level) => at32.traffic.find((t) => t.level === level);
+  const counted = { thread: traffic("L2").read_by_thread, warp: traffic("L2").read_by_request, L2: traffic("L2").moved[1], memory: traffic("HBM").moved[1] };
+  let [from, start] = [0, 0];
+  for (const [level, loads] of Object.entries(counted)) {
+    await page.getByRole("group", { name: "Bytes counted by" }).getByRole("button", { name: level, exact: true }).click();
+    const row = (await table(page, "roofline")).find((r) => r[0] === "T=32");
+    equal(`FLOP/B counted by ${level}`, Number(row[1]), at32.flops / loads);
+    const x = await page.locator("#roofline .point.current").first().evaluate((e) => e.getBoundingClientRect().x);
+    from = x;
+    start ||= x;
+  }
+  ok("the point walks to the right", from > start + 20, `${start} to ${from}`);
+  await page.locator("#roofline").getByLabel("measured").fill("1");
+  const tall = async () => page.locator("#roofline path.measured").evaluate((e) => e.getBoundingClientRect().y);
+  const slow = await tall();
+  await page.locator("#roofline").getByLabel("measured").fill("0.1");
+  ok("a shorter time is drawn higher", (await tall()) < slow);
+
   const bytes = await table(page, "traffic");
   const l2 = native("explain", file, ...sizes, "--tune", "T=32").kernels[0].traffic.find((t) => t.level === "L2");
   equal("loads by threads", Number(bytes[1][1]), l2.read_by_thread);
@@ -67,4 +87,13 @@ await test(async ({ open }) => {
     [at("L2").read_by_thread, at("L2").read_by_element, at("L2").read_by_request, at("L2").read[1], at("HBM").read[1]],
   );
   equal("naive, by threads, as the lesson has it", Number(bytes[1][3]), 2 * 1024 ** 3 * 4);
+
+  // Over T, the dots are counted and the line is 2 M N K / T elements.
+  const dots = await page.locator("#traffic svg.figure[role=img]").last().getAttribute("aria-label");
+  equal("a dot for each T", dots.match(/T=\d+/g), ["T=16", "T=32", "T=64"]);
+  for (const row of swept.kernels) {
+    const l2 = row.traffic.find((t) => t.level === "L2");
+    equal(`bytes at T=${row.tune.T}`, l2.read_by_thread, (2 * 4 * 1024 ** 3) / row.tune.T);
+  }
+  equal("the line is there", await page.locator("#traffic path.line").count(), 1);
 });
