@@ -27,6 +27,7 @@ import ctypes
 import ctypes.util
 import difflib
 import glob
+import json
 import math
 import operator
 import os
@@ -39,15 +40,16 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping
-from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+from ctypes import (POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint,
+                    c_uint32, c_uint64, c_void_p)
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 __version__ = "0.1.0"
 __all__ = [
-    "ArgumentError", "Cancelled", "CompileError", "DeviceArray", "Error", "Fault", "Kernel", "Message",
-    "Module", "NotAssumed", "NotFound", "Param", "RaceError", "TimeLimit", "Unsupported", "Verdict",
-    "WrongValues", "allclose", "bench", "cdiv", "compile", "devices", "empty", "load", "native_path",
-    "table", "to_device", "view",
+    "Access", "ArgumentError", "Cancelled", "CompileError", "DeviceArray", "Edit", "Error", "Fault", "Finding",
+    "Kernel", "Message", "Module", "NotAssumed", "NotFound", "Param", "RaceError", "Range", "Record",
+    "Simulation", "TimeLimit", "Unsupported", "Verdict", "WrongValues", "allclose", "apply_fix", "bench", "cdiv",
+    "compile", "devices", "empty", "gpus", "load", "native_path", "passes", "table", "to_device", "view",
 ]
 
 # --- what tilewright.h has: structs, types, statuses ---
@@ -65,30 +67,39 @@ _INTEGER, _FLOAT, _POINTER = 1, 2, 3  # tw_argument_kind
 _pack_array = struct.Struct("@Pii6qi4x").pack
 _PRINT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
+# structs: scripts/python_structs.py writes them
+
 
 class _Config(ctypes.Structure):
-    _fields_ = [("resize", c_void_p), ("resize_user", c_void_p), ("threads", c_int),
-                ("print", _PRINT), ("print_user", c_void_p), ("colour", c_bool),
-                ("cancelled", c_void_p), ("cancelled_user", c_void_p), ("cache", c_char_p),
-                ("device", c_int), ("parallel", c_void_p), ("parallel_user", c_void_p),
-                ("check_steps", c_int64), ("progress", c_void_p), ("progress_user", c_void_p)]
+    _fields_ = [("resize", c_void_p), ("resize_user", c_void_p), ("threads", c_int), ("print", c_void_p),
+                ("print_user", c_void_p), ("colour", c_bool), ("cancelled", c_void_p),
+                ("cancelled_user", c_void_p), ("cache", c_char_p), ("device", c_int), ("parallel", c_void_p),
+                ("parallel_user", c_void_p), ("check_steps", c_int64), ("progress", c_void_p),
+                ("progress_user", c_void_p)]
 
 
 class _Edit(ctypes.Structure):
     _fields_ = [("line", c_int), ("column", c_int), ("remove", c_int), ("insert", c_char_p)]
 
 
+class _Access(ctypes.Structure):
+    _fields_ = [("file", c_char_p), ("line", c_int), ("column", c_int), ("length", c_int), ("what", c_char_p),
+                ("variable", c_char_p), ("rank", c_int), ("index", c_int64 * 6), ("thread", c_int),
+                ("warp", c_int), ("block", c_int64), ("space", c_char_p), ("barrier_file", c_char_p),
+                ("barrier_line", c_int), ("barrier_column", c_int)]
+
+
 class _Message(ctypes.Structure):
     _fields_ = [("severity", c_int), ("file", c_char_p), ("line", c_int), ("column", c_int),
                 ("text", c_char_p), ("shown", c_char_p), ("code", c_int), ("needs_sm", c_int),
                 ("length", c_int), ("edits", POINTER(_Edit)), ("edit_count", c_int),
-                ("accesses", c_void_p), ("access_count", c_int)]
+                ("accesses", POINTER(_Access)), ("access_count", c_int)]
 
 
 class _Param(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("is_pointer", c_bool), ("is_const", c_bool),
-                ("is_static", c_bool), ("is_ensured", c_bool), ("dtype", c_int),
-                ("type_name", c_char_p), ("rank", c_int), ("dims", c_char_p * MAX_RANK)]
+    _fields_ = [("name", c_char_p), ("is_pointer", c_bool), ("is_const", c_bool), ("is_static", c_bool),
+                ("is_ensured", c_bool), ("dtype", c_int), ("type_name", c_char_p), ("rank", c_int),
+                ("dims", c_char_p * 6)]
 
 
 class _Scalar(ctypes.Structure):
@@ -105,21 +116,162 @@ class _Type(ctypes.Structure):
 
 class _Verdict(ctypes.Structure):
     _fields_ = [("ok", c_bool), ("max_error", c_double), ("tolerance", c_double), ("got", c_double),
-                ("want", c_double), ("view", c_char_p), ("rank", c_int), ("at", c_int64 * MAX_RANK),
+                ("want", c_double), ("view", c_char_p), ("rank", c_int), ("at", c_int64 * 6),
                 ("checked", c_int64), ("undecided", c_int64)]
 
 
 class _Tuned(ctypes.Structure):
-    _fields_ = [(name, c_char_p) for name in ("device", "kernel", "program", "types", "shape", "sizes",
-                                              "tune", "why", "version")] + \
-               [("status", c_int), ("samples", c_int), ("milliseconds", c_double), ("measured", c_int64)]
+    _fields_ = [("device", c_char_p), ("kernel", c_char_p), ("program", c_char_p), ("types", c_char_p),
+                ("shape", c_char_p), ("sizes", c_char_p), ("tune", c_char_p), ("why", c_char_p),
+                ("version", c_char_p), ("status", c_int), ("samples", c_int), ("milliseconds", c_double),
+                ("measured", c_int64)]
 
 
 class _Device(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("description", ctypes.c_char * 256), ("cores", c_int),
-                ("ordinal", c_int), ("capability", c_int), ("memory_bytes", c_int64),
-                ("l2_bytes", c_int64), ("driver", c_int), ("model", ctypes.c_char * 96)]
+                ("ordinal", c_int), ("capability", c_int), ("memory_bytes", c_int64), ("l2_bytes", c_int64),
+                ("driver", c_int), ("model", ctypes.c_char * 96)]
 
+
+class _Tile(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("what", c_char_p), ("shared", c_bool), ("type", c_int), ("bits", c_int),
+                ("rank", c_int), ("shape", c_int64 * 6), ("layout", c_char_p), ("offset", c_int64),
+                ("bytes", c_int64), ("form", c_char_p), ("places", POINTER(c_uint32)), ("held", c_int),
+                ("in_register", c_int), ("copies", c_int), ("threads", POINTER(c_int32)),
+                ("numbers", POINTER(c_int32)), ("register_count", c_int), ("registers", POINTER(c_char_p))]
+
+
+class _TileAccess(ctypes.Structure):
+    _fields_ = [("line", c_int), ("column", c_int), ("tile", c_char_p), ("shared", c_bool), ("store", c_bool),
+                ("how", c_char_p), ("bytes", c_int), ("instructions", c_int64), ("wavefronts", c_int64),
+                ("least", c_int64)]
+
+
+class _Layouts(ctypes.Structure):
+    _fields_ = [("block", c_int * 3), ("shared_bytes", c_int64), ("registers", c_int), ("tile_count", c_int),
+                ("tiles", POINTER(_Tile)), ("access_count", c_int), ("accesses", POINTER(_TileAccess))]
+
+
+class _TraceOptions(ctypes.Structure):
+    _fields_ = [("format", c_int), ("block", c_int64 * 3), ("from", c_int64), ("events", c_int64),
+                ("why", c_char_p), ("why_offset", c_int64), ("why_bytes", c_int64)]
+
+
+class _SimTurn(ctypes.Structure):
+    _fields_ = [("warp", c_int), ("steps", c_int64)]
+
+
+class _SimOptions(ctypes.Structure):
+    _fields_ = [("watch", c_uint), ("seed", c_uint64), ("late", c_bool), ("late_by", c_int64),
+                ("step_limit", c_int64), ("suppressions", c_char_p), ("suppressions_name", c_char_p),
+                ("same_value", c_int), ("volatiles", c_int), ("trace", POINTER(_TraceOptions)),
+                ("order", POINTER(_SimTurn)), ("order_count", c_int)]
+
+
+class _SimFinding(ctypes.Structure):
+    _fields_ = [("kind", c_char_p), ("message", c_char_p), ("fails", c_bool), ("suppressed", c_bool),
+                ("file", c_char_p), ("line", c_int), ("column", c_int), ("other_file", c_char_p),
+                ("other_line", c_int), ("other_column", c_int), ("code", c_int),
+                ("accesses", POINTER(_Access)), ("access_count", c_int), ("count", c_int64),
+                ("text", c_char_p), ("json", c_char_p)]
+
+
+class _WhyStep(ctypes.Structure):
+    _fields_ = [("kind", c_char_p), ("time", c_int64), ("warp", c_int), ("lanes", c_uint32), ("line", c_int),
+                ("column", c_int), ("text", c_char_p), ("event", c_int64), ("products", c_int64),
+                ("element_count", c_int), ("elements", POINTER(c_char_p)), ("races", c_int64)]
+
+
+class _Why(ctypes.Structure):
+    _fields_ = [("block", c_int64 * 3), ("thread", c_int), ("products", c_int64), ("global_reads", c_int64),
+                ("global_writes", c_int64), ("shared_reads", c_int64), ("shared_writes", c_int64),
+                ("complete", c_bool), ("step_count", c_int), ("steps", POINTER(_WhyStep))]
+
+
+class _SimResult(ctypes.Structure):
+    _fields_ = [("failures", c_int64), ("finding_count", c_int), ("findings", POINTER(_SimFinding)),
+                ("warp_instructions", c_int64), ("seconds", c_double), ("ended", c_char_p),
+                ("report", c_char_p), ("counted", c_void_p), ("counters", c_char_p),
+                ("counters_json", c_char_p), ("json", c_char_p), ("trace", c_void_p),
+                ("trace_bytes", c_size_t), ("why", POINTER(_Why))]
+
+
+class _ExplainOptions(ctypes.Structure):
+    _fields_ = [("gpu", c_char_p), ("registers", c_int), ("step_limit", c_int64)]
+
+
+class _Range(ctypes.Structure):
+    _fields_ = [("low", c_double), ("middle", c_double), ("high", c_double)]
+
+
+class _Gpu(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("aliases", c_char_p), ("target", c_char_p), ("memory", c_char_p),
+                ("source", c_char_p), ("capability", c_int), ("multiprocessors", c_int), ("clock", c_double),
+                ("tensor_clock", c_double), ("f64", c_double), ("f32", c_double), ("tensor_f64", c_double),
+                ("tensor_tf32", c_double), ("tensor_f16", c_double), ("tensor_i8", c_double),
+                ("tensor_fp8", c_double), ("memory_bytes", c_double), ("memory_bandwidth", c_double),
+                ("l2_bytes", c_double), ("l2_bandwidth", _Range), ("shared_bandwidth", c_double),
+                ("l1_bytes", c_int), ("shared_latency", c_int), ("l1_latency", c_int), ("l2_latency", c_int),
+                ("memory_latency", c_int), ("shared_of_multiprocessor", c_int), ("shared_of_block", c_int),
+                ("system_shared_bytes", c_int), ("registers", c_int), ("registers_of_thread", c_int),
+                ("threads", c_int), ("warps", c_int), ("blocks", c_int), ("threads_of_block", c_int)]
+
+
+class _Traffic(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("by_thread", c_double), ("by_request", c_double),
+                ("read_by_thread", c_double), ("written_by_thread", c_double), ("read_by_request", c_double),
+                ("written_by_request", c_double), ("read_by_element", c_double),
+                ("written_by_element", c_double), ("moved", _Range), ("read", _Range), ("written", _Range),
+                ("compulsory", c_double), ("intensity_by_thread", c_double),
+                ("intensity_by_request", c_double), ("intensity", c_double)]
+
+
+class _ExplainedLine(ctypes.Structure):
+    _fields_ = [("file", c_char_p), ("line", c_int), ("instructions", c_double),
+                ("shared_accesses", c_double), ("shared_wavefronts", c_double),
+                ("shared_wavefronts_ideal", c_double), ("conflict_ways", c_double), ("requests", c_double),
+                ("sectors", c_double), ("sectors_ideal", c_double), ("by_thread", c_double)]
+
+
+class _ExplainedRequest(ctypes.Structure):
+    _fields_ = [("array", c_char_p), ("block", c_int64), ("warp", c_int), ("mask", c_uint32),
+                ("address", c_int64 * 32), ("wavefront", c_int * 32), ("units", c_double),
+                ("units_ideal", c_double)]
+
+
+class _ExplainedAccess(ctypes.Structure):
+    _fields_ = [("file", c_char_p), ("line", c_int), ("column", c_int), ("shared", c_bool), ("store", c_bool),
+                ("copy", c_bool), ("bytes", c_int), ("requests", c_double), ("units", c_double),
+                ("units_ideal", c_double), ("ways", c_double), ("ways_by_element", c_double),
+                ("lanes", _ExplainedRequest)]
+
+
+class _Roof(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("title", c_char_p), ("unit", c_char_p), ("work", _Range),
+                ("rate", c_double), ("seconds", _Range), ("share", c_double), ("flops", c_double)]
+
+
+class _Explanation(ctypes.Structure):
+    _fields_ = [("gpu", _Gpu), ("kernel", c_char_p), ("launches", c_bool), ("why_not", c_char_p),
+                ("grid", c_int64 * 3), ("block", c_int * 3), ("blocks", c_int64), ("threads", c_int),
+                ("shared_bytes", c_int64), ("registers", c_int), ("registers_known", c_bool),
+                ("resident_blocks", c_int), ("resident_warps", c_int), ("occupancy", c_double),
+                ("limiter", c_char_p), ("blocks_by_registers", c_int), ("blocks_by_shared", c_int),
+                ("blocks_by_threads", c_int), ("blocks_by_limit", c_int), ("waves", c_double),
+                ("wave_efficiency", c_double), ("flops", c_double), ("flops_executed", c_double),
+                ("traffic", _Traffic * 4), ("l1_hit_rate", c_double), ("l2_hit_rate", c_double),
+                ("shared_wavefronts", c_double), ("shared_wavefronts_ideal", c_double), ("line_count", c_int),
+                ("lines", POINTER(_ExplainedLine)), ("access_count", c_int),
+                ("accesses", POINTER(_ExplainedAccess)), ("roof_count", c_int), ("roofs", _Roof * 12),
+                ("bound", c_char_p), ("bound_title", c_char_p), ("seconds", _Range),
+                ("flops_per_second", c_double), ("verdict", c_char_p), ("advice", c_char_p),
+                ("note_count", c_int), ("notes", POINTER(c_char_p)), ("sampled_blocks", c_int64),
+                ("sampled_instructions", c_int64), ("host_seconds", c_double)]
+
+
+_WATCH = {"races": 1, "barriers": 2, "memory": 4, "counters": 8, "exits": 16, "outputs": 32}
+
+# end of structs
 
 _ptr = POINTER(c_void_p)
 _SIGNATURES = {
@@ -158,6 +310,14 @@ _SIGNATURES = {
     "tw_launch_undecided": (c_char_p, c_void_p),
     "tw_launch_show": (c_int, c_void_p, c_char_p, POINTER(c_char_p)),
     "tw_launch_show_stage": (c_int, c_void_p, c_int, POINTER(c_char_p)),
+    "tw_launch_layouts": (c_int, c_void_p, POINTER(_Layouts)),
+    "tw_launch_despite_races": (c_int, c_void_p, c_bool),
+    "tw_launch_simulate": (c_int, c_void_p, POINTER(_SimOptions), POINTER(_SimResult)),
+    "tw_launch_explain": (c_int, c_void_p, POINTER(_ExplainOptions), POINTER(_Explanation)),
+    "tw_gpu_at": (c_bool, c_int, POINTER(_Gpu)),
+    "tw_gpu_find": (c_bool, c_char_p, POINTER(_Gpu)),
+    "tw_pass_name": (c_char_p, c_int),
+    "tw_pass_summary": (c_char_p, c_int),
     "tw_launch_tuned": (c_int, c_void_p, c_void_p, c_char_p, c_bool, POINTER(_Tuned)),
     "tw_store_open_existing": (c_int, c_void_p, c_char_p, _ptr),
     "tw_store_close": (None, c_void_p),
@@ -247,11 +407,30 @@ class Edit(NamedTuple):
     insert: str
 
 
+class Access(NamedTuple):
+    """An access of memory: its place in the program (`length`: bytes of the text there), `what` it does ("read",
+    "write", "update", "copy"), the variable and the index of the element; numbers of the thread and the warp in
+    the block and of the block in the grid, x fastest; the `space` of memory. What is not known is None, 0 or ().
+    `barrier`: (file, line, column) of the barrier that the thread passed last."""
+    file: Optional[str]
+    line: int
+    column: int
+    length: int
+    what: str
+    variable: Optional[str]
+    index: Tuple[int, ...]
+    thread: Optional[int]
+    warp: Optional[int]
+    block: Optional[int]
+    space: Optional[str]
+    barrier: Optional[Tuple[str, int, int]]
+
+
 class Message(NamedTuple):
     """One thing that the compiler says. `severity`: "error", "warning" or "note"; `file` is None
     where there is no place; lines and columns count from 1. `code` says what it is ("race"; docs/messages.md), `length`
     how many bytes of the line it is about (0: not known), and `fix` the edits that cure it, made together; () if there
-    are none."""
+    are none. `accesses`: those of a race and the like, the one at `line` first."""
     severity: str
     file: Optional[str]
     line: int
@@ -260,6 +439,19 @@ class Message(NamedTuple):
     code: str = "other"
     length: int = 0
     fix: Tuple[Edit, ...] = ()
+    accesses: Tuple[Access, ...] = ()
+
+
+def apply_fix(text: str, fix: Iterable[Edit]) -> str:
+    """The text of a program with a message's `fix` made in it."""
+    raw = bytearray(text.encode())
+    starts = [0, *(match.end() for match in re.finditer(b"\n", raw))]
+    for edit in reversed(sorted(fix, key=lambda edit: (edit.line, edit.column))):
+        if not 0 < edit.line <= len(starts):
+            raise ArgumentError(f"the fix is for another text: this one has no line {edit.line}")
+        at = starts[edit.line - 1] + edit.column - 1
+        raw[at:at + edit.remove] = edit.insert.encode()
+    return raw.decode()
 
 
 class Error(RuntimeError):
@@ -322,6 +514,17 @@ _EXCEPTIONS = {_BAD_ARGUMENT: ArgumentError, _NOT_FOUND: NotFound, _BAD_PROGRAM:
 
 def _text(value: Optional[bytes]) -> str:
     return (value or b"").decode("utf-8", "replace")
+
+
+def _known(value: Optional[bytes]) -> Optional[str]:
+    return None if value is None else _text(value)
+
+
+def _access(a: _Access) -> Access:
+    barrier = (_text(a.barrier_file), a.barrier_line, a.barrier_column) if a.barrier_line else None
+    thread, warp, block = (None if number < 0 else number for number in (a.thread, a.warp, a.block))
+    return Access(_known(a.file), a.line, a.column, a.length, _text(a.what), _known(a.variable),
+                  tuple(a.index[:a.rank]), thread, warp, block, _known(a.space), barrier)
 
 
 def _listed(names: Iterable[str], wanted: Any) -> str:
@@ -753,7 +956,7 @@ class _Context:
         self.launches: dict = {}
         self.kernels: dict = {}
         self.flag = c_bool(False)  # set: what runs in the context ends
-        config = _Config(threads=threads, print=_on_print, device=max(gpu, 0),
+        config = _Config(threads=threads, print=ctypes.cast(_on_print, c_void_p), device=max(gpu, 0),
                          cancelled=ctypes.cast(self.native.tw_flag_is_set, c_void_p),
                          cancelled_user=ctypes.addressof(self.flag))
         handle = c_void_p()
@@ -785,12 +988,15 @@ class _Context:
     def messages(self) -> list:
         found, one = [], _Message()
         while self.native.tw_context_message(self.handle, len(found), byref(one)):
-            found.append(Message(("error", "warning", "note")[one.severity],
-                                 _text(one.file) if one.file else None, one.line, one.column,
-                                 _text(one.text), _text(self.native.tw_code_name(one.code)), one.length,
+            found.append(Message(("error", "warning", "note")[one.severity], _known(one.file), one.line,
+                                 one.column, _text(one.text), self.code(one.code), one.length,
                                  tuple(Edit(e.line, e.column, e.remove, _text(e.insert))
-                                       for e in one.edits[:one.edit_count])))
+                                       for e in one.edits[:one.edit_count]),
+                                 tuple(map(_access, one.accesses[:one.access_count]))))
         return found
+
+    def code(self, number: int) -> str:
+        return _text(self.native.tw_code_name(number))
 
     def check(self, status: int) -> None:
         if status:
@@ -853,6 +1059,35 @@ class _Launch:
         return self.native.tw_launch_array(self.handle, name, packed)
 
 
+    def simulate(self, options: _SimOptions, despite: bool, trace: Any, limit: Optional[float]) -> Simulation:
+        context, native, result = self.context, self.native, _SimResult()
+        if despite:
+            context.check(native.tw_launch_despite_races(self.handle, True))
+        try:
+            status = context.call("tw_launch_simulate", self.handle, byref(options), byref(result), time_limit=limit)
+        finally:
+            native.tw_launch_despite_races(self.handle, False)
+        if status != _FAULT or not result.finding_count:
+            context.check(status)
+        found = _simulation(context, result)
+        if trace is not None:
+            _write_whole(trace, ctypes.string_at(result.trace, result.trace_bytes))
+        if not (despite and found.failures):
+            return found
+        cures = self.cures(limit)
+        return found._replace(findings=[f._replace(fix=cures.get(_places(f), ())) for f in found.findings])
+
+    def cures(self, limit: Optional[float]) -> dict:
+        """The fixes of the compiler for the launch's races, by the places of their accesses."""
+        if self.context.call("tw_launch_check", self.handle, time_limit=limit) != _UNSYNCHRONISED:
+            return {}
+        return {_places(m): m.fix for m in self.context.messages() if m.fix and m.accesses}
+
+
+def _places(found: Any) -> frozenset:
+    return frozenset((a.file, a.line, a.column) for a in found.accesses)
+
+
 def _same(a: Any, b: Any) -> bool:
     """Compares values bit by bit: 0.0 equals -0.0, but the two make different programs."""
     return a == b and type(a) is type(b) and (type(a) is not float or a != 0.0 or
@@ -906,6 +1141,252 @@ def _number(text: str) -> Any:
         return int(text)
     except ValueError:
         return float(text)
+
+
+# --- results of the simulator, layouts, explanations ---
+
+
+class Record(Mapping):
+    """Named values: `x.line` is `x["line"]`, and dict(x) has all of them. json.dumps(x, default=dict) writes them."""
+    __slots__ = ("_values",)
+
+    def __init__(self, values: dict):
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._values:
+            raise AttributeError(f"there is no `{name}`" if name.startswith("_") else
+                                 f"there is no `{name}`; there are {_listed(self._values, name)}")
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __dir__(self) -> list:
+        return [*super().__dir__(), *self._values]
+
+    def __repr__(self) -> str:
+        return "Record(" + ", ".join(f"{name}={value!r}" for name, value in self._values.items()) + ")"
+
+
+class Range(NamedTuple):
+    """A number that is not known exactly: `middle` is the most likely, the true one is mostly in the rest."""
+    low: float
+    middle: float
+    high: float
+
+
+class Finding(NamedTuple):
+    """A finding of the simulator. `severity` is "error" or "warning"; place, `text`, `code`, `fix` and `accesses` are
+    as in a Message. `count`: how often it was seen; `steps`: an order of events that goes wrong, in sentences;
+    `shown`: all of it, with source lines; `suppressed`: `suppressions` let it pass."""
+    severity: str
+    file: Optional[str]
+    line: int
+    column: int
+    text: str
+    code: str
+    fix: Tuple[Edit, ...]
+    accesses: Tuple[Access, ...]
+    count: int
+    steps: Tuple[str, ...]
+    shown: str
+    suppressed: bool
+
+
+class Simulation(NamedTuple):
+    """A run on the simulator. `failures`: how many findings are errors; `ended`: why it ended early, or None;
+    `seconds`: of the host. `counters`: the hardware's counters (docs/messages.md), `instructions` of each kind, and
+    `lines`, each with `file`, `line` and the same counters; None if they were not asked for. `report`: the findings
+    as text. `why`: the fields of tw_why, or None."""
+    findings: list
+    failures: int
+    ended: Optional[str]
+    warp_instructions: int
+    seconds: float
+    counters: Optional[Record]
+    report: str
+    why: Optional[Record]
+
+
+def _record(found: ctypes.Structure) -> Record:
+    """Converts a struct of the library. The fields of counts are left out: lists are as long as they say."""
+    return Record({name: _value(getattr(found, name), found, name) for name, *_ in found._fields_
+                   if not name.endswith("_count")})
+
+
+def _value(value: Any, found: Any = None, name: str = "") -> Any:
+    if isinstance(value, bytes):
+        return _text(value)
+    if isinstance(value, _Range):
+        return Range(value.low, value.middle, value.high)
+    if isinstance(value, ctypes.Structure):
+        return _record(value)
+    if isinstance(value, (ctypes.Array, ctypes._Pointer)):
+        counts = (getattr(found, name[:-len(end)] + "_count", None) for end in ("s", "es"))
+        return [_value(one) for one in value[:next((n for n in counts if n is not None), None)]]
+    return value
+
+
+def _said(out: c_char_p) -> str:
+    return _text(out.value)
+
+
+def _explanation(found: _Explanation) -> Record:
+    whole = dict(_record(found))
+    return Record({**whole, "traffic": [level for level in whole["traffic"] if level.name]})
+
+
+def _tile(tile: _Tile) -> Record:
+    count, shape = math.prod(tile.shape[:tile.rank]), tile.shape[:tile.rank]
+    values = {"name": _known(tile.name), "what": _known(tile.what),
+              "kind": "shared" if tile.shared else "registers" if tile.layout else "scalar",
+              "type": _DTYPES[tile.type] if tile.type >= 0 else None, "bits": tile.bits, "shape": shape,
+              "layout": _known(tile.layout)}
+    if tile.shared:
+        return Record({**values, "offset": tile.offset, "bytes": tile.bytes, "form": _known(tile.form),
+                       "places": tile.places[:count]})
+    values.update(held=tile.held, in_register=tile.in_register,
+                  registers=[_text(name) for name in tile.registers[:tile.register_count]])
+    if tile.layout:
+        values.update(copies=tile.copies, threads=tile.threads[:count], numbers=tile.numbers[:count])
+    return Record(values)
+
+
+def _tile_access(a: _TileAccess) -> Record:
+    return Record({"line": a.line, "column": a.column, "space": "shared" if a.shared else "global", "store": a.store,
+                   "tile": _known(a.tile), "instruction": _known(a.how), "bytes": a.bytes,
+                   "instructions": a.instructions, "wavefronts": a.wavefronts, "least": a.least})
+
+
+def _layouts(found: _Layouts) -> Record:
+    return Record({"block": found.block[:], "shared_bytes": found.shared_bytes, "registers": found.registers,
+                   "tiles": [_tile(tile) for tile in found.tiles[:found.tile_count]],
+                   "accesses": [_tile_access(a) for a in found.accesses[:found.access_count]]})
+
+
+def _counters(text: Optional[bytes]) -> Optional[Record]:
+    """In JSON a line lacks the counters that are 0 there; here it has them."""
+    if text is None:
+        return None
+    total = json.loads(text)
+    zeros = {name: 0 for name, value in total.items() if isinstance(value, int)}
+    return Record({**total, "lines": [Record({**zeros, **line}) for line in total["lines"]]})
+
+
+def _finding(context: _Context, f: _SimFinding) -> Finding:
+    return Finding("error" if f.fails else "warning", _known(f.file), f.line, f.column, _text(f.message),
+                   context.code(f.code), (), tuple(map(_access, f.accesses[:f.access_count])), f.count,
+                   tuple(json.loads(f.json)["steps"]), _text(f.text), f.suppressed)
+
+
+def _simulation(context: _Context, result: _SimResult) -> Simulation:
+    findings = [_finding(context, f) for f in result.findings[:result.finding_count]]
+    return Simulation(findings, result.failures, _known(result.ended), result.warp_instructions, result.seconds,
+                      _counters(result.counters_json), _text(result.report),
+                      _record(result.why.contents) if result.why else None)
+
+
+# --- options of the simulator ---
+
+
+def _natural(name: str, value: Any, most: int = 2**63 - 1) -> int:
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{name}: {value!r} is no whole number")
+    number = operator.index(value)
+    if not 0 <= number <= most:
+        raise ArgumentError(f"{name}: {value!r} is not from 0 to {most}")
+    return number
+
+
+def _list(name: str, value: Any) -> list:
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise TypeError(f"{name}: {value!r} is no list")
+    return list(value)
+
+
+def _word(name: str, value: Any, words: Iterable[str]) -> str:
+    if value not in words:
+        raise ArgumentError(f"{name}: there is no {value!r}; there are {_listed(words, value)}")
+    return value
+
+
+def _turn(turn: Any) -> tuple:
+    """(warp, instructions); a warp alone runs until it waits."""
+    warp, steps = turn if isinstance(turn, (tuple, list)) and len(turn) == 2 else (turn, 0)
+    return _natural("order", warp, 31), _natural("order", steps)
+
+
+def _sim_options(watch: Iterable[str], seed: int, order: Sequence[Any], copies: Any, step_limit: int,
+                 same_value: str, volatile: str, suppressions: Optional[str]) -> _SimOptions:
+    counts = ("warning", "error", "ignore")  # tw_counts
+    late_by = 0 if isinstance(copies, str) else _natural("copies", copies)
+    late = late_by > 0 or _word("copies", copies, ("early", "late")) == "late"
+    names = dict.fromkeys(_word("watch", name, _WATCH) for name in _list("watch", watch))
+    turns = [_turn(turn) for turn in _list("order", order)]
+    if not isinstance(suppressions, (str, type(None))):
+        raise TypeError(f"suppressions: {suppressions!r} is no text")
+    options = _SimOptions(watch=sum(map(_WATCH.get, names)),
+                          seed=_natural("seed", seed, 2**64 - 1), late=late, late_by=late_by,
+                          step_limit=_natural("step_limit", step_limit),
+                          same_value=counts.index(_word("same_value", same_value, counts)),
+                          volatiles=counts.index(_word("volatile", volatile, counts)),
+                          suppressions=None if suppressions is None else suppressions.encode())
+    if turns:
+        options.order, options.order_count = (_SimTurn * len(turns))(*turns), len(turns)
+    return options
+
+
+_CHROME, _EVENTS_OF_WHY = 1, 4000000  # a value's way needs all events of its block
+
+
+def _trace_options(path: Any, block: Sequence[int], first: int, events: int) -> _TraceOptions:
+    axes = [_natural("trace_block", index) for index in _list("trace_block", block)]
+    if len(axes) > 3:
+        raise ArgumentError(f"trace_block: {block!r} is no block's index, which is three numbers at most")
+    chrome = path is not None and os.fsdecode(path).endswith(".json")
+    return _TraceOptions(format=_CHROME * chrome, block=(c_int64 * 3)(*axes),
+                         events=_natural("trace_events", events, 2**31 - 1),
+                         **{"from": _natural("trace_from", first)})
+
+
+def _ask_why(options: _TraceOptions, kernel: Kernel, values: Sequence[Any], element: str) -> None:
+    """element: "c[0][1]"."""
+    found = isinstance(element, str) and re.fullmatch(r"(\w+)((?:\[\d+\])+)", element)
+    if not found:
+        raise ArgumentError(f'why: {element!r} is no element of an array, as "c[0]" or "c[0][1]" is')
+    name, index = found.group(1), [int(i) for i in re.findall(r"\d+", found.group(2))]
+    array = dict(zip((p.name for p in kernel.params), values)).get(name)
+    if type(array) is not tuple:
+        raise ArgumentError(f"why: {kernel.name} is given no array `{name}`")
+    shape, offset = array[_SHAPE], 0
+    if len(index) != len(shape) or any(i >= extent for i, extent in zip(index, shape)):
+        raise ArgumentError(f"why: there is no element {element}; the shape of `{name}` is {tuple(shape)}")
+    if getattr(options, "from") or options.events:
+        raise ArgumentError("why: it needs all events of the block; leave trace_from and trace_events out")
+    for i, extent in zip(index, shape):
+        offset = offset * extent + i
+    options.why, options.why_bytes = name.encode(), _SIZES[array[_DTYPE]]
+    options.why_offset, options.events = offset * options.why_bytes, _EVENTS_OF_WHY
+
+
+def _write_whole(path: Any, data: bytes) -> None:
+    """Writes the file whole, or not at all."""
+    part = os.fsdecode(path) + ".part"
+    try:
+        with open(part, "wb") as out:
+            out.write(data)
+        os.replace(part, path)
+    except OSError:
+        if os.path.exists(part):
+            os.remove(part)
+        raise
 
 
 # --- modules ---
@@ -1485,19 +1966,79 @@ class Kernel:
     def show(self, after: Optional[str] = None, target: str = "cpu", time_limit: Optional[float] = None,
              **sizes: Any) -> str:
         """The typed program after a pass (None: the last), as text that compiles again."""
-        return self._text_of("tw_launch_show", after and after.encode(), target, time_limit, sizes)
+        return self._ask("tw_launch_show", (after and after.encode(),), c_char_p(), target, time_limit, sizes, _said)
 
     def ptx(self, target: str = "sm_80", time_limit: Optional[float] = None, **sizes: Any) -> str:
         """What an NVIDIA GPU gets of it. No GPU is needed."""
-        return self._text_of("tw_launch_show_stage", 1, target, time_limit, sizes)
+        return self._ask("tw_launch_show_stage", (1,), c_char_p(), target, time_limit, sizes, _said)
 
-    def _text_of(self, function: str, what: Any, target: str, time_limit: Optional[float],
-                 sizes: dict) -> str:
-        out, limit = c_char_p(), _limit(time_limit)
+    def layouts(self, target: str = "sm_80", time_limit: Optional[float] = None, **sizes: Any) -> Record:
+        """Returns where a GPU has each tile: `block`, `shared_bytes`, `registers`, `tiles` and `accesses`, as
+        `tilewright show --stage layout --json` has them (docs/lowering.md). No GPU is needed."""
+        return self._ask("tw_launch_layouts", (), _Layouts(), target, time_limit, sizes, _layouts)
+
+    def explain(self, gpu: str = "h200", registers: int = 0, step_limit: int = 0,
+                time_limit: Optional[float] = None, **sizes: Any) -> Record:
+        """Explains how long a launch takes on a GPU of gpus(), which need not be here, and why. Returns the fields of
+        tw_explanation (tilewright.h; docs/explain.md). registers: of a thread, if they are known; step_limit: warp
+        instructions of one block."""
+        found = _Gpu()
+        if not _library().tw_gpu_find(str(gpu).encode(), byref(found)):
+            raise NotFound(f"the model knows no GPU {gpu!r}; it knows {_listed((g.name for g in gpus()), gpu)}")
+        options = _ExplainOptions(str(gpu).encode(), _natural("registers", registers, 2**31 - 1),
+                                  _natural("step_limit", step_limit))
+        return self._ask("tw_launch_explain", (byref(options),), _Explanation(), _text(found.target), time_limit,
+                         sizes, _explanation)
+
+    def _ask(self, function: str, between: tuple, out: Any, target: str, time_limit: Optional[float], sizes: dict,
+             read: Callable[[Any], Any]) -> Any:
+        """function(launch, *between, out); returns read(out), while what it points to is there."""
+        limit = _limit(time_limit)
         with self.module._context(-1, limit is not None).lock:
             context, launch = self._look(target, sizes, limit is not None)
-            context.check(context.call(function, launch.handle, what, byref(out), time_limit=limit))
-            return _text(out.value)
+            context.check(context.call(function, launch.handle, *between, byref(out), time_limit=limit))
+            return read(out)
+
+    # simulating
+
+    def simulate(self, *args: Any, target: str = "sm_80", time_limit: Optional[float] = None,
+                 despite_races: bool = False, trace: Any = None, trace_block: Sequence[int] = (),
+                 trace_from: int = 0, trace_events: int = 0, why: Optional[str] = None,
+                 watch: Iterable[str] = ("races", "barriers", "memory", "counters"), seed: int = 0,
+                 order: Sequence[Any] = (), copies: Any = "early", step_limit: int = 0,
+                 same_value: str = "warning", volatile: str = "warning",
+                 suppressions: Optional[str] = None, **names: Any) -> Simulation:
+        """Runs the program that a GPU gets on the simulator, on arrays of the host, in place. Takes the arguments of a
+        call. Findings raise nothing: they are in the result.
+
+        watch: the checks and counters to run; there are "exits" and "outputs" too (TW_WATCH_… in tilewright.h).
+        `assume` and `inside` are checked if neither "counters" nor a trace is asked for.
+        despite_races=True: runs a kernel that the compiler refuses for its races.
+        seed: of a random order of warps and blocks; 0: in turn. order: the warps that get their turns first, or
+        (warp, instructions). copies: asynchronous copies land at once ("early"), as "late" as the rules allow, or
+        after so many instructions of their warp.
+        step_limit: warp instructions, 0: 2^40. time_limit: seconds.
+        same_value, volatile: "warning", "error" or "ignore", for unordered writes of one value and for unordered
+        volatile accesses. suppressions: findings to let pass, a line each (tilewright.h).
+        trace: the file to write what the block trace_block did to (docs/trace.md); NAME.json is for Perfetto.
+        why="c[0][1]": asks where the element's value comes from, in that block; the result's `why` says it.
+        A parameter of the kernel that has the name of an option is given by position.
+        Raises ArgumentError, CompileError, RaceError, TimeLimit, Unsupported, OSError."""
+        if target == "cpu":
+            raise ArgumentError('target: the simulator runs what a GPU gets; name a GPU\'s target, like "sm_80"')
+        kernel, values, _ = self.with_(device="cpu")._prepare(args, names)
+        options = _sim_options(watch, seed, order, copies, step_limit, same_value, volatile, suppressions)
+        if trace is not None or why is not None:
+            options.trace = ctypes.pointer(_trace_options(trace, trace_block, trace_from, trace_events))
+            if why is not None:
+                _ask_why(options.trace.contents, kernel, values, why)
+        elif trace_block or trace_from or trace_events:
+            raise ArgumentError("trace_block, trace_from and trace_events are about a trace: name its file, trace=…")
+        limit = _limit(time_limit)
+        context = self.module._context(-1, limit is not None)
+        with context.lock:
+            launch = kernel._set(context, -1, values, target)
+            return launch.simulate(options, despite_races, trace, limit)
 
 
 # --- devices and streams ---
@@ -1536,6 +2077,22 @@ def devices() -> list:
     found, one = [], _Device()
     while _library().tw_device_at(len(found), byref(one)):
         found.append((_text(one.name), _text(one.description)))
+    return found
+
+
+def gpus() -> list:
+    """The GPUs that explain() knows: a Record each, with the fields of tw_gpu."""
+    found, one = [], _Gpu()
+    while _library().tw_gpu_at(len(found), byref(one)):
+        found.append(_record(one))
+    return found
+
+
+def passes() -> list:
+    """The compiler's passes, for Kernel.show(), in their order: (name, summary) each."""
+    native, found = _library(), []
+    while native.tw_pass_name(len(found)):
+        found.append((_text(native.tw_pass_name(len(found))), _text(native.tw_pass_summary(len(found)))))
     return found
 
 

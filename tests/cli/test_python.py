@@ -446,17 +446,16 @@ for limit in (0, -1, float("nan"), "5"):
     refused((ValueError, TypeError), "", lambda: spin(3, c, time_limit=limit))
 """
 
-STRUCTS = {"tw_config": "_Config", "tw_edit": "_Edit", "tw_message": "_Message", "tw_param": "_Param", "tw_scalar": "_Scalar", "tw_tune": "_Tune",
-           "tw_type": "_Type", "tw_verdict": "_Verdict", "tw_tuned": "_Tuned", "tw_device": "_Device"}
-
 
 def test_structs(folder):
     """Each struct has the header's fields, in places of their own; numbers are the header's."""
     sys.path.insert(0, "python")
     import tilewright
     lines = []
-    for c_name, name in STRUCTS.items():
-        struct = getattr(tilewright, name)
+    for name, struct in vars(tilewright).items():
+        if not (isinstance(struct, type) and issubclass(struct, ctypes.Structure)) or name.startswith("_DL"):
+            continue
+        c_name = "tw" + re.sub(r"([A-Z])", r"_\1", name[1:]).lower()
         lines += [f'_Static_assert(sizeof({c_name}) == {ctypes.sizeof(struct)}, "{c_name}");']
         lines += [f'_Static_assert(offsetof({c_name}, {field}) == {getattr(struct, field).offset}, "{c_name}.{field}");'
                   for field, *_ in struct._fields_]
