@@ -78,6 +78,23 @@ await test(async ({ open }) => {
   ok("the source is named", (await card(page).locator(".source").innerText()).startsWith(`line ${line}`));
   ok("its lines are marked", (await list.locator(".marked").count()) > 1);
 
+  // The row that the list says is active is drawn and in sight, wherever the keys lead.
+  const active = () =>
+    list.evaluate(async (l) => {
+      await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+      const row = document.getElementById(l.getAttribute("aria-activedescendant"));
+      const [outer, inner] = [l.getBoundingClientRect(), row?.getBoundingClientRect()];
+      return Boolean(inner && inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1);
+    });
+  for (const key of ["End", ...Array(30).fill("ArrowUp"), "PageUp", "PageUp", "Home", "PageDown", "ArrowDown"]) {
+    await list.press(key);
+    ok(`the active row after ${key}`, await active());
+  }
+  await list.evaluate((l) => l.blur());
+  await list.evaluate((l) => (l.scrollTop = l.scrollHeight));
+  await list.focus();
+  ok("the active row of a list that is focused anew", await active());
+
   // An edit is compiled anew.
   const tiled = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8");
   await setText(page, tiled.replace("f32 sum = 0;", "f32 sum = 0, other = 1;").replace("C[row][col] = sum;", "C[row][col] = sum * other;"));
