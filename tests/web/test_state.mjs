@@ -8,6 +8,7 @@ const { Refused, Stopped } = await load("web/page/src/app/engine.ts");
 const { fromFragment, toFragment } = await load("web/page/src/app/share.ts");
 const { heatOf, linesBefore } = await load("web/page/src/app/heat_of.ts");
 const { closedForm } = await load("web/page/src/figures/traffic.ts");
+const { newsOf } = await load("web/page/src/app/news.ts");
 const { applyFix } = await load("web/page/src/app/fixes.ts");
 
 // --- questions ---
@@ -28,7 +29,7 @@ function question() {
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 {
-  const slot = new Slot("test", 0);
+  const slot = new Slot("test", "an answer", { grace: 0 });
   const [a, b] = [question(), question()];
   slot.ask("a", a.work);
   slot.ask("a", a.work); // the same question once more: the first is not stopped
@@ -49,7 +50,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   same([slot.value, slot.stale, slot.busy, a.asked], ["A", false, false, 1]);
 }
 {
-  const slot = new Slot("test", 1000);
+  const slot = new Slot("test", "an answer", { grace: 1000 });
   const [a, b] = [question(), question()];
   slot.ask("a", a.work);
   slot.ask("b", b.work);
@@ -66,7 +67,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   same([slot.value, slot.stale, slot.busy], ["B", true, false]);
 }
 {
-  const slot = new Slot("test", 0, (v) => v.length, 10);
+  const slot = new Slot("test", "an answer", { grace: 0, sizeOf: (v) => v.length, room: 10 });
   let asked = 0;
   const get = async (key, value) => {
     slot.ask(key, async () => (asked++, value));
@@ -82,6 +83,20 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   equal(asked, 3);
   await get("a", "1234");
   equal(asked, 4);
+}
+
+// --- messages, told to a reader who hears them ---
+
+{
+  const at = (line, text) => ({ line, text });
+  const race = at(17, "`as` is read here while other threads may still be writing it.");
+  equal(newsOf([], []), "");
+  equal(newsOf([], [race]), "1 message. New: line 17: as is read here while other threads may still be writing it.");
+  equal(newsOf([race], [{ ...race, line: 18 }]), "", "it has moved with its line");
+  equal(newsOf([race], [at(3, "unknown name 'x'"), race]), "2 messages. New: line 3: unknown name 'x'.");
+  equal(newsOf([race], [race, race, at(null, "stopped")]), "3 messages. New: line 17: as is read here while other threads may still be writing it; 1 more is new.");
+  equal(newsOf([race, at(1, "a")], [race]), "1 message left.");
+  equal(newsOf([race], []), "No mistakes found.");
 }
 
 // --- links ---

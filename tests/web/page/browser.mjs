@@ -98,7 +98,7 @@ export async function test(body) {
   const browser = await playwright.chromium.launch({ executablePath: chromium, args: ["--no-sandbox"] });
   const servers = [];
   const wrong = [];
-  async function open({ args = [], path = "", width = 1440, height = 900, scheme = "light", reducedMotion = "reduce" } = {}) {
+  async function open({ args = [], path = "", width = 1440, height = 900, scheme = "light", reducedMotion = "reduce", settle = true } = {}) {
     const server = await serve(args);
     servers.push(server);
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion });
@@ -110,7 +110,7 @@ export async function test(body) {
         wrong.push(`a request leaves the page's origin: ${r.url()}`);
     });
     await page.goto(server.address + path);
-    await settled(page);
+    if (settle) await settled(page);
     return page;
   }
   try {

@@ -13,7 +13,7 @@ async function table(page) {
 }
 async function predicted(page) {
   await card(page).getByRole("button", { name: /^Predict/ }).click();
-  await card(page).getByRole("button", { name: /^(Predict|Stop)/ }).waitFor({ state: "detached", timeout: 120000 });
+  await card(page).and(page.locator("[aria-busy=false]")).waitFor({ timeout: 120000 });
 }
 
 /** Rows of lesson 5: type → [ms, TFLOP/s]. */
@@ -42,7 +42,7 @@ await test(async ({ open }) => {
 
   await press(page, "sgemm");
   await card(page).getByRole("button", { name: /^Predict/ }).click();
-  await press(page, "Stop");
+  await page.locator("header").getByRole("button", { name: "Stop", exact: true }).click();
   ok("stopped", (await card(page).getByRole("button", { name: /^Predict/ }).count()) === 1);
   await predicted(page);
   const names = (await table(page)).map((r) => r[0]);

@@ -67,7 +67,7 @@ await test(async ({ open }) => {
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText(endless);
   await messages.getByText("Is a loop endless?").waitFor({ timeout: 60000 });
-  await messages.getByRole("button", { name: "Stop" }).click();
+  await page.locator("header").getByRole("button", { name: "Stop", exact: true }).click();
   await messages.getByText("Stopped before its end.").waitFor();
   await setText(page, scale("if (i < n) Y[i] = 2 * X[i];"));
   await says("after an endless loop", "its values are those of ensures");

@@ -98,11 +98,19 @@ export class Program {
   /** An element of an array in global memory, by the trace's number of the array: what "why this number" explains. */
   output = $state<{ array: number; element: number } | null>(null);
 
-  diagnosed = new Slot<Diagnosed>("diagnosed", 1000);
-  simulated = new Slot<Simulated>("simulated", 150, (s) => s.trace?.bytes ?? 0);
-  explained = new Slot<Explanation>("explained");
-  swept = new Slot<Explanation>("swept");
-  why = new Slot<WhyAnswer>("why");
+  diagnosed = new Slot<Diagnosed>("diagnosed", "the compiler", { grace: 1000 });
+  simulated = new Slot<Simulated>("simulated", "the run in the simulator", { sizeOf: (s) => s.trace?.bytes ?? 0 });
+  explained = new Slot<Explanation>("explained", "the model", {
+    limit: {
+      after: 10_000,
+      hint: "Is a loop endless? If not, a smaller size takes less time.",
+      then: () => this.swept.interrupt(),
+    },
+  });
+  swept = new Slot<Explanation>("swept", "the model of each value", {
+    limit: { after: 40_000, hint: "A smaller size takes less time." },
+  });
+  why = new Slot<WhyAnswer>("why", "the way of the value");
   /** The counters of the last run without an error of an earlier text, to compare with. */
   before = $state.raw<Ran | null>(null);
   pinned = $state.raw<Ran | null>(null);

@@ -1,9 +1,21 @@
 /** A result of the engine: the last good value, and what became of the latest question. */
 import { Refused, Stopped } from "./engine.ts";
+import { waiting, type Question } from "./waiting.svelte.ts";
 
 export type Work<T> = (signal: AbortSignal, progress: (done: number) => void) => Promise<T>;
 
-export class Slot<T> {
+interface Options<T> {
+  /** Milliseconds that a question under way is given when a newer one comes, before it is stopped: stopping costs the start of a worker. */
+  grace?: number;
+  /** At most `keep` answers are remembered, of at most `room` bytes if `sizeOf` tells their bytes. */
+  keep?: number;
+  room?: number;
+  sizeOf?: (value: T) => number;
+  /** Milliseconds after which a question is stopped, and the way out: "Smaller sizes take less time." */
+  limit?: { after: number; hint: string; then?: () => void };
+}
+
+export class Slot<T> implements Question {
   value = $state.raw<T | null>(null);
   /** The value is of an earlier question. */
   stale = $state(false);
@@ -18,16 +30,17 @@ export class Slot<T> {
   #remembered = new Map<string, T>();
   #impatience: ReturnType<typeof setTimeout> | undefined;
 
-  /** `name`: of the measure in the browser's timeline, from the question to its answer. `grace`: milliseconds that a question under
-   * way is given when a newer one comes, before it is stopped: stopping costs the start of a worker. At most `keep` answers are
-   * remembered, of at most `room` bytes if `sizeOf` tells their bytes. */
+  readonly #options: Options<T>;
+
+  /** `name`: of the measure in the browser's timeline, from the question to its answer. `what`: the answer as a card says that it
+   * waits for it. */
   constructor(
     readonly name: string,
-    readonly grace = 150,
-    readonly sizeOf: (value: T) => number = () => 0,
-    readonly room = 32 << 20,
-    readonly keep = 24,
-  ) {}
+    readonly what: string,
+    options: Options<T> = {},
+  ) {
+    this.#options = options;
+  }
 
   /** Asks the newest question. Of several that come while one is under way, the last alone is asked; the one that is under way is
    * not asked again. */
@@ -39,7 +52,7 @@ export class Slot<T> {
     }
     this.#next = { key, work, asked: performance.now() };
     if (!this.#running) void this.#start();
-    else this.#impatience ??= setTimeout(() => this.#running?.controller.abort(), this.grace);
+    else this.#impatience ??= setTimeout(() => this.#running?.controller.abort(), this.#options.grace ?? 150);
   }
 
   /** Marks the value as one of an earlier question: there is nothing to ask now. */
@@ -61,6 +74,13 @@ export class Slot<T> {
     this.#running?.controller.abort();
   }
 
+  #tooLong(): void {
+    const { after, hint, then } = this.#options.limit!;
+    this.stop();
+    this.#fail(new Error(`Stopped after ${after / 1000} seconds. ${hint}`));
+    then?.();
+  }
+
   #calm(): void {
     clearTimeout(this.#impatience);
     this.#impatience = undefined;
@@ -80,6 +100,9 @@ export class Slot<T> {
       this.busy = true;
       this.done = null;
       this.stale = this.value !== null;
+      waiting.begin(this);
+      const { limit } = this.#options;
+      const end = limit && setTimeout(() => this.#tooLong(), limit.after);
       try {
         const value = await work(controller.signal, (done) => (this.done = done));
         this.#remember(key, value);
@@ -89,6 +112,8 @@ export class Slot<T> {
         if (!this.#next && !(error instanceof Stopped)) this.#fail(error);
       }
       this.#calm();
+      clearTimeout(end);
+      waiting.end(this);
       this.#running = null;
     }
     this.busy = false;
@@ -97,13 +122,14 @@ export class Slot<T> {
 
   #remember(key: string, value: T): void {
     this.#remembered.set(key, value);
+    const { keep = 24, room = 32 << 20, sizeOf = () => 0 } = this.#options;
     let size = 0;
     // The newest always stays.
     for (const [old, kept] of [...this.#remembered].reverse()) {
-      size += this.sizeOf(kept);
-      if (old !== key && size > this.room) this.#remembered.delete(old);
+      size += sizeOf(kept);
+      if (old !== key && size > room) this.#remembered.delete(old);
     }
-    if (this.#remembered.size > this.keep) this.#remembered.delete(this.#remembered.keys().next().value!);
+    if (this.#remembered.size > keep) this.#remembered.delete(this.#remembered.keys().next().value!);
   }
 
   #settle(value: T): void {

@@ -26,8 +26,8 @@ class Judge {
   opened = $state(0);
   said = $state("");
 
-  diagnosed = new Slot<{ source: string; findings: Finding[] }>("diagnosed answer", 1000);
-  judged = new Slot<{ source: string; judgement: Judgement }>("judged", 400);
+  diagnosed = new Slot<{ source: string; findings: Finding[] }>("diagnosed answer", "the compiler", { grace: 1000 });
+  judged = new Slot<{ source: string; judgement: Judgement }>("judged", "the judge", { grace: 400 });
   /** Texts that failed in a hidden case of this puzzle since it was opened. */
   #failures = $state.raw<string[]>([]);
 

@@ -1,0 +1,99 @@
+// What takes long: each card that waits says for what, one Stop ends it all at once, and the model gives up by itself. What changes in
+// the messages is told once the reader pauses, and no more than that.
+import { readFileSync } from "node:fs";
+import { equal, ok, root, setText, settled, test } from "./browser.mjs";
+
+const scale = (body) => `kernel scale(i32 n, const f32 *x, f32 *y)
+    grid(cdiv(n, 256)) threads(256)
+{
+    global f32 X[n] = x, Y[n] = y;
+    i32 i = block.x * 256 + thread.x;
+    ${body}
+}
+`;
+const right = scale("if (i < n) Y[i] = 2 * X[i];");
+const endless = scale("for (;;) Y[i % n] = X[0];");
+const stop = (page) => page.getByRole("button", { name: "Stop", exact: true });
+const busy = (page) => page.locator("[aria-busy=true]").count();
+
+async function type(page, text) {
+  await page.getByLabel("Kernel source", { exact: true }).click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text);
+}
+
+await test(async ({ open }) => {
+  const page = await open();
+  await setText(page, right);
+  equal("nothing waits", await stop(page).count(), 0);
+
+  await type(page, endless);
+  await stop(page).waitFor();
+  equal("one Stop", await stop(page).count(), 1);
+  for (const [card, what] of [
+    ["step", "the run in the simulator"],
+    ["counters", "the run in the simulator"],
+    ["roofline", "the model"],
+    ["traffic", "the model"],
+  ])
+    await page.locator(`#${card} .wait`, { hasText: `Waiting for ${what}, ` }).waitFor();
+  await stop(page).click();
+  const took = await page.evaluate(async () => {
+    const began = performance.now();
+    while (document.querySelector("[aria-busy=true]")) await new Promise((r) => setTimeout(r, 1));
+    return performance.now() - began;
+  });
+  ok("all of it ends at once", took < 2000, `${took} ms`);
+  equal("no card waits", await page.locator(".wait").count(), 0);
+  ok("the roofline says so", (await page.locator("#roofline").innerText()).includes("Stopped before its end."));
+
+  // The model gives up by itself.
+  await type(page, endless.replace("X[0]", "X[1]"));
+  await page.locator("#roofline", { hasText: "Stopped after 10 seconds. Is a loop endless?" }).waitFor({ timeout: 30000 });
+  await stop(page).click();
+  await setText(page, right);
+  equal("a right kernel after it", await busy(page), 0);
+
+  // 320 pixels wide and in a page of somebody else, the Stop is in sight, too.
+  for (const [what, options] of [
+    ["narrow", { width: 320, path: "#kernel=tiled&set=m:512,n:512,k:512" }],
+    ["embedded", { width: 900, path: "#kernel=tiled&embed=step&set=m:512,n:512,k:512" }],
+  ]) {
+    const other = await open({ ...options, settle: false });
+    await stop(other).waitFor();
+    const box = await stop(other).boundingBox();
+    ok(`${what}: Stop is in sight`, box.y >= 0 && box.y + box.height <= 900 && box.x + box.width <= options.width, JSON.stringify(box));
+    await stop(other).click();
+    await other.getByText("Stopped before its end.").first().waitFor();
+    await other.context().close();
+  }
+
+  // The messages in words: each change once, in a pause.
+  const tiled = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8");
+  const listener = await open({ path: "#kernel=tiled" });
+  await listener.evaluate(() => {
+    const heard = (globalThis.heard = []);
+    const region = document.querySelector(".left [role=status]");
+    new MutationObserver(() => heard.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+  });
+  const heard = () => listener.evaluate(() => globalThis.heard);
+  equal("the messages themselves are not live", await listener.getByLabel("Messages").getAttribute("aria-live"), null);
+  const racy = tiled
+    .split("\n")
+    .filter((_, i) => i !== 15)
+    .join("\n");
+  await setText(listener, racy);
+  await listener.waitForFunction(() => globalThis.heard.length > 0);
+  await settled(listener);
+  await listener.waitForTimeout(1500);
+  const before = await heard();
+  ok("the race is told", /^\d messages?\. New: line 17: as is read here/.test(before[0]), before);
+  await listener.keyboard.press("Control+Home");
+  await listener.keyboard.type("// a comment, key by key\n", { delay: 30 });
+  await settled(listener);
+  await listener.waitForTimeout(1500);
+  equal("a comment changes nothing", await heard(), before);
+  await setText(listener, tiled);
+  await listener.waitForFunction(() => globalThis.heard.at(-1) === "No mistakes found.");
+  equal("they are told to be gone", (await heard()).length, before.length + 1);
+});
