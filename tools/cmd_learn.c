@@ -1,6 +1,7 @@
 /* learn: puzzles, and a judge for answers to them. */
 #include "commands.h"
 #include "learn_file.h"
+#include "learn_inputs.h"
 #include "learn_progress.h"
 #include "learn_report.h"
 #include "target.h"
@@ -297,6 +298,24 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
     return status;
 }
 
+/* The arrays of a case, of which an answer draws random sizes: FILE, else the starter. */
+static int write_inputs(const struct learn *l, const struct puzzle *p)
+{
+    const char *path = l->given->word_count > 1 ? l->given->words[1] : NULL;
+    char *named = need_text("%s%s", p->folder, language_endings[LANGUAGE_TILE]), *text = NULL;
+    int status = path ? read_answer(path, &text) : STATUS_OK;
+    struct learn_inputs x = {.puzzle = p,
+                             .path = path ? path : named,
+                             .text = text ? text : p->starter[LANGUAGE_TILE],
+                             .given = l->given,
+                             .to_json = l->to_json};
+    if (status == STATUS_OK)
+        status = learn_inputs_write(&x, stdout);
+    free(text);
+    free(named);
+    return status;
+}
+
 /* --- the command --- */
 
 static int forget(struct learn *l, const struct puzzle *p)
@@ -313,14 +332,15 @@ static int forget(struct learn *l, const struct puzzle *p)
 /* Options that do not go together, and words that are too many. */
 static int check_options(const struct learn *l)
 {
-    static const char *const modes[] = {"hint", "solution", "reset", NULL};
+    static const char *const modes[] = {"hint", "solution", "reset", "inputs", NULL};
     static const char *const of_answers[] = {"text", "folder", "compiler", "cuda", "open", NULL};
     const struct options *o = l->given;
     const char *mode = options_any(o, modes);
     for (int i = 0; mode && modes[i]; i++)
         if (strcmp(modes[i], mode) != 0 && options_has(o, modes[i]))
             return usage_error(NULL, l->self, "takes --%s or --%s", mode, modes[i]);
-    bool numbered = mode && strcmp(mode, "hint") == 0;
+    bool inputs = mode && strcmp(mode, "inputs") == 0;
+    bool numbered = inputs || (mode && strcmp(mode, "hint") == 0);
     if (l->to_json && options_has(o, "reset"))
         return usage_error(NULL, l->self, "--json is not for --reset");
     if (l->to_json && options_has(o, "text") && o->word_count > 1)
@@ -329,6 +349,10 @@ static int check_options(const struct learn *l)
         return usage_error(NULL, l->self, "too many words: '%s'", o->words[o->word_count - 1]);
     if (!o->word_count && mode && strcmp(mode, "reset") != 0)
         return usage_error(NULL, l->self, "--%s: of which puzzle?", mode);
+    static const char *const of_inputs[] = {"case", "set", NULL};
+    if (options_any(o, of_inputs) && !inputs)
+        return usage_error(NULL, l->self, "--%s goes with --inputs FOLDER",
+                           options_any(o, of_inputs));
     const char *other = options_any(o, of_answers);
     if (other && !o->word_count)
         return usage_error(NULL, l->self, "--%s: for which puzzle?", other);
@@ -376,6 +400,8 @@ static int do_what_is_asked(struct learn *l)
         return list_puzzles(l);
     if (options_has(o, "hint"))
         return show_hint(l, p);
+    if (options_has(o, "inputs"))
+        return write_inputs(l, p);
     if (options_has(o, "solution"))
         return show_solution(l, p);
     if (l->to_json && options_has(o, "text")) { /* writes no file, and judges none */
@@ -401,6 +427,19 @@ static const struct option_spec learn_options[] = {
     {.name = "solution", .help = "our answer, explained"},
     {.name = "text", .help = "the puzzle's text once more"},
     {.name = "open", .help = "the arrays of a hidden case that fails, too"},
+    {.name = "inputs",
+     .values = 1,
+     .value = "FOLDER",
+     .help = "writes the arrays of a case as .npy files, for `run --in`; a random case is\nthat of "
+             "FILE"},
+    {.name = "case",
+     .values = 1,
+     .value = "K",
+     .help = "inputs: of the case of that number (default: 1)"},
+    {.name = "set",
+     .values = 1,
+     .value = "NAME=VALUE",
+     .help = "inputs: a size in place of the case's own"},
     {.name = "cuda", .help = "in CUDA C (NAME.cu), where clang or nvcc is installed"},
     {.name = "folder",
      .values = 1,
@@ -436,6 +475,7 @@ const struct command command_learn = {
     .examples = "  tilewright learn\n"
                 "  tilewright learn 1\n"
                 "  tilewright learn 1 --hint\n"
-                "  tilewright learn 14 --solution\n",
+                "  tilewright learn 14 --solution\n"
+                "  tilewright learn 14 --inputs case2 --case 2\n",
     .run = learn_run,
 };

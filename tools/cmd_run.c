@@ -170,6 +170,8 @@ static void report_failure(const struct run *r)
     json_string(&j, r->kernel ? tw_kernel_name(r->kernel) : NULL);
     json_key(&j, "ok");
     json_bool(&j, false);
+    if (r->simulated && r->found.json)
+        json_members(&j, r->found.json);
     complaints_json(&r->complaints, &j);
     json_close(&j, '}');
     json_end(&j);

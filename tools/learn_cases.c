@@ -236,6 +236,19 @@ const char *case_value(const struct puzzle_case *c, const char *name)
     return NULL;
 }
 
+void case_bind(struct puzzle_case *c, const char *name, const char *text)
+{
+    char *value = need_text("%s", text);
+    for (int i = 0; i < c->count; i++)
+        if (strcmp(c->list[i].name, name) == 0) {
+            free(c->list[i].text);
+            c->list[i].text = value;
+            return;
+        }
+    c->list = need_more_memory(c->list, (size_t)(c->count + 1) * sizeof *c->list);
+    c->list[c->count++] = (struct binding){.name = need_text("%s", name), .text = value};
+}
+
 bool cases_bind(const struct cases *c, const char *name)
 {
     for (int i = 0; i < c->count; i++)

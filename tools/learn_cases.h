@@ -46,6 +46,8 @@ void cases_free(struct cases *c);
 
 /* What the case says of the name; NULL: nothing. */
 const char *case_value(const struct puzzle_case *c, const char *name);
+/* Gives the name a value, in place of the case's own. */
+void case_bind(struct puzzle_case *c, const char *name, const char *text);
 /* Whether some case gives the name a value. */
 bool cases_bind(const struct cases *c, const char *name);
 

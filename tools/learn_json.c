@@ -1,4 +1,5 @@
 /* A judgement as JSON (docs/learn.md). */
+#include "learn_judged.h"
 #include "learn_report.h"
 #include "tensor.h"
 #include "tool.h"
@@ -82,27 +83,6 @@ static void put_array(struct json *j, const struct shown_array *a)
     json_close(j, '}');
 }
 
-static void put_sizes(struct json *j, const struct judged_case *c)
-{
-    static const char *const kinds[] = {
-        [SIZE_SET] = "set", [SIZE_TUNE] = "tune", [SIZE_TYPE] = "type"};
-    for (int kind = SIZE_SET; kind <= SIZE_TYPE; kind++) {
-        json_key(j, kinds[kind]);
-        json_open(j, '{');
-        for (int i = 0; i < c->size_count; i++) {
-            const struct case_size *s = &c->sizes[i];
-            if ((int)s->kind != kind)
-                continue;
-            json_key(j, s->name);
-            if (kind == SIZE_TYPE)
-                json_string(j, s->value);
-            else
-                json_number(j, s->value);
-        }
-        json_close(j, '}');
-    }
-}
-
 /* Hidden cases keep their arrays, unless the learner asks. */
 static void put_cases(struct json *j, const struct report_of *r, const struct judgement *x)
 {
@@ -115,7 +95,7 @@ static void put_cases(struct json *j, const struct report_of *r, const struct ju
         json_open(j, '{');
         json_put_bool(j, "shown", c->shown);
         json_put_text(j, "state", states[c->state]);
-        put_sizes(j, c);
+        judged_case_sizes_json(c, j);
         json_key(j, "arrays");
         json_open(j, '[');
         for (int k = 0; k < c->array_count && (c->shown || r->open); k++)

@@ -501,13 +501,20 @@ static void lay_out_rest(struct judge *j)
     }
 }
 
+static void begin_judged(struct judge *j)
+{
+    struct judgement *out = j->out;
+    out->cases = j->cases.count;
+    out->judged = need_memory((size_t)out->cases * sizeof *out->judged);
+    memset(out->judged, 0, (size_t)out->cases * sizeof *out->judged);
+}
+
 static int judge_all(struct judge *j)
 {
     struct judgement *out = j->out;
     int status = open_ours(j);
     if (status != STATUS_OK)
         return status;
-    out->cases = j->cases.count;
     out->counter_count = j->cases.limit_count;
     out->counters = need_memory((size_t)out->counter_count * sizeof *out->counters);
     for (int i = 0; i < out->counter_count; i++) {
@@ -517,8 +524,7 @@ static int judge_all(struct judge *j)
                                             .at_least = l->at_least,
                                             .by_default = l->by_default};
     }
-    out->judged = need_memory((size_t)out->cases * sizeof *out->judged);
-    memset(out->judged, 0, (size_t)out->cases * sizeof *out->judged);
+    begin_judged(j);
     const char *starter = j->given->puzzle->starter[j->given->language];
     out->is_starter = starter && strcmp(starter, j->given->text) == 0;
     open_answer(j);
@@ -542,37 +548,98 @@ static int judge_all(struct judge *j)
     return status;
 }
 
-int judge(const struct judge_options *o, struct judgement *out)
+/* STATUS_OK, or a status after a message; end_judge in either case. */
+static int begin_judge(struct judge *j, const struct judge_options *o, struct judgement *out)
 {
-    struct judge j = {.given = o, .out = out, .beyond = -1};
+    *j = (struct judge){.given = o, .out = out, .beyond = -1};
     tw_config config = {.resize = allowance_resize,
-                        .resize_user = &j.allowance,
+                        .resize_user = &j->allowance,
                         .threads = 1, /* time is then the processor's */
                         .print = take_printed,
-                        .print_user = &j,
+                        .print_user = j,
                         .cancelled = allowance_is_over,
-                        .cancelled_user = &j.allowance,
+                        .cancelled_user = &j->allowance,
                         .progress = doing_told,
                         .colour = o->colour,
                         .check_steps = CHECK_STEPS};
     *out = (struct judgement){.sizes = need_text("%s", "")};
-    allowance_begin(&j.allowance);
-    j.allowance.shows_work = on_terminal(stderr);
+    allowance_begin(&j->allowance);
+    j->allowance.shows_work = on_terminal(stderr);
+    if (tw_context_new(&config, &j->ctx) == TW_OK)
+        return STATUS_OK;
+    complain(NULL, "%s", tw_status_text(TW_NO_MEMORY));
+    return STATUS_FAILED;
+}
+
+static void end_judge(struct judge *j)
+{
+    tw_launch_free(j->at.launch);
+    case_arrays_free(&j->at.arrays);
+    answer_end(&j->reference);
+    answer_end(&j->solution);
+    answer_end(&j->answer);
+    cases_free(&j->cases);
+    limits_free(&j->limits);
+    tw_context_free(j->ctx);
+    allowance_end(&j->allowance);
+}
+
+int judge(const struct judge_options *o, struct judgement *out)
+{
+    struct judge j;
+    int status = begin_judge(&j, o, out);
     doing("judging the answer", NULL);
-    int status = STATUS_FAILED;
-    if (tw_context_new(&config, &j.ctx) == TW_OK)
+    if (status == STATUS_OK)
         status = judge_all(&j);
-    else
-        complain(NULL, "%s", tw_status_text(TW_NO_MEMORY));
-    tw_launch_free(j.at.launch);
-    case_arrays_free(&j.at.arrays);
-    answer_end(&j.reference);
-    answer_end(&j.solution);
-    answer_end(&j.answer);
-    cases_free(&j.cases);
-    limits_free(&j.limits);
-    tw_context_free(j.ctx);
-    allowance_end(&j.allowance);
+    end_judge(&j);
     doing(NULL, NULL);
+    return status;
+}
+
+/* --- one case alone --- */
+
+static int lay_out_alone(struct judge *j, int number, const struct puzzle_case *sizes)
+{
+    int status = open_ours(j), index = number - 1;
+    if (status != STATUS_OK)
+        return status;
+    if (index < 0 || index >= j->cases.count) {
+        complain(NULL, "--case %d: puzzle %d has cases 1 to %d", number, j->given->puzzle->number,
+                 j->cases.count);
+        return STATUS_USAGE;
+    }
+    begin_judged(j);
+    for (int i = 0; i < sizes->count; i++)
+        case_bind(&j->cases.list[index], sizes->list[i].name, sizes->list[i].text);
+    char *wrong = lay_out_case(j, index, true);
+    if (!wrong) {
+        case_arrays_start(&j->at.arrays, CLEAN);
+        show_arrays(j, index, true, true);
+    } else if (sizes->count) {
+        complain(NULL, "--set: %s", wrong);
+        status = STATUS_USAGE;
+    } else {
+        status = our_mistake(j, wrong, NULL);
+    }
+    free(wrong);
+    return status;
+}
+
+int judge_lay_out(const struct judge_options *o, int number, const struct puzzle_case *sizes,
+                  struct judged_case *out, int *cases)
+{
+    struct judge j;
+    struct judgement all;
+    *out = (struct judged_case){0};
+    int status = begin_judge(&j, o, &all);
+    if (status == STATUS_OK)
+        status = lay_out_alone(&j, number, sizes);
+    *cases = all.cases;
+    if (status == STATUS_OK) {
+        *out = all.judged[number - 1];
+        all.judged[number - 1] = (struct judged_case){0};
+    }
+    judgement_free(&all);
+    end_judge(&j);
     return status;
 }

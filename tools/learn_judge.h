@@ -10,6 +10,7 @@ struct shown_array {
     char *name;
     tw_array array, expected; /* owned copies; `expected` of outputs alone: rank -1 elsewhere */
     bool known;               /* `array` of an output: the answer ran */
+    bool given;               /* the case says what it holds before a run */
     bool *wrong, *unwritten;  /* of each element */
 };
 
@@ -18,6 +19,8 @@ struct case_size {
     enum size_kind { SIZE_SET, SIZE_TUNE, SIZE_TYPE } kind;
     char *name, *value;
 };
+
+extern const char *const size_options[]; /* of a kind, that of `run`: "set" */
 
 struct judged_case {
     bool shown;
@@ -73,6 +76,11 @@ struct judge_options {
 
 /* STATUS_OK: judged, judgement_free. Else a status after a message. */
 int judge(const struct judge_options *o, struct judgement *out);
+/* Lays out the case of that number, from 1, with its arrays as they are before a run. The hash of o->text
+ * draws the sizes of a random case; `sizes` replace those of the case. *cases is the number of cases.
+ * STATUS_OK: judged_case_free. Else a status after a message. */
+int judge_lay_out(const struct judge_options *o, int number, const struct puzzle_case *sizes,
+                  struct judged_case *out, int *cases);
 void judgement_free(struct judgement *x);
 
 /* The case that was tried last; NULL: none was. */

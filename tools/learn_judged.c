@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const size_options[] = {[SIZE_SET] = "set", [SIZE_TUNE] = "tune", [SIZE_TYPE] = "type"};
+
 static bool *marks_of(const tw_array *a)
 {
     size_t bytes = (size_t)tensor_elements(a) * sizeof(bool);
@@ -32,6 +34,7 @@ void judged_case_arrays(struct judged_case *c, const struct case_arrays *x, bool
                                   .array = a->array,
                                   .expected = a->array,
                                   .known = known || a->param.is_const,
+                                  .given = a->given,
                                   .wrong = marks_of(&a->array),
                                   .unwritten = marks_of(&a->array)};
         s->array.data = copy_of(a->param.is_const ? a->start : a->array.data, bytes);
@@ -91,6 +94,25 @@ bool judgement_at_solution(const struct judgement *x)
             return false;
     }
     return x->passed;
+}
+
+void judged_case_sizes_json(const struct judged_case *c, struct json *j)
+{
+    for (int kind = SIZE_SET; kind <= SIZE_TYPE; kind++) {
+        json_key(j, size_options[kind]);
+        json_open(j, '{');
+        for (int i = 0; i < c->size_count; i++) {
+            const struct case_size *s = &c->sizes[i];
+            if ((int)s->kind != kind)
+                continue;
+            json_key(j, s->name);
+            if (kind == SIZE_TYPE)
+                json_string(j, s->value);
+            else
+                json_number(j, s->value);
+        }
+        json_close(j, '}');
+    }
 }
 
 void judgement_free(struct judgement *x)

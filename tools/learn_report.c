@@ -110,6 +110,25 @@ static const char *plural(int count)
     return count == 1 ? "" : "s";
 }
 
+/* "&case=14:2&tune=SIZE:2,TPB:3": the page then runs on the arrays of the case. */
+static void append_case(char **state, const struct puzzle *p, const struct judgement *x)
+{
+    if (!x->tried)
+        return;
+    append_text(state, "&case=%d:%d", p->number, x->tried);
+    const struct judged_case *c = judgement_case(x);
+    for (int kind = SIZE_SET; kind <= SIZE_TYPE; kind++) {
+        int count = 0;
+        for (int i = 0; i < c->size_count; i++) {
+            const struct case_size *s = &c->sizes[i];
+            if ((int)s->kind != kind)
+                continue;
+            append_text(state, count++ ? "," : "&%s=", size_options[kind]);
+            append_text(state, "%s:%s", s->name, s->value);
+        }
+    }
+}
+
 static void print_rejected(FILE *out, const struct report_of *r, const struct judgement *x)
 {
     const struct problem *p = problems_first(&x->problems);
@@ -145,6 +164,7 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
                    r->again);
     if (*p->text && p->line) {
         char *state = need_text("line=%d", p->line);
+        append_case(&state, r->puzzle, x);
         page_link_print(out, r->path, state);
         free(state);
     }

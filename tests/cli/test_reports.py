@@ -199,6 +199,10 @@ def test_failures_in_json(run):
     got = run.json("run", "programs.tile:outside", "--set", "n=1", status=1)
     if got["messages"][0]["line"] != 26 or got["status"] != "TW_FAULT":
         fail(f"the place of a fault: {got}")
+    got = run.json("run", "programs.tile:outside", "--set", "n=1", "--device", "sim", status=1)
+    access = got["findings"][0]["accesses"][0]
+    if got["findings"][0]["kind"] != "out-of-bounds" or (access["line"], access["block"]) != (26, 0) or access["thread"] is None:
+        fail(f"the access of a fault in the simulator: {got}")
 
 
 def test_names(run):

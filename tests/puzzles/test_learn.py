@@ -441,6 +441,32 @@ def test_drawn(learner):
     expect(len(drawn) > 4, f"they are drawn for each answer: {drawn}")
 
 
+def test_inputs(learner):
+    """The arrays of a case, written for `run`, give the values that the judge has; a random case is that of the answer, or of --set."""
+    answer = learner.solution("14_single_block_matmul", name="wrong/result_turned")
+    judged = rejected(learner, "turned.tile", answer, "values", puzzle="14", case_is="hidden", case=2)
+    learner.learn("14", "--inputs", "no/folder", status=1, err="no/folder/a.npy")
+    text = learner.learn("14", "turned.tile", "--inputs", "case 2", "--case", "2")
+    expect(text.startswith("puzzle 14, case 2 of 7, hidden. A run on its arrays:\ntilewright run turned.tile --tune SIZE=2,TPB=3"), text)
+    files = [f"{name}=case 2/{name}.npy" for name in "ab"]
+    result = call([learner.tool, "run", "turned.tile", "--tune", "SIZE=2,TPB=3", "--in", files[0], "--in", files[1], "--verify"], cwd=learner.folder)
+    expect(result.status == 1 and judged["wrong_values"].split(",")[0] in result.err, f"{judged['wrong_values']}: {result}")
+    listed = json.loads(learner.learn("14", "--inputs", "other", "--json"))
+    expect(listed == {"puzzle": 14, "case": 1, "cases": 7, "case_is": "shown", "set": {}, "tune": {"SIZE": 2, "TPB": 3}, "type": {},
+                      "inputs": {"a": "other/a.npy", "b": "other/b.npy"}}, listed)
+
+    drawn = [json.loads(learner.learn(*words, "--inputs", "other", "--case", "9", "--json"))["set"]["n"] for words in (["3"], ["3", "turned.tile"])]
+    expect(drawn[0] != drawn[1], f"drawn from the starter and from an answer: {drawn}")
+    learner.learn("3", "--inputs", "other", "--case", "9", "--set", "n=7,TPB=32", out="run 03_guards.tile --set n=7 --tune TPB=32 --in a=other/a.npy\n")
+    expect(os.path.getsize(f"{learner.folder}/other/a.npy") == 128 + 7 * 4, "seven floats behind the head")
+    learner.learn("19", "--inputs", "codes", out="--in table=codes/table.npy --in code=codes/code.npy --in mate=codes/mate.npy\n")
+    for words, said in ((["--case", "0"], "--case 0"), (["--case", "10"], "puzzle 3 has cases 1 to 9"), (["--set", "n"], "expected NAME=VALUE"),
+                        (["--set", "q=1"], "has no tuned value `q`"), (["--set", "n=7"], "not a list of its 7 elements")):
+        learner.learn("3", "--inputs", "other", *words, status=2, err=said)
+    learner.learn("3", "--case", "2", status=2, err="--case goes with --inputs FOLDER")
+    learner.learn("3", "--inputs", "other", "--hint", status=2, err="takes --hint or --inputs")
+
+
 def test_undecided(learner):
     """Right answers with loops that the static check cannot follow, in any of seven programs, do not take its longest time in each."""
     good = learner.solution("10_dot")

@@ -229,6 +229,10 @@ const suites = {
       texts: {},
       wants: ["14_single_block_matmul.tile"],
     });
+    await both(["learn", "14", "--inputs", "case", "--case", "2"], {
+      texts: {},
+      wants: ["case/a.npy", "case/b.npy"],
+    });
   },
   async run() {
     for (const k of kernels) {
