@@ -80,6 +80,87 @@ async function answer(page, puzzle, text) {
   await settled(page);
 }
 
+/** Presses "Show me" and returns what the bench says then. */
+async function shown(page, name = /^Show me in/) {
+  const button = page.getByRole("button", { name });
+  const card = (await button.textContent()).split(" ").at(-1);
+  await button.click();
+  await page.waitForFunction(() => document.querySelector("[aria-label='Inputs']")?.textContent.includes("Runs get the arrays"), null, { timeout: 20000 });
+  await page.waitForTimeout(700); // until the event is found
+  await settled(page);
+  const text = (selector) => page.locator(selector).first().textContent();
+  return {
+    card,
+    inputs: (await text("[aria-label='Inputs'] p")).trim(),
+    messages: await text("[aria-label='Messages']"),
+    now: (await page.locator("#step p.now").count()) ? await text("#step p.now") : "",
+    block: await page.locator("#step .readouts div", { has: page.locator("dt", { hasText: "block" }) }).locator("dd").allTextContents(),
+  };
+}
+
+/** "Show me" opens the very case that failed: its sizes, its arrays, the event that is to blame. */
+async function atTheEvent(page) {
+  const wrong = (puzzle, name) => answer(page, puzzle, read(`${puzzle}/wrong/${name}.tile`));
+
+  // A hidden case with wrong values: the wrong element is that of the judge, chosen, and its write is the event.
+  await wrong("14_single_block_matmul", "result_turned");
+  const judged = native("learn", "14", "puzzles/14_single_block_matmul/wrong/result_turned.tile");
+  let bench = await shown(page);
+  equal("its card and inputs", [bench.card, bench.inputs], ["Why", "Runs get the arrays of case 2 of puzzle 14."]);
+  const [element, got] = /^(\S+) is (\S+),/.exec(judged.wrong_values).slice(1);
+  ok("the wrong element of the judge", bench.messages.includes(`${element} is ${got}, expected`), bench.messages);
+  ok("its write is the event", /writes Out\[j\]\[i\]/.test(bench.now), bench.now);
+  const way = await page.locator("#why").textContent();
+  ok("and its way is shown", way.includes(`out[1][0] = ${Number(Number(got).toPrecision(7))}`), way.slice(0, 500));
+
+  // A link says the case, in words too; other sizes have no arrays of it.
+  await page.getByRole("button", { name: "Share", exact: true }).click();
+  const link = page.url();
+  for (const address of [link, `${page.base}#kernel=tiled&case=14:2&set=m:8,n:8,k:8`]) {
+    await page.goto("about:blank");
+    await page.goto(address);
+    await settled(page);
+    const said = await page.locator("[aria-label='Inputs'] p").textContent();
+    if (address === link) {
+      ok("a link keeps the case", said.includes("Runs get the arrays of case 2 of puzzle 14"), said);
+      const messages = await page.locator("[aria-label='Messages']").textContent();
+      ok("and the values", messages.includes(`${element} is ${got}, expected`), messages);
+    } else ok("a case of other sizes says so", /inputs are random.*--set/.test(said), said);
+  }
+
+  // Another size: random inputs, and back.
+  await wrong("03_guards", "one_too_many");
+  await shown(page);
+  await page.locator("label.size", { hasText: /^n/ }).locator("input").fill("6");
+  await page.keyboard.press("Tab");
+  await settled(page);
+  ok("random inputs at another size", (await page.locator("[aria-label='Inputs'] p").textContent()).includes("Inputs are random"));
+  await page.getByRole("button", { name: "Its sizes" }).click();
+  await settled(page);
+  ok("the case again", (await page.locator("[aria-label='Inputs'] p").textContent()).includes("Runs get the arrays of case 1"));
+
+  // An access past the end: the run ends there, in the block that does it.
+  await wrong("08_shared_memory", "off_by_one");
+  bench = await shown(page);
+  ok("the events up to the fault", /^event 5 of 5/.test(bench.now) && /13:28/.test(bench.messages), `${bench.now} ${bench.messages}`);
+  await wrong("06_blocks", "number_from_the_example");
+  bench = await shown(page);
+  equal("a race of blocks", bench.inputs, "Runs get the arrays of case 4 of puzzle 6.");
+  // Memory that nobody has written: the event is the read that the judge names.
+  await wrong("08_shared_memory", "not_filled");
+  bench = await shown(page);
+  ok("the read of what is not written", /lanes? 0.*reads tile\[TPB - 1 - t\].*no warp has written/.test(bench.now), bench.now);
+  equal("in its block", bench.block, ["2, 0 of 3 × 1"]);
+  // A bank conflict: the access of the line that has it.
+  await wrong("18_bank_conflicts", "not_padded");
+  bench = await shown(page);
+  equal("its card", bench.card, "Banks");
+  const conflict = native("learn", "18", "puzzles/18_bank_conflicts/wrong/not_padded.tile").line;
+  const access = await page.locator("#banks select").first().evaluate((s) => s.selectedOptions[0].textContent);
+  ok("the access in conflict", access.startsWith(`${conflict} `) && /× least/.test(access), access);
+  ok("and its event", /[2-9]\d* wavefronts/.test(bench.now), bench.now);
+}
+
 await test(async ({ open }) => {
   const page = await open();
   page.base = page.url().replace(/#.*/, "");
@@ -119,7 +200,11 @@ await test(async ({ open }) => {
   const lucky = native("learn", "19", "puzzles/19_missing_barrier/starter.tile");
   ok("right values", lucky.values_right && lucky.reason === "race");
   ok("and a race", (await sentence(page)).startsWith("Not yet: a race"), await sentence(page));
-  await page.getByRole("button", { name: "Show me in Race" }).click();
+  const very = await shown(page);
+  equal("the case that failed", [very.card, very.inputs], ["Race", "Runs get the arrays of case 1 of puzzle 19."]);
+  await page.getByRole("button", { name: "To puzzle 19" }).click();
+  await settled(page);
+  await page.getByRole("button", { name: /^with more warps: case/ }).click();
   await page.waitForFunction(() => /before warp \d+ has written it/.test(document.querySelector("#race")?.textContent ?? ""), null, { timeout: 30000 });
   const wrong = await page.locator("#race .readouts").textContent();
   ok("elements become wrong in the replay", /wrong elements of Out\s*[1-9]/.test(wrong), wrong);
@@ -132,6 +217,8 @@ await test(async ({ open }) => {
   await settled(page);
   ok("the bench has the answer", (await page.locator(".left .cm-content").textContent()).includes("kernel dot"));
   equal("its line", `line ${await page.$eval(".cm-marked", (l) => [...l.parentElement.children].filter((c) => c.matches(".cm-line")).indexOf(l) + 1)}`, line);
+
+  await atTheEvent(page);
 
   for (const scheme of ["light", "dark"])
     for (const width of [1440, 320]) {

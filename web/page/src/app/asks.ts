@@ -1,5 +1,6 @@
 /** What the page asks the engine, as words of the command line. It is pure, because the questions of the opening are answered when the
  * page is built, too (content.ts). */
+import type { CaseSizes, PuzzleCase } from "./case_inputs.ts";
 import type { PtxLaunch } from "./ptx.ts";
 import type { Kernel } from "./results.ts";
 
@@ -13,6 +14,8 @@ export interface Configuration {
   seed: number;
   /** What inputs hold; random numbers if it is left out. */
   fill?: "rand" | "iota";
+  /** The files of arrays that a run reads, by the names of their parameters. */
+  inputs?: Record<string, string>;
   /** Asynchronous copies land at the last moment. */
   landing?: string;
   block: number[];
@@ -69,6 +72,17 @@ function setSizes(c: Configuration): string[] {
   return [...sizeNames(c.kernel).flatMap((n) => ["--set", `${n}=${sizeOf(c.sizes, n)}`]), ...otherValues(c.kernel)];
 }
 
+/** Arrays that a run reads from files. */
+function filesIn(c: Configuration): string[] {
+  return Object.entries(c.inputs ?? {}).flatMap(([name, path]) => ["--in", `${name}=${path}`]);
+}
+
+/** Writes the arrays of a puzzle's case at these sizes, into a folder of its own. */
+export function caseArgs({ puzzle, number }: PuzzleCase, { sizes, tune, types }: CaseSizes): string[] {
+  const args = ["learn", String(puzzle), "--inputs", `case${puzzle}.${number}`, "--case", String(number)];
+  return [...args, ...Object.entries({ ...sizes, ...tune, ...types }).flatMap(([n, v]) => ["--set", `${n}=${v}`]), "--json"];
+}
+
 /** The program after each pass, the layouts of its tiles, or its PTX, for a GPU's target such as sm_90. */
 export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu: string): string[] {
   return ["show", ...target(c), "--stage", stage, "--target", gpu, ...setSizes(c), "--json"];
@@ -76,7 +90,18 @@ export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu
 
 /** A run in the simulator with all checks, counters and the trace of the selected block, its values compared with `ensures`. */
 export function runArgs(c: Configuration): string[] {
-  const args = ["run", ...target(c), "--device", "sim", "--fill", c.fill ?? "rand", "--seed", String(c.seed), ...setSizes(c)];
+  const args = [
+    "run",
+    ...target(c),
+    "--device",
+    "sim",
+    "--fill",
+    c.fill ?? "rand",
+    "--seed",
+    String(c.seed),
+    ...filesIn(c),
+    ...setSizes(c),
+  ];
   if (c.landing && c.landing !== "early") args.push("--copies", c.landing);
   if (c.despite) args.push("--despite", "race");
   return [
@@ -117,9 +142,9 @@ export function ptxExplainArgs(file: string, launch: PtxLaunch, device: string):
 /** An order of warps: in turn, drawn by a seed, chosen, or the worst of several. */
 export type Schedule = { kind: "turn" } | { kind: "seed"; seed: number } | { kind: "order"; order: string } | { kind: "worst" };
 
-/** A run of a racy kernel in that order, compared with `ensures`. */
+/** A run of a racy kernel in that order, compared with `ensures`. `fill`: of arrays that no file gives. */
 export function raceArgs(c: Configuration, s: Schedule, fill: string): string[] {
-  const args = ["run", ...target(c), "--device", "sim", "--fill", fill, "--despite", "race", "--verify", ...setSizes(c)];
+  const args = ["run", ...target(c), "--device", "sim", "--fill", fill, ...filesIn(c), "--despite", "race", "--verify", ...setSizes(c)];
   if (s.kind === "seed") args.push("--seed", String(s.seed));
   if (s.kind === "worst") args.push("--order", "worst");
   if (s.kind === "order") args.push("--order", s.order);

@@ -16,10 +16,11 @@ import {
   whyArgs,
   type Configuration,
 } from "./asks.ts";
+import { inputsOf, type CaseInputs, type CaseSizes, type PuzzleCase } from "./case_inputs.ts";
 import { subscript } from "../figures/step_sheet.ts";
 import type { Why } from "../figures/why_path.ts";
 import { ask, askExplanation, askJson, Refused, type Lane } from "./engine.ts";
-import type { CheckedKernel, Edit, Explanation, Fault, Finding, Kernel, Message, Run } from "./results.ts";
+import type { CheckedKernel, Edit, Explanation, Fault, Finding, Kernel, Message, Run, SimFinding } from "./results.ts";
 import { applyFix, fixAll } from "./fixes.ts";
 import type { Ran } from "./heat_of.ts";
 import { findingsOf } from "./run_findings.ts";
@@ -50,11 +51,15 @@ export interface Diagnosed {
 }
 
 /** A run that did not come to its end. */
-class RunFault extends Refused {
+export class RunFault extends Refused {
   constructor(
     status: number,
     text: string,
     readonly messages: Message[],
+    /** The access that ended it, first. */
+    readonly findings: SimFinding[],
+    /** Up to that access. */
+    readonly trace: Trace | null,
     readonly key: string,
   ) {
     super(status, text, "");
@@ -84,6 +89,21 @@ export class Program {
   seed = $state(1);
   /** What the inputs of a run hold; a lesson's figure counts 0, 1, 2 …. */
   fill = $state<"rand" | "iota">("rand");
+  /** The case of a puzzle that the sizes were taken from. */
+  case = $state.raw<PuzzleCase | null>(null);
+  #caseSizes = $state.raw<CaseSizes>({ sizes: {}, tune: {}, types: {} });
+  #caseInputs = $state.raw<CaseInputs | null>(null);
+  /** Why the arrays of the case are not there. */
+  caseProblem = $state<string | null>(null);
+  /** The sizes are still those of the case, so runs get its arrays. */
+  atCase = $derived.by(() => {
+    const { sizes, tune, types } = this.#caseSizes;
+    const same = <T>(of: Record<string, T>, now: (name: string) => T) => Object.entries(of).every(([n, v]) => now(n) === v);
+    if (!this.case || this.caseProblem) return false;
+    return same(sizes, (n) => this.sizeOf(n)) && same(tune, (n) => this.tuned(n)) && same(types, (n) => this.types[n] ?? "");
+  });
+  inputs = $derived(this.atCase ? this.#caseInputs : null);
+
   /** When asynchronous copies land, as `--copies` of `run` has it: "early", "late", or after so many instructions. */
   landing = $state("early");
   /** The size of a square product at which the roofline and the traffic are counted. */
@@ -151,10 +171,33 @@ export class Program {
     this.launch = null;
     this.watchRaces = false;
     this.fill = "rand";
+    this.leaveCase();
     this.block = [0, 0, 0];
     this.event = 0;
     this.line = this.thread = this.cell = this.output = null;
     this.before = this.#good = null;
+  }
+
+  /** Gives runs the arrays of a puzzle's case, whose sizes are set. */
+  takeCase(of: PuzzleCase): void {
+    this.case = of;
+    this.#caseSizes = { sizes: this.sizes, tune: this.tune, types: this.types };
+    this.#caseInputs = this.caseProblem = null;
+    inputsOf(of, this.#caseSizes).then(
+      (found) => this.case === of && (this.#caseInputs = found),
+      (error) => this.case === of && (this.caseProblem = error instanceof Refused ? error.text : String(error)),
+    );
+  }
+
+  leaveCase(): void {
+    this.case = this.#caseInputs = this.caseProblem = null;
+  }
+
+  /** Sets the sizes of the case again. */
+  backToCase(): void {
+    this.sizes = this.#caseSizes.sizes;
+    this.tune = this.#caseSizes.tune;
+    this.types = this.#caseSizes.types;
   }
 
   sizeOf(name: string): number {
@@ -169,11 +212,17 @@ export class Program {
     const { kernel, sizes, tune, types, seed, block, device, scale, fill, landing } = this;
     const races = this.errors.every((e) => e.kind === "race" || e.kind === "async-race");
     const despite = races && (this.errors.length > 0 || this.watchRaces || this.undecided);
-    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, fill, despite, landing };
+    const inputs = this.inputs?.paths;
+    return { file: this.fileName, kernel, sizes, tune, types, seed, block, device, scale, fill, inputs, despite, landing };
   }
 
   #files() {
     return { [this.fileName]: this.source };
+  }
+
+  /** The files of a run. */
+  get runFiles() {
+    return { ...this.inputs?.files, ...this.#files() };
   }
 
   /** Diagnostics and the list of kernels: asked at each change of the text. */
@@ -218,14 +267,21 @@ export class Program {
   /** How the program is run; null: there is nothing to run yet. */
   runArgs = $derived.by((): string[] | null => {
     if (isPtx(this.fileName)) return this.launch ? ptxRunArgs(this.fileName, this.launch, this) : null;
+    if (this.atCase && !this.inputs) return null; // they are on their way
     return this.kernel ? runArgs(this.configuration) : null;
   });
   runKey = $derived.by(() => JSON.stringify([this.source, this.runArgs]));
   /** The errors of the run of this very program: an access outside of an array, wrong values. */
   runFindings = $derived.by((): Finding[] => {
     const { refused, value } = this.simulated;
-    if (refused instanceof RunFault && refused.key === this.runKey) return findingsOf(refused.messages);
+    if (this.fault) return findingsOf(this.fault.messages);
     return value?.key === this.runKey && !refused ? findingsOf(value.run.messages ?? []) : [];
+  });
+
+  /** The fault of the run of this very program. */
+  fault = $derived.by((): RunFault | null => {
+    const { refused } = this.simulated;
+    return refused instanceof RunFault && refused.key === this.runKey ? refused : null;
   });
 
   /** Runs the kernel in the simulator with all checks, counters and the trace of the selected block. */
@@ -235,7 +291,7 @@ export class Program {
     const key = this.runKey;
     const of = this.#anyBlock(args);
     const work = this.sizeNames.reduce((product, n) => product * this.sizeOf(n), 1);
-    const files = this.#files();
+    const files = this.runFiles;
     const source = this.source;
     const file = this.fileName;
     const block = this.block;
@@ -255,9 +311,10 @@ export class Program {
       if (answer.status === 2 && known && block.some((b) => b > 0)) this.#backToFirstBlock(block);
       if (answer.status === 2 || !answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
       const run = JSON.parse(answer.out) as Run | Fault;
-      if (!("counters" in run)) throw new RunFault(answer.status, answer.err.trim(), run.messages, key);
       const bytes = answer.files[traceFile];
-      return { run, file, source, trace: bytes ? new Trace(bytes) : null, problem: run.ok ? null : answer.err.trim(), key, of };
+      const trace = bytes ? new Trace(bytes) : null;
+      if (!("arrays" in run)) throw new RunFault(answer.status, answer.err.trim(), run.messages, run.findings ?? [], trace, key);
+      return { run, file, source, trace, problem: run.ok ? null : answer.err.trim(), key, of };
     });
   }
 
@@ -276,7 +333,7 @@ export class Program {
     const run = this.runArgs;
     if (!array || !run) return;
     const args = whyArgs(run, `${array.name}[${subscript(element, array.shape).join("][")}]`);
-    const files = this.#files();
+    const files = this.runFiles;
     const of = this.#anyBlock(run);
     this.why.ask(JSON.stringify([args, this.source]), async (signal) => {
       const { why } = await askJson<{ why: Why }>("runs", args, files, { signal });
@@ -334,6 +391,7 @@ export class Program {
       seed: this.seed,
       landing: this.landing === "early" ? undefined : this.landing,
       fill: this.fill === "rand" ? undefined : this.fill,
+      case: this.case && this.atCase ? [this.case.puzzle, this.case.number] : undefined,
       watch: this.watchRaces || undefined,
       block: this.block,
       event: this.event,
@@ -353,6 +411,8 @@ export class Program {
     this.seed = s.seed ?? 1;
     this.landing = s.landing ?? "early";
     this.fill = s.fill ?? "rand";
+    if (s.case) this.takeCase({ puzzle: s.case[0]!, number: s.case[1]! });
+    else this.leaveCase();
     this.watchRaces = s.watch ?? false;
     this.block = s.block ?? [0, 0, 0];
     this.event = s.event ?? 0;

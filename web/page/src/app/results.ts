@@ -76,7 +76,7 @@ export interface SimFinding {
   fails: boolean;
   count: number;
   message: string;
-  accesses: (Place & { text?: string })[];
+  accesses: (Place & { text?: string; block?: number | null; thread?: number | null; variable?: string | null; index?: number[] | null })[];
   steps?: string[];
 }
 /** A message of the command line. Notes follow the error or warning that they belong to, and without a place have line 0. */
@@ -91,6 +91,8 @@ export interface Fault {
   ok: false;
   status: string;
   messages: Message[];
+  /** Of a run that began: the access that ended it, first. */
+  findings?: SimFinding[];
 }
 export interface Run {
   kernel: string;
@@ -98,6 +100,15 @@ export interface Run {
   /** Whether the values are those of `ensures`; absent if they were not compared. */
   verified?: boolean;
   messages?: Message[];
+  /** The most wrong element, where values were compared. */
+  view?: string;
+  at?: number[];
+  wrong?: {
+    view: string;
+    shape: number[];
+    wrong: number;
+    cells: { at: number[]; got: number | string; want: number | string; written?: boolean }[];
+  }[];
   parameters: Record<string, number>;
   tuned: Record<string, number>;
   arrays: Record<string, { type: string; shape: number[] }>;
@@ -116,7 +127,6 @@ export interface RaceRun extends Omit<Run, "findings"> {
   }[];
   order: string | null;
   order_seed: number;
-  wrong?: { view: string; shape: number[]; wrong: number; cells: { at: number[]; got: number | string; want: number | string }[] }[];
   in_turn: { array: string; elements: number; differ: number }[];
 }
 

@@ -20,6 +20,8 @@ export interface Shared {
   seed?: number;
   landing?: string;
   fill?: "rand" | "iota";
+  /** The puzzle and the number of its case that the sizes are of: runs get its arrays. */
+  case?: number[];
   /** Runs watch for races whatever the static check says. */
   watch?: boolean;
   block?: number[];
@@ -57,6 +59,7 @@ const allowed: { [K in keyof Required<Shared>]: (v: unknown) => boolean } = {
   seed: isWhole,
   landing: (v) => typeof v === "string" && /^(early|late|[1-9]\d{0,8})$/.test(v),
   fill: oneOf("rand", "iota"),
+  case: (v) => listOf(isWhole)(v) && (v as number[]).length === 2,
   watch: (v) => typeof v === "boolean",
   block: (v) => listOf(isWhole)(v) && (v as number[]).length === 3,
   event: isWhole,
@@ -138,6 +141,7 @@ function fromWords(text: string): Partial<Shared> {
     ...(words.has("tune") ? { tune: numbers("tune") } : {}),
     ...(words.has("type") ? { types: pairs("type") } : {}),
     ...(words.has("block") ? { block: [...words.get("block")!.split(",").map(Number), 0, 0].slice(0, 3) } : {}),
+    ...(words.has("case") ? { case: words.get("case")!.split(":").map(Number) } : {}),
     ...(words.has("device") ? { device: words.get("device")! } : {}),
     ...(words.has("embed") ? { embed: words.get("embed")! } : {}),
     ...(words.has("card") ? { card: words.get("card")! } : {}),

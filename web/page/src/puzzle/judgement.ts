@@ -1,4 +1,6 @@
 /** The judgement as `tilewright learn N FILE --json` prints it (docs/learn.md). */
+import type { Blamed } from "./blame.ts";
+
 type Value = number | string | boolean;
 
 export interface JudgedArray {
@@ -56,6 +58,9 @@ export interface Judgement {
   line: number;
   column: number;
   other_line: number;
+  code: string;
+  /** Of a race, a copy under way and the like, the one at `line` first. */
+  accesses: Blamed[];
   message: string | null;
   words: string | null;
   wrong_values: string | null;
@@ -93,9 +98,22 @@ export function sizesText(c: JudgedCase): string {
 /** The card of the bench that shows best why the answer fails, or null if a run would show nothing. */
 export function cardFor(j: Judgement): { id: string; name: string } | null {
   const failed = j.lamps.find((l) => l.state === "failed")?.lamp;
-  if (!failed || failed === "compiles") return null;
+  if (!failed || failed === "compiles" || !j.case || refused.includes(j.code)) return null;
   if (j.reason === "race" && !j.same_value) return { id: "race", name: "Race" };
   if (j.reason === "async" || j.reason?.startsWith("async_")) return { id: "async", name: "Copies" };
   if (["bank_conflicts", "shared_wavefronts", "global_sectors", "block_sectors"].includes(j.reason!)) return { id: "banks", name: "Banks" };
+  if (j.reason === "values" && !j.case_list[j.case - 1]!.arrays.some((a) => a.unwritten?.length)) return { id: "why", name: "Why" };
   return { id: "step", name: "Step" };
+}
+/** Messages of the compiler about programs that run nowhere. */
+const refused = ["divergent-barrier"];
+
+/** The case in which blocks have most threads, if it is another than the one that failed: where a block has one warp, no order of warps
+ * shows a race. */
+export function widerCase(j: Judgement): number | null {
+  const size = (c: JudgedCase) => Object.values(c.tune).reduce((product, v) => product * v, 1);
+  const failed = j.case_list[j.case - 1];
+  if (j.reason !== "race" || j.same_value || !failed) return null;
+  const widest = j.case_list.reduce((best, c) => (size(c) > size(best) ? c : best));
+  return size(widest) > size(failed) ? j.case_list.indexOf(widest) + 1 : null;
 }

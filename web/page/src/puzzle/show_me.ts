@@ -1,54 +1,98 @@
-/** Opens an answer on the bench at the sizes of the case that it failed in, at the event that is to blame. */
+/** Opens an answer on the bench, run on the arrays of the case that it failed in, at the event that is to blame. */
 import { tick } from "svelte";
+import type { Trace } from "$engine/trace.ts";
 import { page } from "../app/page.svelte.ts";
-import { program, type Simulated } from "../app/program.svelte.ts";
-import type { JudgedCase, Judgement } from "./judgement.ts";
+import { program } from "../app/program.svelte.ts";
+import { eventOf } from "../figures/why_path.ts";
+import { eventAt, worstAt, type Blamed } from "./blame.ts";
+import type { Judgement } from "./judgement.ts";
 
 const patience = 10_000; // milliseconds until the run is there
 const settling = 300; // milliseconds in which the cards draw it
 
-export async function showMe(file: string, source: string, j: Judgement, card: string): Promise<void> {
+/** `number`: of the case. */
+export async function showMe(file: string, source: string, j: Judgement, card: string, number: number): Promise<void> {
   program.open(file, source);
-  const { set, tune, type } = card === "race" ? widest(j) : j.case_list[Math.max(0, j.case - 1)]!;
+  const { set, tune, type } = j.case_list[number - 1]!;
   program.sizes = set;
   program.tune = tune;
   program.types = type;
+  program.takeCase({ puzzle: j.puzzle, number });
   program.watchRaces = true;
+  program.landing = card === "async" ? "late" : "early";
   program.line = j.line || null;
   page.begun = true;
   page.mode = "bench";
   await tick();
   const show = () => document.getElementById(card)?.scrollIntoView({ block: "start" });
   show();
-  const simulated = await runOf(source);
-  const event = simulated ? eventAt(simulated, j.line) : null;
+  if (await hasRun(source)) await find(source, j, card);
   if (program.source !== source) return;
-  if (event !== null) program.event = event;
   await new Promise((resolve) => setTimeout(resolve, settling));
   show(); // cards above it have grown
 }
 
-/** The case with the largest tuned values: where a block has one warp, no order of warps shows a race. */
-function widest(j: Judgement): JudgedCase {
-  const size = (c: JudgedCase) => Object.values(c.tune).reduce((product, v) => product * v, 1);
-  return j.case_list.reduce((best, c) => (size(c) > size(best) ? c : best));
-}
-
-/** The run of this text, once it is there; null: it did not come. */
-async function runOf(source: string): Promise<Simulated | null> {
-  const until = performance.now() + patience;
-  while (performance.now() < until && program.source === source) {
-    const s = program.simulated;
-    if (s.value && !s.stale && !s.busy && s.value.key === program.runKey) return s.value;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+/** Selects the event and the block in which the judge, or else the run, has found it. */
+async function find(source: string, j: Judgement, card: string): Promise<void> {
+  if (card === "why") return findWrong(source);
+  const seen = program.fault?.findings ?? program.simulated.value?.run.findings.filter((f) => f.fails) ?? [];
+  const blamed: Blamed | null =
+    [...j.accesses, ...(seen[0]?.accesses ?? [])].find((a) => a.line === j.line) ?? seen[0]?.accesses[0] ?? null;
+  const grid = traceNow()?.head.grid;
+  if (blamed?.block && grid) {
+    const { block } = blamed;
+    program.block = [block % grid[0], Math.floor(block / grid[0]) % grid[1], Math.floor(block / grid[0] / grid[1])];
+    await tick();
+    if (!(await hasRun(source))) return;
   }
-  return null;
+  const trace = traceNow();
+  if (!trace || !trace.count) return;
+  // The access that ends a run is no event of it: its last one is the place.
+  const event = program.fault ? trace.count - 1 : blamed ? eventAt(trace, blamed) : worstAt(trace, j.line, card === "banks");
+  if (event !== null) program.event = event;
 }
 
-/** The first event of the line in the traced block. */
-function eventAt({ trace }: Simulated, line: number): number | null {
-  if (!trace || !line) return null;
-  const sites = new Set(trace.head.sites.flatMap((s, i) => (s.line === line ? [i] : [])));
-  const at = trace.site.findIndex((s) => sites.has(s));
-  return at < 0 ? null : at;
+/** Selects the wrong element that the messages name, and the event that wrote it. */
+async function findWrong(source: string): Promise<void> {
+  const run = program.simulated.value?.run;
+  const wrong = run?.wrong?.find((w) => w.view === run.view);
+  const trace = traceNow();
+  const outputs = program.kernel?.parameters.filter((p) => p.array && !p.const) ?? [];
+  const number = trace?.head.arrays.findIndex((a) => a.name === outputs[0]?.name && a.shape.join() === wrong?.shape.join()) ?? -1;
+  const at = run?.at;
+  if (!wrong || !at || outputs.length !== 1 || number < 0) return;
+  program.output = { array: number, element: at.reduce((e, i, axis) => e * wrong.shape[axis]! + i, 0) };
+  await until(() => {
+    const answer = program.why.value;
+    return (
+      program.source !== source ||
+      (answer !== null && !program.why.stale && answer.of === program.simulated.value?.of && answer.why.index.join() === at.join())
+    );
+  });
+  const why = program.why.value?.why;
+  const write = why?.path.findLast((s) => s.kind === "write" || s.kind === "update");
+  if (!why || !write || program.source !== source) return;
+  await until(() => program.source !== source || traceNow()?.head.traced.join() === why.block.join());
+  const event = eventOf(write, traceNow());
+  if (event !== null) program.event = event;
+}
+
+/** The trace of the run of this very program. */
+function traceNow(): Trace | null {
+  return program.fault?.trace ?? (program.simulated.stale ? null : (program.simulated.value?.trace ?? null));
+}
+
+/** Waits for the end of the run; false: there is none, or the reader has gone on. */
+async function hasRun(source: string): Promise<boolean> {
+  const ended = () => {
+    const s = program.simulated;
+    return program.fault !== null || (!s.stale && !s.busy && s.value !== null && s.value.key === program.runKey);
+  };
+  await until(() => program.source !== source || program.caseProblem !== null || ended());
+  return program.source === source && ended();
+}
+
+async function until(done: () => boolean): Promise<void> {
+  const end = performance.now() + patience;
+  while (performance.now() < end && !done()) await new Promise((resolve) => setTimeout(resolve, 30));
 }
