@@ -268,8 +268,9 @@ typedef struct tw_message {
     const char *file; /* NULL: no place */
     int line, column; /* from 1; columns count bytes */
     const char *text;
-    /* As tw_context_messages shows it, with its source line and its notes; NULL: of a note. */
-    const char *shown;
+    /* As tw_context_messages shows it, with its source line and its notes; and the notes alone, ""
+     * without. NULL: of a note. */
+    const char *shown, *shown_notes;
     tw_code code; /* a note has that of its message */
     int needs_sm; /* of TW_CODE_TARGET: the first compute capability that has it, 89; 0: not known */
     int length;   /* bytes of the text that it is about, from line and column on */
@@ -282,7 +283,9 @@ typedef struct tw_message {
     const tw_access *accesses;
     int access_count;
 } tw_message;
-/* The same one by one, notes after what they belong to. false when index is past the last. */
+/* The same one by one, notes after what they belong to; the number of errors that were left out, as
+ * they were too many, is a note of the last. The `shown` of all, joined, are tw_context_messages.
+ * false when index is past the last. */
 TW_API bool tw_context_message(const tw_context *ctx, int index, tw_message *out);
 
 /* --- 3. Modules and kernels --- */
@@ -679,6 +682,9 @@ typedef struct tw_sim_options {
      * one after the other. With an order `seed` is 0. */
     const tw_sim_turn *order;
     int order_count;
+    /* Where .loc says the place in the source: the texts of findings do without the place in the
+     * PTX. */
+    bool source_only;
 } tw_sim_options;
 
 /* The counts of the hardware (TW_WATCH_COUNTERS): the name, how counts of two launches are joined, and what

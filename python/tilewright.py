@@ -91,8 +91,8 @@ class _Access(ctypes.Structure):
 
 class _Message(ctypes.Structure):
     _fields_ = [("severity", c_int), ("file", c_char_p), ("line", c_int), ("column", c_int),
-                ("text", c_char_p), ("shown", c_char_p), ("code", c_int), ("needs_sm", c_int),
-                ("length", c_int), ("edits", POINTER(_Edit)), ("edit_count", c_int),
+                ("text", c_char_p), ("shown", c_char_p), ("shown_notes", c_char_p), ("code", c_int),
+                ("needs_sm", c_int), ("length", c_int), ("edits", POINTER(_Edit)), ("edit_count", c_int),
                 ("accesses", POINTER(_Access)), ("access_count", c_int)]
 
 
@@ -165,7 +165,7 @@ class _SimOptions(ctypes.Structure):
     _fields_ = [("watch", c_uint), ("seed", c_uint64), ("late", c_bool), ("late_by", c_int64),
                 ("step_limit", c_int64), ("suppressions", c_char_p), ("suppressions_name", c_char_p),
                 ("same_value", c_int), ("volatiles", c_int), ("trace", POINTER(_TraceOptions)),
-                ("order", POINTER(_SimTurn)), ("order_count", c_int)]
+                ("order", POINTER(_SimTurn)), ("order_count", c_int), ("source_only", c_bool)]
 
 
 class _SimFinding(ctypes.Structure):

@@ -4,7 +4,7 @@
     check_structure.py [ROOT]
 
 Errors: an include against the order of the folders; anything of ours in tools/ but tilewright.h and tools/ itself; two files of
-one name (test data aside); numbers read or printed in the host program's locale. Warnings: files of more than 1000 lines, functions of more than 75.
+one name (test data aside); numbers read or printed in the host program's locale; a search for words in messages. Warnings: files of more than 1000 lines, functions of more than 75.
 """
 import os
 import re
@@ -120,6 +120,24 @@ def check_locale(root, errors):
                               "locale; number_format has '.'")
 
 
+# Messages are for people: what a program decides by is a status, a tw_code or a field. Whole texts may be compared, to say each once.
+SEARCHES = re.compile(r"\b(str(?:case)?str|strn(?:case)?cmp|strpbrk|strchr|strspn|ends_with)\s*\(([^;{}]*)")
+OF_MESSAGES = re.compile(r"\b(tw_context_messages|tw_status_text|messages?|rendered|shown|shown_notes|why|why_not|advice|hint|report|"
+                         r"checked|undecided|not_simulated|m\.text|(?:finding|problem)->text)\b")
+
+
+def check_messages(root, errors):
+    for path in sources(root, "src", "tools"):
+        if not path.endswith((".c", ".h")):
+            continue
+        text = open(os.path.join(root, path)).read()
+        for match in SEARCHES.finditer(text):
+            where = match.group(2).split(",")[0].strip()
+            if OF_MESSAGES.search(where):
+                errors.append(f"{path}:{line_of(text, match.start())}: {match.group(1)}({where}, …) looks for words in a message; "
+                              "decide by its status, its tw_code or a field")
+
+
 def check_sizes(root, warnings):
     for path in sources(root, "src", "include", "tools", "tests", "bench", "web/engine"):
         if not path.endswith((".c", ".h")):
@@ -144,6 +162,7 @@ def main():
     check_tools(root, errors)
     check_names(root, errors)
     check_locale(root, errors)
+    check_messages(root, errors)
     check_sizes(root, warnings)
     for text in warnings:
         print(f"warning: {text}")

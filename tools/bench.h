@@ -7,6 +7,11 @@
 #include "peers.h"
 #include "tool.h"
 
+/* The origin of the tuned values: the kernel's defaults, --tune, or the store, there of these sizes or
+ * of the nearest ones. */
+enum bench_from { BENCH_DEFAULT, BENCH_GIVEN, BENCH_TUNED, BENCH_TUNED_NEAR };
+extern const char *const bench_from_names[]; /* as tables and JSON call it */
+
 enum bench_result { BENCH_PASS, BENCH_FAIL, BENCH_UNCHECKED, BENCH_SKIPPED };
 
 /* A library's part in a row: its own time, of the runs in turn with the kernel. */
@@ -25,14 +30,15 @@ struct bench_row {
     int64_t m, n, k, batch;
     char sizes[96];                  /* of the others: "rows = 4, cols = 10" */
     char config[200];                /* "BM=128,BN=128" */
-    const char *from;                /* where that comes from: "default", "--tune", "tuned" */
+    enum bench_from from;            /* of `config` */
     int runs;                        /* measured */
     double ms;                       /* median */
     double least_ms;                 /* on the CPU: of the rounds */
     double gflops, gbytes;           /* per second; 0: does not apply */
     struct library_row peers[PEERS]; /* on the CPU; name "": no more */
     int best;           /* of peers, the fastest whose values are right; -1: there is none */
-    bool compared;      /* the next four are known */
+    bool compared;      /* the next five are known */
+    bool all_ensured;   /* `ensures` judged every element */
     char checked[200];  /* what the values were compared with */
     double error;       /* largest */
     double worst_error; /* at the element that uses most of its tolerance, */

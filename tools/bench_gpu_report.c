@@ -26,7 +26,8 @@ static void write_config(const struct gpu_row *r, char *out, size_t size)
     size_t at = 0;
     out[0] = '\0';
     if (*config && (!*why || r->common.result == BENCH_UNCHECKED))
-        at = (size_t)snprintf(out, size, "%s %s%s", config, r->common.from, *why ? ": " : "");
+        at = (size_t)snprintf(out, size, "%s %s%s", config, bench_from_names[r->common.from],
+                              *why ? ": " : "");
     snprintf(out + at, size - at, "%s", why);
 }
 
@@ -161,7 +162,7 @@ void gpu_json(const struct gpu_row *r, struct json *j)
         json_put_text(j, "dtype", tw_dtype_name(r->dtype));
     put_sizes(r, j);
     json_put_text(j, "config", r->common.config);
-    json_put_text(j, "config_from", r->common.from);
+    json_put_text(j, "config_from", bench_from_names[r->common.from]);
     if (b->ms > 0) {
         json_put_real(j, "ms", b->ms);
         json_put_integer(j, "runs", b->runs);

@@ -20,8 +20,9 @@ static void add_error(struct cells *c, const struct bench_row *r, int width)
         at = (size_t)snprintf(text, sizeof text, "%.1e", r->error);
     if (*r->why && at < sizeof text)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? "  " : "", r->why);
-    if (*r->config && r->from && strcmp(r->from, "default") != 0 && at < sizeof text)
-        snprintf(text + at, sizeof text - at, "%s%s (%s)", at ? "  " : "", r->config, r->from);
+    if (*r->config && r->from != BENCH_DEFAULT && at < sizeof text)
+        snprintf(text + at, sizeof text - at, "%s%s (%s)", at ? "  " : "", r->config,
+                 bench_from_names[r->from]);
     cells_add(c, "error", width, true, text);
 }
 
@@ -201,7 +202,7 @@ void bench_json(const struct bench_row *r, struct json *j)
     put_sizes(r, j);
     if (*r->config) {
         json_put_text(j, "config", r->config);
-        json_put_text(j, "config_from", r->from ? r->from : "default");
+        json_put_text(j, "config_from", bench_from_names[r->from]);
     }
     put_speed(r, j);
     put_peers(r, j);

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+const char *const bench_from_names[] = {"default", "--tune", "tuned",
+                                        "tuned for the nearest sizes"};
+
 void bench_explain(struct bench_row *row, const tw_context *ctx, tw_status s)
 {
     tw_message m = {.text = tw_status_text(s)};
@@ -48,7 +51,8 @@ void bench_take_verdict(struct bench_row *r, const tw_context *ctx, tw_status s,
     char with[96];
     snprintf(with, sizeof with, "%lld of %lld elements by ensures",
              (long long)(v->checked - v->undecided), (long long)v->checked);
-    say_checked(r, v->undecided ? with : "all elements by ensures");
+    r->all_ensured = !v->undecided;
+    say_checked(r, r->all_ensured ? "all elements by ensures" : with);
     r->error = v->max_error;
     r->worst_error = verdict_worst_error(v);
     r->allowed = v->tolerance;

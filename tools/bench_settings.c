@@ -118,18 +118,18 @@ int bench_set_up(tw_launch *l, tw_kernel *k, const struct program *p, const stru
 }
 
 int bench_take_tuned(tw_launch *l, tw_kernel *k, const struct program *p,
-                     const struct options *rest, const char **from)
+                     const struct options *rest, enum bench_from *from)
 {
     tw_store *store;
     tw_tuned key, taken;
-    *from = options_has(rest, "tune") ? "--tune" : "default";
+    *from = options_has(rest, "tune") ? BENCH_GIVEN : BENCH_DEFAULT;
     if (!options_has(rest, "tuned"))
         return STATUS_OK;
     tw_status s = tw_store_open_existing(p->ctx, options_value(rest, "store"), &store);
     if (s == TW_OK)
         s = tw_launch_tuned(l, store, NULL, true, &taken);
     if (s == TW_OK && tw_launch_tuning_key(l, NULL, &key) == TW_OK)
-        *from = strcmp(key.shape, taken.shape) == 0 ? "tuned" : "tuned for the nearest sizes";
+        *from = strcmp(key.shape, taken.shape) == 0 ? BENCH_TUNED : BENCH_TUNED_NEAR;
     bool failed = s != TW_OK && s != TW_NOT_FOUND;
     if (s != TW_OK && (failed || tw_kernel_tune_count(k) > 0))
         complain_library(NULL, p->ctx, s);

@@ -3,6 +3,7 @@
 #ifndef TW_BENCH_SETTINGS_H
 #define TW_BENCH_SETTINGS_H
 
+#include "bench.h"
 #include "bench_shapes.h"
 #include "target.h"
 
@@ -24,9 +25,9 @@ bool bench_takes_type(tw_kernel *k, tw_dtype dtype);
 int bench_set_up(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *rest,
                  const struct shape *shape, tw_dtype dtype);
 /* Once that is done, what `tilewright tune` has stored, if --tuned asks for it; that there is
- * nothing is said. *from says where the values are from: "default", "--tune", "tuned". */
+ * nothing is said. */
 int bench_take_tuned(tw_launch *l, tw_kernel *k, const struct program *p,
-                     const struct options *rest, const char **from);
+                     const struct options *rest, enum bench_from *from);
 /* The size of that name of a launch that is set up. */
 int64_t bench_size_of(tw_launch *l, const char *name, int64_t otherwise);
 /* The type of what it reads first, once sizes and types are known; TW_DTYPE_NONE: it has no such

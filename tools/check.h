@@ -8,6 +8,7 @@
 #include "findings.h"
 #include "operands.h"
 #include "progress.h"
+#include "remarks.h"
 #include "settings.h"
 #include "sim_options.h"
 #include "space.h"
@@ -68,14 +69,14 @@ struct check {
     int64_t past;  /* a size of several blocks, */
     bool not_past; /* for which an `assume` does not hold */
     int configurations, runs, simulated;
-    double simulated_from; /* on the clock of seconds_now */
-    char *not_run;         /* why a shape was passed over, */
-    bool unsuited;         /* for its sizes */
-    char *not_simulated;   /* lines: what a target did not take */
+    double simulated_from;        /* on the clock of seconds_now */
+    char *not_run;                /* why a shape was passed over, */
+    bool unsuited;                /* for its sizes */
+    struct remarks not_simulated; /* what a target did not take */
     struct check_default *defaults;
     int default_count;
-    char *undecided; /* lines: what the synchronisation check could not decide, nor wide inputs */
-    bool undecided_races; /* the synchronisation check could not */
+    struct remarks undecided; /* what the synchronisation check could not decide, nor wide inputs */
+    bool undecided_races;     /* the synchronisation check could not */
     int status;
 };
 
@@ -100,9 +101,6 @@ void check_take_messages(struct check *c, tw_status s, const char *what, const c
 void check_take_timeout(struct check *c, const char *where, const char *order);
 /* The deadline of the next calls: of a run, or of what is around runs. */
 void check_set_deadline(struct check *c, bool of_run);
-/* A line on what cannot be decided, each once, with the first configuration that has it; `line` is
- * taken. */
-void check_take_undecided(struct check *c, char *line, const char *where);
 /* Gives the launch scalars and arrays for a run of a shape; operands_free in any case. *where,
  * which the caller frees: "m = 3, k = 7, BM = 64", what it takes to make the run again. */
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where);

@@ -27,7 +27,7 @@ static void take_end(struct check *c, const char *where)
     tw_message m;
     if (!tw_context_message(c->program->ctx, 0, &m) || m.code != TW_CODE_CANCELLED)
         m.text = "between two runs";
-    findings_add(&c->findings, c->name, c->program->path,
+    findings_add(&c->findings, TW_CODE_CANCELLED, c->name, c->program->path,
                  need_text("`%s` is not checked to the end: time is up (--time-limit %g), %s%s%s",
                            c->name, c->time_limit, m.text, *where ? " with " : "", where),
                  NULL);
@@ -44,8 +44,8 @@ void check_take_messages(struct check *c, tw_status s, const char *what, const c
     int before = c->findings.count;
     findings_take(&c->findings, ctx, c->name, what, where);
     if (s != TW_OK && !*tw_context_messages(ctx) && before == c->findings.count)
-        findings_add(&c->findings, c->name, c->program->path, need_text("%s", tw_status_text(s)),
-                     where);
+        findings_add(&c->findings, TW_CODE_OTHER, c->name, c->program->path,
+                     need_text("%s", tw_status_text(s)), where);
     if (s != TW_OK)
         check_worse(c, s == TW_UNSYNCHRONISED || s == TW_FAULT || s == TW_WRONG_VALUES
                            ? STATUS_FAILED
@@ -101,16 +101,8 @@ void check_take_timeout(struct check *c, const char *where, const char *order)
                        : need_text("`%s` is not checked to the end: time is up (--time-limit %g), "
                                    "while it ran%s%s",
                                    c->name, c->time_limit, with, where);
-    findings_add(&c->findings, c->name, c->program->path, text, NULL);
+    findings_add(&c->findings, TW_CODE_CANCELLED, c->name, c->program->path, text, NULL);
     if (hangs)
         note_where_it_hangs(c, order);
     check_worse(c, STATUS_FAILED);
-}
-
-void check_take_undecided(struct check *c, char *line, const char *where)
-{
-    if (!c->undecided || !strstr(c->undecided, line))
-        append_text(&c->undecided, "%s%s%s%s%s", c->undecided ? "\n" : "", line,
-                    *where ? " (with " : "", where, *where ? ")" : "");
-    free(line);
 }

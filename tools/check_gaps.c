@@ -11,8 +11,8 @@ void check_ask_undecided(struct check *c)
     if (!why)
         return;
     char *where = space_text(&c->space);
-    check_take_undecided(
-        c, need_text("not decided whether accesses to shared memory race: %s", why), where);
+    remarks_add(&c->undecided,
+                need_text("not decided whether accesses to shared memory race: %s", why), where);
     c->undecided_races = true;
     free(where);
 }
@@ -21,6 +21,14 @@ void check_ask_undecided(struct check *c)
 static bool says(const struct check *c)
 {
     return !c->to_json && (!c->verbose || c->strict);
+}
+
+/* "NAME AFTER_IT: REMARK", of the first remark. */
+static void say_first(const struct check *c, const char *after_it, const struct remarks *remarks)
+{
+    char *line = remark_line(&remarks->list[0]);
+    complain(NULL, "%s%s: %s", c->name, after_it, line);
+    free(line);
 }
 
 void check_say_gaps(struct check *c)
@@ -32,12 +40,11 @@ void check_say_gaps(struct check *c)
     if (says(c) && ran && !compared)
         complain(NULL, "%s has no `ensures`: its values are not compared", c->name);
     if (says(c) && c->undecided_races)
-        complain(NULL, "%s: %.*s", c->name, (int)strcspn(c->undecided, "\n"), c->undecided);
-    if (says(c) && c->runs && !simulated) {
-        const char *why = c->not_simulated ? c->not_simulated : "";
-        complain(NULL, "%s is not simulated%s%.*s", c->name, *why ? ": " : "",
-                 (int)strcspn(why, "\n"), why);
-    }
+        say_first(c, "", &c->undecided);
+    if (says(c) && c->runs && !simulated && c->not_simulated.count)
+        say_first(c, " is not simulated", &c->not_simulated);
+    else if (says(c) && c->runs && !simulated)
+        complain(NULL, "%s is not simulated", c->name);
     bool whole = c->no_run || (ran && compared && simulated);
     if (c->strict && (!whole || c->undecided_races))
         check_worse(c, STATUS_FAILED);

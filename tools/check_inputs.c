@@ -96,7 +96,7 @@ static void take_unjudged(struct check *c, const char *where)
     if (m.file)
         append_text(&line, "%s:%d: ", m.file, m.line);
     append_text(&line, "%s", m.text);
-    check_take_undecided(c, line, where);
+    remarks_add(&c->undecided, line, where);
 }
 
 /* False: these sizes do not suit the kernel, or it does not take these inputs: an index must lie in

@@ -36,15 +36,12 @@ void check_target_refuses(struct check *c, const char *sizes)
         return;
     char *where = sizes ? need_text("%s", sizes) : space_text(&c->space);
     char *line = need_text("%s does not take it: %s", tw_kernel_target(c->kernel), m.text);
-    if (!c->not_simulated || !strstr(c->not_simulated, line))
-        append_text(&c->not_simulated, "%s%s%s%s%s", c->not_simulated ? "\n" : "", line,
-                    *where ? " (with " : "", where, *where ? ")" : "");
+    remarks_add(&c->not_simulated, line, where);
     struct check_default *d = default_at_hand(c);
     if (d) {
         findings_free(&d->refusal);
         findings_take(&d->refusal, ctx, c->name, NULL, where);
     }
-    free(line);
     free(where);
 }
 
@@ -110,8 +107,7 @@ void check_forget_refused(struct check *c)
     for (int i = 0; i < c->default_count; i++)
         findings_free(&c->defaults[i].refusal);
     free(c->defaults);
-    free(c->not_simulated);
+    remarks_free(&c->not_simulated);
     c->defaults = NULL;
-    c->not_simulated = NULL;
     c->default_count = 0;
 }

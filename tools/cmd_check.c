@@ -45,13 +45,13 @@ static void check_configurations(struct check *c)
 
 /* --- one kernel, one file --- */
 
-/* Each line of the text behind "NAME: WHAT". */
-static void print_lines(const char *name, const char *what, const char *text)
+/* Prints a line "NAME: WHAT…" for each. */
+static void print_remarks(const char *name, const char *what, const struct remarks *remarks)
 {
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        print_text(stdout, "%s: %s%.*s\n", name, what, (int)length, text);
-        text += length + (text[length] == '\n');
+    for (int i = 0; i < remarks->count; i++) {
+        char *line = remark_line(&remarks->list[i]);
+        print_text(stdout, "%s: %s%s\n", name, what, line);
+        free(line);
     }
 }
 
@@ -109,11 +109,11 @@ static void report_kernel(struct check *c, bool clean)
         json_key(&c->json, "not_run");
         json_string(&c->json, c->runs || c->simulated ? NULL : c->not_run);
         json_key(&c->json, "not_simulated");
-        json_string(&c->json, c->not_simulated);
+        remarks_json(&c->not_simulated, &c->json);
         json_key(&c->json, "compared");
         json_bool(&c->json, c->runs > 0 && tw_kernel_has_ensures(c->kernel));
         json_key(&c->json, "undecided");
-        json_string(&c->json, c->undecided);
+        remarks_json(&c->undecided, &c->json);
         json_key(&c->json, "ok");
         json_bool(&c->json, clean);
         findings_json(&c->findings, &c->json, name);
@@ -123,10 +123,10 @@ static void report_kernel(struct check *c, bool clean)
         print_page_link(&c->findings);
         if (clean && c->verbose)
             print_clean(c);
-        if (c->verbose && c->not_simulated)
-            print_lines(name, "not simulated: ", c->not_simulated);
-        if (c->verbose && c->undecided)
-            print_lines(name, "", c->undecided);
+        if (c->verbose) {
+            print_remarks(name, "not simulated: ", &c->not_simulated);
+            print_remarks(name, "", &c->undecided);
+        }
     }
 }
 
@@ -165,9 +165,9 @@ static void check_kernel(struct check *c)
     c->launch = NULL;
     findings_free(&c->findings);
     free(c->not_run);
-    free(c->undecided);
+    remarks_free(&c->undecided);
     check_forget_refused(c);
-    c->not_run = c->undecided = NULL;
+    c->not_run = NULL;
     check_worse(c, before);
 }
 

@@ -160,9 +160,9 @@ static int find_gpu(struct explain *x)
                            "explain --devices` lists those it knows");
     char *hint = gpu_hint(name ? name : usual_gpu);
     usage_error(&x->complaints, x->command,
-                "--device %s: the model knows no such GPU%s%s "
-                "`tilewright explain --devices` has their short names",
-                name ? name : usual_gpu, hint, ends_with(hint, "?") ? "" : ";");
+                "--device %s: the model knows no such GPU (`tilewright explain --devices` has "
+                "their short names)%s",
+                name ? name : usual_gpu, hint);
     free(hint);
     return STATUS_USAGE;
 }

@@ -400,7 +400,7 @@ static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *sta
     doing(NULL, NULL);
     p->deadline.at = 0;
     if (s == TW_CANCELLED) {
-        findings_add(&p->findings, p->file.shown, p->file.path,
+        findings_add(&p->findings, TW_CODE_CANCELLED, p->file.shown, p->file.path,
                      need_text("`%s` did not end within %g s with %s (--time-limit)", p->file.shown,
                                p->time_limit, where),
                      NULL);

@@ -48,7 +48,9 @@ static void look_at_gpu(const struct tuning *t, const char *name, struct gpu_fac
     tw_device d;
     out->status = tw_kernel_for_target(t->kernel, name, &k);
     if (out->status != TW_OK) {
-        snprintf(out->why, sizeof out->why, "%s", tw_context_messages(t->program.ctx));
+        char *shown = messages_shown(t->program.ctx);
+        snprintf(out->why, sizeof out->why, "%s", shown);
+        free(shown);
         return;
     }
     snprintf(out->target, sizeof out->target, "%s", tw_kernel_target(k));
@@ -92,10 +94,7 @@ static int choose_gpu(struct tuning *t, const char *device)
         return STATUS_FAILED;
     }
     if (gpu.status != TW_OK) {
-        if (*gpu.why)
-            print_rendered(stderr, gpu.why);
-        else
-            complain(NULL, "%s", tw_status_text(gpu.status));
+        fputs(gpu.why, stderr);
         return STATUS_USAGE;
     }
     t->on_gpu = true;

@@ -79,44 +79,38 @@ void complain_more(struct complaints *c, const char *format, ...)
     va_end(args);
 }
 
-void print_rendered(FILE *out, const char *text)
+char *message_shown(const tw_message *m)
 {
-    static const char *const errors[] = {"error: ", "\033[1m\033[1;31merror: \033[0m"};
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
-            size_t of_error = strlen(errors[i]);
-            if (strncmp(text, errors[i], of_error) == 0) {
-                fputs(head, out);
-                text += of_error;
-                length -= of_error;
-            }
-        }
-        fprintf(out, "%.*s\n", (int)length, text);
-        text += length + (text[length] == '\n');
+    return m->severity == TW_ERROR && !m->file
+               ? need_text("%s%s\n%s", head, m->text, m->shown_notes)
+               : need_text("%s", m->shown);
+}
+
+char *messages_shown(const tw_context *ctx)
+{
+    char *all = need_text("%s", "");
+    tw_message m;
+    for (int i = 0; tw_context_message(ctx, i, &m); i++) {
+        char *one = m.severity == TW_NOTE ? NULL : message_shown(&m);
+        append_text(&all, "%s", one ? one : "");
+        free(one);
     }
+    return all;
 }
 
 void complain_library(struct complaints *c, const tw_context *ctx, tw_status status)
 {
-    const char *text = tw_context_messages(ctx);
-    tw_message first;
-    if (status == TW_CANCELLED && tw_context_message(ctx, 0, &first)) {
-        complain(c, "time is up (--time-limit): %s", first.text);
-        (c ? c : &complaints_of_nobody)->status = status;
-        return;
-    }
-    if (!*text) {
-        complain(c, "%s", tw_status_text(status));
+    tw_message m = {.text = tw_status_text(status)};
+    bool has_text = tw_context_message(ctx, 0, &m);
+    if (!has_text || status == TW_CANCELLED) {
+        complain(c, "%s%s", has_text ? "time is up (--time-limit): " : "", m.text);
         (c ? c : &complaints_of_nobody)->status = status;
         return;
     }
     fflush(stdout);
-    if (status == TW_FAULT)
-        fputs(text, stderr);
-    else
-        print_rendered(stderr, text);
-    tw_message m;
+    char *shown = status == TW_FAULT ? NULL : messages_shown(ctx);
+    fputs(shown ? shown : tw_context_messages(ctx), stderr);
+    free(shown);
     for (int i = 0; tw_context_message(ctx, i, &m); i++)
         keep(c, status, &m);
 }

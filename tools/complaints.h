@@ -46,8 +46,10 @@ __attribute__((format(printf, 2, 3))) void complain_more(struct complaints *c, c
  * (TW_FAULT) stays as it is, as `check` prints it. */
 void complain_library(struct complaints *c, const tw_context *ctx, tw_status status);
 
-/* Messages as the library renders them; an error without a place begins as all others do. */
-void print_rendered(FILE *out, const char *text);
+/* One message (no note), and all of the context's, as the library shows them; an error without a place
+ * begins as all others do. The caller frees. */
+char *message_shown(const tw_message *m);
+char *messages_shown(const tw_context *ctx);
 
 void complaints_json(const struct complaints *c, struct json *j); /* "status" and "messages" */
 void complaints_free(struct complaints *c);

@@ -46,14 +46,13 @@ const char *explain_level_name(const tw_gpu *g, const char *name)
 
 char *explain_same_sizes(const struct explain *x)
 {
-    const char *a = x->row_count ? x->rows[0].choice : NULL;
-    int length = a ? (int)strcspn(a, ",") : 0;
-    bool same = length > 0 && x->row_count > 1;
+    const struct explain_row *a = x->rows;
+    bool same = x->row_count > 1 && a->sizes;
     for (int i = 1; i < x->row_count && same; i++) {
-        const char *b = x->rows[i].choice;
-        same = b && (int)strcspn(b, ",") == length && strncmp(a, b, (size_t)length) == 0;
+        const struct explain_row *b = &x->rows[i];
+        same = b->sizes == a->sizes && memcmp(a->choice, b->choice, a->sizes) == 0;
     }
-    return same ? need_text("%.*s", length, a) : NULL;
+    return same ? need_text("%.*s", (int)a->sizes, a->choice) : NULL;
 }
 
 /* The type of what goes into products: of the first array that is read. */

@@ -265,6 +265,7 @@ static void describe(struct explain_row *r)
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++)
         if (!p.is_pointer)
             add_choice(r, p.name, p.dtype, " ");
+    r->sizes = r->choice ? strlen(r->choice) : 0;
     for (int i = 0; tw_kernel_tune(r->kernel, i, &t) == TW_OK; i++)
         add_choice(r, t.name, TW_DTYPE_NONE, i ? " " : ", ");
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {

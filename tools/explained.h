@@ -17,6 +17,7 @@ struct explain_row {
     int swept_count;
     char *name;    /* "tiled T=16": which of several it is */
     char *choice;  /* "m=1024 n=1024 k=1024, T=32" */
+    size_t sizes;  /* bytes of it that are sizes: "m=1024 n=1024 k=1024" */
     char *arrays;  /* "a f32[1024][1024], …"; NULL: not known */
     char *assumed; /* "m=1024,…": sizes that nobody set; NULL: none */
     char *text;    /* the program with other constants; NULL: none was swept */

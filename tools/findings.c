@@ -87,7 +87,7 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
         }
         current = add_message(f, &m);
         current->kernel = kernel;
-        current->rendered = need_text("%s", m.shown);
+        current->rendered = message_shown(&m);
         current->what = what;
         current->where = copy_text(where);
     }
@@ -95,17 +95,13 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
 
 static tw_message message_of_complaint(const struct complaint *x)
 {
-    return (tw_message){.severity = x->severity,
-                        .file = x->file,
-                        .line = x->line,
-                        .column = x->column,
-                        .text = x->text,
-                        .code = x->parts.code,
-                        .length = x->parts.length,
-                        .edits = x->parts.edits,
-                        .edit_count = x->parts.edit_count,
-                        .accesses = x->parts.accesses,
-                        .access_count = x->parts.access_count};
+    tw_message m = message_of_parts(&x->parts);
+    m.severity = x->severity;
+    m.file = x->file;
+    m.line = x->line;
+    m.column = x->column;
+    m.text = x->text;
+    return m;
 }
 
 void findings_take_complaints(struct findings *f, const struct complaints *said, const char *path)
@@ -125,10 +121,10 @@ void findings_take_complaints(struct findings *f, const struct complaints *said,
     }
 }
 
-void findings_add(struct findings *f, const char *kernel, const char *file, char *text,
-                  const char *where)
+void findings_add(struct findings *f, tw_code code, const char *kernel, const char *file,
+                  char *text, const char *where)
 {
-    tw_message m = {.severity = TW_ERROR, .file = file, .text = text};
+    tw_message m = {.severity = TW_ERROR, .code = code, .file = file, .text = text};
     struct finding *same = find_same(f, kernel, &m);
     if (same) {
         same->seen++;
@@ -155,11 +151,13 @@ void findings_again(struct findings *f, const struct finding *error, tw_severity
                     const char *before)
 {
     char *text = need_text("%s%s", before, error->text);
-    tw_message m = {.severity = severity,
-                    .file = error->file,
-                    .line = error->line,
-                    .column = error->column,
-                    .text = text};
+    tw_message m = message_of_parts(&error->parts);
+    m.severity = severity;
+    m.file = error->file;
+    m.line = error->line;
+    m.column = error->column;
+    m.text = text;
+    m.shown_notes = "";
     struct finding *same = find_same(f, error->kernel, &m);
     if (same) {
         same->seen++;
@@ -171,6 +169,10 @@ void findings_again(struct findings *f, const struct finding *error, tw_severity
     x->where = copy_text(error->where);
     append_place(&x->rendered, &m);
     append_text(&x->rendered, "%s: %s\n", severity == TW_ERROR ? "error" : "warning", text);
+    m.shown = x->rendered;
+    char *shown = message_shown(&m);
+    free(x->rendered);
+    x->rendered = shown;
     for (int i = 0; i < error->note_count; i++) {
         const struct note *n = &error->notes[i];
         tw_message note = {.file = n->file, .line = n->line, .column = n->column, .text = n->text};
@@ -269,7 +271,7 @@ void findings_print(const struct findings *f, FILE *out)
         const struct finding *x = &f->list[i];
         if (x->under)
             continue;
-        print_rendered(out, x->rendered);
+        fputs(x->rendered, out);
         findings_print_group(f, i, out);
         if (x->where && *x->where) {
             fprintf(out, "    %s%sin %s with %s", x->what ? x->what : "", x->what ? " " : "",

@@ -43,9 +43,9 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
 /* What was said of a whole file, and so printed already: for findings_json alone. path: of what has
  * no place. */
 void findings_take_complaints(struct findings *f, const struct complaints *said, const char *path);
-/* One of our own. */
-void findings_add(struct findings *f, const char *kernel, const char *file, char *text, /* taken */
-                  const char *where);
+/* Adds one of our own; takes `text`. */
+void findings_add(struct findings *f, tw_code code, const char *kernel, const char *file,
+                  char *text, const char *where);
 /* Adds an error of another list with another severity, and text before its own. */
 void findings_again(struct findings *f, const struct finding *error, tw_severity severity,
                     const char *before);

@@ -197,8 +197,11 @@ bool answer_by_thread(const struct answer *a)
 bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *result,
                 struct problems *problems)
 {
-    tw_sim_options options = {
-        .watch = how->watch, .seed = how->seed, .late = how->late, .step_limit = how->step_limit};
+    tw_sim_options options = {.watch = how->watch,
+                              .seed = how->seed,
+                              .late = how->late,
+                              .step_limit = how->step_limit,
+                              .source_only = true};
     tw_status s = how->on_cpu ? tw_launch_run(a->launch)
                   : a->language == LANGUAGE_CUDA
                       ? tw_ptx_simulate(a->program->ptx, &a->ptx_launch, &options, result)

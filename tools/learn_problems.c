@@ -120,26 +120,6 @@ static bool is_known(const struct problems *all, enum reason reason, const tw_si
     return false;
 }
 
-/* Without the lines of the PTX, which stand behind those of the program: a note and two lines. */
-static char *without_ptx(const char *text)
-{
-    enum { LINES = 3 };
-    char *kept = need_text("%s", "");
-    for (int skip = 0; *text;) {
-        size_t length = strcspn(text, "\n");
-        char *line = need_text("%.*s", (int)length, text);
-        if (strstr(line, "note: ") && strstr(line, "in the PTX")) /* colours may lie between */
-            skip = LINES;
-        if (skip)
-            skip--;
-        else
-            append_text(&kept, "%s\n", line);
-        free(line);
-        text += length + (text[length] == '\n');
-    }
-    return kept;
-}
-
 void problems_take_simulated(struct problems *all, const tw_sim_result *result, bool same_value)
 {
     for (int i = 0; i < result->finding_count; i++) {
@@ -149,7 +129,7 @@ void problems_take_simulated(struct problems *all, const tw_sim_result *result, 
         if (!counts || is_known(all, reason, x))
             continue;
         struct problem *p = add(all, reason);
-        p->text = x->code == TW_CODE_CUT_OFF ? need_text("%s", cut_off) : without_ptx(x->text);
+        p->text = need_text("%s", x->code == TW_CODE_CUT_OFF ? cut_off : x->text);
         p->file = x->file ? need_text("%s", x->file) : NULL;
         p->line = x->line;
         p->column = x->column;

@@ -33,6 +33,16 @@ struct message_parts message_parts_copy(const tw_message *m)
     return p;
 }
 
+tw_message message_of_parts(const struct message_parts *p)
+{
+    return (tw_message){.code = p->code,
+                        .length = p->length,
+                        .edits = p->edits,
+                        .edit_count = p->edit_count,
+                        .accesses = p->accesses,
+                        .access_count = p->access_count};
+}
+
 void message_parts_free(struct message_parts *p)
 {
     for (int i = 0; i < p->edit_count; i++)

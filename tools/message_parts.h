@@ -15,6 +15,8 @@ struct message_parts {
 };
 
 struct message_parts message_parts_copy(const tw_message *m);
+/* A message with these parts, and no more; its lists are those of `p`. */
+tw_message message_of_parts(const struct message_parts *p);
 void message_parts_free(struct message_parts *p);
 /* Keys of an open object: "length", "code", "fix", a list that is empty without one. */
 void message_parts_json(const struct message_parts *p, struct json *j);

@@ -83,10 +83,29 @@ static tw_message public_message(tw_context *ctx, struct line_starts *lines,
     return m;
 }
 
+/* Fills `shown` and `shown_notes`; `more`, the line after all messages, is a note of the last. */
+static void show_message(tw_context *ctx, struct line_starts *lines, const struct diagnostic *one,
+                         const char *more, tw_message *m)
+{
+    struct text shown;
+    struct diagnostic head = *one;
+    head.notes = NULL;
+    text_init(&shown, &ctx->message_memory);
+    diagnostic_render_at(&shown, lines, &head, ctx->config.colour);
+    size_t notes = shown.length;
+    for (const struct diagnostic *n = one->notes; n; n = n->next)
+        diagnostic_render_at(&shown, lines, n, ctx->config.colour);
+    if (more && !one->next)
+        text_printf(&shown, "%s\n", more);
+    m->shown = shown.data;
+    m->shown_notes = shown.data + notes;
+}
+
 /* Messages are made final while the sources that they point into are there. */
 static void finish_messages(tw_context *ctx)
 {
-    int count = 0;
+    const char *more = diag_more(&ctx->diag, &ctx->message_memory);
+    int count = more != NULL;
     for (const struct diagnostic *d = ctx->diag.first; d; d = d->next) {
         count++;
         for (const struct diagnostic *n = d->notes; n; n = n->next)
@@ -98,14 +117,14 @@ static void finish_messages(tw_context *ctx)
     struct line_starts lines = {0};
     int at = 0;
     for (const struct diagnostic *d = ctx->diag.first; d; d = d->next) {
-        struct text shown;
-        text_init(&shown, &ctx->message_memory);
-        diagnostic_render_at(&shown, &lines, d, ctx->config.colour);
-        list[at] = public_message(ctx, &lines, d);
-        list[at++].shown = shown.data;
+        tw_message *head = &list[at++];
+        *head = public_message(ctx, &lines, d);
+        show_message(ctx, &lines, d, more, head);
         for (const struct diagnostic *n = d->notes; n; n = n->next)
             list[at++] = public_message(ctx, &lines, n);
     }
+    if (more)
+        list[at] = (tw_message){.severity = TW_NOTE, .text = more};
     struct text text;
     text_init(&text, &ctx->message_memory);
     diag_render(&text, &ctx->diag, ctx->config.colour);
@@ -114,8 +133,10 @@ static void finish_messages(tw_context *ctx)
     ctx->message_count = count;
 }
 
-static const tw_message no_memory_message = {
-    .severity = TW_ERROR, .text = "out of memory", .shown = "error: out of memory\n"};
+static const tw_message no_memory_message = {.severity = TW_ERROR,
+                                             .text = "out of memory",
+                                             .shown = "error: out of memory\n",
+                                             .shown_notes = ""};
 
 tw_status context_no_memory(tw_context *ctx)
 {

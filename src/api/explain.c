@@ -113,11 +113,15 @@ static tw_status choose_gpu(struct explain *e)
 
 /* --- whether it can be launched --- */
 
-static void cannot(struct explain *e, const char *of_what, int64_t wanted, int64_t limit)
+enum limit { LIMIT_THREADS, LIMIT_SHARED, LIMIT_REGISTERS };
+
+static void cannot(struct explain *e, enum limit of_what, int64_t wanted, int64_t limit)
 {
+    static const char *const names[] = {"threads a block", "bytes of shared memory a block",
+                                        "registers a block"};
     e->out.why_not = arena_printf(e->results, "cannot launch: %lld %s, the limit is %lld",
-                                  (long long)wanted, of_what, (long long)limit);
-    e->out.advice = strncmp(of_what, "threads", strlen("threads")) == 0
+                                  (long long)wanted, names[of_what], (long long)limit);
+    e->out.advice = of_what == LIMIT_THREADS
                         ? "Take a smaller block, or let each thread compute several results."
                         : "Take smaller tiles, fewer stages, or fewer threads.";
 }
@@ -156,7 +160,7 @@ static void find_many_threads(struct explain *e)
     }
     e->out.threads = clamped(total);
     if (total > MAX_THREADS)
-        cannot(e, "threads a block", total, MAX_THREADS);
+        cannot(e, LIMIT_THREADS, total, MAX_THREADS);
 }
 
 static void find_many_bytes(struct explain *e, struct kernel *ir)
@@ -175,7 +179,7 @@ static void find_many_bytes(struct explain *e, struct kernel *ir)
     for (int i = 0; i < 3; i++)
         e->out.block[i] = ir->warps ? i ? 1 : e->out.threads : ir->threads[i];
     find_grid(e, ir);
-    cannot(e, "bytes of shared memory a block", bytes, k->device->shared_bytes);
+    cannot(e, LIMIT_SHARED, bytes, k->device->shared_bytes);
 }
 
 /* Of a launch that does not compile: is it because the GPU has too little of something? */
@@ -204,9 +208,9 @@ static bool fits_gpu(struct explain *e)
     const struct lower_target *has = limits_of(e->gpu);
     const tw_explanation *o = &e->out;
     if (o->shared_bytes > has->shared_bytes)
-        cannot(e, "bytes of shared memory a block", o->shared_bytes, has->shared_bytes);
+        cannot(e, LIMIT_SHARED, o->shared_bytes, has->shared_bytes);
     else if ((int64_t)o->registers * o->threads > has->registers)
-        cannot(e, "registers a block", (int64_t)o->registers * o->threads, has->registers);
+        cannot(e, LIMIT_REGISTERS, (int64_t)o->registers * o->threads, has->registers);
     return !o->why_not;
 }
 
@@ -399,7 +403,7 @@ static tw_status explain_ptx_call(void *user)
     e->out.kernel = e->ptx_kernel->name;
     find_ptx_block(e);
     if (e->out.threads > MAX_THREADS)
-        cannot(e, "threads a block", e->out.threads, MAX_THREADS);
+        cannot(e, LIMIT_THREADS, e->out.threads, MAX_THREADS);
     e->out.launches = !e->out.why_not && fits_gpu(e);
     if (!e->out.launches)
         return TW_OK;

@@ -150,6 +150,7 @@ tw_status simulation_load(struct simulation *s, const struct ptx_module *module,
     s->module = module;
     s->sim = sim_new(&s->arena);
     sim_report_init(&s->report, &s->arena, module);
+    s->report.source_only = s->options.source_only;
     s->report.severity[SIM_FOUND_SAME_VALUE] = (uint8_t)s->options.same_value;
     s->report.severity[SIM_FOUND_VOLATILE] = (uint8_t)s->options.volatiles;
     if (s->options.volatiles == TW_COUNTS_NOT)

@@ -421,17 +421,22 @@ void diagnostic_render(struct text *out, const struct diagnostic *one, bool colo
     diagnostic_render_at(out, &lines, one, colour);
 }
 
+const char *diag_more(const struct diag *d, struct arena *a)
+{
+    int more = d->errors;
+    for (const struct diagnostic *one = d->first; one; one = one->next)
+        more -= one->severity == SEV_ERROR;
+    return more > 0 ? arena_printf(a, "... and %d more error%s", more, more == 1 ? "" : "s") : NULL;
+}
+
 void diag_render(struct text *out, const struct diag *d, bool colour)
 {
-    int stored = 0;
     struct line_starts lines = {0};
-    for (const struct diagnostic *one = d->first; one; one = one->next) {
+    for (const struct diagnostic *one = d->first; one; one = one->next)
         diagnostic_render_at(out, &lines, one, colour);
-        stored += one->severity == SEV_ERROR;
-    }
-    int more = d->errors - stored;
-    if (more > 0)
-        text_printf(out, "... and %d more error%s\n", more, more == 1 ? "" : "s");
+    const char *more = diag_more(d, out->arena);
+    if (more)
+        text_printf(out, "%s\n", more);
 }
 
 /* --- did you mean --- */

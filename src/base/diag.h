@@ -117,6 +117,8 @@ struct loc loc_join(struct loc a, struct loc b);
 /* All of it as text, with source lines and carets; colour with ANSI codes when asked. */
 void diag_render(struct text *out, const struct diag *d, bool colour);
 void diagnostic_render(struct text *out, const struct diagnostic *one, bool colour);
+/* "... and 5 more errors", which the limit left out; NULL: it left out none. */
+const char *diag_more(const struct diag *d, struct arena *a);
 /* The same of one of many: `lines` is kept from one to the next, in the text's arena. */
 void diagnostic_render_at(struct text *out, struct line_starts *lines, const struct diagnostic *one,
                           bool colour);

@@ -103,6 +103,7 @@ struct sim_report {
     VEC(struct sim_report_array) arrays;        /* for elements */
     bool plain; /* what lies in memory by name are values one after the other, as in CUDA C */
     VEC(const struct source *) sources; /* texts of the files that .loc names, for carets */
+    bool source_only; /* no notes of the place in the PTX where .loc says another */
     /* Kept at most, 0: 200, of those that fail a check and of the others each, suppressed ones
      * aside; what is more is counted in `dropped`. */
     int64_t limit;

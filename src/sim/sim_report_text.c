@@ -185,7 +185,7 @@ static void note_places(const struct sim_report *r, const struct sim_finding_acc
         add_note(r, end, loc_of_place(r, header), "in this header");
     if (call.file)
         add_note(r, end, loc_of_place(r, call), "called from here");
-    if (a->at.where.source)
+    if (a->at.where.source && !r->source_only)
         add_note(r, end, a->at.where, "in the PTX");
 }
 

@@ -128,7 +128,7 @@ def test_names(tool):
     """GPUs by the beginning of their names."""
     for given, meant in (("RTX 3060", "'RTX 3060 Laptop'?"), ("geforce rtx 3090 ti", "'RTX 3090'?"), ("l40", "'L40S'?"), ("h20", "'H200 SXM'?"), ("A100 PCIe", "'A100 SXM 80GB'?"),
                          ("H100 NVL", "'H100 SXM'?"), ("rtx 30", "'RTX 3060 Laptop' or 'RTX 3090'?"), ("h1", "'H100 SXM' or 'H100 PCIe'?")):
-        refused(tool, [TILED, "--device", given], f"; did you mean {meant} `tilewright explain --devices` has")
+        refused(tool, [TILED, "--device", given], f"(`tilewright explain --devices` has their short names); did you mean {meant}")
     for given, meant in (("rtx 40", "RTX 4090"), ("h100 p", "H100 PCIe"), ("H100PCI", "H100 PCIe"), ("NVIDIA B", "B200"), ("l40s", "L40S")):
         expect(explain(tool, "--device", given).out.startswith(f"{meant}: "), f"{given} is {meant}")
 

@@ -155,6 +155,40 @@ static void test_bad_program(void **state)
     assert_int_equal(message.line, 3);
 }
 
+/* `shown` of all messages, joined, is the whole text; the errors that were too many are in it. */
+static void test_messages_as_shown(void **state)
+{
+    struct fixture *f = *state;
+    char text[4096] = "kernel k(f32 *c) grid(1) threads(64)\n{\n    global f32 C[64] = c;\n";
+    static char joined[1 << 16];
+    for (int i = 0; i < 30; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "shared f32 s%d[64];\ns%d[thread.x] = 1;\nC[thread.x] = s%d[63 - thread.x];\n", i,
+                 i, i);
+    strcat(text, "}\n");
+    tw_module *module;
+    tw_message m, last = {.text = ""};
+    assert_int_equal(tw_module_from_text(f->ctx, "k.tile", text, strlen(text), &module), TW_OK);
+    tw_launch *l;
+    assert_int_equal(tw_launch_new(tw_module_kernel_at(module, 0), &l), TW_OK);
+    assert_int_equal(tw_launch_check(l), TW_UNSYNCHRONISED);
+    for (int i = 0; tw_context_message(f->ctx, i, &m); i++) {
+        last = m;
+        if (m.severity == TW_NOTE) {
+            assert_null(m.shown);
+            continue;
+        }
+        size_t shown = strlen(m.shown), notes = strlen(m.shown_notes);
+        assert_true(notes < shown);
+        assert_string_equal(m.shown + shown - notes, m.shown_notes);
+        assert_true(strlen(joined) + shown < sizeof joined);
+        strcat(joined, m.shown);
+    }
+    assert_string_equal(joined, tw_context_messages(f->ctx));
+    assert_int_equal(last.severity, TW_NOTE);
+    assert_string_equal(last.text, "... and 10 more errors");
+}
+
 /* The fix of a message, and the accesses of a race. */
 static void test_message_parts(void **state)
 {
@@ -995,6 +1029,7 @@ int main(void)
         TEST(test_float_tunes),
         TEST(test_unknown_kernel),
         TEST(test_bad_program),
+        TEST(test_messages_as_shown),
         TEST(test_message_parts),
         TEST(test_missing_file),
         TEST(test_module_outlives_its_free),

@@ -301,6 +301,11 @@ static void races_in_a_chosen_order(void **state)
     assert_string_equal(r.findings[0].accesses[0].variable, "s");
     assert_string_equal(r.findings[0].accesses[1].space, "shared");
     assert_true(r.findings[0].accesses[0].warp != r.findings[0].accesses[1].warp);
+    assert_non_null(strstr(r.findings[0].text, "in the PTX"));
+    o.source_only = true;
+    assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
+    assert_null(strstr(r.findings[0].text, "PTX"));
+    assert_non_null(strstr(r.findings[0].text, "shifted.tile:6:"));
     o.order = first;
     o.order_count = 2;
     assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
