@@ -352,6 +352,45 @@ typedef struct tw_type {
 } tw_type;
 TW_API int tw_kernel_type_count(const tw_kernel *k);
 TW_API tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out);
+
+/* An expression of the text, for a program that changes the text. Lines and columns count from 1,
+ * columns and lengths in bytes. Parentheses around the whole are no part of it. */
+typedef struct tw_expression {
+    int line, column, length;
+    const char *op; /* between `left` and `right`, "+"; NULL: it is no such, or too large a tree */
+    const struct tw_expression *left, *right;
+    const char *name; /* if it is a name alone, else NULL */
+    bool is_number;   /* it is a literal, and `number` its value */
+    int64_t number;
+} tw_expression;
+typedef struct tw_element {
+    tw_expression index[TW_MAX_RANK];
+} tw_element;
+/* An array in shared memory that the kernel's text declares. */
+typedef struct tw_shared_array {
+    const char *name;
+    int line, column; /* of the name */
+    int rank;
+    tw_expression extents[TW_MAX_RANK];
+    /* The text names nothing of it but the `element_count` elements: no slice, no whole array. */
+    bool by_element;
+    int element_count;
+    const tw_element *elements; /* in the order of the text */
+} tw_shared_array;
+/* `const i32 T = 32`, of the kernel or the module: a name for a literal. */
+typedef struct tw_named_number {
+    const char *name;
+    tw_expression value;
+} tw_named_number;
+typedef struct tw_written {
+    int shared_count, number_count;
+    const tw_shared_array *shared;
+    const tw_named_number *numbers;
+} tw_written;
+/* How the kernel's text declares and uses arrays in shared memory, and which numbers it names. A
+ * name that the kernel declares twice is left out. Belongs to the module. */
+TW_API tw_status tw_kernel_written(tw_kernel *k, tw_written *out);
+
 /* Whether every `require` allows these tuned values, one for each index of tw_kernel_tune. If not,
  * *violated (may be NULL) is the text of the first that does not, valid until the next call on the
  * context. false with *violated NULL, and a message of the context: a value is none of its name, as

@@ -108,6 +108,25 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
+/* PTX has no stages: its kernels are what can be shown. */
+static int show_ptx(const struct command *self, const struct options *given,
+                    const struct program_config *config)
+{
+    struct ptx_file f = {0};
+    if (!options_has(given, "kernels"))
+        return usage_error(NULL, self,
+                           "%s is PTX: --kernels lists its kernels; `tilewright run` and "
+                           "`tilewright explain` take it",
+                           given->words[0]);
+    int status = ptx_file_read(&f, given->words[0], given, config);
+    if (status == STATUS_OK && options_has(given, "json"))
+        show_ptx_kernels_json(&f);
+    else if (status == STATUS_OK)
+        show_ptx_kernels(&f);
+    ptx_file_close(&f);
+    return status;
+}
+
 static int show_run(const struct command *self, const struct options *given)
 {
     if (options_has(given, "passes"))
@@ -140,6 +159,8 @@ static int show_run(const struct command *self, const struct options *given)
         return STATUS_USAGE;
     struct program_config config = {
         .colour = on_terminal(stderr), .device = target, .deadline = &deadline};
+    if (file_ending_in(given->words[0], ".ptx"))
+        return show_ptx(self, given, &config);
     int status = program_open(&p, given->words[0], &config);
     if (status == STATUS_OK && options_has(given, "kernels")) {
         if (options_has(given, "json"))
@@ -171,7 +192,9 @@ static const struct option_spec show_options[] = {
      .value = "PASS",
      .help = "stop after that pass; `check` is before any (default: after all)"},
     {.name = "passes", .help = "list the passes, in order"},
-    {.name = "kernels", .help = "list the file's kernels: parameters, tuned values, types"},
+    {.name = "kernels",
+     .help = "list the file's kernels: parameters, tuned values, types; of PTX: parameters; with\n"
+             "--json also the places of arrays in shared memory and of constants"},
     {.name = "json",
      .help =
          "the same as JSON: the program after each pass (or --after PASS) with the line of each\n"

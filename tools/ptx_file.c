@@ -200,15 +200,21 @@ static int read_program(struct ptx_file *f, const struct options *o)
     return STATUS_OK;
 }
 
-int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
+int ptx_file_read(struct ptx_file *f, const char *word, const struct options *o,
                   const struct program_config *config)
 {
     size_t length = file_length(word);
     *f = (struct ptx_file){.complaints = config->complaints,
                            .path = need_text("%.*s", (int)length, word)};
     int status = context_open(&f->ctx, config);
-    if (status == STATUS_OK)
-        status = read_program(f, o);
+    return status == STATUS_OK ? read_program(f, o) : status;
+}
+
+int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
+                  const struct program_config *config)
+{
+    size_t length = file_length(word);
+    int status = ptx_file_read(f, word, o, config);
     if (status != STATUS_OK)
         return status;
     const char *kernel = options_value(o, "kernel");

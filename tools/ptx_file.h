@@ -21,6 +21,9 @@ bool is_ptx_file(const char *word);
  * either case. */
 int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
                   const struct program_config *config);
+/* The same without a kernel: it may have any number of them, or none. */
+int ptx_file_read(struct ptx_file *f, const char *word, const struct options *o,
+                  const struct program_config *config);
 /* Sets names[i] to the names of the kernel's parameters in the source, to be freed; NULL: not known. */
 void ptx_file_param_names(const struct ptx_file *f, int count, char **names);
 void ptx_file_close(struct ptx_file *f);

@@ -70,6 +70,74 @@ static void json_types(struct json *j, tw_kernel *k)
     json_close(j, ']');
 }
 
+/* An expression's place, and its parts by name. */
+static void json_expression(struct json *j, const tw_expression *e)
+{
+    json_open(j, '{');
+    json_put_integer(j, "line", e->line);
+    json_put_integer(j, "column", e->column);
+    json_put_integer(j, "length", e->length);
+    if (e->name)
+        json_put_text(j, "name", e->name);
+    if (e->is_number)
+        json_put_integer(j, "number", e->number);
+    if (e->op) {
+        json_put_text(j, "op", e->op);
+        json_key(j, "left");
+        json_expression(j, e->left);
+        json_key(j, "right");
+        json_expression(j, e->right);
+    }
+    json_close(j, '}');
+}
+
+static void json_expressions(struct json *j, int count, const tw_expression *list)
+{
+    json_open(j, '[');
+    for (int i = 0; i < count; i++)
+        json_expression(j, &list[i]);
+    json_close(j, ']');
+}
+
+static void json_shared(struct json *j, const tw_shared_array *a)
+{
+    json_open(j, '{');
+    json_put_text(j, "name", a->name);
+    json_put_integer(j, "line", a->line);
+    json_put_integer(j, "column", a->column);
+    json_key(j, "extents");
+    json_expressions(j, a->rank, a->extents);
+    json_put_bool(j, "by_element", a->by_element);
+    json_key(j, "elements");
+    json_open(j, '[');
+    for (int i = 0; i < a->element_count; i++)
+        json_expressions(j, a->rank, a->elements[i].index);
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+static void json_written(struct json *j, tw_kernel *k)
+{
+    tw_written w = {0};
+    if (tw_kernel_written(k, &w) != TW_OK)
+        return;
+    json_key(j, "shared");
+    json_open(j, '[');
+    for (int i = 0; i < w.shared_count; i++)
+        json_shared(j, &w.shared[i]);
+    json_close(j, ']');
+    json_key(j, "numbers");
+    json_open(j, '[');
+    for (int i = 0; i < w.number_count; i++) {
+        json_open(j, '{');
+        json_put_text(j, "name", w.numbers[i].name);
+        json_key(j, "value");
+        json_expression(j, &w.numbers[i].value);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 void show_kernels_json(const struct program *p)
 {
     struct json j = {.out = stdout};
@@ -83,6 +151,7 @@ void show_kernels_json(const struct program *p)
         json_params(&j, k);
         json_tuned(&j, k);
         json_types(&j, k);
+        json_written(&j, k);
         json_close(&j, '}');
     }
     json_close(&j, ']');
@@ -108,6 +177,55 @@ static void print_param(const tw_param *p)
     for (int axis = 0; axis < p->rank; axis++)
         print_text(stdout, "[%s]", p->dims[axis]);
     puts(p->is_ensured ? "  (ensured)" : "");
+}
+
+void show_ptx_kernels_json(const struct ptx_file *f)
+{
+    struct json j = {.out = stdout};
+    const char *name;
+    json_open(&j, '[');
+    for (int i = 0; (name = tw_ptx_kernel_at(f->ptx, i)); i++) {
+        int block[3] = {0};
+        bool asks = tw_ptx_block(f->ptx, name, block);
+        tw_ptx_param p;
+        json_open(&j, '{');
+        json_put_text(&j, "kernel", name);
+        json_put_text(&j, "called", tw_ptx_kernel_called(f->ptx, i));
+        json_key(&j, "block");
+        json_open_row(&j);
+        for (int axis = 0; asks && axis < 3; axis++)
+            json_integer(&j, block[axis]);
+        json_close(&j, ']');
+        json_key(&j, "parameters");
+        json_open(&j, '[');
+        for (int n = 0; tw_ptx_param_at(f->ptx, name, n, &p) == TW_OK; n++) {
+            json_open(&j, '{');
+            json_put_text(&j, "name", p.name);
+            json_put_text(&j, "type", p.type);
+            json_put_integer(&j, "bytes", (int64_t)p.bytes);
+            json_put_integer(&j, "alignment", (int64_t)p.alignment);
+            json_close(&j, '}');
+        }
+        json_close(&j, ']');
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    json_end(&j);
+}
+
+void show_ptx_kernels(const struct ptx_file *f)
+{
+    const char *name;
+    for (int i = 0; (name = tw_ptx_kernel_at(f->ptx, i)); i++) {
+        int block[3];
+        tw_ptx_param p;
+        print_text(stdout, "%s", name);
+        if (tw_ptx_block(f->ptx, name, block))
+            printf("  block %d,%d,%d", block[0], block[1], block[2]);
+        puts("");
+        for (int n = 0; tw_ptx_param_at(f->ptx, name, n, &p) == TW_OK; n++)
+            print_text(stdout, "  %s %s\n", p.type, p.name);
+    }
 }
 
 void show_kernels(const struct program *p)

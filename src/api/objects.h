@@ -2,7 +2,7 @@
  *
  *   status.c      status names, element types
  *   context.c     contexts, messages, the guard around every public call
- *   modules.c     modules, kernels and what they take
+ *   modules.c     modules, kernels and what they take; written.c: the places of what a text declares
  *   launch_set.c  launches: what the caller gives
  *   resolve.c     what follows from it: types, tuned values, sizes
  *   variant.c     one compiled version for each choice, kept

@@ -74,6 +74,26 @@ const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, i
 int lang_param_find(const struct lang_kernel *k, const char *name);
 int lang_kernel_index(const struct module *m, const char *name); /* -1 if there is none */
 
+/* --- what its text says --- */
+
+struct node; /* syntax.h */
+struct node_list {
+    const struct node **data;
+    size_t count, capacity;
+};
+struct lang_shared {
+    const struct node *declared; /* N_DECL */
+    struct node_list elements;   /* N_ACCESS */
+    bool by_element;             /* the text names nothing else of it */
+};
+struct lang_written {
+    VEC(struct lang_shared) shared;
+    struct node_list numbers; /* N_CONST, N_DECL: a name for a literal */
+};
+/* How the text of kernel `index` declares and uses arrays in shared memory, and which numbers it
+ * names. Names that it declares twice are left out. */
+struct lang_written lang_written(struct arena *a, const struct module *m, int index);
+
 /* --- one variant --- */
 
 struct lang_choice {

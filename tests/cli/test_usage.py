@@ -62,6 +62,23 @@ def test_show_kernels(tool):
     typed = json.loads(expect(tool, ["show", "kernels/matmul/tuned.tile", "--kernels", "--json"], 0).out)[0]
     if "f16" not in typed["types"][0]["choices"]:
         fail(f"types: {typed}")
+    text = open("kernels/sgemm/padded.tile").read().split("\n")
+    shown = json.loads(expect(tool, ["show", "kernels/sgemm/padded.tile", "--kernels", "--json"], 0).out)[0]
+
+    def at(e):
+        return text[e["line"] - 1][e["column"] - 1 : e["column"] - 1 + e["length"]]
+
+    bs = shown["shared"][1]
+    if bs["name"] != "bs" or [at(e) for e in bs["extents"]] != ["T", "T + 1"] or not bs["by_element"] or [
+            [at(e) for e in x] for x in bs["elements"]] != [["ty", "tx"], ["q", "tx"]]:
+        fail(f"shared arrays: {bs}")
+    ptx = ["show", "kernels/cuda/block_sum.ptx"]
+    expect(tool, [*ptx, "--kernels"], 0, out="  .u32 _Z9block_sumPKfPfi_param_2", err="")
+    found = json.loads(expect(tool, [*ptx, "--kernels", "--json"], 0, err="").out)
+    if [(k["called"], k["block"], [p["type"] for p in k["parameters"]]) for k in found] != [
+            ("block_sum", [], [".u64", ".u64", ".u32"])]:
+        fail(f"kernels of PTX: {found}")
+    expect(tool, ptx, 2, err="is PTX: --kernels lists its kernels")
 
 
 def test_signed_zeros(tool, folder):

@@ -490,6 +490,65 @@ static void test_no_kernel(void **state)
     assert_int_equal(tw_kernel_tune_count(none), 0);
     assert_int_equal(tw_kernel_type_count(none), 0);
     assert_int_equal(tw_kernel_param(none, 0, &param), TW_BAD_ARGUMENT);
+    tw_written written;
+    assert_int_equal(tw_kernel_written(none, &written), TW_BAD_ARGUMENT);
+}
+
+static const char written_text[] = "const i32 N = 32;\n"
+                                   "kernel k(f32 *c) grid(1) threads(N)\n"
+                                   "{\n"
+                                   "    global f32 C[N] = c;\n"
+                                   "    shared f32 s[N][N + 1], whole[4], twice[2], part[8];\n"
+                                   "    const i32 M = 4;\n"
+                                   "    i32 t = thread.x;\n"
+                                   "    for (i32 twice = 0; twice < 2; twice++)\n"
+                                   "        s[t][(twice + 1) * 2] = t;\n"
+                                   "    whole = 0;\n"
+                                   "    async part[0 +: 4] = C[0 +: 4];\n"
+                                   "    async_wait(0);\n"
+                                   "    sync();\n"
+                                   "    C[t] = s[0 /* row */][t] + part[0];\n"
+                                   "}\n";
+
+static void place_is(const tw_expression *e, const char *text)
+{
+    const char *line = written_text;
+    for (int i = 1; i < e->line; i++)
+        line = strchr(line, '\n') + 1;
+    assert_int_equal(e->length, strlen(text));
+    assert_memory_equal(line + e->column - 1, text, strlen(text));
+}
+
+/* Where a text declares arrays in shared memory and names their elements. */
+static void test_written(void **state)
+{
+    struct fixture *f = *state;
+    tw_written w;
+    load(f, written_text);
+    assert_int_equal(tw_kernel_written(tw_module_kernel_at(f->module, 0), &w), TW_OK);
+    assert_int_equal(w.shared_count, 3);
+    const tw_shared_array *s = &w.shared[0];
+    assert_string_equal(s->name, "s");
+    assert_true(s->line == 5 && s->column == 16 && s->rank == 2 && s->by_element);
+    place_is(&s->extents[0], "N");
+    place_is(&s->extents[1], "N + 1");
+    assert_string_equal(s->extents[1].op, "+");
+    assert_string_equal(s->extents[1].left->name, "N");
+    assert_true(s->extents[1].right->is_number && s->extents[1].right->number == 1);
+    assert_int_equal(s->element_count, 2);
+    place_is(&s->elements[0].index[0], "t");
+    place_is(&s->elements[0].index[1], "(twice + 1) * 2");
+    place_is(&s->elements[1].index[0], "0");
+    place_is(&s->elements[1].index[1], "t");
+    assert_string_equal(w.shared[1].name, "whole");
+    assert_false(w.shared[1].by_element);
+    assert_string_equal(w.shared[2].name, "part");
+    assert_true(!w.shared[2].by_element && w.shared[2].element_count == 1);
+    assert_int_equal(w.number_count, 2);
+    assert_string_equal(w.numbers[0].name, "N");
+    place_is(&w.numbers[0].value, "32");
+    assert_string_equal(w.numbers[1].name, "M");
+    assert_int_equal(w.numbers[1].value.number, 4);
 }
 
 static void test_unknown_names(void **state)
@@ -747,6 +806,7 @@ static void test_arguments_that_are_missing(void **state)
     refused(f, tw_kernel_param(k, 99, &param), TW_BAD_ARGUMENT, "there is no such index");
     refused(f, tw_kernel_tune(k, -1, &tune), TW_BAD_ARGUMENT, "there is no such index");
     refused(f, tw_kernel_type(k, 0, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
+    refused(f, tw_kernel_written(k, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
     tw_launch_prepare(f->launch);
     int count = tw_kernel_param_count(k);
     const char *said = tw_context_messages(f->ctx);
@@ -1044,6 +1104,7 @@ int main(void)
         TEST(test_a_refused_array_is_not_called_missing),
         TEST(test_arrays_by_themselves),
         TEST(test_no_kernel),
+        TEST(test_written),
         TEST(test_unknown_names),
         TEST(test_scalars_fit_their_type),
         TEST(test_computed_axes),

@@ -106,6 +106,8 @@ static tw_status describe(struct story *s)
     tw_status status = tw_kernel_param(k, 0, &param);
     status = status == TW_OK ? tw_kernel_tune(k, 0, &tune) : status;
     status = status == TW_OK ? tw_kernel_type(k, 0, &type) : status;
+    tw_written written;
+    status = status == TW_OK ? tw_kernel_written(k, &written) : status;
     if (status == TW_OK && !tw_kernel_allows(k, tune.values, &violated))
         return TW_NO_MEMORY;
     bool allowed;
