@@ -4,6 +4,7 @@ import { deflateSync } from "node:zlib";
 import { load } from "./typescript.mjs";
 
 const { Slot } = await load("web/page/src/app/slot.svelte.ts");
+const { everyType, runArgs } = await load("web/page/src/app/asks.ts");
 const { Refused, Stopped } = await load("web/page/src/app/engine.ts");
 const { fromFragment, toFragment } = await load("web/page/src/app/share.ts");
 const { heatOf, linesBefore } = await load("web/page/src/app/heat_of.ts");
@@ -115,12 +116,14 @@ const whole = {
   seed: 0,
   landing: "late",
   fill: "iota",
+  case: [14, 2],
   watch: true,
   block: [1, 2, 0],
   event: 412,
   line: 17,
   lesson: 2,
   puzzle: 14,
+  answer: "kernel k() {}\n",
   embed: "step",
   card: "race",
 };
@@ -142,12 +145,14 @@ const wrong = {
   seed: 1.5,
   landing: "soon",
   fill: "ones",
+  case: [14, -1],
   watch: 1,
   block: [1],
   event: -1,
   line: 0,
   lesson: null,
   puzzle: "1",
+  answer: 5,
   embed: 1,
   card: {},
   constructor: 1,
@@ -157,6 +162,8 @@ same(fromFragment(link(wrong)), {});
 for (const broken of ["", "1", "1!!", "1AAAA", "0", "0e30x", "step", "%", link(null), link([1]), link("x")])
   same(Object.keys(fromFragment(broken) ?? {}), [], broken);
 same(fromFragment("line=0&event=x&seed=-1&block=a&set=m:z&device=abacus&lesson=q"), { mode: "lesson" });
+same(fromFragment("case=14:2"), { case: [14, 2] });
+same(fromFragment("case=14"), {});
 same(fromFragment("set=m:32,n:48&tune=T:16&type=T:f16&block=1,0&line=17"), {
   sizes: { m: 32, n: 48 },
   tune: { T: 16 },
@@ -164,6 +171,22 @@ same(fromFragment("set=m:32,n:48&tune=T:16&type=T:f16&block=1,0&line=17"), {
   block: [1, 0, 0],
   line: 17,
 });
+
+// --- questions in words ---
+
+// A type for every variable that can be it, whatever the variable is called; an entry of its own counts over it.
+const variables = [
+  { name: "E", choices: ["f32", "f16"] },
+  { name: "S", choices: ["f32", "i32"] },
+];
+const typed = (types) => {
+  const kernel = { kernel: "k", ensures: false, thread_level: true, parameters: [], tune: [], types: variables };
+  const args = runArgs({ file: "k.tile", kernel, sizes: {}, tune: {}, types, seed: 1, block: [0, 0, 0], device: "h200", scale: 64 });
+  return args.filter((_, i) => args[i - 1] === "--type");
+};
+same(typed({ [everyType]: "f16" }), ["E=f16"]);
+same(typed({ [everyType]: "f32", S: "i32", T: "f16" }), ["E=f32", "S=i32"]);
+same(typed({}), []);
 
 // --- lines of two runs ---
 

@@ -161,6 +161,65 @@ async function atTheEvent(page) {
   ok("and its event", /[2-9]\d* wavefronts/.test(bench.now), bench.now);
 }
 
+/** A link carries the answer, and its receiver's own stays; a file of progress can be dropped. */
+async function links(page, open) {
+  const mine = read("03_guards/starter.tile") + "// mine\n";
+  const theirs = read("03_guards/solution.tile") + "// theirs\n";
+  await answer(page, "03_guards", theirs);
+  await page.getByRole("button", { name: "Share", exact: true }).click();
+  const link = page.url().replace(/.*#/, "#");
+
+  const other = await open();
+  other.base = other.url().replace(/#.*/, "");
+  await answer(other, "03_guards", mine);
+  const bench = await other.evaluate(() => localStorage.length);
+  const tries = () => other.evaluate(() => /03_guards.* tries=(\d+)/.exec(localStorage.getItem("tilewright.learn"))?.[1]);
+  const before = await tries();
+  const text = () => other.locator(".cm-content").evaluate((e) => [...e.querySelectorAll(".cm-line")].map((l) => l.textContent).join("\n"));
+  const kept = () => other.evaluate(() => localStorage.getItem("tilewright.answer.3"));
+  await other.goto("about:blank");
+  await other.goto(other.base + link);
+  await settled(other);
+  equal("the answer of the link", await text(), theirs);
+  await judged(other, "Passed");
+  await other.locator(".cm-content").click();
+  await other.keyboard.press("Control+End");
+  await other.keyboard.insertText("// changed\n");
+  await other.keyboard.press("Control+Enter");
+  await settled(other);
+  equal("the receiver's own is kept", await kept(), mine);
+  equal("and nothing is counted", [await tries(), await other.evaluate(() => localStorage.length)], [before, bench]);
+  await other.getByRole("button", { name: "Back to mine" }).click();
+  await settled(other);
+  equal("the receiver's own is shown", await text(), mine);
+  await other.goto("about:blank");
+  await other.goto(other.base + link);
+  await settled(other);
+  await other.getByRole("button", { name: "Make it mine" }).click();
+  await judged(other, "Passed");
+  await settled(other);
+  equal("the answer of the link is taken over", await kept(), theirs);
+  ok("and counts then", /03_guards passed/.test(await other.evaluate(() => localStorage.getItem("tilewright.learn"))));
+  equal("no notice is left", await other.getByRole("button", { name: "Make it mine" }).count(), 0);
+
+  const drop = (name, content) =>
+    other.evaluate(
+      ([file, data]) => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File([data], file));
+        dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+      },
+      [name, content],
+    );
+  await drop("learn", "# tilewright learn: puzzle, then what was done with it\n07_blocks_2d passed cuda tries=2\n");
+  await other.waitForFunction(() => document.body.textContent.includes("2 of 26 passed"));
+  ok("puzzles stay in sight", await other.locator("#puzzle-title").isVisible());
+  ok("and the page says so", (await other.locator("[role=status].said").textContent()).includes("Taken from learn"));
+  await drop("k.tile", read("01_map/solution.tile"));
+  await settled(other);
+  ok("a kernel opens on the bench", (await other.locator(".left .cm-content").textContent()).includes("kernel map"));
+}
+
 await test(async ({ open }) => {
   const page = await open();
   page.base = page.url().replace(/#.*/, "");
@@ -219,6 +278,7 @@ await test(async ({ open }) => {
   equal("its line", `line ${await page.$eval(".cm-marked", (l) => [...l.parentElement.children].filter((c) => c.matches(".cm-line")).indexOf(l) + 1)}`, line);
 
   await atTheEvent(page);
+  await links(page, open);
 
   for (const scheme of ["light", "dark"])
     for (const width of [1440, 320]) {

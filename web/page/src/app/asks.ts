@@ -49,6 +49,15 @@ export function sizeOf(sizes: Record<string, number>, name: string): number {
   return sizes[name] ?? (isCount(name) ? 2 : 64);
 }
 
+/** Among chosen types: one for each type variable that can be it and has no entry of its own, as `--type f16`. */
+export const everyType = "*";
+
+/** The type that was chosen for a type variable; undefined: none was. */
+export function chosenType(types: Record<string, string>, { name, choices }: Kernel["types"][number]): string | undefined {
+  const every = types[everyType];
+  return types[name] ?? (every !== undefined && choices.includes(every) ? every : undefined);
+}
+
 /** The tuned name that the roofline walks along: the first with several values, else the first. */
 export function sweepName(kernel: Kernel | null): string | null {
   return (kernel?.tune.find((t) => new Set(t.values).size > 1) ?? kernel?.tune[0])?.name ?? null;
@@ -59,8 +68,10 @@ function target(c: Configuration, less: string | null = null): string[] {
   const args = [c.kernel ? `${c.file}:${c.kernel.kernel}` : c.file];
   for (const [name, value] of Object.entries(c.tune))
     if (name !== less && c.kernel?.tune.some((t) => t.name === name)) args.push("--tune", `${name}=${value}`);
-  for (const [name, type] of Object.entries(c.types))
-    if (c.kernel?.types.some((t) => t.name === name)) args.push("--type", `${name}=${type}`);
+  for (const t of c.kernel?.types ?? []) {
+    const type = chosenType(c.types, t);
+    if (type !== undefined) args.push("--type", `${t.name}=${type}`);
+  }
   return args;
 }
 

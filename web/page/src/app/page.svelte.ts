@@ -9,6 +9,8 @@ class Page {
   mode = $state<Mode>("bench");
   lesson = $state(0);
   puzzle = $state(1);
+  /** The answer to a puzzle that came with a link; null: the reader's own is shown. */
+  linked = $state.raw<{ puzzle: number; text: string } | null>(null);
   /** The card that is shown alone, for other people's pages; null: the whole page. */
   embed = $state<string | null>(null);
   /** The card to scroll to when the page opens. */
@@ -39,14 +41,17 @@ class Page {
     this.mode = state.mode ?? "bench";
     this.lesson = state.lesson ?? this.lesson;
     this.puzzle = state.puzzle ?? this.puzzle;
+    if (state.answer !== undefined) this.linked = { puzzle: this.puzzle, text: state.answer };
     this.embed = state.embed ?? null;
     this.card = state.card ?? null;
     // A link between lessons leaves the reader's program as it is.
     if (state.file !== undefined || this.mode === "bench") program.fromShared(state);
   }
 
-  shared(extra: Partial<Shared> = {}): Shared {
-    return { ...program.toShared(), mode: this.mode, lesson: this.lesson, puzzle: this.puzzle, ...extra };
+  /** A puzzle's link has nothing of the bench, whose program stays as its receiver left it. */
+  shared(extra: Partial<Shared> = {}): Partial<Shared> {
+    if (this.mode === "puzzle") return { mode: this.mode, puzzle: this.puzzle, ...extra };
+    return { ...program.toShared(), mode: this.mode, lesson: this.lesson, ...extra };
   }
 
   /** The link to what is shown; null: it would be longer than programs that pass links on allow. */

@@ -29,6 +29,8 @@ export interface Shared {
   line?: number;
   lesson?: number;
   puzzle?: number;
+  /** To that puzzle. */
+  answer?: string;
   embed?: string;
   /** The card that is scrolled to. */
   card?: string;
@@ -66,6 +68,7 @@ const allowed: { [K in keyof Required<Shared>]: (v: unknown) => boolean } = {
   line: (v) => isWhole(v) && v > 0,
   lesson: isWhole,
   puzzle: isWhole,
+  answer: isText,
   embed: isText,
   card: isText,
 };
@@ -82,7 +85,7 @@ function sound(state: Record<string, unknown>): Partial<Shared> {
 /** Longer links are refused by some programs that pass them on: the caller offers a file. */
 export const longest = 8192;
 
-export function toFragment(state: Shared): string {
+export function toFragment(state: Partial<Shared>): string {
   const shipped = kernels.find((k) => k.path === state.file);
   const { source, ...rest } = state;
   const short = shipped && shipped.text === source ? rest : state;

@@ -1,5 +1,6 @@
 /** The figure of the lesson that is live: one at a time, because every view shows the same program. */
 import { kernels } from "virtual:content";
+import { everyType } from "../app/asks.ts";
 import { program } from "../app/program.svelte.ts";
 import type { FigureAsked } from "../figures/asked.ts";
 
@@ -24,7 +25,7 @@ export function takeUp({ file, values, words }: FigureAsked): void {
   program.tune = rest;
   if (scale !== undefined) program.scale = scale;
   if (words["device"]) program.device = words["device"];
-  if (words["type"]) program.types = { T: words["type"] };
+  program.types = words["type"] ? { [everyType]: words["type"] } : {};
 }
 
 export const live = new Live();

@@ -26,8 +26,13 @@ class Judge {
   opened = $state(0);
   said = $state("");
 
+  /** The answer that is shown came with a link. It is neither kept nor counted until the reader makes it theirs. */
+  linked = $derived(page.linked?.puzzle === this.puzzle.number ? page.linked : null);
+
   diagnosed = new Slot<{ source: string; findings: Finding[] }>("diagnosed answer", "the compiler", { grace: 1000 });
   judged = new Slot<{ source: string; judgement: Judgement }>("judged", "the judge", { grace: 400 });
+  /** The reader's own answers, where the browser keeps none. */
+  #typed = new Map<number, string>();
   /** Texts that failed in a hidden case of this puzzle since it was opened. */
   #failures = $state.raw<string[]>([]);
 
@@ -40,20 +45,49 @@ class Judge {
   });
   opens = $derived(this.#failures.length >= openAfter);
 
-  /** Takes up the puzzle that the page is at. */
+  /** Takes up the puzzle and the answer that the page is at. */
   open(): void {
-    if (this.opened === this.puzzle.number) return;
-    this.opened = this.puzzle.number;
-    this.answer = stored(answerKey(this.puzzle.number)) || this.puzzle.starter;
+    const { number } = this.puzzle;
+    const own = this.own;
+    if (this.linked?.text === own) page.linked = null;
+    const text = this.linked?.text ?? own;
+    if (this.opened === number) {
+      this.answer = text;
+      return;
+    }
+    this.opened = number;
+    this.answer = text;
     this.#failures = [];
     this.judged.stop();
     this.judged.value = null;
     this.judged.problem = null;
   }
 
+  /** The reader's own answer, kept in the browser. */
+  get own(): string {
+    const { number, starter } = this.puzzle;
+    return this.#typed.get(number) ?? (stored(answerKey(number)) || starter);
+  }
+
   type(text: string): void {
     this.answer = text;
+    if (this.linked) {
+      page.linked = { puzzle: this.opened, text };
+      return;
+    }
+    this.#typed.set(this.opened, text);
     store(answerKey(this.opened), text === this.puzzle.starter ? "" : text);
+  }
+
+  /** Keeps the answer of the link in place of the reader's own. */
+  adopt(): void {
+    page.linked = null;
+    this.type(this.answer);
+    this.judge(true);
+  }
+
+  shared(): { answer?: string } {
+    return this.answer === this.puzzle.starter ? {} : { answer: this.answer };
   }
 
   /** Underlines the compiler's and the static check's messages. */
@@ -73,7 +107,8 @@ class Judge {
     const name = this.fileName;
     const number = this.puzzle.number;
     const opens = this.opens;
-    this.judged.ask(JSON.stringify([name, source, opens, asked ? Date.now() : 0]), async (signal) => {
+    const linked = this.linked !== null;
+    this.judged.ask(JSON.stringify([name, source, opens, linked, asked ? Date.now() : 0]), async (signal) => {
       const files = { [name]: source, [LEARN_FILE]: this.progress };
       const answer = await ask("runs", ["learn", String(number), name, "--json", ...(opens ? ["--open"] : [])], files, {
         wants: [LEARN_FILE],
@@ -81,7 +116,7 @@ class Judge {
       });
       if (!answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
       const judgement = JSON.parse(answer.out) as Judgement;
-      if (asked || judgement.passed) this.#keep(answer.files[LEARN_FILE]);
+      if (!linked && (asked || judgement.passed)) this.#keep(answer.files[LEARN_FILE]);
       if (!judgement.passed && judgement.case_is === "hidden" && !this.#failures.includes(source))
         this.#failures = [...this.#failures, source];
       return { source, judgement };
@@ -95,7 +130,7 @@ class Judge {
     this.#keep(answer.files[LEARN_FILE]);
   }
 
-  /** Adds what a file of progress tells. */
+  /** Adds what a file of progress tells, and says so. */
   async take(file: File): Promise<void> {
     const text = await file.text();
     if (!isProgress(text)) this.said = `${file.name} is no file of progress, which begins with “# tilewright learn”.`;
