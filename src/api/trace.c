@@ -35,6 +35,20 @@ static const int64_t *shape_of(struct arena *a, const int64_t *shape, int rank)
     return arena_copy(a, shape, (size_t)(rank ? rank : 1) * sizeof *shape);
 }
 
+/* The name by which the kernel accesses a parameter's array; NULL: it has several, or none. */
+static const char *name_of_view(const tw_launch *l, const struct sym *param)
+{
+    const struct sym *found = NULL;
+    for (const struct sym *s = l->variant->ir->symbols; s; s = s->next) {
+        if (s->storage != ST_VIEW || s->base != param)
+            continue;
+        if (found && strcmp(found->name, s->name) != 0)
+            return NULL;
+        found = s;
+    }
+    return found ? found->name : NULL;
+}
+
 static void name_array(struct simulation *s, const tw_launch *l, const struct launch_param *p)
 {
     const struct type *t = &p->sym->type;
@@ -42,6 +56,7 @@ static void name_array(struct simulation *s, const tw_launch *l, const struct la
                                  .address = p->value,
                                  .bytes = p->bytes,
                                  .name = p->sym->name,
+                                 .view = name_of_view(l, p->sym),
                                  .type = dtype_table[t->dtype].name,
                                  .rank = t->rank,
                                  .symbol = p->sym};
@@ -195,6 +210,7 @@ void trace_launch(struct simulation *s, const tw_launch *l, const struct launch_
     for (int i = 0; i < params->count; i++)
         if (params->list[i].kind != LOWER_SCALAR && params->list[i].sym)
             name_array(s, l, &params->list[i]);
+    trace_loops(s, l);
     for (size_t i = 0; i < lowered->held.count; i++)
         hold(s, f, &lowered->held.data[i]);
     for (size_t i = 0; i < lowered->accesses.count; i++) {

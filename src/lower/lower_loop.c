@@ -61,6 +61,7 @@ struct loop {
     enum op op;
     const struct value *bound;
     int64_t trips; /* -1: not known */
+    bool warp;     /* struct lower_mark */
 };
 
 /* --- what the body does --- */
@@ -354,6 +355,14 @@ static void set_variables(struct lower *l, const struct loop *p, int steps)
         set_variable(l, &p->variables[i], steps);
 }
 
+/* Says for traces where the loop's turns are in the code. */
+static void mark(struct lower *l, const struct loop *p, enum lower_mark_kind kind, int copy)
+{
+    struct lower_mark *m = arena_new(l->arena, struct lower_mark);
+    *m = (struct lower_mark){.kind = kind, .loop = p->s, .copy = copy, .warp = p->warp};
+    ptx_mark(&l->b, m);
+}
+
 /* In a loop that is to be a pipeline and has not been made one: a barrier behind the copies, and
  * one behind the body. */
 static void emit_stages(struct lower *l, const struct stmt *body)
@@ -371,11 +380,12 @@ static void emit_stages(struct lower *l, const struct stmt *body)
     barrier_emit(l);
 }
 
-static void emit_copy(struct lower *l, struct loop *p)
+static void emit_copy(struct lower *l, struct loop *p, int copy)
 {
     struct loop_target target = {.outer = l->bodies->loop, .exit = &p->exit};
     struct scope scope;
     bool continues = look_at(p->s->body, NULL).continues;
+    mark(l, p, LOWER_COPY_BEGINS, copy);
     l->bodies->loop = &target;
     l->bodies->depth++;
     if (continues)
@@ -547,7 +557,7 @@ static void emit_frame(struct lower *l, struct loop *p, int copies, bool between
     ptx_place(&l->b, head);
     for (int copy = 0; copy < copies && !l->failed; copy++) {
         set_variables(l, p, copy);
-        emit_copy(l, p);
+        emit_copy(l, p, copy);
         lower_line(l, p->s->loc);
         emit_steps(l, p, copy);
         if (between && copy + 1 < copies)
@@ -677,7 +687,7 @@ static void emit_written_out(struct lower *l, struct loop *p, int64_t trips)
         scope_open(l, &scope);
     for (int trip = 0; trip < trips && !l->failed; trip++) {
         set_variables(l, p, trip);
-        emit_copy(l, p);
+        emit_copy(l, p, trip);
     }
     if (escapes)
         scope_close(l, &scope);
@@ -745,7 +755,7 @@ static void emit_split(struct lower *l, struct loop *p, int copies, int64_t in_l
     }
     for (int trip = 0; trip < p->trips - in_loop && !l->failed; trip++) {
         set_variables(l, p, trip);
-        emit_copy(l, p);
+        emit_copy(l, p, trip);
         lower_line(l, p->s->loc);
         emit_steps(l, p, trip);
     }
@@ -843,6 +853,9 @@ void loop_emit(struct lower *l, const struct stmt *s)
     *p = (struct loop){.s = s, .trips = -1};
     start_variables(l, p);
     find_trips(l, p);
+    p->warp = !kernel_thread_level(l->kernel) || look_at(s->body, NULL).collective;
+    mark(l, p, LOWER_LOOP_BEGINS, 0);
     if (!emit_unrolled(l, p))
         emit_guarded(l, p);
+    mark(l, p, LOWER_LOOP_ENDS, 0);
 }

@@ -99,7 +99,7 @@ static struct recent *recent_now(struct lower *l)
     }
     for (; r->seen < *code.count; r->seen++) {
         const struct ptx_statement *s = &code.data[r->seen];
-        if (s->kind == PTX_AT_LINE)
+        if (s->kind == PTX_AT_LINE || s->kind == PTX_AT_MARK)
             continue;
         bool quiet = s->kind == PTX_AT_INSTRUCTION && is_quiet(s->instruction);
         if (!quiet)

@@ -181,11 +181,12 @@ struct ptx_operand value_copy(struct lower *l, const struct value *v)
 /* The instruction just emitted, if it is what made the register, for itself alone. */
 static struct ptx_instruction *maker_of(struct lower *l, struct ptx_operand reg)
 {
-    const struct ptx_statement *s = NULL;
-    if (l->b.code && l->b.code->statements.count > 0)
-        s = &l->b.code->statements.data[l->b.code->statements.count - 1];
-    else if (!l->b.code && l->b.function->body.count > 0)
-        s = &l->b.function->body.data[l->b.function->body.count - 1];
+    const struct ptx_statement *all =
+        l->b.code ? l->b.code->statements.data : l->b.function->body.data;
+    size_t count = l->b.code ? l->b.code->statements.count : l->b.function->body.count;
+    while (count > 0 && all[count - 1].kind == PTX_AT_MARK)
+        count--;
+    const struct ptx_statement *s = count > 0 ? &all[count - 1] : NULL;
     if (!s || s->kind != PTX_AT_INSTRUCTION || s->instruction->guarded)
         return NULL;
     const struct ptx_operand *to = s->instruction->operands;

@@ -133,7 +133,8 @@ enum ptx_statement_kind {
     PTX_AT_LINE,
     PTX_AT_PRAGMA,
     PTX_AT_TARGETS,
-    PTX_AT_PROTOTYPE
+    PTX_AT_PROTOTYPE,
+    PTX_AT_MARK /* while a function is built: ptx_mark */
 };
 
 struct ptx_statement {
@@ -148,7 +149,14 @@ struct ptx_statement {
         const char *pragma; /* what stands between the quotes */
         struct ptx_targets *targets;
         struct ptx_prototype *prototype;
+        const void *mark;
     };
+};
+
+/* A place in a body that was built: before an instruction, numbered from 0. */
+struct ptx_mark {
+    uint32_t instruction;
+    const void *what;
 };
 
 /* --- declarations --- */
@@ -293,6 +301,7 @@ struct ptx_function {
     VEC(struct ptx_register) registers;
     VEC(struct ptx_label *) labels;
     VEC(struct ptx_statement) body;
+    VEC(struct ptx_mark) marks; /* in order; they are not printed */
 };
 
 /* What C++ calls it: "zip" of _Z3zipPfPKf, "f" of _ZN2ns1fEv, "tile" of _ZZ3zipPfE4tile; else as it

@@ -154,14 +154,18 @@ static bool same_line(const struct ptx_line *a, const struct ptx_line *b)
 /* The body with a .loc in front of each instruction whose line is another than the last one's:
  * where pieces of code were put in or left out, some stand twice. Returns how many statements it
  * has, at most twice as many as before. */
-static size_t copy_body(struct ptx_statement *to, const struct ptx_function *f)
+static size_t copy_body(struct arena *a, struct ptx_statement *to, struct ptx_function *f)
 {
     size_t count = 0;
+    uint32_t instructions = 0;
     const struct ptx_line *now = NULL;
     for (size_t i = 0; i < f->body.count; i++) {
         const struct ptx_statement *s = &f->body.data[i];
-        if (s->kind == PTX_AT_LINE)
+        if (s->kind == PTX_AT_MARK)
+            vec_push(a, &f->marks, ((struct ptx_mark){instructions, s->mark}));
+        if (s->kind == PTX_AT_LINE || s->kind == PTX_AT_MARK)
             continue;
+        instructions += s->kind == PTX_AT_INSTRUCTION;
         const struct ptx_line *line = s->kind == PTX_AT_INSTRUCTION ? s->instruction->line : NULL;
         if (line && !same_line(line, now)) {
             to[count++] = (struct ptx_statement){.kind = PTX_AT_LINE, .line = line};
@@ -184,7 +188,7 @@ void ptx_end(struct ptx_builder *b)
     struct ptx_statement *body = arena_room(b->arena, (most + 1) * sizeof *body);
     if (shift)
         memcpy(body, b->head.data, shift * sizeof *body);
-    size_t count = shift + copy_body(body + shift, f);
+    size_t count = shift + copy_body(b->arena, body + shift, f);
     for (size_t i = 0; i < f->labels.count; i++)
         assert(f->labels.data[i]->defined && "a label was made but not placed");
     for (size_t i = shift; i < count; i++)
@@ -480,6 +484,12 @@ struct ptx_instruction *ptx_branch(struct ptx_builder *b, struct ptx_label *labe
 void ptx_pragma(struct ptx_builder *b, const char *text)
 {
     struct ptx_statement s = {.kind = PTX_AT_PRAGMA, .pragma = keep(b, text)};
+    push(b, s);
+}
+
+void ptx_mark(struct ptx_builder *b, const void *what)
+{
+    struct ptx_statement s = {.kind = PTX_AT_MARK, .mark = what};
     push(b, s);
 }
 

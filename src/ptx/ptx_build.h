@@ -156,6 +156,9 @@ struct ptx_instruction *ptx_branch(struct ptx_builder *b, struct ptx_label *labe
 /* .pragma, such as "nounroll" in front of a loop's label. */
 void ptx_pragma(struct ptx_builder *b, const char *text);
 
+/* Marks the place before the instruction that comes next here: after ptx_end, function->marks has it. */
+void ptx_mark(struct ptx_builder *b, const void *what);
+
 /* --- pieces of code, put together out of order --- */
 
 struct ptx_code {

@@ -325,6 +325,7 @@ static void print_statement(struct printer *p, const struct ptx_statement *s)
     case PTX_AT_PRAGMA: text_printf(p->out, ".pragma \"%s\";", s->pragma); break;
     case PTX_AT_TARGETS: print_targets(p->out, s->targets); break;
     case PTX_AT_PROTOTYPE: print_prototype(p->out, s->prototype); break;
+    case PTX_AT_MARK: break;
     }
     if (s->kind == PTX_AT_OPEN)
         p->depth++;

@@ -223,7 +223,8 @@ static void check_statement(struct ptx_verifier *v, const struct ptx_statement *
     case PTX_AT_LABEL:
     case PTX_AT_LINE:
     case PTX_AT_PRAGMA:
-    case PTX_AT_PROTOTYPE: break;
+    case PTX_AT_PROTOTYPE:
+    case PTX_AT_MARK: break;
     }
 }
 

@@ -74,7 +74,8 @@ static void need_statement(struct version *v, const struct ptx_statement *s)
     case PTX_AT_OPEN:
     case PTX_AT_CLOSE:
     case PTX_AT_PRAGMA:
-    case PTX_AT_TARGETS: break;
+    case PTX_AT_TARGETS:
+    case PTX_AT_MARK: break;
     }
 }
 

@@ -6,11 +6,10 @@
 #include <string.h>
 
 enum {
-    ALIGNMENT = 256,          /* of arrays in the trace's addresses */
-    MOST_SHARED = 1 << 20,    /* bytes that a block's shared memory is smaller than */
-    MOST_INITIAL = 16 << 10,  /* bytes of an array that the trace has as it was before */
-    MOST_SNAPSHOTS = 4 << 20, /* bytes */
-    MOST_VALUES = 64 << 20    /* bytes */
+    ALIGNMENT = 256,         /* of arrays in the trace's addresses */
+    MOST_SHARED = 1 << 20,   /* bytes that a block's shared memory is smaller than */
+    MOST_INITIAL = 16 << 10, /* bytes of an array that the trace has as it was before */
+    MOST_VALUES = 64 << 20   /* bytes */
 };
 
 const char *const trace_kinds[TRACE_KIND_COUNT] = {
@@ -133,9 +132,9 @@ static bool see_block(void *user, const struct sim_block_event *event)
         t->arrays.data[i].at += (uint32_t)(t->shared_bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
     place_shared(t);
     for (int i = 0; i < t->warps; i++)
-        vec_push(
-            t->arena, &t->warp,
-            ((struct trace_warp){.turns = arena_array(t->arena, uint32_t, t->loops.count + 1)}));
+        vec_push(t->arena, &t->warp,
+                 ((struct trace_warp){
+                     .turns = arena_array(t->arena, struct trace_turns, t->loops.count + 1)}));
     return true;
 }
 
@@ -173,13 +172,19 @@ static void flush(struct sim_trace *t, int warp)
     add_event(t, &e, p->site);
 }
 
+uint32_t trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site)
+{
+    struct trace_event own = *e;
+    flush(t, warp);
+    own.warp = (uint16_t)warp;
+    return add_event(t, &own, site);
+}
+
 /* An event of an instruction that accesses no memory. */
 static uint32_t add_plain(struct sim_trace *t, const struct sim_place *at, struct trace_event e)
 {
-    flush(t, at->warp);
-    e.warp = (uint16_t)at->warp;
     int site = trace_site(t, at, false, SIM_GLOBAL, 0, 0, (enum trace_kind)e.kind);
-    return add_event(t, &e, site);
+    return trace_add_event(t, at->warp, &e, site);
 }
 
 /* --- accesses --- */
@@ -514,25 +519,6 @@ static bool see_sync(void *user, const struct sim_sync_event *e)
 
 /* --- instructions --- */
 
-static void keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event)
-{
-    for (size_t v = 0; v < t->variables.count; v++) {
-        const struct sim_trace_variable *x = &t->variables.data[v];
-        size_t start = t->snapshots.count, bytes = (size_t)(x->words * x->word_bytes) * SIM_LANES;
-        if (event == TRACE_NO_EVENT || start + bytes > MOST_SNAPSHOTS)
-            return;
-        vec_push(t->arena, &t->snapshot_event, event);
-        vec_push(t->arena, &t->snapshot_variable, (uint16_t)v);
-        vec_push(t->arena, &t->snapshot_start, (uint32_t)start);
-        for (int r = 0; r < x->words; r++) {
-            int each;
-            const uint8_t *lanes = sim_register_lanes(step, x->registers[r], &each);
-            for (int i = 0; i < SIM_LANES * x->word_bytes; i++)
-                vec_push(t->arena, &t->snapshots, each == x->word_bytes ? lanes[i] : 0);
-        }
-    }
-}
-
 static void compute(struct sim_trace *t, const struct sim_step *step, enum trace_kind kind,
                     double flops)
 {
@@ -550,27 +536,6 @@ static void compute(struct sim_trace *t, const struct sim_step *step, enum trace
     }
     p->instructions++;
     p->flops += flops;
-}
-
-/* Lanes that go on to another turn, and lanes that leave the loop. */
-static void end_turn(struct sim_trace *t, const struct sim_step *step, int loop)
-{
-    uint32_t *turn = &t->warp.data[step->at.warp].turns[loop];
-    uint32_t leave = step->lanes & ~step->mask, event = TRACE_NO_EVENT;
-    struct trace_event e = {.base = *turn, .stride = loop, .kind = TRACE_TURN};
-    if (step->mask) {
-        e.mask = step->mask;
-        e.flags = TRACE_AGAIN;
-        event = add_plain(t, &step->at, e);
-    }
-    if (leave) {
-        e.mask = leave;
-        e.flags = 0;
-        uint32_t left = add_plain(t, &step->at, e);
-        event = event == TRACE_NO_EVENT ? left : event;
-    }
-    *turn = step->mask ? *turn + 1 : 0;
-    keep_registers(t, step, event);
 }
 
 static bool is_exit(const struct sim_step *step)
@@ -618,9 +583,8 @@ static bool see_step(void *user, const struct sim_step *step)
     if (t->settings.from && t->time == t->settings.from)
         t->shared_at_start =
             arena_copy(t->arena, step->warp->shared, (size_t)step->warp->shared_bytes);
-    int loop = trace_loop_of(t, ins), lanes = __builtin_popcount(step->mask);
-    if (loop >= 0)
-        end_turn(t, step, loop);
+    trace_turn(t, step);
+    int lanes = __builtin_popcount(step->mask);
     if (!step->mask)
         return true;
     double matrix = sim_flops_of_matrix(ins);
@@ -631,7 +595,7 @@ static bool see_step(void *user, const struct sim_step *step)
         compute(t, step, TRACE_COMPUTE, (double)flops * lanes);
     if (is_exit(step)) {
         struct trace_event e = {.mask = step->mask, .kind = TRACE_EXIT};
-        keep_registers(t, step, add_plain(t, &step->at, e));
+        trace_keep_registers(t, step, add_plain(t, &step->at, e));
     }
     return true;
 }

@@ -2,7 +2,8 @@
  * columns, the kinds and the file that sim_trace_write makes of them.
  *
  *   sim_trace.c        events: accesses, barriers, copies, arithmetic, turns of loops
- *   sim_trace_code.c   instructions as sites; loops; expressions in the source
+ *   sim_trace_code.c   instructions as sites; expressions in the source
+ *   sim_trace_turns.c  loops and their turns
  *   sim_trace_write.c  the file
  *   sim_trace_why.c    the path of a value
  */
@@ -19,6 +20,7 @@ struct sim_trace_memory {
     enum sim_space space;
     uint64_t address, bytes; /* SIM_SHARED: offset */
     const char *name, *type; /* type NULL: not known */
+    const char *view;        /* SIM_GLOBAL: its name in the kernel, if it has one; or NULL */
     int rank;
     const int64_t *shape;
     const void *symbol;     /* of the compiler, for struct sim_trace_access; NULL: none */
@@ -44,6 +46,24 @@ struct sim_trace_access {
     int line, column;
     bool shared;
     const void *symbol; /* NULL: memory of the compiler's own */
+};
+
+/* A loop of the source. */
+struct sim_trace_loop {
+    const char *file; /* NULL: not known */
+    int line, column;
+    const char *variable;   /* that the condition compares with a bound; NULL: none */
+    bool bounded;           /* these are known: */
+    int64_t from, to, step; /* from, from + step, … before `to` */
+    bool warp;              /* each of its turns has an event */
+};
+
+/* A place in the kernel's code, before an instruction of this number. */
+struct sim_trace_mark {
+    uint32_t instruction;
+    int loop;
+    int copy; /* a copy of the loop's body begins, so many turns after the code's turn began; -1: */
+    bool ends; /* the loop does, or begins */
 };
 
 struct sim_trace_settings {
@@ -72,6 +92,10 @@ struct sim_trace_settings *sim_trace_settings(struct sim_trace *t);
 void sim_trace_name(struct sim_trace *t, const struct sim_trace_memory *m);
 void sim_trace_hold(struct sim_trace *t, const struct sim_trace_variable *v);
 void sim_trace_means(struct sim_trace *t, const struct sim_trace_access *a);
+
+/* Marks are told in order. */
+void sim_trace_add_loop(struct sim_trace *t, const struct sim_trace_loop *l);
+void sim_trace_mark(struct sim_trace *t, const struct sim_trace_mark *m);
 
 /* After it: the file. ended: what ended the launch before its end; NULL: nothing did. */
 void sim_trace_write(const struct sim_trace *t, const char *ended, struct text *out);

@@ -1,4 +1,4 @@
-/* The program of a trace: its instructions, loops, and the source that they are made of. */
+/* The program of a trace: its instructions, and the source that they are made of. */
 #include "sim/sim_trace_own.h"
 
 #include <string.h>
@@ -98,6 +98,15 @@ static const char *behind_expression(const char *from, const char *end)
     return to;
 }
 
+/* Returns the end of the head of a loop: for (…), unroll for (…), pipeline(3) for (…). */
+static const char *behind_loop(const char *from, const char *end)
+{
+    const char *to = behind_expression(from, end), *next = to;
+    while (next && next < end && *next == ' ')
+        next++;
+    return next && begins_with(next, end, "for") ? behind_expression(next, end) : to;
+}
+
 /* The statement on the line of `from`, up to its ';'; *begins: where. */
 static const char *behind_statement(const struct source *s, const char *from, const char **begins)
 {
@@ -112,22 +121,40 @@ static const char *behind_statement(const struct source *s, const char *from, co
     return !to || (line_end && line_end < to) ? line_end : to;
 }
 
+/* What begins at the place. */
+static void find_text(const struct sim_trace *t, enum trace_kind kind, struct trace_text *out)
+{
+    const struct source *s = source_of(t, out->file);
+    const char *at = s ? find_place(s, out->line, out->column) : NULL, *from = at, *to;
+    if (!at)
+        return;
+    if (kind == TRACE_COMPUTE || kind == TRACE_MMA)
+        to = behind_statement(s, at, &from);
+    else if (kind == TRACE_TURN)
+        to = behind_loop(at, s->text + s->length);
+    else
+        to = behind_expression(at, s->text + s->length);
+    out->column = (uint32_t)((int64_t)out->column + (from - at));
+    if (to && to > from)
+        out->text = arena_string(t->arena, from, (size_t)(to - from));
+}
+
 struct trace_text trace_text(const struct sim_trace *t, const struct ptx_instruction *ins,
                              enum trace_kind kind)
 {
     struct trace_text out = {0};
     out.file = trace_place(t, ins, &out.line, &out.column);
-    const struct source *s = source_of(t, out.file);
-    const char *at = s ? find_place(s, out.line, out.column) : NULL, *from = at, *to;
-    if (!at)
-        return out;
-    if (kind == TRACE_COMPUTE || kind == TRACE_MMA)
-        to = behind_statement(s, at, &from);
-    else
-        to = behind_expression(at, s->text + s->length);
-    out.column = (uint32_t)((int64_t)out.column + (from - at));
-    if (to && to > from)
-        out.text = arena_string(t->arena, from, (size_t)(to - from));
+    find_text(t, kind, &out);
+    return out;
+}
+
+struct trace_text trace_loop_text(const struct sim_trace *t, const struct trace_loop *l)
+{
+    if (!l->source)
+        return trace_text(t, l->branch, TRACE_TURN);
+    struct trace_text out = {
+        .file = l->is.file, .line = (uint32_t)l->is.line, .column = (uint32_t)l->is.column};
+    find_text(t, TRACE_TURN, &out);
     return out;
 }
 
@@ -209,31 +236,4 @@ const char *trace_phase(const struct trace_site *s)
     case TRACE_KIND_COUNT: break;
     }
     return NULL;
-}
-
-/* --- loops --- */
-
-/* Each branch back is the end of a loop. */
-void trace_find_loops(struct sim_trace *t)
-{
-    const struct ptx_function *f = t->kernel;
-    for (size_t i = 0; i < f->body.count; i++) {
-        const struct ptx_statement *s = &f->body.data[i];
-        bool added;
-        if (s->kind != PTX_AT_INSTRUCTION || s->instruction->op != PTX_BRA ||
-            s->instruction->operands[0].kind != PTX_LABEL ||
-            s->instruction->operands[0].label->statement > i)
-            continue;
-        vec_push(t->arena, &t->loops, ((struct trace_loop){s->instruction, s->where}));
-        number_map_entry(t->arena, &t->loop_of, (uintptr_t)s->instruction, &added)->value =
-            t->loops.count;
-    }
-}
-
-int trace_loop_of(const struct sim_trace *t, const struct ptx_instruction *branch)
-{
-    if (branch->op != PTX_BRA)
-        return -1;
-    const struct number_entry *e = number_map_find(&t->loop_of, (uintptr_t)branch);
-    return e ? (int)e->value - 1 : -1;
 }

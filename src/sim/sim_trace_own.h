@@ -63,6 +63,7 @@ struct trace_site {
     int bytes;            /* of a lane */
     enum trace_kind kind; /* of its first event */
     uint32_t served;      /* by its latest event: a row + 1; 0: all lanes by one wavefront */
+    int turn_of;          /* > 0: a turn of this loop, less 1, ends where the instruction is next */
 };
 
 struct trace_copy {
@@ -71,8 +72,26 @@ struct trace_copy {
 };
 
 struct trace_loop {
-    const struct ptx_instruction *branch;
-    struct loc where;
+    bool source;                          /* of the source: */
+    struct sim_trace_loop is;             /* as such */
+    const struct ptx_instruction *branch; /* the first that is the end of it; NULL: none */
+    struct loc where;                     /* of the branch */
+    uint32_t last; /* the instruction at which the last copy of the body begins */
+};
+
+/* The innermost loop of the source around an instruction, and in which copy of its body it is
+ * (sim_trace_mark); outer: the nest of that loop, 0: none. */
+struct trace_nest {
+    uint32_t outer;
+    int loop, copy;
+};
+
+/* Where a warp is in a loop. */
+struct trace_turns {
+    uint32_t done;  /* turns that have ended */
+    uint32_t lanes; /* that are in it */
+    int copy;
+    bool open; /* a turn has begun, whose end was not told */
 };
 
 /* Memory with its place in the trace's address space. */
@@ -94,7 +113,8 @@ struct trace_warp {
         double flops;
     } pending;
     uint32_t commits;
-    uint32_t *turns; /* by loop */
+    struct trace_turns *turns; /* by loop */
+    uint32_t nest, lanes;      /* of its last step */
 };
 
 /* An instruction of the program, and one that a warp of the block executed. */
@@ -133,8 +153,11 @@ struct sim_trace {
     VEC(struct sim_trace_variable) variables;
     VEC(struct sim_trace_access) accesses;
     VEC(struct trace_loop) loops;
+    VEC(struct sim_trace_mark) marks;
+    VEC(struct trace_nest) nests; /* the first: none */
     VEC(struct trace_site) sites;
     struct number_map site_of, loop_of, copy_of;
+    struct number_map nest_of; /* of an instruction: its number and its nest */
     VEC(struct trace_warp) warp;
 
     int64_t time, total;
@@ -170,9 +193,6 @@ struct sim_trace {
  * `at` in the trace; memory false: of one that accesses none. -1: there are too many. */
 int trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
                enum sim_space space, int bytes, uint32_t at, enum trace_kind kind);
-void trace_find_loops(struct sim_trace *t);
-/* The loop that ends at this branch; -1: none. */
-int trace_loop_of(const struct sim_trace *t, const struct ptx_instruction *branch);
 /* The place in the source, and what is there: the expression or the head of a loop that begins
  * there; of arithmetic, whose place is that of an operand, the statement on that line. */
 struct trace_text {
@@ -182,6 +202,8 @@ struct trace_text {
 };
 struct trace_text trace_text(const struct sim_trace *t, const struct ptx_instruction *ins,
                              enum trace_kind kind);
+/* The same of a loop. */
+struct trace_text trace_loop_text(const struct sim_trace *t, const struct trace_loop *l);
 /* The same without the text: its file, line and column. */
 const char *trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
                         uint32_t *line, uint32_t *column);
@@ -189,5 +211,17 @@ const char *trace_place(const struct sim_trace *t, const struct ptx_instruction 
 int trace_ptx_line(const struct sim_trace *t, struct loc where);
 /* "load", "sync", "compute", "store" or NULL. */
 const char *trace_phase(const struct trace_site *s);
+
+/* sim_trace_turns.c */
+
+void trace_find_loops(struct sim_trace *t);
+/* The turns that end before the step, or with it. */
+void trace_turn(struct sim_trace *t, const struct sim_step *step);
+/* The registers of variables as they are before the step, which has that event. */
+void trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event);
+uint32_t trace_nest(const struct sim_trace *t, const struct ptx_instruction *ins);
+
+/* sim_trace.c: returns the event's number, or TRACE_NO_EVENT if it is not kept. */
+uint32_t trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site);
 
 #endif

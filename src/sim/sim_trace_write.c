@@ -178,6 +178,8 @@ static void add_arrays(struct text *out, const struct sim_trace *t)
     for (size_t i = 0; i < t->arrays.count; i++) {
         text_add(out, i ? ",\n  " : "[\n  ");
         add_memory(out, &t->arrays.data[i]);
+        key(out, "view");
+        string(out, t->arrays.data[i].is.view);
         if (t->arrays.data[i].initial < 0)
             text_add(out, ", \"initial\": null}");
         else
@@ -263,16 +265,25 @@ static void add_variables(struct text *out, const struct sim_trace *t)
 }
 
 /* file, line, column and the text there. */
-static void add_place(struct text *out, const struct sim_trace *t,
-                      const struct ptx_instruction *ins, enum trace_kind kind)
+static void add_place(struct text *out, const struct trace_text *at)
 {
-    struct trace_text at = trace_text(t, ins, kind);
     text_add(out, "{\"file\": ");
-    string(out, at.file);
-    text_printf(out, ", \"line\": %u, \"column\": %u, \"length\": %zu", at.line, at.column,
-                at.text ? strlen(at.text) : 0);
+    string(out, at->file);
+    text_printf(out, ", \"line\": %u, \"column\": %u, \"length\": %zu", at->line, at->column,
+                at->text ? strlen(at->text) : 0);
     key(out, "text");
-    string(out, at.text);
+    string(out, at->text);
+}
+
+/* The loops around an instruction, the outermost first, each with the turns since its last event. */
+static void add_nest(struct text *out, const struct sim_trace *t, uint32_t nest)
+{
+    const struct trace_nest *n = &t->nests.data[nest];
+    if (!nest)
+        return;
+    add_nest(out, t, n->outer);
+    bool told = t->loops.data[n->loop].is.warp || n->copy < 0;
+    text_printf(out, "%s[%d, %d]", n->outer ? ", " : "", n->loop, told ? 0 : n->copy);
 }
 
 static const char *op_name(const struct sim_trace *t, const struct trace_site *s)
@@ -292,7 +303,9 @@ static void add_sites(struct text *out, const struct sim_trace *t)
     for (size_t i = 0; i < t->sites.count; i++) {
         const struct trace_site *s = &t->sites.data[i];
         text_add(out, i ? ",\n  " : "[\n  ");
-        add_place(out, t, s->ins, s->kind);
+        struct trace_text at = s->turn_of ? trace_loop_text(t, &t->loops.data[s->turn_of - 1])
+                                          : trace_text(t, s->ins, s->kind);
+        add_place(out, &at);
         text_printf(out, ", \"ptx\": %d", trace_ptx_line(t, s->where));
         key(out, "op");
         text_add_json(out, op_name(t, s));
@@ -306,7 +319,11 @@ static void add_sites(struct text *out, const struct sim_trace *t)
         text_printf(out, ", \"bytes\": %d", s->bytes);
         key(out, "phase");
         string(out, trace_phase(s));
-        text_add(out, "}");
+        key(out, "loops");
+        text_add(out, t->marks.count ? "[" : "null");
+        if (t->marks.count)
+            add_nest(out, t, trace_nest(t, s->ins));
+        text_add(out, t->marks.count ? "]}" : "}");
     }
     text_add(out, t->sites.count ? "]" : "[]");
 }
@@ -317,8 +334,16 @@ static void add_loops(struct text *out, const struct sim_trace *t)
     for (size_t i = 0; i < t->loops.count; i++) {
         const struct trace_loop *l = &t->loops.data[i];
         text_add(out, i ? ",\n  " : "[\n  ");
-        add_place(out, t, l->branch, TRACE_TURN);
-        text_printf(out, ", \"ptx\": %d}", trace_ptx_line(t, l->where));
+        struct trace_text at = trace_loop_text(t, l);
+        add_place(out, &at);
+        text_printf(out, ", \"ptx\": %d", l->branch ? trace_ptx_line(t, l->where) : 0);
+        key(out, "variable");
+        string(out, l->is.variable);
+        if (l->is.bounded)
+            text_printf(out, ", \"from\": %" PRId64 ", \"to\": %" PRId64 ", \"step\": %" PRId64 "}",
+                        l->is.from, l->is.to, l->is.step);
+        else
+            text_add(out, ", \"from\": null, \"to\": null, \"step\": null}");
     }
     text_add(out, t->loops.count ? "]" : "[]");
 }

@@ -209,6 +209,47 @@ def copies_land_between(r):
     expect(early == 0, "late: at the wait")
 
 
+def turns(r):
+    """Turns are the source's, whatever the compiler makes of the loop, and its bounds are numbers."""
+    stages = ["--type", "f16", *sizes(m=128, n=128, k=128), "--fill", "rand"]
+    unrolled = r.path("unrolled.tile")
+    with open(os.path.join(r.root, TILED), encoding="utf-8") as file:
+        text = file.read()
+    with open(unrolled, "w", encoding="utf-8") as file:
+        file.write(text.replace("    for (i32 p = 0; p < k;", "    unroll for (i32 p = 0; p < 128;"))
+    steps = r.path("steps.tile")
+    with open(steps, "w", encoding="utf-8") as file:
+        file.write(text.replace("    for (i32 p = 0; p < k; p += T) {", "    i32 last = cdiv(k, T) - 1;\n"
+                                "    for (i32 z = last; z >= 0; z--) {\n        i32 p = z * T;"))
+    square = [*sizes(m=32, n=32, k=128), "--fill", "rand"]
+    for file, options, variable, bounds in (
+        (TILED, square, "p", (0, 128, 32)),
+        (unrolled, square, "p", (0, 128, 32)),
+        (steps, square, "z", (3, -1, -1)),
+        ("kernels/sgemm/double_buffered.tile", square, "p", (0, 128, 32)),
+        (V3, stages, "p", (0, 128, 16)),
+        (V4, stages, "p", (0, 128, 16)),
+        (V4, [*stages, "--tune", "STAGES=5"], "p", (0, 128, 16)),
+    ):
+        t = r.run(file, options)
+        loops = [i for i, x in enumerate(t.head["loops"]) if x["variable"] == variable]
+        expect(len(loops) == 1, f"{file}: {t.head['loops']}")
+        loop = t.head["loops"][loops[0]]
+        expect((loop["from"], loop["to"], loop["step"]) == bounds, f"{file}: {loop}")
+        expect(loop["text"].startswith(("for (", "unroll for (")) and loop["text"].endswith(")"), str(loop))
+        count = -(-(bounds[1] - bounds[0]) // bounds[2])
+        for warp in range(t.head["warps"]):
+            ends = [i for i in t.events("turn") if t.column("stride")[i] == loops[0] and t.column("warp")[i] == warp]
+            expect([int(t.column("base")[i]) for i in ends] == list(range(count)), f"{file}: turns of warp {warp}")
+            expect([bool(t.column("flags")[i] & AGAIN) for i in ends] == [True] * (count - 1) + [False], f"{file}: the last")
+    inner = [x["loops"] for x in r.run(TILED, square).head["sites"] if x["line"] == 18 and x["space"] == "shared"]
+    expect({n for loops in inner for _, n in loops[1:]} == set(range(32)), f"each read is in a turn of q: {inner}")
+    naive = r.run(NAIVE, [*sizes(m=16, n=16, k=50), "--fill", "rand"])
+    ends = [int(naive.column("base")[i]) for i in naive.events("turn") if naive.column("warp")[i] == 0]
+    expect(ends == [15, 31, 47, 48, 49], f"a loop that goes several turns at a time: {ends}")
+    expect([a["view"] for a in r.run(V4, stages).head["arrays"]] == ["A", "B", "C"], "arrays have their names of the source")
+
+
 def lanes_are_traced(r):
     """Each access of `explain` shows the lanes of a request that the trace has."""
     for file, options in (("kernels/sgemm/transposed.tile", ["--tune", "T=32,PAD=0", *sizes(m=32, n=32, k=32)]),
@@ -434,6 +475,7 @@ def main():
         tile_snapshots(r)
         copies(r)
         copies_land_between(r)
+        turns(r)
         lanes_are_traced(r)
         wavefronts_are_told(r)
         windows(r)

@@ -65,6 +65,21 @@ for (const [file, options] of [
   const turns = (file, options) => new Stepper(traced(file, `${options} --fill rand`)).index.turns;
   assert.equal(turns("kernels/sgemm/double_buffered.tile", "--set m=32,n=32,k=128"), 4);
   assert.equal(turns("kernels/matmul/stages.tile", "--set m=128,n=128,k=128 --type T=f16"), 8);
+  // All of a loop that the compiler writes out has turns, too, and the variable has the source's values.
+  const whole = new Stepper(traced(edited("kernels/sgemm/tiled.tile", "    for (i32 p = 0; p < k;", "    unroll for (i32 p = 0; p < 128;"), "--set m=32,n=32,k=128 --fill rand"));
+  assert.equal(whole.index.turns, 4);
+  assert.deepEqual([0, 1, 2, 3].map((t) => whole.index.variableIn(t)), ["p = 0", "p = 32", "p = 64", "p = 96"]);
+  const stages = new Stepper(traced("kernels/matmul/stages.tile", "--set m=128,n=128,k=128 --type T=f16 --fill rand"));
+  assert.equal(stages.index.variableIn(7), "p = 112");
+  for (const e of stages.trace.kind.keys())
+    if (stages.trace.kindOf(e) === "mma") assert.ok(stages.index.ownTurn[e] < 8, "products are in a turn");
+  const first = stages.trace.kind.indexOf(12);
+  assert.equal(stages.index.ownTurn[first], 0, "the first products are the first turn's");
+  // A cut trace knows how many turns the loop has.
+  const cut = new Stepper(traced("kernels/sgemm/tiled.tile", "--set m=32,n=32,k=256 --fill rand --trace-events 5000"));
+  assert.deepEqual([cut.index.totalTurns, cut.index.turns < 8], [8, true]);
+  // An array that copies alone reach has its name of the source.
+  assert.deepEqual([0, 1, 2].map((a) => stages.nameOf(a)), ["A", "B", "C"]);
   const stepper = new Stepper(traced("kernels/sgemm/tiled.tile", "--set m=64,n=64,k=64 --fill rand"));
   assert.deepEqual([stepper.index.reuse, stepper.reuse(stepper.index.turnRange(1)[1] - 1)], [32, 32]);
   assert.equal(new Stepper(traced("kernels/sgemm/double_buffered.tile", "--set m=64,n=64,k=64 --fill rand")).index.reuse, 32);

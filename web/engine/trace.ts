@@ -34,6 +34,8 @@ export const NO_EVENT = 0xffffffff;
 
 export interface TraceArray {
   name: string;
+  /* Its name in the kernel's text; null: it has several there, or none. */
+  view: string | null;
   type: string | null;
   shape: number[];
   address: number;
@@ -63,6 +65,8 @@ export interface TraceSite {
   variable: number | null;
   bytes: number;
   phase: "load" | "sync" | "compute" | "store" | null;
+  /* The loops of the source around it, the outermost first, each with the turns since its last event `turn`. */
+  loops: [loop: number, turns: number][] | null;
 }
 
 export interface TraceLoop {
@@ -72,6 +76,11 @@ export interface TraceLoop {
   length: number;
   text: string | null;
   ptx: number;
+  /* The variable that the condition compares with a bound: from, from + step, … before `to` in this launch. */
+  variable: string | null;
+  from: number | null;
+  to: number | null;
+  step: number | null;
 }
 
 export interface TraceVariable {

@@ -43,7 +43,7 @@ await test(async ({ open, native }) => {
   await page.keyboard.press("Home");
   equal("Home", await at(page), 0);
   await page.keyboard.press("Alt+ArrowRight");
-  equal("the second turn", await readout(page, "step of the loop"), "2 of 3");
+  equal("the second turn", await readout(page, "step of the loop"), "2 of 3, p = 2");
   await page.keyboard.press("Shift+ArrowRight");
   equal("the next phase", await card(page).locator("[aria-current=step]").innerText(), "sync");
   equal("the line of the event is marked", (await page.locator(".cm-marked").innerText()).trim(), "sync();");

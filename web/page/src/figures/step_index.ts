@@ -1,6 +1,6 @@
 /** A trace, read once: the phase of each event, the turns of the main loop, sums up to each event, and which elements the block
  * touches when. Finding any of it for an event is then a look-up, so that stepping forward and back gives the same. */
-import { elementBytes, FLAG, NO_EVENT, type Trace, type TraceArray } from "$engine/trace.ts";
+import { elementBytes, FLAG, NO_EVENT, type Trace, type TraceArray, type TraceLoop } from "$engine/trace.ts";
 import { turnsOf } from "./step_turns.ts";
 
 export const PHASES = ["load", "sync", "compute", "store"] as const;
@@ -40,6 +40,9 @@ export interface Touched {
   first: Uint32Array;
 }
 
+/** The compiler numbers variables of one name. */
+export const plainName = (name: string) => name.replace(/_\d+$/, "");
+
 export class StepIndex {
   static readonly #known = new WeakMap<Trace, StepIndex>();
   /** The index of a trace, which several views share. */
@@ -59,8 +62,10 @@ export class StepIndex {
   readonly loopEnd: number;
   /** The turn that each event's own warp is in: another warp may be ahead. */
   readonly ownTurn: Uint32Array;
-  /** The line of the main loop, or null. */
-  readonly loopLine: number | null;
+  /** Turns of the whole loop: more than `turns` if the trace ends before the loop does. */
+  readonly totalTurns: number;
+  /** The main loop, if the trace knows its place in the source. */
+  readonly loop: TraceLoop | null;
   /** Sums of the events before an event: entry e counts the events 0 … e-1. */
   readonly flops: Float64Array;
   readonly byThread: Float64Array;
@@ -82,7 +87,8 @@ export class StepIndex {
     const turns = turnsOf(trace);
     this.turnFrom = turns.from;
     this.loopEnd = turns.end;
-    this.loopLine = turns.line;
+    this.totalTurns = turns.total;
+    this.loop = turns.loop;
     this.ownTurn = turns.own;
     this.arrays = trace.head.arrays.map((_, i) => new ArrayIndex(trace, i));
     let inputs = 0;
@@ -151,6 +157,12 @@ export class StepIndex {
   /** The turn of the main loop that an event is in, from 0; `turns` after the loop. */
   turnOf(e: number): number {
     return e >= this.loopEnd ? this.turns : upTo(this.turnFrom, e) - 1;
+  }
+  /** The loop's variable in a turn, as the source has it: "p = 32"; null: it is not known. */
+  variableIn(turn: number): string | null {
+    const { loop } = this;
+    if (!loop?.variable || loop.from === null || loop.step === null) return null;
+    return `${plainName(loop.variable)} = ${loop.from + turn * loop.step}`;
   }
   /** The first event of a turn and the one after its last. */
   turnRange(turn: number): [number, number] {

@@ -1,7 +1,7 @@
 /** The picture of a trace at one event, as data: panels of paths and numbers. The same trace, event and width give the same
  * picture, however one came to the event. */
 import { elementAt, elementBytes, NO_EVENT, type Trace } from "$engine/trace.ts";
-import { StepIndex, upTo, type Role } from "./step_index.ts";
+import { plainName, StepIndex, upTo, type Role } from "./step_index.ts";
 import { layOut, type Box, type Layout } from "./step_layout.ts";
 import { StepMemory } from "./step_memory.ts";
 import { RegisterValues } from "./step_registers.ts";
@@ -71,7 +71,7 @@ export class Stepper {
     this.index = StepIndex.of(trace);
     this.memory = new StepMemory(trace);
     this.registers = new RegisterValues(trace);
-    this.#names = trace.head.arrays.map((a, i) => viewName(trace, i) ?? a.name);
+    this.#names = trace.head.arrays.map((a, i) => a.view ?? viewName(trace, i) ?? a.name);
     this.#grains = trace.head.shared.map((v, i) => {
       const size = elementBytes(v.type) || 4;
       const count = Math.floor(v.bytes / size);
@@ -174,7 +174,7 @@ export class Stepper {
     return head.variables.flatMap((v, i) => {
       if (!this.registers.common[i]) return [];
       const value = this.registers.at(i, e)[thread]!;
-      return [{ name: v.name.replace(/_\d+$/, ""), value: Number.isNaN(value) ? null : value }];
+      return [{ name: plainName(v.name), value: Number.isNaN(value) ? null : value }];
     });
   }
 

@@ -1,6 +1,6 @@
-/** Turns of a block's main loop. The compiler unrolls loops, so that one turn of its code is several turns of the source: where a
- * barrier of one place in the source is passed more often than the loop turns, the barrier counts the turns. */
-import { FLAG, type Trace } from "$engine/trace.ts";
+/** Turns of a block's main loop, as the source counts them: the compiler may unroll it. Where the trace does not say which loops of the
+ * source an instruction is in (PTX of other compilers), a barrier of one place that is passed more often than the loop turns counts. */
+import { FLAG, type Trace, type TraceLoop } from "$engine/trace.ts";
 
 const ARRIVE = 3;
 const TURN = 13;
@@ -8,10 +8,12 @@ const TURN = 13;
 export interface Turns {
   /** Where each turn begins, by the warp that is ahead; [0]: there is no loop. */
   from: number[];
+  /** Turns of the whole loop: more than `from` has if the trace ends before the loop does. */
+  total: number;
   /** The first event after the loop. */
   end: number;
-  /** The loop's line, or null. */
-  line: number | null;
+  /** The loop, if the trace knows its place in the source. */
+  loop: TraceLoop | null;
   /** The turn that each event's own warp is in. */
   own: Uint32Array;
 }
@@ -25,11 +27,80 @@ interface MainLoop {
 }
 
 export function turnsOf(trace: Trace): Turns {
+  if (trace.head.sites[0]?.loops) return bySource(trace);
   const loop = mainLoop(trace);
   return (
     byBarrier(trace, loop) ??
-    (loop ? byEvents(trace, loop) : { from: [0], end: trace.count, line: null, own: new Uint32Array(trace.count) })
+    (loop ? byEvents(trace, loop) : { from: [0], total: 1, end: trace.count, loop: null, own: new Uint32Array(trace.count) })
   );
+}
+
+/** How often the loop turns in this launch; null: that does not follow from it. */
+export function turnsIn(loop: TraceLoop): number | null {
+  const { from, to, step } = loop;
+  return from === null || to === null || step === null ? null : Math.max(0, Math.ceil((to - from) / step));
+}
+
+/** The loop of the source whose turns the trace has, that spans the most events; one in it, if that turns but once. */
+function mainOf(trace: Trace): number | null {
+  const spans = trace.head.loops.map(() => ({ first: -1, last: -1, turns: 0, around: new Set<number>() }));
+  for (let e = 0; e < trace.count; e++) {
+    const inside = trace.head.sites[trace.site[e]!]!.loops ?? [];
+    inside.forEach(([loop], n) => {
+      const span = spans[loop]!;
+      if (span.first < 0) {
+        span.first = e;
+        for (const [outer] of inside.slice(0, n)) span.around.add(outer);
+      }
+      span.last = e;
+    });
+    if (trace.kind[e] === TURN) {
+      const span = spans[trace.stride[e]!]!;
+      span.turns = Math.max(span.turns, trace.base[e]! + 1);
+    }
+  }
+  const order = spans.map((_, i) => i).filter((i) => spans[i]!.turns > 0 && spans[i]!.first >= 0);
+  order.sort(
+    (x, y) => spans[y]!.last - spans[y]!.first - (spans[x]!.last - spans[x]!.first) || spans[x]!.around.size - spans[y]!.around.size,
+  );
+  const best = order[0];
+  if (best === undefined) return null;
+  if (spans[best]!.turns > 1) return best;
+  return order.find((i) => spans[i]!.around.has(best) && spans[i]!.turns > 1) ?? best;
+}
+
+function bySource(trace: Trace): Turns {
+  const { sites, warps } = trace.head;
+  const own = new Uint32Array(trace.count);
+  const main = mainOf(trace);
+  if (main === null) return { from: [0], total: 1, end: trace.count, loop: null, own };
+  const loop = trace.head.loops[main]!;
+  const at = sites.map((s) => s.loops?.find(([l]) => l === main)?.[1] ?? -1);
+  // Of each warp: turns of earlier times that it was in the loop, turns since it came in, and whether it is in.
+  const before = new Uint32Array(warps);
+  const done = new Uint32Array(warps);
+  const inside = new Uint8Array(warps);
+  const from = [0];
+  let end = 0;
+  for (let e = 0; e < trace.count; e++) {
+    const warp = trace.warp[e]!;
+    const ends = trace.kind[e] === TURN && trace.stride[e] === main;
+    const within = at[trace.site[e]!]!;
+    if (ends) done[warp] = trace.base[e]!;
+    else if (within < 0 && inside[warp]) {
+      before[warp] = before[warp]! + done[warp]!;
+      done[warp] = inside[warp] = 0;
+    }
+    if (ends || within >= 0) {
+      inside[warp] = 1;
+      end = e + 1;
+    }
+    own[e] = before[warp]! + done[warp]! + (ends ? 0 : Math.max(0, within));
+    while ((ends || within >= 0) && own[e]! >= from.length) from.push(e);
+    if (ends) done[warp]!++;
+  }
+  const cut = trace.head.truncated || trace.head.ended !== null;
+  return { from, total: Math.max(from.length, (cut && turnsIn(loop)) || 0), end: cut ? trace.count : end, loop, own };
 }
 
 /** The loop whose turns span the most events. Loops of one place in the source are one: the compiler may make two of it. */
@@ -59,9 +130,9 @@ function byEvents(trace: Trace, loop: MainLoop): Turns {
     own[e] = done[trace.warp[e]!]!;
     if (trace.kind[e] === TURN && loop.loops.has(trace.stride[e]!) && ++done[trace.warp[e]!]! >= from.length) from.push(e + 1);
   }
-  if (trace.head.truncated) return { from, end: trace.count, line: loop.line, own };
+  if (trace.head.truncated) return { from, total: from.length, end: trace.count, loop: null, own };
   from.pop();
-  return { from, end: loop.last + 1, line: loop.line, own };
+  return { from, total: from.length, end: loop.last + 1, loop: null, own };
 }
 
 /** Counts turns by the barrier of one place in the source. null: none is passed more often than the loop turns. */
@@ -114,5 +185,5 @@ function between(trace: Trace, barrier: Set<number>, line: number, loopLine: num
     if (arrives) arrivals[warp]!++;
     if (at >= lowest && at <= highest) end = e + 1;
   }
-  return { from, end: trace.head.truncated ? trace.count : end, line: loopLine, own };
+  return { from, total: from.length, end: trace.head.truncated ? trace.count : end, loop: null, own };
 }

@@ -1,7 +1,7 @@
 /** Events and states of a trace in words. */
 import { FLAG } from "$engine/trace.ts";
 import { count } from "../app/format.ts";
-import { lanesIn } from "./step_index.ts";
+import { lanesIn, type StepIndex } from "./step_index.ts";
 import type { Stepper } from "./step_picture.ts";
 
 /** "lanes 0–31", "lane 4", "lanes 0, 2, 4 …" */
@@ -79,11 +79,18 @@ export function sentence(stepper: Stepper, e: number): string {
   return `Warp ${trace.warp[e]}, ${lanesText(trace.mask[e]!)}: ${deed(stepper, e)}.`;
 }
 
+/** "3 of 8, p = 64" */
+export function turnText(index: StepIndex, turn: number): string {
+  if (turn >= index.turns) return `after ${index.turns}`;
+  const value = index.variableIn(turn);
+  return `${turn + 1} of ${index.totalTurns}${value ? `, ${value}` : ""}`;
+}
+
 /** The block's state for a reader that does not see the figure: "Step 3 of 8, compute; reuse 16". */
 export function stateText(stepper: Stepper, e: number): string {
   const { index } = stepper;
   const turn = index.turnOf(e);
-  const step = index.turns < 2 ? "" : turn >= index.turns ? "After the loop, " : `Step ${turn + 1} of ${index.turns}, `;
+  const step = index.turns < 2 ? "" : turn >= index.turns ? "After the loop, " : `Step ${turn + 1} of ${index.totalTurns}, `;
   return `${step}${index.phaseOf(e)}${index.reuse ? `; reuse ${ratio(stepper.reuse(e))}` : ""}`;
 }
 

@@ -1,0 +1,167 @@
+/* Loops of the source as traces have them: the variable, its bounds in this launch, and where the
+ * turns are in the code. */
+#include "api/trace.h"
+
+#include "sim/sim_trace.h"
+
+/* A scalar that only its declaration assigns: that declaration. */
+struct search {
+    const struct sym *sym;
+    const struct stmt *declared;
+    bool assigned;
+};
+
+static void look_at(void *user, struct stmt *s)
+{
+    struct search *f = user;
+    if (s->kind == STMT_DECL && s->sym == f->sym)
+        f->declared = s;
+    if (s->kind == STMT_ASSIGN && s->target->sym == f->sym)
+        f->assigned = true;
+}
+
+struct bounds {
+    struct kernel kernel; /* a copy, for new expressions in another arena */
+    const tw_launch *launch;
+    const int64_t *block;
+    bool by_ticket; /* blocks number themselves: the index is not the launch's */
+    bool replaced;
+};
+
+static void replace(void *user, struct expr **at)
+{
+    struct bounds *b = user;
+    struct expr *e = *at, *to = NULL;
+    int64_t extent = 1;
+    if (e->op == OP_BLOCK && !b->by_ticket) {
+        to = expr_int(&b->kernel, e->type.dtype, b->block[e->axis], e->loc);
+    } else if (e->op == OP_GRID) {
+        struct scalar_env env = launch_env(b->launch);
+        const struct expr *given = b->kernel.grid[e->axis];
+        if (!given || eval_int(given, &env, &extent))
+            to = expr_int(&b->kernel, e->type.dtype, extent, e->loc);
+    } else if (e->op == OP_REF && e->sym->storage == ST_SCALAR) {
+        struct search f = {.sym = e->sym};
+        stmt_walk(b->kernel.body, look_at, &f);
+        if (f.declared && f.declared->value && !f.assigned)
+            to = expr_cast(&b->kernel, expr_copy(&b->kernel, f.declared->value), e->type.dtype);
+    }
+    b->replaced = b->replaced || to;
+    *at = to ? to : e;
+}
+
+/* The value of an expression in this launch and block; false: it does not follow from them. */
+static bool find_value(struct bounds *b, const struct expr *e, int64_t *out)
+{
+    enum { MOST_ROUNDS = 8 };
+    struct scalar_env env = launch_env(b->launch);
+    struct expr *now = expr_copy(&b->kernel, e);
+    b->replaced = true;
+    for (int i = 0; i < MOST_ROUNDS && b->replaced; i++) {
+        b->replaced = false;
+        expr_walk(&now, replace, b);
+    }
+    return eval_int(now, &env, out);
+}
+
+static const struct expr *without_casts(const struct expr *e)
+{
+    while (e->op == OP_CAST)
+        e = e->args[0];
+    return e;
+}
+
+/* v in `v < bound`, `bound > v` and the like; NULL: the condition is another. *above: v goes up to
+ * the bound; *reached: v may be the bound. */
+static const struct sym *counted(const struct expr *c, const struct expr **bound, bool *up,
+                                 bool *reached)
+{
+    if (!c || (c->op != OP_LT && c->op != OP_LE && c->op != OP_GT && c->op != OP_GE))
+        return NULL;
+    *up = c->op == OP_LT || c->op == OP_LE;
+    *reached = c->op == OP_LE || c->op == OP_GE;
+    for (int side = 0; side < 2; side++) {
+        const struct expr *e = without_casts(c->args[side]);
+        *bound = c->args[1 - side];
+        if (e->op == OP_REF && e->sym->storage == ST_SCALAR)
+            return e->sym;
+        *up = !*up;
+    }
+    return NULL;
+}
+
+/* The n of v = v + n, n + v or v - n, with *sign. */
+static const struct expr *amount_of(const struct stmt *steps, const struct sym *v, int *sign)
+{
+    for (const struct stmt *s = steps; s; s = s->next) {
+        if (s->kind != STMT_ASSIGN || s->target->sym != v)
+            continue;
+        const struct expr *e = without_casts(s->value);
+        *sign = e->op == OP_SUB ? -1 : 1;
+        for (int side = 0; side < 2 && (e->op == OP_ADD || (e->op == OP_SUB && !side)); side++) {
+            const struct expr *from = without_casts(e->args[side]);
+            if (from->op == OP_REF && from->sym == v)
+                return e->args[1 - side];
+        }
+    }
+    return NULL;
+}
+
+static const struct expr *start_of(const struct stmt *init, const struct sym *v)
+{
+    for (const struct stmt *s = init; s; s = s->next)
+        if ((s->kind == STMT_DECL && s->sym == v) ||
+            (s->kind == STMT_ASSIGN && s->target->op == OP_REF && s->target->sym == v))
+            return s->value;
+    return NULL;
+}
+
+static struct sim_trace_loop described(struct bounds *b, const struct stmt *s, bool warp)
+{
+    struct sim_trace_loop out = {.warp = warp};
+    const struct expr *bound = NULL, *start, *amount;
+    bool up = false, reached = false;
+    int sign = 1;
+    if (s->loc.source) {
+        out.file = s->loc.source->name;
+        loc_line_column(s->loc, &out.line, &out.column);
+    }
+    const struct sym *v = s->kind == STMT_FOR ? counted(s->condition, &bound, &up, &reached) : NULL;
+    start = v ? start_of(s->init, v) : NULL;
+    amount = v ? amount_of(s->step, v, &sign) : NULL;
+    if (!start || !amount || v->loc.source != s->loc.source)
+        return out;
+    out.variable = v->name;
+    out.bounded = find_value(b, start, &out.from) && find_value(b, bound, &out.to) &&
+                  find_value(b, amount, &out.step);
+    out.step *= sign;
+    out.to += !reached ? 0 : up ? 1 : -1;
+    out.bounded = out.bounded && out.step != 0 && (out.step > 0) == up;
+    return out;
+}
+
+void trace_loops(struct simulation *s, const tw_launch *l)
+{
+    const struct lowered *lowered = l->variant->lowered;
+    struct bounds b = {.kernel = *l->variant->ir, .launch = l, .block = s->options.trace->block};
+    VEC(const struct stmt *) known = {0};
+    b.kernel.arena = &s->arena;
+    for (size_t i = 0; i < lowered->params.count; i++)
+        b.by_ticket = b.by_ticket || lowered->params.data[i].kind == LOWER_TICKET;
+    for (size_t i = 0; i < lowered->function->marks.count; i++) {
+        const struct lower_mark *m = lowered->function->marks.data[i].what;
+        size_t loop = 0;
+        while (loop < known.count && known.data[loop] != m->loop)
+            loop++;
+        if (loop == known.count) {
+            struct sim_trace_loop found = described(&b, m->loop, m->warp);
+            vec_push(&s->arena, &known, m->loop);
+            sim_trace_add_loop(s->trace, &found);
+        }
+        struct sim_trace_mark mark = {.instruction = lowered->function->marks.data[i].instruction,
+                                      .loop = (int)loop,
+                                      .copy = m->kind == LOWER_COPY_BEGINS ? m->copy : -1,
+                                      .ends = m->kind == LOWER_LOOP_ENDS};
+        sim_trace_mark(s->trace, &mark);
+    }
+}

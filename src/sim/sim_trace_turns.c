@@ -1,0 +1,233 @@
+/* Loops and their turns.
+ *
+ * A loop of the source may be several in the code, or none: its body is repeated, some turns are
+ * written out. Marks say where its copies are, so that each instruction has a nest: the loops around
+ * it, and in which copy of their bodies it is. A turn of the source ends where a warp goes from one
+ * copy to the next, at the code's branch back, or where all its lanes have left the loop.
+ *
+ * Without marks, in PTX of other compilers, each branch back is the end of a loop's turn.
+ */
+#include "sim/sim_trace_own.h"
+
+#include <string.h>
+
+enum {
+    MOST_SNAPSHOTS = 4 << 20, /* bytes */
+    MOST_LOOP_SITES = 1023    /* loops whose turns end at other places than their branch */
+};
+
+/* --- before the launch --- */
+
+void sim_trace_add_loop(struct sim_trace *t, const struct sim_trace_loop *l)
+{
+    vec_push(t->arena, &t->loops, ((struct trace_loop){.source = true, .is = *l}));
+}
+
+void sim_trace_mark(struct sim_trace *t, const struct sim_trace_mark *m)
+{
+    vec_push(t->arena, &t->marks, *m);
+}
+
+static uint32_t pass_mark(struct sim_trace *t, uint32_t nest, const struct sim_trace_mark *m)
+{
+    uint32_t outer = m->ends || m->copy >= 0 ? t->nests.data[nest].outer : nest;
+    if (m->ends)
+        return outer;
+    if (m->copy >= 0)
+        t->loops.data[m->loop].last = m->instruction;
+    vec_push(t->arena, &t->nests, ((struct trace_nest){outer, m->loop, m->copy}));
+    return (uint32_t)t->nests.count - 1;
+}
+
+/* The innermost loop of the source that the branch is the end of; -1: none. */
+static int latched(const struct sim_trace *t, const struct ptx_instruction *branch, uint32_t nest)
+{
+    uint32_t line, column;
+    const char *file = trace_place(t, branch, &line, &column);
+    if (!nest)
+        return -1;
+    int loop = t->nests.data[nest].loop;
+    const struct sim_trace_loop *l = &t->loops.data[loop].is;
+    bool same = !file || !l->file ||
+                (l->line == (int)line && l->column == (int)column && strcmp(file, l->file) == 0);
+    return same ? loop : -1;
+}
+
+/* A branch back ends the turns of a loop. */
+static void find_branch(struct sim_trace *t, const struct ptx_statement *s, uint32_t nest)
+{
+    bool added;
+    int loop = latched(t, s->instruction, nest);
+    if (loop < 0) {
+        vec_push(t->arena, &t->loops, ((struct trace_loop){.is = {0}}));
+        loop = (int)t->loops.count - 1;
+    }
+    struct trace_loop *l = &t->loops.data[loop];
+    if (!l->branch) {
+        l->branch = s->instruction;
+        l->where = s->where;
+    }
+    number_map_entry(t->arena, &t->loop_of, (uintptr_t)s->instruction, &added)->value =
+        (uint64_t)loop + 1;
+}
+
+void trace_find_loops(struct sim_trace *t)
+{
+    const struct ptx_function *f = t->kernel;
+    uint32_t nest = 0, number = 0;
+    size_t mark = 0;
+    vec_push(t->arena, &t->nests, ((struct trace_nest){.loop = -1, .copy = -1}));
+    for (size_t i = 0; i < f->body.count; i++) {
+        const struct ptx_statement *s = &f->body.data[i];
+        bool added;
+        if (s->kind != PTX_AT_INSTRUCTION)
+            continue;
+        for (; mark < t->marks.count && t->marks.data[mark].instruction <= number; mark++)
+            nest = pass_mark(t, nest, &t->marks.data[mark]);
+        if (nest)
+            number_map_entry(t->arena, &t->nest_of, (uintptr_t)s->instruction, &added)->value =
+                (uint64_t)number << 32 | nest;
+        number++;
+        if (s->instruction->op == PTX_BRA && s->instruction->operands[0].kind == PTX_LABEL &&
+            s->instruction->operands[0].label->statement <= i)
+            find_branch(t, s, nest);
+    }
+}
+
+/* --- the turns of a warp --- */
+
+static uint32_t nest_at(const struct sim_trace *t, const struct ptx_instruction *ins,
+                        uint32_t *number)
+{
+    const struct number_entry *e = number_map_find(&t->nest_of, (uintptr_t)ins);
+    *number = e ? (uint32_t)(e->value >> 32) : 0;
+    return e ? (uint32_t)e->value : 0;
+}
+
+uint32_t trace_nest(const struct sim_trace *t, const struct ptx_instruction *ins)
+{
+    uint32_t number;
+    return nest_at(t, ins, &number);
+}
+
+void trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event)
+{
+    for (size_t v = 0; v < t->variables.count; v++) {
+        const struct sim_trace_variable *x = &t->variables.data[v];
+        size_t start = t->snapshots.count, bytes = (size_t)(x->words * x->word_bytes) * SIM_LANES;
+        if (event == TRACE_NO_EVENT || start + bytes > MOST_SNAPSHOTS)
+            return;
+        vec_push(t->arena, &t->snapshot_event, event);
+        vec_push(t->arena, &t->snapshot_variable, (uint16_t)v);
+        vec_push(t->arena, &t->snapshot_start, (uint32_t)start);
+        for (int r = 0; r < x->words; r++) {
+            int each;
+            const uint8_t *lanes = sim_register_lanes(step, x->registers[r], &each);
+            for (int i = 0; i < SIM_LANES * x->word_bytes; i++)
+                vec_push(t->arena, &t->snapshots, each == x->word_bytes ? lanes[i] : 0);
+        }
+    }
+}
+
+/* A turn of the loop ended, and its warp is at another instruction than the loop's branch. */
+static void add_turn(struct sim_trace *t, const struct sim_step *step, int loop, bool again)
+{
+    struct trace_turns *turns = &t->warp.data[step->at.warp].turns[loop];
+    if (t->loops.data[loop].is.warp && loop < MOST_LOOP_SITES) {
+        struct trace_event e = {.mask = step->lanes,
+                                .base = turns->done,
+                                .stride = loop,
+                                .kind = TRACE_TURN,
+                                .flags = again ? TRACE_AGAIN : 0};
+        int site = trace_site(t, &step->at, false, SIM_GLOBAL, loop + 1, 0, TRACE_TURN);
+        if (site >= 0) {
+            t->sites.data[site].bytes = 0;
+            t->sites.data[site].turn_of = loop + 1;
+        }
+        trace_keep_registers(t, step, trace_add_event(t, step->at.warp, &e, site));
+    }
+    turns->done++;
+}
+
+/* The warp is in that copy of a loop's body. */
+static void come_to(struct sim_trace *t, const struct sim_step *step, int loop, int copy)
+{
+    struct trace_turns *turns = &t->warp.data[step->at.warp].turns[loop];
+    if (turns->open && copy > turns->copy && t->loops.data[loop].is.warp)
+        add_turn(t, step, loop, true);
+    if (!turns->open || copy > turns->copy || copy == 0)
+        turns->copy = copy;
+    turns->open = true;
+}
+
+static void go_to(struct sim_trace *t, const struct sim_step *step, uint32_t nest)
+{
+    struct trace_warp *w = &t->warp.data[step->at.warp];
+    for (size_t i = 0; i < t->loops.count; i++) {
+        struct trace_turns *turns = &w->turns[i];
+        int copy = -1;
+        bool inside = false;
+        for (uint32_t n = nest; n && !inside; n = t->nests.data[n].outer) {
+            inside = t->nests.data[n].loop == (int)i;
+            copy = inside ? t->nests.data[n].copy : -1;
+        }
+        if (inside) {
+            turns->lanes |= step->lanes;
+            if (copy >= 0)
+                come_to(t, step, (int)i, copy);
+        } else if (turns->lanes) {
+            turns->lanes &= ~step->lanes;
+            if (turns->lanes)
+                continue;
+            if (turns->open)
+                add_turn(t, step, (int)i, false);
+            *turns = (struct trace_turns){0};
+        }
+    }
+}
+
+/* Lanes that go on to another turn, and lanes that leave the loop of the code. */
+static void end_turn(struct sim_trace *t, const struct sim_step *step, int loop)
+{
+    const struct trace_loop *l = &t->loops.data[loop];
+    struct trace_turns *turns = &t->warp.data[step->at.warp].turns[loop];
+    uint32_t leave = step->lanes & ~step->mask, event = TRACE_NO_EVENT, number;
+    nest_at(t, step->at.ins, &number);
+    if (l->source && !l->is.warp)
+        turns->done += (uint32_t)turns->copy;
+    struct trace_event e = {.base = turns->done, .stride = loop, .kind = TRACE_TURN};
+    int site = trace_site(t, &step->at, false, SIM_GLOBAL, 0, 0, TRACE_TURN);
+    if (step->mask) {
+        e.mask = step->mask;
+        e.flags = TRACE_AGAIN;
+        event = trace_add_event(t, step->at.warp, &e, site);
+    }
+    if (leave) {
+        e.mask = leave;
+        e.flags = l->source && number < l->last ? TRACE_AGAIN : 0;
+        uint32_t left = trace_add_event(t, step->at.warp, &e, site);
+        event = event == TRACE_NO_EVENT ? left : event;
+    }
+    turns->done = step->mask || l->source ? turns->done + 1 : 0;
+    turns->open = false;
+    trace_keep_registers(t, step, event);
+}
+
+void trace_turn(struct sim_trace *t, const struct sim_step *step)
+{
+    struct trace_warp *w = &t->warp.data[step->at.warp];
+    const struct ptx_instruction *ins = step->at.ins;
+    uint32_t nest = trace_nest(t, ins);
+    if (t->marks.count && step->at.function == t->kernel &&
+        (nest != w->nest || step->lanes != w->lanes)) {
+        w->nest = nest;
+        w->lanes = step->lanes;
+        go_to(t, step, nest);
+    }
+    const struct number_entry *e =
+        ins->op == PTX_BRA ? number_map_find(&t->loop_of, (uintptr_t)ins) : NULL;
+    if (e) {
+        end_turn(t, step, (int)e->value - 1);
+        w->nest = UINT32_MAX;
+    }
+}
