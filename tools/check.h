@@ -50,6 +50,7 @@ struct check {
     struct findings findings;
     struct progress progress;
     struct json json;
+    char *json_at_end; /* what the timer of --time-limit prints of it */
     bool to_json, all, verbose, strict, no_run, no_sim;
     struct sim_options sim;
     /* of the kernel at hand */
@@ -78,6 +79,7 @@ struct check {
     struct remarks undecided; /* what the synchronisation check could not decide, nor wide inputs */
     bool undecided_races;     /* the synchronisation check could not */
     int status;
+    tw_status outcome; /* the reason of the status */
 };
 
 /* Sizes for the runs, by number; parameters that are axes take them in turn. The simulator runs the
@@ -94,7 +96,8 @@ enum {
     CHECK_EVEN = 10
 };
 
-void check_worse(struct check *c, int status);
+/* Raises the status, for that reason. */
+void check_worse(struct check *c, int status, tw_status reason);
 /* Messages of a call that went wrong (or only warned) become findings. */
 void check_take_messages(struct check *c, tw_status s, const char *what, const char *where);
 /* order: options of `run` for the simulation that it was, " --sm sm_90 --seed 3"; else "". */

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void check_worse(struct check *c, int status)
+void check_worse(struct check *c, int status, tw_status reason)
 {
-    if (status > c->status)
-        c->status = status;
+    if (status <= c->status)
+        return;
+    c->status = status;
+    c->outcome = reason;
 }
 
 void check_set_deadline(struct check *c, bool of_run)
@@ -31,7 +33,7 @@ static void take_end(struct check *c, const char *where)
                  need_text("`%s` is not checked to the end: time is up (--time-limit %g), %s%s%s",
                            c->name, c->time_limit, m.text, *where ? " with " : "", where),
                  NULL);
-    check_worse(c, STATUS_FAILED);
+    check_worse(c, STATUS_FAILED, TW_CANCELLED);
 }
 
 void check_take_messages(struct check *c, tw_status s, const char *what, const char *where)
@@ -47,9 +49,10 @@ void check_take_messages(struct check *c, tw_status s, const char *what, const c
         findings_add(&c->findings, TW_CODE_OTHER, c->name, c->program->path,
                      need_text("%s", tw_status_text(s)), where);
     if (s != TW_OK)
-        check_worse(c, s == TW_UNSYNCHRONISED || s == TW_FAULT || s == TW_WRONG_VALUES
-                           ? STATUS_FAILED
-                           : STATUS_USAGE);
+        check_worse(c,
+                    s == TW_UNSYNCHRONISED || s == TW_FAULT || s == TW_WRONG_VALUES ? STATUS_FAILED
+                                                                                    : STATUS_USAGE,
+                    s);
 }
 
 /* " --fill rand" for what `check` fills by itself, and what --fill says. The caller frees. */
@@ -104,5 +107,5 @@ void check_take_timeout(struct check *c, const char *where, const char *order)
     findings_add(&c->findings, TW_CODE_CANCELLED, c->name, c->program->path, text, NULL);
     if (hangs)
         note_where_it_hangs(c, order);
-    check_worse(c, STATUS_FAILED);
+    check_worse(c, STATUS_FAILED, TW_CANCELLED);
 }

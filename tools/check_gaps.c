@@ -47,5 +47,5 @@ void check_say_gaps(struct check *c)
         complain(NULL, "%s is not simulated", c->name);
     bool whole = c->no_run || (ran && compared && simulated);
     if (c->strict && (!whole || c->undecided_races))
-        check_worse(c, STATUS_FAILED);
+        check_worse(c, STATUS_FAILED, TW_UNSUPPORTED);
 }

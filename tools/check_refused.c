@@ -98,7 +98,7 @@ void check_warn_of_refused(struct check *c)
         findings_again(&c->findings, &d->refusal.list[0], never ? TW_ERROR : TW_WARNING,
                        "no GPU takes this, and it is not simulated: ");
         if (never)
-            check_worse(c, STATUS_USAGE);
+            check_worse(c, STATUS_USAGE, TW_BAD_PROGRAM);
     }
 }
 

@@ -99,7 +99,7 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
     } else if (s == TW_FAULT) {
         for (int i = 0; i < result->finding_count; i++)
             take_finding(c, &result->findings[i], where);
-        check_worse(c, STATUS_FAILED);
+        check_worse(c, STATUS_FAILED, TW_FAULT);
     } else if (s == TW_OK) {
         c->simulated++;
         check_target_takes(c);
@@ -275,6 +275,7 @@ void check_simulated(struct check *c)
     c->cpu_launch = launch;
     c->simulated_from = seconds_now();
     c->status = STATUS_OK;
+    c->outcome = TW_OK;
     for (size_t i = 0; i < sizeof targets / sizeof *targets && c->status == STATUS_OK; i++) {
         tw_status s = tw_kernel_for_target(kernel, targets[i], &c->kernel);
         if (s == TW_OK)
@@ -292,7 +293,7 @@ void check_simulated(struct check *c)
     c->launch = launch;
     c->space = space;
     if (c->wrong)
-        check_worse(c, STATUS_FAILED);
+        check_worse(c, STATUS_FAILED, TW_WRONG_VALUES);
     if (c->status == STATUS_OK)
         check_warn_of_refused(c);
 }

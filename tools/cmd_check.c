@@ -39,7 +39,7 @@ static void check_configurations(struct check *c)
     if (!c->configurations && c->status == STATUS_OK) { /* the library says which `require`s */
         tw_status s = tw_launch_check(c->launch);
         check_take_messages(c, s, NULL, "");
-        check_worse(c, s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE);
+        check_worse(c, s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE, s);
     }
 }
 
@@ -90,6 +90,39 @@ static void print_page_link(const struct findings *f)
         }
 }
 
+/* What the timer of --time-limit prints: the kernels until here, and that the file is not checked to its
+ * end. */
+static void prepare_end(struct check *c, const char *path)
+{
+    struct json j;
+    json_hold(&j);
+    j.depth = c->json.depth;
+    j.started = c->json.started;
+    json_open(&j, '{');
+    json_put_text(&j, "file", path);
+    json_put_text(&j, "kernel", NULL);
+    json_put_bool(&j, "ok", false);
+    json_put_text(&j, "status", tw_status_name(TW_CANCELLED));
+    json_key(&j, "findings");
+    json_open(&j, '[');
+    json_open(&j, '{');
+    json_put_text(&j, "kind", tw_code_name(TW_CODE_CANCELLED));
+    json_key(&j, "accesses");
+    json_open(&j, '[');
+    json_close(&j, ']');
+    json_key(&j, "notes");
+    json_open(&j, '[');
+    json_close(&j, ']');
+    json_put_text(&j, "with", NULL);
+    json_put_integer(&j, "configurations", 1);
+    time_limit_json_keys(&j, path);
+    char *last = json_take(&j), *text = need_text("%s%s", json_held(&c->json), last);
+    time_limit_json(text, "\n    ]\n  }\n]\n");
+    free(c->json_at_end);
+    c->json_at_end = text;
+    free(last);
+}
+
 static void report_kernel(struct check *c, bool clean)
 {
     const char *name = c->name;
@@ -116,8 +149,10 @@ static void report_kernel(struct check *c, bool clean)
         remarks_json(&c->undecided, &c->json);
         json_key(&c->json, "ok");
         json_bool(&c->json, clean);
+        json_put_text(&c->json, "status", tw_status_name(c->outcome));
         findings_json(&c->findings, &c->json, name);
         json_close(&c->json, '}');
+        prepare_end(c, c->program->path);
     } else {
         findings_print(&c->findings, stderr);
         print_page_link(&c->findings);
@@ -138,6 +173,7 @@ static void check_kernel(struct check *c)
     c->name = tw_kernel_name(c->kernel);
     int before = c->status;
     c->status = STATUS_OK;
+    c->outcome = TW_OK;
     progress_start(&c->progress);
     tw_status s = tw_launch_new(c->kernel, &c->launch);
     int opened = space_open(&c->space, c->kernel, c->given);
@@ -168,7 +204,7 @@ static void check_kernel(struct check *c)
     remarks_free(&c->undecided);
     check_forget_refused(c);
     c->not_run = NULL;
-    check_worse(c, before);
+    check_worse(c, before, TW_OK);
 }
 
 /* What was said of a file as a whole, in JSON: it does not compile, has nothing to check, cannot be
@@ -184,9 +220,11 @@ static void report_file(struct check *c, const struct complaints *said)
     json_string(&c->json, NULL);
     json_key(&c->json, "ok");
     json_bool(&c->json, said->status == TW_OK);
+    json_put_text(&c->json, "status", tw_status_name(said->status));
     findings_take_complaints(&c->findings, said, c->program->path);
     findings_json(&c->findings, &c->json, NULL);
     json_close(&c->json, '}');
+    prepare_end(c, c->program->path);
     findings_free(&c->findings);
 }
 
@@ -197,7 +235,7 @@ static void check_program(struct check *c)
         if (c->kernel)
             check_kernel(c);
         else
-            check_worse(c, STATUS_USAGE);
+            check_worse(c, STATUS_USAGE, TW_NOT_FOUND);
     } else {
         for (int i = 0; (c->kernel = tw_module_kernel_at(c->program->module, i)); i++)
             check_kernel(c);
@@ -215,6 +253,8 @@ static void open_programs(struct check *c)
     c->said = need_memory((size_t)count * sizeof *c->said);
     for (int i = 0; i < count; i++) {
         struct program *p = &c->programs[i];
+        if (c->to_json)
+            prepare_end(c, c->given->words[i]);
         struct program_config config = {
             .colour = on_terminal(stderr), .deadline = &c->deadline, .complaints = &c->said[i]};
         c->opened[i] = program_open(p, c->given->words[i], &config);
@@ -223,7 +263,7 @@ static void open_programs(struct check *c)
             complain(&c->said[i], "%s has no kernel", p->path);
             c->opened[i] = STATUS_USAGE;
         }
-        check_worse(c, c->opened[i]);
+        check_worse(c, c->opened[i], c->said[i].status);
         known = need_more_memory(known, (size_t)(kernels + held) * sizeof *known);
         for (int k = 0; k < held; k++) {
             tw_kernel *kernel = tw_module_kernel_at(p->module, k);
@@ -232,7 +272,7 @@ static void open_programs(struct check *c)
         }
     }
     if (c->status == STATUS_OK)
-        check_worse(c, settings_known(known, kernels, c->given));
+        check_worse(c, settings_known(known, kernels, c->given), TW_BAD_ARGUMENT);
     else
         kernels = 0;
     for (int i = 0; i < count && kernels && c->status != STATUS_OK; i++)
@@ -242,11 +282,11 @@ static void open_programs(struct check *c)
 
 static void check_all(struct check *c)
 {
-    if (c->to_json)
-        json_open(&c->json, '[');
     for (int i = 0; i < c->given->word_count; i++) {
         struct complaints opening = c->said[i];
         c->program = &c->programs[i];
+        if (c->to_json)
+            prepare_end(c, c->program->path);
         if (opening.count)
             report_file(c, &opening);
         if (c->opened[i] == STATUS_OK)
@@ -291,6 +331,10 @@ static int check_run(const struct command *self, const struct options *given)
     c.deadline.at = c.ends;
     int status = sim_options_read(&c.sim, given);
     if (status == STATUS_OK) {
+        if (c.to_json) {
+            json_hold(&c.json);
+            json_open(&c.json, '[');
+        }
         open_programs(&c);
         check_all(&c);
     }
@@ -298,6 +342,8 @@ static int check_run(const struct command *self, const struct options *given)
         program_close(&c.programs[i]);
         complaints_free(&c.said[i]);
     }
+    time_limit_json(NULL, NULL);
+    free(c.json_at_end);
     sim_options_free(&c.sim);
     free(c.said);
     free(c.programs);

@@ -64,10 +64,19 @@ void complain(struct complaints *c, const char *format, ...)
     va_end(args);
 }
 
+/* Of the latest complaint. */
+static void set_status(struct complaints *c, tw_status status)
+{
+    c = c ? c : &complaints_of_nobody;
+    c->status = status;
+    if (status == TW_CANCELLED)
+        c->list[c->count - 1].parts.code = TW_CODE_CANCELLED;
+}
+
 int complain_of_time(struct complaints *c, const char *kernel, double seconds)
 {
     complain(c, "`%s` did not end within %g s (--time-limit)", kernel, seconds);
-    (c ? c : &complaints_of_nobody)->status = TW_CANCELLED;
+    set_status(c, TW_CANCELLED);
     return STATUS_FAILED;
 }
 
@@ -104,7 +113,7 @@ void complain_library(struct complaints *c, const tw_context *ctx, tw_status sta
     bool has_text = tw_context_message(ctx, 0, &m);
     if (!has_text || status == TW_CANCELLED) {
         complain(c, "%s%s", has_text ? "time is up (--time-limit): " : "", m.text);
-        (c ? c : &complaints_of_nobody)->status = status;
+        set_status(c, status);
         return;
     }
     fflush(stdout);

@@ -32,6 +32,26 @@ bool json_begun(void)
     return begun;
 }
 
+void json_hold(struct json *j)
+{
+    *j = (struct json){0};
+    j->out = checked(open_memstream(&j->held, &j->held_bytes));
+    json_held(j);
+}
+
+const char *json_held(struct json *j)
+{
+    fflush(j->out);
+    return checked(j->held);
+}
+
+char *json_take(struct json *j)
+{
+    char *text = checked(fclose(j->out) == 0 ? j->held : NULL);
+    *j = (struct json){0};
+    return text;
+}
+
 void json_open(struct json *j, char bracket)
 {
     begun = begun || j->out == stdout;
@@ -156,4 +176,10 @@ void json_place(struct json *j, const char *file, int line, int column, const ch
 void json_end(struct json *j)
 {
     fputc('\n', j->out);
+    if (!j->held)
+        return;
+    char *text = json_take(j);
+    begun = true;
+    fputs(text, stdout);
+    free(text);
 }

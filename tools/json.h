@@ -8,12 +8,20 @@
 
 struct json {
     FILE *out;
+    char *held; /* the text so far of what json_hold keeps back */
+    size_t held_bytes;
     int depth;
     bool started; /* something stands before at this depth */
     bool after_key;
     bool in_row; /* values follow each other on one line */
 };
 
+/* Begins a text that is kept in memory until json_end prints it on standard output. */
+void json_hold(struct json *j);
+/* The text so far; it changes with the next value. */
+const char *json_held(struct json *j);
+/* Ends the text instead, and returns it; the caller frees. */
+char *json_take(struct json *j);
 void json_open(struct json *j, char bracket); /* '{' or '[' */
 void json_close(struct json *j, char bracket);
 void json_open_row(struct json *j); /* a list of numbers, on one line; json_close(j, ']') ends it */
@@ -34,7 +42,7 @@ void json_put_real(struct json *j, const char *key, double v);
 void json_put_bool(struct json *j, const char *key, bool v);
 /* Keys file, line, column and text; file NULL: no place. */
 void json_place(struct json *j, const char *file, int line, int column, const char *text);
-/* Whether any was printed on standard output. */
+/* Tells whether any was begun for standard output. */
 bool json_begun(void);
 void json_end(struct json *j); /* the newline behind it all */
 

@@ -243,7 +243,7 @@ bool in_checkout(void)
     return found;
 }
 
-static void *checked(void *p)
+void *checked(void *p)
 {
     if (!p) {
         fputs("tilewright: out of memory\n", stderr);

@@ -14,11 +14,13 @@
 enum { TICK_MICROSECONDS = 100000, PROCESSOR_TICKS = 5, MOST_TICKS = 30 };
 
 static struct {
-    char message[64]; /* "tilewright: time is up (--time-limit 2)" */
+    char message[64]; /* "time is up (--time-limit 2)" */
     double ends;      /* on the clock of seconds_now; 0: no limit */
     volatile int ticks;
-    volatile double processor; /* seconds of it at the deadline */
+    volatile double processor;                    /* seconds of it at the deadline */
+    const char *volatile before, *volatile after; /* of the JSON; NULL: none */
 } limit;
+static const char head[] = "tilewright: ";
 
 static double processor_seconds(void)
 {
@@ -27,15 +29,42 @@ static double processor_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void say(const char *text)
+static void say(int to, const char *text)
 {
     for (size_t left = strlen(text); left;) {
-        ssize_t written = write(STDERR_FILENO, text, left);
+        ssize_t written = write(to, text, left);
         if (written <= 0)
             return;
         text += written;
         left -= (size_t)written;
     }
+}
+
+/* "time is up (--time-limit 2): running clang", of JSON if `quoted`. */
+static void say_what(int to, bool quoted)
+{
+    static char shown[8192];
+    const char *what = doing_what(), *of = doing_of();
+    say(to, limit.message);
+    if (!what)
+        return;
+    say(to, ": ");
+    say(to, what);
+    say(to, of ? " " : "");
+    if (of && quoted)
+        tw_text_shown(of, strlen(of), TW_SHOWN_JSON, shown, sizeof shown);
+    say(to, !of ? "" : quoted ? shown : of);
+}
+
+static void say_json(void)
+{
+    if (!limit.before || json_begun())
+        return;
+    say(STDOUT_FILENO, limit.before);
+    say(STDOUT_FILENO, "\"");
+    say_what(STDOUT_FILENO, true);
+    say(STDOUT_FILENO, "\"\n    }");
+    say(STDOUT_FILENO, limit.after);
 }
 
 static void tick(int number)
@@ -46,15 +75,10 @@ static void tick(int number)
     double used = processor_seconds() - limit.processor;
     if (limit.ticks <= MOST_TICKS && used * 1e6 < PROCESSOR_TICKS * TICK_MICROSECONDS)
         return;
-    const char *what = doing_what(), *of = doing_of();
-    say(limit.message);
-    if (what) {
-        say(": ");
-        say(what);
-        say(of ? " " : "");
-        say(of ? of : "");
-    }
-    say("\n");
+    say(STDERR_FILENO, head);
+    say_what(STDERR_FILENO, false);
+    say(STDERR_FILENO, "\n");
+    say_json();
     leftovers_remove();
     _exit(STATUS_FAILED);
 }
@@ -62,6 +86,46 @@ static void tick(int number)
 bool time_limit_is_over(void)
 {
     return limit.ends > 0 && seconds_now() >= limit.ends;
+}
+
+void time_limit_json(const char *before, const char *after)
+{
+    limit.before = NULL; /* the timer may look at any time */
+    limit.after = after;
+    limit.before = before;
+}
+
+void time_limit_json_keys(struct json *j, const char *file)
+{
+    json_put_text(j, "severity", "error");
+    json_put_text(j, "code", tw_code_name(TW_CODE_CANCELLED));
+    json_put_text(j, "file", file);
+    json_put_integer(j, "line", 0);
+    json_put_integer(j, "column", 0);
+    json_put_integer(j, "length", 0);
+    json_key(j, "fix");
+    json_open(j, '[');
+    json_close(j, ']');
+    json_key(j, "text");
+}
+
+/* The command's object when nothing of it is known yet. */
+static void prepare_json(const struct options *given)
+{
+    struct json j;
+    if (!options_has(given, "json"))
+        return;
+    json_hold(&j);
+    json_open(&j, '{');
+    json_put_text(&j, "file", given->word_count ? given->words[0] : NULL);
+    json_put_text(&j, "kernel", NULL);
+    json_put_bool(&j, "ok", false);
+    json_put_text(&j, "status", tw_status_name(TW_CANCELLED));
+    json_key(&j, "messages");
+    json_open(&j, '[');
+    json_open(&j, '{');
+    time_limit_json_keys(&j, NULL);
+    time_limit_json(json_take(&j), "\n  ]\n}\n");
 }
 
 bool time_limit_begin(const struct options *given, double *seconds, double *ends)
@@ -78,8 +142,8 @@ bool time_limit_begin(const struct options *given, double *seconds, double *ends
     timer.it_value.tv_usec = (suseconds_t)((whole - (double)timer.it_value.tv_sec) * 1e6);
     if (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0)
         timer.it_value.tv_usec = 1;
-    snprintf(limit.message, sizeof limit.message, "tilewright: time is up (--time-limit %g)",
-             *seconds);
+    snprintf(limit.message, sizeof limit.message, "time is up (--time-limit %g)", *seconds);
+    prepare_json(given);
     sigaction(SIGALRM, &(struct sigaction){.sa_handler = tick, .sa_flags = SA_RESTART}, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);
     return true;

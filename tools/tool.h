@@ -51,7 +51,9 @@ char *read_at_most(const char *path, size_t most, size_t *length);
  * was built in, else among what was installed with it. The caller frees. */
 char *source_path(const char *path);
 bool in_checkout(void); /* the program lies where it was built: ./dev is beside its folder */
-/* malloc and friends that end the program with a message when there is no memory. */
+/* Returns `p`; ends the program with a message if it is NULL, as there is no memory. */
+void *checked(void *p);
+/* malloc and friends that do the same. */
 void *need_memory(size_t size); /* zeroed */
 /* Zeros for an array, from the start of a cache line on, as programs that count have theirs; NULL:
  * there is not so much. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Commands that are ended while they wait for a pipe or a compiler: --time-limit says what they were doing, and neither it nor a
 signal leaves files or programs behind. Paths to write that are symbolic links."""
+import json
 import os
 import pty
 import signal
@@ -64,6 +65,28 @@ def test_limits(tool, folder):
         if process.returncode != 1 or said[1] != f"tilewright: time is up (--time-limit 0.2): {says}\n":
             fail(f"{command}: {process.returncode} {said}")
     expect_nothing_left(folder, CHECK_CUDA)
+
+
+def test_json(tool, folder):
+    """With --json the status says it, and what was checked before stays."""
+    limit = ["--json", "--time-limit", "0.3"]
+    waiting = [([*RUN, "--in", "a=pipe"], "reading pipe"), (["check", "k.tile", "pipe"], "reading pipe"), (["explain", "pipe"], "reading pipe"),
+               (["show", "pipe"], "reading pipe"), (["run", *CHECK_CUDA[1:]], "running ./slow/clang"), (CHECK_CUDA, "running ./slow/clang")]
+    running = [(command, says, start(tool, folder, command + limit)) for command, says in waiting]
+    for command, says, process in running:
+        said, status = json.loads(process.communicate(timeout=PATIENCE)[0]), process.returncode
+        report = said[-1] if isinstance(said, list) else said
+        message = (report.get("findings") or report["messages"])[0]
+        if status != 1 or report["status"] != "TW_CANCELLED" or report["ok"] or report["kernel"] or message["code"] != "cancelled" or \
+                message["text"] != f"time is up (--time-limit 0.3): {says}":
+            fail(f"{command}: {status} {said}")
+    done = call([tool, "check", "k.tile", *limit[:1]], cwd=folder)
+    if [k["status"] for k in json.loads(done.out)] != ["TW_OK"]:
+        fail(f"check: {done}")
+    endless = ["check", "endless.tile", "--fill", "c=zero", *limit]
+    done = call([tool, *endless], cwd=folder)
+    if done.status != 1 or [k["status"] for k in json.loads(done.out)] != ["TW_CANCELLED"]:
+        fail(f"{endless}: {done}")
 
 
 def test_status(tool, folder):
@@ -136,6 +159,7 @@ def main():
         make(folder)
         test_limits(tool, folder)
         test_status(tool, folder)
+        test_json(tool, folder)
         test_signals(tool, folder)
         test_links(tool, folder)
         test_shown(tool, folder)
