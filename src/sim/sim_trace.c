@@ -600,6 +600,28 @@ static bool see_step(void *user, const struct sim_step *step)
     return true;
 }
 
+/* An access that does not happen, or a trap. Lanes of one instruction are told one after the other. */
+static bool see_fault(void *user, const struct sim_fault *f, bool *go_on)
+{
+    struct sim_trace *t = user;
+    uint32_t event = TRACE_NO_EVENT, lane = UINT32_C(1) << f->lane,
+             last = (uint32_t)t->events.count;
+    (void)go_on;
+    if (f->at.block == t->number) {
+        struct trace_event *before = last ? &t->events.data[last - 1] : NULL;
+        if (before && before->kind == TRACE_FAULT && before->time == (uint32_t)t->time &&
+            before->warp == f->at.warp) {
+            before->mask |= lane;
+            return true;
+        }
+        struct trace_event e = {.mask = lane, .kind = TRACE_FAULT};
+        event = add_plain(t, &f->at, e);
+    }
+    if (t->fault.block < 0)
+        t->fault = (struct trace_fault){f->at.block, f->at.warp, f->lane, event};
+    return true;
+}
+
 static bool see_ended(void *user)
 {
     struct sim_trace *t = user;
@@ -615,7 +637,7 @@ struct sim_trace *sim_trace_new(struct arena *arena)
 {
     struct sim_trace *t = arena_new(arena, struct sim_trace);
     t->arena = arena;
-    t->number = t->why_block = -1;
+    t->number = t->why_block = t->fault.block = -1;
     t->observer = (struct sim_observer){.user = t,
                                         .only = &t->number,
                                         .launch = see_launch,
@@ -625,6 +647,7 @@ struct sim_trace *sim_trace_new(struct arena *arena)
                                         .sync = see_sync,
                                         .async = see_async,
                                         .allocated = see_allocated,
+                                        .fault = see_fault,
                                         .ended = see_ended};
     return t;
 }

@@ -233,6 +233,7 @@ const char *trace_phase(const struct trace_site *s)
     case TRACE_MMA: return "compute";
     case TRACE_TURN:
     case TRACE_EXIT:
+    case TRACE_FAULT:
     case TRACE_KIND_COUNT: break;
     }
     return NULL;

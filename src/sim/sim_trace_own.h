@@ -20,7 +20,8 @@
     X(COMPUTE, "compute")                                                                          \
     X(MMA, "mma")                                                                                  \
     X(TURN, "turn")                                                                                \
-    X(EXIT, "exit")
+    X(EXIT, "exit")                                                                                \
+    X(FAULT, "fault")
 enum trace_kind {
 #define X(id, name) TRACE_##id,
     SIM_TRACE_KINDS(X)
@@ -160,6 +161,11 @@ struct sim_trace {
     struct number_map nest_of; /* of an instruction: its number and its nest */
     VEC(struct trace_warp) warp;
 
+    struct trace_fault {
+        int64_t block; /* -1: none */
+        int warp, lane;
+        uint32_t event; /* TRACE_NO_EVENT: of another block, or not kept */
+    } fault;            /* the first */
     int64_t time, total;
     double flops;
     bool truncated;

@@ -348,6 +348,27 @@ static void add_loops(struct text *out, const struct sim_trace *t)
     text_add(out, t->loops.count ? "]" : "[]");
 }
 
+static void add_fault(struct text *out, const struct sim_trace *t)
+{
+    int64_t block[3], rest = t->fault.block;
+    key(out, "fault");
+    if (rest < 0) {
+        text_add(out, "null");
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        block[i] = i < 2 ? rest % t->grid[i] : rest;
+        rest = i < 2 ? rest / t->grid[i] : 0;
+    }
+    text_add(out, "{\"block\": ");
+    shape(out, 3, block);
+    text_printf(out, ", \"warp\": %d, \"lane\": %d", t->fault.warp, t->fault.lane);
+    if (t->fault.event == TRACE_NO_EVENT)
+        text_add(out, ", \"event\": null}");
+    else
+        text_printf(out, ", \"event\": %u}", t->fault.event);
+}
+
 static void add_launch(struct text *out, const struct sim_trace *t, const char *ended)
 {
     const struct sim_trace_settings *s = &t->settings;
@@ -374,6 +395,7 @@ static void add_launch(struct text *out, const struct sim_trace *t, const char *
                 t->time, t->flops);
     key(out, "ended");
     string(out, ended);
+    add_fault(out, t);
     key(out, "kinds");
     for (int i = 0; i < TRACE_KIND_COUNT; i++)
         text_printf(out, "%s\"%s\"", i ? ", " : "[", trace_kinds[i]);

@@ -329,6 +329,26 @@ def windows(r):
     expect(list(seeded.column("warp")) != list(whole.column("warp")), "another order of warps")
 
 
+def faults(r):
+    """A run that ends in a fault leaves the trace up to there, with the fault as an event of its block."""
+    path = r.path("outside.tile")
+    with open(os.path.join(r.root, TILED), encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace("    if (row < m && col < n)\n", ""))
+    options = [*sizes(m=40, n=64, k=32), "--fill", "rand"]
+    t = r.run(path, [*options, "--trace-block", "0,1"], status=1)
+    at = t.events("fault")
+    expect(len(at) == 1 and t.head["ended"], f"{at} {t.head['ended']}")
+    fault = t.head["fault"]
+    expect(fault == {"block": [0, 1, 0], "warp": int(t.column("warp")[at[0]]), "lane": 0, "event": at[0]}, str(fault))
+    expect(t.site(at[0])["text"] == "C[row][col]" and t.lanes(at[0])[0] == fault["lane"], str(t.site(at[0])))
+    expect(t.column("time")[at[0]] == t.head["time"], "the last step of the block")
+    other = r.run(path, options, status=1).head["fault"]
+    expect((other["block"], other["event"]) == ([0, 1, 0], None), f"in another block: {other}")
+    expect(r.run(TILED, options).head["fault"] is None, "none in the right program")
+
+
 def refusals(r):
     small = [*sizes(m=8, n=8, k=8), "--fill", "rand"]
     for options, says in (
@@ -479,6 +499,7 @@ def main():
         lanes_are_traced(r)
         wavefronts_are_told(r)
         windows(r)
+        faults(r)
         refusals(r)
         perfetto(r)
         of_ptx(r)

@@ -16,6 +16,7 @@ export const KINDS = [
   "mma",
   "turn",
   "exit",
+  "fault",
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -113,6 +114,8 @@ export interface TraceHead {
   time: number;
   flops: number;
   ended: string | null;
+  /* The first fault of the launch; event null: another block's. */
+  fault: { block: [number, number, number]; warp: number; lane: number; event: number | null } | null;
   kinds: string[];
   arrays: TraceArray[];
   shared: TraceShared[];

@@ -27,8 +27,14 @@ await test(async ({ open }) => {
 
   await setText(page, "");
   await page.keyboard.type("kernel f()\n{\nif (1) {\nsync();\n}\n}");
-  const typed = await page.$$eval(".left .cm-line", (lines) => lines.map((l) => l.textContent).join("\n"));
-  ok("typed lines are indented", typed === "kernel f()\n{\n    if (1) {\n        sync();\n    }\n}", typed);
+  const typed = await page.$$eval(".left .cm-line", (lines) =>
+    lines.map((l) => l.textContent).join("\n"),
+  );
+  ok(
+    "typed lines are indented",
+    typed === "kernel f()\n{\n    if (1) {\n        sync();\n    }\n}",
+    typed,
+  );
 
   await setText(page, scale("if (i < n) Y[i] = 2 * X[i];"));
   await says("a right kernel", "its values are those of ensures");
@@ -46,8 +52,34 @@ await test(async ({ open }) => {
     await underlined(),
   );
 
+  // Step shows the run up to the fault, marked at its event.
+  const step = page.locator("#step");
+  const fault = step.locator("p.wrong");
+  await fault.waitFor();
+  ok(
+    "what ends the run",
+    /^✕ Warp 7, lane 0 ends the run: read of 4 bytes outside memory: .*past the end of 'x'/.test(
+      await fault.innerText(),
+    ),
+    await fault.innerText(),
+  );
+  await fault.getByRole("button", { name: /^Go to event/ }).click();
+  const now = await step.locator("p.now").innerText();
+  ok(
+    "its event",
+    /faults at X\[i\]\.$/.test(now) &&
+      /ends the run here/.test(await fault.innerText()),
+    now,
+  );
+  ok(
+    "the steps are those of this run",
+    !(await step.locator(".body.stale").count()) &&
+      (await step.locator("svg.figure").count()) === 1,
+  );
+
   await setText(page, scale("if (i < n) Y[i] = 3 * X[i];"));
   await says("wrong values", "expected");
+  ok("a run to its end has no fault", !(await fault.count()));
   await says("wrong values", "all 64 elements of Y are wrong");
 
   await setText(page, scale("if (i < n) Y[i] = 3 * X[i];", ""));
@@ -67,7 +99,10 @@ await test(async ({ open }) => {
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText(endless);
   await messages.getByText("Is a loop endless?").waitFor({ timeout: 60000 });
-  await page.locator("header").getByRole("button", { name: "Stop", exact: true }).click();
+  await page
+    .locator("header")
+    .getByRole("button", { name: "Stop", exact: true })
+    .click();
   await messages.getByText("Stopped before its end.").waitFor();
   await setText(page, scale("if (i < n) Y[i] = 2 * X[i];"));
   await says("after an endless loop", "its values are those of ensures");

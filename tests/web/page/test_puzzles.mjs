@@ -142,7 +142,7 @@ async function atTheEvent(page) {
   // An access past the end: the run ends there, in the block that does it.
   await wrong("08_shared_memory", "off_by_one");
   bench = await shown(page);
-  ok("the events up to the fault", /^event 5 of 5/.test(bench.now) && /13:28/.test(bench.messages), `${bench.now} ${bench.messages}`);
+  ok("the event of the fault", /^event 6 of 6/.test(bench.now) && /13:28/.test(bench.messages), `${bench.now} ${bench.messages}`);
   await wrong("06_blocks", "number_from_the_example");
   bench = await shown(page);
   equal("a race of blocks", bench.inputs, "Runs get the arrays of case 4 of puzzle 6.");

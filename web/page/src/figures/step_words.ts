@@ -70,6 +70,8 @@ export function deed(stepper: Stepper, e: number): string {
       return `ends turn ${base + 1} of the loop`;
     case "exit":
       return "is done";
+    case "fault":
+      return `faults${inSource ? ` at ${inSource}` : ""}`;
   }
 }
 
@@ -90,7 +92,7 @@ export function turnText(index: StepIndex, turn: number): string {
 export function stateText(stepper: Stepper, e: number): string {
   const { index } = stepper;
   const turn = index.turnOf(e);
-  const step = index.turns < 2 ? "" : turn >= index.turns ? "After the loop, " : `Step ${turn + 1} of ${index.totalTurns}, `;
+  const step = index.totalTurns < 2 ? "" : turn >= index.turns ? "After the loop, " : `Step ${turn + 1} of ${index.totalTurns}, `;
   return `${step}${index.phaseOf(e)}${index.reuse ? `; reuse ${ratio(stepper.reuse(e))}` : ""}`;
 }
 

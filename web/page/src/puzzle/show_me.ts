@@ -47,8 +47,11 @@ async function find(source: string, j: Judgement, card: string): Promise<void> {
   }
   const trace = traceNow();
   if (!trace || !trace.count) return;
-  // The access that ends a run is no event of it: its last one is the place.
-  const event = program.fault ? trace.count - 1 : blamed ? eventAt(trace, blamed) : worstAt(trace, j.line, card === "banks");
+  const event = program.fault
+    ? (trace.head.fault?.event ?? trace.count - 1)
+    : blamed
+      ? eventAt(trace, blamed)
+      : worstAt(trace, j.line, card === "banks");
   if (event !== null) program.event = event;
 }
 
