@@ -170,7 +170,7 @@ static int serve_page(struct page *p, const struct wanted *w)
     fflush(stdout);
     if (!options_has(w->given, "no-open") && !open_browser(url))
         complain(NULL, "no browser was found: open the address above in one");
-    serve_forever(listener, p, w->file || *w->state ? refresh : NULL, &r);
+    serve_forever(listener, p, w->file ? refresh : NULL, &r);
     return STATUS_OK;
 }
 
@@ -195,21 +195,27 @@ static void make_folders(const char *folder, const char *path)
     }
 }
 
+static bool export_file(const struct page_file *f, const char *folder)
+{
+    make_folders(folder, f->path);
+    char *path = need_text("%s/%s", folder, f->path);
+    bool good = write_whole(path, f->data, f->length);
+    free(path);
+    return good;
+}
+
 static int export_folder(const struct page *p, const char *folder)
 {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         complain(NULL, "%s cannot be made: %s", folder, strerror(errno));
         return STATUS_FAILED;
     }
-    for (int i = 0; i < p->count; i++) {
-        const struct page_file *f = &p->files[i];
-        make_folders(folder, f->path);
-        char *path = need_text("%s/%s", folder, f->path);
-        bool good = write_whole(path, f->data, f->length);
-        free(path);
-        if (!good)
+    const struct page_file *index = page_find(p, "index.html");
+    for (int i = 0; i < p->count; i++)
+        if (&p->files[i] != index && !export_file(&p->files[i], folder))
             return STATUS_FAILED;
-    }
+    if (!export_file(index, folder)) /* the last, so that it never lacks a file that it names */
+        return STATUS_FAILED;
     printf("%s: any web server can serve this folder\n", folder);
     return STATUS_OK;
 }
@@ -220,7 +226,7 @@ static int export_page(const struct page *p, const char *to)
         return export_folder(p, to);
     size_t length;
     char *text = page_as_one(p, &length);
-    bool good = write_whole(to, text, length);
+    bool good = text && write_whole(to, text, length);
     free(text);
     if (good)
         printf("%s: open it in a browser; it needs no server\n", to);
@@ -249,6 +255,14 @@ static int play_run(const struct command *self, const struct options *given)
         return usage_error(NULL, self, "--%s is about the server, which --export does not start",
                            options_any(given, of_server));
     struct wanted w = wanted_of(given);
+    if (w.file && !*w.file) {
+        int status = usage_error(NULL, self,
+                                 "which FILE? `%s` is only where to look in it: "
+                                 "`tilewright play FILE%s`",
+                                 given->words[0], given->words[0]);
+        wanted_free(&w);
+        return status;
+    }
     if (w.file && access(w.file, R_OK) != 0) {
         complain(NULL, "%s cannot be read: %s", w.file, strerror(errno));
         wanted_free(&w);

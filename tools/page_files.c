@@ -13,6 +13,10 @@
 static const char given_mark[] = "<!-- given -->";
 static const char parts_mark[] = "<!-- parts -->";
 
+/* The policy there, and the part of it that allows scripts of the page's folder. */
+static const char policy_mark[] = "http-equiv=\"Content-Security-Policy\"";
+static const char scripts_mark[] = "script-src 'self'";
+
 static bool is_page(const char *folder)
 {
     char *index = need_text("%s/index.html", folder);
@@ -156,6 +160,31 @@ void page_give(struct page *p, const char *json)
     index->length = g.length;
 }
 
+char *page_policy(const struct page *p)
+{
+    const struct page_file *index = page_find(p, "index.html");
+    const char *meta = index ? strstr(index->data, policy_mark) : NULL;
+    const char *at = meta ? strstr(meta, "content=\"") : NULL;
+    at = at ? at + strlen("content=\"") : "";
+    return need_text("%.*s", (int)strcspn(at, "\"\r\n"), at);
+}
+
+/* Writes a new nonce, which a script that someone brings into the page cannot know. Returns false after a
+ * message. */
+static bool make_nonce(char out[33])
+{
+    unsigned char bytes[16];
+    FILE *random = fopen("/dev/urandom", "rb");
+    bool good = random && fread(bytes, sizeof bytes, 1, random) == 1;
+    if (!good)
+        complain(NULL, "/dev/urandom cannot be read: %s", strerror(errno));
+    for (size_t i = 0; good && i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    if (random)
+        fclose(random);
+    return good;
+}
+
 /* The file that an attribute of a tag names, as src="./assets/x.js"; NULL: none of the page's. */
 static const struct page_file *named_file(const struct page *p, const char *tag, const char *end,
                                           const char *attribute)
@@ -199,7 +228,8 @@ static void add_parts(struct growing *g, const struct page *p)
 }
 
 /* Copies a tag of index.html, with the file that it names in its place. */
-static const char *add_tag(struct growing *g, const struct page *p, const char *tag)
+static const char *add_tag(struct growing *g, const struct page *p, const char *nonce,
+                           const char *tag)
 {
     const char *end = strchr(tag, '>');
     if (!end)
@@ -212,7 +242,9 @@ static const char *add_tag(struct growing *g, const struct page *p, const char *
             add_text(g, "</style>");
         }
     } else if (strncmp(tag, "<script", 7) == 0 && (f = named_file(p, tag, end, " src=\""))) {
-        add_text(g, "<script type=\"module\">");
+        add_text(g, "<script type=\"module\" nonce=\"");
+        add_text(g, nonce);
+        add_text(g, "\">");
         add_script(g, f->data, f->length);
     } else {
         add(g, tag, (size_t)(end - tag) + 1);
@@ -224,13 +256,21 @@ char *page_as_one(const struct page *p, size_t *length)
 {
     struct growing g = {0};
     const struct page_file *index = page_find(p, "index.html");
-    const char *at = index->data;
+    const char *at = index->data, *scripts = strstr(at, scripts_mark);
+    char nonce[33];
+    if (!make_nonce(nonce))
+        return NULL;
     while (*at) {
         if (strncmp(at, parts_mark, strlen(parts_mark)) == 0) {
             add_parts(&g, p);
             at += strlen(parts_mark);
+        } else if (at == scripts) {
+            add_text(&g, "script-src 'nonce-");
+            add_text(&g, nonce);
+            add_text(&g, "'");
+            at += strlen(scripts_mark);
         } else if (strncmp(at, "<link", 5) == 0 || strncmp(at, "<script", 7) == 0) {
-            at = add_tag(&g, p, at);
+            at = add_tag(&g, p, nonce, at);
         } else {
             add(&g, at++, 1);
         }

@@ -25,8 +25,11 @@ struct page_file *page_find(const struct page *p, const char *path);
 
 /* Puts `json` into index.html, where the page looks for the state that it opens with. */
 void page_give(struct page *p, const char *json);
+/* Returns the page's Content-Security-Policy, from the <meta> of index.html; "" if it has none. The caller
+ * frees. */
+char *page_policy(const struct page *p);
 /* Returns the whole page as one HTML file, which needs no server: scripts and styles inline, the engine in
- * base64. The caller frees. */
+ * base64. The policy then allows this script alone, by a nonce. NULL after a message. The caller frees. */
 char *page_as_one(const struct page *p, size_t *length);
 
 #endif

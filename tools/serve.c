@@ -19,6 +19,7 @@ enum { MOST_CONNECTIONS = 32, REQUEST_BYTES = 8192, PORTS_TRIED = 16 };
 /* Reads a request, then sends the response bit by bit: a client that reads slowly keeps no other waiting. */
 struct connection {
     int socket;
+    const char *policy; /* Content-Security-Policy of each response */
     size_t length;
     char request[REQUEST_BYTES + 1];
     char *response; /* NULL: the request is not whole yet */
@@ -81,8 +82,9 @@ static void respond(struct connection *c, const char *status, const char *type, 
 {
     char *head = need_text("HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                            "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\n"
-                           "Connection: close\r\n\r\n",
-                           status, type, length);
+                           "%s%s%sConnection: close\r\n\r\n",
+                           status, type, length, *c->policy ? "Content-Security-Policy: " : "",
+                           c->policy, *c->policy ? "\r\n" : "");
     size_t before = strlen(head);
     c->total = before + (body ? length : 0);
     c->response = need_more_memory(head, c->total + 1);
@@ -194,31 +196,52 @@ static void end_connection(struct connection *c)
     free(c);
 }
 
-static void take_connection(int listener, struct connection **list, int *count)
+/* Ends the oldest connection that has not asked for anything yet. Returns false if there is none. */
+static bool end_idle(struct connection **list, int *count)
+{
+    for (int i = 0; i < *count; i++)
+        if (!list[i]->response) {
+            end_connection(list[i]);
+            memmove(list + i, list + i + 1, (size_t)(--*count - i) * sizeof *list);
+            return true;
+        }
+    return false;
+}
+
+/* Returns false if the system has no descriptor for another connection: the caller should wait. */
+static bool take_connection(int listener, const char *policy, struct connection **list, int *count)
 {
     int s = accept(listener, NULL, NULL);
-    if (s < 0)
-        return;
+    if (s < 0) {
+        bool full = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+        return !full || end_idle(list, count);
+    }
     if (*count == MOST_CONNECTIONS) { /* the oldest one goes */
         end_connection(list[0]);
         memmove(list, list + 1, (size_t)(--*count) * sizeof *list);
     }
     fcntl(s, F_SETFL, O_NONBLOCK);
     list[*count] = need_memory(sizeof **list);
+    list[*count]->policy = policy;
     list[(*count)++]->socket = s;
+    return true;
 }
 
 void serve_forever(int listener, struct page *p, void (*refresh)(void *user, struct page *p),
                    void *user)
 {
+    enum { WAIT_MILLISECONDS = 100 };
     struct connection *list[MOST_CONNECTIONS];
+    char *policy = page_policy(p);
     int count = 0;
+    bool takes = true; /* new connections */
     for (;;) {
-        struct pollfd polled[MOST_CONNECTIONS + 1] = {{.fd = listener, .events = POLLIN}};
+        struct pollfd polled[MOST_CONNECTIONS + 1] = {
+            {.fd = takes ? listener : -1, .events = POLLIN}};
         for (int i = 0; i < count; i++)
             polled[i + 1] = (struct pollfd){.fd = list[i]->socket,
                                             .events = list[i]->response ? POLLOUT : POLLIN};
-        if (poll(polled, (nfds_t)count + 1, -1) < 0)
+        if (poll(polled, (nfds_t)count + 1, takes ? -1 : WAIT_MILLISECONDS) < 0)
             continue;
         int kept = 0;
         for (int i = 0; i < count; i++) {
@@ -230,7 +253,6 @@ void serve_forever(int listener, struct page *p, void (*refresh)(void *user, str
                 list[kept++] = c;
         }
         count = kept;
-        if (polled[0].revents)
-            take_connection(listener, list, &count);
+        takes = !polled[0].revents || take_connection(listener, policy, list, &count);
     }
 }

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import shlex
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from tile_runner import call, fail
 
 INDEX = """<!doctype html>
 <html><head>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' 'wasm-unsafe-eval'" />
 <link rel="icon" href="data:,">
 <script type="module" crossorigin src="./assets/page-1.js"></script>
 <link rel="stylesheet" crossorigin href="./assets/page-1.css">
@@ -42,8 +44,9 @@ def make_page(folder):
 
 
 class Server:
-    def __init__(self, tool, folder, *arguments):
-        self.process = subprocess.Popen([tool, "play", *arguments, "--no-open", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    def __init__(self, tool, folder, *arguments, files=256):
+        self.process = subprocess.Popen([tool, "play", *arguments, "--no-open", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)))
         line = self.process.stdout.readline()
         self.port = int(re.match(r"http://127\.0\.0\.1:(\d+)/ ", line).group(1))
 
@@ -62,6 +65,16 @@ class Server:
         connection.endheaders()
         response = connection.getresponse()
         return response.status, response.getheader("Content-Type"), response.read()
+
+
+    def header(self, path, name):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request("GET", path)
+        return connection.getresponse().getheader(name)
+
+    def processor_seconds(self):
+        fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def given_of(html):
@@ -89,6 +102,7 @@ def test_served(tool, folder):
         expect("POST", server.ask("/", "POST")[0], 405)
         for host, status in (("localhost:1", 200), ("[::1]:8017", 200), ("", 200), ("example.org", 421), ("127.0.0.1.example.org", 421)):
             expect(f"host {host}", server.ask("/", host=host)[0], status)
+        expect("the policy", server.header("/", "Content-Security-Policy"), "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'")
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]  # a browser opens some ahead
         write(f"{folder}/one.tile", KERNEL.replace("1.0", "2.0"))
         expect("the text after an edit", given_of(server.ask("/")[2])["source"], KERNEL.replace("1.0", "2.0"))
@@ -122,6 +136,27 @@ def test_slow_client(tool, folder):
     os.remove(f"{folder}/web/page/dist/large.bin")
 
 
+def test_no_descriptors(tool, folder):
+    """Without a descriptor for one more client the server waits, and goes on when another client has gone."""
+    with open(f"{folder}/web/page/dist/large.bin", "wb") as file:
+        file.truncate(24 << 20)
+    with Server(tool, folder, files=6) as server:
+        idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+        expect("the page while others ask nothing", server.ask("/")[0], 200)
+        slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(4)]
+        for client in slow:  # these have asked, so they keep their place
+            client.sendall(b"GET /large.bin HTTP/1.1\r\n\r\n")
+        slow[0].recv(16)
+        begun = server.processor_seconds()
+        time.sleep(0.5)
+        if server.processor_seconds() - begun > 0.2:
+            fail("the server spins while it has no descriptors")
+        for connection in idle + slow:
+            connection.close()
+        expect("the page afterwards", server.ask("/")[0], 200)
+    os.remove(f"{folder}/web/page/dist/large.bin")
+
+
 def test_exported(tool, folder):
     expect("an export", call([tool, "play", "one.tile", "--export", "site"], cwd=folder).status, 0)
     for path in ("index.html", "assets/page-1.js", "assets/page-1.css", "assets/worker-1.js", "engine.wasm"):
@@ -135,6 +170,13 @@ def test_exported(tool, folder):
     scripts = re.findall(r"<script[^>]*>(.*?)</script>", html, re.S)
     expect("scripts", len(scripts), 4)
     expect("a script that has the tag in it", scripts[0], SCRIPT.replace("</script", "\\x3c/script").replace("<!--", "\\x3c!--"))
+    nonce = re.search("script-src 'nonce-([0-9a-f]{32})' 'wasm-unsafe-eval'", html)
+    if not nonce or f'<script type="module" nonce="{nonce.group(1)}">' not in html or html.count("nonce") != 2:
+        fail(f"the policy of the page as one file: {html}")
+    write(f"{folder}/broken/assets", "a file in the folder's place")
+    refused = call([tool, "play", "one.tile", "--export", "broken"], cwd=folder)
+    if refused.status != 1 or "broken/assets/" not in refused.err or os.path.exists(f"{folder}/broken/index.html"):
+        fail(f"an export that fails: {refused}")
     refused = call([tool, "play", "one.tile", "--export", "no/where.html"], cwd=folder)
     if refused.status != 1 or "no/where.html cannot be written" not in refused.err:
         fail(f"an export into no folder: {refused}")
@@ -144,6 +186,9 @@ def test_refused(tool, folder):
     refused = call([tool, "play", "none.tile", "--no-open"], cwd=folder)
     if refused.status != 2 or "none.tile cannot be read" not in refused.err:
         fail(f"a file that is not there: {refused}")
+    refused = call([tool, "play", "#line=17", "--no-open"], cwd=folder)
+    if refused.status != 2 or "which FILE? `#line=17` is only where to look in it: `tilewright play FILE#line=17`" not in refused.err:
+        fail(f"a state without a file: {refused}")
     for option in (["--port", "1"], ["--no-open"]):
         refused = call([tool, "play", "one.tile", "--export", "x", *option], cwd=folder)
         if refused.status != 2 or f"{option[0]} is about the server" not in refused.err:
@@ -204,6 +249,7 @@ def main():
         make_page(folder)
         test_served(tool, folder)
         test_slow_client(tool, folder)
+        test_no_descriptors(tool, folder)
         test_exported(tool, folder)
         test_refused(tool, folder)
         test_browser(tool, folder)

@@ -8,6 +8,11 @@ const text = (page) => page.$$eval(".left .cm-line", (lines) => lines.map((l) =>
 await test(async ({ open }) => {
   const page = await open();
   equal("the first kernel", await text(page), tiled);
+  const policies = await page.evaluate(async () => [
+    (await fetch("./")).headers.get("content-security-policy"),
+    document.querySelector("meta[http-equiv=Content-Security-Policy]").content,
+  ]);
+  equal("the policy of the server", policies[0], policies[1]);
   const racy = tiled
     .split("\n")
     .filter((_, i) => i !== 15)

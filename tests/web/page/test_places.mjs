@@ -52,5 +52,16 @@ await test(async ({ browser }) => {
   ok("the engine came from the folder", asked.some((path) => path.endsWith(".wasm")), asked.join(" "));
   equal("requests beyond the folder", beyond, []);
   ok("nothing that is asked for is missing", asked.every((path) => path.startsWith("/of/mine/")), asked.join(" "));
+  const refused = await page.evaluate(async () => {
+    const violated = [];
+    document.addEventListener("securitypolicyviolation", (e) => violated.push(e.effectiveDirective));
+    await fetch("http://127.0.0.1:9/").catch(() => {});
+    const script = document.createElement("script");
+    script.textContent = "globalThis.engines = 1;";
+    document.body.append(script);
+    await new Promise((later) => setTimeout(later, 100));
+    return [...violated, globalThis.engines];
+  });
+  equal("what the page's policy refuses: other places, scripts in the text", refused, ["connect-src", "script-src-elem", 0]);
 });
 server.close();
