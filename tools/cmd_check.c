@@ -374,8 +374,8 @@ static const struct option_spec check_options[] = {
      .values = 1,
      .value = "NAME=KIND",
      .help = "what the caller gives in an array: " FILL_NAMES ";\n"
-             "else inputs are random, and what `ensures` speaks of holds what\n"
-             "nobody has written"},
+             "else inputs are random, and outputs that `ensures` speaks of count\n"
+             "as never written"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,

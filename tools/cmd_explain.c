@@ -209,7 +209,8 @@ static int gpu_alone(struct explain *x)
 static int explain_gpus(struct explain *x)
 {
     if (x->given->use_count > 1 + options_has(x->given, "json") || x->given->word_count)
-        return usage_error(&x->complaints, x->command, "--devices stands alone, or with --json");
+        return usage_error(&x->complaints, x->command,
+                           "--devices takes no other option than --json, and no FILE");
     if (options_has(x->given, "json"))
         explain_gpu_list_json();
     else
@@ -397,7 +398,7 @@ static const struct option_spec explain_options[] = {
      .values = 1,
      .value = "N",
      .help = "warp instructions after which a block counts as endless (default 50000000)"},
-    {.name = "measure", .help = "also run it, on the GPU that is here, and print the time beside"},
+    {.name = "measure", .help = "also run it on the GPU that is here, and print that time, too"},
     {.name = "svg",
      .values = 1,
      .value = "FILE",

@@ -467,7 +467,9 @@ const struct command command_learn = {
         "that\n"
         "you do not, in several orders of warps. Right values do not suffice: races, accesses "
         "outside of\n"
-        "arrays, memory read that nobody wrote and needless traffic are rejected, with the line.\n"
+        "arrays, reads of memory that was never written and needless traffic are rejected, with "
+        "the\n"
+        "line.\n"
         "Progress is kept in $TILEWRIGHT_LEARN, else in tilewright/learn in $XDG_DATA_HOME or\n"
         "~/.local/share. No GPU is needed. Status 1: not passed; of the file that it has just "
         "written 0.",

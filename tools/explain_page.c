@@ -85,8 +85,8 @@ static void counted(const struct explain *x, const struct explain_row *r)
         {"by thread: each thread's own elements", t->read_by_thread, t->written_by_thread, 0},
         {"by warp, an element at a time", t->read_by_element, t->written_by_element, 0},
         {"by warp, vectors at once", t->read_by_request, t->written_by_request, 0},
-        {"from L2, behind L1", t->read.middle, t->written.middle, 0},
-        {"from memory, behind L2", m->read.middle, m->written.middle, 0},
+        {"from L2 (L1 misses)", t->read.middle, t->written.middle, 0},
+        {"from DRAM (L2 misses)", m->read.middle, m->written.middle, 0},
         {"compulsory: each array once", 0, 0, m->compulsory},
     };
     double bandwidth = x->gpu.memory_bandwidth, peak = explain_peak(r);

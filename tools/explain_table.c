@@ -175,8 +175,8 @@ void explain_table(const struct explain *x)
     for (int i = 0; i < x->row_count; i++)
         add_row(x, &x->rows[i], first, width, i == 0);
     printf(
-        "\nloads: bytes of global memory, each thread's own; L2, memory: what they move behind "
-        "the caches above them;\nFLOP/B: of the loads; occupancy: warps of a multiprocessor, of "
+        "\nloads: bytes of global memory, each thread's own; L2, memory: bytes that the caches "
+        "above them miss;\nFLOP/B: of the loads; occupancy: warps of a multiprocessor, of "
         "the most that it holds; last wave: its places that have a block;\nshared, threads: of a "
         "block. `tilewright explain` with one kernel says more of it.\n");
     if (some_without_flops(x))

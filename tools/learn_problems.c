@@ -205,8 +205,8 @@ enum lamp problem_lamp(const struct problem *p)
 static const char *race_words(const struct problem *p)
 {
     if (p->same_value && p->two_blocks)
-        return "a race: two blocks write the same element, and nothing says who comes last. Here "
-               "both write the same value, and more often than not the index is wrong: which "
+        return "a race: two blocks write the same element, and nothing says which comes last. "
+               "Here both write the same value, and more often than not the index is wrong: which "
                "elements are this block's?";
     if (p->two_blocks)
         return "a race: two blocks use the same element of an array, one of them writes, and "
@@ -214,12 +214,12 @@ static const char *race_words(const struct problem *p)
                "says which comes first; a barrier is for the threads of one block. Give each block "
                "elements of its own, or let the blocks take turns, as in puzzle 26 with `lock`.";
     if (p->same_value)
-        return "a race: several threads write the same element, and nothing says who comes last. "
+        return "a race: several threads write the same element, and nothing says which comes last. "
                "Here all write the same value; let one of them write it.";
     if (p->in_global)
         return "a race: two threads use the same element of an array, one of them writes, and "
-               "nothing says who comes first. Give each thread elements of its own.";
-    return "a race: two threads use the same memory, one of them writes, and nothing says who "
+               "nothing says which comes first. Give each thread elements of its own.";
+    return "a race: two threads use the same memory, one of them writes, and nothing says which "
            "comes first. A barrier between the two would.";
 }
 
@@ -234,9 +234,9 @@ const char *problem_words(const struct problem *p)
     case REASON_BARRIER:
         if (p->parts.code == TW_CODE_EXITED)
             return "not all threads come to a barrier. It is for all threads of the block: it must "
-                   "not stand where only some of them go, nor behind a `return` of others.";
+                   "not be where only some of them go, nor after a `return` of others.";
         return "threads wait for each other in vain. A barrier waits for all threads of the block, "
-               "so all must come to it: it must not stand where only some of them go.";
+               "so all must come to it: it must not be where only some of them go.";
     case REASON_LAUNCH: return "how many blocks and threads there are belongs to the puzzle.";
     case REASON_BOUNDS:
         return "it uses memory that is outside of an array. Threads without an element of their "
@@ -249,11 +249,11 @@ const char *problem_words(const struct problem *p)
         return "it uses what a copy may still be bringing. The thread that started a copy has to "
                "wait for it, and then a barrier tells the others.";
     case REASON_RACE: return race_words(p);
-    case REASON_UNINITIALISED: return "it reads memory that nobody has written.";
+    case REASON_UNINITIALISED: return "it reads memory that was never written.";
     case REASON_INPUT: return "it writes to its inputs.";
     case REASON_ENDLESS:
         return "it does not come to an end, or not before far more steps than the solution needs.";
-    case REASON_FAULT: return "the run was broken off at what stands above, which nobody can do.";
+    case REASON_FAULT: return "the run was broken off: the operation above has no result.";
     case REASON_VALUES: return "wrong values.";
     case REASON_ORDER:
         return "its values depend on the order in which blocks and warps happen to run.";

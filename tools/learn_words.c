@@ -128,9 +128,9 @@ void words_check(const struct answer *a, const struct cases *cases, struct probl
 
 /* --- prints --- */
 
-/* Behind the parentheses that begin at `at`, or behind blanks there; NULL: none do, or they do not
- * end. */
-static const char *behind_call(const char *at)
+/* Returns the end of the parentheses that begin at `at`, or after blanks there; NULL: there are none, or
+ * they are not closed. */
+static const char *skip_call(const char *at)
 {
     int depth = 0;
     while (isspace((unsigned char)*at))
@@ -150,7 +150,7 @@ char *words_without_prints(const char *text, enum language language)
     char *bare = bare_text(text, language), *kept = need_text("%s", text);
     const char *at = bare;
     while ((at = find_word(at, word))) {
-        const char *end = behind_call(at + strlen(word));
+        const char *end = skip_call(at + strlen(word));
         if (end && tile)
             end += strspn(end, " \t\n") + (end[strspn(end, " \t\n")] == ';');
         for (const char *c = at; end && c < end; c++)

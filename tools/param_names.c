@@ -12,7 +12,7 @@ struct token {
     size_t length; /* 0: the end */
 };
 
-static const char *behind_quotes(const char *at)
+static const char *skip_quotes(const char *at)
 {
     char quote = *at++;
     while (*at && *at != quote && *at != '\n')
@@ -20,7 +20,7 @@ static const char *behind_quotes(const char *at)
     return *at == quote ? at + 1 : at;
 }
 
-static const char *behind_comment(const char *at)
+static const char *skip_comment(const char *at)
 {
     if (at[1] == '/')
         return at + strcspn(at, "\n");
@@ -40,9 +40,9 @@ static struct token next(const char **at)
         if (isspace((unsigned char)*p))
             p++;
         else if (*p == '/' && (p[1] == '/' || p[1] == '*'))
-            p = behind_comment(p);
+            p = skip_comment(p);
         else if (*p == '"' || *p == '\'')
-            p = behind_quotes(p);
+            p = skip_quotes(p);
         else
             break;
     }

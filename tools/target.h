@@ -92,8 +92,8 @@ bool is_float_type(tw_dtype t);
     {                                                                                              \
         .name = "fill", .values = 1, .value = "NAME=KIND",                                         \
         .help = "what the caller gives in an array that the kernel writes: zero, ones,\n"          \
-                "iota, rand or wide; else, where values are verified, outputs hold what\n"         \
-                "nobody has written"                                                               \
+                "iota, rand or wide; else, where values are verified, outputs count as\n"          \
+                "never written"                                                                    \
     }
 #define OPTION_THREADS                                                                             \
     {                                                                                              \

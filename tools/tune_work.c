@@ -125,8 +125,8 @@ static double least_sample(const struct answer *a)
     return least;
 }
 
-/* By all samples so far: one alone may have been disturbed. */
-static bool is_behind(const struct answer *a, double times)
+/* Compares the least of all samples so far: one alone may have been disturbed. */
+static bool is_slower(const struct answer *a, double times)
 {
     return a->job.best_ms > 0 && least_sample(a) > times * a->job.best_ms;
 }
@@ -141,15 +141,15 @@ static void measure(struct worker *w)
     if (w->on_device)
         tw_launch_occupancy(w->tuning->launch, &a->occupancy);
     if (a->samples[0] >= slow_ms) {
-        if (is_behind(a, near_best))
+        if (is_slower(a, near_best))
             take_sample(w, 1);
         return;
     }
     int runs = runs_for(a->samples[0]);
-    if (a->samples[0] <= sample_ms || !is_behind(a, hopeless))
+    if (a->samples[0] <= sample_ms || !is_slower(a, hopeless))
         a->sample_count = 0;
     while (a->sample_count < SAMPLES) {
-        if (!take_sample(w, runs) || (a->sample_count > 1 && is_behind(a, hopeless)))
+        if (!take_sample(w, runs) || (a->sample_count > 1 && is_slower(a, hopeless)))
             return;
         runs = runs_for(least_sample(a));
     }

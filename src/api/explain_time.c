@@ -249,7 +249,7 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
         l->matrix_rate[i] = matrix_rate(e->gpu, (enum matrix_unit)i) * matrix_share(e->gpu) / 4;
     l->missed = c->load_sectors > 0 ? c->missed / c->load_sectors : 0;
     l->line_interval = e->gpu->multiprocessors / (e->gpu->l2[2] / 64.0);
-    l->behind_l1 = l->l2 + c->awaited * (l->memory - l->l2);
+    l->missed_l1 = l->l2 + c->awaited * (l->memory - l->l2);
 }
 
 /* Blocks of a multiprocessor share its busiest part, and wait for it, or for what they read, in

@@ -200,7 +200,7 @@ static const char *about_launch(const struct explain *e)
 {
     if (!is_brief(&e->out) || e->out.roofs[0].share >= half)
         return NULL;
-    return "Give a launch more to do, or do this in the kernel before or behind it.";
+    return "Give a launch more to do, or do this in the kernel before or after it.";
 }
 
 static const char *about_grid(struct explain *e)
@@ -263,7 +263,7 @@ static const char *about_memory(const struct explain *e)
     if (is_bound_by(o, "HBM") && o->roofs[0].share > 0.6 &&
         o->traffic[TW_AT_HBM].moved.middle < 1.5 * o->traffic[TW_AT_HBM].compulsory)
         return "It moves little more than each array once: only doing more with what is read, "
-               "together with the kernel before or behind it, makes it faster.";
+               "together with the kernel before or after it, makes it faster.";
     return NULL;
 }
 
@@ -372,7 +372,7 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
         note(e, notes,
              arena_printf(e->results,
                           "Blocks do different work, the longest %.3g times the mean: %lld were "
-                          "run, and stand for those like them.",
+                          "run, and the others count as those most like them.",
                           c->longest, (long long)o->sampled_blocks));
     if (o->flops_executed < half * o->flops)
         note(e, notes,

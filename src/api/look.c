@@ -137,7 +137,7 @@ static void warn_of_stand_ins(struct look *c)
         text_init(&value, &c->launch->ctx->scratch);
         add_literal(&value, c->choice->values[p]);
         diag_warning(&c->launch->ctx->diag, LOC_NONE,
-                     "%s = %s is taken, as `%s` needs it and nobody said it (--set %s=VALUE)",
+                     "%s = %s is assumed: `%s` needs it, and it is not set (--set %s=VALUE)",
                      info->params[p].name, value.data, info->name, info->params[p].name);
     }
 }
@@ -158,7 +158,7 @@ static void note_stand_ins(struct look *c)
     }
     if (names.length)
         diag_note(&c->launch->ctx->diag, info->loc,
-                  "kernel `%s` was compiled with %s, which extents need and nobody gave",
+                  "kernel `%s` was compiled with %s: extents need it, and it is not set",
                   info->name, names.data);
 }
 
@@ -363,7 +363,7 @@ static void add_facts(struct text *out, const struct look *c, const struct lower
         if (c->known && c->known[p]) {
             text_printf(out, "// compiled in: %s = ", info->params[p].name);
             add_value(out, c, p);
-            text_add(out, is_unknown_static(c, p) ? ", as nobody said (--set)\n" : "\n");
+            text_add(out, is_unknown_static(c, p) ? ", assumed: it is not set (--set)\n" : "\n");
         } else if (c->choice->divisor && c->choice->divisor[p] > 1) {
             text_printf(out, "// only for %s divisible by %d\n", info->params[p].name,
                         (int)c->choice->divisor[p]);

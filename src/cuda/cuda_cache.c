@@ -154,8 +154,8 @@ const void *cuda_cache_find(const struct cuda_cache *c, struct arena *scratch,
 
 /* --- what is too much --- */
 
-/* `name` begins with a key; how it goes on. NULL: it is no file of ours. */
-static const char *behind_key(const char *name)
+/* Returns the part of a file's name after its key; NULL: it is no file of ours. */
+static const char *after_key(const char *name)
 {
     size_t digits = strspn(name, "0123456789abcdef");
     return digits == NAME_LENGTH && strncmp(name + digits, ending, strlen(ending)) == 0
@@ -165,7 +165,7 @@ static const char *behind_key(const char *name)
 
 static bool is_cubin(const struct platform_file *f)
 {
-    const char *rest = behind_key(f->name);
+    const char *rest = after_key(f->name);
     return rest && rest[0] == '\0';
 }
 
@@ -192,7 +192,7 @@ static void make_room(struct cuda_cache *c, struct arena *scratch)
     for (size_t i = 0; i < files.list.count; i++)
         bytes += is_cubin(&all[i]) ? all[i].bytes : 0;
     for (size_t i = 0; i < files.list.count; i++) {
-        const char *rest = behind_key(all[i].name);
+        const char *rest = after_key(all[i].name);
         if (is_cubin(&all[i]) && bytes > c->limit - share) {
             bytes -= all[i].bytes;
             drop(c, scratch, &all[i]);

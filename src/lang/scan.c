@@ -205,7 +205,7 @@ static bool begins_with(const struct scanner *s, uint32_t at, const char *word)
     return s->length - at >= n && memcmp(s->text + at, word, n) == 0;
 }
 
-static uint32_t behind_blanks(const struct scanner *s, uint32_t at, bool lines)
+static uint32_t skip_blanks(const struct scanner *s, uint32_t at, bool lines)
 {
     while (at < s->length && (s->text[at] == ' ' || s->text[at] == '\t' ||
                               (lines && (s->text[at] == '\n' || s->text[at] == '\r'))))
@@ -213,7 +213,7 @@ static uint32_t behind_blanks(const struct scanner *s, uint32_t at, bool lines)
     return at;
 }
 
-static uint32_t behind_name(const struct scanner *s, uint32_t at)
+static uint32_t skip_name(const struct scanner *s, uint32_t at)
 {
     while (at < s->length && is_name_char(s->text[at]))
         at++;
@@ -223,8 +223,8 @@ static uint32_t behind_name(const struct scanner *s, uint32_t at)
 /* `#define NAME VALUE` of numbers, names and operators, from `start` on; the line ends at s->pos. */
 static void cure_define(struct scanner *s, uint32_t start, uint32_t word)
 {
-    uint32_t name = behind_blanks(s, word + 6, false), behind = behind_name(s, name);
-    uint32_t value = behind_blanks(s, behind, false), end = value;
+    uint32_t name = skip_blanks(s, word + 6, false), name_end = skip_name(s, name);
+    uint32_t value = skip_blanks(s, name_end, false), end = value;
     bool is_float = false, is_float_digits = false;
     while (end < s->pos && !(s->text[end] == '/' && end + 1 < s->pos &&
                              (s->text[end + 1] == '/' || s->text[end + 1] == '*'))) {
@@ -236,26 +236,26 @@ static void cure_define(struct scanner *s, uint32_t start, uint32_t word)
     }
     while (end > value && (s->text[end - 1] == ' ' || s->text[end - 1] == '\t'))
         end--;
-    if (name == behind || value == behind || value == end)
+    if (name == name_end || value == name_end || value == end)
         return;
     uint32_t digits = end; /* without the suffix of `1.0f` */
     while (is_float && digits > value && strchr("fF", s->text[digits - 1]))
         digits--;
     cure(s, start, end - start,
          arena_printf(s->arena, "const %s %.*s = %.*s;", is_float ? "f32" : "i32",
-                      (int)(behind - name), s->text + name, (int)(digits - value),
+                      (int)(name_end - name), s->text + name, (int)(digits - value),
                       s->text + value));
 }
 
 /* `#pragma unroll`, `#pragma unroll 4`, `#pragma unroll(4)` ahead of a loop. */
 static void cure_pragma(struct scanner *s, uint32_t start, uint32_t word)
 {
-    uint32_t unroll = behind_blanks(s, word + 6, false), next = behind_blanks(s, s->pos, true);
+    uint32_t unroll = skip_blanks(s, word + 6, false), next = skip_blanks(s, s->pos, true);
     if (!begins_with(s, unroll, "unroll") || !begins_with(s, next, "for"))
         return;
-    uint32_t number = behind_blanks(s, unroll + 6, false);
+    uint32_t number = skip_blanks(s, unroll + 6, false);
     number += number < s->pos && s->text[number] == '(';
-    uint32_t end = behind_name(s, number), blanks = 0;
+    uint32_t end = skip_name(s, number), blanks = 0;
     if (start == 0 || s->text[start - 1] == '\n')
         while (s->text[next - blanks - 1] != '\n')
             blanks++;
@@ -267,7 +267,7 @@ static void cure_pragma(struct scanner *s, uint32_t start, uint32_t word)
 /* A line of the C preprocessor: one problem, the line (with its continuations) skipped. */
 static void scan_directive(struct scanner *s)
 {
-    uint32_t start = s->pos, word = behind_blanks(s, start + 1, false);
+    uint32_t start = s->pos, word = skip_blanks(s, start + 1, false);
     bool define = begins_with(s, word, "define"), pragma = begins_with(s, word, "pragma");
     const char *note = "a text is a whole module: nothing is included";
     if (define)
@@ -279,7 +279,7 @@ static void scan_directive(struct scanner *s)
         note = "an `if` over constants costs nothing; `tune(cpu)` gives a target its own values";
     while (s->pos < s->length && s->text[s->pos] != '\n')
         s->pos += s->text[s->pos] == '\\' && look(s, 1) == '\n' ? 2 : 1;
-    problem(s, start, behind_name(s, word) - start, "there is no preprocessor", note);
+    problem(s, start, skip_name(s, word) - start, "there is no preprocessor", note);
     if (define)
         cure_define(s, start, word);
     else if (pragma)
@@ -443,7 +443,7 @@ static void scan_name(struct scanner *s)
     add_token(s, kind, start);
 }
 
-/* The character behind a backslash, '\0' if there is no such escape. */
+/* Returns the character that an escape after a backslash means, '\0' if there is no such escape. */
 static char escaped(char c)
 {
     return c == 'n' ? '\n' : c == 't' ? '\t' : c == '\\' || c == '"' ? c : '\0';

@@ -738,8 +738,8 @@ static int64_t trips_in_loop(struct lower *l, const struct loop *p, int copies)
     return brief && rest > 0 ? p->trips - rest : 0;
 }
 
-/* What the counted variable is within at the start of trip `last`, and of none behind it. */
-static const struct value *limit_behind(struct lower *l, const struct loop *p, int64_t last)
+/* The limit that the counted variable is within at the start of trip `last`, and of no trip after it. */
+static const struct value *limit_after(struct lower *l, const struct loop *p, int64_t last)
 {
     int end = p->op == OP_LE ? -1 : p->op == OP_GE ? 1 : 0;
     return value_affine(l, after_steps(l, p->counted, p->counted->start, (int)last + 1), 1, end);
@@ -747,7 +747,7 @@ static const struct value *limit_behind(struct lower *l, const struct loop *p, i
 
 static void emit_split(struct lower *l, struct loop *p, int copies, int64_t in_loop)
 {
-    emit_frame(l, p, copies, false, limit_behind(l, p, in_loop - copies));
+    emit_frame(l, p, copies, false, limit_after(l, p, in_loop - copies));
     for (int i = 0; i < p->count; i++) {
         struct loop_variable *v = &p->variables[i];
         if (v->role == ROLE_COUNTER)

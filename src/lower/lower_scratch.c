@@ -247,9 +247,9 @@ static bool meets_itself(const struct memory *m, const struct loop_mark *mark)
     for (size_t i = mark->scratches; i < m->scratches.count; i++)
         for (size_t j = mark->scratches; j < m->scratches.count; j++) {
             const struct scratch *read = &m->scratches.data[i], *written = &m->scratches.data[j];
-            int64_t behind_read = m->barriers - read->done;
+            int64_t after_read = m->barriers - read->done;
             int64_t before_write = written->taken - mark->barriers;
-            bool apart = !mark->jumps && (behind_read > 0 || before_write > 0);
+            bool apart = !mark->jumps && (after_read > 0 || before_write > 0);
             if (!apart && overlap(read->from, read->to, written->from, written->to))
                 return true;
         }

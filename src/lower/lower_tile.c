@@ -274,9 +274,11 @@ static const struct value *holds_for_all(struct lower *l, const struct condition
     return unknown >= WORTH_A_BRANCH ? tile_surely(l, e) : NULL;
 }
 
-static struct regtile choose_behind_branch(struct lower *l, struct condition *c,
-                                           const struct value *all, const struct expr *e,
-                                           const struct layout *wanted)
+/* Takes the first operand, and the other one where the condition is false: a branch skips that part if
+ * the condition holds for all elements. */
+static struct regtile choose_unless_all(struct lower *l, struct condition *c,
+                                        const struct value *all, const struct expr *e,
+                                        const struct layout *wanted)
 {
     enum dtype t = e->type.dtype;
     struct regtile a = tile_eval(l, e->args[1], wanted), out = tile_new(l, t, wanted);
@@ -310,7 +312,7 @@ static struct regtile eval_where(struct lower *l, const struct expr *e, const st
         tile_per_word(t) == 1 ? holds_for_all(l, &c, e->args[0], registers) : NULL;
     int64_t known;
     if (all && !value_known(all, &known))
-        return choose_behind_branch(l, &c, all, e, wanted);
+        return choose_unless_all(l, &c, all, e, wanted);
     if (whole_words(l, &c, t, registers))
         return choose_words(l, &c, e, wanted);
     struct operand a = operand_from(l, e->args[1], wanted, t);

@@ -70,7 +70,7 @@ static double load_latency(struct pace *p, const struct paced *n)
     const struct latencies *l = p->l;
     p->lines += n->lines / n->executions;
     double far = p->lines * l->missed;
-    return l->l1 + (far < 1 ? far : 1) * (l->behind_l1 - l->l1) + far * p->warps * l->line_interval;
+    return l->l1 + (far < 1 ? far : 1) * (l->missed_l1 - l->l1) + far * p->warps * l->line_interval;
 }
 
 static double latency_of(struct pace *p, const struct ptx_instruction *ins, const struct paced *n)
@@ -126,7 +126,7 @@ static void wait_for_copies(struct pace *p, const struct ptx_instruction *ins)
     if (pending >= p->groups || pending >= GROUPS)
         return;
     double landed =
-        p->committed[(p->groups - 1 - pending) % GROUPS] + p->l->copy_to_shared + p->l->behind_l1;
+        p->committed[(p->groups - 1 - pending) % GROUPS] + p->l->copy_to_shared + p->l->missed_l1;
     p->latest = fmax(p->latest, landed);
 }
 

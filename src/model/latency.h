@@ -11,7 +11,7 @@ struct latencies {
     double issue;                     /* between instructions of one warp */
     double matrix_rate[MATRIX_COUNT]; /* operations a cycle of a scheduler's unit; 0: it has none */
     double missed;                    /* of lines that loads ask for: not in L1 */
-    double behind_l1;                 /* the mean latency of those */
+    double missed_l1;                 /* the mean latency of those */
     double line_interval;             /* of a multiprocessor, between lines from L2 */
 };
 

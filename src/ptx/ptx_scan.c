@@ -267,7 +267,7 @@ static void scan_punctuation(struct ptx_scanner *s, struct ptx_token *t)
 /* %0 is a register, but 7%4 a remainder. */
 static bool names_register(const struct ptx_scanner *s)
 {
-    return is_digit(peek(s, 1)) && !s->behind_value;
+    return is_digit(peek(s, 1)) && !s->after_value;
 }
 
 void ptx_scan_next(struct ptx_scanner *s, struct ptx_token *t)
@@ -299,6 +299,6 @@ void ptx_scan_next(struct ptx_scanner *s, struct ptx_token *t)
         t->text++;
         t->length -= 2;
     }
-    s->behind_value =
+    s->after_value =
         ptx_token_is_number(t) || (t->kind == PTX_TOKEN_PUNCTUATION && t->punctuation == ')');
 }

@@ -36,7 +36,7 @@ struct ptx_scanner {
     const struct source *source;
     struct diag *diag;
     size_t position;
-    bool behind_value; /* the token before was a number or `)` */
+    bool after_value; /* the token before was a number or `)` */
 };
 
 void ptx_scan_start(struct ptx_scanner *s, const struct source *source, struct diag *diag);

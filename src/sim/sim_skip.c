@@ -163,8 +163,8 @@ static bool only_leaves(const struct sim_frame *frame, const struct sim_op *op)
     return false;
 }
 
-static bool meets_behind(struct sim *sim, const struct sim_frame *frame,
-                         const struct sim_op *barrier, const struct sim_op *op)
+static bool meets_after(struct sim *sim, const struct sim_frame *frame,
+                        const struct sim_op *barrier, const struct sim_op *op)
 {
     const struct search *s = search_of(sim, frame->code);
     uint32_t from = (uint32_t)(barrier - frame->code->ops), at = (uint32_t)(op - frame->code->ops);
@@ -191,7 +191,7 @@ static bool skips(const struct sim_warp *w, const struct sim_op *barrier, const 
         if (!a || !b)
             return false;
     }
-    return meets_behind(w->sim, a, barrier, op);
+    return meets_after(w->sim, a, barrier, op);
 }
 
 uint32_t sim_skipping(const struct sim_warp *w, const struct sim_op *barrier,

@@ -46,8 +46,8 @@ static bool is_word(char c)
     return text_is_letter(c) || text_is_digit(c) || c == '_';
 }
 
-/* Behind the bracket that closes the one at `at`; NULL: none does. */
-static const char *behind_bracket(const char *at, const char *end)
+/* Returns the end of the brackets that open at `at`; NULL: they are not closed. */
+static const char *bracket_end(const char *at, const char *end)
 {
     int depth = 0;
     for (; at < end; at++) {
@@ -59,7 +59,7 @@ static const char *behind_bracket(const char *at, const char *end)
     return NULL;
 }
 
-/* The place in a text; NULL: it has none such. */
+/* Returns the place in a text; NULL: the text has no such place. */
 static const char *find_place(const struct source *s, uint32_t line, uint32_t column)
 {
     const char *at = s->text, *end = s->text + s->length;
@@ -80,7 +80,7 @@ static bool begins_with(const char *from, const char *end, const char *word)
 
 /* Returns the end of a name with its indices or arguments, A[row][p + tx], dot(a, b), for (…); of an
  * asynchronous copy the end of the statement. */
-static const char *behind_expression(const char *from, const char *end)
+static const char *expression_end(const char *from, const char *end)
 {
     const char *to = from;
     if (begins_with(from, end, "async "))
@@ -92,23 +92,23 @@ static const char *behind_expression(const char *from, const char *end)
             next++;
         if (next == end || (*next != '[' && *next != '('))
             break;
-        next = behind_bracket(next, end);
+        next = bracket_end(next, end);
         to = next ? next : to;
     }
     return to;
 }
 
 /* Returns the end of the head of a loop: for (…), unroll for (…), pipeline(3) for (…). */
-static const char *behind_loop(const char *from, const char *end)
+static const char *loop_end(const char *from, const char *end)
 {
-    const char *to = behind_expression(from, end), *next = to;
+    const char *to = expression_end(from, end), *next = to;
     while (next && next < end && *next == ' ')
         next++;
-    return next && begins_with(next, end, "for") ? behind_expression(next, end) : to;
+    return next && begins_with(next, end, "for") ? expression_end(next, end) : to;
 }
 
-/* The statement on the line of `from`, up to its ';'; *begins: where. */
-static const char *behind_statement(const struct source *s, const char *from, const char **begins)
+/* Returns the end of the statement on the line of `from`: its ';'. *begins is its start. */
+static const char *statement_end(const struct source *s, const char *from, const char **begins)
 {
     const char *end = s->text + s->length;
     while (from > s->text && from[-1] != '\n')
@@ -129,11 +129,11 @@ static void find_text(const struct sim_trace *t, enum trace_kind kind, struct tr
     if (!at)
         return;
     if (kind == TRACE_COMPUTE || kind == TRACE_MMA)
-        to = behind_statement(s, at, &from);
+        to = statement_end(s, at, &from);
     else if (kind == TRACE_TURN)
-        to = behind_loop(at, s->text + s->length);
+        to = loop_end(at, s->text + s->length);
     else
-        to = behind_expression(at, s->text + s->length);
+        to = expression_end(at, s->text + s->length);
     out->column = (uint32_t)((int64_t)out->column + (from - at));
     if (to && to > from)
         out->text = arena_string(t->arena, from, (size_t)(to - from));

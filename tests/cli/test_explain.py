@@ -69,7 +69,7 @@ def test_refused(tool, folder):
     refused(tool, [TILED, "--ridge", "150"], "--ridge is for a GPU alone")
     refused(tool, ["--device", "h100", "--set", "m=1"], "--set is for a kernel: which FILE?")
     refused(tool, ["--device", "h100", "--ridge", "none"], "--ridge none: expected a number of FLOPs a byte")
-    refused(tool, ["--devices", TILED], "--devices stands alone")
+    refused(tool, ["--devices", TILED], "--devices takes no other option than --json")
     refused(tool, [TILED, "--registers", "7"], "--registers 7: expected an integer from 16 to 255")
     refused(tool, [TILED, *SMALL, "--svg", f"{folder}/no/such.svg"], "cannot write", "no/such.svg")
     refused(tool, ["--compare", f"{TILED},kernels/cuda/block_sum.ptx"], "explained by themselves")

@@ -339,9 +339,9 @@ def test_settings(tool):
                             ("i=9223372036854775808", "i64, which does not hold that"), ("v=-1", "`v` = -1 does not fit u32"),
                             ("v=4294967296", "does not fit u32"), ("m=5000000000", "`m` = 5000000000 does not fit i32"), ("u=1.5", "is of type u64\n")):
             expect(tool, [*run, "--set", right, "--set", given], 2, out="", err=said)
-    # a static that extents need and nobody gave
+    # a static that extents need and that is not set
     softmax = "kernels/fused/softmax.tile"
-    taken = "warning: cols = 16 is taken, as `softmax` needs it and nobody said it (--set cols=VALUE)\n"
+    taken = "warning: cols = 16 is assumed: `softmax` needs it, and it is not set (--set cols=VALUE)\n"
     shown = expect(tool, ["show", softmax], 0, err=taken)
     if shown.err != taken or "warning" in shown.out:
         fail(f"which value is taken: {shown}")
