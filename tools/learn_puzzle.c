@@ -31,6 +31,17 @@ static char *trimmed(const char *from, const char *to)
     return need_text("%.*s\n", (int)(to - from), from);
 }
 
+/* Removes the word of fences that begin with "```case", which tells the page where it draws the case. */
+static void plain_fences(char *text)
+{
+    static const char fence[] = "\n```case\n";
+    for (char *at = text; (at = strstr(at, fence));) {
+        char *after = at + sizeof fence - 2; /* the newline */
+        at += 4;
+        memmove(at, after, strlen(after) + 1);
+    }
+}
+
 static void read_section(struct puzzle *p, const char *heading, const char *end)
 {
     const char *body = heading + strcspn(heading, "\n");
@@ -51,6 +62,7 @@ static void read_text(struct puzzle *p, const char *text)
     const char *body = title + strcspn(title, "\n"), *end = section_end(body);
     p->title = need_text("%.*s", (int)(body - title), title);
     p->statement = trimmed(body, end);
+    plain_fences(p->statement);
     while (*end) {
         const char *heading = end;
         end = section_end(heading);

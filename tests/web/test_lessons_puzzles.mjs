@@ -10,6 +10,7 @@ const { isProgress, merged } = await load("web/page/src/puzzle/progress.ts");
 const { namedIn, resolveIn } = await load("web/page/src/lesson/links.ts");
 const { readFigure } = await load("web/page/src/figures/asked.ts");
 const { readsOf } = await load("web/page/src/figures/reads.ts");
+const { drawCase } = await load("web/page/src/figures/case_drawing.ts");
 const { sheetsOf } = await load("web/page/src/figures/array_grid.ts");
 const { wayOf } = await load("web/page/src/figures/way.ts");
 
@@ -47,9 +48,11 @@ assert.deepEqual(["14_single_block_matmul", "14_other", "kernels/a.tile", "x"].m
 for (const folder of readdirSync(`${root}puzzles`).filter((f) => /^\d\d_/.test(f))) {
   const text = readFileSync(`${root}puzzles/${folder}/puzzle.md`, "utf8");
   const read = readPuzzle(text);
-  assert.ok(read.title && read.statement && read.solution, folder);
+  assert.ok(read.title && read.statement[0] && read.solution, folder);
   assert.equal(read.hints.length, (text.match(/^## Hint/gm) ?? []).length, folder);
-  assert.ok(!/^## /m.test(read.statement), folder);
+  assert.ok(!/^## |^```case/m.test(read.statement.join("")), folder);
+  assert.equal(read.drawing !== null, text.includes("```case"), folder);
+  if (read.drawing) assert.ok(text.startsWith(`# ${read.title}\n\n${read.statement[0]}\`\`\`case\n${read.drawing}\n\`\`\`${read.statement[1].trimEnd()}`), folder);
 }
 
 // Progress: what either file has reached; counts are the larger; words that are not known stay.
@@ -79,3 +82,32 @@ const [zero, one] = sheetsOf("x", [1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 2], { expecte
 assert.deepEqual([zero.name, one.name, one.rows[1][1].expected, one.rows[0][0].unwritten, zero.rows[0][0].expected], ["x[0]", "x[1]", "9", true, null]);
 const large = sheetsOf("y", Array(40 * 50).fill(0), [40, 50])[0];
 assert.deepEqual([large.rows.length, large.rows[0].length, large.more], [32, 32, [8, 18]]);
+
+// The drawing of a case: a product's inputs left of and above the output, vectors one below the other, small elements without text, tiles.
+const arraysOf = (...list) => list.map(([name, ...shape]) => ({ name, shape, values: Array(shape.reduce((p, n) => p * n, 1)).fill(1) }));
+const drawnAt = (inputs, outputs, width = 440) => drawCase(arraysOf(...inputs), arraysOf(...outputs), width);
+const inside = ({ arrays, width, height }, room) => {
+  for (const a of arrays) assert.ok(a.x >= 0 && a.y > 0 && a.x + a.cols * a.w <= width && a.y + a.rows * a.h <= height && width <= room + 64, JSON.stringify(a));
+  for (const a of arrays)
+    for (const b of arrays.slice(arrays.indexOf(a) + 1))
+      assert.ok(a.x + a.cols * a.w <= b.x || b.x + b.cols * b.w <= a.x || a.y + a.rows * a.h <= b.y || b.y + b.rows * b.h <= a.y, `${a.name} over ${b.name}`);
+};
+for (const width of [270, 440, 700])
+  for (const [inputs, outputs] of [
+    [[["a", 2, 2], ["b", 2, 2]], [["out", 2, 2]]],
+    [[["down", 2], ["across", 3]], [["out", 2, 3]]],
+    [[["a", 10]], [["out", 10]]],
+    [[["a", 32, 32]], [["out", 32, 32]]],
+    [[["a", 8, 8], ["b", 8, 8]], [["out", 8, 8]]],
+    [[["table", 2, 2], ["code", 2, 4], ["mate", 4]], [["out", 4]]],
+    [[["a", 1, 40]], [["out", 1, 40]]],
+    [[["a", 34]], [["out", 34]]],
+  ])
+    inside(drawnAt(inputs, outputs, width), width);
+const product = drawnAt([["a", 2, 4], ["b", 4, 3]], [["c", 2, 3]]).arrays;
+assert.deepEqual([product[1].x, product[0].y, product[2].texts.length], [product[2].x, product[2].y, 6]);
+const vectors = drawnAt([["a", 10], ["b", 10]], [["c", 10]]).arrays;
+assert.ok(vectors[0].x === vectors[2].x && vectors[0].y < vectors[1].y && vectors[1].y < vectors[2].y);
+assert.deepEqual(drawnAt([["a", 32, 32]], [["c", 32, 32]]).arrays.map((a) => [a.texts, a.tile]), [[null, false], [null, false]]);
+assert.deepEqual(drawnAt([["a", 33]], [["c", 4]]).arrays.map((a) => a.tile), [true, false]);
+assert.equal(drawCase([{ name: "a", shape: [64, 64], values: null }], [], 440).arrays[0].tile, true);

@@ -161,6 +161,56 @@ async function atTheEvent(page) {
   ok("and its event", /[2-9]\d* wavefronts/.test(bench.now), bench.now);
 }
 
+/** The drawing of the text is made from the arrays of the chosen case; an output says what it is made of. */
+async function drawings(page) {
+  const drawing = page.getByRole("figure", { name: "The case drawn" });
+  const open = async (puzzle) => {
+    await page.goto("about:blank");
+    await page.goto(`${page.base}#puzzle=${puzzle}`);
+    await drawing.locator("svg").waitFor();
+    await settled(page);
+  };
+  const made = () => drawing.locator(".made").textContent();
+  /** Elements of inputs in the path that the native program tells of the solution's run on the same arrays. */
+  const origins = (puzzle, element) => {
+    const number = puzzle.slice(0, 2);
+    const c = native("learn", number, "--inputs", `${folder}/${number}`);
+    const options = (word, values) => Object.entries(values).flatMap(([n, v]) => [word, `${n}=${v}`]);
+    const sizes = [...options("--set", c.set), ...options("--tune", c.tune), ...options("--type", c.type), ...options("--in", c.inputs)];
+    const { why } = native("run", `puzzles/${puzzle}/solution.tile`, "--device", "sim", ...sizes, "--why", element);
+    return new Set(why.path.flatMap((s) => s.elements).filter((e) => Object.keys(c.inputs).includes(e.split("[")[0])));
+  };
+  const marked = () => drawing.locator(".value.on").count();
+
+  await open(14);
+  equal("the values of the case", await drawing.locator("g.sum .value").allTextContents(), ["1", "3", "3", "13"]);
+  equal("no drawing of characters is left", await page.locator("article .prose pre").count(), 0);
+  ok("made of a row and a column", (await made()).includes("out[1][0] = 3 is made of a[1][0…1], b[0…1][0] by thread 3 of block 0"), await made());
+  equal("marked as natively", await marked(), origins("14_single_block_matmul", "out[1][0]").size);
+  await drawing.getByRole("gridcell").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction(() => document.querySelector(".made").textContent.includes("out[1][1] = 13 is made of a[1][0…1], b[0…1][1]"));
+  equal("the focus goes with it", await focused(page), "rect out[1][1] is 13");
+  await drawing.getByText("As text").click();
+  ok("the drawing as text", (await drawing.locator("pre").textContent()).includes("b, column j"));
+  await page.getByRole("button", { name: /^Case 3, hidden/ }).click();
+  ok("a hidden case is not told", (await drawing.textContent()).includes("because case 3 is hidden"));
+
+  await open(8);
+  equal("ten elements", await drawing.locator("g.a .value").allTextContents(), ["1", "0", "2", "5", "3", "1", "4", "9", "7", "6"]);
+  equal("partners", await marked(), origins("08_shared_memory", "out[5]").size);
+  const last = await drawing.locator("g.sum .value").last().boundingBox();
+  await page.mouse.click(last.x + last.width / 2, last.y + last.height / 2);
+  await page.waitForFunction(() => document.querySelector(".made").textContent.includes("out[9] = 6 is made of a[9]"));
+
+  // Two shown cases: 3 × 3 elements, and 9 × 9 without their values.
+  await open(15);
+  equal("the first case", await drawing.locator("g.a .value").count(), 9);
+  await page.getByRole("button", { name: /^Case 2, shown/ }).click();
+  await page.waitForFunction(() => document.querySelector(".made").textContent.includes("out[4][4] = 360 is made of a[4][0…8], b[0…8][4]"));
+  ok("the second", (await drawing.locator("svg").getAttribute("aria-label")).includes("a, input, 9 × 9"));
+}
+
 /** A link carries the answer, and its receiver's own stays; a file of progress can be dropped. */
 async function links(page, open) {
   const mine = read("03_guards/starter.tile") + "// mine\n";
@@ -277,6 +327,7 @@ await test(async ({ open }) => {
   ok("the bench has the answer", (await page.locator(".left .cm-content").textContent()).includes("kernel dot"));
   equal("its line", `line ${await page.$eval(".cm-marked", (l) => [...l.parentElement.children].filter((c) => c.matches(".cm-line")).indexOf(l) + 1)}`, line);
 
+  await drawings(page);
   await atTheEvent(page);
   await links(page, open);
 

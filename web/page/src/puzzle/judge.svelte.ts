@@ -25,6 +25,8 @@ class Judge {
   /** The puzzle that `answer` and the judgement are of. */
   opened = $state(0);
   said = $state("");
+  /** The case that the reader has picked, or else the one that failed. */
+  picked = $state<number | null>(null);
 
   /** The answer that is shown came with a link. It is neither kept nor counted until the reader makes it theirs. */
   linked = $derived(page.linked?.puzzle === this.puzzle.number ? page.linked : null);
@@ -36,6 +38,11 @@ class Judge {
   /** Texts that failed in a hidden case of this puzzle since it was opened. */
   #failures = $state.raw<string[]>([]);
 
+  chosenCase = $derived.by(() => {
+    const j = this.current?.judgement;
+    if (!j) return 1;
+    return this.picked !== null && this.picked <= j.cases ? this.picked : j.passed ? 1 : j.case || 1;
+  });
   row = $derived(this.listed.find((p) => p.puzzle === this.puzzle.number) ?? null);
   current = $derived(this.judged.value?.judgement.puzzle === this.puzzle.number ? this.judged.value : null);
   stale = $derived(this.current !== null && this.current.source !== this.answer);
@@ -57,6 +64,7 @@ class Judge {
     }
     this.opened = number;
     this.answer = text;
+    this.picked = null;
     this.#failures = [];
     this.judged.stop();
     this.judged.value = null;

@@ -1,7 +1,10 @@
-/** The parts of a puzzle.md: a title, the statement, hints, and the explanation of the solution. */
+/** The parts of a puzzle.md: a title, the statement, the drawing of its case, hints, and the explanation of the solution. */
 export interface PuzzleText {
   title: string;
-  statement: string;
+  /** Up to the drawing of the case, and after it. */
+  statement: [string, string];
+  /** The drawing as characters; null: there is none, and the place is at the end. */
+  drawing: string | null;
   hints: string[];
   solution: string;
 }
@@ -11,7 +14,10 @@ export function readPuzzle(text: string): PuzzleText {
   const title = /^# (.*)/m.exec(head)?.[1] ?? "";
   const hints = sections.filter((s) => s.startsWith("Hint")).map(below);
   const solution = sections.find((s) => s.startsWith("Solution"));
-  return { title, statement: below(head), hints, solution: solution ? below(solution) : "" };
+  const whole = below(head);
+  const fence = /^```case\n([\s\S]*?)\n```$/m.exec(whole);
+  const statement: [string, string] = fence ? [whole.slice(0, fence.index), whole.slice(fence.index + fence[0].length)] : [whole, ""];
+  return { title, statement, drawing: fence?.[1] ?? null, hints, solution: solution ? below(solution) : "" };
 }
 
 const below = (section: string) => section.slice(section.indexOf("\n") + 1).trim();
