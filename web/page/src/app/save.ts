@@ -24,7 +24,7 @@ const styles = [
 
 /** The first figure below `body` with the colours that it has on the page written out. */
 export function svgText(body: HTMLElement): string | null {
-  const figure = body.querySelector("svg.figure") ?? body.querySelector("svg");
+  const figure = body.querySelector<SVGSVGElement>("svg.figure") ?? body.querySelector("svg");
   if (!figure) return null;
   const copy = figure.cloneNode(true) as SVGElement;
   const from = [figure, ...figure.querySelectorAll("*")];
@@ -40,6 +40,10 @@ export function svgText(body: HTMLElement): string | null {
     }
   });
   const box = figure.getBoundingClientRect();
+  // Outside of the page a unit is a pixel.
+  const { width, height } = figure.viewBox.baseVal;
+  if (width) copy.setAttribute("width", String(width));
+  if (height) copy.setAttribute("height", String(height));
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   if (!copy.getAttribute("viewBox")) copy.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
   copy.setAttribute("style", `background:${getComputedStyle(document.body).backgroundColor}`);

@@ -10,8 +10,6 @@ export type Part =
 export const escaped = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
 
-const columns = (text: string) => Math.max(...text.split("\n").map((l) => l.length));
-
 /** An anchor as GitHub makes it of a heading. */
 export const anchorOf = (heading: string) =>
   heading
@@ -53,7 +51,7 @@ function markdown({ resolve = () => null, named = () => null, raised = 0 }: Opti
       },
       code: ({ text, lang }) =>
         // A drawing has no language; its width in characters lets the style sheet make it fit.
-        `<pre tabindex="0"${lang ? ` data-lang="${escaped(lang.split(/\s/)[0]!)}"` : ` class="drawing" style="--columns:${columns(text)}"`}><code>${escaped(text)}\n</code></pre>\n`,
+        `<pre tabindex="0"${lang ? ` data-lang="${escaped(lang.split(/\s/)[0]!)}"` : ` class="drawing"`}><code>${escaped(text)}\n</code></pre>\n`,
       table({ header, rows }) {
         const cell = (c: Tokens.TableCell, tag: string) =>
           `<${tag}${c.align ? ` class="${c.align}"` : ""}>${this.parser.parseInline(c.tokens)}</${tag}>`;
