@@ -18,6 +18,9 @@ export function skip(why) {
   process.exit(77);
 }
 
+/** Milliseconds that only a hang takes, on the busiest machine too. */
+export const longest = 300_000;
+
 const chromium = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
   (p) => p && existsSync(p),
 );
@@ -80,10 +83,17 @@ export async function setText(page, text, label = "Kernel source") {
   await settled(page);
 }
 
-/** Waits until the engine answers no question. */
+/** Waits until nothing that the page has begun is under way (web/page/src/app/under_way.ts), three frames in a row: what has come into
+ * view is asked about after a frame. */
 export async function settled(page) {
-  await page.waitForTimeout(400);
-  await page.waitForFunction(() => !document.querySelector("[aria-busy='true']"), null, { timeout: 60000 });
+  await page.evaluate(async (longest) => {
+    const until = performance.now() + longest;
+    for (let quiet = 0; quiet < 3; ) {
+      await new Promise(requestAnimationFrame);
+      quiet = document.documentElement.hasAttribute("data-busy") ? 0 : quiet + 1;
+      if (performance.now() > until) throw new Error("the page does not settle");
+    }
+  }, longest);
 }
 
 export async function test(body) {
@@ -95,7 +105,7 @@ export async function test(body) {
   } catch {
     skip("web/node_modules is not there (npm ci in web)");
   }
-  const browser = await playwright.chromium.launch({ executablePath: chromium, args: ["--no-sandbox"] });
+  const browser = await playwright.chromium.launch({ executablePath: chromium, args: ["--no-sandbox"], timeout: longest });
   const servers = [];
   const wrong = [];
   async function open({ args = [], path = "", width = 1440, height = 900, scheme = "light", reducedMotion = "reduce", settle = true } = {}) {
@@ -103,6 +113,7 @@ export async function test(body) {
     servers.push(server);
     const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion });
     const page = await context.newPage();
+    page.setDefaultTimeout(longest);
     page.on("pageerror", (e) => wrong.push(`error in the page: ${e.stack ?? e.message}`));
     page.on("console", (m) => m.type() === "error" && wrong.push(`console: ${m.text()}`));
     page.on("request", (r) => {

@@ -51,7 +51,7 @@ await test(async ({ open, native }) => {
 
   const text = readFileSync(root + "kernels/matmul/stages.tile", "utf8");
   await setText(page, text.replace("async_wait(STAGES - 2)", "async_wait(STAGES - 1)"));
-  await card(page).locator(".early").first().waitFor({ state: "attached", timeout: 20000 }); // reads before the wait
+  await card(page).locator(".early").first().waitFor({ state: "attached" }); // reads before the wait
   await card(page)
     .getByRole("button", { name: /^event/ })
     .click();

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { equal, native, ok, root, setText, settled, test } from "./browser.mjs";
+import { equal, longest, native, ok, root, setText, settled, test } from "./browser.mjs";
 
 const tiled = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8");
 const folder = mkdtempSync(tmpdir() + "/page");
@@ -65,6 +65,7 @@ await test(async ({ open, browser }) => {
 
   execFileSync(process.argv[2], ["play", "kernels/sgemm/naive.tile", "--export", folder + "/naive.html"], { cwd: root });
   const file = await browser.newPage();
+  file.setDefaultTimeout(longest);
   await file.goto("file://" + folder + "/naive.html");
   await settled(file);
   await file.waitForFunction(() => document.querySelector("[aria-label=Messages]").textContent.includes("No mistakes found"));

@@ -13,7 +13,7 @@ async function table(page) {
 }
 async function predicted(page) {
   await card(page).getByRole("button", { name: /^Predict/ }).click();
-  await card(page).and(page.locator("[aria-busy=false]")).waitFor({ timeout: 120000 });
+  await card(page).and(page.locator("[aria-busy=false]")).waitFor();
 }
 
 /** Rows of lesson 5: type → [ms, TFLOP/s]. */

@@ -98,7 +98,7 @@ await test(async ({ open }) => {
   await page.getByLabel("Kernel source", { exact: true }).click();
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText(endless);
-  await messages.getByText("Is a loop endless?").waitFor({ timeout: 60000 });
+  await messages.getByText("Is a loop endless?").waitFor();
   await page
     .locator("header")
     .getByRole("button", { name: "Stop", exact: true })

@@ -45,7 +45,7 @@ await test(async ({ browser }) => {
   await settled(page);
   const tiled = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8");
   await setText(page, tiled.replace("        sync();\n", ""));
-  await page.waitForFunction(() => document.querySelector("[aria-label=Messages]").textContent.includes("may still be"), null, { timeout: 60000 });
+  await page.waitForFunction(() => document.querySelector("[aria-label=Messages]").textContent.includes("may still be"));
   for (const card of await page.$$("section[id]")) await card.scrollIntoViewIfNeeded();
   await settled(page);
   equal("engines on the page's own thread", await page.evaluate(() => globalThis.engines), 0);

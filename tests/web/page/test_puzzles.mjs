@@ -11,7 +11,7 @@ const puzzles = readdirSync(root + "puzzles").filter((name) => /^\d\d_/.test(nam
 const read = (path) => readFileSync(`${root}puzzles/${path}`, "utf8");
 
 const sentence = (page) => page.locator(".sentence").textContent();
-const judged = (page, start) => page.waitForFunction((s) => document.querySelector(".sentence")?.textContent.startsWith(s), start, { timeout: 20000 });
+const judged = (page, start) => page.waitForFunction((s) => document.querySelector(".sentence")?.textContent.startsWith(s), start);
 
 /** The element with the focus, in a few words. */
 const focused = (page) =>
@@ -76,7 +76,6 @@ async function answer(page, puzzle, text) {
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText(text);
   await page.keyboard.press("Control+Enter");
-  await page.waitForTimeout(50);
   await settled(page);
 }
 
@@ -85,8 +84,7 @@ async function shown(page, name = /^Show me in/) {
   const button = page.getByRole("button", { name });
   const card = (await button.textContent()).split(" ").at(-1);
   await button.click();
-  await page.waitForFunction(() => document.querySelector("[aria-label='Inputs']")?.textContent.includes("Runs get the arrays"), null, { timeout: 20000 });
-  await page.waitForTimeout(700); // until the event is found
+  await page.waitForFunction(() => document.querySelector("[aria-label='Inputs']")?.textContent.includes("Runs get the arrays"));
   await settled(page);
   const text = (selector) => page.locator(selector).first().textContent();
   return {
@@ -314,7 +312,7 @@ await test(async ({ open }) => {
   await page.getByRole("button", { name: "To puzzle 19" }).click();
   await settled(page);
   await page.getByRole("button", { name: /^with more warps: case/ }).click();
-  await page.waitForFunction(() => /before warp \d+ has written it/.test(document.querySelector("#race")?.textContent ?? ""), null, { timeout: 30000 });
+  await page.waitForFunction(() => /before warp \d+ has written it/.test(document.querySelector("#race")?.textContent ?? ""));
   const wrong = await page.locator("#race .readouts").textContent();
   ok("elements become wrong in the replay", /wrong elements of Out\s*[1-9]/.test(wrong), wrong);
 

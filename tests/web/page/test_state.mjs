@@ -8,7 +8,7 @@ const text = (page) => page.$$eval(".left .cm-line", (lines) => lines.map((l) =>
 const link = (state) => "#0" + Buffer.from(JSON.stringify(state)).toString("base64url");
 const chooser = (page) => page.locator('select:has(option[value="kernels/sgemm/tiled.tile"])').first();
 const stale = (page, card) => page.$eval(`#${card} .body`, (b) => b.classList.contains("stale"));
-const idle = async (page) => page.waitForFunction(() => !document.querySelector("[aria-busy='true'], .stale"), null, { timeout: 60000 });
+const idle = async (page) => page.waitForFunction(() => !document.querySelector("[aria-busy='true'], .stale"));
 
 await test(async ({ open }) => {
   // --- links ---
@@ -102,7 +102,7 @@ await test(async ({ open }) => {
     const [before, count] = [await flops(), await batches.inputValue()];
     await batches.fill(String(8 * Number(count)));
     await page.keyboard.press("Enter");
-    await page.waitForFunction((b) => document.querySelector("#roofline .verdict").textContent !== b, before, { timeout: 60000 });
+    await page.waitForFunction((b) => document.querySelector("#roofline .verdict").textContent !== b, before);
   }
 
   // --- a seed that is no number ---

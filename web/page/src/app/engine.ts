@@ -2,6 +2,7 @@
 import { compile, EngineClient, type AskOptions } from "$engine/client.ts";
 import { kernels } from "virtual:content";
 import type { Explanation } from "./results.ts";
+import { underWay } from "./under_way.ts";
 import type { Answer } from "$engine/engine.ts";
 
 export type Files = Record<string, string | Uint8Array>;
@@ -70,7 +71,11 @@ async function madeAhead(args: string[], files: Files): Promise<Answer | null> {
 }
 
 /** Asks the lane and returns the answer whatever its status is. Throws Stopped when the signal ends it. */
-export async function ask(name: Lane, args: string[], files: Files, options: AskOptions & { wants?: string[] } = {}): Promise<Answer> {
+export function ask(name: Lane, args: string[], files: Files, options: AskOptions & { wants?: string[] } = {}): Promise<Answer> {
+  return underWay(answerOf(name, args, files, options));
+}
+
+async function answerOf(name: Lane, args: string[], files: Files, options: AskOptions & { wants?: string[] }): Promise<Answer> {
   const { wants, ...rest } = options;
   const known = await madeAhead(args, files);
   if (known) return known;

@@ -1,6 +1,7 @@
 /** Asks the engine anew whenever the program has changed. Called while a component that shows results is set up. */
 import { untrack } from "svelte";
 import { program } from "./program.svelte.ts";
+import { afterPause } from "./under_way.ts";
 
 export function keepUp(): void {
   $effect(() => {
@@ -10,8 +11,7 @@ export function keepUp(): void {
   $effect(() => {
     void program.runKey;
     if (!program.known) return;
-    const timer = setTimeout(() => program.simulate(), 20);
-    return () => clearTimeout(timer);
+    return afterPause(20, () => program.simulate());
   });
   $effect(() => {
     void [program.simulated.value, program.simulated.stale];
@@ -20,10 +20,9 @@ export function keepUp(): void {
   $effect(() => {
     void [program.explainArgs, program.errors.length];
     if (!program.known) return;
-    const timer = setTimeout(() => {
+    return afterPause(20, () => {
       program.explain();
       program.sweep();
-    }, 20);
-    return () => clearTimeout(timer);
+    });
   });
 }

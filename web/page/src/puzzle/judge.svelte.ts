@@ -6,6 +6,7 @@ import { page } from "../app/page.svelte.ts";
 import type { CheckedKernel, Finding } from "../app/results.ts";
 import { Slot } from "../app/slot.svelte.ts";
 import { store, stored } from "../app/storage.ts";
+import { afterPause, underWay } from "../app/under_way.ts";
 import type { Judgement, ListedPuzzle } from "./judgement.ts";
 import { isProgress, merged } from "./progress.ts";
 import { readPuzzle } from "./text.ts";
@@ -37,6 +38,7 @@ class Judge {
   #typed = new Map<number, string>();
   /** Texts that failed in a hidden case of this puzzle since it was opened. */
   #failures = $state.raw<string[]>([]);
+  #endPause = () => {};
 
   chosenCase = $derived.by(() => {
     const j = this.current?.judgement;
@@ -109,8 +111,15 @@ class Judge {
     });
   }
 
+  /** Judges the answer after a pause in typing, unless it is judged before. Returns a function that ends the pause. */
+  judgeAfter(milliseconds: number): () => void {
+    this.#endPause();
+    return (this.#endPause = afterPause(milliseconds, () => this.judge(false)));
+  }
+
   /** Judges the answer as it is. A judgement that was not asked for counts as no try, unless the answer passes. */
   judge(asked: boolean): void {
+    this.#endPause();
     const source = this.answer;
     const name = this.fileName;
     const number = this.puzzle.number;
@@ -140,7 +149,7 @@ class Judge {
 
   /** Adds what a file of progress tells, and says so. */
   async take(file: File): Promise<void> {
-    const text = await file.text();
+    const text = await underWay(file.text());
     if (!isProgress(text)) this.said = `${file.name} is no file of progress, which begins with “# tilewright learn”.`;
     else {
       this.#set(merged(this.progress, text));

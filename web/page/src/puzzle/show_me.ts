@@ -3,6 +3,7 @@ import { tick } from "svelte";
 import type { Trace } from "$engine/trace.ts";
 import { page } from "../app/page.svelte.ts";
 import { program } from "../app/program.svelte.ts";
+import { underWay } from "../app/under_way.ts";
 import { eventOf } from "../figures/why_path.ts";
 import { eventAt, worstAt, type Blamed } from "./blame.ts";
 import type { Judgement } from "./judgement.ts";
@@ -11,7 +12,11 @@ const patience = 10_000; // milliseconds until the run is there
 const settling = 300; // milliseconds in which the cards draw it
 
 /** `number`: of the case. */
-export async function showMe(file: string, source: string, j: Judgement, card: string, number: number): Promise<void> {
+export function showMe(file: string, source: string, j: Judgement, card: string, number: number): Promise<void> {
+  return underWay(show(file, source, j, card, number));
+}
+
+async function show(file: string, source: string, j: Judgement, card: string, number: number): Promise<void> {
   program.open(file, source);
   const { set, tune, type } = j.case_list[number - 1]!;
   program.sizes = set;
@@ -24,12 +29,12 @@ export async function showMe(file: string, source: string, j: Judgement, card: s
   page.begun = true;
   page.mode = "bench";
   await tick();
-  const show = () => document.getElementById(card)?.scrollIntoView({ block: "start" });
-  show();
+  const toCard = () => document.getElementById(card)?.scrollIntoView({ block: "start" });
+  toCard();
   if (await hasRun(source)) await find(source, j, card);
   if (program.source !== source) return;
   await new Promise((resolve) => setTimeout(resolve, settling));
-  show(); // cards above it have grown
+  toCard(); // cards above it have grown
 }
 
 /** Selects the event and the block in which the judge, or else the run, has found it. */
