@@ -1,5 +1,5 @@
 // A PTX program of nvcc is opened, launched as the reader says, raced and stepped through; a link keeps the launch.
-import { equal, native, ok, root, settled, test } from "./browser.mjs";
+import { equal, native, ok, root, setText, settled, test } from "./browser.mjs";
 
 const file = root + "kernels/cuda/block_sum.ptx";
 
@@ -54,4 +54,36 @@ await test(async ({ open }) => {
   await page.goto(link);
   await settled(page);
   equal("the link's grid", await page.getByRole("form", { name: "Launch" }).getByRole("textbox", { name: "grid" }).inputValue(), "4");
+
+  // The kernels of a file are those that the compiler lists: a comment names none, a parameter may be aligned.
+  const two = `// .entry none(.param .u32 x)
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry first(.param .u64 .ptr .global .align 16 out, .param .align 4 .b8 pair[8])
+.reqntid 64, 2, 1
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u32 %r1, [pair + 4];
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+.visible .entry second() { ret; }
+`;
+  await page.getByLabel("File to open").setInputFiles({ name: "two.ptx", mimeType: "text/plain", buffer: Buffer.from(two) });
+  await settled(page);
+  const form = page.getByRole("form", { name: "Launch" });
+  equal("kernels", await form.getByLabel("kernel").locator("option").allInnerTexts(), ["first", "second"]);
+  equal("threads that it asks for", await form.getByRole("textbox", { name: "block" }).inputValue(), "64,2,1");
+  await form.locator("summary").click();
+  equal("parameters", await form.locator(".arg span").allInnerTexts(), ["0: .u64", "1: .b8[8]"]);
+  ok("it runs", /ran \d+ instructions/.test(await page.locator(".state").innerText()), await page.locator(".state").innerText());
+  await form.getByLabel("kernel").selectOption("second");
+  await settled(page);
+  ok("the other", (await form.innerText()).includes("0 arguments"));
+  await setText(page, two.replace("{ ret; }", "{ ret }"));
+  await page.locator("section[aria-label=Messages]", { hasText: "expected" }).waitFor();
+  equal("stays chosen", await form.getByLabel("kernel").inputValue(), "second");
 });

@@ -19,6 +19,13 @@ function changesOf(text: Uint8Array, edits: Edit[]): Change[] {
   });
 }
 
+/** The text of a place, whose columns and length count bytes. */
+export function textAt(source: string, { line, column, length = 0 }: { line: number; column: number; length?: number }): string {
+  const text = encoder.encode(source);
+  const [c] = changesOf(text, [{ line, column, delete: length, insert: "" }]);
+  return new TextDecoder().decode(text.subarray(c!.from, c!.to));
+}
+
 function apply(text: Uint8Array, changes: Change[]): Uint8Array {
   const pieces: Uint8Array[] = [];
   let at = 0;

@@ -20,7 +20,7 @@ import { inputsOf, type CaseInputs, type CaseSizes, type PuzzleCase } from "./ca
 import { subscript } from "../figures/step_sheet.ts";
 import type { Why } from "../figures/why_path.ts";
 import { ask, askExplanation, askJson, Refused, type Lane } from "./engine.ts";
-import type { CheckedKernel, Edit, Explanation, Fault, Finding, Kernel, Message, Run, SimFinding } from "./results.ts";
+import type { CheckedKernel, Edit, Explanation, Fault, Finding, Kernel, Message, PtxKernel, Run, SimFinding } from "./results.ts";
 import { applyFix, fixAll } from "./fixes.ts";
 import type { Ran } from "./heat_of.ts";
 import { findingsOf } from "./run_findings.ts";
@@ -43,6 +43,10 @@ export interface WhyAnswer {
 }
 export interface Diagnosed {
   kernels: Kernel[];
+  /** Of PTX. */
+  ptx: PtxKernel[];
+  /** The text that the kernels are of: an earlier one if this one has mistakes. Places of kernels are places in it. */
+  listed: string;
   findings: Finding[];
   /** Some kernel's synchronisation is beyond what the static check decides. */
   undecided: boolean;
@@ -65,6 +69,9 @@ export class RunFault extends Refused {
     super(status, text, "");
   }
 }
+
+/** Whether it ran to its end, right or wrong. A run of PTX has `arguments` in place of `arrays`, and they are there after a fault too. */
+const cameToItsEnd = (run: Run | Fault): run is Run => "arrays" in run || ("arguments" in run && run.ended === null);
 
 /** Larger products are counted by `explain`, which simulates some blocks; a run simulates them all. */
 export const mostWork = 512 ** 3;
@@ -151,6 +158,8 @@ export class Program {
     const known = this.diagnosed.value;
     return known !== null && known.source === this.source ? known.findings : [];
   });
+  /** The kernels of a PTX program. */
+  ptxKernels = $derived(this.diagnosed.value?.file === this.fileName ? this.diagnosed.value.ptx : []);
   errors = $derived(this.findings.filter((f) => f.severity === "error"));
   /** The kernels that are known are those of this text: before that, an answer would be about a kernel of the text before. */
   known = $derived(this.diagnosed.value?.source === this.source);
@@ -231,18 +240,24 @@ export class Program {
     const files = this.#files();
     const name = this.fileName;
     this.diagnosed.ask(`${name}\n${source}`, async (signal) => {
-      if (isPtx(name)) return { kernels: [], findings: [], undecided: false, file: name, source }; // its mistakes show when it runs
-      const list = await askJson<Kernel[]>("keys", kernelsArgs(name), files, { signal, urgent: true }).catch((e) => {
-        if (e instanceof Refused) return null;
-        throw e;
-      });
+      const accepts = [0, 1, 2];
+      const asked = await askJson<Kernel[] | PtxKernel[] | Fault>("keys", kernelsArgs(name), files, { signal, urgent: true, accepts });
+      const list = Array.isArray(asked) ? asked : null;
+      const before = this.diagnosed.value?.file === name ? this.diagnosed.value : null;
+      const listed = list || !before ? source : before.listed;
+      if (isPtx(name)) {
+        const findings = Array.isArray(asked) ? [] : findingsOf(asked.messages);
+        return { kernels: [], ptx: (list as PtxKernel[]) ?? before?.ptx ?? [], listed, findings, undecided: false, file: name, source };
+      }
       const checked = await askJson<CheckedKernel[]>("keys", checkArgs(name), files, {
         signal,
         urgent: true,
-        accepts: [0, 1, 2],
+        accepts,
       });
       return {
-        kernels: list ?? (this.diagnosed.value?.file === name ? this.diagnosed.value.kernels : []),
+        kernels: (list as Kernel[]) ?? before?.kernels ?? [],
+        ptx: [],
+        listed,
         findings: checked.flatMap((k) => k.findings ?? []),
         undecided: checked.some((k) => k.undecided !== null),
         file: name,
@@ -266,7 +281,7 @@ export class Program {
 
   /** How the program is run; null: there is nothing to run yet. */
   runArgs = $derived.by((): string[] | null => {
-    if (isPtx(this.fileName)) return this.launch ? ptxRunArgs(this.fileName, this.launch, this) : null;
+    if (isPtx(this.fileName)) return this.launch && !this.errors.length ? ptxRunArgs(this.fileName, this.launch, this) : null;
     if (this.atCase && !this.inputs) return null; // they are on their way
     return this.kernel ? runArgs(this.configuration) : null;
   });
@@ -313,7 +328,7 @@ export class Program {
       const run = JSON.parse(answer.out) as Run | Fault;
       const bytes = answer.files[traceFile];
       const trace = bytes ? new Trace(bytes) : null;
-      if (!("arrays" in run)) throw new RunFault(answer.status, answer.err.trim(), run.messages, run.findings ?? [], trace, key);
+      if (!cameToItsEnd(run)) throw new RunFault(answer.status, answer.err.trim(), run.messages, run.findings ?? [], trace, key);
       return { run, file, source, trace, problem: run.ok ? null : answer.err.trim(), key, of };
     });
   }

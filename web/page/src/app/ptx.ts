@@ -1,10 +1,6 @@
-/** PTX of other compilers: its kernels, and the launch that the reader says for one. */
-export interface PtxEntry {
-  name: string;
-  params: { name: string; type: string }[];
-  /** Threads of a block that .reqntid or .maxntid says; null: neither is there. */
-  threads: number | null;
-}
+/** PTX of other compilers: the launch that the reader says for one of its kernels. */
+import type { PtxKernel } from "./results.ts";
+
 export interface PtxLaunch {
   kernel: string;
   grid: string;
@@ -13,29 +9,21 @@ export interface PtxLaunch {
   args: string[];
 }
 
-export function entriesOf(text: string): PtxEntry[] {
-  return [...text.matchAll(/\.entry\s+([\w$]+)\s*(?:\(([^)]*)\))?([^{;]*)/g)].map((m) => ({
-    name: m[1]!,
-    params: [
-      ...(m[2] ?? "").matchAll(/\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)\s+(?:\.ptr\S*\s+(?:\.\w+\s+)*(?:\.align\s+\d+\s+)?)?([\w$]+)/g),
-    ].map((p) => ({
-      type: p[1]!,
-      name: p[2]!,
-    })),
-    threads: Number(/\.(?:req|max)ntid\s+(\d+)/.exec(m[3] ?? "")?.[1] ?? 0) || null,
-  }));
-}
-
 const elements = 1024;
 
-/** A launch to begin with: one block, random arrays of 1,024 floats for 64-bit parameters, 1,024 for integers. */
-export function firstLaunch(entry: PtxEntry): PtxLaunch {
-  const args = entry.params.map(({ type }) => {
-    if (/^[usb]64$/.test(type)) return `f32[${elements}]:rand`;
-    if (/^f(16|32|64)$/.test(type)) return `${type}:1`;
-    return /^[usb]32$/.test(type) ? `i32:${elements}` : `i16:1`;
-  });
-  return { kernel: entry.name, grid: "1", block: String(entry.threads ?? 128), args };
+/** The argument to begin with: a random array of 1,024 floats for 64 bits, 1,024 for 32, a struct of zeros. */
+function firstArgument({ type, bytes }: PtxKernel["parameters"][number]): string {
+  const element = type.slice(1);
+  if (element.includes("[")) return `bytes:${"00".repeat(bytes)}`;
+  if (element.startsWith("f")) return `${element}:1`;
+  if (bytes === 8) return `f32[${elements}]:rand`;
+  return bytes === 4 ? `i32:${elements}` : `i${8 * bytes}:1`;
 }
 
-export const isPtx = (file: string) => /\.ptx$/.test(file);
+/** A launch to begin with: one block of as many threads as the kernel asks for. */
+export function firstLaunch(kernel: PtxKernel): PtxLaunch {
+  const block = kernel.block.length ? kernel.block.join(",") : "128";
+  return { kernel: kernel.kernel, grid: "1", block, args: kernel.parameters.map(firstArgument) };
+}
+
+export const isPtx = (file: string) => file.endsWith(".ptx");

@@ -46,6 +46,29 @@ export interface Parameter {
   type: string;
   shape: string[];
 }
+/** An expression of the text: a name, a number, two operands, or another. */
+export interface Expression {
+  line: number;
+  column: number;
+  /** In bytes. */
+  length: number;
+  name?: string;
+  number?: number;
+  op?: string;
+  left?: Expression;
+  right?: Expression;
+}
+/** An array in shared memory that the text declares. */
+export interface SharedArray {
+  name: string;
+  line: number;
+  column: number;
+  extents: Expression[];
+  /** The text names nothing of it but elements. */
+  by_element: boolean;
+  /** The indices of each element that the text names. */
+  elements: Expression[][];
+}
 export interface Kernel {
   kernel: string;
   ensures: boolean;
@@ -53,6 +76,17 @@ export interface Kernel {
   parameters: Parameter[];
   tune: { name: string; group: number; values: number[] }[];
   types: { name: string; choices: string[] }[];
+  shared: SharedArray[];
+  /** Constants that are literals. */
+  numbers: { name: string; value: Expression }[];
+}
+/** A kernel of a PTX program. */
+export interface PtxKernel {
+  kernel: string;
+  called: string;
+  /** Threads that it asks for; empty: it asks for none. */
+  block: number[];
+  parameters: { name: string; type: string; bytes: number; alignment: number }[];
 }
 
 export interface LineCounters {
@@ -93,6 +127,7 @@ export interface Fault {
   messages: Message[];
   /** Of a run that began: the access that ended it, first. */
   findings?: SimFinding[];
+  ended?: string | null;
 }
 export interface Run {
   kernel: string;
