@@ -1,5 +1,8 @@
 // The view of banks and lanes: wavefronts and sectors equal to `explain`'s accesses, on edited tiles; sliders edit the source.
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { equal, native, ok, root, setText, settled, test, violations } from "./browser.mjs";
 
 const card = (page) => page.locator("#banks");
@@ -30,6 +33,86 @@ async function picturesAgree(page, kernel) {
   }
 }
 
+const swizzleSlider = (page) => card(page).getByLabel(/that move the columns/);
+const folder = mkdtempSync(join(tmpdir(), "banks-"));
+
+/** What the native program computes of a text, byte for byte, and its explanation. */
+function asNative(text, tune, out) {
+  const file = join(folder, "text.tile");
+  writeFileSync(file, text);
+  const options = ["--tune", tune, "--set", "m=70,n=66,k=50", "--fill", "rand"];
+  execFileSync(process.argv[2], ["run", file, "--device", "sim", ...options, "--verify", "--out", `c=${join(folder, out)}`], { stdio: "ignore" });
+  const explained = native("explain", file, "--tune", tune, "--device", "h200", "--set", "m=1024,n=1024,k=1024");
+  return { values: readFileSync(join(folder, out)), accesses: explained.kernels[0].accesses };
+}
+
+/** The slider swizzles: no conflict is left, values stay, and at 0 the text is as it was. */
+async function swizzles(page) {
+  const transposed = readFileSync(root + "kernels/sgemm/transposed.tile", "utf8");
+  await choose(page, "bs[tx][q]");
+  equal("no swizzle", await swizzleSlider(page).inputValue(), "0");
+  equal("before", await verdict(page), "32 wavefronts of least 4.");
+  await choose(page, "bs[tx][ty]");
+  equal("what padding costs", await card(page).locator(".cost").innerText(), "One more element in each row costs 128 bytes of shared memory in a block. A swizzle costs none: it exchanges elements within their rows.");
+  for (const bits of [1, 5, 2]) {
+    await swizzleSlider(page).fill(String(bits));
+    await settled(page);
+    const depth = 32 / 2 ** bits;
+    equal(`${bits} bits`, await verdict(page), `${depth} ${depth === 1 ? "wavefront" : "wavefronts"} of least 1.`);
+    equal(`${bits} bits are read`, await swizzleSlider(page).inputValue(), String(bits));
+    const text = await source(page);
+    for (const T of [32, 16, 8]) {
+      const plain = asNative(transposed, `T=${T},PAD=0`, "plain.npy");
+      const turned = asNative(text, `T=${T},PAD=0`, "turned.npy");
+      ok(`T = ${T}, ${bits} bits: the same values`, plain.values.equals(turned.values));
+      if (T !== 32) continue;
+      const store = turned.accesses.find((a) => a.line === 18 && a.space === "shared");
+      equal("wavefronts of explain", store.wavefronts / store.requests, depth);
+      equal("ways", await readout(page, "conflict"), store.ways > 1 ? `${store.ways}-way` : "none");
+    }
+  }
+  await swizzleSlider(page).fill("5");
+  await settled(page);
+  ok("the text", (await source(page)).includes("bs[tx][q ^ (tx & (T - 1))]"));
+  ok("tried", (await card(page).locator("table.data").innerText()).includes("T 32, PAD 0, swizzle 5"));
+  await choose(page, "bs[tx][q ^");
+  equal("after", await verdict(page), "1 wavefront of least 1.");
+  await swizzleSlider(page).fill("0");
+  await settled(page);
+  equal("the text as it was", await source(page), transposed);
+
+  // Indices and extents of other forms: places are the compiler's, so comments, names and line ends do not matter.
+  const odd = transposed
+    .replace("tune T = {32, 16, 8};\ntune PAD = {0, 1};", "const i32 T = 32; // not bs[T][T + 4]")
+    .replace("bs[T][T + PAD]", "bs[T][ /* rows */ T+1 ]")
+    .replace("bs[tx][ty]", "bs[thread.x] [ty + 0]")
+    .replace("* bs[tx][q]", "* bs\n                [tx][(q)]");
+  await setText(page, odd);
+  await choose(page, "bs[thread.x] [ty + 0]");
+  const slider = card(page).getByLabel(/added to each row/);
+  equal("its padding", await slider.inputValue(), "1");
+  await slider.fill("0");
+  await settled(page);
+  await swizzleSlider(page).fill("5");
+  await settled(page);
+  const swizzled = await source(page);
+  ok("unpadded", swizzled.includes("bs[T][ /* rows */ T ];"), swizzled);
+  ok("the store", swizzled.includes("bs[thread.x] [(ty + 0) ^ ((thread.x) & (T - 1))]"), swizzled);
+  ok("the load", swizzled.includes("[tx][(q ^ (tx & (T - 1)))]"), swizzled);
+  equal("no conflict", await verdict(page), "1 wavefront of least 1.");
+  await pressed(page, "Value of T", "16");
+  await settled(page);
+  ok("the constant", (await source(page)).includes("const i32 T = 16; // not bs[T][T + 4]"));
+  await pressed(page, "Value of T", "32");
+  await swizzleSlider(page).fill("0");
+  await settled(page);
+  equal("back", await source(page), odd.replace("T+1 ]", "T ]"));
+
+  await setText(page, transposed.replace("f32 sum = 0;", "f32 sum = 0;\n    bs[0][0 +: 4] = 0;\n    sync();"));
+  await choose(page, "bs[tx][ty]");
+  ok("why not", (await card(page).locator(".cost").innerText()).endsWith("No swizzle here: the text names more of bs than single elements."));
+}
+
 await test(async ({ open }) => {
   const page = await open({ path: "#kernel=transposed" });
   const wanted = { "32 0": "32 wavefronts of least 1.", "32 1": "1 wavefront of least 1.", "16 0": "8 wavefronts of least 1.", "16 1": "2 wavefronts of least 1." };
@@ -51,6 +134,7 @@ await test(async ({ open }) => {
     await choose(page, "bs[tx][ty]");
   }
   equal("settings that were tried", await card(page).locator("table.data tbody tr").count(), 4);
+  await swizzles(await open({ path: "#kernel=transposed" }));
 
   // Padding that the text has as a number is edited there, and back byte for byte.
   await page.goto(page.url().replace(/#.*/, "#kernel=padded"));
@@ -91,3 +175,4 @@ await test(async ({ open }) => {
   equal("PTX", await verdict(page), "4 sectors of least 4.");
   ok("the thread that stores", (await page.locator("#threads .lens").innerText()).includes("T0, lane 0 of warp 0"));
 });
+rmSync(folder, { recursive: true });

@@ -1,77 +1,56 @@
-/** The rows of a shared variable in the text of a kernel, and the edit that makes them longer. */
+/** The rows of an array in shared memory in the text of a kernel, and the edits that make them longer. Places are the compiler's. */
+import { textAt } from "../app/fixes.ts";
+import type { Edit, Expression, Kernel, SharedArray } from "../app/results.ts";
 
 /** The last extent of the declaration: `base`, and what is added to it. `by` null: a number in the text, or nothing, which an
  * edit can change; else the name of a tuned value or a constant. */
 export interface Padding {
+  array: SharedArray;
   base: string;
   added: number;
   by: string | null;
-  /** Offsets in the text of what an edit replaces: all after `base` up to the bracket. */
-  from: number;
-  to: number;
+  /** The whole extent, which an edit replaces. */
+  extent: Expression;
   /** Names in all extents. */
   names: string[];
 }
 
-/** The text with comments as blanks, so that offsets stay. */
-function withoutComments(text: string): string {
-  return text.replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (c) => c.replace(/[^\n]/g, " "));
+export function namesIn(e: Expression): string[] {
+  if (e.name !== undefined) return [e.name];
+  return [e.left, e.right].flatMap((x) => (x ? namesIn(x) : []));
 }
 
-/** The bracketed extents after the name: offsets of what is between the brackets. */
-function extentsAt(text: string, at: number): [number, number][] {
-  const found: [number, number][] = [];
-  while (/\s/.test(text[at] ?? "")) at++;
-  while (text[at] === "[") {
-    let depth = 0;
-    const from = at + 1;
-    for (; at < text.length; at++) {
-      if (text[at] === "[") depth++;
-      else if (text[at] === "]" && --depth === 0) break;
-    }
-    found.push([from, at]);
-    at++;
-    while (/\s/.test(text[at] ?? "")) at++;
-  }
-  return found;
+/** The operand on the left of the last `+`, as written; null: parentheses are around the right one. */
+function leftOf(source: string, sum: Expression): string | null {
+  const text = textAt(source, sum);
+  const right = textAt(source, sum.right!);
+  const before = text.slice(0, text.length - right.length).trimEnd();
+  return text.endsWith(right) && before.endsWith("+") ? before.slice(0, -1).trimEnd() : null;
 }
 
-export function paddingOf(source: string, name: string, tuned: string[]): Padding | null {
-  const text = withoutComments(source);
-  for (const declaration of text.matchAll(/\bshared\s+\w+\s+[^;]*;/g)) {
-    const use = new RegExp(`\\b${name}\\b(?=\\s*\\[)`).exec(declaration[0]);
-    if (!use) continue;
-    const extents = extentsAt(text, declaration.index + use.index + name.length);
-    const last = extents.at(-1);
-    if (!last) continue;
-    const inside = text.slice(last[0], last[1]);
-    const sum = /^(.*?)\s*\+\s*(\d+|[A-Za-z_]\w*)\s*$/s.exec(inside);
-    const by = sum && (tuned.includes(sum[2]!) || constantOf(source, sum[2]!)) ? sum[2]! : null;
-    const number = sum && /^\d/.test(sum[2]!) ? Number(sum[2]) : 0;
-    const base = by !== null || number ? sum![1]! : inside.trimEnd();
-    return {
-      base,
-      added: by === null ? number : NaN,
-      by,
-      from: last[0] + base.length,
-      to: last[1],
-      names: [...new Set(extents.flatMap(([a, b]) => text.slice(a, b).match(/[A-Za-z_]\w*/g) ?? []))],
-    };
-  }
-  return null;
+/** Whether a slider can set the name: it is a tuned value or a constant. */
+export function isSettable(kernel: Kernel, name: string): boolean {
+  return kernel.tune.some((t) => t.name === name) || kernel.numbers.some((n) => n.name === name);
 }
 
-/** The source with `added` elements at the end of each row. */
-export function padded(source: string, padding: Padding, added: number): string {
-  const old = padding.from === padding.to ? "" : source.slice(padding.from, padding.to);
-  const insert = added === 0 ? "" : ` + ${added}`;
-  return old.trim() === insert.trim() ? source : source.slice(0, padding.from) + insert + source.slice(padding.to);
+export function paddingOf(source: string, kernel: Kernel, name: string): Padding | null {
+  const array = kernel.shared.find((s) => s.name === name);
+  const extent = array?.extents.at(-1);
+  if (!array || !extent) return null;
+  const right = extent.op === "+" ? extent.right! : null;
+  const by = right?.name !== undefined && isSettable(kernel, right.name) ? right.name : null;
+  const left = by !== null || right?.number !== undefined ? leftOf(source, extent) : null;
+  return {
+    array,
+    base: left ?? textAt(source, extent),
+    added: left === null || by !== null ? 0 : right!.number!,
+    by: left === null ? null : by,
+    extent,
+    names: [...new Set(array.extents.flatMap(namesIn))],
+  };
 }
 
-/** `const i32 NAME = 32;`: the offsets of the number, or null. */
-export function constantOf(source: string, name: string): { value: number; from: number; to: number } | null {
-  const found = new RegExp(`\\bconst\\s+\\w+\\s+[^;(){}]*?\\b${name}\\s*=\\s*(\\d+)\\s*(?=[,;])`).exec(withoutComments(source));
-  if (!found) return null;
-  const from = found.index + found[0].lastIndexOf(found[1]!);
-  return { value: Number(found[1]), from, to: from + found[1]!.length };
+/** The edit after which each row has `added` elements more than its base. */
+export function paddingEdit({ base, extent }: Padding, added: number): Edit {
+  return { line: extent.line, column: extent.column, delete: extent.length, insert: added ? `${base} + ${added}` : base };
 }
