@@ -77,7 +77,7 @@ struct trace_loop {
     struct sim_trace_loop is;             /* as such */
     const struct ptx_instruction *branch; /* the first that is the end of it; NULL: none */
     struct loc where;                     /* of the branch */
-    uint32_t last; /* the instruction at which the last copy of the body begins */
+    uint32_t first, last; /* the instructions at which the first and last copy of the body begin */
 };
 
 /* The innermost loop of the source around an instruction, and in which copy of its body it is

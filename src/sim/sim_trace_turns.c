@@ -9,8 +9,6 @@
  */
 #include "sim/sim_trace_own.h"
 
-#include <string.h>
-
 enum {
     MOST_SNAPSHOTS = 4 << 20, /* bytes */
     MOST_LOOP_SITES = 1023    /* loops whose turns end at other places than their branch */
@@ -33,32 +31,23 @@ static uint32_t pass_mark(struct sim_trace *t, uint32_t nest, const struct sim_t
     uint32_t outer = m->ends || m->copy >= 0 ? t->nests.data[nest].outer : nest;
     if (m->ends)
         return outer;
+    struct trace_loop *l = &t->loops.data[m->loop];
+    if (m->copy == 0)
+        l->first = m->instruction;
     if (m->copy >= 0)
-        t->loops.data[m->loop].last = m->instruction;
+        l->last = m->instruction;
     vec_push(t->arena, &t->nests, ((struct trace_nest){outer, m->loop, m->copy}));
     return (uint32_t)t->nests.count - 1;
 }
 
-/* The innermost loop of the source that the branch is the end of; -1: none. */
-static int latched(const struct sim_trace *t, const struct ptx_instruction *branch, uint32_t nest)
-{
-    uint32_t line, column;
-    const char *file = trace_place(t, branch, &line, &column);
-    if (!nest)
-        return -1;
-    int loop = t->nests.data[nest].loop;
-    const struct sim_trace_loop *l = &t->loops.data[loop].is;
-    bool same = !file || !l->file ||
-                (l->line == (int)line && l->column == (int)column && strcmp(file, l->file) == 0);
-    return same ? loop : -1;
-}
-
-/* A branch back ends the turns of a loop. */
-static void find_branch(struct sim_trace *t, const struct ptx_statement *s, uint32_t nest)
+/* A branch back to instruction number `target` ends the turns of a loop: of the innermost one of the
+ * source, if its body begins there, or of one that only the code has. */
+static void find_branch(struct sim_trace *t, const struct ptx_statement *s, uint32_t nest,
+                        uint32_t target)
 {
     bool added;
-    int loop = latched(t, s->instruction, nest);
-    if (loop < 0) {
+    int loop = nest ? t->nests.data[nest].loop : -1;
+    if (loop < 0 || t->loops.data[loop].first != target) {
         vec_push(t->arena, &t->loops, ((struct trace_loop){.is = {0}}));
         loop = (int)t->loops.count - 1;
     }
@@ -75,11 +64,13 @@ void trace_find_loops(struct sim_trace *t)
 {
     const struct ptx_function *f = t->kernel;
     uint32_t nest = 0, number = 0;
+    uint32_t *numbers = arena_array(t->arena, uint32_t, f->body.count + 1); /* of what comes next */
     size_t mark = 0;
     vec_push(t->arena, &t->nests, ((struct trace_nest){.loop = -1, .copy = -1}));
     for (size_t i = 0; i < f->body.count; i++) {
         const struct ptx_statement *s = &f->body.data[i];
         bool added;
+        numbers[i] = number;
         if (s->kind != PTX_AT_INSTRUCTION)
             continue;
         for (; mark < t->marks.count && t->marks.data[mark].instruction <= number; mark++)
@@ -90,7 +81,7 @@ void trace_find_loops(struct sim_trace *t)
         number++;
         if (s->instruction->op == PTX_BRA && s->instruction->operands[0].kind == PTX_LABEL &&
             s->instruction->operands[0].label->statement <= i)
-            find_branch(t, s, nest);
+            find_branch(t, s, nest, numbers[s->instruction->operands[0].label->statement]);
     }
 }
 

@@ -230,6 +230,7 @@ def turns(r):
         (V3, stages, "p", (0, 128, 16)),
         (V4, stages, "p", (0, 128, 16)),
         (V4, [*stages, "--tune", "STAGES=5"], "p", (0, 128, 16)),
+        (V4, stages[2:], "p", (0, 128, 16)),
     ):
         t = r.run(file, options)
         loops = [i for i, x in enumerate(t.head["loops"]) if x["variable"] == variable]
