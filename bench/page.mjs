@@ -111,6 +111,51 @@ async function edit(page, next, until) {
 }
 const measure = (page, name) => page.evaluate((name) => performance.getEntriesByName(name, "measure").at(-1)?.duration ?? NaN, name);
 
+/** Milliseconds that the processor is busy for the page's thread in each frame while Step's strip is dragged from its one end to the
+ * other and back: script, style, layout and paint, whatever else the machine does. */
+async function scrub(kernel, query) {
+  const page = await context.newPage();
+  await page.goto(`${url}#kernel=${kernel}&${query}`);
+  await page.waitForSelector("#step svg.figure");
+  await page.waitForFunction(() => !document.querySelector("[aria-busy='true']"), null, { timeout: 120000 });
+  await page.waitForTimeout(5000); // what is prepared while the page idles
+  const strip = page.locator("#step [role=slider]");
+  const events = Number(await strip.getAttribute("aria-valuemax")) + 1;
+  await strip.scrollIntoViewIfNeeded();
+  const line = await page.context().newCDPSession(page);
+  await line.send("Performance.enable", { timeDomain: "threadTicks" });
+  const busy = async () => {
+    const { metrics } = await line.send("Performance.getMetrics");
+    return metrics.find((m) => m.name === "TaskDuration").value * 1000;
+  };
+  await strip.evaluate((strip) => {
+    const { left, top, width } = strip.getBoundingClientRect();
+    const send = (type, x) =>
+      strip.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, buttons: 1, clientX: left + x * width, clientY: top + 9 }));
+    strip.setPointerCapture = () => {};
+    strip.hasPointerCapture = () => true;
+    const { port1, port2 } = new MessageChannel();
+    window.dragTo = (x) =>
+      new Promise((painted) =>
+        requestAnimationFrame(() => {
+          send("pointermove", x);
+          port1.onmessage = painted; // after the frame
+          port2.postMessage(0);
+        }),
+      ).then(() => {});
+    send("pointerdown", 0);
+  });
+  const steps = 100;
+  const frames = [];
+  for (let i = 0; i <= 2 * steps; i++) {
+    const before = await busy();
+    await page.evaluate((x) => window.dragTo(x), (i <= steps ? i : 2 * steps - i) / steps);
+    frames.push((await busy()) - before);
+  }
+  await page.close();
+  return { events, frames };
+}
+
 const page = await context.newPage();
 await page.goto(url);
 await page.waitForSelector("#roofline .readouts");
@@ -171,6 +216,15 @@ row("a deleted sync() shows its race", "s", 0.15, 0.4, seconds(times.race));
 row("V1 64³, all cards", "s", 0.1, 0.3, seconds(times.v1));
 row("tiled 256³ with all checks, counters and trace", "s", 0.6, 1.5, seconds(times.large));
 row("stop", "ms", 100, 100, seconds(times.stop) * 1000);
+for (const [what, kernel, query] of [
+  ["tiled", "tiled", "set=m:64,n:64,k:4096"],
+  ["V4", "stages", "set=m:128,n:128,k:8192"],
+]) {
+  const { events, frames } = await scrub(kernel, query);
+  const most = frames.toSorted((a, b) => a - b)[Math.floor(frames.length * 0.95)];
+  row(`scrub ${what}, ${events.toLocaleString("en-US")} events, a frame`, "ms", 8, 16, median(frames));
+  row(`scrub ${what}, 19 of 20 frames`, "ms", 16, 33, most);
+}
 row("first view over 10 Mbit/s", "s", 1, 2, median([await firstView(), await firstView(), await firstView()]));
 await browser.close();
 server.close();

@@ -134,3 +134,19 @@ for (const [file, options] of [
   assert.equal(marked("kernels/sgemm/tiled.tile"), 0);
   assert.ok(marked(edited("kernels/sgemm/tiled.tile", "        sync();\n        unroll", "        unroll")) > 0);
 }
+
+// Large sheets are drawn as tiles: a part of one costs no more than that of a small one, and lies inside.
+{
+  const { coarseOf, leastOf, meansOf, tilesOf } = await load("web/page/src/figures/step_coarse.ts");
+  const c = coarseOf({ count: 1, rows: 5, cols: 7 }, 3);
+  assert.deepEqual(c, { rows: 2, cols: 3, down: 3, across: 3 });
+  assert.deepEqual([...tilesOf(c, 7, [0, 1, 7, 6, 34])], [0, 2, 8]);
+  const { tiles, least } = leastOf(c, 7, [34, 0, 8], [5, 9, 4]);
+  assert.deepEqual([[...tiles], [...least]], [[0, 8], [4, 5]]);
+  const means = meansOf(c, 7, Float64Array.from({ length: 35 }, (_, i) => (i < 7 ? -2 : i < 14 ? NaN : 1)));
+  assert.deepEqual([...means], [2, 2, 2, 1, 1, 1, 1, 1, 1]);
+  const stepper = new Stepper(traced("kernels/sgemm/naive.tile", "--set m=32,n=32,k=600 --fill rand"));
+  const last = stepper.picture(stepper.trace.count - 1, 760);
+  const whole = last.panels.find((p) => p.name === "A");
+  assert.ok(whole.layers.find((l) => l.kind === "block").d.length < 100, "one rectangle");
+}

@@ -15,7 +15,8 @@ export function scaled(value: number, unit = ""): string {
   return suffix ? `${text} ${suffix}` : text;
 }
 export const bytes = (v: number) => scaled(v, "B");
-export const count = (v: number) => v.toLocaleString("en-US");
+const grouped = new Intl.NumberFormat("en-US");
+export const count = (v: number) => grouped.format(v);
 export function seconds(v: number): string {
   if (v < 1e-3) return `${significant(v * 1e6)} µs`;
   return v < 1 ? `${significant(v * 1e3)} ms` : `${significant(v)} s`;

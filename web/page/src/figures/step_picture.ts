@@ -6,6 +6,7 @@ import { layOut, type Box, type Layout } from "./step_layout.ts";
 import { StepMemory } from "./step_memory.ts";
 import { RegisterValues } from "./step_registers.ts";
 import { sharedName } from "./step_words.ts";
+import { coarseOf, isCoarse, leastOf, meansOf, tilesOf, type Coarse } from "./step_coarse.ts";
 import { gridPath, pathOf, sheetsOf, shortNumber, subscript, type Sheets } from "./step_sheet.ts";
 
 /** Parts of a panel from the lowest: the block's part, the turn's tile, its elements that were touched already; for shared memory
@@ -46,6 +47,9 @@ const READ = 0;
 /** Cells are drawn up to as many in a row or column; beyond, parts of a panel alone. */
 const MOST_CELLS = 32;
 const MOST_SHEETS = 5;
+/** Of a larger sheet tiles are drawn, at most as many in a row or column; of registers, whose values differ everywhere, fewer. */
+const MOST_TILES = 256;
+const MOST_MEANS = 32;
 /** The narrowest cell that shows its number. */
 const TEXT_CELL = 26;
 
@@ -56,6 +60,19 @@ interface Source extends Box {
   about: string;
   role: Role;
   sheets: Sheets;
+  coarse: Coarse;
+}
+
+/** Cells of a sheet in the order in which events touch them. */
+interface Touches {
+  /** Cells or, of a large sheet, tiles, ascending, and the event that touches each first. */
+  tiles: ArrayLike<number>;
+  first: ArrayLike<number>;
+  /** The events that touch cells first, ascending: how many are touched follows from it. */
+  order: Uint32Array;
+  /** The path at the last event that was asked for: it is the same until another cell is touched. */
+  count: number;
+  d: string;
 }
 
 export class Stepper {
@@ -107,6 +124,7 @@ export class Stepper {
           title: `${title}  ${about}`,
           role,
           sheets,
+          coarse: coarseOf(sheets, group === "register" ? MOST_MEANS : MOST_TILES),
           rows: sheets.rows,
           cols: sheets.cols,
         });
@@ -222,11 +240,9 @@ export class Stepper {
     const { trace, index } = this;
     const a = index.arrays[s.number]!;
     const turn = index.turnOf(e);
-    const { elements, first } = a.touchedIn(turn, index.turnRange(turn));
     this.#once(s, cells, "block", -1, () => this.#footprint(s));
-    if (!a.written && index.turns > 1) this.#once(s, cells, "tile", turn, () => elements);
-    const done = a.written ? this.#footprint(s).filter((i) => a.firstWrite[i]! <= e) : elements.filter((_, n) => first[n]! <= e);
-    cells.add("done", done, a.written ? "written" : "read in this turn");
+    if (!a.written && index.turns > 1) this.#once(s, cells, "tile", turn, () => a.touchedIn(turn, index.turnRange(turn)).elements);
+    this.#done(s, e, turn, cells);
     this.#now(s, e, cells, thread, "global");
     const values = this.memory.arrays[s.number];
     const { type } = a.array;
@@ -235,6 +251,31 @@ export class Stepper {
       const known = (i: number) => !a.written || a.firstWrite[i]! <= e || a.events.some((x) => trace.kind[x] === 0);
       cells.numbers((i) => (known(i) && i < a.elements ? elementAt(view, i * a.size, type) : null));
     }
+  }
+
+  readonly #touches = new Map<string, Touches>();
+  /** What the block has written of the array, or read of it in this turn. */
+  #done(s: Source, e: number, turn: number, cells: Cells): void {
+    const a = this.index.arrays[s.number]!;
+    const key = `${s.number} ${s.sheet} ${a.written ? -1 : turn} ${cells.w} ${cells.h}`;
+    let t = this.#touches.get(key);
+    if (!t) {
+      if (this.#touches.size > 512) this.#touches.clear();
+      const found = a.written
+        ? { elements: this.#footprint(s), first: this.#footprint(s).map((i) => a.firstWrite[i]!) }
+        : a.touchedIn(turn, this.index.turnRange(turn));
+      t = { ...cells.drawn(found.elements, found.first), count: 0, d: "" };
+      this.#touches.set(key, t);
+    }
+    const count = upTo(t.order, e);
+    if (count !== t.count) {
+      const { tiles, first } = t;
+      t.d = cells.pathOf(Array.from(tiles).filter((_, n) => first[n]! <= e));
+      t.count = count;
+    }
+    if (!count) return;
+    cells.layers.push({ kind: "done", d: t.d });
+    cells.says.push(`${count} ${a.written ? "written" : "read in this turn"}`);
   }
 
   readonly #paths = new Map<string, string>();
@@ -329,6 +370,22 @@ export class Stepper {
     });
   }
 
+  readonly #levels = new Map<Source, number[]>();
+  /** Sizes that part what is shown of the final values, as far as it is not 0, into four parts of about the same number. */
+  #limits(s: Source, cells: Cells): number[] {
+    let found = this.#levels.get(s);
+    if (!found) {
+      const sizes = cells
+        .means(this.registers.at(s.number, this.trace.count))
+        .map(Math.abs)
+        .filter((v) => Number.isFinite(v) && v > 0)
+        .sort();
+      found = [0.25, 0.5, 0.75].map((q) => sizes[Math.floor(q * sizes.length)] ?? 0);
+      this.#levels.set(s, found);
+    }
+    return found;
+  }
+
   readonly #drawn = new Map<Source, { key: string; cells: Cells }>();
   /** Snapshots change at the ends of turns alone: between them the panel is the same. */
   #register(s: Source, e: number, cells: Cells): void {
@@ -343,17 +400,20 @@ export class Stepper {
 
   #snapshot(s: Source, e: number, cells: Cells): void {
     const values = this.registers.at(s.number, e);
-    const limits = this.registers.levels(s.number);
+    const shown = cells.means(values);
+    const limits = this.#limits(s, cells);
     const levels: number[][] = [[], [], [], []];
-    let known = 0;
-    values.forEach((v, i) => {
-      if (Number.isNaN(v)) return;
-      known++;
-      levels[limits.filter((l) => Math.abs(v) > l).length]!.push(i);
+    const known = values.reduce((n, v) => n + Number(!Number.isNaN(v)), 0);
+    shown.forEach((v, i) => {
+      const size = Math.abs(v);
+      if (!Number.isNaN(v)) levels[Number(size > limits[0]!) + Number(size > limits[1]!) + Number(size > limits[2]!)]!.push(i);
     });
     if (known === 0) cells.add("never", Uint32Array.from(values.keys()), "no turn has ended yet");
     else if (cells.showsNumbers) cells.add("l1", Uint32Array.from(values.keys()), `${known} values`);
-    else levels.forEach((set, n) => cells.add(`l${n + 1}` as LayerKind, set, n ? "" : `${known} values`));
+    else {
+      levels.forEach((set, n) => set.length && cells.layers.push({ kind: `l${n + 1}` as LayerKind, d: cells.pathOf(set) }));
+      cells.says.push(`${known} values`);
+    }
     cells.numbers((i) => (Number.isNaN(values[i]!) ? null : values[i]!));
   }
 }
@@ -398,7 +458,37 @@ class Cells {
   }
 
   path(elements: ArrayLike<number>): string {
-    return pathOf(this.#here(elements), this.s.sheets.cols, this.w, this.h);
+    return this.pathOf(this.#tiles(this.#here(elements)));
+  }
+
+  /** The path of cells or, of a large sheet, of tiles. */
+  pathOf(tiles: ArrayLike<number>): string {
+    const { coarse, rows, cols } = this.s;
+    return pathOf(tiles, coarse.across, this.w * coarse.cols, this.h * coarse.rows, this.w * cols, this.h * rows);
+  }
+
+  #tiles(cells: ArrayLike<number>): ArrayLike<number> {
+    return isCoarse(this.s.coarse) ? tilesOf(this.s.coarse, this.s.cols, cells) : cells;
+  }
+
+  /** The elements of this sheet with the events that touch them first, as they are drawn. */
+  drawn(elements: Uint32Array, first: Uint32Array): Pick<Touches, "tiles" | "first" | "order"> {
+    const [cells, events]: [number[], number[]] = [[], []];
+    elements.forEach((e, n) => {
+      const cell = e - this.#from;
+      if (cell < 0 || cell >= this.#size) return;
+      cells.push(cell);
+      events.push(first[n]!);
+    });
+    const order = Uint32Array.from(events).sort();
+    if (!isCoarse(this.s.coarse)) return { tiles: cells, first: events, order };
+    const { tiles, least } = leastOf(this.s.coarse, this.s.cols, cells, events);
+    return { tiles, first: least, order };
+  }
+
+  /** The values of a register tile as they are drawn. */
+  means(values: Float64Array): Float64Array {
+    return isCoarse(this.s.coarse) && !this.showsNumbers ? meansOf(this.s.coarse, this.s.cols, values) : values;
   }
 
   /** Adds the part of the elements, ascending, that is on this sheet. */
@@ -406,7 +496,7 @@ class Cells {
     const cells = this.#here(elements);
     if (!cells.length) return;
     if (kind === "read" || kind === "write") for (let n = 0; n < cells.length; n++) this.#strong.add(cells[n]!);
-    this.layers.push({ kind, d: pathOf(cells, this.s.sheets.cols, this.w, this.h) });
+    this.layers.push({ kind, d: this.pathOf(this.#tiles(cells)) });
     if (says) this.says.push(`${cells.length} ${says}`);
   }
 

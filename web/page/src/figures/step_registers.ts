@@ -6,7 +6,6 @@ export class RegisterValues {
   /** For each variable and warp, the snapshots in order and their events. */
   readonly #events: number[][][];
   readonly #snapshots: number[][][];
-  readonly #levels: (number[] | undefined)[] = [];
   /** Integers that all threads of a warp have in common, such as a stage's number. */
   readonly common: boolean[];
 
@@ -53,20 +52,6 @@ export class RegisterValues {
   /** The values by element, or by thread, once the events up to `e` are over; NaN: not known. */
   at(variable: number, e: number): Float64Array {
     return this.#valuesAt(variable, e);
-  }
-
-  /** Sizes that part the final values that are not 0 into four parts of about the same number. */
-  levels(variable: number): number[] {
-    let found = this.#levels[variable];
-    if (!found) {
-      const sizes = this.#valuesAt(variable, this.trace.count)
-        .map(Math.abs)
-        .filter((v) => Number.isFinite(v) && v > 0)
-        .sort();
-      found = [0.25, 0.5, 0.75].map((q) => sizes[Math.floor(q * sizes.length)] ?? 0);
-      this.#levels[variable] = found;
-    }
-    return found;
   }
 
   #valuesAt(variable: number, e: number): Float64Array {

@@ -73,11 +73,13 @@ export function rectsOf(cells: ArrayLike<number>, cols: number): Rect[] {
 
 const round = (v: number) => Math.round(v * 100) / 100;
 
-/** The path of the cells, `w` × `h` each. */
-export function pathOf(cells: ArrayLike<number>, cols: number, w: number, h = w): string {
+/** The path of the cells, `w` × `h` each, within `right` and `bottom`. */
+export function pathOf(cells: ArrayLike<number>, cols: number, w: number, h = w, right = Infinity, bottom = Infinity): string {
   let d = "";
-  for (const r of rectsOf(cells, cols))
-    d += `M${round(r.col * w)} ${round(r.row * h)}h${round(r.cols * w)}v${round(r.rows * h)}h${-round(r.cols * w)}z`;
+  for (const r of rectsOf(cells, cols)) {
+    const wide = round(Math.min(r.cols * w, right - r.col * w));
+    d += `M${round(r.col * w)} ${round(r.row * h)}h${wide}v${round(Math.min(r.rows * h, bottom - r.row * h))}h${-wide}z`;
+  }
   return d;
 }
 
