@@ -117,6 +117,7 @@ async function atTheEvent(page) {
   for (const address of [link, `${page.base}#kernel=tiled&case=14:2&set=m:8,n:8,k:8`]) {
     await page.goto("about:blank");
     await page.goto(address);
+    await page.waitForFunction(() => /Runs get|inputs are random/.test(document.querySelector("[aria-label='Inputs'] p")?.textContent ?? ""));
     await settled(page);
     const said = await page.locator("[aria-label='Inputs'] p").textContent();
     if (address === link) {
@@ -134,7 +135,7 @@ async function atTheEvent(page) {
   await settled(page);
   ok("random inputs at another size", (await page.locator("[aria-label='Inputs'] p").textContent()).includes("Inputs are random"));
   await page.getByRole("button", { name: "Its sizes" }).click();
-  await settled(page);
+  await page.waitForFunction(() => document.querySelector("[aria-label='Inputs'] p").textContent.includes("Runs get"));
   ok("the case again", (await page.locator("[aria-label='Inputs'] p").textContent()).includes("Runs get the arrays of case 1"));
 
   // An access past the end: the run ends there, in the block that does it.
@@ -157,6 +158,65 @@ async function atTheEvent(page) {
   const access = await page.locator("#banks select").first().evaluate((s) => s.selectedOptions[0].textContent);
   ok("the access in conflict", access.startsWith(`${conflict} `) && /× least/.test(access), access);
   ok("and its event", /[2-9]\d* wavefronts/.test(bench.now), bench.now);
+}
+
+/** Lamps, counters as bars, hints, and a hidden case that opens after three failures, as the native judge has them. */
+async function judgement(page) {
+  const wrong = (puzzle, name, more = "") => answer(page, puzzle, read(`${puzzle}/wrong/${name}.tile`) + more);
+  const lamps = () => page.locator("ol[aria-label='Verdict'] li").evaluateAll((l) => l.map((e) => [...e.querySelectorAll("span")].map((s) => s.textContent).join("")));
+
+  await wrong("18_bank_conflicts", "not_padded");
+  const said = native("learn", "18", "puzzles/18_bank_conflicts/wrong/not_padded.tile");
+  const states = { on: "kept", failed: "failed", "not reached": "not reached" };
+  equal("five lamps in their order", await lamps(), said.lamps.map((l) => `${l.lamp}: ${states[l.state]}`));
+  equal("their names", said.lamps.map((l) => l.lamp), ["compiles", "memory", "order", "values", "cost"]);
+  const bars = page.locator("section[aria-label='Counters'] li");
+  const shown = await bars.evaluateAll((l) =>
+    l.map((e) => {
+      const at = (s) => parseFloat(e.querySelector(s)?.style.left || "-1");
+      return { name: e.querySelector(".name").textContent, bar: parseFloat(e.querySelector("i").style.width), tick: at("b"), limit: at("s"), failed: e.classList.contains("failed") };
+    }),
+  );
+  const counted = said.counters.filter((c) => c.here.answer || c.here.solution);
+  equal("a bar for each counter", shown.map((b) => b.name), counted.map((c) => c.counter.replaceAll("_", " ")));
+  for (const [i, c] of counted.entries()) {
+    const near = (a, b) => Math.abs(a - b) < 0.2;
+    const { bar, tick, limit, failed } = shown[i];
+    equal(`${c.counter} is beyond its limit`, failed, c.beyond);
+    if (c.here.answer && c.here.solution) ok(`the solution's tick of ${c.counter}`, near(tick / bar, c.here.solution / c.here.answer), `${tick} of ${bar}`);
+    if (c.beyond) ok(`the limit's line of ${c.counter}`, near(limit / bar, c.here.limit / c.here.answer), `${limit} of ${bar}`);
+  }
+  ok("one is beyond", shown.some((b) => b.failed && b.limit >= 0));
+
+  // Hints come one by one.
+  const hint = (n) => page.getByRole("button", { name: `Hint ${n} of 3` });
+  for (const n of [1, 2, 3]) {
+    equal(`before hint ${n}`, await page.locator("section[aria-label='Hints'] h3").count(), n - 1);
+    await hint(n).click();
+    await page.waitForFunction((k) => document.querySelectorAll("section[aria-label='Hints'] h3").length === k, n);
+    ok(`hint ${n} is counted`, (await page.evaluate(() => localStorage.getItem("tilewright.learn"))).includes(`hints=${n}`));
+  }
+  equal("no hint is left", await page.getByRole("button", { name: /^Hint \d of/ }).count(), 0);
+
+  // Three different answers that fail in a hidden case.
+  const arrays = () => page.locator("section[aria-label='Cases'] figure").count();
+  await wrong("14_single_block_matmul", "result_turned");
+  for (const n of [1, 2, 3]) {
+    if (n > 1) {
+      await page.locator(".cm-content").click();
+      await page.keyboard.press("Control+End");
+      await page.keyboard.insertText(`// ${n}\n`);
+      await page.keyboard.press("Control+Enter");
+      await page.waitForTimeout(50);
+      await settled(page);
+    }
+    if (n < 3) equal(`the hidden case after ${n} answers`, await arrays(), 0);
+  }
+  await page.waitForFunction(() => document.querySelectorAll("section[aria-label='Cases'] figure").length === 3);
+  const opened = native("learn", "14", "puzzles/14_single_block_matmul/wrong/result_turned.tile", "--open").case_list[1];
+  const wrongs = opened.arrays.find((a) => a.name === "out").wrong.length;
+  equal("its wrong elements", await page.locator("section[aria-label='Cases'] td.wrong").count(), wrongs);
+  ok("and the drawing has it", (await page.getByRole("figure", { name: "The case drawn" }).textContent()).includes("Case 2"));
 }
 
 /** The drawing of the text is made from the arrays of the chosen case; an output says what it is made of. */
@@ -200,6 +260,19 @@ async function drawings(page) {
   const last = await drawing.locator("g.sum .value").last().boundingBox();
   await page.mouse.click(last.x + last.width / 2, last.y + last.height / 2);
   await page.waitForFunction(() => document.querySelector(".made").textContent.includes("out[9] = 6 is made of a[9]"));
+
+  // Every puzzle has its drawing.
+  for (const [i, puzzle] of puzzles.entries()) {
+    await page.locator("nav[aria-label='Puzzles'] button").nth(i).click();
+    await page.waitForFunction(
+      (n) => document.querySelector("#puzzle-title").textContent.startsWith(`Puzzle ${n} `) && document.querySelector(".made")?.textContent.includes("is made of"),
+      i + 1,
+      { timeout: 30000 },
+    );
+    const c = native("learn", puzzle.slice(0, 2), "--inputs", `${folder}/${i}`);
+    const drawn = await drawing.locator("svg").getAttribute("aria-label");
+    ok(`the inputs of ${puzzle}`, Object.keys(c.inputs).every((name) => drawn.includes(`${name}, input`)), drawn);
+  }
 
   // Two shown cases: 3 × 3 elements, and 9 × 9 without their values.
   await open(15);
@@ -325,6 +398,7 @@ await test(async ({ open }) => {
   ok("the bench has the answer", (await page.locator(".left .cm-content").textContent()).includes("kernel dot"));
   equal("its line", `line ${await page.$eval(".cm-marked", (l) => [...l.parentElement.children].filter((c) => c.matches(".cm-line")).indexOf(l) + 1)}`, line);
 
+  await judgement(page);
   await drawings(page);
   await atTheEvent(page);
   await links(page, open);

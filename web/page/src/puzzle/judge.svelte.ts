@@ -134,8 +134,10 @@ class Judge {
       if (!answer.out.trim()) throw new Refused(answer.status, answer.err.trim(), answer.out);
       const judgement = JSON.parse(answer.out) as Judgement;
       if (!linked && (asked || judgement.passed)) this.#keep(answer.files[LEARN_FILE]);
-      if (!judgement.passed && judgement.case_is === "hidden" && !this.#failures.includes(source))
+      if (!judgement.passed && judgement.case_is === "hidden" && !this.#failures.includes(source)) {
         this.#failures = [...this.#failures, source];
+        if (this.opens && !opens && this.answer === source) this.judge(false); // now with the case's arrays
+      }
       return { source, judgement };
     });
   }
