@@ -12,6 +12,21 @@ const { closedForm } = await load("web/page/src/figures/traffic.ts");
 const { newsOf } = await load("web/page/src/app/news.ts");
 const { applyFix } = await load("web/page/src/app/fixes.ts");
 
+// --- values of parameters ---
+{
+  const parameters = [["n", "i32"], ["causal", "bool"], ["scale", "f32"], ["alpha", "T"]].map(([name, type]) => ({ name, type, array: false }));
+  const kernel = { kernel: "k", parameters, tune: [], types: [], ensures: false };
+  const set = (sizes) => {
+    const args = runArgs({ file: "k.tile", kernel, sizes, tune: {}, types: {}, seed: 1, block: [0, 0, 0] });
+    return args.filter((_, i) => args[i - 1] === "--set");
+  };
+  same(set({}), ["n=64", "causal=true", "scale=1", "alpha=1"]);
+  const linked = fromFragment("kernel=tiled&set=n:8,causal:false,scale:0.125,alpha:-2e3");
+  same(set(linked.sizes), ["n=8", "causal=false", "scale=0.125", "alpha=-2000"]);
+  same(set(fromFragment(toFragment({ mode: "bench", file: "k.tile", source: "", sizes: { causal: "false", scale: "1e-3" } })).sizes), ["n=64", "causal=false", "scale=1e-3", "alpha=1"]);
+  same(set({ n: "x", causal: 0, scale: "", alpha: "x" }), ["n=64", "causal=false", "scale=1", "alpha=1"]);
+}
+
 // --- questions ---
 
 /** A question that is answered by hand; it ends as the engine's do when it is stopped. */

@@ -109,4 +109,28 @@ await test(async ({ open }) => {
   await page.getByLabel("seed").first().fill("");
   await page.keyboard.press("Enter");
   await idle(page);
+
+  // Parameters that are no sizes have fields; runs, cards and links use what is in them.
+  const fused = await open({ path: "#kernel=kernels/fused/attention.tile&set=heads:1,nq:64,nk:64,d:64,causal:false,scale:0.25" });
+  const values = async () => [await fused.getByLabel("causal").inputValue(), await fused.getByLabel("scale", { exact: true }).inputValue()];
+  equal("from a link", await values(), ["false", "0.25"]);
+  const instructions = (causal) =>
+    native("run", "kernels/fused/attention.tile", "--device", "sim", "--fill", "rand", "--seed", "1", "--set", `heads=1,nq=64,nk=64,d=64,causal=${causal},scale=0.25`, "--counters").counters.warp_instructions;
+  const ran = (count) => fused.locator(".state", { hasText: `ran ${count.toLocaleString("en-US")} instructions` }).waitFor();
+  const [whole, causal] = [instructions(false), instructions(true)];
+  ok("causal runs are others", whole !== causal);
+  await ran(whole);
+  await fused.getByLabel("causal").selectOption("true");
+  await ran(causal);
+  await fused.getByLabel("scale", { exact: true }).fill("0.125");
+  await fused.keyboard.press("Tab");
+  await settled(fused);
+  await fused.getByRole("button", { name: "Share", exact: true }).click();
+  const shared = fused.url();
+  await fused.goto("about:blank");
+  await fused.goto(shared);
+  await settled(fused);
+  equal("from its own link", await values(), ["true", "0.125"]);
+  const started = await open({ args: ["kernels/fused/attention.tile", "--set", "heads=1,nq=64,nk=64,causal=false,scale=0.5"] });
+  equal("from play --set", [await started.getByLabel("causal").inputValue(), await started.getByLabel("scale", { exact: true }).inputValue()], ["false", "0.5"]);
 });

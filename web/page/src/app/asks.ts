@@ -2,13 +2,18 @@
  * page is built, too (content.ts). */
 import type { CaseSizes, PuzzleCase } from "./case_inputs.ts";
 import type { PtxLaunch } from "./ptx.ts";
-import type { Kernel } from "./results.ts";
+import type { Kernel, Parameter } from "./results.ts";
+
+/** What the reader gives for a parameter that is no array, as `--set` takes it. */
+export type Setting = number | string;
+export type Settings = Record<string, Setting>;
 
 export interface Configuration {
   /** Its name without folders. */
   file: string;
   kernel: Kernel | null;
-  sizes: Record<string, number>;
+  /** Of all parameters that are no arrays. */
+  sizes: Settings;
   tune: Record<string, number>;
   types: Record<string, string>;
   seed: number;
@@ -39,14 +44,25 @@ export function sizeNames(kernel: Kernel | null): string[] {
   return (kernel?.parameters ?? []).filter((p) => !p.array && isInteger(p.type)).map((p) => p.name);
 }
 
-/** Parameters of a kernel that are values, but no sizes, with a value each: true, and 1. */
-function otherValues(kernel: Kernel | null): string[] {
-  const others = (kernel?.parameters ?? []).filter((p) => !p.array && !isInteger(p.type));
-  return others.flatMap((p) => ["--set", `${p.name}=${p.type === "bool" ? "true" : "1"}`]);
+/** Parameters of a kernel that are values, but no sizes. */
+export function valueParameters(kernel: Kernel | null): Parameter[] {
+  return (kernel?.parameters ?? []).filter((p) => !p.array && !isInteger(p.type));
 }
 
-export function sizeOf(sizes: Record<string, number>, name: string): number {
-  return sizes[name] ?? (isCount(name) ? 2 : 64);
+/** The value of such a parameter as it is given, else true, or 1. */
+export function valueOf(sizes: Settings, { name, type }: Parameter): string {
+  const given = sizes[name];
+  if (type === "bool") return given === 0 || given === "false" ? "false" : "true";
+  return given === undefined || given === "" || Number.isNaN(Number(given)) ? "1" : String(given);
+}
+
+function setValues(c: Configuration): string[] {
+  return valueParameters(c.kernel).flatMap((p) => ["--set", `${p.name}=${valueOf(c.sizes, p)}`]);
+}
+
+export function sizeOf(sizes: Settings, name: string): number {
+  const given = sizes[name];
+  return typeof given === "number" && Number.isSafeInteger(given) && given >= 0 ? given : isCount(name) ? 2 : 64;
 }
 
 /** Among chosen types: one for each type variable that can be it and has no entry of its own, as `--type f16`. */
@@ -80,7 +96,7 @@ export const checkArgs = (file: string) => ["check", file, "--no-run", "--no-sim
 
 /** Sizes as a run sets them: what divides them shows in the code. */
 function setSizes(c: Configuration): string[] {
-  return [...sizeNames(c.kernel).flatMap((n) => ["--set", `${n}=${sizeOf(c.sizes, n)}`]), ...otherValues(c.kernel)];
+  return [...sizeNames(c.kernel).flatMap((n) => ["--set", `${n}=${sizeOf(c.sizes, n)}`]), ...setValues(c)];
 }
 
 /** Arrays that a run reads from files. */
@@ -165,7 +181,7 @@ export function raceArgs(c: Configuration, s: Schedule, fill: string): string[] 
 export function explainArgs(c: Configuration, less: string | null = null): string[] {
   const args = ["explain", ...target(c, less), "--device", c.device];
   for (const n of sizeNames(c.kernel)) args.push("--set", `${n}=${isCount(n) ? sizeOf(c.sizes, n) : c.scale}`);
-  return [...args, ...otherValues(c.kernel), "--json"];
+  return [...args, ...setValues(c), "--json"];
 }
 
 /** Explains each value of the swept name, and the double of the largest, which often cannot launch. Null: the kernel has no tuned name. */

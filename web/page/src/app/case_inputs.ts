@@ -1,5 +1,5 @@
 /** The arrays of a puzzle's case, for runs on the bench. `tilewright learn N --inputs FOLDER` writes them. */
-import { caseArgs } from "./asks.ts";
+import { caseArgs, type Settings } from "./asks.ts";
 import { ask, Refused, type Files } from "./engine.ts";
 
 export interface PuzzleCase {
@@ -9,7 +9,7 @@ export interface PuzzleCase {
 }
 /** Values of parameters, tuned names and type variables. */
 export interface CaseSizes {
-  sizes: Record<string, number>;
+  sizes: Settings;
   tune: Record<string, number>;
   types: Record<string, string>;
 }

@@ -14,13 +14,28 @@ import {
   sweepName,
   traceFile,
   whyArgs,
+  valueOf,
+  valueParameters,
   type Configuration,
+  type Settings,
 } from "./asks.ts";
 import { inputsOf, type CaseInputs, type CaseSizes, type PuzzleCase } from "./case_inputs.ts";
 import { subscript } from "../figures/step_sheet.ts";
 import type { Why } from "../figures/why_path.ts";
 import { ask, askExplanation, askJson, Refused, type Lane } from "./engine.ts";
-import type { CheckedKernel, Edit, Explanation, Fault, Finding, Kernel, Message, PtxKernel, Run, SimFinding } from "./results.ts";
+import type {
+  CheckedKernel,
+  Edit,
+  Explanation,
+  Fault,
+  Finding,
+  Kernel,
+  Message,
+  Parameter,
+  PtxKernel,
+  Run,
+  SimFinding,
+} from "./results.ts";
 import { applyFix, fixAll } from "./fixes.ts";
 import type { Ran } from "./heat_of.ts";
 import { findingsOf } from "./run_findings.ts";
@@ -87,7 +102,7 @@ export class Program {
   opened = $state(0);
   /** The kernel of the file that is looked at; null: its first. */
   chosen = $state<string | null>(null);
-  sizes = $state<Record<string, number>>({});
+  sizes = $state<Settings>({});
   tune = $state<Record<string, number>>({});
   types = $state<Record<string, string>>({});
   /** Of a PTX program. */
@@ -107,7 +122,9 @@ export class Program {
     const { sizes, tune, types } = this.#caseSizes;
     const same = <T>(of: Record<string, T>, now: (name: string) => T) => Object.entries(of).every(([n, v]) => now(n) === v);
     if (!this.case || this.caseProblem) return false;
-    return same(sizes, (n) => this.sizeOf(n)) && same(tune, (n) => this.tuned(n)) && same(types, (n) => this.types[n] ?? "");
+    return (
+      same(sizes, (n) => this.sizes[n] ?? this.sizeOf(n)) && same(tune, (n) => this.tuned(n)) && same(types, (n) => this.types[n] ?? "")
+    );
   });
   inputs = $derived(this.atCase ? this.#caseInputs : null);
 
@@ -168,6 +185,7 @@ export class Program {
   /** Runs watch for races whatever the static check says. */
   watchRaces = $state(false);
   sizeNames = $derived(sizeNames(this.kernel));
+  valueParameters = $derived(valueParameters(this.kernel));
 
   /** Shows another text. CUDA C is read as a pasted kernel, whose messages have fixes that make it a .tile file. */
   open(file: string, source: string): void {
@@ -211,6 +229,10 @@ export class Program {
 
   sizeOf(name: string): number {
     return sizeOf(this.sizes, name);
+  }
+
+  valueOf(parameter: Parameter): string {
+    return valueOf(this.sizes, parameter);
   }
 
   tuned(name: string): number {

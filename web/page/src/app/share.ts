@@ -1,6 +1,7 @@
 /** The program's state in the link's fragment: JSON, deflated, in the alphabet of URLs. */
 import { deflateSync, inflateSync, strFromU8, strToU8 } from "fflate";
 import { kernels } from "virtual:content";
+import type { Settings } from "./asks.ts";
 import { devices } from "./devices.ts";
 import type { PtxLaunch } from "./ptx.ts";
 
@@ -11,7 +12,7 @@ export interface Shared {
   file: string;
   source?: string;
   kernel?: string;
-  sizes?: Record<string, number>;
+  sizes?: Settings;
   tune?: Record<string, number>;
   types?: Record<string, string>;
   launch?: PtxLaunch;
@@ -39,6 +40,8 @@ export interface Shared {
 const isText = (v: unknown): v is string => typeof v === "string";
 const isWhole = (v: unknown): v is number => Number.isSafeInteger(v) && (v as number) >= 0;
 const isNumber = (v: unknown): v is number => Number.isSafeInteger(v);
+/** A number, also as text, or true or false. */
+const isSetting = (v: unknown) => (isText(v) ? v === "true" || v === "false" || (v !== "" && Number.isFinite(+v)) : Number.isFinite(v));
 const each = (is: (v: unknown) => boolean) => (v: unknown) => v !== null && typeof v === "object" && Object.values(v).every(is);
 const listOf = (is: (v: unknown) => boolean) => (v: unknown) => Array.isArray(v) && v.every(is);
 const oneOf =
@@ -52,7 +55,7 @@ const allowed: { [K in keyof Required<Shared>]: (v: unknown) => boolean } = {
   file: (v) => isText(v) && /[^/]$/.test(v),
   source: isText,
   kernel: isText,
-  sizes: each(isWhole),
+  sizes: each(isSetting),
   tune: each(isNumber),
   types: each(isText),
   launch: (v) => each(() => true)(v) && isLaunch(v as PtxLaunch),
@@ -137,10 +140,11 @@ function fromWords(text: string): Partial<Shared> {
   const pairs = (key: string) =>
     Object.fromEntries(words.getAll(key).flatMap((v) => v.split(",").map((p) => p.split(":") as [string, string])));
   const numbers = (key: string) => Object.fromEntries(Object.entries(pairs(key)).map(([k, v]) => [k, Number(v)]));
+  const settings = (key: string) => Object.fromEntries(Object.entries(pairs(key)).map(([k, v]) => [k, v && Number.isFinite(+v) ? +v : v]));
   const kernel = kernels.find((k) => k.path === words.get("kernel") || k.name === words.get("kernel"));
   const state: Partial<Shared> = {
     ...(kernel ? { file: kernel.path, source: kernel.text } : {}),
-    ...(words.has("set") ? { sizes: numbers("set") } : {}),
+    ...(words.has("set") ? { sizes: settings("set") } : {}),
     ...(words.has("tune") ? { tune: numbers("tune") } : {}),
     ...(words.has("type") ? { types: pairs("type") } : {}),
     ...(words.has("block") ? { block: [...words.get("block")!.split(",").map(Number), 0, 0].slice(0, 3) } : {}),
