@@ -4,6 +4,8 @@
 
 #include "sim/sim_trace.h"
 
+#include <string.h>
+
 /* A scalar that only its declaration assigns: that declaration. */
 struct search {
     const struct sym *sym;
@@ -25,14 +27,20 @@ struct bounds {
     const tw_launch *launch;
     const int64_t *block;
     bool by_ticket; /* blocks number themselves: the index is not the launch's */
-    bool replaced;
+    int replaced;
 };
+
+/* Each declaration may name others several times, and so on: an expression that is larger is not
+ * worked out. */
+enum { MOST_REPLACED = 64 };
 
 static void replace(void *user, struct expr **at)
 {
     struct bounds *b = user;
     struct expr *e = *at, *to = NULL;
     int64_t extent = 1;
+    if (b->replaced == MOST_REPLACED)
+        return;
     if (e->op == OP_BLOCK && !b->by_ticket) {
         to = expr_int(&b->kernel, e->type.dtype, b->block[e->axis], e->loc);
     } else if (e->op == OP_GRID) {
@@ -46,19 +54,18 @@ static void replace(void *user, struct expr **at)
         if (f.declared && f.declared->value && !f.assigned)
             to = expr_cast(&b->kernel, expr_copy(&b->kernel, f.declared->value), e->type.dtype);
     }
-    b->replaced = b->replaced || to;
+    b->replaced += to != NULL;
     *at = to ? to : e;
 }
 
 /* The value of an expression in this launch and block; false: it does not follow from them. */
 static bool find_value(struct bounds *b, const struct expr *e, int64_t *out)
 {
-    enum { MOST_ROUNDS = 8 };
     struct scalar_env env = launch_env(b->launch);
     struct expr *now = expr_copy(&b->kernel, e);
-    b->replaced = true;
-    for (int i = 0; i < MOST_ROUNDS && b->replaced; i++) {
-        b->replaced = false;
+    int before = -1;
+    for (b->replaced = 0; b->replaced != before;) {
+        before = b->replaced;
         expr_walk(&now, replace, b);
     }
     return eval_int(now, &env, out);
@@ -116,6 +123,26 @@ static const struct expr *start_of(const struct stmt *init, const struct sym *v)
     return NULL;
 }
 
+/* The loop alone changes its variable, and once in a turn. */
+static bool steps_once(const struct stmt *s, const struct sym *v)
+{
+    struct search body = {.sym = v};
+    int steps = 0;
+    stmt_walk(s->body, look_at, &body);
+    for (const struct stmt *step = s->step; step; step = step->next)
+        steps += step->kind == STMT_ASSIGN && step->target->sym == v;
+    return !body.assigned && steps == 1;
+}
+
+/* The name in the text: the compiler numbers names that are declared twice. */
+static const char *written_name(struct arena *a, const struct sym *v)
+{
+    const struct source *s = v->loc.source;
+    bool known = s && v->loc.length && v->loc.length <= strlen(v->name) &&
+                 strncmp(s->text + v->loc.offset, v->name, v->loc.length) == 0;
+    return known ? arena_string(a, v->name, v->loc.length) : v->name;
+}
+
 static struct sim_trace_loop described(struct bounds *b, const struct stmt *s, bool warp)
 {
     struct sim_trace_loop out = {.warp = warp};
@@ -131,11 +158,15 @@ static struct sim_trace_loop described(struct bounds *b, const struct stmt *s, b
     amount = v ? amount_of(s->step, v, &sign) : NULL;
     if (!start || !amount || v->loc.source != s->loc.source)
         return out;
-    out.variable = v->name;
-    out.bounded = find_value(b, start, &out.from) && find_value(b, bound, &out.to) &&
-                  find_value(b, amount, &out.step);
-    out.step *= sign;
-    out.to += !reached ? 0 : up ? 1 : -1;
+    out.variable = written_name(b->kernel.arena, v);
+    out.bounded = steps_once(s, v) && find_value(b, start, &out.from) &&
+                  find_value(b, bound, &out.to) && find_value(b, amount, &out.step) &&
+                  !__builtin_mul_overflow(out.step, sign, &out.step) &&
+                  !__builtin_add_overflow(out.to,
+                                          !reached ? 0
+                                          : up     ? 1
+                                                   : -1,
+                                          &out.to);
     out.bounded = out.bounded && out.step != 0 && (out.step > 0) == up;
     return out;
 }
@@ -158,10 +189,15 @@ void trace_loops(struct simulation *s, const tw_launch *l)
             vec_push(&s->arena, &known, m->loop);
             sim_trace_add_loop(s->trace, &found);
         }
-        struct sim_trace_mark mark = {.instruction = lowered->function->marks.data[i].instruction,
+        static const enum sim_trace_mark_kind kinds[] = {
+            [LOWER_LOOP_BEGINS] = SIM_TRACE_LOOP_BEGINS,
+            [LOWER_COPY_BEGINS] = SIM_TRACE_COPY_BEGINS,
+            [LOWER_BRANCH_NEXT] = SIM_TRACE_BRANCH_NEXT,
+            [LOWER_LOOP_ENDS] = SIM_TRACE_LOOP_ENDS};
+        struct sim_trace_mark mark = {.kind = kinds[m->kind],
+                                      .instruction = lowered->function->marks.data[i].instruction,
                                       .loop = (int)loop,
-                                      .copy = m->kind == LOWER_COPY_BEGINS ? m->copy : -1,
-                                      .ends = m->kind == LOWER_LOOP_ENDS};
+                                      .copy = m->copy};
         sim_trace_mark(s->trace, &mark);
     }
 }

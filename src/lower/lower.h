@@ -97,9 +97,9 @@ struct lower_held {
     const char *const *registers; /* their names; elements of 16 and 8 bits share one */
 };
 
-/* A mark of the function (ptx_mark): a loop of the source begins, a copy of its body does, or the
- * loop is over. Loops are nested. */
-enum lower_mark_kind { LOWER_LOOP_BEGINS, LOWER_COPY_BEGINS, LOWER_LOOP_ENDS };
+/* A mark of the function (ptx_mark): a loop of the source begins, a copy of its body does, its branch
+ * back is the next one, or the loop is over. Loops are nested. */
+enum lower_mark_kind { LOWER_LOOP_BEGINS, LOWER_COPY_BEGINS, LOWER_BRANCH_NEXT, LOWER_LOOP_ENDS };
 struct lower_mark {
     enum lower_mark_kind kind;
     const struct stmt *loop;

@@ -568,7 +568,9 @@ static void emit_frame(struct lower *l, struct loop *p, int copies, bool between
     /* Short loops the assembler may go on unrolling, as it does with nvcc's; bra.uni keeps it from
      * that. */
     bool whole = is_uniform(l, p) && !kernel_thread_level(l->kernel);
-    branch_on(l, condition_value(l, p, limit), whole, &head, "loop");
+    const struct value *again = condition_value(l, p, limit);
+    mark(l, p, LOWER_BRANCH_NEXT, 0);
+    branch_on(l, again, whole, &head, "loop");
     frame_close(l, &frame);
     variables_refresh(l, &p->assigned);
     sync_forget(l);

@@ -594,6 +594,7 @@ static bool see_step(void *user, const struct sim_step *step)
     else if (flops)
         compute(t, step, TRACE_COMPUTE, (double)flops * lanes);
     if (is_exit(step)) {
+        trace_leave_loops(t, step);
         struct trace_event e = {.mask = step->mask, .kind = TRACE_EXIT};
         trace_keep_registers(t, step, add_plain(t, &step->at, e));
     }

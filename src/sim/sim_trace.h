@@ -59,11 +59,17 @@ struct sim_trace_loop {
 };
 
 /* A place in the kernel's code, before an instruction of this number. */
+enum sim_trace_mark_kind {
+    SIM_TRACE_LOOP_BEGINS,
+    SIM_TRACE_COPY_BEGINS, /* a copy of the loop's body does */
+    SIM_TRACE_BRANCH_NEXT, /* the next branch back is the loop's */
+    SIM_TRACE_LOOP_ENDS
+};
 struct sim_trace_mark {
+    enum sim_trace_mark_kind kind;
     uint32_t instruction;
     int loop;
-    int copy; /* a copy of the loop's body begins, so many turns after the code's turn began; -1: */
-    bool ends; /* the loop does, or begins */
+    int copy; /* SIM_TRACE_COPY_BEGINS: turns of the source since the code's turn began */
 };
 
 struct sim_trace_settings {

@@ -77,20 +77,22 @@ struct trace_loop {
     struct sim_trace_loop is;             /* as such */
     const struct ptx_instruction *branch; /* the first that is the end of it; NULL: none */
     struct loc where;                     /* of the branch */
-    uint32_t first, last; /* the instructions at which the first and last copy of the body begin */
 };
 
-/* The innermost loop of the source around an instruction, and in which copy of its body it is
- * (sim_trace_mark); outer: the nest of that loop, 0: none. */
+/* The innermost loop of the source around an instruction, and in which copy of its body it is, -1:
+ * ahead of the first; outer: the nest of that loop, 0: none. The code of a loop may be there several
+ * times, as in copies of a loop around it: begin is the nest in which this one begins. */
 struct trace_nest {
-    uint32_t outer;
+    uint32_t outer, begin;
     int loop, copy;
+    uint32_t last; /* of a nest that is a begin: the instruction at which the last copy begins */
 };
 
 /* Where a warp is in a loop. */
 struct trace_turns {
     uint32_t done;  /* turns that have ended */
     uint32_t lanes; /* that are in it */
+    uint32_t begin; /* the nest in which its code begins, which they are in */
     int copy;
     bool open; /* a turn has begun, whose end was not told */
 };
@@ -223,6 +225,8 @@ const char *trace_phase(const struct trace_site *s);
 void trace_find_loops(struct sim_trace *t);
 /* The turns that end before the step, or with it. */
 void trace_turn(struct sim_trace *t, const struct sim_step *step);
+/* The lanes of the step leave all loops. */
+void trace_leave_loops(struct sim_trace *t, const struct sim_step *step);
 /* The registers of variables as they are before the step, which has that event. */
 void trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event);
 uint32_t trace_nest(const struct sim_trace *t, const struct ptx_instruction *ins);

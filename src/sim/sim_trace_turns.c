@@ -26,28 +26,30 @@ void sim_trace_mark(struct sim_trace *t, const struct sim_trace_mark *m)
     vec_push(t->arena, &t->marks, *m);
 }
 
+/* Returns the nest of the instructions after the mark. */
 static uint32_t pass_mark(struct sim_trace *t, uint32_t nest, const struct sim_trace_mark *m)
 {
-    uint32_t outer = m->ends || m->copy >= 0 ? t->nests.data[nest].outer : nest;
-    if (m->ends)
-        return outer;
-    struct trace_loop *l = &t->loops.data[m->loop];
-    if (m->copy == 0)
-        l->first = m->instruction;
-    if (m->copy >= 0)
-        l->last = m->instruction;
-    vec_push(t->arena, &t->nests, ((struct trace_nest){outer, m->loop, m->copy}));
+    struct trace_nest now = t->nests.data[nest],
+                      next = {now.outer, now.begin, m->loop, m->copy, m->instruction};
+    switch (m->kind) {
+    case SIM_TRACE_LOOP_ENDS: return now.outer;
+    case SIM_TRACE_BRANCH_NEXT: return nest;
+    case SIM_TRACE_COPY_BEGINS: t->nests.data[now.begin].last = m->instruction; break;
+    case SIM_TRACE_LOOP_BEGINS:
+        next.outer = nest;
+        next.begin = (uint32_t)t->nests.count;
+        next.copy = -1;
+        break;
+    }
+    vec_push(t->arena, &t->nests, next);
     return (uint32_t)t->nests.count - 1;
 }
 
-/* A branch back to instruction number `target` ends the turns of a loop: of the innermost one of the
- * source, if its body begins there, or of one that only the code has. */
-static void find_branch(struct sim_trace *t, const struct ptx_statement *s, uint32_t nest,
-                        uint32_t target)
+/* A branch back ends the turns of a loop: of the source's, or (-1) of one that the compiler made. */
+static void find_branch(struct sim_trace *t, const struct ptx_statement *s, int loop)
 {
     bool added;
-    int loop = nest ? t->nests.data[nest].loop : -1;
-    if (loop < 0 || t->loops.data[loop].first != target) {
+    if (loop < 0) {
         vec_push(t->arena, &t->loops, ((struct trace_loop){.is = {0}}));
         loop = (int)t->loops.count - 1;
     }
@@ -64,24 +66,28 @@ void trace_find_loops(struct sim_trace *t)
 {
     const struct ptx_function *f = t->kernel;
     uint32_t nest = 0, number = 0;
-    uint32_t *numbers = arena_array(t->arena, uint32_t, f->body.count + 1); /* of what comes next */
     size_t mark = 0;
+    int next = -1; /* the loop whose branch back is the next one */
     vec_push(t->arena, &t->nests, ((struct trace_nest){.loop = -1, .copy = -1}));
     for (size_t i = 0; i < f->body.count; i++) {
         const struct ptx_statement *s = &f->body.data[i];
         bool added;
-        numbers[i] = number;
         if (s->kind != PTX_AT_INSTRUCTION)
             continue;
-        for (; mark < t->marks.count && t->marks.data[mark].instruction <= number; mark++)
-            nest = pass_mark(t, nest, &t->marks.data[mark]);
+        for (; mark < t->marks.count && t->marks.data[mark].instruction <= number; mark++) {
+            const struct sim_trace_mark *m = &t->marks.data[mark];
+            nest = pass_mark(t, nest, m);
+            next = m->kind == SIM_TRACE_BRANCH_NEXT ? m->loop : -1;
+        }
         if (nest)
             number_map_entry(t->arena, &t->nest_of, (uintptr_t)s->instruction, &added)->value =
                 (uint64_t)number << 32 | nest;
         number++;
         if (s->instruction->op == PTX_BRA && s->instruction->operands[0].kind == PTX_LABEL &&
-            s->instruction->operands[0].label->statement <= i)
-            find_branch(t, s, nest, numbers[s->instruction->operands[0].label->statement]);
+            s->instruction->operands[0].label->statement <= i) {
+            find_branch(t, s, next);
+            next = -1;
+        }
     }
 }
 
@@ -151,30 +157,42 @@ static void come_to(struct sim_trace *t, const struct sim_step *step, int loop, 
     turns->open = true;
 }
 
+/* The lanes are out of the loop. */
+static void leave(struct sim_trace *t, const struct sim_step *step, int loop, uint32_t lanes)
+{
+    struct trace_turns *turns = &t->warp.data[step->at.warp].turns[loop];
+    if (!turns->lanes || (turns->lanes &= ~lanes))
+        return;
+    if (turns->open)
+        add_turn(t, step, loop, false);
+    *turns = (struct trace_turns){0};
+}
+
+/* Loops in others come before those, so that their turns end first. */
 static void go_to(struct sim_trace *t, const struct sim_step *step, uint32_t nest)
 {
     struct trace_warp *w = &t->warp.data[step->at.warp];
-    for (size_t i = 0; i < t->loops.count; i++) {
+    for (int i = (int)t->loops.count - 1; i >= 0; i--) {
         struct trace_turns *turns = &w->turns[i];
-        int copy = -1;
-        bool inside = false;
-        for (uint32_t n = nest; n && !inside; n = t->nests.data[n].outer) {
-            inside = t->nests.data[n].loop == (int)i;
-            copy = inside ? t->nests.data[n].copy : -1;
-        }
-        if (inside) {
-            turns->lanes |= step->lanes;
-            if (copy >= 0)
-                come_to(t, step, (int)i, copy);
-        } else if (turns->lanes) {
-            turns->lanes &= ~step->lanes;
-            if (turns->lanes)
-                continue;
-            if (turns->open)
-                add_turn(t, step, (int)i, false);
-            *turns = (struct trace_turns){0};
-        }
+        uint32_t n = nest;
+        while (n && t->nests.data[n].loop != i)
+            n = t->nests.data[n].outer;
+        const struct trace_nest *in = &t->nests.data[n];
+        if (!n || in->begin != turns->begin)
+            leave(t, step, i, n ? UINT32_MAX : step->lanes);
+        if (!n)
+            continue;
+        turns->begin = in->begin;
+        turns->lanes |= step->lanes;
+        if (in->copy >= 0)
+            come_to(t, step, i, in->copy);
     }
+}
+
+void trace_leave_loops(struct sim_trace *t, const struct sim_step *step)
+{
+    for (int i = (int)t->loops.count - 1; i >= 0; i--)
+        leave(t, step, i, step->mask);
 }
 
 /* Lanes that go on to another turn, and lanes that leave the loop of the code. */
@@ -182,8 +200,8 @@ static void end_turn(struct sim_trace *t, const struct sim_step *step, int loop)
 {
     const struct trace_loop *l = &t->loops.data[loop];
     struct trace_turns *turns = &t->warp.data[step->at.warp].turns[loop];
-    uint32_t leave = step->lanes & ~step->mask, event = TRACE_NO_EVENT, number;
-    nest_at(t, step->at.ins, &number);
+    uint32_t left = step->lanes & ~step->mask, event = TRACE_NO_EVENT, number;
+    const struct trace_nest *nest = &t->nests.data[nest_at(t, step->at.ins, &number)];
     if (l->source && !l->is.warp)
         turns->done += (uint32_t)turns->copy;
     struct trace_event e = {.base = turns->done, .stride = loop, .kind = TRACE_TURN};
@@ -193,11 +211,11 @@ static void end_turn(struct sim_trace *t, const struct sim_step *step, int loop)
         e.flags = TRACE_AGAIN;
         event = trace_add_event(t, step->at.warp, &e, site);
     }
-    if (leave) {
-        e.mask = leave;
-        e.flags = l->source && number < l->last ? TRACE_AGAIN : 0;
-        uint32_t left = trace_add_event(t, step->at.warp, &e, site);
-        event = event == TRACE_NO_EVENT ? left : event;
+    if (left) {
+        e.mask = left;
+        e.flags = l->source && number < t->nests.data[nest->begin].last ? TRACE_AGAIN : 0;
+        uint32_t last = trace_add_event(t, step->at.warp, &e, site);
+        event = event == TRACE_NO_EVENT ? last : event;
     }
     turns->done = step->mask || l->source ? turns->done + 1 : 0;
     turns->open = false;

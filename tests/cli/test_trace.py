@@ -50,6 +50,39 @@ SCATTERED = """
 """
 
 
+LOOPS = """
+kernel loops(i32 n, f32 *c) grid(1) threads(32)
+{
+    global f32 C[32] = c;
+    shared f32 s[32];
+    i32 t = thread.x;
+    unroll for (i32 i = 0; i < 2; i++)
+        unroll for (i32 j = 0; j < 3; j++) {
+            sync();
+            s[(t + 1) % 32] = C[t];
+        }
+    for (i32 d = n; d > 0; d /= 2) {
+        sync();
+        f32 x = t < d ? s[t + d] : 0;
+        sync();
+        s[t] += x;
+    }
+    for (i32 i = 0; i < 6; i++) {
+        if (i == 1)
+            i += 2;
+        sync();
+        s[t] += 1;
+    }
+    for (i32 a = 0; a < n / 8; a++)
+        for (i32 b = a; b < 3; b++) {
+            if (t < 16 && a == 1)
+                return;
+            C[t] = C[t] * s[t];
+        }
+}
+"""
+
+
 def sizes(**given):
     return ["--set", ",".join(f"{name}={value}" for name, value in given.items())]
 
@@ -249,6 +282,29 @@ def turns(r):
     ends = [int(naive.column("base")[i]) for i in naive.events("turn") if naive.column("warp")[i] == 0]
     expect(ends == [15, 31, 47, 48, 49], f"a loop that goes several turns at a time: {ends}")
     expect([a["view"] for a in r.run(V4, stages).head["arrays"]] == ["A", "B", "C"], "arrays have their names of the source")
+
+
+def many_loops(r):
+    """Turns begin anew whenever a loop does; bounds are told only if the loop alone changes its variable."""
+    path = r.path("loops.tile")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(LOOPS)
+    t = r.run(path, [*sizes(n=16), "--fill", "rand"])
+    told = [(x["variable"], x["from"], x["to"], x["step"]) for x in t.head["loops"]]
+    expect(told == [("i", 0, 2, 1), ("j", 0, 3, 1), (None, None, None, None), ("i", None, None, None), ("a", 0, 2, 1), ("b", None, None, None)], str(told))
+    ends = [(int(t.column("stride")[i]), int(t.column("base")[i]), bool(t.column("flags")[i] & AGAIN)) for i in t.events("turn")]
+    inner = [(1, 0, True), (1, 1, True), (1, 2, False)]
+    expect(ends[:8] == [*inner, (0, 0, True), *inner, (0, 1, False)], str(ends))
+    expect(ends[8:13] == [(2, n, n < 4) for n in range(5)], f"d is 16, 8, 4, 2 and 1: {ends}")
+    expect(ends[13:17] == [(3, n, n < 3) for n in range(4)], f"i is 0, 3, 4 and 5: {ends}")
+    expect([n for loop, n, _ in ends[17:] if loop == 5] == [0, 1, 2, 0, 1], f"b without the lanes that return: {ends}")
+    wide = r.path("wide.tile")
+    with open(wide, "w", encoding="utf-8") as file:
+        sums = [f"    i32 b{i} = {' + '.join([f'b{i - 1}'] * 16)};\n" for i in range(1, 9)]
+        file.write("kernel wide(f32 *c) grid(1) threads(32)\n{\n    global f32 C[32] = c;\n    i32 b0 = block.x;\n" + "".join(sums) +
+                   "    for (i32 i = b1; i < b8; i++)\n        C[i] = 1;\n}\n")
+    loop = r.run(wide, ["--fill", "rand"]).head["loops"][0]
+    expect((loop["variable"], loop["from"], loop["to"]) == ("i", None, None), f"an expression that is too large: {loop}")
 
 
 def lanes_are_traced(r):
@@ -497,6 +553,7 @@ def main():
         copies(r)
         copies_land_between(r)
         turns(r)
+        many_loops(r)
         lanes_are_traced(r)
         wavefronts_are_told(r)
         windows(r)
