@@ -65,7 +65,7 @@ struct meeting {
     uint64_t byte;
     int bytes;
     const uint8_t *now, *was, *will;
-    enum dtype type; /* of the floats that they are; DT_COUNT: of none that are known */
+    enum dtype type; /* of the numbers that they are; DT_COUNT: it is not known */
 };
 
 static struct meeting meet(const struct race_try *t, uint64_t byte, int bytes, int lane)
@@ -92,32 +92,46 @@ static struct meeting meet(const struct race_try *t, uint64_t byte, int bytes, i
     return m;
 }
 
-static enum dtype float_of(const struct ptx_instruction *ins)
+static enum dtype number_of(const struct ptx_instruction *ins)
 {
     static const struct {
         enum ptx_mod mod;
         enum dtype type;
-    } floats[] = {{PTX_F32, DT_F32}, {PTX_F64, DT_F64}, {PTX_F16, DT_F16}, {PTX_BF16, DT_BF16}};
-    for (size_t i = 0; ins && i < sizeof floats / sizeof *floats; i++)
-        if (ptx_type(ins, 0) == floats[i].mod)
-            return floats[i].type;
+    } numbers[] = {{PTX_F32, DT_F32}, {PTX_F64, DT_F64}, {PTX_F16, DT_F16}, {PTX_BF16, DT_BF16},
+                   {PTX_S8, DT_I8},   {PTX_S16, DT_I16}, {PTX_S32, DT_I32}, {PTX_S64, DT_I64},
+                   {PTX_U8, DT_U8},   {PTX_U16, DT_U16}, {PTX_U32, DT_U32}, {PTX_U64, DT_U64}};
+    for (size_t i = 0; ins && i < sizeof numbers / sizeof *numbers; i++)
+        if (ptx_type(ins, 0) == numbers[i].mod)
+            return numbers[i].type;
     return DT_COUNT;
 }
 
-/* What they meet at is floats if either instruction says so, and they are whole. */
-static enum dtype float_type(const struct race_try *t, const struct race_clash *c,
-                             const struct meeting *m)
+/* What they meet at is numbers of the type that an instruction says, a float's first, if they are
+ * whole. */
+static enum dtype type_of(const struct race_try *t, const struct race_clash *c,
+                          const struct meeting *m)
 {
-    enum dtype type = float_of(t->self.site->ins);
-    if (type == DT_COUNT && c->old)
-        type = float_of(c->old->site->ins);
+    enum dtype type = number_of(t->self.site->ins);
+    enum dtype other = c->old ? number_of(c->old->site->ins) : DT_COUNT;
+    if (other != DT_COUNT && (type == DT_COUNT || !dtype_is_float(type)))
+        type = other;
     unsigned size = type == DT_COUNT ? 1 : (unsigned)dtype_size(type);
     return m->byte % size == 0 && (unsigned)m->bytes % size == 0 ? type : DT_COUNT;
 }
 
-/* "12 (0x41400000)"; the bits alone of what is no float. */
+static void add_number(struct text *out, enum dtype type, const uint8_t *at)
+{
+    if (dtype_is_float(type))
+        text_printf(out, "%.9g", dtype_load_f64(type, at));
+    else if (type == DT_U64)
+        text_printf(out, "%llu", (unsigned long long)dtype_load_i64(type, at));
+    else
+        text_printf(out, "%lld", (long long)dtype_load_i64(type, at));
+}
+
+/* "12"; with its bits "12 (0x41400000)"; these alone if the type is not known. */
 static const char *value_text(const struct race_try *t, const struct meeting *m,
-                              const uint8_t *bytes)
+                              const uint8_t *bytes, bool bits)
 {
     char hex[2 * 16 + 1];
     int count = m->bytes < 16 ? m->bytes : 16;
@@ -129,10 +143,27 @@ static const char *value_text(const struct race_try *t, const struct meeting *m,
         return arena_printf(t->r->arena, "0x%s", hex);
     struct text out;
     text_init(&out, t->r->arena);
-    for (int i = 0; i < count; i += (int)dtype_size(m->type))
-        text_printf(&out, "%s%.9g", i ? ", " : "", dtype_load_f64(m->type, bytes + i));
-    text_printf(&out, " (0x%s)", hex);
+    for (int i = 0; i < count; i += (int)dtype_size(m->type)) {
+        text_add(&out, i ? ", " : "");
+        add_number(&out, m->type, bytes + i);
+    }
+    if (bits)
+        text_printf(&out, " (0x%s)", hex);
     return out.data;
+}
+
+/* Two values that differ, with their bits if they print alike. */
+struct two_values {
+    const char *a, *b;
+};
+
+static struct two_values two_values(const struct race_try *t, const struct meeting *m,
+                                    const uint8_t *a, const uint8_t *b)
+{
+    struct two_values v = {value_text(t, m, a, false), value_text(t, m, b, false)};
+    if (a && b && strcmp(v.a, v.b) == 0)
+        v = (struct two_values){value_text(t, m, a, true), value_text(t, m, b, true)};
+    return v;
 }
 
 /* --- words --- */
@@ -241,7 +272,8 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
                            const struct meeting *m, const char *first, const char *second)
 {
     struct arena *a = t->r->arena;
-    const char *now = value_text(t, m, m->now), *will = value_text(t, m, m->will);
+    const struct two_values before = two_values(t, m, m->was, m->now),
+                            after = two_values(t, m, m->will, m->now);
     if (!c->old)
         return arena_printf(a, "the bytes end up with the value of either lane");
     if (t->self.kind == SIM_READ && c->past != RACE_LAST)
@@ -252,18 +284,19 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
         return arena_printf(a, "the read (%s) may come before %s has written", second, first);
     if (t->self.kind == SIM_READ)
         return arena_printf(a, "the read (%s) may come first: it then gets %s, not the %s of %s",
-                            second, value_text(t, m, m->was), now, first);
+                            second, before.a, before.b, first);
     if (c->old->kind == SIM_READ && reads_the_same(m, m->will))
         return arena_printf(a, "the write (%s) may come before %s has read", second, first);
     if (c->old->kind == SIM_READ)
         return arena_printf(a, "the write (%s) may come first: the read of %s then gets %s%s%s",
-                            second, first, will, c->past ? ", not " : "", c->past ? now : "");
+                            second, first, after.a, c->past ? ", not " : "",
+                            c->past ? after.b : "");
     if (!c->past)
         return arena_printf(a,
                             "the bytes end up as %s wrote them or as %s (%s), whichever comes last",
-                            first, will, second);
-    return arena_printf(a, "the bytes end up as %s (%s) or as %s (%s), whichever comes last", now,
-                        first, will, second);
+                            first, after.a, second);
+    return arena_printf(a, "the bytes end up as %s (%s) or as %s (%s), whichever comes last",
+                        after.b, first, after.a, second);
 }
 
 /* A copy that is under way may write at any time, whatever it writes. */
@@ -397,6 +430,6 @@ void race_found(struct race_try *t, const struct race_clash *clash)
     if (sim_report_again(t->r->report, kind, &first, &t->a->at))
         return;
     struct meeting m = meet(t, c.byte, common, c.lane);
-    m.type = float_type(t, &c, &m);
+    m.type = type_of(t, &c, &m);
     describe(t, kind, &c, &m);
 }

@@ -498,8 +498,46 @@ def test_elements(s):
     s.write("total.tile", TOTAL)
     s.expect(["check", "total.tile", "--set", "n=128"], 1,
              "total.tile:5:5: error: race: write and read of out[2][1] in global memory with no order", "4 bytes at global address 0x",
-             " (out[2][1]); no barrier passed", "it then gets 0 (0x00000000), not the ",
+             " (out[2][1]); no barrier passed", "it then gets 0, not the ",
              "<PTX of total>:")
+
+
+ALIKE = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry alike()
+{
+    .shared .align 8 .b8 s[8];
+    .reg .b32 %r<4>;
+    .reg .TYPE %v<1>;
+    .reg .pred %p<1>;
+    mov.u32 %r1, %tid.x;
+    shr.u32 %r2, %r1, 5;
+    add.u32 %r2, %r2, FIRST;
+    mov.b32 %v0, %r2;
+    and.b32 %r1, %r1, 31;
+    setp.eq.u32 %p0, %r1, 0;
+    mov.u32 %r3, s;
+    @%p0 st.shared.TYPE [%r3], %v0;
+    ret;
+}
+"""
+
+
+def test_values_of_races(s):
+    """Values are numbers; two that print alike have their bits too."""
+    for kind, first, says in (
+        ("f32", "0x7fc00000", r"end up as nan \(0x7fc0000[01]\) \(.*\) or as nan \(0x7fc0000[01]\) \("),
+        ("f32", "0x3f800000", r"end up as 1(\.00000012)? \(block.* or as 1(\.00000012)? \(block"),
+        ("s32", "-9", r"end up as -[98] \(block.* or as -[98] \(block"),
+        ("u32", "4294967290", r"end up as 429496729[01] \(block.* or as 429496729[01] \(block"),
+        ("b32", "7", r"end up as 0x0000000[78] \(block.* or as 0x0000000[78] \(block"),
+    ):
+        s.write("alike.ptx", ALIKE.replace("TYPE", kind).replace("FIRST", first))
+        done = s.expect(["check", "alike.ptx", "--block", "64"], 1)
+        if not re.search("the bytes " + says, done.err + done.out):
+            fail(f"{kind}: {done}")
 
 
 SHARED = """kernel hop(i32 n, const f32 *a, f32 *out, const i32 *to) grid(1) threads(32)
@@ -760,6 +798,7 @@ def main():
         test_waits(s)
         test_calls(s)
         test_elements(s)
+        test_values_of_races(s)
         test_shared_elements(s)
         test_no_end(s)
         test_names(s)
