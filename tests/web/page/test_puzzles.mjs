@@ -42,9 +42,15 @@ async function byKeyboard(page) {
     await page.keyboard.press("Enter");
     await page.keyboard.insertText(text);
   };
+  // A long line has several rows, and the arrow keys go by rows.
+  const walk = async (key, text) => {
+    const here = () => page.locator(".cm-activeLine").first().textContent();
+    for (let i = 0; i < 60 && !(await here()).includes(text); i++) await page.keyboard.press(key);
+    ok(`${key} leads to ${text}`, (await here()).includes(text));
+    await press(page, "End", 2);
+  };
   await page.keyboard.press("Control+Home");
-  await press(page, "ArrowDown", 10);
-  await page.keyboard.press("End");
+  await walk("ArrowDown", "// Yours");
   await line("if (i < SIZE && j < SIZE) { as[i][j] = A[i][j]; bs[i][j] = B[i][j]; }");
   await line("f32 acc = 0;");
   await line("if (i < SIZE && j < SIZE) for (i32 p = 0; p < SIZE; p++) acc += as[i][p] * bs[p][j];");
@@ -52,11 +58,7 @@ async function byKeyboard(page) {
   await page.keyboard.press("Control+Enter");
   await judged(page, "Not yet: a race");
   ok("the judge leaves the focus in the editor", (await focused(page)).includes("Your answer"));
-  await press(page, "ArrowUp", 2);
-  await page.keyboard.press("End");
-  await page.keyboard.press("Home");
-  await press(page, "ArrowUp");
-  await page.keyboard.press("End");
+  await walk("ArrowUp", "as[i][j] = A");
   await line("sync();");
   await judged(page, "Passed: right in all 7 cases"); // on the pause
   ok("and again", (await focused(page)).includes("Your answer"));
