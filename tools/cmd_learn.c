@@ -298,7 +298,7 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
     return status;
 }
 
-/* The arrays of a case, of which an answer draws random sizes: FILE, else the starter. */
+/* Writes the arrays of a case. The text of FILE, or else the starter's, draws the sizes of a random one. */
 static int write_inputs(const struct learn *l, const struct puzzle *p)
 {
     const char *path = l->given->word_count > 1 ? l->given->words[1] : NULL;

@@ -70,13 +70,18 @@ static void report(const struct learn_inputs *x, const struct judged_case *c, in
 {
     fprintf(out, "puzzle %d, case %d of %d, %s. A run on its arrays:\n", x->puzzle->number, number,
             cases, c->shown ? "shown" : "hidden");
-    print_text(out, "tilewright run %s", x->path);
+    char *file = shell_word(x->path);
+    print_text(out, "tilewright run %s", file);
+    free(file);
     for (int kind = SIZE_SET; kind <= SIZE_TYPE; kind++)
         print_sizes(out, c, (enum size_kind)kind);
     for (int i = 0; i < c->array_count; i++) {
         char *path = path_of(x, c->arrays[i].name);
+        char *given = need_text("%s=%s", c->arrays[i].name, path), *word = shell_word(given);
         if (c->arrays[i].given)
-            print_text(out, " --in %s=%s", c->arrays[i].name, path);
+            print_text(out, " --in %s", word);
+        free(word);
+        free(given);
         free(path);
     }
     fputc('\n', out);

@@ -41,23 +41,6 @@ static void print_address(FILE *out, const char *page, const char *file, const c
     free(source);
 }
 
-/* A word as a shell reads it. */
-static bool is_plain(const char *text)
-{
-    return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                             "_./#=,:-+")] == 0;
-}
-
-/* The word in quotes of a shell, which end for each quote in it. The caller frees. */
-static char *quote(const char *word)
-{
-    char *text = need_text("'");
-    for (; *word; word++)
-        append_text(&text, *word == '\'' ? "'\\''" : "%c", *word);
-    append_text(&text, "'");
-    return text;
-}
-
 void page_link_print(FILE *out, const char *file, const char *state)
 {
     const char *page = getenv("TILEWRIGHT_PLAY_URL");
@@ -65,7 +48,7 @@ void page_link_print(FILE *out, const char *file, const char *state)
     if ((!on_terminal(out) && !has_page) || !ends_with(file, ".tile"))
         return;
     char *word = need_text("%s#%s", file, state);
-    char *quoted = is_plain(word) ? need_text("%s", word) : quote(word);
+    char *quoted = shell_word(word);
     print_text(out, "see it: tilewright play %s\n", quoted);
     free(quoted);
     free(word);

@@ -335,3 +335,16 @@ void append_text(char **text, const char *format, ...)
     free(more);
     *text = longer;
 }
+
+char *shell_word(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_./#=,:-+";
+    if (*word && !word[strspn(word, plain)])
+        return need_text("%s", word);
+    char *text = need_text("'");
+    for (; *word; word++)
+        append_text(&text, *word == '\'' ? "'\\''" : "%c", *word);
+    append_text(&text, "'");
+    return text;
+}

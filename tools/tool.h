@@ -72,6 +72,8 @@ void print_text(FILE *out, const char *format, ...) __attribute__((format(printf
 void print_output(FILE *out, const char *text, size_t length);
 /* Appends to *text (NULL: empty), which grows. */
 void append_text(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The word as it is typed in a shell, in quotes if it has to be. The caller frees. */
+char *shell_word(const char *word);
 bool ends_with(const char *text, const char *end);
 /* Of FILE or FILE:KERNEL, where FILE has more than that at its end: its bytes. Else 0. */
 size_t file_ending_in(const char *word, const char *end);

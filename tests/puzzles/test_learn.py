@@ -448,6 +448,7 @@ def test_inputs(learner):
     learner.learn("14", "--inputs", "no/folder", status=1, err="no/folder/a.npy")
     text = learner.learn("14", "turned.tile", "--inputs", "case 2", "--case", "2")
     expect(text.startswith("puzzle 14, case 2 of 7, hidden. A run on its arrays:\ntilewright run turned.tile --tune SIZE=2,TPB=3"), text)
+    expect(" --in 'a=case 2/a.npy' --in 'b=case 2/b.npy'\n" in text, f"words of a shell: {text}")
     files = [f"{name}=case 2/{name}.npy" for name in "ab"]
     result = call([learner.tool, "run", "turned.tile", "--tune", "SIZE=2,TPB=3", "--in", files[0], "--in", files[1], "--verify"], cwd=learner.folder)
     expect(result.status == 1 and judged["wrong_values"].split(",")[0] in result.err, f"{judged['wrong_values']}: {result}")

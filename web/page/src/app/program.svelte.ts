@@ -77,7 +77,7 @@ export class RunFault extends Refused {
     readonly messages: Message[],
     /** The access that ended it, first. */
     readonly findings: SimFinding[],
-    /** Up to that access. */
+    /** Events up to that access. */
     readonly trace: Trace | null,
     readonly key: string,
   ) {
@@ -115,7 +115,7 @@ export class Program {
   case = $state.raw<PuzzleCase | null>(null);
   #caseSizes = $state.raw<CaseSizes>({ sizes: {}, tune: {}, types: {} });
   #caseInputs = $state.raw<CaseInputs | null>(null);
-  /** Why the arrays of the case are not there. */
+  /** The reason that the arrays of the case are missing; null: they are there or on their way. */
   caseProblem = $state<string | null>(null);
   /** The sizes are still those of the case, so runs get its arrays. */
   atCase = $derived.by(() => {

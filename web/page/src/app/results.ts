@@ -125,7 +125,7 @@ export interface Fault {
   ok: false;
   status: string;
   messages: Message[];
-  /** Of a run that began: the access that ended it, first. */
+  /** The access that ended the run is the first one. Absent if the run did not begin. */
   findings?: SimFinding[];
   ended?: string | null;
 }

@@ -30,7 +30,7 @@ export interface Shared {
   line?: number;
   lesson?: number;
   puzzle?: number;
-  /** To that puzzle. */
+  /** An answer to that puzzle. */
   answer?: string;
   embed?: string;
   /** The card that is scrolled to. */

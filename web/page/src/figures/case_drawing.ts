@@ -1,4 +1,4 @@
-/** Where the arrays of a puzzle's case are drawn: inputs first, then what is expected of outputs. */
+/** The places of a case's arrays in its drawing: inputs first, then outputs with the expected values. */
 import { valueText, type Value } from "./array_grid.ts";
 
 export interface CaseArray {
@@ -54,7 +54,7 @@ function sized(a: CaseArray, column: boolean): Sized {
   return { ...a, rows, cols, tile: !a.values || rows > most || cols > most, texts: (a.values ?? []).map((v) => valueText(v)) };
 }
 
-/** Whether rows of the first input and columns of the second meet in the elements of the output, as in a product. */
+/** Tells whether rows of the first input and columns of the second meet in the elements of the output, as in a product. */
 function meets(inputs: CaseArray[], outputs: CaseArray[]): boolean {
   const [a, b] = inputs;
   const out = outputs[0]?.shape;

@@ -59,7 +59,7 @@ export interface Judgement {
   column: number;
   other_line: number;
   code: string;
-  /** Of a race, a copy under way and the like, the one at `line` first. */
+  /** The accesses of a race or of a copy under way, the one at `line` first. */
   accesses: Blamed[];
   message: string | null;
   words: string | null;
