@@ -4,8 +4,8 @@ reason it states.
 
     puzzle.py TOOL puzzles/NN_name [--compiler | --record]
 
-Answers in CUDA C come with the PTX that clang made of them (compiler/clang). --compiler: the compilers that are installed make it;
---record: clang makes it, and it is written to tests/puzzles/compiled.
+Answers in CUDA C come with the PTX that clang made of them (compiler/clang). --compiler: the compilers that are installed make it,
+and only these answers are judged; --record: clang makes it, and it is written to tests/puzzles/compiled.
 """
 import glob
 import json
@@ -82,7 +82,7 @@ def main():
     check_text(folder)
     with tempfile.TemporaryDirectory() as own:
         environment = environment_of(mode, os.path.basename(folder), own)
-        for ending in "tile", "cu":
+        for ending in ["cu"] if mode == "--compiler" else ["tile", "cu"]:
             answers = glob.glob(f"{folder}/wrong/*.{ending}")
             if ending == "cu" and not os.path.exists(f"{folder}/solution.cu"):
                 expect(not answers, f"{folder} has wrong answers in CUDA C, and no solution")

@@ -56,7 +56,7 @@ function printed(tool, source, sizes, width) {
 
 /** Each tile of the layout: the first window of its elements, and the one at its end. */
 async function layoutAgrees(page, kernel) {
-  await page.goto(page.url().replace(/#.*/, `#kernel=kernels/${kernel}.tile`));
+  await page.goto(page.url().replace(/#.*/, `#kernel=kernels/${kernel}.tile&embed=threads`));
   await settled(page);
   const file = `kernels/${kernel}.tile`;
   const found = native("show", file, "--kernels")[0];
@@ -75,7 +75,7 @@ async function layoutAgrees(page, kernel) {
     for (const end of [false, true]) {
       if (end) {
         await card(page).getByRole("gridcell", { name: new RegExp(`^${(tile.name ?? tile.what).replaceAll("[", "\\[")}`) }).focus();
-        for (const key of ["End", ...Array(Math.ceil(tile.shape.at(-2) / 8)).fill("PageDown")]) await page.keyboard.press(key);
+        await page.keyboard.press("Control+End");
       }
       for (const [name, [holder, , ptx]] of await table(page)) {
         const index = [...name.matchAll(/\[(\d+)\](?=\[|$)/g)].map((m) => Number(m[1]));

@@ -1,12 +1,19 @@
-/** The cell that an arrow key, Home, End or a page key leads to; null: another key. */
-export function stepOf(key: string, row: number, column: number, rows: number, columns: number, page = 8): [number, number] | null {
+/** The cell that an arrow key, Home, End (with Ctrl: of the whole grid) or a page key leads to; null: another key. */
+export function stepOf(
+  { key, ctrlKey }: KeyboardEvent,
+  row: number,
+  column: number,
+  rows: number,
+  columns: number,
+  page = 8,
+): [number, number] | null {
   const to: Record<string, [number, number]> = {
     ArrowUp: [row - 1, column],
     ArrowDown: [row + 1, column],
     ArrowLeft: [row, column - 1],
     ArrowRight: [row, column + 1],
-    Home: [row, 0],
-    End: [row, columns - 1],
+    Home: [ctrlKey ? 0 : row, 0],
+    End: [ctrlKey ? rows - 1 : row, columns - 1],
     PageUp: [row - page, column],
     PageDown: [row + page, column],
   };
