@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Kernels on the GPU that is here give the values that they should, as the command-line program runs them.
 
-    test_gpu.py TILEWRIGHT [--few] [-j N] [-k TEXT]
+    test_gpu.py TILEWRIGHT [--few] [--small] [-j N] [-k TEXT]
 
 Every kernel of kernels/ in its default configuration, each type, each shape, ragged and tiny ones too, on random numbers, compared
 with its own `ensures`; every kernel of tests/parity with its comments (run_parity.py), and where it has no `ensures` with what the
 CPU engine computes, which is to be the same: what may round differently says so by `ensures`. -k: only cases with that text.
---few: the first type in all shapes, the others in one. Without a GPU that is said, with status 77. All configurations: gpu_kernels.
+--few: the first type in all shapes, the others in one; --small: no products of more than 8 million steps. Without a GPU that is said, with status 77. All configurations: gpu_kernels.
 
 A driver that executes PTX on the host serves as well (tests/cuda), with its own checks on.
 """
@@ -23,7 +23,9 @@ from run_parity import kernels as parity_kernels
 from tile_runner import PATIENCE, comments, fail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MATMUL = [(1, 1, 1), (3, 5, 7), (127, 129, 131), (64, 1, 300), (1, 257, 16), (256, 256, 256), (384, 192, 1024), (130, 264, 72)]
+MATMUL = [(1, 1, 1), (3, 5, 7), (127, 129, 131), (64, 1, 300), (1, 257, 16), (256, 256, 96), (256, 256, 256), (384, 192, 1024),
+          (130, 264, 72)]
+MOST_SMALL = 8 << 20
 SHAPES = {
     "attention": [dict(heads=2, nq=q, nk=k, d=d, causal=c, scale=0.125)
                   for q, k, d, c in [(64, 64, 64, "false"), (130, 77, 64, "true"), (1, 200, 32, "false"), (256, 256, 128, "true")]],
@@ -36,10 +38,10 @@ refused = []
 SKIPPED = 77
 
 
-def shapes(kernel):
+def shapes(kernel, small):
     if kernel.name in SHAPES:
         return SHAPES[kernel.name]
-    return [dict(m=m, n=n, k=k, batch=2) for m, n, k in MATMUL]
+    return [dict(m=m, n=n, k=k, batch=2) for m, n, k in MATMUL if not small or m * n * k <= MOST_SMALL]
 
 
 class Case:
@@ -61,11 +63,11 @@ def kernel_case(kernel, shape, dtype):
     return Case(f"{kernel.path}:{kernel.name}", given)
 
 
-def kernel_cases(few=False):
+def kernel_cases(few=False, small=False):
     for path in sorted(glob.glob("kernels/*/*.tile")):
         for kernel in kernels(path):
             for t, dtype in enumerate(kernel.types):
-                every = shapes(kernel)
+                every = shapes(kernel, small)
                 some = every if t == 0 or not few else [every[t % len(every)]]
                 yield from (kernel_case(kernel, shape, dtype) for shape in some)
 
@@ -127,7 +129,7 @@ def main():
         sys.exit(SKIPPED)
     jobs = int(sys.argv[sys.argv.index("-j") + 1]) if "-j" in sys.argv else os.cpu_count()
     text = sys.argv[sys.argv.index("-k") + 1] if "-k" in sys.argv else ""
-    work = [c for c in [*kernel_cases("--few" in sys.argv), *parity_cases()] if text in str(c)]
+    work = [c for c in [*kernel_cases("--few" in sys.argv, "--small" in sys.argv), *parity_cases()] if text in str(c)]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         problems = [p for p in pool.map(lambda case: run(tool, case), work) if p]
     print(f"{len(work)} runs on the GPU, {len(problems)} wrong, {len(refused)} refused")

@@ -74,6 +74,20 @@ export async function violations(page) {
     .join("\n");
 }
 
+/** In both themes, wide and narrow, the page has no violations, and nothing to scroll sideways for. */
+export async function looksRight(open, path = "") {
+  for (const scheme of ["light", "dark"]) {
+    const view = await open({ scheme, path });
+    for (const width of [1440, 320]) {
+      await view.setViewportSize({ width, height: 900 });
+      await settled(view);
+      equal(`violations, ${scheme}, ${width} pixels`, await violations(view), "");
+      ok(`no sideways scrolling at ${width} pixels`, await view.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    }
+    await view.context().close();
+  }
+}
+
 /** Sets the editor's text as if it were typed, and waits until the engine has answered. */
 export async function setText(page, text, label = "Kernel source") {
   const editor = page.getByLabel(label, { exact: true });

@@ -1,6 +1,6 @@
 // Lesson mode: the text of docs/tutorial unchanged, links inside the page, kernels opened on the bench.
 import { readFileSync } from "node:fs";
-import { equal, ok, root, settled, test, violations } from "./browser.mjs";
+import { equal, looksRight, ok, root, settled, test, violations } from "./browser.mjs";
 
 await test(async ({ open }) => {
   const page = await open({ path: "#lesson=2" });
@@ -49,10 +49,5 @@ await test(async ({ open }) => {
     const view = await open({ path: `#lesson=${lesson}` });
     equal(`violations of lesson ${lesson}`, await violations(view), "");
   }
-  for (const scheme of ["light", "dark"])
-    for (const width of [1440, 320]) {
-      const view = await open({ width, scheme, path: "#lesson=2" });
-      equal(`violations, ${scheme}, ${width} pixels`, await violations(view), "");
-      ok(`no sideways scrolling at ${width} pixels`, await view.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-    }
+  await looksRight(open, "#lesson=2");
 });

@@ -1,6 +1,6 @@
 // The page as a whole: the kernel of `play`, links, messages and their place, both themes, accessibility, narrow screens.
 import { readFileSync } from "node:fs";
-import { equal, ok, root, setText, settled, test, violations } from "./browser.mjs";
+import { equal, looksRight, ok, root, setText, settled, test } from "./browser.mjs";
 
 const tiled = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8");
 const text = (page) => page.$$eval(".left .cm-line", (lines) => lines.map((l) => l.textContent).join("\n"));
@@ -38,10 +38,5 @@ await test(async ({ open }) => {
   equal("its sizes", await given.getByLabel("n", { exact: true }).inputValue(), "48");
   equal("its line", await given.$$eval(".cm-marked", (l) => l.length), 1);
 
-  for (const scheme of ["light", "dark"])
-    for (const width of [1440, 320]) {
-      const view = await open({ width, scheme });
-      equal(`violations, ${scheme}, ${width} pixels`, await violations(view), "");
-      ok(`no sideways scrolling at ${width} pixels`, await view.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-    }
+  await looksRight(open);
 });
