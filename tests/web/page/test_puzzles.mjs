@@ -71,7 +71,6 @@ async function byKeyboard(page) {
 
 /** Sets the answer, and waits for the judgement of it. */
 async function answer(page, puzzle, text) {
-  await page.goto("about:blank");
   await page.goto(`${page.base}#puzzle=${Number(puzzle.slice(0, 2))}`);
   await settled(page);
   await page.locator(".cm-content").click();
