@@ -268,8 +268,8 @@ typedef struct tw_message {
     const char *file; /* NULL: no place */
     int line, column; /* from 1; columns count bytes */
     const char *text;
-    /* As tw_context_messages shows it, with its source line and its notes; and the notes alone, ""
-     * without. NULL: of a note. */
+    /* The message with its source line and its notes, as tw_context_messages shows it; and its end,
+     * the notes alone, "" if there are none. Both are NULL for a note. */
     const char *shown, *shown_notes;
     tw_code code; /* a note has that of its message */
     int needs_sm; /* of TW_CODE_TARGET: the first compute capability that has it, 89; 0: not known */
@@ -283,9 +283,9 @@ typedef struct tw_message {
     const tw_access *accesses;
     int access_count;
 } tw_message;
-/* The same one by one, notes after what they belong to; the number of errors that were left out, as
- * they were too many, is a note of the last. The `shown` of all, joined, are tw_context_messages.
- * false when index is past the last. */
+/* The same one by one, each followed by its notes. If there were too many errors, the last note says
+ * how many were left out. The `shown` of all messages, joined, are tw_context_messages. Returns false
+ * when index is past the last. */
 TW_API bool tw_context_message(const tw_context *ctx, int index, tw_message *out);
 
 /* --- 3. Modules and kernels --- */
@@ -357,10 +357,12 @@ TW_API tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out);
  * columns and lengths in bytes. Parentheses around the whole are no part of it. */
 typedef struct tw_expression {
     int line, column, length;
-    const char *op; /* between `left` and `right`, "+"; NULL: it is no such, or too large a tree */
+    /* "+" between the operands `left` and `right`. All three are NULL if it is no such expression,
+     * or one of more than 64 levels. */
+    const char *op;
     const struct tw_expression *left, *right;
     const char *name; /* if it is a name alone, else NULL */
-    bool is_number;   /* it is a literal, and `number` its value */
+    bool is_number;   /* it is an integer literal, with the value `number` */
     int64_t number;
 } tw_expression;
 typedef struct tw_element {
@@ -372,8 +374,7 @@ typedef struct tw_shared_array {
     int line, column; /* of the name */
     int rank;
     tw_expression extents[TW_MAX_RANK];
-    /* The text names nothing of it but the `element_count` elements: no slice, no whole array. */
-    bool by_element;
+    bool by_element; /* the text uses its elements alone: no slice, never the whole array */
     int element_count;
     const tw_element *elements; /* in the order of the text */
 } tw_shared_array;
@@ -387,8 +388,9 @@ typedef struct tw_written {
     const tw_shared_array *shared;
     const tw_named_number *numbers;
 } tw_written;
-/* How the kernel's text declares and uses arrays in shared memory, and which numbers it names. A
- * name that the kernel declares twice is left out. Belongs to the module. */
+/* Tells how the kernel's text declares and uses arrays in shared memory, and which integers it names.
+ * A name that the kernel declares twice is left out. Returns TW_OK, TW_NO_MEMORY, or TW_BAD_ARGUMENT
+ * if `k` or `out` is NULL. *out is valid until the module is freed. */
 TW_API tw_status tw_kernel_written(tw_kernel *k, tw_written *out);
 
 /* Whether every `require` allows these tuned values, one for each index of tw_kernel_tune. If not,
@@ -703,7 +705,8 @@ typedef struct tw_sim_options {
     unsigned watch;
     uint64_t seed;   /* of the order of warps and blocks: the same seed, the same run; 0: in turn */
     bool late;       /* asynchronous copies land as late as the rules allow; else at once */
-    int64_t late_by; /* late: already after so many instructions of the warp; 0: no sooner */
+    int64_t late_by; /* with `late`: a copy lands after this many instructions of its warp, if
+                        nothing waits for it before; 0: when something waits for it */
     int64_t step_limit; /* warp instructions; 0: 2^40 */
     /* Findings to let pass: lines "kind [place [place]]", '#' starts a comment; a place is
      * file:line or the name of a function, '*' in it any text. NULL: none. */
@@ -721,9 +724,8 @@ typedef struct tw_sim_options {
      * one after the other. With an order `seed` is 0. */
     const tw_sim_turn *order;
     int order_count;
-    /* Where .loc says the place in the source: the texts of findings do without the place in the
-     * PTX. */
-    bool source_only;
+    bool source_only; /* the text of a finding leaves out the place in the PTX if .loc says the
+                         place in the source */
 } tw_sim_options;
 
 /* The counts of the hardware (TW_WATCH_COUNTERS): the name, how counts of two launches are joined, and what

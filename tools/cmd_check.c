@@ -90,8 +90,8 @@ static void print_page_link(const struct findings *f)
         }
 }
 
-/* What the timer of --time-limit prints: the kernels until here, and that the file is not checked to its
- * end. */
+/* Prepares the text of the timer of --time-limit: the kernels until here, and that the file is not
+ * checked to its end. */
 static void prepare_end(struct check *c, const char *path)
 {
     struct json j;

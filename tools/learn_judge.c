@@ -147,10 +147,12 @@ static char *set_sizes(struct judge *j, tw_launch *l)
         if (is_pointer)
             continue;
         tw_dtype t = tw_dtype_from_name(b->text);
-        tw_status s = TW_NOT_FOUND;
+        tw_status s;
         if (t != TW_DTYPE_NONE)
             s = tw_launch_type(l, b->name, t);
-        else if (parse_scalar(b->text, &v) && (s = tw_launch_set(l, b->name, v)) != TW_OK)
+        else if (!parse_scalar(b->text, &v))
+            return need_text("%s=%s: expected a number, or a type", b->name, b->text);
+        else if ((s = tw_launch_set(l, b->name, v)) != TW_OK)
             s = tw_launch_tune(l, b->name, v);
         if (s != TW_OK)
             return need_text("%s=%s: %s", b->name, b->text, tw_context_messages(j->ctx));

@@ -519,7 +519,7 @@ tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct
     launch->options.order = take_order(s);
     launch->options.order_count = s->options.order_count;
     launch->options.async_late = s->options.late;
-    launch->options.async_after = s->options.late_by;
+    launch->options.async_after = s->options.late_by > 0 ? s->options.late_by : 0;
     launch->options.step_limit = s->options.step_limit > 0 ? s->options.step_limit : 0;
     launch->options.cancelled = s->ctx->config.cancelled;
     launch->options.cancelled_user = s->ctx->config.cancelled_user;

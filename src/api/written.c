@@ -1,9 +1,9 @@
-/* What a kernel's text declares and uses, with its places: for programs that change the text. */
+/* tw_kernel_written: the places of declarations and uses, for programs that change the text. */
 #include "api/objects.h"
 
 #include "lang/syntax.h"
 
-enum { MOST_HEIGHT = 64 }; /* of an expression that is told operand by operand */
+enum { MOST_HEIGHT = 64 }; /* levels of an expression that is told operand by operand */
 
 struct written_call {
     tw_kernel *kernel;

@@ -40,7 +40,7 @@ enum { FRAMES = 4 };
 enum { FRAMES = 1 };
 #endif
 
-/* Where a stack lies, and what ThreadSanitizer calls it. */
+/* A stack's place in memory, and its name for ThreadSanitizer. */
 struct place {
     const void *low;
     size_t bytes;

@@ -84,13 +84,13 @@ struct node_list {
 struct lang_shared {
     const struct node *declared; /* N_DECL */
     struct node_list elements;   /* N_ACCESS */
-    bool by_element;             /* the text names nothing else of it */
+    bool by_element;             /* the text uses its elements alone */
 };
 struct lang_written {
     VEC(struct lang_shared) shared;
     struct node_list numbers; /* N_CONST, N_DECL: a name for a literal */
 };
-/* How the text of kernel `index` declares and uses arrays in shared memory, and which numbers it
+/* Finds how the text of kernel `index` declares and uses arrays in shared memory, and which numbers it
  * names. Names that it declares twice are left out. */
 struct lang_written lang_written(struct arena *a, const struct module *m, int index);
 

@@ -1,6 +1,6 @@
-/* What a kernel's text says of its arrays in shared memory and of its constants, for programs that
- * change the text: names are looked up in the whole kernel, so one that is declared twice says
- * nothing.
+/* The arrays in shared memory and the named numbers of a kernel's text, for programs that change the
+ * text. Names are looked up in the whole kernel, without scopes: one that is declared twice is left
+ * out.
  */
 #include "lang/check_internal.h"
 
@@ -8,7 +8,7 @@
 
 struct reader {
     struct arena *arena;
-    struct name_table declared; /* number: how often; object: its lang_shared, below */
+    struct name_table declared; /* number: declarations of the name; object: its lang_shared */
     struct lang_written written;
 };
 

@@ -58,7 +58,7 @@ struct sim_options {
     int order_count;
     int64_t step_limit;  /* instructions of all warps; 0: 2^40 */
     bool async_late;     /* asynchronous work lands as late as the rules allow; else at once */
-    int64_t async_after; /* late: already after so many instructions of the warp; 0: no sooner */
+    int64_t async_after; /* late: after this many instructions of the warp at most; 0: no limit */
     int resident_blocks; /* blocks that run at the same time, 0: 16 */
     int sm;              /* what %… and .target ask for: 80; 0: the module's own */
     /* Where nobody can go on, loops that wait for a change of memory end, as if a block that does

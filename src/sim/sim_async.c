@@ -1,8 +1,8 @@
 /* cp.async and its groups: PTX ISA, data-movement-and-conversion-instructions-non-bulk-copy.
  *
- * A copy lands at once or, asked to be late, when somebody waits for it: then the source is read
- * and the destination written; or after some instructions of its warp, if that is sooner. Groups are
- * counted thread by thread.
+ * A copy lands at once or, asked to be late, when a thread waits for it, or after some instructions of
+ * its warp if that is sooner: then the source is read and the destination written. Groups are counted
+ * thread by thread.
  */
 #include "ptx/ptx_choose.h"
 #include "sim/sim_mbarrier.h"

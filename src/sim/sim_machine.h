@@ -246,9 +246,8 @@ struct sim {
     bool counted;         /* an observer wants to know how often instructions were executed */
     bool told;            /* one wants to hear of each; then a turn may end after any */
     bool late;
-    int64_t
-        land_after; /* late copies: already after so many instructions of the warp; 0: no sooner */
-    bool traces;    /* one wants to hear of uses of what is not defined */
+    int64_t land_after;                  /* of late copies: struct sim_options, async_after */
+    bool traces;                         /* one wants to hear of uses of what is not defined */
     struct sim_undefined loaded, stored; /* by the instruction at hand */
     int64_t turn_end;                    /* steps at which it is another warp's turn */
     int64_t waits_ended;

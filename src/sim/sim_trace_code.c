@@ -121,7 +121,7 @@ static const char *statement_end(const struct source *s, const char *from, const
     return !to || (line_end && line_end < to) ? line_end : to;
 }
 
-/* What begins at the place. */
+/* Sets the text that begins at the place. */
 static void find_text(const struct sim_trace *t, enum trace_kind kind, struct trace_text *out)
 {
     const struct source *s = source_of(t, out->file);

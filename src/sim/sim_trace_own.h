@@ -88,7 +88,7 @@ struct trace_nest {
     uint32_t last; /* of a nest that is a begin: the instruction at which the last copy begins */
 };
 
-/* Where a warp is in a loop. */
+/* A warp's turns of a loop. */
 struct trace_turns {
     uint32_t done;  /* turns that have ended */
     uint32_t lanes; /* that are in it */

@@ -301,8 +301,8 @@ int sim_wavefronts(const struct sim_access *a)
     return lanewise(a, one_of_pairs(a));
 }
 
-/* Serves lanes `first` to `first` + `lanes` - 1 together, from wavefront `start` on: of the units of
- * a group of banks one in each, and all lanes of a unit at once. Returns how many it takes. */
+/* Serves lanes `first` to `first` + `lanes` - 1 from wavefront `start` on. A wavefront gives one unit of
+ * each group of banks, to all lanes that want it. Returns the number of wavefronts. */
 static int serve_phase(const struct sim_access *a, int first, int lanes, int shift, int start,
                        uint8_t *wavefront)
 {

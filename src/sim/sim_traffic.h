@@ -11,8 +11,8 @@
  * of an asynchronous copy (group is not 0) follows rules of its own, by the addresses of both its
  * sides. */
 int sim_wavefronts(const struct sim_access *access);
-/* The same, and for each lane the number of the wavefront, from 0, that serves it. SIM_NOT_SERVED: a
- * lane that takes no part, or whose copy a later lane's replaces. */
+/* Returns the same, and sets for each lane the number of the wavefront that serves it, from 0, or
+ * SIM_NOT_SERVED: the lane takes no part, or a later lane copies to the same place. */
 enum { SIM_NOT_SERVED = 255 };
 int sim_serve(const struct sim_access *access, uint8_t wavefront[SIM_LANES]);
 /* The fewest that an access of that width by so many lanes takes. */

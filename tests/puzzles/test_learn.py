@@ -462,7 +462,7 @@ def test_inputs(learner):
     expect(os.path.getsize(f"{learner.folder}/other/a.npy") == 128 + 7 * 4, "seven floats behind the head")
     learner.learn("19", "--inputs", "codes", out="--in table=codes/table.npy --in code=codes/code.npy --in mate=codes/mate.npy\n")
     for words, said in ((["--case", "0"], "--case 0"), (["--case", "10"], "puzzle 3 has cases 1 to 9"), (["--set", "n"], "expected NAME=VALUE"),
-                        (["--set", "q=1"], "has no tuned value `q`"), (["--set", "n=7"], "not a list of its 7 elements")):
+                        (["--set", "n=x"], "n=x: expected a number"), (["--set", "q=1"], "has no tuned value `q`"), (["--set", "n=7"], "not a list of its 7 elements")):
         learner.learn("3", "--inputs", "other", *words, status=2, err=said)
     learner.learn("3", "--case", "2", status=2, err="--case goes with --inputs FOLDER")
     learner.learn("3", "--inputs", "other", "--hint", status=2, err="takes --hint or --inputs")
