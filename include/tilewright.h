@@ -669,6 +669,15 @@ typedef struct tw_sim_turn {
     int64_t steps;
 } tw_sim_turn;
 
+/* A write of another block of the launch, of a value that the traced block read. */
+typedef struct tw_why_writer {
+    int64_t block[3];
+    int warp, lane;
+    int line, column; /* 0: not known */
+    const char *text; /* the expression there; NULL: not known */
+    int64_t write;    /* which of the block's writes and updates of global memory, from 0 */
+} tw_why_writer;
+
 /* A part of the way of a value. */
 typedef struct tw_why_step {
     const char *kind; /* of the trace: "read", "write", "update", "compute", "mma", "release" */
@@ -677,7 +686,7 @@ typedef struct tw_why_step {
     uint32_t lanes;
     int line, column; /* 0: not known */
     const char *text; /* the expression there; NULL: not known */
-    int64_t event;    /* of the trace; -1: none of its own */
+    int64_t event;    /* of the trace; -1: it is not in there */
     int64_t products; /* multiplications that the value comes from */
     /* "as[0][1]": what it reads or writes of the value's origins. */
     int element_count;
@@ -685,6 +694,9 @@ typedef struct tw_why_step {
     /* The event in which another warp writes one of them between the same barriers: nothing orders
      * the two. -1: there is none. */
     int64_t races;
+    /* Writes of other blocks that it read: the value's way goes on there. */
+    int writer_count;
+    const tw_why_writer *writers;
 } tw_why_step;
 /* The origin of an element's value: the writes, reads and products, back to the arrays as
  * the launch found them; conditions and addresses are no part of it. */

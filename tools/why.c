@@ -78,6 +78,28 @@ bool why_elsewhere(const tw_why *found, tw_trace_options *to)
 
 /* --- what was found --- */
 
+static void put_block(struct json *j, const int64_t block[3])
+{
+    json_key(j, "block");
+    json_open_row(j);
+    for (int i = 0; i < 3; i++)
+        json_integer(j, block[i]);
+    json_close(j, ']');
+}
+
+static void put_writer(struct json *j, const tw_why_writer *w)
+{
+    json_open(j, '{');
+    put_block(j, w->block);
+    json_put_integer(j, "warp", w->warp);
+    json_put_integer(j, "lane", w->lane);
+    json_put_integer(j, "line", w->line);
+    json_put_integer(j, "column", w->column);
+    json_put_text(j, "text", w->text);
+    json_put_integer(j, "write", w->write);
+    json_close(j, '}');
+}
+
 static void put_step(struct json *j, const tw_why_step *s)
 {
     json_open(j, '{');
@@ -104,6 +126,11 @@ static void put_step(struct json *j, const tw_why_step *s)
         json_integer(j, s->races);
     else
         json_number(j, "null");
+    json_key(j, "writers");
+    json_open_row(j);
+    for (int i = 0; i < s->writer_count; i++)
+        put_writer(j, &s->writers[i]);
+    json_close(j, ']');
     json_close(j, '}');
 }
 
@@ -117,11 +144,7 @@ static void put_why(struct json *j, const struct why *w, const tw_why *found,
     for (int i = 0; i < w->rank; i++)
         json_integer(j, w->index[i]);
     json_close(j, ']');
-    json_key(j, "block");
-    json_open_row(j);
-    for (int i = 0; i < 3; i++)
-        json_integer(j, asked->block[i]);
-    json_close(j, ']');
+    put_block(j, asked->block);
     json_put_integer(j, "thread", found->thread);
     json_put_integer(j, "products", found->products);
     json_put_integer(j, "global_reads", found->global_reads);
@@ -153,6 +176,15 @@ static void print_step(FILE *out, const tw_why_step *s)
         fprintf(out, "  %lld product%s", (long long)s->products, s->products == 1 ? "" : "s");
     if (s->races >= 0)
         fprintf(out, "  races with another warp's write");
+    for (int i = 0; i < s->writer_count && i < SHOWN; i++) {
+        const tw_why_writer *w = &s->writers[i];
+        fprintf(out, "%s block %lld,%lld,%lld", i ? "," : "  written by", (long long)w->block[0],
+                (long long)w->block[1], (long long)w->block[2]);
+        if (w->line)
+            fprintf(out, " at %d:%d", w->line, w->column);
+    }
+    if (s->writer_count > SHOWN)
+        print_text(out, ", … (%d writes)", s->writer_count);
     fputc('\n', out);
 }
 

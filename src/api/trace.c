@@ -156,7 +156,34 @@ static const char *kept(struct arena *a, const char *text)
     return text ? arena_string(a, text, strlen(text)) : NULL;
 }
 
-static tw_why_step keep_step(struct arena *a, const struct sim_why_step *from)
+static void spread(const struct simulation *s, int64_t number, int64_t block[3])
+{
+    for (int i = 0; i < 3; i++) {
+        int64_t extent = i < 2 ? s->report.grid[i] : INT64_MAX;
+        block[i] = number < 0 ? -1 : number % extent;
+        number = number < 0 ? -1 : number / extent;
+    }
+}
+
+static const tw_why_writer *keep_writers(const struct simulation *s, struct arena *a,
+                                         const struct sim_why_step *from)
+{
+    tw_why_writer *writers = arena_array(a, tw_why_writer, from->writer_count + 1);
+    for (int i = 0; i < from->writer_count; i++) {
+        const struct sim_why_writer *w = &from->writers[i];
+        writers[i] = (tw_why_writer){.warp = w->warp,
+                                     .lane = w->lane,
+                                     .line = (int)w->line,
+                                     .column = (int)w->column,
+                                     .text = kept(a, w->text),
+                                     .write = w->write};
+        spread(s, w->block, writers[i].block);
+    }
+    return writers;
+}
+
+static tw_why_step keep_step(const struct simulation *s, struct arena *a,
+                             const struct sim_why_step *from)
 {
     const char **elements = arena_array(a, const char *, from->element_count + 1);
     for (int i = 0; i < from->element_count; i++)
@@ -172,7 +199,9 @@ static tw_why_step keep_step(struct arena *a, const struct sim_why_step *from)
                          .products = from->products,
                          .element_count = from->element_count,
                          .elements = elements,
-                         .races = from->races};
+                         .races = from->races,
+                         .writer_count = from->writer_count,
+                         .writers = keep_writers(s, a, from)};
 }
 
 const tw_why *trace_keep_why(struct simulation *s, struct arena *results)
@@ -181,7 +210,7 @@ const tw_why *trace_keep_why(struct simulation *s, struct arena *results)
     sim_trace_why(s->trace, &found);
     tw_why_step *steps = arena_array(results, tw_why_step, found.count + 1);
     for (size_t i = 0; i < found.count; i++)
-        steps[i] = keep_step(results, &found.steps[i]);
+        steps[i] = keep_step(s, results, &found.steps[i]);
     tw_why *why = arena_new(results, tw_why);
     *why = (tw_why){.thread = found.thread,
                     .products = found.products,
@@ -192,11 +221,7 @@ const tw_why *trace_keep_why(struct simulation *s, struct arena *results)
                     .complete = found.complete,
                     .step_count = (int)found.count,
                     .steps = steps};
-    for (int i = 0; i < 3; i++) {
-        int64_t extent = i < 2 ? s->report.grid[i] : INT64_MAX;
-        why->block[i] = found.block < 0 ? -1 : found.block % extent;
-        found.block = found.block < 0 ? -1 : found.block / extent;
-    }
+    spread(s, found.block, why->block);
     return why;
 }
 

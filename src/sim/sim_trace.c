@@ -88,7 +88,7 @@ static void place_shared(struct sim_trace *t)
                                             .at = (uint32_t)t->allocated.data[i].address}));
 }
 
-static struct trace_memory *array_at(const struct sim_trace *t, uint64_t address)
+struct trace_memory *trace_array_at(const struct sim_trace *t, uint64_t address)
 {
     const struct number_entry *e = number_map_find(&t->array_of, address >> SIM_OFFSET_BITS);
     return e ? &t->arrays.data[e->value - 1] : NULL;
@@ -100,7 +100,7 @@ static bool trace_address(const struct sim_trace *t, enum sim_space space, uint6
     *at = (uint32_t)address;
     if (space == SIM_SHARED)
         return true;
-    const struct trace_memory *m = array_at(t, address);
+    const struct trace_memory *m = trace_array_at(t, address);
     if (m)
         *at = m->at + (uint32_t)(address & ((UINT64_C(1) << SIM_OFFSET_BITS) - 1));
     return m;
@@ -167,7 +167,8 @@ static void flush(struct sim_trace *t, int warp)
                             .base = (uint32_t)p->flops,
                             .stride = (int32_t)p->instructions,
                             .warp = (uint16_t)warp,
-                            .kind = p->kind};
+                            .kind = p->kind,
+                            .from = p->from};
     p->instructions = 0;
     add_event(t, &e, p->site);
 }
@@ -304,7 +305,7 @@ static bool has_values(const struct sim_trace *t, const struct sim_access *a)
     if (a->kind != SIM_READ)
         return true;
     const struct trace_memory *m =
-        a->space == SIM_GLOBAL ? array_at(t, a->address[__builtin_ctz(a->mask)]) : NULL;
+        a->space == SIM_GLOBAL ? trace_array_at(t, a->address[__builtin_ctz(a->mask)]) : NULL;
     return m && !a->group && (m->initial < 0 || m->written || !reads_initial(t, a, m));
 }
 
@@ -365,24 +366,6 @@ static struct trace_copy *copy_of(struct sim_trace *t, uint32_t number, uint32_t
     return &t->copies.data[e->value];
 }
 
-/* Notes the block that writes the bytes that settings.why asks for; any block may. */
-static bool see_write(void *user, const struct sim_access *a)
-{
-    struct sim_trace *t = user;
-    int64_t from = t->settings.why_offset;
-    if (a->space != SIM_GLOBAL || a->kind == SIM_READ)
-        return true;
-    for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
-        uint64_t address = a->address[__builtin_ctz(rest)];
-        const struct trace_memory *m = array_at(t, address);
-        int64_t offset = m ? (int64_t)(address - m->is.address) : 0;
-        if (m && m->is.name && strcmp(t->settings.why, m->is.name) == 0 &&
-            offset < from + t->settings.why_bytes && from < offset + a->bytes)
-            t->why_block = a->at.block;
-    }
-    return true;
-}
-
 static bool see_access(void *user, const struct sim_access *a)
 {
     static const uint8_t kinds[] = {
@@ -395,7 +378,7 @@ static bool see_access(void *user, const struct sim_access *a)
     if (a->kind != SIM_READ)
         flush(t, a->at.warp);
     if (a->kind != SIM_READ && a->space == SIM_GLOBAL)
-        array_at(t, a->address[__builtin_ctz(a->mask)])->written = true;
+        trace_array_at(t, a->address[__builtin_ctz(a->mask)])->written = true;
     e.flags |=
         (uint8_t)((a->group ? TRACE_COPY : 0) | (a->past_l1 ? TRACE_PAST_L1 : 0) |
                   (a->matrix != SIM_LANEWISE ? TRACE_MATRIX : 0) |
@@ -406,6 +389,8 @@ static bool see_access(void *user, const struct sim_access *a)
     if (event == TRACE_NO_EVENT)
         return true;
     keep_values(t, a, event);
+    if (t->settings.why && a->space == SIM_GLOBAL && a->kind != SIM_WRITE)
+        trace_note_writers(t, a, event);
     keep_served(t, a, event);
     struct trace_copy *copy = a->group ? copy_of(t, a->group, &row) : NULL;
     if (copy)
@@ -533,6 +518,7 @@ static void compute(struct sim_trace *t, const struct sim_step *step, enum trace
         flush(t, at->warp);
         *p = (struct trace_pending){.line = line, .mask = step->mask, .kind = (uint8_t)kind};
         p->site = (uint16_t)(site < 0 ? 0 : site);
+        p->from = (uint32_t)t->time;
     }
     p->instructions++;
     p->flops += flops;
@@ -656,12 +642,6 @@ struct sim_trace *sim_trace_new(struct arena *arena)
 struct sim_observer *sim_trace_observer(struct sim_trace *t)
 {
     return &t->observer;
-}
-
-struct sim_observer *sim_trace_writes(struct sim_trace *t)
-{
-    t->writes = (struct sim_observer){.user = t, .access = see_write};
-    return &t->writes;
 }
 
 struct sim_trace_settings *sim_trace_settings(struct sim_trace *t)

@@ -6,6 +6,7 @@
  *   sim_trace_turns.c  loops and their turns
  *   sim_trace_write.c  the file
  *   sim_trace_why.c    the path of a value
+ *   sim_trace_writers.c  what other blocks wrote of it
  */
 #ifndef TW_SIM_TRACE_H
 #define TW_SIM_TRACE_H
@@ -105,6 +106,14 @@ void sim_trace_mark(struct sim_trace *t, const struct sim_trace_mark *m);
 
 /* After it: the file. ended: what ended the launch before its end; NULL: nothing did. */
 void sim_trace_write(const struct sim_trace *t, const char *ended, struct text *out);
+/* A write of another block, of what a step read. */
+struct sim_why_writer {
+    int64_t block; /* by number */
+    int warp, lane;
+    uint32_t line, column;
+    const char *text; /* there; NULL: not known */
+    int64_t write;    /* its number among the block's writes and updates of global memory */
+};
 /* A part of the way of a value: a write, a read, products, or a barrier that its warp left. */
 struct sim_why_step {
     const char *kind; /* of the trace: "write", "read", "update", "compute", "mma", "release" */
@@ -113,10 +122,12 @@ struct sim_why_step {
     uint32_t lanes;
     uint32_t line, column;
     const char *text; /* there; NULL: not known */
-    int64_t event;    /* in the trace; -1: none of its own */
+    int64_t event;    /* in the trace; -1: it is not there */
     int64_t products;
     int element_count;           /* that it reads or writes, of those that the value comes from */
     const char *const *elements; /* "as[0][1]" */
+    int writer_count;
+    const struct sim_why_writer *writers;
     int64_t races; /* event: another warp's write of them between the same barriers; -1: none */
 };
 struct sim_why {

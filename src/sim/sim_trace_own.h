@@ -46,6 +46,7 @@ struct trace_event {
     int32_t stride;
     uint16_t warp, site;
     uint8_t kind, flags, units, least;
+    uint32_t from; /* arithmetic: the time of its first instruction; not in the file */
 };
 
 /* A number for each lane: addresses that are in no line, from the lowest lane's; or wavefronts. */
@@ -113,11 +114,20 @@ struct trace_warp {
         uint32_t mask, instructions;
         uint16_t site;
         uint8_t kind;
+        uint32_t from; /* time */
         double flops;
     } pending;
     uint32_t commits;
     struct trace_turns *turns; /* by loop */
     uint32_t nest, lanes;      /* of its last step */
+};
+
+/* A write of a block, and its number among those of the block. */
+struct trace_writer {
+    int64_t block;
+    int warp;
+    int64_t write;
+    const struct ptx_instruction *ins;
 };
 
 /* An instruction of the program, and one that a warp of the block executed. */
@@ -193,6 +203,9 @@ struct sim_trace {
     VEC(struct trace_code) codes;
     struct number_map code_of; /* of an instruction */
     int64_t why_block;
+    VEC(struct trace_writer) writers; /* writes of all blocks, for settings.why */
+    struct number_map writes_of;      /* by block: how many */
+    struct number_map writer_of, foreign;
 };
 
 /* sim_trace_code.c */
@@ -231,7 +244,18 @@ void trace_leave_loops(struct sim_trace *t, const struct sim_step *step);
 void trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event);
 uint32_t trace_nest(const struct sim_trace *t, const struct ptx_instruction *ins);
 
-/* sim_trace.c: returns the event's number, or TRACE_NO_EVENT if it is not kept. */
+/* sim_trace_writers.c */
+
+/* Notes what other blocks wrote of what the traced block's event is about to read. */
+void trace_note_writers(struct sim_trace *t, const struct sim_access *a, uint32_t event);
+/* The other block's write that the event read at an address of the trace, and the lane of it; NULL:
+ * there is none. */
+const struct trace_writer *trace_writer_of(const struct sim_trace *t, uint32_t event, uint32_t at,
+                                           int *lane);
+
+/* sim_trace.c: the array at an address of global memory; NULL: it is not in the trace. */
+struct trace_memory *trace_array_at(const struct sim_trace *t, uint64_t address);
+/* Returns the event's number, or TRACE_NO_EVENT if it is not kept. */
 uint32_t trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site);
 
 #endif

@@ -192,6 +192,27 @@ static uint32_t racing(const struct why *y, uint32_t event, uint32_t at)
     return TRACE_NO_EVENT;
 }
 
+/* Adds the write of another block that the step's event read at an address, each once. */
+static void name_writer(struct why *y, uint32_t event, uint32_t at, struct sim_why_step *out)
+{
+    int lane;
+    const struct trace_writer *w = trace_writer_of(y->t, event, at, &lane);
+    struct sim_why_writer *list = (struct sim_why_writer *)(uintptr_t)out->writers;
+    if (!w)
+        return;
+    for (int i = 0; i < out->writer_count; i++)
+        if (list[i].block == w->block && list[i].write == w->write)
+            return;
+    struct trace_text place = trace_text(y->t, w->ins, TRACE_WRITE);
+    list[out->writer_count++] = (struct sim_why_writer){.block = w->block,
+                                                        .warp = w->warp,
+                                                        .lane = lane,
+                                                        .line = place.line,
+                                                        .column = place.column,
+                                                        .text = place.text,
+                                                        .write = w->write};
+}
+
 /* The names of the elements that a lane's bytes are of, each once. */
 static void name_elements(struct why *y, uint32_t event, int lane, uint32_t bytes, bool writes,
                           struct sim_why_step *out)
@@ -208,6 +229,8 @@ static void name_elements(struct why *y, uint32_t event, int lane, uint32_t byte
             continue;
         names[out->element_count++] = element_name(t, s, at, &size);
         (writes ? y->writes : y->reads)[shared]++;
+        if (!shared && e->kind != TRACE_WRITE)
+            name_writer(y, event, at, out);
         uint32_t other = shared ? racing(y, event, at) : TRACE_NO_EVENT;
         if (other != TRACE_NO_EVENT && out->races < 0)
             out->races = other;
@@ -230,6 +253,7 @@ static void add_accessed(struct why *y, uint32_t event, const uint32_t bytes[SIM
         begin_entry(y, (enum trace_kind)e->kind, e->time, e->warp, lanes, s->ins);
     one.event = event;
     one.elements = arena_array(t->arena, const char *, most + 1);
+    one.writers = arena_array(t->arena, struct sim_why_writer, most + 1);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         name_elements(y, event, lane, bytes[lane], writes, &one);
@@ -237,11 +261,28 @@ static void add_accessed(struct why *y, uint32_t event, const uint32_t bytes[SIM
     end_entry(y, &one);
 }
 
+/* The event that the step's arithmetic is gathered in: of those of its warp the last that began by
+ * then; -1: it is not in the trace. */
+static int64_t gathered(const struct sim_trace *t, const struct trace_step *step, int64_t time)
+{
+    int64_t found = -1;
+    for (size_t i = step->event; i < t->events.count; i++) {
+        const struct trace_event *e = &t->events.data[i];
+        if (e->warp != step->warp || (e->kind != TRACE_COMPUTE && e->kind != TRACE_MMA))
+            continue;
+        if (e->from > time)
+            break;
+        found = (int64_t)i;
+    }
+    return found;
+}
+
 static void add_products(struct why *y, const struct trace_step *step, int64_t time, uint32_t lanes,
                          int64_t products, bool matrix)
 {
     struct sim_why_step one = begin_entry(y, matrix ? TRACE_MMA : TRACE_COMPUTE, time, step->warp,
                                           lanes, y->t->codes.data[step->code].ins);
+    one.event = gathered(y->t, step, time);
     one.products = products;
     y->products += products;
     end_entry(y, &one);

@@ -493,6 +493,43 @@ def provenance(r):
         expect(got.status == 2 and says in got.err, f"--why {cell}: {got}")
 
 
+TOTAL = """
+kernel total(i32 n, const f32 *x, f32 *y) grid(cdiv(n, 32)) threads(32)
+{
+    global f32 X[n] = x, Y[1] = y;
+    i32 i = block.x * 32 + thread.x;
+    if (i < n)
+        atomic_add(Y[0], X[i]);
+}
+"""
+
+
+def other_blocks(r):
+    """The path names the write of another block that it goes on from, by a number that finds its event."""
+    total = r.path("total.tile")
+    with open(total, "w", encoding="utf-8") as file:
+        file.write(TOTAL)
+    for file, cell, options, line in (
+        (total, "y[0]", [*sizes(n=96), "--fill", "iota"], 7),
+        ("kernels/matmul/split_k.tile", "c[5][7]", [*sizes(m=64, n=64, k=128), "--fill", "rand"], 30),
+    ):
+        x = why(r, file, cell, options)
+        writers = [w for s in x["path"] for w in s["writers"]]
+        expect(writers and all(w["block"] != x["block"] and w["line"] == line for w in writers), f"{file}: {writers}")
+        w = writers[-1]
+        t = r.run(file, [*options, "--trace-block", ",".join(map(str, w["block"]))])
+        event = [i for i in t.events("write", "update") if t.site(i)["space"] == "global"][w["write"]]
+        expect(t.site(event)["line"] == line and t.column("warp")[event] == w["warp"], f"{file}: {t.site(event)}")
+        expect(w["lane"] in t.lanes(event), f"{file}: lane {w['lane']}")
+        # Every step has its event, arithmetic too.
+        t = r.run(file, [*options, "--trace-block", ",".join(map(str, x["block"]))])
+        for s in x["path"]:
+            expect(t.kinds[s["event"]] == s["kind"] and t.column("warp")[s["event"]] == s["warp"], f"{file}: {s}")
+            expect(t.site(s["event"])["line"] == s["line"] and t.column("time")[s["event"]] >= s["time"], f"{file}: {s}")
+    alone = why(r, TILED, "c[0][1]", [*sizes(m=64, n=64, k=8), "--fill", "rand"])
+    expect(all(not s["writers"] for s in alone["path"]), "a product has one writer of each element")
+
+
 def racy(r):
     """Without its barriers the kernel's values are those of the traced order of warps."""
     shown = call([r.tool, "show", TILED, "--stage", "ptx", *sizes(m=32, n=32, k=64)], cwd=r.root).out
@@ -562,6 +599,7 @@ def main():
         perfetto(r)
         of_ptx(r)
         provenance(r)
+        other_blocks(r)
         racy(r)
         large = r.run(TILED, [*sizes(m=256, n=256, k=256), "--fill", "rand"])
         expect(large.size < 450_000, f"tiled at 256: {large.count} events, {large.size} bytes")

@@ -4,7 +4,7 @@ import { load } from "./typescript.mjs";
 import { edited, json, traced } from "./traces.mjs";
 
 const { StepIndex } = await load("web/page/src/figures/step_index.ts");
-const { eventOf, marksOf, pathOf, ranges, SCRATCH, valueWritten } = await load("web/page/src/figures/why_path.ts");
+const { marksOf, pathOf, ranges, SCRATCH, valueWritten, writeEvent } = await load("web/page/src/figures/why_path.ts");
 
 function wayOf(file, options, element, block = "0,0,0") {
   const trace = traced(file, options, block);
@@ -25,9 +25,8 @@ const texts = (turn) => turn.nodes.map((n) => `${n.kind} ${n.text}`);
     "global a[0][2…3]", "global b[2…3][1]", "into as[0][0…1]", "into bs[0…1][1]", "products 2 products", "shared as[0][0…1]", "shared bs[0…1][1]",
   ]);
   for (const step of why.path) {
-    const event = eventOf(step, trace);
-    assert.ok(event !== null && trace.warp[event] === step.warp, `${step.kind} at ${step.time} has an event`);
-    assert.ok(step.event !== null || trace.kindOf(event) === "compute");
+    assert.ok(step.event !== null && trace.warp[step.event] === step.warp, `${step.kind} at ${step.time} has an event`);
+    assert.equal(trace.kindOf(step.event), step.kind);
   }
   assert.deepEqual([...marksOf(why, trace).get("a")], [0, 1, 2, 3, 4, 5]);
   assert.deepEqual([...marksOf(why, trace).get("b")], [1, 3, 5, 7, 9, 11]);
@@ -52,6 +51,16 @@ const texts = (turn) => turn.nodes.map((n) => `${n.kind} ${n.text}`);
   assert.ok(race, "a step races");
   assert.equal(trace.siteOf(race.races).space, "shared");
   assert.notEqual(trace.warp[race.races], race.warp);
+}
+
+// The way goes on in another block, at the write that it names.
+{
+  const options = "--set m=64,n=64,k=128 --fill rand";
+  const { why } = json("run", "kernels/matmul/split_k.tile", "--device sim", options, "--why c[5][7]");
+  const writer = why.path.flatMap((s) => s.writers).at(-1);
+  const trace = traced("kernels/matmul/split_k.tile", options, writer.block.join());
+  const event = writeEvent(trace, writer.write);
+  assert.deepEqual([trace.siteOf(event).line, trace.warp[event]], [writer.line, writer.warp]);
 }
 
 assert.equal(ranges(["a[0][0]", "a[0][1]", "a[1][0]", "a[1][1]"]), "a[0…1][0…1]");

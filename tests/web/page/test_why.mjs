@@ -38,5 +38,19 @@ await test(async ({ open, native }) => {
   await card(page).getByRole("button", { name: /^a\[3\]\[0…15\]: to its event/ }).click();
   await settled(page);
   equal("a jump goes to its block", await step(page).getByLabel("block.x, of 4").inputValue(), "2");
+
+  // What another block wrote of a value is named, and leads to that block's event.
+  const split = await open({ path: "#kernel=split_k&set=m:64,n:64,k:128" });
+  const z = step(split).getByLabel(/^block\.z/);
+  await z.fill(String((await z.getAttribute("max")) ?? 1));
+  await z.press("Enter");
+  await settled(split);
+  await card(split).scrollIntoViewIfNeeded();
+  await settled(split);
+  await card(split).getByRole("button", { name: /^block 0, 0, \d+, line 30$/ }).last().click();
+  await settled(split);
+  await step(split).locator("p.now", { hasText: "writes sum" }).waitFor();
+  await split.locator(".cm-marked", { hasText: "sum[i +: BM][j +: BN] = " }).waitFor();
+  await split.close();
   equal("axe", (await violations(page)).split("\n").filter((v) => !v.includes("cm-")).join("\n"), "");
 });

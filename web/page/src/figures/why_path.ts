@@ -15,6 +15,17 @@ export interface WhyStep {
   products: number;
   elements: string[];
   races: number | null;
+  /** What other blocks wrote of what the step reads: the way goes on there. */
+  writers: Writer[];
+}
+export interface Writer {
+  block: number[];
+  warp: number;
+  lane: number;
+  line: number;
+  text: string | null;
+  /** Which of the block's writes and updates of global memory. */
+  write: number;
 }
 export interface Why {
   array: string;
@@ -68,17 +79,10 @@ function boxOf(name: string, list: Element[]): string {
   return `${first.join(", ")}${list.length > 3 ? ` and ${list.length - 3} more` : ""}`;
 }
 
-/** The event of a step in the trace. Arithmetic is gathered there: its event is the next of the warp that computes. */
-export function eventOf(step: WhyStep, trace: Trace | null): number | null {
-  if (step.event !== null || !trace) return step.event;
-  let low = 0;
-  let high = trace.count;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (trace.time[middle]! < step.time) low = middle + 1;
-    else high = middle;
-  }
-  for (let e = low; e < trace.count; e++) if (trace.warp[e] === step.warp && (trace.kind[e] === 11 || trace.kind[e] === 12)) return e;
+/** The event in which the traced block makes its n-th write or update of global memory; null: the trace does not have it. */
+export function writeEvent(trace: Trace, n: number): number | null {
+  for (let e = 0; e < trace.count; e++)
+    if ((trace.kind[e] === 1 || trace.kind[e] === 2) && trace.siteOf(e).space === "global" && n-- === 0) return e;
   return null;
 }
 
@@ -113,7 +117,6 @@ export function pathOf(why: Why, index: StepIndex | null, isShared: (name: strin
   const order = (n: WhyNode) => (n.variable === null ? 0 : Math.max(arrays.indexOf(n.variable), shared.indexOf(n.variable)));
   const groups = new Map<number, WhyTurn>();
   const last = why.path[why.path.length - 1];
-  const trace = index?.trace ?? null;
   const stores = last && (last.kind === "write" || last.kind === "update") && last.elements.some((e) => parseElement(e).name === why.array);
   const store = stores ? last : null;
   const turnOf = index && index.turns > 1 ? turnsBy(why.path, index, isShared) : () => 0;
@@ -127,7 +130,7 @@ export function pathOf(why: Why, index: StepIndex | null, isShared: (name: strin
   }
   const turns = [...groups].sort((x, y) => x[0] - y[0]).map(([, group]) => group);
   for (const t of turns) {
-    fill(t, trace, isShared);
+    fill(t, isShared);
     t.nodes.sort((x, y) => order(x) - order(y));
   }
   return { turns, store };
@@ -135,13 +138,11 @@ export function pathOf(why: Why, index: StepIndex | null, isShared: (name: strin
 
 /** The turn of a step is that in which its value is used: a copy belongs to the turn that reads what it brings. */
 function turnsBy(path: WhyStep[], index: StepIndex, isShared: (name: string) => boolean): (step: WhyStep) => number {
-  const { trace } = index;
   const turns = new Map<WhyStep, number>();
   const loading = new Map<number, WhyStep[]>();
   const loads = new Map<string, WhyStep[]>();
   for (const step of path) {
-    const event = eventOf(step, trace);
-    turns.set(step, event === null ? 0 : index.ownTurn[event]!);
+    turns.set(step, step.event === null ? 0 : index.ownTurn[step.event]!);
     if (step.kind === "read" && !step.elements.some((e) => isShared(parseElement(e).name)))
       loading.set(step.warp, [...(loading.get(step.warp) ?? []), step]);
     else if (step.kind === "write") {
@@ -157,16 +158,16 @@ function turnsBy(path: WhyStep[], index: StepIndex, isShared: (name: string) => 
   return (step) => turns.get(step)!;
 }
 
-function fill(group: WhyTurn, trace: Trace | null, isShared: (name: string) => boolean): void {
+function fill(group: WhyTurn, isShared: (name: string) => boolean): void {
   const collected = new Map<string, { node: WhyNode; elements: string[]; products: number }>();
   const add = (kind: WhyNode["kind"], variable: string | null, step: WhyStep) => {
     const key = `${kind} ${variable}`;
     const entry = collected.get(key) ?? {
-      node: { kind, variable, text: "", event: eventOf(step, trace), line: step.line, races: null },
+      node: { kind, variable, text: "", event: step.event, line: step.line, races: null },
       elements: [],
       products: 0,
     };
-    if (step.races !== null) [entry.node.races, entry.node.event] = [step.races, eventOf(step, trace)];
+    if (step.races !== null) [entry.node.races, entry.node.event] = [step.races, step.event];
     entry.elements.push(...step.elements.filter((e) => parseElement(e).name === variable));
     entry.products += step.products;
     collected.set(key, entry);

@@ -4,7 +4,6 @@ import type { Trace } from "$engine/trace.ts";
 import { page } from "../app/page.svelte.ts";
 import { program } from "../app/program.svelte.ts";
 import { underWay } from "../app/under_way.ts";
-import { eventOf } from "../figures/why_path.ts";
 import { eventAt, worstAt, type Blamed } from "./blame.ts";
 import type { Judgement } from "./judgement.ts";
 
@@ -81,7 +80,7 @@ async function findWrong(source: string): Promise<void> {
   const write = why?.path.findLast((s) => s.kind === "write" || s.kind === "update");
   if (!why || !write || program.source !== source) return;
   await until(() => program.source !== source || traceNow()?.head.traced.join() === why.block.join());
-  const event = eventOf(write, traceNow());
+  const { event } = write;
   if (event !== null) program.event = event;
 }
 
