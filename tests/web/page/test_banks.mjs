@@ -74,6 +74,7 @@ async function swizzles(page) {
   await swizzleSlider(page).fill("5");
   await settled(page);
   ok("the text", (await source(page)).includes("bs[tx][q ^ (tx & (T - 1))]"));
+  ok("what it does", (await card(page).locator(".cost").innerText()).endsWith("The swizzle costs none: element (r, c ^ (r & 31)) holds what element (r, c) would."));
   ok("tried", (await card(page).locator("table.data").innerText()).includes("T 32, PAD 0, swizzle 5"));
   await choose(page, "bs[tx][q ^");
   equal("after", await verdict(page), "1 wavefront of least 1.");
@@ -133,6 +134,16 @@ await test(async ({ open }) => {
     equal("ways of the load", await readout(page, "conflict"), load.ways === load.ways_by_element ? conflict : `${conflict}, ${load.ways}-way as vectors`);
     await choose(page, "bs[tx][ty]");
   }
+  // T = 16: element by element the load conflicts 8-way, by vectors of 16 bytes 4-way.
+  await card(page).getByLabel(/added to each row/).fill("0");
+  await settled(page);
+  await choose(page, "bs[tx][q]");
+  equal("as vectors", await readout(page, "conflict"), "8-way, 4-way as vectors");
+  ok("where elements lie", (await card(page).innerText()).includes("Element (r, c) of bs is in bank (16 r + c) mod 32: a column lies in 2 of the 32 banks."));
+  await card(page).getByRole("button", { name: "Table", exact: true }).click();
+  ok("the layout below Table", (await card(page).innerText()).includes("layout of bs: layout(d0(16:16), d1(16:1) -> 256)"), await card(page).innerText());
+  await card(page).getByRole("button", { name: "Table", exact: true }).click();
+
   equal("settings that were tried", await card(page).locator("table.data tbody tr").count(), 4);
   await swizzles(await open({ path: "#kernel=transposed" }));
 

@@ -57,7 +57,7 @@ export function saveSvg(body: HTMLElement, name: string): void {
 
 export function saveJson(data: CardData, name: string): void {
   const rows = data.rows.map((r) => Object.fromEntries(data.columns.map((c, i) => [c, r[i] ?? null])));
-  save(`${name}.json`, "application/json", JSON.stringify(rows, null, 2) + "\n");
+  save(`${name}.json`, "application/json", JSON.stringify(data.facts ? { ...data.facts, rows } : rows, null, 2) + "\n");
 }
 
 export function saveCsv(data: CardData, name: string): void {

@@ -1,5 +1,5 @@
 /** Requests of a warp to shared and global memory: which banks serve which lanes in which wavefront, and which sectors they touch. */
-import { FLAG, type Trace, type TraceSite } from "$engine/trace.ts";
+import { elementBytes, FLAG, type Trace, type TraceSite } from "$engine/trace.ts";
 
 /** All requests of a place in the source to one variable, of every warp and turn of the traced block. */
 export interface Access {
@@ -106,6 +106,51 @@ export function linesOf(lanes: Lane[], bytes: number): Line[] {
       line.sectors[Math.floor((at % 128) / 32)] = true;
     }
   return [...lines.values()].sort((a, b) => a.address - b.address);
+}
+
+/** Where the elements of an array in shared memory lie, as its addresses show. */
+export interface Spread {
+  /** Element (r, c) is element number `stride` · r + c of the array; null: it lies otherwise. */
+  stride: number | null;
+  /** Bytes of an element, and words of 4 bytes before the array's first. */
+  bytes: number;
+  first: number;
+  /** How many banks the elements of a column begin in. */
+  column: number;
+  /** The bank in which element (r, c) begins, for the first rows and each `step`th column. */
+  step: number;
+  banks: number[][];
+}
+
+const mostRows = 8;
+const mostColumns = 8;
+
+/** Null: the array is no matrix, or the types of its elements are not known. `variable`: the trace's number of it. */
+export function spreadOf(trace: Trace, variable: number): Spread | null {
+  const v = trace.head.shared[variable]!;
+  const bytes = elementBytes(v.type);
+  const [rows, columns] = [v.shape.at(-2) ?? 0, v.shape.at(-1) ?? 0];
+  if (!bytes || v.shape.length !== 2 || rows < 2 || !columns) return null;
+  const at = (r: number, c: number) => trace.sharedAddress(variable, r * columns + c);
+  const stride = (at(1, 0) - at(0, 0)) / bytes;
+  let linear = true;
+  for (let r = 0; r < rows && linear; r++)
+    for (let c = 0; c < columns && linear; c++) linear = at(r, c) === at(0, 0) + (r * stride + c) * bytes;
+  const unit = Math.max(1, 16 / bytes);
+  const step = Math.max(unit, columns / mostColumns);
+  const bank = (r: number, c: number) => Math.floor(at(r, c) / 4) % 32;
+  const cells = (r: number) => Array.from({ length: Math.ceil(columns / step) }, (_, i) => bank(r, i * step));
+  const column = new Set(Array.from({ length: rows }, (_, r) => bank(r, 0))).size;
+  const banks = Array.from({ length: Math.min(rows, mostRows) }, (_, r) => cells(r));
+  return { stride: linear ? stride : null, bytes, first: at(0, 0) / 4, column, step, banks };
+}
+
+/** "(33 r + c) mod 32": the bank of element (r, c), if it follows from its number. */
+export function bankText({ stride, bytes, first }: Spread): string {
+  const number = `${stride} r + c`;
+  const words = bytes === 4 ? number : bytes < 4 ? `⌊(${number}) / ${4 / bytes}⌋` : `${bytes / 4} (${number})`;
+  const offset = first % 32;
+  return `(${words}${offset ? ` + ${offset}` : ""}) mod 32`;
 }
 
 /** Lanes in few letters: 5, 0–7, 0 8 16. */
