@@ -349,6 +349,8 @@ static int check_options(const struct learn *l)
         return usage_error(NULL, l->self, "too many words: '%s'", o->words[o->word_count - 1]);
     if (!o->word_count && mode && strcmp(mode, "reset") != 0)
         return usage_error(NULL, l->self, "--%s: of which puzzle?", mode);
+    if (inputs && !*options_value(o, "inputs"))
+        return usage_error(NULL, l->self, "--inputs: into which folder? `--inputs .` is this one");
     static const char *const of_inputs[] = {"case", "set", NULL};
     if (options_any(o, of_inputs) && !inputs)
         return usage_error(NULL, l->self, "--%s goes with --inputs FOLDER",

@@ -4,6 +4,7 @@
 #include "leftovers.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <time.h>
@@ -19,6 +20,7 @@ static struct {
     volatile int ticks;
     volatile double processor;                    /* seconds of it at the deadline */
     const char *volatile before, *volatile after; /* of the JSON; NULL: none */
+    char *first; /* the `before` of prepare_json, while it counts */
 } limit;
 static const char head[] = "tilewright: ";
 
@@ -93,6 +95,8 @@ void time_limit_json(const char *before, const char *after)
     limit.before = NULL; /* the timer may look at any time */
     limit.after = after;
     limit.before = before;
+    free(limit.first);
+    limit.first = NULL;
 }
 
 void time_limit_json_keys(struct json *j, const char *file)
@@ -125,7 +129,9 @@ static void prepare_json(const struct options *given)
     json_open(&j, '[');
     json_open(&j, '{');
     time_limit_json_keys(&j, NULL);
-    time_limit_json(json_take(&j), "\n  ]\n}\n");
+    char *text = json_take(&j);
+    time_limit_json(text, "\n  ]\n}\n");
+    limit.first = text;
 }
 
 bool time_limit_begin(const struct options *given, double *seconds, double *ends)

@@ -465,6 +465,7 @@ def test_inputs(learner):
                         (["--set", "n=x"], "n=x: expected a number"), (["--set", "q=1"], "has no tuned value `q`"), (["--set", "n=7"], "not a list of its 7 elements")):
         learner.learn("3", "--inputs", "other", *words, status=2, err=said)
     learner.learn("3", "--case", "2", status=2, err="--case goes with --inputs FOLDER")
+    learner.learn("3", "--inputs", "", status=2, err="--inputs: into which folder?")
     learner.learn("3", "--inputs", "other", "--hint", status=2, err="takes --hint or --inputs")
 
 
