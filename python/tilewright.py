@@ -184,8 +184,8 @@ class _WhyWriter(ctypes.Structure):
 class _WhyStep(ctypes.Structure):
     _fields_ = [("kind", c_char_p), ("time", c_int64), ("warp", c_int), ("lanes", c_uint32), ("line", c_int),
                 ("column", c_int), ("text", c_char_p), ("event", c_int64), ("products", c_int64),
-                ("element_count", c_int), ("elements", POINTER(c_char_p)), ("races", c_int64), ("writer_count", c_int),
-                ("writers", POINTER(_WhyWriter))]
+                ("element_count", c_int), ("elements", POINTER(c_char_p)), ("races", c_int64),
+                ("writer_count", c_int), ("writers", POINTER(_WhyWriter))]
 
 
 class _Why(ctypes.Structure):

@@ -74,9 +74,10 @@ class Result(ctypes.Structure):
                 ("report", ctypes.c_char_p), ("counted", ctypes.c_void_p), ("counters", ctypes.c_char_p), ("counters_json", ctypes.c_char_p),
                 ("json", ctypes.c_char_p), ("trace", ctypes.c_void_p), ("trace_bytes", ctypes.c_size_t), ("why", ctypes.c_void_p)]
 class Options(ctypes.Structure):
-    _fields_ = [("watch", ctypes.c_uint), ("seed", ctypes.c_uint64), ("late", ctypes.c_bool), ("step_limit", ctypes.c_int64),
+    _fields_ = [("watch", ctypes.c_uint), ("seed", ctypes.c_uint64), ("late", ctypes.c_bool), ("late_by", ctypes.c_int64),
+                ("step_limit", ctypes.c_int64),
                 ("suppressions", ctypes.c_char_p), ("suppressions_name", ctypes.c_char_p), ("same_value", ctypes.c_int), ("volatiles", ctypes.c_int),
-                ("trace", ctypes.c_void_p), ("order", ctypes.c_void_p), ("order_count", ctypes.c_int)]
+                ("trace", ctypes.c_void_p), ("order", ctypes.c_void_p), ("order_count", ctypes.c_int), ("source_only", ctypes.c_bool)]
 found, options = Result(), Options(watch=15)
 launch = context.launch(f, "sm_80", (True, True, True))
 launch.set([0.5, 1.75, tw._describe(at)])
