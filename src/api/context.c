@@ -116,15 +116,17 @@ static void finish_messages(tw_context *ctx)
     tw_message *list = arena_array(&ctx->message_memory, tw_message, count);
     struct line_starts lines = {0};
     int at = 0;
+    tw_message *head = NULL;
     for (const struct diagnostic *d = ctx->diag.first; d; d = d->next) {
-        tw_message *head = &list[at++];
+        head = &list[at++];
         *head = public_message(ctx, &lines, d);
         show_message(ctx, &lines, d, more, head);
         for (const struct diagnostic *n = d->notes; n; n = n->next)
             list[at++] = public_message(ctx, &lines, n);
     }
     if (more)
-        list[at] = (tw_message){.severity = TW_NOTE, .text = more};
+        list[at] = (tw_message){
+            .severity = TW_NOTE, .text = more, .code = head ? head->code : TW_CODE_OTHER};
     struct text text;
     text_init(&text, &ctx->message_memory);
     diag_render(&text, &ctx->diag, ctx->config.colour);

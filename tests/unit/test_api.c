@@ -187,6 +187,7 @@ static void test_messages_as_shown(void **state)
     assert_string_equal(joined, tw_context_messages(f->ctx));
     assert_int_equal(last.severity, TW_NOTE);
     assert_string_equal(last.text, "... and 10 more errors");
+    assert_int_equal(last.code, TW_CODE_RACE);
 }
 
 /* The fix of a message, and the accesses of a race. */
