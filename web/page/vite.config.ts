@@ -12,9 +12,12 @@ export default defineConfig({
     emptyOutDir: true,
     target: "es2022",
     assetsInlineLimit: 0,
-    chunkSizeWarningLimit: 1000,
+    chunkSizeWarningLimit: 2000, // kB
     // One script: `tilewright play --export PAGE.html` puts it into the page (tools/page_files.c).
-    rollupOptions: { output: { inlineDynamicImports: true, entryFileNames: "assets/page-[hash].js" } },
+    rolldownOptions: {
+      output: { codeSplitting: false, entryFileNames: "assets/page-[hash].js" },
+      checks: { bundlerTimings: false, pluginTimings: false },
+    },
   },
   worker: { format: "iife" },
 });
