@@ -31,23 +31,27 @@ await test(async ({ open }) => {
   await stop(page).waitFor();
   equal("one Stop", await stop(page).count(), 1);
   for (const [card, what] of [
+    ["roofline", "the model"], // which gives up by itself
+    ["traffic", "the model"],
     ["step", "the run in the simulator"],
     ["counters", "the run in the simulator"],
-    ["roofline", "the model"],
-    ["traffic", "the model"],
   ])
     await page.locator(`#${card} .wait`, { hasText: `Waiting for ${what}, ` }).waitFor();
   await stop(page).click();
   await settled(page); // the run would not end by itself, and the model says so when it gives up
   equal("no card waits", await page.locator(".wait").count(), 0);
-  ok("the roofline says so", (await page.locator("#roofline").innerText()).includes("Stopped before its end."));
+  const messages = page.getByLabel("Messages");
+  await messages.getByText("Stopped before its end.").first().waitFor();
+  ok("the roofline says so", /Stopped (before its end|after 10 seconds)\./.test(await page.locator("#roofline").innerText()));
 
-  // The model gives up by itself.
+  // The messages say why it may take long, and the model gives up by itself.
   await type(page, endless.replace("X[0]", "X[1]"));
+  await messages.getByText("It still runs after 8 seconds. Is a loop endless?").waitFor();
   await page.locator("#roofline", { hasText: "Stopped after 10 seconds. Is a loop endless?" }).waitFor();
   await stop(page).click();
   await setText(page, right);
   equal("a right kernel after it", await busy(page), 0);
+  ok("and its messages", (await messages.innerText()).includes("No mistakes found"));
 
   // 320 pixels wide and in a page of somebody else, the Stop is in sight, too.
   for (const [what, options] of [
