@@ -77,11 +77,12 @@ static const char *verdict(struct explain *e)
     o->bound = "latency";
     o->bound_title = "latency";
     if (is_brief(o))
-        return arena_printf(a,
-                            "There is little to do: of the %s, %s are any launch's own; nothing is "
-                            "busy for more than %d%% (%s).",
-                            time, time_text(a, LAUNCH_NANOSECONDS * 1e-9),
-                            hundredths(r->share > 0.01 ? r->share : 0.01), r->title);
+        return arena_printf(
+            a,
+            "There is little to do: of the %s, %s are the launch itself; nothing is "
+            "busy for more than %d%% (%s).",
+            time, time_text(a, LAUNCH_NANOSECONDS * 1e-9),
+            hundredths(r->share > 0.01 ? r->share : 0.01), r->title);
     int idle = idle_multiprocessors(e), warps = warps_there(e);
     const char *others = idle ? arena_printf(a, "; %d of %d multiprocessors have no block", idle,
                                              e->gpu->multiprocessors)

@@ -232,7 +232,7 @@ def test_verdicts(tool):
     page = explain(tool, "softmax", "--device", "h200").out
     words = " ".join(page.split())
     expect("busy for more than 1% " in explain(tool, "softmax", "--set", "rows=1,cols=32", "--device", "h200").out, "0% is not more")
-    expect("3 µs are any launch's own" in words and "Give a launch more to do" in words and "asynchronously" not in words, page)
+    expect("3 µs are the launch itself" in words and "Give a launch more to do" in words and "asynchronously" not in words, page)
     words = " ".join(explain(tool, "auto", "--device", "3060").out.split())
     expect("The last of 2 waves of 60 blocks has 4:" in words, words)
 
