@@ -33,7 +33,7 @@ def memory_too_much(tool):
 
 def main():
     tool = sys.argv[1]
-    found = memory_too_much(tool) + (too_much(tool, [kind for kind in KINDS if kind not in QUICK], 150) or [])
+    found = memory_too_much(tool) + (too_much(tool, [kind for kind in KINDS if kind not in QUICK], 250) or [])
     print("\n".join(found))
     return 1 if found else 0
 
