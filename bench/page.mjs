@@ -109,6 +109,16 @@ async function edit(page, next, until) {
     [next, until],
   );
 }
+/** MB of the processes that have pages in them, the engine's workers too; of what processes share each has its part. */
+async function memory() {
+  const devtools = await browser.newBrowserCDPSession();
+  const { processInfo } = await devtools.send("SystemInfo.getProcessInfo");
+  const kib = processInfo
+    .filter((p) => p.type === "renderer")
+    .map((p) => Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${p.id}/smaps_rollup`, "utf8"))?.[1] ?? NaN));
+  await devtools.detach();
+  return (kib.reduce((a, b) => a + b, 0) * 1024) / 1e6;
+}
 const measure = (page, name) => page.evaluate((name) => performance.getEntriesByName(name, "measure").at(-1)?.duration ?? NaN, name);
 
 /** Milliseconds that the processor is busy for the page's thread in each frame while Step's strip is dragged from its one end to the
@@ -162,6 +172,7 @@ await page.waitForSelector("#roofline .readouts");
 await page.waitForTimeout(1500);
 const marked = (source, i) => source.replace(/^\/\/.*/, `// ${i}`);
 
+row("memory of the page and its workers, at first", "MB", 256, 256, await memory());
 const times = { key: [], v1: [], race: [], large: [], stop: [] };
 for (let i = 0; i < runs; i++) {
   await edit(page, marked(tiled, `a${i}`));
@@ -188,6 +199,7 @@ for (let i = 0; i < Math.min(runs, 5); i++) {
   await edit(page, marked(tiled, `l${i}`));
   times.large.push(await measure(page, "simulated"));
 }
+row("the same, after runs of 256³", "MB", 256, 256, await memory());
 // A run that takes seconds: the page offers its Stop after one.
 for (const name of ["m", "n", "k"])
   await page
