@@ -10,6 +10,8 @@ from growth import FACTOR, KINDS, MOST, QUICK, command, kernels, peak_memory, to
 # Sizes that take many times the memory of Python, with which a command begins.
 MEMORY = {"kernels": 1000, "loops of one counter": 2500, "register tiles": 2500, "views": 2500, "stores": 1000, "shared tiles": 1500}
 CHECKED = 40  # kernels
+# Their first hundreds are compared with each other, so fewer things would show more than their share.
+LARGE = ["stores", "views on a GPU"]
 
 
 def memory_too_much(tool):
@@ -33,7 +35,8 @@ def memory_too_much(tool):
 
 def main():
     tool = sys.argv[1]
-    found = memory_too_much(tool) + (too_much(tool, [kind for kind in KINDS if kind not in QUICK], 250) or [])
+    small = [kind for kind in KINDS if kind not in QUICK + LARGE]
+    found = memory_too_much(tool) + (too_much(tool, small, 125) or []) + (too_much(tool, LARGE, 250) or [])
     print("\n".join(found))
     return 1 if found else 0
 
