@@ -103,6 +103,8 @@ export class Slot<T> implements Question {
       waiting.begin(this);
       const { limit } = this.#options;
       const end = limit && setTimeout(() => this.#tooLong(), limit.after);
+      // The problem of another text goes when the answer takes its time; at once, it would flicker while the reader types.
+      const outdated = setTimeout(() => (this.problem = this.refused = null), 300);
       try {
         const value = await work(controller.signal, (done) => (this.done = done));
         this.#remember(key, value);
@@ -113,6 +115,7 @@ export class Slot<T> implements Question {
       }
       this.#calm();
       clearTimeout(end);
+      clearTimeout(outdated);
       waiting.end(this);
       this.#running = null;
     }
