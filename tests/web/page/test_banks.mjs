@@ -46,6 +46,18 @@ function asNative(text, tune, out) {
   return { values: readFileSync(join(folder, out)), accesses: explained.kernels[0].accesses };
 }
 
+/** A link to the card opens there although the cards above it fill later, and a cure does not choose another access. */
+async function staysInPlace(page) {
+  await settled(page);
+  const [top, head] = await page.evaluate(() => [document.querySelector("#banks"), document.querySelector(".head")].map((e) => e.getBoundingClientRect()));
+  ok("the link's card is at the top", Math.abs(top.top - head.bottom) < 2, `${top.top} ${head.bottom}`);
+  const chosen = () => chooser(page).evaluate((e) => e.selectedOptions[0].text);
+  ok("the worst access is chosen", (await chosen()).includes("bs[tx][q]"), await chosen());
+  await card(page).getByLabel(/added to each row of bs/).fill("1");
+  await settled(page);
+  equal("and stays chosen when it is cured", (await chosen()).replace(/\s+/g, " "), "21 bs[tx][q] shared load");
+}
+
 /** The slider swizzles: no conflict is left, values stay, and at 0 the text is as it was. */
 async function swizzles(page) {
   const transposed = readFileSync(root + "kernels/sgemm/transposed.tile", "utf8");
@@ -145,6 +157,7 @@ await test(async ({ open }) => {
   await card(page).getByRole("button", { name: "Table", exact: true }).click();
 
   equal("settings that were tried", await card(page).locator("table.data tbody tr").count(), 4);
+  await staysInPlace(await open({ path: "#kernel=transposed&card=banks" }));
   await swizzles(await open({ path: "#kernel=transposed" }));
 
   // Padding that the text has as a number is edited there, and back byte for byte.

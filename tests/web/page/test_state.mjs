@@ -110,6 +110,16 @@ await test(async ({ open }) => {
   await page.keyboard.press("Enter");
   await idle(page);
 
+  // --- sizes that no matrix has: the field shows the one that is taken ---
+  const m = page.getByLabel("m", { exact: true }).first();
+  const size = await m.inputValue();
+  for (const typed of ["0", "-3", "", size]) {
+    await m.fill(typed);
+    await page.keyboard.press("Enter");
+    equal(`the size for "${typed}"`, await m.inputValue(), typed === size ? size : "1");
+  }
+  await idle(page);
+
   // Parameters that are no sizes have fields; runs, cards and links use what is in them.
   const fused = await open({ path: "#kernel=kernels/fused/attention.tile&set=heads:1,nq:64,nk:64,d:64,causal:false,scale:0.25" });
   const values = async () => [await fused.getByLabel("causal").inputValue(), await fused.getByLabel("scale", { exact: true }).inputValue()];
