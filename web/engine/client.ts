@@ -44,6 +44,9 @@ export async function compile(source: string | URL | BufferSource): Promise<WebA
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
+/** A worker whose command took more memory is ended after it: its memory is free at once. */
+const MOST_BYTES = 32 << 20;
+
 export class EngineClient {
   /** Fulfilled once the module is compiled; rejected with the reason if that fails. */
   readonly ready: Promise<void>;
@@ -139,7 +142,8 @@ export class EngineClient {
       seat.job = null;
       job.forget();
       job.resolve(data.answer);
-      this.next();
+      if (data.bytes > MOST_BYTES) this.replace(seat);
+      else this.next();
     }
   }
 

@@ -41,6 +41,8 @@ function why(error: unknown): string {
 }
 
 export class Engine {
+  /** Memory of the latest command. It stays until the garbage collector comes, or its worker ends. */
+  bytes = 0;
   private readonly module: WebAssembly.Module;
   private readonly progress: ((p: Progress) => void) | undefined;
 
@@ -83,6 +85,8 @@ export class Engine {
     } catch (error) {
       if (error instanceof Exit) return error.status;
       throw error;
+    } finally {
+      this.bytes = system.memory.buffer.byteLength;
     }
     return 0;
   }

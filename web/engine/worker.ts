@@ -11,7 +11,7 @@ let module: WebAssembly.Module | undefined;
 
 const BETWEEN = 50; // milliseconds between two reports of progress, at least
 
-function run(id: number, call: Call): Answer {
+function run(id: number, call: Call): { answer: Answer; bytes: number } {
   let told = 0,
     doing = "";
   const progress = (p: Progress): void => {
@@ -21,7 +21,8 @@ function run(id: number, call: Call): Answer {
     doing = p.doing;
     scope.postMessage({ version: VERSION, id, progress: p });
   };
-  return new Engine(module!, progress).call(call);
+  const engine = new Engine(module!, progress);
+  return { answer: engine.call(call), bytes: engine.bytes };
 }
 
 scope.onmessage = ({ data }) => {
@@ -32,9 +33,9 @@ scope.onmessage = ({ data }) => {
     scope.postMessage({ version: VERSION, ready: true });
     return;
   }
-  const answer = run(data.id, data.call);
+  const { answer, bytes } = run(data.id, data.call);
   scope.postMessage(
-    { version: VERSION, id: data.id, answer },
+    { version: VERSION, id: data.id, answer, bytes },
     Object.values(answer.files).map((f) => f.buffer as ArrayBuffer),
   );
 };
