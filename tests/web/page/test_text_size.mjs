@@ -29,7 +29,7 @@ function problems(element, least) {
         const frame = e.getBoundingClientRect();
         const cut = /hidden|clip/;
         if (cut.test(overflowX) && (left < frame.left - 1.5 || right > frame.right + 1.5)) found.push(`cut off sideways: “${said}”`);
-        if (cut.test(overflowY) && (box.top < frame.top - 3 || box.bottom > frame.bottom + 3)) found.push(`cut off: “${said}”`);
+        if (cut.test(overflowY) && bottom > top && (top < frame.top - 3 || bottom > frame.bottom + 3)) found.push(`cut off: “${said}”`);
         const scrolls = /auto|scroll/;
         if (scrolls.test(overflowX)) [left, right] = [Math.max(left, frame.left), Math.min(right, frame.right)];
         if (scrolls.test(overflowY)) [top, bottom] = [Math.max(top, frame.top), Math.min(bottom, frame.bottom)];
