@@ -2022,7 +2022,7 @@ class Kernel:
         despite_races=True: runs a kernel that the compiler refuses for its races.
         seed: of a random order of warps and blocks; 0: in turn. order: the warps that get their turns first, or
         (warp, instructions). copies: asynchronous copies land at once ("early"), as "late" as the rules allow, or
-        after so many instructions of their warp.
+        after that number of instructions of their warp.
         step_limit: warp instructions, 0: 2^40. time_limit: seconds.
         same_value, volatile: "warning", "error" or "ignore", for unordered writes of one value and for unordered
         volatile accesses. suppressions: findings to let pass, a line each (tilewright.h).

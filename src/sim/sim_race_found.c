@@ -106,7 +106,7 @@ static enum dtype number_of(const struct ptx_instruction *ins)
     return DT_COUNT;
 }
 
-/* What they meet at is numbers of the type that an instruction says, a float's first, if they are
+/* The values there are numbers of the type that an instruction says, a float's first, if they are
  * whole. */
 static enum dtype type_of(const struct race_try *t, const struct race_clash *c,
                           const struct meeting *m)

@@ -146,7 +146,7 @@ async function atTheEvent(page) {
   await wrong("06_blocks", "number_from_the_example");
   bench = await shown(page);
   equal("a race of blocks", bench.inputs, "Runs get the arrays of case 4 of puzzle 6.");
-  // Memory that nobody has written: the event is the read that the judge names.
+  // Memory never written: the event is the read that the judge names.
   await wrong("08_shared_memory", "not_filled");
   bench = await shown(page);
   ok("the read of what is not written", /lanes? 0.*reads tile\[TPB - 1 - t\].*no warp has written/.test(bench.now), bench.now);

@@ -38,7 +38,7 @@ await test(async ({ open }) => {
     return entered + words.join(", ");
   }
 
-  // What the live region of the card says, and when.
+  // The texts of the card’s live region, each with its time.
   await page.evaluate(() => {
     const heard = (globalThis.heard = []);
     const region = document.querySelector("#step [aria-live]");

@@ -1,4 +1,4 @@
-// What takes long: each card that waits says for what, one Stop ends it all at once, and the model gives up by itself. What changes in
+// Long waits: each card says what it waits for, one Stop ends it all at once, and the model gives up by itself. What changes in
 // the messages is told once the reader pauses, and no more than that.
 import { readFileSync } from "node:fs";
 import { equal, ok, root, setText, settled, test } from "./browser.mjs";

@@ -39,7 +39,7 @@ await test(async ({ open, native }) => {
   await settled(page);
   equal("a jump goes to its block", await step(page).getByLabel("block.x, of 4").inputValue(), "2");
 
-  // What another block wrote of a value is named, and leads to that block's event.
+  // A value that another block wrote names that block, and leads to that block's event.
   const split = await open({ path: "#kernel=split_k&set=m:64,n:64,k:128" });
   const z = step(split).getByLabel(/^block\.z/);
   await z.fill(String((await z.getAttribute("max")) ?? 1));

@@ -128,7 +128,7 @@ export class Program {
   });
   inputs = $derived(this.atCase ? this.#caseInputs : null);
 
-  /** When asynchronous copies land, as `--copies` of `run` has it: "early", "late", or after so many instructions. */
+  /** When asynchronous copies land, as `--copies` of `run` has it: "early", "late", or after a number of instructions. */
   landing = $state("early");
   /** The size of a square product at which the roofline and the traffic are counted. */
   scale = $state(1024);

@@ -223,7 +223,7 @@ export function eventAt(trace: Trace, time: number, warp: number): number {
   return e;
 }
 
-/** Moments at which copies can be told to land, earliest first: "early", after so many instructions of the warp, "late". */
+/** Moments at which copies can be told to land, earliest first: "early", after a number of instructions of the warp, "late". */
 export function landings(timeline: AsyncTimeline): string[] {
   const { trace, groups } = timeline;
   const done = new Float64Array(trace.head.warps);

@@ -371,7 +371,7 @@ export class Stepper {
   }
 
   readonly #levels = new Map<Source, number[]>();
-  /** Sizes that part what is shown of the final values, as far as it is not 0, into four parts of about the same number. */
+  /** Sizes that part the final values that are shown and are not 0 into four parts of about the same number. */
   #limits(s: Source, cells: Cells): number[] {
     let found = this.#levels.get(s);
     if (!found) {

@@ -31,7 +31,7 @@ function rowOf(source: string, kernel: Kernel, padding: Padding): Row | null {
   return values.every(isPower) ? { text: padding.base, named, values } : null;
 }
 
-/** The mask of so many bits; of a named length it is right for each value that the name may get. */
+/** A mask with that number of bits; of a named length it is right for each value that the name may get. */
 function maskOf(bits: number, row: Row): string {
   const mask = String(2 ** bits - 1);
   if (!row.named) return mask;
