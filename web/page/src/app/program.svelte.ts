@@ -321,6 +321,12 @@ export class Program {
     return refused instanceof RunFault && refused.key === this.runKey ? refused : null;
   });
 
+  /** In place of what a card shows of a run, where there is none. */
+  notRun(what: string): string {
+    if (this.simulated.busy) return "Running…";
+    return this.fault ? "The run ended in a fault. Step shows the events up to it." : `${what} appear when the kernel runs.`;
+  }
+
   /** Runs the kernel in the simulator with all checks, counters and the trace of the selected block. */
   simulate(): void {
     const args = this.runArgs;
