@@ -1,6 +1,5 @@
 /** What the page asks the engine, as words of the command line. It is pure, because the questions of the opening are answered when the
  * page is built, too (content.ts). */
-import type { CaseSizes, PuzzleCase } from "./case_inputs.ts";
 import type { PtxLaunch } from "./ptx.ts";
 import type { Kernel, Parameter } from "./results.ts";
 
@@ -102,6 +101,18 @@ function setSizes(c: Configuration): string[] {
 /** Arrays that a run reads from files. */
 function filesIn(c: Configuration): string[] {
   return Object.entries(c.inputs ?? {}).flatMap(([name, path]) => ["--in", `${name}=${path}`]);
+}
+
+export interface PuzzleCase {
+  puzzle: number;
+  /** Its number among the puzzle's cases, from 1. */
+  number: number;
+}
+/** Values of parameters, tuned names and type variables. */
+export interface CaseSizes {
+  sizes: Settings;
+  tune: Record<string, number>;
+  types: Record<string, string>;
 }
 
 /** Writes the arrays of a puzzle's case at these sizes, into a folder of its own. */

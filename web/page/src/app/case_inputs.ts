@@ -1,18 +1,7 @@
 /** The arrays of a puzzle's case, for runs on the bench. `tilewright learn N --inputs FOLDER` writes them. */
-import { caseArgs, type Settings } from "./asks.ts";
+import { caseArgs, type CaseSizes, type PuzzleCase } from "./asks.ts";
 import { ask, Refused, type Files } from "./engine.ts";
 
-export interface PuzzleCase {
-  puzzle: number;
-  /** Its number among the puzzle's cases, from 1. */
-  number: number;
-}
-/** Values of parameters, tuned names and type variables. */
-export interface CaseSizes {
-  sizes: Settings;
-  tune: Record<string, number>;
-  types: Record<string, string>;
-}
 export interface CaseInputs {
   /** The file of each array, by the name of its parameter. */
   paths: Record<string, string>;

@@ -16,10 +16,12 @@ import {
   whyArgs,
   valueOf,
   valueParameters,
+  type CaseSizes,
   type Configuration,
+  type PuzzleCase,
   type Settings,
 } from "./asks.ts";
-import { inputsOf, type CaseInputs, type CaseSizes, type PuzzleCase } from "./case_inputs.ts";
+import { inputsOf, type CaseInputs } from "./case_inputs.ts";
 import { subscript } from "../figures/step_sheet.ts";
 import type { Why } from "../figures/why_path.ts";
 import { ask, askExplanation, askJson, Refused, type Lane } from "./engine.ts";

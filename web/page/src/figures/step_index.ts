@@ -40,6 +40,8 @@ export interface Touched {
   first: Uint32Array;
 }
 
+export const sharedName = (name: string) => name.replace("$smem", "scratch");
+
 /** The compiler numbers variables of one name. */
 export const plainName = (name: string) => name.replace(/_\d+$/, "");
 

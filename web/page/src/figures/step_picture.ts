@@ -1,11 +1,10 @@
 /** The picture of a trace at one event, as data: panels of paths and numbers. The same trace, event and width give the same
  * picture, however one came to the event. */
 import { elementAt, elementBytes, NO_EVENT, type Trace } from "$engine/trace.ts";
-import { plainName, StepIndex, upTo, type Role } from "./step_index.ts";
+import { plainName, sharedName, StepIndex, upTo, type Role } from "./step_index.ts";
 import { layOut, type Box, type Layout } from "./step_layout.ts";
 import { StepMemory } from "./step_memory.ts";
 import { RegisterValues } from "./step_registers.ts";
-import { sharedName } from "./step_words.ts";
 import { coarseOf, isCoarse, leastOf, meansOf, tilesOf, type Coarse } from "./step_coarse.ts";
 import { gridPath, pathOf, sheetsOf, shortNumber, subscript, type Sheets } from "./step_sheet.ts";
 

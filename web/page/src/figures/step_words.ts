@@ -1,7 +1,7 @@
 /** Events and states of a trace in words. */
 import { FLAG } from "$engine/trace.ts";
 import { count } from "../app/format.ts";
-import { lanesIn, type StepIndex } from "./step_index.ts";
+import { lanesIn, sharedName, type StepIndex } from "./step_index.ts";
 import type { Stepper } from "./step_picture.ts";
 
 /** "lanes 0–31", "lane 4", "lanes 0, 2, 4 …" */
@@ -14,7 +14,6 @@ export function lanesText(mask: number): string {
   return `lanes ${lanes.slice(0, 4).join(", ")}${lanes.length > 4 ? " …" : ""}`;
 }
 
-export const sharedName = (name: string) => name.replace("$smem", "scratch");
 const plural = (n: number, word: string) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 /** The event as a predicate of its warp: "reads A[row][p + tx]: 128 bytes, 4 sectors". */
