@@ -64,7 +64,7 @@ void complain(struct complaints *c, const char *format, ...)
     va_end(args);
 }
 
-/* Of the latest complaint. */
+/* Keeps the status of the latest complaint. */
 static void set_status(struct complaints *c, tw_status status)
 {
     c = c ? c : &complaints_of_nobody;

@@ -14,17 +14,7 @@
 
 /* Counters that depend on how the accesses are assembled. */
 #define SIM_MEMORY_COUNTERS(X)                                                                     \
-    X(shared_loads)                                                                                \
-    X(shared_stores)                                                                               \
-    X(shared_atomics)                                                                              \
-    X(shared_wavefronts)                                                                           \
-    X(shared_wavefronts_ideal)                                                                     \
-    X(bank_conflicts)                                                                              \
-    X(global_loads)                                                                                \
-    X(global_stores)                                                                               \
-    X(global_atomics)                                                                              \
-    X(global_requests)                                                                             \
-    X(global_sectors)                                                                              \
+    SIM_ACCESS_COUNTERS(X)                                                                         \
     X(local_accesses)                                                                              \
     X(async_copies)                                                                                \
     X(async_bytes)

@@ -8,14 +8,8 @@
 #include "sim/sim_merge.h"
 #include "sim/sim_traffic.h"
 
-/* The names, in JSON too; the public header has the same list with what they count (TW_COUNTER_LIST),
- * and api/counted.c holds the two together. Warp instructions are those with at least one lane. All
- * are sums but busiest_warp, block_sectors and async_depth, which are the most of all, and
- * async_overlap, a mean. */
-#define SIM_COUNTERS(X)                                                                            \
-    X(warp_instructions)                                                                           \
-    X(thread_instructions)                                                                         \
-    X(busiest_warp)                                                                                \
+/* Counters of accesses to shared and global memory. */
+#define SIM_ACCESS_COUNTERS(X)                                                                     \
     X(shared_loads)                                                                                \
     X(shared_stores)                                                                               \
     X(shared_atomics)                                                                              \
@@ -26,7 +20,17 @@
     X(global_stores)                                                                               \
     X(global_atomics)                                                                              \
     X(global_requests)                                                                             \
-    X(global_sectors)                                                                              \
+    X(global_sectors)
+
+/* The names, in JSON too; the public header has the same list with what they count (TW_COUNTER_LIST),
+ * and api/counted.c holds the two together. Warp instructions are those with at least one lane. All
+ * are sums but busiest_warp, block_sectors and async_depth, which are the most of all, and
+ * async_overlap, a mean. */
+#define SIM_COUNTERS(X)                                                                            \
+    X(warp_instructions)                                                                           \
+    X(thread_instructions)                                                                         \
+    X(busiest_warp)                                                                                \
+    SIM_ACCESS_COUNTERS(X)                                                                         \
     X(block_sectors)                                                                               \
     X(local_accesses)                                                                              \
     X(async_copies)                                                                                \

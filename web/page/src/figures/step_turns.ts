@@ -76,7 +76,7 @@ function bySource(trace: Trace): Turns {
   if (main === null) return { from: [0], total: 1, end: trace.count, loop: null, own };
   const loop = trace.head.loops[main]!;
   const at = sites.map((s) => s.loops?.find(([l]) => l === main)?.[1] ?? -1);
-  // Of each warp: turns of earlier times that it was in the loop, turns since it came in, and whether it is in.
+  // For each warp: its turns in earlier runs through the loop, its turns since it last came in, and whether it is in now.
   const before = new Uint32Array(warps);
   const done = new Uint32Array(warps);
   const inside = new Uint8Array(warps);
