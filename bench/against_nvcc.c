@@ -10,6 +10,7 @@
  * GPU's. Status 1: a call failed.
  */
 #include "tilewright.h"
+#include "tilewright_gpu.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -11,6 +11,9 @@
  * least of five each, after one that warms up.
  */
 #include "tilewright.h"
+#include "tilewright_entry.h"
+#include "tilewright_gpu.h"
+#include "tilewright_look.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

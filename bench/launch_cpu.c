@@ -9,6 +9,7 @@
  * Its values are compared with plain loops. WAY: what a line begins with; no other one is timed.
  */
 #include "tilewright.h"
+#include "tilewright_entry.h"
 
 #include <math.h>
 #include <stdio.h>

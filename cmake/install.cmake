@@ -1,8 +1,9 @@
-# `cmake --install build`: program, libraries, header, what pkg-config and find_package(tilewright) need, the manual page,
+# `cmake --install build`: program, libraries, headers, what pkg-config and find_package(tilewright) need, the manual page,
 # completions, the Python file, documents, kernels, examples (docs/install.md).
 include(CMakePackageConfigHelpers)
 install(TARGETS tilewright_static tilewright_shared EXPORT tilewright-targets)
-install(FILES ${PROJECT_SOURCE_DIR}/include/tilewright.h TYPE INCLUDE)
+file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tilewright*.h)
+install(FILES ${public_headers} TYPE INCLUDE)
 install(EXPORT tilewright-targets NAMESPACE tilewright::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
 # The prefix is known when it is installed, and the file names it: pkg-config leaves out /usr/include and /usr/lib only if they

@@ -8,7 +8,7 @@
     c = np.empty((127, 131), "f4")
     matmul(127, 131, 129, a, b, c)
 
-One file over the C library (include/tilewright.h) by ctypes: nothing to build, nothing to install
+One file over the C library (include/) by ctypes: nothing to build, nothing to install
 but libtilewright.so, which is looked for at $TILEWRIGHT_LIBRARY, beside this file, in a build/ or
 lib/ folder above it, and where the system keeps libraries. NumPy, PyTorch and CuPy are used if the
 caller's arrays are theirs, and never imported first.
@@ -52,7 +52,7 @@ __all__ = [
     "compile", "devices", "empty", "gpus", "load", "native_path", "passes", "table", "to_device", "view",
 ]
 
-# --- what tilewright.h has: structs, types, statuses ---
+# --- what the public headers have: structs, types, statuses ---
 
 MAX_RANK = 6
 _DTYPES = ("f64 f32 tf32 f16 bf16 e4m3 e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool").split()
@@ -1668,7 +1668,7 @@ class Kernel:
               **names: Any) -> Kernel:
         """This kernel with the fastest tuned values that `tilewright tune` has stored for such
         arguments and the device they are on. nearest: those of the nearest sizes will do. store: the
-        file, else as tilewright.h says. NotFound, an ArgumentError: nothing is stored, or there is no
+        file, else as tilewright_tuning.h says. NotFound, an ArgumentError: nothing is stored, or there is no
         store; to go on with the kernel's own values, catch it."""
         kernel, values, gpu = self._prepare(args, names)
         context, row, opened = self.module._context(gpu), _Tuned(), c_void_p()
@@ -1986,7 +1986,7 @@ class Kernel:
     def explain(self, gpu: str = "h200", registers: int = 0, step_limit: int = 0,
                 time_limit: Optional[float] = None, **sizes: Any) -> Record:
         """Explains how long a launch takes on a GPU of gpus(), which need not be here, and why. Returns the fields of
-        tw_explanation (tilewright.h; docs/explain.md). registers: of a thread, if they are known; step_limit: warp
+        tw_explanation (tilewright_model.h; docs/explain.md). registers: of a thread, if they are known; step_limit: warp
         instructions of one block."""
         found = _Gpu()
         if not _library().tw_gpu_find(str(gpu).encode(), byref(found)):
@@ -2017,7 +2017,7 @@ class Kernel:
         """Runs the program that a GPU gets on the simulator, on arrays of the host, in place. Takes the arguments of a
         call. Findings raise nothing: they are in the result.
 
-        watch: the checks and counters to run; there are "exits" and "outputs" too (TW_WATCH_… in tilewright.h).
+        watch: the checks and counters to run; there are "exits" and "outputs" too (TW_WATCH_… in tilewright_sim.h).
         `assume` and `inside` are checked if neither "counters" nor a trace is asked for.
         despite_races=True: runs a kernel that the compiler refuses for its races.
         seed: of a random order of warps and blocks; 0: in turn. order: the warps that get their turns first, or
@@ -2025,7 +2025,7 @@ class Kernel:
         after that number of instructions of their warp.
         step_limit: warp instructions, 0: 2^40. time_limit: seconds.
         same_value, volatile: "warning", "error" or "ignore", for unordered writes of one value and for unordered
-        volatile accesses. suppressions: findings to let pass, a line each (tilewright.h).
+        volatile accesses. suppressions: findings to let pass, a line each (tilewright_sim.h).
         trace: the file to write what the block trace_block did to (docs/trace.md); NAME.json is for Perfetto.
         why="c[0][1]": asks where the element's value comes from, in that block; the result's `why` says it.
         A parameter of the kernel that has the name of an option is given by position.

@@ -3,7 +3,7 @@
 
     check_structure.py [ROOT]
 
-Errors: an include against the order of the folders; anything of ours in tools/ but tilewright.h and tools/ itself; two files of
+Errors: an include against the order of the folders; anything of ours in tools/ but the public headers and tools/ itself; two files of
 one name (test data aside); numbers read or printed in the host program's locale; a search for words in messages. Warnings: files of more than 1000 lines, functions of more than 75.
 """
 import os
@@ -29,6 +29,7 @@ BELOW = {
     "tune": {"base", "layout", "tile", "lang"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+PUBLIC = re.compile(r"tilewright(_\w+)?\.h")  # include/
 FUNCTION_LINES, FILE_LINES = 75, 1000
 SHARED_NAMES = {"CMakeLists.txt", "engine.ts", "README.md", ".gitignore", ".clang-format"}
 
@@ -60,9 +61,9 @@ def check_includes(root, errors):
         for match in INCLUDE.finditer(text):
             target = match.group(1)
             place = f"{path}:{line_of(text, match.start())}"
-            if target == "tilewright.h":
+            if PUBLIC.fullmatch(target):
                 if room != "api":
-                    errors.append(f"{place}: only src/api includes the public header")
+                    errors.append(f"{place}: only src/api includes public headers")
                 continue
             other = target.split("/")[0] if "/" in target else room
             if not os.path.exists(os.path.join(root, "src", target)):
@@ -78,8 +79,8 @@ def check_tools(root, errors):
         text = open(os.path.join(root, path)).read()
         for match in INCLUDE.finditer(text):
             target = match.group(1)
-            if target != "tilewright.h" and not os.path.exists(os.path.join(root, "tools", target)):
-                errors.append(f"{path}:{line_of(text, match.start())}: tools include tilewright.h alone, not {target}")
+            if not PUBLIC.fullmatch(target) and not os.path.exists(os.path.join(root, "tools", target)):
+                errors.append(f"{path}:{line_of(text, match.start())}: tools include the public headers alone, not {target}")
 
 
 def check_names(root, errors):

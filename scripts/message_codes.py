@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of codes and counters in docs/messages.md, from TW_CODE_LIST and TW_COUNTER_LIST of the public header.
+"""The tables of codes and counters in docs/messages.md, from TW_CODE_LIST and TW_COUNTER_LIST of the public headers.
 
     message_codes.py            writes it
     message_codes.py --check    status 1 if the document is not what the header says
@@ -8,6 +8,7 @@ import os
 import re
 import sys
 
+import public_headers
 from generated import write_or_check
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
@@ -22,8 +23,7 @@ def with_table(page, what, head, rows):
 
 
 def main():
-    with open(os.path.join(ROOT, "include", "tilewright.h")) as file:
-        header = file.read()
+    header = public_headers.text()
     with open(PAGE) as file:
         page = file.read()
     codes = (f"| `{name}` | `{code}` | {about} |\n" for code, name, about in CODE.findall(header))
@@ -31,7 +31,7 @@ def main():
     counters = (f"| `{name}` | {text} |\n" for name, text in what)
     new = with_table(page, "codes", "| `code` | in C | |\n|---|---|---|\n", codes)
     new = with_table(new, "counters", "| counter | |\n|---|---|\n", counters)
-    return write_or_check(PAGE, page, new, "include/tilewright.h")
+    return write_or_check(PAGE, page, new, "include/")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The structs of python/tilewright.py, from those of the public header: what the Python file uses, and what these point to.
+"""The structs of python/tilewright.py, from those of the public headers: what the Python file uses, and what these point to.
 
     python_structs.py            writes them
-    python_structs.py --check    status 1 if the Python file does not have what the header says
+    python_structs.py --check    status 1 if the Python file does not have what the headers say
 """
 import os
 import re
 import sys
 
+import public_headers
 from generated import write_or_check
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
@@ -107,13 +108,12 @@ def text_of(header):
 
 
 def main():
-    with open(os.path.join(ROOT, "include", "tilewright.h")) as file:
-        header = Header(file.read())
+    header = Header(public_headers.text())
     with open(PYTHON) as file:
         old = file.read()
     written = "\n".join(text_of(header)) + "\n"
     new = old[: old.index(BEGIN)] + BEGIN + "\n\n" + written + "\n" + old[old.index(END) :]
-    return write_or_check(PYTHON, old, new, "include/tilewright.h")
+    return write_or_check(PYTHON, old, new, "include/")
 
 
 if __name__ == "__main__":

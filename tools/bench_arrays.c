@@ -3,6 +3,7 @@
 #include "operands.h"
 #include "tensor.h"
 #include "tool.h"
+#include "tilewright_gpu.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "bench_set.h"
 #include "cublas.h"
 #include "progress.h"
+#include "tilewright_gpu.h"
 
 enum { LIBRARIES = 2 }; /* cuBLAS, cuBLASLt: timed in turn with the kernel */
 

@@ -1,5 +1,6 @@
 #include "bench_rounds.h"
 #include "tool.h"
+#include "tilewright_gpu.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "bench_settings.h"
 #include "product.h"
 #include "settings.h"
+#include "tilewright_tuning.h"
 
 #include <math.h>
 #include <string.h>

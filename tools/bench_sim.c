@@ -5,6 +5,7 @@
 #include "operands.h"
 #include "progress.h"
 #include "settings.h"
+#include "tilewright_sim.h"
 
 #include <stdlib.h>
 #include <string.h>

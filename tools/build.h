@@ -10,6 +10,7 @@
 #define TW_TOOL_BUILD_H
 
 #include "settings.h"
+#include "tilewright_build.h"
 
 /* --- types --- */
 

@@ -3,6 +3,7 @@
  * target takes in its default configuration is a warning, as such a kernel runs on no GPU; parameters
  * beyond what GPUs have are an error. */
 #include "check.h"
+#include "tilewright_look.h"
 
 #include <stdlib.h>
 #include <string.h>

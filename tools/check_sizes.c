@@ -1,6 +1,8 @@
 /* What a kernel is run with: sizes that cover edges, and what its arrays hold before. */
 #include "check.h"
 #include "tensor.h"
+#include "tilewright_look.h"
+#include "tilewright_tuning.h"
 
 #include <stdlib.h>
 #include <string.h>

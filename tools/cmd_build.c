@@ -4,6 +4,8 @@
 #include "part_file.h"
 #include "tuned.h"
 #include "time_limit.h"
+#include "tilewright_look.h"
+#include "tilewright_tuning.h"
 
 #include <stdlib.h>
 #include <string.h>

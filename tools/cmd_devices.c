@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "json.h"
 #include "target.h"
+#include "tilewright_gpu.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "show_json.h"
 #include "show_kernels.h"
 #include "time_limit.h"
+#include "tilewright_look.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #define TW_EXPLAIN_CHART_H
 
 #include "tilewright.h"
+#include "tilewright_model.h"
 
 #include <stdbool.h>
 #include <stdio.h>

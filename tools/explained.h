@@ -3,6 +3,7 @@
 #define TW_EXPLAINED_H
 
 #include "settings.h"
+#include "tilewright_model.h"
 
 #include <string.h>
 

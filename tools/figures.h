@@ -4,6 +4,7 @@
 #define TW_FIGURES_H
 
 #include "tilewright.h"
+#include "tilewright_model.h"
 
 struct figure {
     char text[128];

@@ -5,6 +5,7 @@
 #include "json.h"
 #include "tool.h"
 #include "wrong_values.h"
+#include "tilewright_sim.h"
 
 struct note {
     char *file, *text;

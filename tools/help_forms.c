@@ -3,6 +3,8 @@
 #include "help_forms.h"
 #include "commands.h"
 #include "learn_puzzle.h"
+#include "tilewright_look.h"
+#include "tilewright_model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "operands.h"
 #include "target.h"
 #include "toolchain.h"
+#include "tilewright_tuning.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "learn_arrays.h"
 #include "learn_problems.h"
 #include "learn_puzzle.h"
+#include "tilewright_sim.h"
 
 struct cuda_program {
     char *defines; /* "-DSIZE=4 -DTPB=3": what it was compiled with */

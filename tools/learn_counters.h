@@ -3,6 +3,7 @@
 #define TW_LEARN_COUNTERS_H
 
 #include "tilewright.h"
+#include "tilewright_sim.h"
 
 /* A copy of what a run counted; counted_free in any case. NULL gives NULL. */
 tw_counted *counted_copy(const tw_counted *c);

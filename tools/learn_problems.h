@@ -5,6 +5,7 @@
 
 #include "message_parts.h"
 #include "tool.h"
+#include "tilewright_sim.h"
 
 /* How far an answer came, in the order in which the judge looks. */
 #define LAMPS_OF(X)                                                                                \

@@ -18,6 +18,7 @@
 
 #include "ptx_file.h"
 #include "tensor.h"
+#include "tilewright_sim.h"
 
 /* The array that a pointer of the launch points to. */
 struct ptx_array {

@@ -3,6 +3,7 @@
 #define TW_PTX_FILE_H
 
 #include "target.h"
+#include "tilewright_sim.h"
 
 struct ptx_file {
     tw_context *ctx;

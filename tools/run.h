@@ -9,6 +9,7 @@
 #include "trace_file.h"
 #include "why.h"
 #include "wrong_values.h"
+#include "tilewright_sim.h"
 
 /* One pointer parameter of the kernel. */
 struct given_array {

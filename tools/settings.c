@@ -1,5 +1,6 @@
 #include "settings.h"
 #include "tensor.h"
+#include "tilewright_look.h"
 
 #include <errno.h>
 #include <stdlib.h>

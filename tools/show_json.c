@@ -1,6 +1,7 @@
 #include "show_json.h"
 
 #include "json.h"
+#include "tilewright_look.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* show --kernels: the kernels of a file with their parameters, tuned values and types. */
 #include "show_kernels.h"
 #include "json.h"
+#include "tilewright_look.h"
 
 static void json_scalar(struct json *j, tw_scalar v)
 {

@@ -4,6 +4,7 @@
 #define TW_SIM_OPTIONS_H
 
 #include "tool.h"
+#include "tilewright_sim.h"
 
 struct sim_options {
     tw_sim_options options;

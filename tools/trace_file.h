@@ -3,6 +3,7 @@
 #define TW_TRACE_FILE_H
 
 #include "tool.h"
+#include "tilewright_sim.h"
 
 struct trace_file {
     const char *path; /* NULL: no trace is asked for, or it is written */

@@ -16,6 +16,8 @@
 #include "operands.h"
 #include "progress.h"
 #include "target.h"
+#include "tilewright_gpu.h"
+#include "tilewright_tuning.h"
 
 #include <sys/types.h>
 

@@ -1,4 +1,5 @@
 #include "tuned.h"
+#include "tilewright_tuning.h"
 
 #include <string.h>
 

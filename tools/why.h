@@ -3,6 +3,7 @@
 #define TW_WHY_H
 
 #include "tool.h"
+#include "tilewright_sim.h"
 
 struct why {
     char *array; /* NULL: it is not asked */

@@ -1,7 +1,7 @@
 /* Arrays of other libraries by DLPack: one in, and where there is a GPU one out. */
 #include <stdio.h>
 #include <string.h>
-#include <tilewright.h>
+#include <tilewright_gpu.h>
 
 typedef struct DLTensor { /* as in dlpack.h, github.com/dmlc/dlpack */
     void *data;

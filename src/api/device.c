@@ -1,5 +1,6 @@
 /* The GPU of a context: memory, streams, events. */
 #include "api/objects.h"
+#include "tilewright_gpu.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
  * What is handed out leaves the context: the tensor holds the GPU by itself until whoever took it
  * calls the deleter, from whatever thread, also after the context is gone. */
 #include "api/objects.h"
+#include "tilewright_gpu.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "model/occupancy.h"
 #include "model/caches.h"
 #include "model/latency.h"
+#include "tilewright_model.h"
 
 struct explain {
     tw_context *ctx;

@@ -2,6 +2,7 @@
  * is a launch of the driver's, and before it a fill where workspace must be zero. Arrays of the
  * host are copied to the device for each run, and back. */
 #include "api/launch_params.h"
+#include "tilewright_gpu.h"
 
 #include <stdio.h>
 #include <string.h>

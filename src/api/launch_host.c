@@ -3,6 +3,7 @@
 #include "api/objects.h"
 
 #include "base/platform.h"
+#include "tilewright_gpu.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #define TW_LAYOUTS_H
 
 #include "api/objects.h"
+#include "tilewright_look.h"
 
 /* The layout as `show --stage layout` prints it. */
 const char *layout_words(struct arena *a, const struct layout *layout);

@@ -36,6 +36,10 @@
 #include "tile/overlay.h"
 #include "tile/passes.h"
 #include "tilewright.h"
+#include "tilewright_build.h"
+#include "tilewright_entry.h"
+#include "tilewright_sim.h"
+#include "tilewright_tuning.h"
 
 /* The stack on which public calls work, so that a caller's thread needs little: several times the
  * address space that the deepest program takes. tests/unit/test_stack.c measures it. */

@@ -2,6 +2,7 @@
 #include "api/objects.h"
 
 #include "lang/syntax.h"
+#include "tilewright_look.h"
 
 enum { MOST_HEIGHT = 64 }; /* levels of an expression that is told operand by operand */
 

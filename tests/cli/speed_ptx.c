@@ -10,6 +10,7 @@
  * ONLY is what a line says behind its time: nothing else is compiled then; or "".
  */
 #include "tilewright.h"
+#include "tilewright_look.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,8 @@ EXAMPLES = {
     "tuned_values": r"BM: 3 values, group 0\n(.*\n)*BM = 64 is not allowed\ny\[31\] = 1000\n",
     "verified": r"20 values are right: 1\nY\[19\] is 18\.9369, expected 19\.0000\n",
 }
-INSTALLED = """bin/tilewright include/tilewright.h share/man/man1/tilewright.1 share/tilewright/python/tilewright.py
+INSTALLED = """bin/tilewright include/tilewright.h include/tilewright_entry.h include/tilewright_model.h
+    share/man/man1/tilewright.1 share/tilewright/python/tilewright.py
     share/bash-completion/completions/tilewright share/zsh/site-functions/_tilewright share/tilewright/kernels/matmul/shared.tile
     share/tilewright/examples/c/matmul.c share/tilewright/examples/python/matmul.py share/doc/tilewright/language.md
     share/doc/tilewright/README.md share/doc/tilewright/copyright share/tilewright/bench/suite/squares.txt

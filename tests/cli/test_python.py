@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """python/tilewright.py: values, errors, threads, the end of the interpreter, a GPU (tests/cuda), the examples."""
 import ctypes
+import glob
 import os
 import re
 import subprocess
@@ -466,7 +467,7 @@ def test_structs(folder):
     places = "offsetof(tw_array, rank) == 12 && offsetof(tw_array, shape) == 16 && offsetof(tw_array, place) == 64"
     lines += [f'_Static_assert({places} && sizeof(tw_array) == 72 && sizeof(tw_argument) == 16, "packed by hand");']
     with open(f"{folder}/structs.c", "w") as out:
-        out.write('#include "tilewright.h"\n' + "\n".join(lines) + "\nint main(void) { return 0; }\n")
+        out.write("".join(f'#include "{os.path.basename(h)}"\n' for h in sorted(glob.glob("include/*.h"))) + "\n".join(lines) + "\nint main(void) { return 0; }\n")
     done = subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-Iinclude", "-fsyntax-only", f"{folder}/structs.c"],
                           capture_output=True, text=True)
     if done.returncode != 0:

@@ -18,6 +18,7 @@
 
 #include "ptx/ptx.h"
 #include "tilewright.h"
+#include "tilewright_sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* The bytes as calls of the interface, in any order, on what earlier ones made. */
 #include "fuzz_target.h"
+#include "tilewright_entry.h"
+#include "tilewright_look.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "fuzz_target.h"
 
 #include "../unit/dlpack_structs.h"
+#include "tilewright_gpu.h"
 
 static const char text[] = "type T = {f32, f16, i32, u8, bool, f64};\n"
                            "kernel copy(i32 m, i32 n, const T *a, T *c) grid(cdiv(m, 4)) warps(1)\n"

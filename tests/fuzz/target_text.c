@@ -1,5 +1,6 @@
 /* A text, compiled; each of its kernels run on small arrays, shown, and compiled for a GPU. */
 #include "fuzz_target.h"
+#include "tilewright_look.h"
 
 #include <stdlib.h>
 

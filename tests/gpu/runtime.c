@@ -5,6 +5,7 @@
  *   runtime fault     a kernel's fault: takes the process's context with it
  */
 #include "tilewright.h"
+#include "tilewright_gpu.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -5,6 +5,8 @@
 #include "ptx/sass.h"
 #include "sim/sim_assembled.h"
 #include "tilewright.h"
+#include "tilewright_look.h"
+#include "tilewright_sim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

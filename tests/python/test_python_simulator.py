@@ -61,7 +61,7 @@ def without_zeros(line):
 
 
 def test_counters():
-    names = re.findall(r"X\((\w+), +(?:SUM|MOST),", open("include/tilewright.h").read())
+    names = re.findall(r"X\((\w+), +(?:SUM|MOST),", open("include/tilewright_sim.h").read())
     for path, name, sizes, choices in KERNELS:
         given = arrays(**sizes)
         ran = tw.load(path)[name].simulate(**given, **choices)

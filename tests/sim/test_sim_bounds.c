@@ -5,6 +5,7 @@
 #include "bounds_kernels.h"
 
 #include "tilewright.h"
+#include "tilewright_sim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

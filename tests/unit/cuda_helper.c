@@ -1,4 +1,5 @@
 #include "cuda_helper.h"
+#include "tilewright_gpu.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "integer_programs.h"
 
 #include "base/text.h"
+#include "tilewright_sim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

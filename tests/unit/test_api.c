@@ -2,6 +2,7 @@
 #include "api_helper.h"
 
 #include "api/objects.h"
+#include "tilewright_look.h"
 
 #include <math.h>
 #include <stdio.h>

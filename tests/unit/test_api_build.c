@@ -1,6 +1,7 @@
 /* Builds through the public interface: what is added, which version a launch takes, what is
  * refused, memory that runs out at every allocation. tests/aot compiles and runs what comes out. */
 #include "api_helper.h"
+#include "tilewright_build.h"
 
 #include <stdio.h>
 #include <stdlib.h>

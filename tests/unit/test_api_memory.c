@@ -1,5 +1,6 @@
 /* The public interface where memory runs out, at each allocation in turn. */
 #include "api_helper.h"
+#include "tilewright_look.h"
 
 #include <string.h>
 

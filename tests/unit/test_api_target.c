@@ -2,6 +2,7 @@
  * is refused and how it is said, memory that runs out at every allocation, and contexts of several
  * threads. No GPU is needed. */
 #include "api_helper.h"
+#include "tilewright_look.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  * TW_TEST_LONG: many more values. */
 #include "tile/tile.h"
 #include "tilewright.h"
+#include "tilewright_sim.h"
 
 #include "base/text.h"
 

@@ -1,6 +1,9 @@
 /* What is assembled once is not assembled again: by launches, entries and PTX programs, in contexts
  * and processes that share a folder. On the driver without a GPU, whose cubin is the text. */
 #include "cuda_helper.h"
+#include "tilewright_entry.h"
+#include "tilewright_gpu.h"
+#include "tilewright_sim.h"
 
 #include <dirent.h>
 #include <stdio.h>

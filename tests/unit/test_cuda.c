@@ -1,6 +1,8 @@
 /* The runtime on a GPU, on a driver without one: arrays in place, streams, events, captures,
  * workspace. */
 #include "cuda_helper.h"
+#include "tilewright_gpu.h"
+#include "tilewright_sim.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* What goes wrong on a GPU: what is said of each result of the driver; a context that a kernel's
  * fault has taken; every call of a session failing in turn, and every allocation of the host. */
 #include "cuda_helper.h"
+#include "tilewright_gpu.h"
+#include "tilewright_sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Arrays of other libraries in DLPack's structs, and ours handed out in them. Against the real
  * header, where it is installed (libdlpack-dev). */
 #include "cuda_helper.h"
+#include "tilewright_gpu.h"
 
 #if __has_include(<dlpack/dlpack.h>)
 

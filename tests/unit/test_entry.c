@@ -2,6 +2,8 @@
 #include "cuda_helper.h"
 
 #include "api/entry_table.h"
+#include "tilewright_entry.h"
+#include "tilewright_gpu.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,6 +1,7 @@
 /* The public call that explains a launch: what it refuses, what it says where nothing can be
  * launched, and figures of a small product that follow by hand. */
 #include "tilewright.h"
+#include "tilewright_model.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -5,6 +5,7 @@
 #include "integer_programs.h"
 
 #include "base/arithmetic.h"
+#include "tilewright_sim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,8 @@
 /* Launches on the host from an engine's side: its own threads, launches that do not wait, entries
  * from many threads. */
 #include "api_helper.h"
+#include "tilewright_entry.h"
+#include "tilewright_gpu.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,7 @@
 /* Arrays of a launch that share memory: which are refused, and in place what `ensures` reads is kept. */
 #include "api_helper.h"
+#include "tilewright_entry.h"
+#include "tilewright_sim.h"
 
 #include <stdio.h>
 #include <string.h>

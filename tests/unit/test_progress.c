@@ -1,6 +1,7 @@
 /* tw_config.progress is told what a call is at: the phases by name, and of a run and a simulation each
  * block, counted up to all of them. */
 #include "tilewright.h"
+#include "tilewright_sim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

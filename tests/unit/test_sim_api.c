@@ -1,6 +1,7 @@
-/* tilewright.h, section 7: launches and PTX programs on the simulator, through the public
+/* tilewright_sim.h: launches and PTX programs on the simulator, through the public
  * interface. */
 #include "api_helper.h"
+#include "tilewright_model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,8 @@
  * says what is wrong. The stack of the library's own, on which calls work, stays at most half full. */
 #include "api/objects.h"
 #include "base/platform.h"
+#include "tilewright_look.h"
+#include "tilewright_model.h"
 
 #include <pthread.h>
 #include <setjmp.h>

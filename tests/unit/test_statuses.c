@@ -1,5 +1,9 @@
 /* Each status comes with a message. */
 #include "api_helper.h"
+#include "tilewright_gpu.h"
+#include "tilewright_look.h"
+#include "tilewright_sim.h"
+#include "tilewright_tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
  * with a context each, with an entry of all. 2 seconds, every kernel at least once; 60 with
  * TW_TEST_LONG. Under ThreadSanitizer it is to be silent (./dev test --all). */
 #include "api_helper.h"
+#include "tilewright_entry.h"
+#include "tilewright_look.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,6 +5,7 @@
 
 #include "model/occupancy.h"
 #include "tune/model.h"
+#include "tilewright_tuning.h"
 
 #include <stdio.h>
 #include <stdlib.h>

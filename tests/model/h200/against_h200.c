@@ -6,6 +6,7 @@
  * as ptxas made them, since the readings are of its code.
  */
 #include "tilewright.h"
+#include "tilewright_model.h"
 
 #include <math.h>
 #include <stdio.h>
