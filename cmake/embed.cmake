@@ -18,7 +18,7 @@ function(embed_file file name out)
     file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
 endfunction()
 
-# Texts, each with a 0 behind it, and a table of them by path from `folder`: struct { const char *path, *text; }, NULL at its end.
+# Texts, each with a 0 at its end, and a table of them by path from `folder` (tools/embedded_text.h).
 function(embed_texts folder files name out)
     set(arrays "")
     set(rows "")
@@ -30,8 +30,7 @@ function(embed_texts folder files name out)
         string(APPEND rows "    {\"${path}\", (const char *)text_${index}},\n")
         math(EXPR index "${index} + 1")
     endforeach()
-    set(text "/* ${folder} */\n#include <stddef.h>\nstruct embedded_text { const char *path, *text; };\n")
-    string(APPEND text "extern const struct embedded_text ${name}[];\n${arrays}")
+    set(text "/* ${folder} */\n#include \"${PROJECT_SOURCE_DIR}/tools/embedded_text.h\"\n${arrays}")
     string(APPEND text "const struct embedded_text ${name}[] = {\n${rows}    {NULL, NULL},\n};\n")
     file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
 endfunction()

@@ -70,6 +70,7 @@ static const struct {
     {"export", "c json", NULL},
     {"compiler", "nvcc clang", NULL},
     {"as", NULL, form_word},
+    {"from", "elementwise product rows thread", NULL},
 };
 enum { VALUES = sizeof values / sizeof *values };
 

@@ -1,4 +1,4 @@
-/* The learner's files: written once, and never over one that is there. */
+/* Files that become the user's: written once, and never over one that exists. */
 #ifndef TW_LEARN_FILE_H
 #define TW_LEARN_FILE_H
 

@@ -1,14 +1,9 @@
 #include "learn_puzzle.h"
+#include "embedded_text.h"
 #include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Every file of puzzles/ but wrong answers, by path from there; made by cmake/embed.cmake. */
-struct embedded_text {
-    const char *path, *text;
-};
-extern const struct embedded_text puzzle_texts[];
 
 const char *const language_endings[LANGUAGES] = {".tile", ".cu"};
 

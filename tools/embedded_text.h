@@ -1,0 +1,14 @@
+/* Files of the tree that are part of the program (embed_texts of cmake/embed.cmake). */
+#ifndef TW_EMBEDDED_TEXT_H
+#define TW_EMBEDDED_TEXT_H
+
+#include <stddef.h>
+
+struct embedded_text {
+    const char *path; /* from the folder that is embedded; NULL ends a table */
+    const char *text;
+};
+extern const struct embedded_text puzzle_texts[];   /* puzzles/, without wrong answers */
+extern const struct embedded_text template_texts[]; /* tools/templates/ */
+
+#endif
