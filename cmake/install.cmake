@@ -16,7 +16,7 @@ install(CODE "set(pc \"${PROJECT_BINARY_DIR}/tilewright.pc\")
 install(FILES ${PROJECT_BINARY_DIR}/tilewright.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tilewright-config.cmake.in
     tilewright-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
-write_basic_package_version_file(tilewright-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(tilewright-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake
               ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)

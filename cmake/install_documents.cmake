@@ -1,12 +1,13 @@
-# Installs documents_from's README.md and docs into one folder, documents_to, docs/tutorial and docs/figures into two below it, their links seen
+# Installs documents_from's README.md, CHANGELOG.md and docs into one folder, documents_to, docs/tutorial and docs/figures into two below it, their links seen
 # from there; they are written into documents_by before. documents_to_data: from documents_to to kernels and examples.
 if(NOT IS_ABSOLUTE "${documents_to}")
     string(PREPEND documents_to "${CMAKE_INSTALL_PREFIX}/")
 endif()
-file(GLOB documents ${documents_from}/README.md ${documents_from}/docs/*.md)
+file(GLOB documents ${documents_from}/README.md ${documents_from}/CHANGELOG.md ${documents_from}/docs/*.md)
 foreach(document ${documents})
     file(READ ${document} text)
     string(REPLACE "](docs/" "](" text "${text}")
+    string(REPLACE "](../CHANGELOG.md" "](CHANGELOG.md" text "${text}")
     string(REPLACE "](../" "](${documents_to_data}/" text "${text}")
     get_filename_component(name ${document} NAME)
     file(WRITE ${documents_by}/${name} "${text}")

@@ -42,9 +42,23 @@
 extern "C" {
 #endif
 
-#define TW_VERSION "0.1.0"
+/* The version of this header. docs/versions.md says which changes each part of it allows. */
+#define TW_VERSION_MAJOR 1
+#define TW_VERSION_MINOR 0
+#define TW_VERSION_PATCH 0
+#define TW_VERSION "1.0.0"
+/* 10000 for 1.0.0: 10000 * major + 100 * minor + patch. */
+#define TW_VERSION_NUMBER (TW_VERSION_MAJOR * 10000 + TW_VERSION_MINOR * 100 + TW_VERSION_PATCH)
 
-#if defined(__GNUC__)
+/* Marks a function of the library. On Windows a program that links to the static library defines
+ * TW_STATIC; the library itself is compiled with TW_BUILDING. */
+#if defined(_WIN32) && !defined(TW_STATIC)
+#if defined(TW_BUILDING)
+#define TW_API __declspec(dllexport)
+#else
+#define TW_API __declspec(dllimport)
+#endif
+#elif defined(__GNUC__)
 #define TW_API __attribute__((visibility("default")))
 #else
 #define TW_API
@@ -75,7 +89,10 @@ typedef enum tw_status {
 
 TW_API const char *tw_status_name(tw_status s); /* "TW_BAD_ARGUMENT" */
 TW_API const char *tw_status_text(tw_status s); /* "bad argument" */
+/* The library's version as text and as a number: "1.0.0", 10000. A program compares the number with
+ * TW_VERSION_NUMBER, the version that it was compiled for. */
 TW_API const char *tw_version(void);
+TW_API int tw_version_number(void);
 
 /* Makes text that came from a file fit for a terminal: control characters of ASCII and C1, marks that
  * turn the direction of text, separators of lines and broken UTF-8 are spelled out (\x1b, \u202e); all

@@ -44,7 +44,7 @@ from ctypes import (POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int32, 
                     c_uint32, c_uint64, c_void_p)
 from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = [
     "Access", "ArgumentError", "Cancelled", "CompileError", "DeviceArray", "Edit", "Error", "Fault", "Finding",
     "Kernel", "Message", "Module", "NotAssumed", "NotFound", "Param", "RaceError", "Range", "Record",
@@ -355,12 +355,12 @@ def _candidates() -> Iterator[str]:
         yield given
         return  # nothing else in its stead
     folder = os.path.dirname(os.path.abspath(__file__))
-    names = ("libtilewright.so.0", "libtilewright.so", "libtilewright.0.dylib", "libtilewright.dylib")
+    names = ("libtilewright.so.1", "libtilewright.so", "libtilewright.1.dylib", "libtilewright.dylib")
     for above in (folder, *(os.path.normpath(os.path.join(folder, *[".."] * n)) for n in (1, 2, 3))):
         for inside in ("", "build", "lib", "lib64", os.path.join("lib", "*-linux-gnu*")):
             for name in names:
                 yield from sorted(glob.glob(os.path.join(glob.escape(above), inside, name)))
-    yield "libtilewright.so.0"
+    yield "libtilewright.so.1"
     yield ctypes.util.find_library("tilewright") or "libtilewright.so"
 
 

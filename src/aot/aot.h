@@ -72,7 +72,7 @@ struct aot_image {
 struct aot_build {
     struct arena *arena;
     const char *name;
-    const char *version; /* of what makes it: "0.1.0" */
+    const char *version; /* of what makes it: "1.0.0" */
     VEC(struct aot_function) functions;
     VEC(struct aot_version) versions;
     VEC(struct aot_image) images;

@@ -55,6 +55,11 @@ const char *tw_version(void)
     return TW_VERSION;
 }
 
+int tw_version_number(void)
+{
+    return TW_VERSION_NUMBER;
+}
+
 static bool valid(tw_dtype t)
 {
     return (int)t >= 0 && (int)t < (int)TW_DTYPE_COUNT;

@@ -39,7 +39,7 @@ def strangers(library):
 def unversioned(library):
     """Exported names that are not tw_… of the version that CMake's map gives."""
     lines = [line.split() for line in output("nm", "-D", "--defined-only", library).splitlines()]
-    return [parts[-1] for parts in lines if parts[1] != "A" and not re.fullmatch(r"tw_\w+@@TILEWRIGHT_0\.1", parts[-1])]
+    return [parts[-1] for parts in lines if parts[1] != "A" and not re.fullmatch(r"tw_\w+@@TILEWRIGHT_1\.0", parts[-1])]
 
 
 def declared():
@@ -47,7 +47,7 @@ def declared():
 
 
 def exported(library):
-    return {line.split()[-1].partition("@")[0] for line in output("nm", "-D", "--defined-only", library).splitlines()} - {"TILEWRIGHT_0.1"}
+    return {line.split()[-1].partition("@")[0] for line in output("nm", "-D", "--defined-only", library).splitlines()} - {"TILEWRIGHT_1.0"}
 
 
 def launch_times(library, folder):

@@ -193,8 +193,8 @@ def test_documents(prefix):
     documents = f"{prefix}/share/doc/tilewright"
     link = re.compile(r"\]\((?!\w+:)([^)#]+)[^)]*\)")
     seen = 0
-    for name in ["README.md", *(path[len("docs/"):] for path in glob.glob("docs/*.md") + glob.glob("docs/tutorial/*.md"))]:
-        text, source = open(f"{documents}/{name}").read(), open(name if name == "README.md" else f"docs/{name}").read()
+    for name in ["README.md", "CHANGELOG.md", *(path[len("docs/"):] for path in glob.glob("docs/*.md") + glob.glob("docs/tutorial/*.md"))]:
+        text, source = open(f"{documents}/{name}").read(), open(name if name in ("README.md", "CHANGELOG.md") else f"docs/{name}").read()
         beside = os.path.dirname(f"{documents}/{name}")
         dead = [to for to in link.findall(text) if not os.path.exists(f"{beside}/{to}")]
         if dead:
@@ -247,7 +247,7 @@ def test_deb(build, folder, version):
         run(["dpkg-deb", "-x", package, root])
     else:
         run(["dpkg", f"--root={root}", "--force-depends", "--unpack", package])
-    for file in ("lib/python3/dist-packages/tilewright.py", "share/zsh/vendor-completions/_tilewright", "lib/libtilewright.so.0"):
+    for file in ("lib/python3/dist-packages/tilewright.py", "share/zsh/vendor-completions/_tilewright", "lib/libtilewright.so.1"):
         if not os.path.exists(f"{root}/usr/{file}"):
             fail(f"the package has no /usr/{file}")
     pc, = glob.glob(f"{root}/usr/lib/**/tilewright.pc", recursive=True)
