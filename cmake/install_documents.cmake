@@ -1,5 +1,5 @@
-# Installs documents_from's README.md, CHANGELOG.md and docs into one folder, documents_to, docs/tutorial and docs/figures into two below it, their links seen
-# from there; they are written into documents_by before. documents_to_data: from documents_to to kernels and examples.
+# Installs documents_from's README.md, CHANGELOG.md and docs into one folder, documents_to, docs/tutorial with its kernels and docs/figures into two below it,
+# their links seen from there; they are written into documents_by before. documents_to_data: from documents_to to kernels and examples.
 if(NOT IS_ABSOLUTE "${documents_to}")
     string(PREPEND documents_to "${CMAKE_INSTALL_PREFIX}/")
 endif()
@@ -21,5 +21,7 @@ foreach(lesson ${lessons})
     file(WRITE ${documents_by}/tutorial/${name} "${text}")
     file(INSTALL ${documents_by}/tutorial/${name} DESTINATION "${documents_to}/tutorial")
 endforeach()
+file(GLOB broken ${documents_from}/docs/tutorial/files/*.tile)
+file(INSTALL ${broken} DESTINATION "${documents_to}/tutorial/files")
 file(GLOB pictures ${documents_from}/docs/figures/*.svg)
 file(INSTALL ${pictures} DESTINATION "${documents_to}/figures")

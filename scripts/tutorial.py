@@ -6,9 +6,12 @@
 
 A page says what belongs there in comments, which a reader does not see:
 
-    <!-- source: FILE FIRST-LAST -->    in front of a code block: those lines of a file
-    <!-- status 1 -->                   in front of a ```sh block: the status of its commands; each line is one, and behind a
-                                        line that begins with "$ " stands what it prints
+    <!-- source: FILE FIRST-LAST -->    above a code block: those lines of a file
+    <!-- diff: FILE CHANGED -->         above a ```diff block: the lines that differ, and a line above and below them. The
+                                        comments that the two files begin with are left out
+    <!-- status 1 -->                   above a ```sh block: the status of its commands. Each line is a command; the lines
+                                        below one that begins with "$ " are its output
+    <!-- part: REGEX … REGEX -->        the output from a line like the first to the next one like the second
     <!-- keep: REGEX -->                lines of the output to show; for the others between them there is one "…"
     <!-- hide: REGEX -->                text of the output in place of which there is "…": times, names of machines
     <!-- given: 16 32: tile sizes … --> numbers that the whole page may use: what is chosen, not found out
@@ -27,6 +30,7 @@ that looks like a checkout and has `mine`, as docs/tutorial/README.md says; what
 Not run: what tests/python/run_documents.py does not run either (./dev, git, …), where its output is not shown.
 """
 import argparse
+import difflib
 import glob
 import json
 import os
@@ -41,11 +45,11 @@ from run_documents import NOT_RUN, make_checkout, split_commands  # noqa: E402
 from tile_runner import PATIENCE, not_ignored  # noqa: E402
 
 PIECE = re.compile(
-    r"(?P<asks>(?:^<!-- (?:source|status|keep|hide)\b[^\n]*-->\n)*)^```(?P<kind>\w*)[^\n]*\n(?P<body>.*?)^```\n"
+    r"(?P<asks>(?:^<!-- (?:source|diff|status|part|keep|hide)\b[^\n]*-->\n)*)^```(?P<kind>\w*)[^\n]*\n(?P<body>.*?)^```\n"
     r"|^<!-- numbers\n(?P<numbers>.*?)^-->\n"
     r"|^<!-- given: (?P<given>.*?)-->\n",
     re.M | re.S)
-ASK = re.compile(r"<!-- (source|status|keep|hide):? (.*?) *-->")
+ASK = re.compile(r"<!-- (source|diff|status|part|keep|hide):? (.*?) *-->")
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 NOT_PROSE = re.compile(r"`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#[^\n]*|<!--.*?-->", re.M | re.S)
 
@@ -92,6 +96,15 @@ def number_at(words, text, complaint):
     if not found:
         raise Wrong(f"{complaint} {words}")
     return float(found[1].replace(",", ""))
+
+
+def part_of(lines, first, last):
+    """The lines from the first that is like `first` to the next that is like `last`, with "…" for those left out."""
+    start = next((at for at, line in enumerate(lines) if first.search(line)), None)
+    end = next((at for at, line in enumerate(lines) if start is not None and at > start and last.search(line)), None)
+    if end is None:
+        raise Wrong(f"the output has no part {first.pattern} … {last.pattern}:\n" + "\n".join(lines))
+    return ["…"] * (start > 0) + lines[start:end + 1] + ["…"] * (end + 1 < len(lines))
 
 
 def wrap(value):
@@ -169,7 +182,7 @@ class Page:
 
     def shown(self, asks, block):
         """A ```sh block with what its commands print now."""
-        status, keep, hide = 0, None, None
+        status, keep, hide, part = 0, None, None, None
         for name, value in asks:
             if name == "status":
                 status = int(value)
@@ -177,6 +190,8 @@ class Page:
                 keep = re.compile(value)
             elif name == "hide":
                 hide = re.compile(value)
+            elif name == "part":
+                part = tuple(map(re.compile, value.split(" … ")))
         prompted = any(line.startswith("$ ") for line in block.splitlines())
         out = []
         for command, _ in split_commands(block):
@@ -187,6 +202,8 @@ class Page:
                 continue
             out.append(f"$ {command}")
             lines = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+            if part:
+                lines = part_of(lines, *part)
             if hide:
                 lines = [hide.sub("…", line) for line in lines]
             if keep:
@@ -200,15 +217,35 @@ class Page:
     def source(self, where):
         """Lines of a file: FILE FIRST-LAST, or a whole file."""
         name, _, lines = where.partition(" ")
-        with open(os.path.join(self.folder, name)) as file:
-            text = file.read().splitlines(True)
+        text = self.lines_of(name)
         first, last = map(int, lines.split("-")) if lines else (1, len(text))
         return "".join(text[first - 1:last])
+
+    def diff(self, names):
+        """The lines in which the second file differs from the first, the comments at their beginnings apart."""
+        first, second = (self.without_heading(name) for name in names.split())
+        lines = list(difflib.unified_diff(first, second, n=1))[2:]
+        if not lines:
+            raise Wrong(f"{names}: the files do not differ")
+        return "".join("…\n" if line.startswith("@@") else line for line in lines[1:])
+
+    def lines_of(self, name):
+        try:
+            with open(os.path.join(self.folder, name)) as file:
+                return file.read().splitlines(True)
+        except OSError as error:
+            raise Wrong(f"{name}: {error.strerror}")
+
+    def without_heading(self, name):
+        lines = self.lines_of(name)
+        while lines and lines[0].startswith("//"):
+            del lines[0]
+        return lines
 
     def numbers(self, prose, comment):
         """The prose and the comment with the numbers that they should have; which numbers those are."""
         names = {"gpu": gpu, "performance": performance, "said": self.said, "cdiv": lambda a, b: -(-a // b),
-                 "round": round, "min": min, "max": max, "sum": sum, "len": len}
+                 "round": round, "abs": abs, "min": min, "max": max, "sum": sum, "len": len}
         lines, known = [], set()
         for line in comment.splitlines():
             command = re.fullmatch(r"(\w+): (.*)", line)
@@ -289,6 +326,8 @@ class Page:
                     body = found["body"]
                     if dict(asks).get("source"):
                         body = self.source(dict(asks)["source"])
+                    elif dict(asks).get("diff"):
+                        body = self.diff(dict(asks)["diff"])
                     elif found["kind"] == "sh":
                         body = self.shown(asks, body)
                     piece = piece[:len(piece) - len(found["body"]) - len("```\n")] + body + "```\n"

@@ -33,6 +33,23 @@ true = run.counters.global_sectors > 64
 tune T = {32, 16, 8};
 ```
 
+<!-- diff: kernels/sgemm/naive.tile docs/tutorial/files/naive_no_guard.tile -->
+```diff
+ 
+-    if (row < m && col < n) {
++    if (col < n) {
+         f32 sum = 0;
+```
+
+<!-- part: two … three -->
+```sh
+$ echo one; echo two; echo three; echo four
+…
+two
+three
+…
+```
+
 <!-- status 2 -->
 <!-- keep: error -->
 <!-- hide: \\d+ threads -->
@@ -51,6 +68,11 @@ TWINS = (
     ("2 * 16 ** 3", "2 * 16 ** 4", None),
     ("{32, 16, 8}", "{32, 16}", None),
     ("up to 1024\n", "up to 1025\n", None),
+    ("+    if (col < n) {", "+    if (row < n) {", None),
+    ("part: two … three", "part: two … one", "has no part two … one"),
+    ("\ntwo\nthree\n", "\ntwo\n", None),
+    ("files/naive_no_guard.tile", "files/naive_guard.tile", "No such file"),
+    ("kernels/sgemm/naive.tile docs", "docs/tutorial/files/naive_no_guard.tile docs", "do not differ"),
     ("<!-- status 2 -->\n", "", "status 2, expected 0"),
     ("<!-- keep: error -->", "<!-- keep: nothing like it -->", "prints no line like"),
     ("](#below)", "](#above)", "no heading for #above"),

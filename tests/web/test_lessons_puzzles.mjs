@@ -22,20 +22,21 @@ assert.ok(!/<a/.test(toHtml("[x](javascript:alert(1))", { resolve: (href) => hre
 assert.ok(toHtml("[x](#a\"b)", { resolve: (href) => href }).includes('href="#a&quot;b"'));
 
 // Every lesson: what is shown of a fence is the fence, each figure has its picture, links to lessons and headings have a place.
-const lessons = readdirSync(`${root}docs/tutorial`).filter((f) => /^\d-.*\.md$/.test(f)).sort();
+const lessons = readdirSync(`${root}docs/tutorial`).filter((f) => /^(\d-.*|answers)\.md$/.test(f)).sort();
 const texts = lessons.map((f) => readFileSync(`${root}docs/tutorial/${f}`, "utf8"));
 const anchors = texts.map((t) => new Set([...t.matchAll(/^#+ (.*)$/gm)].map((m) => anchorOf(m[1]))));
 const unescaped = (html) => html.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
 lessons.forEach((file, i) => {
   const seen = [];
-  const resolve = resolveIn(i + 1);
+  const resolve = resolveIn(i + 1, lessons);
   const parts = toParts(texts[i], { resolve: (href) => (seen.push(href), resolve(href)) });
   const shown = parts.map((p) => (p.kind === "html" ? unescaped(p.html) : p.kind === "source" ? p.code : "")).join("\n");
   for (const [, code] of texts[i].matchAll(/^```\w*\n([\s\S]*?)\n```$/gm)) assert.ok(shown.includes(code), `${file}: ${code}`);
   for (const p of parts) if (p.kind === "figure") assert.ok(p.picture && existsSync(`${root}docs/tutorial/${p.picture}`) && p.alt, `${file}: figure ${p.name}`);
   assert.equal(parts.filter((p) => p.kind === "figure").length, (texts[i].match(/<!-- figure:/g) ?? []).length);
   assert.equal(parts.filter((p) => p.kind === "source").length, (texts[i].match(/<!-- source:/g) ?? []).length);
-  for (const href of seen.filter((h) => /^(#|\d-)/.test(h))) {
+  for (const href of seen.filter((h) => /^(#|\d-|answers)/.test(h))) {
+    assert.ok(resolve(href), `${file}: ${href}`);
     const words = new URLSearchParams(resolve(href).slice(1));
     const at = words.get("at");
     assert.ok(!at || anchors[words.get("lesson") - 1].has(at), `${file}: ${href}`);

@@ -36,8 +36,9 @@ function puzzles(): Puzzle[] {
   });
 }
 
+/** The lessons in their order, then the answers to their exercises. */
 function lessons(): Lesson[] {
-  return filesOf("docs/tutorial", /\/[0-9]-.*\.md$/).map((path) => {
+  return filesOf("docs/tutorial", /\/([0-9]-.*|answers)\.md$/).map((path) => {
     const text = read(path);
     return { path, title: /^# (.*)/m.exec(text)?.[1] ?? path, text };
   });

@@ -1,11 +1,12 @@
-/** Links between the lessons, their headings, puzzles and kernels, as fragments that the page reads. */
-export function resolveIn(lesson: number): (href: string) => string | null {
+/** Returns where the links of a lesson lead, as fragments that the page reads. `files` are the names of all lessons' files, in order. */
+export function resolveIn(lesson: number, files: string[]): (href: string) => string | null {
   return (href) => {
     if (/^https:/.test(href)) return href;
     if (href.startsWith("#")) return `#lesson=${lesson}&at=${href.slice(1)}`;
     if (/^README\.md/.test(href)) return "#lesson=1";
-    const other = /^(\d)-[\w-]+\.md(?:#(.*))?$/.exec(href);
-    return other ? `#lesson=${other[1]}${other[2] ? `&at=${other[2]}` : ""}` : null;
+    const [name, at] = href.split("#");
+    const other = files.indexOf(name!) + 1;
+    return other ? `#lesson=${other}${at ? `&at=${at}` : ""}` : null;
   };
 }
 
