@@ -53,7 +53,7 @@ install(CODE "
     file(INSTALL \"${PROJECT_SOURCE_DIR}/python/tilewright.py\"
          DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${python}\")")
 
-# README.md lies beside the documents there, and kernels elsewhere: links are those of the new places.
+# Documents keep their tree; kernels and examples lie elsewhere, and links to them lead there.
 file(RELATIVE_PATH documents_to_data ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_DATADIR}/tilewright)
 install(CODE "
     set(documents_from \"${PROJECT_SOURCE_DIR}\")

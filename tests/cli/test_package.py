@@ -23,7 +23,7 @@ EXAMPLES = {
 INSTALLED = """bin/tilewright include/tilewright.h include/tilewright_entry.h include/tilewright_model.h
     share/man/man1/tilewright.1 share/tilewright/python/tilewright.py
     share/bash-completion/completions/tilewright share/zsh/site-functions/_tilewright share/tilewright/kernels/matmul/shared.tile
-    share/tilewright/examples/c/matmul.c share/tilewright/examples/python/matmul.py share/doc/tilewright/language.md
+    share/tilewright/examples/c/matmul.c share/tilewright/examples/python/matmul.py share/doc/tilewright/docs/language.md
     share/doc/tilewright/README.md share/doc/tilewright/copyright share/tilewright/bench/suite/squares.txt
     share/tilewright/bench/triton_matmul.py"""
 
@@ -193,8 +193,8 @@ def test_documents(prefix):
     documents = f"{prefix}/share/doc/tilewright"
     link = re.compile(r"\]\((?!\w+:)([^)#]+)[^)]*\)")
     seen = 0
-    for name in ["README.md", "CHANGELOG.md", *(path[len("docs/"):] for path in glob.glob("docs/*.md") + glob.glob("docs/tutorial/*.md"))]:
-        text, source = open(f"{documents}/{name}").read(), open(name if name in ("README.md", "CHANGELOG.md") else f"docs/{name}").read()
+    for name in glob.glob("*.md") + glob.glob("docs/**/*.md", recursive=True):
+        text, source = open(f"{documents}/{name}").read(), open(name).read()
         beside = os.path.dirname(f"{documents}/{name}")
         dead = [to for to in link.findall(text) if not os.path.exists(f"{beside}/{to}")]
         if dead:

@@ -508,7 +508,7 @@ def test_example_without_numpy(folder):
 
 
 def test_document():
-    """The first program of docs/python.md, and the error that it shows; what it says a verdict has."""
+    """The first program of docs/python.md, and the error that it shows; what it says a verdict has. All programs of the how-to."""
     text = open("docs/python.md").read()
     import tilewright
     verdict = re.search(r"^A `Verdict`.*?\n\n", text, re.M | re.S).group()
@@ -518,6 +518,14 @@ def test_document():
     program = re.search(r"^```python\n(.*?)^```$", text, re.M | re.S).group(1)
     error = re.search(r"<!-- python error -->\n```text\n(.*)\n```", text).group(1)
     run(program + f"\nrefused(ValueError, {error!r}, lambda: matmul(m, n, k, np.asfortranarray(a), b, c))")
+    programs = re.findall(r"^```python\n(.*?)^```$", open("docs/howto/from-python.md").read(), re.M | re.S)
+    if not programs:
+        fail("docs/howto/from-python.md has no program")
+    for program in programs:
+        printed = run(program)
+        shown = "".join(f"{text}\n" for text in re.findall(r"^print\(.*  # (.*)$", program, re.M))
+        if printed != shown:
+            fail(f"a program of docs/howto/from-python.md prints {printed!r}, the page says {shown!r}")
 
 
 def test_library(library):

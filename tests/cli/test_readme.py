@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""README.md shows the files that it says it shows, word for word; its C program builds against an installed library."""
+"""README.md and docs/first-kernel.md show the kernel that they name, word for word; the C program of docs/howto/from-c.md builds against an
+installed library."""
 import os
 import re
 import shutil
@@ -9,18 +10,19 @@ import tempfile
 
 from tile_runner import PATIENCE, fail
 
-LISTING = re.compile(r"^`(kernels/[^`]*\.tile)`[^\n]*whole:\n\n```c\n(.*?)^```$", re.M | re.S)
+LISTING = re.compile(r"^`(kernels/[^`]*\.tile)`.*?^```c\n(.*?)^```$", re.M | re.S)
 PROGRAM = re.compile(r"^```c\n(#include.*?)^```$", re.M | re.S)
 PKG_CONFIG = re.compile(r"`(cc [^`]*\$\(pkg-config[^`]*)`")
 
 
-def test_listings(text):
-    listings = LISTING.findall(text)
-    if not listings:
-        fail("no listing found")
-    for path, listing in listings:
-        if open(path).read() != listing:
-            fail(f"README.md does not show {path} as it is")
+def test_listing(page):
+    """The first listing of the page is the kernel named above it."""
+    found = LISTING.search(open(page).read())
+    if not found:
+        fail(f"{page}: no listing found")
+    path, listing = found.groups()
+    if open(path).read() != listing:
+        fail(f"{page} does not show {path} as it is")
 
 
 def run(command, **options):
@@ -51,9 +53,9 @@ def test_installed(text, build):
 
 
 def main():
-    text = open("README.md").read()
-    test_listings(text)
-    test_installed(text, os.path.dirname(os.path.abspath(sys.argv[1])))
+    test_listing("README.md")
+    test_listing("docs/first-kernel.md")
+    test_installed(open("docs/howto/from-c.md").read(), os.path.dirname(os.path.abspath(sys.argv[1])))
 
 
 if __name__ == "__main__":

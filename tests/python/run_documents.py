@@ -12,6 +12,8 @@ the machine's set-up and run by other means; commands on CUDA C where no compile
 
 The GPU of the documents is the driver library of the tests (tests/cuda).
 
+A comment line <!-- file: mine/NAME --> above a block makes it a file for the commands that follow.
+
 A ```c block that holds "int main" is compiled as example.c, linked with the static library and run. A command `cc …` is run with
 the build's compiler and flags.
 """
@@ -25,7 +27,7 @@ import tempfile
 from tile_runner import PATIENCE, arguments, cuda_compiler, fail, not_ignored
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BLOCK = re.compile(r"(?:^<!-- status (\d+) -->\n)?^```(sh|c)\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"(?:^<!-- (?:status (\d+)|file: (\S+)) -->\n)?^```(\w+)\n(.*?)^```$", re.M | re.S)
 NOT_RUN = ("./dev", "git ", "cd ", "sudo ", "apt", "dnf ", "pacman ", "cmake ", "ctest ", "tests/", "PYTHONPATH=")
 
 
@@ -109,11 +111,15 @@ def main():
             environment["TILEWRIGHT_STORE"] = os.path.join(folder, "tuned.db") # not the user's own
             environment["TILEWRIGHT_LEARN"] = os.path.join(folder, "learnt")
             for match in BLOCK.finditer(text):
-                status, kind, block = match.groups()
+                status, file, kind, block = match.groups()
                 line = text.count("\n", 0, match.start()) + 1
-                if kind == "sh":
+                if file:
+                    os.makedirs(os.path.join(folder, os.path.dirname(file)), exist_ok=True)
+                    with open(os.path.join(folder, file), "w") as out:
+                        out.write(block)
+                elif kind == "sh":
                     run_commands(path, line, block, int(status or 0), folder, environment)
-                elif "int main" in block:
+                elif kind == "c" and "int main" in block:
                     run_program(path, line, block, folder, environment)
             left = not_ignored(folder, checkout)
             if left:
