@@ -3,6 +3,7 @@
 #include "kernel_name.h"
 #include "param_names.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -138,13 +139,57 @@ static int choose_kernel(const struct ptx_file *f, char *const *whole, const cha
     return list_kernels(f, whole, name);
 }
 
+/* The whole of a file, for carets; NULL if it is not to be had. */
+static char *read_source(const char *path, size_t *length)
+{
+    struct stat info;
+    bool fit = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < LARGEST_SOURCE;
+    return fit ? read_whole_file(path, length) : NULL;
+}
+
+/* The name of the first `__global__` function, for a message: NULL if the text has none. The caller frees it. */
+static char *global_name(const char *text)
+{
+    const char *word = strstr(text, "__global__"), *open = word ? strchr(word, '(') : NULL;
+    while (open && open - word > 18 && strncmp(open - 17, "__launch_bounds__", 17) == 0) {
+        open = strchr(open, ')');
+        open = open ? strchr(open, '(') : NULL;
+    }
+    const char *start = open;
+    while (start && start > word && (isalnum((unsigned char)start[-1]) || start[-1] == '_'))
+        start--;
+    return start && start < open ? need_text("%.*s", (int)(open - start), start) : NULL;
+}
+
+/* Says the way out for a file of CUDA C of which the compiler made no kernel. */
+static void say_no_kernel(struct ptx_file *f)
+{
+    size_t length = 0;
+    char *text = read_source(f->path, &length);
+    char *name = text ? global_name(text) : NULL;
+    const char *template = text ? strstr(text, "template") : NULL;
+    if (!name)
+        complain_more(f->complaints, "write `__global__` before a function to make it a kernel");
+    else if (template && template <strstr(text, "__global__"))
+        complain_more(f->complaints,
+                      "the compiler makes a template only where it is instantiated; add a line "
+                      "for each instance, with the types of its parameters: "
+                      "`template __global__ void %s<float>(int, const float *, float *);`",
+                      name);
+    else
+        complain_more(f->complaints,
+                      "the compiler left `%s` out: is it `static`, or under an `#if`?", name);
+    free(name);
+    free(text);
+}
+
 static int find_kernel(struct ptx_file *f, const char *name)
 {
     int found = -1;
     if (tw_ptx_kernel_count(f->ptx) == 0) {
         complain(f->complaints, "%s has no kernel", f->path);
         if (f->text) /* of CUDA C */
-            complain_more(f->complaints, "a kernel has `__global__` in front");
+            say_no_kernel(f);
         return STATUS_USAGE;
     }
     char **whole = whole_names(f);
@@ -158,14 +203,6 @@ static int find_kernel(struct ptx_file *f, const char *name)
 }
 
 /* --- the file --- */
-
-/* The whole of a file, for carets; NULL if it is not to be had. */
-static char *read_source(const char *path, size_t *length)
-{
-    struct stat info;
-    bool fit = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < LARGEST_SOURCE;
-    return fit ? read_whole_file(path, length) : NULL;
-}
 
 static void add_sources(struct ptx_file *f)
 {

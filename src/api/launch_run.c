@@ -1,5 +1,6 @@
 /* Launches: prepare, run, verify. */
 #include "api/objects.h"
+#include "tile/passes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -467,6 +468,28 @@ static double shown(double v)
     return isnan(v) ? fabs(v) : v;
 }
 
+/* Says which reduction counts zeros from past an edge, a common cause of wrong values. */
+static void note_edge_zeros(tw_launch *l)
+{
+    struct edge_zeros z;
+    if (!edge_zeros_find(&l->ctx->scratch, l->variant->ir, &z))
+        return;
+    struct text slice;
+    text_init(&slice, &l->ctx->scratch);
+    expr_print(&slice, z.slice);
+    int line, column;
+    loc_line_column(z.use->loc, &line, &column);
+    const char *op = op_table[z.use->op].text, *way = "mask them with `where` before it";
+    if (z.use->op == OP_REDUCE_MIN)
+        way = "write `else inf` after it";
+    else if (z.powers || (z.use->op == OP_REDUCE_MAX && !z.changed))
+        way = "write `else -inf` after it";
+    diag_note(&l->ctx->diag, z.slice->loc,
+              "where `%s` reaches past the edge it reads zeros, and the `%s` of line %d counts %s: "
+              "%s",
+              slice.data, op, line, z.changed ? "what becomes of them" : "them", way);
+}
+
 static void report_wrong(tw_launch *l, const struct ensures_report *r)
 {
     struct text at;
@@ -476,6 +499,7 @@ static void report_wrong(tw_launch *l, const struct ensures_report *r)
         text_printf(&at, "[%" PRId64 "]", r->at[i]);
     diag_error(&l->ctx->diag, r->loc, "%s is %.9g, expected %.9g (within %.3g)", at.data,
                shown(r->got), shown(r->want), shown(r->tolerance));
+    note_edge_zeros(l);
 }
 
 static void take_wrong(void *user, const struct ensures_wrong *w)

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_SHOWN = 16, COLUMNS_SHOWN = 16 };
+/* Eight columns of the widest cells fit a terminal of 100. */
+enum { ROWS_SHOWN = 16, COLUMNS_SHOWN = 8 };
 
 static void add_type(struct text *out, const struct lower_placed *p)
 {
@@ -44,6 +45,26 @@ static void add_placed(struct text *out, const struct lower_placed *p)
     else
         layout_draw(out, p->layout, limits);
     text_add(out, "\n");
+}
+
+/* Explains the signs of the tables that follow. */
+static void add_signs(struct text *out, const struct lowered *lowered)
+{
+    bool shared = false, registers = false;
+    for (size_t i = 0; i < lowered->placed.count; i++) {
+        shared = shared || lowered->placed.data[i].shared;
+        registers = registers || !lowered->placed.data[i].shared;
+    }
+    if (shared)
+        text_add(out,
+                 "in shared tiles    72 b04: the element is 72 elements after the tile's start, "
+                 "in bank 4 of 32\n");
+    if (registers)
+        text_add(out,
+                 "in register tiles  T5:R2: thread 5 of the warp holds the element as the third "
+                 "of its elements\n");
+    if (shared || registers)
+        text_add(out, "layout(…)          the same as a formula: docs/lowering.md reads one\n\n");
 }
 
 static void add_access(struct text *out, const struct lower_access *a)
@@ -90,6 +111,7 @@ void show_layout(struct text *out, const struct lowered *lowered, const char *ta
                 lowered->registers,
                 lowered->registers > 255 ? ", more than the 255 there are: the rest goes to memory"
                                          : "");
+    add_signs(out, lowered);
     for (size_t i = 0; i < lowered->placed.count; i++)
         add_placed(out, &lowered->placed.data[i]);
     add_accesses(out, lowered, false);

@@ -32,10 +32,12 @@ static bool usable_in_ensures(struct checker *c, const struct sym *s, struct loc
         local = !sym_info(c, s)->ensures_index && !sym_info(c, s)->init;
     if (!c->in_ensures || !local)
         return true;
-    diag_error(c->diag, at, "`ensures` speaks of whole views; `%s` is %s of one block", s->name,
+    diag_error(c->diag, at, "`ensures` cannot use `%s`: it is %s of one block", s->name,
                storage_text(s));
-    diag_note(c->diag, s->loc,
-              "use parameters, constants, views, and indices of `ensures for (…)`");
+    diag_note(
+        c->diag, s->loc,
+        "`ensures` says for the whole grid what the views hold after the launch, as a formula "
+        "of views, parameters, constants and the indices of `ensures for (…)`");
     return false;
 }
 
@@ -263,11 +265,11 @@ static bool register_part(struct checker *c, const struct access *x, const struc
         if (x->index[i].kind == IX_SLICE || x->index[i].kind == IX_ALL)
             continue;
         diag_error(c->diag, n->loc,
-                   "`%s` is a register tile, and an element of it cannot be accessed by itself",
+                   "`%s` is a register tile: its elements cannot be indexed one by one",
                    x->sym->name);
         diag_note(c->diag, x->sym->loc,
-                  "it is spread over the threads: use it whole, a constant part `[0 +: 16]`, a "
-                  "reduction, or keep it in a shared tile");
+                  "its elements are spread over the block's threads: use the whole tile, a slice "
+                  "with constant starts `[0 +: 16]`, or a reduction, or declare it `shared`");
         return false;
     }
     return true;

@@ -28,6 +28,26 @@ static void note_missing_extents(struct checker *c, const struct type *to, const
               type_text(c->arena, &type) + strlen(dtype_table[to->dtype].name));
 }
 
+/* Names the way out if the value fits but for an axis of extent 1 that a reduction has kept. */
+static void note_axis_left(struct checker *c, struct loc at, const struct type *to,
+                           const struct expr *value)
+{
+    const struct type *from = &value->type;
+    int axis = 0, next = 0;
+    while (axis < to->rank && from->extent[axis] == to->extent[axis])
+        axis++;
+    if (from->rank != to->rank + 1 || from->extent[axis] != 1)
+        return;
+    struct text shape;
+    text_init(&shape, c->arena);
+    for (; next < to->rank && from->extent[next + (next >= axis)] == to->extent[next]; next++)
+        text_printf(&shape, ", %lld", (long long)to->extent[next]);
+    if (next < to->rank)
+        return;
+    diag_note(c->diag, at, "a reduction keeps its axis with extent 1; to drop it: `reshape(%s%s)`",
+              at.length > 60 ? "…" : source_snippet(c, at), shape.data);
+}
+
 static bool value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
                              const char *name, struct loc declared)
 {
@@ -43,6 +63,8 @@ static bool value_shape_fits(struct checker *c, const struct expr *value, const 
     else if (to->rank == 2 && value->type.rank == 1 && to->extent[0] == value->type.extent[0])
         diag_note(c->diag, at, "to give each row its value: `reshape(%s, %lld, 1)`",
                   source_snippet(c, at), (long long)to->extent[0]);
+    else
+        note_axis_left(c, at, to, value);
     note_missing_extents(c, to, value);
     if (declared.source)
         diag_note(c->diag, declared, "declared here");

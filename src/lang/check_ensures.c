@@ -76,7 +76,7 @@ static void note_axis_too_many(struct checker *c, const struct node *n, const st
         text_printf(&shape, ", %s", source_snippet(c, view->dims[i]->loc));
     const char *value = n->b->loc.length > 40 ? "…" : source_snippet(c, n->b->loc);
     diag_note(c->diag, n->b->loc,
-              "an axis of extent 1 is left over, as reductions leave it: `reshape(%s%s)`", value,
+              "a reduction keeps its axis with extent 1; to drop it: `reshape(%s%s)`", value,
               shape.data);
 }
 

@@ -1,5 +1,6 @@
 /* Help for names that are not known: what other languages call by them, and the nearest known name. */
 #include "lang/check_internal.h"
+#include "lang/parse_internal.h"
 
 #include "base/text.h"
 
@@ -111,6 +112,16 @@ static const char call_help[] =
     "__shfl_down_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0"
     "__shfl_xor_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0";
 
+/* Functions of Triton and CUDA that are no functions here. */
+static const char other_help[] =
+    "load\0" "a slice of a view is loaded where it is used: `reg f32 t[16][64] = A[i +: 16][j +: 64];`; past the edge it gives 0, or `else` a value\0" "\0"
+    "store\0" "assign to a slice of a view: `C[i +: 16][j +: 64] = t;`; what lies past the edge is not stored\0" "\0"
+    "program_id\0" "the block's index is `block.x`, `block.y`, `block.z`\0" "\0"
+    "num_programs\0" "the extents of the grid are `grid.x`, `grid.y`, `grid.z`\0" "\0"
+    "expand_dims\0" "write `reshape(x, 16, 1)`\0" "\0"
+    "make_block_ptr\0" "a pointer seen as a matrix is a view: `global f32 A[m][k] = a;`\0" "\0"
+    "static_range\0" "write `unroll for (i32 i = 0; i < n; i++)`\0" "\0";
+
 /* clang-format on */
 
 /* false: the table does not have it. */
@@ -125,6 +136,17 @@ static bool find_help(const char *table, const char *name, struct help *out)
         table = out->insert + strlen(out->insert) + 1;
     }
     return false;
+}
+
+static bool find_call_help(const char *name, struct help *out)
+{
+    return find_help(call_help, name, out) || find_help(other_help, name, out);
+}
+
+const char *call_way_out(const char *name)
+{
+    struct help help;
+    return find_call_help(name, &help) && *help.way_out ? help.way_out : NULL;
 }
 
 /* The place of a name at the start of another. */
@@ -260,16 +282,18 @@ void unknown_base(struct checker *c, const char *name, const char *part, struct 
     struct help help;
     bool helped = find_help(value_help, name, &help);
     const char *near = helped ? NULL : nearest_name(name, bases, sizeof bases / sizeof bases[0]);
-    diag_error(c->diag, loc, "`%s` has no parts", name);
+    diag_error(c->diag, loc, "values have no members: `%s.%s`", name, part);
     diag_code(c->diag, CODE_NAME);
     if (helped)
         say_help(c, &help, NULL, loc);
     else if (near)
         diag_near(c->diag, name_at(loc, name), near);
     else if (strcmp(part, "T") == 0)
-        diag_note(c->diag, loc, "transposed it is `trans(%s)`", name);
+        diag_note(c->diag, loc, "write `trans(%s)`", name);
+    else if (strcmp(part, "shape") == 0)
+        diag_note(c->diag, loc, "the extents of a tile are the constants of its declaration");
     else
-        diag_note(c->diag, loc, "what has x, y and z are `block`, `grid` and `thread`");
+        diag_note(c->diag, loc, "only `block`, `grid` and `thread` have members: x, y and z");
 }
 
 /* T(x) and T x[4] of a type variable that is not declared begin as calls and types do. */
@@ -320,7 +344,7 @@ void unknown_call(struct checker *c, const struct node *n)
     if (is_other_than_function(c, name, loc))
         return;
     struct help help;
-    bool helped = find_help(call_help, name, &help);
+    bool helped = find_call_help(name, &help);
     diag_error(c->diag, loc, "there is no function `%s`", name);
     diag_code(c->diag, CODE_NAME);
     if (mean)

@@ -70,23 +70,31 @@ static bool extents_meet(int64_t a, int64_t b)
     return a == b || a == EXTENT_RUNTIME || b == EXTENT_RUNTIME;
 }
 
-static bool dot_shapes(struct checker *c, const struct node *n, const struct expr *a,
-                       const struct expr *b)
+/* Tells whether a product of rows and columns is what the statement needs. `want` may be NULL. */
+static bool product_fits(const struct type *want, int64_t rows, int64_t columns)
 {
+    return !want || want->rank != 2 ||
+           (extents_meet(want->extent[0], rows) && extents_meet(want->extent[1], columns));
+}
+
+static bool dot_shapes(struct checker *c, const struct node *n, const struct expr *a,
+                       const struct expr *b, const struct type *want)
+{
+    const int64_t *x = a->type.extent, *y = b->type.extent;
     if (extents_meet(a->type.extent[1], b->type.extent[0]))
         return true;
     const char *left = arena_printf(c->arena, "`%s`", expr_snippet(c, a));
     const char *right = arena_printf(c->arena, "`%s`", expr_snippet(c, b));
     shape_error(c, n->loc, left, &a->type, right, &b->type);
-    if (a->type.extent[1] == b->type.extent[1])
+    if (x[1] == y[1] && product_fits(want, x[0], y[0]))
         diag_note(c->diag, expr_place(c, b),
                   "columns of the left are rows of the right: `trans(%s)`", expr_snippet(c, b));
-    else if (a->type.extent[0] == b->type.extent[0])
+    else if (x[0] == y[0] && product_fits(want, x[1], y[1]))
         diag_note(c->diag, expr_place(c, a),
                   "columns of the left are rows of the right: `trans(%s)`", expr_snippet(c, a));
     else
         diag_note(c->diag, n->loc, "dot takes [M][K] and [K][N]: %lld columns meet %lld rows",
-                  (long long)a->type.extent[1], (long long)b->type.extent[0]);
+                  (long long)x[1], (long long)y[0]);
     return false;
 }
 
@@ -114,7 +122,7 @@ static bool dot_types(struct checker *c, const struct node *n, struct expr **arg
 }
 
 /* dot(a, b) or dot(a, b, c) = c + a·b */
-static struct expr *check_dot(struct checker *c, const struct node *n)
+static struct expr *check_dot(struct checker *c, const struct node *n, const struct type *want)
 {
     if (!check_arguments(c, n, 2, 3, NULL, "dot(a, b)` or `dot(a, b, c)"))
         return NULL;
@@ -125,7 +133,7 @@ static struct expr *check_dot(struct checker *c, const struct node *n)
     if (!args[0] || !args[1] || (count == 3 && !args[2]))
         return NULL;
     bool good = is_matrix(c, args[0]);
-    if (!is_matrix(c, args[1]) || !good || !dot_shapes(c, n, args[0], args[1]))
+    if (!is_matrix(c, args[1]) || !good || !dot_shapes(c, n, args[0], args[1], want))
         return NULL;
     int64_t extent[2] = {args[0]->type.extent[0], args[1]->type.extent[1]};
     enum dtype t;
@@ -385,7 +393,7 @@ struct expr *check_shape_call(struct checker *c, const struct node *n, enum op o
     static const char *const forms[] = {"reshape(x, e0, e1)", "repeat(x, n0, n1)",
                                         "repeat_interleave(x, n0, n1)", "broadcast(x, e0, e1)"};
     switch (op) {
-    case OP_DOT: return check_dot(c, n);
+    case OP_DOT: return check_dot(c, n, want);
     case OP_IOTA: return check_iota(c, n, want);
     case OP_TRANS: return check_arguments(c, n, 1, 1, NULL, "trans(x)") ? check_trans(c, n) : NULL;
     case OP_RESHAPE:

@@ -706,7 +706,9 @@ static struct node *slip_cuda_kernel(struct parser *p)
     struct loc words = loc_join(here(p), token_loc(p, peek_ahead(p, count - 1)));
     if (complain(p, here(p), "expected a declaration, saw %s", token_shown(p, peek(p)))) {
         is_foreign(p);
-        note(p, here(p), "write `kernel name(…) grid(…) warps(4) { … }`");
+        note(p, here(p),
+             "this is CUDA C: `tilewright check` takes it as it is from a file whose name ends "
+             "in .cu; in Tilewright's language write `kernel name(…) grid(…) threads(x, y) { … }`");
         fix(p, words, "kernel");
     }
     go_to(p, p->pos + count - 1); /* parse_kernel passes the last */

@@ -66,6 +66,35 @@ static struct node *parse_index(struct parser *p)
     return n;
 }
 
+/* Writes the access whose brackets open at token `open` with a pair of brackets for each index. */
+static void note_own_brackets(struct parser *p, uint32_t open)
+{
+    struct text t;
+    text_init(&t, p->arena);
+    uint32_t close = p->tokens[open].match, depth = 0;
+    if (open == 0 || close == NO_MATCH) {
+        note(p, here(p), "write `A[i][j]`");
+        return;
+    }
+    const char *text = p->source->text;
+    const struct token *first = &p->tokens[open - 1], *last = &p->tokens[close];
+    text_printf(&t, "%.*s", (int)(p->tokens[open].offset - first->offset), text + first->offset);
+    for (const struct token *at = &p->tokens[open]; at <= last; at++) {
+        const struct token *next = at < last ? at + 1 : at;
+        depth += (at->kind == TOK_LPAREN || at->kind == TOK_LBRACKET);
+        depth -= (at->kind == TOK_RPAREN || at->kind == TOK_RBRACKET);
+        if (at->kind == TOK_COMMA && depth == 1) {
+            text_add(&t, "][");
+            continue;
+        }
+        uint32_t end = at == last || (next->kind == TOK_COMMA && depth == 1)
+                           ? at->offset + at->length
+                           : next->offset;
+        text_printf(&t, "%.*s", (int)(end - at->offset), text + at->offset);
+    }
+    note_write(p, here(p), t.data);
+}
+
 /* "[" index "]", and where the next index goes */
 static struct node **parse_brackets(struct parser *p, struct node *access, struct node **tail)
 {
@@ -79,7 +108,7 @@ static struct node **parse_brackets(struct parser *p, struct node *access, struc
         more = at(p, TOK_COMMA);
         if (more && complain(p, here(p), "each index has its own brackets")) {
             is_foreign(p);
-            note(p, here(p), "write `A[i][j]`");
+            note_own_brackets(p, open);
             fix(p, with_blanks(p, here(p)), "][");
         }
     }
@@ -330,11 +359,16 @@ static struct node *slip_owned_call(struct parser *p)
     bool alone = peek_ahead(p, 2)->kind == TOK_RPAREN;
     struct loc before = token_loc(p, &p->tokens[first]), open = token_loc(p, peek_ahead(p, 1));
     before.length = here(p).offset - before.offset;
-    if (complain(p, loc_join(range_from(p, first), here(p)), "`%s%s%s`: functions belong to no %s",
-                 owner, scope ? "::" : ".", name, module ? "module" : "value")) {
+    if (complain(p, loc_join(range_from(p, first), here(p)),
+                 "`%s%s%s`: functions are called by their name alone", owner, scope ? "::" : ".",
+                 name)) {
+        const char *way_out = module ? call_way_out(name) : NULL;
         is_foreign(p);
-        fix(p, before, "");
-        if (module) {
+        if (!way_out)
+            fix(p, before, "");
+        if (way_out) {
+            note(p, here(p), "%s", way_out);
+        } else if (module) {
             note(p, here(p), "write `%s(…)`", name);
         } else {
             note(p, here(p), "write `%s(%s%s)`", name, owner, alone ? "" : ", …");
@@ -507,9 +541,32 @@ static struct node *parse_prefix(struct parser *p)
 }
 
 /* unary = ( "-" | "!" | "~" ) unary | "(" type ")" unary | postfix */
+/* `not x`, reported and read as !x. */
+static struct node *slip_not(struct parser *p)
+{
+    uint32_t first = p->pos;
+    if (complain(p, here(p), "there is no operator `not`")) {
+        is_foreign(p);
+        note(p, here(p), "write `!`");
+        fix(p, with_blanks(p, here(p)), "!");
+    }
+    advance(p);
+    struct node *a = parse_unary(p), *n = unary_node(p, N_UNARY, first, a);
+    n->op = OP_NOT;
+    return n;
+}
+
+static bool at_not(const struct parser *p)
+{
+    const struct token *t = peek(p), *next = peek_ahead(p, 1);
+    return at_word(p, "not") && !name_known(&p->fn_names, p, t) && !next->line_start &&
+           (next->kind == TOK_LPAREN || next->kind == TOK_NAME || next->kind == TOK_TRUE ||
+            next->kind == TOK_FALSE);
+}
+
 static struct node *parse_unary(struct parser *p)
 {
-    struct node *(*parse)(struct parser *) = NULL;
+    struct node *(*parse)(struct parser *) = at_not(p) ? slip_not : NULL;
     switch (peek(p)->kind) {
     case TOK_MINUS:
         if (at_least_i64(p))

@@ -69,6 +69,9 @@ bool fail(struct parser *p, struct loc where, const char *format, ...) DIAG_FORM
 void note(struct parser *p, struct loc where, const char *format, ...) DIAG_FORMAT(3, 4);
 /* The note "write `TEXT`", with that as the fix: it takes the place of the range. */
 void note_write(struct parser *p, struct loc where, const char *text);
+/* Returns the spelling here of a function of other languages, as a sentence. NULL: the name itself is
+ * the spelling, or it is not known (check_help.c). */
+const char *call_way_out(const char *name);
 /* A change of the text as the fix of what was just reported. */
 void fix(struct parser *p, struct loc where, const char *text);
 /* The token with the blanks after it, as a range to be removed. */

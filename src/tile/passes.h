@@ -89,6 +89,16 @@ void pass_masks(struct pass_context *c);
  * diagnoses: pipelines of which nothing can be fetched ahead (a warning). */
 void pass_pipeline(struct pass_context *c);
 
+/* edges.c: finds the first reduction that counts the zeros which a slice without `else` reads past the
+ * edge of its view; a guess, for a note at wrong values. Returns false if there is none. */
+struct edge_zeros {
+    const struct expr *slice; /* the load */
+    const struct expr *use;   /* the reduction */
+    bool changed;             /* it gets something else in their place, such as exp(0) */
+    bool powers;              /* from exp or exp2 */
+};
+bool edge_zeros_find(struct arena *a, struct kernel *k, struct edge_zeros *out);
+
 /* plan.c: gives every shared tile an offset; tiles whose lives do not meet share bytes where a
  * barrier separates them, else adds one.
  * requires: variance. sets: sym->offset, kernel->shared_bytes, kernel->planned. diagnoses: more

@@ -536,14 +536,21 @@ static void print_indent(struct text *t, int indent)
         text_add_char(t, ' ');
 }
 
-/* The mark of statements that the compiler added. The first line of such a statement has the mark for
- * its whole body, if all of the body was added. */
+/* The mark of statements that the compiler added. A run of them has one mark, on its first line, that
+ * counts them. A statement with a body has the mark for all of it, if all of the body was added. */
 struct marking {
-    bool here;   /* this statement */
-    bool around; /* an enclosing statement: the body needs no mark */
+    int run;     /* statements that the mark on this line is for; 0: the line has no mark */
+    bool around; /* an enclosing statement's mark is for the body too */
 };
 
-static const char added_mark[] = " // added by the compiler";
+static void add_mark(struct text *t, int run)
+{
+    if (run > 0)
+        text_add(t, " // added by the compiler");
+    if (run > 1)
+        text_printf(t, run == 2 ? ", as is the next statement" : ", as are the next %d statements",
+                    run - 1);
+}
 
 static bool all_added(const struct stmt *first)
 {
@@ -553,10 +560,19 @@ static bool all_added(const struct stmt *first)
     return true;
 }
 
-static struct marking marking_of(const struct stmt *s, bool around)
+static bool is_all_added(const struct stmt *s)
 {
-    bool whole = s->added && all_added(s->body) && all_added(s->otherwise);
-    return (struct marking){s->added && !around, around || whole};
+    return s->added && all_added(s->body) && all_added(s->otherwise);
+}
+
+/* The marking of a statement that no earlier mark is for. */
+static struct marking marking_of(const struct stmt *s)
+{
+    int run = s->added;
+    if (is_all_added(s))
+        for (const struct stmt *next = s->next; next && is_all_added(next); next = next->next)
+            run++;
+    return (struct marking){run, is_all_added(s)};
 }
 
 /* The text of the statements, and a list of their lines; NULL: it is not wanted. */
@@ -572,19 +588,24 @@ static void end_line(struct printer *p)
     p->line++;
 }
 
-static void print_stmt(struct printer *p, const struct stmt *s, int indent, bool around);
+static void print_stmt(struct printer *p, const struct stmt *s, int indent, struct marking m);
 
 static void print_list(struct printer *p, const struct stmt *first, int indent, bool around)
 {
-    for (const struct stmt *s = first; s; s = s->next)
-        print_stmt(p, s, indent, around);
+    struct marking m = {0};
+    int marked = 0; /* following statements that an earlier mark is for */
+    for (const struct stmt *s = first; s; s = s->next) {
+        m = around || marked > 0 ? (struct marking){0, true} : marking_of(s);
+        print_stmt(p, s, indent, m);
+        marked = marked > 0 ? marked - 1 : m.run > 1 ? m.run - 1 : 0;
+    }
 }
 
 /* " {", the body, and "}" without the end of the line. */
 static void print_body(struct printer *p, const struct stmt *body, int indent, struct marking m)
 {
     text_add(p->out, "{");
-    text_add(p->out, m.here ? added_mark : "");
+    add_mark(p->out, m.run);
     end_line(p);
     print_list(p, body, indent + 1, m.around);
     print_indent(p->out, indent);
@@ -600,10 +621,10 @@ static void print_if(struct printer *p, const struct stmt *s, int indent, struct
     const struct stmt *otherwise = s->otherwise;
     if (!otherwise)
         return;
-    m.here = false;
+    m.run = 0;
     text_add(p->out, " else ");
     if (otherwise->kind == STMT_IF && !otherwise->next)
-        print_if(p, otherwise, indent, marking_of(otherwise, m.around));
+        print_if(p, otherwise, indent, m.around ? m : marking_of(otherwise));
     else
         print_body(p, otherwise, indent, m);
 }
@@ -662,9 +683,8 @@ static void note_line(struct printer *p, const struct stmt *s)
         vec_push(p->out->arena, &p->lines->list, line);
 }
 
-static void print_stmt(struct printer *p, const struct stmt *s, int indent, bool around)
+static void print_stmt(struct printer *p, const struct stmt *s, int indent, struct marking m)
 {
-    struct marking m = marking_of(s, around);
     note_line(p, s);
     print_indent(p->out, indent);
     switch (s->kind) {
@@ -678,7 +698,7 @@ static void print_stmt(struct printer *p, const struct stmt *s, int indent, bool
     default:
         print_simple(p->out, s);
         text_add_char(p->out, ';');
-        text_add(p->out, m.here ? added_mark : "");
+        add_mark(p->out, m.run);
         break;
     }
     end_line(p);
@@ -688,7 +708,7 @@ static void print_stmt(struct printer *p, const struct stmt *s, int indent, bool
 void stmt_print(struct text *out, const struct stmt *s, int indent)
 {
     struct printer p = {.out = out};
-    print_stmt(&p, s, indent, false);
+    print_stmt(&p, s, indent, (struct marking){.run = s->added, .around = is_all_added(s)});
 }
 
 /* --- kernels --- */

@@ -571,8 +571,10 @@ static void test_foreign(void **state)
                    "8};`, a function: `fn`\n");
     check_messages(
         "__global__ void k(int n) { x = 1; }\nconst i32 A = ;",
-        "1:1 expected a declaration, saw '__global__' | write `kernel name(…) grid(…) warps(4) { … "
-        "}`\n"
+        "1:1 expected a declaration, saw '__global__' | this is CUDA C: `tilewright check` takes "
+        "it as "
+        "it is from a file whose name ends in .cu; in Tilewright's language write `kernel name(…) "
+        "grid(…) threads(x, y) { … }`\n"
         "1:19 `int` is not a type here | write `i32`\n"
         "2:15 expected an expression, saw ';'\n");
 }
