@@ -34,7 +34,8 @@ struct setting {
 /* Small tiles, with more steps than stages, and several blocks, the last of them ragged. */
 static const struct setting tuned[] = {{"BM", 32},    {"BN", 32},   {"BK", 16},   {"WARPS", 2},
                                        {"STAGES", 3}, {"SPLIT", 2}, {"PARTS", 2}, {"WAVE", 4},
-                                       {"T", 8},      {"PAD", 1}};
+                                       {"T", 8},      {"PAD", 1},   {"ROWS", 2},  {"COLS", 16},
+                                       {"EACH", 5},   {"N", 128},   {"BLOCKS", 3}};
 static const struct setting sizes[CONFIGURATIONS][16] = {{{"m", 37},
                                                           {"n", 41},
                                                           {"k", 53},
@@ -47,6 +48,7 @@ static const struct setting sizes[CONFIGURATIONS][16] = {{{"m", 37},
                                                           {"scale", 1},
                                                           {"rows", 3},
                                                           {"cols", 33},
+                                                          {"epsilon", 1},
                                                           {"size", 8}},
                                                          {{"m", 72},
                                                           {"n", 80},
@@ -60,6 +62,7 @@ static const struct setting sizes[CONFIGURATIONS][16] = {{{"m", 37},
                                                           {"scale", 1},
                                                           {"rows", 3},
                                                           {"cols", 208},
+                                                          {"epsilon", 1},
                                                           {"size", 9}}};
 /* Where a kernel's own tiles are larger, K is split, or a remainder is to be taken; where blocks are
  * dealt in waves, some whole ones; where elements are of 1 or 2 bytes, rows whose bytes 4 divides,
@@ -89,7 +92,12 @@ static const struct {
                    {"sgemm_register_tiled", "m", {69, 72}},
                    {"sgemm_register_tiled", "n", {75, 80}},
                    {"sgemm_naive", "k", {53, 83}},
-                   {"attention", "nq", {75, 48}}};
+                   {"attention", "nq", {75, 48}},
+                   {"small_products", "batch", {13, 15}},
+                   {"rms_norm_matmul", "k", {117, 128}},
+                   {"int8_scaled", "k", {276, 320}},
+                   {"sum_all", "n", {221, 320}},
+                   {"count_bytes", "n", {1001, 1024}}};
 static const char *const targets[CONFIGURATIONS] = {"sm_80", "sm_90"};
 static const char *const byte_float_targets[CONFIGURATIONS] = {"sm_89", "sm_90"};
 static const char *const configuration_names[CONFIGURATIONS] = {"ragged", "aligned"};
@@ -175,6 +183,17 @@ static void set_choices(struct subject *s)
         tw_launch_type(s->launch, type.name, s->configuration ? TW_F16 : TW_F32);
 }
 
+/* Integers of ±1 would be 0, most of them. */
+static double integer_scale(tw_dtype t)
+{
+    switch (t) {
+    case TW_I8: return INT8_MAX;
+    case TW_U8: return -UINT8_MAX; /* the first one is above 0 then */
+    case TW_I32: return 48;        /* lengths */
+    default: return 1;
+    }
+}
+
 static void make_arrays(struct subject *s)
 {
     tw_param p;
@@ -194,7 +213,7 @@ static void make_arrays(struct subject *s)
         for (size_t k = 0; k < elements; k++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             double value = (double)(random >> 33) * 0x1p-30 - 1;
-            double scale = a->at.dtype == TW_I8 ? INT8_MAX : 1; /* else most were 0 */
+            double scale = integer_scale(a->at.dtype);
             tw_dtype_store(a->at.dtype, (char *)a->given + k * size, value * scale);
         }
         need(tw_launch_array(s->launch, p.name, &a->at) == TW_OK, s, "an array");
