@@ -55,7 +55,7 @@ class Failed(Exception):
 
 def bench(options, arguments, threads, *more):
     """The report of `tilewright bench`. Raises Failed."""
-    rounds = ["--warmup", "2", "--repeat", "7", "--time-limit", "2"] if options.quick else ["--warmup", "3", "--repeat", "101", "--time-limit", "5"]
+    rounds = ["--warmup", "2", "--repeat", "7", "--budget", "2"] if options.quick else ["--warmup", "3", "--repeat", "101", "--budget", "5"]
     done = run([options.tool, "bench", "--json", *arguments, "--threads", str(threads), *rounds, *more])
     try:
         report = json.loads(done.stdout)

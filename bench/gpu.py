@@ -121,7 +121,7 @@ def bench(options, line):
     if not line.files:
         return {"skipped": f"{line.pattern} is not here"}
     command = [options.tool, "bench", "--device", "cuda", "--json", *line.arguments(), *line.size_arguments(),
-               "--rounds", str(options.rounds), "--seconds", str(options.seconds)]
+               "--repeat", str(options.rounds), "--seconds", str(options.seconds)]
     done = run(command)
     try:
         report = json.loads(done.stdout)

@@ -82,7 +82,7 @@ def run_json(tool, words):
 
 def resources(tool, name, given, target):
     """(threads, shared bytes, registers or None) of a block."""
-    done = subprocess.run([tool, "show", name, "--stage=ptx", "--target=" + target, *given], capture_output=True, text=True, check=True)
+    done = subprocess.run([tool, "show", name, "--stage=ptx", "--device=" + target, *given], capture_output=True, text=True, check=True)
     x, y, z, shared = map(int, re.search(r"(\d+) x (\d+) x (\d+) threads(?:, (\d+) bytes)?", done.stdout).groups("0"))
     registers = None
     if shutil.which("ptxas"):
@@ -172,7 +172,7 @@ class Row:
         name = f"{kernel.path}:{kernel.name}"
         self.threads, self.shared, self.registers = resources(given.tool, name, settings(kernel, dtype, TIMED), given.target)
         small, large = settings(kernel, dtype, COUNTED), settings(kernel, dtype, TIMED)
-        simulated = run_json(given.tool, [name, *small, "--device=sim", "--sm=" + given.target, "--counters"])
+        simulated = run_json(given.tool, [name, *small, "--device=sim:" + given.target, "--counters"])
         self.simulated = simulated["counters"] if simulated else {}
         timed = run_json(given.tool, [name, *large, "--device=cuda", "--repeat=20"]) if gpu else None
         self.milliseconds = timed and timed["milliseconds"]

@@ -1949,8 +1949,14 @@ class Kernel:
 
     # looking
 
-    def _look(self, target: str, sizes: dict, limited: bool = False) -> tuple:
+    def _earlier(self, word: str, names: dict, device: Any) -> Any:
+        """The value of `word`, an earlier name of the keyword `device`, if it is given and is no name of the kernel."""
+        known = word in self.types or word in self.tune or any(p.name == word for p in self.params)
+        return device if known else names.pop(word, device)
+
+    def _look(self, device: str, sizes: dict, limited: bool = False) -> tuple:
         """(context, launch) with these sizes and choices, for no arrays."""
+        target = _target_called(self._earlier("target", sizes, device))
         choices = {n: sizes.pop(n) for n in list(sizes) if n in self.types or n in self.tune}
         kernel = self._choose(choices) if choices else self
         given = {**kernel._bound, **{self._param(n).name: v for n, v in sizes.items()}}
@@ -1959,55 +1965,55 @@ class Kernel:
         context = self.module._context(-1, limited)
         return context, kernel._set(context, -1, values, target)
 
-    def check(self, target: str = "cpu", time_limit: Optional[float] = None, **sizes: Any) -> Optional[str]:
+    def check(self, device: str = "cpu", time_limit: Optional[float] = None, **sizes: Any) -> Optional[str]:
         """Compiles it and checks its synchronisation. Raises CompileError, RaceError with both source
         lines. Returns why races cannot be told for this kernel, None where they can."""
         limit = _limit(time_limit)
         with self.module._context(-1, limit is not None).lock:
-            context, launch = self._look(target, sizes, limit is not None)
+            context, launch = self._look(device, sizes, limit is not None)
             context.check(context.call("tw_launch_check", launch.handle, time_limit=limit))
             why = context.native.tw_launch_undecided(launch.handle)
             return _text(why) if why else None
 
-    def show(self, after: Optional[str] = None, target: str = "cpu", time_limit: Optional[float] = None,
+    def show(self, after: Optional[str] = None, device: str = "cpu", time_limit: Optional[float] = None,
              **sizes: Any) -> str:
         """The typed program after a pass (None: the last), as text that compiles again."""
-        return self._ask("tw_launch_show", (after and after.encode(),), c_char_p(), target, time_limit, sizes, _said)
+        return self._ask("tw_launch_show", (after and after.encode(),), c_char_p(), device, time_limit, sizes, _said)
 
-    def ptx(self, target: str = "sm_80", time_limit: Optional[float] = None, **sizes: Any) -> str:
-        """What an NVIDIA GPU gets of it. No GPU is needed."""
-        return self._ask("tw_launch_show_stage", (1,), c_char_p(), target, time_limit, sizes, _said)
+    def ptx(self, device: str = "sm_80", time_limit: Optional[float] = None, **sizes: Any) -> str:
+        """The PTX that an NVIDIA GPU gets: device is a target, "sm_90", or a GPU of gpus(), "h100". No GPU is needed."""
+        return self._ask("tw_launch_show_stage", (1,), c_char_p(), device, time_limit, sizes, _said)
 
-    def layouts(self, target: str = "sm_80", time_limit: Optional[float] = None, **sizes: Any) -> Record:
+    def layouts(self, device: str = "sm_80", time_limit: Optional[float] = None, **sizes: Any) -> Record:
         """Returns where a GPU has each tile: `block`, `shared_bytes`, `registers`, `tiles` and `accesses`, as
         `tilewright show --stage layout --json` has them (docs/lowering.md). No GPU is needed."""
-        return self._ask("tw_launch_layouts", (), _Layouts(), target, time_limit, sizes, _layouts)
+        return self._ask("tw_launch_layouts", (), _Layouts(), device, time_limit, sizes, _layouts)
 
-    def explain(self, gpu: str = "h200", registers: int = 0, step_limit: int = 0,
+    def explain(self, device: str = "h200", registers: int = 0, step_limit: int = 0,
                 time_limit: Optional[float] = None, **sizes: Any) -> Record:
         """Explains how long a launch takes on a GPU of gpus(), which need not be here, and why. Returns the fields of
         tw_explanation (tilewright_model.h; docs/explain.md). registers: of a thread, if they are known; step_limit: warp
         instructions of one block."""
-        found = _Gpu()
-        if not _library().tw_gpu_find(str(gpu).encode(), byref(found)):
-            raise NotFound(f"the model knows no GPU {gpu!r}; it knows {_listed((g.name for g in gpus()), gpu)}")
-        options = _ExplainOptions(str(gpu).encode(), _natural("registers", registers, 2**31 - 1),
+        device, found = str(self._earlier("gpu", sizes, device)), _Gpu()
+        if not _library().tw_gpu_find(device.encode(), byref(found)):
+            raise NotFound(f"the model knows no GPU {device!r}; it knows {_listed((g.name for g in gpus()), device)}")
+        options = _ExplainOptions(device.encode(), _natural("registers", registers, 2**31 - 1),
                                   _natural("step_limit", step_limit))
         return self._ask("tw_launch_explain", (byref(options),), _Explanation(), _text(found.target), time_limit,
                          sizes, _explanation)
 
-    def _ask(self, function: str, between: tuple, out: Any, target: str, time_limit: Optional[float], sizes: dict,
+    def _ask(self, function: str, between: tuple, out: Any, device: str, time_limit: Optional[float], sizes: dict,
              read: Callable[[Any], Any]) -> Any:
         """function(launch, *between, out); returns read(out), while what it points to is there."""
         limit = _limit(time_limit)
         with self.module._context(-1, limit is not None).lock:
-            context, launch = self._look(target, sizes, limit is not None)
+            context, launch = self._look(device, sizes, limit is not None)
             context.check(context.call(function, launch.handle, *between, byref(out), time_limit=limit))
             return read(out)
 
     # simulating
 
-    def simulate(self, *args: Any, target: str = "sm_80", time_limit: Optional[float] = None,
+    def simulate(self, *args: Any, device: str = "sim", time_limit: Optional[float] = None,
                  despite_races: bool = False, trace: Any = None, trace_block: Sequence[int] = (),
                  trace_from: int = 0, trace_events: int = 0, why: Optional[str] = None,
                  watch: Iterable[str] = ("races", "barriers", "memory", "counters"), seed: int = 0,
@@ -2030,8 +2036,9 @@ class Kernel:
         why="c[0][1]": asks where the element's value comes from, in that block; the result's `why` says it.
         A parameter of the kernel that has the name of an option is given by position.
         Raises ArgumentError, CompileError, RaceError, TimeLimit, Unsupported, OSError."""
+        target = _target_called(self._earlier("target", names, device))
         if target == "cpu":
-            raise ArgumentError('target: the simulator runs what a GPU gets; name a GPU\'s target, like "sm_80"')
+            raise ArgumentError('device: the simulator runs what a GPU gets: "sim", "sim:sm_90", "sm_90" or "h100"')
         kernel, values, _ = self.with_(device="cpu")._prepare(args, names)
         options = _sim_options(watch, seed, order, copies, step_limit, same_value, volatile, suppressions)
         if trace is not None or why is not None:
@@ -2057,6 +2064,13 @@ def _device_name(device: str) -> str:
     if kind not in ("cpu", "cuda") or (number and not (kind == "cuda" and number.isdigit())):
         raise ArgumentError(f'there is no device {device!r}; there are "cpu", "cuda", "cuda:1", …')
     return device
+
+
+def _target_called(device: Any) -> str:
+    """The target of "sm_90", "sim", "sim:sm_90", or of a GPU of gpus() such as "h100"; "cpu" and "cuda" stay."""
+    word, found = str(device), _Gpu()
+    word = "sm_80" if word == "sim" else word[4:] if word.startswith("sim:") else word
+    return _text(found.target) if _library().tw_gpu_find(word.encode(), byref(found)) else word
 
 
 def _device_index(device: str) -> int:

@@ -1,4 +1,5 @@
 #include "assembler.h"
+#include "device_asked.h"
 #include "toolchain.h"
 
 #include <stdlib.h>
@@ -34,7 +35,8 @@ static void assemble_in(const struct ptx_file *f, const char *ptxas, const char 
 
 void assemble(const struct ptx_file *f, const struct options *o)
 {
-    const char *target = options_value(o, "sm");
+    struct device_asked device;
+    const char *target = device_asked_read(&device, o) == STATUS_OK ? device.target : NULL;
     char *ptxas = find_ptxas(), *folder = ptxas ? folder_make(NULL) : NULL;
     if (folder)
         assemble_in(f, ptxas, target ? target : tw_ptx_target(f->ptx), folder);

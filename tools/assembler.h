@@ -4,7 +4,7 @@
 
 #include "ptx_file.h"
 
-/* Assembles it for --sm, or for what it says it is for, where there is a ptxas that takes it, and
+/* Assembles it for the target of --device, or for what it says it is for, where there is a ptxas that takes it, and
  * gives it to the library. Says nothing: without it counters come with wider bounds. */
 void assemble(const struct ptx_file *f, const struct options *o);
 

@@ -52,7 +52,7 @@ int bench_on_cpu(const struct command *self, const struct options *given);
 /* bench --device cuda: beside cuBLAS on a GPU. */
 int bench_on_cuda(const struct command *self, const struct options *given);
 /* bench sim [FILE[:KERNEL]]: the speed of the simulator. */
-int bench_simulator(const struct command *self, const struct options *given);
+int bench_simulator(const struct command *self, const struct options *given, int word);
 
 /* What the library has to say of a status: "FILE:LINE: text". */
 void bench_explain(struct bench_row *row, const tw_context *ctx, tw_status s);

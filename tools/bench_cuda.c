@@ -198,8 +198,8 @@ static int bench_and_report(struct cuda_bench *b)
 
 int bench_on_cuda(const struct command *self, const struct options *given)
 {
-    static const char *const others[] = {"warmup",  "repeat", "time-limit", "timeout",
-                                         "threads", "peers",  "together",   NULL};
+    static const char *const others[] = {"warmup", "budget",   "timeout", "threads",
+                                         "peers",  "together", NULL};
     struct cuda_bench b = {.common = {.rest = &b.set.rest,
                                       .all_ensures = options_has(given, "ensures"),
                                       .only_load = options_has(given, "load"),
@@ -217,8 +217,8 @@ int bench_on_cuda(const struct command *self, const struct options *given)
     b.common.gpu.round_seconds = 0.2;
     if (options_any(given, others))
         return usage_error(NULL, self, "--%s is not for --device cuda", options_any(given, others));
-    if (!options_integer(given, "rounds", 1, ROUNDS_MOST, &rounds) ||
-        !options_seconds(given, "seconds", &b.common.gpu.round_seconds))
+    if (!options_integer(given, "repeat", 1, ROUNDS_MOST, &rounds) ||
+        !options_duration(given, "seconds", &b.common.gpu.round_seconds))
         return STATUS_USAGE;
     b.common.gpu.rounds = (int)rounds;
     int status = bench_set_open(

@@ -163,22 +163,22 @@ static void print_table(const struct simulated *b, const char *cpu)
                millions(&b->speed[i]), watches[i].what);
 }
 
-int bench_simulator(const struct command *self, const struct options *given)
+int bench_simulator(const struct command *self, const struct options *given, int word)
 {
-    static const char *const others[] = {"dims",    "all-sizes", "warmup", "time-limit",
+    static const char *const others[] = {"dims",    "all-sizes", "warmup", "budget",
                                          "timeout", "threads",   NULL};
     struct simulated b = {.size = SIZE, .repeat = REPEAT};
     tw_device d = {.description = "unknown"};
     const char *other = options_any(given, others);
     if (other)
-        return usage_error(NULL, self, "--%s is not for bench sim", other);
-    if (given->word_count > 2)
-        return usage_error(NULL, self, "bench sim takes one FILE");
+        return usage_error(NULL, self, "--%s is not for --device sim", other);
+    if (given->word_count > word + 1)
+        return usage_error(NULL, self, "bench of the simulator takes one FILE");
     if (!options_integer(given, "size", SIZE_LEAST, SIZE_MOST, &b.size) ||
         !options_integer(given, "repeat", 1, 1000, &b.repeat))
         return STATUS_USAGE;
     char *path =
-        given->word_count > 1 ? need_text("%s", given->words[1]) : source_path(kernel_path);
+        given->word_count > word ? need_text("%s", given->words[word]) : source_path(kernel_path);
     int status = program_open(
         &b.program, path, &(struct program_config){.threads = 1, .colour = on_terminal(stderr)});
     if (status == STATUS_OK)

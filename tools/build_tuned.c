@@ -312,7 +312,7 @@ static const char *reason(enum tuned_fate fate)
     switch (fate) {
     case TUNED_NO_KERNEL: return "its kernel is not built";
     case TUNED_OF_HOST: return "it was measured on the CPU, not on a GPU";
-    case TUNED_NO_TARGET: return "its target is not built (--target)";
+    case TUNED_NO_TARGET: return "its target is not built (--device)";
     case TUNED_NO_TYPES: return "its types are not built";
     case TUNED_OTHER_PROGRAM:
         return "its `program` is another text of the kernel: tune again, or leave `program` out";

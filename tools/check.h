@@ -100,7 +100,7 @@ enum {
 void check_worse(struct check *c, int status, tw_status reason);
 /* Messages of a call that went wrong (or only warned) become findings. */
 void check_take_messages(struct check *c, tw_status s, const char *what, const char *where);
-/* order: options of `run` for the simulation that it was, " --sm sm_90 --seed 3"; else "". */
+/* order: the target and options of `run` for that simulation, ":sm_90 --seed 3"; else "". */
 void check_take_timeout(struct check *c, const char *where, const char *order);
 /* The deadline of the next calls: of a run, or of what is around runs. */
 void check_set_deadline(struct check *c, bool of_run);

@@ -92,7 +92,7 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
                         const struct simulated_run *run, const char *where)
 {
     if (s == TW_CANCELLED) {
-        char *order = need_text(" --sm %s --seed %d%s", run->target, (int)run->seed,
+        char *order = need_text(":%s --seed %d%s", run->target, (int)run->seed,
                                 run->late ? " --copies late" : "");
         check_take_timeout(c, where, order);
         free(order);

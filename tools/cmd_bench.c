@@ -8,11 +8,14 @@
 #include <string.h>
 
 /* Options of bench --device cuda alone. */
-static const char *const of_cuda[] = {"seconds", "rounds", "load", "triton", NULL};
+static const char *const of_cuda[] = {"seconds", "load", "triton", NULL};
 
-static bool is_of_simulator(const struct options *given)
+/* `bench --device sim [FILE]`, or with the earlier word `bench sim [FILE]`. Sets *word to the index of
+ * FILE. */
+static bool is_of_simulator(const struct options *given, const char *device, int *word)
 {
-    return given->word_count > 0 && strcmp(given->words[0], "sim") == 0;
+    *word = given->word_count > 0 && strcmp(given->words[0], "sim") == 0;
+    return *word || (device && strcmp(device, "sim") == 0);
 }
 
 static int bench_run(const struct command *self, const struct options *given)
@@ -20,12 +23,14 @@ static int bench_run(const struct command *self, const struct options *given)
     const char *device = options_value(given, "device");
     if (options_has(given, "store") && !options_has(given, "tuned"))
         return usage_error(NULL, self, "--store is where --tuned looks: give that too");
-    if (is_of_simulator(given))
-        return bench_simulator(self, given);
+    int word;
+    if (is_of_simulator(given, device, &word))
+        return bench_simulator(self, given, word);
     if (device && (strcmp(device, "cuda") == 0 || strncmp(device, "cuda:", 5) == 0))
         return bench_on_cuda(self, given);
     if (device && strcmp(device, "cpu") != 0)
-        return usage_error(NULL, self, "--device %s: bench knows cpu and cuda (cuda:1 …)", device);
+        return usage_error(NULL, self, "--device %s: bench knows cpu, cuda (cuda:1 …) and sim",
+                           device);
     if (options_any(given, of_cuda))
         return usage_error(NULL, self, "--%s needs --device cuda", options_any(given, of_cuda));
     return bench_on_cpu(self, given);
@@ -52,11 +57,14 @@ static const struct option_spec bench_options[] = {
     {.name = "repeat",
      .values = 1,
      .value = "N",
-     .help = "CPU: rounds measured (default 20); the median is shown"},
-    {.name = "time-limit",
+     .help = "rounds measured (default 20, on a GPU 5 turns of kernel and libraries); the\n"
+             "median is shown"},
+    {.name = "rounds", .values = 1, .now = "repeat"},
+    {.name = "budget",
      .values = 1,
-     .value = "SECONDS",
-     .help = "CPU: a kernel past this is measured less often, at least 3 times (default\n10)"},
+     .value = "TIME",
+     .help = "CPU: a kernel past this is measured less often, at least 3 times (default\n10s)"},
+    {.name = "time-limit", .values = 1, .now = "budget"},
     {.name = "timeout",
      .values = 1,
      .value = "TIME",
@@ -72,18 +80,15 @@ static const struct option_spec bench_options[] = {
     {.name = "device",
      .values = 1,
      .value = "DEVICE",
-     .help = "cpu (default), or cuda: beside cuBLAS and cuBLASLt on a GPU (cuda:1: the second);\n"
+     .help = "cpu (default), or cuda: beside cuBLAS and cuBLASLt on a GPU (cuda:1: the second),\n"
+             "or sim: times the simulator instead;\n"
              "what is marked CPU or GPU goes with that one alone, and so does --threads (CPU)"},
     OPTION_EXTENT('m', "m"),
     OPTION_EXTENT('n', "n"),
     OPTION_EXTENT('k', "k"),
     {.name = "batch", .values = 1, .value = "LIST", .help = "how many such products (default 1)"},
     OPTION_SUITE,
-    {.name = "rounds",
-     .values = 1,
-     .value = "N",
-     .help = "GPU: turns of kernel and libraries (default 5)"},
-    {.name = "seconds", .values = 1, .value = "S", .help = "GPU: of a turn (default 0.2)"},
+    {.name = "seconds", .values = 1, .value = "TIME", .help = "GPU: of a turn (default 0.2s)"},
     {.name = "ensures",
      .help =
          "values by `ensures` at every size; without, products beyond 1024 x 1024 x 1024\n"
@@ -122,7 +127,7 @@ const struct command command_bench = {
         "several rounds of\n"
         "kernel and libraries in turn, over copies of the arrays that are larger than the "
         "cache (docs/bench.md).\n"
-        "`bench sim [FILE]` times the simulator instead: a product's PTX (default: "
+        "`bench --device sim [FILE]` times the simulator instead: a product's PTX (default: "
         "kernels/sgemm/tiled.tile,\n"
         "256 x 256 x 256), alone and with each of the checks of `check`, in warp instructions "
         "a second on one core.\n"

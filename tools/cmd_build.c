@@ -1,6 +1,7 @@
 /* build: kernels as C to ship. */
 #include "build.h"
 #include "commands.h"
+#include "device_asked.h"
 #include "part_file.h"
 #include "tuned.h"
 #include "time_limit.h"
@@ -449,7 +450,11 @@ static int add_kernel(struct builder *b, const struct known_kernel *known)
 
 static int add_target(struct builder *b, const char *name, size_t length)
 {
-    char *target = need_text("%.*s", (int)length, name);
+    char *target = need_text("%.*s", (int)length, name), room[16];
+    if (target_called(target, room)) {
+        free(target);
+        target = need_text("%s", room);
+    }
     bool again = false;
     for (int i = 0; i < b->target_count; i++)
         again = again || strcmp(b->targets[i], target) == 0;
@@ -457,11 +462,11 @@ static int add_target(struct builder *b, const char *name, size_t length)
     char *hint = capability_hint(target);
     if (!names_gpu(target))
         status = usage_error(NULL, b->self,
-                             "--target %s: there are sm_80 and up, and cuda, the GPU "
-                             "that is here%s",
+                             "--device %s: there are sm_80 and up, a GPU by name (h100), and "
+                             "cuda, the GPU that is here%s",
                              target, hint);
     else if (b->target_count == MOST_TARGETS)
-        status = usage_error(NULL, b->self, "--target: at most %d", MOST_TARGETS);
+        status = usage_error(NULL, b->self, "--device: at most %d", MOST_TARGETS);
     free(hint);
     if (status != STATUS_OK || again) {
         free(target);
@@ -475,7 +480,7 @@ static int find_targets(struct builder *b)
 {
     int status = STATUS_OK;
     for (const struct option_use *u = NULL;
-         status == STATUS_OK && (u = options_next(b->given, "target", u));)
+         status == STATUS_OK && (u = options_next(b->given, "device", u));)
         for (const char *at = u->values[0]; *at && status == STATUS_OK;) {
             size_t length = strcspn(at, ",");
             status = add_target(b, at, length);
@@ -553,7 +558,7 @@ static int open_build(struct builder *b, char **name)
 
 static int write_files(struct builder *b, const char *name)
 {
-    const char *folder = options_value(b->given, "output");
+    const char *folder = options_value(b->given, "out");
     folder = folder ? folder : ".";
     part_file_hold();
     tw_status s = tw_build_write(b->build, folder);
@@ -623,7 +628,7 @@ static int build_all(struct builder *b, char **name)
 {
     b->left_out = need_memory(((size_t)b->kernel_count + 1) * sizeof *b->left_out);
     int status = build_kernels(b, name);
-    if (status == STATUS_OK && options_has(b->given, "target") &&
+    if (status == STATUS_OK && options_has(b->given, "device") &&
         !options_has(b->given, "no-cubin"))
         status = build_cubins(b->build, b->ctx);
     if (status == STATUS_OK)
@@ -676,12 +681,13 @@ static int build_run(const struct command *self, const struct options *given)
 }
 
 static const struct option_spec build_options[] = {
-    {.name = "target",
+    {.name = "device",
      .values = 1,
-     .value = "TARGETS",
+     .value = "DEVICES",
      .help =
-         "GPUs to build for, e.g. sm_80,sm_90: machine code for each, and PTX of the least, which\n"
-         "later GPUs run too (default: PTX for sm_80 alone)"},
+         "GPUs to build for, e.g. sm_80,h100: machine code for each target, and PTX of the least,\n"
+         "which later GPUs run too (default: PTX for sm_80 alone)"},
+    {.name = "target", .values = 1, .now = "device"},
     {.name = "set",
      .values = 1,
      .value = "NAME=VALUE",
@@ -701,18 +707,19 @@ static const struct option_spec build_options[] = {
      .value = "NAME",
      .help = "what the files and all names in them start with (default: the kernel's name, of\n"
              "several kernels that of the first FILE)"},
-    {.name = "output",
+    {.name = "out",
      .letter = 'o',
      .values = 1,
      .value = "FOLDER",
      .help = "where the files go (default: .)"},
+    {.name = "output", .values = 1, .now = "out"},
     {.name = "unaligned",
      .help = "a version too for arrays whose addresses 16 does not divide (they are refused else)"},
     {.name = "no-cubin", .help = "ship PTX alone, which the driver assembles when it is loaded"},
     {.name = "object", .help = "compile it too: NAME.o, by $CC or cc"},
     {.name = "time-limit",
      .values = 1,
-     .value = "SECONDS",
+     .value = "TIME",
      .help = "ends the command, whatever it is doing, status 1"},
     OPTION_END,
 };
@@ -735,7 +742,7 @@ const struct command command_build = {
     .options = build_options,
     .examples =
         "  tilewright build kernels/fused/softmax.tile --set cols=1024\n"
-        "  tilewright build kernels/matmul/auto.tile --type f16 --target sm_80,sm_90 --set "
+        "  tilewright build kernels/matmul/auto.tile --type f16 --device sm_80,sm_90 --set "
         "n=4096,k=4096\n"
         "  tilewright build kernels/matmul/auto.tile kernels/fused/softmax.tile --name model --set "
         "n=4096,k=4096 --set cols=1024\n",

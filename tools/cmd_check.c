@@ -311,7 +311,7 @@ static int check_run(const struct command *self, const struct options *given)
             return check_ptx(self, given);
     if (has_ptx_options(given, given->words[0]))
         return STATUS_USAGE;
-    static const char *const of_ptx[] = {"seed", "sm", "counters", NULL};
+    static const char *const of_ptx[] = {"seed", "device", "sm", "counters", NULL};
     const char *other = options_any(given, of_ptx);
     if (other)
         return usage_error(NULL, self, "--%s is for PTX and CUDA C, not for %s", other,
@@ -367,9 +367,9 @@ static const struct option_spec check_options[] = {
      .help = "run every configuration in all that a choice of them is run in"},
     {.name = "time-limit",
      .values = 1,
-     .value = "SECONDS",
+     .value = "TIME",
      .help = "ends the command, whatever it is doing, and reports what that was (default:\n"
-             "each run is ended after 10)"},
+             "each run is ended after 10s)"},
     {.name = "fill",
      .values = 1,
      .value = "NAME=KIND",
@@ -380,6 +380,11 @@ static const struct option_spec check_options[] = {
     OPTION_TUNE,
     OPTION_TYPE,
     OPTIONS_PTX_LAUNCH,
+    {.name = "device",
+     .values = 1,
+     .value = "DEVICE",
+     .help = "PTX, CUDA: sim (default), or sm_90, sim:h100: what CUDA C is compiled for (else\n"
+             "sm_80); a .tile file is simulated for sm_80 and sm_90"},
     OPTIONS_COMPILER,
     {.name = "seeds",
      .values = 1,

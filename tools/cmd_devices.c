@@ -88,7 +88,9 @@ static int devices_run(const struct command *self, const struct options *given)
 }
 
 static const struct option_spec devices_options[] = {
-    {"verbose", 'v', 0, NULL, "also where assembled kernels are kept between runs", NULL},
+    {.name = "verbose",
+     .letter = 'v',
+     .help = "also where assembled kernels are kept between runs"},
     OPTION_JSON,
     OPTION_END,
 };

@@ -1,6 +1,7 @@
 /* explain: why kernels are as fast as they are. */
 #include "cmd_ptx.h"
 #include "commands.h"
+#include "device_asked.h"
 #include "explained.h"
 #include "npy.h"
 #include "ptx_file.h"
@@ -100,6 +101,15 @@ static bool gpu_beginning(const char *name, tw_gpu *out)
     return count == 1;
 }
 
+/* Finds the first GPU of the model's table that has the target. */
+static bool gpu_of_target(const char *target, tw_gpu *out)
+{
+    int i = 0;
+    while (tw_gpu_at(i, out) && strcmp(out->target, target) != 0)
+        i++;
+    return tw_gpu_at(i, out);
+}
+
 /* "; did you mean 'RTX 3060 Laptop'?", or 'H100 SXM' or 'H100 PCIe'; NULL: no GPU's name begins so. */
 static char *prefix_hint(const char *name)
 {
@@ -145,14 +155,19 @@ static char *gpu_hint(const char *name)
 
 static int find_gpu(struct explain *x)
 {
-    const char *name = options_value(x->given, "device");
+    struct device_asked asked;
     const struct option_use *first = options_next(x->given, "device", NULL);
     if (first && options_next(x->given, "device", first))
         return usage_error(&x->complaints, x->command,
-                           "--device %s, --device %s: one GPU at a time", first->values[0], name);
+                           "--device %s, --device %s: one GPU at a time", first->values[0],
+                           options_value(x->given, "device"));
+    if (device_asked_read(&asked, x->given) != STATUS_OK)
+        return STATUS_USAGE;
+    const char *name = asked.place;
     if (!name && (gpu_here(&x->gpu) || tw_gpu_find(usual_gpu, &x->gpu)))
         return STATUS_OK;
-    if (name && (gpu_called(name, &x->gpu) || gpu_beginning(name, &x->gpu)))
+    if (name &&
+        (gpu_called(name, &x->gpu) || gpu_beginning(name, &x->gpu) || gpu_of_target(name, &x->gpu)))
         return STATUS_OK;
     if (name && strcmp(name, "cuda") == 0)
         return usage_error(&x->complaints, x->command,
@@ -373,10 +388,11 @@ static int explain_run(const struct command *self, const struct options *given)
 static const struct option_spec explain_options[] = {
     {.name = "device",
      .values = 1,
-     .value = "GPU",
+     .value = "DEVICE",
      .help = "h100, \"RTX 4090\", \"rtx 40\" …: the GPU that is meant, by a name or the beginning\n"
-             "of one (default: the GPU of this machine, else an H200); without FILE: its own\n"
-             "figures and roofline"},
+             "of one (default: the GPU of this machine, else an H200), or sm_90: the first of\n"
+             "that target; without FILE: its own figures and roofline. CUDA C is compiled for\n"
+             "sm_80, or for another target with h100:sm_90"},
     {.name = "devices", .help = "list the GPUs that the model knows"},
     OPTION_SET,
     OPTION_TUNE,
@@ -426,7 +442,7 @@ static const struct option_spec explain_options[] = {
     OPTION_JSON,
     {.name = "time-limit",
      .values = 1,
-     .value = "SECONDS",
+     .value = "TIME",
      .help = "ends the command, whatever it is doing, status 1"},
     OPTION_END,
 };

@@ -235,7 +235,7 @@ static int export_page(const struct page *p, const char *to)
 
 static int play_page(struct page *p, const struct wanted *w)
 {
-    const char *to = options_value(w->given, "export");
+    const char *to = options_value(w->given, "out");
     if (!to)
         return serve_page(p, w);
     char *state = state_of(w);
@@ -251,8 +251,8 @@ static int play_run(const struct command *self, const struct options *given)
     static const char *const of_server[] = {"port", "no-open", NULL};
     if (given->word_count > 1)
         return no_one_file(NULL, self, given->word_count);
-    if (options_has(given, "export") && options_any(given, of_server))
-        return usage_error(NULL, self, "--%s is about the server, which --export does not start",
+    if (options_has(given, "out") && options_any(given, of_server))
+        return usage_error(NULL, self, "--%s is about the server, which --out does not start",
                            options_any(given, of_server));
     struct wanted w = wanted_of(given);
     if (w.file && !*w.file) {
@@ -294,11 +294,13 @@ static const struct option_spec play_options[] = {
      .value = "N",
      .help = "port of the server, 0 for any that is free (default: 8017, or the next free one)"},
     {.name = "no-open", .help = "print the address, and open no browser"},
-    {.name = "export",
+    {.name = "out",
+     .letter = 'o',
      .values = 1,
      .value = "PATH",
      .help = "write the page with this kernel instead: into a folder, for any web server, or as\n"
              "one file if PATH ends in .html, which opens from a disk"},
+    {.name = "export", .values = 1, .now = "out"},
     OPTION_END,
 };
 
@@ -316,6 +318,6 @@ const struct command command_play = {
     .options = play_options,
     .examples = "  tilewright play kernels/sgemm/tiled.tile\n"
                 "  tilewright play kernels/matmul/stages.tile --set m=128,n=128,k=128 --no-open\n"
-                "  tilewright play kernels/sgemm/tiled.tile --export tiled.html\n",
+                "  tilewright play kernels/sgemm/tiled.tile --out tiled.html\n",
     .run = play_run,
 };

@@ -1,6 +1,7 @@
 /* PTX and CUDA C, run once or checked in many orders of warps. */
 #include "cmd_ptx.h"
 #include "assembler.h"
+#include "device_asked.h"
 #include "findings.h"
 #include "ptx_launch.h"
 #include "trace_file.h"
@@ -20,6 +21,7 @@ struct ptx_command {
     struct options given;
     struct complaints complaints;
     struct deadline deadline;
+    struct device_asked asked;
     struct ptx_file file;
     struct ptx_given launch;
     struct findings findings;
@@ -71,14 +73,12 @@ static int refuse_others(struct ptx_command *p)
 }
 
 /* Refuses "90" for sm_90: compilers call that unsupported, and the assembler is not needed. */
-static int check_target(const struct ptx_command *p)
+static int read_target(struct ptx_command *p)
 {
-    const char *sm = options_value(&p->given, "sm");
-    char *hint = capability_hint(sm ? sm : "");
-    int status = *hint ? usage_error(p->given.complaints, p->self,
-                                     "--sm %s: there is no such target%s", sm, hint)
-                       : STATUS_OK;
-    free(hint);
+    int status = device_asked_read(&p->asked, &p->given);
+    const char *target = p->asked.target;
+    if (status == STATUS_OK && target && !names_gpu(target))
+        return device_refuse(&p->asked, &p->given, "there is no such target");
     return status;
 }
 
@@ -97,7 +97,7 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
         return usage_error(&p->complaints, self, "one FILE at a time, where one is PTX or CUDA C");
     int status = refuse_others(p);
     if (status == STATUS_OK)
-        status = check_target(p);
+        status = read_target(p);
     if (status != STATUS_OK)
         return status;
     if (!options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||
@@ -106,7 +106,7 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
     struct program_config config = {.print = &p->print,
                                     .colour = on_terminal(stderr),
                                     .deadline = &p->deadline,
-                                    .device = options_value(o, "device"),
+                                    .device = p->asked.place,
                                     .complaints = &p->complaints};
     status = ptx_file_open(&p->file, o->words[0], o, &config);
     return status == STATUS_OK ? ptx_given_read(&p->launch, &p->file, o, (uint64_t)p->seed)
@@ -280,12 +280,11 @@ static tw_status launch_once(struct ptx_command *p)
 
 static int choose_device(struct ptx_command *p)
 {
-    p->device = options_value(&p->given, "device");
-    p->simulated = !p->device || strcmp(p->device, "sim") == 0;
-    if (!p->simulated && strncmp(p->device, "cuda", 4) != 0)
-        return usage_error(&p->complaints, p->self,
-                           "--device %s: PTX runs on sim, the simulator, or on cuda (cuda:1 …)",
-                           p->device);
+    p->device = p->asked.place;
+    p->simulated = !p->device || device_is(&p->asked, "sim");
+    if (!p->simulated && !names_gpu(p->device))
+        return device_refuse(&p->asked, &p->given,
+                             "PTX runs on sim, the simulator, or on cuda (cuda:1 …)");
     static const char *const of_simulator[] = {"counters",   "trace", "trace-block", "trace-events",
                                                "trace-from", "why",   NULL};
     const char *other = options_any(&p->given, of_simulator);
@@ -486,5 +485,8 @@ int check_ptx(const struct command *self, const struct options *given)
     int status = begin(&p, self, given, NULL);
     if (status == STATUS_OK && !options_integer(given, "seeds", 1, 100000, &p.seeds))
         status = STATUS_USAGE;
+    if (status == STATUS_OK && p.asked.place && !p.asked.target && !device_is(&p.asked, "sim"))
+        status = device_refuse(&p.asked, &p.given,
+                               "check runs PTX on the simulator: sim, sim:sm_90 or sm_90");
     return finish(&p, status == STATUS_OK ? check_and_report(&p) : status);
 }

@@ -1,6 +1,7 @@
 /* run: one kernel, on arrays from files or made here. */
 #include "commands.h"
 #include "cmd_ptx.h"
+#include "device_asked.h"
 #include "ptx_launch.h"
 #include "json.h"
 #include "run.h"
@@ -25,7 +26,7 @@ static void offer_target(struct run *r)
 {
     tw_message m = first_message(r);
     if (r->simulated && m.needs_sm)
-        complain_more(&r->complaints, "--sm sm_%d simulates that one", m.needs_sm);
+        complain_more(&r->complaints, "--device sim:sm_%d simulates that one", m.needs_sm);
 }
 
 static int prepare(struct run *r)
@@ -241,49 +242,61 @@ static int run_steps(struct run *r)
     return status == STATUS_OK ? report(r) : status;
 }
 
-static bool is_device(const char *name)
+/* Refuses a place that the command does not have. */
+static int check_place(const struct run *r, const struct device_asked *asked)
 {
-    return strcmp(name, "cpu") == 0 || strcmp(name, "sim") == 0 || names_gpu(name);
+    tw_gpu g;
+    char *text = NULL;
+    if (!asked->place)
+        return STATUS_OK;
+    if (tw_gpu_find(asked->place, &g))
+        text = need_text("a run takes the GPU that is here, --device cuda; --device sim:%s "
+                         "simulates what an %s runs",
+                         asked->place, g.name);
+    else if (!device_is(asked, "cpu") && !device_is(asked, "sim") && !names_gpu(asked->place))
+        text = need_text("there are cpu, sim, cuda (the GPU that is here; cuda:1 the second), "
+                         "sm_80 and up");
+    else if (asked->target && !names_gpu(asked->target))
+        text = need_text("the simulator runs what a GPU gets: sim:sm_80 and up, sim:h100, or "
+                         "sim:cuda (the GPU that is here)");
+    else if (asked->target && device_is(asked, "cpu"))
+        text = need_text("cpu has no target; sim:%s simulates one", asked->target);
+    int status = text ? device_refuse(asked, r->given, text) : STATUS_OK;
+    free(text);
+    return status;
 }
 
-static int refuse_device(struct run *r, const char *option, const char *name, const char *known)
-{
-    char *hint = capability_hint(name);
-    usage_error(&r->complaints, r->given->command, "--%s %s: %s%s", option, name, known, hint);
-    free(hint);
-    return STATUS_USAGE;
-}
-
-/* --device sim: the kernel is compiled for a GPU, and simulated. */
-static int choose_device(struct run *r, const char **device)
+/* --device sim: the kernel is compiled for a GPU, and simulated. Sets *device to what it is compiled
+ * for; NULL: the CPU engine. */
+static int choose_device(struct run *r, const struct device_asked *asked, const char **device)
 {
     static const char *const of_simulator[] = {
-        "counters",     "copies",     "step-limit", "suppress", "sm",  "trace", "trace-block",
-        "trace-events", "trace-from", "order",      "despite",  "why", NULL};
+        "counters",     "copies",     "step-limit", "suppress", "trace", "trace-block",
+        "trace-events", "trace-from", "order",      "despite",  "why",   NULL};
     const struct options *o = r->given;
-    r->simulated = *device && strcmp(*device, "sim") == 0;
-    if (*device && !is_device(*device))
-        return refuse_device(r, "device", *device,
-                             "there are cpu, sim, cuda (the GPU that is here; cuda:1 the second), "
-                             "sm_80 and up");
-    const char *other = options_any(o, of_simulator), *sm = options_value(o, "sm");
-    if (r->time_limit > 0 && *device && names_gpu(*device))
+    r->simulated = device_is(asked, "sim");
+    int status = check_place(r, asked);
+    if (status != STATUS_OK)
+        return status;
+    bool on_gpu = asked->place && names_gpu(asked->place);
+    *device = on_gpu && asked->target ? asked->target : asked->place;
+    const char *other = options_any(o, of_simulator);
+    if (options_has(o, "sm") && !r->simulated)
+        return usage_error(&r->complaints, o->command,
+                           "--sm is a target of the simulator: --device sim:%s", asked->target);
+    if (r->time_limit > 0 && on_gpu)
         return usage_error(&r->complaints, o->command,
                            "--time-limit: what runs on a GPU cannot be ended");
     if (!r->simulated)
         return other ? usage_error(&r->complaints, o->command, "--%s is for --device sim", other)
                      : STATUS_OK;
-    if (sm && !names_gpu(sm))
-        return refuse_device(r, "sm", sm,
-                             "the simulator runs what a GPU gets: sm_80 and up, or cuda (the GPU "
-                             "that is here)");
-    int status = sim_options_read(&r->sim, o);
+    status = sim_options_read(&r->sim, o);
     if (status == STATUS_OK)
         status = trace_file_read(&r->trace, o);
     if (status == STATUS_OK)
         status = why_read(&r->why, o);
     r->sim.options.trace = r->trace.path || r->why.array ? &r->trace.options : NULL;
-    *device = sm ? sm : "sm_80";
+    *device = asked->target ? asked->target : "sm_80";
     r->sim.options.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;
     r->sim.options.seed = options_has(o, "seed") ? (uint64_t)r->seed : 0;
     const char *despite = options_value(o, "despite"), *order = options_value(o, "order");
@@ -302,12 +315,14 @@ static int open_and_run(struct run *r, const struct command *self)
 {
     int64_t threads = 0;
     const struct options *given = r->given;
+    struct device_asked asked;
     if (given->word_count != 1)
         return no_one_file(&r->complaints, self, given->word_count);
     if (!options_integer(given, "threads", 0, 4096, &threads) ||
         !options_integer(given, "seed", 0, INT64_MAX / 2, &r->seed) ||
         !options_integer(given, "repeat", 1, 1000000, &r->repeat) ||
-        !time_limit_begin(given, &r->time_limit, &r->deadline.at))
+        !time_limit_begin(given, &r->time_limit, &r->deadline.at) ||
+        device_asked_read(&asked, given) != STATUS_OK)
         return STATUS_USAGE;
     r->verify = options_has(given, "verify");
     r->print = r->json ? stderr : stdout;
@@ -316,7 +331,7 @@ static int open_and_run(struct run *r, const struct command *self)
                                     .colour = on_terminal(stderr),
                                     .print = &r->print,
                                     .deadline = &r->deadline,
-                                    .device = options_value(given, "device"),
+                                    .device = asked.place,
                                     .complaints = &r->complaints};
     int status = program_open(&r->program, given->words[0], &config);
     if (status != STATUS_OK)
@@ -328,8 +343,8 @@ static int open_and_run(struct run *r, const struct command *self)
     r->kernel = program_kernel(&r->program, self);
     if (!r->kernel)
         return STATUS_USAGE;
-    const char *device = options_value(given, "device");
-    status = choose_device(r, &device);
+    const char *device;
+    status = choose_device(r, &asked, &device);
     if (status != STATUS_OK)
         return status;
     tw_status s = device ? tw_kernel_for_target(r->kernel, device, &r->kernel) : TW_OK;
@@ -387,6 +402,7 @@ static const struct option_spec run_options[] = {
      .value = "NAME=FILE",
      .help = "array parameter from a .npy file; several: a=A.npy,b=B.npy"},
     {.name = "out",
+     .letter = 'o',
      .values = 1,
      .value = "NAME=FILE",
      .help = "keeps an array the kernel writes as .npy; PTX: INDEX=FILE"},
@@ -411,15 +427,17 @@ static const struct option_spec run_options[] = {
     {.name = "repeat", .values = 1, .value = "N", .help = "run N times and print the median time"},
     {.name = "time-limit",
      .values = 1,
-     .value = "SECONDS",
+     .value = "TIME",
      .help = "ends the command, whatever it is doing, status 1; not on a GPU (default: it\n"
              "takes as long as it takes)"},
     {.name = "device",
      .values = 1,
      .value = "DEVICE",
-     .help = "cpu (default); cuda: an NVIDIA GPU, where the driver is installed, cuda:1 the\n"
-             "second; sm_80 …: there too, compiled for that target; sim: the simulator,\n"
-             "which runs the PTX that a GPU would get (--sm TARGET)"},
+     .help = "cpu (default); sim: the simulator, which runs the PTX that a GPU would get, for\n"
+             "sm_80, or another target with sim:sm_90 or sim:h100; cuda: an NVIDIA GPU,\n"
+             "where the driver is installed, cuda:1 the second; sm_90: there too,\n"
+             "compiled for that target. PTX: sim (default) or cuda; a target is what\n"
+             "CUDA C is compiled for, or PTX assembled for with --counters"},
     OPTION_TUNED,
     OPTION_STORE,
     OPTION_THREADS,

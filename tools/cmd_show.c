@@ -1,5 +1,6 @@
 /* show: the typed program before, between and after the passes; layouts and PTX for a GPU. */
 #include "commands.h"
+#include "device_asked.h"
 #include "json.h"
 #include "settings.h"
 #include "show_json.h"
@@ -49,12 +50,11 @@ static int stage_asked(const struct command *self, const struct options *given)
     return -1;
 }
 
-/* The kernel as --target sees it: of a GPU where the stage is one of a GPU's. NULL after a
+/* Returns the kernel for the target (NULL: the CPU, or for a GPU's stage sm_80). NULL after a
  * message. */
-static tw_kernel *kernel_for_target(const struct program *p, tw_kernel *k,
-                                    const struct options *given, int stage)
+static tw_kernel *kernel_for_target(const struct program *p, tw_kernel *k, const char *target,
+                                    int stage)
 {
-    const char *target = options_value(given, "target");
     tw_kernel *found = NULL;
     if (!target)
         target = stage == STAGE_TILE ? "cpu" : "sm_80";
@@ -128,29 +128,43 @@ static int show_ptx(const struct command *self, const struct options *given,
     return status;
 }
 
+/* Reads --device: sets *target to what the kernel is shown for (in `room`, or a word of `d`; NULL: not
+ * said). STATUS_OK, or a status after a message. */
+static int read_target(struct device_asked *d, const struct options *given, int stage,
+                       const char **target, char room[16])
+{
+    *target = NULL;
+    if (device_asked_read(d, given) != STATUS_OK)
+        return STATUS_USAGE;
+    if (!d->place)
+        return STATUS_OK;
+    const char *called = target_called(d->place, room);
+    *target = d->target ? d->target : called ? called : device_is(d, "sim") ? "sm_80" : d->place;
+    if (stage != STAGE_TILE && strcmp(*target, "cpu") == 0)
+        return usage_error(NULL, given->command,
+                           "--stage %s is of a GPU: say --device sm_90, or leave --device cpu out",
+                           stages[stage]);
+    bool known = device_is(d, "cpu") ? !d->target : names_gpu(*target);
+    return known ? STATUS_OK
+                 : device_refuse(d, given,
+                                 "there are cpu, sm_80 and up, a GPU by its name (h100), sim, and "
+                                 "cuda (the GPU that is here; cuda:1 the second)");
+}
+
 static int show_run(const struct command *self, const struct options *given)
 {
+    struct device_asked device;
+    char room[16];
     if (options_has(given, "passes"))
         return list_passes();
     if (given->word_count != 1)
         return no_one_file(NULL, self, given->word_count);
-    const char *after = options_value(given, "after"), *target = options_value(given, "target");
+    const char *after = options_value(given, "after"), *target;
     int stage = stage_asked(self, given);
     if (stage < 0 || (after && !is_pass(after)))
         return STATUS_USAGE;
-    if (stage != STAGE_TILE && target && strcmp(target, "cpu") == 0)
-        return usage_error(NULL, self,
-                           "--stage %s is of a GPU: say --target sm_90, or leave --target cpu out",
-                           stages[stage]);
-    if (target && strcmp(target, "cpu") != 0 && !names_gpu(target)) {
-        char *hint = capability_hint(target);
-        usage_error(NULL, self,
-                    "--target %s: there are cpu, cuda (the GPU that is here; cuda:1 the second), "
-                    "sm_80 and up%s",
-                    target, hint);
-        free(hint);
+    if (read_target(&device, given, stage, &target, room) != STATUS_OK)
         return STATUS_USAGE;
-    }
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;
@@ -159,7 +173,7 @@ static int show_run(const struct command *self, const struct options *given)
     if (!time_limit_begin(given, &seconds, &deadline.at))
         return STATUS_USAGE;
     struct program_config config = {
-        .colour = on_terminal(stderr), .device = target, .deadline = &deadline};
+        .colour = on_terminal(stderr), .device = device.place, .deadline = &deadline};
     if (file_ending_in(given->words[0], ".ptx"))
         return show_ptx(self, given, &config);
     int status = program_open(&p, given->words[0], &config);
@@ -170,7 +184,7 @@ static int show_run(const struct command *self, const struct options *given)
             show_kernels(&p);
     } else if (status == STATUS_OK) {
         tw_kernel *k = program_kernel(&p, self);
-        k = k ? kernel_for_target(&p, k, given, stage) : NULL;
+        k = k ? kernel_for_target(&p, k, target, stage) : NULL;
         status = k ? show_kernel(&p, k, given, stage) : STATUS_USAGE;
     }
     program_close(&p);
@@ -183,11 +197,12 @@ static const struct option_spec show_options[] = {
      .value = "STAGE",
      .help = "tile: the typed program (default); layout: who holds what, where it lies, what each\n"
              "access costs; ptx: what is assembled"},
-    {.name = "target",
+    {.name = "device",
      .values = 1,
-     .value = "TARGET",
-     .help = "cpu (default), sm_80 … sm_121, or cuda: the GPU that is here (layout, ptx: sm_80);\n"
-             "each has its own tuned values"},
+     .value = "DEVICE",
+     .help = "cpu (default), sm_80 … sm_121, a GPU by its name (h100), or cuda: the GPU that is\n"
+             "here (layout, ptx: sm_80); each target has its own tuned values"},
+    {.name = "target", .values = 1, .now = "device"},
     {.name = "after",
      .values = 1,
      .value = "PASS",
@@ -205,7 +220,7 @@ static const struct option_spec show_options[] = {
     OPTION_TYPE,
     {.name = "time-limit",
      .values = 1,
-     .value = "SECONDS",
+     .value = "TIME",
      .help = "ends the command, whatever it is doing, status 1"},
     OPTION_END,
 };
@@ -225,8 +240,8 @@ const struct command command_show = {
     .examples =
         "  tilewright show kernels/matmul/shared.tile\n"
         "  tilewright show kernels/matmul/auto.tile --after plan --set n=256,k=256 --type f16\n"
-        "  tilewright show kernels/matmul/stages.tile --stage ptx --target sm_90 --type f16\n"
-        "  tilewright show kernels/matmul/auto.tile --target sm_90 --after pipeline --type f16\n"
+        "  tilewright show kernels/matmul/stages.tile --stage ptx --device sm_90 --type f16\n"
+        "  tilewright show kernels/matmul/auto.tile --device sm_90 --after pipeline --type f16\n"
         "  tilewright show kernels/matmul/stages.tile --stage layout --type f16 --set "
         "m=512,n=512,k=512\n"
         "  tilewright show kernels/matmul/shared.tile --stage layout --type f16 --json\n"

@@ -1,5 +1,6 @@
 #include "cuda_source.h"
 #include "cuda_path.h"
+#include "device_asked.h"
 #include "toolchain.h"
 #include "doing.h"
 
@@ -196,7 +197,8 @@ static void explain(struct compilation *x, const char *said)
                       "made by us; nvcc has all: --compiler nvcc");
     else if (strstr(said, "Unsupported CUDA gpu architecture") ||
              strstr(said, "unsupported CUDA gpu architecture"))
-        complain_more(x->complaints, "this compiler knows no such target: --sm sm_80");
+        complain_more(x->complaints,
+                      "this compiler knows no such target; sm_80 is one that all know");
 }
 
 /* Whether the compiler speaks of the program, and not, say, of a target that it lacks. */
@@ -265,9 +267,11 @@ int cuda_compile_with(const char *path, const struct cuda_settings *settings, st
 int cuda_compile(const char *path, const struct options *o, struct complaints *c, char **ptx)
 {
     const char *arguments[MOST_ARGUMENTS];
-    struct cuda_settings settings = {.sm = options_value(o, "sm"),
-                                     .compiler = options_value(o, "compiler"),
-                                     .arguments = arguments};
+    struct device_asked device;
+    if (device_asked_read(&device, o) != STATUS_OK)
+        return STATUS_USAGE;
+    struct cuda_settings settings = {
+        .sm = device.target, .compiler = options_value(o, "compiler"), .arguments = arguments};
     for (const struct option_use *u = NULL; (u = options_next(o, "compiler-arg", u));)
         if (settings.argument_count < MOST_ARGUMENTS)
             arguments[settings.argument_count++] = u->values[0];

@@ -5,7 +5,7 @@
 
 #include "tool.h"
 
-/* The PTX of a file; options --sm, --compiler, --compiler-arg. The caller frees *ptx. STATUS_OK, or
+/* The PTX of a file; options --device, --compiler, --compiler-arg. The caller frees *ptx. STATUS_OK, or
  * a status after a message. */
 int cuda_compile(const char *path, const struct options *o, struct complaints *c, char **ptx);
 

@@ -57,10 +57,11 @@ static const struct {
     const char *(*word)(int index);
 } values[] = {
     {"explain:device", NULL, model_word},
+    {"build:device", NULL, gpu_word},
+    {"check:device", "sim", NULL},
+    {"bench:device", "cpu cuda sim", NULL},
+    {"tune:device", "cpu cuda", NULL},
     {"device", NULL, device_word},
-    {"build:target", NULL, gpu_word},
-    {"target", NULL, tw_target_at},
-    {"sm", NULL, gpu_word},
     {"suite", "squares llm ragged deep_k batched all", NULL},
     {"type", NULL, dtype_word},
     {"after", NULL, tw_pass_name},
@@ -156,7 +157,7 @@ static bool takes(const struct option_spec *s, const char *what)
 static const struct option_spec *next_option(const struct command *c, const struct option_spec *at)
 {
     at = at ? at + 1 : c->options;
-    while (at && at->name && at->elsewhere)
+    while (at && at->name && (at->elsewhere || at->now))
         at++;
     return at && at->name ? at : NULL;
 }

@@ -31,7 +31,7 @@ static char *who_takes(const char *name)
     const char *last = NULL;
     for (const struct command *const *c = command_list; *c; c++) {
         const struct option_spec *s = spec_by_name((*c)->options, name, strlen(name));
-        if (!s || s->elsewhere)
+        if (!s || s->elsewhere || s->now)
             continue;
         if (last)
             append_text(&text, "%s%s", text ? ", " : "", last);
@@ -47,7 +47,8 @@ static void unknown_option(const struct command *c, const char *word, size_t len
     const char *names[64] = {0};
     int count = 0;
     for (const struct option_spec *s = c->options; s && s->name && count < 63; s++)
-        names[count++] = s->name;
+        if (!s->now)
+            names[count++] = s->name;
     char *name = need_text("%.*s", (int)length, word);
     const char *bare = name + strspn(name, "-");
     const char *near = closest_name(bare, names);
@@ -78,6 +79,8 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
         unknown_option(c, word, length);
         return -1;
     }
+    if (spec->now)
+        spec = spec_by_name(c->options, spec->now, strlen(spec->now));
     if (spec->elsewhere) {
         usage_error(NULL, c, "%s", spec->elsewhere);
         return -1;
@@ -238,21 +241,6 @@ bool options_integer(const struct options *o, const char *name, int64_t low, int
     if (!parse_integer(text, &v) || v < low || v > high) {
         usage_error(o->complaints, o->command, "--%s %s: expected an integer from %lld to %lld",
                     name, text, (long long)low, (long long)high);
-        return false;
-    }
-    *out = v;
-    return true;
-}
-
-bool options_seconds(const struct options *o, const char *name, double *out)
-{
-    const char *text = options_value(o, name);
-    if (!text)
-        return true;
-    double v;
-    if (!parse_real(text, &v) || !(v > 0)) {
-        usage_error(o->complaints, o->command, "--%s %s: expected seconds, more than 0", name,
-                    text);
         return false;
     }
     *out = v;

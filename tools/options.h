@@ -14,7 +14,9 @@ struct option_spec {
     int values;        /* how many words follow */
     const char *value; /* what they are, for help: "FILE" */
     const char *help;
-    const char *elsewhere; /* not NULL: no option here; what is said to who gives it */
+    const char *elsewhere; /* not NULL: no option of this command; the message that says so */
+    const char *now;       /* not NULL: an earlier word for the option of this name, or, if that is
+                              `name` itself, an option that help no longer lists */
 };
 
 struct option_use {
@@ -47,8 +49,7 @@ const struct option_use *options_next(const struct options *o, const char *name,
  * message has been printed. */
 bool options_integer(const struct options *o, const char *name, int64_t low, int64_t high,
                      int64_t *out);
-bool options_seconds(const struct options *o, const char *name, double *out);
-/* The same of "5s", "500ms", "2m"; without a unit, seconds. */
+/* The same with a time as "5s", "500ms" or "2m", in seconds; without a unit, "5" is seconds. */
 bool options_duration(const struct options *o, const char *name, double *out);
 /* The whole text as an integer, decimal or 0x… */
 bool parse_integer(const char *text, int64_t *out);

@@ -57,11 +57,7 @@ void ptx_given_json(const struct ptx_given *g, struct json *j);
     }
 
 #define OPTIONS_COMPILER                                                                           \
-    {.name = "sm",                                                                                 \
-     .values = 1,                                                                                  \
-     .value = "TARGET",                                                                            \
-     .help = "what is compiled for: sm_80 (default), sm_90 …; PTX, with --counters:\n"           \
-             "what it is assembled for (default: as it says)"},                                    \
+    {.name = "sm", .values = 1, .now = "sm"}, /* the target of --device */                         \
         {.name = "compiler",                                                                       \
          .values = 1,                                                                              \
          .value = "PROGRAM",                                                                       \

@@ -138,7 +138,7 @@ bool time_limit_begin(const struct options *given, double *seconds, double *ends
 {
     if (!options_has(given, "time-limit"))
         return true;
-    if (!options_seconds(given, "time-limit", seconds))
+    if (!options_duration(given, "time-limit", seconds))
         return false;
     *ends = limit.ends = seconds_now() + *seconds;
     enum { LONGEST = 1000000 };

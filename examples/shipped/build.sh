@@ -3,13 +3,13 @@
 #
 #     sh examples/shipped/build.sh [FOLDER [OPTIONS]]
 #
-# FOLDER: where it goes (.); OPTIONS of `tilewright build`, for example --target sm_80,sm_90.
+# FOLDER: where it goes (.); OPTIONS of `tilewright build`, for example --device sm_80,sm_90.
 set -eu
 here=$(dirname "$0") folder=${1:-.}
 root=$here/../..
 [ $# -eq 0 ] || shift
 command -v tilewright >/dev/null 2>&1 || PATH=$root/build:$PATH # one that was built here and not installed
 tilewright build "$root/kernels/matmul/split_k.tile" "$root/kernels/fused/softmax.tile" \
-    --name scores --output "$folder" --type f32 --set n=64,k=256 --set n=64,k=512 --set cols=64 "$@"
+    --name scores --out "$folder" --type f32 --set n=64,k=256 --set n=64,k=512 --set cols=64 "$@"
 ${CC:-cc} ${CFLAGS:-} -std=c11 -O2 -Wall -Wextra -I"$folder" \
     "$here/probabilities.c" "$folder/scores.c" -o "$folder/scores" -ldl -lm

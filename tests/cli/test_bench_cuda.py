@@ -144,7 +144,7 @@ def check_others(tool):
     bench(tool, 2, "kernels/matmul/shared.tile", "--type", "f17", *SMALL)
     said = bench(tool, 2, "kernels/matmul/shared.tile", *["--type", "all"] * 3, *SMALL)
     expect("at most 16 types" in said, said)
-    bench(tool, 2, "kernels/matmul/shared.tile", "--repeat", "3", *SMALL)
+    bench(tool, 2, "kernels/matmul/shared.tile", "--warmup", "3", *SMALL)
     second = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, "--device", "cuda:1", FAKE_CUDA_DEVICES="2", TILEWRIGHT_CUBLAS="/nowhere")
     expect("simulator 1" in second and "PASS" in second, second)
     first = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, "--device", "cuda:0", "--json", FAKE_CUDA_DEVICES="2", TILEWRIGHT_CUBLAS="/nowhere")

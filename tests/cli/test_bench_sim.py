@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`bench sim`: the simulator's speed, by what is watched."""
+"""`bench --device sim`: the simulator's speed, by what is watched."""
 import json
 import sys
 
@@ -9,15 +9,15 @@ WATCHES = ["plain", "races", "barriers", "memory", "counters", "all"]
 
 
 def bench(tool, status, *arguments):
-    result = call([tool, "bench", "sim", *arguments])
+    result = call([tool, "bench", "--device", "sim", *arguments])
     if result.status != status:
-        fail(f"bench sim {arguments}: expected status {status}: {result}")
+        fail(f"bench --device sim {arguments}: expected status {status}: {result}")
     return result.out
 
 
 def main():
     tool = sys.argv[1]
-    if "bench sim" not in call([tool, "help", "bench"]).out:
+    if "bench --device sim" not in call([tool, "help", "bench"]).out:
         print("built without the simulator")
         return
     speeds = json.loads(bench(tool, 0, "-s", "64", "--repeat", "2", "--json"))
@@ -31,6 +31,8 @@ def main():
     table = bench(tool, 0, "kernels/sgemm/naive.tile", "-s", "32", "--repeat", "1")
     if not all(name in table for name in WATCHES):
         fail(table)
+    if call([tool, "bench", "sim", "-s", "32", "--repeat", "1"]).status:
+        fail("the earlier word is not taken")
     bench(tool, 2, "-s", "1")
     bench(tool, 2, "no/such.tile")
 

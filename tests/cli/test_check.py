@@ -80,7 +80,7 @@ def test_proposed(tool, folder, text):
         fail(f"{command}, not {wanted}")
     of_gpu = tuned.replace("tune STEP = {16, 0};", "tune STEP = {16};\ntune(sm_90) STEP = {0};")
     command = ends_late(tool, folder, of_gpu, "m = 1, n = 1, k = 1, T = f16, STEP = 0, sm_90, seed 0, copies early", "--set", "m=1,n=1,k=1", "--type", "f16")
-    if "--type T=f16 --tune STEP=0 --fill rand --device sim --sm sm_90 --seed 0 " not in command:
+    if "--type T=f16 --tune STEP=0 --fill rand --device sim:sm_90 --seed 0 " not in command:
         fail(command)
 
 

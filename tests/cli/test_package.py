@@ -101,11 +101,11 @@ def test_completion(share, options, tool):
         fail(f"bash does not complete values: {values}")
     if complete(script, ["tilewright", "show", "f", "--after", ""]) != [line.split()[0] for line in run([tool, "show", "--passes"]).splitlines()]:
         fail("bash does not complete passes")
-    if "cpu" in complete(script, ["tilewright", "run", "f", "--sm", ""]) or complete(script, ["tilewright", "run", "f", "--sm", "sm_80"]) != ["sm_80"]:
-        fail("bash completes --sm with other than GPUs")
+    if complete(script, ["tilewright", "run", "f", "--device", "sm_80"]) != ["sm_80"] or "--sm" in complete(script, ["tilewright", "run", "f", "--s"]):
+        fail("bash completes --device without targets, or an earlier word")
     if complete(script, ["tilewright", "check", "kernels/matmul/sha"]) != ["kernels/matmul/shared.tile"]:
         fail("bash does not complete files")
-    if "cpu" in complete(script, ["tilewright", "build", "f", "--target", ""]):
+    if "cpu" in complete(script, ["tilewright", "build", "f", "--device", ""]):
         fail("bash completes a target that build does not take")
     suites = {os.path.basename(path)[:-4] for path in glob.glob("bench/suite/*.txt")}
     if set(complete(script, ["tilewright", "bench", "--suite", ""])) != suites | {"all"}:

@@ -190,7 +190,7 @@ def test_refused(tool, folder):
     if refused.status != 2 or "which FILE? `#line=17` is only where to look in it: `tilewright play FILE#line=17`" not in refused.err:
         fail(f"a state without a file: {refused}")
     for option in (["--port", "1"], ["--no-open"]):
-        refused = call([tool, "play", "one.tile", "--export", "x", *option], cwd=folder)
+        refused = call([tool, "play", "one.tile", "--out", "x", *option], cwd=folder)
         if refused.status != 2 or f"{option[0]} is about the server" not in refused.err:
             fail(f"{option} with an export: {refused}")
     with socket.socket() as taken:

@@ -43,8 +43,8 @@ def test_help(tool):
         expect(tool, [name, "--help"], 0, out=text)
     expect(tool, ["--help"], 0, out="usage:")
     expect(tool, ["help", "build"], 0, out="default: the kernel's name, of\n                             several kernels that of the first FILE)")
-    expect(tool, ["version"], 0, out="tilewright 0.", err="")
-    expect(tool, ["--version"], 0, out="tilewright 0.")
+    expect(tool, ["version"], 0, out="tilewright 1.", err="")
+    expect(tool, ["--version"], 0, out="tilewright 1.")
 
 
 def test_show_kernels(tool):
@@ -141,7 +141,7 @@ def test_bench_options(tool):
             expect(tool, ["bench", *given, "--device", "cuda"], 2, out="", err=f"--{name} is not for --device cuda")
         else:
             both.add(name)
-    if both != {"size", "dims", "all-sizes", "m", "n", "k", "batch", "suite", "device", "ensures", "set", "tune", "tuned", "store", "type", "fill", "json"}:
+    if both != {"size", "dims", "all-sizes", "repeat", "m", "n", "k", "batch", "suite", "device", "ensures", "set", "tune", "tuned", "store", "type", "fill", "json"}:
         fail(f"neither marked as CPU nor as GPU: {both}")
 
 
@@ -173,22 +173,22 @@ def test_misspelt(tool):
     expect(tool, ["build", SHARED, "--json"], 2, err="tilewright: --json is for run, check, bench, tune, explain, show, learn and devices\n")
     if "--copies" in call([tool, "help", "check"]).out:
         fail("help lists an option of another command")
-    for name in ("counters", "seed=3", "sm=sm_90"):
+    for name in ("counters", "seed=3", "device=sm_90", "sm=sm_90"):
         expect(tool, ["check", SHARED, f"--{name}"], 2, err=f"tilewright: --{name.split('=')[0]} is for PTX and CUDA C, not for {SHARED}\n")
-    for option, device in (("--device", "gpu"), ("--target", "gpu"), ("--device", "CPU")):
-        refused = expect(tool, ["run" if option == "--device" else "show", SHARED, option, device], 2, err="cuda (the GPU that is here; cuda:1 the second), sm_80 and up")
+    for command, device in (("run", "gpu"), ("show", "gpu"), ("run", "CPU")):
+        refused = expect(tool, [command, SHARED, "--device", device], 2, err="cuda (the GPU that is here; cuda:1 the second)")
         if "did you mean" in refused.err:
             fail(f"{device} is no misspelt cpu: {refused}")
     for words in (["run", SHARED, *small, "--device", "90"], ["run", SHARED, *small, "--device", "sim", "--sm", "9.0"], ["show", SHARED, "--target", "90"],
                   ["build", SHARED, "--target", "90"], ["check", "kernels/cuda/block_sum.cu", "--sm", "90"], ["run", "kernels/cuda/block_sum.ptx", "--sm", "90"]):
         expect(tool, words, 2, err="; did you mean sm_90?")
     expect(tool, ["check", "kernels/cuda/block_sum.cu", "--sm", "90a"], 2, err="; did you mean sm_90a?")
-    expect(tool, ["run", SHARED, *small, "--device", "sim", "--sm", "cpu"], 2, err="--sm cpu: the simulator runs what a GPU gets: sm_80 and up")
+    expect(tool, ["run", SHARED, *small, "--device", "sim", "--sm", "cpu"], 2, err="--device sim:cpu: the simulator runs what a GPU gets: sim:sm_80 and up")
     expect(tool, ["run", SHARED, "--verify=1"], 2, err="no value")
     expect(tool, ["run"], 2, err="FILE")
     expect(tool, ["run", "no/such.tile"], 2, err="no/such.tile")
     for command, folder, said in (("check", ".", "several are taken all: */*.tile\n"), ("check", "kernels/sgemm/", "all: kernels/sgemm/*.tile\n"),
-                                  ("run", "kernels", "all: kernels/*/*.tile\n"), ("explain", "docs", "there is no .tile file in it: name a file\n"),
+                                  ("run", "kernels", "all: kernels/*/*.tile\n"), ("explain", "include", "there is no .tile file in it: name a file\n"),
                                   ("bench", "kernels/sgemm", "all: kernels/sgemm/*.tile\n"), ("tune", ".", "name a file in it"), ("build", ".", "name a file in it")):
         here = "kernels" if folder == "." else None  # the root may hold files of whoever works there
         expect(os.path.abspath(tool), [command, folder], 2, out="", err=f"`{folder}` is a folder", cwd=here)
@@ -379,8 +379,8 @@ def test_target_types(tool):
         if "cpu" in expect(tool, command, 2, out="", err="there is no target `sm_75`\n    note: there are `cuda`, `sm_80`, ").err:
             fail(f"{command}: the CPU is proposed for a GPU")
     simulated = ["run", kernel, "--set", "n=32", "--fill", "rand", "--device", "sim", "--verify"]
-    expect(tool, simulated, 2, out="", err="\n    --sm sm_89 simulates that one\n")
-    expect(tool, [*simulated, "--sm", "sm_89"], 0, out="verified")
+    expect(tool, simulated, 2, out="", err="\n    --device sim:sm_89 simulates that one\n")
+    expect(tool, [*simulated[:-2], "sim:sm_89", "--verify"], 0, out="verified")
     expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_89"], 0, out="f32.f16.f16.f32", err="")
     expect(tool, ["show", kernel, "--stage", "ptx", "--target", "sm_120"], 0, out="f32.e4m3.e4m3.f32", err="")
 

@@ -214,7 +214,7 @@ def test_refused():
     kernel = tw.load(TILED)["sgemm_tiled"]
     given = arrays(32, 32, 32)
     for kind, text, options in (
-            (tw.ArgumentError, "target: the simulator runs what a GPU gets", {"target": "cpu"}),
+            (tw.ArgumentError, "device: the simulator runs what a GPU gets", {"device": "cpu"}), (tw.ArgumentError, "device: the simulator", {"target": "cpu"}),
             (tw.NotFound, "there is no target `sm_99`", {"target": "sm_99"}),
             (TypeError, "watch: 'races' is no list", {"watch": "races"}),
             (ValueError, "watch: there is no 'race'; there are races, barriers, memory, counters, exits, outputs; did you mean `races`?",
@@ -245,6 +245,10 @@ def test_refused():
     refuses(ValueError, "`n` (i32) is not set", lambda: kernel.explain(m=4))
     refuses(ValueError, "the target `cpu` has none", lambda: kernel.layouts("cpu"))
     refuses(ValueError, "this one has no line 16", lambda: tw.apply_fix("kernel", [tw.Edit(16, 1, 0, "sync();\n")]))
+    hopper = kernel.ptx("sm_90", m=64, n=64, k=64)
+    for device in ({"device": "h100"}, {"device": "sim:sm_90"}, {"target": "sm_90"}):  # the last is the earlier word
+        expect(kernel.ptx(**device, m=64, n=64, k=64) == hopper and ".target sm_90" in hopper, f"{device} is another target than sm_90")
+    expect(kernel.explain(gpu="h100", m=64, n=64, k=64).gpu.name == kernel.explain(device="h100", m=64, n=64, k=64).gpu.name, "the earlier word of explain")
     found = kernel.layouts()
     refuses(AttributeError, "there is no `register`; there are block, shared_bytes, registers, tiles, accesses; did you mean", lambda: found.register)
 

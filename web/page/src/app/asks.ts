@@ -123,7 +123,7 @@ export function caseArgs({ puzzle, number }: PuzzleCase, { sizes, tune, types }:
 
 /** The program after each pass, the layouts of its tiles, or its PTX, for a GPU's target such as sm_90. */
 export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu: string): string[] {
-  return ["show", ...target(c), "--stage", stage, "--target", gpu, ...setSizes(c), "--json"];
+  return ["show", ...target(c), "--stage", stage, "--device", gpu, ...setSizes(c), "--json"];
 }
 
 /** A run in the simulator with all checks, counters and the trace of the selected block, its values compared with `ensures`. */

@@ -28,7 +28,7 @@ export function step(asked: FigureAsked, tool: Tool): Picture {
 /** tile: its name, else the output; height: how many rows are shown. `shows=blocks`: the blocks over the whole output. */
 export function threads(asked: FigureAsked, tool: Tool): Picture {
   const trace = traced(tool, asked);
-  const shown = ["show", asked.file!, "--stage", "layout", "--target", trace.head.target];
+  const shown = ["show", asked.file!, "--stage", "layout", "--device", trace.head.target];
   const layout = tool.json<Layout>([...shown, ...configuration(tool, asked.file!, asked.values, asked.words)]);
   const tiles = tilesOf(trace, layout);
   const tile = tiles.find((t) => t.name === asked.words["tile"]) ?? tiles[0]!;
