@@ -95,8 +95,8 @@ static void start(struct bench *b, int way)
     int m = 8, n = 32;
     float by = 2;
     void *params[] = {&m, &n, &by, &b->a, &b->c};
-    tw_argument args[] = {tw_integer(m), tw_integer(n), tw_float((double)by), tw_pointer(b->a),
-                          tw_pointer(b->c)};
+    tw_value args[] = {tw_int(m), tw_int(n), tw_float((double)by), tw_pointer(b->a),
+                       tw_pointer(b->c)};
     if (way == 0 &&
         b->raw.launch(b->raw.function, 1, 1, 1, 32, 1, 1, 0, b->stream, params, NULL) != 0)
         exit(1);
@@ -129,7 +129,7 @@ static void open_bench(struct bench *b)
     need(b->ctx, tw_launch_array(b->launch, "a", &a));
     a.data = b->c;
     need(b->ctx, tw_launch_array(b->launch, "c", &a));
-    need(b->ctx, tw_launch_set(b->launch, "by", (tw_scalar){.is_float = true, .f = 2}));
+    need(b->ctx, tw_launch_set(b->launch, "by", tw_float(2)));
     need(b->ctx, tw_launch_ready(b->launch, b->stream));
     need(b->ctx, tw_launch_show_stage(b->launch, TW_STAGE_PTX, &ptx));
     b->raw = load_raw(ptx);
@@ -168,10 +168,9 @@ static void set_sizes(tw_context *ctx, tw_kernel *k, tw_launch *l)
         need(ctx, tw_kernel_param(k, i, &p));
         bool is_float = p.dtype <= TW_E5M2;
         if (!p.is_pointer)
-            need(ctx, tw_launch_set(l, p.name,
-                                    (tw_scalar){.is_float = is_float,
-                                                .i = p.dtype == TW_BOOL ? 1 : 64,
-                                                .f = 0.5}));
+            need(ctx,
+                 tw_launch_set(l, p.name,
+                               is_float ? tw_float(0.5) : tw_int(p.dtype == TW_BOOL ? 1 : 64)));
     }
 }
 

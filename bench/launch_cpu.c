@@ -80,7 +80,7 @@ static void open_product(struct product *x, int threads)
         x->b[i] = (float)(i % 5) - 2;
     }
     for (int i = 0; i < 3; i++)
-        need(x->ctx, tw_launch_set(x->launch, sizes[i], (tw_scalar){.i = SIZE}));
+        need(x->ctx, tw_launch_set(x->launch, sizes[i], tw_int(SIZE)));
     give_arrays(x);
     need(x->ctx, tw_launch_prepare(x->launch));
     need(x->ctx, tw_entry_new(x->launch, &x->entry));
@@ -104,8 +104,8 @@ static void check(const struct product *x)
 
 static tw_status launch(struct product *x, enum way way)
 {
-    const tw_argument args[] = {tw_integer(SIZE), tw_integer(SIZE), tw_integer(SIZE),
-                                tw_pointer(x->a), tw_pointer(x->b), tw_pointer(x->c)};
+    const tw_value args[] = {tw_int(SIZE),     tw_int(SIZE),     tw_int(SIZE),
+                             tw_pointer(x->a), tw_pointer(x->b), tw_pointer(x->c)};
     if (way == START_ENTRY)
         return tw_entry_start(x->entry, args, 6, NULL);
     if (way == RUN_ARRAYS_ANEW)

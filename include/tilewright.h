@@ -136,12 +136,49 @@ typedef struct tw_array {
     tw_place place;             /* TW_ON_HOST is 0 */
 } tw_array;
 
-/* A scalar: integers and bool in i; floats in f, with is_float = true (f alone is refused). */
-typedef struct tw_scalar {
-    bool is_float;
-    int64_t i;
-    double f;
-} tw_scalar;
+/* A value that a kernel is given or that the library returns: a scalar parameter, a tuned value, an
+ * argument of an entry. tw_int, tw_float and tw_pointer make one. A value of another kind than its
+ * place needs is refused, and so is one of kind 0. These 16 bytes never change. */
+typedef enum tw_value_kind { TW_INTEGER = 1, TW_FLOAT, TW_POINTER } tw_value_kind;
+typedef struct tw_value {
+    tw_value_kind kind;
+    union {
+        int64_t i;     /* TW_INTEGER: integers and bool; a u64 by its bits */
+        double f;      /* TW_FLOAT: rounded to the parameter's type */
+        void *pointer; /* TW_POINTER: an address where the kernel runs; entries alone take it */
+    };
+} tw_value;
+
+/* Makes a value for an integer or a bool. */
+static inline tw_value tw_int(int64_t i)
+{
+    tw_value v;
+    v.kind = TW_INTEGER;
+    v.i = i;
+    return v;
+}
+
+/* Makes a value for a float of any width. */
+static inline tw_value tw_float(double f)
+{
+    tw_value v;
+    v.kind = TW_FLOAT;
+    v.f = f;
+    return v;
+}
+
+/* Makes a value for an array: its address, on the host or on the device. */
+static inline tw_value tw_pointer(const void *address)
+{
+    tw_value v;
+    v.kind = TW_POINTER;
+#ifdef __cplusplus
+    v.pointer = const_cast<void *>(address);
+#else
+    v.pointer = (void *)(uintptr_t)address;
+#endif
+    return v;
+}
 
 /* --- 2. Contexts and messages --- */
 
@@ -375,7 +412,7 @@ typedef struct tw_tune {
     const char *name;
     int group; /* names with the same group vary together */
     int count;
-    const tw_scalar *values; /* the first is the default */
+    const tw_value *values; /* the first is the default */
 } tw_tune;
 TW_API int tw_kernel_tune_count(const tw_kernel *k);
 TW_API tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out);
@@ -393,11 +430,11 @@ TW_API tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out);
  * *violated (may be NULL) is the text of the first that does not, valid until the next call on the
  * context. false with *violated NULL, and a message of the context: a value is none of its name, as
  * tw_launch_tune refuses it (`.f` without `.is_float`, a float for an integer). */
-TW_API bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const char **violated);
+TW_API bool tw_kernel_allows(const tw_kernel *k, const tw_value *tuned, const char **violated);
 /* The same, for a search. If *allowed is false, the first *decided values cause it: no listed values
  * of later names change that, so the search can leave them out.
  * TW_BAD_ARGUMENT as above, with a message. */
-TW_API tw_status tw_kernel_decides(tw_kernel *k, const tw_scalar *tuned, bool *allowed,
+TW_API tw_status tw_kernel_decides(tw_kernel *k, const tw_value *tuned, bool *allowed,
                                    int *decided);
 
 /* --- 4. Launches --- */
@@ -410,8 +447,8 @@ TW_API void tw_launch_free(tw_launch *l);
 
 /* Scalar parameter; tuned value (any, listed or not); type variable. A float for an integer, and
  * what the type cannot hold, is refused here. */
-TW_API tw_status tw_launch_set(tw_launch *l, const char *param, tw_scalar value);
-TW_API tw_status tw_launch_tune(tw_launch *l, const char *name, tw_scalar value);
+TW_API tw_status tw_launch_set(tw_launch *l, const char *param, tw_value value);
+TW_API tw_status tw_launch_tune(tw_launch *l, const char *name, tw_value value);
 TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);
 /* Pointer parameter. The array is used in place; it must stay until the last run. The view's axes
  * are checked against the array's, and sizes not set are inferred from them. A rank-0 array, or one
@@ -444,7 +481,7 @@ TW_API tw_status tw_launch_prepare(tw_launch *l);
 /* The value of a scalar parameter or tuned name / the shape and type that a pointer parameter
  * needs, after prepare; for the array, prepare need only know the sizes, so that a caller can make
  * the outputs. */
-TW_API tw_status tw_launch_value(tw_launch *l, const char *name, tw_scalar *out);
+TW_API tw_status tw_launch_value(tw_launch *l, const char *name, tw_value *out);
 TW_API tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out); /* data NULL */
 
 /* Prepares if need be, runs, waits. Every parameter with a view needs an array. For a GPU's kernel

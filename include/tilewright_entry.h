@@ -14,7 +14,7 @@ typedef struct tw_entry tw_entry;
  * any number of threads at once:
  *
  *     tw_entry_new(l, &entry);                        // l: types and tuned values, no sizes
- *     tw_argument args[] = {tw_integer(m), tw_integer(n), tw_integer(k), // as the kernel has them
+ *     tw_value args[] = {tw_int(m), tw_int(n), tw_int(k), // as the kernel has them
  *                           tw_pointer(a), tw_pointer(b), tw_pointer(c)};
  *     tw_entry_start(entry, args, 6, stream);
  *
@@ -32,44 +32,6 @@ typedef struct tw_entry tw_entry;
  * addresses, for each combination of statics; at 512 in all a start that needs another is refused.
  * None is unloaded before the entry is freed: a graph may have it. */
 
-typedef enum tw_argument_kind { TW_INTEGER = 1, TW_FLOAT, TW_POINTER } tw_argument_kind;
-typedef struct tw_argument {
-    tw_argument_kind kind;
-    union {
-        int64_t i;     /* TW_INTEGER: integers and bool; a u64 by its bits */
-        double f;      /* TW_FLOAT: rounded to the parameter's type */
-        void *pointer; /* TW_POINTER: where the kernel runs, of the type that the entry has */
-    };
-} tw_argument;
-
-static inline tw_argument tw_integer(int64_t i)
-{
-    tw_argument a;
-    a.kind = TW_INTEGER;
-    a.i = i;
-    return a;
-}
-
-static inline tw_argument tw_float(double f)
-{
-    tw_argument a;
-    a.kind = TW_FLOAT;
-    a.f = f;
-    return a;
-}
-
-static inline tw_argument tw_pointer(const void *address)
-{
-    tw_argument a;
-    a.kind = TW_POINTER;
-#ifdef __cplusplus
-    a.pointer = const_cast<void *>(address);
-#else
-    a.pointer = (void *)(uintptr_t)address;
-#endif
-    return a;
-}
-
 /* Takes types and tuned values as a launch would (as set, of its arrays, else the defaults), from a
  * launch, which may change or go afterwards. The entry is compiled for itself and loaded where it
  * is first started. It belongs to the launch's context, of which it uses the threads alone:
@@ -84,9 +46,9 @@ TW_API void tw_entry_free(tw_entry *e); /* once no thread starts it and the GPU 
  * the grid is too large. The lengths of arrays are not known: that they are
  * what the views need is the caller's word. Else as tw_launch_start; a capture refuses what was not
  * started or made ready before. */
-TW_API tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream);
+TW_API tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void *stream);
 /* All but the start, as tw_launch_ready. */
-TW_API tw_status tw_entry_ready(tw_entry *e, const tw_argument *arguments, int count, void *stream);
+TW_API tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream);
 /* What the latest call on the entry that failed, of whatever thread, had to say: copied, and cut to
  * `size` bytes with the '\0'. Returns its length uncut. */
 TW_API size_t tw_entry_message(tw_entry *e, char *text, size_t size);

@@ -61,7 +61,7 @@ _IS_FLOAT = [name in _DTYPES[:7] for name in _DTYPES]
 _SIZES = [8, 4, 4, 2, 2, 1, 1, 8, 4, 2, 1, 8, 4, 2, 1, 1]
 _OK, _NO_MEMORY, _BAD_ARGUMENT, _BAD_PROGRAM, _NO_FILE, _FAULT, _WRONG_VALUES = range(7)
 _NOT_FOUND, _UNSUPPORTED, _CANCELLED, _UNSYNCHRONISED, _NOT_ASSUMED = range(7, 12)
-_INTEGER, _FLOAT, _POINTER = 1, 2, 3  # tw_argument_kind
+_INTEGER, _FLOAT, _POINTER = 1, 2, 3  # tw_value_kind
 
 # tw_array: data, dtype, rank, shape[6], place. Packed by hand, which is quicker than a Structure.
 _pack_array = struct.Struct("@Pii6qi4x").pack
@@ -102,12 +102,12 @@ class _Param(ctypes.Structure):
                 ("dims", c_char_p * 6)]
 
 
-class _Scalar(ctypes.Structure):
-    _fields_ = [("is_float", c_bool), ("i", c_int64), ("f", c_double)]
+class _Value(ctypes.Structure):
+    _fields_ = [("kind", c_int), ("i", c_int64)]
 
 
 class _Tune(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("group", c_int), ("count", c_int), ("values", POINTER(_Scalar))]
+    _fields_ = [("name", c_char_p), ("group", c_int), ("count", c_int), ("values", POINTER(_Value))]
 
 
 class _Type(ctypes.Structure):
@@ -302,8 +302,8 @@ _SIGNATURES = {
     "tw_kernel_type": (c_int, c_void_p, c_int, POINTER(_Type)),
     "tw_launch_new": (c_int, c_void_p, _ptr),
     "tw_launch_free": (None, c_void_p),
-    "tw_launch_set": (c_int, c_void_p, c_char_p, _Scalar),
-    "tw_launch_tune": (c_int, c_void_p, c_char_p, _Scalar),
+    "tw_launch_set": (c_int, c_void_p, c_char_p, _Value),
+    "tw_launch_tune": (c_int, c_void_p, c_char_p, _Value),
     "tw_launch_type": (c_int, c_void_p, c_char_p, c_int),
     "tw_launch_array": (c_int, c_void_p, c_char_p, c_char_p),
     "tw_launch_allow_overlap": (c_int, c_void_p, c_bool),
@@ -1135,10 +1135,15 @@ def _u64_bits(value: Any) -> int:
     return value if value < 2**63 else value - 2**64
 
 
-def _scalar(value: Any) -> _Scalar:
+def _scalar(value: Any) -> _Value:
     if isinstance(value, float):
-        return _Scalar(True, 0, value)
-    return _Scalar(False, value, 0.0)
+        return _Value(_FLOAT, struct.unpack("q", struct.pack("d", value))[0])
+    return _Value(_INTEGER, value)
+
+
+def _plain(value: _Value) -> Any:
+    """The integer or float that the library returned."""
+    return struct.unpack("d", struct.pack("q", value.i))[0] if value.kind == _FLOAT else value.i
 
 
 def _number(text: str) -> Any:
@@ -1491,7 +1496,7 @@ class Verdict(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """How an entry is started: tw_argument[] is packed from a kind and a value each."""
+    """How an entry is started: tw_value[] is packed from a kind and a value each."""
     context: _Context
     gpu: int
     entry: int
@@ -1603,7 +1608,7 @@ class Kernel:
         for i in range(native.tw_kernel_tune_count(handle)):
             native.tw_kernel_tune(handle, i, byref(tune))
             name = _text(tune.name)
-            lists[name] = [v.f if v.is_float else v.i for v in tune.values[:tune.count]]
+            lists[name] = [_plain(v) for v in tune.values[:tune.count]]
             groups.setdefault(tune.group, []).append(name)
         self.tune_groups: list = [tuple(names) for names in groups.values()]
         self.tune: dict = _Tunes(lists, self.tune_groups)

@@ -14,7 +14,7 @@ from generated import write_or_check
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PYTHON = os.path.join(ROOT, "python", "tilewright.py")
 BEGIN, END = "# structs: scripts/python_structs.py writes them\n", "# end of structs\n"
-USED = ("config message param scalar tune type verdict tuned device layouts sim_options sim_result explain_options "
+USED = ("config message param value tune type verdict tuned device layouts sim_options sim_result explain_options "
         "explanation").split()
 POINTED_BY_TEXT = {"tw_counted"}  # the file reads the JSON that says the same
 STRUCT = re.compile(r"^typedef struct (tw_\w+) \{\n(.*?)^\} \1;", re.M | re.S)
@@ -26,6 +26,8 @@ NUMBERS = {"bool": "c_bool", "char": "ctypes.c_char", "int": "c_int", "unsigned"
 class Header:
     def __init__(self, text):
         plain = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        # A union is its first member here: ctypes does not pass unions by value.
+        plain = re.sub(r"union \{\s*([^;]*;).*?\};", r"\1", plain, flags=re.S)
         self.structs = dict(STRUCT.findall(plain))
         self.enums = set(re.findall(r"^typedef enum (tw_\w+) ", plain, re.M))
         self.constants = dict(re.findall(r"\b(TW_\w+) = (\d+)", plain))

@@ -48,7 +48,7 @@ static void describe_sizes(struct cpu_job *j)
 {
     struct bench_row *row = &j->row;
     tw_param p;
-    tw_scalar v;
+    tw_value v;
     size_t at = 0;
     for (int i = 0; tw_kernel_param(j->entry->kernel, i, &p) == TW_OK; i++) {
         char value[32];

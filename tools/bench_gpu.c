@@ -137,7 +137,7 @@ static void prepare_cublaslt(struct job *j)
 static void copy_tuned(const struct bench_entry *e, tw_launch *from, tw_launch *to)
 {
     tw_tune t;
-    tw_scalar v;
+    tw_value v;
     for (int i = 0; tw_kernel_tune(e->kernel, i, &t) == TW_OK; i++)
         if (tw_launch_value(from, t.name, &v) == TW_OK)
             tw_launch_tune(to, t.name, v);

@@ -107,12 +107,12 @@ int bench_set_up(tw_launch *l, tw_kernel *k, const struct program *p, const stru
                  const struct shape *shape, tw_dtype dtype)
 {
     if (shape) {
-        tw_launch_set(l, "m", (tw_scalar){.i = shape->m});
-        tw_launch_set(l, "n", (tw_scalar){.i = shape->n});
-        tw_launch_set(l, "k", (tw_scalar){.i = shape->k});
+        tw_launch_set(l, "m", tw_int(shape->m));
+        tw_launch_set(l, "n", tw_int(shape->n));
+        tw_launch_set(l, "k", tw_int(shape->k));
     }
     if (shape && takes_extent(k, "batch"))
-        tw_launch_set(l, "batch", (tw_scalar){.i = shape->batch});
+        tw_launch_set(l, "batch", tw_int(shape->batch));
     if (dtype != TW_DTYPE_NONE)
         set_types(l, k, dtype);
     return apply_settings(l, k, p, rest, true);
@@ -143,7 +143,7 @@ int bench_take_tuned(tw_launch *l, tw_kernel *k, const struct program *p,
 
 int64_t bench_size_of(tw_launch *l, const char *name, int64_t otherwise)
 {
-    tw_scalar v;
+    tw_value v;
     return tw_launch_value(l, name, &v) == TW_OK ? v.i : otherwise;
 }
 
@@ -166,7 +166,7 @@ double bench_scale(int64_t k, tw_dtype dtype)
 void bench_write_config(char *out, size_t size, tw_launch *l, tw_kernel *k)
 {
     tw_tune t;
-    tw_scalar v;
+    tw_value v;
     size_t at = 0;
     out[0] = '\0';
     for (int i = 0; tw_kernel_tune(k, i, &t) == TW_OK; i++) {

@@ -70,7 +70,7 @@ static int prepare(struct simulated *b, const struct command *self, const struct
         return complain_of(b, s);
     static const char *const names[] = {"m", "n", "k"};
     for (int i = 0; i < 3; i++)
-        tw_launch_set(b->launch, names[i], (tw_scalar){.i = b->size});
+        tw_launch_set(b->launch, names[i], tw_int(b->size));
     int status = apply_settings(b->launch, b->kernel, &b->program, given, false);
     if (status != STATUS_OK)
         return status;

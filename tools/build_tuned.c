@@ -142,7 +142,7 @@ static void type_member(void *user, struct cursor *c, const char *key)
 static void tune_member(void *user, struct cursor *c, const char *key)
 {
     struct tuned_entry *e = user;
-    tw_scalar v;
+    tw_value v;
     peek(c);
     const char *start = c->at;
     read_assignment(c, key, e->tunes, &e->tune_count);

@@ -29,9 +29,9 @@ static void note_sizes(struct check *c)
 {
     char *note = NULL;
     tw_param p;
-    tw_scalar v;
+    tw_value v;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
-        if (p.is_pointer || tw_launch_value(c->launch, p.name, &v) != TW_OK || v.is_float ||
+        if (p.is_pointer || tw_launch_value(c->launch, p.name, &v) != TW_OK || v.kind == TW_FLOAT ||
             v.i != 1)
             continue;
         free(note);

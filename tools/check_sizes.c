@@ -28,7 +28,7 @@ static int64_t past_tiles(const struct space *s)
     int64_t multiple = 128, largest = 128, size = 0;
     for (int i = 0; i < s->tune_count; i++) {
         int64_t v = s->tuned[i].i, least = multiple;
-        if (s->tuned[i].is_float || v < LEAST || v > MOST)
+        if (s->tuned[i].kind == TW_FLOAT || v < LEAST || v > MOST)
             continue;
         while (least % v != 0)
             least += multiple;
@@ -99,11 +99,11 @@ static tw_status set_scalars(struct check *c, int shape)
     tw_status s = TW_OK;
     tw_param p;
     for (int i = 0; s == TW_OK && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
-        tw_scalar v = {.i = 2};
+        tw_value v = tw_int(2);
         if (p.is_pointer)
             continue;
         if (is_float_type(p.dtype))
-            v = (tw_scalar){.is_float = true, .f = 0.125};
+            v = tw_float(0.125);
         else if (p.dtype == TW_BOOL)
             v.i = shape & 1;
         else if (c->pin.param && strcmp(c->pin.param, p.name) == 0)
@@ -214,7 +214,7 @@ static char *describe_run(struct check *c)
 {
     char *text = need_text("%s", ""), *tuned = space_text(&c->space);
     tw_param p;
-    tw_scalar v;
+    tw_value v;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         char value[32];
         if (p.is_pointer || tw_launch_value(c->launch, p.name, &v) != TW_OK)

@@ -159,7 +159,7 @@ static void set_types_and_facts(const struct version *v, tw_launch *l)
         tw_launch_type(l, type.name, v->types[i]);
     for (int i = 0; i < MOST_INTEGERS && launch_integer(v->kernel, i, &p); i++)
         if (v->facts >> i & 1)
-            tw_launch_set(l, p.name, (tw_scalar){.i = 16});
+            tw_launch_set(l, p.name, tw_int(16));
 }
 
 /* What the compiler says, once in a row. */
@@ -303,7 +303,7 @@ static bool is_program(const struct version *v, const struct tuned_entry *e)
     set_types_and_facts(v, l);
     for (int i = 0; tw_kernel_param(v->kernel, i, &p) == TW_OK; i++)
         if (!p.is_pointer && !p.is_static)
-            tw_launch_set(l, p.name, (tw_scalar){.i = 0});
+            tw_launch_set(l, p.name, tw_int(0));
     bool is = set_statics(v, l) != STATUS_OK || tw_launch_tuning_key(l, "", &key) != TW_OK ||
               strcmp(key.program, e->program) == 0;
     tw_launch_free(l);

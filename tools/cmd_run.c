@@ -80,11 +80,11 @@ static void json_array(struct json *j, const struct given_array *o)
 
 static void json_scalar(struct json *j, const struct run *r, const char *name)
 {
-    tw_scalar v;
+    tw_value v;
     if (tw_launch_value(r->launch, name, &v) != TW_OK)
         return;
     json_key(j, name);
-    if (v.is_float)
+    if (v.kind == TW_FLOAT)
         json_real(j, v.f);
     else
         json_integer(j, v.i);

@@ -234,7 +234,7 @@ static void put_choice(struct json *j, const struct explain_row *r, bool tuned)
 {
     tw_param p;
     tw_tune t;
-    tw_scalar v;
+    tw_value v;
     json_key(j, tuned ? "tune" : "set");
     json_open(j, '{');
     for (int i = 0; tuned ? tw_kernel_tune(r->kernel, i, &t) == TW_OK
@@ -243,7 +243,7 @@ static void put_choice(struct json *j, const struct explain_row *r, bool tuned)
         const char *name = tuned ? t.name : p.name;
         if (tw_launch_value(r->launch, name, &v) != TW_OK)
             continue;
-        if (v.is_float)
+        if (v.kind == TW_FLOAT)
             json_put_real(j, name, v.f);
         else
             json_put_integer(j, name, v.i);

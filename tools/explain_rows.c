@@ -197,7 +197,7 @@ static int usual_extent(tw_kernel *k, const char *name)
 static void assume_extents(struct explain_row *r, tw_launch *l, tw_kernel *k)
 {
     tw_param p;
-    tw_scalar v;
+    tw_value v;
     free(r->assumed);
     r->assumed = NULL;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
@@ -206,7 +206,7 @@ static void assume_extents(struct explain_row *r, tw_launch *l, tw_kernel *k)
         if (!usual)
             continue;
         append_text(&r->assumed, "%s%s=%d", r->assumed ? "," : "", p.name, usual);
-        tw_launch_set(l, p.name, (tw_scalar){.i = usual});
+        tw_launch_set(l, p.name, tw_int(usual));
     }
 }
 
@@ -249,7 +249,7 @@ int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_la
 
 static void add_choice(struct explain_row *r, const char *name, tw_dtype t, const char *between)
 {
-    tw_scalar v;
+    tw_value v;
     char text[40];
     if (tw_launch_value(r->launch, name, &v) != TW_OK)
         return;
@@ -316,7 +316,7 @@ static int open_row(struct explain *x, const char *word, struct explain_row *r)
  * file does not have. */
 static bool is_constant(const char *text)
 {
-    tw_scalar v;
+    tw_value v;
     return parse_scalar(text, &v) || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
 }
 
@@ -363,7 +363,7 @@ static int64_t smaller_extent(struct explain *x, struct explain_row *r, const ch
 {
     enum { LEAST = 8 };
     tw_launch *l = NULL;
-    tw_scalar v = {0};
+    tw_value v = {0};
     tw_explanation e = r->e;
     bool matters =
         explain_launch(x, r, r->kernel, &l) == STATUS_OK && tw_launch_value(l, name, &v) == TW_OK;

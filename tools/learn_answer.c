@@ -145,7 +145,7 @@ static tw_status take_sizes(const struct case_at_hand *c, tw_kernel *k, tw_launc
     tw_param p;
     tw_tune t;
     tw_type type;
-    tw_scalar v;
+    tw_value v;
     for (int i = 0; s == TW_OK && tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (!p.is_pointer && tw_launch_value(c->launch, p.name, &v) == TW_OK)
             s = tw_launch_set(l, p.name, v);

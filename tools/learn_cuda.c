@@ -16,7 +16,7 @@ enum { MOST_MACROS = 16, COMPILER_SECONDS = 10 };
 static int macros_of(const struct case_at_hand *c, char *list[MOST_MACROS])
 {
     tw_tune t;
-    tw_scalar v;
+    tw_value v;
     char number[64];
     int count = 0;
     for (int i = 0; tw_kernel_tune(c->kernel, i, &t) == TW_OK && count < MOST_MACROS; i++) {
@@ -277,7 +277,7 @@ static void make_arguments(struct answer *a, const struct case_at_hand *c)
 {
     int count = tw_kernel_param_count(c->kernel), array = 0;
     tw_param p;
-    tw_scalar v;
+    tw_value v;
     a->arguments = need_memory((size_t)count * sizeof *a->arguments);
     a->values = need_memory((size_t)count * sizeof *a->values);
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
@@ -292,7 +292,7 @@ static void make_arguments(struct answer *a, const struct case_at_hand *c)
         }
         tw_launch_value(c->launch, p.name, &v);
         if (is_float_type(p.dtype))
-            tw_dtype_store(p.dtype, &a->values[i], v.is_float ? v.f : (double)v.i);
+            tw_dtype_store(p.dtype, &a->values[i], v.kind == TW_FLOAT ? v.f : (double)v.i);
         else
             memcpy(&a->values[i], &v.i, sizeof v.i); /* little-endian, as GPUs are */
         a->arguments[i] = (tw_ptx_argument){

@@ -139,7 +139,7 @@ static char *set_sizes(struct judge *j, tw_launch *l)
     const struct puzzle_case *c = j->at.at;
     for (int i = 0; i < c->count; i++) {
         const struct binding *b = &c->list[i];
-        tw_scalar v;
+        tw_value v;
         bool is_pointer = false;
         tw_param p;
         for (int k = 0; tw_kernel_param(j->reference.kernel, k, &p) == TW_OK; k++)

@@ -25,7 +25,7 @@ void case_list_sizes(const struct case_at_hand *c, struct judged_case *to)
     tw_param p;
     tw_tune t;
     tw_type type;
-    tw_scalar v;
+    tw_value v;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
         if (!p.is_pointer && tw_launch_value(c->launch, p.name, &v) == TW_OK) {
             format_scalar(number, sizeof number, v, p.dtype);
@@ -60,14 +60,14 @@ struct formula_of_case {
 static bool name_value(void *user, const char *name, double *out)
 {
     const struct formula_of_case *f = user;
-    tw_scalar v;
+    tw_value v;
     if (strcmp(name, "solution") == 0) {
         *out = f->solution;
         return f->solution >= 0;
     }
     if (tw_launch_value(f->at->launch, name, &v) != TW_OK)
         return false;
-    *out = v.is_float ? v.f : (double)v.i;
+    *out = v.kind == TW_FLOAT ? v.f : (double)v.i;
     return true;
 }
 

@@ -84,11 +84,11 @@ static bool read_shape(struct reading *r, const char *at, const char *end, tw_ar
 
 static bool read_value(struct reading *r, tw_dtype t, const char *text, void *bits)
 {
-    tw_scalar v;
-    if (!parse_scalar(text, &v) || (v.is_float && !is_float_type(t)))
+    tw_value v;
+    if (!parse_scalar(text, &v) || (v.kind == TW_FLOAT && !is_float_type(t)))
         return wrong(r, "expected %s behind ':'", is_float_type(t) ? "a number" : "an integer");
     if (is_float_type(t)) {
-        tw_dtype_store(t, bits, v.is_float ? v.f : (double)v.i);
+        tw_dtype_store(t, bits, v.kind == TW_FLOAT ? v.f : (double)v.i);
         return true;
     }
     size_t width = 8 * tw_dtype_size(t);

@@ -14,7 +14,7 @@ static char *describe_run(const struct run *r)
 {
     char *text = need_text("in %s", tw_kernel_name(r->kernel));
     tw_param p;
-    tw_scalar v;
+    tw_value v;
     const char *between = " with ";
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
         char value[32];

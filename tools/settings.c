@@ -196,7 +196,7 @@ static int use_known(const struct known_kernel *list, int count, const struct op
     const char *option = use->spec->name, *at = use->values[0];
     bool is_type = strcmp(option, "type") == 0, is_fill = strcmp(option, "fill") == 0, bad;
     struct assignment a;
-    tw_scalar v;
+    tw_value v;
     if (is_type && !strchr(at, '='))
         return every_type_known(list, count, o, at);
     while (next_assignment(&at, &a, &bad)) {
@@ -252,28 +252,28 @@ static bool looks_integer(const char *text)
 }
 
 /* 64-bit values without a sign that int64_t cannot hold: the same bits. */
-static bool parse_unsigned(const char *text, tw_scalar *out)
+static bool parse_unsigned(const char *text, tw_value *out)
 {
     char *end;
     errno = 0;
     unsigned long long v = strtoull(text, &end, is_hexadecimal(text) ? 16 : 10);
-    *out = (tw_scalar){.i = (int64_t)v};
+    *out = tw_int((int64_t)v);
     return end != text && !*end && !errno && *text != '-';
 }
 
 /* Of 64-bit integers; of narrower ones the library says it. NULL: none. */
-static const char *integer_fault(tw_dtype t, const char *text, const tw_scalar *v)
+static const char *integer_fault(tw_dtype t, const char *text, const tw_value *v)
 {
-    if (t == TW_U64 && !v->is_float && v->i < 0 && *text == '-')
+    if (t == TW_U64 && v->kind != TW_FLOAT && v->i < 0 && *text == '-')
         return "has no negative values";
     bool is_integer = t != TW_DTYPE_NONE && !is_float_type(t);
-    return is_integer && v->is_float && looks_integer(text) ? "does not hold that" : NULL;
+    return is_integer && v->kind == TW_FLOAT && looks_integer(text) ? "does not hold that" : NULL;
 }
 
 static int set_scalar(struct setting *s, const struct assignment *a)
 {
     tw_param param;
-    tw_scalar v;
+    tw_value v;
     struct complaints *c = s->program->complaints;
     if (find_param(s->program, s->kernel, a->name, false, &param) < 0)
         return STATUS_USAGE;
@@ -291,19 +291,19 @@ static int set_scalar(struct setting *s, const struct assignment *a)
     if (!parsed)
         return usage_error(c, s->options->command, "--%s %s=%s: `%s` is no number", s->given_by,
                            a->name, a->value, a->value);
-    if (v.is_float && !wants_float && param.dtype != TW_DTYPE_NONE)
+    if (v.kind == TW_FLOAT && !wants_float && param.dtype != TW_DTYPE_NONE)
         return usage_error(c, s->options->command, "--%s %s=%s: `%s` is of type %s", s->given_by,
                            a->name, a->value, a->name,
                            param.type_name ? param.type_name : tw_dtype_name(param.dtype));
-    if (wants_float && !v.is_float)
-        v = (tw_scalar){.is_float = true, .f = *a->value == '-' && v.i == 0 ? -0.0 : (double)v.i};
+    if (wants_float && v.kind != TW_FLOAT)
+        v = tw_float(*a->value == '-' && v.i == 0 ? -0.0 : (double)v.i);
     s->status = tw_launch_set(s->launch, a->name, v);
     return STATUS_OK;
 }
 
 static int set_tuned(struct setting *s, const struct assignment *a)
 {
-    tw_scalar v;
+    tw_value v;
     struct known_kernel k = {s->program, s->kernel};
     if (!setting_named(s->kernel, "tune", a->name) && say_constant(&k, 1, s->options, a->name))
         return STATUS_USAGE;

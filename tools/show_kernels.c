@@ -3,9 +3,9 @@
 #include "json.h"
 #include "tilewright_look.h"
 
-static void json_scalar(struct json *j, tw_scalar v)
+static void json_scalar(struct json *j, tw_value v)
 {
-    if (v.is_float)
+    if (v.kind == TW_FLOAT)
         json_real(j, v.f);
     else
         json_integer(j, v.i);

@@ -16,7 +16,7 @@ struct space {
     int tune_count, type_count, axis_count;
     tw_tune *tunes;
     tw_type *types;
-    tw_scalar *tuned; /* values of the current configuration, by tune */
+    tw_value *tuned;  /* values of the current configuration, by tune */
     tw_dtype *chosen; /* by type variable */
     bool *tune_fixed, *type_fixed;
     struct axis *axes; /* types first; the last turns fastest */

@@ -328,16 +328,12 @@ bool is_float_type(tw_dtype t)
     return t >= TW_F64 && t <= TW_E5M2;
 }
 
-bool parse_scalar(const char *text, tw_scalar *out)
+bool parse_scalar(const char *text, tw_value *out)
 {
-    *out = (tw_scalar){0};
-    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
-        out->i = text[0] == 't';
+    *out = tw_int(text[0] == 't');
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0 || parse_integer(text, &out->i))
         return true;
-    }
-    if (parse_integer(text, &out->i))
-        return true;
-    out->is_float = true;
+    *out = tw_float(0);
     return parse_real(text, &out->f);
 }
 
@@ -348,9 +344,9 @@ static double as_type(tw_dtype t, double v)
     return tw_dtype_load(t, store);
 }
 
-void format_scalar(char *out, size_t size, tw_scalar v, tw_dtype t)
+void format_scalar(char *out, size_t size, tw_value v, tw_dtype t)
 {
-    if (!v.is_float) {
+    if (v.kind != TW_FLOAT) {
         snprintf(out, size, "%lld", (long long)v.i);
         return;
     }
@@ -372,9 +368,9 @@ void format_scalar(char *out, size_t size, tw_scalar v, tw_dtype t)
         snprintf(out, size, "%.*f", digits > exponent ? digits - exponent : 0, v.f);
 }
 
-bool same_scalar(tw_scalar a, tw_scalar b)
+bool same_scalar(tw_value a, tw_value b)
 {
-    double x = a.is_float ? a.f : (double)a.i, y = b.is_float ? b.f : (double)b.i;
+    double x = a.kind == TW_FLOAT ? a.f : (double)a.i, y = b.kind == TW_FLOAT ? b.f : (double)b.i;
     return memcmp(&x, &y, sizeof x) == 0;
 }
 
@@ -389,7 +385,7 @@ char *missing_scalars(tw_launch *l, tw_kernel *k)
 {
     char *text = NULL;
     tw_param p;
-    tw_scalar v;
+    tw_value v;
     if (tw_launch_value(l, "", &v) != TW_NOT_FOUND) /* what is set is wrong: no value is known */
         return NULL;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
@@ -404,7 +400,7 @@ char *set_options(tw_launch *l, tw_kernel *k)
 {
     char *text = need_text("%s", ""), value[32];
     tw_param p;
-    tw_scalar v;
+    tw_value v;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         if (p.is_pointer || tw_launch_value(l, p.name, &v) != TW_OK)
             continue;

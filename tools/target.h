@@ -63,12 +63,12 @@ char *missing_scalars(tw_launch *l, tw_kernel *k);
 char *set_options(tw_launch *l, tw_kernel *k);
 
 /* Text of a scalar as the language writes it: 3, 0.5, true. */
-bool parse_scalar(const char *text, tw_scalar *out);
+bool parse_scalar(const char *text, tw_value *out);
 /* A float is the shortest text that reads back as the same value of type `t`; of a type that is not
  * known, or no float type, as f32 if it is such a value, else as f64. */
-void format_scalar(char *out, size_t size, tw_scalar v, tw_dtype t);
+void format_scalar(char *out, size_t size, tw_value v, tw_dtype t);
 /* Tells whether both are the same number by the bits of an f64: -0.0 is not 0.0, but 0.0 is 0. */
-bool same_scalar(tw_scalar a, tw_scalar b);
+bool same_scalar(tw_value a, tw_value b);
 /* "f32[512][64]" */
 void format_array_type(char *out, size_t size, const tw_array *a);
 bool is_float_type(tw_dtype t);

@@ -32,8 +32,8 @@ enum candidate_state {
 };
 
 struct candidate {
-    tw_scalar *tuned; /* by tune */
-    char *text;       /* "BM=128,BN=64" */
+    tw_value *tuned; /* by tune */
+    char *text;      /* "BM=128,BN=64" */
     enum candidate_state state;
     tw_estimate estimate;
     tw_occupancy occupancy; /* of a GPU, once it is loaded */

@@ -14,11 +14,11 @@ static double product_operations(const struct tuning *t)
     static const char *const extents[] = {"m", "n", "k", "batch"};
     struct product_of product;
     double operations = 2;
-    tw_scalar v;
+    tw_value v;
     if (!find_product(t->kernel, &product))
         return 0;
     for (int i = 0; i < (product.batched ? 4 : 3); i++) {
-        if (tw_launch_value(t->launch, extents[i], &v) != TW_OK || v.is_float)
+        if (tw_launch_value(t->launch, extents[i], &v) != TW_OK || v.kind == TW_FLOAT)
             return 0;
         operations *= (double)v.i;
     }

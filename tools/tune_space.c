@@ -10,13 +10,13 @@
 #include <string.h>
 
 struct choice_list {
-    tw_scalar *values;
+    tw_value *values;
     int count;
 };
 
 struct row_group {
     int number; /* tw_tune.group */
-    tw_scalar *rows;
+    tw_value *rows;
     int count, at;
 };
 
@@ -28,12 +28,12 @@ struct space_maker {
     tw_tune *tunes;
     struct choice_list *wanted; /* by tune; no values: any */
     struct row_group *groups;
-    tw_scalar *tuned;
+    tw_value *tuned;
 };
 
 /* --- --tune --- */
 
-static void want_value(struct choice_list *list, tw_scalar v)
+static void want_value(struct choice_list *list, tw_value v)
 {
     for (int i = 0; i < list->count; i++)
         if (same_scalar(list->values[i], v))
@@ -79,7 +79,7 @@ static int take_wanted(struct space_maker *m, const char *text)
         }
         const char *from = equals ? equals + 1 : at;
         char *value = need_text("%.*s", (int)(at + length - from), from);
-        tw_scalar v;
+        tw_value v;
         bool good = tune >= 0 && parse_scalar(value, &v);
         free(value);
         if (!good)
@@ -93,7 +93,7 @@ static int take_wanted(struct space_maker *m, const char *text)
 
 /* --- rows --- */
 
-static bool is_wanted(const struct choice_list *list, tw_scalar v)
+static bool is_wanted(const struct choice_list *list, tw_value v)
 {
     bool found = list->count == 0;
     for (int i = 0; i < list->count; i++)
@@ -101,7 +101,7 @@ static bool is_wanted(const struct choice_list *list, tw_scalar v)
     return found;
 }
 
-static void add_row(const struct space_maker *m, struct row_group *g, const tw_scalar *row)
+static void add_row(const struct space_maker *m, struct row_group *g, const tw_value *row)
 {
     size_t width = (size_t)m->tune_count;
     for (int r = 0; r < g->count; r++) {
@@ -117,7 +117,7 @@ static void add_row(const struct space_maker *m, struct row_group *g, const tw_s
 }
 
 /* Whether some row of the lists has these values of the names that are wanted. */
-static bool is_listed(const struct space_maker *m, int group, int count, const tw_scalar *row)
+static bool is_listed(const struct space_maker *m, int group, int count, const tw_value *row)
 {
     for (int r = 0; r < count; r++) {
         bool same = true;
@@ -132,7 +132,7 @@ static bool is_listed(const struct space_maker *m, int group, int count, const t
 
 /* What no row has: the wanted values from `tune` on, with the other names as in row `like`. */
 static void add_unlisted(const struct space_maker *m, struct row_group *g, int listed, int tune,
-                         tw_scalar *row)
+                         tw_value *row)
 {
     while (tune < m->tune_count &&
            (m->tunes[tune].group != g->number || m->wanted[tune].count == 0))
@@ -150,7 +150,7 @@ static void add_unlisted(const struct space_maker *m, struct row_group *g, int l
 
 static void make_rows(const struct space_maker *m, struct row_group *g)
 {
-    tw_scalar *row = need_memory((size_t)(m->tune_count + 1) * sizeof *row);
+    tw_value *row = need_memory((size_t)(m->tune_count + 1) * sizeof *row);
     int listed = 0;
     for (int t = 0; t < m->tune_count; t++)
         if (m->tunes[t].group == g->number)
@@ -214,7 +214,7 @@ static void take_rows(struct space_maker *m)
 {
     for (int g = 0; g < m->group_count; g++) {
         const struct row_group *x = &m->groups[g];
-        const tw_scalar *row = x->rows + (size_t)x->at * (size_t)m->tune_count;
+        const tw_value *row = x->rows + (size_t)x->at * (size_t)m->tune_count;
         for (int t = 0; t < m->tune_count; t++)
             if (m->tunes[t].group == x->number)
                 m->tuned[t] = row[t];

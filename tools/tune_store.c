@@ -111,7 +111,7 @@ static int read_wanted(struct store_command *c)
 
 static bool same_value(const char *a, const char *b)
 {
-    tw_scalar x, y;
+    tw_value x, y;
     return strcmp(a, b) == 0 || (parse_scalar(a, &x) && parse_scalar(b, &y) && same_scalar(x, y));
 }
 
@@ -259,7 +259,7 @@ static bool is_name(const char *text)
 static bool reads_whole(const char *text, bool is_types)
 {
     struct assignment a;
-    tw_scalar v;
+    tw_value v;
     bool bad;
     while (next_assignment(&text, &a, &bad))
         if (!is_name(a.name) ||
@@ -342,10 +342,10 @@ static void line_pairs(struct json *j, const char *key, const char *text, bool q
     line_open(j, key);
     for (const char *at = text; next_pair(&at, name, value);) {
         json_key(j, name);
-        tw_scalar v;
+        tw_value v;
         if (quoted || !parse_scalar(value, &v))
             json_string(j, value);
-        else if (v.is_float)
+        else if (v.kind == TW_FLOAT)
             json_real(j, v.f);
         else
             json_integer(j, v.i);
@@ -451,7 +451,7 @@ static void c_winner(const tw_tuned *row)
 {
     const char *texts[] = {row->device, row->kernel, row->program, row->types};
     char name[64], value[64], number[64];
-    tw_scalar v;
+    tw_value v;
     int64_t low, high;
     int divisor;
     fputs("    {", stdout);

@@ -29,10 +29,10 @@ static double work(tw_launch *l, tw_kernel *k)
 {
     double product = 1;
     tw_param p;
-    tw_scalar v;
+    tw_value v;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (!p.is_pointer && is_axis(k, p.name) && tw_launch_value(l, p.name, &v) == TW_OK &&
-            !v.is_float && v.i > 0)
+            v.kind != TW_FLOAT && v.i > 0)
             product *= (double)v.i;
     return product;
 }
@@ -56,11 +56,11 @@ static double results(tw_launch *l, tw_kernel *k)
 static bool shrink(tw_launch *l, tw_kernel *k)
 {
     tw_param p;
-    tw_scalar v, largest = {.i = LEAST_SIZE};
+    tw_value v, largest = {.i = LEAST_SIZE};
     char name[64] = "";
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         if (p.is_pointer || p.is_static || !is_axis(k, p.name) ||
-            tw_launch_value(l, p.name, &v) != TW_OK || v.is_float || v.i <= largest.i)
+            tw_launch_value(l, p.name, &v) != TW_OK || v.kind == TW_FLOAT || v.i <= largest.i)
             continue;
         largest = v;
         snprintf(name, sizeof name, "%s", p.name);

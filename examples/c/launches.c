@@ -24,7 +24,7 @@ static double seconds(void)
 
 static tw_status run(tw_launch *l)
 {
-    tw_launch_set(l, "alpha", (tw_scalar){.is_float = true, .f = 0.5});
+    tw_launch_set(l, "alpha", tw_float(0.5));
     tw_launch_array(l, "x", &(tw_array){x[0], TW_F32, 1, {N}, TW_ON_HOST});
     tw_launch_array(l, "y", &(tw_array){y, TW_F32, 1, {N}, TW_ON_HOST});
     tw_status status = tw_launch_prepare(l); /* compiles: later runs need not */

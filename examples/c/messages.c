@@ -34,7 +34,7 @@ static tw_status check(tw_context *ctx, const char *program)
     if (status == TW_OK)
         status = tw_launch_new(tw_module_kernel_at(module, 0), &launch);
     if (status == TW_OK)
-        status = tw_launch_set(launch, "n", (tw_scalar){.i = 256});
+        status = tw_launch_set(launch, "n", tw_int(256));
     return status == TW_OK ? tw_launch_check(launch) : status;
 }
 

@@ -30,7 +30,7 @@ static void try_each(tw_launch *l, const tw_tune *tune)
         else if (ms < best)
             best = ms, chosen = tune->values[i].i;
     }
-    tw_launch_tune(l, tune->name, (tw_scalar){.i = chosen});
+    tw_launch_tune(l, tune->name, tw_int(chosen));
 }
 
 int main(void)

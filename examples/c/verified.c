@@ -19,7 +19,7 @@ static float x[N][M], y[N];
 static void report(tw_context *ctx, tw_launch *l, bool broken)
 {
     tw_verdict v;
-    tw_launch_set(l, "broken", (tw_scalar){.i = broken});
+    tw_launch_set(l, "broken", tw_int(broken));
     tw_status status = tw_launch_run(l);
     if (status == TW_OK)
         status = tw_launch_verify(l, &v);

@@ -25,7 +25,7 @@
 #include <string.h>
 
 struct entry_param {
-    tw_argument_kind kind;
+    tw_value_kind kind;
     enum dtype dtype; /* of a pointer: its elements */
     bool is_static;
     bool single; /* one value alone is taken: */
@@ -89,7 +89,7 @@ static bool float_bits(enum dtype t, double v, uint64_t *bits)
     return !isfinite(v) || isfinite(dtype_load_f64(t, bits));
 }
 
-static inline bool take_argument(const struct entry_param *p, const tw_argument *a, uint64_t *value,
+static inline bool take_argument(const struct entry_param *p, const tw_value *a, uint64_t *value,
                                  bool *fact)
 {
     if (a->kind != p->kind)
@@ -110,7 +110,7 @@ static inline bool take_argument(const struct entry_param *p, const tw_argument 
 }
 
 /* False: something is not as it should be. */
-static inline bool take_arguments(const tw_entry *e, const tw_argument *arguments, struct given *g)
+static inline bool take_arguments(const tw_entry *e, const tw_value *arguments, struct given *g)
 {
     uint64_t facts = 0;
     g->key.words = 1;
@@ -154,7 +154,7 @@ static inline const unsigned char *shared_pair(const struct entry_variant *v, co
     return NULL;
 }
 
-static bool start_quickly(tw_entry *e, const tw_argument *arguments, void *stream)
+static bool start_quickly(tw_entry *e, const tw_value *arguments, void *stream)
 {
     struct given g;
     void *passed[ENTRY_PARAMS];
@@ -175,13 +175,13 @@ static bool start_quickly(tw_entry *e, const tw_argument *arguments, void *strea
 
 struct entry_call {
     tw_entry *entry;
-    const tw_argument *arguments;
+    const tw_value *arguments;
     int count;
     void *stream;
     bool start; /* else only what is needed for it */
 };
 
-static const char *kind_text(const tw_entry *e, tw_argument_kind kind)
+static const char *kind_text(const tw_entry *e, tw_value_kind kind)
 {
     switch (kind) {
     case TW_INTEGER: return "an integer";
@@ -210,7 +210,7 @@ static bool check_argument(const struct entry_call *c, int i)
     tw_entry *e = c->entry;
     struct diag *d = &e->ctx->diag;
     const struct entry_param *p = &e->params[i];
-    const tw_argument *a = &c->arguments[i];
+    const tw_value *a = &c->arguments[i];
     const char *name = e->launch->kernel->info->params[i].name;
     const char *type = dtype_table[p->dtype].name;
     if (a->kind != p->kind) {
@@ -225,9 +225,9 @@ static bool check_argument(const struct entry_call *c, int i)
                    "argument %d, `%s`: the address %#llx is no multiple of %d, so no %s is there",
                    i + 1, name, (unsigned long long)address, (int)p->below + 1, type);
     else if (p->kind == TW_INTEGER)
-        value_fits(e->launch, i, p->dtype, (tw_scalar){.i = a->i});
+        value_fits(e->launch, i, p->dtype, tw_int(a->i));
     else if (p->kind == TW_FLOAT)
-        value_fits(e->launch, i, p->dtype, (tw_scalar){.is_float = true, .f = a->f});
+        value_fits(e->launch, i, p->dtype, tw_float(a->f));
     return !d->errors;
 }
 
@@ -235,7 +235,7 @@ static bool check_argument(const struct entry_call *c, int i)
 static void refuse_value(const struct entry_call *c, int i)
 {
     const struct lang_param *param = &c->entry->launch->kernel->info->params[i];
-    const tw_argument *a = &c->arguments[i];
+    const tw_value *a = &c->arguments[i];
     double wanted = param->value.is_float ? param->value.f : (double)param->value.i;
     diag_error(&c->entry->ctx->diag, LOC_NONE,
                "argument %d, `%s` is %g, but this program is for `%s = %g`", i + 1, param->name,
@@ -564,7 +564,7 @@ static tw_status refuse_null(tw_entry *e, const char *call)
     return TW_BAD_ARGUMENT;
 }
 
-tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, void *stream)
+tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void *stream)
 {
     if (!e || (count > 0 && !arguments))
         return refuse_null(e, "tw_entry_start");
@@ -575,7 +575,7 @@ tw_status tw_entry_start(tw_entry *e, const tw_argument *arguments, int count, v
     return start_slowly(&(struct entry_call){e, arguments, count, stream, .start = true});
 }
 
-tw_status tw_entry_ready(tw_entry *e, const tw_argument *arguments, int count, void *stream)
+tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream)
 {
     if (!e || (count > 0 && !arguments))
         return refuse_null(e, "tw_entry_ready");
@@ -606,7 +606,7 @@ int tw_entry_variants(tw_entry *e)
 
 /* --- entries --- */
 
-/* The range of an integer type, as the values of tw_argument.i. */
+/* The range of an integer type, as the values of tw_value.i. */
 static void find_range(struct entry_param *p)
 {
     int bits = p->dtype == DT_BOOL ? 1 : dtype_table[p->dtype].bits;

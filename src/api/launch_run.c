@@ -268,7 +268,7 @@ tw_status tw_launch_prepare(tw_launch *l)
 struct value_call {
     tw_launch *launch;
     const char *name;
-    tw_scalar value;
+    tw_value value;
     tw_array array;
     tw_verdict *verdict;
     struct ensures_kept *kept; /* NULL: none */
@@ -302,11 +302,11 @@ static tw_status value_call(void *user)
                    info->name, call->name);
         return TW_NOT_FOUND;
     }
-    call->value = (tw_scalar){.is_float = found->is_float, .i = found->i, .f = found->f};
+    call->value = value_of(*found);
     return TW_OK;
 }
 
-tw_status tw_launch_value(tw_launch *l, const char *name, tw_scalar *out)
+tw_status tw_launch_value(tw_launch *l, const char *name, tw_value *out)
 {
     if (!l)
         return TW_BAD_ARGUMENT;

@@ -21,7 +21,7 @@ static tw_status launch_make(void *user)
     const struct lang_kernel *info = l->kernel->info;
     struct arena *a = &l->arena;
     l->value_set = arena_array(a, bool, info->param_count);
-    l->values = arena_array(a, tw_scalar, info->param_count);
+    l->values = arena_array(a, tw_value, info->param_count);
     l->array_set = arena_array(a, bool, info->param_count);
     l->array_refused = arena_array(a, bool, info->param_count);
     l->refused = arena_array(a, tw_array, info->param_count);
@@ -101,7 +101,7 @@ void tw_launch_free(tw_launch *l)
 struct set_call {
     tw_launch *launch;
     const char *name;
-    tw_scalar value;
+    tw_value value;
     tw_dtype type;
     const tw_array *array;
 };
@@ -164,14 +164,15 @@ static tw_status wrong_name(tw_launch *l, const char *name, const char *wanted,
 
 /* --- scalars, tuned values, types --- */
 
-/* `.f` without `.is_float` is not read: one that stands there alone was meant. */
-static bool float_unsaid(struct diag *d, const char *name, bool is_float, tw_scalar v)
+/* Refuses an address, and a value that no helper made. */
+static bool is_number(struct diag *d, const char *name, bool is_float, tw_value v)
 {
-    if (v.is_float || v.f == 0 || v.i != 0)
-        return false;
-    diag_error(d, LOC_NONE, "`%s` is given `.f` = %g without `.is_float`: set `%s`", name, v.f,
-               is_float ? ".is_float = true" : ".i");
-    return true;
+    if (v.kind == TW_INTEGER || v.kind == TW_FLOAT)
+        return true;
+    diag_error(d, LOC_NONE, "`%s` is given %s: make the value with %s", name,
+               v.kind == TW_POINTER ? "an address" : "a value of no kind",
+               is_float ? "tw_float()" : "tw_int()");
+    return false;
 }
 
 static tw_status set_value(void *user)
@@ -186,8 +187,8 @@ static tw_status set_value(void *user)
     }
     const struct lang_param *param = &l->kernel->info->params[p];
     bool varies = param->type_variable >= 0;
-    if (float_unsaid(&l->ctx->diag, call->name, varies || dtype_is_float(param->dtype),
-                     call->value) ||
+    if (!is_number(&l->ctx->diag, call->name, varies || dtype_is_float(param->dtype),
+                   call->value) ||
         (!varies && !value_fits(l, p, param->dtype, call->value)))
         return TW_BAD_ARGUMENT;
     l->values[p] = call->value;
@@ -196,7 +197,7 @@ static tw_status set_value(void *user)
     return TW_OK;
 }
 
-tw_status tw_launch_set(tw_launch *l, const char *param, tw_scalar value)
+tw_status tw_launch_set(tw_launch *l, const char *param, tw_value value)
 {
     if (!l)
         return TW_BAD_ARGUMENT;
@@ -206,18 +207,18 @@ tw_status tw_launch_set(tw_launch *l, const char *param, tw_scalar value)
                         &(struct set_call){.launch = l, .name = param, .value = value});
 }
 
-bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_scalar given,
+bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
                      struct literal *out)
 {
     bool is_float = dtype_is_float(tune->dtype);
-    if (float_unsaid(d, tune->name, is_float, given))
+    if (!is_number(d, tune->name, is_float, given))
         return false;
     if (is_float) {
-        *out = (struct literal){.is_float = true, .f = given.is_float ? given.f : (double)given.i};
+        *out = (struct literal){.is_float = true, .f = value_number(given)};
         return true;
     }
     *out = (struct literal){.i = given.i};
-    if (!given.is_float && dtype_wrap(tune->dtype, given.i) == given.i)
+    if (given.kind == TW_INTEGER && dtype_wrap(tune->dtype, given.i) == given.i)
         return true;
     diag_error(d, LOC_NONE, "tuned value `%s` takes %s", tune->name,
                tune->dtype == DT_BOOL ? "false or true" : "a 32-bit integer");
@@ -242,7 +243,7 @@ static tw_status set_tune(void *user)
     return TW_OK;
 }
 
-tw_status tw_launch_tune(tw_launch *l, const char *name, tw_scalar value)
+tw_status tw_launch_tune(tw_launch *l, const char *name, tw_value value)
 {
     if (!l)
         return TW_BAD_ARGUMENT;

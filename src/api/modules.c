@@ -38,11 +38,6 @@ void module_launch_gone(tw_module *m)
         module_destroy(m);
 }
 
-static tw_scalar public_scalar(struct literal v)
-{
-    return (tw_scalar){.is_float = v.is_float, .i = v.i, .f = v.f};
-}
-
 static void describe_kernel(tw_module *m, tw_kernel *k, int index, const char *target)
 {
     k->module = m;
@@ -50,11 +45,11 @@ static void describe_kernel(tw_module *m, tw_kernel *k, int index, const char *t
     k->target = target;
     k->info = lang_kernel(&m->arena, m->parsed, index, target);
     const struct lang_kernel *info = k->info;
-    k->tune_values = arena_array(&m->arena, const tw_scalar *, info->tune_count);
+    k->tune_values = arena_array(&m->arena, const tw_value *, info->tune_count);
     for (int t = 0; t < info->tune_count; t++) {
-        tw_scalar *values = arena_array(&m->arena, tw_scalar, info->tunes[t].count);
+        tw_value *values = arena_array(&m->arena, tw_value, info->tunes[t].count);
         for (int i = 0; i < info->tunes[t].count; i++)
-            values[i] = public_scalar(info->tunes[t].values[i]);
+            values[i] = value_of(info->tunes[t].values[i]);
         k->tune_values[t] = values;
     }
     k->type_choices = arena_array(&m->arena, const tw_dtype *, info->type_count);
@@ -397,7 +392,7 @@ struct tune_rules *kernel_rules(tw_kernel *k)
 
 struct allows_call {
     tw_kernel *kernel;
-    const tw_scalar *tuned;
+    const tw_value *tuned;
     bool allowed;
     int decided;
     const char *violated;
@@ -421,7 +416,7 @@ static tw_status ask_allowed(void *user)
     return TW_OK;
 }
 
-bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const char **violated)
+bool tw_kernel_allows(const tw_kernel *k, const tw_value *tuned, const char **violated)
 {
     if (violated)
         *violated = NULL;
@@ -435,7 +430,7 @@ bool tw_kernel_allows(const tw_kernel *k, const tw_scalar *tuned, const char **v
     return call.allowed;
 }
 
-tw_status tw_kernel_decides(tw_kernel *k, const tw_scalar *tuned, bool *allowed, int *decided)
+tw_status tw_kernel_decides(tw_kernel *k, const tw_value *tuned, bool *allowed, int *decided)
 {
     if (!k || !allowed || !decided || (!tuned && k->info->tune_count > 0))
         return TW_BAD_ARGUMENT;

@@ -111,7 +111,7 @@ struct tw_kernel {
     tw_kernel *targeted;               /* the host's: it for other targets, made when asked for */
     tw_kernel *next;                   /* in that list */
     const struct lang_kernel *info;    /* as the target sees it */
-    const tw_scalar **tune_values;     /* by tune */
+    const tw_value **tune_values;      /* by tune */
     const tw_dtype **type_choices;     /* by type variable */
     struct tune_rules *rules;          /* its `require`s; NULL: not asked for yet */
     struct variant *variants;          /* the most recently used first */
@@ -163,9 +163,21 @@ struct claimed {
 };
 
 struct choice choice_new(struct arena *a, const struct lang_kernel *info);
+/* A literal of the compiler as a public value. */
+static inline tw_value value_of(struct literal v)
+{
+    return v.is_float ? tw_float(v.f) : tw_int(v.i);
+}
+
+/* A public integer or float as a double. */
+static inline double value_number(tw_value v)
+{
+    return v.kind == TW_FLOAT ? v.f : (double)v.i;
+}
+
 /* A tuned value as the caller has it, into the compiler's. false: it is none of that name, which is
  * reported. launch_set.c */
-bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_scalar given,
+bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
                      struct literal *out);
 /* The variant for c, compiled if there is none. Reports; TW_BAD_PROGRAM,
  * TW_UNSYNCHRONISED or TW_UNSUPPORTED. */
@@ -225,7 +237,7 @@ struct tw_launch {
     /* given */
     bool *value_set, *tune_set, *type_set, *array_set;
     bool *array_refused; /* the one given last, which stands in `refused`; none is set */
-    tw_scalar *values;   /* by parameter */
+    tw_value *values;    /* by parameter */
     struct literal *tunes;
     enum dtype *types;
     tw_array *arrays, *refused; /* by parameter */
@@ -261,7 +273,7 @@ tw_status launch_resolve(tw_launch *l, bool strict);
 void launch_note_refused(tw_launch *l);
 
 /* Whether parameter p of type t can be v; reports if not. */
-bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v);
+bool value_fits(tw_launch *l, int p, enum dtype t, tw_value v);
 
 /* The GPU of the context. TW_OK, TW_UNSUPPORTED (there is none; reported) or TW_NO_MEMORY. */
 tw_status context_gpu(tw_context *ctx, struct cuda **out);

@@ -251,29 +251,29 @@ static enum dtype param_dtype(const tw_launch *l, int p)
 }
 
 /* The value as a float parameter holds it. */
-static double rounded(enum dtype t, tw_scalar v)
+static double rounded(enum dtype t, tw_value v)
 {
     _Alignas(8) unsigned char element[8];
-    dtype_store_f64(t, element, v.is_float ? v.f : (double)v.i);
+    dtype_store_f64(t, element, value_number(v));
     return dtype_load_f64(t, element);
 }
 
-bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v)
+bool value_fits(tw_launch *l, int p, enum dtype t, tw_value v)
 {
     struct diag *d = &l->ctx->diag;
     const char *name = l->kernel->info->params[p].name, *type = dtype_table[t].name;
     if (dtype_is_float(t)) {
-        double f = v.is_float ? v.f : (double)v.i;
+        double f = value_number(v);
         if (!isfinite(f) || isfinite(rounded(t, v)))
             return true;
         diag_error(d, LOC_NONE, "`%s` = %g is beyond the range of %s", name, f, type);
         return false;
     }
-    if (v.is_float) {
+    if (v.kind == TW_FLOAT) {
         struct text given;
         text_init(&given, &l->ctx->scratch);
         text_add_double(&given, v.f, false);
-        diag_error(d, LOC_NONE, "`%s` is %s; %s is a float: set `.i`", name, type, given.data);
+        diag_error(d, LOC_NONE, "`%s` is %s; %s is a float: use tw_int()", name, type, given.data);
         return false;
     }
     if (t != DT_BOOL ? dtype_wrap(t, v.i) == v.i : v.i == 0 || v.i == 1)
@@ -282,7 +282,7 @@ bool value_fits(tw_launch *l, int p, enum dtype t, tw_scalar v)
     return false;
 }
 
-static void take_value(tw_launch *l, int p, tw_scalar v)
+static void take_value(tw_launch *l, int p, tw_value v)
 {
     enum dtype t = param_dtype(l, p);
     l->choice.known[p] = value_fits(l, p, t, v);
@@ -330,7 +330,7 @@ static void infer_from(tw_launch *l, int array, struct origin *origins)
         int64_t extent = l->arrays[array].shape[axis];
         if (!l->choice.known[p]) {
             if (!l->value_set[p]) /* else an error was reported for it */
-                take_value(l, p, (tw_scalar){.i = extent});
+                take_value(l, p, tw_int(extent));
             origins[p] = (struct origin){.array = array, .axis = axis};
         } else if (l->choice.values[p].i != extent && param->views <= 1) {
             report_size(l, p, &origins[p], array, axis);
@@ -345,10 +345,10 @@ static bool take_only_value(tw_launch *l, int p)
     const struct literal *only = &param->value;
     if (!param->has_value)
         return false;
-    take_value(l, p, (tw_scalar){.is_float = only->is_float, .i = only->i, .f = only->f});
-    const tw_scalar *given = &l->values[p];
+    take_value(l, p, value_of(*only));
+    const tw_value *given = &l->values[p];
     double is = only->is_float ? only->f : (double)only->i;
-    double wanted = given->is_float ? given->f : (double)given->i;
+    double wanted = value_number(*given);
     if (l->value_set[p] && memcmp(&is, &wanted, sizeof is) != 0) /* -0.0 is not 0.0, NaN is NaN */
         diag_error(&l->ctx->diag, LOC_NONE, "`%s` is set to %g, but this program is for `%s = %g`",
                    param->name, wanted, param->name, is);

@@ -29,9 +29,8 @@ static tw_status prepare(tw_context *ctx, const char *path)
     for (int i = 0; s == TW_OK && tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (!p.is_pointer)
             s = tw_launch_set(l, p.name,
-                              (tw_scalar){.i = p.dtype == TW_BOOL ? 1 : 64,
-                                          .f = 0.5,
-                                          .is_float = p.dtype <= TW_BF16});
+                              p.dtype <= TW_BF16 ? tw_float(0.5)
+                                                 : tw_int(p.dtype == TW_BOOL ? 1 : 64));
     return s == TW_OK ? tw_launch_prepare(l) : s;
 }
 

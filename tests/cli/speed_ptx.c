@@ -34,13 +34,13 @@ static double milliseconds(void)
 }
 
 /* What `values` says of a name. */
-static bool find_value(const char *values, const char *name, tw_scalar *out)
+static bool find_value(const char *values, const char *name, tw_value *out)
 {
     size_t length = strlen(name);
     for (const char *at = values; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
         if (strncmp(at, name, length) == 0 && at[length] == '=') {
             long number = strtol(at + length + 1, NULL, 10);
-            *out = (tw_scalar){.i = number, .f = (double)number};
+            *out = tw_int(number);
             return true;
         }
     return false;
@@ -76,9 +76,10 @@ static tw_status set_values(const struct task *t, const tw_kernel *k, tw_launch 
     tw_tune tune;
     tw_type type;
     for (int i = 0; s == TW_OK && tw_kernel_param(k, i, &p) == TW_OK; i++) {
-        tw_scalar value = {.i = 4096, .f = 0.5};
-        find_value(t->values, p.name, &value);
-        value.is_float = p.dtype <= TW_BF16;
+        bool is_float = p.dtype <= TW_BF16;
+        tw_value value = is_float ? tw_float(0.5) : tw_int(4096);
+        if (find_value(t->values, p.name, &value) && is_float)
+            value = tw_float((double)value.i);
         if (!p.is_pointer)
             s = tw_launch_set(l, p.name, value);
     }

@@ -37,11 +37,11 @@ static const char *some_name(struct state *s)
     return names[target_take(&s->in, 1) % (sizeof names / sizeof *names)];
 }
 
-static tw_scalar some_scalar(struct state *s)
+static tw_value some_scalar(struct state *s)
 {
     uint32_t kind = target_take(&s->in, 1);
     int32_t v = (int32_t)(kind & 2 ? target_take(&s->in, 4) : target_take(&s->in, 1));
-    return kind & 1 ? (tw_scalar){.is_float = true, .f = (double)v / 16} : (tw_scalar){.i = v};
+    return kind & 1 ? tw_float((double)v / 16) : tw_int(v);
 }
 
 static void give_array(struct state *s, tw_launch *l)
@@ -61,7 +61,7 @@ static void launch_call(struct state *s, uint32_t which, tw_launch *l)
 {
     const char *shown;
     double ms;
-    tw_scalar v;
+    tw_value v;
     tw_array x;
     tw_verdict verdict;
     switch (which % 14) {
@@ -85,10 +85,10 @@ static void launch_call(struct state *s, uint32_t which, tw_launch *l)
 static void start_entry(struct state *s, tw_entry *e)
 {
     uint32_t n = target_take(&s->in, 1), times = target_take(&s->in, 1);
-    tw_argument args[] = {tw_integer(n % LENGTH), tw_integer(times % 8), tw_float(2),
-                          tw_pointer(n % 7 ? s->a : NULL), tw_pointer(s->c)};
+    tw_value args[] = {tw_int(n % LENGTH), tw_int(times % 8), tw_float(2),
+                       tw_pointer(n % 7 ? s->a : NULL), tw_pointer(s->c)};
     if (times % 11 == 0)
-        args[n % 5].kind = (tw_argument_kind)(times % 5);
+        args[n % 5].kind = (tw_value_kind)(times % 5);
     tw_entry_start(e, args, n % 13 ? 5 : (int)(n % 5), NULL);
 }
 

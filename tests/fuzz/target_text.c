@@ -10,8 +10,8 @@ static unsigned char memory[ARRAYS][ARRAY_BYTES];
 
 static void give_scalar(tw_launch *l, const tw_param *p)
 {
-    if (tw_launch_set(l, p->name, (tw_scalar){.i = SIZE}) != TW_OK)
-        tw_launch_set(l, p->name, (tw_scalar){.is_float = true, .f = 0.5});
+    if (tw_launch_set(l, p->name, tw_int(SIZE)) != TW_OK)
+        tw_launch_set(l, p->name, tw_float(0.5));
 }
 
 /* Of the shape that the kernel wants, if that is small. */

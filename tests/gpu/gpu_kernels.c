@@ -65,7 +65,7 @@ static tw_context *ctx; /* of the process: to open a GPU takes a while */
 /* --- values --- */
 
 /* Tuned values of configuration `number`: the last group of names turns fastest. */
-static void tuned_values(tw_kernel *k, int number, tw_scalar values[VALUES])
+static void tuned_values(tw_kernel *k, int number, tw_value values[VALUES])
 {
     int group = -1, row = 0;
     for (int i = tw_kernel_tune_count(k) - 1; i >= 0; i--) {
@@ -94,7 +94,7 @@ static int configuration_count(tw_kernel *k)
 
 static tw_status set_tuned(tw_kernel *k, tw_launch *l, int configuration)
 {
-    tw_scalar values[VALUES];
+    tw_value values[VALUES];
     tw_tune t;
     tw_status status = TW_OK;
     tuned_values(k, configuration, values);
@@ -132,9 +132,8 @@ static tw_status set_shape(tw_kernel *k, tw_launch *l, const char *shape)
     while (status == TW_OK && sscanf(shape, "%31[^=]=%lf%n", name, &value, &length) == 2) {
         if (find_parameter(k, name, &p))
             status = tw_launch_set(l, name,
-                                   (tw_scalar){.is_float = dtype_is_float((enum dtype)p.dtype),
-                                               .i = (int64_t)value,
-                                               .f = value});
+                                   dtype_is_float((enum dtype)p.dtype) ? tw_float(value)
+                                                                       : tw_int((int64_t)value));
         shape += length;
         shape += *shape == ',';
     }
@@ -214,7 +213,7 @@ static enum outcome run(int number)
 /* "kernels/matmul/stages.tile:matmul_v4 T=f16 BM=64 BN=128 m=3,n=5,k=7" */
 static void item_name(tw_kernel *k, const struct item *it, char name[NAME])
 {
-    tw_scalar values[VALUES];
+    tw_value values[VALUES];
     int at = snprintf(name, NAME, "%s:%s", it->unit->path, tw_kernel_name(k));
     for (int i = 0; i < tw_kernel_type_count(k); i++) {
         tw_type t;
@@ -227,7 +226,7 @@ static void item_name(tw_kernel *k, const struct item *it, char name[NAME])
         tw_tune t;
         tw_kernel_tune(k, i, &t);
         at += snprintf(name + at, (size_t)(NAME - at), " %s=%g", t.name,
-                       values[i].is_float ? values[i].f : (double)values[i].i);
+                       values[i].kind == TW_FLOAT ? values[i].f : (double)values[i].i);
     }
     snprintf(name + at, (size_t)(NAME - at), " %s", it->unit->shape);
 }
@@ -301,7 +300,7 @@ static int shape_count(const struct shapes *s)
 /* Numbers of those that `require` allows, into `list`. */
 static int allowed(tw_kernel *k, int *list)
 {
-    tw_scalar values[VALUES];
+    tw_value values[VALUES];
     int n = 0;
     for (int i = 0; i < configuration_count(k); i++) {
         tuned_values(k, i, values);

@@ -346,7 +346,7 @@ static void check_kernel(const struct shipped *k)
     assert_int_equal(tw_launch_new(k->kernel, &l), TW_OK);
     for (int i = 0; tw_kernel_param(k->kernel, i, &p) == TW_OK; i++)
         if (!p.is_pointer)
-            assert_int_equal(tw_launch_set(l, p.name, (tw_scalar){.i = size_of(p.name)}), TW_OK);
+            assert_int_equal(tw_launch_set(l, p.name, tw_int(size_of(p.name))), TW_OK);
     if (k->types.count)
         assert_int_equal(tw_launch_type(l, k->types.name, k->type), TW_OK);
     assert_int_equal(tw_launch_show_stage(l, TW_STAGE_PTX, &text), TW_OK);

@@ -92,7 +92,7 @@ tw_array array(void *data, tw_dtype t, int rank, int64_t rows, int64_t columns)
     return (tw_array){.data = data, .dtype = t, .rank = rank, .shape = {rows, columns}};
 }
 
-tw_scalar integer(int64_t v)
+tw_value integer(int64_t v)
 {
-    return (tw_scalar){.i = v};
+    return tw_int(v);
 }

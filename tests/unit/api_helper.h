@@ -45,6 +45,6 @@ void refused(struct fixture *f, tw_status status, tw_status expected, const char
 void load(struct fixture *f, const char *text);
 
 tw_array array(void *data, tw_dtype t, int rank, int64_t rows, int64_t columns);
-tw_scalar integer(int64_t v);
+tw_value integer(int64_t v);
 
 #endif

@@ -214,9 +214,9 @@ static void give(tw_launch *l, const struct integer_program *p, int64_t *out)
     tw_array x = {(void *)(uintptr_t)p->x, TW_I64, 1, {p->n}, TW_ON_HOST};
     tw_array y = {(void *)(uintptr_t)p->y, TW_I64, 1, {p->n}, TW_ON_HOST};
     tw_array o = {out, TW_I64, 2, {p->count, p->n}, TW_ON_HOST};
-    assert_int_equal(tw_launch_set(l, "p", (tw_scalar){.i = p->p}), TW_OK);
-    assert_int_equal(tw_launch_set(l, "q", (tw_scalar){.i = p->q}), TW_OK);
-    assert_int_equal(tw_launch_set(l, "s", (tw_scalar){.i = p->s}), TW_OK);
+    assert_int_equal(tw_launch_set(l, "p", tw_int(p->p)), TW_OK);
+    assert_int_equal(tw_launch_set(l, "q", tw_int(p->q)), TW_OK);
+    assert_int_equal(tw_launch_set(l, "s", tw_int(p->s)), TW_OK);
     assert_int_equal(tw_launch_array(l, "x", &x), TW_OK);
     assert_int_equal(tw_launch_array(l, "y", &y), TW_OK);
     assert_int_equal(tw_launch_array(l, "o", &o), TW_OK);

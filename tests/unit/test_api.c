@@ -97,16 +97,16 @@ static void test_kernel_describes_itself(void **state)
     succeed(f, tw_kernel_type(k, 0, &type));
     assert_int_equal(type.choices[1], TW_F16);
     const char *violated;
-    assert_true(tw_kernel_allows(k, (tw_scalar[]){{.i = 16}, {.i = 16}, {.i = 16}}, &violated));
+    assert_true(tw_kernel_allows(k, (tw_value[]){tw_int(16), tw_int(16), tw_int(16)}, &violated));
     assert_null(violated);
-    assert_false(tw_kernel_allows(k, (tw_scalar[]){{.i = 32}, {.i = 8}, {.i = 16}}, &violated));
+    assert_false(tw_kernel_allows(k, (tw_value[]){tw_int(32), tw_int(8), tw_int(16)}, &violated));
     assert_non_null(strstr(violated, "BM * BK"));
-    assert_false(tw_kernel_allows(k, (tw_scalar[]){{.i = 16}, {.f = 16}, {.i = 16}}, &violated));
+    assert_false(tw_kernel_allows(k, (tw_value[]){tw_int(16), {.f = 16}, tw_int(16)}, &violated));
     assert_null(violated);
     assert_non_null(strstr(tw_context_messages(f->ctx),
-                           "`BN` is given `.f` = 16 without `.is_float`: set `.i`"));
-    assert_false(tw_kernel_allows(
-        k, (tw_scalar[]){{.i = 16}, {.i = 16}, {.is_float = true, .f = 16}}, &violated));
+                           "`BN` is given a value of no kind: make the value with tw_int()"));
+    assert_false(
+        tw_kernel_allows(k, (tw_value[]){tw_int(16), tw_int(16), tw_float(16)}, &violated));
     assert_non_null(strstr(tw_context_messages(f->ctx), "tuned value `BK` takes a 32-bit integer"));
 }
 
@@ -117,14 +117,14 @@ static void test_float_tunes(void **state)
             "kernel k(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = S; }\n");
     tw_kernel *k = tw_module_kernel(f->module, "k");
     const char *violated;
-    assert_true(tw_kernel_allows(k, &(tw_scalar){.is_float = true, .f = 0.5}, &violated));
+    assert_true(tw_kernel_allows(k, (tw_value[]){tw_float(0.5)}, &violated));
     assert_true(
-        tw_kernel_allows(k, &(tw_scalar){.i = 1}, &violated)); /* as tw_launch_tune takes it */
-    assert_false(tw_kernel_allows(k, &(tw_scalar){.i = 2}, &violated));
+        tw_kernel_allows(k, (tw_value[]){tw_int(1)}, &violated)); /* as tw_launch_tune takes it */
+    assert_false(tw_kernel_allows(k, (tw_value[]){tw_int(2)}, &violated));
     assert_string_equal(violated, "S < 2.0");
-    assert_false(tw_kernel_allows(k, &(tw_scalar){.f = 0.5}, &violated));
+    assert_false(tw_kernel_allows(k, &(tw_value){.f = 0.5}, &violated));
     assert_null(violated);
-    assert_non_null(strstr(tw_context_messages(f->ctx), "set `.is_float = true`"));
+    assert_non_null(strstr(tw_context_messages(f->ctx), "make the value with tw_float()"));
 }
 
 static void test_unknown_kernel(void **state)
@@ -366,7 +366,7 @@ static void test_shape_of_an_output(void **state)
     assert_int_equal(c.rank, 2);
     assert_int_equal(c.shape[0], M);
     assert_int_equal(c.shape[1], N);
-    tw_scalar v;
+    tw_value v;
     succeed(f, tw_launch_value(f->launch, "k", &v));
     assert_int_equal(v.i, K);
     succeed(f, tw_launch_value(f->launch, "BM", &v));
@@ -563,7 +563,7 @@ static void test_unknown_names(void **state)
     refused(f, tw_launch_set(f->launch, "BM", integer(1)), TW_BAD_ARGUMENT, "is a tuned value");
     refused(f, tw_launch_tune(f->launch, "BMM", integer(1)), TW_NOT_FOUND, "did you mean");
     refused(f, tw_launch_type(f->launch, "S", TW_F32), TW_NOT_FOUND, "`T`");
-    tw_scalar v;
+    tw_value v;
     assert_int_equal(tw_launch_value(f->launch, "zz", &v), TW_NOT_FOUND);
     refused(f, tw_launch_value(f->launch, "m", &v), TW_BAD_ARGUMENT, "is not set");
     refused(f, tw_launch_show(f->launch, "fould", &(const char *){NULL}), TW_NOT_FOUND, "`fold`");
@@ -586,20 +586,20 @@ static void test_scalars_fit_their_type(void **state)
             "`x` = 128 does not fit i8");
     refused(f, tw_launch_set(f->launch, "y", integer(2)), TW_BAD_ARGUMENT,
             "`y` = 2 does not fit bool");
-    refused(f, tw_launch_set(f->launch, "z", (tw_scalar){.is_float = true, .f = 1e6}),
-            TW_BAD_ARGUMENT, "beyond the range of f16");
-    refused(f, tw_launch_set(f->launch, "x", (tw_scalar){.is_float = true, .f = 51}),
-            TW_BAD_ARGUMENT, "`x` is i8; 51.0 is a float: set `.i`");
-    refused(f, tw_launch_set(f->launch, "x", (tw_scalar){.f = 51}), TW_BAD_ARGUMENT,
-            "`x` is given `.f` = 51 without `.is_float`: set `.i`");
-    refused(f, tw_launch_set(f->launch, "z", (tw_scalar){.f = 0.5}), TW_BAD_ARGUMENT,
-            "`z` is given `.f` = 0.5 without `.is_float`: set `.is_float = true`");
+    refused(f, tw_launch_set(f->launch, "z", tw_float(1e6)), TW_BAD_ARGUMENT,
+            "beyond the range of f16");
+    refused(f, tw_launch_set(f->launch, "x", tw_float(51)), TW_BAD_ARGUMENT,
+            "`x` is i8; 51.0 is a float: use tw_int()");
+    refused(f, tw_launch_set(f->launch, "x", (tw_value){.f = 51}), TW_BAD_ARGUMENT,
+            "`x` is given a value of no kind: make the value with tw_int()");
+    refused(f, tw_launch_set(f->launch, "z", tw_pointer(&out)), TW_BAD_ARGUMENT,
+            "`z` is given an address: make the value with tw_float()");
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` (i8) is not set");
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT,
             "`z` (f16) is not set, and no array says a float: set it");
     succeed(f, tw_launch_set(f->launch, "x", integer(-7)));
     succeed(f, tw_launch_set(f->launch, "y", integer(0)));
-    succeed(f, tw_launch_set(f->launch, "z", (tw_scalar){.is_float = true, .f = 0.1}));
+    succeed(f, tw_launch_set(f->launch, "z", tw_float(0.1)));
     succeed(f, tw_launch_run(f->launch));
     assert_true(c[0] == f16_to_f32(f32_to_f16(0.1f)) && c[2] == c[0]);
     succeed(f, tw_launch_set(f->launch, "y", integer(1)));
@@ -657,7 +657,7 @@ static void test_strided_view(void **state)
 static void test_tuned_values(void **state)
 {
     struct fixture *f = *state;
-    tw_scalar v;
+    tw_value v;
     load(f, matmul_text);
     give_all(f);
     succeed(f, tw_launch_tune(f->launch, "BN", integer(8)));
@@ -673,11 +673,9 @@ static void test_tuned_values(void **state)
     succeed(f, tw_launch_verify(f->launch, NULL));
     succeed(f, tw_launch_tune(f->launch, "BM", integer(64)));
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "BM * BK <= 256");
-    refused(f, tw_launch_tune(f->launch, "BM", (tw_scalar){.is_float = true, .f = 2.5}),
-            TW_BAD_ARGUMENT, "`BM` takes");
-    refused(f, tw_launch_tune(f->launch, "BM", (tw_scalar){.f = 8}), TW_BAD_ARGUMENT,
-            "`BM` is given `.f` = 8 without `.is_float`: set `.i`");
-    succeed(f, tw_launch_tune(f->launch, "BM", (tw_scalar){.i = 8, .f = 0.5}));
+    refused(f, tw_launch_tune(f->launch, "BM", tw_float(2.5)), TW_BAD_ARGUMENT, "`BM` takes");
+    refused(f, tw_launch_tune(f->launch, "BM", (tw_value){.f = 8}), TW_BAD_ARGUMENT,
+            "`BM` is given a value of no kind: make the value with tw_int()");
 }
 
 static void test_variants_are_kept(void **state)

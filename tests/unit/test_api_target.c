@@ -200,7 +200,7 @@ static void test_targets_have_their_own_tuned_values(void **state)
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         tw_kernel *k = aim(f, expected[i].target);
         tw_tune tune;
-        tw_scalar v;
+        tw_value v;
         succeed(f, tw_kernel_tune(k, 0, &tune));
         assert_string_equal(tune.name, "BM");
         assert_int_equal(tune.count, expected[i].count);
@@ -373,7 +373,7 @@ static void test_requirements_hold_for_targets_too(void **state)
             "BM * BK <= 256");
     assert_null(text);
     assert_false(
-        tw_kernel_allows(aim(f, "sm_80"), (tw_scalar[]){{.i = 64}, {.i = 8}, {.i = 8}}, &text));
+        tw_kernel_allows(aim(f, "sm_80"), (tw_value[]){tw_int(64), tw_int(8), tw_int(8)}, &text));
     assert_non_null(strstr(text, "BM * BK"));
 }
 

@@ -127,7 +127,7 @@ static void give(tw_launch *l, const struct values *v, void *x, void *o)
     tw_array out = {o, (tw_dtype)v->t, 1, {ITEMS}, TW_ON_HOST};
     static const char *const names[PARTS] = {"s0", "s1", "s2"};
     for (int i = 0; i < PARTS; i++) {
-        tw_scalar s = {.is_float = true, .f = v->part[i]};
+        tw_value s = tw_float(v->part[i]);
         dtype_store_f64(v->t, (char *)x + (size_t)i * dtype_size(v->t), v->part[i]);
         assert_int_equal(tw_launch_set(l, names[i], s), TW_OK);
     }

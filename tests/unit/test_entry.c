@@ -62,8 +62,8 @@ static void not_started(struct entry_fixture *x, tw_status status, tw_status exp
 
 static tw_status scale(struct entry_fixture *x, int n, float by, int offset)
 {
-    tw_argument args[] = {tw_integer(n), tw_float((double)by), tw_pointer(x->a + 4 * offset),
-                          tw_pointer(x->c + 4 * offset)};
+    tw_value args[] = {tw_int(n), tw_float((double)by), tw_pointer(x->a + 4 * offset),
+                       tw_pointer(x->c + 4 * offset)};
     return tw_entry_start(x->entry, args, 4, NULL);
 }
 
@@ -116,16 +116,16 @@ static void statics_choose_the_variant(void **state)
     struct fixture *f = *state;
     struct entry_fixture x;
     open_entry(&x, f, api_matmul);
-    tw_argument args[] = {tw_integer(M),   tw_integer(N),   tw_integer(K),
-                          tw_pointer(x.a), tw_pointer(x.a), tw_pointer(x.c)};
+    tw_value args[] = {tw_int(M),       tw_int(N),       tw_int(K),
+                       tw_pointer(x.a), tw_pointer(x.a), tw_pointer(x.c)};
     started(&x, tw_entry_start(x.entry, args, 6, NULL));
-    args[0] = tw_integer(7);
+    args[0] = tw_int(7);
     started(&x, tw_entry_start(x.entry, args, 6, NULL));
     assert_int_equal(tw_entry_variants(x.entry), 1);
-    args[1] = tw_integer(9);
+    args[1] = tw_int(9);
     started(&x, tw_entry_start(x.entry, args, 6, NULL));
     assert_int_equal(tw_entry_variants(x.entry), 2);
-    args[2] = tw_integer(3);
+    args[2] = tw_int(3);
     started(&x, tw_entry_start(x.entry, args, 6, NULL));
     assert_int_equal(tw_entry_variants(x.entry), 3);
     float c[7 * 9];
@@ -157,7 +157,7 @@ static void an_entry_stands_by_itself(void **state)
         tw_dtype_store(TW_F16, &halves[i], i);
     succeed(f, tw_device_allocate(f->ctx, sizeof halves, &memory));
     succeed(f, tw_device_copy_in(f->ctx, memory, halves, sizeof halves, NULL));
-    tw_argument args[] = {tw_integer(50), tw_float(0.5), tw_pointer(memory), tw_pointer(memory)};
+    tw_value args[] = {tw_int(50), tw_float(0.5), tw_pointer(memory), tw_pointer(memory)};
     started(&x, tw_entry_start(x.entry, args, 4, NULL));
     succeed(f, tw_device_copy_out(f->ctx, out, memory, sizeof out, NULL));
     for (int i = 0; i < 64; i++)
@@ -170,24 +170,24 @@ static void what_is_wrong_is_named(void **state)
     struct fixture *f = *state;
     struct entry_fixture x;
     open_entry(&x, f, scale_text);
-    tw_argument good[] = {tw_integer(50), tw_float(2), tw_pointer(x.a), tw_pointer(x.c)};
-    tw_argument args[4];
+    tw_value good[] = {tw_int(50), tw_float(2), tw_pointer(x.a), tw_pointer(x.c)};
+    tw_value args[4];
     for (int pass = 0; pass < 2; pass++) { /* before there is a variant, and after */
         not_started(&x, tw_entry_start(x.entry, good, 3, NULL), TW_BAD_ARGUMENT,
                     "kernel `scale` takes 4 arguments (n, by, a, c); 3 were given");
         memcpy(args, good, sizeof args);
-        args[1] = tw_integer(2);
+        args[1] = tw_int(2);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
                     "argument 2, `by` (f32): an integer was given, expected a float");
         args[1] = tw_float(1e300);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
                     "`by` = 1e+300 is beyond the range of f32");
         memcpy(args, good, sizeof args);
-        args[2] = tw_integer(0);
+        args[2] = tw_int(0);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
                     "argument 3, `a` (f32 *): an integer was given, expected an address on "
                     "the device");
-        args[2].kind = (tw_argument_kind)0;
+        args[2].kind = (tw_value_kind)0;
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
                     "something of no kind");
         args[2] = tw_pointer(x.a + 2);
@@ -196,13 +196,13 @@ static void what_is_wrong_is_named(void **state)
         args[2] = tw_pointer(NULL);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
                     "argument 3, `a` is NULL, but view `A` reaches over 50 elements");
-        args[0] = tw_integer(0);
+        args[0] = tw_int(0);
         started(&x, tw_entry_start(x.entry, args, 4, NULL)); /* it has no elements */
         memcpy(args, good, sizeof args);
-        args[0] = tw_integer((int64_t)1 << 32);
+        args[0] = tw_int((int64_t)1 << 32);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
                     "`n` = 4294967296 does not fit i32");
-        args[0] = tw_integer(-5);
+        args[0] = tw_int(-5);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
                     "-5 elements long");
         started(&x, tw_entry_start(x.entry, good, 4, NULL));
@@ -227,24 +227,23 @@ static void a_grid_is_too_large(void **state)
 {
     struct entry_fixture x;
     open_entry(&x, *state, columns_text);
-    tw_argument args[] = {tw_integer(0), tw_integer(7), tw_integer(1), tw_pointer(x.a),
-                          tw_pointer(x.c)};
+    tw_value args[] = {tw_int(0), tw_int(7), tw_int(1), tw_pointer(x.a), tw_pointer(x.c)};
     for (int s = 0; s < 2; s++) /* known when it is compiled, and when it is started */
         for (int pass = 0; pass < 2; pass++) {
-            args[1] = tw_integer(s ? 7 : 65536);
-            args[2] = tw_integer(s ? 65536 : 1);
+            args[1] = tw_int(s ? 7 : 65536);
+            args[2] = tw_int(s ? 65536 : 1);
             not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT,
                         "a grid of 65536 blocks along");
-            args[1] = tw_integer(7);
-            args[2] = tw_integer(1);
+            args[1] = tw_int(7);
+            args[2] = tw_int(1);
             started(&x, tw_entry_start(x.entry, args, 5, NULL));
         }
     args[3] = tw_pointer(NULL);
-    args[2] = tw_integer(0); /* no blocks */
+    args[2] = tw_int(0); /* no blocks */
     started(&x, tw_entry_start(x.entry, args, 5, NULL));
-    args[2] = tw_integer(1); /* `a` is not used where `more` is false */
+    args[2] = tw_int(1); /* `a` is not used where `more` is false */
     started(&x, tw_entry_start(x.entry, args, 5, NULL));
-    args[0] = tw_integer(1);
+    args[0] = tw_int(1);
     not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT, "`a` is NULL");
 }
 
@@ -258,15 +257,15 @@ static const char bits_text[] =
 
 static void start_bits(struct entry_fixture *x, int facts, int s)
 {
-    tw_argument args[9];
+    tw_value args[9];
     int32_t want = s, got;
     for (int i = 0; i < 7; i++) {
         int value = (facts >> i & 1) ? 16 * (i + 1) : 5 * i + 1;
         value += value % 16 == 0 && !(facts >> i & 1);
         want += (i + 1) * value;
-        args[i] = tw_integer(value);
+        args[i] = tw_int(value);
     }
-    args[7] = tw_integer(s);
+    args[7] = tw_int(s);
     args[8] = tw_pointer(x->c);
     started(x, tw_entry_start(x->entry, args, 9, NULL));
     succeed(x->f, tw_device_copy_out(x->f->ctx, &got, x->c, sizeof got, NULL));
@@ -345,8 +344,8 @@ static void *work(void *user)
     char *a = w->x->a + w->number * 2048, *c = w->x->c + w->number * 2048;
     for (int i = 0; i < STARTS && w->status == TW_OK; i++) {
         int n = 1 + (i * 37 + w->number * 11) % 300, shift = (i + w->number) % 5;
-        tw_argument args[] = {tw_integer(i == STARTS - 1 ? 300 : n), tw_float(2),
-                              tw_pointer(a + 4 * shift), tw_pointer(c + 4 * shift)};
+        tw_value args[] = {tw_int(i == STARTS - 1 ? 300 : n), tw_float(2),
+                           tw_pointer(a + 4 * shift), tw_pointer(c + 4 * shift)};
         w->status = tw_entry_start(w->x->entry, args, 4, NULL);
     }
     return NULL;
@@ -380,7 +379,7 @@ static void workspace_is_provided(void **state)
     open_entry(&x, *state, cuda_total);
     for (int i = 0; i < 64; i++)
         want += x.host[i];
-    tw_argument args[] = {tw_integer(64), tw_pointer(x.a), tw_pointer(x.c)};
+    tw_value args[] = {tw_int(64), tw_pointer(x.a), tw_pointer(x.c)};
     succeed(x.f, tw_stream_new(x.f->ctx, &stream));
     for (int i = 0; i < 3; i++) {
         started(&x, tw_entry_start(x.entry, args, 3, i == 1 ? stream : NULL));
@@ -395,7 +394,7 @@ static void workspace_is_provided(void **state)
 static void *start_total(void *user)
 {
     struct worker *w = user;
-    tw_argument args[] = {tw_integer(64), tw_pointer(w->x->a), tw_pointer(w->x->c + 4 * w->number)};
+    tw_value args[] = {tw_int(64), tw_pointer(w->x->a), tw_pointer(w->x->c + 4 * w->number)};
     void *own = (void *)(uintptr_t)2; /* CU_STREAM_PER_THREAD */
     for (int i = 0; i < 2 && w->status == TW_OK; i++)
         w->status = tw_entry_start(w->x->entry, args, 3, own);
@@ -419,7 +418,7 @@ static void threads_have_workspace_each(void **state)
 }
 
 /* What is new cannot be compiled during a capture; what is ready can be captured and replayed. */
-static void capture_after_ready(struct entry_fixture *x, const tw_argument *args, int count)
+static void capture_after_ready(struct entry_fixture *x, const tw_value *args, int count)
 {
     void *stream, *graph, *replay;
     succeed(x->f, tw_stream_new(x->f->ctx, &stream));
@@ -444,7 +443,7 @@ static void starts_are_captured(void **state)
 {
     struct entry_fixture x;
     open_entry(&x, *state, scale_text);
-    tw_argument args[] = {tw_integer(50), tw_float(2), tw_pointer(x.a), tw_pointer(x.c)};
+    tw_value args[] = {tw_int(50), tw_float(2), tw_pointer(x.a), tw_pointer(x.c)};
     capture_after_ready(&x, args, 4);
     expect_scaled(&x, 50, 2, 0);
 }
@@ -453,7 +452,7 @@ static void workspace_is_captured(void **state)
 {
     struct entry_fixture x;
     open_entry(&x, *state, cuda_total);
-    tw_argument args[] = {tw_integer(64), tw_pointer(x.a), tw_pointer(x.c)};
+    tw_value args[] = {tw_int(64), tw_pointer(x.a), tw_pointer(x.c)};
     capture_after_ready(&x, args, 3);
 }
 

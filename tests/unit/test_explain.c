@@ -42,7 +42,7 @@ static tw_launch *launch_for(struct fixture *f, const char *target, int size)
                      TW_OK);
     assert_int_equal(tw_launch_new(k, &l), TW_OK);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(tw_launch_set(l, sizes[i], (tw_scalar){.i = size}), TW_OK);
+        assert_int_equal(tw_launch_set(l, sizes[i], tw_int(size)), TW_OK);
     return l;
 }
 
@@ -86,7 +86,7 @@ static void says_what_is_too_much(void **state)
 {
     struct fixture *f = *state;
     tw_explanation x;
-    tw_launch_tune(f->launch, "T", (tw_scalar){.i = 64});
+    tw_launch_tune(f->launch, "T", tw_int(64));
     assert_int_equal(tw_launch_explain(f->launch, NULL, &x), TW_OK);
     assert_false(x.launches);
     assert_string_equal(x.why_not, "cannot launch: 4096 threads a block, the limit is 1024");
@@ -100,7 +100,7 @@ static void says_what_is_too_much(void **state)
     assert_true(x.access_count > 0 && x.roof_count == 0 && x.seconds.high == 0 && !x.verdict);
     assert_int_equal(tw_launch_prepare(f->launch), TW_BAD_PROGRAM);
     assert_non_null(strstr(tw_context_messages(f->ctx), "4096 threads a block"));
-    tw_launch_tune(f->launch, "T", (tw_scalar){.i = 16});
+    tw_launch_tune(f->launch, "T", tw_int(16));
     tw_explain_options o = {.registers = 300};
     assert_int_equal(tw_launch_explain(f->launch, &o, &x), TW_OK);
     assert_true(x.launches && x.registers == 255 && x.resident_blocks == 1);

@@ -513,8 +513,8 @@ static void philox_words(void **state)
         if (on_sim)
             assert_int_equal(tw_kernel_for_target(k, "sm_80", &k), TW_OK);
         assert_int_equal(tw_launch_new(k, &l), TW_OK);
-        assert_int_equal(tw_launch_set(l, "offset", (tw_scalar){.i = -3}), TW_OK);
-        assert_int_equal(tw_launch_set(l, "seed", (tw_scalar){.i = -7}), TW_OK);
+        assert_int_equal(tw_launch_set(l, "offset", tw_int(-3)), TW_OK);
+        assert_int_equal(tw_launch_set(l, "seed", tw_int(-7)), TW_OK);
         assert_int_equal(tw_launch_array(l, "o", &out), TW_OK);
         assert_int_equal(on_sim ? tw_launch_simulate(l, NULL, NULL) : tw_launch_run(l), TW_OK);
         assert_memory_equal(o, wanted, sizeof o);

@@ -51,7 +51,7 @@ static tw_launch *new_launch(struct engine *e, float *c, double by)
     ok(e, tw_launch_new(tw_module_kernel_at(e->module, 0), &l));
     ok(e, tw_launch_array(l, "a", &a));
     ok(e, tw_launch_array(l, "c", &out));
-    ok(e, tw_launch_set(l, "by", (tw_scalar){.is_float = true, .f = by}));
+    ok(e, tw_launch_set(l, "by", tw_float(by)));
     return l;
 }
 
@@ -181,7 +181,7 @@ static void the_context_is_free_meanwhile(void **state)
     says(&e, tw_launch_begin(e.launch, NULL, NULL), TW_BAD_ARGUMENT, "tw_launch_wait");
     ok(&e, tw_module_from_text(e.ctx, "again", text, strlen(text), &other));
     ok(&e, tw_launch_prepare(new_launch(&e, c, 5)));
-    ok(&e, tw_launch_set(e.launch, "by", (tw_scalar){.is_float = true, .f = 3}));
+    ok(&e, tw_launch_set(e.launch, "by", tw_float(3)));
     pthread_mutex_unlock(&gate.lock);
     ok(&e, tw_launch_wait(e.launch));
     expect_scaled(&e, e.c, LENGTH, 2); /* as it was begun */
@@ -262,7 +262,7 @@ static void what_went_wrong_is_said_by_wait(void **state)
 
 static tw_status start(tw_entry *entry, struct engine *e, int64_t n, double by, float *c)
 {
-    const tw_argument args[] = {tw_integer(n), tw_float(by), tw_pointer(e->a), tw_pointer(c)};
+    const tw_value args[] = {tw_int(n), tw_float(by), tw_pointer(e->a), tw_pointer(c)};
     return tw_entry_start(entry, args, 4, NULL);
 }
 
@@ -282,7 +282,7 @@ static void an_entry_runs_by_position(void **state)
     open_engine(&e, NULL);
     ok(&e, tw_entry_new(e.launch, &entry));
     tw_launch_free(e.launch);
-    const tw_argument args[] = {tw_integer(512), tw_float(1), tw_pointer(e.a), tw_pointer(e.c)};
+    const tw_value args[] = {tw_int(512), tw_float(1), tw_pointer(e.a), tw_pointer(e.c)};
     assert_int_equal(tw_entry_ready(entry, args, 4, NULL), TW_OK);
     assert_int_equal(tw_entry_variants(entry), 1);
     assert_int_equal(start(entry, &e, 512, 3, e.c), TW_OK);
@@ -295,7 +295,7 @@ static void an_entry_runs_by_position(void **state)
     refused_by(entry, start(entry, &e, -1, 4, e.c), TW_BAD_ARGUMENT, "negative");
     refused_by(entry, start(entry, &e, 3000, 4, e.c), TW_NOT_ASSUMED, "n < 2000");
     refused_by(entry, tw_entry_start(entry, args, 3, NULL), TW_BAD_ARGUMENT, "takes 4 arguments");
-    const tw_argument integers[] = {args[0], args[1], tw_integer(0), args[3]};
+    const tw_value integers[] = {args[0], args[1], tw_int(0), args[3]};
     refused_by(entry, tw_entry_start(entry, integers, 4, NULL), TW_BAD_ARGUMENT,
                "`a` (f32 *): an integer was given, expected an address\n");
     refused_by(entry, tw_entry_start(entry, NULL, 4, NULL), TW_BAD_ARGUMENT,

@@ -114,7 +114,7 @@ static tw_status open_launch(struct caller *c, const char *target)
     if (s == TW_OK)
         s = tw_launch_new(c->kernel, &c->launch);
     if (s == TW_OK)
-        s = tw_launch_set(c->launch, "n", (tw_scalar){.i = 64});
+        s = tw_launch_set(c->launch, "n", tw_int(64));
     c->yes_at = yes_at;
     return s;
 }
@@ -269,7 +269,7 @@ static void searches_leave_out_what_cannot_be(void **state)
         c.asked = 0;
         expect(&c, prepare(&c), fits ? TW_OK : TW_BAD_ARGUMENT);
         assert_in_range(c.asked, 0, 2000);
-        tw_scalar tuned[5] = {{.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}, {.i = 1}};
+        tw_value tuned[5] = {tw_int(1), tw_int(1), tw_int(1), tw_int(1), tw_int(1)};
         bool allowed;
         int decided;
         expect(&c, tw_kernel_decides(c.kernel, tuned, &allowed, &decided), TW_OK);

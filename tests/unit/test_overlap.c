@@ -57,14 +57,14 @@ static void over(struct fixture *f, const char *text, const char *a, const char 
         }
         tw_entry *e;
         char said[1024];
-        const tw_argument arguments[] = {tw_integer(S), tw_integer(S), tw_pointer(first),
-                                         tw_pointer(second), tw_pointer(i ? second : first)};
+        const tw_value arguments[] = {tw_int(S), tw_int(S), tw_pointer(first), tw_pointer(second),
+                                      tw_pointer(i ? second : first)};
         for (int turn = 0; turn < 3; turn++) {
             tw_launch_allow_overlap(f->launch, turn == 2);
             succeed(f, tw_entry_new(f->launch, &e));
             if (turn == 1) { /* when the variant is there */
-                const tw_argument apart[] = {arguments[0], arguments[1], arguments[2], arguments[3],
-                                             tw_pointer(third)};
+                const tw_value apart[] = {arguments[0], arguments[1], arguments[2], arguments[3],
+                                          tw_pointer(third)};
                 assert_int_equal(tw_entry_start(e, apart, 5, NULL), TW_OK);
             }
             tw_status status = tw_entry_start(e, arguments, 5, NULL);

@@ -706,7 +706,7 @@ static void give(tw_launch *l, float *a, float *c)
     }
     out.data = c;
     tw_launch_array(l, "c", &out);
-    tw_launch_set(l, "n", (tw_scalar){.i = LENGTH});
+    tw_launch_set(l, "n", tw_int(LENGTH));
 }
 
 static void on_cpu(struct work *w, tw_context *ctx, tw_kernel *k)
@@ -728,7 +728,7 @@ static void on_cpu(struct work *w, tw_context *ctx, tw_kernel *k)
     w->compiled = went(w, ctx, "tw_launch_run", tw_launch_run(l));
     went(w, ctx, "tw_launch_verify", tw_launch_verify(l, NULL));
     if (w->compiled && went(w, ctx, "tw_entry_new", tw_entry_new(l, &e))) {
-        tw_argument args[] = {tw_integer(LENGTH), tw_pointer(a), tw_pointer(c)};
+        tw_value args[] = {tw_int(LENGTH), tw_pointer(a), tw_pointer(c)};
         if (tw_entry_start(e, args, 3, NULL) != TW_OK)
             snprintf(w->wrong, sizeof w->wrong, "tw_entry_start");
         tw_entry_free(e);

@@ -58,7 +58,7 @@ static void runs_that_fail(void **state)
     succeed(f, tw_launch_run(f->launch));
     assert_string_equal(tw_context_messages(f->ctx), "");
     says(f, tw_launch_verify(f->launch, NULL), TW_WRONG_VALUES);
-    says(f, tw_launch_value(f->launch, "x", &(tw_scalar){0}), TW_NOT_FOUND);
+    says(f, tw_launch_value(f->launch, "x", &(tw_value){0}), TW_NOT_FOUND);
     says(f, tw_launch_shape(f->launch, "x", &(tw_array){0}), TW_NOT_FOUND);
     const char *text;
     says(f, tw_launch_show(f->launch, "no_pass", &text), TW_NOT_FOUND);

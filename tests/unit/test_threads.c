@@ -99,7 +99,7 @@ static tw_status set_up(struct worker *w, const struct pattern *p, tw_launch *l)
     tw_array c = array(w->c, TW_F32, p->rank, p->rows, p->columns);
     tw_status s = tw_launch_array(l, "a", &a);
     s = s == TW_OK ? tw_launch_array(l, "c", &c) : s;
-    return s == TW_OK ? tw_launch_set(l, "by", (tw_scalar){.is_float = true, .f = 0.5}) : s;
+    return s == TW_OK ? tw_launch_set(l, "by", tw_float(0.5)) : s;
 }
 
 /* One text, in a context of its own: run, in the background, for a GPU. */
@@ -137,7 +137,7 @@ static void keep_wrong(struct worker *w, const char *where, tw_status s, const c
 
 static tw_status shared_entry(struct worker *w, int n)
 {
-    const tw_argument args[] = {tw_integer(n), tw_pointer(w->a), tw_pointer(w->c)};
+    const tw_value args[] = {tw_int(n), tw_pointer(w->a), tw_pointer(w->c)};
     tw_status s = tw_entry_start(w->entry, args, 3, NULL);
     for (int i = 0; i < n && s == TW_OK; i++)
         s = w->c[i] == w->a[i] * 2 ? TW_OK : TW_WRONG_VALUES;

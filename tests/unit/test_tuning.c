@@ -288,7 +288,7 @@ static tw_tuned key_of(struct fixture *f, const char *tune, double ms)
 
 static int64_t tuned_value(struct fixture *f, const char *name)
 {
-    tw_scalar v = {0};
+    tw_value v = {0};
     succeed(f, tw_launch_value(f->launch, name, &v));
     return v.i;
 }
@@ -376,14 +376,14 @@ static void static_floats_are_found_again(void **state)
             "{ global f32 C[n] = c; C[0 +: 8] = s * F; }\n");
     succeed(f, tw_store_open(f->ctx, path, &s));
     succeed(f, tw_launch_set(f->launch, "n", integer(8)));
-    succeed(f, tw_launch_set(f->launch, "s", (tw_scalar){true, 0, 0.5}));
+    succeed(f, tw_launch_set(f->launch, "s", tw_float(0.5)));
     key = key_of(f, "F=1.5", 1);
     succeed(f, tw_store_put(s, &key));
     key = key_of(f, "F=1e-07", 2);
     succeed(f, tw_store_put(s, &key));
     succeed(f, tw_launch_tuned(f->launch, s, "d", false, &taken));
     assert_string_equal(taken.tune, "F=1.5");
-    succeed(f, tw_launch_set(f->launch, "s", (tw_scalar){true, 0, 0.75}));
+    succeed(f, tw_launch_set(f->launch, "s", tw_float(0.75)));
     refused(f, tw_launch_tuned(f->launch, s, "d", true, NULL), TW_NOT_FOUND, "no tuned values");
 }
 

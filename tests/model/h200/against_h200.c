@@ -57,7 +57,7 @@ static tw_status explain(tw_context *ctx, const char *kernels, const struct read
     if (status != TW_OK)
         return status;
     for (int i = 0; i < 3; i++)
-        tw_launch_set(l, sizes[i], (tw_scalar){.i = r->size});
+        tw_launch_set(l, sizes[i], tw_int(r->size));
     if (tw_kernel_type(k, 0, &type) == TW_OK)
         tw_launch_type(l, type.name, tw_dtype_from_name(r->dtype));
     return tw_launch_explain(l, &options, out);

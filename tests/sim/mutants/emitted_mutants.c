@@ -166,7 +166,7 @@ static void set_sizes(struct subject *s)
         if (p.is_pointer)
             continue;
         bool is_float = p.dtype == TW_F32;
-        tw_scalar value = {is_float, size_of(s, p.name), is_float ? 0.25 : 0};
+        tw_value value = is_float ? tw_float(0.25) : tw_int(size_of(s, p.name));
         need(tw_launch_set(s->launch, p.name, value) == TW_OK, s, "a size");
     }
 }
@@ -178,7 +178,7 @@ static void set_choices(struct subject *s)
     for (int i = 0; tw_kernel_tune(s->kernel, i, &t) == TW_OK; i++)
         for (size_t k = 0; k < sizeof tuned / sizeof *tuned; k++)
             if (strcmp(tuned[k].name, t.name) == 0)
-                tw_launch_tune(s->launch, t.name, (tw_scalar){.i = tuned[k].value});
+                tw_launch_tune(s->launch, t.name, tw_int(tuned[k].value));
     for (int i = 0; tw_kernel_type(s->kernel, i, &type) == TW_OK; i++)
         tw_launch_type(s->launch, type.name, s->configuration ? TW_F16 : TW_F32);
 }
