@@ -1,4 +1,4 @@
-// The ladder: measured values equal to the table of lesson 5, predictions to `explain --compare`; it stops, and a kernel opens.
+// The ladder: measured values equal to the table of lesson 6, predictions to `explain --compare`; it stops, and a kernel opens.
 import { readFileSync } from "node:fs";
 import { equal, native, ok, root, settled, test, violations } from "./browser.mjs";
 
@@ -16,9 +16,9 @@ async function predicted(page) {
   await card(page).and(page.locator("[aria-busy=false]")).waitFor();
 }
 
-/** Rows of lesson 5: type → [ms, TFLOP/s]. */
+/** Rows of lesson 6: type → [ms, TFLOP/s]. */
 function lesson() {
-  const text = readFileSync(root + "docs/tutorial/5-async.md", "utf8").split("## What has come out")[1];
+  const text = readFileSync(root + "docs/tutorial/6-async.md", "utf8").split("## What has come out")[1];
   const rows = { f32: [], f16: [] };
   let type = "";
   for (const line of text.split("\n").filter((l) => /^\| (`f|\|)/.test(l))) {
@@ -36,7 +36,7 @@ await test(async ({ open }) => {
     await press(page, type);
     const shown = (await table(page)).map((r) => [r[2], r[3]]);
     // The picture of the lesson has one kernel more than its table.
-    equal(`the table of lesson 5, ${type}`, shown.filter(([ms]) => rows[type].some((r) => r[0] === ms)), rows[type]);
+    equal(`the table of lesson 6, ${type}`, shown.filter(([ms]) => rows[type].some((r) => r[0] === ms)), rows[type]);
     ok("no more than one kernel beside them", shown.length - rows[type].length <= 1);
   }
 
