@@ -16,7 +16,7 @@ import sys
 
 # Finished parts, as patterns of paths from the root; * also stands for folders.
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/README.md", "docs/howto/*", "docs/glossary.md", "docs/first-kernel.md",
-             "docs/not-in-the-language.md", "docs/versions.md", "docs/editor.md"]
+             "docs/not-in-the-language.md", "docs/language.md", "docs/versions.md", "docs/editor.md"]
 COMMENTS = []
 MESSAGES = []
 
@@ -42,7 +42,7 @@ PHRASES = [
     (r"all the same(?! \w+(?:s|es)?\b)", "nevertheless"),
     (r"anew", "again"),
     (r"whence|thence|hence|hither|thereof|therein|thereby|thereupon|whereupon|wherein|whereof", "so, from, in it"),
-    (r"[Ss]o (?:it|they) (?:is|are|do|does|did|was|were)", "say it again with the noun and the verb"),
+    (r"[Ss]o (?:it|they) (?:is|are|do|does|did|was|were)(?= (?:where|when|with|in|for|on|too)|[.,;:)])", "say it again with the noun and the verb"),
     (r"(?:sees?|saw) to (?:it|that)", "ensures, makes sure"),
     (r"(?:as|what|that|if|when|which|where|how|than) one (?:can|may|must|would|does|writes|sees|needs|wants)",
      "name the agent: you, the caller, the compiler"),
