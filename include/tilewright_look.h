@@ -82,6 +82,14 @@ TW_API tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out);
 TW_API const char *tw_pass_name(int index); /* NULL past the last */
 TW_API const char *tw_pass_summary(int index);
 
+/* Formats a program: the same tokens and comments, with indentation, spaces and line breaks of one style
+ * (docs/editor.md). Formatting the result again does not change it. `name` stands for the file in
+ * messages. *out ends with 0 and is valid until the next call on the context; *out_length (may be NULL)
+ * is its length. Returns TW_OK, TW_NO_MEMORY, TW_CANCELLED, TW_BAD_ARGUMENT if a pointer is NULL, or
+ * TW_BAD_PROGRAM if the text does not follow the grammar: the messages say where. */
+TW_API tw_status tw_text_format(tw_context *ctx, const char *name, const char *text, size_t length,
+                                const char **out, size_t *out_length);
+
 /* An expression of the text, for a program that changes the text. Lines and columns count from 1,
  * columns and lengths in bytes. Parentheses around the whole are no part of it. */
 typedef struct tw_expression {

@@ -8,7 +8,7 @@
  *   variant.c     one compiled version for each choice, kept
  *   launch_run.c  prepare, run, verify
  *   launch_host.c launches on the host: at once, in the background, by entries
- *   look.c        check, show, devices
+ *   look.c        check, show, devices; editing.c: what an editor asks of a text
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both
  *                 pass
  *   entry.c       launches by position from many threads; entry_table.h: how they find variants

@@ -18,6 +18,9 @@ struct module;
 /* Parses a text and checks what does not depend on a choice. Never NULL unless errors were
  * reported. Everything lives in `a`; `source` must outlive it. */
 struct module *lang_parse(struct arena *a, struct diag *d, const struct source *source);
+/* Lays the text out anew, in `out`: the same tokens and comments. false: it does not follow the grammar,
+ * which was reported. */
+bool lang_format(struct arena *a, struct diag *d, const struct source *source, struct text *out);
 
 /* --- what a kernel takes --- */
 

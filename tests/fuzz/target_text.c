@@ -3,6 +3,7 @@
 #include "tilewright_look.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { SIZE = 5, ARRAYS = 16, ARRAY_BYTES = 1 << 16, KERNELS = 3 };
 
@@ -65,6 +66,23 @@ static void lower(tw_kernel *k)
     tw_launch_free(l);
 }
 
+/* What is formatted stays as it is when it is formatted again. */
+static void format(tw_context *ctx, const char *text, size_t size)
+{
+    const char *once, *again;
+    size_t length, length_again;
+    if (tw_text_format(ctx, "fuzz.tile", text, size, &once, &length) != TW_OK)
+        return;
+    char *kept = malloc(length + 1);
+    if (!kept)
+        return;
+    memcpy(kept, once, length + 1);
+    tw_status s = tw_text_format(ctx, "fuzz.tile", kept, length, &again, &length_again);
+    if (s == TW_BAD_PROGRAM || (s == TW_OK && strcmp(kept, again) != 0))
+        abort();
+    free(kept);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct target_limits limits;
@@ -72,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tw_module *m;
     if (target_context(&limits, &ctx) != TW_OK)
         return 0;
+    format(ctx, (const char *)data, size);
     if (tw_module_from_text(ctx, "fuzz.tile", (const char *)data, size, &m) == TW_OK)
         for (int i = 0; i < tw_module_kernel_count(m) && i < KERNELS; i++) {
             run(tw_module_kernel_at(m, i));

@@ -1,0 +1,56 @@
+/* What the files of the formatter share.
+ *
+ *   format.c        the pieces of a text, which of them begin a line, how deep statements are
+ *   format_lines.c  columns: spaces between pieces, continued lines, long lines, comments at the end
+ */
+#ifndef TW_FORMAT_INTERNAL_H
+#define TW_FORMAT_INTERNAL_H
+
+#include "lang/scan.h"
+
+enum { FORMAT_COLUMNS = 100, FORMAT_INDENT = 4 };
+
+/* A token or a comment. */
+struct piece {
+    const char *text;
+    uint32_t length;
+    enum token_kind kind; /* TOK_END: a comment */
+    bool line_comment;    /* it ends its line */
+    int breaks;           /* line breaks before it: 0, 1, or 2 for an empty line between */
+    int old_column;       /* in the text, from 0 */
+    bool old_start;       /* it was the first of its line */
+
+    /* What the syntax tree knows of it. */
+    bool cast_end; /* the ')' of a cast */
+    bool pointer;  /* the '*' of a pointer parameter */
+    bool tight;    /* '<' or '>' of bits<T>: no spaces */
+    bool spaced;   /* a '(' that is no call's: a space before it */
+    bool list;     /* a brace around values */
+    bool body;     /* a brace around statements */
+
+    /* Its place. */
+    bool first;  /* a token that begins a statement, or a brace that has its own line */
+    bool joined; /* a token that stays on the line of the one before: `{`, `else` */
+    bool prefix; /* an operator before its only operand */
+    bool inside; /* a comment before the '}' of a block: it is of the block */
+    bool trails; /* a comment to the right of code, or below such a comment in its column */
+    int level;   /* of its statement */
+    int open;    /* brackets of its statement that are open before it; a '[' counts as four */
+    int column;  /* as it is written out, from 0 */
+};
+struct pieces {
+    struct piece *data;
+    size_t count, capacity;
+};
+
+static inline bool is_comment(const struct piece *p)
+{
+    return p->kind == TOK_END;
+}
+
+/* The characters of a text. */
+int text_width(const char *text, size_t length);
+/* Writes the pieces, whose breaks and levels are known. `ending` is that of lines. */
+void format_lines(struct text *out, struct pieces *pieces, const char *ending);
+
+#endif
