@@ -135,6 +135,33 @@ static real atanh_weight(real x)
 
 #define THIRD (1 / 3.0Q)
 #define EIGHTH_TURN (M_PI_4q * 1.0001Q)
+/* erfc a e^(a^2) (1 + 2a) of x = (a - 2) / (a + 2) */
+static real scaled_erfc(real x)
+{
+    real a = 2 * (1 + x) / (1 - x);
+    return erfcq(a) * expq(a * a) * (1 + 2 * a);
+}
+static real scaled_erfc_weight(real x)
+{
+    return 1 / scaled_erfc(x);
+}
+/* atanh x = x (1 + x^2 / 3 + x^4 p(x^2)) */
+static real atanh_far_rest(real x)
+{
+    real u = x * x, sum = 0, power = 1;
+    for (int k = 5; k < 80; k += 2, power *= u)
+        sum += power / k;
+    return sum;
+}
+static real atanh_far_weight(real x)
+{
+    return x * x * x * x * x / atanhq(x);
+}
+static real power_of_two_weight(real x)
+{
+    return exp2q(-x);
+}
+
 #define TANH_PIECE(from, width)                                                                    \
     {                                                                                              \
         "tanh f32 from " #from, tanh_piece, tanh_piece_weight, 0, width, 6, false, false, from     \
@@ -173,6 +200,13 @@ static const struct fit fits[] = {
     {"tanh f64", tanh_rest, tanh_weight, 0, 0.55Q, 10, true, true},
     {"erf f64", erf_rest, erf_weight, 0, 1, 13, true, true},
     {"erfc f64", log_of_erfc, erfcq, 1, 6, 18, false, true},
+    {"scaled erfc f32", scaled_erfc, scaled_erfc_weight, -0.6Q, 0.67Q, 10, false, false},
+    {"scaled erfc f64", scaled_erfc, scaled_erfc_weight, -0.6Q, 0.8635Q, 23, false, true},
+    {"expm1 f32", exp_rest, exp_weight, -0.3467Q, 0.3467Q, 5, false, false},
+    {"pow f32", atanh_far_rest, atanh_far_weight, 0, 0.2001Q, 3, true, false},
+    {"pow f64", atanh_far_rest, atanh_far_weight, 0, 0.1717Q, 8, true, true},
+    {"pow of f32 in f64, log", atanh_far_rest, atanh_far_weight, 0, 0.1717Q, 4, true, true},
+    {"pow of f32 in f64, power", exp2q, power_of_two_weight, -0.5Q, 0.5Q, 8, false, true},
 };
 
 /* --- Remez's algorithm --- */

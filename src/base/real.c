@@ -139,6 +139,12 @@ double real_tanh(double x)
     return copysign(a > 0.5 ? t : t / (t + 2), x);
 }
 
+double real_sigmoid(double x)
+{
+    double e = real_exp(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
 /* --- logarithms --- */
 
 /* x = 2^k (1 + f) with 1 + f from the root of 1/2 to that of 2; log(1 + f) is f - half + rest. */
@@ -249,19 +255,133 @@ static const double far_below[] = {-2.24409524465858183362e+01, 4.74528541206955
 #define QUOTIENT(x, terms)                                                                         \
     (polynomial((x), terms, COUNT(terms)) / polynomial((x), terms##_below, COUNT(terms##_below)))
 
+/* erfc a for a from 1.25 to 28: e^(-a^2 + Q(1 / a^2)) / a. The square is taken in two parts. */
+static double tail(double a)
+{
+    double s = 1 / (a * a), q = a < 1 / 0.35 ? QUOTIENT(s, middle) : QUOTIENT(s, far);
+    double upper = f64_from_bits(f64_bits(a) & 0xffffffff00000000);
+    double rest = real_exp((upper - a) * (upper + a) + q);
+    return real_exp(-upper * upper - 0.5625) * rest / a;
+}
+
 double real_erf(double x)
 {
-    double a = fabs(x), v, s;
+    double a = fabs(x), v;
     if (!(a >= 0.84375))
         return x + x * QUOTIENT(x * x, near_zero); /* NaN, too */
     if (a < 1.25) {
         v = 8.45062911510467529297e-01 + QUOTIENT(a - 1, near_one);
     } else if (a < 6) {
-        s = 1 / (a * a);
+        double s = 1 / (a * a);
         double q = a < 1 / 0.35 ? QUOTIENT(s, middle) : QUOTIENT(s, far);
         v = 1 - real_exp(q - 0.5625 - a * a) / a;
     } else {
         v = 1;
     }
     return copysign(v, x);
+}
+
+double real_erfc(double x)
+{
+    double a = fabs(x);
+    if (!(a >= 0.84375)) { /* NaN, too */
+        double q = x * QUOTIENT(x * x, near_zero);
+        return x < 0.25 ? 1 - (x + q) : 0.5 - (x - 0.5 + q);
+    }
+    if (a < 1.25) {
+        double q = QUOTIENT(a - 1, near_one);
+        return x > 0 ? 1 - 8.45062911510467529297e-01 - q : 1 + (8.45062911510467529297e-01 + q);
+    }
+    if (x < -6)
+        return 2;
+    if (x > 28)
+        return 0;
+    return x > 0 ? tail(a) : 2 - tail(a);
+}
+
+/* --- powers --- */
+
+/* An unevaluated sum of two, the second at most half a unit of the first. */
+struct pair {
+    double high, low;
+};
+
+static struct pair sum_of(double a, double b) /* |a| >= |b|, or a is 0 (Dekker 1971) */
+{
+    double s = a + b;
+    return (struct pair){s, b - (s - a)};
+}
+
+static struct pair product_of(double a, double b) /* Veltkamp's halves; both below 2^960 */
+{
+    double p = a * b, x = a * 0x1.0000002p27, y = b * 0x1.0000002p27;
+    double a1 = x - (x - a), a2 = a - a1, b1 = y - (y - b), b2 = b - b1;
+    return (struct pair){p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2};
+}
+
+/* log a for 0 < a < infinity, error 2^-66 of itself: k ln 2 + 2 s (1 + s^2 / 3 + s^4 P(s^2)) with
+ * s = f / (2 + f), of which all but the last term is kept in two parts. */
+static struct pair log_of(double a)
+{
+    static const double terms[] = {0x1.ead4eaa85cfd4p-5, 0x1.de3bbac5249d5p-5, 0x1.1120791e3dc5dp-4,
+                                   0x1.3b13648e10cd5p-4, 0x1.745d182a13fdfp-4, 0x1.c71c71c5955ddp-4,
+                                   0x1.2492492492f57p-3, 0x1.9999999999996p-3};
+    static const double third = 0x1.5555555555555p-2, third_rest = 0x1.5555555555555p-56;
+    struct split p = split_up(a);
+    struct pair below = sum_of(2, p.f);
+    double high = p.f / below.high;
+    struct pair back = product_of(high, below.high);
+    double low = ((p.f - back.high) - back.low - high * below.low) / below.high;
+    struct pair s = sum_of(high, low), u = product_of(s.high, s.high);
+    u.low += 2 * s.high * s.low;
+    struct pair t = product_of(u.high, third);
+    t.low += u.high * third_rest + u.low * third;
+    t.low += u.high * u.high * polynomial(u.high, terms, COUNT(terms));
+    struct pair more = product_of(s.high, t.high);
+    more.low += s.high * t.low + s.low * t.high;
+    struct pair v = sum_of(s.high, more.high);
+    v.low += more.low + s.low;
+    double k = p.k; /* the first part of ln 2 has 36 bits */
+    struct pair sum = sum_of(k * 0x1.62e42fefa0000p-1, 2 * v.high);
+    sum.low += 2 * v.low + k * 0x1.cf79abc9e3b3ap-40;
+    return sum_of(sum.high, sum.low);
+}
+
+/* a^y for 0 < a < infinity, a not 1, finite y. */
+static double positive_power(double a, double y)
+{
+    if (fabs(y) > 0x1p66) /* log a is 2^-53 at least */
+        return (a > 1) == (y > 0) ? INFINITY : 0;
+    struct pair log = log_of(a), x = product_of(y, log.high);
+    x.low += y * log.low;
+    if (x.high > 710)
+        return INFINITY;
+    if (x.high < -746)
+        return 0;
+    double n = x.high * 0x1.71547652b82fep+5 + ROUNDER - ROUNDER;
+    double r = (x.high - n * 0x1.62e42fefa0000p-6) - n * 0x1.cf79abc9e3b3ap-45;
+    return power((int)n, r + x.low);
+}
+
+double real_pow(double x, double y)
+{
+    double a = fabs(x), v;
+    if (y == 0 || x == 1)
+        return 1;
+    if (isnan(x) || isnan(y))
+        return x + y;
+    bool whole = trunc(y) == y, odd = whole && fabs(y) < 0x1p53 && fmod(y, 2) != 0;
+    if (a == 1)
+        v = 1;
+    else if (isinf(y))
+        v = (a > 1) == (y > 0) ? INFINITY : 0;
+    else if (a == 0 || isinf(a))
+        v = (a == 0) == (y > 0) ? 0 : INFINITY;
+    else if (x < 0 && !whole)
+        return NAN;
+    else
+        v = positive_power(a, y);
+    if (x < 0 && !whole && isfinite(x)) /* a is 1 */
+        return NAN;
+    return signbit(x) && odd ? -v : v;
 }

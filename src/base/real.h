@@ -3,7 +3,8 @@
  * an exception or sets errno. Infinities, NaN and zeros are treated as C's Annex F says.
  *
  * Errors are held to these units in the last place (tests/unit/test_real.c): exp and exp2 0.6, log
- * and log2 0.8, sin and cos 0.8, tanh 2.5, erf 1, expm1 1.4, log1p 2.5; of subnormal results 1. */
+ * and log2 0.8, sin and cos 0.8, tanh 2.5, erf 1, erfc 2.5, expm1 1.4, log1p 2.5, sigmoid 2,
+ * pow 0.8; of subnormal results 1. */
 #ifndef TW_REAL_H
 #define TW_REAL_H
 
@@ -17,5 +18,8 @@ double real_sin(double x);
 double real_cos(double x);
 double real_tanh(double x);
 double real_erf(double x);
+double real_erfc(double x);
+double real_sigmoid(double x); /* 1 / (1 + e^-x) */
+double real_pow(double x, double y);
 
 #endif

@@ -41,7 +41,7 @@ struct chain {
 
 static bool is_costly(enum op op)
 {
-    return op_table[op].class == CLASS_FLOAT || op == OP_DIV;
+    return op_table[op].class == CLASS_FLOAT || op == OP_DIV || op == OP_POW;
 }
 
 /* --- slots --- */

@@ -149,7 +149,8 @@ bool rule_keeps_exact(const struct rule *r);
 /* false: it has no value (division by zero). */
 bool rule_apply(const struct rule *r, const struct number *args, struct number *out);
 struct number number_cast(enum dtype to, enum dtype from, struct number x);
-double number_real(enum dtype t, struct number x); /* integers too */
+double number_real(enum dtype t, struct number x);                 /* integers too */
+bool number_below(enum dtype t, struct number a, struct number b); /* a < b, errors aside */
 enum truth { NO, YES, MAYBE } number_truth(enum dtype t, struct number x);
 
 /* --- ensures_view.c --- */

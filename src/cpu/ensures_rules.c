@@ -346,7 +346,7 @@ static struct number logical(const struct rule *r, const struct number *x)
 
 /* --- minimum and maximum, any type --- */
 
-static bool below(enum dtype t, struct number a, struct number b)
+bool number_below(enum dtype t, struct number a, struct number b)
 {
     if (dtype_is_float(t))
         return a.v < b.v;
@@ -359,7 +359,7 @@ static struct number extreme(enum dtype t, bool want_max, struct number a, struc
 {
     if (dtype_is_float(t) && (isnan(a.v) || isnan(b.v)))
         return isnan(a.v) ? b : a;
-    bool take_b = want_max ? below(t, a, b) : below(t, b, a);
+    bool take_b = want_max ? number_below(t, a, b) : number_below(t, b, a);
     struct number chosen = take_b ? b : a, other = take_b ? a : b;
     double apart = fabs(number_real(t, a) - number_real(t, b));
     if (!(apart > a.error + b.error))
@@ -534,6 +534,19 @@ static double smooth_error(struct number x, double slope, double most)
 
 static const double two_over_root_pi = 1.12837916709551257390, ln_2 = 0.69314718055994530942;
 
+/* erfc falls: the larger change is the one below x, and of negative x the slope decides. */
+static double tail_error(struct number x, double v)
+{
+    return x.error == 0 ? 0 : larger(real_erfc(x.v - x.error) - v, v - real_erfc(x.v + x.error));
+}
+
+static double sigmoid_error(struct number x, double v)
+{
+    if (x.error == 0)
+        return 0;
+    return larger(real_sigmoid(x.v + x.error) - v, v - real_sigmoid(x.v - x.error));
+}
+
 /* Value and error from the operand of a function, without its own rounding. */
 static double function_value(enum op op, struct number x, double *error)
 {
@@ -571,6 +584,22 @@ static double function_value(enum op op, struct number x, double *error)
         v = real_erf(x.v);
         *error = smooth_error(x, two_over_root_pi * real_exp(-x.v * x.v), 2);
         break;
+    case OP_ERFC:
+        v = real_erfc(x.v);
+        *error = tail_error(x, v);
+        break;
+    case OP_EXPM1:
+        v = real_expm1(x.v);
+        *error = x.error == 0 ? 0 : (v + 1) * real_expm1(x.error);
+        break;
+    case OP_LOG1P:
+        v = real_log1p(x.v);
+        *error = log_error((struct number){.v = 1 + x.v, .error = x.error});
+        break;
+    case OP_SIGMOID:
+        v = real_sigmoid(x.v);
+        *error = sigmoid_error(x, v);
+        break;
     case OP_SQRT:
         v = sqrt(x.v);
         *error = root_error(x, v);
@@ -583,7 +612,13 @@ static double function_value(enum op op, struct number x, double *error)
     return v;
 }
 
-enum { FUNCTION_UNITS = 4 }; /* roundoffs that an executor's own function may be off by */
+/* Roundoffs that an executor's own function may be off by; ROUGH for those of several steps. */
+enum { FUNCTION_UNITS = 4, ROUGH_UNITS = 8 };
+
+static double units_of(enum op op)
+{
+    return op == OP_ERFC || op == OP_SIGMOID || op == OP_POW ? ROUGH_UNITS : FUNCTION_UNITS;
+}
 
 /* Functions that pass through 0 away from 0 are accurate to the size of their operand's steps, not
  * of their value. */
@@ -611,7 +646,42 @@ static struct number function_of(const struct rule *r, struct number x)
         return (struct number){.v = v, .error = INFINITY};
     bool exact_zero = v == 0 && x.error == 0;
     if (isfinite(v) && !exact_zero)
-        error += FUNCTION_UNITS * r->unit * (accuracy_scale(r->op, v) + error);
+        error += units_of(r->op) * r->unit * (accuracy_scale(r->op, v) + error);
+    return rule_round(r, v, error);
+}
+
+/* --- powers --- */
+
+/* |a'|^b for |a'| up to `size`, b exact and whole: a may be 0 or change its sign. */
+static double whole_power_error(double v, double size, struct number b)
+{
+    bool whole = b.error == 0 && trunc(b.v) == b.v && b.v >= 1;
+    return whole ? real_pow(size, b.v) + fabs(v) : INFINITY;
+}
+
+/* a^b = e^(b log a), so its exponent is off by |b| d + eb (|log a| + d) with d the error of log a. */
+static double power_error(struct number a, struct number b, double v)
+{
+    double size = fabs(a.v);
+    if (a.error == 0 && b.error == 0)
+        return 0;
+    if (!(size > a.error) || (a.v < 0 && b.error != 0))
+        return whole_power_error(v, size + a.error, b);
+    double slip = a.error == 0 ? 0 : -real_log1p(-a.error / size);
+    double off = fabs(b.v) * slip;
+    if (b.error != 0)
+        off += b.error * (fabs(real_log(size)) + slip);
+    return off == 0 ? 0 : settled(fabs(v) * real_expm1(off));
+}
+
+static struct number power_of(const struct rule *r, struct number a, struct number b)
+{
+    double v = real_pow(a.v, b.v), error = power_error(a, b, v);
+    if (isinf(error))
+        return (struct number){.v = v, .error = INFINITY};
+    bool exact = (b.v == 0 && b.error == 0) || (v == 0 && error == 0);
+    if (isfinite(v) && !exact)
+        error += units_of(r->op) * r->unit * (fabs(v) + error);
     return rule_round(r, v, error);
 }
 
@@ -672,7 +742,7 @@ bool rule_apply(const struct rule *r, const struct number *args, struct number *
         }
         if (!dtype_is_float(r->type))
             return int_apply(r, x, r->count, out);
-        *out = float_arith(r, x);
+        *out = r->op == OP_POW ? power_of(r, x[0], x[1]) : float_arith(r, x);
         return true;
     default: return own_op(r, x, out);
     }

@@ -308,6 +308,35 @@ static struct rule fold_rule(enum op op, enum dtype t, enum dtype from)
     return rule_for(op, t, types, 2);
 }
 
+/* Is a kernel free to find b as large as a, or larger? NaN is passed over. */
+static bool may_reach(enum dtype t, struct number a, struct number b)
+{
+    double away = number_real(t, a) - number_real(t, b), error = a.error + b.error;
+    return error != 0 && !(fabs(away) > 2 * error) && !isnan(number_real(t, b));
+}
+
+/* The first greatest or least element. Known where no other one may be it, after its rounding: two
+ * orders of rounding differ by twice the error. */
+static struct number first_extreme(const struct lane *l, bool want_max)
+{
+    enum dtype t = l->x->dtype;
+    int64_t at = 0;
+    struct number best = l->n ? lane_get(l, 0) : (struct number){0};
+    for (int64_t i = 1; i < l->n; i++) {
+        struct number x = lane_get(l, i);
+        bool first_number = dtype_is_float(t) && isnan(best.v) && !isnan(x.v);
+        if (first_number || (want_max ? number_below(t, best, x) : number_below(t, x, best))) {
+            best = x;
+            at = i;
+        }
+    }
+    struct number out = {.i = at};
+    for (int64_t i = 0; i < l->n && l->x->error; i++)
+        if (i != at && may_reach(t, best, lane_get(l, i)))
+            out.error = INFINITY;
+    return out;
+}
+
 static struct number reduce_lane(const struct expr *e, const struct lane *l, bool is_root)
 {
     enum dtype t = e->type.dtype, from = l->x->dtype;
@@ -316,6 +345,8 @@ static struct number reduce_lane(const struct expr *e, const struct lane *l, boo
     case OP_REDUCE_SUM: return sum_lane(l, t, is_root);
     case OP_REDUCE_MAX: r = fold_rule(OP_MAX, t, from); return fold_lane(l, &r, least_value(t));
     case OP_REDUCE_MIN: r = fold_rule(OP_MIN, t, from); return fold_lane(l, &r, greatest_value(t));
+    case OP_REDUCE_ARGMAX:
+    case OP_REDUCE_ARGMIN: return first_extreme(l, e->op == OP_REDUCE_ARGMAX);
     case OP_REDUCE_ANY:
         r = fold_rule(OP_LOR, DT_BOOL, from);
         return fold_lane(l, &r, (struct number){0});

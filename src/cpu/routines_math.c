@@ -1,4 +1,4 @@
-/* Functions of one float.
+/* Functions of one float, and pow.
  *
  * f64: base/real.h. f32: polynomials (scripts/minimax.c makes the coefficients). Steps are
  * fused where that is written, in all sets, so that they agree to the bit. docs/cpu-engine.md has
@@ -29,6 +29,19 @@ static INLINED double polynomial_f64(double x, const double *terms, int count)
     double p = terms[0];
     UNROLLED for (int i = 1; i < count; i++) p = fma(p, x, terms[i]);
     return p;
+}
+
+#define SIGN 0x80000000u
+
+static INLINED floats magnitude_of(floats x)
+{
+    return as_floats(as_words(x) & ~SIGN);
+}
+
+/* y, which is not negative, with the sign of x */
+static INLINED floats with_sign_of(floats x, floats y)
+{
+    return as_floats(as_words(y) | (as_words(x) & SIGN));
 }
 
 #define VECTOR_FUNCTION(name, call)                                                                \
@@ -311,20 +324,19 @@ static INLINED floats log2_of(floats x)
 VECTOR_FUNCTION(f32_log, log_of)
 VECTOR_FUNCTION(f32_log2, log2_of)
 
+/* log(1 + x): of u = 1 + x, and what the sum lost is added, divided by u. */
+static APART floats log1p_of(floats x)
+{
+    floats u = x + every(1), lost = x - (u - every(1));
+    floats e, f = log_split(u, &e);
+    floats p = polynomial(f, log_terms, COUNT(log_terms));
+    floats rest = f + fused(f * f, p, fused(e, every(0x1.7f7d1cp-20f), lost / u));
+    floats y = special_log(u, fused(e, every(0x1.62e4p-1f), rest));
+    return chosen(magnitude_of(x), 0x1p-24f, x, y);
+}
+VECTOR_FUNCTION(f32_log1p, log1p_of)
+
 /* --- tanh, erf --- */
-
-#define SIGN 0x80000000u
-
-static INLINED floats magnitude_of(floats x)
-{
-    return as_floats(as_words(x) & ~SIGN);
-}
-
-/* y, which is not negative, with the sign of x */
-static INLINED floats with_sign_of(floats x, floats y)
-{
-    return as_floats(as_words(y) | (as_words(x) & SIGN));
-}
 
 /* tanh is made of TABLE polynomials, of degree 5 and error 2^-24.5, in what |x| is more than
  * where its piece starts. Each power of two of |x| + TANH_OFFSET, which is below 10, is four
@@ -390,8 +402,120 @@ static INLINED floats erf_of(floats x)
     return with_sign_of(x, chosen(a, 1, near, far));
 }
 
+/* e^(a^2) erfc a (1 + 2 a) in (a - 2) / (a + 2), of a from 0.5 on; error 2^-25.9. */
+static const float tail_terms[] = {
+    -0x1.dd5e72p-13f, -0x1.4bdee6p-10f, 0x1.2d1756p-10f, 0x1.1bc082p-7f,  -0x1.0659f2p-7f,
+    -0x1.bc1958p-5f,  0x1.4ff8d2p-3f,   -0x1.5407f8p-3f, -0x1.7bf5dcp-4f, 0x1.46e80ep+0f};
+
+/* Up to 0.5, 1 - erf x; then e^-(a^2) times what it leaves, with the square in two parts. From 11 on
+ * it is 0. */
+static APART floats erfc_of(floats x)
+{
+    floats a = magnitude_of(x), some = least(a, 11), square = some * some;
+    floats near = fused(some, polynomial(square, erf_terms, COUNT(erf_terms)), some);
+    floats lost = fused(some, some, -square), power = any_exp(-square);
+    floats place = (some - every(2)) / (some + every(2));
+    floats share =
+        polynomial(place, tail_terms, COUNT(tail_terms)) / fused(some, every(2), every(1));
+    floats tail = share * fused(-power, lost, power);
+    return chosen(a, 0.5f, every(1) - with_sign_of(x, near), chosen(x, 0, every(2) - tail, tail));
+}
+
 VECTOR_FUNCTION(f32_tanh, tanh_of)
 VECTOR_FUNCTION(f32_erf, erf_of)
+VECTOR_FUNCTION(f32_erfc, erfc_of)
+
+/* --- expm1, sigmoid --- */
+
+static const float expm1_terms[] = {0x1.6ab96ap-10f, 0x1.122c5ap-7f, 0x1.55579cp-5f, 0x1.5554aap-3f,
+                                    0x1.fffffep-2f};
+
+/* x = n ln 2 + r; e^r - 1 = r + r^2 P(r), error 2^-26; 2^(n-1) times that and 2^(n-1) - 1/2 are half
+ * of the result. The n of the largest x is 128. */
+static APART floats expm1_of(floats x)
+{
+    const float rounder = 0x1.8p23f;
+    floats some = least(chosen(x, -30, every(-30), x), 89);
+    floats shifted = fused(some, every(0x1.715476p+0f), every(rounder));
+    floats n = shifted - every(rounder);
+    floats half = as_floats((as_words(shifted) - as_words(every(rounder)) + 126) << 23);
+    floats r = fused(n, every(-0x1.7f7d1cp-20f), fused(n, every(-0x1.62e4p-1f), some));
+    floats q = fused(r * r, polynomial(r, expm1_terms, COUNT(expm1_terms)), r);
+    floats y = fused(half, q, half - every(0.5f));
+    return chosen(magnitude_of(x), 0x1p-25f, x, y + y);
+}
+
+static APART floats sigmoid_of(floats x)
+{
+    floats e = any_exp(as_floats(as_words(x) | SIGN));
+    return chosen(x, 0, e, every(1)) / (every(1) + e);
+}
+
+VECTOR_FUNCTION(f32_expm1, expm1_of)
+VECTOR_FUNCTION(f32_sigmoid, sigmoid_of)
+
+/* --- pow --- */
+
+/* log2 a = k + 2 s / ln 2 (1 + s^2 / 3 + s^4 P(s^2)), s = f / (2 + f), error 2^-44; 2^r for |r| up
+ * to 1/2, error 2^-34. */
+static const double pow_log_terms[] = {0x1.8ebb54587941dp-4, 0x1.c658f0e6ddeeap-4,
+                                       0x1.249374de51dc2p-3, 0x1.9999985ed85adp-3};
+static const double pow_terms[] = {
+    0x1.fe17833df7838p-17, 0x1.446a1fdc0041dp-13, 0x1.5d8a7088eb935p-10, 0x1.3b29dc40d4a8dp-7,
+    0x1.c6b08aaf2e2f7p-5,  0x1.ebfbe0a4be83ap-3,  0x1.62e42ff116291p-1,  0x1.ffffffffabbcep-1};
+
+/* log2 of a >= 0, which is no subnormal f64. */
+static inline double log2_in_f64(double a)
+{
+    const uint64_t root = 0x3fe6a09e667f3bcd; /* of 1/2 */
+    uint64_t above = f64_bits(a) - root, whole = above & 0xfff0000000000000;
+    double k = (double)((int64_t)whole >> 52), f = f64_from_bits(f64_bits(a) - whole) - 1;
+    double s = f / (2 + f), u = s * s;
+    double p = polynomial_f64(u, pow_log_terms, COUNT(pow_log_terms));
+    double log = k + s * 0x1.71547652b82fep+1 * (1 + u * (0x1.5555555555555p-2 + u * p));
+    log = a == 0 ? -(double)INFINITY : log;
+    return a < (double)INFINITY ? log : a;
+}
+
+/* In f64, rounded at the end. Of f32 every y from 2^24 on is even. */
+static inline float power_of(float x, float y)
+{
+    const double rounder = 0x1.8p52;
+    double a = fabs((double)x), wide = y, size = fabs(wide);
+    double t = wide * log2_in_f64(a);
+    t = t > 200 ? 200 : t < -200 ? -200 : t;
+    double shifted = t + rounder,
+           v = polynomial_f64(t - (shifted - rounder), pow_terms, COUNT(pow_terms));
+    v = v * f64_from_bits((f64_bits(shifted) + 1023) << 52);
+    bool large = size >= 0x1p24, finite = size < (double)INFINITY;
+    bool whole = large | ((size + rounder) - rounder == size);
+    bool even = large | ((size * 0.5 + rounder) - rounder == size * 0.5);
+    v = (a == 1) & !finite ? 1 : v;
+    v = (f32_bits(x) >> 31) & whole & !even ? -v : v;
+    v = (x < 0) & (a < (double)INFINITY) & !whole ? (double)NAN : v;
+    v = (x != x) | (y != y) ? (double)NAN : v;
+    return (float)((x == 1) | (y == 0) ? 1 : v);
+}
+
+static void f32_pow(void *dst, const void *a, const void *b, const void *c, size_t n)
+{
+    const float *x = a, *y = b;
+    float *out = dst;
+    (void)c;
+    VECTORISE for (size_t i = 0; i < n; i++)
+    {
+        out[i] = power_of(x[i], y[i]);
+    }
+}
+
+static void f64_pow(void *dst, const void *a, const void *b, const void *c, size_t n)
+{
+    const double *x = a, *y = b;
+    double *out = dst;
+    (void)c;
+    for (size_t i = 0; i < n; i++)
+        out[i] = real_pow(x[i], y[i]);
+}
 
 /* --- sin, cos --- */
 
@@ -481,6 +605,10 @@ F64(sin)
 F64(cos)
 F64(tanh)
 F64(erf)
+F64(erfc)
+F64(expm1)
+F64(log1p)
+F64(sigmoid)
 
 #define BOTH(call) [COMPUTE_F32] = f32_##call, [COMPUTE_F64] = f64_##call
 static const struct elementwise_row rows[] = {
@@ -492,6 +620,11 @@ static const struct elementwise_row rows[] = {
     {OP_COS, {BOTH(cos)}, NULL},
     {OP_TANH, {BOTH(tanh)}, NULL},
     {OP_ERF, {BOTH(erf)}, NULL},
+    {OP_ERFC, {BOTH(erfc)}, NULL},
+    {OP_EXPM1, {BOTH(expm1)}, NULL},
+    {OP_LOG1P, {BOTH(log1p)}, NULL},
+    {OP_SIGMOID, {BOTH(sigmoid)}, NULL},
+    {OP_POW, {BOTH(pow)}, NULL},
 };
 
 extern const struct elementwise_routines ROUTINE(routines_math);

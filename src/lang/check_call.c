@@ -167,6 +167,28 @@ static struct expr *check_elementwise(struct checker *c, const struct node *n, e
     return good ? make_elementwise(c, op, n->loc, args, arity) : NULL;
 }
 
+/* pow(a, b): both as one float type. */
+static struct expr *check_pow(struct checker *c, const struct node *n, const struct type *want)
+{
+    struct expr *args[2] = {NULL, NULL};
+    struct type shape = want ? *want : type_scalar(DT_NONE);
+    enum dtype t;
+    if (!check_arguments(c, n, 2, 2, NULL, plain_form(c, OP_POW)))
+        return NULL;
+    shape.dtype = DT_NONE;
+    for (int i = 0; i < 2; i++)
+        args[i] = check_expr(c, call_argument(n, i), &shape);
+    if (!args[0] || !args[1])
+        return NULL;
+    if (all_literals(args, 2))
+        args[0] = adapt_literal(c, args[0], DT_F32);
+    if (!join_operands(c, n->loc, args, 2, &t))
+        return NULL;
+    for (int i = 0; i < 2 && !dtype_is_float(t); i++)
+        args[i] = cast_to(c, args[i], DT_F32);
+    return make_elementwise(c, OP_POW, n->loc, args, 2);
+}
+
 static struct expr *check_float_function(struct checker *c, const struct node *n, enum op op,
                                          const struct type *want)
 {
@@ -222,8 +244,8 @@ static struct expr *check_philox(struct checker *c, const struct node *n, const 
 
 /* --- reductions and scans --- */
 
-static bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
-                       int *axis)
+bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
+                int *axis)
 {
     const struct node *a = named_argument(n, "axis");
     *axis = -1;
@@ -262,7 +284,7 @@ static enum dtype sum_type(enum dtype t)
     return dtype_is_float(t) ? DT_F32 : DT_I32;
 }
 
-static struct expr *reduction_operand(struct checker *c, const struct node *n, enum op op)
+struct expr *reduction_operand(struct checker *c, const struct node *n, enum op op)
 {
     struct expr *x = check_operand(c, call_argument(n, 0));
     if (!x)
@@ -270,7 +292,7 @@ static struct expr *reduction_operand(struct checker *c, const struct node *n, e
     if (x->type.rank == 0) {
         diag_error(c->diag, x->loc, "`%s` over the elements of a tile, and this is a scalar",
                    n->text);
-        if (op == OP_REDUCE_MAX || op == OP_REDUCE_MIN)
+        if (strcmp(n->text, "max") == 0 || strcmp(n->text, "min") == 0)
             diag_note(c->diag, n->loc, "of two values: `%s(a, b)`", n->text);
         return NULL;
     }
@@ -426,6 +448,10 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
         return check_shape_call(c, n, op, want);
     if (op_is_atomic(op))
         return check_atomic(c, n, op);
+    if (op == OP_POW)
+        return check_pow(c, n, want);
+    if (op == OP_REDUCE_ARGMAX || op == OP_REDUCE_ARGMIN)
+        return check_arg_reduce(c, n, op);
     switch (op_table[op].class) {
     case CLASS_FLOAT: return check_float_function(c, n, op, want);
     case CLASS_ARITH: return check_elementwise(c, n, op, want);
@@ -436,6 +462,9 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
     switch (op) {
     case OP_WHERE: return check_where(c, n, want);
     case OP_PHILOX: return check_philox(c, n, want);
+    case OP_RAND:
+    case OP_RANDN:
+    case OP_RANDINT: return check_random(c, n, op, want);
     case OP_SCAN: return check_scan(c, n);
     default: unknown_call(c, n); return NULL;
     }

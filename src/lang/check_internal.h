@@ -346,6 +346,15 @@ const struct node *call_argument(const struct node *n, int i);
 bool check_arguments(struct checker *c, const struct node *n, int low, int high,
                      const char *const *names, const char *form);
 struct expr *check_operand(struct checker *c, const struct node *n); /* settled, no context */
+/* The `axis = n` of a reduction or scan of x; -1: there is none, which `needed` forbids. */
+bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
+                int *axis);
+/* The tile that a reduction is over, in the type that it is taken in. */
+struct expr *reduction_operand(struct checker *c, const struct node *n, enum op op);
+/* check_made.c: calls that are made of other ops */
+struct expr *check_arg_reduce(struct checker *c, const struct node *n, enum op op);
+struct expr *check_random(struct checker *c, const struct node *n, enum op op,
+                          const struct type *want);
 struct expr *check_shape_call(struct checker *c, const struct node *n, enum op op,
                               const struct type *want);
 bool is_shape_call(enum op op);

@@ -40,7 +40,7 @@ static struct entry *add_entry(struct builder *b, enum entry_kind kind, const ch
         diag_note(b->diag, old->loc, "the first declaration; give one of them another name");
         return NULL;
     }
-    if ((kind == ENTRY_FN || kind == ENTRY_KERNEL) && op_by_text(name, FORM_CALL, -1) != OP_COUNT) {
+    if (kind == ENTRY_FN && op_by_text(name, FORM_CALL, -1) != OP_COUNT) {
         diag_error(b->diag, loc, "`%s` is a function of the language", name);
         diag_note(b->diag, loc, "choose another name");
         return NULL;

@@ -57,6 +57,8 @@ struct ptx_operand math_emit(struct lower *l, enum op op, enum dtype t, struct p
 struct ptx_operand math_sin_f32(struct lower *l, struct ptx_operand x, bool cosine, bool huge);
 struct ptx_operand math_rem(struct lower *l, enum dtype t, struct ptx_operand x,
                             struct ptx_operand y); /* fmod; lower_math_rem.c */
+struct ptx_operand math_pow(struct lower *l, enum dtype t, struct ptx_operand x,
+                            struct ptx_operand y); /* lower_math_pow.c */
 
 /* --- lower_random.c --- */
 

@@ -3,6 +3,40 @@
 
 #include <assert.h>
 
+struct ptx_operand math_fma(struct lower *l, enum ptx_mod t, struct ptx_operand a,
+                            struct ptx_operand b, struct ptx_operand c)
+{
+    return NEW_OF(l, t, t, "fma.rn.*", a, b, c);
+}
+
+struct ptx_operand math_mul(struct lower *l, enum ptx_mod t, struct ptx_operand a,
+                            struct ptx_operand b)
+{
+    return NEW_OF(l, t, t, "mul.rn.*", a, b);
+}
+
+struct ptx_operand math_add(struct lower *l, enum ptx_mod t, struct ptx_operand a,
+                            struct ptx_operand b)
+{
+    return NEW_OF(l, t, t, "add.rn.*", a, b);
+}
+
+struct ptx_operand math_sub(struct lower *l, enum ptx_mod t, struct ptx_operand a,
+                            struct ptx_operand b)
+{
+    return NEW_OF(l, t, t, "sub.rn.*", a, b);
+}
+
+struct ptx_operand math_abs(struct lower *l, enum ptx_mod t, struct ptx_operand x)
+{
+    return NEW_OF(l, t, t, "abs.*", x);
+}
+
+struct ptx_operand math_neg(struct lower *l, enum ptx_mod t, struct ptx_operand x)
+{
+    return NEW_OF(l, t, t, "neg.*", x);
+}
+
 struct ptx_operand math_poly_f32(struct lower *l, struct ptx_operand x, const float *c, int count)
 {
     struct ptx_operand y = ptx_f32(c[count - 1]);
@@ -60,6 +94,10 @@ static struct ptx_operand emit_f32(struct lower *l, enum op op, struct ptx_opera
     case OP_COS: return math_sin_f32(l, x, true, true);
     case OP_TANH: return math_tanh_f32(l, x);
     case OP_ERF: return math_erf_f32(l, x);
+    case OP_ERFC: return math_erfc_f32(l, x);
+    case OP_EXPM1: return math_expm1_f32(l, x);
+    case OP_LOG1P: return math_log1p_f32(l, x);
+    case OP_SIGMOID: return math_sigmoid_f32(l, x);
     case OP_SQRT: return NEW(l, MOD_F32, "sqrt.rn.f32", x);
     case OP_RSQRT: return NEW(l, MOD_F32, "rsqrt.approx.f32", x);
     default: return rounded(l, op, MOD_F32, x);
@@ -77,6 +115,10 @@ static struct ptx_operand emit_f64(struct lower *l, enum op op, struct ptx_opera
     case OP_COS: return math_sin_f64(l, x, true);
     case OP_TANH: return math_tanh_f64(l, x);
     case OP_ERF: return math_erf_f64(l, x);
+    case OP_ERFC: return math_erfc_f64(l, x);
+    case OP_EXPM1: return math_expm1_f64(l, x);
+    case OP_LOG1P: return math_log1p_f64(l, x);
+    case OP_SIGMOID: return math_sigmoid_f64(l, x);
     case OP_SQRT: return NEW(l, MOD_F64, "sqrt.rn.f64", x);
     case OP_RSQRT: return NEW(l, MOD_F64, "rsqrt.approx.f64", x);
     default: return rounded(l, op, MOD_F64, x);

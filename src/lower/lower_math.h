@@ -12,26 +12,17 @@
 
 #include "lower/lower_emit.h"
 
-static inline struct ptx_operand math_fma(struct lower *l, enum ptx_mod t, struct ptx_operand a,
-                                          struct ptx_operand b, struct ptx_operand c)
-{
-    return NEW_OF(l, t, t, "fma.rn.*", a, b, c);
-}
-static inline struct ptx_operand math_mul(struct lower *l, enum ptx_mod t, struct ptx_operand a,
-                                          struct ptx_operand b)
-{
-    return NEW_OF(l, t, t, "mul.rn.*", a, b);
-}
-static inline struct ptx_operand math_add(struct lower *l, enum ptx_mod t, struct ptx_operand a,
-                                          struct ptx_operand b)
-{
-    return NEW_OF(l, t, t, "add.rn.*", a, b);
-}
-static inline struct ptx_operand math_sub(struct lower *l, enum ptx_mod t, struct ptx_operand a,
-                                          struct ptx_operand b)
-{
-    return NEW_OF(l, t, t, "sub.rn.*", a, b);
-}
+/* One instruction on operands of PTX type t, rounded to nearest. */
+struct ptx_operand math_fma(struct lower *l, enum ptx_mod t, struct ptx_operand a,
+                            struct ptx_operand b, struct ptx_operand c);
+struct ptx_operand math_mul(struct lower *l, enum ptx_mod t, struct ptx_operand a,
+                            struct ptx_operand b);
+struct ptx_operand math_add(struct lower *l, enum ptx_mod t, struct ptx_operand a,
+                            struct ptx_operand b);
+struct ptx_operand math_sub(struct lower *l, enum ptx_mod t, struct ptx_operand a,
+                            struct ptx_operand b);
+struct ptx_operand math_abs(struct lower *l, enum ptx_mod t, struct ptx_operand x);
+struct ptx_operand math_neg(struct lower *l, enum ptx_mod t, struct ptx_operand x);
 
 /* c[0] + c[1] x + … + c[count - 1] x^(count - 1), by Horner's rule. */
 struct ptx_operand math_poly_f32(struct lower *l, struct ptx_operand x, const float *c, int count);
@@ -48,11 +39,33 @@ struct ptx_operand math_exp2_f32(struct lower *l, struct ptx_operand x);
 struct ptx_operand math_log_f32(struct lower *l, struct ptx_operand x, bool base2);
 struct ptx_operand math_tanh_f32(struct lower *l, struct ptx_operand x);
 struct ptx_operand math_erf_f32(struct lower *l, struct ptx_operand x);
+struct ptx_operand math_erfc_f32(struct lower *l, struct ptx_operand x);
+struct ptx_operand math_expm1_f32(struct lower *l, struct ptx_operand x);
+struct ptx_operand math_log1p_f32(struct lower *l, struct ptx_operand x);
+struct ptx_operand math_sigmoid_f32(struct lower *l, struct ptx_operand x);
 
 struct ptx_operand math_exp_f64(struct lower *l, struct ptx_operand x, bool base2);
 struct ptx_operand math_log_f64(struct lower *l, struct ptx_operand x, bool base2);
 struct ptx_operand math_tanh_f64(struct lower *l, struct ptx_operand x);
 struct ptx_operand math_erf_f64(struct lower *l, struct ptx_operand x);
+struct ptx_operand math_erfc_f64(struct lower *l, struct ptx_operand x);
+struct ptx_operand math_expm1_f64(struct lower *l, struct ptx_operand x);
+struct ptx_operand math_log1p_f64(struct lower *l, struct ptx_operand x);
+struct ptx_operand math_sigmoid_f64(struct lower *l, struct ptx_operand x);
+
+/* x = 2^e (1 + f), of subnormal x too; what logarithms are made of. In f32 1 + f is from 2/3 to
+ * 4/3, in f64 from sqrt(1/2) to sqrt(2). */
+struct math_split {
+    struct ptx_operand f, e;    /* .f32 or .f64 */
+    struct ptx_operand x, bits; /* x, scaled if it was subnormal; its bits, of f64 the upper word */
+};
+struct math_split math_split_f32(struct lower *l, struct ptx_operand x);
+struct math_split math_split_f64(struct lower *l, struct ptx_operand x);
+/* 1 / d for a normal f64 d; 0 where that is subnormal. */
+struct ptx_operand math_reciprocal_f64(struct lower *l, struct ptx_operand d);
+/* e^(x + low), |low| below 2^-40 |x|. */
+struct ptx_operand math_exp_of_sum_f64(struct lower *l, struct ptx_operand x,
+                                       struct ptx_operand low);
 
 struct ptx_operand math_sin_f64(struct lower *l, struct ptx_operand x, bool cosine);
 

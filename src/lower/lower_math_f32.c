@@ -1,4 +1,4 @@
-/* exp, exp2, log, log2, tanh, erf of f32.
+/* exp, exp2, log, log2, tanh, erf, erfc, expm1, log1p, sigmoid of f32.
  *
  * The largest errors found on an H200 (every positive number for exp, exp2 and log, every fifth for
  * the others; of exp and exp2 the negative ones too), in units in the last place: exp 1.94, exp2
@@ -54,15 +54,9 @@ struct ptx_operand math_exp_f32(struct lower *l, struct ptx_operand x)
 
 /* --- logarithms --- */
 
-/* x = 2^e (1 + f) with 1 + f from 2/3 to 4/3; of subnormal x too. */
-struct split {
-    struct ptx_operand f, e;    /* f32, f32 */
-    struct ptx_operand x, bits; /* x, scaled if it was subnormal, and its bits */
-};
-
-static struct split split_log(struct lower *l, struct ptx_operand x)
+struct math_split math_split_f32(struct lower *l, struct ptx_operand x)
 {
-    struct split s;
+    struct math_split s;
     struct ptx_operand tiny = NEW(l, MOD_PRED, "setp.lt.f32", x, ptx_f32(0x1p-126f));
     struct ptx_operand scaled = math_mul(l, MOD_F32, x, ptx_f32(0x1p23f));
     s.x = emit_select(l, MOD_F32, tiny, scaled, x);
@@ -79,7 +73,8 @@ static struct split split_log(struct lower *l, struct ptx_operand x)
 }
 
 /* log of 0 is -inf, of inf it is inf, of what is negative or NaN it is NaN. */
-static struct ptx_operand special_log(struct lower *l, const struct split *s, struct ptx_operand y)
+static struct ptx_operand special_log(struct lower *l, const struct math_split *s,
+                                      struct ptx_operand y)
 {
     const float infinity = __builtin_inff();
     struct ptx_operand odd = NEW(l, MOD_PRED, "setp.gt.u32", s->bits, ptx_int(0x7f7fffff));
@@ -100,7 +95,7 @@ static const float log2_terms[] = {
 
 struct ptx_operand math_log_f32(struct lower *l, struct ptx_operand x, bool base2)
 {
-    struct split s = split_log(l, x);
+    struct math_split s = math_split_f32(l, x);
     struct ptx_operand y;
     if (base2) {
         struct ptx_operand p = math_poly_f32(l, s.f, log2_terms, COUNT(log2_terms));
@@ -113,6 +108,23 @@ struct ptx_operand math_log_f32(struct lower *l, struct ptx_operand x, bool base
         y = fma32(l, s.e, ptx_f32(0x1.62e43p-1f), near);
     }
     return special_log(l, &s, y);
+}
+
+/* log(1 + x): of u = 1 + x, and what the sum lost is added, divided by u. */
+struct ptx_operand math_log1p_f32(struct lower *l, struct ptx_operand x)
+{
+    const enum ptx_mod t = MOD_F32;
+    struct ptx_operand u = math_add(l, t, x, ptx_f32(1));
+    struct ptx_operand lost = math_sub(l, t, x, math_sub(l, t, u, ptx_f32(1)));
+    struct math_split s = math_split_f32(l, u);
+    struct ptx_operand p = math_poly_f32(l, s.f, log_terms, COUNT(log_terms));
+    struct ptx_operand more = math_mul(l, t, lost, NEW(l, t, "rcp.approx.ftz.f32", u));
+    more = fma32(l, s.e, ptx_f32(0x1.7f7d1cp-20f), more); /* ln 2 in two parts */
+    more = math_add(l, t, s.f, fma32(l, math_mul(l, t, s.f, s.f), p, more));
+    struct ptx_operand y = special_log(l, &s, fma32(l, s.e, ptx_f32(0x1.62e4p-1f), more));
+    struct ptx_operand a = math_abs(l, t, x);
+    struct ptx_operand tiny = NEW(l, MOD_PRED, "setp.lt.f32", a, ptx_f32(0x1p-24f));
+    return emit_select(l, t, tiny, x, y);
 }
 
 /* --- tanh, erf --- */
@@ -137,12 +149,14 @@ struct ptx_operand math_tanh_f32(struct lower *l, struct ptx_operand x)
     return NEW(l, MOD_F32, "copysign.f32", x, y);
 }
 
-/* Up to 1, erf x = x + x P(x^2), error 2^-29; then 1 - 2^Q(x), Q the logarithm of erfc, error 2^-29
+/* erf x = x + x P(x^2) for |x| up to 1, error 2^-29. */
+static const float erf_terms[] = {0x1.06eba8p-3f, -0x1.81273ep-2f,  0x1.ce2ce6p-4f, -0x1.b7f71ap-6f,
+                                  0x1.53f224p-8f, -0x1.a3515ep-11f, 0x1.4771fep-14f};
+
+/* Up to 1 as above; then 1 - 2^Q(x), Q the logarithm of erfc, error 2^-29
  * of 1. From 4 on it is 1. */
 struct ptx_operand math_erf_f32(struct lower *l, struct ptx_operand x)
 {
-    static const float terms[] = {0x1.06eba8p-3f, -0x1.81273ep-2f,  0x1.ce2ce6p-4f, -0x1.b7f71ap-6f,
-                                  0x1.53f224p-8f, -0x1.a3515ep-11f, 0x1.4771fep-14f};
     static const float exponent[] = {-0x1.0b8ca4p-11f, -0x1.a03fe6p+0f, -0x1.d76e8ap-1f,
                                      -0x1.30700cp-3f,  0x1.01b4a8p-5f,  -0x1.15ee24p-8f,
                                      0x1.18b83ap-12f};
@@ -151,9 +165,80 @@ struct ptx_operand math_erf_f32(struct lower *l, struct ptx_operand x)
     struct ptx_operand q = math_poly_f32(l, limited, exponent, COUNT(exponent));
     struct ptx_operand far = math_sub(l, MOD_F32, ptx_f32(1), power_near(l, q));
     struct ptx_operand square = math_mul(l, MOD_F32, x, x);
-    struct ptx_operand p = math_poly_f32(l, square, terms, COUNT(terms));
+    struct ptx_operand p = math_poly_f32(l, square, erf_terms, COUNT(erf_terms));
     struct ptx_operand near = fma32(l, p, a, a);
     struct ptx_operand is_far = NEW(l, MOD_PRED, "setp.ge.f32", a, ptx_f32(1));
     struct ptx_operand y = emit_select(l, MOD_F32, is_far, far, near);
     return NEW(l, MOD_F32, "copysign.f32", x, y);
+}
+
+/* Up to 0.5, 1 - erf x; then e^-(a^2) P((a - 2) / (a + 2)) / (1 + 2 a), error 2^-25.9, with the square
+ * in two parts. From 11 on it is 0. */
+struct ptx_operand math_erfc_f32(struct lower *l, struct ptx_operand x)
+{
+    static const float terms[] = {
+        0x1.46e80ep+0f,  -0x1.7bf5dcp-4f, -0x1.5407f8p-3f, 0x1.4ff8d2p-3f,   -0x1.bc1958p-5f,
+        -0x1.0659f2p-7f, 0x1.1bc082p-7f,  0x1.2d1756p-10f, -0x1.4bdee6p-10f, -0x1.dd5e72p-13f};
+    const enum ptx_mod t = MOD_F32;
+    struct ptx_operand a = math_abs(l, t, x);
+    struct ptx_operand some = NEW(l, t, "min.f32", a, ptx_f32(11));
+    struct ptx_operand square = math_mul(l, t, some, some);
+    struct ptx_operand p = math_poly_f32(l, square, erf_terms, COUNT(erf_terms));
+    struct ptx_operand near = math_sub(l, t, ptx_f32(1), fma32(l, p, x, x));
+    struct ptx_operand minus = math_neg(l, t, square);
+    struct ptx_operand lost = fma32(l, some, some, minus);
+    struct ptx_operand power = math_exp_f32(l, minus);
+    power = fma32(l, math_neg(l, t, power), lost, power);
+    struct ptx_operand below = math_add(l, t, some, ptx_f32(2));
+    struct ptx_operand place =
+        math_mul(l, t, math_sub(l, t, some, ptx_f32(2)), NEW(l, t, "rcp.approx.ftz.f32", below));
+    struct ptx_operand share = math_poly_f32(l, place, terms, COUNT(terms));
+    below = fma32(l, some, ptx_f32(2), ptx_f32(1));
+    share = math_mul(l, t, share, NEW(l, t, "rcp.approx.ftz.f32", below));
+    struct ptx_operand tail = math_mul(l, t, share, power);
+    struct ptx_operand negative = NEW(l, MOD_PRED, "setp.lt.f32", x, ptx_f32(0));
+    tail = emit_select(l, t, negative, math_sub(l, t, ptx_f32(2), tail), tail);
+    /* NaN is not far, and x is in `near` */
+    struct ptx_operand is_far = NEW(l, MOD_PRED, "setp.ge.f32", a, ptx_f32(0.5f));
+    return emit_select(l, t, is_far, tail, near);
+}
+
+/* --- expm1, sigmoid --- */
+
+/* x = n ln 2 + r; e^r - 1 = r + r^2 P(r), error 2^-26; 2^(n-1) times that and 2^(n-1) - 1/2 are half
+ * of the result. The n of the largest x is 128. */
+struct ptx_operand math_expm1_f32(struct lower *l, struct ptx_operand x)
+{
+    static const float terms[] = {0x1.fffffep-2f, 0x1.5554aap-3f, 0x1.55579cp-5f, 0x1.122c5ap-7f,
+                                  0x1.6ab96ap-10f};
+    const enum ptx_mod t = MOD_F32;
+    const float magic = 0x1.8p23f;
+    struct ptx_operand some =
+        NEW(l, t, "min.f32", NEW(l, t, "max.f32", x, ptx_f32(-30)), ptx_f32(89));
+    struct ptx_operand shifted = fma32(l, some, ptx_f32(0x1.715476p+0f), ptx_f32(magic));
+    struct ptx_operand n = math_sub(l, t, shifted, ptx_f32(magic));
+    /* the bits of magic are 0x4b400000, and only the last 8 of the sum are left */
+    struct ptx_operand bits =
+        NEW(l, MOD_B32, "add.s32", NEW(l, MOD_B32, "mov.b32", shifted), ptx_int(126));
+    struct ptx_operand half = NEW(l, t, "mov.b32", NEW(l, MOD_B32, "shl.b32", bits, ptx_int(23)));
+    struct ptx_operand r = fma32(l, n, ptx_f32(-0x1.62e4p-1f), some);
+    r = fma32(l, n, ptx_f32(-0x1.7f7d1cp-20f), r);
+    struct ptx_operand p = math_poly_f32(l, r, terms, COUNT(terms));
+    struct ptx_operand q = fma32(l, math_mul(l, t, r, r), p, r);
+    struct ptx_operand y = fma32(l, half, q, math_sub(l, t, half, ptx_f32(0.5f)));
+    y = math_add(l, t, y, y);
+    struct ptx_operand a = math_abs(l, t, x);
+    struct ptx_operand usual = NEW(l, MOD_PRED, "setp.ge.f32", a, ptx_f32(0x1p-25f));
+    return emit_select(l, t, usual, y, x); /* tiny, or NaN */
+}
+
+/* With e = e^-|x|: 1 / (1 + e), or e / (1 + e) for negative x. */
+struct ptx_operand math_sigmoid_f32(struct lower *l, struct ptx_operand x)
+{
+    const enum ptx_mod t = MOD_F32;
+    struct ptx_operand a = math_abs(l, t, x);
+    struct ptx_operand e = math_exp_f32(l, math_neg(l, t, a));
+    struct ptx_operand inverse = NEW(l, t, "rcp.rn.f32", math_add(l, t, e, ptx_f32(1)));
+    struct ptx_operand negative = NEW(l, MOD_PRED, "setp.lt.f32", x, ptx_f32(0));
+    return emit_select(l, t, negative, math_mul(l, t, e, inverse), inverse);
 }

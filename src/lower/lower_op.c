@@ -302,6 +302,7 @@ static struct ptx_operand float_emit(struct lower *l, enum op op, enum dtype t,
             return emit_of(l, t, "mul.rn.*", two, 2);
         return emit_of(l, t, "div.rn.*", a, 2);
     case OP_REM: return math_rem(l, t, a[0], a[1]);
+    case OP_POW: return math_pow(l, t, a[0], a[1]);
     case OP_MIN: return emit_of(l, t, "min.*", a, 2);
     case OP_MAX: return emit_of(l, t, "max.*", a, 2);
     case OP_FMA: return emit_of(l, t, "fma.rn.*", a, 3);

@@ -20,6 +20,7 @@ static int op_cost(const struct expr *e)
     case OP_REM:
     case OP_CDIV:
         return dtype_is_float(e->type.dtype) || e->args[1]->op != OP_LITERAL ? DIVISION : 2;
+    case OP_POW: return 4 * FUNCTION;
     case OP_PHILOX: return 10 * FUNCTION;
     default: return op_table[e->op].class == CLASS_FLOAT ? FUNCTION : 1;
     }

@@ -263,6 +263,7 @@ static bool float_arith(enum op op, enum dtype t, const struct literal *args, st
     case OP_MAX: value = float_most(a, b); break;
     case OP_CLIP: value = float_least(float_most(a, b), c); break;
     case OP_FMA: value = float_fma(t, a, b, c); break;
+    case OP_POW: value = real_pow(a, b); break;
     default: return false;
     }
     *out = float_literal(round_to(t, value));
@@ -282,6 +283,10 @@ static bool float_function(enum op op, enum dtype t, double x, struct literal *o
     case OP_COS: value = real_cos(x); break;
     case OP_TANH: value = real_tanh(x); break;
     case OP_ERF: value = real_erf(x); break;
+    case OP_ERFC: value = real_erfc(x); break;
+    case OP_EXPM1: value = real_expm1(x); break;
+    case OP_LOG1P: value = real_log1p(x); break;
+    case OP_SIGMOID: value = real_sigmoid(x); break;
     case OP_SQRT: value = sqrt(x); break;
     case OP_RSQRT: value = 1 / sqrt(x); break;
     case OP_ROUND: value = nearbyint(x); break;

@@ -207,6 +207,11 @@ static bool is_approximate(enum op op)
     case OP_COS:
     case OP_TANH:
     case OP_ERF:
+    case OP_ERFC:
+    case OP_EXPM1:
+    case OP_LOG1P:
+    case OP_SIGMOID:
+    case OP_POW:
     case OP_RSQRT: return true;
     default: return false;
     }

@@ -135,6 +135,8 @@ static bool check_reduce(struct verifier *v, const struct expr *e)
     switch (e->op) {
     case OP_REDUCE_ANY:
     case OP_REDUCE_ALL: typed = r == DT_BOOL; break;
+    case OP_REDUCE_ARGMAX:
+    case OP_REDUCE_ARGMIN: typed = r == DT_I32 && v->in_ensures; break;
     case OP_REDUCE_SUM:
         typed = dtype_is_float(t) == dtype_is_float(r) && dtype_size(r) >= dtype_size(t) &&
                 (!dtype_is_float(t) || dtype_size(r) >= 4);

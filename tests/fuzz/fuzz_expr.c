@@ -433,15 +433,24 @@ static void divide(struct gen *g, enum value_class c, const struct shape *s, int
 
 static void function(struct gen *g, enum value_class c, const struct shape *s, int depth)
 {
-    static const char *const floats[] = {"exp", "exp2",   "sin",   "cos",   "tanh",
-                                         "erf", "sqrt",   "log",   "log2",  "rsqrt",
-                                         "abs", "square", "round", "floor", "ceil"};
+    static const char *const floats[] = {
+        "exp", "exp2",   "sin",   "cos",   "tanh", "erf",  "sqrt",  "log",   "log2",   "rsqrt",
+        "abs", "square", "round", "floor", "ceil", "erfc", "expm1", "log1p", "sigmoid"};
     static const char *const ints[] = {"abs", "square"};
     switch (gen_below(g, 5)) {
-    case 0: call(g, gen_chance(g, 50) ? "min" : "max", c, s, 2, depth); break;
+    case 0:
+        call(g,
+             gen_chance(g, 50)                   ? "min"
+             : c == C_FLOAT && gen_chance(g, 20) ? "pow"
+                                                 : "max",
+             c, s, 2, depth);
+        break;
     case 1: call(g, gen_chance(g, 50) ? "clip" : "fma", c, s, 3, depth); break;
     default:
-        call(g, c == C_FLOAT ? floats[gen_below(g, 15)] : ints[gen_below(g, 2)], c, s, 1, depth);
+        call(g,
+             c == C_FLOAT ? floats[gen_below(g, sizeof floats / sizeof *floats)]
+                          : ints[gen_below(g, 2)],
+             c, s, 1, depth);
     }
 }
 

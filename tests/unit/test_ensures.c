@@ -871,38 +871,47 @@ static void generate(struct generated *g, uint32_t *seed, const float *a, const 
                                         "max(%s, %s)",
                                         "min(%s, %s)",
                                         "(%s / (square(%s) + 0.5))",
-                                        "where(%s < %s, 1.5, -2.5)"};
-    static const char *const functions[] = {"exp(%s)",       "tanh(%s)", "sin(%s)",
-                                            "sqrt(abs(%s))", "erf(%s)",  "log(abs(%s) + 0.25)"};
-    uint32_t pick = next_random(seed) % 13;
+                                        "where(%s < %s, 1.5, -2.5)",
+                                        "pow(abs(%s) + 0.5, %s)"};
+    static const char *const functions[] = {"exp(%s)",       "tanh(%s)",  "sin(%s)",
+                                            "sqrt(abs(%s))", "erf(%s)",   "log(abs(%s) + 0.25)",
+                                            "erfc(%s)",      "expm1(%s)", "log1p(abs(%s))",
+                                            "sigmoid(%s)"};
+    enum { FUNCTIONS = sizeof functions / sizeof *functions };
+    uint32_t pick = next_random(seed) % (FUNCTIONS + sizeof forms / sizeof *forms);
     if (depth == 0) {
-        snprintf(g->text, sizeof g->text, "%s", pick < 7 ? "A" : "B");
-        memcpy(g->value, pick < 7 ? a : b, sizeof g->value);
+        snprintf(g->text, sizeof g->text, "%s", pick % 2 ? "A" : "B");
+        memcpy(g->value, pick % 2 ? a : b, sizeof g->value);
         return;
     }
     struct generated x, y;
     generate(&x, seed, a, b, depth - 1);
-    if (pick < 6) {
+    if (pick < FUNCTIONS) {
         snprintf(g->text, sizeof g->text, functions[pick], x.text);
     } else {
         generate(&y, seed, a, b, depth - 1);
-        snprintf(g->text, sizeof g->text, forms[pick - 6], x.text, y.text);
+        snprintf(g->text, sizeof g->text, forms[pick - FUNCTIONS], x.text, y.text);
     }
     for (int i = 0; i < 16; i++) {
-        float v = x.value[i], w = pick < 6 ? 0 : y.value[i];
+        float v = x.value[i], w = pick < FUNCTIONS ? 0 : y.value[i];
         const float results[] = {expf(v),
                                  tanhf(v),
                                  sinf(v),
                                  sqrtf(fabsf(v)),
                                  erff(v),
                                  logf(fabsf(v) + 0.25f),
+                                 erfcf(v),
+                                 expm1f(v),
+                                 log1pf(fabsf(v)),
+                                 1 / (1 + expf(-v)),
                                  v + w,
                                  v - w,
                                  v * w,
                                  fmaxf(v, w),
                                  fminf(v, w),
                                  v / (w * w + 0.5f),
-                                 v < w ? 1.5f : -2.5f};
+                                 v < w ? 1.5f : -2.5f,
+                                 powf(fabsf(v) + 0.5f, w)};
         g->value[i] = results[pick];
     }
 }

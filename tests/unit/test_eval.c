@@ -217,7 +217,8 @@ static void fma_of_small_types_rounds_once(void **state)
 static void results_are_values_of_the_type(void **state)
 {
     (void)state;
-    const enum op ops[] = {OP_ADD, OP_MUL, OP_DIV, OP_EXP, OP_TANH, OP_RSQRT, OP_ERF, OP_SIN};
+    const enum op ops[] = {OP_ADD, OP_MUL,  OP_DIV,   OP_EXP,   OP_TANH,    OP_RSQRT, OP_ERF,
+                           OP_SIN, OP_ERFC, OP_EXPM1, OP_LOG1P, OP_SIGMOID, OP_POW};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         double v = float_op(ops[i], DT_F16, 0.333251953125, 0.7001953125, 0);
         assert_true((double)f16_to_f32(f64_to_f16(v)) == v);

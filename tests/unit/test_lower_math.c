@@ -48,6 +48,11 @@ static long double rsqrt_truth(long double x)
     return 1 / sqrtl(x);
 }
 
+static long double sigmoid_truth(long double x)
+{
+    return 1 / (1 + expl(-x));
+}
+
 static const struct function {
     enum op op;
     long double (*truth)(long double);
@@ -59,6 +64,8 @@ static const struct function {
     {OP_SIN, sinl, -7, 7, 1.5, 1.5},       {OP_COS, cosl, -7, 7, 1.5, 1.5},
     {OP_TANH, tanhl, -10, 10, 1.8, 1.8},   {OP_ERF, erfl, -5, 5, 1.8, 1.5},
     {OP_RSQRT, rsqrt_truth, 0, 100, 1, 1}, {OP_SQRT, sqrtl, 0, 100, 0.5, 0.5},
+    {OP_ERFC, erfcl, -4, 11, 5, 3.5},      {OP_EXPM1, expm1l, -3, 3, 1.5, 2},
+    {OP_LOG1P, log1pl, -0.9, 3, 1.5, 1.5}, {OP_SIGMOID, sigmoid_truth, -90, 30, 3.2, 2.5},
 };
 
 enum { SAMPLES = 20000 };
@@ -200,7 +207,74 @@ static void with_a_rough_unit(void **unused)
 {
     (void)unused;
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-        try_function(&functions[i], DT_F32, 1, functions[i].f32 + 1);
+        try_function(&functions[i], DT_F32, 1, functions[i].f32 + 1.5);
+}
+
+/* --- pow --- */
+
+static double exponents[SAMPLES];
+
+/* A pair for sample i: special values first, then powers of usual size. */
+static void pair_at(size_t i, enum dtype t, double *x, double *y)
+{
+    static const double values[] = {0,           -0.0,     1,   -1,   2,        -2,
+                                    0.5,         -3,       1.5, 7e30, HUGE_VAL, -HUGE_VAL,
+                                    (double)NAN, 0x1p-149, 3,   1e10};
+    const size_t count = sizeof values / sizeof *values;
+    if (i < count * count) {
+        *x = values[i % count];
+        *y = values[i / count];
+        return;
+    }
+    double chance = (double)(random_bits() >> 11) * 0x1p-53;
+    double other = (double)(random_bits() >> 11) * 0x1p-53;
+    int most = t == DT_F32 ? 126 : 1022;
+    *x = i % 3 == 0 ? 0.5 + chance : ldexp(1 + chance, (int)(random_bits() % 250) - 125);
+    *y = (other - 0.5) * 2 * (most + 10) / fabs(log2(*x));
+    if (i % 7 == 0)
+        *y = nearbyint(*y);
+    if (i % 14 == 0)
+        *x = -*x;
+}
+
+static void try_pow(enum dtype t, int slip, double allowed)
+{
+    static float narrow[2][SAMPLES];
+    struct bench b;
+    struct subject s = {.name = "function", .emit = emit_op, .op = OP_POW, .t = t, .result = t};
+    s.arg[0] = s.arg[1] = t;
+    s.count = 2;
+    const void *args[2] = {t == DT_F32 ? (void *)narrow[0] : (void *)arguments,
+                           t == DT_F32 ? (void *)narrow[1] : (void *)exponents};
+    double worst = 0;
+    bench_open(&b, 80);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        pair_at(i, t, &arguments[i], &exponents[i]);
+        narrow[0][i] = (float)arguments[i];
+        narrow[1][i] = (float)exponents[i];
+        arguments[i] = t == DT_F32 ? (double)narrow[0][i] : arguments[i];
+        exponents[i] = t == DT_F32 ? (double)narrow[1][i] : exponents[i];
+    }
+    bench_run(&b, bench_add(&b, &s), &s, results, args, SAMPLES, slip);
+    read_results(t);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        double far = distance(t, results[i], powl(arguments[i], exponents[i]));
+        worst = far > worst ? far : worst;
+        if (far > allowed)
+            fail_msg("pow(%a, %a) is %a, wrong by %.2f units", arguments[i], exponents[i],
+                     results[i], far);
+    }
+    if (getenv("TW_TEST_SHOW"))
+        print_message("pow %s: %.3f\n", t == DT_F32 ? "f32" : "f64", worst);
+    bench_close(&b);
+}
+
+static void powers(void **unused)
+{
+    (void)unused;
+    try_pow(DT_F32, 0, 2.5);
+    try_pow(DT_F32, 1, 3.5);
+    try_pow(DT_F64, 0, 1.5);
 }
 
 int main(void)
@@ -209,6 +283,7 @@ int main(void)
         cmocka_unit_test(f32_functions),
         cmocka_unit_test(f64_functions),
         cmocka_unit_test(with_a_rough_unit),
+        cmocka_unit_test(powers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -560,8 +560,9 @@ static void single_instructions(void **unused)
 
 static void add_everything(struct bench *b)
 {
-    static const enum op functions[] = {OP_EXP, OP_EXP2, OP_LOG, OP_LOG2, OP_SIN,
-                                        OP_COS, OP_TANH, OP_ERF, OP_RSQRT};
+    static const enum op functions[] = {OP_EXP,   OP_EXP2,    OP_LOG, OP_LOG2, OP_SIN,
+                                        OP_COS,   OP_TANH,    OP_ERF, OP_ERFC, OP_EXPM1,
+                                        OP_LOG1P, OP_SIGMOID, OP_POW, OP_RSQRT};
     for (enum dtype t = 0; t < DT_COUNT; t++) {
         if (!has_type(b, t))
             continue;

@@ -37,6 +37,11 @@ struct function {
     bool scales;            /* arguments are powers of two of that, times a part */
 };
 
+static long double exact_sigmoid(long double x)
+{
+    return 1 / (1 + expl(-x));
+}
+
 static const struct function functions[] = {
     {"exp", real_exp, expl, -708, 709.7, 0.6, false},
     {"exp", real_exp, expl, -1, 1, 0.6, false},
@@ -63,6 +68,13 @@ static const struct function functions[] = {
     {"tanh", real_tanh, tanhl, -100, 0, 2.5, true},
     {"erf", real_erf, erfl, -7, 7, 1, false},
     {"erf", real_erf, erfl, -100, 0, 1, true},
+    {"erfc", real_erfc, erfcl, -7, 7, 2.5, false},
+    {"erfc", real_erfc, erfcl, 5, 26.5, 2.5, false},
+    {"erfc", real_erfc, erfcl, 26.5, 27.5, 2.5, false},
+    {"erfc", real_erfc, erfcl, -100, 0, 2.5, true},
+    {"sigmoid", real_sigmoid, exact_sigmoid, -30, 30, 2, false},
+    {"sigmoid", real_sigmoid, exact_sigmoid, -746, -700, 2, false},
+    {"sigmoid", real_sigmoid, exact_sigmoid, -100, 5, 2, true},
 };
 
 static void errors_are_small(void **state)
@@ -80,6 +92,23 @@ static void errors_are_small(void **state)
             if (!(off <= f->most))
                 fail_msg("%s(%a) is %a: off by %.3f units", f->name, x, got, off);
         }
+    }
+}
+
+/* Of bases and exponents of all sizes whose power is no overflow, and close to 1 to large powers. */
+static void powers_are_exact(void **state)
+{
+    enum { EACH = 100000 };
+    (void)state;
+    for (int n = 0; n < EACH; n++) {
+        double x = n % 2 ? ldexp(1 + random_part(), (int)(random_part() * 2000) - 1000)
+                         : 1 + ldexp(random_part() - 0.5, -(int)(random_part() * 40));
+        double y = (random_part() - 0.5) * 2 * 745 / fabs(log(x));
+        double got = real_pow(x, y);
+        long double want = powl(x, y);
+        double off = (double)fabsl((long double)got - want) / unit_of(want);
+        if (!(off <= (fabsl(want) < 4 * DBL_MIN ? 1 : 0.8)) && !(isinf(got) && want > DBL_MAX))
+            fail_msg("pow(%a, %a) is %a: off by %.3f units", x, y, got, off);
     }
 }
 
@@ -149,6 +178,14 @@ static void special_arguments(void **state)
         {real_erf, -INFINITY, -1},
         {real_erf, -0.0, -0.0},
         {real_erf, NAN, NAN},
+        {real_erfc, INFINITY, 0},
+        {real_erfc, -INFINITY, 2},
+        {real_erfc, -0.0, 1},
+        {real_erfc, NAN, NAN},
+        {real_sigmoid, INFINITY, 1},
+        {real_sigmoid, -INFINITY, 0},
+        {real_sigmoid, -0.0, 0.5},
+        {real_sigmoid, NAN, NAN},
     };
     (void)state;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
@@ -156,12 +193,48 @@ static void special_arguments(void **state)
             fail_msg("row %zu: of %a it is %a", i, list[i].x, list[i].own(list[i].x));
 }
 
+/* All of what C says of special values, by comparison with the C library. */
+static void powers_of_special_values(void **state)
+{
+    static const double list[] = {0,
+                                  -0.0,
+                                  1,
+                                  -1,
+                                  2,
+                                  -2,
+                                  0.5,
+                                  -0.5,
+                                  3,
+                                  -3,
+                                  1e20,
+                                  -0x1p53 - 1,
+                                  INFINITY,
+                                  -INFINITY,
+                                  NAN,
+                                  0x1p-1074,
+                                  -1e300,
+                                  1.5,
+                                  -2.5,
+                                  0x1p53,
+                                  0x1p70,
+                                  -0x1p70,
+                                  0x1.fffffffffffffp-1};
+    const size_t count = sizeof list / sizeof *list;
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++) {
+            double got = real_pow(list[i], list[j]), want = pow(list[i], list[j]);
+            if (!is(got, want) && !(fabs(got - want) <= 1e-15 * fabs(want)))
+                fail_msg("pow(%a, %a) is %a, not %a", list[i], list[j], got, want);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_are_small),
-        cmocka_unit_test(sines_of_hard_arguments),
-        cmocka_unit_test(special_arguments),
+        cmocka_unit_test(errors_are_small),         cmocka_unit_test(sines_of_hard_arguments),
+        cmocka_unit_test(special_arguments),        cmocka_unit_test(powers_are_exact),
+        cmocka_unit_test(powers_of_special_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
