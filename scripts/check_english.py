@@ -16,7 +16,7 @@ import sys
 
 # Finished parts, as patterns of paths from the root; * also stands for folders.
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/README.md", "docs/howto/*", "docs/glossary.md", "docs/first-kernel.md",
-             "docs/not-in-the-language.md", "docs/language.md", "docs/explain.md", "docs/gpu.md", "docs/embedding.md", "docs/python.md", "docs/versions.md", "docs/editor.md"]
+             "docs/not-in-the-language.md", "docs/language.md", "docs/explain.md", "docs/tuning.md", "docs/launching.md", "docs/gpu.md", "docs/embedding.md", "docs/python.md", "docs/versions.md", "docs/editor.md"]
 COMMENTS = []
 MESSAGES = []
 
@@ -26,7 +26,7 @@ PHRASES = [
     (r"whoever|whosoever", "name the agent: the caller, the thread that …"),
     (r"in vain", "say what happens: finds nothing, has no effect"),
     (r"(?:so|that) many(?! (?:that|as))", "the number, or `count`"),
-    (r"as far as", "if, unless, up to"),
+    (r"as far as(?! possible)", "if, unless, up to"),
     (r"the same (?:goes )?with(?! the same)", "say it again with the noun"),
     (r"(?:say|says|said|saying) so", "name what the text says"),
     (r"(?:is|are) said", "name the one that says it: the report names, the message says"),
