@@ -16,7 +16,7 @@ import sys
 
 # Finished parts, as patterns of paths from the root; * also stands for folders.
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/README.md", "docs/howto/*", "docs/glossary.md", "docs/first-kernel.md",
-             "docs/not-in-the-language.md", "docs/language.md", "docs/explain.md", "docs/tuning.md", "docs/launching.md", "docs/gpu.md", "docs/embedding.md", "docs/python.md", "docs/versions.md", "docs/editor.md"]
+             "docs/not-in-the-language.md", "docs/language.md", "docs/explain.md", "docs/check-your-cuda.md", "docs/tuning.md", "docs/launching.md", "docs/gpu.md", "docs/embedding.md", "docs/python.md", "docs/versions.md", "docs/editor.md"]
 COMMENTS = []
 MESSAGES = []
 
@@ -39,7 +39,7 @@ PHRASES = [
     (r"had better", "should"),
     (r"by way of", "through, with"),
     (r"by custom", "usually"),
-    (r"all the same(?! \w+(?:s|es)?\b)", "nevertheless"),
+    (r"(?:it|them|him|one|errors|faults|yet) all the same", "nevertheless"),
     (r"anew", "again"),
     (r"whence|thence|hence|hither|thereof|therein|thereby|thereupon|whereupon|wherein|whereof", "so, from, in it"),
     (r"[Ss]o (?:it|they) (?:is|are|do|does|did|was|were)(?= (?:where|when|with|in|for|on|too)|[.,;:)])", "say it again with the noun and the verb"),
