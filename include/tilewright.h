@@ -401,6 +401,10 @@ typedef struct tw_param {
     bool is_ensured;       /* a pointer: an `ensures` speaks of what is there after a launch */
     tw_dtype dtype;        /* TW_DTYPE_NONE when `type_name` decides */
     const char *type_name; /* type variable, or NULL */
+    /* Scalars: `i32 stride = 1` has the value 1 unless the caller gives another; `i32 n = 2 * m` is
+     * computed at the launch, and `derived` is "2 * m". A call by position leaves derived ones out. */
+    tw_value default_value; /* kind 0: it has none */
+    const char *derived;    /* NULL: the caller gives it */
     /* Pointers: axes of the first view without strides and offset; 0: none. */
     int rank;
     const char *dims[TW_MAX_RANK]; /* the axes as written: "m", "k" */

@@ -18,6 +18,9 @@ typedef struct tw_entry tw_entry;
  *                           tw_pointer(a), tw_pointer(b), tw_pointer(c)};
  *     tw_entry_start(entry, args, 6, stream);
  *
+ * Derived parameters (tw_param.derived) are no arguments. The last arguments may be left out if
+ * their parameters have defaults.
+ *
  * From the arguments follows which variant it is: values of statics, which integers are multiples
  * of 16, which addresses are. The first start of each variant compiles and loads it. Later ones
  * find it without a lock and check the arguments.
@@ -40,7 +43,7 @@ TW_API tw_status tw_entry_new(tw_launch *l, tw_entry **out);
 TW_API void tw_entry_free(tw_entry *e); /* once no thread starts it and the GPU is done with it */
 
 /* Starts it: on a GPU in the stream, without waiting. Each argument is checked: TW_BAD_ARGUMENT
- * where there are not as many as parameters, one is of another kind, does not fit its type or is no
+ * where there are too few or too many, one is of another kind, does not fit its type or is no
  * address of an element (NULL: of an array that has some and is used), two arrays that must not
  * overlap (tw_launch_array) have one address, or where a size that follows from them overflows or
  * the grid is too large. The lengths of arrays are not known: that they are

@@ -96,14 +96,14 @@ class _Message(ctypes.Structure):
                 ("accesses", POINTER(_Access)), ("access_count", c_int)]
 
 
-class _Param(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("is_pointer", c_bool), ("is_const", c_bool), ("is_static", c_bool),
-                ("is_ensured", c_bool), ("dtype", c_int), ("type_name", c_char_p), ("rank", c_int),
-                ("dims", c_char_p * 6)]
-
-
 class _Value(ctypes.Structure):
     _fields_ = [("kind", c_int), ("i", c_int64)]
+
+
+class _Param(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("is_pointer", c_bool), ("is_const", c_bool), ("is_static", c_bool),
+                ("is_ensured", c_bool), ("dtype", c_int), ("type_name", c_char_p), ("default_value", _Value),
+                ("derived", c_char_p), ("rank", c_int), ("dims", c_char_p * 6)]
 
 
 class _Tune(ctypes.Structure):
@@ -1479,6 +1479,8 @@ class Param(NamedTuple):
     is_const: bool
     is_static: bool
     shape: tuple
+    default: Any = None  # the value unless a call gives one; None: a call has to, or an array says it
+    derived: Optional[str] = None  # how the launch computes it; None: a call gives it
 
 
 class Verdict(NamedTuple):
@@ -1584,9 +1586,12 @@ class Kernel:
         self._find_free()
 
     def _find_free(self) -> None:
-        """Which parameters a call has, and of how many arguments it is the quick way."""
-        self._free = [i for i, p in enumerate(self.params) if p.name not in self._bound]
-        self._full = -1 if self._bound else len(self.params)
+        """Which parameters a call has, how many it needs, and of how many arguments it is the quick way."""
+        self._given = [i for i, p in enumerate(self.params) if not p.derived]
+        self._free = [i for i in self._given if self.params[i].name not in self._bound]
+        needed = [n for n, i in enumerate(self._free, 1) if self.params[i].default is None]
+        self._needed = needed[-1] if needed else 0
+        self._full = -1 if self._bound or len(self._given) < len(self.params) else len(self.params)
 
     # what it is
 
@@ -1597,8 +1602,11 @@ class Kernel:
             native.tw_kernel_param(handle, i, byref(param))
             kind = _DTYPES[param.dtype] if param.dtype >= 0 else _text(param.type_name)
             shape = tuple(_text(d) for d in param.dims[:param.rank])
+            given = param.default_value
+            default = _plain(given) if given.kind else None
+            derived = _text(param.derived) if param.derived else None
             self.params.append(Param(_text(param.name), kind, param.is_pointer, param.is_const,
-                                     param.is_static, shape))
+                                     param.is_static, shape, default, derived))
         self.types: dict = {}
         for i in range(native.tw_kernel_type_count(handle)):
             native.tw_kernel_type(handle, i, byref(variable))
@@ -1699,14 +1707,17 @@ class Kernel:
         choices = {n: names.pop(n) for n in list(names) if n in self.types or n in self.tune}
         kernel = self._choose(choices) if choices else self
         free = kernel._free
-        if len(args) > len(free) or (len(args) < len(free) and args and not names):
+        if len(args) > len(free) or (len(args) < kernel._needed and args and not names):
             raise self._wrong_count(args)
         given = {self.params[i].name: value for i, value in zip(free, args)}
         for name, value in names.items():
             if self._param(name).name in given:
                 raise TypeError(f"kernel {self.name} is given `{name}` twice")
             given[name] = value
-        return kernel, [given.get(p.name, self._bound.get(p.name)) for p in self.params]
+        axes = {axis for p in self.params for axis in p.shape}  # which an array may say
+        default = {p.name: p.default for p in self.params if p.name not in axes}
+        return kernel, [given.get(n, self._bound.get(n, default.get(n)))
+                        for n in (p.name for p in self.params)]
 
     def _choose(self, choices: dict) -> Kernel:
         key = _key(choices.items())
@@ -1723,7 +1734,8 @@ class Kernel:
         names = ", ".join(p.name for p in free)
         arrays = [p.name for p in free if p.is_array]
         axes = {axis for p in self.params for axis in p.shape}
-        text = f"kernel {self.name} takes {len(free)} arguments ({names}); {len(args)} were given"
+        few = f"{self._needed} to " if self._needed < len(free) else ""
+        text = f"kernel {self.name} takes {few}{len(free)} arguments ({names}); {len(args)} were given"
         if len(args) == len(arrays) and all(p.is_array or p.name in axes for p in free):
             text += (f". Arrays given by name have the sizes with them: {self.name}("
                      f"{', '.join(f'{name}=…' for name in arrays)})")
@@ -1837,9 +1849,13 @@ class Kernel:
         kernel, values, gpu = self._prepare(args, names)
         if gpu < 0 and stream is not None:
             raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
-        if any(v is None or (type(v) is tuple and v[_DEVICE] != gpu) for v in values):
+        if any(v is None or (type(v) is tuple and v[_DEVICE] != gpu) for v in kernel._arguments(values)):
             return kernel._run(values, gpu, stream)  # infers sizes, or copies
         return kernel._start(kernel._make_ready(values, gpu), values, stream)
+
+    def _arguments(self, values: Sequence[Any]) -> Sequence[Any]:
+        """The values that a call by position has: without derived ones."""
+        return values if len(self._given) == len(values) else [values[i] for i in self._given]
 
     def _run_limited(self, args: Sequence[Any], names: dict, stream: Any, limit: Optional[float]) -> None:
         kernel, values, gpu = self._prepare(args, names)
@@ -1876,6 +1892,7 @@ class Kernel:
             _used.last = (plan.context, stream)
         elif stream is not None:
             raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
+        values = self._arguments(values)
         flat = plan.template[:]
         flat[1::2] = [v[_ADDRESS] if type(v) is tuple else v for v in values]
         packed = plan.pack(*flat)
@@ -1914,7 +1931,7 @@ class Kernel:
             context.check(context.call("tw_launch_prepare", launch.handle))
             plan = self._entries.get(types)
             if not plan:
-                plan = self._entries[types] = _new_plan(context, launch, values)
+                plan = self._entries[types] = _new_plan(context, launch, self._arguments(values))
             if len(self._plans) >= _SIZES_KEPT:
                 self._plans.clear()
             self._plans[signature] = plan

@@ -31,8 +31,8 @@ static void note_sizes(struct check *c)
     tw_param p;
     tw_value v;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
-        if (p.is_pointer || tw_launch_value(c->launch, p.name, &v) != TW_OK || v.kind == TW_FLOAT ||
-            v.i != 1)
+        if (p.is_pointer || p.derived || tw_launch_value(c->launch, p.name, &v) != TW_OK ||
+            v.kind == TW_FLOAT || v.i != 1)
             continue;
         free(note);
         note = need_text("sizes that the kernel is not for are left out by an `assume`, such as "

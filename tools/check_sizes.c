@@ -86,12 +86,13 @@ static int count_axes(tw_kernel *k, const struct axes *a)
     int count = 0;
     tw_param p;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
-        count += !p.is_pointer && is_axis(a, p.name);
+        count += !p.is_pointer && !p.derived && is_axis(a, p.name);
     return count;
 }
 
 /* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other
- * integers 2, flags in turn, floats 0.125; then what --set says. */
+ * integers 2, flags in turn, floats 0.125, each with a default in every other shape that; then what
+ * --set says. */
 static tw_status set_scalars(struct check *c, int shape)
 {
     struct axes sizes = find_axes(c->kernel);
@@ -100,13 +101,16 @@ static tw_status set_scalars(struct check *c, int shape)
     tw_param p;
     for (int i = 0; s == TW_OK && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         tw_value v = tw_int(2);
-        if (p.is_pointer)
+        if (p.is_pointer || p.derived)
             continue;
-        if (is_float_type(p.dtype))
+        bool is_pinned = c->pin.param && strcmp(c->pin.param, p.name) == 0;
+        if (p.default_value.kind && shape % 2 == 0 && !is_pinned && !is_axis(&sizes, p.name))
+            v = p.default_value;
+        else if (is_float_type(p.dtype))
             v = tw_float(0.125);
         else if (p.dtype == TW_BOOL)
             v.i = shape & 1;
-        else if (c->pin.param && strcmp(c->pin.param, p.name) == 0)
+        else if (is_pinned)
             v.i = c->pin.value;
         else if (is_axis(&sizes, p.name))
             v.i = axis < batches ? 1 + shape % 3 : axis_size(c, shape, axis - batches);
@@ -153,13 +157,15 @@ static bool is_possible(struct check *c, const struct axes *sizes, struct check_
     int i = 0;
     while (tw_kernel_param(c->kernel, i, &p) == TW_OK && strcmp(p.name, pin->param) != 0)
         i++;
+    if (p.derived)
+        return false;
     if (!is_axis(sizes, pin->param))
         return p.dtype == TW_DTYPE_NONE ? pin->value >= 0 : type_holds(p.dtype, pin->value);
     pin->is_large = pin->value > MOST_PAST;
     return pin->value >= 1 && (!pin->is_large || is_small(c, pin));
 }
 
-static bool is_pinned(const struct check *c, const struct check_pin *pin)
+static bool has_pin(const struct check *c, const struct check_pin *pin)
 {
     for (int i = 0; i < c->pin_count; i++)
         if (strcmp(c->pins[i].param, pin->param) == 0 && c->pins[i].value == pin->value)
@@ -179,7 +185,7 @@ void check_find_pins(struct check *c)
             if ((d < 0 && value == INT64_MIN) || (d > 0 && value == INT64_MAX))
                 continue;
             struct check_pin pin = {.param = param, .value = value + d};
-            if (!is_pinned(c, &pin))
+            if (!has_pin(c, &pin))
                 c->pins[c->pin_count++] = pin;
         }
     int kept = 0; /* not before all are known: this sets sizes */

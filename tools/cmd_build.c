@@ -49,8 +49,8 @@ struct version {
 static bool launch_integer(tw_kernel *k, int index, tw_param *out)
 {
     for (int i = 0; tw_kernel_param(k, i, out) == TW_OK; i++)
-        if (!out->is_pointer && !out->is_static && !out->type_name && out->dtype != TW_BOOL &&
-            !is_float_type(out->dtype) && index-- == 0)
+        if (!out->is_pointer && !out->is_static && !out->derived && !out->type_name &&
+            out->dtype != TW_BOOL && !is_float_type(out->dtype) && index-- == 0)
             return true;
     return false;
 }
@@ -302,7 +302,7 @@ static bool is_program(const struct version *v, const struct tuned_entry *e)
         return true;
     set_types_and_facts(v, l);
     for (int i = 0; tw_kernel_param(v->kernel, i, &p) == TW_OK; i++)
-        if (!p.is_pointer && !p.is_static)
+        if (!p.is_pointer && !p.is_static && !p.derived && !p.default_value.kind)
             tw_launch_set(l, p.name, tw_int(0));
     bool is = set_statics(v, l) != STATUS_OK || tw_launch_tuning_key(l, "", &key) != TW_OK ||
               strcmp(key.program, e->program) == 0;

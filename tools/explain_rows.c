@@ -201,7 +201,7 @@ static void assume_extents(struct explain_row *r, tw_launch *l, tw_kernel *k)
     free(r->assumed);
     r->assumed = NULL;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
-        bool known = p.is_pointer || tw_launch_value(l, p.name, &v) == TW_OK;
+        bool known = p.is_pointer || p.derived || tw_launch_value(l, p.name, &v) == TW_OK;
         int usual = known ? 0 : usual_extent(k, p.name);
         if (!usual)
             continue;

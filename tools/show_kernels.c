@@ -23,6 +23,12 @@ static void json_params(struct json *j, tw_kernel *k)
         json_put_bool(j, "const", p.is_const);
         json_put_bool(j, "static", p.is_static);
         json_put_bool(j, "ensured", p.is_ensured);
+        if (p.default_value.kind) {
+            json_key(j, "default");
+            json_scalar(j, p.default_value);
+        }
+        if (p.derived)
+            json_put_text(j, "derived", p.derived);
         json_put_text(j, "type", p.dtype == TW_DTYPE_NONE ? p.type_name : tw_dtype_name(p.dtype));
         json_key(j, "shape");
         json_open(j, '[');
@@ -177,6 +183,13 @@ static void print_param(const tw_param *p)
                type, p->is_pointer ? " *" : "", p->name);
     for (int axis = 0; axis < p->rank; axis++)
         print_text(stdout, "[%s]", p->dims[axis]);
+    if (p->default_value.kind) {
+        char value[64];
+        format_scalar(value, sizeof value, p->default_value, p->dtype);
+        printf(" = %s", value);
+    }
+    if (p->derived)
+        print_text(stdout, " = %s", p->derived);
     puts(p->is_ensured ? "  (ensured)" : "");
 }
 

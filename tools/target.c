@@ -389,7 +389,7 @@ char *missing_scalars(tw_launch *l, tw_kernel *k)
     if (tw_launch_value(l, "", &v) != TW_NOT_FOUND) /* what is set is wrong: no value is known */
         return NULL;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
-        if (p.is_pointer || tw_launch_value(l, p.name, &v) == TW_OK)
+        if (p.is_pointer || p.derived || tw_launch_value(l, p.name, &v) == TW_OK)
             continue;
         append_text(&text, "%s%s=…", text ? "," : "", p.name);
     }
@@ -402,7 +402,7 @@ char *set_options(tw_launch *l, tw_kernel *k)
     tw_param p;
     tw_value v;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
-        if (p.is_pointer || tw_launch_value(l, p.name, &v) != TW_OK)
+        if (p.is_pointer || p.derived || tw_launch_value(l, p.name, &v) != TW_OK)
             continue;
         format_scalar(value, sizeof value, v, p.dtype);
         append_text(&text, "%s%s=%s", *text ? "," : " --set ", p.name, value);

@@ -59,7 +59,7 @@ static bool shrink(tw_launch *l, tw_kernel *k)
     tw_value v, largest = {.i = LEAST_SIZE};
     char name[64] = "";
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
-        if (p.is_pointer || p.is_static || !is_axis(k, p.name) ||
+        if (p.is_pointer || p.is_static || p.derived || !is_axis(k, p.name) ||
             tw_launch_value(l, p.name, &v) != TW_OK || v.kind == TW_FLOAT || v.i <= largest.i)
             continue;
         largest = v;

@@ -258,7 +258,26 @@ static bool is_own(const struct aot_build *b, const char *name)
 
 /* --- functions --- */
 
-static struct aot_param *copy_params(struct arena *a, const struct aot_given *g)
+/* Text of C for derived parameter i, whose names of C are known. False: reported. */
+static bool copy_derived(struct arena *a, const struct aot_given *g, struct aot_param *list, int i,
+                         struct diag *diag)
+{
+    struct text value;
+    text_init(&value, a);
+    if (!aot_expr(&value, list[i].derived, list)) {
+        diag_error(diag, list[i].derived->loc,
+                   "`%s` of kernel `%s` is no arithmetic of integers and parameters, so C cannot "
+                   "compute it",
+                   list[i].name, g->kernel->name);
+        return false;
+    }
+    list[i].value = value.data;
+    list[i].derived_text = arena_string(a, list[i].derived_text, strlen(list[i].derived_text));
+    return true;
+}
+
+/* NULL: reported. */
+static struct aot_param *copy_params(struct arena *a, const struct aot_given *g, struct diag *diag)
 {
     struct aot_param *list = arena_array(a, struct aot_param, g->param_count);
     for (int i = 0; i < g->param_count; i++) {
@@ -266,6 +285,8 @@ static struct aot_param *copy_params(struct arena *a, const struct aot_given *g)
         list[i].name = arena_string(a, list[i].name, strlen(list[i].name));
         list[i].shape = arena_string(a, list[i].shape, strlen(list[i].shape));
         list[i].c_name = c_name(a, g, list, i);
+        if (list[i].derived && !copy_derived(a, g, list, i, diag))
+            return NULL;
     }
     return list;
 }
@@ -323,8 +344,10 @@ static struct aot_function *function_for(struct aot_build *b, const struct aot_g
         .file = arena_string(a, g->file, strlen(g->file)),
         .types = arena_string(a, g->types, strlen(g->types)),
         .param_count = g->param_count,
-        .params = copy_params(a, g),
+        .params = copy_params(a, g, diag),
     };
+    if (!f.params)
+        return NULL;
     vec_push(a, &b->functions, f);
     return &b->functions.data[b->functions.count - 1];
 }

@@ -22,6 +22,11 @@ struct aot_param {
     bool is_pointer, is_const, is_static;
     enum dtype dtype;
     const char *shape; /* of a pointer, as written: "[m][k]"; "" where no view says it */
+    bool has_default;
+    struct literal default_value;
+    const struct expr *derived; /* computed by the function itself; NULL: the caller gives it */
+    const char *derived_text;   /* as written */
+    const char *value;          /* set by aot_add: `derived` as an expression of C */
 };
 
 /* Values of a parameter for which a row is meant, both included. */

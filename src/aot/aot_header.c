@@ -166,6 +166,8 @@ void aot_prototype(struct text *out, const struct aot_build *b, const struct aot
                 b->name);
     for (int i = 0; i < f->param_count; i++) {
         const struct aot_param *p = &f->params[i];
+        if (p->derived)
+            continue;
         text_printf(out, ", %s%s %s%s", p->is_pointer && p->is_const ? "const " : "",
                     aot_c_type(p->dtype), p->is_pointer ? "*" : "", p->c_name);
     }
@@ -177,7 +179,7 @@ void aot_workspace_prototype(struct text *out, const struct aot_build *b,
 {
     text_printf(out, "size_t %s_workspace(const %s_module *module", f->name, b->name);
     for (int i = 0; i < f->param_count; i++)
-        if (!f->params[i].is_pointer)
+        if (!f->params[i].is_pointer && !f->params[i].derived)
             text_printf(out, ", %s %s", aot_c_type(f->params[i].dtype), f->params[i].c_name);
     text_add(out, ")");
 }
@@ -190,6 +192,18 @@ void aot_show_float(struct text *out, enum dtype t, double v)
     text_add_double(out, v, t != DT_F64);
 }
 
+static void show_value(struct text *out, enum dtype t, struct literal v)
+{
+    if (dtype_is_float(t))
+        aot_show_float(out, t, v.is_float ? v.f : (double)v.i);
+    else if (t == DT_BOOL)
+        text_add(out, v.i ? "true" : "false");
+    else if (t == DT_U64)
+        text_printf(out, "%" PRIu64, (uint64_t)v.i);
+    else
+        text_printf(out, "%" PRId64, v.i);
+}
+
 const char *aot_statics(struct arena *a, const struct aot_function *f, const struct aot_row *r)
 {
     struct text t;
@@ -198,14 +212,7 @@ const char *aot_statics(struct arena *a, const struct aot_function *f, const str
         if (!f->params[i].is_static)
             continue;
         text_printf(&t, "%s%s = ", t.length ? ", " : "", f->params[i].name);
-        if (r->values[i].is_float)
-            aot_show_float(&t, f->params[i].dtype, r->values[i].f);
-        else if (f->params[i].dtype == DT_BOOL)
-            text_add(&t, r->values[i].i ? "true" : "false");
-        else if (f->params[i].dtype == DT_U64)
-            text_printf(&t, "%" PRIu64, (uint64_t)r->values[i].i);
-        else
-            text_printf(&t, "%" PRId64, r->values[i].i);
+        show_value(&t, f->params[i].dtype, r->values[i]);
     }
     return t.data;
 }
@@ -254,6 +261,12 @@ static void describe_param(struct text *out, const struct aot_param *p, int alig
                     alignment > bytes ? alignment : bytes);
     if (p->is_pointer && !*p->shape)
         text_add(out, "; laid out as the kernel's view of it");
+    if (p->derived)
+        text_printf(out, ", computed here: %s", p->derived_text);
+    if (p->has_default) {
+        text_add(out, "; default ");
+        show_value(out, p->dtype, p->default_value);
+    }
     text_add(out, p->is_static ? ", one of the values below\n" : "\n");
 }
 

@@ -358,12 +358,35 @@ static const char *low_bits(struct arena *a, const struct aot_function *f)
     return t.length ? t.data : "module, 0";
 }
 
-/* first: the arguments in front of the scalars */
-static void write_start_of_body(struct text *out, const struct aot_function *f, int index,
-                                const char *first)
+/* Locals for the derived parameters; `failed` is returned if one cannot be computed. */
+static void write_derived(struct text *out, const struct aot_build *b, const struct aot_function *f,
+                          const char *failed)
 {
-    text_printf(out, "    struct aot_plan aot_p = {.who = \"%s\", .grid = {1, 1, 1}};\n", f->name);
-    text_add(out, "    aot_p.version = module ? ");
+    bool any = false;
+    for (int i = 0; i < f->param_count; i++) {
+        const struct aot_param *p = &f->params[i];
+        if (!p->derived)
+            continue;
+        any = true;
+        text_printf(out, "    %s %s = (%s)aot_value(aot_p, \"%s\", %s);\n", aot_c_type(p->dtype),
+                    p->c_name, aot_c_type(p->dtype), p->name, p->value);
+    }
+    if (any)
+        text_printf(out, "    if (aot_p->status != %s_OK)\n        return %s;\n", aot_upper(b),
+                    failed);
+}
+
+/* first: the arguments before the scalars; failed: the result if sizes cannot be computed */
+static void write_start_of_body(struct text *out, const struct aot_build *b, int index,
+                                const char *first, const char *failed)
+{
+    const struct aot_function *f = &b->functions.data[index];
+    text_printf(out,
+                "    struct aot_plan aot_made = {.who = \"%s\", .grid = {1, 1, 1}}, *aot_p = "
+                "&aot_made;\n",
+                f->name);
+    write_derived(out, b, f, failed);
+    text_add(out, "    aot_p->version = module ? ");
     write_call(out, f, "aot_pick", index, first);
     text_add(out, " : -1;\n");
 }
@@ -400,21 +423,21 @@ static void write_function(struct text *out, const struct aot_build *b, int inde
     text_add(out, "\n");
     aot_prototype(out, b, f);
     text_add(out, "\n{\n");
-    write_start_of_body(out, f, index, low_bits(b->arena, f));
+    write_start_of_body(out, b, index, low_bits(b->arena, f), "aot_p->status");
     text_printf(out,
                 "    if (!module)\n        return aot_fail(%s_BAD_ARGUMENT, \"%s\", \"`module` is "
-                "NULL\");\n    if (aot_p.version < 0)\n",
+                "NULL\");\n    if (aot_p->version < 0)\n",
                 aot_upper(b), f->name);
     write_not_built(out, b, f);
     text_add(out, "    ");
-    write_call(out, f, "aot_plan", index, "&aot_p");
+    write_call(out, f, "aot_plan", index, "aot_p");
     text_add(out, ";\n");
     for (int i = 0; i < f->param_count; i++)
         if (f->params[i].is_pointer)
-            text_printf(out, "    aot_array(&aot_p, %d, \"%s\", %s, sizeof *%s);\n", i,
+            text_printf(out, "    aot_array(aot_p, %d, \"%s\", %s, sizeof *%s);\n", i,
                         f->params[i].name, f->params[i].c_name, f->params[i].c_name);
     int count = write_arguments(out, f);
-    text_printf(out, "    return aot_start(module, &aot_p, stream, aot_arguments, %d, %s);\n}\n",
+    text_printf(out, "    return aot_start(module, aot_p, stream, aot_arguments, %d, %s);\n}\n",
                 count, f->rooms ? "workspace, workspace_bytes" : "NULL, 0");
 }
 
@@ -424,10 +447,10 @@ static void write_workspace(struct text *out, const struct aot_build *b, int ind
     text_add(out, "\n");
     aot_workspace_prototype(out, b, f);
     text_add(out, "\n{\n");
-    write_start_of_body(out, f, index, "module, 0");
-    text_add(out, "    if (aot_p.version < 0)\n        return 0;\n    ");
-    write_call(out, f, "aot_plan", index, "&aot_p");
-    text_add(out, ";\n    return aot_workspace(&aot_p);\n}\n");
+    write_start_of_body(out, b, index, "module, 0", "0");
+    text_add(out, "    if (aot_p->version < 0)\n        return 0;\n    ");
+    write_call(out, f, "aot_plan", index, "aot_p");
+    text_add(out, ";\n    return aot_workspace(aot_p);\n}\n");
 }
 
 /* "sm_90 and sm_80", for a message */

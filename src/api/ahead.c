@@ -121,6 +121,10 @@ static void describe_params(struct add_call *c)
             .is_static = p->is_static,
             .dtype = p->type_variable >= 0 ? l->choice.types[p->type_variable] : p->dtype,
             .shape = shape_of(a, p),
+            .has_default = p->has_default,
+            .default_value = p->value,
+            .derived = p->derived,
+            .derived_text = p->derived_text,
         };
     }
     c->given.param_count = info->param_count;
@@ -205,11 +209,14 @@ static bool statics_known(const struct add_call *c)
     for (int p = 0; p < info->param_count; p++) {
         if (!info->params[p].is_static || l->choice.known[p])
             continue;
+        all = false;
         diag_error(diag_of(c), info->params[p].loc,
                    "`%s` is static, compiled in: say for which values `%s` is built (--set %s=…, "
                    "several times for several)",
                    info->params[p].name, info->name, info->params[p].name);
-        all = false;
+        if (info->params[p].derived)
+            diag_note(diag_of(c), info->params[p].derived->loc,
+                      "or say the values that it follows from");
     }
     return all;
 }
@@ -257,12 +264,15 @@ static tw_status compile(struct add_call *c)
 static tw_status add_call(void *user)
 {
     struct add_call *c = user;
-    tw_status status = launch_resolve(c->launch, false);
+    tw_status status = launch_resolve_facts(c->launch);
     c->launch->prepared = false;
     if (status != TW_OK)
         return status;
     if (!statics_known(c))
         return TW_BAD_ARGUMENT;
+    for (int p = 0; p < c->launch->kernel->info->param_count; p++)
+        if (c->launch->kernel->info->params[p].derived)
+            c->launch->choice.divisor[p] = 1; /* a fact about these sizes, not about a caller's */
     c->given.file = c->launch->kernel->module->source.name;
     describe_params(c);
     describe_types(c);

@@ -30,9 +30,10 @@ struct entry_param {
     bool is_static;
     bool single; /* one value alone is taken: */
     uint64_t only;
-    uint64_t below; /* pointers: bits that are 0 where an element begins */
-    int64_t least;  /* integers */
-    uint64_t span;  /* the greatest above `least` */
+    uint64_t below;  /* pointers: bits that are 0 where an element begins */
+    int64_t least;   /* integers */
+    uint64_t span;   /* the greatest above `least` */
+    uint64_t preset; /* the default */
 };
 
 struct entry_variant {
@@ -52,8 +53,13 @@ struct entry_variant {
 
 struct tw_entry {
     tw_entry *next; /* of the context */
-    int param_count, static_count;
+    int param_count;
     struct entry_param params[ENTRY_PARAMS];
+    int argument_count, least_arguments;     /* fewer: the last ones are the defaults */
+    unsigned char argument_of[ENTRY_PARAMS]; /* the parameter that an argument is for */
+    int derived_count;                       /* the others: the launch computes them */
+    unsigned char derived[ENTRY_PARAMS];
+    struct launch_sizes derive;
     atomic_bool full; /* new combinations of facts are served by the variant without any */
     struct entry_table table;
     /* under the lock */
@@ -109,27 +115,52 @@ static inline bool take_argument(const struct entry_param *p, const tw_value *a,
     return float_bits(p->dtype, a->f, value);
 }
 
-/* False: something is not as it should be. */
-static inline bool take_arguments(const tw_entry *e, const tw_value *arguments, struct given *g)
+static inline void add_to_key(const tw_entry *e, struct given *g, int param, bool fact)
 {
-    uint64_t facts = 0;
-    g->key.words = 1;
-    g->has_null = false;
-    for (int i = 0; i < e->param_count; i++) {
-        const struct entry_param *p = &e->params[i];
-        bool fact;
-        if (!take_argument(p, &arguments[i], &g->value[i], &fact))
-            return false;
-        if (p->single && g->value[i] != p->only)
-            return false;
-        g->has_null |= p->kind == TW_POINTER && !g->value[i];
-        if (p->is_static)
-            g->key.word[g->key.words++] = g->value[i];
-        else
-            facts |= (uint64_t)fact << i;
-    }
-    g->key.word[0] = facts;
+    if (e->params[param].is_static)
+        g->key.word[g->key.words++] = g->value[param];
+    else
+        g->key.word[0] |= (uint64_t)fact << param;
+}
+
+/* Values of derived parameters, once all others are known. */
+static bool derive(const tw_entry *e, struct given *g)
+{
+    for (int i = 0; i < e->derived_count; i++)
+        g->value[e->derived[i]] = 0;
+    if (!launch_derived_run(&e->derive, g->value))
+        return false;
+    for (int i = 0; i < e->derived_count; i++)
+        add_to_key(e, g, e->derived[i], g->value[e->derived[i]] % 16 == 0);
     return true;
+}
+
+/* As many arguments as the entry takes. False: something is not as it should be. */
+static inline bool take_arguments(const tw_entry *e, const tw_value *arguments, int count,
+                                  struct given *g)
+{
+    g->key.words = 1;
+    g->key.word[0] = 0;
+    g->has_null = false;
+    for (int i = 0; i < e->argument_count; i++) {
+        int param = e->argument_of[i];
+        const struct entry_param *p = &e->params[param];
+        bool fact = p->kind == TW_INTEGER && p->preset % 16 == 0;
+        if (i >= count)
+            g->value[param] = p->preset;
+        else if (!take_argument(p, &arguments[i], &g->value[param], &fact))
+            return false;
+        if (p->single && g->value[param] != p->only)
+            return false;
+        g->has_null |= p->kind == TW_POINTER && !g->value[param];
+        add_to_key(e, g, param, fact);
+    }
+    return e->derived_count == 0 || derive(e, g);
+}
+
+static bool count_fits(const tw_entry *e, int count)
+{
+    return count >= e->least_arguments && count <= e->argument_count;
 }
 
 /* The variant for these arguments; NULL: there is none yet. */
@@ -154,12 +185,12 @@ static inline const unsigned char *shared_pair(const struct entry_variant *v, co
     return NULL;
 }
 
-static bool start_quickly(tw_entry *e, const tw_value *arguments, void *stream)
+static bool start_quickly(tw_entry *e, const tw_value *arguments, int count, void *stream)
 {
     struct given g;
     void *passed[ENTRY_PARAMS];
     int64_t grid[3];
-    if (!take_arguments(e, arguments, &g) || g.has_null)
+    if (!take_arguments(e, arguments, count, &g) || g.has_null)
         return false;
     const struct entry_variant *v = find_variant(e, &g);
     if (!v || !v->quick || shared_pair(v, &g) || !launch_sizes_run(&v->sizes, g.value, grid))
@@ -197,10 +228,14 @@ static tw_status refuse_count(const struct entry_call *c)
     tw_context *ctx = c->entry->ctx;
     struct text names;
     text_init(&names, &ctx->scratch);
-    for (int p = 0; p < info->param_count; p++)
-        text_printf(&names, "%s%s", p ? ", " : "", info->params[p].name);
+    const tw_entry *e = c->entry;
+    for (int i = 0; i < e->argument_count; i++)
+        text_printf(&names, "%s%s", i ? ", " : "", info->params[e->argument_of[i]].name);
     diag_error(&ctx->diag, info->loc, "kernel `%s` takes %d arguments (%s); %d were given",
-               info->name, info->param_count, names.data, c->count);
+               info->name, e->argument_count, names.data, c->count);
+    if (e->least_arguments < e->argument_count)
+        diag_note(&ctx->diag, info->loc, "those from `%s` on have defaults and may be left out",
+                  info->params[e->argument_of[e->least_arguments]].name);
     return TW_BAD_ARGUMENT;
 }
 
@@ -209,9 +244,10 @@ static bool check_argument(const struct entry_call *c, int i)
 {
     tw_entry *e = c->entry;
     struct diag *d = &e->ctx->diag;
-    const struct entry_param *p = &e->params[i];
+    int param = e->argument_of[i];
+    const struct entry_param *p = &e->params[param];
     const tw_value *a = &c->arguments[i];
-    const char *name = e->launch->kernel->info->params[i].name;
+    const char *name = e->launch->kernel->info->params[param].name;
     const char *type = dtype_table[p->dtype].name;
     if (a->kind != p->kind) {
         diag_error(d, LOC_NONE, "argument %d, `%s` (%s%s): %s was given, expected %s", i + 1, name,
@@ -225,39 +261,22 @@ static bool check_argument(const struct entry_call *c, int i)
                    "argument %d, `%s`: the address %#llx is no multiple of %d, so no %s is there",
                    i + 1, name, (unsigned long long)address, (int)p->below + 1, type);
     else if (p->kind == TW_INTEGER)
-        value_fits(e->launch, i, p->dtype, tw_int(a->i));
+        value_fits(e->launch, param, p->dtype, tw_int(a->i));
     else if (p->kind == TW_FLOAT)
-        value_fits(e->launch, i, p->dtype, tw_float(a->f));
+        value_fits(e->launch, param, p->dtype, tw_float(a->f));
     return !d->errors;
 }
 
 /* A program for one value of a static parameter takes no other. */
 static void refuse_value(const struct entry_call *c, int i)
 {
-    const struct lang_param *param = &c->entry->launch->kernel->info->params[i];
+    const tw_entry *e = c->entry;
+    const struct lang_param *param = &e->launch->kernel->info->params[e->argument_of[i]];
     const tw_value *a = &c->arguments[i];
     double wanted = param->value.is_float ? param->value.f : (double)param->value.i;
-    diag_error(&c->entry->ctx->diag, LOC_NONE,
+    diag_error(&e->ctx->diag, LOC_NONE,
                "argument %d, `%s` is %g, but this program is for `%s = %g`", i + 1, param->name,
                a->kind == TW_FLOAT ? a->f : (double)a->i, param->name, wanted);
-}
-
-static tw_status check_arguments(const struct entry_call *c, struct given *g)
-{
-    tw_entry *e = c->entry;
-    if (c->count != e->param_count)
-        return refuse_count(c);
-    for (int i = 0; i < e->param_count; i++)
-        check_argument(c, i);
-    if (e->ctx->diag.errors)
-        return TW_BAD_ARGUMENT;
-    bool taken = take_arguments(e, c->arguments, g);
-    for (int i = 0; !taken && i < e->param_count; i++)
-        if (e->params[i].single && g->value[i] != e->params[i].only) {
-            refuse_value(c, i);
-            break;
-        }
-    return taken ? TW_OK : TW_BAD_ARGUMENT;
 }
 
 /* What a launch resolves from names: the values, and what the key says of them. */
@@ -274,6 +293,30 @@ static void fill_choice(tw_entry *e, const struct given *g)
                 ? (struct literal){.is_float = true, .f = dtype_load_f64(p->dtype, &g->value[i])}
                 : (struct literal){.i = (int64_t)g->value[i]};
     }
+}
+
+static tw_status check_arguments(const struct entry_call *c, struct given *g)
+{
+    tw_entry *e = c->entry;
+    if (!count_fits(e, c->count))
+        return refuse_count(c);
+    for (int i = 0; i < c->count; i++)
+        check_argument(c, i);
+    if (e->ctx->diag.errors)
+        return TW_BAD_ARGUMENT;
+    if (take_arguments(e, c->arguments, c->count, g))
+        return TW_OK;
+    for (int i = 0; i < e->argument_count; i++) {
+        const struct entry_param *p = &e->params[e->argument_of[i]];
+        if (p->single && g->value[e->argument_of[i]] != p->only) {
+            refuse_value(c, i);
+            return TW_BAD_ARGUMENT;
+        }
+    }
+    fill_choice(e, g); /* a derived parameter cannot be computed */
+    for (int i = 0; i < e->derived_count; i++)
+        launch_derive(e->launch, e->derived[i], false);
+    return TW_BAD_ARGUMENT;
 }
 
 /* --- a new variant --- */
@@ -534,11 +577,11 @@ static tw_status start_on_host(const struct entry_call *c)
     tw_entry *e = c->entry;
     struct given g;
     const struct entry_variant *v = NULL;
-    if (c->count == e->param_count && take_arguments(e, c->arguments, &g))
+    if (count_fits(e, c->count) && take_arguments(e, c->arguments, c->count, &g))
         v = find_variant(e, &g);
     if (!v || shared_pair(v, &g)) {
         tw_status status = start_slowly(c);
-        if (status != TW_OK || !take_arguments(e, c->arguments, &g))
+        if (status != TW_OK || !take_arguments(e, c->arguments, c->count, &g))
             return status;
         v = find_variant(e, &g);
     }
@@ -570,7 +613,7 @@ tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void
         return refuse_null(e, "tw_entry_start");
     if (e->on_host)
         return start_on_host(&(struct entry_call){e, arguments, count, NULL, true});
-    if (count == e->param_count && start_quickly(e, arguments, stream))
+    if (count_fits(e, count) && start_quickly(e, arguments, count, stream))
         return TW_OK;
     return start_slowly(&(struct entry_call){e, arguments, count, stream, .start = true});
 }
@@ -628,10 +671,18 @@ static void describe_params(tw_entry *e, const tw_launch *l)
         p->single = from->has_value;
         if (p->kind == TW_INTEGER)
             find_range(p);
-        p->only = (uint64_t)from->value.i;
-        if (p->single && from->value.is_float)
-            float_bits(p->dtype, from->value.f, &p->only);
+        uint64_t value = (uint64_t)from->value.i;
+        if (dtype_is_float(p->dtype))
+            float_bits(p->dtype, from->value.is_float ? from->value.f : (double)from->value.i,
+                       &value);
+        p->only = p->preset = value;
         p->is_static = from->is_static && !p->single;
+        if (from->derived)
+            e->derived[e->derived_count++] = (unsigned char)i;
+        else
+            e->argument_of[e->argument_count++] = (unsigned char)i;
+        if (!from->derived && !from->has_default)
+            e->least_arguments = e->argument_count;
     }
 }
 
@@ -673,6 +724,18 @@ static tw_status open_own(tw_entry *e, const tw_launch *l)
     if (status == TW_OK)
         e->options = host_options(e->ctx);
     return status;
+}
+
+/* Derived parameters as the module of the entry's own context computes them. */
+static tw_status compile_derived(void *user)
+{
+    tw_entry *e = user;
+    const struct lang_kernel *info = e->launch->kernel->info;
+    struct derived_param params[ENTRY_PARAMS];
+    for (int i = 0; i < e->param_count; i++)
+        params[i] = (struct derived_param){e->params[i].dtype, info->params[i].derived};
+    launch_derived_compile(&e->derive, &e->launch->arena, params, e->param_count);
+    return TW_OK;
 }
 
 static void take_choice(tw_entry *e, const tw_launch *l)
@@ -718,6 +781,8 @@ tw_status tw_entry_new(tw_launch *l, tw_entry **out)
     e->lock = platform_lock_new(&l->ctx->allocator);
     describe_params(e, l);
     status = e->lock ? open_own(e, l) : TW_NO_MEMORY;
+    if (status == TW_OK && e->derived_count > 0)
+        status = context_call(e->ctx, compile_derived, e);
     if (status != TW_OK) { /* the text has been compiled before: there is nothing else to say */
         entry_destroy(e);
         return context_no_memory(l->ctx);

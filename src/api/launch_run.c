@@ -217,6 +217,15 @@ static bool has_blocks(const tw_launch *l)
     return true;
 }
 
+/* The position of parameter p among the arguments of a call: derived ones are none. */
+static int argument_number(const struct lang_kernel *info, int p)
+{
+    int number = p + 1;
+    for (int i = 0; i < p; i++)
+        number -= info->params[i].derived != NULL;
+    return number;
+}
+
 tw_status launch_check_null(tw_launch *l, int p)
 {
     if (!has_blocks(l))
@@ -227,8 +236,9 @@ tw_status launch_check_null(tw_launch *l, int p)
         if (view_reach(l, view) <= 0 || !kernel_uses(l->variant->ir, view))
             continue;
         diag_error(&l->ctx->diag, LOC_NONE,
-                   "argument %d, `%s` is NULL, but view `%s` reaches over %lld elements", p + 1,
-                   l->kernel->info->params[p].name, view->name, (long long)view_reach(l, view));
+                   "argument %d, `%s` is NULL, but view `%s` reaches over %lld elements",
+                   argument_number(l->kernel->info, p), l->kernel->info->params[p].name, view->name,
+                   (long long)view_reach(l, view));
         return TW_BAD_ARGUMENT;
     }
     return TW_OK;

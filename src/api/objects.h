@@ -267,6 +267,18 @@ void add_literal(struct text *out, struct literal v);
 /* Fills l->choice from what was given. strict: every scalar parameter must be known, else reported;
  * not strict: what is not known stays so. TW_OK or TW_BAD_ARGUMENT. */
 tw_status launch_resolve(tw_launch *l, bool strict);
+/* The same, not strict, for a build: values of parameters that are not static only say what 16
+ * divides, so nothing is derived from them. */
+tw_status launch_resolve_facts(tw_launch *l);
+
+/* The value of scalar parameter p, rounded to its type, into l->choice. Reports what does not fit. */
+void launch_take_value(tw_launch *l, int p, tw_value v);
+/* Computes derived parameter p into l->choice, if what it follows from is known there; else it is
+ * what the caller gave, or stays unknown. statics_alone: the values of other parameters do not
+ * count. Reports what overflows, divides by zero or is not what the caller gave. derive.c */
+void launch_derive(tw_launch *l, int p, bool statics_alone);
+/* " with h = 5, stride = 0": the parameters that e needs, all known. In scratch memory. */
+const char *values_text(tw_launch *l, const struct expr *e);
 
 /* Notes, behind an error that something was not given, which arrays were, and why they were
  * refused. */

@@ -282,7 +282,7 @@ bool value_fits(tw_launch *l, int p, enum dtype t, tw_value v)
     return false;
 }
 
-static void take_value(tw_launch *l, int p, tw_value v)
+void launch_take_value(tw_launch *l, int p, tw_value v)
 {
     enum dtype t = param_dtype(l, p);
     l->choice.known[p] = value_fits(l, p, t, v);
@@ -299,6 +299,16 @@ struct origin {
     int64_t by;   /* that by an array */
 };
 
+/* Of a derived parameter, which is `was`. */
+static void report_derived(tw_launch *l, int p, long long was, int array, int axis)
+{
+    const struct lang_param *params = l->kernel->info->params;
+    diag_error(&l->ctx->diag, params[p].loc,
+               "`%s` is %lld (`%s`%s), but it is %lld by `%s` (axis %d)", params[p].name, was,
+               params[p].derived_text, values_text(l, params[p].derived),
+               (long long)l->arrays[array].shape[axis], params[array].name, axis);
+}
+
 static void report_size(tw_launch *l, int p, struct origin *first, int array, int axis)
 {
     const struct lang_param *params = l->kernel->info->params;
@@ -309,7 +319,9 @@ static void report_size(tw_launch *l, int p, struct origin *first, int array, in
         return; /* once is enough */
     first->refused = true;
     first->by = is;
-    if (first->array < 0)
+    if (params[p].derived)
+        report_derived(l, p, was, array, axis);
+    else if (first->array < 0)
         diag_error(d, LOC_NONE, "`%s` is set to %lld, but it is %lld by `%s` (axis %d)",
                    params[p].name, was, is, params[array].name, axis);
     else
@@ -318,19 +330,22 @@ static void report_size(tw_launch *l, int p, struct origin *first, int array, in
                    params[array].name, axis);
 }
 
-static void infer_from(tw_launch *l, int array, struct origin *origins)
+/* Gives sizes that are not known yet, and compares those that are. */
+static void infer_from(tw_launch *l, int array, struct origin *origins, bool derived)
 {
     const struct lang_param *param = &l->kernel->info->params[array];
     if (!l->array_set[array] || l->arrays[array].rank != param->rank)
         return;
     for (int axis = 0; axis < param->rank; axis++) {
         int p = param->dim_param[axis];
-        if (p < 0)
+        if (p < 0 || !l->kernel->info->params[p].derived == derived)
             continue;
         int64_t extent = l->arrays[array].shape[axis];
+        if (derived && !l->choice.known[p])
+            continue; /* an error was reported, or it follows from what is not known */
         if (!l->choice.known[p]) {
             if (!l->value_set[p]) /* else an error was reported for it */
-                take_value(l, p, tw_int(extent));
+                launch_take_value(l, p, tw_int(extent));
             origins[p] = (struct origin){.array = array, .axis = axis};
         } else if (l->choice.values[p].i != extent && param->views <= 1) {
             report_size(l, p, &origins[p], array, axis);
@@ -345,7 +360,7 @@ static bool take_only_value(tw_launch *l, int p)
     const struct literal *only = &param->value;
     if (!param->has_value)
         return false;
-    take_value(l, p, value_of(*only));
+    launch_take_value(l, p, value_of(*only));
     const tw_value *given = &l->values[p];
     double is = only->is_float ? only->f : (double)only->i;
     double wanted = value_number(*given);
@@ -355,7 +370,31 @@ static bool take_only_value(tw_launch *l, int p)
     return true;
 }
 
-static void resolve_scalars(tw_launch *l, bool strict)
+/* An array of several views may be longer than one of them says: it comes last. */
+static void infer(tw_launch *l, struct origin *origins, bool derived)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int many = 0; many < 2; many++)
+        for (int p = 0; p < info->param_count; p++)
+            if ((info->params[p].views > 1) == many)
+                infer_from(l, p, origins, derived);
+}
+
+/* Defaults where neither the caller nor an array says anything, then what follows from values. */
+static void complete(tw_launch *l, bool statics_alone)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    for (int p = 0; p < info->param_count; p++) {
+        const struct lang_param *param = &info->params[p];
+        const struct literal *v = &param->value;
+        if (param->has_default && !l->choice.known[p] && !l->value_set[p])
+            launch_take_value(l, p, value_of(*v));
+        else if (param->derived)
+            launch_derive(l, p, statics_alone);
+    }
+}
+
+static void resolve_scalars(tw_launch *l, bool strict, bool statics_alone)
 {
     const struct lang_kernel *info = l->kernel->info;
     struct diag *d = &l->ctx->diag;
@@ -363,17 +402,17 @@ static void resolve_scalars(tw_launch *l, bool strict)
     for (int p = 0; p < info->param_count; p++) {
         l->choice.known[p] = false;
         origins[p] = (struct origin){.array = -1};
-        if (!take_only_value(l, p) && !info->params[p].is_pointer && l->value_set[p])
-            take_value(l, p, l->values[p]);
+        if (!take_only_value(l, p) && !info->params[p].is_pointer && l->value_set[p] &&
+            !info->params[p].derived)
+            launch_take_value(l, p, l->values[p]);
     }
-    for (int many = 0; many < 2; many++) /* an array of several views may be longer than one says */
-        for (int p = 0; p < info->param_count; p++)
-            if ((info->params[p].views > 1) == many)
-                infer_from(l, p, origins);
+    infer(l, origins, false);
+    complete(l, statics_alone);
+    infer(l, origins, true);
     bool all = true;
     for (int p = 0; p < info->param_count && strict; p++)
-        if (!info->params[p].is_pointer && !l->choice.known[p] && !l->value_set[p] &&
-            origins[p].array < 0) {
+        if (!info->params[p].is_pointer && !info->params[p].derived && !l->choice.known[p] &&
+            !l->value_set[p] && origins[p].array < 0) {
             enum dtype t = param_dtype(l, p);
             d->code = CODE_UNSET;
             diag_error(d, LOC_NONE, "`%s` (%s%s) is not set, and no array %s", info->params[p].name,
@@ -411,7 +450,7 @@ static void find_divisors(tw_launch *l)
     }
 }
 
-tw_status launch_resolve(tw_launch *l, bool strict)
+static tw_status resolve(tw_launch *l, bool strict, bool statics_alone)
 {
     const struct diag *d = &l->ctx->diag;
     l->resolved = false;
@@ -421,8 +460,18 @@ tw_status launch_resolve(tw_launch *l, bool strict)
     if (d->errors)
         return TW_BAD_ARGUMENT;
     resolve_tunes(l);
-    resolve_scalars(l, strict);
+    resolve_scalars(l, strict, statics_alone);
     find_divisors(l);
     l->resolved = !d->errors;
     return d->errors ? TW_BAD_ARGUMENT : TW_OK;
+}
+
+tw_status launch_resolve(tw_launch *l, bool strict)
+{
+    return resolve(l, strict, false);
+}
+
+tw_status launch_resolve_facts(tw_launch *l)
+{
+    return resolve(l, false, true);
 }

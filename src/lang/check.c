@@ -72,25 +72,142 @@ static void bind_value(struct sym *s, const struct literal *v)
     s->has_value = true;
 }
 
-/* `static i32 n = 64`: a program for one value, as specialisation prints it. */
-static void bind_only_value(struct checker *c, const struct node *n, struct sym *s)
+/* The only value of a static parameter, the default of another. */
+static void bind_constant(struct checker *c, const struct node *n, struct literal given,
+                          struct sym *s)
 {
     enum dtype t = s->type.dtype;
-    struct literal given = param_value(n->init);
     bool fits = dtype_is_float(t) || (!given.is_float && dtype_wrap(t, given.i) == given.i);
     if (!fits)
         diag_error(c->diag, n->init->loc, "this value does not fit %s", dtype_table[t].name);
     bind_value(s, &given);
+    s->has_value = n->is_static;
+    s->has_default = !n->is_static;
 }
 
-static void bind_static(struct checker *c, const struct node *n, int index,
-                        const struct lang_choice *choice, struct sym *s)
+static bool is_literal(const struct node *n)
+{
+    const struct node *value = n->kind == N_UNARY && n->op == OP_NEG ? n->a : n;
+    return value->kind == N_INT || value->kind == N_FLOAT || value->kind == N_BOOL;
+}
+
+/* The names in what stands behind the `=` of a parameter. */
+struct init_names {
+    const struct checker *checker;
+    const struct node *first, *param; /* the kernel's first parameter, and this one */
+    const struct node *tuned;         /* a name of a tuned value or a type variable, */
+    const struct node *later;         /* of this parameter or one after it; NULL: none */
+};
+
+static const struct node *param_between(const struct node *from, const struct node *to,
+                                        const char *name)
+{
+    while (from != to && strcmp(from->text, name) != 0)
+        from = from->next;
+    return from == to ? NULL : from;
+}
+
+/* Does the name of the module speak of a tuned value or a type variable? */
+static bool is_tuned_name(const struct checker *c, const char *name)
+{
+    const struct entry *e = module_entry(c->module, name);
+    if (!e || e->kind == ENTRY_KERNEL)
+        return false;
+    return e->kind == ENTRY_TUNE || e->kind == ENTRY_TYPE ||
+           module_is_tuned(c->arena, c->module, e->node);
+}
+
+static void visit_init(void *user, const struct node *n)
+{
+    struct init_names *s = user;
+    bool is_name = (n->kind == N_NAME || n->kind == N_TYPE || n->kind == N_CALL) && n->text;
+    if (is_name && n->kind == N_NAME && param_between(s->param, NULL, n->text))
+        s->later = s->later ? s->later : n;
+    else if (is_name && !param_between(s->first, s->param, n->text) &&
+             is_tuned_name(s->checker, n->text))
+        s->tuned = n;
+    visit_children(n, visit_init, user);
+}
+
+/* Can the value of the parameter be computed from what comes before it? Reports. */
+static bool may_follow(struct checker *c, const struct node *kernel, const struct node *n)
+{
+    struct init_names s = {.checker = c, .first = kernel->params, .param = n};
+    visit_init(&s, n->init);
+    if (s.later) {
+        bool itself = strcmp(s.later->text, n->text) == 0;
+        diag_error(c->diag, s.later->loc,
+                   itself ? "`%s` follows from itself" : "`%s` follows from a parameter after it",
+                   n->text);
+        diag_note(c->diag, s.later->loc,
+                  "the value of a parameter follows from those before it, and from constants");
+    } else if (s.tuned) {
+        diag_error(c->diag, s.tuned->loc,
+                   "the value of a parameter cannot follow from a tuned value or a type variable");
+        diag_note(c->diag, n->init->loc, "compute it in the kernel's body: `i32 %s = …;`", n->text);
+    }
+    return !s.later && !s.tuned;
+}
+
+static void find_param(void *user, struct expr **at)
+{
+    const struct sym **found = user;
+    const struct sym *s = (*at)->op == OP_REF ? (*at)->sym : NULL;
+    bool is_param = s && s->storage == ST_PARAM;
+    if (is_param && (!*found || dtype_is_float(s->type.dtype)))
+        *found = s;
+}
+
+/* `i32 oh = (h + 2 * pad - r) / stride + 1`: computed at the launch. from: a parameter that it names,
+ * a float if there is one. */
+static struct expr *derived_value(struct checker *c, const struct node *n, enum dtype t,
+                                  const struct sym *from)
+{
+    bool from_float = dtype_is_float(from->type.dtype);
+    if (from_float || !dtype_is_int(t)) {
+        diag_error(c->diag, n->init->loc,
+                   "what the launch computes is an integer that follows from integers");
+        diag_note(c->diag, from_float ? from->loc : n->loc,
+                  "`%s` is %s: compute `%s` in the kernel's body",
+                  from_float ? from->name : n->text,
+                  dtype_table[from_float ? from->type.dtype : t].name, n->text);
+        return NULL;
+    }
+    struct expr *e = launch_int(c, n->init, "the value of a parameter");
+    return e ? convert_to(c, e, t, arena_printf(c->arena, "`%s`", n->text)) : NULL;
+}
+
+/* `= expr` of a parameter whose type is t, checked before the parameter is declared: only those
+ * before it are in sight. */
+static void check_init(struct checker *c, const struct node *kernel, const struct node *n,
+                       enum dtype t, struct sym *out)
+{
+    struct type want = type_scalar(t);
+    const struct sym *from = NULL;
+    if (is_literal(n->init)) {
+        bind_constant(c, n, param_value(n->init), out);
+        return;
+    }
+    if (!may_follow(c, kernel, n))
+        return;
+    struct expr *e = check_expr(c, n->init, &want);
+    if (e)
+        expr_walk(&e, find_param, &from);
+    if (from)
+        out->derived = derived_value(c, n, t, from);
+    else if (e)
+        e = convert_to(c, e, t, arena_printf(c->arena, "`%s`", n->text));
+    struct literal value;
+    if (e && !from && constant_value(c, e, "the value of a parameter", &value))
+        bind_constant(c, n, value, out);
+}
+
+static void bind_static(const struct node *n, int index, const struct lang_choice *choice,
+                        struct sym *s)
 {
     s->is_static = n->is_static;
-    if (n->init)
-        bind_only_value(c, n, s);
-    else if (n->is_static && choice && choice->statics && choice->statics_known &&
-             choice->statics_known[index])
+    if (n->is_static && !s->has_value && choice && choice->statics && choice->statics_known &&
+        choice->statics_known[index])
         bind_value(s, &choice->statics[index]);
 }
 
@@ -105,13 +222,20 @@ void bind_params(struct checker *c, const struct node *kernel, const struct lang
             poison_name(c, n->text, n->loc);
             t = DT_I32;
         }
+        struct sym init = {.type = type_scalar(t)};
+        if (n->init)
+            check_init(c, kernel, n, t, &init);
         struct sym *s = declare_sym(c, n->text, ST_PARAM, type_scalar(t), n->loc);
         if (!s)
             s = declare_hidden(c, n->text, ST_PARAM, type_scalar(t), n->loc);
         s->index = index;
         s->is_pointer = n->is_pointer;
         s->is_const = n->is_const;
-        bind_static(c, n, index, choice, s);
+        s->value = init.value;
+        s->has_value = init.has_value;
+        s->has_default = init.has_default;
+        s->derived = init.derived;
+        bind_static(n, index, choice, s);
         struct param *p = arena_new(c->arena, struct param);
         p->sym = s;
         *last = p;
@@ -310,6 +434,18 @@ static void gather_own_names(void *user, const struct node *n)
     for (const struct node *name = n->kind == N_DESTRUCT ? n->list : NULL; name; name = name->next)
         name_table_entry(&c->own, name->text, strlen(name->text));
     visit_children(n, gather_own_names, user);
+}
+
+const struct param *params_alone(struct arena *a, const struct module *m, int index)
+{
+    const struct entry *e = &m->entries[m->kernels[index]];
+    struct checker c;
+    struct diag quiet;
+    diag_init(&quiet, a);
+    checker_init(&c, a, &quiet, m, e->name, e->loc);
+    c.types = chosen_types(a, m, index, NULL);
+    bind_params(&c, e->node, NULL);
+    return c.kernel->params;
 }
 
 bool lang_block_threads(struct arena *a, const struct module *m, int index,

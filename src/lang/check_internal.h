@@ -233,6 +233,9 @@ struct checker {
 void checker_init(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
                   const char *name, struct loc loc);
 void bind_params(struct checker *c, const struct node *kernel, const struct lang_choice *choice);
+/* The parameters of a kernel with its types' first choices, and what their `= …` say. What is wrong
+ * there is left to lang_check. */
+const struct param *params_alone(struct arena *a, const struct module *m, int index);
 /* Reports a nesting that is too deep; every call that returned true is undone by c->depth--. */
 bool check_deeper(struct checker *c, struct loc at);
 /* The text of a place as it is written, on one line and short: for messages. */

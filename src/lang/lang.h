@@ -33,7 +33,12 @@ struct lang_param {
     enum dtype dtype;  /* DT_NONE when a type variable decides */
     int type_variable; /* index into lang_kernel.types, -1 if none */
     bool has_value;    /* `static i32 n = 64`: the program is for that value alone */
-    struct literal value;
+    bool has_default;  /* `i32 n = 64`: the value where the caller gives none */
+    struct literal value; /* of either */
+    /* `i32 n = 2 * m`: computed at the launch, over symbols whose index is that of an earlier
+     * parameter; NULL: the caller gives it */
+    const struct expr *derived;
+    const char *derived_text; /* as written */
     /* Pointer parameters: the first view of it without strides and offset. rank 0: none.
      * dim_param[i]: the scalar parameter that is axis i by itself (`A[m][k]`: m, k), -1 when the
      * axis is another expression. */

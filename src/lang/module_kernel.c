@@ -92,7 +92,8 @@ struct literal param_value(const struct node *literal)
     return (struct literal){.i = negative ? -n->i : n->i};
 }
 
-static void describe_params(struct arena *a, const struct node *kernel, struct lang_kernel *k)
+static struct lang_param *describe_params(struct arena *a, const struct node *kernel,
+                                          struct lang_kernel *k)
 {
     struct lang_param *params = arena_array(a, struct lang_param, k->param_count + 1);
     struct name_table types;
@@ -116,15 +117,35 @@ static void describe_params(struct arena *a, const struct node *kernel, struct l
             p->type_variable = (int)type->number;
         if (p->dtype == DT_NONE && p->type_variable < 0)
             p->dtype = DT_I32; /* there is no such type, as the check will say */
-        p->has_value = n->init != NULL;
-        if (p->has_value)
-            p->value = param_value(n->init);
     }
     struct param_search search = {.arena = a, .described = params};
     gather_names(&search, kernel);
     visit_children(kernel->body, describe_view, &search);
     k->params = params;
     k->param_names = search.params;
+    return params;
+}
+
+/* What stands behind the `=` of parameters. */
+static void describe_values(struct arena *a, const struct module *m, int index,
+                            struct lang_param *params)
+{
+    const struct node *n = kernel_entry(m, index)->node->params;
+    bool has_values = false;
+    for (const struct node *p = n; p; p = p->next)
+        has_values = has_values || p->init;
+    if (!has_values)
+        return;
+    for (const struct param *p = params_alone(a, m, index); p; p = p->next, n = n->next) {
+        struct lang_param *out = &params[p->sym->index];
+        out->has_value = n->init && p->sym->has_value;
+        out->has_default = p->sym->has_default;
+        out->value = p->sym->value;
+        out->derived = p->sym->derived;
+        if (out->derived)
+            out->derived_text = arena_string(a, n->init->loc.source->text + n->init->loc.offset,
+                                             n->init->loc.length);
+    }
 }
 
 /* --- tuned names and types --- */
@@ -192,7 +213,7 @@ const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, i
     for (const struct node *p = e->node->params; p; p = p->next)
         k->param_count++;
     describe_types(a, m, &e->uses, k);
-    describe_params(a, e->node, k);
+    describe_values(a, m, index, describe_params(a, e->node, k));
     describe_tunes(a, m, index, target, k);
     k->has_ensures = has_ensures(e->node);
     return k;

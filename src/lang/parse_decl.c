@@ -476,25 +476,6 @@ static struct node *parse_fn_param(struct parser *p)
     return n;
 }
 
-/* "=" literal: the one value that a static parameter takes in this program */
-static struct node *parse_only_value(struct parser *p, const struct node *param)
-{
-    struct loc at_value = here(p);
-    struct node *value = parse_expr(p);
-    const struct node *literal = value;
-    if (literal->kind == N_UNARY && literal->op == OP_NEG)
-        literal = literal->a;
-    if (!param->is_static) {
-        if (complain(p, at_value, "only a `static` parameter is given a value"))
-            note(p, at_value, "`static i32 n = 64` is a program for that one value");
-        return NULL;
-    }
-    if (literal->kind == N_INT || literal->kind == N_FLOAT || literal->kind == N_BOOL)
-        return value;
-    complain(p, value->loc, "the value of a parameter is a literal");
-    return NULL;
-}
-
 /* `cosnt f32 *x`: a name, and a type behind it. */
 static void parse_near_qualifier(struct parser *p, struct node *param)
 {
@@ -510,7 +491,7 @@ static void parse_near_qualifier(struct parser *p, struct node *param)
     advance(p);
 }
 
-/* param = [ "static" ] type NAME [ "=" literal ] | [ "const" ] type "*" NAME */
+/* param = [ "static" ] type NAME [ "=" expr ] | [ "const" ] type "*" NAME */
 static struct node *parse_kernel_param(struct parser *p)
 {
     struct node *n = node_new(p, N_PARAM, here(p));
@@ -549,8 +530,12 @@ static struct node *parse_kernel_param(struct parser *p)
             note(p, here(p), "take `f32 *a`, and in the body `global f32 A[m][n] = a;`");
         parse_dims(p);
     }
+    if (at(p, TOK_ASSIGN) && n->is_pointer)
+        complain(p, here(p), "an array has no default: the caller gives it");
     if (accept(p, TOK_ASSIGN))
-        n->init = parse_only_value(p, n);
+        n->init = parse_expr(p);
+    if (n->is_pointer)
+        n->init = NULL;
     return n;
 }
 

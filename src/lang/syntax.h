@@ -58,7 +58,8 @@ enum node_kind {
     N_FN,            /* text; result; params (N_PARAM list); body (N_BLOCK) */
     N_KERNEL,        /* text; params; attributes (N_CALL list: grid, warps, …); body (N_BLOCK) */
     N_PARAM          /* text; type; i = enum decl_storage; is_pointer is_const is_static; dims;
-                        init: a literal, the only value (static i32 n = 64) */
+                        init: the only value (static i32 n = 64), the default (i32 n = 64), or over
+                        earlier parameters what the launch computes (i32 n = 2 * m) */
 };
 
 enum index_form { INDEX_VALUE, INDEX_SLICE, INDEX_ALL, INDEX_GATHER /* [t[:]] */ };

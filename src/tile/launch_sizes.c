@@ -18,7 +18,7 @@ enum step_op {
     STEP_TREE,   /* push what `tree` is; a view's that cannot be known is left */
     STEP_AXIS,   /* a parameter is not negative; the stack stays */
     STEP_DROP,   /* pop: of interest only was whether it can be computed, and its range */
-    STEP_GRID    /* pop the blocks along axis `index` */
+    STEP_RESULT  /* pop result `index`: the blocks along an axis, the value of a parameter */
 };
 
 struct size_step {
@@ -123,7 +123,7 @@ static void add_root(struct compiler *c, const struct expr *e, struct size_step 
     if (is_plain(e, 0))
         add_plain(c, e);
     else
-        add_step(c, (struct size_step){.op = STEP_TREE, .index = end.op == STEP_GRID, .tree = e});
+        add_step(c, (struct size_step){.op = STEP_TREE, .index = end.op == STEP_RESULT, .tree = e});
     add_step(c, end);
 }
 
@@ -166,12 +166,31 @@ void launch_sizes_compile(struct launch_sizes *s, struct arena *a, const struct 
     s->dtypes = dtypes;
     for (int i = 0; i < 3; i++)
         if (k->grid[i])
-            add_root(&c, k->grid[i],
-                     (struct size_step){
-                         .op = STEP_GRID, .index = i, .least = INT64_MIN, .most = grid_limits[i]});
+            add_root(
+                &c, k->grid[i],
+                (struct size_step){
+                    .op = STEP_RESULT, .index = i, .least = INT64_MIN, .most = grid_limits[i]});
     for (const struct sym *view = k->symbols; view; view = view->next)
         if (view->storage == ST_VIEW)
             add_view(&c, view);
+}
+
+void launch_derived_compile(struct launch_sizes *s, struct arena *a,
+                            const struct derived_param *params, int count)
+{
+    struct compiler c = {s, a, NULL};
+    *s = (struct launch_sizes){.param_count = count};
+    enum dtype *dtypes = arena_array(a, enum dtype, count);
+    for (int i = 0; i < count; i++)
+        dtypes[i] = params[i].dtype;
+    s->dtypes = dtypes;
+    for (int i = 0; i < count; i++)
+        if (params[i].value)
+            add_root(&c, params[i].value,
+                     (struct size_step){.op = STEP_RESULT,
+                                        .index = i,
+                                        .least = least_of(dtypes[i]),
+                                        .most = most_of(dtypes[i])});
 }
 
 /* --- running --- */
@@ -228,10 +247,9 @@ static bool calculate(enum step_op op, int64_t a, int64_t b, int64_t *out)
     }
 }
 
-bool launch_sizes_run(const struct launch_sizes *s, const uint64_t *values, int64_t grid[3])
+static bool run(const struct launch_sizes *s, const uint64_t *values, int64_t *results)
 {
     int64_t stack[DEEPEST + 2], *top = stack; /* `top` is the first free one */
-    grid[0] = grid[1] = grid[2] = 1;
     for (size_t i = 0; i < s->steps.count; i++) {
         const struct size_step *step = &s->steps.data[i];
         switch (step->op) {
@@ -245,7 +263,7 @@ bool launch_sizes_run(const struct launch_sizes *s, const uint64_t *values, int6
             if (!evaluate(s, step, values, top++))
                 return false;
             continue;
-        case STEP_GRID: grid[step->index] = top[-1]; break;
+        case STEP_RESULT: results[step->index] = top[-1]; break;
         case STEP_NARROW:
         case STEP_DROP: break;
         default:
@@ -256,7 +274,18 @@ bool launch_sizes_run(const struct launch_sizes *s, const uint64_t *values, int6
         }
         if (top[-1] < step->least || top[-1] > step->most)
             return false;
-        top -= step->op == STEP_DROP || step->op == STEP_GRID;
+        top -= step->op == STEP_DROP || step->op == STEP_RESULT;
     }
     return true;
+}
+
+bool launch_sizes_run(const struct launch_sizes *s, const uint64_t *values, int64_t grid[3])
+{
+    grid[0] = grid[1] = grid[2] = 1;
+    return run(s, values, grid);
+}
+
+bool launch_derived_run(const struct launch_sizes *s, uint64_t *values)
+{
+    return run(s, values, (int64_t *)values);
 }

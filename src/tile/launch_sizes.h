@@ -25,4 +25,15 @@ void launch_sizes_compile(struct launch_sizes *s, struct arena *a, const struct 
  * not looked at. False: something is not as it should be, or cannot be known. */
 bool launch_sizes_run(const struct launch_sizes *s, const uint64_t *values, int64_t grid[3]);
 
+/* A parameter, and what computes it from the ones before it; value NULL: it is given. */
+struct derived_param {
+    enum dtype dtype;
+    const struct expr *value;
+};
+/* The same for derived parameters. What computes them must stay. */
+void launch_derived_compile(struct launch_sizes *s, struct arena *a,
+                            const struct derived_param *params, int count);
+/* Adds them to the given values. False as above. */
+bool launch_derived_run(const struct launch_sizes *s, uint64_t *values);
+
 #endif

@@ -757,6 +757,9 @@ static void print_constants(struct text *t, const struct kernel *k)
         struct expr *extent = k->grid[axis];
         expr_walk(&extent, note_constant, &used);
     }
+    for (const struct param *p = k->params; p; p = p->next)
+        if (!p->sym->has_value)
+            expr_walk(&p->sym->derived, note_constant, &used);
     stmt_walk(k->body, note_statement, &used);
     for (const struct sym *s = k->symbols; s; s = s->next)
         for (size_t i = 0; i < used.list.count; i++) {
@@ -779,7 +782,11 @@ static void print_param(struct text *t, const struct sym *s)
     if (s->is_pointer && s->is_const)
         text_add(t, "const ");
     text_printf(t, "%s %s%s", dtype_table[s->type.dtype].name, s->is_pointer ? "*" : "", s->name);
-    if (!s->is_static || !s->has_value)
+    if (s->derived && !s->has_value) {
+        text_add(t, " = ");
+        print_settled(t, s->derived, PREC_ANY, WANT_INTEGER);
+    }
+    if (!s->has_default && !(s->is_static && s->has_value))
         return;
     struct expr value = {.op = OP_LITERAL, .type = type_scalar(s->type.dtype), .literal = s->value};
     text_add(t, " = ");

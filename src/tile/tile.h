@@ -60,7 +60,10 @@ struct sym {
     bool is_tuned; /* ST_CONST that came from `tune` */
     struct literal value; /* ST_CONST; ST_PARAM that is static and bound (has_value) */
     bool has_value;
-    int index; /* ST_PARAM: position in the parameter list. Others: number within the kernel */
+    bool has_default; /* ST_PARAM that is not static: `value` is what a launch takes unless given */
+    struct expr
+        *derived; /* ST_PARAM: the launch computes it from earlier ones; NULL: it is given */
+    int index;    /* ST_PARAM: position in the parameter list. Others: number within the kernel */
     /* ST_VIEW */
     struct expr *dims[MAX_RANK];    /* i64/i32 scalar expressions over parameters and constants */
     struct expr *strides[MAX_RANK]; /* in elements; all NULL: row-major, contiguous */

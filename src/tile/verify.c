@@ -638,12 +638,31 @@ static bool check_names(struct verifier *v)
     return true;
 }
 
+/* Does e follow from constants and the parameters before index `below`? */
+static bool follows(const struct expr *e, int below)
+{
+    const struct sym *s = e->op == OP_REF ? e->sym : NULL;
+    bool good = !s || s->storage == ST_CONST || (s->storage == ST_PARAM && s->index < below);
+    for (int i = 0; i < e->count; i++)
+        good = good && follows(e->args[i], below);
+    return good;
+}
+
 static bool check_params(struct verifier *v)
 {
     int index = 0;
-    for (const struct param *p = v->kernel->params; p; p = p->next, index++)
+    for (const struct param *p = v->kernel->params; p; p = p->next, index++) {
         if (p->sym->storage != ST_PARAM || p->sym->index != index)
             return fail(v, NULL, arena_printf(v->arena, "parameter %d is out of order", index));
+        const struct expr *derived = p->sym->derived;
+        if (derived && (derived->type.rank > 0 || derived->type.dtype != p->sym->type.dtype ||
+                        !follows(derived, index)))
+            return fail(v, derived,
+                        arena_printf(v->arena,
+                                     "parameter %d does not follow from those "
+                                     "before it",
+                                     index));
+    }
     return index == v->kernel->param_count || fail(v, NULL, "parameters are miscounted");
 }
 

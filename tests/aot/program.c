@@ -126,6 +126,23 @@ static void test_arithmetic(const odd_module *m)
     EXPECT(odd_arithmetic_workspace(NULL, M, N, U, W, V, true) == 0);
 }
 
+/* The caller gives neither `rows` nor `last`. */
+static void test_derived(const odd_module *m)
+{
+    enum { H = 40 };
+    float a[H], c[H / 2];
+    for (int i = 0; i < H; i++)
+        a[i] = (float)i;
+    float *from = device(a, sizeof a), *to = device(NULL, sizeof c);
+    EXPECT(odd_derived(m, NULL, H, 2, 1.5f, from, to) == ODD_OK);
+    fetch(c, to, sizeof c);
+    for (int i = 0; i < H / 2; i++)
+        EXPECT(c[i] == a[2 * i] * 1.5f + 20 * H - 1);
+    EXPECT_STATUS(odd_derived(m, NULL, 42, 2, 1.5f, from, to), ODD_NOT_BUILT, "rows = 21");
+    EXPECT_STATUS(odd_derived(m, NULL, H, 0, 1.5f, from, to), ODD_BAD_SIZE,
+                  "`rows` overflows or divides by zero");
+}
+
 /* Small integers: exact in f16, sums too. */
 static uint16_t half(int v)
 {
@@ -223,6 +240,7 @@ int main(void)
     test_names(odd);
     test_scalars(odd);
     test_arithmetic(odd);
+    test_derived(odd);
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 5; j++)
             test_product(odd, sizes[i], sizes[j], sizes[(i + j) % 5], (i + j) % 3);

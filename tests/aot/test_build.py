@@ -21,7 +21,7 @@ CC = os.environ.get("CC", "cc")
 FLAGS = os.environ.get("CFLAGS", "").split()
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 STATICS = "n=64,k=64,cols=64,d=64,causal=true"
-ODD = ["tests/aot/odd.tile", "--set", "workspace=16,scale=1.5,on=true,large=1024"]
+ODD = ["tests/aot/odd.tile", "--set", "workspace=16,scale=1.5,on=true,large=1024,rows=20"]
 
 
 def run(command, status=0, **options):

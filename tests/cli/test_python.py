@@ -86,6 +86,20 @@ one = tw.compile("kernel one(f64 by, u64 n, bool twice, f64 *y) grid(1) warps(1)
 y = np.zeros(4)
 one(0.1, 2**64 - 1, True, y)
 need((y == 0.2).all(), y)
+every = tw.compile("kernel every(i32 n, static i32 half = (n + 1) / 2, const f32 *x, f32 *y, f32 by = 2, i32 step = 2)"
+                   " grid(cdiv(half, 32)) warps(1) { global f32 X[n] = x, Y[half] = y, Each[half] = x strides(step);"
+                   " Y[block.x * 32 +: 32] = Each[block.x * 32 +: 32] * by; }")["every"]
+need([(p.name, p.default, p.derived) for p in every.params if p.derived or p.default is not None]
+     == [("half", None, "(n + 1) / 2"), ("by", 2.0, None), ("step", 2, None)], every.params)
+x, y = np.arange(51, dtype="f4"), np.zeros(26, "f4")
+for given, by in (((), 2), ((3,), 3), ((4, 2), 4)):
+    every(51, x, y, *given)
+    need((y == x[::2] * by).all(), (given, y))
+every(x=x, y=y, by=-1)
+need((y == -x[::2]).all(), y)
+refused(TypeError, "takes 3 to 5 arguments (n, x, y, by, step); 2 were given", lambda: every(51, x))
+refused(tw.ArgumentError, "`half` is set to 20, but it is 26 (`(n + 1) / 2` with n = 51): leave it out", lambda: every(x=x, y=y, half=20))
+refused(tw.ArgumentError, "`half` is 26 (`(n + 1) / 2` with n = 51), but it is 25 by `y` (axis 0)", lambda: every(x=x, y=y[:25]))
 import array
 z = array.array("d", [0] * 4)
 one(0.25, 0, np.bool_(False), z)

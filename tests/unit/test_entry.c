@@ -498,6 +498,49 @@ static void every_failing_call_is_reported(void **state)
     }
 }
 
+/* Derived parameters are no arguments, the last ones with defaults may be left out. */
+static void defaults_and_derived_parameters(void **state)
+{
+    static const char text[] =
+        "kernel every(i32 n, static i32 count = (n - 1) / step_of(n) + 1, const f32 *a, f32 *c,\n"
+        "             f32 by = 2, i32 step = 1, i32 last = count / step)\n"
+        "    grid(cdiv(count, 64)) warps(1)\n"
+        "{\n"
+        "    global f32 A[n] = a, C[last] = c;\n"
+        "    C[block.x * 64 +: 64] = A[block.x * 64 +: 64] * by;\n"
+        "}\n"
+        "fn i32 step_of(i32 n) { return n - n / 2 * 2 + 1; }\n";
+    struct entry_fixture x;
+    open_entry(&x, *state, text);
+    tw_value args[] = {tw_int(100), tw_pointer(x.a), tw_pointer(x.c),
+                       tw_float(3), tw_int(1),       tw_int(1)};
+    started(&x, tw_entry_start(x.entry, args, 3, NULL));
+    expect_scaled(&x, 100, 2, 0);
+    assert_int_equal(tw_entry_variants(x.entry), 1);
+    long calls = driver.fake_cuda_calls(NULL);
+    started(&x, tw_entry_start(x.entry, args, 4, NULL));
+    assert_int_equal(driver.fake_cuda_calls(NULL), calls + 1);
+    expect_scaled(&x, 100, 3, 0);
+    args[0] = tw_int(99); /* another count, which is compiled in */
+    started(&x, tw_entry_start(x.entry, args, 5, NULL));
+    expect_scaled(&x, 50, 3, 0);
+    assert_int_equal(tw_entry_variants(x.entry), 2);
+    not_started(&x, tw_entry_start(x.entry, args, 2, NULL), TW_BAD_ARGUMENT,
+                "takes 5 arguments (n, a, c, by, step); 2 were given");
+    not_started(&x, tw_entry_start(x.entry, args, 2, NULL), TW_BAD_ARGUMENT,
+                "those from `by` on have defaults and may be left out");
+    not_started(&x, tw_entry_start(x.entry, args, 6, NULL), TW_BAD_ARGUMENT, "6 were given");
+    args[4] = tw_int(0);
+    not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT,
+                "`last` divides by zero with count = 50, step = 0");
+    args[0] = tw_int(INT32_MIN);
+    not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT, "overflows i32");
+    args[0] = tw_int(99);
+    args[1] = tw_pointer(NULL);
+    not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+                "argument 2, `a` is NULL");
+}
+
 static void memory_may_run_out(void **state)
 {
     struct entry_fixture x;
@@ -537,6 +580,7 @@ int main(void)
         TEST(workspace_is_captured),
         TEST(other_contexts_are_left_alone),
         TEST(every_failing_call_is_reported),
+        TEST(defaults_and_derived_parameters),
         TEST(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

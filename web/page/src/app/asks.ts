@@ -39,20 +39,23 @@ const stepLimit = "50000000";
 const isInteger = (type: string) => /^[iu](8|16|32|64)$/.test(type);
 const isCount = (name: string) => /^(batch|batches|heads)$/.test(name);
 
+/** The launch computes it. */
+const isDerived = (p: Parameter) => p.derived !== undefined;
+
 export function sizeNames(kernel: Kernel | null): string[] {
-  return (kernel?.parameters ?? []).filter((p) => !p.array && isInteger(p.type)).map((p) => p.name);
+  return (kernel?.parameters ?? []).filter((p) => !p.array && !isDerived(p) && isInteger(p.type) && p.default === undefined).map((p) => p.name);
 }
 
 /** Parameters of a kernel that are values, but no sizes. */
 export function valueParameters(kernel: Kernel | null): Parameter[] {
-  return (kernel?.parameters ?? []).filter((p) => !p.array && !isInteger(p.type));
+  return (kernel?.parameters ?? []).filter((p) => !p.array && !isDerived(p) && (!isInteger(p.type) || p.default !== undefined));
 }
 
 /** The value of such a parameter as it is given, else true, or 1. */
-export function valueOf(sizes: Settings, { name, type }: Parameter): string {
-  const given = sizes[name];
+export function valueOf(sizes: Settings, { name, type, default: own }: Parameter): string {
+  const given = sizes[name] ?? own;
   if (type === "bool") return given === 0 || given === "false" ? "false" : "true";
-  return given === undefined || given === "" || Number.isNaN(Number(given)) ? "1" : String(given);
+  return given === undefined || given === "" || Number.isNaN(Number(given)) ? String(own ?? 1) : String(given);
 }
 
 function setValues(c: Configuration): string[] {

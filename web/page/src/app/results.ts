@@ -45,6 +45,8 @@ export interface Parameter {
   ensured: boolean;
   type: string;
   shape: string[];
+  default?: number;
+  derived?: string;
 }
 /** An expression of the text: a name, a number, two operands, or another. */
 export interface Expression {

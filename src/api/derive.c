@@ -1,0 +1,72 @@
+/* Derived parameters: `i32 oh = (h + 2 * pad - r) / stride + 1` is computed at the launch. */
+#include "api/objects.h"
+
+#include <inttypes.h>
+
+/* Does the launch know all parameters that e needs? */
+static bool is_known(const tw_launch *l, const struct expr *e, bool statics_alone)
+{
+    int p = e->op == OP_REF && e->sym->storage == ST_PARAM ? e->sym->index : -1;
+    bool known =
+        p < 0 || (l->choice.known[p] && (!statics_alone || l->kernel->info->params[p].is_static));
+    for (int i = 0; i < e->count && known; i++)
+        known = is_known(l, e->args[i], statics_alone);
+    return known;
+}
+
+static void add_values(tw_launch *l, struct text *out, const struct expr *e, bool *named)
+{
+    if (e->op == OP_REF && e->sym->storage == ST_PARAM && !named[e->sym->index]) {
+        named[e->sym->index] = true;
+        text_printf(out, "%s%s = ", out->length ? ", " : " with ", e->sym->name);
+        add_literal(out, l->choice.values[e->sym->index]);
+    }
+    for (int i = 0; i < e->count; i++)
+        add_values(l, out, e->args[i], named);
+}
+
+const char *values_text(tw_launch *l, const struct expr *e)
+{
+    struct text out;
+    text_init(&out, &l->ctx->scratch);
+    add_values(l, &out, e, arena_array(&l->ctx->scratch, bool, l->kernel->info->param_count));
+    return out.length ? out.data : "";
+}
+
+/* Computes the value, all that it needs being known. False: reported. */
+static bool compute(tw_launch *l, const struct lang_param *param, int64_t *out)
+{
+    struct diag *d = &l->ctx->diag;
+    struct scalar_env env = launch_env(l);
+    const struct expr *overflow = eval_overflow(param->derived, &env, true);
+    if (overflow) {
+        diag_error(d, overflow->loc, "%s", overflow_text(&l->ctx->scratch, overflow, &env));
+        return false;
+    }
+    if (eval_int(param->derived, &env, out))
+        return true;
+    diag_error(d, param->derived->loc, "`%s` divides by zero%s", param->name,
+               values_text(l, param->derived));
+    return false;
+}
+
+void launch_derive(tw_launch *l, int p, bool statics_alone)
+{
+    const struct lang_param *param = &l->kernel->info->params[p];
+    const tw_value *given = &l->values[p];
+    int64_t value;
+    if (!is_known(l, param->derived, statics_alone)) {
+        if (l->value_set[p])
+            launch_take_value(l, p, *given);
+        return;
+    }
+    if (!compute(l, param, &value))
+        return;
+    l->choice.known[p] = true;
+    l->choice.values[p] = (struct literal){.i = value};
+    if (l->value_set[p] && (given->kind == TW_FLOAT || given->i != value))
+        diag_error(&l->ctx->diag, param->loc,
+                   "`%s` is set to %" PRId64 ", but it is %" PRId64 " (`%s`%s): leave it out",
+                   param->name, given->i, value, param->derived_text,
+                   values_text(l, param->derived));
+}
