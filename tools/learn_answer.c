@@ -4,6 +4,7 @@
 #include "operands.h"
 #include "target.h"
 #include "toolchain.h"
+#include "tilewright_model.h"
 #include "tilewright_tuning.h"
 
 #include <stdlib.h>
@@ -217,6 +218,16 @@ bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *r
     if (s != TW_OK && (s != TW_FAULT || !result->failures))
         problems_take_messages(problems, a->ctx, s);
     return (s == TW_OK || s == TW_FAULT) && !result->ended;
+}
+
+int64_t answer_resident_warps(struct answer *a)
+{
+    tw_explain_options options = {.gpu = "a100"};
+    tw_explanation e;
+    tw_status s = a->language == LANGUAGE_CUDA
+                      ? tw_ptx_explain(a->program->ptx, &a->ptx_launch, &options, &e)
+                      : tw_launch_explain(a->gpu_launch, &options, &e);
+    return s == TW_OK && e.launches ? e.resident_warps : 0;
 }
 
 bool answer_launch(struct answer *a, int64_t *blocks, int *threads)

@@ -73,6 +73,8 @@ bool answer_by_thread(const struct answer *a);
  * next. */
 bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *result,
                 struct problems *problems);
+/* Returns how many of its warps a multiprocessor of an A100 holds at the same time, in the case at hand; 0: not known. */
+int64_t answer_resident_warps(struct answer *a);
 /* Blocks of the grid and threads of a block of a .tile kernel. */
 bool answer_launch(struct answer *a, int64_t *blocks, int *threads);
 

@@ -113,6 +113,14 @@ static const struct counter_limit defaults[] = {
      true},
 };
 
+bool cases_have_limit(const struct cases *c, const char *counter)
+{
+    for (int i = 0; i < c->limit_count; i++)
+        if (strcmp(c->limits[i].counter, counter) == 0)
+            return true;
+    return false;
+}
+
 static bool has_limit(const struct cases *c, const struct counter_limit *other)
 {
     for (int i = 0; i < c->limit_count; i++)

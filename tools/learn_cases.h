@@ -50,5 +50,7 @@ const char *case_value(const struct puzzle_case *c, const char *name);
 void case_bind(struct puzzle_case *c, const char *name, const char *text);
 /* Whether some case gives the name a value. */
 bool cases_bind(const struct cases *c, const char *name);
+/* Whether the puzzle limits the counter. */
+bool cases_have_limit(const struct cases *c, const char *counter);
 
 #endif

@@ -425,6 +425,8 @@ static int check_limits(struct judge *j, int index, bool defaults)
         limits_count_silently(&j->limits, &j->answer, &j->at, j->step_limit);
         out->prints_count = !j->limits.is_silent;
     }
+    if (cases_have_limit(&j->cases, "resident_warps"))
+        limits_count_warps(&j->limits, &j->answer, &j->solution);
     char *wrong = limits_check(&j->limits, &j->answer, &j->at, defaults, &beyond, out);
     if (beyond >= 0 && (j->beyond < 0 || beyond < j->beyond)) {
         j->beyond = beyond;

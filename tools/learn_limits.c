@@ -50,7 +50,24 @@ void limits_count_silently(struct limits *l, const struct answer *a, struct case
     problems_free(&problems);
 }
 
+void limits_count_warps(struct limits *l, struct answer *a, struct answer *solution)
+{
+    l->warps_of_answer = answer_resident_warps(l->is_silent ? &l->silent : a);
+    l->warps_of_solution = answer_resident_warps(solution);
+}
+
 /* --- against their bounds --- */
+
+/* Finds the counts of a counter. Returns false if there is none of that name. */
+static bool counts_of(const struct limits *l, const char *name, struct counts *out)
+{
+    if (strcmp(name, "resident_warps") == 0) {
+        *out = (struct counts){.answer = l->warps_of_answer, .solution = l->warps_of_solution};
+        return true;
+    }
+    return counter_total(l->of_answer, name, &out->answer) &&
+           counter_total(l->of_solution, name, &out->solution);
+}
 
 static void beyond(const struct limits *all, const struct answer *a, const struct counter_limit *l,
                    int64_t have, double bound, int64_t of_solution, struct problems *problems)
@@ -91,14 +108,20 @@ static int64_t whole_limit(const struct counted *c, double limit)
 
 static void count(struct counted *c, const struct counts *here)
 {
-    struct counts *all = &c->all;
-    all->answer = counter_joined(c->counter, all->answer, here->answer);
-    all->solution = counter_joined(c->counter, all->solution, here->solution);
-    if (here->limit == HUGE_VAL || (c->known && all->limit == HUGE_VAL))
-        all->limit = HUGE_VAL;
-    else
-        all->limit =
-            (double)counter_joined(c->counter, (int64_t)all->limit, whole_limit(c, here->limit));
+    struct counts *all = &c->all, first = *here;
+    if (here->limit != HUGE_VAL)
+        first.limit = (double)whole_limit(c, here->limit);
+    if (!c->known) {
+        *all = first;
+    } else {
+        all->answer = counter_joined(c->counter, all->answer, first.answer);
+        all->solution = counter_joined(c->counter, all->solution, first.solution);
+        if (first.limit == HUGE_VAL || all->limit == HUGE_VAL)
+            all->limit = HUGE_VAL;
+        else
+            all->limit =
+                (double)counter_joined(c->counter, (int64_t)all->limit, (int64_t)first.limit);
+    }
     c->here = *here;
     c->known = true;
 }
@@ -109,11 +132,11 @@ char *limits_check(const struct limits *all, const struct answer *a, const struc
     *beyond_default = -1;
     for (int i = 0; i < at->cases->limit_count && all->of_answer && all->of_solution; i++) {
         const struct counter_limit *l = &at->cases->limits[i];
-        int64_t have, of_solution;
+        struct counts n;
         double bound;
-        if (!counter_total(all->of_solution, l->counter, &of_solution) ||
-            !counter_total(all->of_answer, l->counter, &have))
+        if (!counts_of(all, l->counter, &n))
             return need_text("there is no counter %s", l->counter);
+        int64_t have = n.answer, of_solution = n.solution;
         const char *wrong = case_formula(at, l->formula, (double)of_solution, &bound);
         if (wrong)
             return need_text("%s", wrong);

@@ -7,8 +7,10 @@
 
 struct limits {
     tw_counted *of_solution, *of_answer; /* counted in the case at hand; NULL: nothing was */
-    struct answer silent;                /* the answer without its prints, from when it is needed */
-    bool is_silent;                      /* that is what was counted */
+    int64_t warps_of_solution,
+        warps_of_answer;  /* resident_warps there; 0: no limit asks for them */
+    struct answer silent; /* the answer without its prints, from when it is needed */
+    bool is_silent;       /* that is what was counted */
 };
 
 /* What a run has counted; NULL: nothing. */
@@ -17,6 +19,8 @@ void limits_take(tw_counted **to, const tw_counted *counted);
  * the case at hand. Where that cannot be, or the values are others then, all stays counted. */
 void limits_count_silently(struct limits *l, const struct answer *a, struct case_at_hand *at,
                            int64_t step_limit);
+/* Counts the warps that a multiprocessor holds of the answer and of the solution, in the case at hand. */
+void limits_count_warps(struct limits *l, struct answer *a, struct answer *solution);
 /* Checks the limits that `cases` gives and, if `defaults`, those of every puzzle: adds problems, and
  * counters, to `out`. *beyond_default: the first of the latter that is not kept,
  * checked or not; -1: none. NULL, or what

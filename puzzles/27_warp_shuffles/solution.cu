@@ -1,0 +1,13 @@
+// Puzzle 27, warp shuffles: a warp adds up a row, from register to register.
+__global__ void row_sum(int rows, int cols, float *out, const float *a)
+{
+    int lane = threadIdx.x, row = blockIdx.x;
+    float mine = 0;
+
+    for (int c = lane; c < cols; c += 32) // neighbours read neighbours
+        mine += a[row * cols + c];
+    for (int d = 16; d > 0; d /= 2) // all lanes come here
+        mine += __shfl_down_sync(0xffffffff, mine, d);
+    if (lane == 0)
+        out[row] = mine;
+}
