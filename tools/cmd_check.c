@@ -7,6 +7,7 @@
 #include "ptx_launch.h"
 #include "tensor.h"
 #include "time_limit.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,7 @@ static const struct option_spec check_options[] = {
     OPTION_VOLATILE,
     OPTION_COUNTERS,
     OPTION_JSON,
+    OPTION_WATCH,
     OPTION_END,
 };
 

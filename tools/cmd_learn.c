@@ -5,6 +5,8 @@
 #include "learn_progress.h"
 #include "learn_report.h"
 #include "target.h"
+#include "watch.h"
+#include "files_read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -172,6 +174,7 @@ static int read_answer(const char *path, char **text)
 {
     enum { MOST = 1 << 20 };
     size_t length;
+    file_is_read(path);
     *text = read_at_most(path, MOST, &length);
     if (!*text) {
         complain(NULL, "cannot read `%s`: %s", path, strerror(errno));
@@ -453,6 +456,7 @@ static const struct option_spec learn_options[] = {
      .help = "CUDA: clang or nvcc (default: clang where it is, else nvcc)"},
     {.name = "reset", .help = "forget what was passed, of one puzzle or all; files stay"},
     OPTION_JSON,
+    OPTION_WATCH,
     OPTION_END,
 };
 

@@ -9,6 +9,7 @@
 #include "tuned.h"
 #include "verdict.h"
 #include "time_limit.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -455,6 +456,7 @@ static const struct option_spec run_options[] = {
     OPTIONS_PTX_LAUNCH,
     OPTIONS_COMPILER,
     OPTION_JSON,
+    OPTION_WATCH,
     OPTION_END,
 };
 

@@ -6,6 +6,7 @@
 #include "show_json.h"
 #include "show_kernels.h"
 #include "time_limit.h"
+#include "watch.h"
 #include "tilewright_look.h"
 
 #include <stdlib.h>
@@ -222,6 +223,7 @@ static const struct option_spec show_options[] = {
      .values = 1,
      .value = "TIME",
      .help = "ends the command, whatever it is doing, status 1"},
+    OPTION_WATCH,
     OPTION_END,
 };
 

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "tool.h"
 #include "time_limit.h"
+#include "watch.h"
 
 #include <string.h>
 
@@ -35,6 +36,21 @@ static void report_complaints(const struct options *given)
     json_end(&j);
 }
 
+/* Runs the command to its end, with standard output written. */
+static int run_command(const struct command *c, const struct options *given)
+{
+    int status = c->run(c, given);
+    if (status == STATUS_USAGE && time_limit_is_over())
+        status = STATUS_FAILED;
+    if (status != STATUS_OK)
+        report_complaints(given);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        complain(NULL, "standard output could not be written");
+        return status ? status : STATUS_FAILED;
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -50,18 +66,10 @@ int main(int argc, char **argv)
     }
     struct options given;
     int status = STATUS_USAGE;
-    if (options_parse(&given, c, argc - 2, argv + 2)) {
-        status = c->run(c, &given);
-        if (status == STATUS_USAGE && time_limit_is_over())
-            status = STATUS_FAILED;
-        if (status != STATUS_OK)
-            report_complaints(&given);
-    }
+    if (options_parse(&given, c, argc - 2, argv + 2))
+        status =
+            options_has(&given, "watch") ? watch(run_command, c, &given) : run_command(c, &given);
     complaints_free(&complaints_of_nobody);
     options_free(&given);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        complain(NULL, "standard output could not be written");
-        return status ? status : STATUS_FAILED;
-    }
     return status;
 }

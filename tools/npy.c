@@ -4,6 +4,7 @@
 #include "npy.h"
 #include "part_file.h"
 #include "doing.h"
+#include "files_read.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -276,6 +277,7 @@ const char *npy_read(const char *path, tw_array *out, char why[256])
 {
     *out = (tw_array){.dtype = TW_DTYPE_NONE};
     doing("reading", path);
+    file_is_read(path);
     FILE *f = fopen(path, "rb");
     if (!f) {
         int error = errno;
@@ -351,10 +353,13 @@ const char *npy_may_write(const char *path, char why[256])
 
 const char *npy_write(const char *path, const tw_array *array, char why[256])
 {
+    file_is_written(path);
     struct part_file part = part_file_open(path, "wb");
     bool good = part.file && write_content(part.file, array);
-    if (part_file_close(&part, good))
+    if (part_file_close(&part, good)) {
+        file_is_written(path);
         return NULL;
+    }
     snprintf(why, WHY, "cannot write `%s`: %s", path, strerror(errno));
     return why;
 }

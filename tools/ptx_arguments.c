@@ -2,6 +2,7 @@
 #include "npy.h"
 #include "operands.h"
 #include "tensor.h"
+#include "files_read.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -442,6 +443,8 @@ static bool read_bytes(struct reading *r, const char *text, const char *name, st
 {
     const char *given = text + strlen(bytes_word);
     size_t length, at;
+    if (*given == '@')
+        file_is_read(given + 1);
     char *bytes = *given == '@' ? read_at_most(given + 1, MOST_STRUCT, &length)
                                 : read_hexadecimal(r, given, &length);
     if (!bytes)

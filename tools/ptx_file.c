@@ -2,6 +2,7 @@
 #include "cuda_source.h"
 #include "kernel_name.h"
 #include "param_names.h"
+#include "files_read.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -144,6 +145,8 @@ static char *read_source(const char *path, size_t *length)
 {
     struct stat info;
     bool fit = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < LARGEST_SOURCE;
+    if (fit)
+        file_is_read(path);
     return fit ? read_whole_file(path, length) : NULL;
 }
 
@@ -219,6 +222,7 @@ static void add_sources(struct ptx_file *f)
 static int read_program(struct ptx_file *f, const struct options *o)
 {
     tw_status s;
+    file_is_read(f->path);
     if (is_cuda(f->path)) {
         int status = cuda_compile(f->path, o, f->complaints, &f->text);
         if (status != STATUS_OK)

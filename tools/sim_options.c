@@ -1,4 +1,5 @@
 #include "sim_options.h"
+#include "files_read.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -83,6 +84,8 @@ int sim_options_read(struct sim_options *s, const struct options *o)
                            "--order %s: expected warps, 0 to 31, like 1,0 or 1:20,0", order);
     if (order && options_has(o, "seed"))
         return usage_error(o->complaints, o->command, "--order and --seed are two orders");
+    if (path)
+        file_is_read(path);
     if (path && !(s->suppressions = read_whole_file(path, NULL))) {
         complain(o->complaints, "cannot read `%s`: %s", path, strerror(errno));
         return STATUS_USAGE;

@@ -1,6 +1,7 @@
 /* Opening files, choosing the kernel, texts of values. */
 #include "target.h"
 #include "doing.h"
+#include "files_read.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -37,6 +38,7 @@ static const struct kept_text *text_of_file(const char *path)
         if (strcmp(k->path, path) == 0)
             return k;
     size_t length;
+    file_is_read(path);
     char *text = read_at_most(path, LARGEST_PROGRAM, &length);
     if (!text)
         return NULL;
