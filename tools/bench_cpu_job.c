@@ -300,7 +300,7 @@ static void check_peer(struct cpu_job *j, const void *theirs, struct library_row
     if (!j->entry->product.alone || j->row.result == BENCH_FAIL)
         return;
     v = values_compare(g, a, b, j->c->array.data, theirs);
-    snprintf(with, sizeof with, "all elements beside %s's", l->name);
+    snprintf(with, sizeof with, "all elements compared with %s's", l->name);
     if (!v.ok && j->row.all_ensured)
         say_wrong(l, &v);
     else

@@ -243,7 +243,7 @@ static void compare_with(struct job *j, struct contender *library)
         struct value_check v =
             values_compare(&j->gemm, j->a->host.data, j->bm->host.data, ours, j->c->host.data);
         char with[96];
-        snprintf(with, sizeof with, "all elements beside %s's", library->name);
+        snprintf(with, sizeof with, "all elements compared with %s's", library->name);
         bench_take_check(&j->row->common, &v, with);
     }
     free(ours);

@@ -230,7 +230,8 @@ struct gpu_mean *gpu_means(const struct gpu_row *rows, int count)
 void gpu_print_means(const struct gpu_mean *means)
 {
     if (means->sizes)
-        printf("\ngeometric means of the fastest kernel's speed beside the faster library:\n");
+        printf(
+            "\ngeometric means of the fastest kernel's speed, compared with the faster library:\n");
     for (const struct gpu_mean *m = means; m->sizes; m++)
         printf("  %-8s  %-4s  %.3f  of %d size%s\n", *m->group ? m->group : "all",
                tw_dtype_name(m->dtype), m->ratio, m->sizes, m->sizes == 1 ? "" : "s");

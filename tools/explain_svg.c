@@ -134,7 +134,7 @@ int explain_svg(struct explain *x, const char *path, const char *by)
     else
         append_text(&subtitle, "%s: %s%s", x->rows[0].name,
                     x->rows[0].choice ? x->rows[0].choice : "",
-                    x->row_count > 1 ? "; others have sizes of their own" : "");
+                    x->row_count > 1 ? "; other rows have sizes of their own" : "");
     free(sizes);
     if (by)
         append_text(&subtitle, "; bytes counted by %s", by);

@@ -18,7 +18,7 @@ struct finding {
     char *file, *text; /* file: NULL when it has no place */
     int line, column;
     char *rendered;   /* with source lines, as the library shows it */
-    const char *what; /* kind of finding, said in front of where: "wrong values"; or NULL */
+    const char *what; /* kind of finding, said before where: "wrong values"; or NULL */
     char *json;   /* of the simulator's: an object with kind, message, accesses, …; else NULL */
     char *key;    /* what tells those apart: kind and both places */
     char *where;  /* the first configuration that it was found in */

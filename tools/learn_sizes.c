@@ -77,5 +77,5 @@ const char *case_formula(const struct case_at_hand *c, const char *text, double 
     struct formula_of_case f = {c, solution};
     struct formula_names names = {name_value, &f};
     const char *wrong = formula_value(&text, &names, out);
-    return !wrong && *text ? "there is something behind the expression" : wrong;
+    return !wrong && *text ? "there is something after the expression" : wrong;
 }

@@ -87,7 +87,7 @@ static bool read_value(struct reading *r, tw_dtype t, const char *text, void *bi
 {
     tw_value v;
     if (!parse_scalar(text, &v) || (v.kind == TW_FLOAT && !is_float_type(t)))
-        return wrong(r, "expected %s behind ':'", is_float_type(t) ? "a number" : "an integer");
+        return wrong(r, "expected %s after ':'", is_float_type(t) ? "a number" : "an integer");
     if (is_float_type(t)) {
         tw_dtype_store(t, bits, v.kind == TW_FLOAT ? v.f : (double)v.i);
         return true;
@@ -179,7 +179,7 @@ static bool fill_elements(struct reading *r, const char *text, struct ptx_array 
         return !counted || wrong(r, "`none` has no number of elements: none is written");
     }
     if (kind == FILL_NONE && *text != '=' && *text != '@')
-        return wrong(r, "expected " FILL_NAMES ", or none, =VALUE or @FILE.npy behind "
+        return wrong(r, "expected " FILL_NAMES ", or none, =VALUE or @FILE.npy after "
                         "':'");
     if (*text == '@')
         return read_file(r, text + 1, a, elements, true);
@@ -231,7 +231,7 @@ static bool read_view(struct reading *r, const char *text, struct ptx_array *a)
     free(name);
     int64_t elements = tensor_elements(&of->array);
     if (plus && (!read_count(plus + 1, 0, &from) || from > elements))
-        return wrong(r, "expected an element of the array, from 0 to %lld, behind '+'",
+        return wrong(r, "expected an element of the array, from 0 to %lld, after '+'",
                      (long long)elements);
     size_t offset = (size_t)from * tw_dtype_size(of->array.dtype);
     a->array = of->array;
@@ -576,7 +576,7 @@ static bool read_members(struct reading *r, const char *text, const char *path, 
         number -= l->fields == before; /* spacing is no field */
         at += length + 1;
         if (at[-1] == '}')
-            return !*at || wrong(r, "`%s`: expected the end behind '}'", text);
+            return !*at || wrong(r, "`%s`: expected the end after '}'", text);
     }
 }
 

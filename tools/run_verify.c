@@ -226,7 +226,8 @@ void run_report_verified(const struct run *r)
     double wide = run_wide_tolerance(r);
     printf("verified: %s\n", text);
     if (wide > 0)
-        printf("          the tolerance is %.2g%% of the values, as so many roundings add up: an "
+        printf("          the tolerance is %.2g%% of the values, because this number of roundings "
+               "adds up: an "
                "error below it goes unseen; verify smaller sizes, too\n",
                100 * wide);
     free(text);

@@ -86,7 +86,7 @@ bool is_float_type(tw_dtype t);
 #define OPTION_TYPE                                                                                \
     {                                                                                              \
         .name = "type", .values = 1, .value = "[NAME=]TYPE",                                       \
-        .help = "what a type variable stands for, e.g. T=f16; without a name, all of them"         \
+        .help = "type for a type variable, e.g. T=f16; without a name, all of them"                \
     }
 #define OPTION_FILL                                                                                \
     {                                                                                              \

@@ -212,7 +212,7 @@ static void report_violated(tw_launch *l, const struct violations *v, bool other
         diag_error(d, at, "no listed values of kernel `%s` are allowed by its `require`s",
                    l->kernel->info->name);
     for (int i = 1; i < v->count; i++)
-        diag_note(d, v->at[i], "with others this does not hold");
+        diag_note(d, v->at[i], "with other values this does not hold");
 }
 
 static void resolve_tunes(tw_launch *l)

@@ -352,7 +352,8 @@ static void store_value(struct compiler *c, const struct expr *target, const str
     struct value v = compile_expr(c, value, NULL);
     if (access_alias(c, target, &alias)) {
         if (v.lanes > alias.lanes)
-            compile_error(c, "a value that differs between threads is stored where it must not");
+            compile_error(c, "a value that differs between threads is stored where all threads "
+                             "need the same one");
         else
             value_assign(c, &alias, &v);
         c->top = top;

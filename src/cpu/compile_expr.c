@@ -222,7 +222,8 @@ void compile_into(struct compiler *c, const struct expr *e, const struct value *
     bool fits = e->type.dtype == to->dtype && expr_lanes(c, e) == to->lanes;
     struct value v = compile_expr(c, e, fits ? to : NULL);
     if (v.lanes > to->lanes)
-        compile_error(c, "a value that differs between threads is used where it must not");
+        compile_error(
+            c, "a value that differs between threads is used where all threads need the same one");
     else
         value_transfer(c, to, &v);
     c->top = top;

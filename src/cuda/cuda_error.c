@@ -27,7 +27,7 @@ struct advice {
 #define FIND_IT "`tilewright check` (PTX of any compiler, too) or compute-sanitizer finds where"
 
 static const struct advice advices[] = {
-    {1, false, "an address, a size or a setting is none that this GPU takes"},
+    {1, false, "this GPU does not take the address, the size or the setting"},
     {2, false, "free arrays, or let other processes on the GPU end (nvidia-smi lists them)"},
     {3, false,
      "a fork of a process that had a GPU open has none: fork before, or start programs anew (in "
@@ -64,7 +64,7 @@ static const struct advice advices[] = {
      "this one and make a new one"},
     {710, true, "an assertion in a kernel failed"},
     {714, true, "a kernel's stack overflowed or was overwritten: " FIND_IT},
-    {715, true, "a kernel came to an instruction that there is none of, or to a trap"},
+    {715, true, "a kernel reached an instruction that does not exist, or a trap"},
     {716, true, "a kernel accessed an address that is not aligned to the access: " FIND_IT},
     {717, true,
      "a kernel accessed shared or local memory by an address of another space: " FIND_IT},
@@ -94,7 +94,7 @@ static const struct advice advices[] = {
     {907, false, "the event was recorded in a capture, where it has no time"},
     {908, false, "the capture belongs to another thread"},
     {911, true, "another device that the GPU works with failed"},
-    {912, false, "the GPU has no clusters of so many blocks that large"},
+    {912, false, "the GPU has no clusters of this number of blocks of this size"},
     {999, false, "the system's log may say more (dmesg, lines with Xid)"},
 };
 

@@ -399,8 +399,7 @@ struct expr *check_name(struct checker *c, const struct node *n)
 static bool check_otherwise(struct checker *c, const struct node *n, struct expr *e, bool reaches)
 {
     if (!reaches) {
-        diag_error(c->diag, n->b->loc,
-                   "`else` stands behind a slice, which may reach past the edge");
+        diag_error(c->diag, n->b->loc, "`else` follows a slice, which may reach past the edge");
         diag_note(c->diag, n->loc, "an element is read unguarded: `i < n ? A[i] : 0`");
         return false;
     }

@@ -149,7 +149,7 @@ static void check_free(struct checker *c, const struct node *n)
         diag_error(c->diag, n->loc, "`%s` is freed in a loop, and was declared before it",
                    e->sym->name);
         diag_note(c->diag, e->sym->loc,
-                  "the next round would find it gone: free it behind the loop, "
+                  "the next iteration would find it gone: free it after the loop, "
                   "or declare it inside");
         return;
     }

@@ -47,8 +47,7 @@ static struct expr *check_ensured(struct checker *c, const struct node *n)
         return NULL;
     }
     if (!e->sym->base) {
-        diag_error(c->diag, n->loc, "`%s` is workspace: nobody sees it after the launch",
-                   e->sym->name);
+        diag_error(c->diag, n->loc, "`%s` is workspace: it ends with the launch", e->sym->name);
         diag_note(c->diag, e->sym->loc, "declared here");
         return NULL;
     }
@@ -106,7 +105,7 @@ void check_ensures(struct checker *c, const struct node *n)
 {
     if (c->frames || c->level != 1) {
         diag_error(c->diag, n->loc,
-                   "`ensures` stands at the top level of a kernel, in no other statement");
+                   "`ensures` is at the top level of a kernel, outside other statements");
         return;
     }
     int outer = check_scope_open(c);

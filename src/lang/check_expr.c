@@ -586,7 +586,7 @@ static struct expr *check_bits(struct checker *c, const struct node *n)
 static struct expr *check_else(struct checker *c, const struct node *n)
 {
     diag_error(c->diag, n->loc, "`else` says what a load gives beyond the edge; this is no load");
-    diag_note(c->diag, n->loc, "write it right behind the access: `A[i +: N] else 0`");
+    diag_note(c->diag, n->loc, "write it right after the access: `A[i +: N] else 0`");
     return NULL;
 }
 
@@ -612,7 +612,7 @@ static struct expr *check_kind(struct checker *c, const struct node *n, const st
     case N_ELSE: return check_else(c, n);
     case N_STRING: diag_error(c->diag, n->loc, "a string has no value here"); return NULL;
     case N_NAMED: diag_error(c->diag, n->loc, "`%s = …` is no argument here", n->text); return NULL;
-    case N_TUPLE: diag_error(c->diag, n->loc, "several values cannot stand here"); return NULL;
+    case N_TUPLE: diag_error(c->diag, n->loc, "several values are not allowed here"); return NULL;
     default: diag_error(c->diag, n->loc, "this is no expression"); return NULL;
     }
 }

@@ -163,7 +163,7 @@ static struct expr *check_place(struct checker *c, const struct node *n, const s
         keep_indices(c, e);
         return e;
     }
-    diag_error(c->diag, n->loc, "`%s` takes %s, by reference; this is none", param->text,
+    diag_error(c->diag, n->loc, "`%s` takes %s, by reference; this is something else", param->text,
                storage == ST_SHARED ? "a shared tile" : "a view");
     diag_note(c->diag, param->loc,
               "give a name, or a name with indices of single elements: `x`, `x[i]`");

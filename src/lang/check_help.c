@@ -267,8 +267,8 @@ void unknown_name(struct checker *c, const char *name, struct loc loc)
             diag_near(c->diag, name_at(loc, name), near);
         else if (all_capitals(name))
             diag_note(c->diag, loc,
-                      "declare it ahead of the kernel: `const i32 %s = …;` or `tune %s = {…};`",
-                      name, name);
+                      "declare it before the kernel: `const i32 %s = …;` or `tune %s = {…};`", name,
+                      name);
     }
     poison_outermost(c, name, loc);
 }
@@ -317,7 +317,7 @@ static bool is_other_than_function(struct checker *c, const char *name, struct l
     if (!b || !b->sym || b->sym->is_pointer || b->sym->type.rank == 0)
         return false;
     diag_error(c->diag, loc, "`%s` is no function: it has elements", name);
-    diag_note(c->diag, loc, "indices stand in brackets: `%s[%s]`", name,
+    diag_note(c->diag, loc, "indices are in brackets: `%s[%s]`", name,
               b->sym->type.rank > 1 ? "i][j" : "i");
     return true;
 }

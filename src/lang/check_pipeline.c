@@ -55,7 +55,7 @@ bool check_staged(struct checker *c, const struct node *n, const struct sym *s,
     if (value->op == OP_ACCESS && value->sym->storage == ST_VIEW && !value->sym->is_const) {
         const struct sym *base = value->sym->base;
         if (base)
-            diag_note(c->diag, base->loc, "if nobody writes it during the launch: `const %s *%s`",
+            diag_note(c->diag, base->loc, "if the kernel does not write it: `const %s *%s`",
                       dtype_table[base->type.dtype].name, base->name);
     } else if (value->op == OP_CAST)
         diag_note(c->diag, n->init->loc,

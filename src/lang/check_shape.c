@@ -363,8 +363,7 @@ static struct expr *check_iota(struct checker *c, const struct node *n, const st
         return NULL;
     if (!n->list) {
         if (!want || want->rank == 0) {
-            diag_error(c->diag, n->loc,
-                       "the shape of `iota()` does not follow from where it stands");
+            diag_error(c->diag, n->loc, "the shape of `iota()` does not follow from its place");
             diag_note(c->diag, n->loc, "write it: `iota(n)`, `iota(n, 1)`");
             return NULL;
         }

@@ -216,8 +216,7 @@ static void check_if(struct checker *c, const struct node *n)
 static void check_return(struct checker *c, const struct node *n)
 {
     if (c->frames) {
-        diag_error(c->diag, n->loc,
-                   "`return` is the last statement of a fn, and stands nowhere else");
+        diag_error(c->diag, n->loc, "`return` is the last statement of a fn");
         diag_note(c->diag, n->loc, "keep the value in a variable and return it at the end");
     } else if (n->a) {
         diag_error(c->diag, n->a->loc, "a kernel returns no value");

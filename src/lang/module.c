@@ -265,7 +265,7 @@ static void tune_values(struct builder *b, struct checker *c, struct tune_list *
     list->values = arena_array(b->arena, struct literal, list->count * list->names + 1);
     for (int i = 0; i < list->count; i++, row = row->next)
         if (tune_row(c, list, row, &list->values[i * list->names]) && row_repeats(&seen, list, i))
-            diag_warning(b->diag, row->loc, "this value stands in the list already");
+            diag_warning(b->diag, row->loc, "this value is in the list already");
 }
 
 /* F32 as soon as one value is a float, BOOL when all are truth values. */

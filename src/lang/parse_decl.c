@@ -84,7 +84,8 @@ static const char *const *foreign_qualifier(const struct parser *p)
     static const char *const table[][3] = {
         {"__shared__", "write `shared`", "shared"},
         {"__constant__", "a constant is `const` or, of the module, `const i32 N = 4;`", NULL},
-        {"volatile", "leave it out: memory that others write is read again after `sync()`", ""},
+        {"volatile", "leave it out: memory that other threads write is read again after `sync()`",
+         ""},
         {"register", "write `reg` for a tile, nothing for a scalar", ""},
         {"extern", "write `shared f32 s[N];` with a constant extent", NULL},
         {"inline", "leave it out", ""},
@@ -261,7 +262,7 @@ struct node *parse_declaration(struct parser *p)
     uint32_t word = p->pos;
     enum decl_storage storage = parse_storage(p);
     if (is_const && storage != DECL_PLAIN)
-        if (complain(p, token_loc(p, &p->tokens[word]), "`const` stands before scalars and arrays"))
+        if (complain(p, token_loc(p, &p->tokens[word]), "`const` is only for scalars and arrays"))
             note(p, here(p), "a view is const when its parameter is: `const f32 *a`");
     if (is_shared)
         storage = DECL_SHARED;
@@ -438,7 +439,8 @@ static struct node *parse_result(struct parser *p)
     } else if (at_foreign(p, "void")) {
         if (fail(p, here(p), "a `fn` gives a value"))
             note(p, here(p),
-                 "write its type: `fn f32 name(…)`; what has no value stands in the kernel");
+                 "write its type: `fn f32 name(…)`; a function without a result is written out in "
+                 "the kernel");
     } else {
         n->i = parse_storage(p);
         if (n->i == DECL_GLOBAL || n->i == DECL_SHARED)
@@ -502,7 +504,7 @@ static struct node *parse_kernel_param(struct parser *p)
         if (fail(p, here(p), "a kernel takes scalars and pointers, no tiles"))
             note(p, here(p), "take `f32 *a`, and in the body `global f32 A[m][n] = a;`");
     n->type = parse_type(p);
-    if (at(p, TOK_CONST) && complain(p, here(p), "`const` stands before the type"))
+    if (at(p, TOK_CONST) && complain(p, here(p), "`const` comes before the type"))
         note(p, here(p), "write `const f32 *a`");
     n->is_const = accept(p, TOK_CONST) || n->is_const;
     uint32_t star = p->pos;
@@ -514,7 +516,7 @@ static struct node *parse_kernel_param(struct parser *p)
     while (at_word(p, "__restrict__") || at_word(p, "restrict") || at_word(p, "__restrict")) {
         if (complain(p, here(p), "there is no `%s`", token_text(p, peek(p)))) {
             is_foreign(p);
-            note(p, here(p), "a `const` pointer already says that nobody writes there");
+            note(p, here(p), "a `const` pointer already says that the kernel does not write there");
             fix(p, with_blanks(p, here(p)), "");
         }
         advance(p);
@@ -655,7 +657,8 @@ static struct node *parse_kernel(struct parser *p)
     n->start = last->offset + last->length;
     n->attributes = parse_attributes(p);
     if (at(p, TOK_SEMICOLON) && fail(p, here(p), "a kernel has a body"))
-        note(p, n->loc, "there are no prototypes: kernels and fns may be used before they stand");
+        note(p, n->loc,
+             "there are no prototypes: kernels and fns may be used before they are declared");
     n->body = parse_block(p, "the kernel's body");
     return n;
 }

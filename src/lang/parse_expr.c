@@ -260,7 +260,7 @@ static struct node *parse_paren(struct parser *p)
         n = parse_expr(p);
     leave(p);
     if (at(p, TOK_COMMA) &&
-        fail(p, here(p), "several values in parentheses stand only in `tune` and `return`"))
+        fail(p, here(p), "several values in parentheses are only for `tune` and `return`"))
         note(p, here(p), "a cast is written `(f32) x`, a call `f(a, b)`");
     expect_close(p, open, "after the expression");
     return n;
@@ -386,9 +386,9 @@ static struct node *no_value(struct parser *p)
 {
     const struct token *t = peek(p);
     if (t->kind == TOK_STRING)
-        fail(p, here(p), "a string stands only in `print` and `static_assert`");
+        fail(p, here(p), "a string is only for `print` and `static_assert`");
     else if (t->kind == TOK_TYPEOF)
-        fail(p, here(p), "`typeof(x)` is a type: it stands in declarations and casts");
+        fail(p, here(p), "`typeof(x)` is a type, for declarations and casts");
     else if (t->kind == TOK_LBRACE) {
         if (fail(p, here(p), "there are no lists of values here"))
             note(p, here(p), "a tile starts from one value (`= 0`) or is assigned by parts");
@@ -435,11 +435,10 @@ static void slip_postfix(struct parser *p, const struct node *n)
         if (fail(p, here(p), "only a name can be indexed"))
             note(p, n->loc, "give this a name first: `reg f32 t[M][N] = …;`");
     } else if (at(p, TOK_ARROW) || at(p, TOK_DOT)) {
-        if (fail(p, here(p), "%s stands only in block.x, grid.x, thread.x",
-                 token_shown(p, peek(p))))
+        if (fail(p, here(p), "%s is only for block.x, grid.x, thread.x", token_shown(p, peek(p))))
             note(p, here(p), "there are no structures and no pointers");
     } else if (at(p, TOK_IF)) {
-        if (fail(p, here(p), "no `if` stands behind a value"))
+        if (fail(p, here(p), "a value has no `if` after it"))
             note(p, here(p),
                  "write `condition ? a : b`; element by element `where(condition, a, b)`");
     }

@@ -107,7 +107,7 @@ static struct node *parse_call_statement(struct parser *p)
     n->a = parse_call(p);
     n->loc = range_from(p, first);
     if (at(p, TOK_ASSIGN) && fail(p, here(p), "a call is no place to assign to"))
-        note(p, n->loc, "indices stand in brackets: `A[i][j] = …`");
+        note(p, n->loc, "indices are in brackets: `A[i][j] = …`");
     expect_semicolon(p, "after the call");
     return n;
 }
@@ -438,9 +438,9 @@ static struct node *parse_name_statement(struct parser *p)
 static struct node *misplaced(struct parser *p)
 {
     struct node *n = node_new(p, N_EMPTY, here(p));
-    if (complain(p, here(p), "%s stands in the module, outside of kernels and fns",
+    if (complain(p, here(p), "%s belongs at the top level of the file, outside kernels and fns",
                  token_shown(p, peek(p))))
-        note(p, here(p), "move it up in front of the kernel");
+        note(p, here(p), "move it before the kernel");
     skip_construct(p);
     return n;
 }

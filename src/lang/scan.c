@@ -195,7 +195,7 @@ static void scan_quote(struct scanner *s)
             break;
         }
     problem(s, start, s->pos - start, "there are no character constants",
-            "write the number; text stands in \"…\"");
+            "write the number; text is written in \"…\"");
     add_token(s, TOK_BAD, start);
 }
 
@@ -462,7 +462,7 @@ static void scan_string_char(struct scanner *s, struct text *t)
         s->pos++;
     } else if (n == 0 || (!unicode_printable(code) && c != '\t')) {
         problem(s, s->pos, 1,
-                arena_printf(s->arena, "the byte 0x%02X cannot stand in a string",
+                arena_printf(s->arena, "a string cannot contain the byte 0x%02X",
                              (unsigned)(unsigned char)c),
                 NULL);
         s->pos += n > 0 ? (uint32_t)n : 1;

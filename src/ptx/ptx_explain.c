@@ -102,7 +102,7 @@ void ptx_explain_modifiers(struct ptx_verifier *v)
         ptx_complain(v, "`%s` lacks %s%s", name, best.wanted.count == 1 ? "" : "one of ",
                      list_group(v->arena, &best.wanted));
     else
-        ptx_complain(v, "`%s`: these modifiers do not stand in the right order", name);
+        ptx_complain(v, "`%s`: these modifiers are in the wrong order", name);
 }
 
 /* --- operands --- */

@@ -225,7 +225,7 @@ static void unknown_target(struct ptx_parser *p, struct loc where, const char *n
 static bool read_target(struct ptx_parser *p)
 {
     if (!ptx_accept_dot(p, "target"))
-        return ptx_expected(p, ".target behind .version");
+        return ptx_expected(p, ".target after .version");
     do {
         struct loc where = ptx_here(p);
         const char *name = NULL;
@@ -310,7 +310,7 @@ static bool read_file(struct ptx_parser *p)
     if (ptx_accept(p, ',')) {
         file->stamped = true;
         if (!ptx_read_number(p, "a time stamp", UINT64_MAX, &file->timestamp) ||
-            !ptx_expect(p, ',', "behind the time stamp") ||
+            !ptx_expect(p, ',', "after the time stamp") ||
             !ptx_read_number(p, "a size", UINT64_MAX, &file->size))
             return false;
     }
@@ -337,11 +337,11 @@ static bool read_function_name(struct ptx_parser *p, struct ptx_function **f)
 static bool read_alias(struct ptx_parser *p)
 {
     struct ptx_alias *alias = arena_new(p->arena, struct ptx_alias);
-    if (!read_function_name(p, &alias->name) || !ptx_expect(p, ',', "behind the alias") ||
+    if (!read_function_name(p, &alias->name) || !ptx_expect(p, ',', "after the alias") ||
         !read_function_name(p, &alias->function))
         return false;
     push_item(p, (struct ptx_item){.kind = PTX_ITEM_ALIAS, .alias = alias});
-    return ptx_expect(p, ';', "behind the alias");
+    return ptx_expect(p, ';', "after the alias");
 }
 
 static bool read_pragma(struct ptx_parser *p)
@@ -352,7 +352,7 @@ static bool read_pragma(struct ptx_parser *p)
             return false;
         push_item(p, (struct ptx_item){.kind = PTX_ITEM_PRAGMA, .pragma = text});
     } while (ptx_accept(p, ','));
-    return ptx_expect(p, ';', "behind the pragma");
+    return ptx_expect(p, ';', "after the pragma");
 }
 
 static enum ptx_linkage accept_linkage(struct ptx_parser *p)

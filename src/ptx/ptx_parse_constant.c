@@ -66,7 +66,7 @@ static bool read_parenthesis(struct reader *r, struct ptx_constant *c)
         if (!is_unsigned && !ptx_is_dot(p, "s64"))
             return ptx_expected(p, ".s64 or .u64");
         ptx_advance(p);
-        if (!ptx_expect(p, ')', "behind the type of a constant") || !go_down(r) ||
+        if (!ptx_expect(p, ')', "after the type of a constant") || !go_down(r) ||
             !read_binary(r, UNARY_LEVEL, c))
             return false;
         r->depth--;
@@ -75,7 +75,7 @@ static bool read_parenthesis(struct reader *r, struct ptx_constant *c)
         c->is_unsigned = is_unsigned;
         return true;
     }
-    return read_conditional(r, c) && ptx_expect(p, ')', "behind a constant");
+    return read_conditional(r, c) && ptx_expect(p, ')', "after a constant");
 }
 
 static bool read_primary(struct reader *r, struct ptx_constant *c)

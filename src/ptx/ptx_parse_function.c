@@ -33,7 +33,7 @@ static bool read_list(struct ptx_parser *p, bool named, bool results, struct ptx
         if (!ptx_accept(p, ','))
             break;
     }
-    return ptx_expect(p, ')', "behind the parameters");
+    return ptx_expect(p, ')', "after the parameters");
 }
 
 static bool read_signature(struct ptx_parser *p, struct ptx_signature *s, bool named)
@@ -293,7 +293,7 @@ static bool read_pragma(struct ptx_parser *p, struct loc where)
             return false;
         ptx_push(p, s);
     } while (ptx_accept(p, ','));
-    return ptx_expect(p, ';', "behind the pragma");
+    return ptx_expect(p, ';', "after the pragma");
 }
 
 static bool read_targets(struct ptx_parser *p, struct ptx_label *label, bool calls)
@@ -318,7 +318,7 @@ static bool read_targets(struct ptx_parser *p, struct ptx_label *label, bool cal
         vec_push(p->arena, &t->functions, (struct ptx_function *)found->object);
     } while (ptx_accept(p, ','));
     ptx_push(p, (struct ptx_statement){.kind = PTX_AT_TARGETS, .where = where, .targets = t});
-    return ptx_expect(p, ';', "behind the targets");
+    return ptx_expect(p, ';', "after the targets");
 }
 
 static bool read_prototype(struct ptx_parser *p, struct ptx_label *label)
@@ -334,7 +334,7 @@ static bool read_prototype(struct ptx_parser *p, struct ptx_label *label)
     t->signature.noreturn = ptx_accept_dot(p, "noreturn");
     ptx_push(
         p, (struct ptx_statement){.kind = PTX_AT_PROTOTYPE, .where = label->where, .prototype = t});
-    return ptx_expect(p, ';', "behind the prototype");
+    return ptx_expect(p, ';', "after the prototype");
 }
 
 /* A label by itself, or the name of targets or of a prototype. */
@@ -431,7 +431,7 @@ static bool read_block(struct ptx_parser *p, struct loc where)
     ptx_advance(p);
     read_statements(p);
     ptx_close_block(p);
-    return ptx_expect(p, '}', "behind the statements");
+    return ptx_expect(p, '}', "after the statements");
 }
 
 /* The outermost braces share the scope of the parameters: labels are settled where they close.
@@ -442,5 +442,5 @@ static bool read_body(struct ptx_parser *p)
     ptx_advance(p);
     read_statements(p);
     ptx_leave_scope(p);
-    return ptx_expect(p, '}', "behind the body of a function");
+    return ptx_expect(p, '}', "after the body of a function");
 }

@@ -40,7 +40,7 @@ static bool read_elements(struct ptx_parser *p, struct ptx_operand *o, int close
     }
     o->elements = elements.data ? elements.data : arena_array(p->arena, struct ptx_operand, 1);
     o->count = (uint32_t)elements.count;
-    return ptx_expect(p, close, "behind the operands");
+    return ptx_expect(p, close, "after the operands");
 }
 
 static bool read_number_operand(struct ptx_parser *p, struct ptx_operand *o)
@@ -153,7 +153,7 @@ static bool read_address(struct ptx_parser *p, struct ptx_operand *o, int depth)
         if (!read_elements(p, o, '}', depth))
             return false;
     }
-    if (!ptx_expect(p, ']', "behind an address"))
+    if (!ptx_expect(p, ']', "after an address"))
         return false;
     o->unified = ptx_accept_dot(p, "unified");
     return true;
@@ -170,7 +170,7 @@ static bool read_operand(struct ptx_parser *p, struct ptx_operand *o, int depth)
         o->negated = true;
         if (!read_named(p, o))
             return false;
-        return o->kind == PTX_REGISTER || ptx_expected(p, "a register behind `!`");
+        return o->kind == PTX_REGISTER || ptx_expected(p, "a register after `!`");
     }
     if (ptx_is_at(p, '['))
         return read_address(p, o, depth);
@@ -220,7 +220,7 @@ static bool read_callees(struct ptx_parser *p, struct ptx_operand *o)
 static bool read_call(struct ptx_parser *p, struct ptx_instruction *ins, struct ptx_operand *o)
 {
     if (!read_argument_list(p, &o[0]) ||
-        (o[0].kind == PTX_LIST && !ptx_expect(p, ',', "behind the results of a call")))
+        (o[0].kind == PTX_LIST && !ptx_expect(p, ',', "after the results of a call")))
         return false;
     if (p->token.kind != PTX_TOKEN_NAME)
         return ptx_expected(p, "a function or a register");
@@ -269,7 +269,7 @@ static bool read_guard(struct ptx_parser *p, struct ptx_instruction *ins)
     struct loc where = ptx_here(p);
     struct ptx_operand o = {0};
     if (p->token.kind != PTX_TOKEN_NAME)
-        return ptx_expected(p, "a predicate register behind `@`");
+        return ptx_expected(p, "a predicate register after `@`");
     if (!read_named(p, &o))
         return false;
     ins->guard = o.reg;
@@ -379,7 +379,7 @@ bool ptx_read_instruction(struct ptx_parser *p)
     ins->line = p->line;
     bool fine = ins->op == PTX_CALL ? read_call(p, ins, operands) : read_operands(p, ins, operands);
     struct loc end = ptx_here(p);
-    if (!fine || !ptx_expect(p, ';', "behind the instruction"))
+    if (!fine || !ptx_expect(p, ';', "after the instruction"))
         return false;
     ins->operands = arena_copy(p->arena, operands, ins->operand_count * sizeof *operands);
     where.length = end.offset - where.offset;

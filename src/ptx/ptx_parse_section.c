@@ -62,7 +62,7 @@ static bool read_datum(struct ptx_parser *p, struct ptx_section *s)
     } widths[] = {{"b8", 1}, {"b16", 2}, {"b32", 4}, {"b64", 8}};
     struct ptx_datum d = {0};
     if (p->token.kind == PTX_TOKEN_NAME) {
-        if (!ptx_read_name(p, "a label", &d.label) || !ptx_expect(p, ':', "behind a label"))
+        if (!ptx_read_name(p, "a label", &d.label) || !ptx_expect(p, ':', "after a label"))
             return false;
         vec_push(p->arena, &s->data, d);
         return true;
@@ -81,7 +81,7 @@ static bool read_datum(struct ptx_parser *p, struct ptx_section *s)
 bool ptx_read_section(struct ptx_parser *p)
 {
     struct ptx_section *s = arena_new(p->arena, struct ptx_section);
-    if (!read_symbol(p, &s->name) || !ptx_expect(p, '{', "behind the name of a section"))
+    if (!read_symbol(p, &s->name) || !ptx_expect(p, '{', "after the name of a section"))
         return false;
     while (!ptx_is_at(p, '}'))
         if (!read_datum(p, s))

@@ -45,7 +45,7 @@ static bool read_address(struct ptx_parser *p, struct ptx_initial *init)
         init->generic = true;
         ptx_advance(p);
         ptx_advance(p);
-        if (!read_symbol(p, init) || !ptx_expect(p, ')', "behind a generic address"))
+        if (!read_symbol(p, init) || !ptx_expect(p, ')', "after a generic address"))
             return false;
     } else if (!read_symbol(p, init)) {
         return false;
@@ -60,7 +60,7 @@ static bool read_value(struct ptx_parser *p, struct ptx_initial *init)
         init->mask = p->token.bits;
         ptx_advance(p);
         ptx_advance(p);
-        return read_address(p, init) && ptx_expect(p, ')', "behind a part of an address");
+        return read_address(p, init) && ptx_expect(p, ')', "after a part of an address");
     }
     if (p->token.kind == PTX_TOKEN_NAME && !ptx_is_word(p, "WARP_SZ"))
         return read_address(p, init);
@@ -90,19 +90,19 @@ static bool read_initial(struct ptx_parser *p, struct ptx_initial *init, int dep
         if (!ptx_accept(p, ','))
             break;
     }
-    return ptx_expect(p, '}', "behind the values");
+    return ptx_expect(p, '}', "after the values");
 }
 
 /* --- variables --- */
 
 static bool read_attribute(struct ptx_parser *p, struct ptx_variable *v)
 {
-    if (!ptx_expect(p, '(', "behind .attribute"))
+    if (!ptx_expect(p, '(', "after .attribute"))
         return false;
     uint32_t start = p->token.offset;
     for (int depth = 1; depth > 0;) {
         if (p->token.kind == PTX_TOKEN_END)
-            return ptx_expected(p, "`)` behind the attribute");
+            return ptx_expected(p, "`)` after the attribute");
         depth += ptx_is_at(p, '(') - ptx_is_at(p, ')');
         if (depth > 0)
             ptx_advance(p);
@@ -173,7 +173,7 @@ static bool read_dimensions(struct ptx_parser *p, struct ptx_variable *v)
             return false;
         }
         *extent = (int64_t)c.bits;
-        if (!ptx_expect(p, ']', "behind an extent"))
+        if (!ptx_expect(p, ']', "after an extent"))
             return false;
     }
     return true;
@@ -229,7 +229,7 @@ bool ptx_read_variables(struct ptx_parser *p, enum ptx_linkage linkage)
             return false;
         push_variable(p, v);
     } while (ptx_accept(p, ','));
-    return ptx_expect(p, ';', "behind a variable");
+    return ptx_expect(p, ';', "after a variable");
 }
 
 /* --- parameters --- */
@@ -353,7 +353,7 @@ static bool read_register(struct ptx_parser *p, enum ptx_mod type, uint8_t vecto
     if (ptx_accept(p, '<')) {
         range->numbered = true;
         if (!ptx_read_number(p, "a number of registers", UINT32_MAX, &count) ||
-            !ptx_expect(p, '>', "behind the number of registers"))
+            !ptx_expect(p, '>', "after the number of registers"))
             return false;
     }
     count *= ptx_registers_width(range);
@@ -378,5 +378,5 @@ bool ptx_read_registers(struct ptx_parser *p)
         if (!read_register(p, type, vector))
             return false;
     while (ptx_accept(p, ','));
-    return ptx_expect(p, ';', "behind the registers");
+    return ptx_expect(p, ';', "after the registers");
 }

@@ -104,8 +104,8 @@ static void scan_float_bits(struct ptx_scanner *s, struct ptx_token *t, int digi
         t->bits = t->bits << 4 | (uint64_t)digit;
     if (count != digits || is_letter(peek(s, 0)))
         fail(s, t,
-             digits == 8 ? "expected 8 hexadecimal digits behind 0f"
-                         : "expected 16 hexadecimal digits behind 0d");
+             digits == 8 ? "expected 8 hexadecimal digits after 0f"
+                         : "expected 16 hexadecimal digits after 0d");
 }
 
 static void scan_decimal_float(struct ptx_scanner *s, struct ptx_token *t)
@@ -233,7 +233,7 @@ static void scan_dot(struct ptx_scanner *s, struct ptx_token *t)
             break;
     }
     if (s->position == t->offset + 1u)
-        fail(s, t, "expected a word behind the dot");
+        fail(s, t, "expected a word after the dot");
 }
 
 static void scan_string(struct ptx_scanner *s, struct ptx_token *t)

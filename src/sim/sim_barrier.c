@@ -138,7 +138,7 @@ static bool begin(struct sim_warp *w, const struct sim_op *op, struct sim_barrie
         return sim_stop(w, op, "the barrier waits for %d threads already, not for %d (-1: all)",
                         b->expected, expected);
     if (b->reduces != (op->small == BAR_RED ? op->small2 : 0) && op->small != BAR_ARRIVE)
-        return sim_stop(w, op, "others are at the barrier with another instruction");
+        return sim_stop(w, op, "other threads are at the barrier with another instruction");
     return true;
 }
 

@@ -327,7 +327,7 @@ static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id
         .at = at, .lane = __builtin_ctz(bar->waiting[first]), .does = "wait"};
     f.message =
         arena_printf(c->arena, "barrier %d waits for %d threads, %d arrived%s", id, expected,
-                     bar->arrived, left ? "; not so many are left in the block" : "");
+                     bar->arrived, left ? "; the block has fewer threads left" : "");
     f.steps[f.step_count++] = missing_text(c, b, bar);
     sim_report_add(c->report, &f);
     return true;
@@ -345,7 +345,7 @@ void sim_barrier_check_deadlock(struct sim_barrier_check *c, const struct sim_st
     if (explained)
         return;
     struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK,
-                            .message = still ? still->why : "nobody can go on"};
+                            .message = still ? still->why : "no thread can go on"};
     sim_report_add(c->report, &f);
 }
 

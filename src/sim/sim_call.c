@@ -155,7 +155,7 @@ static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_
         w->sim->stack_bytes > MOST_STACKS)
         return sim_stop(w, op, "the stack is full: %u calls deep", parent->depth);
     if (call->argument_count != code->parameter_count || call->result_count != code->result_count)
-        return sim_stop(w, op, "`%s` takes other arguments", f->name);
+        return sim_stop(w, op, "`%s` takes different arguments", f->name);
     sim_split_to(w, op + 1, mask, code->ops);
     struct sim_frame *frame = frame_for(w, code, parent, op);
     frame->lanes |= mask;

@@ -58,7 +58,7 @@ static bool run_end(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     (void)mask;
     sim_stop(w, op,
              "`%s` ends without ret or exit: its compiler holds that no run comes here, as "
-             "behind an endless loop without effect, a division by zero or a null pointer, "
+             "after an endless loop without effect, a division by zero or a null pointer, "
              "which C++ leaves undefined",
              ptx_plain_name(w->sim->arena, w->frame->code->function->name));
     w->sim->end = SIM_CUT_OFF;

@@ -138,7 +138,7 @@ static bool arrive_at(const struct visit *v, uint32_t count, int64_t bytes, unsi
         return broken(v, "%lld bytes to come at an mbarrier: at most %d", (long long)to_come,
                       MOST_COUNT);
     if (how & DROPS && expected <= all)
-        return broken(v, "nobody would be expected at the mbarrier");
+        return broken(v, "no arrival would be expected at the mbarrier");
     if (all > pending)
         return broken(v, "%llu arrivals at an mbarrier that waits for %u", (unsigned long long)all,
                       pending);

@@ -103,7 +103,7 @@ static void there_is_none(struct sim_mbarrier_check *c, const struct sim_sync_ev
 {
     if (m)
         found(c, e, &m->unmade, m->unmade_by, "mbarrier.inval",
-              "an mbarrier is used where there is none any more");
+              "an mbarrier is used after it was invalidated");
     else
         found(c, e, NULL, 0, NULL, "an mbarrier is used where none was ever initialised");
 }
@@ -135,7 +135,7 @@ static void arrive(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
     if (m->waited)
         return;
     found(c, e, &m->over, m->over_by, "end of the phase before",
-          "arrival in a phase, though nobody waited for the phase before");
+          "arrival in a phase, though no thread waited for the phase before");
     m->waited = true; /* once */
 }
 

@@ -63,8 +63,7 @@ static void fault_text(struct text *out, const struct sim_fault *f)
     text_printf(out, "%s of %d bytes of %s memory at 0x%llx: %s", f->write ? "write" : "read",
                 f->bytes, spaces[f->space], (unsigned long long)f->address, kinds[f->kind]);
     if (f->name && f->offset < 0)
-        text_printf(out, ", %llu bytes in front of `%s`", 0 - (unsigned long long)f->offset,
-                    f->name);
+        text_printf(out, ", %llu bytes before `%s`", 0 - (unsigned long long)f->offset, f->name);
     else if (f->name)
         text_printf(out, ", %lld bytes behind the start of `%s`, which has %llu",
                     (long long)f->offset, f->name, (unsigned long long)f->size);

@@ -15,7 +15,7 @@
     X(SCOPE, "scope", true, "atomic accesses whose scopes do not include each other")              \
     X(ASYNC_RACE, "async-race", true, "an asynchronous copy that was not waited for")              \
     X(ASYNC_PENDING, "async-pending", true, "a thread that left with copies under way")            \
-    X(UNINITIALISED, "uninitialised", true, "bytes read that nobody wrote")                        \
+    X(UNINITIALISED, "uninitialised", true, "bytes read that were never written")                  \
     X(OUTSIDE, "out-of-bounds", true, "an access outside all memory")                              \
     X(MISALIGNED, "misaligned", true, "an address that its width does not divide")                 \
     X(READ_ONLY, "read-only", true, "a write to memory that cannot be written")                    \
@@ -29,7 +29,7 @@
     X(WARP_SYNC, "warp-sync", true, "a mask of lanes that cannot be")                              \
     X(MBARRIER, "mbarrier", true, "an mbarrier used against its rules")                            \
     X(EXITED, "exited-thread", true, "a barrier that waits for threads that left")                 \
-    X(DEADLOCK, "deadlock", true, "nobody can go on")                                              \
+    X(DEADLOCK, "deadlock", true, "no thread can go on")                                           \
     X(ENDLESS, "endless", true, "more steps than were allowed")
 
 enum sim_found {

@@ -21,8 +21,8 @@ static void add_poll(struct sim_report *r, const struct sim_standstill *s, const
         value = arena_printf(r->arena, ", but it is %lld",
                              (long long)((int64_t)(w->value << unused) >> unused));
     }
-    f.message = arena_printf(r->arena, "this waits for %s to change%s, and nobody will change it",
-                             name, value);
+    f.message = arena_printf(
+        r->arena, "this waits for %s to change%s, and no thread will change it", name, value);
     int threads[SIM_FOR_MEMORY + 1] = {0};
     for (size_t i = 0; i < s->wait_count; i++)
         threads[s->waits[i].what] += __builtin_popcount(s->waits[i].mask);

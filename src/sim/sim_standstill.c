@@ -184,7 +184,7 @@ void sim_idle_round(struct sim *sim, struct sim_idle *idle)
             idle->changes = UINT64_MAX;
             return;
         }
-        sim_deadlock(sim, "what still runs waits for memory that nobody will change");
+        sim_deadlock(sim, "the threads that still run wait for memory that no thread will change");
     }
     if (idle->rounds == idle->next) {
         idle->state = state;

@@ -478,7 +478,7 @@ static void refuse(struct pipeline *p)
         diag_note(p->diag, p->loop->loc,
                   "without a condition it is not known how many turns will come");
     else if (p->turns.why)
-        diag_note(p->diag, at, "this is not known ahead of its turn");
+        diag_note(p->diag, at, "this is not known before its iteration");
     else
         diag_note(p->diag, at, "the turn may be left before the tiles are declared");
 }

@@ -524,7 +524,7 @@ static bool settle(struct plan *p, struct diag *d)
                                   "into which a copy may still be under way");
                 again = true;
             } else if (tile->unordered && !barrier_place(p, tile, tile->unordered)) {
-                good = keep_apart(p, d, i, tile->unordered, "and no barrier can stand between");
+                good = keep_apart(p, d, i, tile->unordered, "and no barrier can be between");
                 again = true;
             }
         }

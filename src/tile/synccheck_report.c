@@ -133,7 +133,7 @@ static bool within_pipeline(const struct sync_check *k, const struct finding *f)
 static void pipeline_way_out(struct sync_check *k, const struct finding *f, const char *name)
 {
     diag_note(k->diag, touch_at(k, f->late)->loc,
-              "no `sync()` can stand in a pipeline: fill or read `%s` outside of it, or declare "
+              "a pipeline cannot contain `sync()`: fill or read `%s` outside of it, or declare "
               "`%s` in its body with a part of a const view as its value",
               name, name);
 }
@@ -169,7 +169,7 @@ static void report_race(struct sync_check *k, const struct finding *f, const cha
     }
     diag_note(k->diag, late->loc, "%s",
               f->late <= f->early
-                  ? "put `sync()` between the two: at the end of the loop's body, or ahead of this"
+                  ? "put `sync()` between the two: at the end of the loop's body, or before this"
               : f->waited ? "put `sync()` between `async_wait` and this"
                           : "put `sync()` between the two");
     const struct instr *wait = f->waited ? wait_ahead(k, f->late) : NULL;
@@ -214,7 +214,7 @@ static void flight_way_out(struct sync_check *k, const struct finding *f)
         eval_int(wait->expr, NULL, &n);
     if (f->left == UNCOMMITTED && n > 0) {
         diag_note(k->diag, wait->loc,
-                  "`async_wait(%lld)` waits for committed groups only: put `async_commit()` behind "
+                  "`async_wait(%lld)` waits for committed groups only: put `async_commit()` after "
                   "the copy, or `async_wait(0)` here",
                   (long long)n);
         fix_number(k, wait->expr, 0);
@@ -226,12 +226,11 @@ static void flight_way_out(struct sync_check *k, const struct finding *f)
         fix_number(k, wait->expr, f->left);
     } else {
         int groups = f->age > 0 ? f->age : 0;
-        diag_note(
-            k->diag, at,
-            "the copy of line %d is not waited for: put `async_wait(%d)` and `sync()` ahead of "
-            "%s",
-            line_of(touch_at(k, f->early)->loc), groups,
-            touch_at(k, f->late)->pipeline ? "the pipeline" : "this");
+        diag_note(k->diag, at,
+                  "the copy of line %d is not waited for: put `async_wait(%d)` and `sync()` before "
+                  "%s",
+                  line_of(touch_at(k, f->early)->loc), groups,
+                  touch_at(k, f->late)->pipeline ? "the pipeline" : "this");
         fix_with_wait(k, f->early, f->late, groups);
     }
 }
@@ -279,7 +278,7 @@ static void report_end(struct sync_check *k, const struct finding *f, const char
     note_calls(k, touch_at(k, f->early));
     if (f->kind == FIND_FREE)
         diag_note(k->diag, k->code.frees.data[f->late], "freed here");
-    diag_note(k->diag, at, "put `async_wait(0)` ahead of %s",
+    diag_note(k->diag, at, "put `async_wait(0)` before %s",
               f->kind == FIND_FREE    ? "that"
               : f->kind == FIND_SCOPE ? "the end of the scope"
                                       : "the end of the kernel");

@@ -159,13 +159,13 @@ static void explain_split(struct variance *v, const struct split *split)
     static const char *const what[] = {
         [SPLIT_IF] = "this condition differs between threads",
         [SPLIT_LOOP] = "this condition ends the loop earlier in some threads than in others",
-        [SPLIT_LAZY] = "what stands behind this is evaluated by some threads only",
+        [SPLIT_LAZY] = "only some threads evaluate what follows here",
         [SPLIT_BREAK] = "some threads leave the loop here",
         [SPLIT_CONTINUE] = "some threads skip the rest of the body here",
         [SPLIT_RETURN] = "some threads return here",
     };
     static const char *const way_out[] = {
-        [SPLIT_IF] = "close the `if` before it, and open another one behind it for what depends on "
+        [SPLIT_IF] = "close the `if` before it, and open another one after it for what depends on "
                      "the thread",
         [SPLIT_LOOP] = "let all threads run the loop equally often, with an `if` around what "
                        "depends on the thread",

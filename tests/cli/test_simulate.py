@@ -428,7 +428,7 @@ def test_waits(s):
     """Who waits in a loop for what nobody changes: the line, the element by its name, its value, and who else waits."""
     s.write("lock.tile", LOCK)
     said = s.expect(["run", "lock.tile", "--set", "n=3", "--fill", "zero", "--device", "sim"], 1,
-                    "lock.tile:5:5: error: deadlock: this waits for turn[1][0] to change, but it is 1, and nobody will change it",
+                    "lock.tile:5:5: error: deadlock: this waits for turn[1][0] to change, but it is 1, and no thread will change it",
                     "    lock(turn[1][0], 0);", "wait by block (1,0,0) thread (0,0,0)", " (turn[1][0])\n",
                     "threads that wait for memory: 2; at barriers: 126\n")
     if "0xfffffffe" in said.err:
@@ -439,7 +439,7 @@ def test_waits(s):
     s.write("late.ptx", FLAG)
     for command in ("run", "check"):
         said = s.expect([command, "late.ptx", "--block", "64"], 1, "late.ptx:13:5: error: deadlock: this waits for element 0 of ready to change,"
-                        " but it is 0, and nobody will change it", "threads that wait for memory: 1; at barriers: 63\n")
+                        " but it is 0, and no thread will change it", "threads that wait for memory: 1; at barriers: 63\n")
         if "barrier 0 waits" in said.err:
             fail(f"{command}: the barrier is no cause: {said}")
 

@@ -678,7 +678,7 @@ def test_words(learner):
     learner.write("chain.tile", good.replace("if (i < n)", "if (0 <= i < n)"))
     learner.learn("3", "chain.tile", status=1, out="note: say `0 <= i && i < n`")
     learner.write("called.tile", good.replace("A[i] * 3", "A(i) * 3"))
-    learner.learn("3", "called.tile", status=1, out="indices stand in brackets: `A[i]`")
+    learner.learn("3", "called.tile", status=1, out="indices are in brackets: `A[i]`")
     learner.write("pointer.tile", good.replace("Out[i] = A[i]", "out[i] = A[i]"))
     learner.learn("3", "pointer.tile", status=1, out="use `Out`, its view")
 

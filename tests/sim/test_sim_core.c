@@ -547,7 +547,7 @@ static void deadlocks(void **state)
                      SIM_DEADLOCK);
     assert_int_equal(
         ends("A:\nld.volatile.global.u32 %r1, [%out];\nsetp.eq.u32 %p0, %r1, 0;\n@%p0 bra A;", 64,
-             "nobody will change"),
+             "no thread will change"),
         SIM_DEADLOCK);
 }
 

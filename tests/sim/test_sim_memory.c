@@ -192,7 +192,7 @@ static void faults(void **state)
           "behind the start of `out`, which has 130");
     fault("mad.wide.u32 %rd0, %r0, 4, %out;\nld.global.u32 %r1, [%rd0+-4];", "read of 4 bytes");
     fault("mad.wide.u32 %rd0, %r0, 4, %out;\nld.global.u32 %r1, [%rd0+-4];",
-          "4 bytes in front of `out`");
+          "4 bytes before `out`");
     fault("ld.global.u32 %r1, [%out+2];", "misaligned");
     fault("ld.global.v2.u32 {%r1, %r2}, [%out+4];", "misaligned");
     fault("mov.u64 %rd1, 0;\nld.u32 %r1, [%rd1];", "outside any allocation");

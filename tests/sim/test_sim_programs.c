@@ -235,7 +235,7 @@ static void mbarriers(struct sim_case *c)
     uint64_t v = sim_case_buffer(c, 64 * 4, NULL);
     c->launch.block[0] = 64;
     assert_int_equal(sim_case_run(c, "mbarriers", 1, &v), SIM_STOPPED);
-    assert_non_null(strstr(sim_why(c->sim), "nobody would be expected at the mbarrier"));
+    assert_non_null(strstr(sim_why(c->sim), "no arrival would be expected at the mbarrier"));
 }
 
 static void calls(struct sim_case *c)

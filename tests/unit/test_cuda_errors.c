@@ -62,7 +62,7 @@ static const struct saying sayings[] = {
     {"cuMemcpyHtoDAsync_v2",
      1,
      TW_FAULT,
-     {"copying to the GPU: CUDA_ERROR_INVALID_VALUE", "an address, a size or a setting"}},
+     {"copying to the GPU: CUDA_ERROR_INVALID_VALUE", "the address, the size or the setting"}},
     {"cuInit", 3, TW_UNSUPPORTED, {"CUDA_ERROR_NOT_INITIALIZED", "fork before"}},
     {"cuInit", 100, TW_UNSUPPORTED, {"CUDA_ERROR_NO_DEVICE", "CUDA_VISIBLE_DEVICES"}},
     {"cuDevicePrimaryCtxRetain",

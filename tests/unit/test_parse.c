@@ -547,7 +547,7 @@ static void test_slips_of_declarations(void **state)
         "2:58 expected the extent, saw ']' | every axis has an extent: `A[m][k]`\n");
     check_body_messages(
         "const shared f32 s[4]; i32 a[2, 3]; static i32 x = 0; tune A = {1}; sa = 1;",
-        "2:7 `const` stands before scalars and arrays | a view is const when its parameter is: "
+        "2:7 `const` is only for scalars and arrays | a view is const when its parameter is: "
         "`const f32 *a`\n"
         "2:31 each extent has its own brackets | write `A[m][n]`\n"
         "2:37 `static` belongs to parameters of kernels | leave it out; a value known to the "
@@ -632,9 +632,9 @@ static void test_lexical(void **state)
         "2:5 a decimal number does not begin with 0 | C would read it as octal: write it without "
         "the 0, or in hexadecimal\n"
         "2:11 '12ab' is not a number | numbers are written 12, 0x1f, 1.5, 1e-3\n");
-    check_body_messages("x = 'a';",
-                        "2:5 there are no character constants | write the number; text stands in "
-                        "\"…\"\n");
+    check_body_messages(
+        "x = 'a';", "2:5 there are no character constants | write the number; text is written in "
+                    "\"…\"\n");
 }
 
 static void test_nul_byte(void **state)
@@ -675,7 +675,7 @@ static void test_recovery(void **state)
         "x = f(a b) + ; y = (1, 2);",
         "2:9 expected ')' after the arguments, saw 'b' | '(' was opened here\n"
         "2:14 expected an expression, saw ';'\n"
-        "2:22 several values in parentheses stand only in `tune` and `return` | a cast is "
+        "2:22 several values in parentheses are only for `tune` and `return` | a cast is "
         "written `(f32) x`, a call `f(a, b)`\n");
 }
 

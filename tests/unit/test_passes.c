@@ -125,7 +125,7 @@ static void test_barriers_need_all(void **state)
         " | 4: this condition differs between threads"
         " | 3: `i` differs between threads: it gets a varying value here"
         " | 3: `thread.x` is another number in each thread"
-        " | 4: close the `if` before it, and open another one behind it for what depends on the "
+        " | 4: close the `if` before it, and open another one after it for what depends on the "
         "thread\n");
     expect_messages(
         "if (thread.x > 3) return;\n"
@@ -164,7 +164,7 @@ static void test_tiles_need_all(void **state)
         "here"
         " | 4: this condition differs between threads"
         " | 4: `thread.x` is another number in each thread"
-        " | 4: close the `if` before it, and open another one behind it for what depends on the "
+        " | 4: close the `if` before it, and open another one after it for what depends on the "
         "thread\n");
     expect_messages(
         "shared f32 s[4];\n"
@@ -193,7 +193,7 @@ static void test_tiles_need_all(void **state)
                     "y = thread.x > 3 ? sum(s) : 0;\n",
                     "4: error: `sum` of a tile is the work of the whole block, but only some of "
                     "the threads come here"
-                    " | 4: what stands behind this is evaluated by some threads only"
+                    " | 4: only some threads evaluate what follows here"
                     " | 4: `thread.x` is another number in each thread"
                     " | 4: evaluate it before, into a variable\n");
 }

@@ -368,7 +368,7 @@ static void what_is_not_known_ahead_is_said(void **state)
     text_init(&t, &v.arena);
     diag_render(&t, &v.diag, false);
     assert_non_null(strstr(t.data, "5:5: warning: nothing is fetched ahead in this pipeline"));
-    assert_non_null(strstr(t.data, "5:37: note: this is not known ahead of its turn"));
+    assert_non_null(strstr(t.data, "5:37: note: this is not known before its iteration"));
     assert_null(strstr(v.text, "async"));
     variant_free(&v);
 }

@@ -121,13 +121,13 @@ static void rounds_of_loops(void **state)
          "3: error: `s` is overwritten here, in the next iteration, while other threads may still "
          "be reading it"
          " | 5: read here"
-         " | 3: put `sync()` between the two: at the end of the loop's body, or ahead of this\n");
+         " | 3: put `sync()` between the two: at the end of the loop's body, or before this\n");
     race(TILES,
          "for (i32 p = 0; p < n; p += 16)\n"
          "    s = A[0 +: 8][p +: 16];\n",
          "3: error: `s` is written here, in the next iteration, while other threads may still be "
          "writing it"
-         " | 3: put `sync()` between the two: at the end of the loop's body, or ahead of this\n");
+         " | 3: put `sync()` between the two: at the end of the loop's body, or before this\n");
     race(TILES,
          "for (i32 p = 0; p < n; p++) {\n"
          "    shared f32 q[16] = A[p];\n"
@@ -137,7 +137,7 @@ static void rounds_of_loops(void **state)
          "3: error: `q` is overwritten here, in the next iteration, while other threads may still "
          "be reading it"
          " | 5: read here"
-         " | 3: put `sync()` between the two: at the end of the loop's body, or ahead of this\n");
+         " | 3: put `sync()` between the two: at the end of the loop's body, or before this\n");
     race(TILES,
          "for (i32 p = 0; p < m; p++) {\n"
          "    if (p % 7 == 6) {\n"
@@ -304,7 +304,7 @@ static void copies(void **state)
          "async_wait(0);\n",
          "3: error: `s` is read here while the copy into it may still be under way"
          " | 2: the copy begins here"
-         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` ahead of "
+         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` before "
          "this\n");
     race(TILES,
          "async s = A[0 +: 8][0 +: 16];\n"
@@ -338,7 +338,7 @@ static void copies(void **state)
          "3: error: `s` is the target of another copy that begins here while the copy into it may "
          "still be under way"
          " | 2: the copy begins here"
-         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` ahead of "
+         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` before "
          "this\n");
     race(TILES,
          "async s = A[0 +: 8][0 +: 16];\n"
@@ -372,7 +372,7 @@ static void groups_of_copies(void **state)
          "async_wait(0);\n",
          "5: error: `s` is read here while the copy into it may still be under way"
          " | 2: the copy begins here"
-         " | 3: `async_wait(1)` waits for committed groups only: put `async_commit()` behind the "
+         " | 3: `async_wait(1)` waits for committed groups only: put `async_commit()` after the "
          "copy, or `async_wait(0)` here\n");
     race(TILES,
          "async t[F[0]] = A[0 +: 8][0 +: 16];\n"
@@ -380,7 +380,7 @@ static void groups_of_copies(void **state)
          "async_wait(0);\n",
          "3: error: `t` is read here while the copy into it may still be under way"
          " | 2: the copy begins here"
-         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` ahead of "
+         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` before "
          "this\n");
     clean(TILES, "for (i32 p = 0; p < n; p++) {\n"
                  "    async t[p % 3] = A[0 +: 8][0 +: 16];\n"
@@ -414,13 +414,13 @@ static void ends_of_lives(void **state)
     (void)state;
     race(TILES, "async s = A[0 +: 8][0 +: 16];\n",
          "2: error: the copy into `s` may still be under way when the kernel ends"
-         " | 2: put `async_wait(0)` ahead of the end of the kernel\n");
+         " | 2: put `async_wait(0)` before the end of the kernel\n");
     race(TILES,
          "async s = A[0 +: 8][0 +: 16];\n"
          "async_commit();\n"
          "async_wait(1);\n",
          "2: error: the copy into `s` may still be under way when the kernel ends"
-         " | 2: put `async_wait(0)` ahead of the end of the kernel\n");
+         " | 2: put `async_wait(0)` before the end of the kernel\n");
     race(TILES,
          "async s = A[0 +: 8][0 +: 16];\n"
          "for (i32 i = 0; i < m; i++) {\n"
@@ -428,7 +428,7 @@ static void ends_of_lives(void **state)
          "    sync();\n"
          "}\n",
          "2: error: the copy into `s` may still be under way when the kernel ends"
-         " | 2: put `async_wait(0)` ahead of the end of the kernel"
+         " | 2: put `async_wait(0)` before the end of the kernel"
          " | 4: this wait does not come if its loop runs zero times\n");
     race(TILES,
          "for (i32 i = 0; i < m; i++) {\n"
@@ -437,14 +437,14 @@ static void ends_of_lives(void **state)
          "    async s = A[0 +: 8][0 +: 16];\n"
          "}\n",
          "5: error: the copy into `s` may still be under way when the kernel ends"
-         " | 5: put `async_wait(0)` ahead of the end of the kernel\n");
+         " | 5: put `async_wait(0)` before the end of the kernel\n");
     race(TILES,
          "async s = A[0 +: 8][0 +: 16];\n"
          "if (flag)\n"
          "    return;\n"
          "async_wait(0);\n",
          "2: error: the copy into `s` may still be under way when the kernel ends"
-         " | 2: put `async_wait(0)` ahead of the end of the kernel"
+         " | 2: put `async_wait(0)` before the end of the kernel"
          " | 4: the kernel ends here\n");
     race(TILES,
          "{\n"
@@ -453,7 +453,7 @@ static void ends_of_lives(void **state)
          "}\n"
          "async_wait(0);\n",
          "4: error: the copy into `q` may still be under way when its scope ends"
-         " | 4: put `async_wait(0)` ahead of the end of the scope\n");
+         " | 4: put `async_wait(0)` before the end of the scope\n");
     race(TILES,
          "{\n"
          "    shared f32 q[8][16];\n"
@@ -463,7 +463,7 @@ static void ends_of_lives(void **state)
          "async_wait(0);\n",
          "4: error: the copy into `q` may still be under way when it is freed"
          " | 5: freed here"
-         " | 4: put `async_wait(0)` ahead of that\n");
+         " | 4: put `async_wait(0)` before that\n");
     race(TILES,
          "for (i32 p = 0; p < n; p++) {\n"
          "    shared f32 q[8][16];\n"
@@ -477,7 +477,7 @@ static void ends_of_lives(void **state)
          "}\n"
          "async_wait(0);\n",
          "4: error: the copy into `q` may still be under way when its scope ends"
-         " | 4: put `async_wait(0)` ahead of the end of the scope\n");
+         " | 4: put `async_wait(0)` before the end of the scope\n");
 }
 
 static void atomics(void **state)
@@ -636,7 +636,7 @@ static void tiles_at_thread_level(void **state)
          "async_wait(0);\n",
          "3: error: `s` is read here while the copy into it may still be under way"
          " | 2: the copy begins here"
-         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` ahead of "
+         " | 3: the copy of line 2 is not waited for: put `async_wait(0)` and `sync()` before "
          "this\n");
     clean(THREADS, "s[0 +: 4] = A[0 +: 4][0 +: 16];\n"
                    "s[4 + ty][tx] = 0;\n");
@@ -756,11 +756,11 @@ static void in_a_pipeline(void **state)
          "r = s; }\n",
          "5: error: `s` is read here while other threads may still be writing it"
          " | 4: written here"
-         " | 5: no `sync()` can stand in a pipeline: fill or read `s` outside of it, or declare "
+         " | 5: a pipeline cannot contain `sync()`: fill or read `s` outside of it, or declare "
          "`s` in its body with a part of a const view as its value\n"
          "4: error: `s` is written here, in the next iteration, while other threads may still "
          "be writing it"
-         " | 4: no `sync()` can stand in a pipeline: fill or read `s` outside of it, or declare "
+         " | 4: a pipeline cannot contain `sync()`: fill or read `s` outside of it, or declare "
          "`s` in its body with a part of a const view as its value\n");
 }
 
@@ -787,7 +787,7 @@ static void the_grid_has_blocks(void **state)
     clean(GRID("cdiv(m, 8) * cdiv(n, 8)"), RING);
     const char *at_the_end =
         "2: error: the copy into `s` may still be under way when the kernel ends"
-        " | 2: put `async_wait(0)` ahead of the end of the kernel"
+        " | 2: put `async_wait(0)` before the end of the kernel"
         " | 4: this wait does not come if its loop runs zero times\n";
     race(GRID("m"), RING, at_the_end);
     race(GRID("n + 1"), RING, at_the_end);
