@@ -98,7 +98,7 @@ static const struct saying sayings[] = {
       NEW_PROCESS}},
     {"cuEventSynchronize", 702, TW_FAULT, {"longer than a GPU with a display allows", NEW_PROCESS}},
     {"cuEventSynchronize", 714, TW_FAULT, {"a kernel's stack", NEW_PROCESS}},
-    {"cuEventSynchronize", 715, TW_FAULT, {"an instruction that there is none of", NEW_PROCESS}},
+    {"cuEventSynchronize", 715, TW_FAULT, {"an instruction that does not exist", NEW_PROCESS}},
     {"cuEventSynchronize", 716, TW_FAULT, {"not aligned to the access", NEW_PROCESS}},
     {"cuEventSynchronize", 717, TW_FAULT, {"an address of another space", NEW_PROCESS}},
     {"cuEventSynchronize", 718, TW_FAULT, {"to where no program is", NEW_PROCESS}},

@@ -509,8 +509,8 @@ static void test_slips_of_declarations(void **state)
                    "1:1 a module has no variables | a constant is `const i32 N = 4;`\n"
                    "2:12 a constant is a scalar\n");
     check_messages("fn void f(i32 x) { }",
-                   "1:4 a `fn` gives a value | write its type: `fn f32 name(…)`; what has "
-                   "no value stands in the kernel\n");
+                   "1:4 a `fn` gives a value | write its type: `fn f32 name(…)`; a "
+                   "function without a result is written out in the kernel\n");
     check_messages("fn f(i32 x) { return x; }",
                    "1:4 the type of the result is missing | write `fn f32 f(…)`\n");
     check_messages("fn f32[4] f(const f32 x, f32 *y) { return x; }",
@@ -531,8 +531,7 @@ static void test_slips_of_declarations(void **state)
         "`global "
         "f32 A[m][n] = a;`\n"
         "1:86 a kernel has a body | there are no prototypes: kernels and fns may be used before "
-        "they "
-        "stand\n");
+        "they are declared\n");
     check_messages(
         "shared f32 s[4];\nstruct s { i32 x; };\n;",
         "1:1 'shared' declares within a kernel | move it into the kernel's body\n"
@@ -552,8 +551,8 @@ static void test_slips_of_declarations(void **state)
         "2:31 each extent has its own brackets | write `A[m][n]`\n"
         "2:37 `static` belongs to parameters of kernels | leave it out; a value known to the "
         "compiler is `const i32 N = …;`\n"
-        "2:55 'tune' stands in the module, outside of kernels and fns | move it up in front of "
-        "the kernel\n");
+        "2:55 'tune' belongs at the top level of the file, outside kernels and fns | move it "
+        "before the kernel\n");
 }
 
 static void test_foreign(void **state)
