@@ -2,10 +2,19 @@
  * what tiles add at their edges or blocks do twice. */
 #include "api/explain.h"
 
-/* Rows and columns of a factor: a view, whole but for leading indices, or its transpose. */
+/* Rows and columns of a factor: a view, whole but for leading indices, its transpose, or anything
+ * that is reshaped to a matrix. */
 static bool shape_of(const tw_launch *l, const struct expr *e, int64_t shape[2])
 {
     struct scalar_env env = launch_env(l);
+    if (e->op == OP_RESHAPE && e->type.rank == 2) {
+        for (int i = 0; i < 2; i++) {
+            shape[i] = e->type.extent[i];
+            if (e->count > 1 && !eval_int(e->args[1 + i], &env, &shape[i]))
+                return false;
+        }
+        return true;
+    }
     if (e->op == OP_CAST && e->count == 1)
         return shape_of(l, e->args[0], shape);
     if (e->op == OP_TRANS && e->count == 1) {

@@ -330,6 +330,7 @@ static bool check_all(struct oracle *o)
             continue;
         o->statement = s;
         oracle_find_twins(o, s->value);
+        oracle_find_fixed(o);
         if (report->ok)
             report->loc = s->loc;
         c.checked = c.undecided = 0;
@@ -339,6 +340,7 @@ static bool check_all(struct oracle *o)
             report->loc = s->loc;
             return oracle_fail(o, "memory or shapes");
         }
+        oracle_forget_fixed(o);
     }
     return true;
 }

@@ -251,6 +251,65 @@ static struct twin *twin_of(struct oracle *o, const struct expr *e)
     return NULL;
 }
 
+/* --- parts that no index changes --- */
+
+/* iota() and broadcast() whose shape is that of the target, which may change with the indices. */
+static bool takes_shape(const struct expr *e)
+{
+    bool open = e->op == OP_BROADCAST || (e->op == OP_IOTA && e->count == 0);
+    for (int i = 0; open && i < e->type.rank; i++)
+        if (e->type.extent[i] == EXTENT_RUNTIME)
+            return true;
+    return false;
+}
+
+/* Lists the largest fixed tiles in e, and tells whether all of e is fixed. */
+static bool list_fixed(struct oracle *o, const struct expr *e)
+{
+    const struct stmt *s = o->statement;
+    int before = o->fixed_count;
+    bool fixed = !takes_shape(e);
+    for (int i = 0; i < s->overs; i++)
+        fixed = fixed && !(e->op == OP_REF && e->sym == s->over[i]);
+    for (int i = 0; i < e->count; i++)
+        fixed = list_fixed(o, e->args[i]) && fixed;
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].value)
+            fixed = list_fixed(o, e->index[i].value) && fixed;
+    if (e->otherwise)
+        fixed = list_fixed(o, e->otherwise) && fixed;
+    if (!fixed || e->type.rank == 0 || e == o->root)
+        return fixed;
+    o->fixed_count = before; /* its parts are in it */
+    if (before < MOST_FIXED)
+        o->fixed[o->fixed_count++] = (struct fixed_part){.e = e};
+    return true;
+}
+
+void oracle_find_fixed(struct oracle *o)
+{
+    o->fixed_count = 0;
+    o->root = o->statement->value;
+    if (o->statement->overs > 0)
+        list_fixed(o, o->statement->value);
+}
+
+void oracle_forget_fixed(struct oracle *o)
+{
+    for (int i = 0; i < o->fixed_count; i++)
+        if (o->fixed[i].has_value)
+            tile_free(o, &o->fixed[i].value);
+    o->fixed_count = 0;
+}
+
+static struct fixed_part *fixed_of(struct oracle *o, const struct expr *e)
+{
+    for (int i = 0; i < o->fixed_count; i++)
+        if (o->fixed[i].e == e)
+            return &o->fixed[i];
+    return NULL;
+}
+
 static bool eval_once(struct oracle *o, const struct expr *e, const struct hint *hint,
                       struct oracle_tile *out)
 {
@@ -288,12 +347,18 @@ bool oracle_eval(struct oracle *o, const struct expr *e, const struct hint *hint
                  struct oracle_tile *out)
 {
     struct twin *twin = is_costly(e) ? twin_of(o, e) : NULL;
-    if (twin && twin->has_value) {
-        *out = tile_copy(o, &twin->value);
+    struct fixed_part *fixed = fixed_of(o, e);
+    bool is_twin = twin && twin->has_value, is_fixed = fixed && fixed->has_value;
+    if (is_twin || is_fixed) {
+        *out = tile_copy(o, is_fixed ? &fixed->value : &twin->value);
         return true;
     }
     if (!eval_once(o, e, hint, out))
         return false;
+    if (fixed && out->count <= MOST_FIXED_ELEMENTS) {
+        fixed->value = tile_copy(o, out);
+        fixed->has_value = true;
+    }
     if (twin && e != o->root) {
         twin->value = tile_copy(o, out);
         twin->has_value = true;

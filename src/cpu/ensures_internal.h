@@ -46,6 +46,14 @@ struct twin {
     struct oracle_tile value;
 };
 
+/* A part of a statement that mentions none of its indices: it is evaluated once for all of them. */
+struct fixed_part {
+    const struct expr *e;
+    bool has_value;
+    struct oracle_tile value;
+};
+enum { MOST_FIXED = 16, MOST_FIXED_ELEMENTS = 1 << 20 }; /* of a statement; of one's value */
+
 /* The values of every statement and setting of its `over` indices, in order. */
 struct ensures_kept {
     struct arena *arena;
@@ -68,6 +76,8 @@ struct oracle {
     int64_t over[MAX_RANK];       /* values of statement->over */
     struct twin *twins;
     int twin_count;
+    struct fixed_part fixed[MOST_FIXED];
+    int fixed_count;
     struct piece *pieces;                    /* memory to be used again */
     const struct ensures_listener *listener; /* NULL: nobody is told */
 };
@@ -196,6 +206,9 @@ bool oracle_eval(struct oracle *o, const struct expr *e, const struct hint *hint
 /* Finds the twins in an expression; forgets their values. */
 void oracle_find_twins(struct oracle *o, const struct expr *e);
 void oracle_forget_twins(struct oracle *o);
+/* Finds the parts of the statement's value that its indices do not change; forgets their values. */
+void oracle_find_fixed(struct oracle *o);
+void oracle_forget_fixed(struct oracle *o);
 bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out);
 
 /* --- ensures_shape.c: each frees x --- */

@@ -188,7 +188,9 @@ bool tile_iota(struct oracle *o, const struct expr *e, const struct hint *hint,
         extent[i] = hinted_extent(&e->type, i, hint);
         if (i < e->count && !oracle_eval_int(o, e->args[i], &extent[i]))
             return false;
-        if (extent[i] == EXTENT_RUNTIME || extent[i] < 0)
+        if (i < e->count && extent[i] < 0)
+            return oracle_fail(o, "a length is %lld: it must be at least 0", (long long)extent[i]);
+        if (extent[i] == EXTENT_RUNTIME)
             return oracle_fail(o, "iota() needs its extents written out here");
         if (extent[i] != 1)
             axis = i;

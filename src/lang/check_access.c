@@ -191,12 +191,43 @@ static bool slice_fits(struct checker *c, const struct access *x, const struct n
     return true;
 }
 
+/* Returns the tile start + iota(length), whose elements are the positions of a slice. */
+static struct expr *slice_positions(struct checker *c, struct expr *start, struct expr *length,
+                                    struct loc at)
+{
+    enum dtype t = dtype_holds(DT_I32, start->type.dtype) ? DT_I32 : DT_I64;
+    int64_t extent;
+    if (!eval_int(length, NULL, &extent))
+        extent = EXTENT_RUNTIME;
+    struct expr *count = expr_new(c->kernel, OP_IOTA, type_tile(DT_I32, 1, &extent), at, 1);
+    count->args[0] = length;
+    return expr_binary(c->kernel, OP_ADD, type_tile(t, 1, &extent), at, cast_to(c, start, t),
+                       cast_to(c, count, t));
+}
+
+/* In `ensures` a length may follow from the launch. Such a slice is a gather of its positions. */
+static struct expr *slice_length(struct checker *c, const struct node *n, int64_t *extent)
+{
+    struct expr *length = launch_int(c, n, "the extent of a slice");
+    if (!length || !eval_int(length, NULL, extent))
+        return length;
+    if (*extent >= 0)
+        return *extent == 0 || *extent > MAX_ELEMENTS ? length : NULL;
+    diag_error(c->diag, n->loc, "the extent of a slice is %lld; it must be at least 0",
+               (long long)*extent);
+    return NULL;
+}
+
 static bool slice_index(struct checker *c, struct access *x, const struct node *n)
 {
     int64_t extent = 1;
-    struct expr *start = index_value(c, n->a, "the start of a slice");
-    bool good = constant_in(c, n->b, "the extent of a slice", 1, MAX_ELEMENTS, &extent);
-    if (!start || !good)
+    struct expr *start = index_value(c, n->a, "the start of a slice"), *length = NULL;
+    int errors = c->diag->errors;
+    if (c->in_ensures)
+        length = slice_length(c, n->b, &extent);
+    else
+        constant_in(c, n->b, "the extent of a slice", 1, MAX_ELEMENTS, &extent);
+    if (!start || c->diag->errors > errors)
         return false;
     if (start->type.rank > 0) {
         diag_error(c->diag, n->a->loc, "a slice starts at a scalar, `%s` is %s",
@@ -205,9 +236,14 @@ static bool slice_index(struct checker *c, struct access *x, const struct node *
                   source_snippet(c, n->a->loc));
         return false;
     }
+    x->reaches = true;
+    if (length) {
+        struct expr *positions = slice_positions(c, start, length, n->loc);
+        extent = positions->type.extent[0];
+        return add_index(c, x, (struct index){IX_GATHER, positions, extent, false, false}, n->loc);
+    }
     if (!slice_fits(c, x, n, start, extent))
         return false;
-    x->reaches = true;
     return add_index(c, x, (struct index){IX_SLICE, start, extent, n->inside, n->inside}, n->loc);
 }
 

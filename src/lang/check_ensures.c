@@ -81,10 +81,8 @@ static void note_axis_too_many(struct checker *c, const struct node *n, const st
 
 static void check_body_of(struct checker *c, const struct node *n, struct stmt *s)
 {
-    if (!check_indices(c, n->over, s))
-        return;
     c->in_ensures = true;
-    s->target = check_ensured(c, n->a);
+    s->target = check_indices(c, n->over, s) ? check_ensured(c, n->a) : NULL;
     s->value = s->target ? check_expr(c, n->b, &s->target->type) : NULL;
     if (s->value && is_untyped(s->value)) {
         bool as_float = s->value->literal.is_float && !dtype_is_float(s->target->type.dtype);
@@ -173,6 +171,8 @@ static void refuse_reads(void *user, struct stmt *s)
     if (s->kind != STMT_ENSURES)
         return;
     expr_walk(&s->value, refuse_written, user);
+    for (int i = 0; i < s->overs; i++)
+        expr_walk(&s->bound[i], refuse_written, user);
     for (int i = 0; i < s->target->indices; i++)
         expr_walk(&s->target->index[i].value, refuse_written, user);
 }

@@ -5,6 +5,14 @@
 
 /* --- values that a launch knows --- */
 
+/* In `ensures`: its indices, and elements of views, which it reads after the launch. */
+static bool known_after_launch(struct checker *c, const struct expr *e)
+{
+    bool index =
+        e->op == OP_REF && e->sym->storage == ST_SCALAR && sym_info(c, e->sym)->ensures_index;
+    return c->in_ensures && (index || (e->op == OP_ACCESS && e->sym->storage == ST_VIEW));
+}
+
 /* `at`: where a constant was used whose value is e; no place: e stands there itself. */
 static void not_at_launch(struct checker *c, const struct expr *e, const char *what, struct loc at)
 {
@@ -30,7 +38,7 @@ static struct expr *known_at_launch(struct checker *c, struct expr *e, const cha
     if (s && s->storage == ST_SCALAR && sym_info(c, s)->init)
         return known_at_launch(c, expr_copy(c->kernel, sym_info(c, s)->init), what,
                                at.source ? at : e->loc);
-    if (s && (s->storage == ST_PARAM || s->storage == ST_CONST))
+    if ((s && (s->storage == ST_PARAM || s->storage == ST_CONST)) || known_after_launch(c, e))
         return e;
     if (s || (op_table[e->op].form == FORM_LEAF && e->op != OP_LITERAL) || op_is_atomic(e->op)) {
         not_at_launch(c, e, what, at);
