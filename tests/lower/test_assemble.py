@@ -32,11 +32,13 @@ TARGETS = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 TABLED = ["sm_80", "sm_90"]
 OTHERS = [target for target in TARGETS if target not in TABLED]
 EACH = 4  # the quick run takes one in four of the configurations that are no defaults
-STATICS = {"d": 64, "causal": "true", "cols": 1024}  # others: 4096
-RUN_TIME = {"m": 4096, "n": 4096, "k": 4096, "rows": 4096, "heads": 16, "batch": 4, "nq": 2048, "nk": 2048}
+STATICS = {"d": 64, "causal": "true", "cols": 1024, "group": 8, "c": 64, "r": 3, "s": 3, "f": 64}  # others: 4096
+RUN_TIME = {"m": 4096, "n": 4096, "k": 4096, "rows": 4096, "heads": 16, "batch": 4, "nq": 2048, "nk": 2048,
+            "groups": 8, "most": 256, "pages": 1024, "h": 32, "w": 32, "stride": 1, "pad": 1}
 # Views of vectors and columns: a thread has less than 16 bytes of them, or their elements lie apart.
 NARROW = {"argmax": ["At"], "column_sums": ["Y"], "gemv": ["X", "Y"], "count_bytes": ["so_far", "Count"],
-          "int8_scaled": ["RowScale"], "row_sums": ["Y"], "softmax_lengths": ["Length"]}
+          "int8_scaled": ["RowScale"], "row_sums": ["Y"], "softmax_lengths": ["Length"],
+          "paged_attention": ["Table"]}
 COLUMNS = ["kernel", "type", "target", "registers", "spill_bytes", "shared_bytes", "instructions", "loop", "loop_products",
            "loop_address", "loop_shared", "loop_global", "wavefronts", "least"]
 

@@ -32,38 +32,21 @@ struct setting {
     int64_t value;
 };
 /* Small tiles, with more steps than stages, and several blocks, the last of them ragged. */
-static const struct setting tuned[] = {{"BM", 32},    {"BN", 32},   {"BK", 16},   {"WARPS", 2},
-                                       {"STAGES", 3}, {"SPLIT", 2}, {"PARTS", 2}, {"WAVE", 4},
-                                       {"T", 8},      {"PAD", 1},   {"ROWS", 2},  {"COLS", 16},
-                                       {"EACH", 5},   {"N", 128},   {"BLOCKS", 3}};
-static const struct setting sizes[CONFIGURATIONS][16] = {{{"m", 37},
-                                                          {"n", 41},
-                                                          {"k", 53},
-                                                          {"batch", 2},
-                                                          {"heads", 2},
-                                                          {"nq", 37},
-                                                          {"nk", 77},
-                                                          {"d", 32},
-                                                          {"causal", 1},
-                                                          {"scale", 1},
-                                                          {"rows", 3},
-                                                          {"cols", 33},
-                                                          {"epsilon", 1},
-                                                          {"size", 8}},
-                                                         {{"m", 72},
-                                                          {"n", 80},
-                                                          {"k", 80},
-                                                          {"batch", 2},
-                                                          {"heads", 2},
-                                                          {"nq", 48},
-                                                          {"nk", 112},
-                                                          {"d", 32},
-                                                          {"causal", 0},
-                                                          {"scale", 1},
-                                                          {"rows", 3},
-                                                          {"cols", 208},
-                                                          {"epsilon", 1},
-                                                          {"size", 9}}};
+static const struct setting tuned[] = {{"BM", 32},    {"BN", 32},   {"BK", 16},    {"WARPS", 2},
+                                       {"STAGES", 3}, {"SPLIT", 2}, {"PARTS", 2},  {"WAVE", 4},
+                                       {"T", 8},      {"PAD", 1},   {"ROWS", 2},   {"COLS", 16},
+                                       {"EACH", 5},   {"N", 128},   {"BLOCKS", 3}, {"STEP", 16}};
+static const struct setting sizes[CONFIGURATIONS][32] = {
+    {{"m", 37},      {"n", 41},     {"k", 53},     {"batch", 2}, {"heads", 2},  {"nq", 37},
+     {"nk", 77},     {"d", 32},     {"causal", 1}, {"scale", 1}, {"rows", 3},   {"cols", 33},
+     {"epsilon", 1}, {"groups", 2}, {"most", 37},  {"group", 8}, {"pages", 64}, {"h", 7},
+     {"w", 9},       {"c", 35},     {"r", 1},      {"s", 2},     {"f", 37},     {"stride", 2},
+     {"pad", 1},     {"size", 8}},
+    {{"m", 72},      {"n", 80},     {"k", 80},     {"batch", 2}, {"heads", 2},  {"nq", 48},
+     {"nk", 112},    {"d", 32},     {"causal", 0}, {"scale", 1}, {"rows", 3},   {"cols", 208},
+     {"epsilon", 1}, {"groups", 2}, {"most", 48},  {"group", 8}, {"pages", 64}, {"h", 8},
+     {"w", 8},       {"c", 64},     {"r", 2},      {"s", 1},     {"f", 40},     {"stride", 1},
+     {"pad", 1},     {"size", 9}}};
 /* Where a kernel's own tiles are larger, K is split, or a remainder is to be taken; where blocks are
  * dealt in waves, some whole ones; where elements are of 1 or 2 bytes, rows whose bytes 4 divides,
  * which asynchronous copies need. */
@@ -97,6 +80,12 @@ static const struct {
                    {"rms_norm_matmul", "k", {117, 128}},
                    {"int8_scaled", "k", {276, 320}},
                    {"sum_all", "n", {221, 320}},
+                   {"w4a16", "n", {44, 80}},
+                   {"w4a16", "k", {150, 160}},
+                   {"convolution", "n", {2, 1}},
+                   {"grouped_products", "k", {117, 128}},
+                   {"paged_attention", "batch", {4, 4}},
+                   {"paged_attention", "most", {4, 4}},
                    {"count_bytes", "n", {1001, 1024}}};
 static const char *const targets[CONFIGURATIONS] = {"sm_80", "sm_90"};
 static const char *const byte_float_targets[CONFIGURATIONS] = {"sm_89", "sm_90"};
@@ -163,7 +152,7 @@ static void set_sizes(struct subject *s)
 {
     tw_param p;
     for (int i = 0; tw_kernel_param(s->kernel, i, &p) == TW_OK; i++) {
-        if (p.is_pointer)
+        if (p.is_pointer || p.derived)
             continue;
         bool is_float = p.dtype == TW_F32;
         tw_value value = is_float ? tw_float(0.25) : tw_int(size_of(s, p.name));
@@ -183,14 +172,14 @@ static void set_choices(struct subject *s)
         tw_launch_type(s->launch, type.name, s->configuration ? TW_F16 : TW_F32);
 }
 
-/* Integers of ±1 would be 0, most of them. */
-static double integer_scale(tw_dtype t)
+/* An integer for a number between -1 and 1, most of which would be 0; lengths and places are not below 0. */
+static double spread(tw_dtype t, double value)
 {
     switch (t) {
-    case TW_I8: return INT8_MAX;
-    case TW_U8: return -UINT8_MAX; /* the first one is above 0 then */
-    case TW_I32: return 48;        /* lengths */
-    default: return 1;
+    case TW_I8: return value * INT8_MAX;
+    case TW_U8: return (value + 1) / 2 * UINT8_MAX;
+    case TW_I32: return (value + 1) / 2 * 64;
+    default: return value;
     }
 }
 
@@ -213,8 +202,7 @@ static void make_arrays(struct subject *s)
         for (size_t k = 0; k < elements; k++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
             double value = (double)(random >> 33) * 0x1p-30 - 1;
-            double scale = integer_scale(a->at.dtype);
-            tw_dtype_store(a->at.dtype, (char *)a->given + k * size, value * scale);
+            tw_dtype_store(a->at.dtype, (char *)a->given + k * size, spread(a->at.dtype, value));
         }
         need(tw_launch_array(s->launch, p.name, &a->at) == TW_OK, s, "an array");
     }
