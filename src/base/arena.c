@@ -1,7 +1,7 @@
-/* Blocks come from the caller's allocator and grow; within a block memory is handed out from the
- * front. A request that is large for a block gets one of its own behind the head, so that the
- * head's free rest stays in use. Under AddressSanitizer whatever is not handed out is poisoned, and
- * a gap lies behind every piece. */
+/* An arena is a list of blocks from the caller's allocator; each new block is larger. Within a
+ * block, memory is handed out from the start. A request that is large compared with a block gets a
+ * block of its own, linked after the head, so that the free rest of the head stays in use. Under
+ * AddressSanitizer, memory that is not handed out is poisoned, and a gap follows every piece. */
 #include "base/arena.h"
 
 #include "base/number.h"
@@ -34,11 +34,11 @@ enum { ALIGNMENT = 16, FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
 
 struct arena_block {
     struct arena_block *next;
-    size_t size; /* bytes behind the header */
-    size_t used; /* of those, from the front */
+    size_t size; /* bytes after the header */
+    size_t used; /* bytes handed out, from the start of the block */
 };
 
-/* The header's room, so that what follows is aligned. */
+/* The header's size, rounded up so that the data after it is aligned. */
 enum { HEADER = (sizeof(struct arena_block) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT };
 
 static void *libc_resize(void *user, void *ptr, size_t old_size, size_t size)
@@ -91,7 +91,8 @@ static _Noreturn void fail(struct arena *a)
     longjmp(*a->out_of_memory, 1);
 }
 
-/* An allocation takes some tens of nanoseconds, and a question as long. */
+/* An allocation takes tens of nanoseconds, and asking the caller takes about as long, so most
+ * allocations do not ask. */
 enum { CALLS_A_QUESTION = 64 };
 
 void arena_ask(struct arena *a)
@@ -129,7 +130,7 @@ static struct arena_block *new_block(struct arena *a, size_t size)
     return block;
 }
 
-/* A block with `need` bytes free. */
+/* Returns a block with `need` bytes free. */
 static struct arena_block *block_with_room(struct arena *a, size_t need)
 {
     struct arena_block *head = a->blocks;
@@ -149,7 +150,7 @@ static struct arena_block *block_with_room(struct arena *a, size_t need)
     return a->blocks = block;
 }
 
-/* What a piece takes of its block. */
+/* Returns the bytes of a block that a piece of `size` bytes occupies. */
 static size_t whole_of(size_t size)
 {
     return ((size ? size : 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + REDZONE;
@@ -169,7 +170,7 @@ void *arena_room(struct arena *a, size_t size)
     return piece;
 }
 
-/* The latest piece made longer where it lies, if there is room. */
+/* Makes the latest piece longer in place, if its block has room. */
 static bool extend(struct arena *a, void *piece, size_t old_size, size_t size)
 {
     struct arena_block *head = a->blocks;
@@ -219,7 +220,8 @@ char *arena_vprintf(struct arena *a, const char *format, va_list args)
     va_list again;
     int length = -1;
     va_copy(again, args);
-    if (format) /* always; sanitizers that go on behind a NULL make the compiler doubt it */
+    if (format) /* always true; with a plain call, sanitizers that continue after a NULL make the
+                 * compiler warn */
         length = number_vformat(NULL, 0, format, args);
     if (length < 0)
         fail(a);

@@ -1,9 +1,8 @@
-/* Memory for a phase: taken piece by piece, given back whole.
+/* Memory for a phase: allocated piece by piece, freed as a whole.
  *
- * Allocation does not return NULL. When the caller's allocator fails, control goes to the recovery
+ * Allocation does not return NULL. If the caller's allocator fails, control goes to the recovery
  * point of the public call in progress (arena_try), which frees the phase and returns TW_NO_MEMORY.
- * So compiler code reads straight on, and every failure still comes back as a status.
- */
+ * So compiler code needs no checks, and every failure is reported as a status. */
 #ifndef TW_ARENA_H
 #define TW_ARENA_H
 
@@ -13,56 +12,58 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The caller's memory: one function as in Lua. ptr NULL: allocate `size` bytes, aligned to 16; size
- * 0: free ptr (of old_size bytes); else resize. NULL on failure, the old block then stays. */
+/* The caller's allocator: one function, as in Lua. If ptr is NULL it allocates `size` bytes,
+ * aligned to 16; if size is 0 it frees ptr (of old_size bytes); otherwise it resizes. It returns
+ * NULL on failure and keeps the old block. */
 struct allocator {
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *user;
-    /* New memory of zeros of which pages that nobody writes take none; NULL: it cannot. */
+    /* Returns new zeroed memory whose pages take no memory until they are written. May be NULL if
+     * the system has no such memory. */
     void *(*zeros)(void *user, size_t size);
 };
 extern const struct allocator allocator_libc;
-/* New memory of zeros, NULL on failure. */
+/* Returns new zeroed memory, or NULL on failure. */
 void *allocator_zeros(const struct allocator *from, size_t size);
 
-/* Asks the caller whether the work is to end. Allocations from an arena ask now and then, and so do
- * loops that do not allocate (arena_poll). If the answer is yes, the allocation fails. */
+/* Asks the caller whether to cancel the work. Allocations from an arena ask from time to time, and
+ * so do loops that do not allocate (arena_poll). If the answer is yes, the allocation fails. */
 struct poll {
     bool (*cancelled)(void *user); /* NULL: never */
     void *user;
-    /* Told what the work is; NULL: never. */
+    /* Reports the work's progress; may be NULL. */
     void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
     void *progress_user;
     int left;          /* calls of arena_poll until the next question */
     bool stopped;      /* the answer was yes */
-    const char *doing; /* "checking synchronisation": for the message; NULL: no word for it */
+    const char *doing; /* the work, for a message: "checking synchronisation"; NULL: no name */
 };
 
 struct arena_block;
 struct arena {
     const struct allocator *allocator;
     struct arena_block *blocks;
-    struct poll *poll; /* NULL: nothing is asked. For one thread */
-    jmp_buf *
-        out_of_memory; /* where a failed allocation goes; must be set before the first allocation */
-    size_t used;       /* bytes handed out in all */
+    struct poll *poll; /* for one thread; NULL: never asks */
+    jmp_buf
+        *out_of_memory; /* target of a failed allocation; must be set before the first allocation */
+    size_t used;        /* total bytes handed out */
 };
 
 void arena_init(struct arena *a, const struct allocator *allocator, jmp_buf *out_of_memory);
 void arena_ask(struct arena *a); /* asks at once; does not return if the answer is yes */
-/* For loops: asks once in many calls. */
+/* For loops: asks once in several calls. */
 static inline void arena_poll(struct arena *a)
 {
     if (a->poll && --a->poll->left < 0)
         arena_ask(a);
 }
-/* Says what the work is from here on. */
+/* Names the work that follows, for messages and progress. */
 void arena_doing(struct arena *a, const char *doing);
 void arena_free(struct arena *a);
 
 /* Zeroed memory, aligned to 16 bytes. */
 void *arena_alloc(struct arena *a, size_t size);
-/* The same as it comes: memory that is never written takes no time. */
+/* Uninitialised memory: pages that are never written cost no time. */
 void *arena_room(struct arena *a, size_t size);
 #define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define arena_array(a, type, n) ((type *)arena_alloc_array((a), (size_t)(n), sizeof(type)))

@@ -1,4 +1,4 @@
-/* Arithmetic that several executors do alike, bit for bit, and that of counts. */
+/* Arithmetic that several executors share bit for bit, and arithmetic on counts. */
 #ifndef TW_ARITHMETIC_H
 #define TW_ARITHMETIC_H
 
@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* a + b, or where that is no double the neighbour whose last bit is odd: a second rounding then
- * rounds as if once. */
+/* Returns a + b, rounded to odd: if the sum is not a double, the neighbour whose last bit is 1. A
+ * second rounding then gives the same result as a single one. */
 static inline double add_to_odd(double a, double b)
 {
     double sum = a + b;
@@ -22,8 +22,8 @@ static inline double add_to_odd(double a, double b)
     return nextafter(sum, lost > 0 ? INFINITY : -INFINITY);
 }
 
-/* x y + z, rounded once. Where no instruction does that, in WebAssembly, it goes by way of f64, as
- * add_to_odd does, and without a branch, so that loops of it become vectors. */
+/* Returns x y + z, rounded once. If the machine has no such instruction (WebAssembly), it computes
+ * in f64 as add_to_odd does, without a branch, so that loops are vectorised. */
 static inline float fma_once(float x, float y, float z)
 {
 #if defined(__wasm__)
@@ -40,9 +40,9 @@ static inline float fma_once(float x, float y, float z)
 #endif
 }
 
-/* Word `word` (mod 4) of Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
- * 3", 2011): `counter` and `key` fill two words each, the lower half first; the other two words of
- * the counter are 0. */
+/* Returns word `word` (mod 4) of Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy
+ * as 1, 2, 3", 2011). `counter` and `key` are two words each, the lower half first; the other two
+ * words of the counter are 0. */
 static inline uint32_t philox_word(uint64_t key, uint64_t counter, uint32_t word)
 {
     uint32_t x0 = (uint32_t)counter, x1 = (uint32_t)(counter >> 32), x2 = 0, x3 = 0;
@@ -60,13 +60,14 @@ static inline uint32_t philox_word(uint64_t key, uint64_t counter, uint32_t word
     return words[word & 3];
 }
 
-/* a / b, rounded up. Neither is below 0, nor is b 0. */
+/* Returns a / b, rounded up, for a >= 0 and b > 0. */
 static inline int32_t divide_up(int32_t a, int32_t b)
 {
     return (a + b - 1) / b;
 }
 
-/* Of the magnitudes; of 0 and x it is that of x. INT64_MIN counts as INT64_MAX. */
+/* Returns the greatest common divisor of |a| and |b|; of 0 and x it is |x|. INT64_MIN counts as
+ * INT64_MAX. */
 static inline int64_t greatest_common_divisor(int64_t a, int64_t b)
 {
     a = a >= 0 ? a : a == INT64_MIN ? INT64_MAX : -a;

@@ -7,7 +7,7 @@
 static const uint32_t initial[8] = {0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A,
                                     0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19};
 
-/* RFC 7693, 2.7: which words of the message each of the ten rounds takes. */
+/* RFC 7693, 2.7: the order of the message's words in each of the ten rounds. */
 static const unsigned char schedule[10][16] = {
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
     {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
@@ -81,7 +81,8 @@ void blake2s_add(struct blake2s *h, const void *data, size_t length)
 {
     const unsigned char *from = data;
     while (length > 0) {
-        if (h->held == BLAKE2S_BLOCK) { /* only once it is known not to be the last */
+        if (h->held == BLAKE2S_BLOCK) { /* a full block is compressed only when more data follows,
+                                         * because the last block is special */
             h->length += BLAKE2S_BLOCK;
             compress(h, h->block, false);
             h->held = 0;

@@ -1,5 +1,5 @@
-/* BLAKE2s-256 (RFC 7693): what names things by their content. Two texts that differ have different
- * digests, for all practical purposes also where somebody tries. */
+/* BLAKE2s-256 (RFC 7693), for names that follow from content. Different texts have different
+ * digests for all practical purposes, even if somebody tries to find two that agree. */
 #ifndef TW_BLAKE2S_H
 #define TW_BLAKE2S_H
 
@@ -17,8 +17,8 @@ struct blake2s {
 
 void blake2s_begin(struct blake2s *h);
 void blake2s_add(struct blake2s *h, const void *data, size_t length);
-/* The same with the length ahead: what is added so one after the other cannot be divided in another
- * way and have the same digest. */
+/* Adds the length and then the data, so that two sequences of fields have the same digest only if
+ * the fields agree. */
 void blake2s_field(struct blake2s *h, const void *data, size_t length);
 void blake2s_end(struct blake2s *h, unsigned char digest[BLAKE2S_BYTES]);
 

@@ -28,7 +28,7 @@ static bool is_same(const struct diagnostic *one, enum severity severity, struct
            one->loc.offset == at.offset && strcmp(one->message, message) == 0;
 }
 
-/* The key of a place in the table: no byte of it is padding. */
+/* The key of a place in the table. It has no padding bytes. */
 struct place {
     uintptr_t source, offset;
 };
@@ -71,7 +71,7 @@ static struct diagnostic *make(struct diag *d, enum severity severity, struct lo
 
 static void add(struct diag *d, enum severity severity, struct loc at, const char *message)
 {
-    d->current = NULL; /* the notes of one that is not kept are not kept either */
+    d->current = NULL; /* the notes of a dropped diagnostic are dropped too */
     if (was_added(d, severity, at, message))
         return;
     bool full = diag_full(d);
@@ -90,7 +90,7 @@ static void add(struct diag *d, enum severity severity, struct loc at, const cha
     remember_place(d, one);
 }
 
-/* Messages quote names and texts of files. */
+/* Messages quote names and texts from files, so control characters are made visible. */
 DIAG_FORMAT(2, 0)
 static const char *message_of(struct diag *d, const char *format, va_list args)
 {
@@ -266,7 +266,7 @@ struct loc loc_join(struct loc a, struct loc b)
 
 /* --- rendering --- */
 
-/* Bytes of the character at p: a whole UTF-8 sequence, else 1. */
+/* Returns the bytes of the character at p: a whole UTF-8 sequence, otherwise 1. */
 static size_t character_length(const char *p, const char *end)
 {
     unsigned char c = (unsigned char)*p;
@@ -282,8 +282,8 @@ static size_t character_length(const char *p, const char *end)
     return length;
 }
 
-/* One character as one column: tabs and control characters as a space, what else a terminal must not
- * get as '?'. */
+/* Adds one character in one column: a space for tabs and control characters, '?' for other
+ * characters that are unsafe on a terminal. */
 static void add_character(struct text *out, const char *p, size_t length)
 {
     unsigned char c = (unsigned char)*p;
@@ -293,10 +293,10 @@ static void add_character(struct text *out, const char *p, size_t length)
         text_add_char(out, c < 0x20 || c == 0x7f ? ' ' : '?');
 }
 
-/* The line of a message, counted in characters. The part shown is first … last - 1. */
+/* The source line of a message, counted in characters. The part shown is first … last - 1. */
 struct shown_line {
     const char *text, *end;
-    size_t caret, caret_end; /* range under which the caret line goes */
+    size_t caret, caret_end; /* range that the caret line marks */
     size_t characters;
     size_t first, last;
 };
@@ -327,7 +327,7 @@ static struct shown_line measure_line(struct loc at)
     return line;
 }
 
-/* A very long line is cut to what stands around the caret. */
+/* Cuts a very long line to the part around the caret. */
 static void trim_line(struct shown_line *line)
 {
     if (line->characters <= WIDEST_LINE)
@@ -359,7 +359,7 @@ static void add_source_line(struct text *out, struct loc at, bool colour)
 {
     struct shown_line line = measure_line(at);
     if (is_blank(&line))
-        return; /* the end of the file, say: nothing to point at */
+        return; /* the place is the end of the file, for example: there is no text to mark */
     trim_line(&line);
     const char *left = line.first > 0 ? "..." : "";
     add_spaces(out, INDENT);

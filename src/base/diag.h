@@ -5,7 +5,7 @@
  *         source line
  *         ^~~~~
  *     file:line:col: note: the way out
- * They are collected, several in one run, and rendered by whoever shows them.
+ * They are collected, several in one run, and the program that shows them renders them.
  */
 #ifndef TW_DIAG_H
 #define TW_DIAG_H
@@ -21,7 +21,7 @@ struct source {
     size_t length;
 };
 
-/* A range of a source; length 0 means "at offset". source NULL: no place (made by the compiler). */
+/* A range of a source text. Length 0 is a point; source NULL: no place, made by the compiler. */
 struct loc {
     const struct source *source;
     uint32_t offset, length;
@@ -29,7 +29,7 @@ struct loc {
 
 enum severity { SEV_ERROR, SEV_WARNING, SEV_NOTE };
 
-/* A change of a source text: `insert` takes the place of the range. */
+/* A change of a source text: `insert` replaces the range. */
 struct edit {
     struct loc at;
     const char *insert;
@@ -42,9 +42,9 @@ struct diag_access {
     struct loc at;
     const char *what; /* "read", "write", "update", "copy" */
     const char *variable;
-    int rank; /* of `index`; 0: no element is known */
+    int rank; /* rank of `index`; 0: the element is not known */
     int64_t index[DIAG_RANK];
-    int thread; /* its number in the block, x fastest; -1: not known */
+    int thread; /* the thread's number in the block, x fastest; -1: not known */
     struct diag_access *next;
 };
 
@@ -53,23 +53,24 @@ struct diagnostic {
     enum diag_code code;
     struct loc loc;
     const char *message;
-    int needs_sm; /* the first compute capability that has what the target lacks; 0: not known */
-    struct edit *fix;             /* changes that, made together, remove what this reports; NULL */
-    struct diag_access *accesses; /* the one at `loc` first; NULL */
+    int needs_sm;     /* first compute capability with the missing feature; 0: not known */
+    struct edit *fix; /* changes that together remove the cause; NULL: none */
+    struct diag_access *accesses; /* the access at `loc` comes first; NULL: none */
     struct diagnostic *notes;     /* notes that belong to this one, in order */
     struct diagnostic *next;
-    struct diagnostic *same_place; /* an earlier one of the same place */
+    struct diagnostic *same_place; /* an earlier diagnostic of the same place */
     bool dropped;
 };
 
 struct diag {
     struct arena *arena;
     struct diagnostic *first, *last;
-    struct diagnostic *current; /* where notes go; NULL: dropped, as what they belong to was */
-    struct name_table places;   /* by loc: the object is the latest diagnostic of that place */
+    struct diagnostic *current; /* target of notes; NULL: notes are dropped, because their
+                                 * diagnostic was */
+    struct name_table places;   /* by loc: each entry is the latest diagnostic of that place */
     int errors, warnings;
-    int limit;           /* errors after which the phase stops asking for more; 0 = 20 */
-    enum diag_code code; /* of errors and warnings to come */
+    int limit;           /* errors after which the phase stops; 0 = 20 */
+    enum diag_code code; /* code of the errors and warnings that follow */
 };
 
 void diag_init(struct diag *d, struct arena *arena);
@@ -79,52 +80,52 @@ void diag_init(struct diag *d, struct arena *arena);
 #else
 #define DIAG_FORMAT(f, a)
 #endif
-/* Each adds one; the same message at the same place is added once. A note goes to the latest error
- * or warning. */
+/* Each adds one diagnostic; a message that repeats at its place is added once. A note belongs to
+ * the latest error or warning. */
 void diag_error(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
 void diag_warning(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
 void diag_note(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
-/* Gives the latest error or warning another code than d->code. */
+/* Sets the code of the latest error or warning, in place of d->code. */
 void diag_code(struct diag *d, enum diag_code code);
 /* Adds a change to the fix of the latest error or warning. Its text is not passed through
- * text_shown, because it goes into a file. */
+ * text_shown, because it is written into a file. */
 void diag_fix(struct diag *d, struct loc at, const char *format, ...) DIAG_FORMAT(3, 4);
-/* The note "write `TEXT`", and TEXT in place of the range as the fix. */
+/* Adds the note "write `TEXT`" and a fix that replaces the range with TEXT. */
 void diag_write(struct diag *d, struct loc at, const char *text);
-/* The note "did you mean `NAME`?", and the name in place of the range as the fix. */
+/* Adds the note "did you mean `NAME`?" and a fix that replaces the range with the name. */
 void diag_near(struct diag *d, struct loc at, const char *name);
 /* Adds an access to the latest error or warning. */
 void diag_access(struct diag *d, const struct diag_access *access);
 bool diag_full(const struct diag *d); /* the limit is reached */
-/* Of what was added since there were so many errors, drops all behind the first error, whose notes
- * those to come are. */
+/* Keeps the first `errors` errors and one more, and drops what was added after it. Later notes
+ * belong to the last error kept. */
 void diag_keep_first(struct diag *d, int errors);
 
 /* Line and column of an offset, both from 1; a column counts bytes. */
 void loc_line_column(struct loc at, int *line, int *column);
 /* The start of each line of a source, for many look-ups in one source. */
 struct line_starts {
-    const struct source *source; /* the last one asked for */
+    const struct source *source; /* the source of the latest look-up */
     VEC(size_t) starts;
 };
-/* Likewise; the first question about a source reads all of its text. */
+/* Returns the same as loc_line_column; the first look-up in a source reads all of its text. */
 void line_starts_find(struct arena *a, struct line_starts *lines, struct loc at, int *line,
                       int *column);
 /* The range from the start of a to the end of b. */
 struct loc loc_join(struct loc a, struct loc b);
 #define LOC_NONE ((struct loc){0})
 
-/* All of it as text, with source lines and carets; colour with ANSI codes when asked. */
+/* Adds all diagnostics as text, with source lines and carets. `colour` adds ANSI codes. */
 void diag_render(struct text *out, const struct diag *d, bool colour);
 void diagnostic_render(struct text *out, const struct diagnostic *one, bool colour);
-/* "... and 5 more errors", which the limit left out; NULL: it left out none. */
+/* Returns "... and 5 more errors" if the limit left errors out, otherwise NULL. */
 const char *diag_more(const struct diag *d, struct arena *a);
-/* The same of one of many: `lines` is kept from one to the next, in the text's arena. */
+/* Renders one of several diagnostics. `lines` is reused from one to the next, in the text's arena. */
 void diagnostic_render_at(struct text *out, struct line_starts *lines, const struct diagnostic *one,
                           bool colour);
 
-/* The nearest of `count` names to `name` within a third of its length (at least 1 edit), NULL if
- * none. */
+/* Returns the nearest of `count` names within a third of the name's length (at least 1 edit), or
+ * NULL. */
 const char *nearest_name(const char *name, const char *const *names, size_t count);
 
 #endif

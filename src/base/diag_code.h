@@ -3,7 +3,7 @@
 #ifndef TW_DIAG_CODE_H
 #define TW_DIAG_CODE_H
 
-/* From RACE on as the simulator's SIM_FOUND_LIST has them. */
+/* The codes from RACE on are those of SIM_FOUND_LIST, in its order. */
 #define DIAG_CODES(X)                                                                              \
     X(OTHER)                                                                                       \
     X(SYNTAX)                                                                                      \

@@ -32,18 +32,18 @@ enum dtype dtype_join(enum dtype a, enum dtype b)
     int bits_a = dtype_table[a].bits, bits_b = dtype_table[b].bits;
     if (bits_a != bits_b)
         return bits_a > bits_b ? a : b;
-    if (dtype_is_float(a)) /* neither holds the other, or f32 holds tf32 */
+    if (dtype_is_float(a)) /* neither type holds the other, or f32 holds tf32 */
         return bits_a == 8 ? DT_F16 : DT_F32;
     return dtype_table[a].kind == DK_UINT ? a : b;
 }
 
-/* Binary digits of the largest integer of type t. */
+/* Returns the binary digits of the largest integer of type t. */
 static int integer_digits(enum dtype t)
 {
     return dtype_table[t].bits - (dtype_table[t].kind == DK_SINT);
 }
 
-/* Exponent of the largest finite value of type t. */
+/* Returns the exponent of the largest finite value of type t. */
 static int exponent_range(enum dtype t)
 {
     switch (t) {
@@ -62,7 +62,7 @@ bool dtype_holds(enum dtype to, enum dtype from)
     if (to == DT_BOOL)
         return false;
     if (!dtype_is_float(from)) {
-        if (dtype_is_float(to)) /* 65535 is beyond f16: its largest is 65504 */
+        if (dtype_is_float(to)) /* 65535 exceeds f16, whose largest value is 65504 */
             return integer_digits(from) <= exponent_range(to);
         if (dtype_is_signed(from) && !dtype_is_signed(to))
             return false;
@@ -70,7 +70,7 @@ bool dtype_holds(enum dtype to, enum dtype from)
     }
     if (!dtype_is_float(to))
         return false;
-    /* At equal exponents fewer digits would round the largest values to infinity: f32 -> bf16. */
+    /* At equal exponents, fewer digits would round the largest values to infinity (f32 to bf16). */
     return exponent_range(to) > exponent_range(from) ||
            (exponent_range(to) == exponent_range(from) &&
             dtype_table[to].roundoff <= dtype_table[from].roundoff);
@@ -138,7 +138,7 @@ uint16_t f32_to_bf16(float value)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-/* v as a 16-bit float with that many bits of fraction, rounded to nearest even once. */
+/* Returns v as a 16-bit float with `fraction` bits of fraction, rounded once, to nearest even. */
 static uint16_t f64_to_half(double v, int fraction)
 {
     uint64_t bits;
@@ -151,7 +151,7 @@ static uint16_t f64_to_half(double v, int fraction)
         return (uint16_t)(sign | infinity | 1u << (fraction - 1) | digits >> (52 - fraction));
     if (exponent == 1024)
         return (uint16_t)(sign | infinity);
-    if (exponent == -1023) /* subnormal doubles are far below */
+    if (exponent == -1023) /* subnormal doubles are far below the smallest value */
         return (uint16_t)sign;
     digits |= 1ull << 52;
     int lowest = 2 - (1 << (14 - fraction)); /* exponent of the smallest normal value */
@@ -186,7 +186,8 @@ float f32_to_tf32(float value)
     return f32_from_bits((bits + 0x1000u) & 0xffffe000u);
 }
 
-/* A float of 8 bits with that many of fraction. bias: 127 - its own; least: its smallest value. */
+/* Returns the value of an 8-bit float with `fraction` bits of fraction. bias: 127 minus the type's
+ * bias; least: its smallest value. */
 static float small_to_f32(uint32_t bits, int fraction, uint32_t bias, float least)
 {
     uint32_t sign = (bits & 0x80u) << 24, rest = bits & 0x7fu;
@@ -212,7 +213,7 @@ float e5m2_to_f32(uint8_t bits)
     return small_to_f32(bits, 2, 112, 0x1p-16f);
 }
 
-/* align: a power of two whose last bit counts as much as the type's smallest value. */
+/* align: the power of two whose last bit has the weight of the type's smallest value. */
 static uint8_t f32_to_small(float value, int fraction, uint32_t bias, float align, uint32_t largest)
 {
     uint32_t bits = f32_bits(value), sign = bits >> 24 & 0x80u, result;
@@ -257,7 +258,8 @@ double dtype_load_f64(enum dtype t, const void *p)
     }
 }
 
-/* v truncated, as an integer of type t; beyond its range the end of it; NaN 0. */
+/* Returns v truncated to an integer of type t. Values outside the range give its nearest end; NaN
+ * gives 0. */
 static int64_t saturate(enum dtype t, double v)
 {
     if (t == DT_BOOL)
@@ -319,8 +321,8 @@ int64_t dtype_load_i64(enum dtype t, const void *p)
     }
 }
 
-/* An integer as a double in whose last bit "inexact" stays visible, so that rounding it again to a
- * narrower type equals rounding v once. */
+/* Returns an integer as a double that keeps "inexact" in its last bit, so that rounding it again to
+ * a narrower type gives the same as rounding v once. */
 static double f64_odd(int64_t v)
 {
     uint64_t magnitude = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;

@@ -20,7 +20,8 @@ struct dtype_info {
     const char *name;
     enum dtype_kind kind;
     int bits;
-    const char *numpy; /* type code of a .npy header without byte order; "" where NumPy has none */
+    const char *numpy; /* type code of a .npy header without byte order; "" if NumPy has no such
+                        * type */
     double roundoff;   /* unit roundoff of round-to-nearest; 0 for exact types */
 };
 
@@ -45,16 +46,16 @@ static inline bool dtype_is_signed(enum dtype t)
     return dtype_table[t].kind == DK_SINT || dtype_table[t].kind == DK_FLOAT;
 }
 
-/* The type called `name` (of `length` bytes), DT_NONE if there is none. */
+/* Returns the type called `name` (of `length` bytes), or DT_NONE. */
 enum dtype dtype_by_name(const char *name, size_t length);
 
-/* The type of a binary operation on a and b: a float beats an integer, the wider beats the
- * narrower, at equal width unsigned beats signed (as in C), tf32 with f32 and f16 with bf16 give
+/* Returns the type of a binary operation on a and b: a float beats an integer, the wider beats the
+ * narrower, at equal width unsigned beats signed (as in C). tf32 with f32 and f16 with bf16 give
  * f32, e4m3 with e5m2 gives f16, bool counts as i32. */
 enum dtype dtype_join(enum dtype a, enum dtype b);
 
-/* Can a value of type `from` always be stored in `to` without leaving its range? (f16 -> f32, u8 ->
- * i32, i32 -> f32; not f32 -> f16, i64 -> i32, i32 -> u32.) What fails this needs a written
+/* Returns true if `to` can store every value of type `from` without leaving its range (f16 -> f32,
+ * u8 -> i32, i32 -> f32; not f32 -> f16, i64 -> i32, i32 -> u32). Other conversions need a written
  * cast. */
 bool dtype_holds(enum dtype to, enum dtype from);
 
@@ -69,18 +70,19 @@ float bf16_to_f32(uint16_t bits);
 uint16_t f32_to_bf16(float value);
 uint16_t f64_to_bf16(double value);
 
-/* The formats of matrix units, as their conversions have them (PTX ISA, cvt). tf32: an f32 whose
- * last 13 bits are zero, rounded to nearest, ties away from zero. e4m3, e5m2: rounded to nearest
- * even, what is too large (infinity too) becomes the largest finite value, NaN 0x7f. Everything
- * else becomes f32 first. */
+/* The formats of matrix units, converted as in the PTX ISA (cvt). tf32 is an f32 whose last 13 bits
+ * are zero, rounded to nearest, ties away from zero. e4m3 and e5m2 are rounded to nearest even;
+ * larger values, infinity too, become the largest finite value, and NaN becomes 0x7f. Other types
+ * are converted to f32 first. */
 float f32_to_tf32(float value);
 float e4m3_to_f32(uint8_t bits);
 float e5m2_to_f32(uint8_t bits);
 uint8_t f32_to_e4m3(float value);
 uint8_t f32_to_e5m2(float value);
 
-/* One element of type t at p as double / from double (round to nearest; integers truncate toward
- * zero and saturate, NaN becomes 0), and as int64 for integer types (floats truncate likewise). */
+/* Converts one element of type t at p to and from double (rounds to nearest; for integers,
+ * truncates toward zero and saturates, NaN becomes 0), and to and from int64 for integer types
+ * (floats are truncated likewise). */
 double dtype_load_f64(enum dtype t, const void *p);
 void dtype_store_f64(enum dtype t, void *p, double v);
 int64_t dtype_load_i64(enum dtype t, const void *p);

@@ -1,4 +1,4 @@
-/* Floats as their bits, and back. */
+/* Conversions between floats and their bits. */
 #ifndef TW_FLOAT_BITS_H
 #define TW_FLOAT_BITS_H
 

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Blocks that a grid has at most along x, y and z, on every GPU: CUDA C++ Programming Guide,
- * "Compute Capabilities", table "Technical Specifications per Compute Capability". */
+/* The largest number of blocks of a grid along x, y and z, on every GPU: CUDA C++ Programming
+ * Guide, "Compute Capabilities", table "Technical Specifications per Compute Capability". */
 static const int64_t grid_limits[3] = {INT32_MAX, 65535, 65535};
 
 #endif

@@ -16,7 +16,7 @@ static uint32_t hash_of(const char *text, size_t length)
     return hash;
 }
 
-/* The place of the name, or the free one where it would go. The table is never full. */
+/* Returns the entry of the name, or the free entry for it. The table is never full. */
 static struct name_entry *place_of(const struct name_table *names, const char *text, size_t length,
                                    uint32_t hash)
 {

@@ -23,8 +23,8 @@ void name_table_init(struct name_table *names, struct arena *a);
 void name_table_reserve(struct name_table *names, size_t count);
 /* Returns NULL if the table has no such name. */
 struct name_entry *name_table_find(const struct name_table *names, const char *text, size_t length);
-/* Adds a name that the table does not have. The text must outlive the table. The entry stays where
- * it is until the next name is added. */
+/* Adds a name that the table does not have. The text must outlive the table. The entry stays in
+ * place until the next name is added. */
 struct name_entry *name_table_add(struct name_table *names, const char *text, size_t length);
 /* Returns the entry of a name, which is added if the table does not have it. */
 struct name_entry *name_table_entry(struct name_table *names, const char *text, size_t length);

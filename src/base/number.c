@@ -13,18 +13,18 @@ static bool is_digit(char c)
 
 /* --- reading --- */
 
-/* A double or the point half way between two has at most 767 significant digits: if a
- * digit after the 800th is not 0, the value is just above that of the first 800. */
+/* A double, or the point half way between two, has at most 767 significant digits. If a digit after
+ * the 800th is not 0, the value lies just above that of the first 800. */
 enum { KEPT = 800, EXPONENT_ROOM = 16, MOST_EXPONENT = 1000000 };
 
 struct digits {
     char text[KEPT + 1 + EXPONENT_ROOM];
-    int count;        /* of digits kept, none of them a leading 0 */
-    int64_t exponent; /* of ten, that the kept digits are multiplied by */
-    bool any;         /* there was a digit, if only a 0 */
+    int count;        /* kept digits, without leading zeros */
+    int64_t exponent; /* power of ten that multiplies the kept digits */
+    bool any;         /* the text had a digit, even if only a 0 */
 };
 
-/* "12.50" -> "1250", exponent -2. */
+/* Reads digits with a point: "12.50" gives "1250" and exponent -2. */
 static const char *read_digits(struct digits *d, const char *at)
 {
     bool point = false;
@@ -38,13 +38,14 @@ static const char *read_digits(struct digits *d, const char *at)
         if (kept)
             d->text[d->count++] = *at;
         else if (d->count == KEPT && *at != '0')
-            d->text[KEPT - 1] |= 1; /* '0' is even: no digit is left unless odd */
+            d->text[KEPT - 1] |= 1; /* '0' is even, so an odd digit marks that a nonzero digit was
+                                     * left out */
         d->exponent += (d->count == KEPT && !kept) - point;
     }
     return at;
 }
 
-/* "e-5", if it is one; else the text goes on where it was. */
+/* Reads "e-5" if it is an exponent; otherwise returns the place where the text began. */
 static const char *read_exponent(struct digits *d, const char *at)
 {
     if (*at != 'e' && *at != 'E')
@@ -59,8 +60,8 @@ static const char *read_exponent(struct digits *d, const char *at)
     return digit;
 }
 
-/* Text that strtod reads alike in all locales: "1250e-2". false: "inf", "nan" or no number, which
- * have no decimal point. */
+/* Rewrites a number to text that strtod reads alike in all locales: "1250e-2". Returns false for
+ * "inf", "nan" and texts that are not numbers, which have no decimal point. */
 static bool rewrite(struct digits *d, const char *text, const char **end)
 {
     const char *at = text;
@@ -115,7 +116,7 @@ double number_read_single(const char *text, char **end)
 
 struct output {
     char *to;
-    size_t size, length; /* length: as if there were room */
+    size_t size, length; /* length: of the whole text, even if it does not fit */
 };
 
 static void add(struct output *o, const char *text, size_t length)
@@ -127,9 +128,9 @@ static void add(struct output *o, const char *text, size_t length)
     o->length += length;
 }
 
-/* One conversion of a format: "%-*.3lld" is a '%', flags, width, precision, length, letter. */
+/* One conversion of a format. "%-*.3lld" is a '%', flags, width, precision, length and letter. */
 struct conversion {
-    char form[32]; /* width and precision as numbers; without the length and the letter */
+    char form[32]; /* width and precision as numbers, without the length and the letter */
     size_t used;
     char length; /* 'h', 'l', 'L' (ll), 'j', 'z', 't', or 0 */
     char letter;
@@ -159,7 +160,8 @@ static const char *read_conversion(struct conversion *c, const char *at, va_list
     return *at ? at + 1 : at;
 }
 
-/* printf of one value; the bytes that are no digit, sign, letter or blank are the decimal point. */
+/* Prints one value with printf. The bytes that are not a digit, a sign, a letter or a blank are the
+ * locale's decimal point. */
 static void add_float(struct output *o, struct conversion *c, double v)
 {
     char text[512]; /* "%f" of the largest has 309 digits before the point */
@@ -206,7 +208,8 @@ static void add_integer(struct output *o, struct conversion *c, va_list *args)
     add(o, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-/* Strings with their width, and single letters. Texts may be long: they are printed in place. */
+/* Prints strings with their width, and single letters. Texts may be long, so they are printed in
+ * place. */
 static void add_other(struct output *o, struct conversion *c, va_list *args)
 {
     char *to = o->length < o->size ? o->to + o->length : NULL;

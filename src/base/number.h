@@ -1,19 +1,19 @@
 /* Numbers as text, the same in every locale.
  *
- * A host program may call setlocale(): strtod then expects its decimal point, often ',', and printf
- * prints it. Program texts, PTX, JSON and the store of results have '.'. The functions here give
- * strtod nothing but digits and an exponent, and mend what printf printed. They ask no locale and
- * change none, so threads may call them while another thread calls setlocale(). The C library still
- * does the rounding. scripts/check_structure.py
- * finds direct calls. */
+ * A host program may call setlocale(): then strtod expects the locale's decimal point, often ',',
+ * and printf prints it. Program texts, PTX, JSON and the store of results have '.'. The functions
+ * here give strtod only digits and an exponent, and correct the output of printf. They neither read
+ * nor change a locale, so a thread may call them while another thread calls setlocale(). The C
+ * library still does the rounding. scripts/check_structure.py finds direct calls. */
 #ifndef TW_NUMBER_H
 #define TW_NUMBER_H
 
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Reads a number as strtod does in the C locale, except that of hexadecimal text only the leading 0
- * is read. Sets *end (may be NULL) to the character after the number, or to `text` if there is none. */
+/* Reads a number as strtod does in the C locale, except that hexadecimal text ends after its
+ * leading 0. Sets *end (may be NULL) to the character after the number, or to `text` if there is
+ * none. */
 double number_read(const char *text, char **end);
 /* The same, rounded once to a float. */
 double number_read_single(const char *text, char **end);

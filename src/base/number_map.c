@@ -8,7 +8,7 @@ static uint64_t hash_of(uint64_t x)
     return x ^ x >> 33;
 }
 
-/* The entry of the key, or the free one where it would go. The table is never full. */
+/* Returns the entry of the key, or the free entry for it. The table is never full. */
 static struct number_entry *place_of(const struct number_map *map, uint64_t key)
 {
     size_t mask = map->capacity - 1;

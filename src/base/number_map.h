@@ -1,4 +1,4 @@
-/* A hash table in an arena, by numbers or addresses in host memory. */
+/* A hash table in an arena whose keys are numbers or host addresses. */
 #ifndef TW_NUMBER_MAP_H
 #define TW_NUMBER_MAP_H
 
@@ -17,8 +17,8 @@ struct number_map {
 
 /* Returns NULL if the map has no such key. */
 struct number_entry *number_map_find(const struct number_map *map, uint64_t key);
-/* Returns the entry of the key. Sets *added if the map did not have it; its value is then 0. The
- * entry stays where it is until the next key is added. */
+/* Returns the entry of the key. If the map did not have it, sets *added, and the value is 0. The
+ * entry stays in place until the next key is added. */
 struct number_entry *number_map_entry(struct arena *a, struct number_map *map, uint64_t key,
                                       bool *added);
 /* Adds the object to a set of objects. Returns false if the set has it already. */

@@ -39,13 +39,14 @@ static const char *reason(struct arena *a, int error)
     return arena_string(a, text, strlen(text));
 }
 
-/* All bytes up to the end of fd, which may be a pipe. NULL and *error on failure. */
+/* Reads all bytes up to the end of fd, which may be a pipe. Returns NULL and sets *error on
+ * failure. */
 static char *read_all(struct arena *a, int fd, size_t *length, int *error)
 {
     struct stat info;
     size_t capacity = 4096, used = 0;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
-        capacity = (size_t)info.st_size + 2; /* one to see the end, one for the '\0' */
+        capacity = (size_t)info.st_size + 2; /* one byte to see the end, one for the '\0' */
     char *data = arena_alloc(a, capacity);
     for (;;) {
         if (used + 1 >= capacity) {
@@ -69,7 +70,7 @@ static char *read_all(struct arena *a, int fd, size_t *length, int *error)
     return data;
 }
 
-/* As read_all, but closes fd even when memory runs out. */
+/* Does the same as read_all, and closes fd even if memory runs out. */
 static char *read_and_close(struct arena *a, int fd, size_t *length, int *error)
 {
     jmp_buf *volatile outer = a->out_of_memory;
@@ -116,7 +117,7 @@ static int write_all(int fd, const char *data, size_t length)
     return 0;
 }
 
-/* A device or a pipe cannot be replaced, only written to. */
+/* Writes to a device or a pipe, which cannot be replaced. */
 static int write_in_place(const char *path, const void *data, size_t length)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -128,21 +129,21 @@ static int write_in_place(const char *path, const void *data, size_t length)
     return error;
 }
 
-/* A read-only file is not replaced either. */
+/* Returns true for a read-only file, which must not be replaced either. */
 static bool is_read_only(const char *path, const struct stat *file)
 {
     return (file->st_mode & 0222) == 0 || access(path, W_OK) != 0;
 }
 
-/* What a file is replaced by. */
+/* The new content of a file. */
 struct content {
     const void *data;
     size_t length;
-    const struct stat *old; /* the file that there is; NULL: none */
-    bool durable;           /* on the disk before it takes the name */
+    const struct stat *old; /* the existing file; NULL: none */
+    bool durable;           /* on the disk before it gets the name */
 };
 
-/* Closes fd in any case. */
+/* Writes the content and closes fd, whether it succeeds or not. */
 static int write_content(int fd, const struct content *c)
 {
     int error = write_all(fd, c->data, c->length);
@@ -190,7 +191,7 @@ static int follow_links(const char *path, char out[PATH_MAX])
     for (int i = 0; i < MOST_LINKS; i++) {
         ssize_t length = readlink(out, link, sizeof link - 1);
         if (length < 0)
-            return errno == EINVAL || errno == ENOENT ? 0 : errno; /* no link: the file itself */
+            return errno == EINVAL || errno == ENOENT ? 0 : errno; /* not a link: the file itself */
         link[length] = '\0';
         char *slash = *link == '/' ? NULL : strrchr(out, '/');
         size_t folder = slash ? (size_t)(slash - out) + 1 : 0;
@@ -204,7 +205,7 @@ static int follow_links(const char *path, char out[PATH_MAX])
 bool platform_write_file(struct arena *a, const char *path, const void *data, size_t length,
                          const char **why)
 {
-    char resolved[PATH_MAX]; /* of a symbolic link the file is replaced, not the link */
+    char resolved[PATH_MAX]; /* for a symbolic link, the file is replaced and not the link */
     struct stat old;
     bool exists = stat(path, &old) == 0;
     int error = 0;
@@ -233,11 +234,11 @@ bool platform_store_file(struct arena *a, const char *path, const void *data, si
     return !error;
 }
 
-/* One of several: its new content, and its old one until all are in place. */
+/* One of several replacements: its new content, and its old content until all are in place. */
 struct replacement {
     const char *path, *temporary, *old;
     bool written, existed, replaced;
-    int error; /* of the links; 0: none */
+    int error; /* from following links; 0: none */
 };
 
 static void name_replacement(struct arena *a, struct replacement *r, const char *path)
@@ -269,11 +270,11 @@ static int stage(const struct platform_output *file, struct replacement *r)
         fd, &(struct content){file->data, file->length, r->existed ? &old : NULL, .durable = true});
 }
 
-/* A second name for the old content, so that the path is never without any; where the file system
- * has no such names, its only one. */
+/* Gives the old content a second name, so that the path always has a file. If the file system has
+ * no second names, it moves the file. */
 static int keep_old(const struct replacement *r)
 {
-    unlink(r->old); /* of a process of this number that was killed */
+    unlink(r->old); /* left by a killed process with the same number */
     return link(r->path, r->old) == 0 || rename(r->path, r->old) == 0 ? 0 : errno;
 }
 
@@ -289,7 +290,7 @@ static int put_in_place(struct replacement *r)
     return 0;
 }
 
-/* Back to what was there, or rid of it. */
+/* Removes the second name if the replacement is done, otherwise restores the old content. */
 static void finish(struct replacement *r, bool done)
 {
     if (r->written)
@@ -297,7 +298,7 @@ static void finish(struct replacement *r, bool done)
     if (r->replaced && !done && !r->existed)
         unlink(r->path);
     if (r->replaced && r->existed && (done || rename(r->old, r->path) == 0))
-        unlink(r->old); /* rename leaves both names of one file */
+        unlink(r->old); /* rename keeps both names if they are of one file */
 }
 
 bool platform_write_files(struct arena *a, const struct platform_output *files, int count,
@@ -305,7 +306,8 @@ bool platform_write_files(struct arena *a, const struct platform_output *files, 
 {
     struct replacement *list = arena_array(a, struct replacement, count);
     int error = 0;
-    for (int i = 0; i < count; i++) /* all that takes memory, before there is something to undo */
+    for (int i = 0; i < count; i++) /* everything that allocates comes first, before there is
+                                     * something to undo */
         name_replacement(a, &list[i], files[i].path);
     for (*failed = 0; *failed < count && !error; ++*failed)
         error = stage(&files[*failed], &list[*failed]);
@@ -412,7 +414,7 @@ bool platform_user_path(const char *variable, const char *in_home, const char *n
 {
     const char *given = getenv(variable), *home = getenv("HOME");
     int length = -1;
-    if (given && given[0] == '/') /* the specification: others are to be ignored */
+    if (given && given[0] == '/') /* the specification says that relative paths are ignored */
         length = snprintf(out, size, "%s/%s", given, name);
     else if (home && home[0] == '/')
         length = snprintf(out, size, "%s/%s/%s", home, in_home, name);
@@ -451,7 +453,7 @@ int platform_run(const char *const *arguments)
         return -1;
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    /* posix_spawn changes none of them */
+    /* posix_spawn does not change the arguments */
     int error = posix_spawn(&child, arguments[0], &actions, NULL,
                             (char *const *)(uintptr_t)arguments, environ);
     posix_spawn_file_actions_destroy(&actions);

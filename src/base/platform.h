@@ -1,6 +1,6 @@
-/* The seam to the operating system: threads (platform_threads.c), stacks (platform_stack.c),
- * clock, files, shared libraries (platform.c). Nothing else in src/ calls the system for these, so a build without them (a
- * browser) replaces these files. */
+/* The seam to the operating system: threads (platform_threads.c), stacks (platform_stack.c), clock,
+ * files and shared libraries (platform.c). Other files in src/ do not call the system for these, so
+ * a build without them (for a browser) replaces these files. */
 #ifndef TW_PLATFORM_H
 #define TW_PLATFORM_H
 
@@ -8,42 +8,43 @@
 
 #include <stdatomic.h>
 
-int platform_cores(void);      /* usable by this process, at least 1 */
-int platform_cache_ways(void); /* of the first cache for data; 8 where that is not known */
+int platform_cores(void);      /* cores usable by this process, at least 1 */
+int platform_cache_ways(void); /* ways of the first-level data cache; 8 if not known */
 double platform_seconds(void); /* monotonic */
 void platform_yield(void);
-void platform_pause(void);   /* between two looks at what another thread is about to change */
+void platform_pause(void);   /* a short pause between two looks at memory that another thread is
+                              * about to change */
 void *platform_thread(void); /* an address that no other thread has while this one runs */
 
-/* Runs body on a new thread with `stack` bytes of stack, and waits for it. false: no such
- * thread can be started. */
+/* Runs body on a new thread with `stack` bytes of stack, and waits for it. Returns false if the
+ * thread cannot be started. */
 bool platform_run_thread(size_t stack, void (*body)(void *), void *argument);
 
-/* A stack of `bytes` of address space (platform_stack.c); what is not used takes no memory. NULL: no
- * memory. One caller at a time uses it. */
+/* Makes a stack of `bytes` of address space (platform_stack.c); unused pages take no memory.
+ * Returns NULL if there is no memory. One caller at a time uses it. */
 struct platform_stack;
 struct platform_stack *platform_stack_new(const struct allocator *allocator, size_t bytes);
 void platform_stack_free(struct platform_stack *s); /* NULL: fine */
-/* Runs body(argument) on the stack, in the caller's thread where the processor allows that. body must
- * return: no longjmp leaves it. false: body was not run, because there is no memory. */
+/* Runs body(argument) on the stack, in the caller's thread if the processor allows that. body must
+ * return: it must not leave by longjmp. Returns false if there was no memory and body did not run. */
 bool platform_stack_call(struct platform_stack *s, void (*body)(void *), void *argument);
-/* For tests: how many bytes of it were ever used; 0 if that is not known. */
+/* For tests: returns the bytes of the stack that were ever used, or 0 if that is not known. */
 size_t platform_stack_used(const struct platform_stack *s);
-/* Within platform_stack_call: runs body(argument) on the caller's stack, likewise. */
+/* Within platform_stack_call: runs body(argument) on the caller's stack. */
 void platform_stack_leave(struct platform_stack *s, void (*body)(void *), void *argument);
 
-/* Who runs tasks at the same time: run calls task(argument, 0 … count-1) once each, in any order,
- * on whatever threads, and returns when all are done. A task must not wait for another to start. */
+/* A way to run tasks in parallel: `run` calls task(argument, 0 … count-1) once each, in any order
+ * and on any threads, and returns when all are done. A task must not wait for another to start. */
 struct parallel {
     void (*run)(void *user, int count, void (*task)(void *argument, int index), void *argument);
     void *user;
     int threads; /* tasks that can run at the same time; at least 1 */
 };
 
-/* Threads that wait for tasks. They are started when there are tasks for them, and end with the
- * pool. One caller at a time has them: whoever comes meanwhile, a task of the pool itself too, does
- * its tasks on its own thread. In a forked process it starts threads anew. threads: with the
- * caller's, 0: one a core. NULL: no memory. */
+/* Makes a pool of threads that wait for tasks. They start with the first tasks and end with the
+ * pool. One caller at a time has them; a caller that comes meanwhile, a task of the pool too, runs
+ * its tasks on its own thread. A forked process starts new threads. `threads` includes the
+ * caller's; 0: one per core. Returns NULL if there is no memory. */
 struct platform_pool;
 struct platform_pool *platform_pool_new(const struct allocator *allocator, int threads);
 void platform_pool_free(struct platform_pool *p); /* NULL: fine */
@@ -51,65 +52,67 @@ struct parallel platform_pool_parallel(struct platform_pool *p);
 void platform_pool_run(void *pool, int count, void (*task)(void *argument, int index),
                        void *argument);
 
-/* Jobs done one after the other, in the order in which they were added, on a thread of the queue's
- * own. NULL: no memory, or no thread can be started. It is freed once all are done. A forked
- * process has none of the jobs that were waiting: its queue is empty, with a thread of its own. */
+/* A queue of jobs that run one after the other, in the order they were added, on a thread of the
+ * queue. platform_queue_new returns NULL if there is no memory or no thread can be started. Freeing
+ * the queue waits for all jobs. In a forked process the queue is empty and has a new thread. */
 struct platform_job {
     void (*run)(void *user);
     void *user;
     struct platform_job *next;
-    atomic_bool waiting; /* the queue's: until it is done */
+    atomic_bool waiting; /* written by the queue: true until the job is done */
 };
 struct platform_queue;
 struct platform_queue *platform_queue_new(const struct allocator *allocator);
 void platform_queue_free(struct platform_queue *q);                          /* NULL: fine */
 void platform_queue_add(struct platform_queue *q, struct platform_job *job); /* stays until done */
 bool platform_job_waiting(struct platform_queue *q, const struct platform_job *job);
-/* Until the job is done; NULL: until all are. */
+/* Waits until the job is done, or all jobs if `job` is NULL. */
 void platform_queue_wait(struct platform_queue *q, const struct platform_job *job);
 
-/* A whole file into the arena, '\0' behind it. NULL on failure, *why then says why (static or arena
- * text). */
+/* Reads a whole file into the arena and adds a '\0'. Returns NULL on failure and sets *why to the
+ * reason (static or arena text). */
 char *platform_read_file(struct arena *a, const char *path, size_t *length, const char **why);
-/* Writes beside the file and renames: the old content or the new, never half. */
+/* Writes a new file and renames it to the path, so that the path has the old content or the new
+ * one, never a part. */
 bool platform_write_file(struct arena *a, const char *path, const void *data, size_t length,
                          const char **why);
 
-/* The same without waiting until the disk has it: after a loss of power the file may be damaged. */
+/* Does the same without waiting for the disk: a power failure may damage the file. */
 bool platform_store_file(struct arena *a, const char *path, const void *data, size_t length,
                          const char **why);
 bool platform_file_exists(const char *path);
-void platform_remove_file(const char *path); /* no matter if it is not there */
-/* Makes it the most recently used of its folder (struct platform_file). */
+void platform_remove_file(const char *path); /* no error if there is no such file */
+/* Marks the file as the most recently used of its folder (struct platform_file). */
 void platform_touch_file(const char *path);
-/* With the folders above it, for this user alone. True if it is there already. */
+/* Makes the folder and the folders above it, for this user alone. Returns true if it exists
+ * already. */
 bool platform_make_folder(struct arena *a, const char *path, const char **why);
-/* Whether files can be made in the folder that is there. */
+/* Returns true if files can be made in the folder, which exists. */
 bool platform_may_write(struct arena *a, const char *folder, const char **why);
 
 struct platform_file {
     const char *name; /* within its folder */
     int64_t bytes;
-    double used; /* seconds since some day: when it was last written or touched */
+    double used; /* time of the last write or touch, in seconds on the clock of platform_date */
 };
 struct platform_files {
     VEC(struct platform_file) list;
 };
-/* The regular files of a folder, in no order; none if it cannot be read. */
+/* Returns the regular files of a folder, in no order; none if it cannot be read. */
 struct platform_files platform_list_files(struct arena *a, const char *folder);
 double platform_date(void); /* now, on the clock of `used` */
 
-/* A path in the folder that the variable names, or in `in_home` of $HOME (XDG Base Directory
- * Specification: a relative path there counts as none). False: there is no such place, or no room
- * for its name. */
+/* Makes a path in the folder that the environment variable names, or in `in_home` below $HOME (XDG
+ * Base Directory Specification: a relative path in the variable is ignored). Returns false if there
+ * is no such folder or `out` is too small. */
 bool platform_user_path(const char *variable, const char *in_home, const char *name, char *out,
                         size_t size);
-/* Where programs of this user keep what they can make again: $XDG_CACHE_HOME, or ~/.cache (XDG Base
- * Directory Specification), and a folder there. False: there is no such place, or no room for its
- * name. */
+/* Makes the path of a folder for files that programs of this user can make again: in
+ * $XDG_CACHE_HOME, or in ~/.cache (XDG Base Directory Specification). Returns false if there is no
+ * such folder or `out` is too small. */
 bool platform_cache_folder(const char *name, char *out, size_t size);
 
-/* For threads that must not do something at the same time. NULL: no memory. */
+/* A mutex. platform_lock_new returns NULL if there is no memory. */
 struct platform_lock;
 struct platform_lock *platform_lock_new(const struct allocator *allocator);
 void platform_lock_free(const struct allocator *allocator,
@@ -117,8 +120,8 @@ void platform_lock_free(const struct allocator *allocator,
 void platform_lock(struct platform_lock *l);
 void platform_unlock(struct platform_lock *l);
 
-/* Several files, as platform_write_file does it: all, or none where something fails. *failed is
- * then the index of the one that could not be written. */
+/* Writes several files as platform_write_file does: all of them, or none if one fails. *failed is
+ * then the index of the file that could not be written. */
 struct platform_output {
     const char *path;
     const void *data;
@@ -129,28 +132,29 @@ bool platform_write_files(struct arena *a, const struct platform_output *files, 
 
 /* --- other programs --- */
 
-/* Where a program is, as the shell finds it; NULL: nowhere. */
+/* Returns the path of a program, found as the shell finds it, or NULL. */
 const char *platform_find_program(struct arena *a, const char *name);
-/* Runs arguments[0] (NULL behind the last) and waits for it; what it says is thrown away. Its exit
- * status; -1: it could not be started, or a signal ended it. */
+/* Runs arguments[0] (the list ends with NULL), discards its output and waits for it. Returns its
+ * exit status, or -1 if it could not be started or a signal ended it. */
 int platform_run(const char *const *arguments);
-/* A new folder for files of this process, in $TMPDIR or /tmp; false: none can be made. */
+/* Makes a new folder for files of this process, in $TMPDIR or /tmp. Returns false on failure. */
 bool platform_temporary_folder(char *out, size_t size);
 void platform_remove_folder(const char *path); /* an empty one */
-/* What tells a file from the one that was there before; false: there is none. */
+/* Reads the size and time of a file, which tell it from an earlier file of that name. Returns false
+ * if there is none. */
 bool platform_file_stamp(const char *path, int64_t *bytes, int64_t *changed);
 
-/* Address space of zeros, aligned to pages: only those that are touched take memory, so it may be
- * more than the machine has. NULL: there is none. */
+/* Reserves zeroed address space, aligned to pages. Only touched pages take memory, so it may exceed
+ * the machine's memory. Returns NULL on failure. */
 void *platform_reserve(size_t bytes);
 void platform_unreserve(void *at, size_t bytes);
-/* The whole large pages within it are given as such, where the system can: fewer of them are looked
- * up, and what lies in one never falls into the same few sets of a cache. */
+/* Asks the system to use large pages for the whole ones within the range. That needs fewer address
+ * translations, and the lines of a large page spread over all sets of a cache. */
 enum { LARGE_PAGE = 2 << 20 };
 void platform_prefer_large_pages(void *at, size_t bytes);
 
 void *platform_library(const char *name); /* dlopen; NULL if absent */
-const char *platform_library_error(void); /* of the latest that was NULL, in this thread */
+const char *platform_library_error(void); /* the reason of the latest NULL in this thread */
 void *platform_symbol(void *library, const char *name);
 
 #endif

@@ -1,9 +1,8 @@
-/* The seam to the operating system, stacks: a function runs on a large stack of the library's, whatever
- * the stack of the thread that calls it. The thread stays the same, so that its thread-local data,
- * its locale and its GPU are there. Only the stack pointer changes, in a few instructions.
+/* The seam to the operating system, stacks: runs a function on a large stack of the library's,
+ * whatever the size of the caller's stack. The thread stays the same, so its thread-local data, its
+ * locale and its GPU context stay too. Only the stack pointer changes, in a few instructions.
  *
- * On other processors a thread with a large stack runs the function while the caller waits.
- */
+ * On other processors, a thread with a large stack runs the function while the caller waits. */
 #define _GNU_SOURCE /* madvise, mincore */
 #include "base/platform.h"
 
@@ -33,14 +32,14 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/* Sanitizers make frames several times as large. */
+/* Frames are several times as large under sanitizers. */
 #if defined(ADDRESS_SANITIZER) || defined(THREAD_SANITIZER)
 enum { FRAMES = 4 };
 #else
 enum { FRAMES = 1 };
 #endif
 
-/* A stack's place in memory, and its name for ThreadSanitizer. */
+/* A stack's place in memory, and its fiber for ThreadSanitizer. */
 struct place {
     const void *low;
     size_t bytes;
@@ -49,18 +48,18 @@ struct place {
 
 struct platform_stack {
     struct allocator allocator;
-    char *low; /* address of the guard; NULL: a thread brings the stack */
+    char *low; /* address of the guard pages; NULL: a thread brings the stack */
     size_t bytes;
     void *caller;             /* stack pointer of the caller during platform_stack_call */
-    struct place own, around; /* this stack and the caller's, which only sanitizers tell */
+    struct place own, around; /* this stack and the caller's, for sanitizers alone */
 };
 
 #ifdef SWITCHES
 
 enum { GUARD = 64 << 10 };
 
-/* Calls body(argument) with the stack pointer `top`, a multiple of 16. Meanwhile *left is the stack
- * pointer before, also a multiple of 16. The frame pointer keeps it too, for the way back and for
+/* Calls body(argument) with the stack pointer `top`, a multiple of 16. Stores the earlier stack
+ * pointer, also a multiple of 16, in *left. The frame pointer holds it too, for the return and for
  * debuggers. */
 __attribute__((visibility("hidden"))) void platform_stack_switch(void *top, void (*body)(void *),
                                                                  void *argument, void **left);
@@ -122,7 +121,7 @@ __asm__(".pushsection .text.platform_stack_switch,\"ax\",%progbits\n"
 #ifdef ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 
-/* A body on its way to another stack and back, of both of which AddressSanitizer is told. */
+/* A call that changes stacks. AddressSanitizer is told about both stacks. */
 struct crossing {
     void (*body)(void *);
     void *argument;
@@ -177,8 +176,8 @@ void platform_stack_leave(struct platform_stack *s, void (*body)(void *), void *
     cross(s->caller, s->around, body, argument, &left, &here);
 }
 
-/* The lowest pages fault, so that a stack that is too small never writes elsewhere. Large pages would
- * take two megabytes for the first kilobytes. */
+/* Maps the stack. Its lowest pages fault, so that an overflow cannot write elsewhere. Large pages
+ * are off, because they would take two megabytes for the first kilobytes. */
 static bool map(struct platform_stack *s)
 {
     s->low = platform_reserve(s->bytes);
@@ -203,7 +202,7 @@ static void unmap(struct platform_stack *s)
     platform_unreserve(s->low, s->bytes);
 }
 
-/* Pages that no call touched are not in memory. */
+/* Counts the pages in memory: pages that no call touched are not. */
 size_t platform_stack_used(const struct platform_stack *s)
 {
     enum { PAGES = 1024 };
@@ -256,7 +255,9 @@ struct platform_stack *platform_stack_new(const struct allocator *allocator, siz
     struct platform_stack *s = allocator->resize(allocator->user, NULL, 0, sizeof *s);
     if (!s)
         return NULL;
-    enum { LEAST = 32 << 20 }; /* where address space is limited: enough for what people write */
+    enum {
+        LEAST = 32 << 20
+    }; /* for a limited address space: enough for programs that people write */
     for (size_t size = bytes * FRAMES;; size /= 2) {
         *s = (struct platform_stack){.allocator = *allocator, .bytes = size};
         if (map(s))

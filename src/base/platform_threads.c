@@ -1,5 +1,5 @@
-/* The seam to the operating system, its threads: a pool that waits for work, a queue that runs one
- * thing after the other beside the caller, locks. */
+/* The seam to the operating system, threads: a pool that waits for work, a queue that runs jobs one
+ * after the other in the background, locks. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/platform.h"
 
@@ -49,7 +49,8 @@ void *platform_thread(void)
     return &own;
 }
 
-/* Signals for the program are left to its own threads; faults stay with the thread at fault. */
+/* Blocks signals in the library's threads, so that the program's own threads get them. Faults stay
+ * with the thread that causes them. */
 static void block_signals(sigset_t *before)
 {
     sigset_t all;
@@ -60,8 +61,8 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
-/* The least stack of a thread of the library: what it needs itself, and as much as most callbacks
- * of the caller. The system's own default is kept where that is more. */
+/* The least stack of a thread of the library: enough for the library and for most callbacks. A
+ * larger system default is kept. */
 enum { LEAST_STACK = 1 << 20 };
 
 static bool start_thread(pthread_t *thread, size_t stack, void *(*body)(void *), void *argument)
@@ -101,17 +102,18 @@ bool platform_run_thread(size_t stack, void (*body)(void *), void *argument)
 
 /* --- a pool --- */
 
-/* How long a thread looks for work, or for the end of others' work, before it sleeps: some
- * microseconds; where it worked for longer, an eighth of that, as the next launch may follow soon
- * and being woken costs 50 microseconds and more in a virtual machine. */
+/* Limits of the time in seconds that a thread spins, looking for work or for the end of other
+ * threads' work, before it sleeps. It spins for an eighth of its latest task's time, because the
+ * next launch may follow soon, and waking a thread takes 50 microseconds and more in a virtual
+ * machine. */
 static const double spins_least = 20e-6, spins_most = 200e-6;
-enum { LOOKS = 16 }; /* between two at the clock */
-/* How often a thread tries a lock that is about to be let go. */
+enum { LOOKS = 16 }; /* looks at the memory between two looks at the clock */
+/* TRIES: how often a thread tries a lock that is about to be released */
 enum { TRIES = 64, MOST_THREADS = 256 };
 
 struct platform_pool {
     struct allocator allocator;
-    atomic_int process; /* that the threads are of: a forked one has none of them */
+    atomic_int process; /* process of the threads; a forked process has none of them */
     int threads;        /* with the caller's */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
@@ -121,9 +123,9 @@ struct platform_pool {
     void (*task)(void *argument, int index);
     void *argument;
     int count, next;
-    /* written under it, looked at without it by those that spin */
-    atomic_bool open;   /* there are tasks to take */
-    atomic_int running; /* tasks taken and not done */
+    /* written under the lock; spinning threads read it without */
+    atomic_bool open;   /* there are tasks left to take */
+    atomic_int running; /* tasks taken and not finished */
     pthread_t thread[];
 };
 
@@ -137,7 +139,7 @@ static bool all_done(const struct platform_pool *p)
     return atomic_load(&p->running) == 0;
 }
 
-/* `worked`: seconds that the thread was at its last task. */
+/* `worked`: seconds of the thread's latest task. */
 static void spin(const struct platform_pool *p, bool (*is_due)(const struct platform_pool *),
                  double worked)
 {
@@ -153,7 +155,7 @@ static void spin(const struct platform_pool *p, bool (*is_due)(const struct plat
     } while (platform_seconds() < end);
 }
 
-/* Who finds what it looked for finds the lock taken by who brought it. */
+/* Takes the lock, which the thread that brought the work still holds for a moment. */
 static void lock_soon(struct platform_pool *p)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -164,7 +166,7 @@ static void lock_soon(struct platform_pool *p)
     pthread_mutex_lock(&p->lock);
 }
 
-/* Takes a task and does it, the lock let go meanwhile. Returns the seconds it took. */
+/* Takes a task and runs it with the lock released. Returns the seconds it took. */
 static double do_task(struct platform_pool *p)
 {
     int index = p->next++;
@@ -221,8 +223,8 @@ static void pool_begin(struct platform_pool *p)
     atomic_store(&p->process, getpid());
 }
 
-/* The first thread of a forked process that comes begins the pool anew, others wait for it. A
- * negative process is one that is at that. */
+/* Renews the pool in a forked process: the first thread that comes starts it again, other threads
+ * wait. A negative `process` means that a thread is renewing it. */
 static void pool_renew(struct platform_pool *p)
 {
     int process, own = getpid();
@@ -261,7 +263,7 @@ void platform_pool_free(struct platform_pool *p)
     if (p->process == getpid()) {
         pthread_mutex_lock(&p->lock);
         p->ending = true;
-        atomic_store(&p->open, true); /* those that spin come and see */
+        atomic_store(&p->open, true); /* spinning threads see this and come */
         pthread_cond_broadcast(&p->wake);
         pthread_mutex_unlock(&p->lock);
         for (int i = 0; i < p->started; i++)
@@ -274,7 +276,7 @@ void platform_pool_free(struct platform_pool *p)
     a.resize(a.user, p, pool_bytes(p->threads), 0);
 }
 
-/* Threads for `count` tasks; with fewer they take longer. */
+/* Wakes or starts threads for `count` tasks. With fewer threads the tasks take longer. */
 static void call_threads(struct platform_pool *p, int count)
 {
     int wanted = (count < p->threads ? count : p->threads) - 1;
@@ -297,7 +299,7 @@ static void wait_for_others(struct platform_pool *p, double worked)
     p->awaited = false;
 }
 
-/* Whether the caller has the threads for so many tasks; then the lock is its own, too. */
+/* Returns true if the caller has the threads for `count` tasks; it then holds the lock too. */
 static bool take_threads(struct platform_pool *p, int count)
 {
     if (count < 2 || p->threads < 2)
@@ -349,8 +351,9 @@ struct platform_queue {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct platform_job *first, **last; /* not done yet; the first is being done */
-    bool ending, threaded;              /* threaded: else whoever adds a job does it */
+    struct platform_job *first, **last; /* jobs not finished yet; the first is running */
+    bool ending, threaded;              /* threaded: a thread runs jobs, otherwise the thread that
+                                         * adds a job runs it */
 };
 
 static void *queue_thread(void *argument)
@@ -387,7 +390,7 @@ static bool queue_begin(struct platform_queue *q)
     return q->threaded;
 }
 
-/* Of a forked process: neither the thread nor what it was to do is there. */
+/* Empties the queue in a forked process, which has neither the thread nor the jobs. */
 static void renew_forked(struct platform_queue *q)
 {
     if (q->process == getpid())

@@ -1,6 +1,6 @@
-/* The seam to the operating system for WebAssembly, in place of platform_threads.c and platform_stack.c: one
- * thread and one stack. Tasks are done in turn by the caller, jobs when they are added, and a lock
- * keeps nothing out. */
+/* The seam to the operating system for WebAssembly, in place of platform_threads.c and
+ * platform_stack.c: one thread and one stack. The caller runs tasks in turn, jobs run when they are
+ * added, and locks do nothing. */
 #include "base/platform.h"
 
 int platform_cores(void)

@@ -16,7 +16,7 @@
 
 #define COUNT(terms) ((int)(sizeof(terms) / sizeof *(terms)))
 
-/* The coefficients from the highest power down. */
+/* Evaluates a polynomial. The coefficients go from the highest power down. */
 static double polynomial(double x, const double *terms, int count)
 {
     double p = terms[0];
@@ -29,7 +29,7 @@ static double polynomial(double x, const double *terms, int count)
 
 enum { PARTS = 32 };
 
-/* 2^(i/32), and by how much of itself that is too small. */
+/* 2^(i/32) rounded, and the relative error of that. */
 static const struct {
     double value, rest;
 } powers[PARTS] = {{0x1.0000000000000p+0, 0x0.0p+0},
@@ -65,7 +65,7 @@ static const struct {
                    {0x1.ea4afa2a490dap+0, -0x1.ff7128fd391f0p-55},
                    {0x1.f50765b6e4540p+0, 0x1.a64a931d185eep-55}};
 
-#define ROUNDER 0x1.8p52 /* added, it leaves the nearest integer in the last bits */
+#define ROUNDER 0x1.8p52 /* adding it leaves the nearest integer in the last bits */
 
 /* 2^n. */
 static double power_of_two(int n)
@@ -73,7 +73,8 @@ static double power_of_two(int n)
     return f64_from_bits((uint64_t)(n + 1023) << 52);
 }
 
-/* 2^(n/32) e^r for |r| up to (ln 2)/64. Both factors of a large or small power are normal. */
+/* Returns 2^(n/32) e^r for |r| up to (ln 2)/64. Both factors of a very large or small power are
+ * normal numbers. */
 static double power(int n, double r)
 {
     int whole = n >> 5, half = whole / 2, i = n & (PARTS - 1);
@@ -85,7 +86,7 @@ static double power(int n, double r)
 
 double real_exp(double x)
 {
-    if (x > 0x1.62e42fefa39efp+9) /* the largest whose power is finite */
+    if (x > 0x1.62e42fefa39efp+9) /* the largest x whose power is finite */
         return INFINITY;
     if (x < -0x1.74910d52d3052p+9)
         return 0;
@@ -120,7 +121,8 @@ double real_expm1(double x)
         0x1.5555555555555p-5,  0x1.5555555555555p-3,  0.5}; /* 1/22! to 1/2! */
     if (fabs(x) < 0x1p-54)
         return x;
-    if (x > -0x1.6p-1 && x <= 1) /* below, e^x is less than 1/2, and its error counts half */
+    if (x > -0x1.6p-1 &&
+        x <= 1) /* for smaller x, e^x is less than 1/2, and its error counts half */
         return x + x * x * polynomial(x, terms, COUNT(terms));
     return real_exp(x) - 1;
 }
@@ -147,7 +149,7 @@ double real_sigmoid(double x)
 
 /* --- logarithms --- */
 
-/* x = 2^k (1 + f) with 1 + f from the root of 1/2 to that of 2; log(1 + f) is f - half + rest. */
+/* x = 2^k (1 + f) with 1 + f between the square roots of 1/2 and 2; log(1 + f) is f - half + rest. */
 struct split {
     int k;
     double f, half, rest;
@@ -175,7 +177,7 @@ static struct split split_up(double x)
     return out;
 }
 
-/* Tells whether the logarithm of x is infinite or NaN, and sets *out to it then. */
+/* Returns true if the logarithm of x is infinite or NaN, and sets *out to it. */
 static bool is_special(double x, double *out)
 {
     if (x > 0 && x < INFINITY)
@@ -207,7 +209,7 @@ double real_log2(double x)
     return (second + first) * low + second * high + ((k - sum) + product) + sum;
 }
 
-/* Kahan's: what is lost in 1 + x is made good. */
+/* Kahan's method: corrects for the digits lost in 1 + x. */
 double real_log1p(double x)
 {
     double u = 1 + x;
@@ -301,7 +303,8 @@ double real_erfc(double x)
 
 /* --- powers --- */
 
-/* An unevaluated sum of two, the second at most half a unit of the first. */
+/* An unevaluated sum of two doubles. The second is at most half a unit in the last place of the
+ * first. */
 struct pair {
     double high, low;
 };
@@ -319,8 +322,8 @@ static struct pair product_of(double a, double b) /* Veltkamp's halves; both bel
     return (struct pair){p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2};
 }
 
-/* log a for 0 < a < infinity, error 2^-66 of itself: k ln 2 + 2 s (1 + s^2 / 3 + s^4 P(s^2)) with
- * s = f / (2 + f), of which all but the last term is kept in two parts. */
+/* Returns log a for 0 < a < infinity with relative error 2^-66: k ln 2 + 2 s (1 + s^2 / 3 + s^4
+ * P(s^2)) with s = f / (2 + f). All terms but the last are kept in two parts. */
 static struct pair log_of(double a)
 {
     static const double terms[] = {0x1.ead4eaa85cfd4p-5, 0x1.de3bbac5249d5p-5, 0x1.1120791e3dc5dp-4,
@@ -347,10 +350,10 @@ static struct pair log_of(double a)
     return sum_of(sum.high, sum.low);
 }
 
-/* a^y for 0 < a < infinity, a not 1, finite y. */
+/* Returns a^y for 0 < a < infinity, a not 1, y finite. */
 static double positive_power(double a, double y)
 {
-    if (fabs(y) > 0x1p66) /* log a is 2^-53 at least */
+    if (fabs(y) > 0x1p66) /* |log a| is 2^-53 at least */
         return (a > 1) == (y > 0) ? INFINITY : 0;
     struct pair log = log_of(a), x = product_of(y, log.high);
     x.low += y * log.low;

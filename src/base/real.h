@@ -1,10 +1,10 @@
-/* Functions of f64. They are the project's own so that a value does not depend on the C library: the
- * same program gives the same values under Linux and in a browser. Nothing is fused, and none raises
- * an exception or sets errno. Infinities, NaN and zeros are treated as C's Annex F says.
+/* Functions of f64. They do not call the C library's, so a program gives the same values under
+ * Linux and in a browser. They use no fused multiply-add, raise no exceptions and do not set errno.
+ * Infinities, NaN and zeros are treated as C's Annex F says.
  *
- * Errors are held to these units in the last place (tests/unit/test_real.c): exp and exp2 0.6, log
- * and log2 0.8, sin and cos 0.8, tanh 2.5, erf 1, erfc 2.5, expm1 1.4, log1p 2.5, sigmoid 2,
- * pow 0.8; of subnormal results 1. */
+ * Errors are at most these units in the last place (tests/unit/test_real.c): exp and exp2 0.6, log
+ * and log2 0.8, sin and cos 0.8, tanh 2.5, erf 1, erfc 2.5, expm1 1.4, log1p 2.5, sigmoid 2, pow
+ * 0.8; of subnormal results 1. */
 #ifndef TW_REAL_H
 #define TW_REAL_H
 

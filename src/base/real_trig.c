@@ -14,7 +14,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* The bits of 2/pi after the point. */
+/* The bits of 2/pi after the binary point. */
 static const uint64_t two_over_pi[] = {
     0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
     0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
@@ -22,7 +22,7 @@ static const uint64_t two_over_pi[] = {
     0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
     0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
 
-/* Returns 64 of them from `at` on; bits before the point are zeros. */
+/* Returns 64 of them, starting at bit `at`; bits before the point are zeros. */
 static uint64_t bits_from(int at)
 {
     if (at < 0)
@@ -32,12 +32,13 @@ static uint64_t bits_from(int at)
 }
 
 struct angle {
-    double r, rest; /* up to pi/4, and what of it does not fit in the first */
+    double r,
+        rest; /* an angle up to pi/4, and the part of it that does not fit in the first double */
     unsigned quarter;
 };
 
-/* x is finite and not small. The quarters beyond a whole turn are never computed: bits of 2/pi whose
- * product with x is a multiple of 4 are left out. */
+/* Reduces a finite x that is not small. Bits of 2/pi whose product with x is a multiple of 4 are
+ * left out, because they give whole turns. */
 static struct angle reduce(double x)
 {
     uint64_t bits = f64_bits(x), digits = (bits & 0xfffffffffffff) | (uint64_t)1 << 52;
@@ -53,7 +54,7 @@ static struct angle reduce(double x)
         quarter++;
     }
     int zeros = 0;
-    if (!(rest >> 64)) { /* seldom, and then not again: no f64 is that close to n pi/2 */
+    if (!(rest >> 64)) { /* rare, and once is enough: no f64 is closer to n pi/2 */
         rest <<= 64;
         zeros = 64;
     }
@@ -62,7 +63,7 @@ static struct angle reduce(double x)
     rest <<= more;
     wide r = (wide)(uint64_t)(rest >> 64) * 0xc90fdaa22168c235; /* pi/2 in 2^63 */
     struct angle out = {.quarter = quarter};
-    double unit = f64_from_bits((uint64_t)(1023 - zeros) << 52); /* r is of 2^127 units */
+    double unit = f64_from_bits((uint64_t)(1023 - zeros) << 52); /* r counts units of 2^-127 */
     unit = negative != (x < 0) ? -unit : unit;
     out.r = (double)(uint64_t)(r >> 75) * 0x1p-52 * unit;
     out.rest = (double)(uint64_t)(r >> 11 & UINT64_MAX) * 0x1p-116 * unit;

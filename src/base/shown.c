@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The code point of the well-formed UTF-8 at p (RFC 3629), and its bytes; 0 bytes: it is not well
- * formed. */
+/* Decodes the well-formed UTF-8 character at p (RFC 3629). Returns its bytes, or 0 if it is not
+ * well formed. */
 static size_t decode(const char *p, const char *end, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -28,8 +28,8 @@ static size_t decode(const char *p, const char *end, uint32_t *code)
                : length;
 }
 
-/* Unicode Standard Annex 9: marks, embeddings, overrides and isolates of direction; the separators of
- * lines and paragraphs. */
+/* Returns true for characters that Unicode Standard Annex 9 lists as marks, embeddings, overrides
+ * and isolates of direction, and for the separators of lines and paragraphs. */
 static bool is_harmful(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||

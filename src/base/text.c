@@ -27,7 +27,7 @@ static void grow(struct text *t, size_t more)
     t->capacity = larger;
 }
 
-/* Room for `more` bytes and the '\0' behind them. */
+/* Makes room for `more` bytes and the final '\0'. */
 static inline void text_room(struct text *t, size_t more)
 {
     if (more >= t->capacity - t->length)
@@ -44,7 +44,7 @@ void text_add_n(struct text *t, const char *s, size_t length)
     t->data[t->length] = '\0';
 }
 
-/* Most pieces are a few letters: copied as they are counted. */
+/* Most pieces are a few letters, so copying and counting go together. */
 void text_add(struct text *t, const char *s)
 {
     size_t room = t->capacity - t->length, n = 0;
@@ -106,7 +106,7 @@ struct decimal {
     int exponent; /* of the first digit */
 };
 
-/* The fewest significant digits that read back as v (> 0). */
+/* Returns the fewest significant digits that read back as v (> 0). */
 static struct decimal shortest(double v, bool single)
 {
     char buffer[64];
@@ -189,8 +189,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Optimal string alignment: each piece of the text is edited at most once. Names longer than the
- * rows, once their common ends are off, count as wholly different. */
+/* Optimal string alignment: each piece of the text is edited at most once. Names that are longer
+ * than the rows, without their common ends, count as wholly different. */
 int text_distance(const char *a, const char *b)
 {
     while (*a && *a == *b) {

@@ -22,15 +22,15 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void text_printf(struct text *t, const char *format, ...);
 void text_vprintf(struct text *t, const char *format, va_list args);
-/* As a string of JSON, with its quotes (RFC 8259, section 7). */
+/* Adds the text as a JSON string, with its quotes (RFC 8259, section 7). */
 void text_add_json(struct text *t, const char *s);
 
-/* The shortest decimal text that reads back as exactly `v` (as float when single); "inf", "-inf",
- * "nan" for the rest. Always holds a '.', an exponent or a letter, so that it never reads as an
- * integer. */
+/* Adds the shortest decimal text that reads back as exactly `v` (as float if `single`); "inf",
+ * "-inf" and "nan" for the rest. It always has a '.', an exponent or a letter, so it never reads as
+ * an integer. */
 void text_add_double(struct text *t, double v, bool single);
 
-/* Letters, digits and blanks of ASCII, whatever the host program's locale says of other bytes. */
+/* ASCII letters, digits and blanks, whatever the host program's locale says about other bytes. */
 static inline bool text_is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -44,10 +44,11 @@ static inline bool text_is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The part of a path behind its last '/'. */
+/* Returns the part of a path after its last '/'. */
 const char *text_base_name(const char *path);
 
-/* Edits (insert, delete, replace, swap of neighbours) that turn a into b: "did you mean". */
+/* Returns the number of edits (insert, delete, replace, swap neighbours) that turn a into b, for
+ * "did you mean". */
 int text_distance(const char *a, const char *b);
 
 #endif
