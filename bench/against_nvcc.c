@@ -133,8 +133,7 @@ struct operands {
 
 static void give_array(tw_launch *l, const char *name, void *data, int64_t rows, int64_t columns)
 {
-    tw_array x = {
-        .data = data, .dtype = TW_F32, .rank = 2, .shape = {rows, columns}, .place = TW_ON_DEVICE};
+    tw_array x = tw_device_array(data, TW_F32, rows, columns);
     must(tw_launch_array(l, name, &x), name);
 }
 

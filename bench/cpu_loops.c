@@ -94,7 +94,7 @@ static tw_launch *open_kernel(tw_context *ctx, const char *name, const struct pr
     char path[64];
     tw_module *module;
     tw_launch *launch;
-    tw_array array = {.dtype = TW_F32, .rank = 2, .shape = {x->n, x->n}};
+    tw_array array = {.size = sizeof array, .dtype = TW_F32, .rank = 2, .shape = {x->n, x->n}};
     snprintf(path, sizeof path, "kernels/sgemm/%s.tile", name);
     need(ctx, tw_module_from_file(ctx, path, &module));
     need(ctx, tw_launch_new(tw_module_kernel_at(module, 0), &launch));
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     static void (*const loops[LOOPS])(const struct product *) = {naive, tiled};
     int n = argc > 1 ? atoi(argv[1]) : 512, runs = argc > 2 ? atoi(argv[2]) : 10, status = 0;
     struct product x = {n, numbers(n, 1), numbers(n, 2), numbers(n, 3)}, y = x;
-    tw_config config = {.threads = 1};
+    tw_config config = {.size = sizeof config, .threads = 1};
     tw_context *ctx;
     tw_launch *launch[KERNELS];
     double least[LOOPS + KERNELS];

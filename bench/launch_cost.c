@@ -124,8 +124,7 @@ static void open_bench(struct bench *b)
     need(b->ctx, tw_device_allocate(b->ctx, LENGTH, &b->a));
     need(b->ctx, tw_device_allocate(b->ctx, LENGTH, &b->c));
     need(b->ctx, tw_entry_new(b->launch, &b->entry));
-    tw_array a = {
-        .data = b->a, .dtype = TW_F32, .rank = 2, .shape = {8, 32}, .place = TW_ON_DEVICE};
+    tw_array a = tw_device_array(b->a, TW_F32, 8, 32);
     need(b->ctx, tw_launch_array(b->launch, "a", &a));
     a.data = b->c;
     need(b->ctx, tw_launch_array(b->launch, "c", &a));
@@ -163,7 +162,7 @@ static void compare_launches(tw_context *ctx)
 /* Sizes that any kernel that ships takes. */
 static void set_sizes(tw_context *ctx, tw_kernel *k, tw_launch *l)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; i < tw_kernel_param_count(k); i++) {
         need(ctx, tw_kernel_param(k, i, &p));
         bool is_float = p.dtype <= TW_E5M2;
@@ -181,13 +180,13 @@ struct stages {
 /* The folder is left as it is. *ptx is the caller's to free. */
 static struct stages load_file(const char *path, const char *cache, char **ptx)
 {
-    tw_config config = {.cache = cache};
+    tw_config config = {.size = sizeof config, .cache = cache};
     struct stages s;
     tw_context *ctx;
     tw_module *m;
     tw_kernel *k;
     tw_launch *l;
-    tw_occupancy o;
+    tw_occupancy o = tw_occupancy_init();
     void *opened;
     const char *text;
     need(NULL, tw_context_new(&config, &ctx));
@@ -277,7 +276,7 @@ int main(int argc, char **argv)
 {
     tw_context *ctx;
     setenv("CUDA_CACHE_DISABLE", "1", 1); /* before the driver is there */
-    need(NULL, tw_context_new(&(tw_config){.cache = ""}, &ctx));
+    need(NULL, tw_context_new(&(tw_config){.size = sizeof(tw_config), .cache = ""}, &ctx));
     compare_launches(ctx);
     if (argc > 1)
         printf("\n%-40s %8s %8s %8s %8s %8s %6s\n", "ms", "to PTX", "driver", "+ cache", "cached",

@@ -61,17 +61,20 @@ static void give_arrays(struct product *x)
     const char *const names[] = {"a", "b", "c"};
     float *const data[] = {x->a, x->b, x->c};
     for (int i = 0; i < 3; i++)
-        need(x->ctx,
-             tw_launch_array(
-                 x->launch, names[i],
-                 &(tw_array){.data = data[i], .dtype = TW_F32, .rank = 2, .shape = {SIZE, SIZE}}));
+        need(x->ctx, tw_launch_array(x->launch, names[i],
+                                     &(tw_array){.size = sizeof(tw_array),
+                                                 .data = data[i],
+                                                 .dtype = TW_F32,
+                                                 .rank = 2,
+                                                 .shape = {SIZE, SIZE}}));
 }
 
 static void open_product(struct product *x, int threads)
 {
     const char *const sizes[] = {"m", "n", "k"};
     tw_module *m;
-    need(NULL, tw_context_new(&(tw_config){.threads = threads}, &x->ctx));
+    need(NULL,
+         tw_context_new(&(tw_config){.size = sizeof(tw_config), .threads = threads}, &x->ctx));
     need(x->ctx,
          tw_module_from_text(x->ctx, "product.tile", product_text, strlen(product_text), &m));
     need(x->ctx, tw_launch_new(tw_module_kernel_at(m, 0), &x->launch));

@@ -64,6 +64,41 @@ extern "C" {
 #define TW_API
 #endif
 
+/* Structs that you make, or give to be filled, begin with `size`: the bytes that your program knows of
+ * them. tw_NAME_init() returns one with `size` set and all else 0, which are the defaults:
+ *
+ *     tw_config config = tw_config_init();
+ *     config.threads = 4;
+ *
+ * In C, {.size = sizeof config, .threads = 4} is the same. The library never reads or writes past
+ * `size`, so a program and a library of different versions understand each other:
+ *
+ *   size smaller than the library's   fields past it count as 0, and are not filled
+ *   size larger, for a struct it reads    TW_UNSUPPORTED if a byte past its own is not 0
+ *   size larger, for a struct it fills    fields past its own keep what they hold
+ *   size less than 8, or above 65536   TW_BAD_ARGUMENT, or false from a function that returns bool:
+ *                                     the struct was not made by its tw_NAME_init()
+ *
+ * Structs of the library's own have no size: you read them through const pointers, and arrays of them
+ * are arrays of pointers. tw_value and arrays of numbers never change. */
+#ifdef __cplusplus
+#define TW_SIZED(type)                                                                             \
+    static inline type type##_init(void)                                                           \
+    {                                                                                              \
+        type made = type();                                                                        \
+        made.size = sizeof made;                                                                   \
+        return made;                                                                               \
+    }                                                                                              \
+    struct type
+#else
+#define TW_SIZED(type)                                                                             \
+    static inline type type##_init(void)                                                           \
+    {                                                                                              \
+        return (type){.size = sizeof(type)};                                                       \
+    }                                                                                              \
+    struct type
+#endif
+
 /* --- 1. Status and types --- */
 
 /* Every status, its text. Values are stable. */
@@ -127,14 +162,75 @@ enum { TW_MAX_RANK = 6 };
  * tw_device_allocate or cudaMalloc gives). */
 typedef enum tw_place { TW_ON_HOST, TW_ON_DEVICE } tw_place;
 
-/* An array of the caller's, row-major and contiguous, not kept past the launch it was given to. */
+/* An array: row-major, contiguous, the caller's. A launch uses it in place; the memory must stay until
+ * the launch's last run has ended. tw_host_array and tw_device_array make one. */
 typedef struct tw_array {
+    size_t size; /* tw_array_init sets it */
     void *data;
     tw_dtype dtype;
-    int rank;
+    tw_place place;
+    int rank;                   /* axes: 1 to TW_MAX_RANK */
     int64_t shape[TW_MAX_RANK]; /* elements along each axis */
-    tw_place place;             /* TW_ON_HOST is 0 */
+    size_t bytes; /* that `data` has; a shape that needs more is refused. 0: not told */
 } tw_array;
+TW_SIZED(tw_array);
+
+/* Returns an address without `const`, for tw_array.data. A launch writes only to arrays that its kernel
+ * writes. */
+static inline void *tw_address(const void *address)
+{
+#ifdef __cplusplus
+    return const_cast<void *>(address);
+#else
+    return (void *)(uintptr_t)address;
+#endif
+}
+
+/* Make an array on the host or on the device from its address, its element type and its extents, whose
+ * number is the rank:
+ *
+ *     tw_array a = tw_host_array(data, TW_F32, rows, columns);
+ *     tw_launch_array(l, "b", &tw_host_array(other, TW_F32, columns)); // in C
+ */
+#ifndef __cplusplus
+#define tw_host_array(address, type, ...) TW_ARRAY(TW_ON_HOST, address, type, __VA_ARGS__)
+#define tw_device_array(address, type, ...) TW_ARRAY(TW_ON_DEVICE, address, type, __VA_ARGS__)
+#define TW_ARRAY(where, address, type, ...)                                                        \
+    ((tw_array){.size = sizeof(tw_array),                                                          \
+                .data = tw_address(address),                                                       \
+                .dtype = (type),                                                                   \
+                .place = (where),                                                                  \
+                .rank = (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),           \
+                .shape = {__VA_ARGS__}})
+#else
+extern "C++" {
+template <typename... Extents>
+inline tw_array tw_array_of(tw_place place, const void *address, tw_dtype type, Extents... extents)
+{
+    static_assert(sizeof...(extents) <= TW_MAX_RANK, "an array has at most TW_MAX_RANK axes");
+    const int64_t shape[] = {static_cast<int64_t>(extents)...};
+    tw_array a = tw_array_init();
+    a.data = tw_address(address);
+    a.dtype = type;
+    a.place = place;
+    for (int64_t extent : shape)
+        a.shape[a.rank++] = extent;
+    return a;
+}
+
+template <typename... Extents>
+inline tw_array tw_host_array(const void *address, tw_dtype type, Extents... extents)
+{
+    return tw_array_of(TW_ON_HOST, address, type, extents...);
+}
+
+template <typename... Extents>
+inline tw_array tw_device_array(const void *address, tw_dtype type, Extents... extents)
+{
+    return tw_array_of(TW_ON_DEVICE, address, type, extents...);
+}
+}
+#endif
 
 /* A value that a kernel is given or that the library returns: a scalar parameter, a tuned value, an
  * argument of an entry. tw_int, tw_float and tw_pointer make one. A value of another kind than its
@@ -172,11 +268,7 @@ static inline tw_value tw_pointer(const void *address)
 {
     tw_value v;
     v.kind = TW_POINTER;
-#ifdef __cplusplus
-    v.pointer = const_cast<void *>(address);
-#else
-    v.pointer = (void *)(uintptr_t)address;
-#endif
+    v.pointer = tw_address(address);
     return v;
 }
 
@@ -188,6 +280,7 @@ typedef struct tw_kernel tw_kernel;
 typedef struct tw_launch tw_launch;
 
 typedef struct tw_config {
+    size_t size; /* tw_config_init sets it */
     /* As realloc with sizes; NULL: libc. ptr NULL: allocate, 16-byte aligned; size 0: free. NULL
      * result: failure. */
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
@@ -232,6 +325,7 @@ typedef struct tw_config {
     void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
     void *progress_user;
 } tw_config;
+TW_SIZED(tw_config);
 
 /* config may be NULL: all defaults. TW_BAD_ARGUMENT: `out` is NULL, or `threads` negative. */
 TW_API tw_status tw_context_new(const tw_config *config, tw_context **out);
@@ -324,6 +418,7 @@ typedef struct tw_access {
 
 typedef enum tw_severity { TW_ERROR, TW_WARNING, TW_NOTE } tw_severity;
 typedef struct tw_message {
+    size_t size; /* tw_message_init sets it */
     tw_severity severity;
     const char *file; /* NULL: no place */
     int line, column; /* from 1; columns count bytes */
@@ -337,18 +432,20 @@ typedef struct tw_message {
     /* A fix: changes of the text of `file` in it, that remove the message when they are made
      * together. Places are those of the text before any of them; of two changes at one place the
      * first comes first. */
-    const tw_edit *edits;
+    const tw_edit *const *edits;
     int edit_count; /* 0: it takes more than a change of the text */
     /* The accesses of a race, a copy under way and the like; the one at `line` first. */
-    const tw_access *accesses;
+    const tw_access *const *accesses;
     int access_count;
 } tw_message;
+TW_SIZED(tw_message);
 /* The same one by one, each followed by its notes. If there were too many errors, the last note says
  * how many were left out. The `shown` of all messages, joined, are tw_context_messages. Returns false
  * when index is past the last. */
 TW_API bool tw_context_message(const tw_context *ctx, int index, tw_message *out);
 
 typedef struct tw_device {
+    size_t size;           /* tw_device_init sets it */
     const char *name;      /* "cpu"; "cuda", "cuda:1" …: the GPUs that the driver has */
     char description[256]; /* processor, cores, instruction set in use; GPU, memory, driver */
     int cores;             /* of a GPU: multiprocessors */
@@ -359,6 +456,7 @@ typedef struct tw_device {
     int driver;     /* 13000: CUDA 13.0 */
     char model[96]; /* the processor's or GPU's own name: "NVIDIA H200" */
 } tw_device;
+TW_SIZED(tw_device);
 TW_API bool tw_device_at(int index, tw_device *out); /* false past the last */
 
 /* --- 3. Modules and kernels --- */
@@ -396,6 +494,7 @@ TW_API bool tw_kernel_has_ensures(const tw_kernel *k);
 TW_API bool tw_kernel_thread_level(const tw_kernel *k);
 
 typedef struct tw_param {
+    size_t size; /* tw_param_init sets it */
     const char *name;
     bool is_pointer, is_const, is_static;
     bool is_ensured;       /* a pointer: an `ensures` speaks of what is there after a launch */
@@ -409,24 +508,29 @@ typedef struct tw_param {
     int rank;
     const char *dims[TW_MAX_RANK]; /* the axes as written: "m", "k" */
 } tw_param;
+TW_SIZED(tw_param);
 TW_API int tw_kernel_param_count(const tw_kernel *k);
 TW_API tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out);
 
 typedef struct tw_tune {
+    size_t size; /* tw_tune_init sets it */
     const char *name;
     int group; /* names with the same group vary together */
     int count;
     const tw_value *values; /* the first is the default */
 } tw_tune;
+TW_SIZED(tw_tune);
 TW_API int tw_kernel_tune_count(const tw_kernel *k);
 TW_API tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out);
 
 /* A type variable that the kernel uses: `type T = {f16, bf16, f32};`. */
 typedef struct tw_type {
+    size_t size; /* tw_type_init sets it */
     const char *name;
     int count;
     const tw_dtype *choices; /* the first is the default */
 } tw_type;
+TW_SIZED(tw_type);
 TW_API int tw_kernel_type_count(const tw_kernel *k);
 TW_API tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out);
 
@@ -517,6 +621,7 @@ TW_API tw_status tw_launch_time(tw_launch *l, int runs, double *milliseconds);
 /* --- 5. Verification --- */
 
 typedef struct tw_verdict {
+    size_t size; /* tw_verdict_init sets it */
     bool ok;
     double max_error; /* largest |got - want| over all elements */
     double tolerance; /* what is allowed at the worst element */
@@ -530,6 +635,7 @@ typedef struct tw_verdict {
      * judged. More than one in twenty are TW_UNSUPPORTED. */
     int64_t undecided;
 } tw_verdict;
+TW_SIZED(tw_verdict);
 /* After a run: evaluates `ensures` in double with a tolerance from types and sizes, on the arrays
  * as they are now. If an array that the kernel writes overlaps an input, the input is lost, unless
  * tw_launch_keep_inputs was set before the run: wrong values then come with a note of it. TW_OK,

@@ -24,6 +24,7 @@ typedef struct tw_size_range {
 
 /* For which launches a version is meant. */
 typedef struct tw_build_when {
+    size_t size;        /* tw_build_when_init sets it */
     const char *device; /* the GPU's name as the driver has it, "NVIDIA H200"; NULL: any */
     int range_count;
     const tw_size_range *ranges;
@@ -31,6 +32,7 @@ typedef struct tw_build_when {
      * 16, what code for a GPU is best with. */
     int alignment;
 } tw_build_when;
+TW_SIZED(tw_build_when);
 
 /* Compiles the launch's kernel (one from tw_kernel_for_target, of the build's context) for its
  * types, tuned values and static values, all of which must be set, and adds it. Of other integers
@@ -43,9 +45,11 @@ TW_API tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *wh
 
 /* For an assembler: PTX of what was added, each text once. Valid until something is added. */
 typedef struct tw_build_image {
+    size_t size; /* tw_build_image_init sets it */
     const char *ptx;
     const char *target; /* "sm_90" */
 } tw_build_image;
+TW_SIZED(tw_build_image);
 TW_API bool tw_build_image_at(tw_build *b, int index,
                               tw_build_image *out); /* false past the last */
 /* What `ptxas -arch=TARGET` made of it, copied: the module takes that where it runs, and ships the

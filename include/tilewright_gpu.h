@@ -59,6 +59,7 @@ TW_API tw_status tw_launch_start(tw_launch *l, void *stream);
 
 /* How it is started. All zero: as tw_launch_start does. */
 typedef struct tw_launch_attributes {
+    size_t size; /* tw_launch_attributes_init sets it */
     /* Blocks that run close together, along each axis; 0 counts as 1. TW_UNSUPPORTED where the GPU
      * (below 9.0) or the driver (before CUDA 11.8) has no clusters, or the grid is no multiple. */
     int cluster[3];
@@ -67,17 +68,20 @@ typedef struct tw_launch_attributes {
      * right only if it reads nothing that this writes, and nothing behind it relies on both. */
     bool overlap;
 } tw_launch_attributes;
+TW_SIZED(tw_launch_attributes);
 /* Priority and overlap are permissions: where the driver or the GPU does not know them, they go
  * without saying. attributes NULL: none. */
 TW_API tw_status tw_launch_start_with(tw_launch *l, void *stream,
                                       const tw_launch_attributes *attributes);
 
 typedef struct tw_occupancy {
+    size_t size;                /* tw_occupancy_init sets it */
     int threads;                /* of a block */
     int registers, local_bytes; /* of a thread; local memory is where registers spill */
     int64_t shared_bytes;       /* of a block */
     int blocks;                 /* that a multiprocessor runs at the same time */
 } tw_occupancy;
+TW_SIZED(tw_occupancy);
 /* What the launch's kernel takes of the GPU, as it is loaded. Arrays may be missing. */
 TW_API tw_status tw_launch_occupancy(tw_launch *l, tw_occupancy *out);
 
@@ -87,11 +91,13 @@ TW_API tw_status tw_launch_assemble(tw_launch *l);
 
 /* The cache of the context. */
 typedef struct tw_cache {
+    size_t size;        /* tw_cache_init sets it */
     const char *folder; /* NULL: kernels are not kept */
     int64_t limit_bytes, bytes;
     int64_t kernels;
     const char *trouble; /* why none can be kept; NULL: they can */
 } tw_cache;
+TW_SIZED(tw_cache);
 TW_API tw_status tw_context_cache(tw_context *ctx, tw_cache *out); /* texts as of a message */
 
 /* Arrays of other libraries, as DLPack describes them (dlpack.h). `tensor` is a DLTensor or a

@@ -15,11 +15,13 @@ extern "C" {
 TW_API tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text);
 /* A statement of that text. */
 typedef struct tw_shown_line {
+    size_t size;      /* tw_shown_line_init sets it */
     int line;         /* of the text, from 1 */
     const char *file; /* where it is in the source; NULL: not known */
     int source_line, source_column;
     bool added; /* by the compiler */
 } tw_shown_line;
+TW_SIZED(tw_shown_line);
 /* The index-th statement of the latest tw_launch_show, in the order of the text. false: past the
  * last. Valid as the text. */
 TW_API bool tw_launch_shown_line(const tw_launch *l, int index, tw_shown_line *out);
@@ -68,6 +70,7 @@ typedef struct tw_tile_access {
     int64_t wavefronts, least; /* shared: of all warps; 0: not known */
 } tw_tile_access;
 typedef struct tw_layouts {
+    size_t size; /* tw_layouts_init sets it */
     int block[3];
     int64_t shared_bytes; /* of a block */
     int registers;        /* of a thread, estimated */
@@ -76,6 +79,7 @@ typedef struct tw_layouts {
     int access_count;
     const tw_tile_access *accesses;
 } tw_layouts;
+TW_SIZED(tw_layouts);
 /* Gives tables of the same facts as TW_STAGE_LAYOUT. Returns the statuses of tw_launch_show_stage; the
  * tables are valid as long as its text. */
 TW_API tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out);
@@ -121,10 +125,12 @@ typedef struct tw_named_number {
     tw_expression value;
 } tw_named_number;
 typedef struct tw_written {
+    size_t size; /* tw_written_init sets it */
     int shared_count, number_count;
     const tw_shared_array *shared;
     const tw_named_number *numbers;
 } tw_written;
+TW_SIZED(tw_written);
 /* Tells how the kernel's text declares and uses arrays in shared memory, and which integers it names.
  * A name that the kernel declares twice is left out. Returns TW_OK, TW_NO_MEMORY, or TW_BAD_ARGUMENT
  * if `k` or `out` is NULL. *out is valid until the module is freed. */

@@ -19,6 +19,7 @@ typedef struct tw_range {
 /* A GPU that the model knows. Rates are of the whole GPU at `clock`, dense; a multiply-add is two
  * operations; 0: it has no such units. */
 typedef struct tw_gpu {
+    size_t size;         /* tw_gpu_init sets it */
     const char *name;    /* "H200 SXM" */
     const char *aliases; /* other names that tw_gpu_find takes, with commas: "h200,NVIDIA H200" */
     const char *target;  /* what kernels for it are compiled for: "sm_90" */
@@ -49,16 +50,19 @@ typedef struct tw_gpu {
     int threads, warps, blocks;
     int threads_of_block;
 } tw_gpu;
+TW_SIZED(tw_gpu);
 TW_API bool tw_gpu_at(int index, tw_gpu *out); /* false past the last */
 /* By name, alias or the driver's name, without regard to case and blanks. false: there is none. */
 TW_API bool tw_gpu_find(const char *name, tw_gpu *out);
 
 typedef struct tw_explain_options {
+    size_t size;     /* tw_explain_options_init sets it */
     const char *gpu; /* of tw_gpu_find; NULL: the table's first of the kernel's target */
     /* Of a thread, where it is known: tw_occupancy has it, `ptxas -v` prints it. 0: estimated. */
     int registers;
     int64_t step_limit; /* warp instructions of one block; 0: 50000000 */
 } tw_explain_options;
+TW_SIZED(tw_explain_options);
 
 /* Bytes that one part of the memory moves, counted in different ways. 0: not counted there. */
 typedef struct tw_traffic {
@@ -141,6 +145,7 @@ typedef struct tw_explained_access {
 } tw_explained_access;
 
 typedef struct tw_explanation {
+    size_t size; /* tw_explanation_init sets it */
     tw_gpu gpu;
     const char *kernel;
 
@@ -196,6 +201,7 @@ typedef struct tw_explanation {
     int64_t sampled_instructions; /* with that many warp instructions */
     double host_seconds;
 } tw_explanation;
+TW_SIZED(tw_explanation);
 
 /* Explains a launch of a kernel from tw_kernel_for_target. Sizes must be set or follow from arrays;
  * arrays may be missing. Where they are given, only their values are read, and nothing is written

@@ -38,6 +38,7 @@ typedef enum tw_trace_format {
     TW_TRACE_CHROME  /* JSON, the trace events of Chrome and Perfetto */
 } tw_trace_format;
 typedef struct tw_trace_options {
+    size_t size; /* tw_trace_options_init sets it */
     tw_trace_format format;
     int64_t block[3]; /* the block that is traced, by its index in the grid */
     int64_t from; /* leaves out events before the block has executed this many warp instructions */
@@ -47,6 +48,7 @@ typedef struct tw_trace_options {
     const char *why;
     int64_t why_offset, why_bytes;
 } tw_trace_options;
+TW_SIZED(tw_trace_options);
 
 /* One entry of a chosen order: a warp of the block, and how many instructions it may do then; 0: until
  * it waits for others or ends. */
@@ -97,6 +99,7 @@ typedef struct tw_why {
 } tw_why;
 
 typedef struct tw_sim_options {
+    size_t size; /* tw_sim_options_init sets it */
     /* TW_WATCH_…; 0: only what ends a launch by itself: bounds, traps, deadlock, and an `assume` or
      * a slice marked `inside` that is false. These claims are not checked with TW_WATCH_COUNTERS,
      * which counts the program as a GPU runs it. */
@@ -125,6 +128,7 @@ typedef struct tw_sim_options {
     bool source_only; /* the text of a finding leaves out the place in the PTX if .loc says the
                          place in the source */
 } tw_sim_options;
+TW_SIZED(tw_sim_options);
 
 /* The counts of the hardware (TW_WATCH_COUNTERS): the name, how counts of two launches are joined, and what
  * it counts. The counts are of the accesses as the PTX has them; JSON and docs/messages.md have the same
@@ -216,7 +220,7 @@ typedef struct tw_sim_finding {
     const char *other_file; /* of the second, NULL: there is none */
     int other_line, other_column;
     tw_code code; /* of `kind` */
-    const tw_access *accesses;
+    const tw_access *const *accesses;
     int access_count;
     int64_t count;    /* how often it was seen */
     const char *text; /* with source lines, both accesses, and an order of events that goes wrong */
@@ -225,6 +229,7 @@ typedef struct tw_sim_finding {
 
 /* Texts are valid until the launch or program that was simulated is freed or simulated again. */
 typedef struct tw_sim_result {
+    size_t size;      /* tw_sim_result_init sets it */
     int64_t failures; /* findings that fail */
     int finding_count;
     const tw_sim_finding *findings; /* each kind and pair of lines once */
@@ -246,6 +251,7 @@ typedef struct tw_sim_result {
     size_t trace_bytes;
     const tw_why *why; /* as tw_trace_options.why asks; NULL: it does not */
 } tw_sim_result;
+TW_SIZED(tw_sim_result);
 
 /* Lets tw_launch_simulate run a kernel whose accesses race (TW_UNSYNCHRONISED), so that what comes of
  * the race can be seen. false is the default. A GPU never gets such a program: other runs of the launch
@@ -276,10 +282,12 @@ TW_API const char *tw_ptx_kernel_called(const tw_ptx *p, int index);
 TW_API bool tw_ptx_block(const tw_ptx *p, const char *kernel, int block[3]);
 
 typedef struct tw_ptx_param {
+    size_t size;      /* tw_ptx_param_init sets it */
     const char *name; /* "reduce_param_0" */
     const char *type; /* ".u64", ".f32", ".b8[24]" */
     size_t bytes, alignment;
 } tw_ptx_param;
+TW_SIZED(tw_ptx_param);
 TW_API int tw_ptx_param_count(const tw_ptx *p, const char *kernel); /* -1: no such kernel */
 TW_API tw_status tw_ptx_param_at(const tw_ptx *p, const char *kernel, int index, tw_ptx_param *out);
 /* The files that .loc lines name; NULL past the last. */
@@ -325,6 +333,7 @@ typedef struct tw_ptx_argument {
 } tw_ptx_argument;
 
 typedef struct tw_ptx_launch {
+    size_t size;        /* tw_ptx_launch_init sets it */
     const char *kernel; /* NULL: the only one */
     int64_t grid[3];    /* 0 counts as 1 in these three */
     int block[3], cluster[3];
@@ -335,6 +344,7 @@ typedef struct tw_ptx_launch {
      * cooperative groups. */
     bool cooperative;
 } tw_ptx_launch;
+TW_SIZED(tw_ptx_launch);
 /* As tw_launch_simulate. TW_NOT_FOUND: no such kernel. */
 TW_API tw_status tw_ptx_simulate(tw_ptx *p, const tw_ptx_launch *launch,
                                  const tw_sim_options *options, tw_sim_result *result);

@@ -10,6 +10,7 @@ extern "C" {
 
 /* What one choice of tuned values was measured to be, and what it was measured for. */
 typedef struct tw_tuned {
+    size_t size;         /* tw_tuned_init sets it */
     const char *device;  /* "NVIDIA H200"; of the host, its description and threads if set */
     const char *kernel;  /* its name */
     const char *program; /* a hash of its text without comments and lists of tuned values */
@@ -27,6 +28,7 @@ typedef struct tw_tuned {
     double milliseconds; /* their median */
     int64_t measured;    /* when: seconds since 1970 */
 } tw_tuned;
+TW_SIZED(tw_tuned);
 
 /* What this launch, whose sizes are known, would be kept under; `tune` is its choice. `device`
  * NULL: the one that the kernel is for, which needs it to be here. Texts are valid until the next
@@ -38,6 +40,7 @@ TW_API bool tw_shape_next(const char **at, char name[64], int64_t *low, int64_t 
                           int *divisor);
 
 typedef struct tw_estimate {
+    size_t size;          /* tw_estimate_init sets it */
     int64_t shared_bytes; /* of a block; 0 for the host, as are registers and resident */
     int threads;          /* of a block */
     int registers;        /* of a thread, as the compiler expects them of the assembler */
@@ -46,6 +49,7 @@ typedef struct tw_estimate {
     double cost;          /* lower for what is likely to be faster; no unit */
     uint64_t program;     /* equal for launches that compile to the same program and grid */
 } tw_estimate;
+TW_SIZED(tw_estimate);
 /* Compiles the launch as far as that goes without a GPU, and without arrays. multiprocessors: of
  * the GPU, 0: not known. TW_BAD_PROGRAM: the target does not take it, the messages say why. */
 TW_API tw_status tw_launch_estimate(tw_launch *l, int multiprocessors, tw_estimate *out);

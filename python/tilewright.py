@@ -63,16 +63,25 @@ _OK, _NO_MEMORY, _BAD_ARGUMENT, _BAD_PROGRAM, _NO_FILE, _FAULT, _WRONG_VALUES = 
 _NOT_FOUND, _UNSUPPORTED, _CANCELLED, _UNSYNCHRONISED, _NOT_ASSUMED = range(7, 12)
 _INTEGER, _FLOAT, _POINTER = 1, 2, 3  # tw_value_kind
 
-# tw_array: data, dtype, rank, shape[6], place. Packed by hand, which is quicker than a Structure.
-_pack_array = struct.Struct("@Pii6qi4x").pack
+# tw_array: size, data, dtype, place, rank, shape[6], bytes. Packed by hand, which is quicker than a Structure.
+_ARRAY = struct.Struct("@NPiii4x6qN")
+_pack_array = _ARRAY.pack
 _PRINT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+
+
+class _Sized(ctypes.Structure):
+    """A struct that begins with its size."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(ctypes.sizeof(self), **fields)
+
 
 # structs: scripts/python_structs.py writes them
 
 
-class _Config(ctypes.Structure):
-    _fields_ = [("resize", c_void_p), ("resize_user", c_void_p), ("threads", c_int), ("print", c_void_p),
-                ("print_user", c_void_p), ("colour", c_bool), ("cancelled", c_void_p),
+class _Config(_Sized):
+    _fields_ = [("size", c_size_t), ("resize", c_void_p), ("resize_user", c_void_p), ("threads", c_int),
+                ("print", c_void_p), ("print_user", c_void_p), ("colour", c_bool), ("cancelled", c_void_p),
                 ("cancelled_user", c_void_p), ("cache", c_char_p), ("device", c_int), ("parallel", c_void_p),
                 ("parallel_user", c_void_p), ("check_steps", c_int64), ("progress", c_void_p),
                 ("progress_user", c_void_p)]
@@ -89,48 +98,49 @@ class _Access(ctypes.Structure):
                 ("barrier_line", c_int), ("barrier_column", c_int)]
 
 
-class _Message(ctypes.Structure):
-    _fields_ = [("severity", c_int), ("file", c_char_p), ("line", c_int), ("column", c_int),
-                ("text", c_char_p), ("shown", c_char_p), ("shown_notes", c_char_p), ("code", c_int),
-                ("needs_sm", c_int), ("length", c_int), ("edits", POINTER(_Edit)), ("edit_count", c_int),
-                ("accesses", POINTER(_Access)), ("access_count", c_int)]
+class _Message(_Sized):
+    _fields_ = [("size", c_size_t), ("severity", c_int), ("file", c_char_p), ("line", c_int),
+                ("column", c_int), ("text", c_char_p), ("shown", c_char_p), ("shown_notes", c_char_p),
+                ("code", c_int), ("needs_sm", c_int), ("length", c_int), ("edits", POINTER(POINTER(_Edit))),
+                ("edit_count", c_int), ("accesses", POINTER(POINTER(_Access))), ("access_count", c_int)]
 
 
 class _Value(ctypes.Structure):
     _fields_ = [("kind", c_int), ("i", c_int64)]
 
 
-class _Param(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("is_pointer", c_bool), ("is_const", c_bool), ("is_static", c_bool),
-                ("is_ensured", c_bool), ("dtype", c_int), ("type_name", c_char_p), ("default_value", _Value),
-                ("derived", c_char_p), ("rank", c_int), ("dims", c_char_p * 6)]
+class _Param(_Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("is_pointer", c_bool), ("is_const", c_bool),
+                ("is_static", c_bool), ("is_ensured", c_bool), ("dtype", c_int), ("type_name", c_char_p),
+                ("default_value", _Value), ("derived", c_char_p), ("rank", c_int), ("dims", c_char_p * 6)]
 
 
-class _Tune(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("group", c_int), ("count", c_int), ("values", POINTER(_Value))]
+class _Tune(_Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("group", c_int), ("count", c_int),
+                ("values", POINTER(_Value))]
 
 
-class _Type(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("count", c_int), ("choices", POINTER(c_int))]
+class _Type(_Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("count", c_int), ("choices", POINTER(c_int))]
 
 
-class _Verdict(ctypes.Structure):
-    _fields_ = [("ok", c_bool), ("max_error", c_double), ("tolerance", c_double), ("got", c_double),
-                ("want", c_double), ("view", c_char_p), ("rank", c_int), ("at", c_int64 * 6),
-                ("checked", c_int64), ("undecided", c_int64)]
+class _Verdict(_Sized):
+    _fields_ = [("size", c_size_t), ("ok", c_bool), ("max_error", c_double), ("tolerance", c_double),
+                ("got", c_double), ("want", c_double), ("view", c_char_p), ("rank", c_int),
+                ("at", c_int64 * 6), ("checked", c_int64), ("undecided", c_int64)]
 
 
-class _Tuned(ctypes.Structure):
-    _fields_ = [("device", c_char_p), ("kernel", c_char_p), ("program", c_char_p), ("types", c_char_p),
-                ("shape", c_char_p), ("sizes", c_char_p), ("tune", c_char_p), ("why", c_char_p),
-                ("version", c_char_p), ("status", c_int), ("samples", c_int), ("milliseconds", c_double),
-                ("measured", c_int64)]
+class _Tuned(_Sized):
+    _fields_ = [("size", c_size_t), ("device", c_char_p), ("kernel", c_char_p), ("program", c_char_p),
+                ("types", c_char_p), ("shape", c_char_p), ("sizes", c_char_p), ("tune", c_char_p),
+                ("why", c_char_p), ("version", c_char_p), ("status", c_int), ("samples", c_int),
+                ("milliseconds", c_double), ("measured", c_int64)]
 
 
-class _Device(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("description", ctypes.c_char * 256), ("cores", c_int),
-                ("ordinal", c_int), ("capability", c_int), ("memory_bytes", c_int64), ("l2_bytes", c_int64),
-                ("driver", c_int), ("model", ctypes.c_char * 96)]
+class _Device(_Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("description", ctypes.c_char * 256),
+                ("cores", c_int), ("ordinal", c_int), ("capability", c_int), ("memory_bytes", c_int64),
+                ("l2_bytes", c_int64), ("driver", c_int), ("model", ctypes.c_char * 96)]
 
 
 class _Tile(ctypes.Structure):
@@ -147,32 +157,34 @@ class _TileAccess(ctypes.Structure):
                 ("least", c_int64)]
 
 
-class _Layouts(ctypes.Structure):
-    _fields_ = [("block", c_int * 3), ("shared_bytes", c_int64), ("registers", c_int), ("tile_count", c_int),
-                ("tiles", POINTER(_Tile)), ("access_count", c_int), ("accesses", POINTER(_TileAccess))]
+class _Layouts(_Sized):
+    _fields_ = [("size", c_size_t), ("block", c_int * 3), ("shared_bytes", c_int64), ("registers", c_int),
+                ("tile_count", c_int), ("tiles", POINTER(_Tile)), ("access_count", c_int),
+                ("accesses", POINTER(_TileAccess))]
 
 
-class _TraceOptions(ctypes.Structure):
-    _fields_ = [("format", c_int), ("block", c_int64 * 3), ("from", c_int64), ("events", c_int64),
-                ("why", c_char_p), ("why_offset", c_int64), ("why_bytes", c_int64)]
+class _TraceOptions(_Sized):
+    _fields_ = [("size", c_size_t), ("format", c_int), ("block", c_int64 * 3), ("from", c_int64),
+                ("events", c_int64), ("why", c_char_p), ("why_offset", c_int64), ("why_bytes", c_int64)]
 
 
 class _SimTurn(ctypes.Structure):
     _fields_ = [("warp", c_int), ("steps", c_int64)]
 
 
-class _SimOptions(ctypes.Structure):
-    _fields_ = [("watch", c_uint), ("seed", c_uint64), ("late", c_bool), ("late_by", c_int64),
-                ("step_limit", c_int64), ("suppressions", c_char_p), ("suppressions_name", c_char_p),
-                ("same_value", c_int), ("volatiles", c_int), ("trace", POINTER(_TraceOptions)),
-                ("order", POINTER(_SimTurn)), ("order_count", c_int), ("source_only", c_bool)]
+class _SimOptions(_Sized):
+    _fields_ = [("size", c_size_t), ("watch", c_uint), ("seed", c_uint64), ("late", c_bool),
+                ("late_by", c_int64), ("step_limit", c_int64), ("suppressions", c_char_p),
+                ("suppressions_name", c_char_p), ("same_value", c_int), ("volatiles", c_int),
+                ("trace", POINTER(_TraceOptions)), ("order", POINTER(_SimTurn)), ("order_count", c_int),
+                ("source_only", c_bool)]
 
 
 class _SimFinding(ctypes.Structure):
     _fields_ = [("kind", c_char_p), ("message", c_char_p), ("fails", c_bool), ("suppressed", c_bool),
                 ("file", c_char_p), ("line", c_int), ("column", c_int), ("other_file", c_char_p),
                 ("other_line", c_int), ("other_column", c_int), ("code", c_int),
-                ("accesses", POINTER(_Access)), ("access_count", c_int), ("count", c_int64),
+                ("accesses", POINTER(POINTER(_Access))), ("access_count", c_int), ("count", c_int64),
                 ("text", c_char_p), ("json", c_char_p)]
 
 
@@ -194,31 +206,32 @@ class _Why(ctypes.Structure):
                 ("complete", c_bool), ("step_count", c_int), ("steps", POINTER(_WhyStep))]
 
 
-class _SimResult(ctypes.Structure):
-    _fields_ = [("failures", c_int64), ("finding_count", c_int), ("findings", POINTER(_SimFinding)),
-                ("warp_instructions", c_int64), ("seconds", c_double), ("ended", c_char_p),
-                ("report", c_char_p), ("counted", c_void_p), ("counters", c_char_p),
+class _SimResult(_Sized):
+    _fields_ = [("size", c_size_t), ("failures", c_int64), ("finding_count", c_int),
+                ("findings", POINTER(_SimFinding)), ("warp_instructions", c_int64), ("seconds", c_double),
+                ("ended", c_char_p), ("report", c_char_p), ("counted", c_void_p), ("counters", c_char_p),
                 ("counters_json", c_char_p), ("json", c_char_p), ("trace", c_void_p),
                 ("trace_bytes", c_size_t), ("why", POINTER(_Why))]
 
 
-class _ExplainOptions(ctypes.Structure):
-    _fields_ = [("gpu", c_char_p), ("registers", c_int), ("step_limit", c_int64)]
+class _ExplainOptions(_Sized):
+    _fields_ = [("size", c_size_t), ("gpu", c_char_p), ("registers", c_int), ("step_limit", c_int64)]
 
 
 class _Range(ctypes.Structure):
     _fields_ = [("low", c_double), ("middle", c_double), ("high", c_double)]
 
 
-class _Gpu(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("aliases", c_char_p), ("target", c_char_p), ("memory", c_char_p),
-                ("source", c_char_p), ("capability", c_int), ("multiprocessors", c_int), ("clock", c_double),
-                ("tensor_clock", c_double), ("f64", c_double), ("f32", c_double), ("tensor_f64", c_double),
-                ("tensor_tf32", c_double), ("tensor_f16", c_double), ("tensor_i8", c_double),
-                ("tensor_fp8", c_double), ("memory_bytes", c_double), ("memory_bandwidth", c_double),
-                ("l2_bytes", c_double), ("l2_bandwidth", _Range), ("shared_bandwidth", c_double),
-                ("l1_bytes", c_int), ("shared_latency", c_int), ("l1_latency", c_int), ("l2_latency", c_int),
-                ("memory_latency", c_int), ("shared_of_multiprocessor", c_int), ("shared_of_block", c_int),
+class _Gpu(_Sized):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("aliases", c_char_p), ("target", c_char_p),
+                ("memory", c_char_p), ("source", c_char_p), ("capability", c_int), ("multiprocessors", c_int),
+                ("clock", c_double), ("tensor_clock", c_double), ("f64", c_double), ("f32", c_double),
+                ("tensor_f64", c_double), ("tensor_tf32", c_double), ("tensor_f16", c_double),
+                ("tensor_i8", c_double), ("tensor_fp8", c_double), ("memory_bytes", c_double),
+                ("memory_bandwidth", c_double), ("l2_bytes", c_double), ("l2_bandwidth", _Range),
+                ("shared_bandwidth", c_double), ("l1_bytes", c_int), ("shared_latency", c_int),
+                ("l1_latency", c_int), ("l2_latency", c_int), ("memory_latency", c_int),
+                ("shared_of_multiprocessor", c_int), ("shared_of_block", c_int),
                 ("system_shared_bytes", c_int), ("registers", c_int), ("registers_of_thread", c_int),
                 ("threads", c_int), ("warps", c_int), ("blocks", c_int), ("threads_of_block", c_int)]
 
@@ -257,16 +270,17 @@ class _Roof(ctypes.Structure):
                 ("rate", c_double), ("seconds", _Range), ("share", c_double), ("flops", c_double)]
 
 
-class _Explanation(ctypes.Structure):
-    _fields_ = [("gpu", _Gpu), ("kernel", c_char_p), ("launches", c_bool), ("why_not", c_char_p),
-                ("grid", c_int64 * 3), ("block", c_int * 3), ("blocks", c_int64), ("threads", c_int),
-                ("shared_bytes", c_int64), ("registers", c_int), ("registers_known", c_bool),
-                ("resident_blocks", c_int), ("resident_warps", c_int), ("occupancy", c_double),
-                ("limiter", c_char_p), ("blocks_by_registers", c_int), ("blocks_by_shared", c_int),
-                ("blocks_by_threads", c_int), ("blocks_by_limit", c_int), ("waves", c_double),
-                ("wave_efficiency", c_double), ("flops", c_double), ("flops_executed", c_double),
-                ("traffic", _Traffic * 4), ("l1_hit_rate", c_double), ("l2_hit_rate", c_double),
-                ("shared_wavefronts", c_double), ("shared_wavefronts_ideal", c_double), ("line_count", c_int),
+class _Explanation(_Sized):
+    _fields_ = [("size", c_size_t), ("gpu", _Gpu), ("kernel", c_char_p), ("launches", c_bool),
+                ("why_not", c_char_p), ("grid", c_int64 * 3), ("block", c_int * 3), ("blocks", c_int64),
+                ("threads", c_int), ("shared_bytes", c_int64), ("registers", c_int),
+                ("registers_known", c_bool), ("resident_blocks", c_int), ("resident_warps", c_int),
+                ("occupancy", c_double), ("limiter", c_char_p), ("blocks_by_registers", c_int),
+                ("blocks_by_shared", c_int), ("blocks_by_threads", c_int), ("blocks_by_limit", c_int),
+                ("waves", c_double), ("wave_efficiency", c_double), ("flops", c_double),
+                ("flops_executed", c_double), ("traffic", _Traffic * 4), ("l1_hit_rate", c_double),
+                ("l2_hit_rate", c_double), ("shared_wavefronts", c_double),
+                ("shared_wavefronts_ideal", c_double), ("line_count", c_int),
                 ("lines", POINTER(_ExplainedLine)), ("access_count", c_int),
                 ("accesses", POINTER(_ExplainedAccess)), ("roof_count", c_int), ("roofs", _Roof * 12),
                 ("bound", c_char_p), ("bound_title", c_char_p), ("seconds", _Range),
@@ -997,8 +1011,8 @@ class _Context:
             found.append(Message(("error", "warning", "note")[one.severity], _known(one.file), one.line,
                                  one.column, _text(one.text), self.code(one.code), one.length,
                                  tuple(Edit(e.line, e.column, e.remove, _text(e.insert))
-                                       for e in one.edits[:one.edit_count]),
-                                 tuple(map(_access, one.accesses[:one.access_count]))))
+                                       for e in _pointed(one.edits, one.edit_count)),
+                                 tuple(map(_access, _pointed(one.accesses, one.access_count)))))
         return found
 
     def code(self, number: int) -> str:
@@ -1021,6 +1035,11 @@ class _Context:
         if not found:
             found = self.launches[key] = _Launch(self, kernel, target)
         return found
+
+
+def _pointed(list: Any, count: int) -> Any:
+    """What an array of pointers points to."""
+    return (one.contents for one in list[:count])
 
 
 _NO_EXTENTS = (0,) * MAX_RANK
@@ -1061,7 +1080,7 @@ class _Launch:
         rank = len(shape)
         if rank > MAX_RANK:
             raise ArgumentError(f"`{name.decode()}` has {rank} axes; {MAX_RANK} is the most")
-        packed = _pack_array(address, dtype, rank, *shape, *_NO_EXTENTS[rank:], device >= 0)
+        packed = _pack_array(_ARRAY.size, address, dtype, device >= 0, rank, *shape, *_NO_EXTENTS[rank:], 0)
         return self.native.tw_launch_array(self.handle, name, packed)
 
 
@@ -1229,7 +1248,7 @@ class Simulation(NamedTuple):
 def _record(found: ctypes.Structure) -> Record:
     """Converts a struct of the library. The fields of counts are left out: lists are as long as they say."""
     return Record({name: _value(getattr(found, name), found, name) for name, *_ in found._fields_
-                   if not name.endswith("_count")})
+                   if name != "size" and not name.endswith("_count")})
 
 
 def _value(value: Any, found: Any = None, name: str = "") -> Any:
@@ -1293,7 +1312,7 @@ def _counters(text: Optional[bytes]) -> Optional[Record]:
 
 def _finding(context: _Context, f: _SimFinding) -> Finding:
     return Finding("error" if f.fails else "warning", _known(f.file), f.line, f.column, _text(f.message),
-                   context.code(f.code), (), tuple(map(_access, f.accesses[:f.access_count])), f.count,
+                   context.code(f.code), (), tuple(map(_access, _pointed(f.accesses, f.access_count))), f.count,
                    tuple(json.loads(f.json)["steps"]), _text(f.text), f.suppressed)
 
 
@@ -2019,8 +2038,8 @@ class Kernel:
         device, found = str(self._earlier("gpu", sizes, device)), _Gpu()
         if not _library().tw_gpu_find(device.encode(), byref(found)):
             raise NotFound(f"the model knows no GPU {device!r}; it knows {_listed((g.name for g in gpus()), device)}")
-        options = _ExplainOptions(device.encode(), _natural("registers", registers, 2**31 - 1),
-                                  _natural("step_limit", step_limit))
+        options = _ExplainOptions(gpu=device.encode(), registers=_natural("registers", registers, 2**31 - 1),
+                                  step_limit=_natural("step_limit", step_limit))
         return self._ask("tw_launch_explain", (byref(options),), _Explanation(), _text(found.target), time_limit,
                          sizes, _explanation)
 

@@ -43,7 +43,7 @@ class Header:
         if kind == "char" and stars:
             return ("c_char_p" if stars == 1 else "POINTER(c_char_p)"), None
         if kind in self.structs and kind not in POINTED_BY_TEXT:
-            return (f"POINTER({class_of(kind)})" if stars else class_of(kind)), kind
+            return "POINTER(" * stars + class_of(kind) + ")" * stars, kind
         number = self.number(kind)
         if stars:
             return (f"POINTER({number})" if number else "c_void_p"), None
@@ -103,7 +103,8 @@ def lines_of(entries, before, after, indent):
 def text_of(header):
     for struct in in_order(header, USED):
         fields = [f'("{name}", {kind})' for name, kind, _ in header.fields(struct)]
-        yield f"class {class_of(struct)}(ctypes.Structure):"
+        base = "_Sized" if fields[0].startswith('("size"') else "ctypes.Structure"
+        yield f"class {class_of(struct)}({base}):"
         yield from lines_of(fields, "    _fields_ = [", "]", " " * 16)
         yield from ("", "")
     yield from lines_of([f'"{name}": {value}' for name, value in header.watch], "_WATCH = {", "}", " " * 10)

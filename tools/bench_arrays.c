@@ -41,7 +41,7 @@ void slab_close(struct slab *s, struct gpu *g)
 
 static void say(struct bench_arrays *x, const tw_context *ctx, const char *otherwise)
 {
-    tw_message m = {.text = otherwise};
+    tw_message m = {.size = sizeof m, .text = otherwise};
     tw_context_message(ctx, 0, &m);
     snprintf(x->why, sizeof x->why, "%s", m.text);
 }
@@ -52,9 +52,11 @@ static bool find_arrays(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_
     x->list = need_memory((size_t)count * sizeof *x->list);
     for (int i = 0; i < count; i++) {
         struct bench_array *a = &x->list[x->count];
+        a->param = tw_param_init();
         tw_kernel_param(k, i, &a->param);
         if (!a->param.is_pointer)
             continue;
+        a->host = tw_array_init();
         if (tw_launch_shape(l, a->param.name, &a->host) != TW_OK)
             return say(x, g->ctx, "the shapes of its arrays cannot be known"), false;
         x->bytes += (double)tensor_bytes(&a->host);

@@ -228,7 +228,7 @@ static const char *others_in_turn(const struct bench *b)
 static void print_preamble(const struct bench *b)
 {
     const struct cpu_bench *c = &b->common;
-    tw_device d;
+    tw_device d = tw_device_init();
     if (tw_device_at(0, &d))
         printf("%s: %s; %d thread%s\n", d.name, d.description, c->threads,
                c->threads == 1 ? "" : "s");
@@ -263,7 +263,7 @@ static void json_peers(struct bench *b)
 static void json_preamble(struct bench *b)
 {
     struct json *j = &b->json;
-    tw_device d;
+    tw_device d = tw_device_init();
     json_open(j, '{');
     json_put_text(j, "device", tw_device_at(0, &d) ? d.description : "cpu");
     json_put_integer(j, "threads", b->common.threads);
@@ -308,7 +308,7 @@ static int bench_all(struct bench *b)
 static int read_numbers(struct cpu_bench *b, const struct options *given)
 {
     int64_t threads = 0;
-    tw_device d;
+    tw_device d = tw_device_init();
     if (!options_integer(given, "warmup", 0, 1000000, &b->warmup) ||
         !options_integer(given, "repeat", 1, 100000, &b->repeat) ||
         !options_integer(given, "threads", 0, 4096, &threads) ||

@@ -47,7 +47,7 @@ static void judge_failure(struct cpu_job *j, tw_status s)
 static void describe_sizes(struct cpu_job *j)
 {
     struct bench_row *row = &j->row;
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v;
     size_t at = 0;
     for (int i = 0; tw_kernel_param(j->entry->kernel, i, &p) == TW_OK; i++) {
@@ -260,7 +260,7 @@ static void check_ours(struct cpu_job *j)
     const struct gemm *g = &j->gemm;
     bool alone = j->entry->is_product && j->entry->product.alone;
     double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
-    tw_verdict v;
+    tw_verdict v = tw_verdict_init();
     r->result = BENCH_UNCHECKED;
     if (!tw_kernel_has_ensures(j->entry->kernel))
         return;

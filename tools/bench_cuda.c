@@ -29,6 +29,7 @@ static int open_device(struct cuda_bench *b)
     struct gpu *g = &b->common.gpu;
     g->ctx = b->set.programs[0].ctx;
     int ordinal = b->name[4] == ':' ? atoi(b->name + 5) : 0;
+    b->device = tw_device_init();
     if (!device_named(b->name, &b->device))
         return usage_error(NULL, b->set.self,
                            "--device %s: `tilewright devices` lists those that there are", b->name);

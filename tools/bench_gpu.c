@@ -37,7 +37,7 @@ static bool start_ours(struct contender *c, int copy)
     tw_status s = tw_launch_start(j->launches[copy], j->b->gpu.stream);
     if (s == TW_OK)
         return true;
-    tw_message m = {.text = tw_status_text(s)};
+    tw_message m = {.size = sizeof m, .text = tw_status_text(s)};
     tw_context_message(j->entry->program->ctx, 0, &m);
     snprintf(c->why, sizeof c->why, "%s", m.text);
     return false;
@@ -136,7 +136,7 @@ static void prepare_cublaslt(struct job *j)
 
 static void copy_tuned(const struct bench_entry *e, tw_launch *from, tw_launch *to)
 {
-    tw_tune t;
+    tw_tune t = tw_tune_init();
     tw_value v;
     for (int i = 0; tw_kernel_tune(e->kernel, i, &t) == TW_OK; i++)
         if (tw_launch_value(from, t.name, &v) == TW_OK)
@@ -218,7 +218,7 @@ static void close_job(struct job *j)
 static void check_by_ensures(struct job *j)
 {
     struct bench_row *r = &j->row->common;
-    tw_verdict v;
+    tw_verdict v = tw_verdict_init();
     bench_arrays_give_host(&j->arrays, j->first);
     tw_status s = tw_launch_verify(j->first, &v);
     bench_take_verdict(r, j->entry->program->ctx, s, &v);
@@ -364,7 +364,7 @@ static void time_all(struct job *j)
 static void refuse(struct job *j, tw_status s, const char *why)
 {
     struct bench_row *r = &j->row->common;
-    tw_message m = {.text = tw_status_text(s)};
+    tw_message m = {.size = sizeof m, .text = tw_status_text(s)};
     tw_context_message(j->entry->program->ctx, 0, &m);
     snprintf(r->why, sizeof r->why, "%s", *why ? why : m.text);
     bool failed = s == TW_FAULT || s == TW_WRONG_VALUES || s == TW_CANCELLED;
@@ -395,6 +395,7 @@ static void run_job(struct job *j, const struct shape *shape, tw_dtype dtype)
         return;
     }
     describe(j);
+    j->row->occupancy = tw_occupancy_init();
     s = tw_launch_occupancy(j->first, &j->row->occupancy);
     if (s != TW_OK || j->b->only_load) {
         judge_load(j, s);

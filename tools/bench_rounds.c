@@ -46,7 +46,7 @@ void gpu_close(struct gpu *g)
 /* A fault shows where the GPU is waited for; it belongs to the contender that ran. */
 static bool give_up(struct gpu *g, struct contender *c)
 {
-    tw_message m = {.text = ""};
+    tw_message m = {.size = sizeof m, .text = ""};
     tw_context_message(g->ctx, 0, &m);
     snprintf(c->why, sizeof c->why, "%s", *m.text ? m.text : "the GPU reports a fault");
     return false;

@@ -9,7 +9,7 @@ const char *const bench_from_names[] = {"default", "--tune", "tuned",
 
 void bench_explain(struct bench_row *row, const tw_context *ctx, tw_status s)
 {
-    tw_message m = {.text = tw_status_text(s)};
+    tw_message m = {.size = sizeof m, .text = tw_status_text(s)};
     tw_context_message(ctx, 0, &m);
     if (m.file)
         snprintf(row->why, sizeof row->why, "%s:%d: %s", m.file, m.line, m.text);

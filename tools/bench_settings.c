@@ -76,8 +76,8 @@ int bench_split_types(struct bench_types *types, struct options *rest, const str
 
 bool bench_takes_type(tw_kernel *k, tw_dtype dtype)
 {
-    tw_param p;
-    tw_type t;
+    tw_param p = tw_param_init();
+    tw_type t = tw_type_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         if (!p.is_pointer || !p.is_const)
             continue;
@@ -94,7 +94,7 @@ bool bench_takes_type(tw_kernel *k, tw_dtype dtype)
 
 static void set_types(tw_launch *l, tw_kernel *k, tw_dtype dtype)
 {
-    tw_type t;
+    tw_type t = tw_type_init();
     for (int i = 0; tw_kernel_type(k, i, &t) == TW_OK; i++)
         for (int c = 0; c < t.count; c++)
             if (t.choices[c] == dtype)
@@ -122,7 +122,8 @@ int bench_take_tuned(tw_launch *l, tw_kernel *k, const struct program *p,
                      const struct options *rest, enum bench_from *from)
 {
     tw_store *store;
-    tw_tuned key, taken;
+    tw_tuned key = tw_tuned_init();
+    tw_tuned taken = tw_tuned_init();
     *from = options_has(rest, "tune") ? BENCH_GIVEN : BENCH_DEFAULT;
     if (!options_has(rest, "tuned"))
         return STATUS_OK;
@@ -149,8 +150,8 @@ int64_t bench_size_of(tw_launch *l, const char *name, int64_t otherwise)
 
 tw_dtype bench_type_read(tw_launch *l, tw_kernel *k)
 {
-    tw_param p;
-    tw_array a;
+    tw_param p = tw_param_init();
+    tw_array a = tw_array_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (p.is_pointer && p.is_const)
             return tw_launch_shape(l, p.name, &a) == TW_OK ? a.dtype : TW_DTYPE_NONE;
@@ -165,7 +166,7 @@ double bench_scale(int64_t k, tw_dtype dtype)
 
 void bench_write_config(char *out, size_t size, tw_launch *l, tw_kernel *k)
 {
-    tw_tune t;
+    tw_tune t = tw_tune_init();
     tw_value v;
     size_t at = 0;
     out[0] = '\0';

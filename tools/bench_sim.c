@@ -52,7 +52,7 @@ static double processor_seconds(void)
 
 static int complain_of(const struct simulated *b, tw_status s)
 {
-    tw_message m = {.text = tw_status_text(s)};
+    tw_message m = {.size = sizeof m, .text = tw_status_text(s)};
     tw_context_message(b->program.ctx, 0, &m);
     complain(NULL, "%s: %s", b->program.path, m.text);
     return STATUS_FAILED;
@@ -84,8 +84,8 @@ static int prepare(struct simulated *b, const struct command *self, const struct
 
 static tw_status time_once(struct simulated *b, int which)
 {
-    tw_sim_options options = {.watch = watches[which].watch};
-    tw_sim_result result;
+    tw_sim_options options = {.size = sizeof options, .watch = watches[which].watch};
+    tw_sim_result result = tw_sim_result_init();
     struct speed *speed = &b->speed[which];
     double from = processor_seconds();
     tw_status s = tw_launch_simulate(b->launch, &options, &result);
@@ -100,7 +100,7 @@ static tw_status time_once(struct simulated *b, int which)
  * others: the least counts. Values are compared with `ensures` at the end. */
 static int time_all(struct simulated *b)
 {
-    tw_verdict verdict;
+    tw_verdict verdict = tw_verdict_init();
     tw_status s = TW_OK;
     progress_start(&b->progress);
     for (int64_t run = 0; run < b->repeat && s == TW_OK; run++)
@@ -168,7 +168,7 @@ int bench_simulator(const struct command *self, const struct options *given, int
     static const char *const others[] = {"dims",    "all-sizes", "warmup", "budget",
                                          "timeout", "threads",   NULL};
     struct simulated b = {.size = SIZE, .repeat = REPEAT};
-    tw_device d = {.description = "unknown"};
+    tw_device d = {.size = sizeof d, .description = "unknown"};
     const char *other = options_any(given, others);
     if (other)
         return usage_error(NULL, self, "--%s is not for --device sim", other);

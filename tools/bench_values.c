@@ -28,7 +28,7 @@ static void fill_once(tw_array *a, uint64_t seed, double scale, int64_t limit)
 void values_fill(tw_array *a, uint64_t seed, double scale, int64_t limit)
 {
     int64_t count = tensor_elements(a);
-    tw_array first = {.data = a->data, .dtype = a->dtype, .rank = 1};
+    tw_array first = {.size = sizeof first, .data = a->data, .dtype = a->dtype, .rank = 1};
     first.shape[0] = count < PERIOD ? count : PERIOD;
     fill_once(&first, seed, scale, limit);
     size_t size = tw_dtype_size(a->dtype), done = (size_t)first.shape[0] * size;

@@ -52,7 +52,7 @@ static void start(struct assembler *a, int index, const tw_build_image *image)
 static int finish(struct assembler *a, int index)
 {
     char name[FILE_NAME];
-    tw_build_image image;
+    tw_build_image image = tw_build_image_init();
     size_t length;
     tw_build_image_at(a->build, index, &image);
     if (program_end(a->children[index % a->at_once]) != 0) {
@@ -73,8 +73,8 @@ static int finish(struct assembler *a, int index)
 /* As many at the same time as there are cores. */
 static int assemble_all(struct assembler *a)
 {
-    tw_device host = {.cores = 1};
-    tw_build_image image;
+    tw_device host = {.size = sizeof host, .cores = 1};
+    tw_build_image image = tw_build_image_init();
     int status = STATUS_OK, started = 0;
     tw_device_at(0, &host);
     a->at_once = host.cores < MOST_AT_ONCE ? host.cores : MOST_AT_ONCE;

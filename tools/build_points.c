@@ -36,7 +36,7 @@ static void add_point(struct points *all, const struct point *p)
 
 static bool has_static(tw_kernel *k, const char *name)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (strcmp(p.name, name) == 0)
             return p.is_static;
@@ -46,7 +46,7 @@ static bool has_static(tw_kernel *k, const char *name)
 static int refuse_launch_value(tw_kernel *k, const struct options *o, const char *name)
 {
     char *statics = NULL;
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (p.is_static)
             append_text(&statics, "%s`%s`", statics ? ", " : "", p.name);

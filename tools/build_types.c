@@ -61,7 +61,7 @@ bool type_asked(const struct options *o, const tw_type *variable, const char *ty
 
 static bool is_had(const struct known_kernel *list, int count, const struct wanted *w)
 {
-    tw_type variable;
+    tw_type variable = tw_type_init();
     for (int i = 0; i < count; i++)
         for (int t = 0; tw_kernel_type(list[i].kernel, t, &variable) == TW_OK; t++)
             if (concerns(w, &variable) && has_choice(&variable, w->type))
@@ -73,7 +73,7 @@ static int refuse(const struct known_kernel *list, int count, const struct optio
                   const struct wanted *w)
 {
     char *choices = NULL;
-    tw_type t;
+    tw_type t = tw_type_init();
     for (int i = 0; i < count; i++)
         for (int v = 0; tw_kernel_type(list[i].kernel, v, &t) == TW_OK; v++) {
             append_text(&choices, "%s%s of %s: ", choices ? "; " : "", t.name,

@@ -26,7 +26,7 @@ void check_set_deadline(struct check *c, bool of_run)
 /* The time of the whole command is up. */
 static void take_end(struct check *c, const char *where)
 {
-    tw_message m;
+    tw_message m = tw_message_init();
     if (!tw_context_message(c->program->ctx, 0, &m) || m.code != TW_CODE_CANCELLED)
         m.text = "between two runs";
     findings_add(&c->findings, TW_CODE_CANCELLED, c->name, c->program->path,
@@ -60,7 +60,7 @@ static char *fill_options(const struct check *c)
 {
     char *text = NULL;
     bool any = false;
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         enum fill kind = p.is_pointer ? settings_fill(c->given, p.name) : FILL_NONE;
         any = any || (p.is_const && p.is_pointer && kind == FILL_NONE);

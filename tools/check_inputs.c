@@ -90,7 +90,7 @@ static bool is_far_off(struct check *c, const struct operands *arrays)
  * finding. */
 static void take_unjudged(struct check *c, const char *where)
 {
-    tw_message m = {.text = ""};
+    tw_message m = {.size = sizeof m, .text = ""};
     tw_context_message(c->program->ctx, 0, &m);
     char *line = need_text("not decided whether values are right of wide inputs: ");
     if (m.file)
@@ -153,7 +153,7 @@ static int find_shape(struct check *c)
 static void run_one_by_one(struct check *c)
 {
     enum { MOST = 4 };
-    tw_param p;
+    tw_param p = tw_param_init();
     int count = 0, shape = find_shape(c);
     for (int i = 0; shape >= 0 && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         bool integers = p.is_const && p.is_pointer && p.dtype != TW_DTYPE_NONE &&

@@ -32,7 +32,7 @@ void check_target_takes(struct check *c)
 void check_target_refuses(struct check *c, const char *sizes)
 {
     const tw_context *ctx = c->program->ctx;
-    tw_message m;
+    tw_message m = tw_message_init();
     if (!tw_context_message(ctx, 0, &m))
         return;
     char *where = sizes ? need_text("%s", sizes) : space_text(&c->space);
@@ -75,7 +75,7 @@ enum { MOST_PARAMETER_BYTES = 32764 };
 static size_t parameter_bytes(tw_kernel *k)
 {
     size_t bytes = 0;
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         size_t size = p.is_pointer ? 8 : p.dtype == TW_DTYPE_NONE ? 1 : tw_dtype_size(p.dtype);
         if (!p.is_static)

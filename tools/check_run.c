@@ -28,7 +28,7 @@ static void take_wrong(struct check *c, const struct untouched *u)
 static void note_sizes(struct check *c)
 {
     char *note = NULL;
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         if (p.is_pointer || p.derived || tw_launch_value(c->launch, p.name, &v) != TW_OK ||
@@ -85,7 +85,7 @@ static void take_untouched(const struct check *c, struct untouched *u,
 
 void check_verify(struct check *c, const struct operands *arrays, int shape, const char *where)
 {
-    tw_verdict v;
+    tw_verdict v = tw_verdict_init();
     struct untouched u = {0};
     check_set_deadline(c, true);
     tw_status s = tw_launch_verify(c->launch, &v);
@@ -108,7 +108,7 @@ bool check_refuses_sizes(tw_status s)
  * them. */
 static void take_not_run(struct check *c, tw_status s, const char *where)
 {
-    tw_message m = {.text = tw_status_text(s)};
+    tw_message m = {.size = sizeof m, .text = tw_status_text(s)};
     c->unsuited = s != TW_UNSUPPORTED;
     if (!c->unsuited)
         where = "";
@@ -131,7 +131,7 @@ static bool is_right(const struct attempt *a)
 /* Its messages are the context's until the next call. */
 static struct attempt attempt(struct check *c)
 {
-    struct attempt a = {.ran = check_run_once(c), .verified = TW_OK};
+    struct attempt a = {.ran = check_run_once(c), .verified = TW_OK, .verdict = tw_verdict_init()};
     check_set_deadline(c, true);
     if (a.ran == TW_OK && tw_kernel_has_ensures(c->kernel))
         a.verified = tw_launch_verify(c->launch, &a.verdict);

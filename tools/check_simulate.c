@@ -19,7 +19,7 @@ static const char *const targets[] = {"sm_80", "sm_90"};
 
 static bool has_statics(tw_kernel *k)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (p.is_static)
             return true;
@@ -37,8 +37,8 @@ static void take_refusal(struct check *c, tw_status s, tw_status on_cpu, const c
  * caller's to give. */
 static void note_output(struct check *c, const tw_sim_finding *f)
 {
-    tw_param p;
-    const char *array = f->access_count ? f->accesses[0].variable : NULL;
+    tw_param p = tw_param_init();
+    const char *array = f->access_count ? f->accesses[0]->variable : NULL;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         if (!is_output(&p) || !array || strcmp(p.name, array) != 0)
             continue;
@@ -61,7 +61,7 @@ static void take_finding(struct check *c, const tw_sim_finding *f, const char *w
  * own between two layouts, in which lanes may write one value. */
 static bool is_of_program(const tw_sim_finding *f)
 {
-    return f->access_count && f->accesses[0].rank > 0;
+    return f->access_count && f->accesses[0]->rank > 0;
 }
 
 /* Warnings, which leave the status as it is. */
@@ -117,7 +117,7 @@ static tw_status simulate_once(struct check *c, const struct simulated_run *run)
     options.watch = TW_WATCH_CHECKS | (check_watches_outputs(c) ? TW_WATCH_OUTPUTS : 0);
     options.seed = run->seed;
     options.late = run->late;
-    tw_sim_result result;
+    tw_sim_result result = tw_sim_result_init();
     char *where = need_text("%s%s%s, seed %d, copies %s", run->sizes, *run->sizes ? ", " : "",
                             run->target, (int)run->seed, run->late ? "late" : "early");
     progress_step(&c->progress, "%s: simulation %d, %s", c->name, c->simulated + 1, run->target);

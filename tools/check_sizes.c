@@ -63,7 +63,7 @@ struct axes {
 static struct axes find_axes(tw_kernel *k)
 {
     struct axes a = {0};
-    tw_param p;
+    tw_param p = tw_param_init();
     size_t most = 0;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         most += (size_t)p.rank;
@@ -84,7 +84,7 @@ static bool is_axis(const struct axes *a, const char *name)
 static int count_axes(tw_kernel *k, const struct axes *a)
 {
     int count = 0;
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         count += !p.is_pointer && !p.derived && is_axis(a, p.name);
     return count;
@@ -98,7 +98,7 @@ static tw_status set_scalars(struct check *c, int shape)
     struct axes sizes = find_axes(c->kernel);
     int axis = 0, axes = count_axes(c->kernel, &sizes), batches = axes > 3 ? axes - 3 : 0;
     tw_status s = TW_OK;
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; s == TW_OK && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         tw_value v = tw_int(2);
         if (p.is_pointer || p.derived)
@@ -137,13 +137,13 @@ static bool type_holds(tw_dtype t, int64_t v)
 static bool is_small(struct check *c, const struct check_pin *pin)
 {
     enum { MOST_ELEMENTS = 1 << 16 };
-    tw_param p;
+    tw_param p = tw_param_init();
     operands_forget(c->launch, c->kernel);
     c->pin = *pin;
     bool small = set_scalars(c, CHECK_PINNED) == TW_OK;
     c->pin = (struct check_pin){0};
     for (int i = 0; small && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
-        tw_array a;
+        tw_array a = tw_array_init();
         small = !p.is_pointer || (tw_launch_shape(c->launch, p.name, &a) == TW_OK &&
                                   tensor_elements(&a) <= MOST_ELEMENTS);
     }
@@ -153,7 +153,7 @@ static bool is_small(struct check *c, const struct check_pin *pin)
 /* Tells whether the kernel can be run with the value: a size is at least 1. */
 static bool is_possible(struct check *c, const struct axes *sizes, struct check_pin *pin)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     int i = 0;
     while (tw_kernel_param(c->kernel, i, &p) == TW_OK && strcmp(p.name, pin->param) != 0)
         i++;
@@ -198,7 +198,7 @@ void check_find_pins(struct check *c)
 
 static int64_t count_blocks(struct check *c, int shape, int64_t past)
 {
-    tw_estimate e = {0};
+    tw_estimate e = tw_estimate_init();
     c->past = past;
     return set_scalars(c, shape) == TW_OK && tw_launch_estimate(c->launch, 0, &e) == TW_OK
                ? e.blocks
@@ -219,7 +219,7 @@ static void find_past(struct check *c, int shape)
 static char *describe_run(struct check *c)
 {
     char *text = need_text("%s", ""), *tuned = space_text(&c->space);
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         char value[32];
@@ -284,7 +284,7 @@ void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros)
 
 bool check_watches_outputs(const struct check *c)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     int outputs = 0, free_ones = 0;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++) {
         outputs += is_output(&p);

@@ -57,7 +57,7 @@ static bool launch_integer(tw_kernel *k, int index, tw_param *out)
 
 static int launch_integers(tw_kernel *k)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     int count = 0;
     while (count < MOST_INTEGERS && launch_integer(k, count, &p))
         count++;
@@ -94,7 +94,7 @@ static bool next_facts(unsigned all, unsigned *facts)
 
 static bool fact_of(tw_kernel *k, const char *name, unsigned *bit)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; i < MOST_INTEGERS && launch_integer(k, i, &p); i++)
         if (strcmp(p.name, name) == 0) {
             *bit = 1u << i;
@@ -153,8 +153,8 @@ static int set_tuned_values(const struct version *v, tw_launch *l)
 
 static void set_types_and_facts(const struct version *v, tw_launch *l)
 {
-    tw_type type;
-    tw_param p;
+    tw_type type = tw_type_init();
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_type(v->kernel, i, &type) == TW_OK; i++)
         tw_launch_type(l, type.name, v->types[i]);
     for (int i = 0; i < MOST_INTEGERS && launch_integer(v->kernel, i, &p); i++)
@@ -176,7 +176,7 @@ static void say(struct builder *b, tw_status s)
 static tw_status add_to_build(const struct version *v, tw_launch *l)
 {
     tw_size_range ranges[TUNED_NAMES];
-    tw_build_when when = {.ranges = ranges};
+    tw_build_when when = {.size = sizeof when, .ranges = ranges};
     unsigned bit;
     for (int i = 0; v->entry && i < v->entry->range_count; i++) {
         const struct tuned_range *r = &v->entry->ranges[i];
@@ -282,7 +282,7 @@ static int add_unaligned(struct version *v)
 
 static bool has_types(const struct version *v, const struct tuned_entry *e)
 {
-    tw_type type;
+    tw_type type = tw_type_init();
     for (int i = 0; tw_kernel_type(v->kernel, i, &type) == TW_OK; i++)
         for (int j = 0; j < e->type_count; j++)
             if (strcmp(e->types[j].name, type.name) == 0 &&
@@ -296,8 +296,8 @@ static bool has_types(const struct version *v, const struct tuned_entry *e)
 static bool is_program(const struct version *v, const struct tuned_entry *e)
 {
     tw_launch *l;
-    tw_tuned key;
-    tw_param p;
+    tw_tuned key = tw_tuned_init();
+    tw_param p = tw_param_init();
     if (!e->program || tw_launch_new(v->kernel, &l) != TW_OK)
         return true;
     set_types_and_facts(v, l);
@@ -390,7 +390,7 @@ static int add_points(struct version *v, const struct points *points)
 /* The next choice of types from *at on that --type allows; at: by type variable, an index. */
 static bool next_types(tw_kernel *k, int *at)
 {
-    tw_type type;
+    tw_type type = tw_type_init();
     int count = tw_kernel_type_count(k);
     for (int i = count - 1; i >= 0; i--) {
         tw_kernel_type(k, i, &type);
@@ -403,7 +403,7 @@ static bool next_types(tw_kernel *k, int *at)
 
 static bool types_asked(const struct options *o, tw_kernel *k, const int *at, tw_dtype *types)
 {
-    tw_type type;
+    tw_type type = tw_type_init();
     bool asked = true;
     for (int i = 0; tw_kernel_type(k, i, &type) == TW_OK; i++) {
         types[i] = type.choices[at[i]];

@@ -23,7 +23,7 @@ static void add_gpu(struct json *j, const tw_device *d)
 static int show_cache(void)
 {
     tw_context *ctx;
-    tw_cache c;
+    tw_cache c = tw_cache_init();
     tw_status status = tw_context_new(NULL, &ctx);
     if (status == TW_OK)
         status = tw_context_cache(ctx, &c);
@@ -42,7 +42,7 @@ static int show_cache(void)
 static void say_no_gpu(void)
 {
     tw_context *ctx;
-    tw_message m;
+    tw_message m = tw_message_init();
     if (tw_context_new(NULL, &ctx) != TW_OK)
         return;
     if (tw_stream_wait(ctx, NULL) != TW_OK && tw_context_message(ctx, 0, &m))
@@ -58,7 +58,7 @@ static int devices_run(const struct command *self, const struct options *given)
     bool json = options_has(given, "json");
     if (json && options_has(given, "verbose"))
         return usage_error(NULL, self, "takes --json or --verbose");
-    tw_device d;
+    tw_device d = tw_device_init();
     int count = 0;
     if (json)
         json_open(&j, '[');

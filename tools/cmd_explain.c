@@ -17,7 +17,7 @@ static const char usual_gpu[] = "H200 SXM";
 /* The GPU that is here, where the model knows it. */
 static bool gpu_here(tw_gpu *out)
 {
-    tw_device d;
+    tw_device d = tw_device_init();
     return device_named("cuda", &d) && tw_gpu_find(d.model, out);
 }
 
@@ -91,7 +91,7 @@ static bool gpu_beginning(const char *name, tw_gpu *out)
     char *wanted = bare_name(name);
     bool whole = false;
     int count = 0;
-    tw_gpu g;
+    tw_gpu g = tw_gpu_init();
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         whole = whole || strcmp(wanted, unknown[i]) == 0;
     for (int i = 0; !whole && tw_gpu_at(i, &g); i++)
@@ -114,7 +114,7 @@ static bool gpu_of_target(const char *target, tw_gpu *out)
 static char *prefix_hint(const char *name)
 {
     char *wanted = bare_name(name), *list = NULL;
-    tw_gpu g;
+    tw_gpu g = tw_gpu_init();
     for (enum alike least = ALL; least >= PART && !list; least--)
         for (int i = 0; tw_gpu_at(i, &g); i++)
             if (begins_alike(g.name, wanted) >= least || begins_alike(g.aliases, wanted) >= least)
@@ -135,7 +135,7 @@ static char *gpu_hint(const char *name)
     char *wanted = need_text("%s", name), *aliases = NULL, *rest;
     const char *proper[MOST] = {0}, *all[MOST] = {0};
     int count = 0;
-    tw_gpu g;
+    tw_gpu g = tw_gpu_init();
     for (int i = 0; i < MOST - 1 && tw_gpu_at(i, &g); i++) {
         proper[i] = g.name;
         append_text(&aliases, "%s,%s,", g.name, g.aliases);
@@ -164,6 +164,7 @@ static int find_gpu(struct explain *x)
     if (device_asked_read(&asked, x->given) != STATUS_OK)
         return STATUS_USAGE;
     const char *name = asked.place;
+    x->gpu = tw_gpu_init();
     if (!name && (gpu_here(&x->gpu) || tw_gpu_find(usual_gpu, &x->gpu)))
         return STATUS_OK;
     if (name &&

@@ -72,7 +72,7 @@ static int fmt_run(const struct command *self, const struct options *given)
                            .diff = options_has(given, "diff")};
     if (given->word_count == 0)
         return usage_error(NULL, self, "which FILE?");
-    tw_config config = {.colour = on_terminal(stderr)};
+    tw_config config = {.size = sizeof config, .colour = on_terminal(stderr)};
     tw_status s = tw_context_new(&config, &f.ctx);
     if (s != TW_OK) {
         complain(NULL, "%s", tw_status_text(s));

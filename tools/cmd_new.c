@@ -98,7 +98,7 @@ static bool compiles(const struct command *self, const char *kernel, const char 
 {
     tw_context *ctx;
     tw_module *module;
-    tw_message m;
+    tw_message m = tw_message_init();
     tw_status s = tw_context_new(NULL, &ctx);
     if (s == TW_OK)
         s = tw_module_from_text(ctx, "new", text, strlen(text), &module);

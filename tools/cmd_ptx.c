@@ -273,6 +273,7 @@ static tw_status launch_once(struct ptx_command *p)
     p->deadline.at = p->ends;
     p->sim.options.trace = p->trace.path || p->why.array ? &p->trace.options : NULL;
     doing("simulating", p->launch.launch.kernel);
+    p->result = tw_sim_result_init();
     tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &p->sim.options, &p->result);
     doing(NULL, NULL);
     return s;
@@ -394,6 +395,7 @@ static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *sta
     options.seed = seed;
     options.late = late;
     p->deadline.at = p->ends > 0 ? p->ends : seconds_now() + p->time_limit;
+    p->result = tw_sim_result_init();
     doing("checking", p->launch.launch.kernel);
     tw_status s = tw_ptx_simulate(p->file.ptx, &p->launch.launch, &options, &p->result);
     doing(NULL, NULL);

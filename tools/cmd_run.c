@@ -17,7 +17,7 @@
 /* The code of the latest call's first message. */
 static tw_message first_message(const struct run *r)
 {
-    tw_message m = {.code = TW_CODE_OTHER};
+    tw_message m = {.size = sizeof m, .code = TW_CODE_OTHER};
     tw_context_message(r->program.ctx, 0, &m);
     return m;
 }
@@ -101,8 +101,8 @@ static const char *device_name(const struct run *r)
 static void report_json(const struct run *r)
 {
     struct json j = {.out = stdout};
-    tw_param param;
-    tw_tune tune;
+    tw_param param = tw_param_init();
+    tw_tune tune = tw_tune_init();
     json_open(&j, '{');
     json_key(&j, "kernel");
     json_string(&j, tw_kernel_name(r->kernel));
@@ -246,7 +246,7 @@ static int run_steps(struct run *r)
 /* Refuses a place that the command does not have. */
 static int check_place(const struct run *r, const struct device_asked *asked)
 {
-    tw_gpu g;
+    tw_gpu g = tw_gpu_init();
     char *text = NULL;
     if (!asked->place)
         return STATUS_OK;

@@ -45,7 +45,7 @@ struct gpu_facts {
 static void look_at_gpu(const struct tuning *t, const char *name, struct gpu_facts *out)
 {
     tw_kernel *k;
-    tw_device d;
+    tw_device d = tw_device_init();
     out->status = tw_kernel_for_target(t->kernel, name, &k);
     if (out->status != TW_OK) {
         char *shown = messages_shown(t->program.ctx);
@@ -156,6 +156,7 @@ static int open_launch(struct tuning *t)
         return STATUS_USAGE;
     }
     s = candidate_apply(&t->candidates.list[0], t->kernel, t->launch);
+    t->key = tw_tuned_init();
     if (s == TW_OK)
         s = tw_launch_tuning_key(t->launch, t->device, &t->key);
     if (s == TW_OK)
@@ -202,7 +203,8 @@ static void take_stored(struct candidate *c, const tw_tuned *row)
 /* What was measured by this version of the library need not be measured again. */
 static int find_stored(struct tuning *t)
 {
-    tw_tuned filter = {.device = t->key.device,
+    tw_tuned filter = {.size = sizeof filter,
+                       .device = t->key.device,
                        .kernel = t->key.kernel,
                        .program = t->key.program,
                        .types = t->key.types,

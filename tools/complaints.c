@@ -34,7 +34,8 @@ __attribute__((format(printf, 5, 0))) static void say(struct complaints *c, tw_s
     free(raw);
     fflush(stdout);
     fprintf(stderr, "%s%s\n%s", before, text, after);
-    keep(c, TW_BAD_ARGUMENT, &(tw_message){.severity = severity, .text = text});
+    keep(c, TW_BAD_ARGUMENT,
+         &(tw_message){.size = sizeof(tw_message), .severity = severity, .text = text});
     free(text);
 }
 
@@ -98,7 +99,7 @@ char *message_shown(const tw_message *m)
 char *messages_shown(const tw_context *ctx)
 {
     char *all = need_text("%s", "");
-    tw_message m;
+    tw_message m = tw_message_init();
     for (int i = 0; tw_context_message(ctx, i, &m); i++) {
         char *one = m.severity == TW_NOTE ? NULL : message_shown(&m);
         append_text(&all, "%s", one ? one : "");
@@ -109,7 +110,7 @@ char *messages_shown(const tw_context *ctx)
 
 void complain_library(struct complaints *c, const tw_context *ctx, tw_status status)
 {
-    tw_message m = {.text = tw_status_text(status)};
+    tw_message m = {.size = sizeof m, .text = tw_status_text(status)};
     bool has_text = tw_context_message(ctx, 0, &m);
     if (!has_text || status == TW_CANCELLED) {
         complain(c, "%s%s", has_text ? "time is up (--time-limit): " : "", m.text);

@@ -10,7 +10,7 @@ static bool is_target(const char *word)
 
 const char *target_called(const char *word, char room[16])
 {
-    tw_gpu g;
+    tw_gpu g = tw_gpu_init();
     const char *target = is_target(word) ? word : tw_gpu_find(word, &g) ? g.target : NULL;
     if (target)
         snprintf(room, 16, "%s", target);

@@ -58,8 +58,8 @@ char *explain_same_sizes(const struct explain *x)
 /* The type of what goes into products: of the first array that is read. */
 static tw_dtype factor_type(const struct explain_row *r)
 {
-    tw_param p;
-    tw_array a;
+    tw_param p = tw_param_init();
+    tw_array a = tw_array_init();
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++)
         if (p.is_pointer && p.is_const && tw_launch_shape(r->launch, p.name, &a) == TW_OK)
             return a.dtype;

@@ -117,7 +117,7 @@ void explain_gpu_alone(const tw_gpu *g, const struct ridge_request *asked)
 
 void explain_gpu_list(void)
 {
-    tw_gpu g;
+    tw_gpu g = tw_gpu_init();
     for (int i = 0; tw_gpu_at(i, &g); i++) {
         struct cells c = {0};
         cells_add(&c, "GPU", 16, true, g.name);

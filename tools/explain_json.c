@@ -97,7 +97,7 @@ void explain_gpu_json(const tw_gpu *g, const struct ridge_request *asked)
 void explain_gpu_list_json(void)
 {
     struct json j = {.out = stdout};
-    tw_gpu g;
+    tw_gpu g = tw_gpu_init();
     json_open(&j, '[');
     for (int i = 0; tw_gpu_at(i, &g); i++)
         put_gpu(&j, &g);
@@ -232,8 +232,8 @@ static void put_line(struct json *j, const tw_explained_line *l)
 
 static void put_choice(struct json *j, const struct explain_row *r, bool tuned)
 {
-    tw_param p;
-    tw_tune t;
+    tw_param p = tw_param_init();
+    tw_tune t = tw_tune_init();
     tw_value v;
     json_key(j, tuned ? "tune" : "set");
     json_open(j, '{');

@@ -28,7 +28,7 @@ static tw_status time_launch(tw_launch *l, double *seconds)
 
 static void cannot(struct explain *x, tw_status s)
 {
-    tw_message m;
+    tw_message m = tw_message_init();
     bool said = tw_context_message(x->ctx, 0, &m);
     if (!x->not_measured)
         x->not_measured = need_text("%s", said ? m.text : tw_status_text(s));
@@ -58,8 +58,8 @@ static void measure_row(struct explain *x, struct explain_row *r)
 
 void explain_measure(struct explain *x)
 {
-    tw_device d;
-    tw_gpu here;
+    tw_device d = tw_device_init();
+    tw_gpu here = tw_gpu_init();
     if (!device_named("cuda", &d)) {
         x->not_measured = need_text("no GPU is here");
         return;

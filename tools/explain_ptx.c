@@ -21,7 +21,7 @@ static int check_options(struct explain *x)
 
 static int find_row(struct explain *x, struct ptx_file *f, const struct ptx_given *g)
 {
-    tw_explain_options o = {.gpu = x->gpu.name};
+    tw_explain_options o = {.size = sizeof o, .gpu = x->gpu.name};
     int64_t registers = 0;
     if (!options_integer(x->given, "registers", 16, 255, &registers) ||
         !options_integer(x->given, "step-limit", 1, INT64_MAX / 2, &o.step_limit))
@@ -31,6 +31,7 @@ static int find_row(struct explain *x, struct ptx_file *f, const struct ptx_give
     x->row_count = 1;
     struct explain_row *r = &x->rows[0];
     r->name = need_text("%s", f->shown ? f->shown : f->kernel);
+    r->e = tw_explanation_init();
     tw_status s = tw_ptx_explain(f->ptx, &g->launch, &o, &r->e);
     if (s == TW_OK) {
         r->program.path = f->path;

@@ -185,7 +185,7 @@ static bool is_swept(const struct explain_row *r, const char *name)
 /* 0: it is no axis. Axes in front of rows and columns, batches and heads, are few. */
 static int usual_extent(tw_kernel *k, const char *name)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     int usual = 0;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         for (int axis = 0; p.is_pointer && axis < p.rank; axis++)
@@ -196,7 +196,7 @@ static int usual_extent(tw_kernel *k, const char *name)
 
 static void assume_extents(struct explain_row *r, tw_launch *l, tw_kernel *k)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v;
     free(r->assumed);
     r->assumed = NULL;
@@ -259,8 +259,8 @@ static void add_choice(struct explain_row *r, const char *name, tw_dtype t, cons
 
 static void describe(struct explain_row *r)
 {
-    tw_param p;
-    tw_tune t;
+    tw_param p = tw_param_init();
+    tw_tune t = tw_tune_init();
     char type[96];
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++)
         if (!p.is_pointer)
@@ -269,7 +269,7 @@ static void describe(struct explain_row *r)
     for (int i = 0; tw_kernel_tune(r->kernel, i, &t) == TW_OK; i++)
         add_choice(r, t.name, TW_DTYPE_NONE, i ? " " : ", ");
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
-        tw_array a;
+        tw_array a = tw_array_init();
         if (!p.is_pointer || tw_launch_shape(r->launch, p.name, &a) != TW_OK)
             continue;
         format_array_type(type, sizeof type, &a);
@@ -381,7 +381,7 @@ static int64_t smaller_extent(struct explain *x, struct explain_row *r, const ch
 static void advise_smaller(struct explain *x, struct explain_row *r,
                            const tw_explain_options *options)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
         int64_t extent = p.is_static && usual_extent(r->kernel, p.name)
                              ? smaller_extent(x, r, p.name, options)
@@ -396,7 +396,7 @@ static void advise_smaller(struct explain *x, struct explain_row *r,
 
 static void say_why_not(struct explain *x, struct explain_row *r, tw_status s)
 {
-    tw_message m;
+    tw_message m = tw_message_init();
     bool endless = tw_context_message(x->ctx, 0, &m) && m.code == TW_CODE_ENDLESS;
     complain_library(&x->complaints, x->ctx, s);
     if (endless)
@@ -409,7 +409,7 @@ static void say_why_not(struct explain *x, struct explain_row *r, tw_status s)
  * are what may help. */
 static void take_why_not(struct explain *x, struct explain_row *r, tw_status s)
 {
-    tw_message first = {.text = tw_status_text(s)}, m;
+    tw_message first = {.size = sizeof first, .text = tw_status_text(s)}, m = tw_message_init();
     bool compiles = s != TW_BAD_PROGRAM && s != TW_UNSYNCHRONISED;
     char *note = NULL;
     tw_context_message(x->ctx, 0, &first);
@@ -425,7 +425,8 @@ static void take_why_not(struct explain *x, struct explain_row *r, tw_status s)
         append_text(&r->advice, "%s", note);
     free(note);
     r->refused = s;
-    r->e = (tw_explanation){.gpu = x->gpu, .why_not = r->why_not, .advice = r->advice};
+    r->e = (tw_explanation){
+        .size = sizeof(tw_explanation), .gpu = x->gpu, .why_not = r->why_not, .advice = r->advice};
 }
 
 /* One of several that cannot be explained is a row that says why: `others` are shown. */
@@ -438,9 +439,12 @@ static int explain_row(struct explain *x, struct explain_row *r, bool others)
     if (!options_integer(x->given, "registers", 16, 255, &registers) ||
         !options_integer(x->given, "step-limit", 1, INT64_MAX / 2, &steps))
         return STATUS_USAGE;
-    tw_explain_options options = {
-        .gpu = x->gpu.name, .registers = (int)registers, .step_limit = steps};
+    tw_explain_options options = {.size = sizeof options,
+                                  .gpu = x->gpu.name,
+                                  .registers = (int)registers,
+                                  .step_limit = steps};
     doing("explaining", tw_kernel_name(r->kernel));
+    r->e = tw_explanation_init();
     tw_status s = tw_launch_explain(r->launch, &options, &r->e);
     doing(NULL, NULL);
     if (s == TW_OK && !r->e.launches)

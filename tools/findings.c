@@ -72,7 +72,7 @@ void findings_take(struct findings *f, const tw_context *ctx, const char *kernel
                    const char *where)
 {
     struct finding *current = NULL;
-    tw_message m;
+    tw_message m = tw_message_init();
     for (int i = 0; tw_context_message(ctx, i, &m); i++) {
         if (m.severity == TW_NOTE) {
             if (current)
@@ -124,7 +124,8 @@ void findings_take_complaints(struct findings *f, const struct complaints *said,
 void findings_add(struct findings *f, tw_code code, const char *kernel, const char *file,
                   char *text, const char *where)
 {
-    tw_message m = {.severity = TW_ERROR, .code = code, .file = file, .text = text};
+    tw_message m = {
+        .size = sizeof m, .severity = TW_ERROR, .code = code, .file = file, .text = text};
     struct finding *same = find_same(f, kernel, &m);
     if (same) {
         same->seen++;
@@ -175,7 +176,11 @@ void findings_again(struct findings *f, const struct finding *error, tw_severity
     x->rendered = shown;
     for (int i = 0; i < error->note_count; i++) {
         const struct note *n = &error->notes[i];
-        tw_message note = {.file = n->file, .line = n->line, .column = n->column, .text = n->text};
+        tw_message note = {.size = sizeof note,
+                           .file = n->file,
+                           .line = n->line,
+                           .column = n->column,
+                           .text = n->text};
         add_note(x, &note);
         append_place(&x->rendered, &note);
         append_text(&x->rendered, "note: %s\n", n->text);
@@ -198,8 +203,8 @@ static char *key_of(const tw_sim_finding *x)
 
 bool finding_of_two_blocks(const tw_sim_finding *found)
 {
-    return found->access_count > 1 && found->accesses[0].block >= 0 &&
-           found->accesses[1].block >= 0 && found->accesses[0].block != found->accesses[1].block;
+    return found->access_count > 1 && found->accesses[0]->block >= 0 &&
+           found->accesses[1]->block >= 0 && found->accesses[0]->block != found->accesses[1]->block;
 }
 
 bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
@@ -225,8 +230,10 @@ bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, co
     x->text = need_text("%s: %s", found->kind, found->message);
     x->rendered = copy_text(found->text);
     x->json = copy_text(found->json);
-    x->parts = message_parts_copy(&(tw_message){
-        .code = found->code, .accesses = found->accesses, .access_count = found->access_count});
+    x->parts = message_parts_copy(&(tw_message){.size = sizeof(tw_message),
+                                                .code = found->code,
+                                                .accesses = found->accesses,
+                                                .access_count = found->access_count});
     x->key = key;
     x->where = copy_text(where);
     return true;
@@ -237,7 +244,7 @@ void finding_note(struct finding *x, const char *text)
     for (int i = 0; i < x->note_count; i++)
         if (strcmp(x->notes[i].text, text) == 0)
             return;
-    add_note(x, &(tw_message){.severity = TW_NOTE, .text = text});
+    add_note(x, &(tw_message){.size = sizeof(tw_message), .severity = TW_NOTE, .text = text});
     size_t length = strlen(x->rendered);
     append_text(&x->rendered, "%s    note: %s\n",
                 length && x->rendered[length - 1] != '\n' ? "\n" : "", text);

@@ -10,7 +10,7 @@
 /* The n-th access of a finding of the simulator; NULL: it has none. */
 static const tw_access *access_of(const struct finding *x, int n)
 {
-    return x->json && n < x->parts.access_count ? &x->parts.accesses[n] : NULL;
+    return x->json && n < x->parts.access_count ? x->parts.accesses[n] : NULL;
 }
 
 /* "k.cu:12:5"; "" of NULL. The caller frees. */

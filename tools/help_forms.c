@@ -38,7 +38,7 @@ static const char *dtype_word(int i)
 static const char *model_word(int i)
 {
     static char word[64];
-    tw_gpu g;
+    tw_gpu g = tw_gpu_init();
     if (!tw_gpu_at(i, &g))
         return NULL;
     char *names = need_text("%s,%s", g.name, g.aliases);

@@ -66,7 +66,7 @@ bool answer_open(struct answer *a, const char *kernel, struct problems *problems
 
 static bool has_tuned(tw_kernel *k, const char *name)
 {
-    tw_tune t;
+    tw_tune t = tw_tune_init();
     for (int i = 0; tw_kernel_tune(k, i, &t) == TW_OK; i++)
         if (strcmp(t.name, name) == 0)
             return true;
@@ -86,7 +86,8 @@ static char *param_text(const tw_param *p)
 
 static bool same_params(const struct answer *a, tw_kernel *other, struct problems *problems)
 {
-    tw_param mine, theirs;
+    tw_param mine = tw_param_init();
+    tw_param theirs = tw_param_init();
     int count = tw_kernel_param_count(other);
     if (tw_kernel_param_count(a->kernel) != count) {
         problems_add(problems, REASON_SIGNATURE,
@@ -115,7 +116,7 @@ static bool same_params(const struct answer *a, tw_kernel *other, struct problem
 bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *cases,
                  struct problems *problems)
 {
-    tw_tune t;
+    tw_tune t = tw_tune_init();
     bool by_thread = tw_kernel_thread_level(other);
     if (!same_params(a, other, problems))
         return false;
@@ -143,9 +144,9 @@ bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *c
 static tw_status take_sizes(const struct case_at_hand *c, tw_kernel *k, tw_launch *l)
 {
     tw_status s = TW_OK;
-    tw_param p;
-    tw_tune t;
-    tw_type type;
+    tw_param p = tw_param_init();
+    tw_tune t = tw_tune_init();
+    tw_type type = tw_type_init();
     tw_value v;
     for (int i = 0; s == TW_OK && tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (!p.is_pointer && tw_launch_value(c->launch, p.name, &v) == TW_OK)
@@ -199,7 +200,8 @@ bool answer_by_thread(const struct answer *a)
 bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *result,
                 struct problems *problems)
 {
-    tw_sim_options options = {.watch = how->watch,
+    tw_sim_options options = {.size = sizeof options,
+                              .watch = how->watch,
                               .seed = how->seed,
                               .late = how->late,
                               .step_limit = how->step_limit,
@@ -222,8 +224,8 @@ bool answer_run(struct answer *a, const struct answer_run *how, tw_sim_result *r
 
 int64_t answer_resident_warps(struct answer *a)
 {
-    tw_explain_options options = {.gpu = "a100"};
-    tw_explanation e;
+    tw_explain_options options = {.size = sizeof options, .gpu = "a100"};
+    tw_explanation e = tw_explanation_init();
     tw_status s = a->language == LANGUAGE_CUDA
                       ? tw_ptx_explain(a->program->ptx, &a->ptx_launch, &options, &e)
                       : tw_launch_explain(a->gpu_launch, &options, &e);
@@ -232,7 +234,7 @@ int64_t answer_resident_warps(struct answer *a)
 
 bool answer_launch(struct answer *a, int64_t *blocks, int *threads)
 {
-    tw_estimate e;
+    tw_estimate e = tw_estimate_init();
     bool known = tw_launch_estimate(a->gpu_launch, 0, &e) == TW_OK;
     *blocks = known ? e.blocks : 0;
     *threads = known ? e.threads : 0;

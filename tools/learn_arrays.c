@@ -39,6 +39,7 @@ static char *fill(struct case_array *a, const char *text, uint64_t seed)
 
 static char *make(struct case_array *a, tw_launch *l, const struct puzzle_case *c, uint64_t seed)
 {
+    a->array = tw_array_init();
     if (tw_launch_shape(l, a->param.name, &a->array) != TW_OK)
         return need_text("the shape of %s is not known", a->param.name);
     if (!tensor_allocate(&a->array))
@@ -57,7 +58,7 @@ char *case_arrays_make(struct case_arrays *x, tw_kernel *k, tw_launch *l,
                        const struct puzzle_case *c, uint64_t seed)
 {
     char *wrong = NULL;
-    tw_param p;
+    tw_param p = tw_param_init();
     *x = (struct case_arrays){0};
     x->list = need_memory((size_t)tw_kernel_param_count(k) * sizeof *x->list);
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK && !wrong; i++) {

@@ -15,7 +15,7 @@ enum { MOST_MACROS = 16, COMPILER_SECONDS = 10 };
 /* "-DSIZE=4" for each tuned value that cases give. */
 static int macros_of(const struct case_at_hand *c, char *list[MOST_MACROS])
 {
-    tw_tune t;
+    tw_tune t = tw_tune_init();
     tw_value v;
     char number[64];
     int count = 0;
@@ -205,8 +205,8 @@ static void check_params(const struct cuda_program *p, tw_kernel *k, struct prob
         return;
     }
     for (int i = 0; i < count; i++) {
-        tw_param want;
-        tw_ptx_param have;
+        tw_param want = tw_param_init();
+        tw_ptx_param have = tw_ptx_param_init();
         tw_kernel_param(k, i, &want);
         size_t bytes = want.is_pointer ? sizeof(uint64_t) : tw_dtype_size(want.dtype);
         char *types = other_types(p, i, &want);
@@ -276,7 +276,7 @@ static const char *read_extents(const struct case_at_hand *c, const char *text, 
 static void make_arguments(struct answer *a, const struct case_at_hand *c)
 {
     int count = tw_kernel_param_count(c->kernel), array = 0;
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v;
     a->arguments = need_memory((size_t)count * sizeof *a->arguments);
     a->values = need_memory((size_t)count * sizeof *a->values);
@@ -298,8 +298,10 @@ static void make_arguments(struct answer *a, const struct case_at_hand *c)
         a->arguments[i] = (tw_ptx_argument){
             .name = p.name, .data = &a->values[i], .bytes = tw_dtype_size(p.dtype)};
     }
-    a->ptx_launch = (tw_ptx_launch){
-        .kernel = a->program->kernel, .arguments = a->arguments, .argument_count = count};
+    a->ptx_launch = (tw_ptx_launch){.size = sizeof(tw_ptx_launch),
+                                    .kernel = a->program->kernel,
+                                    .arguments = a->arguments,
+                                    .argument_count = count};
 }
 
 int cuda_answer_take(struct answer *a, const struct case_at_hand *c, struct problems *problems)

@@ -141,7 +141,7 @@ static char *set_sizes(struct judge *j, tw_launch *l)
         const struct binding *b = &c->list[i];
         tw_value v;
         bool is_pointer = false;
-        tw_param p;
+        tw_param p = tw_param_init();
         for (int k = 0; tw_kernel_param(j->reference.kernel, k, &p) == TW_OK; k++)
             is_pointer = is_pointer || (p.is_pointer && strcmp(p.name, b->name) == 0);
         if (is_pointer)
@@ -177,7 +177,7 @@ static char *run_reference(struct judge *j)
 static int run_solution(struct judge *j)
 {
     struct problems problems = {0};
-    tw_sim_result result = {0};
+    tw_sim_result result = tw_sim_result_init();
     int status = answer_take(&j->solution, &j->at, &problems);
     case_arrays_start(&j->at.arrays, CLEAN);
     if (status == STATUS_OK && !problems.count)
@@ -295,7 +295,7 @@ static void note_wrong(struct judge *j, const tw_verdict *v, const struct answer
 /* Compares with the solution's `ensures`. */
 static bool compare(struct judge *j, const struct answer_run *how, int byte)
 {
-    tw_verdict v;
+    tw_verdict v = tw_verdict_init();
     const struct case_array *input = case_arrays_overwritten(&j->at.arrays);
     if (input) {
         if (!problems_have(&j->out->problems, REASON_INPUT))
@@ -352,7 +352,7 @@ static void forget_first(struct judge *j)
 static bool run_once(struct judge *j, const struct answer_run *how, int byte)
 {
     struct judgement *out = j->out;
-    tw_sim_result result = {0};
+    tw_sim_result result = tw_sim_result_init();
     case_arrays_start(&j->at.arrays, byte);
     allowance_begin_run(&j->allowance);
     bool ended = answer_run(&j->answer, how, &result, &out->problems);
@@ -556,7 +556,8 @@ static int judge_all(struct judge *j)
 static int begin_judge(struct judge *j, const struct judge_options *o, struct judgement *out)
 {
     *j = (struct judge){.given = o, .out = out, .beyond = -1};
-    tw_config config = {.resize = allowance_resize,
+    tw_config config = {.size = sizeof config,
+                        .resize = allowance_resize,
                         .resize_user = &j->allowance,
                         .threads = 1, /* time is then the processor's */
                         .print = take_printed,

@@ -37,7 +37,7 @@ void limits_count_silently(struct limits *l, const struct answer *a, struct case
                            int64_t step_limit)
 {
     struct problems problems = {0};
-    tw_sim_result result = {0};
+    tw_sim_result result = tw_sim_result_init();
     struct answer_run how = {.watch = TW_WATCH_COUNTERS, .step_limit = step_limit};
     if (!l->silent.text)
         l->is_silent = open_silent(&l->silent, a, at->kernel);

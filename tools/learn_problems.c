@@ -69,13 +69,13 @@ static bool in_global(const struct message_parts *p)
 {
     bool global = false;
     for (int i = 0; i < p->access_count; i++)
-        global = global || (p->accesses[i].space && strcmp(p->accesses[i].space, "global") == 0);
+        global = global || (p->accesses[i]->space && strcmp(p->accesses[i]->space, "global") == 0);
     return global;
 }
 
 void problems_take_messages(struct problems *all, const tw_context *ctx, tw_status status)
 {
-    tw_message m;
+    tw_message m = tw_message_init();
     int error = 0;
     while (tw_context_message(ctx, error, &m) && m.severity != TW_ERROR)
         error++;
@@ -91,7 +91,7 @@ void problems_take_messages(struct problems *all, const tw_context *ctx, tw_stat
     p->column = m.column;
     p->parts = message_parts_copy(&m);
     if (m.access_count > 1)
-        p->other_line = m.accesses[1].line;
+        p->other_line = m.accesses[1]->line;
     p->in_global = in_global(&p->parts);
 }
 
@@ -106,7 +106,7 @@ static const char cut_off[] =
 /* A deadlock of loops that look at memory ends no other way than one of barriers, but is none. */
 static enum reason reason_of_finding(const tw_sim_finding *x)
 {
-    if (x->code == TW_CODE_DEADLOCK && x->access_count && x->accesses[0].space)
+    if (x->code == TW_CODE_DEADLOCK && x->access_count && x->accesses[0]->space)
         return REASON_ENDLESS;
     return reason_of_code(x->code, REASON_FAULT);
 }
@@ -134,8 +134,10 @@ void problems_take_simulated(struct problems *all, const tw_sim_result *result, 
         p->line = x->line;
         p->column = x->column;
         p->other_line = x->other_line;
-        p->parts = message_parts_copy(&(tw_message){
-            .code = x->code, .accesses = x->accesses, .access_count = x->access_count});
+        p->parts = message_parts_copy(&(tw_message){.size = sizeof(tw_message),
+                                                    .code = x->code,
+                                                    .accesses = x->accesses,
+                                                    .access_count = x->access_count});
         p->in_global = in_global(&p->parts);
         p->same_value = x->code == TW_CODE_SAME_VALUE;
         p->two_blocks = finding_of_two_blocks(x);

@@ -22,9 +22,9 @@ static void add_size(struct judged_case *to, enum size_kind kind, const char *na
 void case_list_sizes(const struct case_at_hand *c, struct judged_case *to)
 {
     char number[64];
-    tw_param p;
-    tw_tune t;
-    tw_type type;
+    tw_param p = tw_param_init();
+    tw_tune t = tw_tune_init();
+    tw_type type = tw_type_init();
     tw_value v;
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
         if (!p.is_pointer && tw_launch_value(c->launch, p.name, &v) == TW_OK) {

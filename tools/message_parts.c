@@ -8,6 +8,26 @@ static char *copy_text(const char *text)
     return text ? need_text("%s", text) : NULL;
 }
 
+static const tw_edit *copy_edit(const tw_edit *from)
+{
+    tw_edit *e = need_memory(sizeof *e);
+    *e = *from;
+    e->insert = copy_text(from->insert);
+    return e;
+}
+
+static const tw_access *copy_access(const tw_access *from)
+{
+    tw_access *a = need_memory(sizeof *a);
+    *a = *from;
+    a->file = copy_text(from->file);
+    a->what = copy_text(from->what);
+    a->variable = copy_text(from->variable);
+    a->space = copy_text(from->space);
+    a->barrier_file = copy_text(from->barrier_file);
+    return a;
+}
+
 struct message_parts message_parts_copy(const tw_message *m)
 {
     struct message_parts p = {.code = m->code,
@@ -16,26 +36,19 @@ struct message_parts message_parts_copy(const tw_message *m)
                               .access_count = m->access_count};
     if (p.edit_count)
         p.edits = need_memory((size_t)p.edit_count * sizeof *p.edits);
-    for (int i = 0; i < p.edit_count; i++) {
-        p.edits[i] = m->edits[i];
-        p.edits[i].insert = copy_text(m->edits[i].insert);
-    }
+    for (int i = 0; i < p.edit_count; i++)
+        p.edits[i] = copy_edit(m->edits[i]);
     if (p.access_count)
         p.accesses = need_memory((size_t)p.access_count * sizeof *p.accesses);
-    for (int i = 0; i < p.access_count; i++) {
-        p.accesses[i] = m->accesses[i];
-        p.accesses[i].file = copy_text(m->accesses[i].file);
-        p.accesses[i].what = copy_text(m->accesses[i].what);
-        p.accesses[i].variable = copy_text(m->accesses[i].variable);
-        p.accesses[i].space = copy_text(m->accesses[i].space);
-        p.accesses[i].barrier_file = copy_text(m->accesses[i].barrier_file);
-    }
+    for (int i = 0; i < p.access_count; i++)
+        p.accesses[i] = copy_access(m->accesses[i]);
     return p;
 }
 
 tw_message message_of_parts(const struct message_parts *p)
 {
-    return (tw_message){.code = p->code,
+    return (tw_message){.size = sizeof(tw_message),
+                        .code = p->code,
                         .length = p->length,
                         .edits = p->edits,
                         .edit_count = p->edit_count,
@@ -45,14 +58,18 @@ tw_message message_of_parts(const struct message_parts *p)
 
 void message_parts_free(struct message_parts *p)
 {
-    for (int i = 0; i < p->edit_count; i++)
-        free((char *)p->edits[i].insert);
+    for (int i = 0; i < p->edit_count; i++) {
+        free((char *)p->edits[i]->insert);
+        free((tw_edit *)p->edits[i]);
+    }
     for (int i = 0; i < p->access_count; i++) {
-        free((char *)p->accesses[i].file);
-        free((char *)p->accesses[i].what);
-        free((char *)p->accesses[i].variable);
-        free((char *)p->accesses[i].space);
-        free((char *)p->accesses[i].barrier_file);
+        const tw_access *a = p->accesses[i];
+        free((char *)a->file);
+        free((char *)a->what);
+        free((char *)a->variable);
+        free((char *)a->space);
+        free((char *)a->barrier_file);
+        free((tw_access *)a);
     }
     free(p->edits);
     free(p->accesses);
@@ -67,10 +84,10 @@ void message_parts_json(const struct message_parts *p, struct json *j)
     json_open(j, '[');
     for (int i = 0; i < p->edit_count; i++) {
         json_open(j, '{');
-        json_put_integer(j, "line", p->edits[i].line);
-        json_put_integer(j, "column", p->edits[i].column);
-        json_put_integer(j, "delete", p->edits[i].remove);
-        json_put_text(j, "insert", p->edits[i].insert);
+        json_put_integer(j, "line", p->edits[i]->line);
+        json_put_integer(j, "column", p->edits[i]->column);
+        json_put_integer(j, "delete", p->edits[i]->remove);
+        json_put_text(j, "insert", p->edits[i]->insert);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -112,10 +129,10 @@ static void access_json(const tw_access *a, struct json *j)
     json_close(j, '}');
 }
 
-void accesses_json(const tw_access *list, int count, struct json *j)
+void accesses_json(const tw_access *const *list, int count, struct json *j)
 {
     json_open(j, '[');
     for (int i = 0; i < count; i++)
-        access_json(&list[i], j);
+        access_json(list[i], j);
     json_close(j, ']');
 }

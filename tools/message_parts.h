@@ -8,9 +8,9 @@
 struct message_parts {
     tw_code code;
     int length;
-    tw_edit *edits;
+    const tw_edit **edits; /* copies, as are the accesses */
     int edit_count;
-    tw_access *accesses;
+    const tw_access **accesses;
     int access_count;
 };
 
@@ -21,6 +21,6 @@ void message_parts_free(struct message_parts *p);
 /* Keys of an open object: "length", "code", "fix", a list that is empty without one. */
 void message_parts_json(const struct message_parts *p, struct json *j);
 /* A list of objects: place, what, variable, element, thread, block. */
-void accesses_json(const tw_access *list, int count, struct json *j);
+void accesses_json(const tw_access *const *list, int count, struct json *j);
 
 #endif

@@ -275,7 +275,7 @@ static const char *read_open(FILE *f, const char *path, tw_array *out, char *why
 
 const char *npy_read(const char *path, tw_array *out, char why[256])
 {
-    *out = (tw_array){.dtype = TW_DTYPE_NONE};
+    *out = (tw_array){.size = sizeof(tw_array), .dtype = TW_DTYPE_NONE};
     doing("reading", path);
     file_is_read(path);
     FILE *f = fopen(path, "rb");

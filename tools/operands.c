@@ -15,7 +15,7 @@ int64_t index_limit(const tw_array *array, int64_t limit)
 
 void operands_forget(tw_launch *l, tw_kernel *k)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (p.is_pointer)
             tw_launch_array(l, p.name, NULL);
@@ -27,11 +27,13 @@ static tw_status find_shapes(struct operands *x, tw_launch *l, tw_kernel *k, int
     x->list = need_memory((size_t)count * sizeof *x->list);
     for (int i = 0; i < count; i++) {
         struct operand *o = &x->list[x->count];
+        o->param = tw_param_init();
         tw_kernel_param(k, i, &o->param);
         x->count += o->param.is_pointer;
     }
     for (int i = 0; i < x->count; i++) {
         struct operand *o = &x->list[i];
+        o->array = tw_array_init();
         tw_status s = tw_launch_shape(l, o->param.name, &o->array);
         if (s != TW_OK)
             return s;

@@ -5,7 +5,7 @@
 
 bool takes_extent(tw_kernel *k, const char *name)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (!p.is_pointer && !is_float_type(p.dtype) && strcmp(p.name, name) == 0)
             return true;
@@ -26,7 +26,7 @@ static int has_axes(const tw_param *p, const char *row, const char *column)
 bool find_product(tw_kernel *k, struct product_of *out)
 {
     int arrays = 0, rank = 0;
-    tw_param p;
+    tw_param p = tw_param_init();
     *out = (struct product_of){.a = -1, .b = -1, .c = -1};
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         if (!p.is_pointer)

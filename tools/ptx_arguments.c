@@ -138,7 +138,7 @@ static bool read_file(struct reading *r, const char *path, struct ptx_array *a, 
                       bool typed)
 {
     char why[256];
-    tw_array held;
+    tw_array held = tw_array_init();
     const char *bad = npy_read(path, &held, why);
     if (bad)
         return wrong(r, "%s", bad);
@@ -148,7 +148,7 @@ static bool read_file(struct reading *r, const char *path, struct ptx_array *a, 
         return true;
     }
     if (!*tw_dtype_numpy(a->array.dtype) && held.dtype == TW_F32) {
-        tw_array converted; /* NumPy has no bf16 … */
+        tw_array converted = tw_array_init(); /* NumPy has no bf16 … */
         bool ok = tensor_convert(&held, a->array.dtype, &converted);
         free(held.data);
         if (!ok)

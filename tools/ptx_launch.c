@@ -45,6 +45,7 @@ static int take_shape(const struct options *o, const char *name, int64_t most, i
 static int read_launch(struct ptx_given *g, const struct ptx_file *f, const struct options *o)
 {
     int64_t block[3] = {0}, cluster[3] = {1, 1, 1}, shared = 0;
+    g->launch = tw_ptx_launch_init();
     for (int i = 0; i < 3; i++)
         g->launch.grid[i] = 1;
     int status = take_shape(o, "grid", INT32_MAX, g->launch.grid);
@@ -75,7 +76,7 @@ static int read_launch(struct ptx_given *g, const struct ptx_file *f, const stru
 static void find_names(const struct ptx_file *f, int count, char **names)
 {
     char *made_up = need_text("%s_param_", f->kernel);
-    tw_ptx_param param;
+    tw_ptx_param param = tw_ptx_param_init();
     ptx_file_param_names(f, count, names);
     for (int i = 0; i < count; i++) {
         bool fine = tw_ptx_param_at(f->ptx, f->kernel, i, &param) == TW_OK;
@@ -109,13 +110,13 @@ static int read_one(struct ptx_given *g, int index, const char *text, const stru
                     const struct options *o, uint64_t seed, char *name)
 {
     struct ptx_argument *a = &g->list[index];
-    tw_ptx_param param = {0};
+    tw_ptx_param param = tw_ptx_param_init();
     char *why;
     a->named = name && *name;
     a->name = a->named ? need_text("%s", name) : need_text("argument %d", index);
     if (index >= tw_ptx_param_count(f->ptx, f->kernel) ||
         tw_ptx_param_at(f->ptx, f->kernel, index, &param) != TW_OK)
-        param = (tw_ptx_param){0};
+        param = tw_ptx_param_init();
     if (ptx_argument_read(a, index, text, &param, &g->arrays, seed + (uint64_t)index, &why))
         return check_value(a, &param, o);
     usage_error(o->complaints, o->command, "--arg %s: %s", text, why);

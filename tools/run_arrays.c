@@ -13,7 +13,7 @@
 
 static struct given_array *array_by_name(struct run *r, const char *name)
 {
-    tw_param param;
+    tw_param param = tw_param_init();
     for (int i = 0; i < r->array_count; i++)
         if (strcmp(r->arrays[i].param.name, name) == 0)
             return &r->arrays[i];
@@ -141,6 +141,8 @@ int run_gather(struct run *r)
     r->arrays = need_memory((size_t)count * sizeof *r->arrays);
     for (int i = 0; i < count; i++) {
         struct given_array *o = &r->arrays[r->array_count];
+        o->param = tw_param_init();
+        o->array = tw_array_init();
         tw_kernel_param(r->kernel, i, &o->param);
         r->array_count += o->param.is_pointer;
     }
@@ -181,7 +183,7 @@ static tw_dtype chosen_type(const struct run *r, const char *variable)
 static bool is_choice(const struct run *r, const char *variable, tw_dtype t, char *text,
                       size_t size)
 {
-    tw_type type;
+    tw_type type = tw_type_init();
     bool found = false;
     for (int i = 0; tw_kernel_type(r->kernel, i, &type) == TW_OK; i++) {
         if (strcmp(type.name, variable) != 0)
@@ -205,7 +207,7 @@ static tw_dtype type_wanted(const struct run *r, const struct given_array *o, ch
 {
     tw_dtype wanted = o->param.dtype;
     const char *variable = o->param.type_name;
-    tw_type type;
+    tw_type type = tw_type_init();
     text[0] = '\0';
     if (wanted == TW_DTYPE_NONE && variable)
         wanted = chosen_type(r, variable);
@@ -233,7 +235,7 @@ static int fit_type(struct run *r, struct given_array *o)
         return STATUS_OK;
     bool in_numpy = *tw_dtype_numpy(wanted);
     if (!in_numpy && o->array.dtype == TW_F32) {
-        tw_array converted;
+        tw_array converted = tw_array_init();
         bool ok = tensor_convert(&o->array, wanted, &converted);
         free(o->array.data);
         o->array = converted;

@@ -9,6 +9,7 @@ tw_status run_launch(struct run *r, double *seconds)
     tw_status s;
     doing(r->simulated ? "simulating" : "running", tw_kernel_name(r->kernel));
     if (r->simulated) {
+        r->found = tw_sim_result_init();
         s = tw_launch_simulate(r->launch, &r->sim.options, &r->found);
         *seconds = r->found.seconds;
         if (s == TW_FAULT && run_found_only_races(r))

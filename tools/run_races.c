@@ -161,7 +161,7 @@ static void note_warps(const struct run *r, bool seen[WARPS])
 {
     for (int i = 0; i < r->found.finding_count; i++)
         for (int k = 0; k < r->found.findings[i].access_count; k++) {
-            int warp = r->found.findings[i].accesses[k].thread / 32;
+            int warp = r->found.findings[i].accesses[k]->thread / 32;
             if (warp >= 0 && warp < WARPS)
                 seen[warp] = true;
         }

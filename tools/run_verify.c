@@ -13,7 +13,7 @@
 static char *describe_run(const struct run *r)
 {
     char *text = need_text("in %s", tw_kernel_name(r->kernel));
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v;
     const char *between = " with ";
     for (int i = 0; tw_kernel_param(r->kernel, i, &p) == TW_OK; i++) {
@@ -41,7 +41,7 @@ static void report_wrong(struct run *r)
 
 static void verify(struct run *r)
 {
-    tw_verdict v = {0};
+    tw_verdict v = tw_verdict_init();
     doing("verifying", tw_kernel_name(r->kernel));
     r->verified = tw_launch_verify(r->launch, &v);
     doing(NULL, NULL);

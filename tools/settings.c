@@ -13,9 +13,9 @@ static bool is_setting(const char *option)
 
 const char *setting_at(tw_kernel *k, const char *option, int index)
 {
-    tw_param param;
-    tw_tune tune;
-    tw_type type;
+    tw_param param = tw_param_init();
+    tw_tune tune = tw_tune_init();
+    tw_type type = tw_type_init();
     if (strcmp(option, "tune") == 0)
         return tw_kernel_tune(k, index, &tune) == TW_OK ? tune.name : NULL;
     if (strcmp(option, "type") == 0)
@@ -149,7 +149,7 @@ static int say_unknown(const struct known_kernel *list, int count, const struct 
 /* Is `--type f16` about anything: a type variable, or an array that is of the type anyway? */
 static bool type_known(tw_kernel *k, const char *type)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     bool found = tw_kernel_type_count(k) > 0 || tw_dtype_from_name(type) == TW_DTYPE_NONE;
     for (int i = 0; !found && tw_kernel_param(k, i, &p) == TW_OK; i++)
         found = p.is_pointer && p.dtype == tw_dtype_from_name(type);
@@ -272,7 +272,7 @@ static const char *integer_fault(tw_dtype t, const char *text, const tw_value *v
 
 static int set_scalar(struct setting *s, const struct assignment *a)
 {
-    tw_param param;
+    tw_param param = tw_param_init();
     tw_value v;
     struct complaints *c = s->program->complaints;
     if (find_param(s->program, s->kernel, a->name, false, &param) < 0)
@@ -344,7 +344,7 @@ static int set_type(struct setting *s, const char *name, const char *type)
 /* `--type f16`: all type variables. */
 static int set_every_type(struct setting *s, const char *text)
 {
-    tw_type type;
+    tw_type type = tw_type_init();
     int status = known_type(s, text); /* also where the kernel has no type variable */
     for (int i = 0;
          tw_kernel_type(s->kernel, i, &type) == TW_OK && s->status == TW_OK && status == STATUS_OK;

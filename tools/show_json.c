@@ -97,7 +97,7 @@ static void put_access(struct json *j, const tw_tile_access *a)
 
 tw_status show_json_layouts(tw_launch *l)
 {
-    tw_layouts all;
+    tw_layouts all = tw_layouts_init();
     tw_status s = tw_launch_layouts(l, &all);
     if (s != TW_OK)
         return s;
@@ -249,7 +249,7 @@ static void put_lines(struct listing *p, const char *text)
 tw_status show_json_ptx(tw_launch *l)
 {
     const char *text;
-    tw_layouts all;
+    tw_layouts all = tw_layouts_init();
     struct listing p = {.j = {.out = stdout}};
     tw_status s = tw_launch_layouts(l, &all);
     if (s == TW_OK)
@@ -285,7 +285,7 @@ static const char *pass_at(int index)
 /* The lines of the text that are statements, with their places. */
 static void put_statements(struct json *j, const tw_launch *l)
 {
-    tw_shown_line line;
+    tw_shown_line line = tw_shown_line_init();
     json_key(j, "statements");
     json_open(j, '[');
     for (int i = 0; tw_launch_shown_line(l, i, &line); i++) {

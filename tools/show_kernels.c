@@ -15,7 +15,7 @@ static void json_params(struct json *j, tw_kernel *k)
 {
     json_key(j, "parameters");
     json_open(j, '[');
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         json_open(j, '{');
         json_put_text(j, "name", p.name);
@@ -44,7 +44,7 @@ static void json_tuned(struct json *j, tw_kernel *k)
 {
     json_key(j, "tune");
     json_open(j, '[');
-    tw_tune t;
+    tw_tune t = tw_tune_init();
     for (int i = 0; tw_kernel_tune(k, i, &t) == TW_OK; i++) {
         json_open(j, '{');
         json_put_text(j, "name", t.name);
@@ -63,7 +63,7 @@ static void json_types(struct json *j, tw_kernel *k)
 {
     json_key(j, "types");
     json_open(j, '[');
-    tw_type t;
+    tw_type t = tw_type_init();
     for (int i = 0; tw_kernel_type(k, i, &t) == TW_OK; i++) {
         json_open(j, '{');
         json_put_text(j, "name", t.name);
@@ -125,7 +125,7 @@ static void json_shared(struct json *j, const tw_shared_array *a)
 
 static void json_written(struct json *j, tw_kernel *k)
 {
-    tw_written w = {0};
+    tw_written w = tw_written_init();
     if (tw_kernel_written(k, &w) != TW_OK)
         return;
     json_key(j, "shared");
@@ -201,7 +201,7 @@ void show_ptx_kernels_json(const struct ptx_file *f)
     for (int i = 0; (name = tw_ptx_kernel_at(f->ptx, i)); i++) {
         int block[3] = {0};
         bool asks = tw_ptx_block(f->ptx, name, block);
-        tw_ptx_param p;
+        tw_ptx_param p = tw_ptx_param_init();
         json_open(&j, '{');
         json_put_text(&j, "kernel", name);
         json_put_text(&j, "called", tw_ptx_kernel_called(f->ptx, i));
@@ -232,7 +232,7 @@ void show_ptx_kernels(const struct ptx_file *f)
     const char *name;
     for (int i = 0; (name = tw_ptx_kernel_at(f->ptx, i)); i++) {
         int block[3];
-        tw_ptx_param p;
+        tw_ptx_param p = tw_ptx_param_init();
         print_text(stdout, "%s", name);
         if (tw_ptx_block(f->ptx, name, block))
             printf("  block %d,%d,%d", block[0], block[1], block[2]);
@@ -247,13 +247,13 @@ void show_kernels(const struct program *p)
     tw_kernel *k;
     for (int i = 0; (k = tw_module_kernel_at(p->module, i)); i++) {
         print_text(stdout, "%s\n", tw_kernel_name(k));
-        tw_param param;
+        tw_param param = tw_param_init();
         for (int n = 0; tw_kernel_param(k, n, &param) == TW_OK; n++)
             print_param(&param);
-        tw_tune tune;
+        tw_tune tune = tw_tune_init();
         for (int n = 0; tw_kernel_tune(k, n, &tune) == TW_OK; n++)
             print_values(&tune);
-        tw_type type;
+        tw_type type = tw_type_init();
         for (int n = 0; tw_kernel_type(k, n, &type) == TW_OK; n++) {
             print_text(stdout, "  type %s = {", type.name);
             for (int c = 0; c < type.count; c++)

@@ -67,7 +67,8 @@ static bool read_late_by(struct sim_options *s, const char *text)
 int sim_options_read(struct sim_options *s, const struct options *o)
 {
     const char *copies = options_value(o, "copies"), *path = options_value(o, "suppress");
-    *s = (struct sim_options){.options.late = copies && strcmp(copies, "early") != 0};
+    *s = (struct sim_options){.options.size = sizeof s->options,
+                              .options.late = copies && strcmp(copies, "early") != 0};
     if (s->options.late && strcmp(copies, "late") != 0 && !read_late_by(s, copies))
         return usage_error(o->complaints, o->command,
                            "--copies %s: expected early, late, or a number of instructions of the "

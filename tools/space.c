@@ -83,10 +83,14 @@ int space_open(struct space *s, tw_kernel *k, const struct options *o)
     s->tune_fixed = need_memory(tunes * sizeof *s->tune_fixed);
     s->type_fixed = need_memory(types * sizeof *s->type_fixed);
     s->axes = need_memory((tunes + types) * sizeof *s->axes);
-    for (int i = 0; i < s->tune_count; i++)
+    for (int i = 0; i < s->tune_count; i++) {
+        s->tunes[i] = tw_tune_init();
         tw_kernel_tune(k, i, &s->tunes[i]);
-    for (int i = 0; i < s->type_count; i++)
+    }
+    for (int i = 0; i < s->type_count; i++) {
+        s->types[i] = tw_type_init();
         tw_kernel_type(k, i, &s->types[i]);
+    }
     int status = fix_tuned(s, o);
     fix_types(s, o);
     make_axes(s);

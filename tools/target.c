@@ -122,7 +122,8 @@ static int gpu_ordinal(const char *device)
 int context_open(tw_context **ctx, const struct program_config *config)
 {
     shows_work = on_terminal(stderr);
-    tw_config settings = {.threads = config->threads,
+    tw_config settings = {.size = sizeof settings,
+                          .threads = config->threads,
                           .colour = config->colour,
                           .print = config->print ? print_to_file : NULL,
                           .print_user = config->print,
@@ -386,7 +387,7 @@ void format_array_type(char *out, size_t size, const tw_array *a)
 char *missing_scalars(tw_launch *l, tw_kernel *k)
 {
     char *text = NULL;
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v;
     if (tw_launch_value(l, "", &v) != TW_NOT_FOUND) /* what is set is wrong: no value is known */
         return NULL;
@@ -401,7 +402,7 @@ char *missing_scalars(tw_launch *l, tw_kernel *k)
 char *set_options(tw_launch *l, tw_kernel *k)
 {
     char *text = need_text("%s", ""), value[32];
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
         if (p.is_pointer || p.derived || tw_launch_value(l, p.name, &v) != TW_OK)

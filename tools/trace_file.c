@@ -28,7 +28,7 @@ int trace_file_read(struct trace_file *t, const struct options *o)
 {
     static const char *const others[] = {"trace-block", "trace-events", "trace-from", NULL};
     const char *block = options_value(o, "trace-block"), *other = options_any(o, others);
-    *t = (struct trace_file){.path = options_value(o, "trace")};
+    *t = (struct trace_file){.path = options_value(o, "trace"), .options.size = sizeof t->options};
     if (other && !t->path)
         return usage_error(o->complaints, o->command, "--%s is about --trace OUT: give that too",
                            other);

@@ -236,7 +236,7 @@ static const char *const state_names[] = {"not measured", "refused",  "same",  "
 
 static void json_tuned(const struct tuning *t, const struct candidate *c, struct json *j)
 {
-    tw_tune tune;
+    tw_tune tune = tw_tune_init();
     char value[32];
     json_key(j, "tune");
     json_open(j, '{');

@@ -300,8 +300,10 @@ int candidates_make(struct candidates *c, const tw_context *ctx, tw_kernel *k,
     m.tunes = need_memory(tunes * sizeof *m.tunes);
     m.wanted = need_memory(tunes * sizeof *m.wanted);
     m.tuned = need_memory(tunes * sizeof *m.tuned);
-    for (int t = 0; t < m.tune_count; t++)
+    for (int t = 0; t < m.tune_count; t++) {
+        m.tunes[t] = tw_tune_init();
         tw_kernel_tune(k, t, &m.tunes[t]);
+    }
     int status = STATUS_OK;
     for (const struct option_use *u = NULL;
          status == STATUS_OK && (u = options_next(o, "tune", u));)
@@ -327,7 +329,7 @@ void candidates_free(struct candidates *c)
 
 tw_status candidate_apply(const struct candidate *c, tw_kernel *k, tw_launch *l)
 {
-    tw_tune tune;
+    tw_tune tune = tw_tune_init();
     tw_status status = TW_OK;
     for (int t = 0; t < tw_kernel_tune_count(k) && status == TW_OK; t++) {
         tw_kernel_tune(k, t, &tune);

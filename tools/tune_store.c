@@ -72,7 +72,7 @@ static int open_filter(struct store_command *c)
 static void filter_device(struct store_command *c)
 {
     const char *device = options_value(c->given, "device");
-    tw_device d;
+    tw_device d = tw_device_init();
     c->filter.device = device;
     if (device && device_named(device, &d)) {
         bool is_host = strcmp(d.name, "cpu") == 0;
@@ -505,7 +505,7 @@ static int export_winners(struct store_command *c, const char *form)
 /* Where stores are looked for there is none yet. */
 static int nothing_yet(const struct store_command *c)
 {
-    tw_message m;
+    tw_message m = tw_message_init();
     if (options_has(c->given, "export") || !tw_context_message(c->ctx, 0, &m)) {
         complain_library(NULL, c->ctx, TW_NOT_FOUND);
         return STATUS_FAILED;
@@ -536,7 +536,7 @@ static int open_and_act(struct store_command *c)
 
 int tune_store_command(const struct command *self, const struct options *given)
 {
-    struct store_command c = {.self = self, .given = given};
+    struct store_command c = {.self = self, .given = given, .filter = tw_tuned_init()};
     int status = check_options(&c);
     if (status == STATUS_OK)
         status = open_filter(&c);

@@ -17,7 +17,7 @@ enum { LEAST_SIZE = 272, DIVISOR = 16 }; /* some tiles of most kernels, and a pa
 
 static bool is_axis(tw_kernel *k, const char *name)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         for (int d = 0; p.is_pointer && d < p.rank; d++)
             if (strcmp(p.dims[d], name) == 0)
@@ -28,7 +28,7 @@ static bool is_axis(tw_kernel *k, const char *name)
 static double work(tw_launch *l, tw_kernel *k)
 {
     double product = 1;
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v;
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (!p.is_pointer && is_axis(k, p.name) && tw_launch_value(l, p.name, &v) == TW_OK &&
@@ -40,8 +40,8 @@ static double work(tw_launch *l, tw_kernel *k)
 static double results(tw_launch *l, tw_kernel *k)
 {
     double elements = 0;
-    tw_param p;
-    tw_array a;
+    tw_param p = tw_param_init();
+    tw_array a = tw_array_init();
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
         if (p.is_pointer && !p.is_const && tw_launch_shape(l, p.name, &a) == TW_OK) {
             double own = 1;
@@ -55,7 +55,7 @@ static double results(tw_launch *l, tw_kernel *k)
 /* Halves the largest size that is not compiled in. false: none can be smaller. */
 static bool shrink(tw_launch *l, tw_kernel *k)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_value v, largest = {.i = LEAST_SIZE};
     char name[64] = "";
     for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
@@ -156,7 +156,7 @@ static int find_expected(struct tuning *t)
 /* Without a cache the processes that compile have nowhere to leave it. */
 static void look_for_cache(const struct tuning *t)
 {
-    tw_cache cache;
+    tw_cache cache = tw_cache_init();
     if (!t->on_gpu || tw_context_cache(t->program.ctx, &cache) != TW_OK ||
         (cache.folder && !cache.trouble))
         return;

@@ -23,7 +23,7 @@ struct worker {
 static void say(struct worker *w, tw_status status)
 {
     const tw_context *ctx = w->tuning->program.ctx;
-    tw_message m = {.text = tw_status_text(status)};
+    tw_message m = {.size = sizeof m, .text = tw_status_text(status)};
     tw_context_message(ctx, 0, &m);
     w->answer.status = status;
     if (m.file)
@@ -44,6 +44,7 @@ static bool apply(struct worker *w, tw_launch *l)
 static void estimate(struct worker *w)
 {
     const struct tuning *t = w->tuning;
+    w->answer.estimate = tw_estimate_init();
     tw_status s = tw_launch_estimate(t->launch, t->multiprocessors, &w->answer.estimate);
     if (s != TW_OK)
         say(w, s);
@@ -138,6 +139,7 @@ static void measure(struct worker *w)
     struct answer *a = &w->answer;
     if (!verify(w) || !take_sample(w, 1))
         return;
+    a->occupancy = tw_occupancy_init();
     if (w->on_device)
         tw_launch_occupancy(w->tuning->launch, &a->occupancy);
     if (a->samples[0] >= slow_ms) {

@@ -20,7 +20,8 @@ static char *taken_text(const tw_tuned *key, const tw_tuned *taken)
 int tuned_take(const struct program *p, tw_launch *l, const struct options *o, char **taken)
 {
     tw_store *store;
-    tw_tuned key, row;
+    tw_tuned key = tw_tuned_init();
+    tw_tuned row = tw_tuned_init();
     if (!options_has(o, "tuned"))
         return STATUS_OK;
     tw_status s = tw_store_open_existing(p->ctx, options_value(o, "store"), &store);
@@ -39,7 +40,7 @@ int tuned_take(const struct program *p, tw_launch *l, const struct options *o, c
 /* The name, or with ", on 4 threads" behind it. */
 bool tuned_of_host(const char *device)
 {
-    tw_device host;
+    tw_device host = tw_device_init();
     if (!tw_device_at(0, &host))
         return false;
     size_t length = strlen(host.description);

@@ -11,19 +11,18 @@ static const char text[] =
     "    if (block.x % 1000 == 0) print(\"block\", block.x);\n"
     "}\n";
 
-struct host {
-    size_t bytes; /* of the library's that are in use */
-    int printed;
-};
 enum { LIMIT = 3, N = 100000 };
 static int32_t y[N];
+struct host {
+    size_t bytes; /* that the library holds */
+    int printed;
+};
 
 static void *resize(void *user, void *ptr, size_t old_size, size_t size)
 {
-    struct host *h = user;
     void *now = size ? realloc(ptr, size) : (free(ptr), NULL);
     if (now || !size)
-        h->bytes += size - old_size;
+        ((struct host *)user)->bytes += size - old_size;
     return now;
 }
 
@@ -41,8 +40,9 @@ static bool cancelled(void *user)
 int main(void)
 {
     struct host host = {0};
-    tw_config config = {.threads = 1, .resize = resize, .resize_user = &host, .print = print,
-                        .print_user = &host, .cancelled = cancelled, .cancelled_user = &host};
+    tw_config config = {.size = sizeof config, .resize = resize, .print = print, .threads = 1};
+    config.resize_user = config.print_user = config.cancelled_user = &host;
+    config.cancelled = cancelled;
     tw_context *ctx;
     tw_module *module;
     tw_launch *l;
@@ -50,7 +50,7 @@ int main(void)
     if (tw_module_from_text(ctx, "count", text, strlen(text), &module) != TW_OK)
         return fputs(tw_context_messages(ctx), stderr), 1;
     tw_launch_new(tw_module_kernel_at(module, 0), &l);
-    tw_launch_array(l, "y", &(tw_array){y, TW_I32, 1, {N}, TW_ON_HOST});
+    tw_launch_array(l, "y", &tw_host_array(y, TW_I32, N));
     tw_status status = tw_launch_run(l);
     printf("%s; the library holds %s\n", tw_status_text(status), host.bytes ? "memory" : "nothing");
     tw_context_free(ctx);

@@ -25,13 +25,13 @@ static double seconds(void)
 static tw_status run(tw_launch *l)
 {
     tw_launch_set(l, "alpha", tw_float(0.5));
-    tw_launch_array(l, "x", &(tw_array){x[0], TW_F32, 1, {N}, TW_ON_HOST});
-    tw_launch_array(l, "y", &(tw_array){y, TW_F32, 1, {N}, TW_ON_HOST});
+    tw_launch_array(l, "x", &tw_host_array(x[0], TW_F32, N));
+    tw_launch_array(l, "y", &tw_host_array(y, TW_F32, N));
     tw_status status = tw_launch_prepare(l); /* compiles: later runs need not */
     double from = seconds();
     for (int i = 0; i < TIMES && status == TW_OK; i++) {
         /* what changes */
-        tw_launch_array(l, "x", &(tw_array){x[i % 2], TW_F32, 1, {N}, TW_ON_HOST});
+        tw_launch_array(l, "x", &tw_host_array(x[i % 2], TW_F32, N));
         status = tw_launch_run(l);
     }
     printf("%.2f microseconds a launch\n", (seconds() - from) / TIMES * 1e6);
@@ -43,7 +43,7 @@ int main(void)
     tw_context *ctx;
     tw_module *module;
     tw_launch *launch = NULL;
-    if (tw_context_new(&(tw_config){.threads = 1}, &ctx) != TW_OK)
+    if (tw_context_new(&(tw_config){.size = sizeof(tw_config), .threads = 1}, &ctx) != TW_OK)
         return 1;
     for (int i = 0; i < N; i++)
         x[0][i] = 2, x[1][i] = 4;

@@ -43,9 +43,9 @@ int main(void)
     if (status == TW_OK)
         status = tw_launch_new(tw_module_kernel(module, "matmul"), &launch);
     if (status == TW_OK) { /* m, n and k follow from the arrays */
-        tw_launch_array(launch, "a", &(tw_array){a, TW_F32, 2, {M, K}, TW_ON_HOST});
-        tw_launch_array(launch, "b", &(tw_array){b, TW_F32, 2, {K, N}, TW_ON_HOST});
-        tw_launch_array(launch, "c", &(tw_array){c, TW_F32, 2, {M, N}, TW_ON_HOST});
+        tw_launch_array(launch, "a", &tw_host_array(a, TW_F32, M, K));
+        tw_launch_array(launch, "b", &tw_host_array(b, TW_F32, K, N));
+        tw_launch_array(launch, "c", &tw_host_array(c, TW_F32, M, N));
         status = tw_launch_run(launch);
     }
     if (status == TW_OK)

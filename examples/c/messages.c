@@ -17,7 +17,7 @@ static const char text[] =
 static void list(const tw_context *ctx)
 {
     static const char *const words[] = {"error", "warning", "note"};
-    tw_message m;
+    tw_message m = tw_message_init();
     for (int i = 0; tw_context_message(ctx, i, &m); i++)
         if (m.file)
             printf("%s line %d, column %d: %s\n", words[m.severity], m.line, m.column, m.text);
@@ -41,7 +41,7 @@ static tw_status check(tw_context *ctx, const char *program)
 int main(void)
 {
     tw_context *ctx;
-    if (tw_context_new(&(tw_config){.colour = false}, &ctx) != TW_OK)
+    if (tw_context_new(&(tw_config){.size = sizeof(tw_config), .colour = false}, &ctx) != TW_OK)
         return 1;
     tw_status race = check(ctx, text);
     printf("%s:\n", tw_status_text(race));

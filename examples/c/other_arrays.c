@@ -47,7 +47,7 @@ int main(void)
     printf("in: y = %g %g %g\n", y[0], y[1], y[2]);
     if (tw_device_allocate(ctx, 64 * sizeof(float), &memory) != TW_OK)
         return printf("out: %s", tw_context_messages(ctx)), tw_context_free(ctx), 0;
-    tw_array array = {memory, TW_F32, 2, {8, 8}, TW_ON_DEVICE};
+    tw_array array = tw_device_array(memory, TW_F32, 8, 8);
     if (tw_device_dlpack(ctx, &array, &managed) != TW_OK)
         return fputs(tw_context_messages(ctx), stderr), 1;
     tw_context_free(ctx); /* the tensor outlives it */

@@ -38,7 +38,7 @@ int main(void)
     tw_context *ctx;
     tw_module *module;
     tw_launch *l;
-    tw_tune tune;
+    tw_tune tune = tw_tune_init();
     tw_context_new(NULL, &ctx);
     if (tw_module_from_text(ctx, "sums", text, strlen(text), &module) != TW_OK)
         return fputs(tw_context_messages(ctx), stderr), 1;
@@ -48,8 +48,8 @@ int main(void)
     for (int i = 0; i < N * M; i++)
         x[i / M][i % M] = 1;
     tw_launch_new(kernel, &l);
-    tw_launch_array(l, "x", &(tw_array){x, TW_F32, 2, {N, M}, TW_ON_HOST}); /* T is f32 by it */
-    tw_launch_array(l, "y", &(tw_array){y, TW_F32, 1, {N}, TW_ON_HOST});
+    tw_launch_array(l, "x", &tw_host_array(x, TW_F32, N, M)); /* T is f32 by it */
+    tw_launch_array(l, "y", &tw_host_array(y, TW_F32, N));
     tw_kernel_tune(kernel, 0, &tune);
     try_each(l, &tune);
     tw_status status = tw_launch_run(l);

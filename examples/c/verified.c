@@ -18,7 +18,7 @@ static float x[N][M], y[N];
 
 static void report(tw_context *ctx, tw_launch *l, bool broken)
 {
-    tw_verdict v;
+    tw_verdict v = tw_verdict_init();
     tw_launch_set(l, "broken", tw_int(broken));
     tw_status status = tw_launch_run(l);
     if (status == TW_OK)
@@ -42,8 +42,8 @@ int main(void)
     for (int i = 0; i < N * M; i++)
         x[i / M][i % M] = (float)(i / M);
     tw_launch_new(tw_module_kernel_at(module, 0), &l);
-    tw_launch_array(l, "x", &(tw_array){x, TW_F32, 2, {N, M}, TW_ON_HOST});
-    tw_launch_array(l, "y", &(tw_array){y, TW_F32, 1, {N}, TW_ON_HOST});
+    tw_launch_array(l, "x", &tw_host_array(x, TW_F32, N, M));
+    tw_launch_array(l, "y", &tw_host_array(y, TW_F32, N));
     report(ctx, l, false);
     report(ctx, l, true);
     tw_context_free(ctx);

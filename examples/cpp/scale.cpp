@@ -23,12 +23,8 @@ static void need(tw_status status, const tw_context *ctx)
 
 static tw_array array_of(std::vector<float> &values)
 {
-    tw_array array = {}; // used in place: the vector is to stay as it is until the launch has ended
-    array.data = values.data();
-    array.dtype = TW_F32;
-    array.rank = 1;
-    array.shape[0] = static_cast<int64_t>(values.size());
-    return array;
+    // used in place: the vector must stay as it is until the launch has ended
+    return tw_host_array(values.data(), TW_F32, values.size());
 }
 
 static void scale(tw_context *ctx, std::vector<float> &x, std::vector<float> &y)

@@ -293,8 +293,12 @@ tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when)
     if (!l->kernel->device)
         return context_refuse(b->ctx, "tw_build_add: the target `cpu` is built into nothing; ask "
                                       "tw_kernel_for_target for a GPU's");
+    tw_build_when own;
+    tw_status status = when ? READ_SIZED(b->ctx, tw_build_when, &own, when) : TW_OK;
+    if (status != TW_OK)
+        return status;
     return context_call(b->ctx, add_call,
-                        &(struct add_call){.build = b, .launch = l, .when = when});
+                        &(struct add_call){.build = b, .launch = l, .when = when ? &own : NULL});
 }
 
 /* --- images --- */
@@ -307,11 +311,12 @@ static tw_status settle_call(void *user)
 
 bool tw_build_image_at(tw_build *b, int index, tw_build_image *out)
 {
-    if (!b || !out || index < 0 || context_call(b->ctx, settle_call, &b->build) != TW_OK ||
+    if (!b || !out || index < 0 || !SIZED_FITS(b->ctx, tw_build_image, out) ||
+        context_call(b->ctx, settle_call, &b->build) != TW_OK ||
         (size_t)index >= b->build.images.count)
         return false;
     const struct aot_image *image = &b->build.images.data[index];
-    *out = (tw_build_image){.ptx = image->ptx, .target = image->target->name};
+    FILL_SIZED(out, ((tw_build_image){.ptx = image->ptx, .target = image->target->name}));
     return true;
 }
 

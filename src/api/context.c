@@ -30,10 +30,11 @@ static void add_fix(tw_context *ctx, struct line_starts *lines, const struct dia
 {
     for (const struct edit *e = one->fix; e; e = e->next)
         m->edit_count++;
-    tw_edit *edit =
-        m->edit_count ? arena_array(&ctx->message_memory, tw_edit, m->edit_count) : NULL;
-    m->edits = edit;
-    for (const struct edit *e = one->fix; e; e = e->next, edit++) {
+    const tw_edit **list = arena_array(&ctx->message_memory, const tw_edit *, m->edit_count);
+    m->edits = m->edit_count ? list : NULL;
+    for (const struct edit *e = one->fix; e; e = e->next) {
+        tw_edit *edit = arena_new(&ctx->message_memory, tw_edit);
+        *list++ = edit;
         *edit = (tw_edit){.remove = (int)e->at.length, .insert = e->insert};
         line_starts_find(&ctx->message_memory, lines, e->at, &edit->line, &edit->column);
     }
@@ -46,9 +47,11 @@ static void add_accesses(tw_context *ctx, struct line_starts *lines, const struc
         m->access_count++;
     if (!m->access_count)
         return;
-    tw_access *access = arena_array(&ctx->message_memory, tw_access, m->access_count);
-    m->accesses = access;
-    for (const struct diag_access *a = one->accesses; a; a = a->next, access++) {
+    const tw_access **list = arena_array(&ctx->message_memory, const tw_access *, m->access_count);
+    m->accesses = list;
+    for (const struct diag_access *a = one->accesses; a; a = a->next) {
+        tw_access *access = arena_new(&ctx->message_memory, tw_access);
+        *list++ = access;
         *access = (tw_access){
             .file = m->file,
             .length = (int)a->at.length,
@@ -265,18 +268,21 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
     if (!out)
         return TW_BAD_ARGUMENT;
     *out = NULL;
-    if (config && config->threads < 0)
-        return TW_BAD_ARGUMENT;
+    tw_config own = tw_config_init();
+    tw_status status = config ? READ_SIZED(NULL, tw_config, &own, config) : TW_OK;
+    if (status == TW_OK && own.threads < 0)
+        status = TW_BAD_ARGUMENT;
+    if (status != TW_OK)
+        return status;
     struct allocator allocator = allocator_libc;
-    if (config && config->resize)
-        allocator = (struct allocator){config->resize, config->resize_user, NULL};
+    if (own.resize)
+        allocator = (struct allocator){own.resize, own.resize_user, NULL};
     tw_context *ctx = allocator.resize(allocator.user, NULL, 0, sizeof *ctx);
     if (!ctx)
         return TW_NO_MEMORY;
     memset(ctx, 0, sizeof *ctx);
     ctx->allocator = allocator;
-    if (config)
-        ctx->config = *config;
+    ctx->config = own;
     if (!ctx->config.check_steps)
         ctx->config.check_steps = INT64_MAX;
     ctx->cache = cuda_cache_open(&ctx->allocator, ctx->config.cache);
@@ -338,9 +344,10 @@ const char *tw_context_messages(const tw_context *ctx)
 
 bool tw_context_message(const tw_context *ctx, int index, tw_message *out)
 {
-    if (!ctx || !out || index < 0 || index >= ctx->message_count)
+    if (!ctx || !out || index < 0 || index >= ctx->message_count ||
+        !SIZED_FITS(NULL, tw_message, out))
         return false;
-    *out = ctx->messages[index];
+    FILL_SIZED(out, ctx->messages[index]);
     return true;
 }
 

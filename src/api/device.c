@@ -282,8 +282,10 @@ tw_status tw_context_cache(tw_context *ctx, tw_cache *out)
         return TW_BAD_ARGUMENT;
     if (!out)
         return context_refuse(ctx, "tw_context_cache: `out` is NULL");
+    if (!SIZED_FITS(ctx, tw_cache, out))
+        return TW_BAD_ARGUMENT;
     struct cache_call call = {.ctx = ctx};
     tw_status status = context_call(ctx, cache_call, &call);
-    *out = call.found;
+    FILL_SIZED(out, call.found);
     return status;
 }

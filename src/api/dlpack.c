@@ -163,6 +163,7 @@ static tw_status take(void *user)
 {
     struct dlpack_call *c = user;
     const struct dl_tensor *t = c->tensor;
+    c->array = tw_array_init();
     c->array.dtype = dtype_of(t->type);
     c->array.rank = t->rank;
     c->array.data = t->data ? (char *)t->data + t->byte_offset : NULL;
@@ -258,12 +259,15 @@ tw_status tw_device_dlpack(tw_context *ctx, const tw_array *array, void **manage
         return TW_BAD_ARGUMENT;
     if (!array || !managed)
         return context_refuse(ctx, "tw_device_dlpack: `array` or `managed` is NULL");
-    const char *fault = array_fault(array);
-    if (fault || array->place != TW_ON_DEVICE)
+    struct dlpack_call c = {.ctx = ctx};
+    tw_status status = READ_SIZED(ctx, tw_array, &c.array, array);
+    if (status != TW_OK)
+        return status;
+    const char *fault = array_fault(&c.array);
+    if (fault || c.array.place != TW_ON_DEVICE)
         return context_refuse(ctx, fault ? "tw_device_dlpack: the array is not valid"
                                          : "tw_device_dlpack: the array is on the host");
-    struct dlpack_call c = {.ctx = ctx, .array = *array};
-    tw_status status = context_call(ctx, give, &c);
+    status = context_call(ctx, give, &c);
     *managed = c.managed;
     return status;
 }

@@ -24,7 +24,8 @@ void explain_gpu(const struct gpu *g, tw_gpu *out)
     const struct lower_target *has = limits_of(g);
     double plain = g->multiprocessors * g->clock * 1e6,
            tensor = g->multiprocessors * g->tensor_clock * 1e6;
-    *out = (tw_gpu){.name = g->name,
+    *out = (tw_gpu){.size = sizeof *out,
+                    .name = g->name,
                     .aliases = g->aliases,
                     .target = g->target,
                     .memory = g->memory,
@@ -61,20 +62,24 @@ void explain_gpu(const struct gpu *g, tw_gpu *out)
                     .threads_of_block = MAX_THREADS};
 }
 
+static bool fill_gpu(const struct gpu *g, tw_gpu *out)
+{
+    tw_gpu made;
+    if (!g || !out || !SIZED_FITS(NULL, tw_gpu, out))
+        return false;
+    explain_gpu(g, &made);
+    FILL_SIZED(out, made);
+    return true;
+}
+
 bool tw_gpu_at(int index, tw_gpu *out)
 {
-    const struct gpu *g = gpu_at(index);
-    if (g && out)
-        explain_gpu(g, out);
-    return g && out;
+    return fill_gpu(gpu_at(index), out);
 }
 
 bool tw_gpu_find(const char *name, tw_gpu *out)
 {
-    const struct gpu *g = name ? gpu_find(name) : NULL;
-    if (g && out)
-        explain_gpu(g, out);
-    return g && out;
+    return fill_gpu(name ? gpu_find(name) : NULL, out);
 }
 
 static const struct gpu *first_of(const struct lower_target *t)
@@ -411,52 +416,69 @@ static tw_status explain_ptx_call(void *user)
     return find_work(e);
 }
 
+static const tw_sim_options counters_alone = {.size = sizeof counters_alone,
+                                              .watch = TW_WATCH_COUNTERS};
+
+/* Takes the options, and leaves nothing in `out`. */
+static tw_status read_explained(tw_context *ctx, const tw_explain_options *options,
+                                tw_explain_options *own, tw_explanation *out)
+{
+    if (!SIZED_FITS(ctx, tw_explanation, out))
+        return TW_BAD_ARGUMENT;
+    FILL_SIZED(out, ((tw_explanation){0}));
+    return options ? READ_SIZED(ctx, tw_explain_options, own, options) : TW_OK;
+}
+
 tw_status tw_ptx_explain(tw_ptx *p, const tw_ptx_launch *launch, const tw_explain_options *options,
                          tw_explanation *out)
 {
-    static const tw_explain_options defaults;
+    tw_explain_options own = tw_explain_options_init();
     if (!p)
         return TW_BAD_ARGUMENT;
-    if (!out || !launch || (launch->argument_count && !launch->arguments))
-        return context_refuse(p->ctx, "tw_ptx_explain: `out`, `launch` or its arguments are NULL");
-    *out = (tw_explanation){0};
-    struct explain e = {.ctx = p->ctx,
-                        .ptx = p,
-                        .ptx_launch = launch,
-                        .options = options ? options : &defaults,
-                        .results = &p->explained};
-    simulation_open(&e.simulation, p->ctx, &(tw_sim_options){.watch = TW_WATCH_COUNTERS});
+    if (!out || !launch)
+        return context_refuse(p->ctx, "tw_ptx_explain: `out` or `launch` is NULL");
+    tw_ptx_launch given;
+    tw_status status = read_explained(p->ctx, options, &own, out);
+    if (status == TW_OK)
+        status = ptx_launch_read(p, launch, &given);
+    if (status != TW_OK)
+        return status;
+    struct explain e = {
+        .ctx = p->ctx, .ptx = p, .ptx_launch = &given, .options = &own, .results = &p->explained};
+    simulation_open(&e.simulation, p->ctx, &counters_alone, NULL);
     e.simulation.reserves = true;
-    tw_status status = context_call(p->ctx, explain_ptx_call, &e);
+    status = context_call(p->ctx, explain_ptx_call, &e);
     simulation_close(&e.simulation);
     if (status == TW_OK)
-        *out = e.out;
+        FILL_SIZED(out, e.out);
     return status;
 }
 
 tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_explanation *out)
 {
-    static const tw_explain_options defaults;
+    tw_explain_options own = tw_explain_options_init();
     if (!l)
         return TW_BAD_ARGUMENT;
     if (!out)
         return context_refuse(l->ctx, "tw_launch_explain: `out` is NULL");
-    *out = (tw_explanation){0};
+    tw_status status = read_explained(l->ctx, options, &own, out);
+    if (status != TW_OK)
+        return status;
     if (!l->kernel->device)
         return context_refuse(l->ctx, "tw_launch_explain: the target `cpu` has no roofs here; ask "
                                       "tw_kernel_for_target for a GPU's");
     struct explain e = {.ctx = l->ctx,
                         .launch = l,
                         .target = l->kernel->device,
-                        .options = options ? options : &defaults,
+                        .options = &own,
                         .results = &l->explained};
-    simulation_open(&e.simulation, l->ctx, &(tw_sim_options){.watch = TW_WATCH_COUNTERS});
+    simulation_open(&e.simulation, l->ctx, &counters_alone, NULL);
     e.simulation.reserves = true;
-    tw_status status = context_call(l->ctx, explain_call, &e);
+    status = context_call(l->ctx, explain_call, &e);
     simulation_close(&e.simulation);
     l->prepared = l->prepared && !l->choice.any_threads;
     l->choice.any_threads = false;
     if (status == TW_OK)
-        *out = e.out;
+        FILL_SIZED(out, e.out);
     return status;
 }

@@ -418,9 +418,14 @@ tw_status tw_launch_start(tw_launch *l, void *stream)
 
 tw_status tw_launch_start_with(tw_launch *l, void *stream, const tw_launch_attributes *attributes)
 {
-    struct gpu_call c = {.launch = l, .stream = stream, .attributes = attributes};
-    for (int i = 0; l && attributes && i < 3; i++)
-        if (attributes->cluster[i] < 0 || attributes->cluster[i] > MAX_CLUSTER)
+    tw_launch_attributes own = tw_launch_attributes_init();
+    struct gpu_call c = {.launch = l, .stream = stream, .attributes = attributes ? &own : NULL};
+    tw_status status =
+        l && attributes ? READ_SIZED(l->ctx, tw_launch_attributes, &own, attributes) : TW_OK;
+    if (status != TW_OK)
+        return status;
+    for (int i = 0; l && i < 3; i++)
+        if (own.cluster[i] < 0 || own.cluster[i] > MAX_CLUSTER)
             return context_refuse(l->ctx, "tw_launch_start_with: a cluster has 1 to 16 blocks");
     return call_on_gpu(&c, start_call);
 }
@@ -430,8 +435,10 @@ tw_status tw_launch_occupancy(tw_launch *l, tw_occupancy *out)
     struct gpu_call c = {.launch = l};
     if (l && !out)
         return context_refuse(l->ctx, "tw_launch_occupancy: `out` is NULL");
+    if (l && !SIZED_FITS(l->ctx, tw_occupancy, out))
+        return TW_BAD_ARGUMENT;
     tw_status status = call_on_gpu(&c, occupancy_call);
-    if (out)
-        *out = c.occupancy;
+    if (l)
+        FILL_SIZED(out, c.occupancy);
     return status;
 }

@@ -383,10 +383,12 @@ tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out)
         return TW_BAD_ARGUMENT;
     if (!param || !out)
         return context_refuse(l->ctx, "tw_launch_shape: `param` or `out` is NULL");
+    if (!SIZED_FITS(l->ctx, tw_array, out))
+        return TW_BAD_ARGUMENT;
     struct value_call call = {.launch = l, .name = param};
     tw_status status = context_call(l->ctx, shape_call, &call);
     if (status == TW_OK)
-        *out = call.array;
+        FILL_SIZED(out, call.array);
     return status;
 }
 
@@ -575,9 +577,14 @@ static tw_status verify_call(void *user)
 
 tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *verdict)
 {
-    tw_verdict ignored;
-    struct value_call call = {.launch = l, .verdict = verdict ? verdict : &ignored, .kept = kept};
-    return context_call(l->ctx, verify_call, &call);
+    tw_verdict found = {0};
+    if (verdict && !SIZED_FITS(l->ctx, tw_verdict, verdict))
+        return TW_BAD_ARGUMENT;
+    struct value_call call = {.launch = l, .verdict = &found, .kept = kept};
+    tw_status status = context_call(l->ctx, verify_call, &call);
+    if (verdict && (status == TW_OK || status == TW_WRONG_VALUES))
+        FILL_SIZED(verdict, found);
+    return status;
 }
 
 tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict)

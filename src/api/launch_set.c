@@ -337,6 +337,8 @@ const char *array_fault(const tw_array *x)
     }
     if (!empty && !x->data)
         return "has no data";
+    if (!empty && x->bytes && x->bytes < bytes)
+        return "has fewer bytes than its shape needs";
     if ((uintptr_t)x->data % tw_dtype_size(x->dtype) != 0)
         return "is not aligned to its element type";
     return NULL;
@@ -404,6 +406,11 @@ tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array
         return TW_BAD_ARGUMENT;
     if (!param)
         return context_refuse(l->ctx, "tw_launch_array: `param` is NULL");
-    return context_call(l->ctx, set_array,
-                        &(struct set_call){.launch = l, .name = param, .array = array});
+    tw_array own;
+    tw_status status = array ? READ_SIZED(l->ctx, tw_array, &own, array) : TW_OK;
+    if (status != TW_OK)
+        return status;
+    return context_call(
+        l->ctx, set_array,
+        &(struct set_call){.launch = l, .name = param, .array = array ? &own : NULL});
 }

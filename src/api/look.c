@@ -469,14 +469,16 @@ tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text)
 
 bool tw_launch_shown_line(const tw_launch *l, int index, tw_shown_line *out)
 {
-    if (!l || !out || index < 0 || (size_t)index >= l->shown_lines.list.count)
+    if (!l || !out || index < 0 || (size_t)index >= l->shown_lines.list.count ||
+        !SIZED_FITS(l->ctx, tw_shown_line, out))
         return false;
     const struct printed_line *p = &l->shown_lines.list.data[index];
-    *out = (tw_shown_line){.line = p->line, .added = p->added};
+    tw_shown_line found = {.line = p->line, .added = p->added};
     if (p->loc.source) {
-        out->file = p->loc.source->name;
-        loc_line_column(p->loc, &out->source_line, &out->source_column);
+        found.file = p->loc.source->name;
+        loc_line_column(p->loc, &found.source_line, &found.source_column);
     }
+    FILL_SIZED(out, found);
     return true;
 }
 
@@ -502,12 +504,13 @@ tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text)
 
 tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out)
 {
-    if (out)
-        *out = (tw_layouts){0};
     if (!l)
         return TW_BAD_ARGUMENT;
     if (!out)
         return context_refuse(l->ctx, "tw_launch_layouts: `out` is NULL");
+    if (!SIZED_FITS(l->ctx, tw_layouts, out))
+        return TW_BAD_ARGUMENT;
+    FILL_SIZED(out, ((tw_layouts){0}));
     if (!l->kernel->device)
         return context_refuse(l->ctx, "tw_launch_layouts: the target `cpu` has none; ask "
                                       "tw_kernel_for_target for a GPU's");
@@ -515,7 +518,7 @@ tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out)
     struct look call = {.launch = l, .staged = true, .layouts = &found};
     tw_status status = context_call(l->ctx, show_call, &call);
     if (status == TW_OK)
-        *out = found;
+        FILL_SIZED(out, found);
     return status;
 }
 
@@ -597,12 +600,8 @@ static bool describe_gpu(int ordinal, tw_device *out)
     return true;
 }
 
-bool tw_device_at(int index, tw_device *out)
+static void describe_host(tw_device *out)
 {
-    if (index >= 1 && out)
-        return describe_gpu(index - 1, out);
-    if (index != 0 || !out)
-        return false;
     *out = (tw_device){.name = "cpu", .cores = platform_cores()};
     char name[49];
     processor_name(name);
@@ -610,5 +609,17 @@ bool tw_device_at(int index, tw_device *out)
              name[0] ? name : "unnamed", out->cores, out->cores == 1 ? "" : "s", architecture(),
              routine_set_choose()->name);
     snprintf(out->model, sizeof out->model, "%s", name[0] ? name : "unnamed");
+}
+
+bool tw_device_at(int index, tw_device *out)
+{
+    tw_device found;
+    if (index < 0 || !out || !SIZED_FITS(NULL, tw_device, out))
+        return false;
+    if (index == 0)
+        describe_host(&found);
+    else if (!describe_gpu(index - 1, &found))
+        return false;
+    FILL_SIZED(out, found);
     return true;
 }

@@ -330,8 +330,10 @@ tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
     if (!out || index < 0 || index > k->info->param_count)
         return context_refuse(k->module->ctx, out ? "tw_kernel_param: there is no such index"
                                                   : "tw_kernel_param: `out` is NULL");
+    if (!SIZED_FITS(k->module->ctx, tw_param, out))
+        return TW_BAD_ARGUMENT;
     const struct lang_param *p = &k->info->params[index];
-    *out = (tw_param){
+    tw_param found = {
         .name = p->name,
         .is_pointer = p->is_pointer,
         .is_const = p->is_const,
@@ -344,7 +346,8 @@ tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
         .rank = p->rank,
     };
     for (int i = 0; i < p->rank; i++)
-        out->dims[i] = p->dim_text[i];
+        found.dims[i] = p->dim_text[i];
+    FILL_SIZED(out, found);
     return TW_OK;
 }
 
@@ -360,9 +363,12 @@ tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out)
     if (!out || index < 0 || index > k->info->tune_count)
         return context_refuse(k->module->ctx, out ? "tw_kernel_tune: there is no such index"
                                                   : "tw_kernel_tune: `out` is NULL");
+    if (!SIZED_FITS(k->module->ctx, tw_tune, out))
+        return TW_BAD_ARGUMENT;
     const struct lang_tune *t = &k->info->tunes[index];
-    *out = (tw_tune){
+    tw_tune found = {
         .name = t->name, .group = t->group, .count = t->count, .values = k->tune_values[index]};
+    FILL_SIZED(out, found);
     return TW_OK;
 }
 
@@ -378,8 +384,11 @@ tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out)
     if (!out || index < 0 || index > k->info->type_count)
         return context_refuse(k->module->ctx, out ? "tw_kernel_type: there is no such index"
                                                   : "tw_kernel_type: `out` is NULL");
+    if (!SIZED_FITS(k->module->ctx, tw_type, out))
+        return TW_BAD_ARGUMENT;
     const struct lang_type *t = &k->info->types[index];
-    *out = (tw_type){.name = t->name, .count = t->count, .choices = k->type_choices[index]};
+    tw_type found = {.name = t->name, .count = t->count, .choices = k->type_choices[index]};
+    FILL_SIZED(out, found);
     return TW_OK;
 }
 

@@ -2,6 +2,7 @@
  *
  *   status.c      status names, element types
  *   context.c     contexts, messages, the guard around every public call
+ *   sized.c       structs that carry their size
  *   modules.c     modules, kernels and what they take; written.c: the places of what a text declares
  *   launch_set.c  launches: what the caller gives
  *   resolve.c     what follows from it: types, tuned values, sizes
@@ -163,6 +164,19 @@ struct claimed {
 };
 
 struct choice choice_new(struct arena *a, const struct lang_kernel *info);
+/* Structs that carry their size, sized.c. With a message, if ctx is not NULL, about a caller's struct
+ * that was not made as tilewright.h says. */
+#define READ_SIZED(ctx, type, to, from) sized_read(ctx, #type, to, sizeof(type), from)
+#define SIZED_FITS(ctx, type, object) sized_fits(ctx, #type, object)
+#define FILL_SIZED(to, from) sized_fill(to, &(from), sizeof(from))
+/* Copies a caller's struct into `to`, which has `known` bytes; fields that the caller's lacks are 0.
+ * TW_BAD_ARGUMENT: its size is none. TW_UNSUPPORTED: it sets fields that `to` lacks. */
+tw_status sized_read(tw_context *ctx, const char *type, void *to, size_t known, const void *from);
+/* Tells whether a caller's struct can be filled. */
+bool sized_fits(tw_context *ctx, const char *type, const void *object);
+/* Fills a caller's struct that fits; its `size` stays. */
+void sized_fill(void *to, const void *from, size_t known);
+
 /* A literal of the compiler as a public value. */
 static inline tw_value value_of(struct literal v)
 {

@@ -246,12 +246,12 @@ static tw_status describe_param(void *user)
 
 tw_status tw_ptx_param_at(const tw_ptx *p, const char *kernel, int index, tw_ptx_param *out)
 {
-    if (!p || !out)
+    if (!p || !out || !SIZED_FITS(p->ctx, tw_ptx_param, out))
         return TW_BAD_ARGUMENT;
     struct param_call call = {.program = p, .kernel = kernel, .index = index};
     tw_status status = context_call(p->ctx, describe_param, &call);
     if (status == TW_OK)
-        *out = call.param;
+        FILL_SIZED(out, call.param);
     return status;
 }
 
@@ -448,6 +448,14 @@ const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *l, 
     return d->errors ? NULL : f;
 }
 
+tw_status ptx_launch_read(tw_ptx *p, const tw_ptx_launch *launch, tw_ptx_launch *to)
+{
+    tw_status status = READ_SIZED(p->ctx, tw_ptx_launch, to, launch);
+    if (status == TW_OK && to->argument_count && !to->arguments)
+        status = context_refuse(p->ctx, "tw_ptx_launch.arguments is NULL");
+    return status;
+}
+
 struct simulate_ptx_call {
     tw_ptx *program;
     const tw_ptx_launch *launch;
@@ -593,19 +601,21 @@ static tw_status simulate_ptx(void *user)
 tw_status tw_ptx_simulate(tw_ptx *p, const tw_ptx_launch *launch, const tw_sim_options *options,
                           tw_sim_result *result)
 {
-    tw_sim_result ignored;
-    if (!result)
-        result = &ignored;
-    *result = simulation_nothing;
+    tw_ptx_launch given;
+    tw_sim_result found = simulation_nothing;
+    struct simulate_ptx_call call = {.program = p, .launch = &given, .result = &found};
     if (!p)
         return TW_BAD_ARGUMENT;
-    if (!launch || (launch->argument_count && !launch->arguments))
-        return context_refuse(p->ctx, "tw_ptx_simulate: `launch` or its arguments are NULL");
-    struct simulate_ptx_call call = {.program = p, .launch = launch, .result = result};
-    simulation_open(&call.simulation, p->ctx, options);
-    tw_status status = context_call(p->ctx, simulate_ptx, &call);
+    if (!launch)
+        return context_refuse(p->ctx, "tw_ptx_simulate: `launch` is NULL");
+    tw_status status = simulation_open(&call.simulation, p->ctx, options, result);
+    if (status == TW_OK)
+        status = ptx_launch_read(p, launch, &given);
+    if (status != TW_OK)
+        return status;
+    status = context_call(p->ctx, simulate_ptx, &call);
     simulation_close(&call.simulation);
-    if (status == TW_NO_MEMORY)
-        *result = simulation_nothing;
+    if (result && status != TW_NO_MEMORY)
+        FILL_SIZED(result, found);
     return status;
 }

@@ -27,6 +27,8 @@ struct tw_ptx {
 };
 
 /* The launch's kernel, after checking all that it is given. NULL: reported, *status says what. */
+/* Takes a caller's launch. With a message if it refuses. */
+tw_status ptx_launch_read(tw_ptx *p, const tw_ptx_launch *launch, tw_ptx_launch *to);
 const struct ptx_function *ptx_launch_kernel(tw_ptx *p, const tw_ptx_launch *launch,
                                              tw_status *status);
 

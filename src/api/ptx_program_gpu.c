@@ -107,10 +107,14 @@ tw_status tw_ptx_run(tw_ptx *p, const tw_ptx_launch *launch, double *millisecond
         *milliseconds = 0;
     if (!p)
         return TW_BAD_ARGUMENT;
-    if (!launch || (launch->argument_count && !launch->arguments))
-        return context_refuse(p->ctx, "tw_ptx_run: `launch` or its arguments are NULL");
-    struct ptx_run r = {.program = p, .launch = launch};
-    tw_status status = context_call(p->ctx, run_ptx, &r);
+    if (!launch)
+        return context_refuse(p->ctx, "tw_ptx_run: `launch` is NULL");
+    tw_ptx_launch given;
+    tw_status status = ptx_launch_read(p, launch, &given);
+    if (status != TW_OK)
+        return status;
+    struct ptx_run r = {.program = p, .launch = &given};
+    status = context_call(p->ctx, run_ptx, &r);
     if (status == TW_OK && milliseconds)
         *milliseconds = r.milliseconds;
     return status;

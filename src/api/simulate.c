@@ -326,20 +326,19 @@ tw_status tw_launch_despite_races(tw_launch *l, bool despite)
 
 tw_status tw_launch_simulate(tw_launch *l, const tw_sim_options *options, tw_sim_result *result)
 {
-    tw_sim_result ignored;
-    if (!result)
-        result = &ignored;
-    *result = simulation_nothing;
+    tw_sim_result found = simulation_nothing;
+    struct simulate_call call = {.launch = l, .result = &found};
     if (!l)
         return TW_BAD_ARGUMENT;
     if (!l->kernel->device)
         return context_refuse(l->ctx, "tw_launch_simulate: the target `cpu` has no PTX; ask "
                                       "tw_kernel_for_target for a GPU's");
-    struct simulate_call call = {.launch = l, .result = result};
-    simulation_open(&call.simulation, l->ctx, options);
-    tw_status status = context_call(l->ctx, simulate_call, &call);
+    tw_status status = simulation_open(&call.simulation, l->ctx, options, result);
+    if (status != TW_OK)
+        return status;
+    status = context_call(l->ctx, simulate_call, &call);
     simulation_close(&call.simulation);
-    if (status == TW_NO_MEMORY)
-        *result = simulation_nothing;
+    if (result && status != TW_NO_MEMORY)
+        FILL_SIZED(result, found);
     return status;
 }

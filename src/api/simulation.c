@@ -84,12 +84,23 @@ static void *zeros(void *user, size_t size)
     return b + 1;
 }
 
-void simulation_open(struct simulation *s, tw_context *ctx, const tw_sim_options *options)
+tw_status simulation_open(struct simulation *s, tw_context *ctx, const tw_sim_options *options,
+                          tw_sim_result *result)
 {
-    *s = (struct simulation){.ctx = ctx};
-    s->options = options ? *options : (tw_sim_options){.watch = TW_WATCH_CHECKS};
+    *s = (struct simulation){.ctx = ctx, .options = {.watch = TW_WATCH_CHECKS}};
+    if (result && !SIZED_FITS(ctx, tw_sim_result, result))
+        return TW_BAD_ARGUMENT;
+    if (result)
+        FILL_SIZED(result, simulation_nothing);
+    tw_status status = options ? READ_SIZED(ctx, tw_sim_options, &s->options, options) : TW_OK;
+    if (status == TW_OK && s->options.trace)
+        status = READ_SIZED(ctx, tw_trace_options, &s->trace_options, s->options.trace);
+    if (status != TW_OK)
+        return status;
+    s->options.trace = s->options.trace ? &s->trace_options : NULL;
     s->allocator = (struct allocator){resize, s, zeros};
     arena_init(&s->arena, &s->allocator, &ctx->recovery);
+    return TW_OK;
 }
 
 void simulation_close(struct simulation *s)
@@ -214,12 +225,15 @@ static tw_access public_access(const struct simulation *s, const struct sim_find
     return a;
 }
 
-static const tw_access *keep_accesses(const struct simulation *s, const struct sim_finding *f,
-                                      struct arena *results)
+static const tw_access *const *keep_accesses(const struct simulation *s,
+                                             const struct sim_finding *f, struct arena *results)
 {
-    tw_access *list = arena_array(results, tw_access, f->access_count);
-    for (int i = 0; i < f->access_count; i++)
-        list[i] = public_access(s, f, i, results);
+    const tw_access **list = arena_array(results, const tw_access *, f->access_count);
+    for (int i = 0; i < f->access_count; i++) {
+        tw_access *access = arena_new(results, tw_access);
+        *access = public_access(s, f, i, results);
+        list[i] = access;
+    }
     return list;
 }
 

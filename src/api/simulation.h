@@ -19,6 +19,7 @@ struct simulation {
      * is, as only what is touched takes any. */
     bool reserves;
     tw_sim_options options;
+    tw_trace_options trace_options; /* if options.trace is not NULL */
     struct arena arena;
     struct sim *sim;
     struct sim_report report;
@@ -41,7 +42,8 @@ const tw_counted *counted_new(struct arena *results, const struct sim_counters *
 extern const tw_sim_result simulation_nothing;
 
 /* options NULL: all checks. */
-void simulation_open(struct simulation *s, tw_context *ctx, const tw_sim_options *options);
+tw_status simulation_open(struct simulation *s, tw_context *ctx, const tw_sim_options *options,
+                          tw_sim_result *result);
 void simulation_close(struct simulation *s);
 
 /* Within context_call: the machine, with the module loaded and the checks that the options ask for.

@@ -66,7 +66,7 @@ static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
  * threads, which is the default, need no other words. */
 static const char *device_text(tw_launch *l)
 {
-    tw_device host;
+    tw_device host = tw_device_init();
     int threads = l->ctx->config.threads;
     if (!l->kernel->device) {
         tw_device_at(0, &host);
@@ -88,6 +88,7 @@ tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out)
     arena_free(a);
     const char *name = l->kernel->info->name;
     *out = (tw_tuned){
+        .size = sizeof *out,
         .device = device ? arena_string(a, device, strlen(device)) : device_text(l),
         .kernel = name,
         .types = types_text(a, l),
@@ -121,10 +122,12 @@ tw_status tw_launch_tuning_key(tw_launch *l, const char *device, tw_tuned *out)
         return TW_BAD_ARGUMENT;
     if (!out)
         return context_refuse(l->ctx, "tw_launch_tuning_key: `out` is NULL");
+    if (!SIZED_FITS(l->ctx, tw_tuned, out))
+        return TW_BAD_ARGUMENT;
     struct tuning_call call = {.launch = l, .device = device};
     tw_status status = context_call(l->ctx, key_call, &call);
     if (status == TW_OK)
-        *out = call.key;
+        FILL_SIZED(out, call.key);
     return status;
 }
 
@@ -239,9 +242,11 @@ tw_status tw_launch_estimate(tw_launch *l, int multiprocessors, tw_estimate *out
         return TW_BAD_ARGUMENT;
     if (!out)
         return context_refuse(l->ctx, "tw_launch_estimate: `out` is NULL");
+    if (!SIZED_FITS(l->ctx, tw_estimate, out))
+        return TW_BAD_ARGUMENT;
     struct tuning_call call = {.launch = l, .multiprocessors = multiprocessors};
     tw_status status = context_call(l->ctx, estimate_call, &call);
-    *out = call.estimate;
+    FILL_SIZED(out, call.estimate);
     return status;
 }
 

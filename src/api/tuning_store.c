@@ -198,7 +198,7 @@ static struct store_row inner_row(const tw_tuned *t)
 
 static tw_tuned public_row(const struct store_row *row)
 {
-    tw_tuned t = {.status = (tw_status)row->status};
+    tw_tuned t = {.size = sizeof t, .status = (tw_status)row->status};
 #define TAKE(name) t.name = row->name;
     ROW_MEMBERS(TAKE)
 #undef TAKE
@@ -222,7 +222,11 @@ tw_status tw_store_put(tw_store *s, const tw_tuned *row)
         return TW_BAD_ARGUMENT;
     if (!row)
         return context_refuse(s->ctx, "tw_store_put: `row` is NULL");
-    return context_call(s->ctx, put_call, &(struct store_call){.store = s, .row = row});
+    tw_tuned own;
+    tw_status status = READ_SIZED(s->ctx, tw_tuned, &own, row);
+    return status != TW_OK
+               ? status
+               : context_call(s->ctx, put_call, &(struct store_call){.store = s, .row = &own});
 }
 
 /* The rows that the filter names, in `a`. */
@@ -262,8 +266,11 @@ tw_status tw_store_find(tw_store *s, const tw_tuned *filter, int *count)
         return TW_BAD_ARGUMENT;
     if (!count)
         return context_refuse(s->ctx, "tw_store_find: `count` is NULL");
-    tw_status status =
-        context_call(s->ctx, find_call, &(struct store_call){.store = s, .row = filter});
+    tw_tuned own;
+    tw_status status = filter ? READ_SIZED(s->ctx, tw_tuned, &own, filter) : TW_OK;
+    struct store_call call = {.store = s, .row = filter ? &own : NULL};
+    if (status == TW_OK)
+        status = context_call(s->ctx, find_call, &call);
     *count = status == TW_OK ? s->count : 0;
     return status;
 }
@@ -284,8 +291,11 @@ tw_status tw_store_forget(tw_store *s, const tw_tuned *filter, int *count)
 {
     if (!s)
         return TW_BAD_ARGUMENT;
-    struct store_call call = {.store = s, .row = filter};
-    tw_status status = context_call(s->ctx, forget_call, &call);
+    tw_tuned own;
+    tw_status status = filter ? READ_SIZED(s->ctx, tw_tuned, &own, filter) : TW_OK;
+    struct store_call call = {.store = s, .row = filter ? &own : NULL};
+    if (status == TW_OK)
+        status = context_call(s->ctx, forget_call, &call);
     if (count)
         *count = call.count;
     return status;
@@ -440,9 +450,11 @@ tw_status tw_launch_tuned(tw_launch *l, tw_store *s, const char *device, bool ne
         return TW_BAD_ARGUMENT;
     if (!s || s->ctx != l->ctx)
         return context_refuse(l->ctx, "tw_launch_tuned: `s` is NULL, or another context's");
+    if (taken && !SIZED_FITS(l->ctx, tw_tuned, taken))
+        return TW_BAD_ARGUMENT;
     struct store_call call = {.launch = l, .store = s, .device = device, .nearest = nearest};
     tw_status status = context_call(l->ctx, tuned_call, &call);
     if (status == TW_OK && taken)
-        *taken = call.taken;
+        FILL_SIZED(taken, call.taken);
     return status;
 }

@@ -67,7 +67,8 @@ static tw_status read_written(void *user)
         const struct node *n = w.numbers.data[i];
         numbers[i] = (tw_named_number){n->text, expression_of(c, n->init)};
     }
-    *c->out = (tw_written){(int)w.shared.count, (int)w.numbers.count, shared, numbers};
+    tw_written found = {sizeof found, (int)w.shared.count, (int)w.numbers.count, shared, numbers};
+    FILL_SIZED(c->out, found);
     return TW_OK;
 }
 
@@ -77,6 +78,8 @@ tw_status tw_kernel_written(tw_kernel *k, tw_written *out)
         return TW_BAD_ARGUMENT;
     if (!out)
         return context_refuse(k->module->ctx, "tw_kernel_written: `out` is NULL");
+    if (!SIZED_FITS(k->module->ctx, tw_written, out))
+        return TW_BAD_ARGUMENT;
     struct written_call call = {.kernel = k, .out = out};
     return context_call(k->module->ctx, read_written, &call);
 }

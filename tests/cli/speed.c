@@ -20,7 +20,7 @@ static tw_status prepare(tw_context *ctx, const char *path)
 {
     tw_module *m;
     tw_launch *l;
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_status s = tw_module_from_file(ctx, path, &m);
     if (s != TW_OK)
         return s;

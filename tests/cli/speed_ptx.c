@@ -58,7 +58,7 @@ static int largest_row(const tw_kernel *k, int group, int rows)
     int best = 0;
     for (int row = 0; row < rows; row++) {
         double product = 1;
-        tw_tune tune;
+        tw_tune tune = tw_tune_init();
         for (int i = 0; is_tuned(k, i, &tune); i++)
             product *= tune.group == group ? (double)tune.values[row].i : 1;
         if (product > most) {
@@ -72,9 +72,9 @@ static int largest_row(const tw_kernel *k, int group, int rows)
 static tw_status set_values(const struct task *t, const tw_kernel *k, tw_launch *l)
 {
     tw_status s = TW_OK;
-    tw_param p;
-    tw_tune tune;
-    tw_type type;
+    tw_param p = tw_param_init();
+    tw_tune tune = tw_tune_init();
+    tw_type type = tw_type_init();
     for (int i = 0; s == TW_OK && tw_kernel_param(k, i, &p) == TW_OK; i++) {
         bool is_float = p.dtype <= TW_BF16;
         tw_value value = is_float ? tw_float(0.5) : tw_int(4096);
@@ -129,7 +129,7 @@ static double least_time(const struct task *t, int runs)
 /* All types of a kernel, or `only` one; the names are from a module of their own. */
 static void time_kernel(struct task t, const tw_kernel *k, int runs, const char *only)
 {
-    tw_type type;
+    tw_type type = tw_type_init();
     bool typed = tw_kernel_type(k, 0, &type) == TW_OK;
     for (int i = 0; i < 2 * (typed ? type.count : 1); i++) {
         t.type = i / 2;

@@ -53,7 +53,7 @@ for call in (lambda: f.verify(0.5, 1.75, at), lambda: f.verify(0.1, 1e30, at), l
 # The store of results, and the simulator: what Python has no name for.
 native = tw._library()
 for name in ("tw_launch_tuning_key", "tw_store_open", "tw_store_put", "tw_launch_simulate", "tw_launch_set"):
-    getattr(native, name).argtypes = {"tw_launch_set": [ctypes.c_void_p, ctypes.c_char_p, tw._Scalar],
+    getattr(native, name).argtypes = {"tw_launch_set": [ctypes.c_void_p, ctypes.c_char_p, tw._Value],
                                       "tw_launch_simulate": [ctypes.c_void_p] * 3}.get(name, [ctypes.c_void_p] * 3)
 native.tw_store_put.argtypes = [ctypes.c_void_p, ctypes.POINTER(tw._Tuned)]
 context = module._context(-1)
@@ -69,16 +69,16 @@ native.tw_store_close(store)
 print(f.tuned(0.5, 1.75, at, store=sys.argv[2]))
 
 class Result(ctypes.Structure):
-    _fields_ = [("failures", ctypes.c_int64), ("finding_count", ctypes.c_int), ("findings", ctypes.c_void_p),
+    _fields_ = [("size", ctypes.c_size_t), ("failures", ctypes.c_int64), ("finding_count", ctypes.c_int), ("findings", ctypes.c_void_p),
                 ("warp_instructions", ctypes.c_int64), ("seconds", ctypes.c_double), ("ended", ctypes.c_char_p),
                 ("report", ctypes.c_char_p), ("counted", ctypes.c_void_p), ("counters", ctypes.c_char_p), ("counters_json", ctypes.c_char_p),
                 ("json", ctypes.c_char_p), ("trace", ctypes.c_void_p), ("trace_bytes", ctypes.c_size_t), ("why", ctypes.c_void_p)]
 class Options(ctypes.Structure):
-    _fields_ = [("watch", ctypes.c_uint), ("seed", ctypes.c_uint64), ("late", ctypes.c_bool), ("late_by", ctypes.c_int64),
+    _fields_ = [("size", ctypes.c_size_t), ("watch", ctypes.c_uint), ("seed", ctypes.c_uint64), ("late", ctypes.c_bool), ("late_by", ctypes.c_int64),
                 ("step_limit", ctypes.c_int64),
                 ("suppressions", ctypes.c_char_p), ("suppressions_name", ctypes.c_char_p), ("same_value", ctypes.c_int), ("volatiles", ctypes.c_int),
                 ("trace", ctypes.c_void_p), ("order", ctypes.c_void_p), ("order_count", ctypes.c_int), ("source_only", ctypes.c_bool)]
-found, options = Result(), Options(watch=15)
+found, options = Result(ctypes.sizeof(Result)), Options(ctypes.sizeof(Options), watch=15)
 launch = context.launch(f, "sm_80", (True, True, True))
 launch.set([0.5, 1.75, tw._describe(at)])
 context.check(native.tw_launch_simulate(launch.handle, ctypes.byref(options), ctypes.byref(found)))

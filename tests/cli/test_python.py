@@ -468,7 +468,7 @@ def test_structs(folder):
     import tilewright
     lines = []
     for name, struct in vars(tilewright).items():
-        if not (isinstance(struct, type) and issubclass(struct, ctypes.Structure)) or name.startswith("_DL"):
+        if not (isinstance(struct, type) and issubclass(struct, ctypes.Structure)) or name.startswith("_DL") or name == "_Sized":
             continue
         c_name = "tw" + re.sub(r"([A-Z])", r"_\1", name[1:]).lower()
         lines += [f'_Static_assert(sizeof({c_name}) == {ctypes.sizeof(struct)}, "{c_name}");']
@@ -478,8 +478,8 @@ def test_structs(folder):
     lines += [f'_Static_assert(TW{name} == {getattr(tilewright, name)}, "{name}");' for name in re.findall(
         r"_[A-Z_]+", "_OK _NO_MEMORY _BAD_ARGUMENT _BAD_PROGRAM _NO_FILE _FAULT _WRONG_VALUES _NOT_FOUND _UNSUPPORTED "
         "_CANCELLED _UNSYNCHRONISED _NOT_ASSUMED _INTEGER _FLOAT _POINTER")]
-    places = "offsetof(tw_array, rank) == 12 && offsetof(tw_array, shape) == 16 && offsetof(tw_array, place) == 64"
-    lines += [f'_Static_assert({places} && sizeof(tw_array) == 72 && sizeof(tw_value) == 16, "packed by hand");']
+    places = "offsetof(tw_array, rank) == 24 && offsetof(tw_array, shape) == 32 && offsetof(tw_array, bytes) == 80"
+    lines += [f'_Static_assert({places} && sizeof(tw_array) == 88 && sizeof(tw_value) == 16, "packed by hand");']
     with open(f"{folder}/structs.c", "w") as out:
         out.write("".join(f'#include "{os.path.basename(h)}"\n' for h in sorted(glob.glob("include/*.h"))) + "\n".join(lines) + "\nint main(void) { return 0; }\n")
     done = subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-Iinclude", "-fsyntax-only", f"{folder}/structs.c"],

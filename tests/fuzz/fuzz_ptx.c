@@ -101,14 +101,15 @@ struct fuzz_launch {
 static void prepare(struct fuzz_launch *f, const char *kernel, struct rng *r)
 {
     int count = tw_ptx_param_count(f->program, kernel);
-    f->launch = (tw_ptx_launch){.kernel = kernel,
+    f->launch = (tw_ptx_launch){.size = sizeof(tw_ptx_launch),
+                                .kernel = kernel,
                                 .grid = {1 + rng_below(r, 3), 1, 1},
                                 .block = {1 + rng_below(r, 96), 1, 1},
                                 .shared_bytes = rng_chance(r, 50) ? 0 : 1 << rng_below(r, 17),
                                 .arguments = f->arguments};
     tw_ptx_block(f->program, kernel, f->launch.block);
     for (int i = 0; i < count && i < MOST_ARGUMENTS; i++) {
-        tw_ptx_param p;
+        tw_ptx_param p = tw_ptx_param_init();
         if (tw_ptx_param_at(f->program, kernel, i, &p) != TW_OK)
             finding("a parameter is not there", kernel);
         unsigned char *data = f->memory + i * ARRAY_BYTES;
@@ -123,7 +124,8 @@ static void prepare(struct fuzz_launch *f, const char *kernel, struct rng *r)
                               .uninitialised = array && rng_chance(r, 20)};
         f->launch.argument_count = i + 1;
     }
-    f->options = (tw_sim_options){.watch = rng_chance(r, 80) ? TW_WATCH_ALL : 0,
+    f->options = (tw_sim_options){.size = sizeof(tw_sim_options),
+                                  .watch = rng_chance(r, 80) ? TW_WATCH_ALL : 0,
                                   .seed = rng_chance(r, 50) ? rng_next(r) >> 8 : 0,
                                   .late = rng_chance(r, 50),
                                   .step_limit = STEP_LIMIT};
@@ -144,7 +146,7 @@ static tw_status run_once(struct fuzz_launch *f, tw_context *ctx, tw_sim_result 
 static int run_kernel(struct fuzz_launch *f, tw_context *ctx, const char *kernel, uint64_t seed)
 {
     struct rng first = {seed}, second = {seed};
-    tw_sim_result result;
+    tw_sim_result result = tw_sim_result_init();
     prepare(f, kernel, &first);
     tw_status s = run_once(f, ctx, &result);
     if (s == TW_NO_MEMORY || s == TW_UNSUPPORTED || s == TW_BAD_ARGUMENT)
@@ -191,7 +193,7 @@ static uint64_t hash(const char *text, size_t n)
 static int take_text(const char *text, size_t n)
 {
     size_t used = 0;
-    tw_config config = {.resize = metered, .resize_user = &used};
+    tw_config config = {.size = sizeof config, .resize = metered, .resize_user = &used};
     tw_context *ctx;
     tw_ptx *program = NULL;
     int reached = NOT_READ;

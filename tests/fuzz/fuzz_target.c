@@ -26,7 +26,8 @@ static bool is_long(void *user)
 tw_status target_context(struct target_limits *limits, tw_context **out)
 {
     *limits = (struct target_limits){0};
-    return tw_context_new(&(tw_config){.resize = limited,
+    return tw_context_new(&(tw_config){.size = sizeof(tw_config),
+                                       .resize = limited,
                                        .resize_user = limits,
                                        .threads = 1,
                                        .cancelled = is_long,

@@ -48,7 +48,8 @@ static void give_array(struct state *s, tw_launch *l)
 {
     const char *name = some_name(s);
     uint32_t shape = target_take(&s->in, 1), type = target_take(&s->in, 1);
-    tw_array x = {.data = strcmp(name, "a") == 0 ? s->a : s->c,
+    tw_array x = {.size = sizeof x,
+                  .data = strcmp(name, "a") == 0 ? s->a : s->c,
                   .dtype = (tw_dtype)(int)(type % 20),
                   .rank = (int)(shape >> 6),
                   .shape = {shape & 31}};
@@ -62,8 +63,8 @@ static void launch_call(struct state *s, uint32_t which, tw_launch *l)
     const char *shown;
     double ms;
     tw_value v;
-    tw_array x;
-    tw_verdict verdict;
+    tw_array x = tw_array_init();
+    tw_verdict verdict = tw_verdict_init();
     switch (which % 14) {
     case 0: tw_launch_set(l, some_name(s), some_scalar(s)); break;
     case 1: tw_launch_tune(l, some_name(s), some_scalar(s)); break;

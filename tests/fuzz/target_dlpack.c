@@ -44,7 +44,7 @@ static void give(struct target_bytes *in, tw_launch *l, const char *name, void *
 /* The arrays that the tensors say must lie in the memory that there is. */
 static bool is_small(tw_launch *l)
 {
-    tw_array x;
+    tw_array x = tw_array_init();
     int64_t elements = 1;
     if (tw_launch_shape(l, "a", &x) != TW_OK)
         return false;

@@ -33,7 +33,8 @@ static void expect_same(const tw_array *a, const tw_array *b)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64], why[256];
-    tw_array read, again;
+    tw_array read = tw_array_init();
+    tw_array again = tw_array_init();
     snprintf(path, sizeof path, "/tmp/tw-fuzz-%ld.npy", (long)getpid());
     write_file(path, data, size);
     if (!npy_read(path, &read, why)) {

@@ -18,7 +18,7 @@ static void give_scalar(tw_launch *l, const tw_param *p)
 /* Of the shape that the kernel wants, if that is small. */
 static void give_array(tw_launch *l, const tw_param *p, void *data)
 {
-    tw_array x;
+    tw_array x = tw_array_init();
     if (tw_launch_shape(l, p->name, &x) != TW_OK)
         return;
     size_t bytes = tw_dtype_size(x.dtype);
@@ -31,7 +31,7 @@ static void give_array(tw_launch *l, const tw_param *p, void *data)
 
 static void give(tw_launch *l, tw_kernel *k)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; i < tw_kernel_param_count(k); i++)
         if (tw_kernel_param(k, i, &p) == TW_OK && !p.is_pointer)
             give_scalar(l, &p);
@@ -44,7 +44,7 @@ static void run(tw_kernel *k)
 {
     tw_launch *l;
     const char *text;
-    tw_verdict verdict;
+    tw_verdict verdict = tw_verdict_init();
     if (tw_launch_new(k, &l) != TW_OK)
         return;
     give(l, k);

@@ -17,6 +17,7 @@ static bool make_array(struct compared_array *a, tw_launch *host, const char *na
                        compare_element element, uint64_t *seed)
 {
     a->name = name;
+    a->array = tw_array_init();
     if (tw_launch_shape(host, name, &a->array) != TW_OK)
         return false;
     a->elements = 1;
@@ -50,7 +51,7 @@ static bool make_arrays(struct compared *c, tw_kernel *k, tw_launch *host, compa
                         uint64_t seed)
 {
     for (int i = 0; i < tw_kernel_param_count(k); i++) {
-        tw_param p;
+        tw_param p = tw_param_init();
         if (tw_kernel_param(k, i, &p) != TW_OK)
             return false;
         if (!p.is_pointer)

@@ -69,7 +69,7 @@ static void tuned_values(tw_kernel *k, int number, tw_value values[VALUES])
 {
     int group = -1, row = 0;
     for (int i = tw_kernel_tune_count(k) - 1; i >= 0; i--) {
-        tw_tune t;
+        tw_tune t = tw_tune_init();
         tw_kernel_tune(k, i, &t);
         if (t.group != group) {
             row = number % t.count;
@@ -84,7 +84,7 @@ static int configuration_count(tw_kernel *k)
 {
     int count = 1, group = -1;
     for (int i = 0; i < tw_kernel_tune_count(k); i++) {
-        tw_tune t;
+        tw_tune t = tw_tune_init();
         tw_kernel_tune(k, i, &t);
         count *= t.group == group ? 1 : t.count;
         group = t.group;
@@ -95,7 +95,7 @@ static int configuration_count(tw_kernel *k)
 static tw_status set_tuned(tw_kernel *k, tw_launch *l, int configuration)
 {
     tw_value values[VALUES];
-    tw_tune t;
+    tw_tune t = tw_tune_init();
     tw_status status = TW_OK;
     tuned_values(k, configuration, values);
     for (int i = 0; i < tw_kernel_tune_count(k) && status == TW_OK; i++)
@@ -106,7 +106,7 @@ static tw_status set_tuned(tw_kernel *k, tw_launch *l, int configuration)
 
 static tw_status set_types(tw_kernel *k, tw_launch *l, const tw_dtype *types)
 {
-    tw_type t;
+    tw_type t = tw_type_init();
     tw_status status = TW_OK;
     for (int i = 0; i < tw_kernel_type_count(k) && status == TW_OK; i++)
         if ((status = tw_kernel_type(k, i, &t)) == TW_OK)
@@ -127,7 +127,7 @@ static tw_status set_shape(tw_kernel *k, tw_launch *l, const char *shape)
     char name[32];
     double value;
     int length;
-    tw_param p;
+    tw_param p = tw_param_init();
     tw_status status = TW_OK;
     while (status == TW_OK && sscanf(shape, "%31[^=]=%lf%n", name, &value, &length) == 2) {
         if (find_parameter(k, name, &p))
@@ -216,14 +216,14 @@ static void item_name(tw_kernel *k, const struct item *it, char name[NAME])
     tw_value values[VALUES];
     int at = snprintf(name, NAME, "%s:%s", it->unit->path, tw_kernel_name(k));
     for (int i = 0; i < tw_kernel_type_count(k); i++) {
-        tw_type t;
+        tw_type t = tw_type_init();
         tw_kernel_type(k, i, &t);
         at += snprintf(name + at, (size_t)(NAME - at), " %s=%s", t.name,
                        tw_dtype_name(it->unit->types[i]));
     }
     tuned_values(k, it->configuration, values);
     for (int i = 0; i < tw_kernel_tune_count(k); i++) {
-        tw_tune t;
+        tw_tune t = tw_tune_init();
         tw_kernel_tune(k, i, &t);
         at += snprintf(name + at, (size_t)(NAME - at), " %s=%g", t.name,
                        values[i].kind == TW_FLOAT ? values[i].f : (double)values[i].i);
@@ -313,7 +313,7 @@ static int allowed(tw_kernel *k, int *list)
 static int type_choices(tw_kernel *k)
 {
     int n = 1;
-    tw_type t;
+    tw_type t = tw_type_init();
     for (int i = 0; i < tw_kernel_type_count(k); i++)
         n *= tw_kernel_type(k, i, &t) == TW_OK ? t.count : 1;
     return n;
@@ -321,7 +321,7 @@ static int type_choices(tw_kernel *k)
 
 static void choose_types(tw_kernel *k, int number, tw_dtype types[VALUES])
 {
-    tw_type t;
+    tw_type t = tw_type_init();
     for (int i = 0; i < tw_kernel_type_count(k); i++)
         if (tw_kernel_type(k, i, &t) == TW_OK) {
             types[i] = t.choices[number % t.count];
@@ -412,7 +412,7 @@ int main(int argc, char **argv)
     }
     if (!pool_target(pool.jobs, target))
         return POOL_SKIPPED;
-    if (tw_context_new(&(tw_config){.threads = 1}, &ctx) != TW_OK)
+    if (tw_context_new(&(tw_config){.size = sizeof(tw_config), .threads = 1}, &ctx) != TW_OK)
         return 2;
     for (int i = optind; i < argc; i++)
         add_file(argv[i]);

@@ -73,7 +73,8 @@ static enum outcome run(int item)
     tw_module *m;
     tw_kernel *gpu, *host;
     write_program(&p, item);
-    if (!ctx && tw_context_new(&(tw_config){.threads = 1}, &ctx) != TW_OK)
+    if (!ctx &&
+        tw_context_new(&(tw_config){.size = sizeof(tw_config), .threads = 1}, &ctx) != TW_OK)
         return OUTCOME_WRONG;
     enum outcome outcome = OUTCOME_WRONG;
     if (tw_module_from_text(ctx, "random.tile", p.text, strlen(p.text), &m) == TW_OK) {

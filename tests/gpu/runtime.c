@@ -99,7 +99,8 @@ static tw_launch *launch_of(const char *name, const tw_array *from, const tw_arr
 
 static tw_array on_gpu(const float *data, int64_t count)
 {
-    tw_array a = {.dtype = TW_F32, .rank = 1, .shape = {count}, .place = TW_ON_DEVICE};
+    tw_array a = {
+        .size = sizeof a, .dtype = TW_F32, .rank = 1, .shape = {count}, .place = TW_ON_DEVICE};
     NEED(tw_device_allocate(ctx, (size_t)count * sizeof *data, &a.data));
     NEED(tw_device_copy_in(ctx, a.data, data, (size_t)count * sizeof *data, NULL));
     return a;
@@ -162,7 +163,7 @@ static void starts(void)
     enum { STARTS = 1000 };
     tw_array from = on_gpu(x, N), to = on_gpu(y, N);
     tw_launch *l = launch_of("twice", &from, &to);
-    tw_occupancy o;
+    tw_occupancy o = tw_occupancy_init();
     NEED(tw_launch_ready(l, NULL));
     double before = seconds();
     for (int i = 0; i < STARTS; i++)
@@ -214,7 +215,7 @@ static void *make_ready(void *user)
 static void beside_a_capture(void)
 {
     tw_array from = on_gpu(x, N), to = on_gpu(y, 2);
-    to = (tw_array){(char *)to.data + sizeof *y, TW_F32, 1, {1}, TW_ON_DEVICE};
+    to = tw_device_array((char *)to.data + sizeof *y, TW_F32, 1);
     struct helper h = {.launch = launch_of("total", &from, &to)};
     void *stream, *graph;
     pthread_t thread;
@@ -234,8 +235,9 @@ static void attributes(int capability)
 {
     tw_array from = on_gpu(x, N), to = on_gpu(y, N);
     tw_launch *l = launch_of("twice", &from, &to);
-    tw_launch_attributes hints = {.priority = -1, .overlap = true};
-    tw_launch_attributes cluster = {.cluster = {4, 1, 1}}, odd = {.cluster = {3, 1, 1}};
+    tw_launch_attributes hints = {.size = sizeof hints, .priority = -1, .overlap = true};
+    tw_launch_attributes cluster = {.size = sizeof cluster, .cluster = {4, 1, 1}},
+                         odd = {.size = sizeof odd, .cluster = {3, 1, 1}};
     NEED(tw_launch_start_with(l, NULL, &hints));
     expect_twice(&to, NULL);
     NEED(tw_device_fill(ctx, to.data, 0, sizeof y, NULL));
@@ -288,7 +290,7 @@ static void memory(const tw_device *d)
 static void fault(void)
 {
     const char *lost = "the GPU's context of this process is lost: start a new process";
-    tw_array nowhere = {(void *)0x1000, TW_F32, 1, {N}, TW_ON_DEVICE}, to = on_gpu(y, N);
+    tw_array nowhere = tw_device_array((void *)0x1000, TW_F32, N), to = on_gpu(y, N);
     void *address;
     tw_launch *l = launch_of("twice", &nowhere, &to);
     NEED(tw_launch_start(l, NULL));
@@ -302,7 +304,7 @@ static void fault(void)
 
 int main(int argc, char **argv)
 {
-    tw_device d;
+    tw_device d = tw_device_init();
     if (!tw_device_at(1, &d))
         return puts("no GPU"), 2;
     puts(d.description);

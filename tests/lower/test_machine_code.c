@@ -341,7 +341,7 @@ static void check_text(const struct shipped *k, const char *text)
 static void check_kernel(const struct shipped *k)
 {
     tw_launch *l;
-    tw_param p;
+    tw_param p = tw_param_init();
     const char *text;
     assert_int_equal(tw_launch_new(k->kernel, &l), TW_OK);
     for (int i = 0; tw_kernel_param(k->kernel, i, &p) == TW_OK; i++)
@@ -356,6 +356,7 @@ static void check_kernel(const struct shipped *k)
 
 static int check_types(struct shipped *k)
 {
+    k->types = tw_type_init();
     if (!tw_kernel_type_count(k->kernel) || tw_kernel_type(k->kernel, 0, &k->types) != TW_OK)
         k->types.count = 0;
     int count = k->types.count ? k->types.count : 1;
@@ -541,9 +542,10 @@ static void public_calls(void **state)
     assert_int_equal(tw_ptx_machine_code(NULL, junk, sizeof junk), TW_BAD_ARGUMENT);
     assert_int_equal(tw_ptx_machine_code(p, junk, sizeof junk), TW_BAD_PROGRAM);
     assert_non_null(strstr(tw_context_messages(ctx), "this is no machine code of a GPU"));
-    tw_sim_options options = {.watch = TW_WATCH_COUNTERS};
-    tw_sim_result r;
-    assert_int_equal(tw_ptx_simulate(p, &(tw_ptx_launch){0}, &options, &r), TW_OK);
+    tw_sim_options options = {.size = sizeof options, .watch = TW_WATCH_COUNTERS};
+    tw_sim_result r = tw_sim_result_init();
+    assert_int_equal(
+        tw_ptx_simulate(p, &(tw_ptx_launch){.size = sizeof(tw_ptx_launch)}, &options, &r), TW_OK);
     assert_non_null(
         strstr(r.counters_json, "\"as_assembled\": {\"assembler\": null, \"exact\": true"));
     struct assembled x = {0};
@@ -553,7 +555,9 @@ static void public_calls(void **state)
         snprintf(path, sizeof path, "%s/k.cubin", folder);
         const char *code = read_file(&x.arena, path, &length);
         assert_int_equal(tw_ptx_machine_code(p, code, length), TW_OK);
-        assert_int_equal(tw_ptx_simulate(p, &(tw_ptx_launch){0}, &options, &r), TW_OK);
+        assert_int_equal(
+            tw_ptx_simulate(p, &(tw_ptx_launch){.size = sizeof(tw_ptx_launch)}, &options, &r),
+            TW_OK);
         assert_non_null(strstr(r.counters_json, " for sm_80\", \"exact\": true"));
         arena_free(&x.arena);
     }

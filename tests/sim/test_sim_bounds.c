@@ -212,7 +212,7 @@ static bool is_of_bounds(const char *kind)
 
 static bool found_by(struct machine *m, const struct run *r, unsigned watch)
 {
-    tw_sim_result result;
+    tw_sim_result result = tw_sim_result_init();
     uint32_t guard = r->guard, branch = r->branch;
     const tw_ptx_argument arguments[] = {
         {.data = m->table, .bytes = sizeof m->table, .is_array = true},
@@ -220,14 +220,18 @@ static bool found_by(struct machine *m, const struct run *r, unsigned watch)
         {.data = &guard, .bytes = sizeof guard},
         {.data = &branch, .bytes = sizeof branch},
         {.data = m->parameter, .bytes = sizeof m->parameter}};
-    const tw_ptx_launch launch = {.kernel = "k",
+    const tw_ptx_launch launch = {.size = sizeof launch,
+                                  .kernel = "k",
                                   .block = {32, 1, 1},
                                   .shared_bytes =
                                       strcmp(r->space->name, "dynamic") == 0 ? BOUNDS_OBJECT : 0,
                                   .arguments = arguments,
                                   .argument_count = 5};
-    const tw_sim_options options = {
-        .watch = watch, .seed = draw(4) ? 0 : draw(1000), .late = draw(2), .step_limit = 10000};
+    const tw_sim_options options = {.size = sizeof options,
+                                    .watch = watch,
+                                    .seed = draw(4) ? 0 : draw(1000),
+                                    .late = draw(2),
+                                    .step_limit = 10000};
     for (int i = 0; i < 32; i++)
         m->table[i] = (uint64_t)r->offset[i] - (uint64_t)r->immediate;
     tw_status status = tw_ptx_simulate(m->ptx, &launch, &options, &result);
@@ -312,7 +316,7 @@ static void every_memory_is_bounded(void **state)
     (void)state;
     static const int64_t immediates[] = {16, -32, INT32_MAX - 15, INT32_MIN};
     const uint32_t one_of = getenv("TW_TEST_LONG") ? 1 : 50;
-    const tw_config config = {.resize = guarded};
+    const tw_config config = {.size = sizeof config, .resize = guarded};
     struct machine m = {.data = object_at_the_edge()};
     struct arena a;
     jmp_buf failed;

@@ -47,7 +47,10 @@ int api_setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     f->memory.fail_from = -1;
-    f->config = (tw_config){.resize = counting_resize, .resize_user = &f->memory, .threads = 1};
+    f->config = (tw_config){.size = sizeof(tw_config),
+                            .resize = counting_resize,
+                            .resize_user = &f->memory,
+                            .threads = 1};
     for (int i = 0; i < M * K; i++)
         f->a[i] = (float)(i % 7) - 3;
     for (int i = 0; i < K * N; i++)
@@ -89,7 +92,8 @@ void load(struct fixture *f, const char *text)
 
 tw_array array(void *data, tw_dtype t, int rank, int64_t rows, int64_t columns)
 {
-    return (tw_array){.data = data, .dtype = t, .rank = rank, .shape = {rows, columns}};
+    return (tw_array){
+        .size = sizeof(tw_array), .data = data, .dtype = t, .rank = rank, .shape = {rows, columns}};
 }
 
 tw_value integer(int64_t v)

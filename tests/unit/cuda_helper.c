@@ -64,7 +64,8 @@ void aim_at_gpu(struct fixture *f)
 
 tw_array on_device(struct fixture *f, const void *data, tw_dtype t, int64_t rows, int64_t columns)
 {
-    tw_array a = {.dtype = t, .rank = 2, .shape = {rows, columns}, .place = TW_ON_DEVICE};
+    tw_array a = {
+        .size = sizeof a, .dtype = t, .rank = 2, .shape = {rows, columns}, .place = TW_ON_DEVICE};
     size_t bytes = (size_t)(rows * columns) * tw_dtype_size(t);
     succeed(f, tw_device_allocate(f->ctx, bytes, &a.data));
     succeed(f, tw_device_copy_in(f->ctx, a.data, data, bytes, NULL));

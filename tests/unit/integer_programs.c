@@ -211,9 +211,9 @@ int64_t program_expected(const struct integer_program *p, const struct program_i
 
 static void give(tw_launch *l, const struct integer_program *p, int64_t *out)
 {
-    tw_array x = {(void *)(uintptr_t)p->x, TW_I64, 1, {p->n}, TW_ON_HOST};
-    tw_array y = {(void *)(uintptr_t)p->y, TW_I64, 1, {p->n}, TW_ON_HOST};
-    tw_array o = {out, TW_I64, 2, {p->count, p->n}, TW_ON_HOST};
+    tw_array x = tw_host_array((void *)(uintptr_t)p->x, TW_I64, p->n);
+    tw_array y = tw_host_array((void *)(uintptr_t)p->y, TW_I64, p->n);
+    tw_array o = tw_host_array(out, TW_I64, p->count, p->n);
     assert_int_equal(tw_launch_set(l, "p", tw_int(p->p)), TW_OK);
     assert_int_equal(tw_launch_set(l, "q", tw_int(p->q)), TW_OK);
     assert_int_equal(tw_launch_set(l, "s", tw_int(p->s)), TW_OK);
@@ -228,7 +228,7 @@ static bool execute(const struct program_runner *r, const struct integer_program
     tw_module *m = NULL;
     tw_kernel *gpu = NULL;
     tw_launch *host = NULL, *sim = NULL;
-    const tw_sim_options options = {0};
+    const tw_sim_options options = tw_sim_options_init();
     tw_status status = tw_module_from_text(r->ctx, "integers.tile", text, strlen(text), &m);
     if (status == TW_OK)
         status = tw_kernel_for_target(tw_module_kernel_at(m, 0), "sm_80", &gpu);

@@ -43,7 +43,7 @@ static void test_names(void **state)
     assert_true(tw_dtype_load(TW_F16, &half) == 1.5);
     assert_non_null(tw_pass_name(0));
     assert_null(tw_pass_name(1000));
-    tw_device device;
+    tw_device device = tw_device_init();
     assert_true(tw_device_at(0, &device));
     size_t length = strlen(device.model);
     assert_true(length && device.model[0] != ' ' && device.model[length - 1] != ' ');
@@ -60,7 +60,8 @@ static void test_threads_are_counted_from_0(void **state)
 {
     (void)state;
     tw_context *ctx = (tw_context *)1;
-    assert_int_equal(tw_context_new(&(tw_config){.threads = -1}, &ctx), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_context_new(&(tw_config){.size = sizeof(tw_config), .threads = -1}, &ctx),
+                     TW_BAD_ARGUMENT);
     assert_null(ctx);
     assert_int_equal(tw_context_new(NULL, NULL), TW_BAD_ARGUMENT);
 }
@@ -77,7 +78,7 @@ static void test_kernel_describes_itself(void **state)
     assert_true(tw_kernel_has_ensures(k));
     assert_false(tw_kernel_thread_level(k));
     assert_int_equal(tw_kernel_param_count(k), 6);
-    tw_param p;
+    tw_param p = tw_param_init();
     succeed(f, tw_kernel_param(k, 1, &p));
     assert_true(p.is_static && !p.is_pointer && p.dtype == TW_I32);
     succeed(f, tw_kernel_param(k, 3, &p));
@@ -86,13 +87,13 @@ static void test_kernel_describes_itself(void **state)
     assert_string_equal(p.type_name, "T");
     assert_string_equal(p.dims[1], "k");
     assert_int_equal(tw_kernel_param(k, 6, &p), TW_BAD_ARGUMENT);
-    tw_tune t;
+    tw_tune t = tw_tune_init();
     assert_int_equal(tw_kernel_tune_count(k), 3);
     succeed(f, tw_kernel_tune(k, 1, &t));
     assert_string_equal(t.name, "BN");
     assert_int_equal(t.count, 3);
     assert_int_equal(t.values[1].i, 8);
-    tw_type type;
+    tw_type type = tw_type_init();
     assert_int_equal(tw_kernel_type_count(k), 1);
     succeed(f, tw_kernel_type(k, 0, &type));
     assert_int_equal(type.choices[1], TW_F16);
@@ -133,7 +134,7 @@ static void test_unknown_kernel(void **state)
     load(f, matmul_text);
     assert_null(tw_module_kernel(f->module, "matmull"));
     assert_non_null(strstr(tw_context_messages(f->ctx), "did you mean `matmul`"));
-    tw_message m;
+    tw_message m = tw_message_init();
     assert_true(tw_context_message(f->ctx, 0, &m));
     assert_int_equal(m.severity, TW_ERROR);
     assert_true(tw_context_message(f->ctx, 1, &m));
@@ -149,7 +150,7 @@ static void test_bad_program(void **state)
     refused(f, tw_module_from_text(f->ctx, "bad.tile", text, strlen(text), &m), TW_BAD_PROGRAM,
             "bad.tile:3:");
     assert_null(m);
-    tw_message message;
+    tw_message message = tw_message_init();
     assert_true(tw_context_message(f->ctx, 0, &message));
     assert_string_equal(message.file, "bad.tile");
     assert_int_equal(message.line, 3);
@@ -167,7 +168,7 @@ static void test_messages_as_shown(void **state)
                  i, i);
     strcat(text, "}\n");
     tw_module *module;
-    tw_message m, last = {.text = ""};
+    tw_message m = tw_message_init(), last = {.text = ""};
     assert_int_equal(tw_module_from_text(f->ctx, "k.tile", text, strlen(text), &module), TW_OK);
     tw_launch *l;
     assert_int_equal(tw_launch_new(tw_module_kernel_at(module, 0), &l), TW_OK);
@@ -198,16 +199,16 @@ static void test_message_parts(void **state)
                        "    shared float s[64];\n    s[thread.x] = 1;\n"
                        "    C[thread.x] = s[63 - thread.x];\n}\n";
     tw_module *m;
-    tw_message message;
+    tw_message message = tw_message_init();
     assert_int_equal(tw_module_from_text(f->ctx, "k.tile", text, strlen(text), &m), TW_BAD_PROGRAM);
     assert_true(tw_context_message(f->ctx, 0, &message));
     assert_string_equal(tw_code_name(message.code), "foreign");
     assert_int_equal(message.length, 5);
     assert_int_equal(message.edit_count, 1);
-    assert_int_equal(message.edits[0].line, 4);
-    assert_int_equal(message.edits[0].column, 12);
-    assert_int_equal(message.edits[0].remove, 5);
-    assert_string_equal(message.edits[0].insert, "f32");
+    assert_int_equal(message.edits[0]->line, 4);
+    assert_int_equal(message.edits[0]->column, 12);
+    assert_int_equal(message.edits[0]->remove, 5);
+    assert_string_equal(message.edits[0]->insert, "f32");
     char *better = strdup(text);
     memcpy(strstr(better, "float"), "f32  ", 5);
     load(f, better);
@@ -217,15 +218,15 @@ static void test_message_parts(void **state)
     assert_true(tw_context_message(f->ctx, 0, &message));
     assert_int_equal(message.code, TW_CODE_RACE);
     assert_int_equal(message.access_count, 2);
-    assert_string_equal(message.accesses[0].what, "read");
-    assert_string_equal(message.accesses[1].what, "write");
-    assert_int_equal(message.accesses[1].line, 5);
-    assert_string_equal(message.accesses[0].variable, "s");
-    assert_int_equal(message.accesses[0].rank, 1);
-    assert_int_equal(message.accesses[0].index[0], message.accesses[1].index[0]);
-    assert_int_equal(message.accesses[0].thread + message.accesses[1].thread, 63);
-    assert_string_equal(message.edits[0].insert, "    sync();\n");
-    assert_int_equal(message.edits[0].line, 6);
+    assert_string_equal(message.accesses[0]->what, "read");
+    assert_string_equal(message.accesses[1]->what, "write");
+    assert_int_equal(message.accesses[1]->line, 5);
+    assert_string_equal(message.accesses[0]->variable, "s");
+    assert_int_equal(message.accesses[0]->rank, 1);
+    assert_int_equal(message.accesses[0]->index[0], message.accesses[1]->index[0]);
+    assert_int_equal(message.accesses[0]->thread + message.accesses[1]->thread, 63);
+    assert_string_equal(message.edits[0]->insert, "    sync();\n");
+    assert_int_equal(message.edits[0]->line, 6);
     tw_launch_free(l);
     free(better);
 }
@@ -290,7 +291,7 @@ static void test_run_and_verify(void **state)
                 sum += f->a[i * K + p] * f->b[p * N + j];
             assert_true(fabsf(sum - f->c[i * N + j]) < 1e-4f);
         }
-    tw_verdict v;
+    tw_verdict v = tw_verdict_init();
     succeed(f, tw_launch_verify(f->launch, &v));
     assert_true(v.ok);
     assert_int_equal(v.checked, M * N);
@@ -318,7 +319,7 @@ static void test_a_forgotten_kernel_is_compiled_again(void **state)
     tw_kernel_forget(other); /* of any target: all are forgotten */
     assert_true(compiled - f->memory.live > (compiled - before) / 2);
     succeed(f, tw_launch_run(f->launch));
-    tw_verdict v;
+    tw_verdict v = tw_verdict_init();
     succeed(f, tw_launch_verify(f->launch, &v));
     assert_true(v.ok);
     tw_kernel_forget(NULL);
@@ -360,7 +361,7 @@ static void test_shape_of_an_output(void **state)
     struct fixture *f = *state;
     load(f, matmul_text);
     give_inputs(f);
-    tw_array c;
+    tw_array c = tw_array_init();
     succeed(f, tw_launch_shape(f->launch, "c", &c));
     assert_int_equal(c.dtype, TW_F32);
     assert_int_equal(c.rank, 2);
@@ -466,6 +467,12 @@ static void test_arrays_by_themselves(void **state)
     refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "has no data");
     a = array((char *)f->a + 1, TW_F32, 2, M, K);
     refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "aligned");
+    a = array(f->a, TW_F32, 2, M, K);
+    a.bytes = sizeof f->a;
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    a.bytes--;
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT,
+            "has fewer bytes than its shape needs");
     a = array(f->a, TW_F32, 2, -1, K);
     refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "negative");
     a = array(f->a, TW_F32, 2, INT64_MAX, INT64_MAX);
@@ -480,7 +487,7 @@ static void test_arrays_by_themselves(void **state)
 static void test_no_kernel(void **state)
 {
     struct fixture *f = *state;
-    tw_param param;
+    tw_param param = tw_param_init();
     load(f, matmul_text);
     tw_kernel *none = tw_module_kernel(f->module, "nothing");
     assert_null(none);
@@ -491,7 +498,7 @@ static void test_no_kernel(void **state)
     assert_int_equal(tw_kernel_tune_count(none), 0);
     assert_int_equal(tw_kernel_type_count(none), 0);
     assert_int_equal(tw_kernel_param(none, 0, &param), TW_BAD_ARGUMENT);
-    tw_written written;
+    tw_written written = tw_written_init();
     assert_int_equal(tw_kernel_written(none, &written), TW_BAD_ARGUMENT);
 }
 
@@ -524,7 +531,7 @@ static void place_is(const tw_expression *e, const char *text)
 static void test_written(void **state)
 {
     struct fixture *f = *state;
-    tw_written w;
+    tw_written w = tw_written_init();
     load(f, written_text);
     assert_int_equal(tw_kernel_written(tw_module_kernel_at(f->module, 0), &w), TW_OK);
     assert_int_equal(w.shared_count, 3);
@@ -617,7 +624,8 @@ static void test_computed_axes(void **state)
                                "}\n";
     float x[3] = {0}, c[8];
     load(f, text);
-    tw_array in = array(x, TW_F32, 1, 3, 0), out = array(c, TW_F32, 1, 8, 0), shape;
+    tw_array in = array(x, TW_F32, 1, 3, 0), out = array(c, TW_F32, 1, 8, 0),
+             shape = tw_array_init();
     succeed(f, tw_launch_array(f->launch, "x", &in));
     succeed(f, tw_launch_shape(f->launch, "c", &shape));
     assert_int_equal(shape.shape[0], 7);
@@ -787,9 +795,9 @@ static void test_fault_is_placed(void **state)
 static void test_arguments_that_are_missing(void **state)
 {
     struct fixture *f = *state;
-    tw_param param;
-    tw_tune tune;
-    tw_type type;
+    tw_param param = tw_param_init();
+    tw_tune tune = tw_tune_init();
+    tw_type type = tw_type_init();
     load(f, matmul_text);
     tw_kernel *k = tw_module_kernel_at(f->module, 0);
     refused(f, tw_launch_set(f->launch, NULL, integer(1)), TW_BAD_ARGUMENT, "`param` is NULL");
@@ -888,7 +896,7 @@ static void parameters_of_unknown_types(void **state)
 {
     struct fixture *f = *state;
     float data[4];
-    tw_array x;
+    tw_array x = tw_array_init();
     load(f, "kernel k(i65 n, flot *a) grid(1) warps(1) { global f32 A[4] = a; A[0] = 1; }");
     succeed(f, tw_launch_set(f->launch, "n", integer(5)));
     refused(f, tw_launch_shape(f->launch, "a", &x), TW_BAD_PROGRAM, "there is no type `i65`");

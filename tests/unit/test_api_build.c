@@ -46,7 +46,7 @@ static void has(const char *all, const char *part)
 
 static int images(tw_build *b)
 {
-    tw_build_image image;
+    tw_build_image image = tw_build_image_init();
     int count = 0;
     while (tw_build_image_at(b, count, &image)) {
         assert_string_equal(image.target, "sm_80");
@@ -93,7 +93,8 @@ static void test_rows(void **state)
     open(f, &b);
     tw_launch *l = launch_of(f->module, 64);
     tw_size_range range = {"m", 1, 64};
-    tw_build_when when = {.device = "NVIDIA H200", .range_count = 1, .ranges = &range};
+    tw_build_when when = {
+        .size = sizeof when, .device = "NVIDIA H200", .range_count = 1, .ranges = &range};
     succeed(f, tw_launch_tune(l, "BM", integer(32)));
     succeed(f, tw_build_add(b, l, &when));
     succeed(f, tw_launch_tune(l, "BM", integer(16)));
@@ -138,11 +139,11 @@ static void test_refused(void **state)
     assert_null(header);
     succeed(f, tw_launch_set(l, "k", integer(64)));
     tw_size_range range = {"q", 0, 1};
-    tw_build_when when = {.range_count = 1, .ranges = &range};
+    tw_build_when when = {.size = sizeof when, .range_count = 1, .ranges = &range};
     refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "no scalar parameter `q`");
     range.param = "a";
     refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "`a` is no integer");
-    when = (tw_build_when){.alignment = 12};
+    when = (tw_build_when){.size = sizeof(tw_build_when), .alignment = 12};
     refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "an alignment of 12 bytes");
     succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &host));
     refused(f, tw_build_add(b, host, NULL), TW_BAD_ARGUMENT, "target `cpu`");
@@ -187,7 +188,8 @@ static void test_no_memory(void **state)
     tw_status s = TW_NO_MEMORY;
     for (long n = 1; s != TW_OK; n += n < 100 ? 1 : 7) {
         struct counting memory = {.fail_from = n};
-        tw_config config = {.resize = counting_resize, .resize_user = &memory};
+        tw_config config = {
+            .size = sizeof config, .resize = counting_resize, .resize_user = &memory};
         tw_context *ctx;
         if (tw_context_new(&config, &ctx) != TW_OK)
             continue;

@@ -6,7 +6,8 @@
 
 static tw_status whole_story(struct fixture *f, struct counting *memory)
 {
-    tw_config config = {.resize = counting_resize, .resize_user = memory, .threads = 1};
+    tw_config config = {
+        .size = sizeof config, .resize = counting_resize, .resize_user = memory, .threads = 1};
     tw_context *ctx = NULL;
     tw_module *m = NULL;
     tw_launch *l = NULL;

@@ -147,7 +147,7 @@ static void test_the_gpu_that_is_here(void **state)
     struct fixture *f = *state;
     load(f, tuned_text);
     tw_kernel *k;
-    tw_device device;
+    tw_device device = tw_device_init();
     tw_status s = tw_kernel_for_target(tw_module_kernel_at(f->module, 0), "cuda", &k);
     if (tw_device_at(1, &device)) {
         succeed(f, s);
@@ -199,7 +199,7 @@ static void test_targets_have_their_own_tuned_values(void **state)
     load(f, tuned_text);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         tw_kernel *k = aim(f, expected[i].target);
-        tw_tune tune;
+        tw_tune tune = tw_tune_init();
         tw_value v;
         succeed(f, tw_kernel_tune(k, 0, &tune));
         assert_string_equal(tune.name, "BM");
@@ -281,7 +281,7 @@ static void test_the_host_keeps_its_kernel(void **state)
 static void test_run_where_no_gpu_is(void **state)
 {
     struct fixture *f = *state;
-    tw_device device;
+    tw_device device = tw_device_init();
     double time;
     tw_array a = array(f->a, TW_F32, 2, M, K), c = array(f->c, TW_F32, 2, M, 1);
     if (tw_device_at(1, &device))
@@ -326,7 +326,7 @@ static void test_too_many_registers(void **state)
 {
     struct fixture *f = *state;
     const char *text;
-    tw_message m;
+    tw_message m = tw_message_init();
     load(f, wide_text);
     aim(f, "sm_80");
     refused(f, tw_launch_show_stage(f->launch, TW_STAGE_LAYOUT, &text), TW_BAD_PROGRAM,
@@ -459,7 +459,8 @@ static tw_status missing_story(tw_context *ctx, tw_module *m)
 static tw_status told_with(struct counting *memory, const char *text,
                            tw_status (*story)(tw_context *ctx, tw_module *m))
 {
-    tw_config config = {.resize = counting_resize, .resize_user = memory, .threads = 1};
+    tw_config config = {
+        .size = sizeof config, .resize = counting_resize, .resize_user = memory, .threads = 1};
     tw_context *ctx = NULL;
     tw_module *m = NULL;
     tw_status s = tw_context_new(&config, &ctx);

@@ -123,8 +123,8 @@ static const char *write_kernel(const struct values *v, bool tiles)
 
 static void give(tw_launch *l, const struct values *v, void *x, void *o)
 {
-    tw_array in = {x, (tw_dtype)v->t, 1, {PARTS}, TW_ON_HOST};
-    tw_array out = {o, (tw_dtype)v->t, 1, {ITEMS}, TW_ON_HOST};
+    tw_array in = tw_host_array(x, (tw_dtype)v->t, PARTS);
+    tw_array out = tw_host_array(o, (tw_dtype)v->t, ITEMS);
     static const char *const names[PARTS] = {"s0", "s1", "s2"};
     for (int i = 0; i < PARTS; i++) {
         tw_value s = tw_float(v->part[i]);
@@ -157,7 +157,7 @@ static void one_program(const struct values *v, bool tiles)
     tw_module *m = NULL;
     tw_kernel *gpu = NULL;
     tw_launch *host = NULL, *sim = NULL;
-    const tw_sim_options options = {0};
+    const tw_sim_options options = tw_sim_options_init();
     if (tw_module_from_text(ctx, "contraction.tile", text, strlen(text), &m) != TW_OK ||
         tw_kernel_for_target(tw_module_kernel_at(m, 0), "sm_90", &gpu) != TW_OK ||
         tw_launch_new(tw_module_kernel_at(m, 0), &host) != TW_OK ||
@@ -208,7 +208,9 @@ static int open_all(void **state)
 {
     (void)state;
     arena_init(&arena, &allocator_libc, &failed);
-    return tw_context_new(&(tw_config){.threads = 1}, &ctx) == TW_OK ? 0 : -1;
+    return tw_context_new(&(tw_config){.size = sizeof(tw_config), .threads = 1}, &ctx) == TW_OK
+               ? 0
+               : -1;
 }
 
 static int close_all(void **state)

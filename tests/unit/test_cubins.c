@@ -71,7 +71,7 @@ struct session {
 
 static void open_session(struct session *s, const char *cache)
 {
-    tw_config config = {.cache = cache, .threads = 1};
+    tw_config config = {.size = sizeof config, .cache = cache, .threads = 1};
     tw_module *m;
     tw_kernel *k;
     memset(s, 0, sizeof *s);
@@ -132,7 +132,7 @@ static void without_a_cache_the_driver_takes_the_text(void **state)
 {
     (void)state;
     struct session s;
-    tw_cache cache;
+    tw_cache cache = tw_cache_init();
     assert_int_equal(assembled_by_a_run(""), 0);
     assert_null(only_file(false));
     open_session(&s, "");
@@ -201,7 +201,7 @@ static void assembling_ahead_loads_nothing(void **state)
     assert_int_equal(tw_launch_assemble(s.launch), TW_OK);
     assert_int_equal(driver.fake_cuda_calls("cuModuleLoadDataEx"), loads);
     assert_int_equal(assembled(), before + 1);
-    tw_cache cache;
+    tw_cache cache = tw_cache_init();
     assert_int_equal(tw_context_cache(s.ctx, &cache), TW_OK);
     assert_string_equal(cache.folder, folder);
     assert_int_equal(cache.kernels, 1);
@@ -254,7 +254,10 @@ static void programs_of_others_are_kept_too(void **state)
         tw_ptx *p;
         assert_int_equal(tw_context_new(NULL, &ctx), TW_OK);
         assert_int_equal(tw_ptx_from_text(ctx, "n.ptx", ptx, strlen(ptx), &p), TW_OK);
-        assert_int_equal(tw_ptx_run(p, &(tw_ptx_launch){.kernel = "nothing"}, NULL), TW_OK);
+        assert_int_equal(
+            tw_ptx_run(p, &(tw_ptx_launch){.size = sizeof(tw_ptx_launch), .kernel = "nothing"},
+                       NULL),
+            TW_OK);
         tw_context_free(ctx);
     }
     assert_int_equal(assembled(), before + 1);
@@ -265,7 +268,7 @@ static void what_goes_wrong_shows(void **state)
     (void)state;
     struct session s;
     char file[80], below[96];
-    tw_cache cache;
+    tw_cache cache = tw_cache_init();
     snprintf(file, sizeof file, "%s/file", folder);
     snprintf(below, sizeof below, "%s/cache", file);
     fclose(fopen(file, "w"));

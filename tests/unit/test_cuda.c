@@ -118,7 +118,7 @@ static void test_misaligned_array(void **state)
     product_on_device(f);
     memcpy(a + 1, f->a, sizeof f->a);
     tw_array whole = on_device(f, a, TW_F32, 1, 1 + M * K);
-    tw_array part = {(char *)whole.data + 4, TW_F32, 2, {M, K}, TW_ON_DEVICE};
+    tw_array part = tw_device_array((char *)whole.data + 4, TW_F32, M, K);
     succeed(f, tw_launch_array(f->launch, "a", &part));
     succeed(f, tw_launch_run(f->launch));
     succeed(f, tw_launch_verify(f->launch, NULL));
@@ -140,7 +140,7 @@ static void test_host_kernel_refuses_device_array(void **state)
 static void test_occupancy(void **state)
 {
     struct fixture *f = *state;
-    tw_occupancy o;
+    tw_occupancy o = tw_occupancy_init();
     product_on_device(f);
     succeed(f, tw_launch_occupancy(f->launch, &o));
     assert_int_equal(o.threads, 32);
@@ -175,7 +175,7 @@ static void test_two_devices(void **state)
     refused(&second, tw_kernel_for_target(k, "cuda:0", &k), TW_BAD_ARGUMENT,
             "`cuda:0` is not the GPU of this context, which is `cuda:1`");
     tw_context_free(second.ctx);
-    tw_device d;
+    tw_device d = tw_device_init();
     assert_true(tw_device_at(2, &d) && d.ordinal == 1 && strcmp(d.name, "cuda:1") == 0);
     assert_false(tw_device_at(3, &d));
 }
@@ -208,14 +208,16 @@ static void test_start_with_attributes(void **state)
     tw_array c = product_on_device(f);
     long launches = driver.fake_cuda_calls("cuLaunchKernelEx");
     succeed(f, tw_launch_start_with(f->launch, NULL, NULL));
-    succeed(f, tw_launch_start_with(f->launch, NULL, &(tw_launch_attributes){{1, 0, 1}, 0, false}));
+    succeed(f, tw_launch_start_with(
+                   f->launch, NULL,
+                   &(tw_launch_attributes){sizeof(tw_launch_attributes), {1, 0, 1}, 0, false}));
     assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches);
-    tw_launch_attributes all = {{2, 1, 1}, -1, true}; /* a grid of 2 x 2 blocks */
+    tw_launch_attributes all = {sizeof all, {2, 1, 1}, -1, true}; /* a grid of 2 x 2 blocks */
     succeed(f, tw_launch_start_with(f->launch, NULL, &all));
     assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches + 1);
     fetch(f, &c, NULL);
     expect_product(f, f->c);
-    tw_launch_attributes odd = {.cluster = {1, 3, 1}};
+    tw_launch_attributes odd = {.size = sizeof odd, .cluster = {1, 3, 1}};
     refused(f, tw_launch_start_with(f->launch, NULL, &odd), TW_UNSUPPORTED,
             "2 blocks along y are no multiple of the cluster's 3");
     odd.cluster[1] = 17;
@@ -226,7 +228,7 @@ static void test_start_with_attributes(void **state)
 static void expect_no_clusters(struct fixture *f, const char *why)
 {
     tw_array c = product_on_device(f);
-    tw_launch_attributes all = {{2, 1, 1}, -1, true};
+    tw_launch_attributes all = {sizeof all, {2, 1, 1}, -1, true};
     refused(f, tw_launch_start_with(f->launch, NULL, &all), TW_UNSUPPORTED, why);
     all.cluster[0] = 0;
     succeed(f, tw_launch_start_with(f->launch, NULL, &all));
@@ -267,7 +269,8 @@ static void test_ptx_in_clusters(void **state)
     setenv("FAKE_CUDA_SM", "90", 1);
     succeed(f, tw_ptx_from_text(f->ctx, "c.ptx", cluster_text, strlen(cluster_text), &p));
     tw_ptx_argument out = {.data = numbers, .bytes = sizeof numbers, .is_array = true};
-    tw_ptx_launch launch = {.grid = {32, 1, 1},
+    tw_ptx_launch launch = {.size = sizeof launch,
+                            .grid = {32, 1, 1},
                             .block = {1, 1, 1},
                             .cluster = {16, 1, 1},
                             .arguments = &out,
@@ -288,8 +291,8 @@ static tw_array total_on_device(struct fixture *f)
     load(f, cuda_total);
     aim_at_gpu(f);
     tw_array a = on_device(f, f->a, TW_F32, 1, 64), c = on_device(f, f->c, TW_F32, 1, 1);
-    a = (tw_array){a.data, TW_F32, 1, {64}, TW_ON_DEVICE};
-    c = (tw_array){c.data, TW_F32, 1, {1}, TW_ON_DEVICE};
+    a = tw_device_array(a.data, TW_F32, 64);
+    c = tw_device_array(c.data, TW_F32, 1);
     succeed(f, tw_launch_array(f->launch, "a", &a));
     succeed(f, tw_launch_array(f->launch, "c", &c));
     return c;

@@ -10,7 +10,7 @@
 
 static tw_array vector(void *address, int64_t length)
 {
-    return (tw_array){address, TW_F32, 1, {length}, TW_ON_DEVICE};
+    return tw_device_array(address, TW_F32, length);
 }
 
 static const char double_text[] = "kernel twice(i32 n, const f32 *x, f32 *y) grid(1) warps(1)\n"
@@ -147,7 +147,7 @@ static void test_program_for_another_gpu(void **state)
                                ".visible .entry k() { ret; }\n";
     tw_ptx *p;
     succeed(f, tw_ptx_from_text(f->ctx, "k.ptx", text, strlen(text), &p));
-    tw_ptx_launch launch = {.block = {32, 1, 1}};
+    tw_ptx_launch launch = {.size = sizeof launch, .block = {32, 1, 1}};
     refused(f, tw_ptx_run(p, &launch, NULL), TW_UNSUPPORTED,
             "it is for sm_90, and the GPU is of compute capability 8.0");
 }
@@ -223,7 +223,7 @@ static bool on_host(struct session *s, tw_kernel *k)
 {
     tw_launch *l;
     tw_array x = array(s->x, TW_F32, 1, 32, 0), y = array(s->y, TW_F32, 1, 32, 0);
-    tw_occupancy o;
+    tw_occupancy o = tw_occupancy_init();
     return STEP(tw_launch_new(k, &l)) && STEP(tw_launch_array(l, "x", &x)) &&
            STEP(tw_launch_array(l, "y", &y)) && STEP(tw_launch_run(l)) &&
            STEP(tw_launch_time(l, 2, &s->milliseconds)) && STEP(tw_launch_occupancy(l, &o));
@@ -254,7 +254,8 @@ static bool in_stream(struct session *s, tw_kernel *k)
 static tw_status run_session(struct counting *memory)
 {
     struct session all = {.x = {1, 2, 3}}, *s = &all;
-    tw_config config = {.resize = counting_resize, .resize_user = memory, .threads = 1};
+    tw_config config = {
+        .size = sizeof config, .resize = counting_resize, .resize_user = memory, .threads = 1};
     tw_module *m;
     tw_kernel *k;
     bool done = STEP(tw_context_new(&config, &s->ctx)) &&

@@ -140,7 +140,7 @@ static void test_types(void **state)
     struct tensor x;
     load(f, double_text);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        tw_array shape;
+        tw_array shape = tw_array_init();
         tensor(&x, kDLCPU, f->a)->dl.dtype = types[i].type;
         succeed(f, tw_launch_dlpack(f->launch, "x", &x.dl));
         succeed(f, tw_launch_shape(f->launch, "y", &shape));
@@ -163,7 +163,7 @@ static void test_types(void **state)
 static DLManagedTensor *handed_out(struct fixture *f)
 {
     void *managed;
-    tw_array a = {on_gpu(f, f->a, 32), TW_F32, 2, {4, 8}, TW_ON_DEVICE};
+    tw_array a = tw_device_array(on_gpu(f, f->a, 32), TW_F32, 4, 8);
     succeed(f, tw_device_dlpack(f->ctx, &a, &managed));
     return managed;
 }
@@ -218,15 +218,16 @@ static void test_only_whole_allocations(void **state)
     struct fixture *f = *state;
     void *managed;
     load(f, double_text);
-    tw_array a = {on_gpu(f, f->a, 32), TW_F32, 2, {4, 9}, TW_ON_DEVICE};
+    tw_array a = tw_device_array(on_gpu(f, f->a, 32), TW_F32, 4, 9);
     refused(f, tw_device_dlpack(f->ctx, &a, &managed), TW_BAD_ARGUMENT,
             "is not the beginning of 144 bytes of this context's memory");
-    a = (tw_array){(float *)a.data + 1, TW_F32, 1, {4}, TW_ON_DEVICE};
+    a = tw_device_array((float *)a.data + 1, TW_F32, 4);
     refused(f, tw_device_dlpack(f->ctx, &a, &managed), TW_BAD_ARGUMENT, "is not the beginning");
     assert_null(managed);
     a = array(f->a, TW_F32, 1, 4, 0);
     refused(f, tw_device_dlpack(f->ctx, &a, &managed), TW_BAD_ARGUMENT, "is on the host");
-    a = (tw_array){f->a, TW_F32, 9, {4}, TW_ON_DEVICE};
+    a = tw_device_array(f->a, TW_F32, 4);
+    a.rank = 9;
     refused(f, tw_device_dlpack(f->ctx, &a, &managed), TW_BAD_ARGUMENT, "not valid");
 }
 

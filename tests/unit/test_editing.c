@@ -41,7 +41,8 @@ static void test_out_of_memory(void **state)
     tw_status s = TW_NO_MEMORY;
     for (long n = 0; s != TW_OK; n++) {
         struct counting memory = {.fail_from = n};
-        tw_config config = {.resize = counting_resize, .resize_user = &memory};
+        tw_config config = {
+            .size = sizeof config, .resize = counting_resize, .resize_user = &memory};
         tw_context *ctx;
         if (tw_context_new(&config, &ctx) != TW_OK)
             continue;

@@ -68,8 +68,8 @@ static int tear_down(void **state)
 static void refuses_with_the_way_out(void **state)
 {
     struct fixture *f = *state;
-    tw_explanation x;
-    tw_explain_options o = {.gpu = "RTX 9999"};
+    tw_explanation x = tw_explanation_init();
+    tw_explain_options o = {.size = sizeof o, .gpu = "RTX 9999"};
     assert_int_equal(tw_launch_explain(f->launch, &o, &x), TW_NOT_FOUND);
     assert_non_null(strstr(tw_context_messages(f->ctx), "RTX 9999"));
     assert_non_null(strstr(tw_context_messages(f->ctx), "H200 SXM"));
@@ -85,7 +85,7 @@ static void refuses_with_the_way_out(void **state)
 static void says_what_is_too_much(void **state)
 {
     struct fixture *f = *state;
-    tw_explanation x;
+    tw_explanation x = tw_explanation_init();
     tw_launch_tune(f->launch, "T", tw_int(64));
     assert_int_equal(tw_launch_explain(f->launch, NULL, &x), TW_OK);
     assert_false(x.launches);
@@ -101,7 +101,7 @@ static void says_what_is_too_much(void **state)
     assert_int_equal(tw_launch_prepare(f->launch), TW_BAD_PROGRAM);
     assert_non_null(strstr(tw_context_messages(f->ctx), "4096 threads a block"));
     tw_launch_tune(f->launch, "T", tw_int(16));
-    tw_explain_options o = {.registers = 300};
+    tw_explain_options o = {.size = sizeof o, .registers = 300};
     assert_int_equal(tw_launch_explain(f->launch, &o, &x), TW_OK);
     assert_true(x.launches && x.registers == 255 && x.resident_blocks == 1);
 }
@@ -110,7 +110,7 @@ static void says_what_is_too_much(void **state)
 static void counts_follow_by_hand(void **state)
 {
     struct fixture *f = *state;
-    tw_explanation x;
+    tw_explanation x = tw_explanation_init();
     const double n = 64, bytes = 4 * n * n * n;
     assert_int_equal(tw_launch_explain(f->launch, NULL, &x), TW_OK);
     assert_true(x.launches && x.blocks == 16 && x.threads == 256);
@@ -137,7 +137,7 @@ static void counts_follow_by_hand(void **state)
 static void accesses_have_their_place(void **state)
 {
     struct fixture *f = *state;
-    tw_explanation x;
+    tw_explanation x = tw_explanation_init();
     assert_int_equal(tw_launch_explain(f->launch, NULL, &x), TW_OK);
     assert_int_equal(x.access_count, 3);
     static const int columns[] = {20, 32, 9}; /* A[row][p], B[p][col], C[row][col] */
@@ -151,7 +151,7 @@ static void accesses_have_their_place(void **state)
 static void edges_have_blocks_of_their_own(void **state)
 {
     struct fixture *f = *state;
-    tw_explanation x;
+    tw_explanation x = tw_explanation_init();
     const double n = 50;
     tw_launch *l = launch_for(f, "sm_80", 50);
     assert_int_equal(tw_launch_explain(l, NULL, &x), TW_OK);
@@ -165,8 +165,9 @@ static void arrays_are_left_alone(void **state)
 {
     struct fixture *f = *state;
     static float a[64 * 64], c[64 * 64];
-    tw_explanation x;
-    tw_array in = {.data = a, .dtype = TW_F32, .rank = 2, .shape = {64, 64}}, out = in;
+    tw_explanation x = tw_explanation_init();
+    tw_array in = {.size = sizeof in, .data = a, .dtype = TW_F32, .rank = 2, .shape = {64, 64}},
+             out = in;
     out.data = c;
     a[0] = c[0] = c[64 * 64 - 1] = 7;
     assert_int_equal(tw_launch_array(f->launch, "a", &in), TW_OK);
@@ -178,7 +179,7 @@ static void arrays_are_left_alone(void **state)
 static void nothing_takes_no_time(void **state)
 {
     struct fixture *f = *state;
-    tw_explanation x;
+    tw_explanation x = tw_explanation_init();
     tw_launch *l = launch_for(f, "sm_90", 0);
     assert_int_equal(tw_launch_explain(l, NULL, &x), TW_OK);
     assert_true(x.launches && x.blocks == 0 && x.roof_count == 0 && x.seconds.middle == 0);

@@ -503,7 +503,7 @@ static void philox_words(void **state)
     (void)state;
     for (int on_sim = 0; on_sim < 2; on_sim++) {
         uint32_t o[4] = {0};
-        tw_array out = {o, TW_U32, 1, {4}, TW_ON_HOST};
+        tw_array out = tw_host_array(o, TW_U32, 4);
         tw_module *m;
         tw_kernel *k;
         tw_launch *l;
@@ -533,7 +533,10 @@ static int open_all(void **state)
     runner.arena = &arena;
     runner.cpu = malloc(sizeof(int64_t) * PROGRAM_ITEMS * PROGRAM_VALUES);
     runner.sim = malloc(sizeof(int64_t) * PROGRAM_ITEMS * PROGRAM_VALUES);
-    return tw_context_new(&(tw_config){.threads = 1}, &runner.ctx) == TW_OK ? 0 : -1;
+    return tw_context_new(&(tw_config){.size = sizeof(tw_config), .threads = 1}, &runner.ctx) ==
+                   TW_OK
+               ? 0
+               : -1;
 }
 
 static int close_all(void **state)

@@ -88,7 +88,8 @@ static void an_engine_has_threads_of_its_own(void **state)
 {
     (void)state;
     struct engine e;
-    tw_config config = {.threads = 3, .parallel = run_backwards, .parallel_user = &e};
+    tw_config config = {
+        .size = sizeof config, .threads = 3, .parallel = run_backwards, .parallel_user = &e};
     open_engine(&e, &config);
     ok(&e, tw_launch_run(e.launch));
     expect_scaled(&e, e.c, LENGTH, 2);
@@ -103,7 +104,7 @@ static void a_pool_gives_the_same(void **state)
     (void)state;
     for (int threads = 0; threads < 6; threads++) {
         struct engine e;
-        open_engine(&e, &(tw_config){.threads = threads});
+        open_engine(&e, &(tw_config){.size = sizeof(tw_config), .threads = threads});
         for (int i = 0; i < 100; i++) {
             memset(e.c, 0, sizeof e.c);
             ok(&e, tw_launch_run(e.launch));
@@ -137,7 +138,7 @@ static void begun_launches_end_in_order(void **state)
     struct order order = {.next = 0};
     static float c[4][LENGTH];
     tw_launch *l[4];
-    open_engine(&e, &(tw_config){.threads = 2});
+    open_engine(&e, &(tw_config){.size = sizeof(tw_config), .threads = 2});
     ok(&e, tw_launch_wait(e.launch)); /* nothing was begun */
     for (int i = 0; i < 4; i++) {
         l[i] = new_launch(&e, c[i], i + 1);
@@ -335,7 +336,7 @@ static void threads_start_an_entry_at_the_same_time(void **state)
     pthread_t threads[THREADS];
     struct engine e;
     tw_entry *entry;
-    open_engine(&e, &(tw_config){.threads = 3});
+    open_engine(&e, &(tw_config){.size = sizeof(tw_config), .threads = 3});
     ok(&e, tw_entry_new(e.launch, &entry));
     for (int i = 0; i < THREADS; i++) {
         starters[i] = (struct starter){.engine = &e, .entry = entry, .index = i};

@@ -35,7 +35,8 @@ static bool cancelled(void *user)
 static void caller_open(struct caller *c)
 {
     *c = (struct caller){0};
-    tw_config config = {.threads = 1, .cancelled = cancelled, .cancelled_user = c};
+    tw_config config = {
+        .size = sizeof config, .threads = 1, .cancelled = cancelled, .cancelled_user = c};
     assert_int_equal(tw_context_new(&config, &c->ctx), TW_OK);
 }
 
@@ -199,7 +200,7 @@ static void tuned_values_are_searched(void **state)
 
 static tw_status run_on_cpu(struct caller *c)
 {
-    tw_array a = {c->a, TW_F32, 1, {64}, TW_ON_HOST}, out = {c->c, TW_F32, 1, {64}, TW_ON_HOST};
+    tw_array a = tw_host_array(c->a, TW_F32, 64), out = tw_host_array(c->c, TW_F32, 64);
     tw_status s = open_on_cpu(c);
     if (s == TW_OK)
         s = tw_launch_array(c->launch, "a", &a);

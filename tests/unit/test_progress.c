@@ -44,7 +44,8 @@ static const char text[] = "kernel k(const f32 *a, f32 *c) grid(24) warps(1)\n{\
 
 static tw_launch *open(tw_context **ctx, struct told *told, const char *target, float *a, float *c)
 {
-    tw_config config = {.threads = 1, .progress = tell, .progress_user = told};
+    tw_config config = {
+        .size = sizeof config, .threads = 1, .progress = tell, .progress_user = told};
     tw_module *m;
     tw_kernel *k;
     tw_launch *l;
@@ -53,8 +54,8 @@ static tw_launch *open(tw_context **ctx, struct told *told, const char *target, 
     assert_int_equal(tw_module_from_text(*ctx, "k.tile", text, strlen(text), &m), TW_OK);
     assert_int_equal(tw_kernel_for_target(tw_module_kernel_at(m, 0), target, &k), TW_OK);
     assert_int_equal(tw_launch_new(k, &l), TW_OK);
-    tw_array in = {a, TW_F32, 1, {BLOCKS * EACH}, TW_ON_HOST};
-    tw_array out = {c, TW_F32, 1, {BLOCKS * EACH}, TW_ON_HOST};
+    tw_array in = tw_host_array(a, TW_F32, BLOCKS * EACH);
+    tw_array out = tw_host_array(c, TW_F32, BLOCKS * EACH);
     assert_int_equal(tw_launch_array(l, "a", &in), TW_OK);
     assert_int_equal(tw_launch_array(l, "c", &out), TW_OK);
     return l;

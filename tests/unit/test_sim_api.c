@@ -42,16 +42,19 @@ static void open_mirror(struct fixture *f, struct mirror *m, const char *text)
     m->arguments[1] = (tw_ptx_argument){
         .data = m->out, .bytes = sizeof m->out, .is_array = true, .uninitialised = true};
     m->arguments[2] = (tw_ptx_argument){.data = &m->n, .bytes = sizeof m->n};
-    m->launch = (tw_ptx_launch){
-        .kernel = "mirror", .block = {COUNT}, .arguments = m->arguments, .argument_count = 3};
+    m->launch = (tw_ptx_launch){.size = sizeof m->launch,
+                                .kernel = "mirror",
+                                .block = {COUNT},
+                                .arguments = m->arguments,
+                                .argument_count = 3};
 }
 
 static void ptx_runs(void **state)
 {
     struct fixture *f = *state;
     struct mirror m;
-    tw_sim_result r;
-    tw_ptx_param p;
+    tw_sim_result r = tw_sim_result_init();
+    tw_ptx_param p = tw_ptx_param_init();
     int block[3];
     open_mirror(f, &m, clean);
     assert_int_equal(tw_ptx_kernel_count(m.ptx), 1);
@@ -67,7 +70,8 @@ static void ptx_runs(void **state)
     assert_int_equal(p.bytes, 4);
     assert_false(tw_ptx_block(m.ptx, "mirror", block));
     for (uint64_t seed = 0; seed < 4; seed++) {
-        tw_sim_options o = {.watch = TW_WATCH_ALL, .seed = seed, .late = seed & 1};
+        tw_sim_options o = {
+            .size = sizeof o, .watch = TW_WATCH_ALL, .seed = seed, .late = seed & 1};
         memset(m.out, 0, sizeof m.out);
         succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &o, &r));
         for (int i = 0; i < COUNT; i++)
@@ -89,10 +93,10 @@ static void a_block_is_traced(void **state)
 {
     struct fixture *f = *state;
     struct mirror m;
-    tw_sim_result r;
+    tw_sim_result r = tw_sim_result_init();
     uint32_t start[4];
-    tw_trace_options trace = {.why = "out", .why_offset = 4, .why_bytes = 4};
-    tw_sim_options o = {.trace = &trace};
+    tw_trace_options trace = {.size = sizeof trace, .why = "out", .why_offset = 4, .why_bytes = 4};
+    tw_sim_options o = {.size = sizeof o, .trace = &trace};
     open_mirror(f, &m, clean);
     m.arguments[1].name = "out";
     succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &o, &r));
@@ -123,8 +127,8 @@ static void findings_come_back(void **state)
 {
     struct fixture *f = *state;
     struct mirror m;
-    tw_sim_result r;
-    tw_message message;
+    tw_sim_result r = tw_sim_result_init();
+    tw_message message = tw_message_init();
     open_mirror(f, &m, racy);
     refused(f, tw_ptx_simulate(m.ptx, &m.launch, NULL, &r), TW_FAULT, "error: race:");
     assert_true(tw_context_message(f->ctx, 0, &message));
@@ -145,9 +149,11 @@ static void findings_come_back(void **state)
     assert_true(found);
     assert_non_null(strstr(r.report, "race"));
     /* the same launch with nothing watched runs */
-    succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &(tw_sim_options){.watch = 0}, &r));
+    succeed(f, tw_ptx_simulate(m.ptx, &m.launch,
+                               &(tw_sim_options){.size = sizeof(tw_sim_options), .watch = 0}, &r));
     /* and with it all let pass */
-    tw_sim_options pass = {.watch = TW_WATCH_CHECKS, .suppressions = "* mirror # known\n"};
+    tw_sim_options pass = {
+        .size = sizeof pass, .watch = TW_WATCH_CHECKS, .suppressions = "* mirror # known\n"};
     succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &pass, &r));
     assert_true(r.finding_count > 0 && r.findings[0].suppressed && r.failures == 0);
     pass.suppressions = "nothing";
@@ -159,10 +165,11 @@ static void ends_are_told(void **state)
     struct fixture *f = *state;
     static const char spin[] = HEAD ".visible .entry spin()\n{\nagain:\nbra again;\n}\n";
     tw_ptx *p;
-    tw_sim_result r;
-    tw_sim_options o = {.watch = TW_WATCH_CHECKS, .step_limit = 1000};
+    tw_sim_result r = tw_sim_result_init();
+    tw_sim_options o = {.size = sizeof o, .watch = TW_WATCH_CHECKS, .step_limit = 1000};
     succeed(f, tw_ptx_from_text(f->ctx, "spin.ptx", spin, strlen(spin), &p));
-    tw_status s = tw_ptx_simulate(p, &(tw_ptx_launch){.block = {32}}, &o, &r);
+    tw_status s =
+        tw_ptx_simulate(p, &(tw_ptx_launch){.size = sizeof(tw_ptx_launch), .block = {32}}, &o, &r);
     refused(f, s, TW_FAULT, "");
     assert_non_null(r.ended);
     assert_int_equal(r.failures, 1);
@@ -223,12 +230,15 @@ static void launch_for(struct fixture *f, const char *target)
 static void tiles_run(void **state)
 {
     struct fixture *f = *state;
-    tw_sim_result r;
+    tw_sim_result r = tw_sim_result_init();
     for (int i = 0; i < 2; i++) {
         memset(f->c, 0, sizeof f->c);
         launch_for(f, i ? "sm_90" : "sm_80");
         succeed(f, tw_launch_simulate(f->launch,
-                                      &(tw_sim_options){.watch = TW_WATCH_ALL, .seed = 5}, &r));
+                                      &(tw_sim_options){.size = sizeof(tw_sim_options),
+                                                        .watch = TW_WATCH_ALL,
+                                                        .seed = 5},
+                                      &r));
         succeed(f, tw_launch_verify(f->launch, NULL));
         assert_non_null(strstr(r.counters_json, "test.tile"));
     }
@@ -245,9 +255,9 @@ static const char sums[] = "kernel sums(const f32 *a, f32 *c, i32 *n) grid(1) th
 static void outputs_count_as_unwritten(void **state)
 {
     struct fixture *f = *state;
-    tw_sim_options o = {.watch = TW_WATCH_CHECKS};
-    tw_sim_result r;
-    tw_param p;
+    tw_sim_options o = {.size = sizeof o, .watch = TW_WATCH_CHECKS};
+    tw_sim_result r = tw_sim_result_init();
+    tw_param p = tw_param_init();
     tw_kernel *k;
     float a[32] = {1}, c[32] = {0};
     int32_t n[32] = {0};
@@ -258,9 +268,9 @@ static void outputs_count_as_unwritten(void **state)
         assert_int_equal(p.is_ensured, i == 1);
     }
     succeed(f, tw_launch_new(k, &f->launch));
-    succeed(f, tw_launch_array(f->launch, "a", &(tw_array){a, TW_F32, 1, {32}, TW_ON_HOST}));
-    succeed(f, tw_launch_array(f->launch, "c", &(tw_array){c, TW_F32, 1, {32}, TW_ON_HOST}));
-    succeed(f, tw_launch_array(f->launch, "n", &(tw_array){n, TW_I32, 1, {32}, TW_ON_HOST}));
+    succeed(f, tw_launch_array(f->launch, "a", &tw_host_array(a, TW_F32, 32)));
+    succeed(f, tw_launch_array(f->launch, "c", &tw_host_array(c, TW_F32, 32)));
+    succeed(f, tw_launch_array(f->launch, "n", &tw_host_array(n, TW_I32, 32)));
     succeed(f, tw_launch_simulate(f->launch, &o, &r));
     o.watch |= TW_WATCH_OUTPUTS;
     assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
@@ -280,8 +290,8 @@ static void races_in_a_chosen_order(void **state)
 {
     struct fixture *f = *state;
     static const tw_sim_turn first[] = {{1, 0}, {0, 0}}, few[] = {{0, 1}, {1, 1}};
-    tw_sim_options o = {.watch = TW_WATCH_RACES};
-    tw_sim_result r;
+    tw_sim_options o = {.size = sizeof o, .watch = TW_WATCH_RACES};
+    tw_sim_result r = tw_sim_result_init();
     tw_kernel *k;
     float a[64], c[64];
     for (int i = 0; i < 64; i++)
@@ -291,17 +301,17 @@ static void races_in_a_chosen_order(void **state)
     refused(f, tw_launch_despite_races(f->launch, true), TW_BAD_ARGUMENT, "no order of warps");
     succeed(f, tw_kernel_for_target(tw_module_kernel_at(f->module, 0), "sm_80", &k));
     succeed(f, tw_launch_new(k, &f->launch));
-    succeed(f, tw_launch_array(f->launch, "a", &(tw_array){a, TW_F32, 1, {64}, TW_ON_HOST}));
-    succeed(f, tw_launch_array(f->launch, "c", &(tw_array){c, TW_F32, 1, {64}, TW_ON_HOST}));
+    succeed(f, tw_launch_array(f->launch, "a", &tw_host_array(a, TW_F32, 64)));
+    succeed(f, tw_launch_array(f->launch, "c", &tw_host_array(c, TW_F32, 64)));
     assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_UNSYNCHRONISED);
     succeed(f, tw_launch_despite_races(f->launch, true));
     assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
     assert_true(c[0] == 0 && c[63] == 1 && !r.ended); /* warp 0 came first */
     assert_int_equal(r.findings[0].code, TW_CODE_RACE);
     assert_int_equal(r.findings[0].access_count, 2);
-    assert_string_equal(r.findings[0].accesses[0].variable, "s");
-    assert_string_equal(r.findings[0].accesses[1].space, "shared");
-    assert_true(r.findings[0].accesses[0].warp != r.findings[0].accesses[1].warp);
+    assert_string_equal(r.findings[0].accesses[0]->variable, "s");
+    assert_string_equal(r.findings[0].accesses[1]->space, "shared");
+    assert_true(r.findings[0].accesses[0]->warp != r.findings[0].accesses[1]->warp);
     assert_non_null(strstr(r.findings[0].text, "in the PTX"));
     o.source_only = true;
     assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
@@ -319,7 +329,7 @@ static void races_in_a_chosen_order(void **state)
     assert_int_equal(tw_launch_check(f->launch), TW_UNSYNCHRONISED); /* which has the fix */
     succeed(f, tw_launch_despite_races(f->launch, false));
     assert_int_equal(tw_launch_check(f->launch), TW_UNSYNCHRONISED);
-    o = (tw_sim_options){.watch = TW_WATCH_RACES};
+    o = (tw_sim_options){.size = sizeof(tw_sim_options), .watch = TW_WATCH_RACES};
     assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_UNSYNCHRONISED);
 }
 
@@ -328,13 +338,17 @@ static void it_can_be_cancelled(void **state)
     struct fixture *f = *state;
     static const char spin[] = HEAD ".visible .entry spin()\n{\nagain:\nbra again;\n}\n";
     bool cancelled = false;
-    tw_config config = {.cancelled = tw_flag_is_set, .cancelled_user = &cancelled};
+    tw_config config = {
+        .size = sizeof config, .cancelled = tw_flag_is_set, .cancelled_user = &cancelled};
     tw_context *ctx;
     tw_ptx *p;
     succeed(f, tw_context_new(&config, &ctx));
     assert_int_equal(tw_ptx_from_text(ctx, "spin.ptx", spin, strlen(spin), &p), TW_OK);
     cancelled = true;
-    assert_int_equal(tw_ptx_simulate(p, &(tw_ptx_launch){.block = {32}}, NULL, NULL), TW_CANCELLED);
+    assert_int_equal(tw_ptx_simulate(p,
+                                     &(tw_ptx_launch){.size = sizeof(tw_ptx_launch), .block = {32}},
+                                     NULL, NULL),
+                     TW_CANCELLED);
     tw_context_free(ctx);
 }
 
@@ -354,8 +368,8 @@ static void structs_point(void **state)
 {
     struct fixture *f = *state;
     tw_ptx *p;
-    tw_ptx_param param;
-    tw_sim_result r;
+    tw_ptx_param param = tw_ptx_param_init();
+    tw_sim_result r = tw_sim_result_init();
     int32_t data[3] = {7, 8, 9};
     struct {
         int32_t *data;
@@ -365,7 +379,8 @@ static void structs_point(void **state)
     tw_ptx_pointer pointer = {.name = "v.data", .data = data, .bytes = sizeof data};
     tw_ptx_argument a = {
         .data = &value, .bytes = sizeof value, .pointers = &pointer, .pointer_count = 1};
-    tw_ptx_launch l = {.kernel = "k", .block = {32}, .arguments = &a, .argument_count = 1};
+    tw_ptx_launch l = {
+        .size = sizeof l, .kernel = "k", .block = {32}, .arguments = &a, .argument_count = 1};
     succeed(f, tw_ptx_from_text(f->ctx, "k.ptx", with_struct, strlen(with_struct), &p));
     succeed(f, tw_ptx_param_at(p, "k", 0, &param));
     assert_int_equal(param.bytes, 16);
@@ -439,13 +454,13 @@ static void padding_is_copied(void **state)
     for (size_t i = 0; i < 4 * sizeof cases / sizeof *cases; i++) {
         int32_t data[64] = {0};
         tw_ptx *p;
-        tw_sim_result r;
+        tw_sim_result r = tw_sim_result_init();
         tw_ptx_argument a = {.data = data,
                              .bytes = sizeof data,
                              .is_array = true,
                              .uninitialised = i & 2,
                              .structs = i & 1};
-        tw_ptx_launch l = {.block = {32}, .arguments = &a, .argument_count = 1};
+        tw_ptx_launch l = {.size = sizeof l, .block = {32}, .arguments = &a, .argument_count = 1};
         const char *ptx = cases[i / 4].ptx,
                    *found = a.structs ? cases[i / 4].of_structs : cases[i / 4].of_values;
         succeed(f, tw_ptx_from_text(f->ctx, "padded.ptx", ptx, strlen(ptx), &p));
@@ -482,11 +497,11 @@ static void kernels_are_refused_one_by_one(void **state)
     };
     struct fixture *f = *state;
     tw_ptx *p;
-    tw_sim_result r;
+    tw_sim_result r = tw_sim_result_init();
     succeed(f, tw_ptx_from_text(f->ctx, "mixed.ptx", mixed, strlen(mixed), &p));
     assert_int_equal(tw_ptx_kernel_count(p), 4);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const tw_ptx_launch l = {.kernel = cases[i].kernel, .block = {32}};
+        const tw_ptx_launch l = {.size = sizeof l, .kernel = cases[i].kernel, .block = {32}};
         assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), cases[i].status);
         if (!strstr(tw_context_messages(f->ctx), cases[i].said))
             fail_msg("%s: %s", cases[i].kernel, tw_context_messages(f->ctx));
@@ -505,7 +520,7 @@ static void arguments_share(void **state)
 {
     struct fixture *f = *state;
     struct mirror m;
-    tw_sim_result r;
+    tw_sim_result r = tw_sim_result_init();
     open_mirror(f, &m, clean);
     m.arguments[1].data = m.in;
     succeed(f, tw_ptx_simulate(m.ptx, &m.launch, NULL, &r));
@@ -526,10 +541,10 @@ static void memory_runs_out(void **state)
 {
     struct fixture *f = *state;
     struct mirror m;
-    tw_sim_result r;
+    tw_sim_result r = tw_sim_result_init();
     open_mirror(f, &m, racy);
-    tw_trace_options trace = {.why = "out", .why_bytes = 4};
-    tw_sim_options o = {.watch = TW_WATCH_ALL, .seed = 1, .trace = &trace};
+    tw_trace_options trace = {.size = sizeof trace, .why = "out", .why_bytes = 4};
+    tw_sim_options o = {.size = sizeof o, .watch = TW_WATCH_ALL, .seed = 1, .trace = &trace};
     tw_status s = TW_NO_MEMORY;
     long failures = 0;
     for (long at = 0; s == TW_NO_MEMORY; at++) {
@@ -555,7 +570,7 @@ static void memory_runs_out(void **state)
     s = TW_NO_MEMORY;
     failures = 0;
     for (long at = 0; s == TW_NO_MEMORY; at++) {
-        tw_explanation x;
+        tw_explanation x = tw_explanation_init();
         f->memory.fail_from = f->memory.calls + at;
         s = tw_launch_explain(f->launch, NULL, &x);
         f->memory.fail_from = -1;

@@ -696,7 +696,8 @@ enum { LENGTH = 64 };
 
 static void give(tw_launch *l, float *a, float *c)
 {
-    tw_array in = {.data = a, .dtype = TW_F32, .rank = 1, .shape = {LENGTH}}, out = in;
+    tw_array in = {.size = sizeof in, .data = a, .dtype = TW_F32, .rank = 1, .shape = {LENGTH}},
+             out = in;
     int32_t *whole = (int32_t *)a;
     if (tw_launch_array(l, "a", &in) != TW_OK) {
         in.dtype = TW_I32;
@@ -753,8 +754,9 @@ static void on_gpu(struct work *w, tw_context *ctx, tw_kernel *k, const char *ta
             tw_ptx_free(p);
     }
     went(w, ctx, "tw_launch_simulate",
-         tw_launch_simulate(l, &(tw_sim_options){.watch = TW_WATCH_ALL}, NULL));
-    tw_explanation explained;
+         tw_launch_simulate(
+             l, &(tw_sim_options){.size = sizeof(tw_sim_options), .watch = TW_WATCH_ALL}, NULL));
+    tw_explanation explained = tw_explanation_init();
     went(w, ctx, "tw_launch_explain", tw_launch_explain(l, NULL, &explained));
     if (went(w, ctx, "tw_build_new", tw_build_new(ctx, "built", &b))) {
         const char *header, *source;
@@ -770,7 +772,7 @@ static void *all_phases(void *user)
     struct work *w = user;
     tw_context *ctx;
     tw_module *m;
-    tw_config config = {.threads = 2, .cache = ""};
+    tw_config config = {.size = sizeof config, .threads = 2, .cache = ""};
     if (tw_context_new(&config, &ctx) != TW_OK) {
         snprintf(w->wrong, sizeof w->wrong, "tw_context_new");
         return NULL;
@@ -808,7 +810,7 @@ static void *ptx_phases(void *user)
     struct work *w = user;
     tw_context *ctx;
     tw_ptx *p;
-    tw_config config = {.threads = 2, .cache = ""};
+    tw_config config = {.size = sizeof config, .threads = 2, .cache = ""};
     if (tw_context_new(&config, &ctx) != TW_OK) {
         snprintf(w->wrong, sizeof w->wrong, "tw_context_new");
         return NULL;
@@ -816,8 +818,11 @@ static void *ptx_phases(void *user)
     if (went(w, ctx, "tw_ptx_from_text",
              tw_ptx_from_text(ctx, w->kind->name, w->text, w->length, &p)))
         went(w, ctx, "tw_ptx_simulate",
-             tw_ptx_simulate(p, &(tw_ptx_launch){.block = {32}},
-                             &(tw_sim_options){.watch = TW_WATCH_ALL, .step_limit = 100000}, NULL));
+             tw_ptx_simulate(p, &(tw_ptx_launch){.size = sizeof(tw_ptx_launch), .block = {32}},
+                             &(tw_sim_options){.size = sizeof(tw_sim_options),
+                                               .watch = TW_WATCH_ALL,
+                                               .step_limit = 100000},
+                             NULL));
     tw_context_free(ctx);
     return NULL;
 }

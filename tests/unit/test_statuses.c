@@ -16,7 +16,7 @@ static unsigned seen; /* statuses, a bit each */
 static void says(struct fixture *f, tw_status status, tw_status expected)
 {
     const char *text = tw_context_messages(f->ctx);
-    tw_message m;
+    tw_message m = tw_message_init();
     if (status != expected)
         fail_msg("%s, not %s: %s", tw_status_name(status), tw_status_name(expected), text);
     assert_true(strlen(text) > strlen("error: \n"));
@@ -59,7 +59,7 @@ static void runs_that_fail(void **state)
     assert_string_equal(tw_context_messages(f->ctx), "");
     says(f, tw_launch_verify(f->launch, NULL), TW_WRONG_VALUES);
     says(f, tw_launch_value(f->launch, "x", &(tw_value){0}), TW_NOT_FOUND);
-    says(f, tw_launch_shape(f->launch, "x", &(tw_array){0}), TW_NOT_FOUND);
+    says(f, tw_launch_shape(f->launch, "x", &(tw_array){.size = sizeof(tw_array)}), TW_NOT_FOUND);
     const char *text;
     says(f, tw_launch_show(f->launch, "no_pass", &text), TW_NOT_FOUND);
     says(f, tw_launch_show_stage(f->launch, TW_STAGE_PTX, &text), TW_BAD_ARGUMENT);

@@ -153,7 +153,7 @@ static void *work(void *user)
 {
     struct worker *w = user;
     tw_context *ctx;
-    tw_status s = tw_context_new(&(tw_config){.threads = 2}, &ctx);
+    tw_status s = tw_context_new(&(tw_config){.size = sizeof(tw_config), .threads = 2}, &ctx);
     for (; s == TW_OK && (w->rounds < PATTERNS || seconds() < w->until); w->rounds++) {
         int number = 16 * w->index + (int)(w->rounds % 16);
         s = one_kernel(w, ctx, &patterns[w->rounds % PATTERNS], number);
@@ -175,7 +175,8 @@ static void threads_compile_and_launch(void **state)
     tw_module *m;
     tw_launch *l;
     tw_entry *entry;
-    assert_int_equal(tw_context_new(&(tw_config){.threads = 3}, &ctx), TW_OK);
+    assert_int_equal(tw_context_new(&(tw_config){.size = sizeof(tw_config), .threads = 3}, &ctx),
+                     TW_OK);
     assert_int_equal(tw_module_from_text(ctx, "e.tile", entry_text, strlen(entry_text), &m), TW_OK);
     assert_int_equal(tw_launch_new(tw_module_kernel_at(m, 0), &l), TW_OK);
     assert_int_equal(tw_entry_new(l, &entry), TW_OK);

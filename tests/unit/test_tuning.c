@@ -149,7 +149,8 @@ static int tear_down(void **state)
 
 static tw_tuned row(const char *kernel, const char *sizes, const char *tune, double ms)
 {
-    return (tw_tuned){.device = "d",
+    return (tw_tuned){.size = sizeof(tw_tuned),
+                      .device = "d",
                       .kernel = kernel,
                       .program = "p",
                       .types = "T=f32",
@@ -178,14 +179,14 @@ static void rows_are_found_and_replaced(void **state)
     succeed(f, tw_store_put(s, &slow));
     succeed(f, tw_store_find(s, NULL, &count));
     assert_int_equal(count, 4);
-    succeed(f, tw_store_find(s, &(tw_tuned){.kernel = "k"}, &count));
+    succeed(f, tw_store_find(s, &(tw_tuned){.size = sizeof(tw_tuned), .kernel = "k"}, &count));
     assert_int_equal(count, 3);
     assert_string_equal(tw_store_at(s, 0)->tune, "B=2");
     assert_true(tw_store_at(s, 1)->milliseconds == 2.5 && tw_store_at(s, 1)->measured > 0);
     assert_string_equal(tw_store_at(s, 2)->why, "it's wrong");
     assert_string_equal(tw_store_at(s, 2)->version, tw_version());
     assert_true(tw_store_at(s, 3) == NULL && tw_store_at(s, -1) == NULL);
-    succeed(f, tw_store_forget(s, &(tw_tuned){.kernel = "k"}, &count));
+    succeed(f, tw_store_forget(s, &(tw_tuned){.size = sizeof(tw_tuned), .kernel = "k"}, &count));
     assert_int_equal(count, 3);
     tw_store_close(s);
     succeed(f, tw_store_open(f->ctx, path, &s)); /* and is still there, closed with the context */
@@ -279,7 +280,7 @@ static void set_sizes(struct fixture *f, int64_t m, int64_t n, int64_t k)
 /* The launch's key with these tuned values. */
 static tw_tuned key_of(struct fixture *f, const char *tune, double ms)
 {
-    tw_tuned key;
+    tw_tuned key = tw_tuned_init();
     succeed(f, tw_launch_tuning_key(f->launch, "d", &key));
     key.tune = tune;
     key.milliseconds = ms;
@@ -297,8 +298,9 @@ static void launches_take_what_is_stored(void **state)
 {
     struct fixture *f = *state;
     tw_store *s;
-    tw_tuned taken, key;
-    tw_tune first;
+    tw_tuned taken = tw_tuned_init();
+    tw_tuned key = tw_tuned_init();
+    tw_tune first = tw_tune_init();
     load(f, api_matmul);
     succeed(f, tw_store_open(f->ctx, path, &s));
     set_sizes(f, 100, N, K);
@@ -342,7 +344,8 @@ static void damaged_rows_are_passed_over(void **state)
                                           "BM=32,BN=8,",
                                           "BM=32,BN=8,BK=99999999999999999999"};
     tw_store *s;
-    tw_tuned taken, key;
+    tw_tuned taken = tw_tuned_init();
+    tw_tuned key = tw_tuned_init();
     load(f, api_matmul);
     succeed(f, tw_store_open(f->ctx, path, &s));
     set_sizes(f, 100, N, K);
@@ -357,7 +360,8 @@ static void damaged_rows_are_passed_over(void **state)
         assert_string_equal(taken.tune, "BM=8,BN=8,BK=16");
         assert_non_null(strstr(tw_context_messages(f->ctx), damaged[i]));
         assert_non_null(strstr(tw_context_messages(f->ctx), "passed over"));
-        succeed(f, tw_store_forget(s, &(tw_tuned){.tune = damaged[i]}, NULL));
+        succeed(
+            f, tw_store_forget(s, &(tw_tuned){.size = sizeof(tw_tuned), .tune = damaged[i]}, NULL));
     }
     key = key_of(f, "BM=x", 1);
     succeed(f, tw_store_forget(s, NULL, NULL));
@@ -370,7 +374,8 @@ static void static_floats_are_found_again(void **state)
 {
     struct fixture *f = *state;
     tw_store *s;
-    tw_tuned key, taken;
+    tw_tuned key = tw_tuned_init();
+    tw_tuned taken = tw_tuned_init();
     load(f, "tune F = {0.25, 1.5};\n"
             "kernel k(i32 n, static f32 s, f32 *c) grid(1) warps(1)\n"
             "{ global f32 C[n] = c; C[0 +: 8] = s * F; }\n");
@@ -392,7 +397,7 @@ static void values_are_expected(void **state)
 {
     struct fixture *f = *state;
     tw_expected *e;
-    tw_verdict v;
+    tw_verdict v = tw_verdict_init();
     load(f, api_matmul);
     for (int i = 0; i < M * K; i++)
         f->a[i] = (float)(i % 7 - 3);
@@ -410,7 +415,7 @@ static void values_are_expected(void **state)
     succeed(f, tw_launch_run(f->launch));
     succeed(f, tw_launch_verify_by(f->launch, e, &v));
     assert_true(v.ok && v.checked == M * N);
-    tw_verdict plain;
+    tw_verdict plain = tw_verdict_init();
     succeed(f, tw_launch_verify(f->launch, &plain));
     assert_true(plain.max_error == v.max_error && plain.tolerance == v.tolerance);
     f->c[5] += 1;
@@ -423,7 +428,9 @@ static void values_are_expected(void **state)
 static void estimates_need_no_gpu(void **state)
 {
     struct fixture *f = *state;
-    tw_estimate host, gpu, same;
+    tw_estimate host = tw_estimate_init();
+    tw_estimate gpu = tw_estimate_init();
+    tw_estimate same = tw_estimate_init();
     tw_kernel *k;
     load(f, api_matmul);
     set_sizes(f, 64, 64, 64);
@@ -451,8 +458,8 @@ static void memory_runs_out(void **state)
     for (long n = 0;; n++) {
         tw_store *s = NULL;
         tw_expected *e = NULL;
-        tw_estimate estimate;
-        tw_tuned taken;
+        tw_estimate estimate = tw_estimate_init();
+        tw_tuned taken = tw_tuned_init();
         int count;
         long before = f->memory.calls;
         f->memory.fail_from = before + n;

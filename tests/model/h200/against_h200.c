@@ -46,8 +46,8 @@ static tw_status explain(tw_context *ctx, const char *kernels, const struct read
     char path[512];
     tw_kernel *k;
     tw_launch *l;
-    tw_type type;
-    tw_explain_options options = {.gpu = "H200", .registers = r->registers};
+    tw_type type = tw_type_init();
+    tw_explain_options options = {.size = sizeof options, .gpu = "H200", .registers = r->registers};
     snprintf(path, sizeof path, "%s/%s.tile", kernels, r->kernel);
     tw_status status = tw_module_from_file(ctx, path, module);
     if (status == TW_OK)
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
         return 2;
     }
     while (fgets(line, sizeof line, in)) {
-        tw_explanation x;
+        tw_explanation x = tw_explanation_init();
         tw_module *module = NULL;
         if (!read_row(line, &r))
             continue; /* what the columns are */

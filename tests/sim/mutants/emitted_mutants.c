@@ -150,7 +150,7 @@ static int64_t size_of(const struct subject *s, const char *name)
 
 static void set_sizes(struct subject *s)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(s->kernel, i, &p) == TW_OK; i++) {
         if (p.is_pointer || p.derived)
             continue;
@@ -162,8 +162,8 @@ static void set_sizes(struct subject *s)
 
 static void set_choices(struct subject *s)
 {
-    tw_tune t;
-    tw_type type;
+    tw_tune t = tw_tune_init();
+    tw_type type = tw_type_init();
     for (int i = 0; tw_kernel_tune(s->kernel, i, &t) == TW_OK; i++)
         for (size_t k = 0; k < sizeof tuned / sizeof *tuned; k++)
             if (strcmp(tuned[k].name, t.name) == 0)
@@ -185,12 +185,13 @@ static double spread(tw_dtype t, double value)
 
 static void make_arrays(struct subject *s)
 {
-    tw_param p;
+    tw_param p = tw_param_init();
     uint64_t random = 1;
     for (int i = 0; tw_kernel_param(s->kernel, i, &p) == TW_OK; i++) {
         if (!p.is_pointer)
             continue;
         struct array *a = &s->arrays[s->array_count++];
+        a->at = tw_array_init();
         need(tw_launch_shape(s->launch, p.name, &a->at) == TW_OK, s, "a shape");
         size_t elements = 1, size = tw_dtype_size(a->at.dtype);
         for (int axis = 0; axis < a->at.rank; axis++)
@@ -210,7 +211,7 @@ static void make_arrays(struct subject *s)
 
 static const char *target_of(tw_kernel *kernel, int configuration)
 {
-    tw_type type;
+    tw_type type = tw_type_init();
     bool byte_floats =
         tw_kernel_type(kernel, 0, &type) == TW_OK && tw_dtype_size(type.choices[0]) == 1;
     return (byte_floats ? byte_float_targets : targets)[configuration];
@@ -247,11 +248,12 @@ static const char *const outcome_text[] = {"silent", "found", "ended", "wrong va
 
 static enum outcome run(struct subject *s, int order, const char **what)
 {
-    tw_sim_options options = {.watch = TW_WATCH_CHECKS,
+    tw_sim_options options = {.size = sizeof options,
+                              .watch = TW_WATCH_CHECKS,
                               .seed = (uint64_t)order,
                               .late = order % 2,
                               .step_limit = s->steps ? 4 * s->steps + 10000 : 0};
-    tw_sim_result result;
+    tw_sim_result result = tw_sim_result_init();
     for (int i = 0; i < s->array_count; i++)
         memcpy(s->arrays[i].at.data, s->arrays[i].given, s->arrays[i].bytes);
     tw_status status = tw_launch_simulate(s->launch, &options, &result);
