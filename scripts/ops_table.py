@@ -40,7 +40,7 @@ def rows():
             "PREFIX": f"{text}a",
             "INFIX": f"a {text} b",
             "CALL": f"{text}({', '.join(operands)})",
-        }.get(form, {"SELECT": "c ? a : b", "CAST": "(T) x", "BITS": "bits<T>(x)"}.get(name, text))
+        }.get(form, {"SELECT": "c ? a : b", "CAST": "(T) x", "BITS": "bits<T>(x)", "LOOKUP": "table[i]"}.get(name, text))
         if kind == "REDUCE":
             shape = f"{text}(x [, axis = n])"
         note = re.sub(r"\s+", " ", note).strip().replace("|", "\\|")

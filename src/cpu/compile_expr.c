@@ -379,6 +379,35 @@ static struct value compile_philox(struct compiler *c, const struct expr *e,
     return values[0];
 }
 
+/* The table's values as they lie in memory. */
+static const unsigned char *table_bytes(struct compiler *c, const struct sym *table)
+{
+    const size_t size = dtype_size(table->type.dtype);
+    unsigned char *bytes = arena_alloc(c->arena, (size_t)table->type.extent[0] * size);
+    for (int64_t i = 0; i < table->type.extent[0]; i++)
+        literal_store(table->type.dtype, bytes + (size_t)i * size, &table->table[i]);
+    return bytes;
+}
+
+static struct value compile_lookup(struct compiler *c, const struct expr *e,
+                                   const struct value *into)
+{
+    struct value to = result_place(c, e, into);
+    uint32_t top = c->top;
+    struct value index = value_convert(c, compile_expr(c, e->args[1], NULL), DT_I32);
+    struct lookup_detail *d = arena_new(c->arena, struct lookup_detail);
+    *d = (struct lookup_detail){e->sym, table_bytes(c, e->sym), dtype_size(e->type.dtype)};
+    struct instr *in = emit_step(c, step_lookup);
+    in->detail = d;
+    in->dst = to.at;
+    in->a = index.at;
+    in->n = (uint32_t)type_elements(&e->type);
+    in->c = index.lanes;
+    in->mask = index.lanes > 1 ? c->mask : NO_SLOT;
+    c->top = top;
+    return to;
+}
+
 static struct value compile_cast(struct compiler *c, const struct expr *e, const struct value *into)
 {
     if (e->args[0]->type.dtype == e->type.dtype)
@@ -548,6 +577,7 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
     case OP_SELECT: v = compile_select(c, e, into); break;
     case OP_CAST: v = compile_cast(c, e, into); break;
     case OP_PHILOX: v = compile_philox(c, e, into); break;
+    case OP_LOOKUP: v = compile_lookup(c, e, into); break;
     case OP_REDUCE_SUM:
     case OP_REDUCE_MAX:
     case OP_REDUCE_MIN:

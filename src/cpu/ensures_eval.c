@@ -2,6 +2,7 @@
  * ask for what they need. */
 #include "cpu/ensures_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- leaves --- */
@@ -190,6 +191,31 @@ static bool eval_moving(struct oracle *o, const struct expr *e, const struct hin
     }
 }
 
+/* An uncertain index says nothing of the element. */
+static bool eval_lookup(struct oracle *o, const struct expr *e, const struct hint *hint,
+                        struct oracle_tile *out)
+{
+    struct oracle_tile index;
+    const int64_t extent = e->sym->type.extent[0];
+    if (!oracle_eval(o, e->args[1], hint, &index))
+        return false;
+    *out = oracle_tile_new(o, e->type.dtype, index.rank, index.extent, index.error != NULL);
+    for (int64_t i = 0; i < index.count; i++) {
+        struct number at = tile_get(&index, i);
+        bool inside = at.i >= 0 && at.i < extent;
+        if (!inside && at.error == 0) {
+            tile_free(o, &index);
+            return oracle_fail(o, "index %lld is outside the table `%s` (%lld values)",
+                               (long long)at.i, e->sym->name, (long long)extent);
+        }
+        struct number x = typed(e->type.dtype, e->sym->table[inside ? at.i : 0]);
+        x.error = at.error == 0 ? 0 : INFINITY;
+        tile_put(out, i, x);
+    }
+    tile_free(o, &index);
+    return true;
+}
+
 /* --- twins --- */
 
 enum { MOST_TWINS = 256 }; /* finding them takes the square of that */
@@ -324,6 +350,7 @@ static bool eval_once(struct oracle *o, const struct expr *e, const struct hint 
     case OP_SELECT: return eval_lazy(o, e, hint, out);
     case OP_DOT: return eval_dot(o, e, out);
     case OP_PHILOX: return eval_philox(o, e, hint, out);
+    case OP_LOOKUP: return eval_lookup(o, e, hint, out);
     case OP_SCAN:
     case OP_IOTA: return eval_moving(o, e, hint, out);
     case OP_CAST:

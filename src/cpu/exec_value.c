@@ -1,6 +1,8 @@
 /* Steps that make values from values: rows with broadcasting, copies, conversions, reductions. */
 #include "cpu/program.h"
 
+#include <stdio.h>
+
 /* All operands dense and of the same shape. */
 void step_flat(struct frame *f, const struct instr *in)
 {
@@ -164,5 +166,30 @@ void step_iota(struct frame *f, const struct instr *in)
         for (size_t k = 0; k < d->n; k++)
             for (size_t i = 0; i < d->inner; i++)
                 out[k * d->inner + i] = (int32_t)k;
+    }
+}
+
+/* dst[i] = table[a[i]], i32 indices; in->n rows of in->c lanes. */
+void step_lookup(struct frame *f, const struct instr *in)
+{
+    const struct lookup_detail *d = in->detail;
+    const int32_t *index = frame_at(f, in->a);
+    const uint8_t *mask = in->c > 1 ? frame_mask(f, in->mask) : NULL;
+    unsigned char *out = frame_at(f, in->dst);
+    const int64_t extent = d->table->type.extent[0];
+    for (size_t i = 0; i < (size_t)in->n * in->c; i++) {
+        int32_t at = index[i];
+        if (mask && !mask[i % in->c])
+            at = 0;
+        if (at < 0 || at >= extent) {
+            char number[24] = "an index"; /* -1 is what one of several axes may have become */
+            if (at != -1)
+                snprintf(number, sizeof number, "index %d", (int)at);
+            frame_fault(f, CPU_BOUNDS, in->loc, in->c > 1 ? (int)(i % in->c) : -1,
+                        "%s is outside the table %s (%lld values)", number, d->table->name,
+                        (long long)extent);
+            return;
+        }
+        memcpy(out + i * d->size, d->bytes + (size_t)at * d->size, d->size);
     }
 }

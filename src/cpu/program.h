@@ -141,6 +141,12 @@ struct dot_store_detail {
 struct iota_detail {
     size_t outer, n, inner;
 };
+/* Elements of a table, as they lie in memory. */
+struct lookup_detail {
+    const struct sym *table;
+    const unsigned char *bytes;
+    size_t size; /* of an element */
+};
 struct mask_list { /* masks that lose the lanes of instr.mask, too */
     int count;
     uint32_t mask[];
@@ -512,7 +518,7 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
 
 /* exec_value.c */
 step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan,
-    step_iota, step_zero, step_poison;
+    step_iota, step_zero, step_poison, step_lookup;
 /* exec_packed.c */
 step_fn step_packed_fill, step_packed_copy, step_packed_clear;
 /* exec_pack.c */

@@ -113,7 +113,7 @@ static bool add_index(struct checker *c, struct access *x, struct index index, s
     return true;
 }
 
-static struct expr *index_value(struct checker *c, const struct node *n, const char *what)
+struct expr *index_value(struct checker *c, const struct node *n, const char *what)
 {
     struct expr *e = check_operand(c, n);
     if (!e || dtype_is_int(e->type.dtype))
@@ -356,10 +356,23 @@ static struct expr *make_access(struct checker *c, struct sym *s, const struct e
 
 /* --- names --- */
 
+/* Only elements of tables are values. */
+static bool whole_table(struct checker *c, const struct sym *s, const struct node *n)
+{
+    if (s->storage != ST_TABLE)
+        return false;
+    diag_error(c->diag, n->loc, "`%s` is a table: its elements are values, not the whole", s->name);
+    diag_note(c->diag, s->loc,
+              sym_info(c, s)->shape.rank == 1 ? "all of it, as a tile, is `%s[iota(%lld)]`"
+                                              : "index each of its axes",
+              s->name, (long long)s->type.extent[0]);
+    return true;
+}
+
 static struct expr *sym_value(struct checker *c, struct sym *s, const struct node *n)
 {
     bool reaches;
-    if (!usable(c, s, n->loc))
+    if (!usable(c, s, n->loc) || whole_table(c, s, n))
         return NULL;
     if (s->storage == ST_VIEW || s->storage == ST_SHARED)
         return make_access(c, s, NULL, n, NULL, &reaches);
@@ -427,7 +440,7 @@ struct expr *check_name(struct checker *c, const struct node *n)
         return NULL;
     }
     struct sym *s = const_sym(c, e, n->loc);
-    return s ? expr_ref(c->kernel, s, n->loc) : NULL;
+    return s && !whole_table(c, s, n) ? expr_ref(c->kernel, s, n->loc) : NULL;
 }
 
 /* --- accesses --- */
@@ -487,7 +500,11 @@ static struct expr *access_binding(struct checker *c, struct binding *b, const s
         }
         return NULL;
     }
-    if (!usable(c, s, n->a->loc) || !indexable(c, s, n->a->loc))
+    if (!usable(c, s, n->a->loc))
+        return NULL;
+    if (s->storage == ST_TABLE)
+        return check_lookup(c, s, n);
+    if (!indexable(c, s, n->a->loc))
         return NULL;
     return make_access(c, s, place, n, n->list, reaches);
 }
@@ -502,6 +519,11 @@ struct expr *check_access(struct checker *c, const struct node *n)
     bool reaches = false;
     if (!b) {
         const struct entry *e = module_entry(c->module, n->a->text);
+        if (e && e->kind == ENTRY_CONST && e->node->dims) {
+            struct sym *table = const_sym(c, e, n->loc);
+            struct expr *element = table ? check_lookup(c, table, n) : NULL;
+            return element && n->b && !check_otherwise(c, n, element, false) ? NULL : element;
+        }
         if (e && (e->kind == ENTRY_CONST || e->kind == ENTRY_TUNE))
             diag_error(c->diag, n->a->loc, "`%s` is a constant: it has no elements", n->a->text);
         else
@@ -602,7 +624,12 @@ static bool assignable(struct checker *c, const struct expr *e, const struct nod
                   e->sym->name, e->sym->name);
         return false;
     }
-    diag_error(c->diag, n->loc, "`%s` cannot be %s", source_snippet(c, n->loc), why);
+    if (n->kind == N_ACCESS)
+        diag_error(c->diag, n->loc,
+                   "`%s` is an element of a table, which is constant: it cannot be %s",
+                   source_snippet(c, n->loc), why);
+    else
+        diag_error(c->diag, n->loc, "`%s` cannot be %s", source_snippet(c, n->loc), why);
     return false;
 }
 

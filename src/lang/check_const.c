@@ -35,7 +35,7 @@ void link_constants(struct checker *c)
         struct sym ***last = s->storage == ST_PARAM ? &last_param : &last_other;
         next = s->next;
         s->next = NULL;
-        if (s->storage == ST_CONST)
+        if (s->storage == ST_CONST || s->storage == ST_TABLE)
             continue;
         **last = s;
         *last = &s->next;
@@ -48,18 +48,25 @@ void link_constants(struct checker *c)
     k->last_symbol = others ? last_other : last_param;
 }
 
-static struct sym *make_constant(struct checker *c, const char *name, struct type type,
-                                 struct loc loc, struct literal value, int order)
+static struct sym *make_named(struct checker *c, const char *name, enum storage storage,
+                              struct type type, struct loc loc, int order)
 {
     /* It is printed beside the kernel, whose name it cannot have. */
     if (strcmp(name, c->kernel->name) == 0)
         name = arena_printf(c->arena, "%s_1", name);
-    struct sym *s = declare_hidden(c, name, ST_CONST, type, loc);
+    struct sym *s = declare_hidden(c, name, storage, type, loc);
     s->is_const = true;
-    s->has_value = true;
-    s->value = value;
     sym_info(c, s)->order = order;
     vec_push(c->arena, &c->made, s);
+    return s;
+}
+
+static struct sym *make_constant(struct checker *c, const char *name, struct type type,
+                                 struct loc loc, struct literal value, int order)
+{
+    struct sym *s = make_named(c, name, ST_CONST, type, loc, order);
+    s->has_value = true;
+    s->value = value;
     return s;
 }
 
@@ -71,6 +78,99 @@ struct sym *const_local(struct checker *c, const char *name, struct type type, s
         return NULL;
     b->sym = make_constant(c, name, type, loc, value, INT_MAX);
     return b->sym;
+}
+
+/* --- tables --- */
+
+/* The values of braces, in row-major order; braces within are the rows of the further axes. */
+struct filling {
+    struct checker *c;
+    const struct node *decl;
+    struct type type; /* as declared */
+    struct literal *values;
+    int64_t count; /* so far */
+};
+
+static bool one_value(struct filling *f, const struct node *n)
+{
+    struct checker *c = f->c;
+    struct type want = type_scalar(f->type.dtype);
+    struct expr *e = check_expr(c, n, &want);
+    if (e && e->type.rank > 0) {
+        diag_error(c->diag, n->loc, "a value of a table is a scalar, this is %s", type_name(c, e));
+        return false;
+    }
+    e = e ? convert_to(c, e, f->type.dtype, arena_printf(c->arena, "`%s`", f->decl->text)) : NULL;
+    return e && constant_value(c, e, "a value of a table", &f->values[f->count++]);
+}
+
+static bool fill_values(struct filling *f, const struct node *list, int axis)
+{
+    int64_t room = 1, rows = 0, before = f->count;
+    for (int i = axis; i < f->type.rank; i++)
+        room *= f->type.extent[i];
+    int64_t wanted = room;
+    bool nested = list->list && list->list->kind == N_BRACES;
+    if (nested)
+        wanted = f->type.extent[axis];
+    for (const struct node *n = list->list; n; n = n->next) {
+        if ((n->kind == N_BRACES) != nested || (nested && axis + 1 >= f->type.rank)) {
+            diag_error(f->c->diag, n->loc, "braces in braces are the rows of one more axis");
+            return false;
+        }
+        if (++rows > wanted)
+            continue;
+        if (nested ? !fill_values(f, n, axis + 1) : !one_value(f, n))
+            return false;
+    }
+    if (rows == wanted)
+        return true;
+    f->count = before;
+    diag_error(f->c->diag, list->loc, "%lld %s here, and %s takes %lld", (long long)rows,
+               nested      ? rows == 1 ? "row is" : "rows are"
+               : rows == 1 ? "value is"
+                           : "values are",
+               axis == 0 ? arena_printf(f->c->arena, "`%s`", f->decl->text) : "a row",
+               (long long)wanted);
+    diag_note(f->c->diag, f->decl->loc, "declared here");
+    return false;
+}
+
+/* One symbol of one axis, whatever the table was declared with; the shape is in sym_info. */
+static struct sym *make_table(struct checker *c, const struct node *n, int order)
+{
+    struct filling f = {.c = c, .decl = n};
+    f.type.dtype = check_dtype(c, n->type);
+    if (f.type.dtype == DT_NONE || !check_extents(c, n->dims, n->text, &f.type))
+        return NULL;
+    int64_t count = type_elements(&f.type);
+    if (count > MAX_TABLE) {
+        diag_error(c->diag, n->loc, "a table has at most %d values, `%s` has %lld", MAX_TABLE,
+                   n->text, (long long)count);
+        diag_note(c->diag, n->loc, "more values come from the caller, as an array");
+        return NULL;
+    }
+    f.values = arena_array(c->arena, struct literal, count);
+    if (!fill_values(&f, n->init, 0))
+        return NULL;
+    struct sym *s =
+        make_named(c, n->text, ST_TABLE, type_tile(f.type.dtype, 1, &count), n->loc, order);
+    s->table = f.values;
+    sym_info(c, s)->shape = f.type;
+    return s;
+}
+
+void table_local(struct checker *c, const struct node *n)
+{
+    bool hoistable = c->hoistable;
+    c->hoistable = false;
+    struct sym *s = make_table(c, n, INT_MAX);
+    c->hoistable = hoistable;
+    struct binding *b = s ? bind_name(c, n->text, n->loc, BIND_SYM) : NULL;
+    if (b)
+        b->sym = s;
+    else
+        poison_name(c, n->text, n->loc);
 }
 
 /* --- why a value is not known --- */
@@ -239,6 +339,12 @@ static void make_module_constant(struct checker *c, const struct entry *e)
     struct const_slot *slot = &c->consts[e->index];
     slot->state = CONST_BUSY;
     struct outside saved = leave_kernel(c);
+    if (e->node->dims) {
+        slot->sym = make_table(c, e->node, e->index);
+        return_to_kernel(c, saved);
+        slot->state = slot->sym ? CONST_DONE : CONST_BAD;
+        return;
+    }
     enum dtype t = check_dtype(c, e->node->type);
     struct literal value = {0};
     struct expr *init = t == DT_NONE ? NULL : constant_init(c, e, t, &value);

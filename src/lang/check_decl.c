@@ -204,6 +204,10 @@ static void check_decl(struct checker *c, const struct node *n)
         check_view(c, n);
         return;
     }
+    if (n->init && n->init->kind == N_BRACES) {
+        table_local(c, n);
+        return;
+    }
     enum dtype t = check_dtype(c, n->type);
     if (t == DT_NONE) {
         if (n->init)

@@ -128,6 +128,7 @@ enum {
     MAX_COPIED = 400000
 };
 #define MAX_ELEMENTS ((int64_t)1 << 31)
+enum { MAX_TABLE = 4096 }; /* values of a table */
 
 enum bind_kind {
     BIND_ANY, /* of lookups */
@@ -166,8 +167,9 @@ struct sym_info {
     bool varying;       /* a scalar that was given a value that differs between threads */
     bool freed;
     struct loc freed_at;
-    int loop_depth; /* loops around the declaration */
-    int order;      /* of constants */
+    int loop_depth;    /* loops around the declaration */
+    int order;         /* of constants */
+    struct type shape; /* of tables: as declared */
 };
 
 struct const_slot {
@@ -292,6 +294,8 @@ bool constant_int(struct checker *c, const struct node *n, const char *what, int
 bool constant_in(struct checker *c, const struct node *n, const char *what, int64_t low,
                  int64_t high, int64_t *out);
 bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *out);
+/* const f32 T[16] = {…}; in a kernel or fn */
+void table_local(struct checker *c, const struct node *n);
 /* `require` and `static_assert`: known, unless statics have no value yet. */
 void check_stated(struct checker *c, const struct node *n, bool must_hold);
 
@@ -355,6 +359,8 @@ bool check_axis(struct checker *c, const struct node *n, const struct expr *x, b
 /* The tile that a reduction is over, in the type that it is taken in. */
 struct expr *reduction_operand(struct checker *c, const struct node *n, enum op op);
 /* check_made.c: calls that are made of other ops */
+/* e for more than one use: a variable where a statement may come before, else to be copied. */
+struct expr *keep_for_uses(struct checker *c, const char *name, struct expr *e);
 struct expr *check_arg_reduce(struct checker *c, const struct node *n, enum op op);
 struct expr *check_random(struct checker *c, const struct node *n, enum op op,
                           const struct type *want);
@@ -367,6 +373,9 @@ void check_effect_call(struct checker *c, const struct node *n, enum op op);
 /* check_access.c */
 struct expr *check_name(struct checker *c, const struct node *n);
 struct expr *check_access(struct checker *c, const struct node *n);
+struct expr *index_value(struct checker *c, const struct node *n, const char *what); /* integers */
+struct expr *check_lookup(struct checker *c, struct sym *table,
+                          const struct node *n); /* check_table.c: table[…][…] */
 struct expr *check_member(struct checker *c, const struct node *n);
 /* An lvalue; `why` says what is done to it ("assigned to"). */
 struct expr *check_target(struct checker *c, const struct node *n, const char *why);

@@ -10,8 +10,7 @@
  */
 #include "lang/check_internal.h"
 
-/* e for more than one use: a variable where a statement may come before, else copies. */
-static struct expr *kept(struct checker *c, const char *name, struct expr *e)
+struct expr *keep_for_uses(struct checker *c, const char *name, struct expr *e)
 {
     if (!e || e->op == OP_REF || e->op == OP_LITERAL || !c->hoistable)
         return e;
@@ -72,8 +71,9 @@ struct expr *check_arg_reduce(struct checker *c, const struct node *n, enum op o
         return NULL;
     if (c->in_ensures)
         return reduced(c, op, x, axis, DT_I32);
-    x = kept(c, "x", x);
-    struct expr *best = kept(c, "best", reduced(c, greatest, again(c, x), axis, x->type.dtype));
+    x = keep_for_uses(c, "x", x);
+    struct expr *best =
+        keep_for_uses(c, "best", reduced(c, greatest, again(c, x), axis, x->type.dtype));
     struct expr *is_best = make_binary(c, OP_EQ, n->loc, again(c, x), again(c, best));
     if (dtype_is_float(x->type.dtype)) { /* only NaNs: the first */
         struct expr *no_number = make_binary(c, OP_NE, n->loc, again(c, best), again(c, best));
@@ -154,7 +154,7 @@ static struct expr *whole_within(struct checker *c, const struct node *n, struct
                   "it is written `randint(seed, offset, low, high)`, with low < high");
         return NULL;
     }
-    low = kept(c, "low", low);
+    low = keep_for_uses(c, "low", low);
     struct expr *range = make_binary(c, OP_SUB, n->loc, high, again(c, low));
     if (!range)
         return NULL;
@@ -188,8 +188,8 @@ struct expr *check_random(struct checker *c, const struct node *n, enum op op,
             return NULL;
     }
     if (op == OP_RANDN) {
-        args[0] = kept(c, "seed", args[0]);
-        args[1] = kept(c, "offset", args[1]);
+        args[0] = keep_for_uses(c, "seed", args[0]);
+        args[1] = keep_for_uses(c, "offset", args[1]);
     }
     struct expr *word = random_word(c, n->loc, args[0], args[1], 0);
     if (!word || (op == OP_RANDINT && count == 2))

@@ -196,6 +196,7 @@ const char *storage_text(const struct sym *s)
     switch (s->storage) {
     case ST_PARAM: return s->is_pointer ? "a pointer" : "a scalar parameter";
     case ST_CONST: return "a constant";
+    case ST_TABLE: return "a table";
     case ST_SCALAR: return "a scalar";
     case ST_ARRAY: return "an array";
     case ST_REG: return "a register tile";

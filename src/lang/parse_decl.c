@@ -163,13 +163,36 @@ static void parse_declared_suffix(struct parser *p, struct node *n)
     }
 }
 
-/* = { 1, 2, 3 } */
+/* braces = "{" [ ( expr | braces ) { "," ( expr | braces ) } [ "," ] ] "}" */
+static struct node *parse_braces(struct parser *p, int depth)
+{
+    enum { MOST_AXES = 6 };
+    struct node *n = node_new(p, N_BRACES, here(p)), **tail = &n->list;
+    uint32_t open = p->pos;
+    if (!expect(p, TOK_LBRACE, "before the values"))
+        return n;
+    while (!at(p, TOK_RBRACE) && !at(p, TOK_END)) {
+        bool nests = at(p, TOK_LBRACE) && depth < MOST_AXES;
+        *tail = nests ? parse_braces(p, depth + 1) : parse_expr(p);
+        node_below(p, n, *tail);
+        tail = &(*tail)->next;
+        if (!accept(p, TOK_COMMA))
+            break;
+    }
+    expect_close(p, open, "after the values");
+    n->loc = range_from(p, open);
+    return n;
+}
+
+/* = { 1, 2, 3 } of what is no constant */
 static bool slip_initialiser_list(struct parser *p)
 {
     if (!at(p, TOK_LBRACE) || peek(p)->match == NO_MATCH)
         return false;
-    if (complain(p, here(p), "there are no lists of values here"))
-        note(p, here(p), "start from one value (`= 0`) and assign the elements");
+    if (complain(p, here(p), "a list of values makes a constant table"))
+        note(p, here(p),
+             "write `const T NAME[N] = {…};`, or start from one value (`= 0`) and assign the "
+             "elements");
     go_to(p, peek(p)->match + 1);
     return true;
 }
@@ -192,7 +215,9 @@ static struct node *parse_declared(struct parser *p, enum decl_storage storage, 
     n->dims = parse_dims(p);
     parse_declared_suffix(p, n);
     if (accept(p, TOK_ASSIGN)) {
-        if (slip_initialiser_list(p))
+        if (is_const && n->dims && at(p, TOK_LBRACE))
+            n->init = parse_braces(p, 1);
+        else if (slip_initialiser_list(p))
             n->init = node_int(p, 0, here(p));
         else
             n->init = parse_expr(p);
@@ -280,7 +305,8 @@ struct node *parse_declaration(struct parser *p)
 
 /* --- the module's --- */
 
-/* const = "const" type NAME "=" expr { "," NAME "=" expr } ";" */
+/* const = "const" type constant { "," constant } ";"
+ * constant = NAME "=" expr | NAME "[" expr "]" { "[" expr "]" } "=" braces */
 static struct node *parse_const(struct parser *p)
 {
     struct node *head = NULL, **tail = &head;
@@ -291,10 +317,12 @@ static struct node *parse_const(struct parser *p)
         struct node *n = node_new(p, N_CONST, here(p));
         n->type = type;
         n->text = expect_name(p, "the constant's name");
-        if (at(p, TOK_LBRACKET))
-            fail(p, here(p), "a constant is a scalar");
+        n->dims = parse_dims(p);
         expect(p, TOK_ASSIGN, "after the constant's name");
-        n->init = parse_expr(p);
+        bool list = at(p, TOK_LBRACE) && !n->dims && peek(p)->match != NO_MATCH;
+        if (list && complain(p, here(p), "a list of values makes a table, which has its length"))
+            note(p, n->loc, "write `%s[…] = {…}`", n->text);
+        n->init = n->dims || list ? parse_braces(p, 1) : parse_expr(p);
         tail = append(tail, n);
     } while (accept(p, TOK_COMMA));
     expect_semicolon(p, "after the constant");

@@ -28,6 +28,7 @@ enum node_kind {
     N_BITS,   /* bits<type>(a) */
     N_CALL,   /* text(list); arguments may be N_NAMED */
     N_NAMED,  /* text = a, among arguments: axis = 1 */
+    N_BRACES, /* {list}: the values of a table; N_BRACES within: rows */
     N_TUPLE,  /* (list): only in tune values and `return (a, b)` */
     N_ELSE,   /* f(x) else v on what is no access: parsed so that the checker can say so; a, b */
     /* types */
@@ -50,7 +51,7 @@ enum node_kind {
     N_ENSURES, /* over: list of N_DECL (init = bound); a == b */
     N_EMPTY,
     /* module */
-    N_CONST, /* type, text, init */
+    N_CONST, /* type, text, dims (of a table, whose init is N_BRACES), init */
     N_TUNE, /* names: list of N_NAME; values: list (expressions or N_TUPLE); text = target or NULL */
     N_TYPEVAR,       /* text; list of N_TYPE */
     N_REQUIRE,       /* a */

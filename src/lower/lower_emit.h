@@ -60,6 +60,13 @@ struct ptx_operand math_rem(struct lower *l, enum dtype t, struct ptx_operand x,
 struct ptx_operand math_pow(struct lower *l, enum dtype t, struct ptx_operand x,
                             struct ptx_operand y); /* lower_math_pow.c */
 
+/* --- lower_lookup.c --- */
+
+/* The element at `index` (an i32) of the table whose symbol has that number; the first or last one
+ * where the index is outside. */
+struct ptx_operand lookup_emit(struct lower *l, struct ptx_operand number,
+                               struct ptx_operand index);
+
 /* --- lower_random.c --- */
 
 /* args: seed and offset as u64, the word (0 if count is 2) as u32. */

@@ -20,7 +20,7 @@ bool op_is_elementwise(enum op op)
 bool op_keeps_place(enum op op)
 {
     return op_is_elementwise(op) || op == OP_CAST || op == OP_BITS || op == OP_WHERE ||
-           op == OP_PHILOX;
+           op == OP_PHILOX || op == OP_LOOKUP;
 }
 
 enum dtype op_shift_type(const struct expr *e)
@@ -460,6 +460,7 @@ struct ptx_operand op_emit(struct lower *l, enum op op, enum dtype result, enum 
     case OP_WHERE:
     case OP_SELECT: return choose_emit(l, t, args);
     case OP_PHILOX: return random_emit(l, args, count);
+    case OP_LOOKUP: return lookup_emit(l, args[0], args[1]);
     default: break;
     }
     enum dtype computed = is_matrix_format(t)                          ? DT_F32

@@ -130,9 +130,10 @@ static struct regtile eval_elementwise(struct lower *l, const struct expr *e,
     enum dtype t = joined_type(e);
     for (int i = 0; i < e->count; i++) {
         enum dtype own = e->args[i]->type.dtype;
-        in[i] = operand_from(l, e->args[i], wanted, e->op == OP_PHILOX ? own : t);
+        in[i] =
+            operand_from(l, e->args[i], wanted, e->op == OP_PHILOX || e->op == OP_LOOKUP ? own : t);
     }
-    if (e->op == OP_PHILOX)
+    if (e->op == OP_PHILOX || e->op == OP_LOOKUP)
         t = in[0].type;
     bool is_shift = e->op == OP_SHL || e->op == OP_SHR;
     enum dtype result = is_shift ? t : e->type.dtype;

@@ -223,6 +223,14 @@ struct expr *expr_copy(struct kernel *k, const struct expr *x)
     return copy;
 }
 
+void literal_store(enum dtype t, void *to, const struct literal *v)
+{
+    if (dtype_is_float(t))
+        dtype_store_f64(t, to, v->is_float ? v->f : (double)v->i);
+    else
+        dtype_store_i64(t, to, v->i);
+}
+
 bool literal_same(struct literal a, struct literal b)
 {
     if (a.is_float != b.is_float)

@@ -4,6 +4,8 @@
  *                                ->    assume(n % 4 == 0);
  *     C[i +: 32 inside] = x;           assume(i >= 0 && i <= m - 32) with a claim
  *                                ->    C[i +: 32 inside] = x;
+ *     y = T[x];                        assume(all(x >= 0) && all(x < 16)) with a claim
+ *                                ->    y = T[x];
  *
  * A slice that is evaluated only sometimes (`c ? A[i +: 4 inside] : 0`) is checked only then.
  */
@@ -142,6 +144,47 @@ static void add_inside(struct adder *a, const struct expr *access, int axis)
     add_claim(a, binary(a, OP_LAND, low, high), c, loc);
 }
 
+/* T[x] of a tile x: all(x >= 0) && all(x < 16) */
+static struct expr *all_of(struct adder *a, struct expr *condition)
+{
+    if (condition->type.rank == 0)
+        return condition;
+    struct type type = type_scalar(DT_BOOL);
+    type.varying = condition->type.varying;
+    struct expr *e = expr_unary(a->kernel, OP_REDUCE_ALL, type, condition->loc, condition);
+    e->axis = -1;
+    return e;
+}
+
+static struct expr *compared(struct adder *a, enum op op, const struct expr *x, int64_t v)
+{
+    struct expr *e = binary(a, op, expr_copy(a->kernel, x), expr_int(a->kernel, DT_I32, v, x->loc));
+    struct type type = x->type;
+    type.dtype = DT_BOOL;
+    type.varying = e->type.varying;
+    e->type = type;
+    return all_of(a, e);
+}
+
+static void add_lookup(struct adder *a, const struct expr *e)
+{
+    const struct expr *index = e->args[1];
+    struct claim *c = arena_new(a->kernel->arena, struct claim);
+    long long extent = (long long)e->sym->type.extent[0];
+    c->is_inside = true;
+    if (index->type.rank == 0) {
+        c->text = arena_printf(a->kernel->arena, "index %%d is outside the table %s (%lld values)",
+                               e->sym->name, extent);
+        c->values[c->count++] = expr_copy(a->kernel, index);
+    } else {
+        c->text = arena_printf(a->kernel->arena, "an index is outside the table %s (%lld values)",
+                               e->sym->name, extent);
+    }
+    add_claim(a,
+              binary(a, OP_LAND, compared(a, OP_GE, index, 0), compared(a, OP_LT, index, extent)),
+              c, e->loc);
+}
+
 /* --- the walk --- */
 
 /* && and || are so of scalars alone, the choice of a tile too if its condition is a scalar. */
@@ -180,6 +223,11 @@ static void visit(struct adder *a, const struct expr *e)
             add_inside(a, e, i);
     }
     visit(a, e->otherwise);
+    if (e->op == OP_LOOKUP && !expr_has_atomic(e->args[1]) && !(a->guard && e->type.rank > 0)) {
+        a->found = true;
+        if (!a->only_asks)
+            add_lookup(a, e);
+    }
     if (is_lazy(e)) {
         visit_lazy(a, e);
         return;

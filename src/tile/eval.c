@@ -455,9 +455,20 @@ static bool eval_contracted(const struct expr *e, int at, const struct scalar_en
     return eval_op(OP_FMA, e->type.dtype, x, 3, out);
 }
 
+static bool eval_lookup(const struct expr *e, const struct scalar_env *env, struct literal *out)
+{
+    int64_t at;
+    if (!eval_int(e->args[1], env, &at) || at < 0 || at >= e->sym->type.extent[0])
+        return false;
+    *out = e->sym->table[at];
+    return true;
+}
+
 static bool eval_operation(const struct expr *e, const struct scalar_env *env, struct literal *out)
 {
     struct literal args[MOST_OPERANDS];
+    if (e->op == OP_LOOKUP)
+        return eval_lookup(e, env, out);
     if (e->count < 1 || e->count > MOST_OPERANDS)
         return false;
     int product = expr_contracted(e);

@@ -449,7 +449,8 @@ static void drop_undeclared(struct folder *f)
     struct sym **at = &k->symbols;
     while (*at) {
         struct sym *s = *at;
-        bool local = s->storage != ST_PARAM && s->storage != ST_CONST && s->storage != ST_VIEW;
+        bool local = s->storage != ST_PARAM && s->storage != ST_CONST && s->storage != ST_TABLE &&
+                     s->storage != ST_VIEW;
         if (local && !f->declared[numbering_of(&f->numbers, s)])
             *at = s->next;
         else

@@ -220,6 +220,13 @@ static void print_index(struct text *t, const struct index *index)
     text_add_char(t, ']');
 }
 
+static void print_lookup(struct text *t, const struct expr *e)
+{
+    text_printf(t, "%s[", e->sym->name);
+    print_settled(t, e->args[1], PREC_ANY, WANT_INTEGER);
+    text_add_char(t, ']');
+}
+
 static void print_access(struct text *t, const struct expr *e)
 {
     text_add(t, e->sym->name);
@@ -359,6 +366,7 @@ static void print_leaf_or_other(struct text *t, const struct expr *e, int want)
     case OP_LITERAL: print_literal(t, e, want); break;
     case OP_REF: text_add(t, e->sym->name); break;
     case OP_ACCESS: print_access(t, e); break;
+    case OP_LOOKUP: print_lookup(t, e); break;
     case OP_SELECT: print_select(t, e, want); break;
     case OP_CAST:
         text_printf(t, "(%s) ", dtype_table[e->type.dtype].name);
@@ -721,8 +729,8 @@ struct used_constants {
 static void note_constant(void *user, struct expr **at)
 {
     struct used_constants *used = user;
-    const struct sym *s = (*at)->op == OP_REF ? (*at)->sym : NULL;
-    if (!s || s->storage != ST_CONST)
+    const struct sym *s = (*at)->op == OP_REF || (*at)->op == OP_LOOKUP ? (*at)->sym : NULL;
+    if (!s || (s->storage != ST_CONST && s->storage != ST_TABLE))
         return;
     for (size_t i = 0; i < used->list.count; i++)
         if (used->list.data[i] == s)
@@ -748,6 +756,24 @@ static void note_statement(void *user, struct stmt *s)
     expr_walk(&s->sym->base_offset, note_constant, user);
 }
 
+/* const f32 T[16] = {0.0, 1.0, …}; */
+static void print_table(struct text *t, const struct sym *s)
+{
+    text_printf(t, "const %s %s[%lld] = {", dtype_table[s->type.dtype].name, s->name,
+                (long long)s->type.extent[0]);
+    size_t line = t->length;
+    for (int64_t i = 0; i < s->type.extent[0]; i++) {
+        struct expr value = {
+            .op = OP_LITERAL, .type = type_scalar(s->type.dtype), .literal = s->table[i]};
+        bool breaks = t->length - line > COLUMNS - 30;
+        text_add(t, i == 0 ? "" : breaks ? ",\n    " : ", ");
+        if (breaks)
+            line = t->length;
+        print_expr(t, &value, PREC_ANY, (int)s->type.dtype);
+    }
+    text_add(t, "};\n");
+}
+
 /* `const` lines for the constants that the kernel still names, in the order of their
  * declaration. */
 static void print_constants(struct text *t, const struct kernel *k)
@@ -765,6 +791,10 @@ static void print_constants(struct text *t, const struct kernel *k)
         for (size_t i = 0; i < used.list.count; i++) {
             if (used.list.data[i] != s)
                 continue;
+            if (s->storage == ST_TABLE) {
+                print_table(t, s);
+                continue;
+            }
             struct expr value = {
                 .op = OP_LITERAL, .type = type_scalar(s->type.dtype), .literal = s->value};
             text_printf(t, "const %s %s = ", dtype_table[s->type.dtype].name, s->name);

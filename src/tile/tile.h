@@ -35,6 +35,7 @@ struct type {
 enum storage {
     ST_PARAM,  /* scalar parameter (is_static: compiled in) or pointer parameter (is_pointer) */
     ST_CONST,  /* named constant of the module or a tuned value: `value` holds it */
+    ST_TABLE,  /* constant values, `table`; has one axis, read by OP_LOOKUP alone */
     ST_SCALAR, /* local scalar variable (or const local computed at run time) */
     ST_ARRAY,  /* `f32 sum[R][R]`: one a thread at thread level, one a block in warps kernels */
     ST_REG,    /* register tile of the block */
@@ -50,6 +51,9 @@ struct literal {
 /* Bits, not values: NaN is itself, and -0 is not 0. build.c */
 bool literal_same(struct literal a, struct literal b);
 
+/* The literal's value as an element of type t in memory. */
+void literal_store(enum dtype t, void *to, const struct literal *v);
+
 struct sym {
     const char *name;
     enum storage storage;
@@ -60,6 +64,7 @@ struct sym {
     bool is_tuned; /* ST_CONST that came from `tune` */
     struct literal value; /* ST_CONST; ST_PARAM that is static and bound (has_value) */
     bool has_value;
+    const struct literal *table; /* ST_TABLE: a value for each element of its type */
     bool has_default; /* ST_PARAM that is not static: `value` is what a launch takes unless given */
     struct expr
         *derived; /* ST_PARAM: the launch computes it from earlier ones; NULL: it is given */
@@ -101,7 +106,8 @@ struct expr {
     int count; /* operands */
     struct expr **args;
     struct literal literal; /* OP_LITERAL; its dtype is type.dtype */
-    struct sym *sym;        /* OP_REF, OP_ACCESS, OP_FREE */
+    struct sym *sym; /* OP_REF, OP_ACCESS, OP_FREE; OP_LOOKUP, whose args are the literal sym->index
+                        and the index */
     struct index *
         index; /* OP_ACCESS: `indices` of them; sa[s] of a 3-axis tile has one, the rest is whole */
     int indices;

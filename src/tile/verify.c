@@ -385,6 +385,15 @@ static bool check_own(struct verifier *v, const struct expr *e)
                      "a scan keeps the shape and needs an axis");
     case OP_DOT: return check_dot(v, e);
     case OP_IOTA: return check_iota(v, e);
+    case OP_LOOKUP:
+        return check(v, e,
+                     e->sym && e->sym->storage == ST_TABLE && e->sym->type.rank == 1 &&
+                         e->args[0]->op == OP_LITERAL && e->args[0]->literal.i == e->sym->index,
+                     "looks up in no table") &&
+               check(v, e,
+                     e->args[1]->type.dtype == DT_I32 && e->type.dtype == e->sym->type.dtype &&
+                         same_extents(&e->args[1]->type, &e->type),
+                     "an i32 for each element is looked up");
     case OP_PHILOX:
         return check(v, e, (e->count == 2 || e->count == 3) && e->type.dtype == DT_U32,
                      "philox(seed, offset [, word]) gives u32");

@@ -507,7 +507,7 @@ static void test_slips_of_declarations(void **state)
     (void)state;
     check_messages("i32 N = 4;\nconst f32 X[2] = 1;",
                    "1:1 a module has no variables | a constant is `const i32 N = 4;`\n"
-                   "2:12 a constant is a scalar\n");
+                   "2:18 expected '{' before the values, saw '1'\n");
     check_messages("fn void f(i32 x) { }",
                    "1:4 a `fn` gives a value | write its type: `fn f32 name(…)`; a "
                    "function without a result is written out in the kernel\n");
@@ -541,8 +541,8 @@ static void test_slips_of_declarations(void **state)
         "f16 *p = x; reg f32 a[4] at(0); i32 v[2] = {1, 2}; i32 w[] = 0;",
         "2:5 there are no pointer variables | a view of a parameter is `global f32 A[m][n] = a;`\n"
         "2:26 `at` gives a place to `shared` tiles only\n"
-        "2:44 there are no lists of values here | start from one value (`= 0`) and assign the "
-        "elements\n"
+        "2:44 a list of values makes a constant table | write `const T NAME[N] = {…};`, or "
+        "start from one value (`= 0`) and assign the elements\n"
         "2:58 expected the extent, saw ']' | every axis has an extent: `A[m][k]`\n");
     check_body_messages(
         "const shared f32 s[4]; i32 a[2, 3]; static i32 x = 0; tune A = {1}; sa = 1;",
