@@ -101,7 +101,7 @@ static void start(struct bench *b, int way)
         b->raw.launch(b->raw.function, 1, 1, 1, 32, 1, 1, 0, b->stream, params, NULL) != 0)
         exit(1);
     if (way == 1)
-        need(b->ctx, tw_entry_start(b->entry, args, 5, b->stream));
+        need(b->ctx, tw_entry_start(b->entry, args, 5, b->stream, NULL));
     if (way == 2)
         need(b->ctx, tw_launch_start(b->launch, b->stream));
 }

@@ -110,7 +110,7 @@ static tw_status launch(struct product *x, enum way way)
     const tw_value args[] = {tw_int(SIZE),     tw_int(SIZE),     tw_int(SIZE),
                              tw_pointer(x->a), tw_pointer(x->b), tw_pointer(x->c)};
     if (way == START_ENTRY)
-        return tw_entry_start(x->entry, args, 6, NULL);
+        return tw_entry_start(x->entry, args, 6, NULL, NULL);
     if (way == RUN_ARRAYS_ANEW)
         give_arrays(x);
     return tw_launch_run(x->launch);

@@ -56,7 +56,7 @@ def host(calls):
     start, plan = tilewright._library().tw_entry_start, next(iter(product._plans.values()))
     addresses = [x.ctypes.data for x in (a, b, c)]
     packed = plan.pack(1, 16, 1, 16, 1, 16, *[y for address in addresses for y in (3, address)])
-    yield "host", "tw_entry_start", microseconds(lambda: start(plan.entry, packed, 6, None), calls)
+    yield "host", "tw_entry_start", microseconds(lambda: start(plan.entry, packed, 6, None, None), calls)
     yield "host", "the same arrays again", microseconds(lambda: product(16, 16, 16, a, b, c), calls)
     yield "host", "another array each time", microseconds(another, calls)
 
@@ -70,7 +70,7 @@ def gpu(calls):
     result = np.empty((8, 32), np.float32)
 
     def bare():
-        library.tw_entry_start(plan.entry, packed, 5, None)
+        library.tw_entry_start(plan.entry, packed, 5, None, None)
 
     def wait():
         c.copy_to(result)

@@ -16,7 +16,9 @@ typedef struct tw_entry tw_entry;
  *     tw_entry_new(l, &entry);                        // l: types and tuned values, no sizes
  *     tw_value args[] = {tw_int(m), tw_int(n), tw_int(k), // as the kernel has them
  *                           tw_pointer(a), tw_pointer(b), tw_pointer(c)};
- *     tw_entry_start(entry, args, 6, stream);
+ *     tw_error error = tw_error_init();
+ *     if (tw_entry_start(entry, args, 6, stream, &error) != TW_OK)
+ *         fputs(error.text, stderr);
  *
  * Derived parameters (tw_param.derived) are no arguments. The last arguments may be left out if
  * their parameters have defaults.
@@ -35,6 +37,18 @@ typedef struct tw_entry tw_entry;
  * addresses, for each combination of statics; at 512 in all a start that needs another is refused.
  * None is unloaded before the entry is freed: a graph may have it. */
 
+/* The reason why one call failed. The call fills the struct that its thread gave, so threads that start
+ * an entry at the same time get their own reasons. A call that succeeds leaves the struct as it is. */
+typedef struct tw_error {
+    size_t size; /* tw_error_init sets it */
+    tw_status status;
+    tw_code code;
+    int line, column; /* in `file`, from 1; 0: the error has no place */
+    char file[256];   /* of the kernel's text; "": no place. Cut if it is longer */
+    char text[1024];  /* as tw_context_messages has it, with source lines. Cut if it is longer */
+} tw_error;
+TW_SIZED(tw_error);
+
 /* Takes types and tuned values as a launch would (as set, of its arrays, else the defaults), from a
  * launch, which may change or go afterwards. The entry is compiled for itself and loaded where it
  * is first started. It belongs to the launch's context, of which it uses the threads alone:
@@ -49,12 +63,11 @@ TW_API void tw_entry_free(tw_entry *e); /* once no thread starts it and the GPU 
  * the grid is too large. The lengths of arrays are not known: that they are
  * what the views need is the caller's word. Else as tw_launch_start; a capture refuses what was not
  * started or made ready before. */
-TW_API tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void *stream);
+TW_API tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void *stream,
+                                tw_error *error);
 /* All but the start, as tw_launch_ready. */
-TW_API tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream);
-/* What the latest call on the entry that failed, of whatever thread, had to say: copied, and cut to
- * `size` bytes with the '\0'. Returns its length uncut. */
-TW_API size_t tw_entry_message(tw_entry *e, char *text, size_t size);
+TW_API tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream,
+                                tw_error *error);
 TW_API int tw_entry_variants(tw_entry *e); /* compiled so far */
 
 #ifdef __cplusplus

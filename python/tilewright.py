@@ -105,6 +105,11 @@ class _Message(_Sized):
                 ("edit_count", c_int), ("accesses", POINTER(POINTER(_Access))), ("access_count", c_int)]
 
 
+class _Error(_Sized):
+    _fields_ = [("size", c_size_t), ("status", c_int), ("code", c_int), ("line", c_int), ("column", c_int),
+                ("file", ctypes.c_char * 256), ("text", ctypes.c_char * 1024)]
+
+
 class _Value(ctypes.Structure):
     _fields_ = [("kind", c_int), ("i", c_int64)]
 
@@ -342,8 +347,7 @@ _SIGNATURES = {
     "tw_store_open_existing": (c_int, c_void_p, c_char_p, _ptr),
     "tw_store_close": (None, c_void_p),
     "tw_entry_new": (c_int, c_void_p, _ptr),
-    "tw_entry_start": (c_int, c_void_p, c_char_p, c_int, c_void_p),
-    "tw_entry_message": (c_size_t, c_void_p, c_char_p, c_size_t),
+    "tw_entry_start": (c_int, c_void_p, c_char_p, c_int, c_void_p, c_void_p),
     "tw_device_at": (c_bool, c_int, POINTER(_Device)),
     "tw_device_allocate": (c_int, c_void_p, c_size_t, _ptr),
     "tw_device_free": (c_int, c_void_p, c_void_p),
@@ -1915,23 +1919,22 @@ class Kernel:
         flat = plan.template[:]
         flat[1::2] = [v[_ADDRESS] if type(v) is tuple else v for v in values]
         packed = plan.pack(*flat)
+        error = _errors.latest if hasattr(_errors, "latest") else _error_of_thread()
         if plan.gpu >= 0:
-            status = _loaded.tw_entry_start(plan.entry, packed, len(values), stream)
+            status = _loaded.tw_entry_start(plan.entry, packed, len(values), stream, byref(error))
         else:
-            status = self._start_here(plan, packed, len(values))
+            status = self._start_here(plan, packed, len(values), error)
         if status:
-            text = ctypes.create_string_buffer(4096)
-            _loaded.tw_entry_message(plan.entry, text, len(text))
-            _raise(status, _text(text.value))
+            _raise(status, _text(error.text))
 
     @staticmethod
-    def _start_here(plan: _Plan, packed: bytes, count: int) -> int:
+    def _start_here(plan: _Plan, packed: bytes, count: int, error: _Error) -> int:
         """On the host, where it may take long."""
         began = time.perf_counter()
         if plan.quick[0]:
-            status = _loaded.tw_entry_start(plan.entry, packed, count, None)
+            status = _loaded.tw_entry_start(plan.entry, packed, count, None, byref(error))
         else:
-            status = plan.context.call("tw_entry_start", plan.entry, packed, count, None)
+            status = plan.context.call("tw_entry_start", plan.entry, packed, count, None, byref(error))
         plan.quick[0] = time.perf_counter() - began < _QUICK
         return status
 
@@ -2096,6 +2099,14 @@ class Kernel:
 
 
 # --- devices and streams ---
+
+_errors = threading.local()  # .latest: what the thread's calls on entries fill
+
+
+def _error_of_thread() -> _Error:
+    _errors.latest = _Error()
+    return _errors.latest
+
 
 _used = threading.local()  # .last: (context, stream) of the thread's latest launch on a GPU
 

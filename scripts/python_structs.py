@@ -14,7 +14,7 @@ from generated import write_or_check
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PYTHON = os.path.join(ROOT, "python", "tilewright.py")
 BEGIN, END = "# structs: scripts/python_structs.py writes them\n", "# end of structs\n"
-USED = ("config message param value tune type verdict tuned device layouts sim_options sim_result explain_options "
+USED = ("config message error param value tune type verdict tuned device layouts sim_options sim_result explain_options "
         "explanation").split()
 POINTED_BY_TEXT = {"tw_counted"}  # the file reads the JSON that says the same
 STRUCT = re.compile(r"^typedef struct (tw_\w+) \{\n(.*?)^\} \1;", re.M | re.S)

@@ -71,7 +71,6 @@ struct tw_entry {
     tw_launch *launch;
     struct variant *making;
     struct entry_variant *variants;
-    char message[1024]; /* of the latest start that failed */
 };
 
 /* --- what is given --- */
@@ -209,7 +208,8 @@ struct entry_call {
     const tw_value *arguments;
     int count;
     void *stream;
-    bool start; /* else only what is needed for it */
+    tw_error *error; /* NULL: the caller asks for none */
+    bool start;      /* else only what is needed for it */
 };
 
 static const char *kind_text(const tw_entry *e, tw_value_kind kind)
@@ -508,7 +508,10 @@ static tw_status slow_body(void *user)
     struct given g;
     const struct entry_variant *v;
     drop_unfinished(c->entry);
+    struct diag *d = &c->entry->ctx->diag;
+    d->code = CODE_ARGUMENT;
     tw_status status = check_arguments(c, &g);
+    d->code = CODE_OTHER;
     if (status == TW_OK)
         status = variant_of(c, &g, &v);
     const unsigned char *pair = status == TW_OK ? shared_pair(v, &g) : NULL;
@@ -520,13 +523,29 @@ static tw_status slow_body(void *user)
     return status == TW_OK && !c->entry->on_host ? enqueue(c, &g, v) : status;
 }
 
-/* A call on the entry's own context; what it has to say is kept. */
-static tw_status locked_call(tw_entry *e, tw_status (*body)(void *call), void *call)
+/* Fills the caller's error with the first message of the entry's context. */
+static void fill_error(const tw_entry *e, tw_status status, tw_error *error)
+{
+    tw_error found = {.status = status};
+    const tw_message *first = e->ctx->message_count ? e->ctx->messages : NULL;
+    if (first) {
+        found.code = first->code;
+        found.line = first->line;
+        found.column = first->column;
+        snprintf(found.file, sizeof found.file, "%s", first->file ? first->file : "");
+    }
+    snprintf(found.text, sizeof found.text, "%s", e->ctx->rendered);
+    FILL_SIZED(error, found);
+}
+
+/* A call on the entry's own context, which one thread has at a time. */
+static tw_status locked_call(tw_entry *e, tw_error *error, tw_status (*body)(void *call),
+                             void *call)
 {
     platform_lock(e->lock);
     tw_status status = context_call(e->ctx, body, call);
-    if (status != TW_OK)
-        snprintf(e->message, sizeof e->message, "%s", tw_context_messages(e->ctx));
+    if (status != TW_OK && error)
+        fill_error(e, status, error);
     platform_unlock(e->lock);
     return status;
 }
@@ -534,7 +553,7 @@ static tw_status locked_call(tw_entry *e, tw_status (*body)(void *call), void *c
 static tw_status start_slowly(const struct entry_call *c)
 {
     struct entry_call call = *c;
-    return locked_call(c->entry, slow_body, &call);
+    return locked_call(c->entry, c->error, slow_body, &call);
 }
 
 /* --- on the host --- */
@@ -591,50 +610,47 @@ static tw_status start_on_host(const struct entry_call *c)
         args[i] = host_argument(&e->params[i], g.value[i]);
     if (cpu_launch(v->program, args, &e->options, &fault) == CPU_OK)
         return TW_OK;
-    return locked_call(e, say_fault, &(struct fault_call){e, &g, v, &fault});
+    return locked_call(e, c->error, say_fault, &(struct fault_call){e, &g, v, &fault});
 }
 
 /* --- the calls --- */
 
-/* Nothing is left in the message of an earlier start. */
-static tw_status refuse_null(tw_entry *e, const char *call)
+/* Refuses calls without an entry, an error of the caller's that was not made by tw_error_init(), and
+ * arguments that are NULL. */
+static tw_status check_call(const tw_entry *e, const tw_value *arguments, int count,
+                            tw_error *error, const char *call)
 {
-    if (!e)
+    if (!e || (error && !SIZED_FITS(NULL, tw_error, error)))
         return TW_BAD_ARGUMENT;
-    platform_lock(e->lock);
-    snprintf(e->message, sizeof e->message, "error: %s: `arguments` is NULL\n", call);
-    platform_unlock(e->lock);
+    if (count <= 0 || arguments)
+        return TW_OK;
+    tw_error found = {.status = TW_BAD_ARGUMENT, .code = TW_CODE_ARGUMENT};
+    snprintf(found.text, sizeof found.text, "error: %s: `arguments` is NULL\n", call);
+    if (error)
+        FILL_SIZED(error, found);
     return TW_BAD_ARGUMENT;
 }
 
-tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void *stream)
+tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void *stream,
+                         tw_error *error)
 {
-    if (!e || (count > 0 && !arguments))
-        return refuse_null(e, "tw_entry_start");
+    tw_status status = check_call(e, arguments, count, error, "tw_entry_start");
+    if (status != TW_OK)
+        return status;
     if (e->on_host)
-        return start_on_host(&(struct entry_call){e, arguments, count, NULL, true});
+        return start_on_host(&(struct entry_call){e, arguments, count, NULL, error, true});
     if (count_fits(e, count) && start_quickly(e, arguments, count, stream))
         return TW_OK;
-    return start_slowly(&(struct entry_call){e, arguments, count, stream, .start = true});
+    return start_slowly(&(struct entry_call){e, arguments, count, stream, error, true});
 }
 
-tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream)
+tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream,
+                         tw_error *error)
 {
-    if (!e || (count > 0 && !arguments))
-        return refuse_null(e, "tw_entry_ready");
-    return start_slowly(&(struct entry_call){e, arguments, count, stream, .start = false});
-}
-
-size_t tw_entry_message(tw_entry *e, char *text, size_t size)
-{
-    if (!e)
-        return 0;
-    platform_lock(e->lock);
-    size_t length = strlen(e->message);
-    if (size > 0)
-        snprintf(text, size, "%s", e->message);
-    platform_unlock(e->lock);
-    return length;
+    tw_status status = check_call(e, arguments, count, error, "tw_entry_ready");
+    if (status != TW_OK)
+        return status;
+    return start_slowly(&(struct entry_call){e, arguments, count, stream, error, false});
 }
 
 int tw_entry_variants(tw_entry *e)

@@ -332,9 +332,9 @@ need((tw.empty((40, 33), "tf32").copy_from(a).numpy() == a).all(), "tf32 is kept
 class Spy: # which stream each start is given
     def __init__(self, native): self.native, self.streams, self.waited = native, [], []
     def __getattr__(self, name): return getattr(self.native, name)
-    def tw_entry_start(self, entry, arguments, count, stream):
+    def tw_entry_start(self, entry, arguments, count, stream, error):
         self.streams.append(stream)
-        return self.native.tw_entry_start(entry, arguments, count, stream)
+        return self.native.tw_entry_start(entry, arguments, count, stream, error)
     def tw_launch_start(self, launch, stream):
         self.streams.append(stream)
         return self.native.tw_launch_start(launch, stream)

@@ -90,7 +90,8 @@ static void start_entry(struct state *s, tw_entry *e)
                        tw_pointer(n % 7 ? s->a : NULL), tw_pointer(s->c)};
     if (times % 11 == 0)
         args[n % 5].kind = (tw_value_kind)(times % 5);
-    tw_entry_start(e, args, n % 13 ? 5 : (int)(n % 5), NULL);
+    tw_error error = tw_error_init();
+    tw_entry_start(e, args, n % 13 ? 5 : (int)(n % 5), NULL, n % 3 ? &error : NULL);
 }
 
 static void make(struct state *s, uint32_t which)

@@ -238,7 +238,7 @@ static void entries_and_launches_share(void **state)
     assert_int_equal(tw_device_allocate(s.ctx, 200, &memory), TW_OK);
     assert_int_equal(tw_device_fill(s.ctx, memory, 0, 200, NULL), TW_OK);
     tw_value args[] = {tw_int(50), tw_pointer(memory), tw_pointer(memory)};
-    assert_int_equal(tw_entry_start(entry, args, 3, NULL), TW_OK);
+    assert_int_equal(tw_entry_start(entry, args, 3, NULL, NULL), TW_OK);
     assert_int_equal(assembled(), before);
     tw_context_free(s.ctx);
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char scale_text[] =
@@ -25,12 +26,14 @@ struct entry_fixture {
     tw_entry *entry;
     char *a, *c; /* on the device, LENGTH floats each */
     float host[LENGTH];
+    tw_error error; /* of the latest start that failed */
 };
 
 static void open_entry(struct entry_fixture *x, struct fixture *f, const char *text)
 {
     void *address;
     x->f = f;
+    x->error = tw_error_init();
     load(f, text);
     aim_at_gpu(f);
     succeed(f, tw_entry_new(f->launch, &x->entry));
@@ -45,26 +48,22 @@ static void open_entry(struct entry_fixture *x, struct fixture *f, const char *t
 
 static void started(struct entry_fixture *x, tw_status status)
 {
-    char text[512];
-    tw_entry_message(x->entry, text, sizeof text);
     if (status != TW_OK)
-        fail_msg("%s: %s", tw_status_name(status), text);
+        fail_msg("%s: %s", tw_status_name(status), x->error.text);
 }
 
 static void not_started(struct entry_fixture *x, tw_status status, tw_status expected,
                         const char *why)
 {
-    char text[1024];
-    size_t length = tw_entry_message(x->entry, text, sizeof text);
-    if (status != expected || !strstr(text, why) || length != strlen(text))
-        fail_msg("got %s: %s\nexpected …%s…", tw_status_name(status), text, why);
+    if (status != expected || x->error.status != expected || !strstr(x->error.text, why))
+        fail_msg("got %s: %s\nexpected …%s…", tw_status_name(status), x->error.text, why);
 }
 
 static tw_status scale(struct entry_fixture *x, int n, float by, int offset)
 {
     tw_value args[] = {tw_int(n), tw_float((double)by), tw_pointer(x->a + 4 * offset),
                        tw_pointer(x->c + 4 * offset)};
-    return tw_entry_start(x->entry, args, 4, NULL);
+    return tw_entry_start(x->entry, args, 4, NULL, &x->error);
 }
 
 static void expect_scaled(struct entry_fixture *x, int n, float by, int offset)
@@ -118,15 +117,15 @@ static void statics_choose_the_variant(void **state)
     open_entry(&x, f, api_matmul);
     tw_value args[] = {tw_int(M),       tw_int(N),       tw_int(K),
                        tw_pointer(x.a), tw_pointer(x.a), tw_pointer(x.c)};
-    started(&x, tw_entry_start(x.entry, args, 6, NULL));
+    started(&x, tw_entry_start(x.entry, args, 6, NULL, &x.error));
     args[0] = tw_int(7);
-    started(&x, tw_entry_start(x.entry, args, 6, NULL));
+    started(&x, tw_entry_start(x.entry, args, 6, NULL, &x.error));
     assert_int_equal(tw_entry_variants(x.entry), 1);
     args[1] = tw_int(9);
-    started(&x, tw_entry_start(x.entry, args, 6, NULL));
+    started(&x, tw_entry_start(x.entry, args, 6, NULL, &x.error));
     assert_int_equal(tw_entry_variants(x.entry), 2);
     args[2] = tw_int(3);
-    started(&x, tw_entry_start(x.entry, args, 6, NULL));
+    started(&x, tw_entry_start(x.entry, args, 6, NULL, &x.error));
     assert_int_equal(tw_entry_variants(x.entry), 3);
     float c[7 * 9];
     succeed(f, tw_device_copy_out(f->ctx, c, x.c, sizeof c, NULL));
@@ -144,7 +143,7 @@ static void statics_choose_the_variant(void **state)
 static void an_entry_stands_by_itself(void **state)
 {
     struct fixture *f = *state;
-    struct entry_fixture x;
+    struct entry_fixture x = {.error = tw_error_init()};
     load(f, scale_text);
     aim_at_gpu(f);
     succeed(f, tw_launch_type(f->launch, "T", TW_F16));
@@ -158,7 +157,7 @@ static void an_entry_stands_by_itself(void **state)
     succeed(f, tw_device_allocate(f->ctx, sizeof halves, &memory));
     succeed(f, tw_device_copy_in(f->ctx, memory, halves, sizeof halves, NULL));
     tw_value args[] = {tw_int(50), tw_float(0.5), tw_pointer(memory), tw_pointer(memory)};
-    started(&x, tw_entry_start(x.entry, args, 4, NULL));
+    started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error));
     succeed(f, tw_device_copy_out(f->ctx, out, memory, sizeof out, NULL));
     for (int i = 0; i < 64; i++)
         assert_true(tw_dtype_load(TW_F16, &out[i]) == (i < 50 ? i * 0.5 : i));
@@ -173,45 +172,45 @@ static void what_is_wrong_is_named(void **state)
     tw_value good[] = {tw_int(50), tw_float(2), tw_pointer(x.a), tw_pointer(x.c)};
     tw_value args[4];
     for (int pass = 0; pass < 2; pass++) { /* before there is a variant, and after */
-        not_started(&x, tw_entry_start(x.entry, good, 3, NULL), TW_BAD_ARGUMENT,
+        not_started(&x, tw_entry_start(x.entry, good, 3, NULL, &x.error), TW_BAD_ARGUMENT,
                     "kernel `scale` takes 4 arguments (n, by, a, c); 3 were given");
         memcpy(args, good, sizeof args);
         args[1] = tw_int(2);
-        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "argument 2, `by` (f32): an integer was given, expected a float");
         args[1] = tw_float(1e300);
-        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "`by` = 1e+300 is beyond the range of f32");
         memcpy(args, good, sizeof args);
         args[2] = tw_int(0);
-        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "argument 3, `a` (f32 *): an integer was given, expected an address on "
                     "the device");
         args[2].kind = (tw_value_kind)0;
-        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "something of no kind");
         args[2] = tw_pointer(x.a + 2);
-        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "is no multiple of 4");
         args[2] = tw_pointer(NULL);
-        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "argument 3, `a` is NULL, but view `A` reaches over 50 elements");
         args[0] = tw_int(0);
-        started(&x, tw_entry_start(x.entry, args, 4, NULL)); /* it has no elements */
+        started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error)); /* it has no elements */
         memcpy(args, good, sizeof args);
         args[0] = tw_int((int64_t)1 << 32);
-        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "`n` = 4294967296 does not fit i32");
         args[0] = tw_int(-5);
-        not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "-5 elements long");
-        started(&x, tw_entry_start(x.entry, good, 4, NULL));
+        started(&x, tw_entry_start(x.entry, good, 4, NULL, &x.error));
     }
-    char some[5];
-    assert_true(tw_entry_message(x.entry, some, sizeof some) > 5);
-    assert_int_equal(strlen(some), 4);
-    assert_int_equal(tw_entry_start(NULL, good, 4, NULL), TW_BAD_ARGUMENT);
-    assert_int_equal(tw_entry_start(x.entry, NULL, 4, NULL), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_entry_start(NULL, good, 4, NULL, NULL), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_entry_start(x.entry, good, 3, NULL, NULL), TW_BAD_ARGUMENT);
+    tw_error none = {0};
+    assert_int_equal(tw_entry_start(x.entry, good, 4, NULL, &none), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_entry_start(x.entry, NULL, 4, NULL, &x.error), TW_BAD_ARGUMENT);
     refused(f, tw_entry_new(f->launch, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
 }
 
@@ -232,19 +231,20 @@ static void a_grid_is_too_large(void **state)
         for (int pass = 0; pass < 2; pass++) {
             args[1] = tw_int(s ? 7 : 65536);
             args[2] = tw_int(s ? 65536 : 1);
-            not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT,
+            not_started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error), TW_BAD_ARGUMENT,
                         "a grid of 65536 blocks along");
             args[1] = tw_int(7);
             args[2] = tw_int(1);
-            started(&x, tw_entry_start(x.entry, args, 5, NULL));
+            started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
         }
     args[3] = tw_pointer(NULL);
     args[2] = tw_int(0); /* no blocks */
-    started(&x, tw_entry_start(x.entry, args, 5, NULL));
+    started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
     args[2] = tw_int(1); /* `a` is not used where `more` is false */
-    started(&x, tw_entry_start(x.entry, args, 5, NULL));
+    started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
     args[0] = tw_int(1);
-    not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT, "`a` is NULL");
+    not_started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error), TW_BAD_ARGUMENT,
+                "`a` is NULL");
 }
 
 static const char bits_text[] =
@@ -267,7 +267,7 @@ static void start_bits(struct entry_fixture *x, int facts, int s)
     }
     args[7] = tw_int(s);
     args[8] = tw_pointer(x->c);
-    started(x, tw_entry_start(x->entry, args, 9, NULL));
+    started(x, tw_entry_start(x->entry, args, 9, NULL, &x->error));
     succeed(x->f, tw_device_copy_out(x->f->ctx, &got, x->c, sizeof got, NULL));
     assert_int_equal(got, want);
 }
@@ -334,6 +334,7 @@ struct worker {
     struct entry_fixture *x;
     int number;
     tw_status status;
+    tw_error error;
     pthread_t thread;
 };
 
@@ -346,7 +347,7 @@ static void *work(void *user)
         int n = 1 + (i * 37 + w->number * 11) % 300, shift = (i + w->number) % 5;
         tw_value args[] = {tw_int(i == STARTS - 1 ? 300 : n), tw_float(2),
                            tw_pointer(a + 4 * shift), tw_pointer(c + 4 * shift)};
-        w->status = tw_entry_start(w->x->entry, args, 4, NULL);
+        w->status = tw_entry_start(w->x->entry, args, 4, NULL, &w->error);
     }
     return NULL;
 }
@@ -357,7 +358,7 @@ static void threads_start_at_the_same_time(void **state)
     struct worker workers[THREADS];
     open_entry(&x, *state, scale_text);
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){.x = &x, .number = i};
+        workers[i] = (struct worker){.x = &x, .number = i, .error = tw_error_init()};
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++)
@@ -367,6 +368,40 @@ static void threads_start_at_the_same_time(void **state)
         expect_scaled(&x, 300, 2, i * 512 + (STARTS - 1 + i) % 5);
     }
     assert_int_equal(tw_entry_variants(x.entry), 4); /* n % 16, address % 16 */
+}
+
+/* Starts with too many arguments, as many more as the worker's number says. */
+static void *start_wrongly(void *user)
+{
+    struct worker *w = user;
+    tw_value args[4 + THREADS + 1] = {{0}};
+    for (int i = 0; i < 100 && !w->status; i++) {
+        char why[32];
+        int count = 5 + w->number;
+        snprintf(why, sizeof why, "; %d were given", count);
+        bool is_own = tw_entry_start(w->x->entry, args, count, NULL, &w->error) &&
+                      strstr(w->error.text, why) && w->error.code == TW_CODE_ARGUMENT &&
+                      strcmp(w->error.file, "test.tile") == 0 && w->error.line == 2;
+        w->status = is_own ? TW_OK : TW_FAULT;
+    }
+    return NULL;
+}
+
+static void each_thread_has_its_own_error(void **state)
+{
+    struct entry_fixture x;
+    struct worker workers[THREADS];
+    open_entry(&x, *state, scale_text);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.x = &x, .number = i, .error = tw_error_init()};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, start_wrongly, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (workers[i].status)
+            fail_msg("%s:%d: code %d: %s", workers[i].error.file, workers[i].error.line,
+                     (int)workers[i].error.code, workers[i].error.text);
 }
 
 /* --- what is not quick --- */
@@ -382,7 +417,7 @@ static void workspace_is_provided(void **state)
     tw_value args[] = {tw_int(64), tw_pointer(x.a), tw_pointer(x.c)};
     succeed(x.f, tw_stream_new(x.f->ctx, &stream));
     for (int i = 0; i < 3; i++) {
-        started(&x, tw_entry_start(x.entry, args, 3, i == 1 ? stream : NULL));
+        started(&x, tw_entry_start(x.entry, args, 3, i == 1 ? stream : NULL, &x.error));
         succeed(x.f, tw_stream_wait(x.f->ctx, stream));
         succeed(x.f, tw_device_copy_out(x.f->ctx, &got, x.c, sizeof got, NULL));
         assert_true(got == want);
@@ -397,7 +432,7 @@ static void *start_total(void *user)
     tw_value args[] = {tw_int(64), tw_pointer(w->x->a), tw_pointer(w->x->c + 4 * w->number)};
     void *own = (void *)(uintptr_t)2; /* CU_STREAM_PER_THREAD */
     for (int i = 0; i < 2 && w->status == TW_OK; i++)
-        w->status = tw_entry_start(w->x->entry, args, 3, own);
+        w->status = tw_entry_start(w->x->entry, args, 3, own, &w->error);
     return NULL;
 }
 
@@ -406,7 +441,8 @@ static void threads_have_workspace_each(void **state)
 {
     struct entry_fixture x;
     open_entry(&x, *state, cuda_total);
-    struct worker here = {.x = &x, .number = 0}, there = {.x = &x, .number = 1};
+    struct worker here = {.x = &x, .number = 0, .error = tw_error_init()};
+    struct worker there = {.x = &x, .number = 1, .error = tw_error_init()};
     long before = driver.fake_cuda_calls("cuMemAlloc_v2");
     start_total(&here);
     assert_int_equal(driver.fake_cuda_calls("cuMemAlloc_v2") - before, 1);
@@ -423,13 +459,13 @@ static void capture_after_ready(struct entry_fixture *x, const tw_value *args, i
     void *stream, *graph, *replay;
     succeed(x->f, tw_stream_new(x->f->ctx, &stream));
     driver.cuStreamBeginCapture_v2(stream, 0);
-    not_started(x, tw_entry_start(x->entry, args, count, stream), TW_BAD_ARGUMENT,
+    not_started(x, tw_entry_start(x->entry, args, count, stream, &x->error), TW_BAD_ARGUMENT,
                 "call tw_entry_ready before the capture");
     assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
     driver.cuGraphDestroy(graph);
-    started(x, tw_entry_ready(x->entry, args, count, stream));
+    started(x, tw_entry_ready(x->entry, args, count, stream, &x->error));
     assert_int_equal(driver.cuStreamBeginCapture_v2(stream, 0), 0);
-    started(x, tw_entry_start(x->entry, args, count, stream));
+    started(x, tw_entry_start(x->entry, args, count, stream, &x->error));
     assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
     assert_int_equal(driver.cuGraphInstantiateWithFlags(&replay, graph, 0), 0);
     assert_int_equal(driver.cuGraphLaunch(replay, stream), 0);
@@ -514,30 +550,32 @@ static void defaults_and_derived_parameters(void **state)
     open_entry(&x, *state, text);
     tw_value args[] = {tw_int(100), tw_pointer(x.a), tw_pointer(x.c),
                        tw_float(3), tw_int(1),       tw_int(1)};
-    started(&x, tw_entry_start(x.entry, args, 3, NULL));
+    started(&x, tw_entry_start(x.entry, args, 3, NULL, &x.error));
     expect_scaled(&x, 100, 2, 0);
     assert_int_equal(tw_entry_variants(x.entry), 1);
     long calls = driver.fake_cuda_calls(NULL);
-    started(&x, tw_entry_start(x.entry, args, 4, NULL));
+    started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error));
     assert_int_equal(driver.fake_cuda_calls(NULL), calls + 1);
     expect_scaled(&x, 100, 3, 0);
     args[0] = tw_int(99); /* another count, which is compiled in */
-    started(&x, tw_entry_start(x.entry, args, 5, NULL));
+    started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
     expect_scaled(&x, 50, 3, 0);
     assert_int_equal(tw_entry_variants(x.entry), 2);
-    not_started(&x, tw_entry_start(x.entry, args, 2, NULL), TW_BAD_ARGUMENT,
+    not_started(&x, tw_entry_start(x.entry, args, 2, NULL, &x.error), TW_BAD_ARGUMENT,
                 "takes 5 arguments (n, a, c, by, step); 2 were given");
-    not_started(&x, tw_entry_start(x.entry, args, 2, NULL), TW_BAD_ARGUMENT,
+    not_started(&x, tw_entry_start(x.entry, args, 2, NULL, &x.error), TW_BAD_ARGUMENT,
                 "those from `by` on have defaults and may be left out");
-    not_started(&x, tw_entry_start(x.entry, args, 6, NULL), TW_BAD_ARGUMENT, "6 were given");
+    not_started(&x, tw_entry_start(x.entry, args, 6, NULL, &x.error), TW_BAD_ARGUMENT,
+                "6 were given");
     args[4] = tw_int(0);
-    not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT,
+    not_started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error), TW_BAD_ARGUMENT,
                 "`last` divides by zero with count = 50, step = 0");
     args[0] = tw_int(INT32_MIN);
-    not_started(&x, tw_entry_start(x.entry, args, 5, NULL), TW_BAD_ARGUMENT, "overflows i32");
+    not_started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error), TW_BAD_ARGUMENT,
+                "overflows i32");
     args[0] = tw_int(99);
     args[1] = tw_pointer(NULL);
-    not_started(&x, tw_entry_start(x.entry, args, 4, NULL), TW_BAD_ARGUMENT,
+    not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                 "argument 2, `a` is NULL");
 }
 
@@ -574,6 +612,7 @@ int main(void)
         TEST(the_variant_without_facts_is_made_once),
         TEST(the_table_is_full_at_last),
         TEST(threads_start_at_the_same_time),
+        TEST(each_thread_has_its_own_error),
         TEST(workspace_is_provided),
         TEST(starts_are_captured),
         TEST(threads_have_workspace_each),

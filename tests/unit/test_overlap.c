@@ -56,7 +56,6 @@ static void over(struct fixture *f, const char *text, const char *a, const char 
             succeed(f, tw_launch_run(f->launch));
         }
         tw_entry *e;
-        char said[1024];
         const tw_value arguments[] = {tw_int(S), tw_int(S), tw_pointer(first), tw_pointer(second),
                                       tw_pointer(i ? second : first)};
         for (int turn = 0; turn < 3; turn++) {
@@ -65,12 +64,12 @@ static void over(struct fixture *f, const char *text, const char *a, const char 
             if (turn == 1) { /* when the variant is there */
                 const tw_value apart[] = {arguments[0], arguments[1], arguments[2], arguments[3],
                                           tw_pointer(third)};
-                assert_int_equal(tw_entry_start(e, apart, 5, NULL), TW_OK);
+                assert_int_equal(tw_entry_start(e, apart, 5, NULL, NULL), TW_OK);
             }
-            tw_status status = tw_entry_start(e, arguments, 5, NULL);
+            tw_error error = tw_error_init();
+            tw_status status = tw_entry_start(e, arguments, 5, NULL, &error);
             assert_int_equal(status, why && turn < 2 ? TW_BAD_ARGUMENT : TW_OK);
-            tw_entry_message(e, said, sizeof said);
-            assert_true(!why || turn == 2 || (strstr(said, name) && strstr(said, why)));
+            assert_true(!why || turn == 2 || (strstr(error.text, name) && strstr(error.text, why)));
             tw_entry_free(e);
         }
         succeed(f, tw_launch_run(f->launch)); /* allowed now */

@@ -730,7 +730,7 @@ static void on_cpu(struct work *w, tw_context *ctx, tw_kernel *k)
     went(w, ctx, "tw_launch_verify", tw_launch_verify(l, NULL));
     if (w->compiled && went(w, ctx, "tw_entry_new", tw_entry_new(l, &e))) {
         tw_value args[] = {tw_int(LENGTH), tw_pointer(a), tw_pointer(c)};
-        if (tw_entry_start(e, args, 3, NULL) != TW_OK)
+        if (tw_entry_start(e, args, 3, NULL, NULL) != TW_OK)
             snprintf(w->wrong, sizeof w->wrong, "tw_entry_start");
         tw_entry_free(e);
     }

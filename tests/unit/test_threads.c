@@ -132,20 +132,18 @@ static tw_status one_kernel(struct worker *w, tw_context *ctx, const struct patt
 
 static void keep_wrong(struct worker *w, const char *where, tw_status s, const char *said)
 {
-    snprintf(w->wrong, sizeof w->wrong, "%s: %s: %s", where, tw_status_name(s), said);
+    snprintf(w->wrong, sizeof w->wrong, "%s: %s: %.200s", where, tw_status_name(s), said);
 }
 
 static tw_status shared_entry(struct worker *w, int n)
 {
     const tw_value args[] = {tw_int(n), tw_pointer(w->a), tw_pointer(w->c)};
-    tw_status s = tw_entry_start(w->entry, args, 3, NULL);
+    tw_error error = tw_error_init();
+    tw_status s = tw_entry_start(w->entry, args, 3, NULL, &error);
     for (int i = 0; i < n && s == TW_OK; i++)
         s = w->c[i] == w->a[i] * 2 ? TW_OK : TW_WRONG_VALUES;
-    if (s != TW_OK) {
-        char said[256];
-        tw_entry_message(w->entry, said, sizeof said);
-        keep_wrong(w, "the entry", s, said);
-    }
+    if (s != TW_OK)
+        keep_wrong(w, "the entry", s, error.text);
     return s;
 }
 
