@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Highlighting of .tile files in editors/, from the tables that the compiler is made of.
+"""Highlighting of .tile files in editors/, and the words that the language server completes (tools/lsp_words.def), from
+the tables that the compiler is made of.
 
     editors.py            writes it
     editors.py --check    status 1 if it is not what the tables say
@@ -9,6 +10,8 @@ import json
 import os
 import re
 import sys
+
+import ops_table
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 STORAGE = ["global", "shared", "reg", "static", "const", "async"]
@@ -152,10 +155,25 @@ def grammar_words(table):
     return "// Written by scripts/editors.py of Tilewright.\nmodule.exports = " + json.dumps(literal, indent=2) + ";\n"
 
 
+# --- the language server ---
+
+SERVER_KINDS = {"control": "KEYWORD", "storage": "KEYWORD", "declares": "KEYWORD", "constant": "VALUE", "type": "TYPE",
+                "attribute": "ATTRIBUTE", "modifier": "KEYWORD", "hint": "VALUE", "argument": "KEYWORD", "index": "VALUE"}
+
+
+def server_words(table):
+    rows = [(kind, name, "", "", "") for group, kind in SERVER_KINDS.items() for name in table[group]]
+    rows += [("OP", name, shape, result.replace("`", ""), note) for name, form, shape, result, note in ops_table.entries()
+             if form == "CALL" or name in table["function"]]
+    lines = ["LSP_WORD({}, {})".format(kind, ", ".join(json.dumps(x, ensure_ascii=False) for x in row)) for kind, *row in rows]
+    return "\n".join(["/* Written by scripts/editors.py: kind, word, and of an op its row in the index of ops. */", *lines, ""])
+
+
 def files():
     table = words()
-    return {"vim/syntax/tile.vim": vim(table), "vscode/syntaxes/tile.tmLanguage.json": textmate(table),
-            "tree-sitter-tile/words.js": grammar_words(table), "tree-sitter-tile/queries/highlights.scm": highlights(table)}
+    return {"editors/vim/syntax/tile.vim": vim(table), "editors/vscode/syntaxes/tile.tmLanguage.json": textmate(table),
+            "editors/tree-sitter-tile/words.js": grammar_words(table),
+            "editors/tree-sitter-tile/queries/highlights.scm": highlights(table), "tools/lsp_words.def": server_words(table)}
 
 
 def main():
@@ -164,7 +182,7 @@ def main():
         return 0
     stale = []
     for path, text in files().items():
-        path = os.path.join(ROOT, "editors", path)
+        path = os.path.join(ROOT, path)
         if "--check" not in sys.argv:
             with open(path, "w") as out:
                 out.write(text)

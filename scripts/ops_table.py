@@ -27,7 +27,8 @@ RESULTS = {
 }
 
 
-def rows():
+def entries():
+    """(name, form, how it is written, result, note) of each op that is written."""
     with open(os.path.join(ROOT, "src", "tile", "ops.def")) as file:
         table = file.read()
     table = table[table.index("/* leaves */") :]
@@ -43,8 +44,12 @@ def rows():
         }.get(form, {"SELECT": "c ? a : b", "CAST": "(T) x", "BITS": "bits<T>(x)", "LOOKUP": "table[i]"}.get(name, text))
         if kind == "REDUCE":
             shape = f"{text}(x [, axis = n])"
-        note = re.sub(r"\s+", " ", note).strip().replace("|", "\\|")
-        yield "| `{}` | {} | {} |".format(shape.replace("|", "\\|"), RESULTS[kind], note)
+        yield text, form, shape, RESULTS[kind], re.sub(r"\s+", " ", note).strip()
+
+
+def rows():
+    for _, _, shape, result, note in entries():
+        yield "| `{}` | {} | {} |".format(shape.replace("|", "\\|"), result, note.replace("|", "\\|"))
 
 
 def main():

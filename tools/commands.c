@@ -4,9 +4,10 @@
 #include <string.h>
 
 const struct command *const command_list[] = {
-    &command_run,  &command_check,   &command_bench, &command_tune,    &command_explain,
-    &command_show, &command_build,   &command_new,   &command_fmt,     &command_learn,
-    &command_play, &command_devices, &command_help,  &command_version, NULL,
+    &command_run,     &command_check, &command_bench,   &command_tune,
+    &command_explain, &command_show,  &command_build,   &command_new,
+    &command_fmt,     &command_lsp,   &command_learn,   &command_play,
+    &command_devices, &command_help,  &command_version, NULL,
 };
 
 const struct command *command_find(const char *name)

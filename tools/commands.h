@@ -5,8 +5,8 @@
 #include "tool.h"
 
 extern const struct command command_run, command_show, command_check, command_bench, command_tune,
-    command_explain, command_build, command_new, command_fmt, command_learn, command_play,
-    command_devices, command_help, command_version;
+    command_explain, command_build, command_new, command_fmt, command_lsp, command_learn,
+    command_play, command_devices, command_help, command_version;
 
 extern const char *const help_variables[][2]; /* name, what it says; ends with NULL */
 extern const char help_statuses[];

@@ -23,6 +23,11 @@ static const char *gpu_word(int i)
     return tw_target_at(i + 1); /* the targets but "cpu" */
 }
 
+static const char *target_word(int i)
+{
+    return tw_target_at(i);
+}
+
 static const char *device_word(int i)
 {
     static const char *const first[] = {"cpu", "cuda", "sim"};
@@ -61,6 +66,7 @@ static const struct {
     {"check:device", "sim", NULL},
     {"bench:device", "cpu cuda sim", NULL},
     {"tune:device", "cpu cuda", NULL},
+    {"lsp:device", NULL, target_word},
     {"device", NULL, device_word},
     {"suite", "squares llm ragged deep_k batched all", NULL},
     {"type", NULL, dtype_word},

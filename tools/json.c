@@ -94,6 +94,47 @@ void json_string(struct json *j, const char *text)
         fputs("null", j->out);
 }
 
+/* Bytes of the character of UTF-8 at `at`; 0: it is none. */
+static size_t character_bytes(const unsigned char *at, size_t left)
+{
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = *at < 0x80   ? 1
+                    : *at < 0xC2 ? 0
+                    : *at < 0xE0 ? 2
+                    : *at < 0xF0 ? 3
+                    : *at < 0xF5 ? 4
+                                 : 0;
+    unsigned code = length < 2 ? *at : *at & (0xFFu >> (length + 1));
+    if (length > left)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (at[i] & 0x3Fu);
+    }
+    return code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) ? 0
+                                                                                        : length;
+}
+
+void json_exact(struct json *j, const char *text, size_t length)
+{
+    before_value(j);
+    fputc('"', j->out);
+    for (size_t i = 0, bytes; i < length; i += bytes ? bytes : 1) {
+        unsigned char c = (unsigned char)text[i];
+        bytes = character_bytes((const unsigned char *)text + i, length - i);
+        if (!bytes)
+            fputs("\xEF\xBF\xBD", j->out);
+        else if (c < 0x20 || c == 0x7F)
+            fprintf(j->out, "\\u%04x", c);
+        else if (c == '"' || c == '\\')
+            fprintf(j->out, "\\%c", c);
+        else
+            fwrite(text + i, 1, bytes, j->out);
+    }
+    fputc('"', j->out);
+}
+
 void json_integer(struct json *j, int64_t v)
 {
     before_value(j);

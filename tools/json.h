@@ -27,6 +27,9 @@ void json_close(struct json *j, char bracket);
 void json_open_row(struct json *j); /* a list of numbers, on one line; json_close(j, ']') ends it */
 void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *text); /* NULL: null */
+/* The bytes of the text as they are, for a reader that writes them to a file: json_string spells out what a
+ * terminal would obey. What is no UTF-8 becomes U+FFFD. */
+void json_exact(struct json *j, const char *text, size_t length);
 void json_integer(struct json *j, int64_t v);
 /* Shortest that reads back the same; "nan", "inf" and "-inf" as strings. */
 void json_real(struct json *j, double v);

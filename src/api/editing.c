@@ -35,3 +35,66 @@ tw_status tw_text_format(tw_context *ctx, const char *name, const char *text, si
         *out_length = s == TW_OK ? c.out.length : 0;
     return s;
 }
+
+/* --- symbols --- */
+
+struct symbols_call {
+    tw_context *ctx;
+    struct source source; /* as the caller has it, then a copy */
+    struct line_starts lines;
+    tw_symbol *list;
+    int count;
+};
+
+static tw_part part_of(struct symbols_call *c, struct loc at)
+{
+    tw_part p;
+    struct loc end = {at.source, at.offset + at.length, 0};
+    line_starts_find(&c->ctx->scratch, &c->lines, at, &p.line, &p.column);
+    line_starts_find(&c->ctx->scratch, &c->lines, end, &p.end_line, &p.end_column);
+    return p;
+}
+
+static tw_symbol public_symbol(struct symbols_call *c, const struct lang_symbol *s)
+{
+    struct arena *kept = &c->ctx->message_memory;
+    tw_part *uses = arena_array(kept, tw_part, s->uses.count + 1);
+    for (size_t i = 0; i < s->uses.count; i++)
+        uses[i] = part_of(c, s->uses.data[i]);
+    return (tw_symbol){.kind = (tw_symbol_kind)s->kind,
+                       .name = arena_string(kept, s->name, strlen(s->name)),
+                       .declaration = arena_string(kept, s->declaration, strlen(s->declaration)),
+                       .at = part_of(c, s->at),
+                       .whole = part_of(c, s->whole),
+                       .scope = part_of(c, s->scope),
+                       .owner = s->owner,
+                       .use_count = (int)s->uses.count,
+                       .uses = uses};
+}
+
+static tw_status find_symbols(void *user)
+{
+    struct symbols_call *c = user;
+    struct arena *a = &c->ctx->scratch;
+    c->source.text = arena_string(a, c->source.text, c->source.length);
+    struct lang_symbols found = lang_symbols(a, &c->source);
+    c->list = arena_array(&c->ctx->message_memory, tw_symbol, found.count + 1);
+    for (size_t i = 0; i < found.count; i++)
+        c->list[i] = public_symbol(c, &found.data[i]);
+    c->count = (int)found.count;
+    return TW_OK;
+}
+
+tw_status tw_text_symbols(tw_context *ctx, const char *text, size_t length, int *count,
+                          const tw_symbol **out)
+{
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!text || !count || !out)
+        return context_refuse(ctx, "tw_text_symbols: `text`, `count` or `out` is NULL");
+    struct symbols_call c = {.ctx = ctx, .source = {"", text, length}};
+    tw_status s = context_call(ctx, find_symbols, &c);
+    *out = s == TW_OK ? c.list : NULL;
+    *count = s == TW_OK ? c.count : 0;
+    return s;
+}

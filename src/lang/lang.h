@@ -102,6 +102,36 @@ struct lang_written {
  * names. Names that it declares twice are left out. */
 struct lang_written lang_written(struct arena *a, const struct module *m, int index);
 
+/* A name that a text declares. */
+enum lang_symbol_kind {
+    SYMBOL_CONST,
+    SYMBOL_TUNE,
+    SYMBOL_TYPE,
+    SYMBOL_FN,
+    SYMBOL_KERNEL,
+    SYMBOL_PARAM,
+    SYMBOL_EXTENT, /* of a fn's parameter, bound by the call */
+    SYMBOL_VIEW,
+    SYMBOL_SHARED,
+    SYMBOL_REG,
+    SYMBOL_LOCAL
+};
+struct lang_symbol {
+    enum lang_symbol_kind kind;
+    const char *name, *declaration; /* as the text has it, on one line */
+    struct loc at;                  /* of the name */
+    struct loc whole;               /* of the declaration; of a kernel or fn with its body */
+    struct loc scope;               /* where it is known */
+    int owner;                      /* index of its kernel or fn; -1: of the module */
+    VEC(struct loc) uses;           /* in the order of the text */
+};
+struct lang_symbols {
+    struct lang_symbol *data;
+    size_t count, capacity;
+};
+/* Finds the names that the text declares, as far as it follows the grammar. Reports nothing. */
+struct lang_symbols lang_symbols(struct arena *a, const struct source *source);
+
 /* --- one variant --- */
 
 struct lang_choice {

@@ -200,6 +200,38 @@ def test_tree_sitter_itself():
                 fail(f"{command[:2]}: {done.stdout}{done.stderr}")
 
 
+STUBS = """
+const path = require("path"), extension = path.resolve("editors/vscode/extension.js"), module_ = require("module");
+const load = module_._load, settings = {path: "/bin/x", device: "sm_80"}, seen = [];
+module_._load = (name, ...rest) => {
+  if (name === "vscode") return {workspace: {getConfiguration: (s) => ({get: (key) => s === "tilewright" && settings[key]})}};
+  if (name !== "vscode-languageclient/node") return load(name, ...rest);
+  if (process.argv[1] === "without") throw new Error("Cannot find module");
+  return {LanguageClient: class {
+    constructor(...given) { seen.push(given); }
+    async start() { seen.push("start"); }
+    async stop() { seen.push("stop"); }
+  }};
+};
+const {activate, deactivate} = require(extension);
+activate().then(deactivate).then(() => console.log(JSON.stringify(seen)));
+"""
+
+
+def test_vscode_server():
+    """The extension starts the server as its settings say, and does nothing where the client's module is missing."""
+    if not shutil.which("node"):
+        return
+    package = json.load(open("editors/vscode/package.json"))
+    if package["main"] != "./extension.js" or set(package["contributes"]["configuration"]["properties"]) != {"tilewright.path", "tilewright.device"}:
+        fail(f"{package}")
+    (_, _, server, client), *ends = json.loads(run(["node", "-e", STUBS]))
+    if server["run"] != {"command": "/bin/x", "args": ["lsp"]} or client["initializationOptions"] != {"device": "sm_80"} or ends != ["start", "stop"]:
+        fail(f"the extension starts {server} {client} {ends}")
+    if json.loads(run(["node", "-e", STUBS, "without"])) != []:
+        fail("the extension fails without its module")
+
+
 def test_installing():
     """The commands of docs/install.md, for somebody who has nothing of the editor yet."""
     commands = re.findall(r"^\| [^|`]* \| `(mkdir [^`]*)`", open("docs/install.md").read(), re.M)
@@ -222,6 +254,7 @@ def main():
     test_textmate(words)
     test_tree_sitter(words)
     test_tree_sitter_itself()
+    test_vscode_server()
     test_installing()
 
 

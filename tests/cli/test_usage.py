@@ -10,7 +10,7 @@ import threading
 
 from tile_runner import call, cuda_compiler, fail
 
-COMMANDS = ["run", "check", "bench", "tune", "explain", "show", "build", "new", "fmt", "learn", "play", "devices", "help", "version"]
+COMMANDS = ["run", "check", "bench", "tune", "explain", "show", "build", "new", "fmt", "lsp", "learn", "play", "devices", "help", "version"]
 SHARED = "kernels/matmul/shared.tile"
 TWO = """
 kernel one(f32 *c) grid(1) warps(1) { global f32 C[4] = c; C[0 +: 4] = 1.0; ensures C == 1.0; }

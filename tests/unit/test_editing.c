@@ -1,4 +1,4 @@
-/* What an editor asks of a text: formatting. */
+/* What an editor asks of a text: formatting, symbols. */
 #include "api_helper.h"
 #include "tilewright_look.h"
 
@@ -29,10 +29,89 @@ static void test_format(void **state)
     assert_int_equal(tw_text_format(NULL, "a.tile", "", 0, &text, NULL), TW_BAD_ARGUMENT);
 }
 
+static const char names[] = "const i32 N = 4,\n    M = N;\n"                   /* 1, 2 */
+                            "tune (A, B) = {(1, 2)}; type T = {f32};\n"        /* 3 */
+                            "fn reg U[R] half(reg U v[R]) { return v / 2; }\n" /* 4 */
+                            "kernel k(i32 n, const T *a,\n"                    /* 5 */
+                            "         T *c) grid(1) warps(A)\n{\n"             /* 6, 7 */
+                            "    global T X[n] = a, Y[n] = c;\n"               /* 8 */
+                            "    i32 (q, r) = two(N);\n"                       /* 9 */
+                            "    { reg T N[4] = X[0 +: 4]; N = half(N); }\n"   /* 10 */
+                            "    for (i32 i = 0; i < N; i++) Y[i] = i;\n"      /* 11 */
+                            "    ensures for (i32 r < n) Y[r] == X[r];\n}\n";  /* 12, 13 */
+
+static const tw_symbol *symbol(const tw_symbol *list, int count, const char *name, int line)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(list[i].name, name) == 0 && list[i].at.line == line)
+            return &list[i];
+    fail_msg("no symbol %s in line %d", name, line);
+    return NULL;
+}
+
+static void declared(const tw_symbol *s, tw_symbol_kind kind, const char *declaration, int uses)
+{
+    assert_int_equal(s->kind, kind);
+    assert_string_equal(s->declaration, declaration);
+    assert_int_equal(s->use_count, uses);
+}
+
+static void test_symbols(void **state)
+{
+    struct fixture *f = *state;
+    const tw_symbol *s, *x;
+    int count;
+    succeed(f, tw_text_symbols(f->ctx, names, strlen(names), &count, &s));
+    declared(symbol(s, count, "N", 1), TW_SYMBOL_CONST, "const i32 N = 4", 3);
+    declared(symbol(s, count, "M", 2), TW_SYMBOL_CONST, "const i32 M = N", 0);
+    declared(symbol(s, count, "B", 3), TW_SYMBOL_TUNE, "tune (A, B) = {(1, 2)}", 0);
+    declared(symbol(s, count, "T", 3), TW_SYMBOL_TYPE, "type T = {f32}", 4);
+    declared(symbol(s, count, "half", 4), TW_SYMBOL_FN, "fn reg U[R] half(reg U v[R])", 1);
+    declared(symbol(s, count, "U", 4), TW_SYMBOL_TYPE, "reg U v[R]", 1);
+    declared(symbol(s, count, "R", 4), TW_SYMBOL_EXTENT, "reg U v[R]", 1);
+    declared(symbol(s, count, "a", 5), TW_SYMBOL_PARAM, "const T *a", 1);
+    declared(symbol(s, count, "Y", 8), TW_SYMBOL_VIEW, "global T Y[n] = c", 2);
+    declared(symbol(s, count, "q", 9), TW_SYMBOL_LOCAL, "i32 (q, r) = two(N)", 0);
+    declared(symbol(s, count, "N", 10), TW_SYMBOL_REG, "reg T N[4] = X[0 +: 4]", 2);
+    declared(symbol(s, count, "i", 11), TW_SYMBOL_LOCAL, "i32 i = 0", 4);
+    declared(symbol(s, count, "r", 9), TW_SYMBOL_LOCAL, "i32 (q, r) = two(N)", 0);
+    declared(symbol(s, count, "r", 12), TW_SYMBOL_LOCAL, "i32 r < n", 2);
+    x = symbol(s, count, "k", 5);
+    declared(x, TW_SYMBOL_KERNEL, "kernel k(i32 n, const T *a, T *c) grid(1) warps(A)", 0);
+    assert_true(x->whole.line == 5 && x->whole.column == 1 && x->whole.end_line == 13 &&
+                x->whole.end_column == 2);
+    assert_true(x->owner == -1 && &s[symbol(s, count, "X", 8)->owner] == x);
+    x = symbol(s, count, "N", 10);
+    assert_true(x->scope.line == 10 && x->scope.column == 13 && x->scope.end_line == 10 &&
+                x->uses[0].column == 31 && x->uses[1].column == 40);
+}
+
+/* What is wrong in a text hides only what it is in. */
+static void test_symbols_of_broken_text(void **state)
+{
+    struct fixture *f = *state;
+    const tw_symbol *s;
+    int count;
+    static const char text[] =
+        "kernel a(i32 n) grid(1) threads(1)\n{\n    i32 x = n;\n    i32 y = x +\n"
+        "    x.\n}\nconst i32 = 3;\nkernel b(i32 m) grid(m) threads(1) { i32 z";
+    succeed(f, tw_text_symbols(f->ctx, text, strlen(text), &count, &s));
+    declared(symbol(s, count, "x", 3), TW_SYMBOL_LOCAL, "i32 x = n", 0);
+    declared(symbol(s, count, "m", 8), TW_SYMBOL_PARAM, "i32 m", 1);
+    for (size_t cut = 0; cut < strlen(names); cut++)
+        succeed(f, tw_text_symbols(f->ctx, names, cut, &count, &s));
+    refused(f, tw_text_symbols(f->ctx, NULL, 0, &count, &s), TW_BAD_ARGUMENT,
+            "`text`, `count` or `out` is NULL");
+    assert_int_equal(tw_text_symbols(NULL, "", 0, &count, &s), TW_BAD_ARGUMENT);
+}
+
 static tw_status edit(tw_context *ctx)
 {
     const char *text;
-    return tw_text_format(ctx, "a.tile", messy, strlen(messy), &text, NULL);
+    const tw_symbol *s;
+    int count;
+    tw_status status = tw_text_format(ctx, "a.tile", messy, strlen(messy), &text, NULL);
+    return status ? status : tw_text_symbols(ctx, names, strlen(names), &count, &s);
 }
 
 static void test_out_of_memory(void **state)
@@ -57,6 +136,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_format, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_symbols, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_symbols_of_broken_text, api_setup, api_teardown),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

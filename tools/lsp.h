@@ -1,0 +1,126 @@
+/* The language server: documents, what is known of them, and the thread that checks them.
+ *
+ *   cmd_lsp.c          the session: messages in, answers out, documents
+ *   lsp_analysis.c     a thread that compiles and checks the newest text of a document
+ *   lsp_diagnostics.c  what it found, as the protocol says it: diagnostics, quick fixes
+ *   lsp_answers.c      hover, definition, outline, formatting
+ *   lsp_complete.c     completion
+ *
+ * The thread of the session answers from the text alone, with a context of its own. It shares documents with
+ * the checking thread, under `lock`; the checking thread works on a copy, and ends as soon as there is a newer
+ * text.
+ */
+#ifndef TW_LSP_H
+#define TW_LSP_H
+
+#include "lsp_connection.h"
+#include "lsp_text.h"
+#include "tilewright_look.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct lsp_span {
+    size_t begin, end; /* bytes of the text */
+};
+struct lsp_note {
+    struct lsp_span at;
+    char *text;
+};
+struct lsp_fix {
+    struct lsp_span at;
+    char *insert;
+};
+/* A message about a part of the text. */
+struct lsp_finding {
+    tw_severity severity;
+    tw_code code;
+    struct lsp_span at;
+    char *text;  /* with the notes that are of no other place */
+    char *title; /* of its fix; NULL: it has none */
+    struct lsp_note *notes;
+    int note_count;
+    struct lsp_fix *fixes;
+    int fix_count;
+};
+/* What a kernel's compilation for the device says, for hover. */
+struct lsp_fact {
+    char *kernel;
+    char *tile;       /* NULL: of the kernel */
+    int line, column; /* of an access, as the library counts; 0: of none */
+    char *text;
+};
+struct lsp_results {
+    struct lsp_finding *findings;
+    int finding_count;
+    struct lsp_fact *facts;
+    int fact_count;
+};
+
+struct lsp_document {
+    char *uri, *path;
+    struct lsp_text text;
+    int version;    /* the editor's; -1: it did not say */
+    long revision;  /* of the text; no two texts of a session have the same */
+    bool waits;     /* for the checking thread */
+    double changed; /* when, on the clock of seconds_now */
+    long checked;   /* the revision that `results` are of; 0: none */
+    struct lsp_results results;
+    struct lsp_document *next;
+};
+
+struct lsp {
+    pthread_mutex_t lock;
+    pthread_cond_t news; /* a text to check, or results, or the end */
+    struct lsp_document *documents;
+    long revisions;
+    char *device; /* for layouts and costs: "sm_90" */
+    bool ends;
+    struct lsp_document *under_way; /* the document that is checked */
+    atomic_bool cancel;             /* the checking thread drops what it does */
+    tw_context *ctx;                /* of the session's thread */
+};
+
+/* --- lsp_analysis.c --- */
+
+/* The checking thread, until lsp.ends; argument: struct lsp *. */
+void *lsp_check_documents(void *lsp);
+void lsp_results_free(struct lsp_results *r);
+
+/* --- lsp_diagnostics.c --- */
+
+/* Publishes what is known of the document. */
+void lsp_publish(const struct lsp_document *d);
+/* "range": …, of the protocol. */
+void lsp_put_range(struct json *j, const char *key, const struct lsp_text *t, struct lsp_span at);
+void lsp_answer_fixes(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
+                      const struct json_value *params);
+
+/* --- lsp_answers.c and lsp_complete.c --- */
+
+/* Each answers one request about a document; `offset` is the place that it names. */
+void lsp_answer_hover(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
+                      size_t offset);
+void lsp_answer_definition(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
+                           size_t offset);
+void lsp_answer_outline(struct lsp *l, const struct lsp_document *d, const struct json_value *id);
+void lsp_answer_formatting(struct lsp *l, const struct lsp_document *d,
+                           const struct json_value *id);
+void lsp_answer_completion(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
+                           size_t offset);
+
+/* Tells whether the part has the offset in it, or ends there. */
+bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset);
+
+/* --- words of the language: lsp_words.def, which scripts/editors.py writes --- */
+
+enum lsp_word_kind { LSP_KEYWORD, LSP_TYPE, LSP_ATTRIBUTE, LSP_OP, LSP_VALUE };
+struct lsp_word {
+    const char *word;
+    enum lsp_word_kind kind;
+    const char *form;          /* "dot(…)": of an op */
+    const char *result, *note; /* the rest of its row in the index of ops; "" where that is empty */
+};
+extern const struct lsp_word lsp_words[]; /* ends with a NULL word */
+
+#endif

@@ -1,0 +1,33 @@
+/* Messages of JSON-RPC 2.0 on standard input and output, with the headers of the language server protocol. */
+#ifndef TW_LSP_CONNECTION_H
+#define TW_LSP_CONNECTION_H
+
+#include "json.h"
+#include "json_read.h"
+
+enum lsp_error {
+    LSP_PARSE_ERROR = -32700,
+    LSP_INVALID_REQUEST = -32600,
+    LSP_METHOD_NOT_FOUND = -32601,
+    LSP_INVALID_PARAMS = -32602,
+    LSP_NOT_INITIALIZED = -32002,
+    LSP_REQUEST_FAILED = -32803
+};
+
+/* Reads the next message. Returns its text, which the caller frees, or NULL at the end of the input. What has
+ * no right header is passed over, and answered with an error. */
+char *lsp_read(size_t *length);
+
+/* Begins a message: the object that all of its members go into. lsp_send ends and sends it; threads may
+ * send at the same time. */
+void lsp_begin(struct json *j);
+void lsp_send(struct json *j);
+
+/* Begins the answer to the request of that id, up to the value of "result". */
+void lsp_begin_result(struct json *j, const struct json_value *id);
+/* Begins a notification, up to the value of "params". */
+void lsp_begin_notification(struct json *j, const char *method);
+/* Answers with an error; id NULL: which request it is about is not known. */
+void lsp_send_error(const struct json_value *id, enum lsp_error code, const char *text);
+
+#endif

@@ -1,0 +1,31 @@
+/* A text as an editor has it: lines, and positions in units of UTF-16. */
+#ifndef TW_LSP_TEXT_H
+#define TW_LSP_TEXT_H
+
+#include <stddef.h>
+
+struct lsp_text {
+    char *bytes; /* UTF-8, with a 0 at its end */
+    size_t length;
+    size_t *lines; /* where each begins; there is one at least */
+    int line_count;
+};
+
+/* Takes over `bytes`. */
+struct lsp_text lsp_text_of(char *bytes, size_t length);
+void lsp_text_free(struct lsp_text *t);
+/* Replaces the bytes from `from` to `to`. */
+void lsp_text_replace(struct lsp_text *t, size_t from, size_t to, const char *by, size_t length);
+
+/* Returns the offset of a position of the protocol: line and UTF-16 units, both from 0. What is past the end
+ * of a line or the text is its end. */
+size_t lsp_offset(const struct lsp_text *t, int line, int character);
+/* The other way. */
+void lsp_position(const struct lsp_text *t, size_t offset, int *line, int *character);
+/* Returns the offset of a place of the library: line and bytes, both from 1. */
+size_t lsp_offset_of_place(const struct lsp_text *t, int line, int column);
+
+/* Finds the name that the offset is in or at the end of. Returns its length, 0 if there is none. */
+size_t lsp_word_at(const struct lsp_text *t, size_t offset, size_t *begin);
+
+#endif
