@@ -18,7 +18,6 @@ import sys
 UNFINISHED = [
     "docs/cpu-engine.md",
     "docs/learn.md",
-    "docs/model.md",
     "docs/ptx-coverage.md",
     "docs/recipes/*",
     "docs/tutorial/*",
