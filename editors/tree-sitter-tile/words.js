@@ -67,7 +67,8 @@ module.exports = {
     "inside",
     "strides",
     "hint",
-    "at"
+    "at",
+    "clean"
   ],
   "hint": [
     "evict_first",

@@ -1,6 +1,6 @@
 /* Launches on an NVIDIA GPU. What a prepared launch passes is worked out once; from then on a start
- * is a launch of the driver's, and before it a fill where workspace must be zero. Arrays of the
- * host are copied to the device for each run, and back. */
+ * is a launch of the driver's, and before it a fill where workspace must be zero and launches do not
+ * leave it so. Arrays of the host are copied to the device for each run, and back. */
 #include "api/launch_params.h"
 #include "tilewright_gpu.h"
 
@@ -13,10 +13,11 @@ struct gpu_launch {
     struct launch_params params;
     struct cuda_launch config;
     struct cuda_module *module;
-    /* Workspace and ticket: places in one piece of memory, those that must be zero first. */
+    /* Workspace: places in one piece of memory, those that must be zero first. Clean workspace and
+     * the ticket have a piece of their own, in which nothing else is ever stored. */
     size_t *offset; /* by parameter */
-    size_t workspace_bytes, zeroed_bytes;
-    uint64_t workspace; /* the memory, of the latest stream */
+    size_t workspace_bytes, zeroed_bytes, clean_bytes;
+    uint64_t workspace; /* the first piece, of the latest stream */
 };
 
 struct gpu_call {
@@ -91,17 +92,29 @@ static tw_status prepare(struct gpu_call *c)
     return status == TW_OK ? load(c) : status;
 }
 
+static bool is_workspace(const struct launch_param *p)
+{
+    return p->kind == LOWER_WORKSPACE || p->kind == LOWER_TICKET;
+}
+
+static size_t place_after(size_t *bytes, const struct launch_param *p)
+{
+    size_t at = *bytes;
+    *bytes += ((size_t)p->bytes + 255) / 256 * 256;
+    return at;
+}
+
 /* Zeroed ones first, so that one fill does. */
 static void lay_out_workspace(struct gpu_launch *g)
 {
+    for (int i = 0; i < g->params.count; i++)
+        if (is_workspace(&g->params.list[i]) && g->params.list[i].clean)
+            g->offset[i] = place_after(&g->clean_bytes, &g->params.list[i]);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < g->params.count; i++) {
             const struct launch_param *p = &g->params.list[i];
-            bool is_workspace = p->kind == LOWER_WORKSPACE || p->kind == LOWER_TICKET;
-            if (!is_workspace || p->zeroed != (pass == 0))
-                continue;
-            g->offset[i] = g->workspace_bytes;
-            g->workspace_bytes += ((size_t)p->bytes + 255) / 256 * 256;
+            if (is_workspace(p) && !p->clean && p->zeroed == (pass == 0))
+                g->offset[i] = place_after(&g->workspace_bytes, p);
         }
         if (pass == 0)
             g->zeroed_bytes = g->workspace_bytes;
@@ -158,18 +171,19 @@ static tw_status make_ready(struct gpu_call *c)
     tw_status status = is_ready(l) ? TW_OK : work_out(c);
     if (status != TW_OK)
         return status;
-    uint64_t base = 0;
+    uint64_t base = 0, clean = 0;
     struct gpu_launch *g = c->gpu = l->gpu;
     c->cuda = l->ctx->cuda;
     if (!cuda_usable(c->cuda, c->why))
         return say(c, TW_FAULT);
-    if (!g->workspace_bytes)
-        return TW_OK;
-    if (!cuda_workspace(c->cuda, c->stream, g->workspace_bytes, &base, c->why))
+    if (!cuda_workspace(c->cuda, c->stream, g->workspace_bytes, false, &base, c->why) ||
+        !cuda_workspace(c->cuda, c->stream, g->clean_bytes, true, &clean, c->why))
         return say(c, TW_NO_MEMORY);
-    for (int i = 0; i < g->params.count; i++)
-        if (g->params.list[i].kind == LOWER_WORKSPACE || g->params.list[i].kind == LOWER_TICKET)
-            g->params.list[i].value = base + g->offset[i];
+    for (int i = 0; i < g->params.count; i++) {
+        struct launch_param *p = &g->params.list[i];
+        if (is_workspace(p))
+            p->value = (p->clean ? clean : base) + g->offset[i];
+    }
     g->workspace = base;
     return TW_OK;
 }
@@ -181,7 +195,7 @@ static struct cuda_launch with_attributes(const struct gpu_call *c)
     memcpy(config.cluster, a->cluster, sizeof config.cluster);
     config.priority = a->priority;
     /* Workspace is of those before it in the stream, too. */
-    config.overlap = a->overlap && !c->gpu->workspace_bytes;
+    config.overlap = a->overlap && !c->gpu->workspace_bytes && !c->gpu->clean_bytes;
     return config;
 }
 

@@ -20,7 +20,7 @@ static void report_fault(tw_context *ctx, const struct cpu_fault *f)
         [CPU_ASYNC] = CODE_ASYNC_RACE,      [CPU_DEADLOCK] = CODE_DEADLOCK,
         [CPU_ENDLESS] = CODE_ENDLESS,       [CPU_ASSUME] = CODE_ASSUME,
         [CPU_DIVIDE] = CODE_FAULT,          [CPU_CANCELLED] = CODE_CANCELLED,
-        [CPU_NO_MEMORY] = CODE_OTHER,
+        [CPU_NO_MEMORY] = CODE_OTHER,       [CPU_DIRTY] = CODE_FAULT,
     };
     struct diag *d = &ctx->diag;
     diag_error(d, f->loc, "%s", f->message);
@@ -29,6 +29,8 @@ static void report_fault(tw_context *ctx, const struct cpu_fault *f)
         return;
     if (f->way_out[0])
         diag_note(d, f->loc, "%s", f->way_out);
+    if (f->kind == CPU_DIRTY)
+        return; /* of the whole launch */
     if (varies(f->thread))
         diag_note(d, LOC_NONE,
                   "in block (%" PRId64 ", %" PRId64 ", %" PRId64 "), thread (%d, %d, %d)",

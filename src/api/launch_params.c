@@ -48,11 +48,12 @@ static bool find_param(const tw_launch *l, const struct cpu_argument *given,
         return true;
     case LOWER_TICKET:
         out->bytes = sizeof(uint32_t);
-        out->zeroed = true;
+        out->zeroed = out->clean = true; /* the last block's draw makes it 0 */
         return true;
     case LOWER_WORKSPACE: break;
     }
     out->zeroed = p->sym->zeroed;
+    out->clean = p->sym->clean;
     return size_workspace(l, p->sym, out);
 }
 

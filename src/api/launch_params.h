@@ -14,6 +14,7 @@ struct launch_param {
     uint64_t bytes;          /* of the array; without data it may be more than there is memory */
     int64_t shape[MAX_RANK]; /* LOWER_WORKSPACE */
     bool zeroed;             /* must be zero before each launch */
+    bool clean;              /* … and each launch leaves it so */
     bool written;            /* the kernel may write the caller's array */
     bool on_device;          /* LOWER_POINTER: `data` is an address there, or no array was given */
 };

@@ -4,6 +4,7 @@
 #include "api/trace.h"
 
 #include "tile/claims.h"
+#include "tile/clean.h"
 
 #include <string.h>
 
@@ -271,6 +272,25 @@ static tw_status run_simulation(struct simulate_call *call, const struct launch_
     return simulation_run(&call->simulation, &launch, &l->simulated, call->result);
 }
 
+/* `clean` workspace, after all blocks. */
+static tw_status check_clean(struct simulate_call *call, const struct launch_params *params)
+{
+    struct diag *d = &call->launch->ctx->diag;
+    char message[CLEAN_TEXT];
+    for (int i = 0; i < params->count; i++) {
+        const struct launch_param *p = &params->list[i];
+        if (!p->sym || !p->clean || !p->bytes ||
+            !clean_is_dirty(p->sym, p->shape, sim_host(call->simulation.sim, p->value, p->bytes),
+                            message))
+            continue;
+        diag_error(d, p->sym->loc, "%s", message);
+        diag_code(d, CODE_FAULT);
+        diag_note(d, p->sym->loc, "%s", clean_way_out);
+        return TW_FAULT;
+    }
+    return TW_OK;
+}
+
 static tw_status simulate_call(void *user)
 {
     struct simulate_call *call = user;
@@ -309,7 +329,9 @@ static tw_status simulate_call(void *user)
                        &l->kernel->module->source);
         trace_launch(&call->simulation, l, &params);
     }
-    return status == TW_OK ? run_simulation(call, &params) : status;
+    if (status == TW_OK)
+        status = run_simulation(call, &params);
+    return status == TW_OK ? check_clean(call, &params) : status;
 }
 
 tw_status tw_launch_despite_races(tw_launch *l, bool despite)

@@ -45,6 +45,7 @@ enum cpu_fault_kind {
     CPU_ENDLESS,      /* a loop that waits for memory that nothing changes */
     CPU_ASSUME,       /* assume() does not hold */
     CPU_DIVIDE,       /* integer division by zero */
+    CPU_DIRTY,        /* `clean` workspace that is not 0 after the launch */
     CPU_CANCELLED,    /* the caller said so; no fault is described */
     CPU_NO_MEMORY
 };

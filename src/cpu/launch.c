@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "base/platform.h"
+#include "tile/clean.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -153,6 +154,22 @@ static bool bind_workspace(struct binder *b, const struct sym *s, struct view_bi
     if (!s->zeroed)
         memset(v->base, 0xff, bytes);
     return true;
+}
+
+/* After the last block. */
+static enum cpu_fault_kind check_clean(const struct launch_state *l, struct cpu_fault *fault)
+{
+    char message[CLEAN_TEXT];
+    for (int i = 0; i < l->program->view_count; i++) {
+        const struct sym *s = l->program->views[i];
+        const struct view_binding *v = &l->views[i];
+        if (!s->clean || !v->base || !clean_is_dirty(s, v->extent, v->base, message))
+            continue;
+        refuse(fault, CPU_DIRTY, s->loc, "%s", message);
+        snprintf(fault->way_out, sizeof fault->way_out, "%s", clean_way_out);
+        return CPU_DIRTY;
+    }
+    return CPU_OK;
 }
 
 static bool bind_view(struct binder *b, const struct sym *s, struct view_binding *v)
@@ -378,6 +395,8 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
                                    ? run_cooperative(a, l, args, fault)
                                    : workers_run(a, l, args, fault);
     packed_caches_close(l);
+    if (kind == CPU_OK)
+        kind = check_clean(l, fault);
     if (kind == CPU_NO_MEMORY && fault->kind == CPU_OK)
         refuse(fault, kind, p->kernel->loc, "no memory for a block of %s: %zu bytes",
                p->kernel->name, p->frame_bytes);

@@ -116,8 +116,9 @@ void cuda_given_free(const struct allocator *allocator, struct cuda_given *g);
 
 /* At least `bytes` bytes that launches in this stream share, aligned to 256. They grow by being
  * allocated anew, which a capture does not allow; what was given out before stays until the stream
- * is freed, since a graph may have it. */
-bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, uint64_t *address,
+ * is freed, since a graph may have it. `clean`: another piece, which is set to 0 when it is
+ * allocated; launches leave it 0. */
+bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, bool clean, uint64_t *address,
                     char why[CUDA_WHY]);
 
 /* --- streams, events --- */

@@ -32,7 +32,8 @@ static int destroy(struct cuda *c, const struct cuda_object *o)
     case CUDA_STREAM: return c->driver.stream_free((void *)(uintptr_t)o->handle);
     case CUDA_EVENT: return c->driver.event_free((void *)(uintptr_t)o->handle);
     case CUDA_MEMORY:
-    case CUDA_WORKSPACE: break;
+    case CUDA_WORKSPACE:
+    case CUDA_CLEAN: break;
     }
     return c->driver.memory_free(o->handle);
 }
@@ -240,17 +241,18 @@ static void *stream_of(void *stream)
 }
 
 /* The newest of a stream is its largest. */
-static struct cuda_object *workspace_of(const struct cuda *c, const void *stream)
+static struct cuda_object *workspace_of(const struct cuda *c, enum cuda_kind kind,
+                                        const void *stream)
 {
     struct cuda_object *o = c->objects;
-    while (o && (o->kind != CUDA_WORKSPACE || o->stream != stream))
+    while (o && (o->kind != kind || o->stream != stream))
         o = o->next;
     return o;
 }
 
 /* In powers of two: all that were outgrown are together no larger. In the context. */
-static bool grow(struct cuda *c, void *stream, size_t bytes, struct cuda_object **out,
-                 char why[CUDA_WHY])
+static bool grow(struct cuda *c, enum cuda_kind kind, void *stream, size_t bytes,
+                 struct cuda_object **out, char why[CUDA_WHY])
 {
     int capturing = 0;
     if (!cuda_good(c, c->driver.stream_capturing(stream, &capturing), "cuStreamIsCapturing", why))
@@ -265,20 +267,27 @@ static bool grow(struct cuda *c, void *stream, size_t bytes, struct cuda_object 
     size_t room = 1 << 16;
     while (room < bytes)
         room *= 2;
-    if (!allocate(c, CUDA_WORKSPACE, room, out, why))
+    if (!allocate(c, kind, room, out, why))
         return false;
     (*out)->stream = stream_of(stream);
-    return true;
+    if (kind == CUDA_WORKSPACE || cuda_good(c, c->driver.fill((*out)->handle, 0, room, stream),
+                                            "filling memory of the GPU", why))
+        return true;
+    remove_at(c, find(c, kind, (*out)->handle));
+    return false;
 }
 
-bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, uint64_t *address,
+bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, bool clean, uint64_t *address,
                     char why[CUDA_WHY])
 {
-    struct cuda_object *o = workspace_of(c, stream_of(stream));
-    bool found = o && o->bytes >= bytes;
+    enum cuda_kind kind = clean ? CUDA_CLEAN : CUDA_WORKSPACE;
     *address = 0;
+    if (!bytes)
+        return true;
+    struct cuda_object *o = workspace_of(c, kind, stream_of(stream));
+    bool found = o && o->bytes >= bytes;
     if (!found && cuda_enter_to_make(c, why)) {
-        found = grow(c, stream, bytes, &o, why);
+        found = grow(c, kind, stream, bytes, &o, why);
         cuda_leave(c);
     }
     if (found)
@@ -290,7 +299,7 @@ static void free_workspaces(struct cuda *c, const void *stream)
 {
     for (struct cuda_object **at = &c->objects; *at;) {
         struct cuda_object *o = *at;
-        if (o->kind == CUDA_WORKSPACE && o->stream == stream)
+        if ((o->kind == CUDA_WORKSPACE || o->kind == CUDA_CLEAN) && o->stream == stream)
             remove_at(c, at);
         if (*at == o)
             at = &o->next;

@@ -4,7 +4,7 @@
 
 #include "cuda/cuda_driver.h"
 
-enum cuda_kind { CUDA_MEMORY, CUDA_STREAM, CUDA_EVENT, CUDA_WORKSPACE };
+enum cuda_kind { CUDA_MEMORY, CUDA_STREAM, CUDA_EVENT, CUDA_WORKSPACE, CUDA_CLEAN };
 
 /* CUfunction_attribute */
 enum {

@@ -148,6 +148,12 @@ static bool view_source(struct checker *c, const struct node *n, struct sym *vie
 {
     if (!n->init)
         return true;
+    if (n->init->kind != N_INT && n->is_clean) {
+        diag_error(c->diag, n->loc, "`clean` is for workspace: the kernel leaves it 0");
+        diag_note(c->diag, n->loc, "write `global %s %s[…] = 0 clean;`",
+                  dtype_table[view->type.dtype].name, n->text);
+        return false;
+    }
     if (n->init->kind != N_INT)
         return view_pointer(c, n, view);
     if (n->init->i != 0) {
@@ -155,6 +161,7 @@ static bool view_source(struct checker *c, const struct node *n, struct sym *vie
         return false;
     }
     view->zeroed = true;
+    view->clean = n->is_clean;
     return true;
 }
 
@@ -231,6 +238,7 @@ void check_view(struct checker *c, const struct node *n)
     s->base = view.base;
     s->base_offset = view.base_offset;
     s->zeroed = view.zeroed;
+    s->clean = view.clean;
     s->is_const = view.is_const;
     for (int i = 0; i < MAX_RANK; i++) {
         s->dims[i] = view.dims[i];

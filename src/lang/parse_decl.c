@@ -197,7 +197,7 @@ static bool slip_initialiser_list(struct parser *p)
     return true;
 }
 
-/* declared = NAME { "[" expr "]" } [ "at" … ] [ "=" expr ] [ "strides" … ] */
+/* declared = NAME { "[" expr "]" } [ "at" … ] [ "=" expr [ "clean" ] ] [ "strides" … ] */
 static struct node *parse_declared(struct parser *p, enum decl_storage storage, struct node *type,
                                    bool is_const)
 {
@@ -221,6 +221,10 @@ static struct node *parse_declared(struct parser *p, enum decl_storage storage, 
             n->init = node_int(p, 0, here(p));
         else
             n->init = parse_expr(p);
+        n->is_clean = storage == DECL_GLOBAL && accept_word(p, "clean");
+    } else if (storage == DECL_GLOBAL && at_word(p, "clean")) {
+        complain(p, here(p), "`clean` workspace begins as 0: write `= 0 clean`");
+        advance(p);
     }
     if (storage == DECL_GLOBAL && at_word(p, "strides")) {
         struct node *init = n->init;

@@ -94,6 +94,7 @@ struct node {
     int height; /* levels of the expression below; the parser keeps it small enough to recurse */
     bool above_i64; /* N_INT above INT64_MAX: i holds the bits of the u64 */
     bool has_unroll, is_do, inside;
+    bool is_clean; /* N_DECL global: `= 0 clean` */
     bool is_pointer, is_const, is_static;
 };
 

@@ -152,8 +152,19 @@ static const struct value *grid_extent(struct lower *l, int axis)
     return value_apply1(l, OP_CAST, DT_U32, n);
 }
 
+/* The number of the last block. */
+static const struct value *last_number(struct lower *l)
+{
+    const struct value *blocks = grid_extent(l, 0);
+    for (int axis = 1; axis < 3; axis++)
+        if (l->kernel->grid[axis])
+            blocks = value_apply2(l, OP_MUL, DT_U32, blocks, grid_extent(l, axis));
+    return value_apply2(l, OP_SUB, DT_U32, blocks, value_int(l, DT_U32, 1));
+}
+
 /* A block that waits for others must not be started before them. So the blocks number themselves in
- * the order in which they start: the first thread draws, all threads read. */
+ * the order in which they start: the first thread draws, all threads read. The last draw makes the
+ * counter 0 again, for the next launch. */
 static void draw_block_index(struct lower *l, const struct value *counter)
 {
     int64_t at = scratch_take(l, (int64_t)sizeof(uint32_t));
@@ -162,9 +173,10 @@ static void draw_block_index(struct lower *l, const struct value *counter)
     const struct value *first =
         value_apply2(l, OP_EQ, DT_BOOL, value_thread_linear(l), value_int(l, DT_I32, 0));
     struct guard one = guard_of(l, first);
-    guard_apply(ptx_emit(&l->b, "atom.relaxed.gpu.global.add.u32", drawn, value_address(l, counter),
-                         ptx_int(1)),
-                one);
+    struct ptx_operand last = value_operand(l, last_number(l));
+    guard_apply(
+        ptx_emit(&l->b, "atom.relaxed.gpu.global.inc.u32", drawn, value_address(l, counter), last),
+        one);
     guard_apply(ptx_emit(&l->b, "st.shared.u32", shared, drawn), one);
     barrier_emit(l);
     ptx_emit(&l->b, "ld.shared.u32", linear, shared);

@@ -421,7 +421,7 @@ static void print_view(struct text *t, const struct sym *s)
     if (s->base)
         text_printf(t, " = %s", s->base->name);
     else if (s->zeroed)
-        text_add(t, " = 0");
+        text_add(t, s->clean ? " = 0 clean" : " = 0");
     if (s->base && s->base_offset) {
         text_add(t, " + ");
         print_settled(t, s->base_offset, op_precedence(OP_MUL), WANT_INTEGER);

@@ -74,7 +74,8 @@ struct sym {
     struct expr *strides[MAX_RANK]; /* in elements; all NULL: row-major, contiguous */
     struct sym *base;               /* pointer parameter; NULL: workspace from the runtime */
     struct expr *base_offset;       /* in elements, or NULL */
-    bool zeroed;                    /* workspace set to 0 before each launch */
+    bool zeroed;                    /* workspace that is 0 before each launch */
+    bool clean; /* … because each launch leaves it so: it is set to 0 once, when it is made */
     /* ST_SHARED */
     int64_t offset; /* bytes in the block's shared memory, -1 before planning; at(…) */
     /* ST_SHARED, filled from a const view inside a pipeline body: staged there */

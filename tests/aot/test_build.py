@@ -20,7 +20,7 @@ FAKE_PTXAS = os.environ.pop("TILEWRIGHT_PTXAS", None)  # what it makes is for FA
 CC = os.environ.get("CC", "cc")
 FLAGS = os.environ.get("CFLAGS", "").split()
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-STATICS = "n=64,k=64,cols=64,d=64,causal=true"
+STATICS = "n=64,k=64,cols=64,d=64,causal=true,group=8,c=16,r=3,s=3,f=32"
 ODD = ["tests/aot/odd.tile", "--set", "workspace=16,scale=1.5,on=true,large=1024,rows=20"]
 
 

@@ -20,6 +20,19 @@ const char cuda_total[] = "kernel total(i32 n, const f32 *a, f32 *c) grid(4) war
                           "    unlock(turn[0], block.x + 1);\n"
                           "}\n";
 
+const char cuda_clean_total[] = "kernel total(i32 n, const f32 *a, f32 *c) grid(4) warps(1)\n"
+                                "{\n"
+                                "    global f32 A[n] = a, C[1] = c;\n"
+                                "    global f32 sums[1] = 0 clean;\n"
+                                "    global i32 turn[1] = 0 clean;\n"
+                                "    reg f32 t[16] = A[block.x * 16 +: 16];\n"
+                                "    lock(turn[0], block.x);\n"
+                                "    reg f32 s[1] = sums[0 +: 1] + sum(t);\n"
+                                "    sums[0 +: 1] = block.x < 3 ? s : s - s;\n"
+                                "    C[0 +: 1] = s;\n"
+                                "    unlock(turn[0], (block.x + 1) % 4);\n"
+                                "}\n";
+
 static void find_driver(void)
 {
     void *library = dlopen(TW_FAKE_CUDA, RTLD_NOW), *found;

@@ -38,6 +38,7 @@ int cuda_teardown(void **state);
 
 /* A sum with workspace that must be zero: four blocks add up in turn. */
 extern const char cuda_total[];
+extern const char cuda_clean_total[]; /* the same; launches leave its workspace 0 */
 
 /* The fixture's launch becomes one of its first kernel for the GPU. */
 void aim_at_gpu(struct fixture *f);

@@ -286,9 +286,9 @@ static void test_ptx_in_clusters(void **state)
 
 /* --- workspace --- */
 
-static tw_array total_on_device(struct fixture *f)
+static tw_array text_on_device(struct fixture *f, const char *text)
 {
-    load(f, cuda_total);
+    load(f, text);
     aim_at_gpu(f);
     tw_array a = on_device(f, f->a, TW_F32, 1, 64), c = on_device(f, f->c, TW_F32, 1, 1);
     a = tw_device_array(a.data, TW_F32, 64);
@@ -296,6 +296,11 @@ static tw_array total_on_device(struct fixture *f)
     succeed(f, tw_launch_array(f->launch, "a", &a));
     succeed(f, tw_launch_array(f->launch, "c", &c));
     return c;
+}
+
+static tw_array total_on_device(struct fixture *f)
+{
+    return text_on_device(f, cuda_total);
 }
 
 static void expect_total(struct fixture *f, const tw_array *c, void *stream)
@@ -321,6 +326,25 @@ static void test_workspace_is_zeroed_in_the_stream(void **state)
     assert_int_equal(driver.fake_cuda_calls("cuMemsetD8Async") - fills, 3);
     assert_int_equal(driver.fake_cuda_calls("cuMemAlloc_v2"), allocations);
     expect_total(f, &c, stream);
+    succeed(f, tw_stream_free(f->ctx, stream));
+}
+
+/* Neither workspace that launches leave 0 nor the ticket of a lock is filled again. */
+static void test_clean_workspace_is_zeroed_once(void **state)
+{
+    struct fixture *f = *state;
+    tw_array c = text_on_device(f, cuda_clean_total);
+    void *stream;
+    succeed(f, tw_stream_new(f->ctx, &stream));
+    long before = driver.fake_cuda_calls("cuMemsetD8Async");
+    for (int i = 0; i < 3; i++) {
+        succeed(f, tw_launch_start(f->launch, stream));
+        expect_total(f, &c, stream);
+    }
+    assert_int_equal(driver.fake_cuda_calls("cuMemsetD8Async") - before, 1);
+    succeed(f, tw_launch_start(f->launch, NULL)); /* another stream's is another */
+    expect_total(f, &c, NULL);
+    assert_int_equal(driver.fake_cuda_calls("cuMemsetD8Async") - before, 2);
     succeed(f, tw_stream_free(f->ctx, stream));
 }
 
@@ -450,6 +474,7 @@ int main(void)
         GPU_TEST(test_ptx_in_clusters),
         GPU_TEST(test_occupancy),
         GPU_TEST(test_workspace_is_zeroed_in_the_stream),
+        GPU_TEST(test_clean_workspace_is_zeroed_once),
         GPU_TEST(test_start_is_captured),
         GPU_TEST(test_capture_of_what_is_not_ready),
         GPU_TEST(test_ready_beside_a_capture),
