@@ -1,0 +1,147 @@
+/* Looking inside: the typed program, layouts, the text's own arrays and numbers. */
+#ifndef TILEWRIGHT_LOOK_H
+#define TILEWRIGHT_LOOK_H
+
+#include "tilewright.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The typed program after `pass` (NULL: after the last; "check": before any), as the kernel's
+ * target has it, as text that compiles again. Names of passes: tw_pass_name. Valid until the launch
+ * is freed or shown again. Statics that extents need and that were not set get a small value, named
+ * in a warning. */
+TW_API tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text);
+/* A statement of that text. */
+typedef struct tw_shown_line {
+    size_t size;      /* tw_shown_line_init sets it */
+    int line;         /* of the text, from 1 */
+    const char *file; /* where it is in the source; NULL: not known */
+    int source_line, source_column;
+    bool added; /* by the compiler */
+} tw_shown_line;
+TW_SIZED(tw_shown_line);
+/* The index-th statement of the latest tw_launch_show, in the order of the text. false: past the
+ * last. Valid as the text. */
+TW_API bool tw_launch_shown_line(const tw_launch *l, int index, tw_shown_line *out);
+/* What a GPU gets of it (docs/lowering.md): */
+typedef enum tw_stage {
+    TW_STAGE_LAYOUT, /* for people: who holds what, where it lies, what each access costs */
+    TW_STAGE_PTX     /* the program that is assembled */
+} tw_stage;
+/* For a launch of a kernel from tw_kernel_for_target; TW_BAD_ARGUMENT for one of the host's. Sizes
+ * need not be set; what is set is used as in a launch. No GPU is needed. Valid as from
+ * tw_launch_show. */
+TW_API tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text);
+
+/* A tile: in registers, its elements distributed over the threads of a block; in shared memory; or
+ * a scalar that each thread has in a register (rank 0, no layout). Elements are in row-major order. */
+typedef struct tw_tile {
+    const char *name; /* in the program; NULL: it has none */
+    const char *what; /* of those: "dot at 20:9, sum"; else NULL */
+    bool shared;
+    tw_dtype type; /* TW_DTYPE_NONE: not known */
+    int bits;      /* of an element */
+    int rank;
+    int64_t shape[TW_MAX_RANK];
+    const char *layout; /* as text (docs/lowering.md); NULL: a scalar */
+    /* Shared: the offset in the block's memory (-1: not known), bytes, "plain", "swizzled" …, and
+     * where each element lies, in bytes from the offset. */
+    int64_t offset, bytes;
+    const char *form;
+    const uint32_t *places;
+    /* In registers: elements that a thread holds, and how many of them share a register; how often
+     * one element is held at most; for each element the thread that holds it (the first), and its
+     * number among those that this thread holds. Number n is in registers[n / in_register]. */
+    int held, in_register, copies;
+    const int32_t *threads, *numbers;
+    int register_count; /* 0: not known, or it has registers for a part of the time only */
+    const char *const *registers; /* their names in the PTX: "%f0" */
+} tw_tile;
+/* An access to memory, as it was planned. */
+typedef struct tw_tile_access {
+    int line, column; /* 0: of the compiler's own */
+    const char *tile; /* the view or tile; NULL: scratch of the compiler's own */
+    bool shared, store;
+    const char *how;           /* "ldmatrix.x4" */
+    int bytes;                 /* of a lane */
+    int64_t instructions;      /* of all warps of a block */
+    int64_t wavefronts, least; /* shared: of all warps; 0: not known */
+} tw_tile_access;
+typedef struct tw_layouts {
+    size_t size; /* tw_layouts_init sets it */
+    int block[3];
+    int64_t shared_bytes; /* of a block */
+    int registers;        /* of a thread, estimated */
+    int tile_count;
+    const tw_tile *tiles;
+    int access_count;
+    const tw_tile_access *accesses;
+} tw_layouts;
+TW_SIZED(tw_layouts);
+/* Gives tables of the same facts as TW_STAGE_LAYOUT. Returns the statuses of tw_launch_show_stage; the
+ * tables are valid as long as its text. */
+TW_API tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out);
+TW_API const char *tw_pass_name(int index); /* NULL past the last */
+TW_API const char *tw_pass_summary(int index);
+
+/* Formats a program: the same tokens and comments, with indentation, spaces and line breaks of one style
+ * (docs/editor.md). Formatting the result again does not change it. `name` stands for the file in
+ * messages. *out ends with 0 and is valid until the next call on the context; *out_length (may be NULL)
+ * is its length. Returns TW_OK, TW_NO_MEMORY, TW_CANCELLED, TW_BAD_ARGUMENT if a pointer is NULL, or
+ * TW_BAD_PROGRAM if the text does not follow the grammar: the messages say where. */
+TW_API tw_status tw_text_format(tw_context *ctx, const char *name, const char *text, size_t length,
+                                const char **out, size_t *out_length);
+
+/* An expression of the text, for a program that changes the text. Lines and columns count from 1,
+ * columns and lengths in bytes. Parentheses around the whole are no part of it. */
+typedef struct tw_expression {
+    int line, column, length;
+    /* "+" between the operands `left` and `right`. All three are NULL if it is no such expression,
+     * or one of more than 64 levels. */
+    const char *op;
+    const struct tw_expression *left, *right;
+    const char *name; /* if it is a name alone, else NULL */
+    bool is_number;   /* it is an integer literal, with the value `number` */
+    int64_t number;
+} tw_expression;
+typedef struct tw_element {
+    tw_expression index[TW_MAX_RANK];
+} tw_element;
+/* An array in shared memory that the kernel's text declares. */
+typedef struct tw_shared_array {
+    const char *name;
+    int line, column; /* of the name */
+    int rank;
+    tw_expression extents[TW_MAX_RANK];
+    bool by_element; /* the text uses its elements alone: no slice, never the whole array */
+    int element_count;
+    const tw_element *elements; /* in the order of the text */
+} tw_shared_array;
+/* `const i32 T = 32`, of the kernel or the module: a name for a literal. */
+typedef struct tw_named_number {
+    const char *name;
+    tw_expression value;
+} tw_named_number;
+typedef struct tw_written {
+    size_t size; /* tw_written_init sets it */
+    int shared_count, number_count;
+    const tw_shared_array *shared;
+    const tw_named_number *numbers;
+} tw_written;
+TW_SIZED(tw_written);
+/* Tells how the kernel's text declares and uses arrays in shared memory, and which integers it names.
+ * A name that the kernel declares twice is left out. Returns TW_OK, TW_NO_MEMORY, or TW_BAD_ARGUMENT
+ * if `k` or `out` is NULL. *out is valid until the module is freed. */
+TW_API tw_status tw_kernel_written(tw_kernel *k, tw_written *out);
+
+/* Finds the constant that the program compares an integer parameter with (`if (n == 7)`), by index
+ * from 0. Runs with that value and with its neighbours take both branches. Returns TW_NOT_FOUND when there is none left, or
+ * the status of a program that does not compile. *param lives as long as the kernel. */
+TW_API tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_t *value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
