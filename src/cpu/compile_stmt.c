@@ -299,16 +299,22 @@ static void compile_print(struct compiler *c, const struct expr *e)
     struct print_detail *d = arena_alloc(c->arena, sizeof *d + count * sizeof d->item[0]);
     d->label = e->label;
     d->count = e->count;
+    d->is_format = print_is_format(e->label);
     d->by_thread = kernel_thread_level(c->kernel);
+    const char *format = e->label;
     for (int i = 0; i < e->count; i++) {
         struct value v = compile_expr(c, e->args[i], NULL);
         struct print_item *item = &d->item[i];
         *item = (struct print_item){.at = v.at, .dtype = v.dtype, .rank = v.rank, .lanes = v.lanes};
         memcpy(item->extent, v.extent, sizeof item->extent);
         item->text = e->label ? NULL : expr_text(c, e->args[i]);
+        if (d->is_format)
+            format = print_piece_read(format, &item->piece);
         if (v.rank > 0 && v.lanes == 1)
             d->by_thread = false; /* a tile of the block */
     }
+    if (d->is_format)
+        print_piece_read(format, &d->rest);
     struct instr *in = emit_step(c, step_print);
     in->detail = d;
     in->mask = c->mask;

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     SHOWN_ALONE = 12, /* axes up to this extent are shown whole, longer ones by their ends: */
@@ -89,13 +90,43 @@ static void print_element(struct printer *p, enum dtype t, const void *at)
         printer_format(p, "%" PRId64, dtype_load_i64(t, at));
 }
 
+/* By a conversion. A NaN has no sign, as its sign differs between executors. */
+static void print_converted(struct printer *p, const struct print_piece *piece, enum dtype t,
+                            const void *at)
+{
+    enum { LONGEST = 512 }; /* 309 digits, a precision of 99 */
+    char format[PRINT_SPEC + 8], text[LONGEST];
+    if (print_of_float(piece->letter)) {
+        double v = dtype_load_f64(t, at);
+        snprintf(format, sizeof format, "%s%c", piece->spec, piece->letter);
+        number_format(text, sizeof text, format, isnan(v) ? fabs((double)NAN) : v);
+    } else {
+        enum dtype shown = print_type(piece->letter, t);
+        int64_t v = dtype_wrap(shown, dtype_load_i64(t, at));
+        char letter = t == DT_U64 && strchr("di", piece->letter) ? 'u' : piece->letter;
+        snprintf(format, sizeof format, "%sll%c", piece->spec, letter);
+        number_format(text, sizeof text, format, (long long)v);
+    }
+    printer_add(p, text);
+}
+
+/* Text of a format: %% is a percent sign. */
+static void print_text(struct printer *p, const struct print_piece *piece)
+{
+    for (size_t i = 0; i < piece->length; i += piece->text[i] == '%' ? 2 : 1)
+        printer_add(p, (const char[]){piece->text[i], 0});
+}
+
 /* `step` elements lie from one index of this axis to the next. */
 static void print_axis(struct printer *p, const struct print_item *item, int axis, int64_t step,
                        const unsigned char *at)
 {
     size_t size = dtype_size(item->dtype);
     if (axis == item->rank) {
-        print_element(p, item->dtype, at);
+        if (item->piece.letter)
+            print_converted(p, &item->piece, item->dtype, at);
+        else
+            print_element(p, item->dtype, at);
         return;
     }
     int64_t n = item->extent[axis];
@@ -124,21 +155,27 @@ static void print_row(struct printer *p, const struct frame *f, const struct pri
         printer_format(p, " thread (%d,%d", lane % x, lane / x % y);
         printer_format(p, k->threads[2] > 1 ? ",%d)" : ")", lane / x / y);
     }
-    if (d->label)
+    if (d->is_format)
+        printer_add(p, " ");
+    else if (d->label)
         printer_format(p, d->count ? " %.80s =" : " %.80s", d->label);
     for (int i = 0; i < d->count; i++) {
         const struct print_item *item = &d->item[i];
         int64_t elements = 1;
         for (int axis = 0; axis < item->rank; axis++)
             elements *= item->extent[axis];
-        if (item->text)
+        if (d->is_format)
+            print_text(p, &item->piece);
+        else if (item->text)
             printer_format(p, "%s %.60s =", i > 0 ? "," : "", item->text);
         else if (i > 0)
             printer_add(p, ",");
-        printer_add(p, " ");
+        printer_add(p, d->is_format ? "" : " ");
         size_t skip = item->lanes > 1 && lane > 0 ? (size_t)lane * dtype_size(item->dtype) : 0;
         print_axis(p, item, 0, elements, f->memory + item->at + skip);
     }
+    if (d->is_format)
+        print_text(p, &d->rest);
     printer_add(p, "\n");
 }
 

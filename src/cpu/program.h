@@ -25,6 +25,7 @@
 #include "cpu/cpu.h"
 #include "cpu/packed.h"
 #include "cpu/routines.h"
+#include "tile/print_format.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -282,9 +283,12 @@ struct print_item {
     int64_t extent[MAX_RANK];
     uint32_t lanes;
     const char *text; /* the expression as written, NULL for the only item of a labelled print */
+    struct print_piece piece; /* of a format: the text before it and its conversion */
 };
 struct print_detail {
     const char *label; /* or NULL */
+    bool is_format;    /* the items have pieces of it, and */
+    struct print_piece rest;
     int count;
     bool by_thread;
     struct print_item item[];

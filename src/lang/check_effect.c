@@ -2,6 +2,8 @@
  * free, print, assume. */
 #include "lang/check_internal.h"
 
+#include "tile/print_format.h"
+
 #include <string.h>
 
 /* --- atomics --- */
@@ -159,6 +161,64 @@ static void check_free(struct checker *c, const struct node *n)
     emit_effect(c, n, OP_FREE, 0)->value->sym = e->sym;
 }
 
+/* --- print --- */
+
+static bool no_conversion(struct checker *c, const struct node *n, const struct print_piece *p)
+{
+    diag_error(c->diag, n->loc, "`%.*s` is no conversion of `print`", (int)p->size, p->from);
+    bool of_integers = p->size > 2 && strchr("diuxX", p->from[p->size - 1]);
+    if (of_integers && strchr("hljzt", p->from[p->size - 2]))
+        diag_note(c->diag, n->loc, "it has no length: write `%%%c`, for integers of any width",
+                  p->from[p->size - 1]);
+    else if (of_integers || memchr(p->from, '*', p->size))
+        diag_note(c->diag, n->loc,
+                  "a width or precision is a number of two digits at most: `%%8.3f`");
+    else
+        diag_note(c->diag, n->loc,
+                  "integers are `%%d`, `%%u` and `%%x`, floats `%%f`, `%%e` and `%%g`; a percent "
+                  "sign is `%%%%`");
+    return false;
+}
+
+static bool fits_conversion(struct checker *c, const struct print_piece *p, const struct expr *e)
+{
+    bool is_float = dtype_is_float(e->type.dtype);
+    struct loc at = expr_place(c, e);
+    if (is_float == print_of_float(p->letter))
+        return true;
+    diag_error(c->diag, at, "`%.*s` prints %s, `%s` is %s", (int)p->size, p->from,
+               is_float ? "an integer" : "a float", expr_snippet(c, e), type_name(c, e));
+    diag_note(c->diag, at, "write `%%%c`, or the cast `(%s) %s`", is_float ? 'f' : 'd',
+              is_float ? "i32" : "f32", expr_snippet(c, e));
+    return false;
+}
+
+/* A label with a `%` has a conversion for each value. */
+static bool check_format(struct checker *c, const struct node *n, struct expr *const *values,
+                         int count)
+{
+    struct print_piece piece;
+    const char *at = n->text;
+    int conversions = 0;
+    bool good = true;
+    do {
+        at = print_piece_read(at, &piece);
+        if (!at)
+            return no_conversion(c, n, &piece);
+        if (piece.letter && conversions < count)
+            good = fits_conversion(c, &piece, values[conversions]) && good;
+        conversions += piece.letter != 0;
+    } while (piece.letter);
+    if (conversions == count)
+        return good;
+    diag_error(c->diag, n->loc, "the label has %d conversion%s, and %d value%s given", conversions,
+               conversions == 1 ? "" : "s", count, count == 1 ? " is" : "s are");
+    diag_note(c->diag, n->loc,
+              "each value has one, as in `print(\"x = %%8.3f, i = %%d\", x, i)`; a "
+              "percent sign is `%%%%`");
+    return false;
+}
+
 static void check_print(struct checker *c, const struct node *n)
 {
     const struct node *first = n->list;
@@ -183,6 +243,8 @@ static void check_print(struct checker *c, const struct node *n)
         }
         values[count++] = e;
     }
+    if (print_is_format(label) && !check_format(c, n->list, values, count))
+        return;
     struct stmt *s = emit_effect(c, n, OP_PRINT, count);
     s->value->label = label;
     if (count > 0)

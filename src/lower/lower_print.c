@@ -2,11 +2,15 @@
  *
  * At thread level each thread has a row, in .local memory. A tile of the block is put into scratch
  * first, as far as it is shown, and its row is written beside it by the first thread.
+ *
+ * A label with conversions becomes vprintf's own format: the host formats its values. It takes 32 of
+ * them, so a longer row is several calls.
  */
 #include "lower/lower_print.h"
 
 #include "lower/lower_element.h"
 #include "lower/lower_flow.h"
+#include "tile/print_format.h"
 
 #include <assert.h>
 #include <string.h>
@@ -19,10 +23,14 @@ enum {
     NUMBER_LENGTH = 27 /* of an element, with the comma */
 };
 
+enum { MOST_VALUES = 32 }; /* of a vprintf (CUDA C++ Programming Guide, "Formatted Output") */
+
 struct printer {
     struct lower *l;
-    struct ptx_operand start, at; /* .b64, generic */
-    struct text pending;          /* not yet written */
+    struct ptx_operand start, at;    /* .b64, generic; of a format where its values go */
+    struct text pending;             /* not yet written */
+    const struct print_piece *piece; /* the conversion of the elements at hand; NULL: no format */
+    int values;                      /* of the pending format */
 };
 
 /* --- the functions --- */
@@ -113,6 +121,17 @@ struct ptx_operand constant_text(struct lower *l, const char *text)
     return generic;
 }
 
+/* The pending format with its values. */
+static void flush_format(struct printer *p)
+{
+    if (p->pending.length == 0)
+        return;
+    struct ptx_operand args[] = {constant_text(p->l, p->pending.data), p->start};
+    text_init(&p->pending, p->l->arena);
+    call(p->l, "$print_formatted", NULL, args, 2);
+    p->values = 0;
+}
+
 static void flush(struct printer *p)
 {
     if (p->pending.length == 0)
@@ -180,8 +199,43 @@ static void add_bool(struct printer *p, const struct value *v)
     write(p, "$print_text", &text, 1);
 }
 
+/* A NaN has no sign, as its sign differs between executors. */
+static struct ptx_operand unsigned_nan(struct lower *l, struct ptx_operand x)
+{
+    struct ptx_operand is_nan = ptx_reg(&l->b, MOD_PRED), y = ptx_reg(&l->b, MOD_F64);
+    ptx_emit(&l->b, "setp.nan.f64", is_nan, x, x);
+    ptx_emit(&l->b, "selp.f64", y, ptx_f64(__builtin_nan("")), x, is_nan);
+    return y;
+}
+
+/* A value of a format, eight bytes of it. */
+static void add_converted(struct printer *p, const struct print_piece *piece, const struct value *v)
+{
+    struct lower *l = p->l;
+    struct ptx_operand x;
+    if (p->values == MOST_VALUES)
+        flush_format(p);
+    char letter = piece->letter;
+    if (print_of_float(letter)) {
+        x = unsigned_nan(l, value_register(l, scalar_cast(l, v, DT_F64)));
+        text_printf(&p->pending, "%s%c", piece->spec, letter);
+    } else {
+        enum dtype t = print_type(letter, value_dtype(v));
+        v = scalar_cast(l, scalar_cast(l, v, t), dtype_is_signed(t) ? DT_I64 : DT_U64);
+        x = value_register(l, v);
+        if (t == DT_U64 && strchr("di", letter))
+            letter = 'u';
+        text_printf(&p->pending, "%sll%c", piece->spec, letter);
+    }
+    ptx_emit(&l->b, "st.b64", ptx_at(p->at, 8 * (int64_t)p->values++), x);
+}
+
 static void add_element(struct printer *p, const struct value *v)
 {
+    if (p->piece) {
+        add_converted(p, p->piece, v);
+        return;
+    }
     if (dtype_is_float(value_dtype(v)))
         add_float(p, v);
     else if (value_dtype(v) == DT_BOOL)
@@ -294,6 +348,19 @@ static const char *argument_text(struct lower *l, const struct expr *e)
     return text.data;
 }
 
+/* A coordinate of block or thread. */
+static void add_coordinate(struct printer *p, const struct value *v)
+{
+    static const struct print_piece plain = {.spec = "%", .letter = 'd'};
+    int64_t known;
+    if (p->piece && value_known(v, &known))
+        text_printf(&p->pending, "%lld", (long long)known);
+    else if (p->piece)
+        add_converted(p, &plain, v);
+    else
+        add_integer(p, v);
+}
+
 static void add_place(struct printer *p, bool thread)
 {
     struct lower *l = p->l;
@@ -301,7 +368,7 @@ static void add_place(struct printer *p, bool thread)
     text_add(&p->pending, "block (");
     for (int axis = 0; axis < (k->grid[2] ? 3 : 2); axis++) {
         text_add(&p->pending, axis ? "," : "");
-        add_integer(p, k->grid[axis] ? block_index(l, axis) : value_int(l, DT_I32, 0));
+        add_coordinate(p, k->grid[axis] ? block_index(l, axis) : value_int(l, DT_I32, 0));
     }
     text_add(&p->pending, ")");
     if (!thread)
@@ -309,14 +376,37 @@ static void add_place(struct printer *p, bool thread)
     text_add(&p->pending, " thread (");
     for (int axis = 0; axis < (k->threads[2] > 1 ? 3 : 2); axis++) {
         text_add(&p->pending, axis ? "," : "");
-        add_integer(p, value_thread(l, axis));
+        add_coordinate(p, value_thread(l, axis));
     }
     text_add(&p->pending, ")");
+}
+
+static void add_formatted_row(struct printer *p, const struct expr *e, const struct shown *shown,
+                              bool thread)
+{
+    int64_t at[MAX_RANK] = {0};
+    struct print_piece piece = {0};
+    const char *format = e->label;
+    p->piece = &piece;
+    add_place(p, thread);
+    text_add(&p->pending, " ");
+    for (int i = 0; i <= e->count; i++) {
+        format = print_piece_read(format, &piece);
+        text_add_n(&p->pending, piece.text, piece.length);
+        if (i < e->count)
+            add_axis(p, &shown[i], 0, at);
+    }
+    text_add(&p->pending, "\n");
+    flush_format(p);
 }
 
 static void add_row(struct printer *p, const struct expr *e, const struct shown *shown, bool thread)
 {
     int64_t at[MAX_RANK] = {0};
+    if (print_is_format(e->label)) {
+        add_formatted_row(p, e, shown, thread);
+        return;
+    }
     add_place(p, thread);
     if (e->label)
         text_printf(&p->pending, e->count ? " %.80s =" : " %.80s", e->label);
@@ -349,6 +439,8 @@ static int64_t row_length(struct lower *l, const struct expr *e, const struct sh
     if (elements > MOST_SHOWN)
         lower_error(l, e->loc, "print() would show %lld elements in a row; %d are the most",
                     (long long)elements, MOST_SHOWN);
+    if (print_is_format(e->label))
+        length = 8 * MOST_VALUES;
     return (length + 15) / 16 * 16;
 }
 

@@ -42,6 +42,19 @@ const char *const print_ptx[] = {
     "    ret;\n"
     "}\n",
 
+    ".func $print_formatted (.reg .b64 %text, .reg .b64 %values)\n"
+    "{\n"
+    "    {\n"
+    "        .param .b64 format;\n"
+    "        .param .b64 list;\n"
+    "        .param .b32 status;\n"
+    "        st.param.b64 [format], %text;\n"
+    "        st.param.b64 [list], %values;\n"
+    "        call (status), vprintf, (format, list);\n"
+    "    }\n"
+    "    ret;\n"
+    "}\n",
+
     ".func (.reg .b64 %end) $print_text (.reg .b64 %to, .reg .b64 %from)\n"
     "{\n"
     "    .reg .b32 %c;\n"

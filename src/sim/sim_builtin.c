@@ -91,7 +91,7 @@ static size_t print_conversion(struct printing *p, struct text *out, const char 
     char spec[32] = "%";
     size_t i = 1, length = 1;
     int size = 4;
-    while (format[i] && strchr("-+ #0123456789.", format[i]) && length < 8)
+    while (format[i] && strchr("-+ #0123456789.", format[i]) && length < 16)
         spec[length++] = format[i++];
     for (; format[i] && strchr("hlzjt", format[i]); i++)
         size = format[i] == 'h' ? size / 2 : 8;
