@@ -324,6 +324,10 @@ typedef struct tw_config {
      * must not call into the context, and the text is valid for the time of the call. NULL: never. */
     void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
     void *progress_user;
+    /* Folders where modules look for the files that they import, with ':' between them; copied. They
+     * come after the folder of the importing file and before those of $TILEWRIGHT_PATH and the
+     * kernels that are installed with the library. NULL: none. */
+    const char *import_path;
 } tw_config;
 TW_SIZED(tw_config);
 

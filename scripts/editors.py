@@ -15,7 +15,7 @@ import ops_table
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 STORAGE = ["global", "shared", "reg", "static", "const", "async"]
-DECLARES = ["kernel", "fn", "type", "tune", "require", "ensures", "static_assert", "typeof"]
+DECLARES = ["import", "kernel", "fn", "type", "tune", "require", "ensures", "static_assert", "typeof"]
 CONSTANTS = ["true", "false", "inf", "nan"]
 
 

@@ -106,6 +106,7 @@ static const struct option_spec bench_options[] = {
     OPTION_FILL,
     OPTION_THREADS,
     OPTION_JSON,
+    OPTION_IMPORT,
     OPTION_END,
 };
 

@@ -721,6 +721,7 @@ static const struct option_spec build_options[] = {
      .values = 1,
      .value = "TIME",
      .help = "ends the command, whatever it is doing, status 1"},
+    OPTION_IMPORT,
     OPTION_END,
 };
 

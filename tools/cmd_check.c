@@ -243,6 +243,19 @@ static void check_program(struct check *c)
     }
 }
 
+/* Is the text one for others to import? Each of its declarations begins a line. */
+static bool is_library(const char *text)
+{
+    static const char *const words[] = {"fn ", "const ", "type ", "tune "};
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (strncmp(line, words[i], strlen(words[i])) == 0)
+                return true;
+    }
+    return false;
+}
+
 /* Opens every FILE; then names that --set, --tune, --type and --fill give can be told from
  * misspelt ones, with which nothing is checked. */
 static void open_programs(struct check *c)
@@ -260,7 +273,7 @@ static void open_programs(struct check *c)
             .colour = on_terminal(stderr), .deadline = &c->deadline, .complaints = &c->said[i]};
         c->opened[i] = program_open(p, c->given->words[i], &config);
         int held = c->opened[i] == STATUS_OK ? tw_module_kernel_count(p->module) : 0;
-        if (c->opened[i] == STATUS_OK && held == 0) {
+        if (c->opened[i] == STATUS_OK && held == 0 && (p->kernel || !is_library(p->text))) {
             complain(&c->said[i], "%s has no kernel", p->path);
             c->opened[i] = STATUS_USAGE;
         }
@@ -288,7 +301,8 @@ static void check_all(struct check *c)
         c->program = &c->programs[i];
         if (c->to_json)
             prepare_end(c, c->program->path);
-        if (opening.count)
+        bool is_empty = c->opened[i] == STATUS_OK && !tw_module_kernel_count(c->program->module);
+        if (opening.count || is_empty)
             report_file(c, &opening);
         if (c->opened[i] == STATUS_OK)
             check_program(c);
@@ -401,6 +415,7 @@ static const struct option_spec check_options[] = {
     OPTION_VOLATILE,
     OPTION_COUNTERS,
     OPTION_JSON,
+    OPTION_IMPORT,
     OPTION_WATCH,
     OPTION_END,
 };

@@ -14,6 +14,7 @@ const char *const help_variables[][2] = {
     {"TILEWRIGHT_CUDA_DRIVER", "NVIDIA's driver library"},
     {"TILEWRIGHT_LEARN", "file of what was learnt"},
     {"TILEWRIGHT_ONEDNN", "oneDNN, to compare with; empty: not with it"},
+    {"TILEWRIGHT_PATH", "folders of imported files, with ':' between them"},
     {"TILEWRIGHT_PLAY_URL", "address of the page, for links in reports"},
     {"TILEWRIGHT_PTXAS", "NVIDIA's assembler; empty: none"},
     {"TILEWRIGHT_SQLITE", "the SQLite library, for the store"},

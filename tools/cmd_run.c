@@ -456,6 +456,7 @@ static const struct option_spec run_options[] = {
     OPTIONS_PTX_LAUNCH,
     OPTIONS_COMPILER,
     OPTION_JSON,
+    OPTION_IMPORT,
     OPTION_WATCH,
     OPTION_END,
 };

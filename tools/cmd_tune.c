@@ -326,6 +326,7 @@ static const struct option_spec tune_options[] = {
      .value = "FORM",
      .help = "print the winners of the store: c, a table in C; json, a line each"},
     OPTION_JSON,
+    OPTION_IMPORT,
     OPTION_END,
 };
 

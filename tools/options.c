@@ -63,6 +63,13 @@ static void unknown_option(const struct command *c, const char *word, size_t len
     free(name);
 }
 
+static char *import_folders;
+
+const char *import_path(void)
+{
+    return import_folders;
+}
+
 /* One option at argv[i]; returns the index behind it, or -1. */
 static int take_option(struct options *o, const struct command *c, int argc, char **argv, int i)
 {
@@ -103,6 +110,8 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
         }
         use->values[taken] = argv[i++];
     }
+    if (spec->letter == 'I')
+        append_text(&import_folders, "%s%s", import_folders ? ":" : "", use->values[0]);
     return i;
 }
 

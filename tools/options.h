@@ -33,6 +33,9 @@ struct options {
     struct complaints *complaints; /* where what is wrong with them is kept; NULL: nowhere */
 };
 
+/* The folders of all uses of OPTION_IMPORT, with ':' between them; NULL: none was given. */
+const char *import_path(void);
+
 /* Sorts argv[0 … argc-1] by the command's table. false: a message has been printed. */
 bool options_parse(struct options *o, const struct command *c, int argc, char **argv);
 void options_free(struct options *o);

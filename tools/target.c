@@ -122,8 +122,13 @@ static int gpu_ordinal(const char *device)
 int context_open(tw_context **ctx, const struct program_config *config)
 {
     shows_work = on_terminal(stderr);
+    char *shipped = source_path("kernels"), *path = NULL;
+    if (import_path())
+        append_text(&path, "%s:", import_path());
+    append_text(&path, "%s", shipped);
     tw_config settings = {.size = sizeof settings,
                           .threads = config->threads,
+                          .import_path = path,
                           .colour = config->colour,
                           .print = config->print ? print_to_file : NULL,
                           .print_user = config->print,
@@ -132,6 +137,8 @@ int context_open(tw_context **ctx, const struct program_config *config)
                           .cancelled_user = config->deadline,
                           .progress = doing_told};
     tw_status s = tw_context_new(&settings, ctx);
+    free(shipped);
+    free(path);
     if (s == TW_OK)
         return STATUS_OK;
     complain(config->complaints, "%s", tw_status_text(s));

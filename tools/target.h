@@ -88,6 +88,11 @@ bool is_float_type(tw_dtype t);
         .name = "type", .values = 1, .value = "[NAME=]TYPE",                                       \
         .help = "type for a type variable, e.g. T=f16; without a name, all of them"                \
     }
+#define OPTION_IMPORT                                                                              \
+    {                                                                                              \
+        .name = "import-path", .letter = 'I', .values = 1, .value = "FOLDER",                      \
+        .help = "look for imported files there, too; may be given several times"                   \
+    }
 #define OPTION_FILL                                                                                \
     {                                                                                              \
         .name = "fill", .values = 1, .value = "NAME=KIND",                                         \

@@ -39,6 +39,7 @@ module.exports = {
     "async"
   ],
   "declares": [
+    "import",
     "tune",
     "type",
     "require",

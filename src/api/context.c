@@ -4,6 +4,7 @@
 
 #include "base/platform.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void clear_messages(tw_context *ctx)
@@ -28,6 +29,9 @@ static tw_severity public_severity(enum severity s)
 static void add_fix(tw_context *ctx, struct line_starts *lines, const struct diagnostic *one,
                     tw_message *m)
 {
+    for (const struct edit *e = one->fix; e; e = e->next)
+        if (e->at.source != one->loc.source)
+            return; /* edits are of the message's file */
     for (const struct edit *e = one->fix; e; e = e->next)
         m->edit_count++;
     const tw_edit **list = arena_array(&ctx->message_memory, const tw_edit *, m->edit_count);
@@ -263,6 +267,33 @@ bool tw_flag_is_set(void *flag)
     return flag && *(const volatile bool *)flag;
 }
 
+#ifndef TW_INSTALLED_KERNELS /* the build says the folder of what ships */
+#define TW_INSTALLED_KERNELS ""
+#endif
+
+/* "first:second:…" of those that there are. NULL: no memory. */
+static char *find_import_path(const struct allocator *allocator, const char *given)
+{
+    const char *parts[] = {given, getenv("TILEWRIGHT_PATH"), TW_INSTALLED_KERNELS};
+    size_t length = 1;
+    for (int i = 0; i < 3; i++)
+        length += parts[i] ? strlen(parts[i]) + 1 : 0;
+    char *path = allocator->resize(allocator->user, NULL, 0, length);
+    if (!path)
+        return NULL;
+    *path = '\0';
+    for (int i = 0; i < 3; i++)
+        if (parts[i])
+            strcat(strcat(path, parts[i]), ":");
+    return path;
+}
+
+static void free_text(const struct allocator *allocator, char *text)
+{
+    if (text)
+        allocator->resize(allocator->user, text, strlen(text) + 1, 0);
+}
+
 tw_status tw_context_new(const tw_config *config, tw_context **out)
 {
     if (!out)
@@ -287,9 +318,12 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
         ctx->config.check_steps = INT64_MAX;
     ctx->cache = cuda_cache_open(&ctx->allocator, ctx->config.cache);
     ctx->config.cache = NULL; /* the caller's text */
+    ctx->import_path = find_import_path(&ctx->allocator, ctx->config.import_path);
+    ctx->config.import_path = NULL;
     ctx->stack = platform_stack_new(&ctx->allocator, STACK_BYTES);
-    if (!ctx->cache || !ctx->stack || !find_threads(ctx)) {
+    if (!ctx->cache || !ctx->import_path || !ctx->stack || !find_threads(ctx)) {
         cuda_cache_close(ctx->cache);
+        free_text(&ctx->allocator, ctx->import_path);
         platform_stack_free(ctx->stack);
         context_object_free(ctx, ctx, sizeof *ctx);
         return TW_NO_MEMORY;
@@ -330,6 +364,7 @@ void tw_context_free(tw_context *ctx)
     cpu_kept_free(&ctx->kept, &ctx->allocator);
     cuda_close(ctx->cuda);
     cuda_cache_close(ctx->cache);
+    free_text(&ctx->allocator, ctx->import_path);
     arena_free(&ctx->message_memory);
     arena_free(&ctx->scratch);
     arena_free(&ctx->probe);

@@ -718,17 +718,17 @@ static tw_status resolve(void *user)
 static tw_status open_own(tw_entry *e, const tw_launch *l)
 {
     const tw_context *owner = l->ctx;
-    const struct source *source = &l->kernel->module->source;
     tw_config config = owner->config;
     tw_module *module;
     tw_kernel *kernel;
     config.cache = cuda_cache_folder(owner->cache);
+    config.import_path = owner->import_path;
     config.parallel = owner->parallel.run;
     config.parallel_user = owner->parallel.user;
     config.threads = owner->parallel.threads;
     tw_status status = tw_context_new(&config, &e->ctx);
     if (status == TW_OK)
-        status = tw_module_from_text(e->ctx, source->name, source->text, source->length, &module);
+        status = module_again(e->ctx, l->kernel->module, &module);
     if (status == TW_OK)
         status = tw_kernel_for_target(tw_module_kernel_at(module, l->kernel->index),
                                       l->kernel->target, &kernel);

@@ -400,12 +400,21 @@ static tw_status unknown_pass(tw_context *ctx, const char *name)
     return TW_NOT_FOUND;
 }
 
+static bool is_of_program(const tw_module *m, const struct source *source)
+{
+    const struct lang_sources *texts = lang_program(m->parsed);
+    for (size_t i = 0; i < texts->count; i++)
+        if (texts->data[i] == source)
+            return true;
+    return false;
+}
+
 /* The IR's memory goes with the call: its places are kept as numbers. */
 static void keep_line_places(tw_launch *l)
 {
     for (size_t i = 0; i < l->shown_lines.list.count; i++) {
         struct printed_line *p = &l->shown_lines.list.data[i];
-        if (p->loc.source != &l->kernel->module->source)
+        if (!is_of_program(l->kernel->module, p->loc.source))
             p->loc = LOC_NONE;
     }
 }

@@ -77,7 +77,11 @@ static tw_status read_module(void *object, const struct source_given *given)
     tw_status status = source_read(given, &m->arena, d, &m->source);
     if (status != TW_OK)
         return status;
-    m->parsed = lang_parse(&m->arena, d, &m->source);
+    const struct lang_search search = {.path = m->ctx->import_path,
+                                       .known = given->imports ? given->imports->data : NULL,
+                                       .known_count =
+                                           given->imports ? (int)given->imports->count : 0};
+    m->parsed = lang_parse_with(&m->arena, d, &m->source, &search);
     if (!m->parsed || d->errors)
         return TW_BAD_PROGRAM;
     int count = lang_kernel_count(m->parsed);
@@ -108,16 +112,24 @@ static tw_status module_new(tw_context *ctx, const struct source_given *given, t
     return TW_OK;
 }
 
+tw_status module_again(tw_context *ctx, const tw_module *m, tw_module **out)
+{
+    const struct source_given given = {"tw_module_from_text",  m->source.name, m->source.text,
+                                       m->source.length,       false,          out,
+                                       lang_program(m->parsed)};
+    return module_new(ctx, &given, out);
+}
+
 tw_status tw_module_from_text(tw_context *ctx, const char *name, const char *text, size_t length,
                               tw_module **out)
 {
-    const struct source_given given = {"tw_module_from_text", name, text, length, false, out};
+    const struct source_given given = {"tw_module_from_text", name, text, length, false, out, NULL};
     return module_new(ctx, &given, out);
 }
 
 tw_status tw_module_from_file(tw_context *ctx, const char *path, tw_module **out)
 {
-    const struct source_given given = {"tw_module_from_file", path, NULL, 0, true, out};
+    const struct source_given given = {"tw_module_from_file", path, NULL, 0, true, out, NULL};
     return module_new(ctx, &given, out);
 }
 

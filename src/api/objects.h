@@ -72,6 +72,7 @@ struct tw_context {
     struct platform_queue *queue; /* of launches begun; NULL: none was */
     struct cuda *cuda;            /* opened when first needed */
     struct cuda_cache *cache;
+    char *import_path; /* all folders where imported files are looked for */
     tw_entry *entries;
     struct cpu_kept kept;
     void *marks[2]; /* its events around what is timed; NULL: not made yet */
@@ -119,6 +120,8 @@ struct tw_kernel {
     int variant_count;
 };
 
+/* A module of the same texts in another context, whatever the files hold now. Reports there. */
+tw_status module_again(tw_context *ctx, const tw_module *m, tw_module **out);
 struct tune_rules *kernel_rules(tw_kernel *k);
 void module_launch_gone(tw_module *m); /* a launch of it was freed */
 

@@ -145,13 +145,13 @@ static tw_status program_new(tw_context *ctx, const struct source_given *given, 
 tw_status tw_ptx_from_text(tw_context *ctx, const char *name, const char *text, size_t length,
                            tw_ptx **out)
 {
-    const struct source_given given = {"tw_ptx_from_text", name, text, length, false, out};
+    const struct source_given given = {"tw_ptx_from_text", name, text, length, false, out, NULL};
     return program_new(ctx, &given, out);
 }
 
 tw_status tw_ptx_from_file(tw_context *ctx, const char *path, tw_ptx **out)
 {
-    const struct source_given given = {"tw_ptx_from_file", path, NULL, 0, true, out};
+    const struct source_given given = {"tw_ptx_from_file", path, NULL, 0, true, out, NULL};
     return program_new(ctx, &given, out);
 }
 

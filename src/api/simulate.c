@@ -322,7 +322,9 @@ static tw_status simulate_call(void *user)
         return status;
     call->names = (struct sim_observer){.user = call, .allocated = name_tiles};
     sim_observe(call->simulation.sim, &call->names);
-    sim_report_add_source(&call->simulation.report, &l->kernel->module->source);
+    const struct lang_sources *texts = lang_program(l->kernel->module->parsed);
+    for (size_t i = 0; i < texts->count; i++)
+        sim_report_add_source(&call->simulation.report, texts->data[i]);
     status = place_params(call, &params);
     if (status == TW_OK && call->simulation.trace) {
         trace_settings(&call->simulation, l->kernel->info->name, l->kernel->target,

@@ -10,6 +10,7 @@ struct source_given {
     const char *name, *text; /* of a file: its path, NULL */
     size_t length;
     bool is_file, has_out;
+    const struct lang_sources *imports; /* taken instead of files of these names; NULL: none */
 };
 
 struct source_kind {

@@ -96,7 +96,8 @@ tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out)
         .why = "",
         .version = TW_VERSION,
     };
-    uint64_t id = program_id(&l->ctx->scratch, &l->kernel->module->source, name);
+    const struct lang_sources *texts = lang_program(l->kernel->module->parsed);
+    uint64_t id = program_id(&l->ctx->scratch, texts->data, texts->count, name);
     out->program = arena_printf(a, "%016" PRIx64, id);
     shape_texts(a, l, out);
     return out->device ? TW_OK : TW_UNSUPPORTED;

@@ -202,6 +202,12 @@ static int follow_links(const char *path, char out[PATH_MAX])
     return ELOOP;
 }
 
+const char *platform_real_path(struct arena *a, const char *path)
+{
+    char resolved[PATH_MAX];
+    return realpath(path, resolved) ? arena_string(a, resolved, strlen(resolved)) : NULL;
+}
+
 bool platform_write_file(struct arena *a, const char *path, const void *data, size_t length,
                          const char **why)
 {

@@ -1,5 +1,6 @@
 /* What the files of the checker share: the module as parsed, and the state of checking one kernel.
  *
+ *   import.c         the files of a program
  *   module.c         module-level names, duplicates, tune lists, lang_parse
  *   module_uses.c    which module-level names a kernel reaches
  *   module_kernel.c  what callers may ask of a kernel: parameters, tuned names, types
@@ -71,6 +72,7 @@ struct module_condition {
 
 struct module {
     const struct source *source;
+    struct lang_sources sources; /* that one, then imported ones */
     const struct node *items;
     struct entry *entries;   /* kernels last */
     struct name_table names; /* number: the index of the entry */
@@ -84,6 +86,10 @@ struct module {
     int *kernels; /* entry indices */
     int kernel_count;
 };
+
+/* import.c: the declarations of a text and of all that it imports. */
+struct node *parse_program(struct arena *a, struct diag *d, const struct source *source,
+                           const struct lang_search *search, struct lang_sources *sources);
 
 void sort_indices(struct index_list *list);
 const struct entry *module_entry(const struct module *m, const char *name); /* NULL: none */

@@ -1,5 +1,6 @@
 /* Text to Tile IR.
  *
+ *   import.c  the files of a program, each once
  *   scan.c    bytes -> tokens                       parse*.c  tokens -> syntax tree (syntax.h), names unresolved
  *   module.c  what a module declares: constants, tune lists, types, fns, kernels; what callers may ask of it
  *   check*.c  one kernel of the tree + a choice of types, tuned values and statics -> typed Tile IR
@@ -15,9 +16,26 @@
 
 struct module;
 
-/* Parses a text and checks what does not depend on a choice. Never NULL unless errors were
- * reported. Everything lives in `a`; `source` must outlive it. */
+struct lang_sources {
+    const struct source **data;
+    size_t count, capacity;
+};
+
+/* Where imported files are found, besides the folder of the file that imports them. */
+struct lang_search {
+    const char *path; /* folders with ':' between them; NULL: none */
+    /* Texts that are taken instead of the files of their names. */
+    const struct source *const *known;
+    int known_count;
+};
+
+/* Parses a text and the files that it imports, and checks what does not depend on a choice. Never
+ * NULL unless errors were reported. Everything lives in `a`; `source` must outlive it. */
 struct module *lang_parse(struct arena *a, struct diag *d, const struct source *source);
+struct module *lang_parse_with(struct arena *a, struct diag *d, const struct source *source,
+                               const struct lang_search *search);
+/* The texts of the program: its own first, then those that it imports. */
+const struct lang_sources *lang_program(const struct module *m);
 /* Lays the text out anew, in `out`: the same tokens and comments. false: it does not follow the grammar,
  * which was reported. */
 bool lang_format(struct arena *a, struct diag *d, const struct source *source, struct text *out);

@@ -456,7 +456,7 @@ static void warn_unused(struct builder *b)
         module_reach_add(&r, m->conditions[i].node);
     for (int i = 0; i < m->known_count; i++) {
         const struct entry *e = &m->entries[i];
-        if (r.reached[i] || !is_choice(e))
+        if (r.reached[i] || !is_choice(e) || e->loc.source != m->source)
             continue;
         diag_warning(b->diag, e->loc, "the %s `%s` is used by no kernel",
                      e->kind == ENTRY_TUNE ? "tuned name" : "type", e->name);
@@ -500,6 +500,17 @@ static void check_values(struct builder *b)
 
 struct module *lang_parse(struct arena *a, struct diag *d, const struct source *source)
 {
+    return lang_parse_with(a, d, source, &(struct lang_search){0});
+}
+
+const struct lang_sources *lang_program(const struct module *m)
+{
+    return &m->sources;
+}
+
+struct module *lang_parse_with(struct arena *a, struct diag *d, const struct source *source,
+                               const struct lang_search *search)
+{
     int errors = d->errors;
     struct module *m = arena_new(a, struct module);
     struct builder b = {.arena = a, .diag = d, .module = m};
@@ -507,7 +518,7 @@ struct module *lang_parse(struct arena *a, struct diag *d, const struct source *
     name_table_init(&m->names, a);
     m->source = source;
     d->code = CODE_SYNTAX;
-    m->items = parse_module(a, d, source);
+    m->items = parse_program(a, d, source, search, &m->sources);
     d->code = CODE_PROGRAM;
     if (d->errors > errors)
         return NULL;

@@ -577,8 +577,17 @@ static void collect_names(struct parser *p)
     }
 }
 
-/* module = { const | tune | type | require | static_assert | fn | kernel } */
 struct node *parse_module(struct arena *a, struct diag *d, const struct source *source)
+{
+    struct name_table types, fns;
+    name_table_init(&types, a);
+    name_table_init(&fns, a);
+    return parse_text(a, d, source, &types, &fns);
+}
+
+/* module = { import | const | tune | type | require | static_assert | fn | kernel } */
+struct node *parse_text(struct arena *a, struct diag *d, const struct source *source,
+                        struct name_table *type_names, struct name_table *fn_names)
 {
     struct token_list list = scan_text(a, source);
     struct parser p = {.arena = a,
@@ -590,8 +599,8 @@ struct node *parse_module(struct arena *a, struct diag *d, const struct source *
                        .problem_count = list.problem_count,
                        .end = list.tokens[list.count - 1],
                        .error_pos = NO_MATCH};
-    name_table_init(&p.type_names, a);
-    name_table_init(&p.fn_names, a);
+    p.type_names = *type_names;
+    p.fn_names = *fn_names;
     name_table_init(&p.fn_types, a);
     name_table_init(&p.told, a);
     collect_names(&p);
@@ -605,5 +614,7 @@ struct node *parse_module(struct arena *a, struct diag *d, const struct source *
         if (p.panic)
             recover_toplevel(&p, start);
     }
+    *type_names = p.type_names;
+    *fn_names = p.fn_names;
     return head;
 }

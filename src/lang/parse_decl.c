@@ -309,6 +309,22 @@ struct node *parse_declaration(struct parser *p)
 
 /* --- the module's --- */
 
+/* import = "import" STRING ";" */
+static struct node *parse_import(struct parser *p)
+{
+    struct node *n = node_new(p, N_IMPORT, here(p));
+    advance(p);
+    if (!at(p, TOK_STRING)) {
+        if (fail_expected(p, "the file, a string"))
+            note(p, here(p), "write `import \"file.tile\";`");
+        return NULL;
+    }
+    n->text = peek(p)->text;
+    advance(p);
+    expect_semicolon(p, "after the import");
+    return n;
+}
+
 /* const = "const" type constant { "," constant } ";"
  * constant = NAME "=" expr | NAME "[" expr "]" { "[" expr "]" } "=" braces */
 static struct node *parse_const(struct parser *p)
@@ -783,8 +799,8 @@ static struct node *slip_template(struct parser *p, uint32_t close)
 /* The word of a module that a name is nearly; NULL: none. */
 static const char *near_toplevel(struct parser *p)
 {
-    static const unsigned char words[] = {TOK_CONST,         TOK_TUNE, TOK_TYPE,  TOK_REQUIRE,
-                                          TOK_STATIC_ASSERT, TOK_FN,   TOK_KERNEL};
+    static const unsigned char words[] = {TOK_IMPORT,  TOK_CONST,         TOK_TUNE, TOK_TYPE,
+                                          TOK_REQUIRE, TOK_STATIC_ASSERT, TOK_FN,   TOK_KERNEL};
     return near_keyword(p, peek(p), words, sizeof words);
 }
 
@@ -815,7 +831,7 @@ static struct node *no_toplevel(struct parser *p)
             diag_near(p->diag, here(p), near);
         else
             note(p, here(p),
-                 "a module holds const, tune, type, require, static_assert, fn and kernel");
+                 "a module holds import, const, tune, type, require, static_assert, fn and kernel");
     }
     return NULL;
 }
@@ -829,6 +845,7 @@ struct node *parse_toplevel(struct parser *p)
     if (cuda_words(p))
         return slip_cuda_kernel(p);
     switch (peek(p)->kind) {
+    case TOK_IMPORT: return parse_import(p);
     case TOK_CONST: return parse_const(p);
     case TOK_TUNE: return parse_tune(p);
     case TOK_TYPE: return parse_typevar(p);

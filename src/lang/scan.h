@@ -16,6 +16,7 @@
  * where they stand. */
 #define KEYWORDS(X)                                                                                \
     X(CONST, "const")                                                                              \
+    X(IMPORT, "import")                                                                            \
     X(TUNE, "tune")                                                                                \
     X(TYPE, "type")                                                                                \
     X(REQUIRE, "require")                                                                          \

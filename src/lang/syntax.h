@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/dtype.h"
+#include "base/name_table.h"
 #include "tile/ops.h"
 
 enum node_kind {
@@ -51,7 +52,8 @@ enum node_kind {
     N_ENSURES, /* over: list of N_DECL (init = bound); a == b */
     N_EMPTY,
     /* module */
-    N_CONST, /* type, text, dims (of a table, whose init is N_BRACES), init */
+    N_IMPORT, /* text: the file, as written */
+    N_CONST,  /* type, text, dims (of a table, whose init is N_BRACES), init */
     N_TUNE, /* names: list of N_NAME; values: list (expressions or N_TUPLE); text = target or NULL */
     N_TYPEVAR,       /* text; list of N_TYPE */
     N_REQUIRE,       /* a */
@@ -102,5 +104,9 @@ struct node {
  * the next statement or declaration and goes on; what is returned then is only good for more
  * messages. */
 struct node *parse_module(struct arena *a, struct diag *d, const struct source *source);
+/* The same of one of several texts: type_names and fn_names, of `type` and `fn`, hold those that the
+ * texts before declare, and get its own. */
+struct node *parse_text(struct arena *a, struct diag *d, const struct source *source,
+                        struct name_table *type_names, struct name_table *fn_names);
 
 #endif

@@ -10,9 +10,11 @@
 #include "base/diag.h"
 #include "base/text.h"
 
-/* A hash of the tokens that the kernel is made of: all of the text but other kernels and the lists
- * of tuned values, so that neither comments nor a longer list make results worthless. */
-uint64_t program_id(struct arena *a, const struct source *source, const char *kernel);
+/* A hash of the tokens that the kernel is made of: all of the program's texts but other kernels and
+ * the lists of tuned values, so that neither comments nor a longer list make results worthless.
+ * sources: the text with the kernel, then those that it imports. */
+uint64_t program_id(struct arena *a, const struct source *const *sources, size_t count,
+                    const char *kernel);
 
 /* One integer size of a launch. */
 struct size_range {

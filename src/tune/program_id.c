@@ -22,12 +22,12 @@ static void skip_past(struct tokens *t, enum token_kind last)
     t->at += here(t)->kind == last;
 }
 
-/* `kernel NAME … { … }`: whether its name is another. */
+/* `kernel NAME … { … }`: is its name another? kernel NULL: every one is. */
 static bool is_other_kernel(const struct tokens *t, const char *kernel)
 {
     const struct token *name = here(t) + 1;
     return here(t)->kind == TOK_KERNEL && name->kind == TOK_NAME &&
-           (strlen(kernel) != name->length ||
+           (!kernel || strlen(kernel) != name->length ||
             memcmp(t->source->text + name->offset, kernel, name->length) != 0);
 }
 
@@ -40,10 +40,10 @@ static void skip_kernel(struct tokens *t)
     t->at += here(t)->kind != TOK_END;
 }
 
-uint64_t program_id(struct arena *a, const struct source *source, const char *kernel)
+static uint64_t add_text(struct arena *a, const struct source *source, const char *kernel,
+                         uint64_t hash)
 {
     struct tokens t = {.source = source, .list = scan_text(a, source)};
-    uint64_t hash = 14695981039346656037u;
     while (here(&t)->kind != TOK_END) {
         const struct token *token = here(&t);
         if (token->kind == TOK_TUNE) {
@@ -60,5 +60,15 @@ uint64_t program_id(struct arena *a, const struct source *source, const char *ke
         }
         t.at++;
     }
+    return hash;
+}
+
+/* Kernels of imported files are no part of the program. */
+uint64_t program_id(struct arena *a, const struct source *const *sources, size_t count,
+                    const char *kernel)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < count; i++)
+        hash = add_text(a, sources[i], i == 0 ? kernel : NULL, hash);
     return hash;
 }

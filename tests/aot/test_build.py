@@ -56,6 +56,8 @@ def compilers():
 def test_kernels(tool, folder):
     """All kernels: C without warnings, a header that is C++ too."""
     for path in sorted(glob.glob(os.path.join(ROOT, "kernels/*/*.tile"))):
+        if "\nkernel " not in open(path).read():
+            continue  # for others to import
         name = os.path.basename(path).split(".")[0]
         targets = ["--target", "sm_89,sm_90"] if name == "fp8" else []  # the first that have 8-bit floats
         run([tool, "build", path, "--name", f"k_{name}", "--output", folder, *sets_of(path), *targets])

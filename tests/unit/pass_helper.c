@@ -15,7 +15,7 @@ void program_open(struct program *p, const char *text)
         abort();
     arena_init(&p->arena, &allocator_libc, &out_of_memory);
     diag_init(&p->diag, &p->arena);
-    p->source = (struct source){"t", text, strlen(text)};
+    p->source = (struct source){p->name ? p->name : "t", text, strlen(text)};
     p->module = lang_parse(&p->arena, &p->diag, &p->source);
 }
 

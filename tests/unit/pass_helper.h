@@ -12,13 +12,14 @@ struct program {
     struct source source;
     struct module *module;
     struct kernel *kernel; /* NULL: errors */
+    const char *name;      /* of the text's file: what it imports is beside it; NULL: none */
     int64_t statics;       /* the value of every static integer parameter; 0: none is known */
     int divisor;           /* of every run-time integer, known at launch; 0: nothing known */
     const char *target;
     int sm; /* of a GPU: passes for it; 0: the host */
 };
 
-/* All live until program_free(). `statics`, `divisor`, `target` and `sm` are the caller's to set
+/* All live until program_free(). `name`, `statics`, `divisor`, `target` and `sm` are the caller's to set
  * before. */
 void program_open(struct program *p, const char *text);
 int program_kernels(const struct program *p);

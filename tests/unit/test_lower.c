@@ -249,7 +249,7 @@ static void expect_parses(struct program *p, const char *text)
 
 static void lower_kernels(const char *path, const char *target, bool assembled)
 {
-    struct program file = {0}, p = {.statics = 64, .target = target};
+    struct program file = {0}, p = {.name = path, .statics = 64, .target = target};
     program_open(&file, "");
     const char *source = read_text(&file, path);
     program_open(&p, source);

@@ -36,7 +36,7 @@ struct planned {
     double ms; /* for the plan alone */
 };
 
-static void open_kernel(struct planned *p, const char *text, int index)
+static void open_kernel(struct planned *p, const char *name, const char *text, int index)
 {
     memset(p, 0, sizeof *p);
     p->sm = 80;
@@ -46,7 +46,7 @@ static void open_kernel(struct planned *p, const char *text, int index)
         abort();
     arena_init(&p->arena, &allocator_libc, &p->failed);
     diag_init(&p->diag, &p->arena);
-    p->source = (struct source){"t", text, strlen(text)};
+    p->source = (struct source){name, text, strlen(text)};
     p->module = lang_parse(&p->arena, &p->diag, &p->source);
     assert_non_null(p->module);
     p->index = index;
@@ -60,7 +60,7 @@ static void open_kernel(struct planned *p, const char *text, int index)
 
 static void open_text(struct planned *p, const char *text)
 {
-    open_kernel(p, text, 0);
+    open_kernel(p, "t", text, 0);
 }
 
 static char *file_text(const char *name)
@@ -697,10 +697,11 @@ static void parts_at_run_time_are_sums(void **state)
 /* Whatever the parity programs do. Sizes that a program does not like are left out. */
 static void plan_file(const char *path, int *plans)
 {
-    char *text = file_text(path);
+    char *text = file_text(path), whole[1024];
+    snprintf(whole, sizeof whole, "%s/%s", TW_TEST_ROOT, path);
     for (int index = 0;; index++) {
         struct planned p;
-        open_kernel(&p, text, index);
+        open_kernel(&p, whole, text, index);
         p.size = 32;
         struct kernel *k = p.kernel ? checked(&p) : NULL;
         if (k && !(kernel_thread_level(k) && kernel_block_threads(k) % WARP_LANES)) {

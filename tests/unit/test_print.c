@@ -321,7 +321,7 @@ static void expect_round_trip(struct program *p, const char *what, const char *p
 
 static void round_trips(const char *name, const char *text, int64_t statics, int divisor)
 {
-    struct program p = {.statics = statics, .divisor = divisor};
+    struct program p = {.name = name, .statics = statics, .divisor = divisor};
     program_open(&p, text);
     if (p.diag.errors > 0)
         fail_msg("%s:\n%s", name, program_messages(&p));

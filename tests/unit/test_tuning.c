@@ -72,7 +72,7 @@ static void distances_are_in_powers_of_two(void **state)
 static uint64_t id_of(const char *text, const char *kernel)
 {
     struct source source = {.name = "t.tile", .text = text, .length = strlen(text)};
-    return program_id(&arena, &source, kernel);
+    return program_id(&arena, &(const struct source *){&source}, 1, kernel);
 }
 
 static void programs_differ_by_what_they_do(void **state)

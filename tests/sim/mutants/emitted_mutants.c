@@ -460,7 +460,8 @@ static void judge_source(struct subject *s, const struct mutant *m, struct optio
     const char *what = "";
     enum outcome outcome = REFUSED;
     context_arena(s->ctx, &a);
-    if (tw_module_from_text(s->ctx, "mutant", m->text, strlen(m->text), &module) == TW_OK &&
+    if (tw_module_from_text(s->ctx, s->module->source.name, m->text, strlen(m->text), &module) ==
+            TW_OK &&
         tw_kernel_for_target(tw_module_kernel(module, s->name), s->target, &call.kernel) == TW_OK &&
         context_call(s->ctx, lower_it, &call) == TW_OK)
         outcome = judge_lowered(s, call.out, &what);

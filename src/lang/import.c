@@ -1,0 +1,220 @@
+/* `import "file.tile";`: the files of a program.
+ *
+ * Each file is read and parsed once, those that it imports before it: their types and fns decide what
+ * is a cast and what is a call. The declarations of all files are one list, those of the program's own
+ * text last. Of imported files the kernels are parsed, so that their syntax is checked, and left out.
+ */
+#include "lang/check_internal.h"
+#include "lang/parse_internal.h"
+
+#include "base/platform.h"
+
+#include <string.h>
+
+struct file {
+    const struct source *source;
+    const char *path;            /* what tells it from other files */
+    const struct file *importer; /* the file that imports it first; NULL: the program's own text */
+    bool is_read;                /* to its end: what it imports, too */
+};
+
+struct importer {
+    struct arena *arena;
+    struct diag *diag;
+    const struct lang_search *search;
+    VEC(struct file *) files;
+    struct name_table types, fns; /* that the files so far declare */
+    struct node *items, **tail;
+};
+
+/* --- places --- */
+
+/* The folder of a file's name, up to its last '/'; "": it has none. */
+static const char *folder_of(struct arena *a, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash ? arena_string(a, name, (size_t)(slash - name) + 1) : "";
+}
+
+/* The last two parts of "folder/../" taken from the end of the first `length` bytes, if they are so. */
+static size_t without_parent(const char *path, size_t length)
+{
+    size_t start = length;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    bool is_name = length > start && strncmp(path + start, "..", length - start) != 0;
+    return is_name ? start : SIZE_MAX;
+}
+
+/* folder + path, with "./" and "name/../" taken out. */
+static const char *join(struct arena *a, const char *folder, const char *path)
+{
+    bool apart = *folder && folder[strlen(folder) - 1] != '/';
+    const char *all = arena_printf(a, "%s%s%s", folder, apart ? "/" : "", path);
+    char *out = arena_room(a, strlen(all) + 1);
+    size_t length = 0;
+    for (const char *at = all; *at;) {
+        size_t part = strcspn(at, "/"), rest = part + (at[part] == '/');
+        size_t before = part == 2 && at[0] == '.' && at[1] == '.' && length > 1
+                            ? without_parent(out, length - 1)
+                            : SIZE_MAX;
+        if (before != SIZE_MAX) {
+            length = before;
+        } else if (!(part == 1 && at[0] == '.')) {
+            memcpy(out + length, at, rest);
+            length += rest;
+        }
+        at += rest;
+    }
+    out[length] = '\0';
+    return out;
+}
+
+/* --- reading --- */
+
+static const struct source *known_source(const struct importer *im, const char *name)
+{
+    for (int i = 0; i < im->search->known_count; i++)
+        if (strcmp(im->search->known[i]->name, name) == 0)
+            return im->search->known[i];
+    return NULL;
+}
+
+/* The file of that name. NULL: there is none that can be read. */
+static struct file *open_file(struct importer *im, const char *name, const struct file *importer)
+{
+    struct arena *a = im->arena;
+    const struct source *known = known_source(im, name);
+    const char *why, *path = known ? name : platform_real_path(a, name);
+    if (!path)
+        return NULL;
+    for (size_t i = 0; i < im->files.count; i++)
+        if (strcmp(im->files.data[i]->path, path) == 0)
+            return im->files.data[i];
+    struct source *source = arena_new(a, struct source);
+    source->name = name;
+    source->length = known ? known->length : 0;
+    source->text = known ? arena_string(a, known->text, known->length)
+                         : platform_read_file(a, name, &source->length, &why);
+    if (!source->text)
+        return NULL;
+    struct file *file = arena_new(a, struct file);
+    *file = (struct file){.source = source, .path = path, .importer = importer};
+    vec_push(a, &im->files, file);
+    return file;
+}
+
+/* Looks in the folder of the importing file, then along the search path. NULL: reported. */
+static struct file *find_file(struct importer *im, const struct file *importer, const char *path,
+                              struct loc at)
+{
+    struct arena *a = im->arena;
+    struct text places;
+    text_init(&places, a);
+    const char *folder = folder_of(a, importer->source->name), *rest = im->search->path;
+    rest = *path == '/' || !rest ? "" : rest;
+    for (bool more = true; more;) {
+        const char *name = *path == '/' ? path : join(a, folder, path);
+        struct file *file = open_file(im, name, importer);
+        if (file)
+            return file;
+        text_printf(&places, "%s`%s`", places.length ? ", " : "", name);
+        rest += strspn(rest, ":");
+        size_t length = strcspn(rest, ":");
+        more = length > 0;
+        folder = arena_string(a, rest, length);
+        rest += length;
+    }
+    diag_error(im->diag, at, "there is no file `%s` that can be read", path);
+    diag_note(im->diag, at, "looked for %s", places.data);
+    if (*path != '/')
+        diag_note(im->diag, at,
+                  "other folders to look in: `-I FOLDER`, tw_config.import_path, $TILEWRIGHT_PATH");
+    return NULL;
+}
+
+/* "a.tile imports b.tile, which imports a.tile" */
+static void report_cycle(struct importer *im, const struct file *first, const struct file *last,
+                         struct loc at)
+{
+    VEC(const struct file *) chain = {0};
+    struct text t;
+    for (const struct file *f = last; f != first; f = f->importer)
+        vec_push(im->arena, &chain, f);
+    text_init(&t, im->arena);
+    text_printf(&t, "`%s`", first->source->name);
+    for (size_t i = chain.count; i-- > 0;)
+        text_printf(&t, " imports `%s`, which", chain.data[i]->source->name);
+    diag_error(im->diag, at, "%s imports %s", t.data,
+               first == last ? "itself" : arena_printf(im->arena, "`%s`", first->source->name));
+    diag_note(im->diag, at, "move what both need into a file of its own");
+}
+
+static void read_file(struct importer *im, struct file *file);
+
+static void import_file(struct importer *im, const struct file *importer, const char *path,
+                        struct loc at)
+{
+    size_t before = im->files.count;
+    struct file *file = find_file(im, importer, path, at);
+    if (!file || file->is_read)
+        return;
+    if (im->files.count > before)
+        read_file(im, file);
+    else
+        report_cycle(im, file, importer, at);
+}
+
+/* The imports of a text: at its top level, wherever they are. */
+static void read_imports(struct importer *im, const struct file *file, struct token_list list)
+{
+    for (uint32_t i = 0; i + 1 < list.count; i++) {
+        const struct token *t = &list.tokens[i];
+        struct loc at = {file->source, t[1].offset, t[1].length};
+        if (t->kind == TOK_IMPORT && t[1].kind == TOK_STRING)
+            import_file(im, file, t[1].text, at);
+        else if (t->kind == TOK_LBRACE && t->match != NO_MATCH)
+            i = t->match;
+    }
+}
+
+static void read_file(struct importer *im, struct file *file)
+{
+    enum { MOST_DEEP = 100 };
+    int deep = 0;
+    for (const struct file *f = file; f; f = f->importer)
+        deep++;
+    if (deep > MOST_DEEP) {
+        diag_error(im->diag, (struct loc){.source = file->source},
+                   "files import each other more than %d deep", MOST_DEEP);
+        return;
+    }
+    read_imports(im, file, scan_text(im->arena, file->source));
+    struct node *items = parse_text(im->arena, im->diag, file->source, &im->types, &im->fns);
+    for (struct node *n = items, *next; n; n = next) {
+        next = n->next;
+        n->next = NULL;
+        if (n->kind == N_IMPORT || (n->kind == N_KERNEL && file->importer))
+            continue;
+        *im->tail = n;
+        im->tail = &n->next;
+    }
+    file->is_read = true;
+}
+
+struct node *parse_program(struct arena *a, struct diag *d, const struct source *source,
+                           const struct lang_search *search, struct lang_sources *sources)
+{
+    struct importer im = {.arena = a, .diag = d, .search = search};
+    struct file *own = arena_new(a, struct file);
+    const char *path = platform_real_path(a, source->name);
+    *own = (struct file){.source = source, .path = path ? path : source->name};
+    im.tail = &im.items;
+    name_table_init(&im.types, a);
+    name_table_init(&im.fns, a);
+    vec_push(a, &im.files, own);
+    read_file(&im, own);
+    for (size_t i = 0; i < im.files.count; i++)
+        vec_push(a, sources, im.files.data[i]->source);
+    return im.items;
+}
