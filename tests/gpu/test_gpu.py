@@ -31,6 +31,14 @@ SHAPES = {
                   for q, k, d, c in [(64, 64, 64, "false"), (130, 77, 64, "true"), (1, 200, 32, "false"), (256, 256, 128, "true")]],
     "softmax": [dict(rows=r, cols=c) for r, c in [(1, 1), (5, 33), (7, 1000), (3, 4096)]],
     "layer_norm": [dict(rows=r, cols=c) for r, c in [(1, 2), (5, 33), (7, 1000), (3, 4096)]],
+    **{name: [dict(rows=r, cols=c) for r, c in [(1, 1), (13, 333), (70, 1000)]]
+       for name in ("softmax_lengths", "argmax", "row_sums", "column_sums")},
+    **{name: [dict(n=n) for n in (1, 30001, 300000)] for name in ("sum_all", "count_bytes")},
+    "small_products": [dict(batch=b) for b in (1, 13, 1000)],
+    "grouped_products": [dict(groups=g, most=m, n=n, k=k) for g, m, n, k in [(9, 5, 7, 9), (9, 67, 75, 70), (9, 128, 64, 96)]],
+    "paged_attention": [dict(batch=9, heads=h, group=g, d=d, pages=9, most=7, scale=0.125) for h, g, d in [(1, 3, 32), (2, 8, 64)]],
+    "convolution": [dict(n=n, h=h, w=w, c=c, r=r, s=s, f=f, stride=t, pad=1)
+                    for n, h, w, c, r, s, f, t in [(1, 5, 7, 3, 3, 2, 5, 1), (2, 9, 8, 40, 3, 3, 70, 2), (1, 16, 16, 64, 1, 1, 64, 1)]],
     "single_block": [{}],
     "tiled_3x3": [dict(size=s) for s in (1, 3, 8, 9)],
 }
