@@ -34,7 +34,8 @@ lessons.forEach((file, i) => {
   for (const [, code] of texts[i].matchAll(/^```\w*\n([\s\S]*?)\n```$/gm)) assert.ok(shown.includes(code), `${file}: ${code}`);
   for (const p of parts) if (p.kind === "figure") assert.ok(p.picture && existsSync(`${root}docs/tutorial/${p.picture}`) && p.alt, `${file}: figure ${p.name}`);
   assert.equal(parts.filter((p) => p.kind === "figure").length, (texts[i].match(/<!-- figure:/g) ?? []).length);
-  assert.equal(parts.filter((p) => p.kind === "source").length, (texts[i].match(/<!-- source:/g) ?? []).length);
+  assert.equal(parts.filter((p) => p.kind === "source").length, (texts[i].match(/<!-- (source|diff):/g) ?? []).length);
+  for (const p of parts) if (p.kind === "source") assert.ok(existsSync(`${root}${p.path}`), `${file}: ${p.path}`);
   for (const href of seen.filter((h) => /^(#|\d-|answers)/.test(h))) {
     assert.ok(resolve(href), `${file}: ${href}`);
     const words = new URLSearchParams(resolve(href).slice(1));

@@ -13,11 +13,16 @@ import type { Lesson, Measured, Puzzle, ShippedKernel } from "./src/app/content_
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
+/** The kernels that ship, then those of the lessons. */
 function kernels(): ShippedKernel[] {
-  return filesOf("kernels", /\.tile$/).map((path) => {
+  const kernel = (path: string, group: string): ShippedKernel => {
     const text = read(path);
-    return { path, name: basename(path, ".tile"), group: basename(dirname(path)), text, about: /^\/\/ (.*)/.exec(text)?.[1] ?? "" };
-  });
+    return { path, name: basename(path, ".tile"), group, text, about: /^\/\/ (.*)/.exec(text)?.[1] ?? "" };
+  };
+  return [
+    ...filesOf("kernels", /\.tile$/).map((path) => kernel(path, basename(dirname(path)))),
+    ...filesOf("docs/tutorial/files", /\.tile$/).map((path) => kernel(path, "lessons")),
+  ];
 }
 
 function puzzles(): Puzzle[] {

@@ -71,6 +71,7 @@ export function toHtml(text: string, options: Options = { raised: 1 }): string {
 
 const figureComment = /^\s*<!--\s*figure:\s*(\S+)([\s\S]*?)-->\s*$/;
 const sourceComment = /^\s*<!--\s*source:\s*(\S+)(?:\s+(\d+)-(\d+))?\s*-->\s*$/;
+const diffComment = /^\s*<!--\s*diff:\s*\S+\s+(\S+)\s*-->\s*$/; // the kernel that it leads to is the source
 
 /** The text as parts: figures and sources apart, the picture that a figure's comment is followed by left out. */
 export function toParts(text: string, options: Options): Part[] {
@@ -85,7 +86,7 @@ export function toParts(text: string, options: Options): Part[] {
   for (let i = 0; i < tokens.length; i++) {
     const t = tokens[i]!;
     const figure = t.type === "html" ? figureComment.exec(t.raw) : null;
-    const source = t.type === "html" ? sourceComment.exec(t.raw) : null;
+    const source = t.type === "html" ? (sourceComment.exec(t.raw) ?? diffComment.exec(t.raw)) : null;
     const after = next(tokens, i);
     if (figure) {
       flush();
