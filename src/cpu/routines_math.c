@@ -490,11 +490,11 @@ static inline float power_of(float x, float y)
     bool large = size >= 0x1p24, finite = size < (double)INFINITY;
     bool whole = large | ((size + rounder) - rounder == size);
     bool even = large | ((size * 0.5 + rounder) - rounder == size * 0.5);
-    v = (a == 1) & !finite ? 1 : v;
-    v = (f32_bits(x) >> 31) & whole & !even ? -v : v;
-    v = (x < 0) & (a < (double)INFINITY) & !whole ? (double)NAN : v;
-    v = (x != x) | (y != y) ? (double)NAN : v;
-    return (float)((x == 1) | (y == 0) ? 1 : v);
+    v = ((a == 1) & !finite) ? 1 : v;
+    v = ((f32_bits(x) >> 31) & whole & !even) ? -v : v;
+    v = ((x < 0) & (a < (double)INFINITY) & !whole) ? (double)NAN : v;
+    v = ((x != x) | (y != y)) ? (double)NAN : v;
+    return (float)(((x == 1) | (y == 0)) ? 1 : v);
 }
 
 static void f32_pow(void *dst, const void *a, const void *b, const void *c, size_t n)
