@@ -11,7 +11,8 @@
  *     tw_launch_run(l);
  *
  * Sections: 1 status and types, 2 contexts and messages, 3 modules and kernels, 4 launches,
- * 5 verification. Further parts of the library have headers of their own:
+ * 5 verification. They are stable. Further parts of the library have headers of their own; the last
+ * four may change with a minor version (docs/versions.md):
  *
  *   tilewright_entry.h    kernels started from any number of threads at once
  *   tilewright_gpu.h      memory and streams of a GPU, launches that do not wait, DLPack
@@ -21,15 +22,22 @@
  *   tilewright_tuning.h   estimates, expected values, the store of results
  *   tilewright_model.h    why a kernel is as fast as it is
  *
- * Threads: a context and all that was made from it belong to one thread at a time; different
- * contexts are independent, so that threads compile and launch at the same time with one each.
- * Entries (tilewright_entry.h) are started from any thread. Callbacks must not call into the context that
- * calls them. Nothing is global.
- * Stack: a thread that calls the library needs 256 KiB of stack, whatever programs it gives it. A
- * context has a stack of its own for its calls. What is nested too deeply for that is a compile
- * error. Builds with sanitizers need more.
- * Ownership: who makes an object frees it; freeing a context frees everything made from it. Strings
- * returned are valid until the object they came from is freed, or as said.
+ * Threads: a context, and the objects made from it, belong to one thread at a time. Contexts are
+ * independent, so each thread can compile and launch with its own. Any number of threads may start
+ * an entry (tilewright_entry.h). The library has no global state.
+ *
+ * Callbacks must not call into the context that calls them.
+ *
+ * Stack: a thread that calls the library needs 256 KiB of stack, for any program. A context
+ * compiles on a stack of its own; a program that is nested too deeply for it is a compile error.
+ * Builds with sanitizers need more.
+ *
+ * Ownership: the caller frees each object that it made; freeing a context frees the objects made
+ * from it. A returned string is valid until its object is freed, unless its function says
+ * otherwise.
+ *
+ * Errors: a call that does not return TW_OK leaves messages with its context (tw_context_messages).
+ * TW_BAD_ARGUMENT without a message means that the object itself was NULL.
  */
 #ifndef TILEWRIGHT_H
 #define TILEWRIGHT_H
@@ -64,8 +72,9 @@ extern "C" {
 #define TW_API
 #endif
 
-/* Structs that you make, or give to be filled, begin with `size`: the bytes that your program knows of
- * them. tw_NAME_init() returns one with `size` set and all else 0, which are the defaults:
+/* Structs that you make, or give to be filled, begin with `size`: the bytes that your program
+ * knows of them. tw_NAME_init() returns one with `size` set and all else 0, which are the
+ * defaults:
  *
  *     tw_config config = tw_config_init();
  *     config.threads = 4;
@@ -79,8 +88,8 @@ extern "C" {
  *   size less than 8, or above 65536   TW_BAD_ARGUMENT, or false from a function that returns bool:
  *                                     the struct was not made by its tw_NAME_init()
  *
- * Structs of the library's own have no size: you read them through const pointers, and arrays of them
- * are arrays of pointers. tw_value and arrays of numbers never change. */
+ * Structs of the library's own have no size: you read them through const pointers, and arrays of
+ * them are arrays of pointers. tw_value and arrays of numbers never change. */
 #ifdef __cplusplus
 #define TW_SIZED(type)                                                                             \
     static inline type type##_init(void)                                                           \
@@ -101,7 +110,7 @@ extern "C" {
 
 /* --- 1. Status and types --- */
 
-/* Every status, its text. Values are stable. */
+/* Lists every status: name, value, text. Values never change. */
 #define TW_STATUS_LIST(X)                                                                          \
     X(TW_OK, 0, "success")                                                                         \
     X(TW_NO_MEMORY, 1, "out of memory")                                                            \
@@ -122,20 +131,28 @@ typedef enum tw_status {
 #undef TW_STATUS_ENUM
 } tw_status;
 
-TW_API const char *tw_status_name(tw_status s); /* "TW_BAD_ARGUMENT" */
-TW_API const char *tw_status_text(tw_status s); /* "bad argument" */
-/* The library's version as text and as a number: "1.0.0", 10000. A program compares the number with
- * TW_VERSION_NUMBER, the version that it was compiled for. */
+/* Returns the name of a status: "TW_BAD_ARGUMENT". */
+TW_API const char *tw_status_name(tw_status s);
+
+/* Returns the text of a status: "bad argument". */
+TW_API const char *tw_status_text(tw_status s);
+
+/* Returns the version of the library: "1.0.0". */
 TW_API const char *tw_version(void);
+
+/* Returns the version of the library as a number: 10000. Compare it with TW_VERSION_NUMBER, the
+ * version that your program was compiled for. */
 TW_API int tw_version_number(void);
 
-/* Makes text that came from a file fit for a terminal: control characters of ASCII and C1, marks that
- * turn the direction of text, separators of lines and broken UTF-8 are spelled out (\x1b, \u202e); all
- * else stays. TW_SHOWN_LINES keeps tab and newline. TW_SHOWN_JSON gives what stands between the quotes of
- * a string of JSON. Writes up to `room` bytes, the last of them 0, and returns the length of the whole as
- * snprintf does; `out` may be NULL where `room` is 0. Messages, reports and JSON of this library have
- * passed through it. */
+/* The forms of tw_text_shown: one line; lines, which keep tab and newline; the contents of a JSON
+ * string, without its quotes. */
 typedef enum tw_shown { TW_SHOWN_LINE, TW_SHOWN_LINES, TW_SHOWN_JSON } tw_shown;
+
+/* Makes a file's text safe for a terminal. It spells out control characters, marks that turn the
+ * direction of text, line separators and broken UTF-8 (\x1b, \u202e), and copies the rest. The
+ * library passes its messages, reports and JSON through it. Writes at most `room` bytes with the
+ * final 0; `out` may be NULL if `room` is 0. Returns the length of the whole text, as snprintf
+ * does. Any thread. */
 TW_API size_t tw_text_shown(const char *text, size_t length, tw_shown how, char *out, size_t room);
 
 /* Element types. */
@@ -148,35 +165,46 @@ typedef enum tw_dtype {
 } tw_dtype;
 /* clang-format on */
 
-TW_API const char *tw_dtype_name(tw_dtype t);         /* "f16" */
-TW_API size_t tw_dtype_size(tw_dtype t);              /* bytes */
-TW_API tw_dtype tw_dtype_from_name(const char *name); /* TW_DTYPE_NONE if there is none */
-TW_API const char *tw_dtype_numpy(tw_dtype t);        /* "f2"; "" where NumPy has none (bf16) */
-/* One element as double and back (round to nearest even; integers saturate). */
+/* Returns the name of a type: "f16". */
+TW_API const char *tw_dtype_name(tw_dtype t);
+
+/* Returns the bytes of an element. */
+TW_API size_t tw_dtype_size(tw_dtype t);
+
+/* Returns the type of that name, or TW_DTYPE_NONE. */
+TW_API tw_dtype tw_dtype_from_name(const char *name);
+
+/* Returns the type string of NumPy: "f2"; "" if NumPy has no such type (bf16). */
+TW_API const char *tw_dtype_numpy(tw_dtype t);
+
+/* Returns the element at `element` as a double. */
 TW_API double tw_dtype_load(tw_dtype t, const void *element);
+
+/* Stores `value` at `element`: rounded to nearest even, and saturated for integer types. */
 TW_API void tw_dtype_store(tw_dtype t, void *element, double value);
 
+/* The most axes of an array. It never changes. */
 enum { TW_MAX_RANK = 6 };
 
-/* Where an array is. On the device: `data` is an address of the context's GPU (a CUdeviceptr, what
- * tw_device_allocate or cudaMalloc gives). */
+/* The memory that holds an array. An address on the device is a CUdeviceptr of the context's GPU,
+ * from tw_device_allocate or cudaMalloc. */
 typedef enum tw_place { TW_ON_HOST, TW_ON_DEVICE } tw_place;
 
-/* An array: row-major, contiguous, the caller's. A launch uses it in place; the memory must stay until
- * the launch's last run has ended. tw_host_array and tw_device_array make one. */
+/* An array of the caller's: row-major, without gaps. A launch uses it in place, so the memory
+ * must stay until the launch's last run has ended. tw_host_array and tw_device_array make one. */
 typedef struct tw_array {
     size_t size; /* tw_array_init sets it */
     void *data;
     tw_dtype dtype;
     tw_place place;
-    int rank;                   /* axes: 1 to TW_MAX_RANK */
+    int rank;                   /* number of axes, 1 to TW_MAX_RANK */
     int64_t shape[TW_MAX_RANK]; /* elements along each axis */
-    size_t bytes; /* that `data` has; a shape that needs more is refused. 0: not told */
+    size_t bytes; /* length of `data`; a shape that needs more is refused. 0: not checked */
 } tw_array;
 TW_SIZED(tw_array);
 
-/* Returns an address without `const`, for tw_array.data. A launch writes only to arrays that its kernel
- * writes. */
+/* Returns an address without its `const`, for tw_array.data. A launch writes only to the arrays
+ * that its kernel writes. */
 static inline void *tw_address(const void *address)
 {
 #ifdef __cplusplus
@@ -186,8 +214,8 @@ static inline void *tw_address(const void *address)
 #endif
 }
 
-/* Make an array on the host or on the device from its address, its element type and its extents, whose
- * number is the rank:
+/* tw_host_array(address, type, extents …) and tw_device_array(address, type, extents …) return an
+ * array. The number of extents is its rank:
  *
  *     tw_array a = tw_host_array(data, TW_F32, rows, columns);
  *     tw_launch_array(l, "b", &tw_host_array(other, TW_F32, columns)); // in C
@@ -232,10 +260,11 @@ inline tw_array tw_device_array(const void *address, tw_dtype type, Extents... e
 }
 #endif
 
-/* A value that a kernel is given or that the library returns: a scalar parameter, a tuned value, an
- * argument of an entry. tw_int, tw_float and tw_pointer make one. A value of another kind than its
- * place needs is refused, and so is one of kind 0. These 16 bytes never change. */
+/* The kinds of a tw_value. A value of kind 0 was not made by a helper, and every call refuses it. */
 typedef enum tw_value_kind { TW_INTEGER = 1, TW_FLOAT, TW_POINTER } tw_value_kind;
+
+/* A value of a scalar parameter, a tuned value, or an argument of an entry. tw_int, tw_float and
+ * tw_pointer make one. Its 16 bytes never change. */
 typedef struct tw_value {
     tw_value_kind kind;
     union {
@@ -245,7 +274,7 @@ typedef struct tw_value {
     };
 } tw_value;
 
-/* Makes a value for an integer or a bool. */
+/* Returns the value of an integer or a bool. */
 static inline tw_value tw_int(int64_t i)
 {
     tw_value v;
@@ -254,7 +283,7 @@ static inline tw_value tw_int(int64_t i)
     return v;
 }
 
-/* Makes a value for a float of any width. */
+/* Returns the value of a float of any width. */
 static inline tw_value tw_float(double f)
 {
     tw_value v;
@@ -263,7 +292,7 @@ static inline tw_value tw_float(double f)
     return v;
 }
 
-/* Makes a value for an array: its address, on the host or on the device. */
+/* Returns the value of an array for an entry: its address, on the host or on the device. */
 static inline tw_value tw_pointer(const void *address)
 {
     tw_value v;
@@ -274,74 +303,78 @@ static inline tw_value tw_pointer(const void *address)
 
 /* --- 2. Contexts and messages --- */
 
+/* A context: memory, threads, messages, at most one GPU. A module: a compiled text with its
+ * kernels. A launch: one kernel with its arguments. */
 typedef struct tw_context tw_context;
 typedef struct tw_module tw_module;
 typedef struct tw_kernel tw_kernel;
 typedef struct tw_launch tw_launch;
 
+/* The settings of a context. 0 and NULL are the defaults. */
 typedef struct tw_config {
     size_t size; /* tw_config_init sets it */
-    /* As realloc with sizes; NULL: libc. ptr NULL: allocate, 16-byte aligned; size 0: free. NULL
-     * result: failure. */
+    /* Allocates, resizes and frees, as realloc does: `ptr` is NULL for a new block, `size` is 0 to free.
+     * Blocks are 16-byte aligned. It returns NULL if it fails. Several threads may call it at once while
+     * launches are begun or entries are started. NULL: libc. */
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *resize_user;
-    /* Of the CPU engine, with the caller's; 0: one a core; less is TW_BAD_ARGUMENT. Launches leave
-     * memory of theirs, up to 256 MiB, with the context for later ones. */
+    /* Number of the CPU engine's threads, with the caller's. 0: one for each core. Negative:
+     * TW_BAD_ARGUMENT. Launches leave up to 256 MiB with the context for later launches. */
     int threads;
-    /* What print() of kernels says; NULL: dropped. */
+    /* Receives the text that kernels print(). NULL: the text is dropped. */
     void (*print)(void *user, const char *text, size_t length);
     void *print_user;
     bool colour; /* ANSI colours in messages */
-    /* Asked now and then in every call that may take long: while a text is read, a kernel compiled
-     * and checked, tuned values searched, and a kernel run, simulated or verified. true ends the
-     * call with TW_CANCELLED; its message says what it was doing. May be asked by several threads
-     * at once. NULL: never. */
+    /* Returns true to end the call with TW_CANCELLED. Every call that may take long asks it: reading a
+     * text, compiling, checking, searching tuned values, running, simulating, verifying. Several
+     * threads may ask at once. NULL: no call is cancelled. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
-    /* Folder where assembled kernels are kept between runs, for all processes of the user; copied.
-     * It takes a `ptxas` ($TILEWRIGHT_PTXAS, or as the shell finds it), which is then run; without
-     * one the driver assembles, and keeps what it made itself.
-     * NULL: $TILEWRIGHT_CACHE, else `tilewright` in $XDG_CACHE_HOME or ~/.cache; "": they are not
-     * kept. $TILEWRIGHT_CACHE_MIB is the most that it holds (1024): what was not used for the
-     * longest time goes first. */
+    /* Folder that keeps assembled kernels for all processes of the user; the context copies the text.
+     * It needs `ptxas` ($TILEWRIGHT_PTXAS, else from $PATH); without one the driver assembles and keeps
+     * kernels itself. NULL: $TILEWRIGHT_CACHE, else `tilewright` in $XDG_CACHE_HOME or ~/.cache. "":
+     * none. It holds at most $TILEWRIGHT_CACHE_MIB MiB (1024); the least recently used kernels go first. */
     const char *cache;
-    int device; /* which GPU is the context's, where there are several; counted from 0 */
-    /* The threads of the CPU engine. Calls task(argument, 0 … tasks-1) once each, in any order and
-     * on any threads, and returns when all are done; tasks are at most `threads` above. It may be
-     * asked by several threads at once where launches are (tw_launch_begin, entries). NULL: the
-     * context has a pool of its own, whose threads start with the first launch of more than one
-     * block. */
+    int device; /* number of the context's GPU, from 0 */
+    /* Replaces the context's own pool of threads. It calls task(argument, i) once for each i from 0 to
+     * tasks - 1, in any order and on any threads, and returns when all have returned. tasks is at most
+     * `threads`. Several threads may call it at once while launches are begun or entries are started.
+     * NULL: a pool, whose threads start with the first launch of more than one block. */
     void (*parallel)(void *user, int tasks, void (*task)(void *argument, int index),
                      void *argument);
     void *parallel_user;
-    /* Of second, longer tries of the synchronisation check, in all that the context compiles: the
-     * most steps, of which one try has up to 200,000. Kernels that would need more are undecided.
-     * 0: any number. */
+    /* The most steps of the synchronisation check's second, longer tries, over all that the context
+     * compiles; one try takes up to 200,000. Kernels that need more stay undecided. 0: no limit. */
     int64_t check_steps;
-    /* Told in every call that may take long what it is at: `doing` is "compiling a kernel" or
-     * "simulating", for example; `done` of `total` blocks are begun, where it counts blocks, else
-     * both are 0. Told often, so it should return soon. It may be told by several threads at once,
-     * must not call into the context, and the text is valid for the time of the call. NULL: never. */
+    /* Receives the stage of a call that may take long: `doing` is "compiling a kernel" or "simulating",
+     * for example, and valid during the call alone. `done` of `total` blocks have begun; both are 0 if
+     * the stage has no blocks. It is called often, so it should return soon. Several threads may call
+     * it at once. NULL: no reports. */
     void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
     void *progress_user;
 } tw_config;
 TW_SIZED(tw_config);
 
-/* config may be NULL: all defaults. TW_BAD_ARGUMENT: `out` is NULL, or `threads` negative. */
+/* Makes a context. config: NULL for all defaults. Returns TW_OK, TW_BAD_ARGUMENT (`out` is NULL,
+ * `threads` is negative), TW_UNSUPPORTED (config sets fields that this library lacks) or
+ * TW_NO_MEMORY. Free it with tw_context_free. */
 TW_API tw_status tw_context_new(const tw_config *config, tw_context **out);
-TW_API void tw_context_free(tw_context *ctx); /* NULL is fine */
-/* For `cancelled` of tw_config, with the address of a bool as `cancelled_user`: returns the bool,
- * which another thread, or a signal's handler, may set at any time. NULL: false. It is for
- * languages that cannot be called from the engine's threads as fast as it asks. */
+
+/* Frees a context and all objects made from it. NULL is allowed. */
+TW_API void tw_context_free(tw_context *ctx);
+
+/* Returns the bool at `flag`, or false for NULL. As tw_config.cancelled with the address of a
+ * bool as cancelled_user, it ends calls when another thread or a signal handler sets the bool.
+ * Languages whose functions the engine cannot call quickly use it. */
 TW_API bool tw_flag_is_set(void *flag);
 
-/* What the latest call on this context had to say, as text with source lines and carets; "" if
- * nothing. After a call that returned another status than TW_OK there is a text, unless the call
- * was given NULL for the object that it is about. Valid until the next call on the context. */
+/* Returns the messages of the latest call on this context as text with source lines and carets,
+ * or "". After a status other than TW_OK there is a text, unless the call was given NULL for its
+ * object. Valid until the next call on the context. */
 TW_API const char *tw_context_messages(const tw_context *ctx);
 
-/* Every kind of message and finding, its name and what it means (docs/messages.md). From TW_CODE_RACE
- * on they are those of the simulator, too. Values may grow with versions; names are stable. */
+/* Lists every kind of message and finding: code, name, meaning (docs/messages.md). The simulator's
+ * findings have the codes from TW_CODE_RACE on. Later versions add codes at the end. */
 #define TW_CODE_LIST(X)                                                                            \
     X(TW_CODE_OTHER, "other", "the text says it")                                                  \
     X(TW_CODE_SYNTAX, "syntax", "the text does not follow the grammar")                            \
@@ -389,141 +422,186 @@ typedef enum tw_code {
 #undef TW_CODE_ENUM
 } tw_code;
 
-TW_API const char *tw_code_name(tw_code code); /* "out-of-bounds" */
+/* Returns the name of a code: "out-of-bounds". */
+TW_API const char *tw_code_name(tw_code code);
 
-/* A change of a text: from line and column on, both from 1, `remove` bytes go, and `insert` takes
- * their place. Columns count bytes. */
+/* A change of a text: `remove` bytes go at a line and column, and `insert` takes their place.
+ * Lines and columns count from 1, columns in bytes. A message owns its edits. */
 typedef struct tw_edit {
     int line, column, remove;
     const char *insert;
 } tw_edit;
 
-/* An access of memory. */
+/* An access of memory. A message owns its accesses. */
 typedef struct tw_access {
-    const char *file; /* NULL: no place is known */
+    const char *file; /* NULL: the place is not known */
     int line, column;
-    int length;           /* bytes of the text that make the access; 0: not known */
-    const char *what;     /* "read", "write", "update" (an atomic), "copy" (in the background) */
-    const char *variable; /* NULL: no name is known */
-    int rank;             /* of `index`; 0: no element is known */
+    int length;                 /* bytes of the text that make the access; 0: not known */
+    const char *what;           /* "read", "write", "update" (atomic), "copy" (asynchronous) */
+    const char *variable;       /* NULL: not known */
+    int rank;                   /* number of indices; 0: the element is not known */
     int64_t index[TW_MAX_RANK]; /* of the element */
-    int thread;                 /* its number in the block, x fastest; -1: not known */
-    int warp;                   /* of the block; -1: not known */
-    int64_t block;              /* its number in the grid, x fastest; -1: not known */
-    const char *space;          /* of memory: "shared", "global", …; NULL: not known */
-    /* The barrier that the thread passed last; line 0: none, or not known. */
+    int thread;                 /* number of the thread in its block, x fastest; -1: not known */
+    int warp;                   /* number of the warp in its block; -1: not known */
+    int64_t block;              /* number of the block in the grid, x fastest; -1: not known */
+    const char *space;          /* "shared", "global", …; NULL: not known */
+    /* The barrier that the thread passed last. Line 0: none, or not known. */
     const char *barrier_file;
     int barrier_line, barrier_column;
 } tw_access;
 
+/* The severity of a message. */
 typedef enum tw_severity { TW_ERROR, TW_WARNING, TW_NOTE } tw_severity;
+
+/* A message: an error, a warning, or a note about the message before it. Its texts and lists are
+ * valid until the next call on the context. */
 typedef struct tw_message {
     size_t size; /* tw_message_init sets it */
     tw_severity severity;
-    const char *file; /* NULL: no place */
+    const char *file; /* NULL: the message has no place */
     int line, column; /* from 1; columns count bytes */
     const char *text;
-    /* The message with its source line and its notes, as tw_context_messages shows it; and its end,
-     * the notes alone, "" if there are none. Both are NULL for a note. */
+    /* `shown`: the message with its source line and notes, as in tw_context_messages. `shown_notes`: the
+     * end of `shown`, its notes alone, "" without notes. Both are NULL in a note. */
     const char *shown, *shown_notes;
-    tw_code code; /* a note has that of its message */
-    int needs_sm; /* of TW_CODE_TARGET: the first compute capability that has it, 89; 0: not known */
-    int length;   /* bytes of the text that it is about, from line and column on */
-    /* A fix: changes of the text of `file` in it, that remove the message when they are made
-     * together. Places are those of the text before any of them; of two changes at one place the
-     * first comes first. */
+    tw_code code; /* a note has its message's code */
+    int needs_sm; /* TW_CODE_TARGET: the first compute capability that suffices, 89; 0: not known */
+    int length;   /* bytes of the text that the message is about, from line and column on */
+    /* A fix: edits of `file` that together remove the message. Their places are those of the unchanged
+     * text; of two edits at one place the first comes first. */
     const tw_edit *const *edits;
-    int edit_count; /* 0: it takes more than a change of the text */
-    /* The accesses of a race, a copy under way and the like; the one at `line` first. */
+    int edit_count; /* 0: no edit of the text is a fix */
+    /* The accesses that the message is about, as of a race. The one at `line` is first. */
     const tw_access *const *accesses;
     int access_count;
 } tw_message;
 TW_SIZED(tw_message);
-/* The same one by one, each followed by its notes. If there were too many errors, the last note says
- * how many were left out. The `shown` of all messages, joined, are tw_context_messages. Returns false
- * when index is past the last. */
+
+/* Fills `out` with message number `index` of the latest call; each message is followed by its
+ * notes. Returns false past the last. The `shown` texts of all messages, joined, are
+ * tw_context_messages. If there are too many errors, the last note gives the number that was left
+ * out. */
 TW_API bool tw_context_message(const tw_context *ctx, int index, tw_message *out);
 
+/* A device that can run kernels. */
 typedef struct tw_device {
     size_t size;           /* tw_device_init sets it */
-    const char *name;      /* "cpu"; "cuda", "cuda:1" …: the GPUs that the driver has */
-    char description[256]; /* processor, cores, instruction set in use; GPU, memory, driver */
-    int cores;             /* of a GPU: multiprocessors */
-    /* Of a GPU, else 0: */
+    const char *name;      /* "cpu"; the driver's GPUs are "cuda", "cuda:1", … */
+    char description[256]; /* processor, cores, instruction set; or GPU, memory, driver */
+    int cores;             /* a GPU's multiprocessors */
+    /* The rest is 0 for the CPU. */
     int ordinal;    /* tw_config.device */
     int capability; /* 90: compute capability 9.0 */
     int64_t memory_bytes, l2_bytes;
     int driver;     /* 13000: CUDA 13.0 */
-    char model[96]; /* the processor's or GPU's own name: "NVIDIA H200" */
+    char model[96]; /* name of the processor or GPU: "NVIDIA H200" */
 } tw_device;
 TW_SIZED(tw_device);
-TW_API bool tw_device_at(int index, tw_device *out); /* false past the last */
+
+/* Fills `out` with device number `index`; 0 is the CPU. Returns false past the last. Any thread. */
+TW_API bool tw_device_at(int index, tw_device *out);
 
 /* --- 3. Modules and kernels --- */
 
-/* Compiles as far as no choice is needed. The text is copied. `name` stands for the file in
- * messages. On TW_BAD_PROGRAM the messages say why and *out is NULL. */
+/* Compiles a text up to the choices that launches make (types, tuned values, statics). name: the
+ * file in messages. The text is copied. Returns TW_OK; TW_BAD_PROGRAM with the reasons as
+ * messages; TW_BAD_ARGUMENT, TW_NO_MEMORY or TW_CANCELLED. *out is NULL unless TW_OK. The context
+ * owns the module. */
 TW_API tw_status tw_module_from_text(tw_context *ctx, const char *name, const char *text,
                                      size_t length, tw_module **out);
+
+/* Does the same for a file. Returns TW_NO_FILE also if the file cannot be read. */
 TW_API tw_status tw_module_from_file(tw_context *ctx, const char *path, tw_module **out);
-/* Its memory goes when its last launch has been freed too. Kernels belong to their module. */
+
+/* Frees a module and its kernels. Its memory is freed when its last launch has been freed too.
+ * NULL is allowed. */
 TW_API void tw_module_free(tw_module *m);
+
+/* Returns the number of kernels. */
 TW_API int tw_module_kernel_count(const tw_module *m);
-TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index); /* NULL past the last */
-/* NULL and a message with the nearest name when there is none. Passing NULL for a kernel below is
- * allowed: queries return NULL, 0 or false; tw_kernel_for_target and tw_launch_new return
- * TW_NOT_FOUND, other calls TW_BAD_ARGUMENT. The context's message stays. */
+
+/* Returns kernel number `index`, or NULL past the last. The module owns it. */
+TW_API tw_kernel *tw_module_kernel_at(tw_module *m, int index);
+
+/* Returns the kernel of that name. If there is none, returns NULL and leaves a message with the
+ * nearest name. The module owns the kernel.
+ *
+ * Passing a NULL kernel to the functions below is allowed, and the message stays: queries return
+ * NULL, 0 or false, tw_kernel_for_target and tw_launch_new return TW_NOT_FOUND, other calls
+ * TW_BAD_ARGUMENT. */
 TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 
-/* The same kernel as another target sees and compiles it: "cpu" (what a module gives), "sm_80" …
- * for NVIDIA GPUs of that compute capability, or "cuda" for the context's GPU ("cuda:1" where
- * tw_config.device is 1): the greatest of these that it runs. Its tuned values are the target's,
- * its launches are compiled for it. Belongs to the module; asked for twice it is the same. No GPU
- * is needed but for "cuda". TW_NOT_FOUND where there is no such target, TW_UNSUPPORTED where there
- * is no GPU (or one below 8.0), with a message; *out is NULL then. */
+/* Finds the same kernel for another target. target: "cpu", which a module gives; "sm_80" and
+ * later for NVIDIA GPUs of that compute capability; "cuda" for the context's GPU, as "sm_…"
+ * ("cuda:1" if tw_config.device is 1). Launches of *out are compiled for the target, with the
+ * target's tuned values. Only "cuda" needs a GPU. Returns TW_OK, TW_NOT_FOUND (no such target) or
+ * TW_UNSUPPORTED (no GPU, or one below 8.0); *out is NULL unless TW_OK. The module owns the
+ * kernel, and returns the same one for the same target. */
 TW_API tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out);
-TW_API const char *tw_kernel_target(const tw_kernel *k); /* "cpu", "sm_90"; never "cuda" */
-/* Frees what was compiled for the kernel, for its other targets too. A launch that was prepared is
- * compiled again by its next run; one that is under way is waited for. A program that runs many
- * kernels, one after the other, then needs memory for only one. NULL is allowed. */
-TW_API void tw_kernel_forget(tw_kernel *k);
-TW_API const char *tw_target_at(int index); /* the targets, "cpu" first; NULL past the last */
 
+/* Returns the target of a kernel: "cpu", "sm_90"; never "cuda". */
+TW_API const char *tw_kernel_target(const tw_kernel *k);
+
+/* Frees the programs that were compiled for the kernel and for its other targets, so that a
+ * program that runs many kernels in turn keeps memory for one. Waits for launches that are
+ * running. The next run of a prepared launch compiles it again. NULL is allowed. */
+TW_API void tw_kernel_forget(tw_kernel *k);
+
+/* Returns target number `index`, "cpu" first, or NULL past the last. */
+TW_API const char *tw_target_at(int index);
+
+/* Returns the name of a kernel. */
 TW_API const char *tw_kernel_name(const tw_kernel *k);
+
+/* Returns whether the kernel has `ensures`, so that tw_launch_verify can judge it. */
 TW_API bool tw_kernel_has_ensures(const tw_kernel *k);
+
+/* Returns whether the kernel is written for threads, with `threads(…)` in place of `warps(…)`. */
 TW_API bool tw_kernel_thread_level(const tw_kernel *k);
 
+/* A parameter of a kernel. */
 typedef struct tw_param {
     size_t size; /* tw_param_init sets it */
     const char *name;
     bool is_pointer, is_const, is_static;
-    bool is_ensured;       /* a pointer: an `ensures` speaks of what is there after a launch */
-    tw_dtype dtype;        /* TW_DTYPE_NONE when `type_name` decides */
-    const char *type_name; /* type variable, or NULL */
-    /* Scalars: `i32 stride = 1` has the value 1 unless the caller gives another; `i32 n = 2 * m` is
-     * computed at the launch, and `derived` is "2 * m". A call by position leaves derived ones out. */
-    tw_value default_value; /* kind 0: it has none */
-    const char *derived;    /* NULL: the caller gives it */
-    /* Pointers: axes of the first view without strides and offset; 0: none. */
+    bool is_ensured;       /* a pointer whose array an `ensures` describes */
+    tw_dtype dtype;        /* TW_DTYPE_NONE: the type variable `type_name` decides */
+    const char *type_name; /* NULL: it has no type variable */
+    /* A scalar's default: `i32 stride = 1` is 1 unless the caller sets it. Kind 0: no default. */
+    tw_value default_value;
+    /* A scalar that the launch computes: "2 * m" for `i32 n = 2 * m`. Entries have no argument for it.
+     * NULL: the caller gives it. */
+    const char *derived;
+    /* A pointer's axes: those of its first view without strides and offset. 0: it has no such view. */
     int rank;
     const char *dims[TW_MAX_RANK]; /* the axes as written: "m", "k" */
 } tw_param;
 TW_SIZED(tw_param);
+
+/* Returns the number of parameters. */
 TW_API int tw_kernel_param_count(const tw_kernel *k);
+
+/* Fills `out` with parameter number `index`. Returns TW_OK, or TW_BAD_ARGUMENT past the last. */
 TW_API tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out);
 
+/* A tuned value of a kernel: a name and the values to choose from. */
 typedef struct tw_tune {
     size_t size; /* tw_tune_init sets it */
     const char *name;
-    int group; /* names with the same group vary together */
+    int group; /* names of one group change together: value i of each */
     int count;
     const tw_value *values; /* the first is the default */
 } tw_tune;
 TW_SIZED(tw_tune);
+
+/* Returns the number of tuned values. */
 TW_API int tw_kernel_tune_count(const tw_kernel *k);
+
+/* Fills `out` with tuned value number `index`. Returns TW_OK, or TW_BAD_ARGUMENT past the last.
+ * The module owns the lists. */
 TW_API tw_status tw_kernel_tune(const tw_kernel *k, int index, tw_tune *out);
 
-/* A type variable that the kernel uses: `type T = {f16, bf16, f32};`. */
+/* A type variable of a kernel: `type T = {f16, bf16, f32};`. */
 typedef struct tw_type {
     size_t size; /* tw_type_init sets it */
     const char *name;
@@ -531,143 +609,177 @@ typedef struct tw_type {
     const tw_dtype *choices; /* the first is the default */
 } tw_type;
 TW_SIZED(tw_type);
+
+/* Returns the number of type variables. */
 TW_API int tw_kernel_type_count(const tw_kernel *k);
+
+/* Fills `out` with type variable number `index`. Returns TW_OK, or TW_BAD_ARGUMENT past the last.
+ * The module owns the list. */
 TW_API tw_status tw_kernel_type(const tw_kernel *k, int index, tw_type *out);
 
-/* Whether every `require` allows these tuned values, one for each index of tw_kernel_tune. If not,
- * *violated (may be NULL) is the text of the first that does not, valid until the next call on the
- * context. false with *violated NULL, and a message of the context: a value is none of its name, as
- * tw_launch_tune refuses it (`.f` without `.is_float`, a float for an integer). */
+/* Returns whether every `require` allows the tuned values. tuned: one value for each index of
+ * tw_kernel_tune. If not, *violated is the text of the first `require` that is false, or NULL
+ * with a message if a value does not suit its name. `violated` may be NULL; its text is valid
+ * until the next call on the context. */
 TW_API bool tw_kernel_allows(const tw_kernel *k, const tw_value *tuned, const char **violated);
-/* The same, for a search. If *allowed is false, the first *decided values cause it: no listed values
- * of later names change that, so the search can leave them out.
- * TW_BAD_ARGUMENT as above, with a message. */
+
+/* Checks tuned values for a search. If *allowed is false, the first *decided values are the
+ * cause: no listed values of later names change it, so the search can skip them. Returns TW_OK,
+ * or TW_BAD_ARGUMENT if a value does not suit its name. */
 TW_API tw_status tw_kernel_decides(tw_kernel *k, const tw_value *tuned, bool *allowed,
                                    int *decided);
 
 /* --- 4. Launches --- */
 
-/* A launch gathers what one run needs: tuned values, types, sizes, arrays. Names are the kernel's.
- * It can be run again, and changed in between; each different choice of tuned values, types and
- * statics is compiled once and kept. */
+/* Makes a launch of a kernel: its tuned values, types, sizes and arrays. A launch can be changed
+ * and run again. Each choice of tuned values, types and statics is compiled once and kept.
+ * Returns TW_OK, TW_NOT_FOUND (the kernel is NULL) or TW_NO_MEMORY. The context owns the launch. */
 TW_API tw_status tw_launch_new(tw_kernel *k, tw_launch **out);
+
+/* Frees a launch, after waiting for its run that was begun. NULL is allowed. */
 TW_API void tw_launch_free(tw_launch *l);
 
-/* Scalar parameter; tuned value (any, listed or not); type variable. A float for an integer, and
- * what the type cannot hold, is refused here. */
+/* Sets a scalar parameter. Returns TW_OK; TW_NOT_FOUND with the nearest name; TW_BAD_ARGUMENT if
+ * the parameter's type cannot hold the value, or the value is a float for an integer. */
 TW_API tw_status tw_launch_set(tw_launch *l, const char *param, tw_value value);
+
+/* Sets a tuned value, which need not be a listed one. Returns the statuses of tw_launch_set. */
 TW_API tw_status tw_launch_tune(tw_launch *l, const char *name, tw_value value);
+
+/* Sets a type variable. Returns TW_OK, TW_NOT_FOUND, or TW_BAD_ARGUMENT if the kernel does not
+ * list the type. */
 TW_API tw_status tw_launch_type(tw_launch *l, const char *name, tw_dtype type);
-/* Pointer parameter. The array is used in place; it must stay until the last run. The view's axes
- * are checked against the array's, and sizes not set are inferred from them. A rank-0 array, or one
- * of another rank but the same number of elements as the view, is refused; where the view has
- * `strides` or an offset, only the array's length is checked, and nothing is inferred. `array` NULL
- * takes the array away.
+
+/* Gives the array of a pointer parameter; NULL removes it. The launch copies the struct and uses
+ * the memory in place, until its last run has ended. The array must have the rank and type of the
+ * parameter's view. Its extents are checked against the view's, and give the sizes that are not
+ * set. If the view has `strides` or an offset, only the array's length is checked and no size
+ * follows. Returns TW_OK, TW_NOT_FOUND, or TW_BAD_ARGUMENT with the reason.
  *
- * Arrays may overlap where the kernel reads both. An array that the kernel writes may be another
- * one at the same address if each of its elements is read by the block that writes it and by no
- * other: elementwise kernels, kernels with a row a block. tw_launch_prepare and every run refuse it
- * with TW_BAD_ARGUMENT, naming both parameters and the bytes, if the other array is an operand of a
- * product, if the kernel reads it elsewhere than it writes (neighbours, other rows, what several
- * blocks read), or if the two arrays overlap but begin at different addresses. The compiler finds that
+ * Overlap: arrays that the kernel only reads may overlap. An array that it writes may be at the
+ * address of another if each element is read by the block that writes it and by no other block,
+ * as in elementwise kernels and kernels with a row for each block. Other overlaps are refused by
+ * tw_launch_prepare and by every run, with TW_BAD_ARGUMENT and a message that names both
+ * parameters and the bytes: the other array is an operand of a product, the kernel reads it
+ * elsewhere than it writes, or the two overlap at different addresses. The compiler finds this
  * from the indices; arrays whose views have `strides` or an offset are refused only as operands.
- * Within a block the kernel has to read an element before it writes it: that is not checked. */
+ * A block must read an element before it writes it, which is not checked. */
 TW_API tw_status tw_launch_array(tw_launch *l, const char *param, const tw_array *array);
-/* Lets arrays overlap in any way (false, the default: as above). The values are then the caller's
- * responsibility. An entry takes it from the launch that it is made of. TW_BAD_ARGUMENT: `l` is
+
+/* Lets arrays overlap in any way, or not (false, the default). The caller is then responsible for
+ * the values. An entry takes the setting from its launch. Returns TW_OK, or TW_BAD_ARGUMENT for
  * NULL. */
 TW_API tw_status tw_launch_allow_overlap(tw_launch *l, bool allow);
 
-/* Works out sizes, types and tuned values, compiles and checks, without running. Arrays may be
- * missing as long as every scalar parameter is set or inferred. TW_BAD_PROGRAM also where the
- * kernel's target lacks something: the messages say how much of what is taken by which tiles, and
- * with which listed tuned values it fits.
- * Types: as set; else that of the first array (in order of parameters) whose parameter has the type
- * variable; else the default. Tuned values: as set; the rest is the first combination in the order
- * of the lists that `require` allows with them. */
+/* Finds sizes, types and tuned values, compiles and checks, and does not run. Arrays may be
+ * missing if every scalar parameter is set or follows from an array. Returns TW_OK;
+ * TW_BAD_PROGRAM, also if the target lacks something (the messages say which tiles take how much
+ * of what, and which listed tuned values fit); TW_UNSYNCHRONISED if accesses to shared memory
+ * race; TW_BAD_ARGUMENT, TW_NO_MEMORY, TW_CANCELLED.
+ *
+ * Types: the one set, else that of the first array whose parameter has the type variable, else
+ * the default. Tuned values: those set; the rest is the first combination of the lists that
+ * `require` allows. */
 TW_API tw_status tw_launch_prepare(tw_launch *l);
-/* The value of a scalar parameter or tuned name / the shape and type that a pointer parameter
- * needs, after prepare; for the array, prepare need only know the sizes, so that a caller can make
- * the outputs. */
-TW_API tw_status tw_launch_value(tw_launch *l, const char *name, tw_value *out);
-TW_API tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out); /* data NULL */
 
-/* Prepares if need be, runs, waits. Every parameter with a view needs an array. For a GPU's kernel
- * arrays of the host are copied there, and those that the kernel may write back; arrays on the
- * device are used in place, in the default stream (tilewright_gpu.h has other streams). TW_FAULT: the
- * messages say what the kernel did and where; TW_UNSUPPORTED: there is no GPU, or it does not take
- * the program. */
+/* Finds the value of a scalar parameter or tuned value, when the sizes are known. Returns TW_OK,
+ * TW_NOT_FOUND, or TW_BAD_ARGUMENT if it is not set and no array gives it. */
+TW_API tw_status tw_launch_value(tw_launch *l, const char *name, tw_value *out);
+
+/* Fills `out` with the shape and type that a pointer parameter needs, when the sizes are known,
+ * so that the caller can make the array; `data` is NULL. Returns TW_OK, TW_NOT_FOUND,
+ * TW_BAD_ARGUMENT, or TW_UNSUPPORTED if the shape does not follow from the parameters. */
+TW_API tw_status tw_launch_shape(tw_launch *l, const char *param, tw_array *out);
+
+/* Prepares the launch if necessary, runs it and waits. Each parameter with a view needs an array.
+ * A GPU's kernel uses arrays on the device in place, and host arrays through copies, in the
+ * default stream (tilewright_gpu.h has other streams). Returns TW_OK; TW_FAULT with what the
+ * kernel did and where; TW_NOT_ASSUMED if an `assume` is false; TW_UNSUPPORTED if there is no GPU
+ * or it refuses the program; TW_CANCELLED; the statuses of tw_launch_prepare. */
 TW_API tw_status tw_launch_run(tw_launch *l);
-/* Does not wait: prepares if need be (what is wrong with the launch is said at once), and runs on a
- * thread of the context's, behind the launches begun before; each has all of the engine's threads.
- * `done` (may be NULL) is called there when the arrays are written, with the status that
- * tw_launch_wait will give; it must not call into the context, nor block: what waits for it is the
- * next launch. Arrays stay until then. Other calls on the context go on meanwhile, and the launch
- * may be changed, which is for its next run; tw_launch_run, tw_launch_time and verification wait
- * for all that was begun, freeing the launch for it. `resize` and `print` of tw_config are then
- * called from several threads. TW_BAD_ARGUMENT: it is under way already, or for a GPU
+
+/* Begins a run on a thread of the context and does not wait. It prepares the launch first if
+ * necessary, and returns what is wrong with it. Launches run one after another, in the order
+ * begun, each with all of the engine's threads. The arrays must stay until the run has ended.
+ *
+ * done: NULL, or a function that runs on that thread when the outputs are complete; `status` is
+ * what tw_launch_wait will return. It must not block or call into the context, because the next
+ * launch waits for it.
+ *
+ * Other calls on the context may go on, and the launch may be changed for its next run;
+ * tw_launch_run, tw_launch_time, verification and freeing the launch wait. Returns the statuses
+ * of tw_launch_prepare, and TW_BAD_ARGUMENT if the launch is running already or is for a GPU
  * (tw_launch_start). */
 TW_API tw_status tw_launch_begin(tw_launch *l,
                                  void (*done)(void *user, tw_launch *l, tw_status status),
                                  void *user);
-/* Waits for it, and says as tw_launch_run does what came of it; TW_OK at once where nothing was
- * begun. `done` has returned. */
+
+/* Waits for the run that was begun, and for its `done`. Returns the statuses of tw_launch_run;
+ * TW_OK at once if no run was begun. */
 TW_API tw_status tw_launch_wait(tw_launch *l);
-/* As tw_launch_run, `runs` times (1 at least), one right after the other, and how long one took on
- * average, without the copies to and from a GPU (there, of several runs, one more goes first to
- * warm up); 0 unless TW_OK. Each run starts from what the one before left in the arrays. */
+
+/* Runs the launch `runs` times (at least once), each run on the arrays that the run before left.
+ * *milliseconds: the average time of a run, without copies to and from a GPU; 0 unless TW_OK. If
+ * `runs` is above 1, a GPU runs once more before, to warm up. Returns the statuses of
+ * tw_launch_run. */
 TW_API tw_status tw_launch_time(tw_launch *l, int runs, double *milliseconds);
 
 /* --- 5. Verification --- */
 
+/* The result of a verification. Its text is valid until the next call on the context. */
 typedef struct tw_verdict {
     size_t size; /* tw_verdict_init sets it */
     bool ok;
-    double max_error; /* largest |got - want| over all elements */
-    double tolerance; /* what is allowed at the worst element */
-    double got, want; /* there */
-    const char *view; /* which view, and where in it: */
+    /* The largest |got - want| of all elements; its element's tolerance, values, view and indices. */
+    double max_error;
+    double tolerance;
+    double got, want;
+    const char *view;
     int rank;
     int64_t at[TW_MAX_RANK];
-    int64_t checked; /* elements compared */
-    /* Of these, how many could have any value, as far as `ensures` is concerned: on the way to them
-     * rounding may grow without limit, something may overflow, or a divisor may be 0. They are not
-     * judged. More than one in twenty are TW_UNSUPPORTED. */
+    int64_t checked; /* number of elements compared */
+    /* The number of these that `ensures` does not decide: rounding may grow without limit, a step may
+     * overflow, or a divisor may be 0. They are not judged. More than 1 in 20: TW_UNSUPPORTED. */
     int64_t undecided;
 } tw_verdict;
 TW_SIZED(tw_verdict);
-/* After a run: evaluates `ensures` in double with a tolerance from types and sizes, on the arrays
- * as they are now. If an array that the kernel writes overlaps an input, the input is lost, unless
- * tw_launch_keep_inputs was set before the run: wrong values then come with a note of it. TW_OK,
- * TW_WRONG_VALUES, or TW_UNSUPPORTED when the kernel has no ensures or it cannot be evaluated (the
- * messages say why). verdict may be NULL. */
+
+/* Evaluates `ensures` in double on the arrays as they are now, and compares, with a tolerance
+ * that follows from types and sizes. verdict: filled on TW_OK and TW_WRONG_VALUES; may be NULL.
+ * If an output overlaps an input, the run has overwritten the input; call tw_launch_keep_inputs
+ * before the run. Returns TW_OK, TW_WRONG_VALUES with the element as a message, or TW_UNSUPPORTED
+ * if there is no `ensures` or it cannot be evaluated. */
 TW_API tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict);
 
-/* Lets each following run of this launch (tw_launch_run, tw_launch_begin, tw_launch_simulate, not
- * tw_launch_start) copy the inputs that an overlapping output may overwrite, so that verification
- * can read them. Without overlap nothing is copied. TW_BAD_ARGUMENT: `l` is NULL. */
+/* Lets each later run copy the inputs that an overlapping output may overwrite, for verification.
+ * Without overlap it copies nothing. Runs by tw_launch_start do not copy. Returns TW_OK, or
+ * TW_BAD_ARGUMENT for NULL. */
 TW_API tw_status tw_launch_keep_inputs(tw_launch *l, bool keep);
 
-/* One element that is not what `ensures` says. */
+/* An element that is not what `ensures` says. */
 typedef struct tw_wrong {
-    const char *view, *param; /* which view, of which array */
+    const char *view, *param; /* the view, and the parameter of its array */
     int rank;
-    int64_t extent[TW_MAX_RANK], at[TW_MAX_RANK]; /* of the view, and where in it */
-    int64_t element;                              /* its number in the array */
+    int64_t extent[TW_MAX_RANK], at[TW_MAX_RANK]; /* extents of the view, indices of the element */
+    int64_t element;                              /* number of the element in the array */
     double got, want;
 } tw_wrong;
-/* As tw_launch_verify; calls `each` for every element that is wrong. What it is given lives until
- * it returns; it must not call into the context. */
+
+/* Verifies as tw_launch_verify does, and calls `each` for every wrong element. `w` is valid
+ * during the call, which must not call into the context. Returns the statuses of
+ * tw_launch_verify. */
 TW_API tw_status tw_launch_each_wrong(tw_launch *l, void (*each)(void *user, const tw_wrong *w),
                                       void *user);
 
-/* Static checks of one variant (the launch's tuned values, types and statics; arrays are not
- * needed; statics that extents need and that were not set get a small value, named in a note behind
- * an error). TW_OK when clean; TW_UNSYNCHRONISED when it compiles but the synchronisation check has
- * findings (tw_launch_prepare and tw_launch_run say so too); TW_BAD_PROGRAM else. */
+/* Checks one variant without running it: the tuned values, types and statics that are set. It
+ * needs no arrays. A static that an extent needs and that is not set gets a small value, which a
+ * note names. Returns TW_OK; TW_UNSYNCHRONISED if the synchronisation check has findings;
+ * TW_BAD_PROGRAM for other errors. */
 TW_API tw_status tw_launch_check(tw_launch *l);
-/* Why the synchronisation check cannot tell whether this variant's accesses to shared memory race;
- * NULL when it can, or when the variant does not compile. The text lives as long as the module. */
+
+/* Returns the reason why the synchronisation check cannot decide whether this variant's accesses
+ * to shared memory race. NULL: it can, or the variant does not compile. Valid as long as the
+ * module. */
 TW_API const char *tw_launch_undecided(tw_launch *l);
 
 #ifdef __cplusplus

@@ -94,6 +94,42 @@ TW_API const char *tw_pass_summary(int index);
 TW_API tw_status tw_text_format(tw_context *ctx, const char *name, const char *text, size_t length,
                                 const char **out, size_t *out_length);
 
+typedef enum tw_symbol_kind {
+    TW_SYMBOL_CONST,
+    TW_SYMBOL_TUNE,
+    TW_SYMBOL_TYPE,
+    TW_SYMBOL_FN,
+    TW_SYMBOL_KERNEL,
+    TW_SYMBOL_PARAM,
+    TW_SYMBOL_EXTENT, /* a name for an extent of a function's parameter, bound by the call */
+    TW_SYMBOL_VIEW,   /* `global` */
+    TW_SYMBOL_SHARED,
+    TW_SYMBOL_REG,
+    TW_SYMBOL_LOCAL /* a scalar, or an array that is indexed */
+} tw_symbol_kind;
+/* A part of a text: lines and columns count from 1, columns in bytes; the end is past the last byte. */
+typedef struct tw_part {
+    int line, column, end_line, end_column;
+} tw_part;
+/* A name that a text declares. */
+typedef struct tw_symbol {
+    tw_symbol_kind kind;
+    const char *name;
+    const char *declaration; /* as written, on one line: "shared T sa[BM][BK]" */
+    tw_part at;              /* the name where it is declared */
+    tw_part whole; /* the declaration, from its first word; of a kernel or function with its body */
+    tw_part scope; /* where the name is known */
+    int owner;     /* index of its kernel or function; -1: it is the module's */
+    int use_count;
+    const tw_part *uses; /* other places of the name, in the order of the text */
+} tw_symbol;
+/* Finds the names that a program declares, for editors: *out has *count of them, first those of the
+ * module, then kernel by kernel. A program with errors gives the names of the parts that can be read; the
+ * call reports no errors (tw_module_from_text does). *out is valid until the next call on the context.
+ * Returns TW_OK, TW_NO_MEMORY, TW_CANCELLED, or TW_BAD_ARGUMENT if a pointer is NULL. */
+TW_API tw_status tw_text_symbols(tw_context *ctx, const char *text, size_t length, int *count,
+                                 const tw_symbol **out);
+
 /* An expression of the text, for a program that changes the text. Lines and columns count from 1,
  * columns and lengths in bytes. Parentheses around the whole are no part of it. */
 typedef struct tw_expression {
