@@ -23,6 +23,7 @@ UNFINISHED = [
 ]
 COMMENTS = [
     "src/base/*",
+    "src/layout/*",
 ]
 MESSAGES = []
 

@@ -8,7 +8,7 @@ void gf2_init(struct gf2_space *s)
     memset(s, 0, sizeof *s);
 }
 
-/* What is left of v after every row that applies was added to it; *tag collects those rows. */
+/* Returns the rest of v after adding every row that applies; adds their tags to *tag. */
 static uint64_t reduce(const struct gf2_space *s, uint64_t v, uint64_t *tag)
 {
     for (int bit = gf2_highest(v); bit >= 0; bit--) {
@@ -44,7 +44,8 @@ bool gf2_solve(const struct gf2_space *s, uint64_t v, uint64_t *tag)
     return reduce(s, v, tag) == 0;
 }
 
-/* Each vector kept is less than its sum with any kept before, so a highest bit comes once. */
+/* Keeps a vector only if it is less than its sum with any vector kept before, so every highest
+ * bit occurs once. */
 int gf2_rank(const uint64_t *vectors, int count)
 {
     uint64_t kept[64];

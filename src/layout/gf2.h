@@ -1,9 +1,8 @@
 /* Linear algebra over GF(2): a vector is the bits of a word, a sum is an exclusive or.
  *
- * A space is kept in echelon form, a row for each leading bit, so every question is one pass over
- * at most 64 rows. Each row remembers in its tag which of the inserted vectors it is the sum of:
- * that is what solving needs.
- */
+ * A space is kept in echelon form, with a row for each leading bit, so every query is one pass
+ * over at most 64 rows. The tag of a row records which inserted vectors add up to it; solving
+ * needs that. */
 #ifndef TW_GF2_H
 #define TW_GF2_H
 
@@ -11,16 +10,16 @@
 #include <stdint.h>
 
 struct gf2_space {
-    uint64_t row[64]; /* row[b] has b as its highest bit; 0 where there is none */
+    uint64_t row[64]; /* row[b] has b as its highest bit; 0: no such row */
     uint64_t tag[64]; /* the inserted vectors whose sum row[b] is */
     int rank;
 };
 
 void gf2_init(struct gf2_space *s);
-/* Adds v to the space. False where v was already in it (the space is then unchanged). */
+/* Adds v to the space. Returns false, and leaves the space unchanged, if v was already in it. */
 bool gf2_insert(struct gf2_space *s, uint64_t v, uint64_t tag);
 bool gf2_contains(const struct gf2_space *s, uint64_t v);
-/* *tag: the inserted vectors whose sum is v. False where v is not in the space. */
+/* Sets *tag to the inserted vectors whose sum is v. Returns false if v is not in the space. */
 bool gf2_solve(const struct gf2_space *s, uint64_t v, uint64_t *tag);
 int gf2_rank(const uint64_t *vectors, int count);
 

@@ -1,11 +1,10 @@
-/* Layouts as values: building, the normal form, evaluation, questions.
+/* Layouts as values: building, the normal form, evaluation, queries.
  *
- * The normal form rests on one fact: where no other digit touches a bit of a result's exclusive or,
- * adding that bit and xoring it are the same. So (1) such private bits become additions, (2)
- * neighbouring digits that continue each other are joined, (3) factors of two are split off, lowest
- * first, (4) an addition by a digit of 2 that meets nothing else in its bits, and into which
- * nothing carries, becomes a bit of the atom again.
- */
+ * The normal form rests on one fact: adding a bit and xoring it give the same result if no other
+ * digit touches that bit of the result's exclusive or. So (1) such private bits become
+ * additions, (2) neighbouring digits that continue each other are joined, (3) factors of two are
+ * split off, lowest first, and (4) the addition of a digit of 2 becomes a bit of the atom again
+ * if nothing else has its bits and nothing carries into them. */
 #include "layout/layout.h"
 
 #include "layout/gf2.h"
@@ -42,7 +41,7 @@ void layout_add_out(struct layout *l, enum layout_axis axis, int32_t extent)
     l->outs[at] = (struct layout_dim){axis, extent};
 }
 
-/* The index of a counter, added where it is new. */
+/* Returns the index of a counter, and adds the counter if it is new. */
 static int counter(struct layout *l, enum layout_axis axis)
 {
     int at = 0;
@@ -96,7 +95,7 @@ void layout_add_bit(struct layout *l, enum layout_axis in, const int32_t * xor)
 
 /* --- The normal form --- */
 
-/* Bits of result j that exactly one digit (or the flip) has a hand in. */
+/* Returns the bits of result j that exactly one digit (or the flip) affects. */
 static int32_t private_bits(const struct layout *l, int j)
 {
     int32_t seen = l->flip[j], twice = 0;
@@ -128,7 +127,8 @@ static bool any_xor(const struct layout *l, const struct layout_digit *d)
     return false;
 }
 
-/* Does b continue a: the two digits together count what one digit of extent a * b counts? */
+/* Returns true if b continues a: the two digits together count what one digit of extent a * b
+ * counts. */
 static bool continues(const struct layout *l, const struct layout_digit *a,
                       const struct layout_digit *b)
 {
@@ -155,7 +155,7 @@ void layout_runs(struct layout *l)
     l->digit_count = n;
 }
 
-/* Powers of two become digits of their own, below what is odd. */
+/* Splits powers of two off as digits of their own, below the odd factors. */
 static void split_twos(struct layout *l)
 {
     struct layout_digit all[LAYOUT_DIGITS];
@@ -177,9 +177,9 @@ static void split_twos(struct layout *l)
     l->digit_count = n;
 }
 
-/* What is added to result j, `skip` aside, by contributions that are no multiple of `unit`, a power
- * of two, and xored into it (`xors`) below that: at most how much? -1: it may be negative or too
- * much to matter. */
+/* Bounds the sum of the contributions to result j that are not multiples of `unit` (a power of
+ * two), without digit `skip`, and of the bits `xors` below the unit. Returns -1 if the sum may
+ * be negative or is too large to matter. */
 static int64_t below(const struct layout *l, int j, int skip, int32_t xors, int64_t unit)
 {
     int64_t most = xors & (unit - 1);
@@ -199,7 +199,8 @@ static int64_t below(const struct layout *l, int j, int skip, int32_t xors, int6
     return most;
 }
 
-/* An addition whose bits nothing else can reach, from the side or by a carry from below. */
+/* Returns true if nothing else can reach the bits of an addition, neither directly nor by a
+ * carry from lower bits. */
 static bool is_clean(const struct layout *l, int d, int j, int32_t xors)
 {
     int32_t add = l->digits[d].add[j];
@@ -334,7 +335,7 @@ int32_t layout_weight(const struct layout *l, int digit)
 void layout_range(const struct layout *l, int out, int32_t *least, int32_t *greatest)
 {
     struct layout
-        runs; /* mixing bits alone are xors then, and what they reach is what their mask says */
+        runs; /* afterwards only mixing bits are xors, and their mask says which bits they reach */
     layout_copy(&runs, l);
     layout_demote(&runs);
     int32_t xors = runs.flip[out];
@@ -406,7 +407,7 @@ static bool same_dims(const struct layout *a, const struct layout *b)
     return same;
 }
 
-/* Counts `in` up by one in mixed radix. False after the last. */
+/* Counts `in` up by one in mixed radix. Returns false after the last value. */
 static bool next(const struct layout *l, int32_t *in)
 {
     for (int i = 0; i < l->in_count; i++) {

@@ -1,10 +1,8 @@
 /* Vector width, wavefronts and sectors of an access.
  *
- * The maps give every lane's address; counting is then the hardware's rule. That need not be done
- * for every instruction: when the other counters only shift all lanes by the same amount, or xor
- * the same bits into all, they permute the banks and change no count. So usually one instruction
- * stands for all of them (is_uniform).
- */
+ * The maps give every lane's address; counting then follows the hardware's rule. Usually one
+ * instruction represents all of them (is_uniform): if the other counters only shift all lanes by
+ * the same amount, or xor the same bits into all, they permute the banks and change no count. */
 #include "layout/layout_access.h"
 
 #include "layout/gf2.h"
@@ -22,8 +20,9 @@ static int lanes_per_phase(int bytes)
     return bytes <= 4 ? LAYOUT_LANES : LAYOUT_LANES * 4 / bytes;
 }
 
-/* The bank that is asked for most different pieces, of `count` lanes with `bytes` bytes each. A
- * piece is a word, or as many as all lanes have at multiples of their size: these share a fate. */
+/* Returns the greatest number of different pieces that `count` lanes with `bytes` bytes each ask
+ * of one bank. A piece is a word, or several words if all lanes access them together at
+ * multiples of their size. */
 static int busiest_bank(const uint32_t *address, uint32_t active, int count, int bytes)
 {
     uint32_t seen[BANKS][LAYOUT_LANES], any = 0;
@@ -103,7 +102,8 @@ bool layout_moves_only(const struct layout *l, const struct layout_digit *d, int
     return d->extent == 2;
 }
 
-/* Are all but the digits in `taken` multiples of unit in result j, constants included? */
+/* Returns true if all digits but those in `taken`, and the constants, are multiples of `unit` in
+ * result j. */
 static bool aligned(const struct layout *l, int j, uint64_t taken, int32_t unit)
 {
     if (l->flip[j] % unit || l->offset[j] % unit)
@@ -150,7 +150,7 @@ static struct place_share share_of(const struct layout *l, enum layout_axis axis
     return s;
 }
 
-/* share_of for every lane: each digit repeats what the digits below it give. */
+/* Computes share_of for every lane: each digit repeats the shares of the digits below it. */
 static void share_of_lanes(const struct layout *l, struct place_share share[LAYOUT_LANES])
 {
     int i = layout_in_index(l, AXIS_LANE);
@@ -185,7 +185,7 @@ static void add_coordinates(const struct layout *l, enum layout_axis axis, int32
     }
 }
 
-/* The lanes that hold something in a register of a warp. */
+/* Returns the lanes that hold an element in a register of a warp. */
 static uint32_t active_lanes(const struct layout_meeting *m, int32_t reg, int32_t warp)
 {
     struct coordinate_share c = {{0}, {0}};
@@ -228,7 +228,7 @@ static uint32_t in_bytes(const struct layout_meeting *m, int32_t place)
     return (uint32_t)((int64_t)place * m->bits / 8);
 }
 
-/* Byte addresses of all lanes for a register of a warp. The active lanes. */
+/* Gives the byte addresses of all lanes for a register of a warp. Returns the active lanes. */
 static uint32_t addresses(const struct layout_meeting *m, int32_t reg, int32_t warp,
                           uint32_t address[LAYOUT_LANES])
 {
@@ -260,12 +260,13 @@ static uint32_t addresses(const struct layout_meeting *m, int32_t reg, int32_t w
     return active;
 }
 
-/* Rows of the matrices as the lanes give them: lane l has row l % 8 of matrix l / 8. */
+/* Gives the matrix rows in the order in which the lanes give them: lane l has row l % 8 of
+ * matrix l / 8. */
 static void row_addresses(const struct layout_meeting *m, const struct access *a, int32_t reg,
                           int32_t warp, uint32_t address[LAYOUT_LANES])
 {
     const struct layout *l = &m->composed;
-    const bool plain = a->kind == ACCESS_MATRIX; /* or two rows to a register */
+    const bool plain = a->kind == ACCESS_MATRIX; /* otherwise a register holds two rows */
     struct place_share w = share_of(l, AXIS_WARP, warp), x[4][2];
     for (int matrix = 0; matrix < a->matrices; matrix++)
         for (int half = 0; half < 2; half++) {
@@ -293,7 +294,8 @@ static bool is_base(const struct access *a, int32_t reg)
     return true;
 }
 
-/* Is a digit of reg that holds the same at all its values at 0? Only then is anything moved. */
+/* Returns true if every digit of reg that moves nothing is 0: only then does the instruction
+ * move the element. */
 static bool is_first_holder(const struct layout *regs, int32_t reg)
 {
     int i = layout_in_index(regs, AXIS_REG);
@@ -315,7 +317,7 @@ bool layout_access_base(const struct layout *regs, const struct access *access, 
     return is_base(access, reg) && is_first_holder(regs, reg);
 }
 
-/* Do all instructions take the same wavefronts? See above. */
+/* Returns true if all instructions take the same wavefronts, as explained at the top. */
 static bool is_uniform(const struct layout_meeting *m, const struct access *a)
 {
     const struct layout *l = &m->composed;
@@ -359,8 +361,7 @@ static int count_one(const struct layout_meeting *m, const struct access *a, int
     return shared_wavefronts(address, active, a->bytes);
 }
 
-/* Registers that are bases: all bits of vectors and matrices are digits of reg, and so are those
- * that move nothing. */
+/* Counts the base registers: those whose bits of vectors, matrices and broadcasts are all 0. */
 static int64_t bases(const struct layout_meeting *m, const struct access *a)
 {
     int64_t moved = ((int64_t)1 << a->vector_bits) * a->matrices;
@@ -392,8 +393,8 @@ static void count(const struct layout_meeting *m, struct access *a)
     }
 }
 
-/* Vectors of several elements are moved whole: where a mask could cut one, the vector is given
- * up. */
+/* Returns true if a mask could cut a vector of several elements, which an instruction moves as a
+ * whole. The vector is then given up. */
 static bool mask_cuts(const struct layout_meeting *m, const struct access *a)
 {
     for (int b = 0; m->masked && b < a->vector_bits; b++) {
@@ -450,8 +451,8 @@ static bool has_bit(const struct layout *l, enum layout_axis axis, int32_t weigh
     return false;
 }
 
-/* The share of the digit of `axis` with this weight is `value` (or, value 0, any multiple of
- * unit). */
+/* Returns true if the digit of `axis` with this weight moves the place by `value` (for value 0:
+ * by any multiple of the unit). */
 static bool digit_is(const struct layout *l, enum layout_axis axis, int32_t weight, int32_t value,
                      int32_t unit)
 {
@@ -461,9 +462,9 @@ static bool digit_is(const struct layout *l, enum layout_axis axis, int32_t weig
     return s.xor % unit == 0 && s.add % unit == 0;
 }
 
-/* The fragment that a matrix access of e elements a 32-bit register gives: which step each bit of
- * lane (and of reg within the register) must have, 0 for a step from row to row. With .trans the
- * halves of a register are of two rows; bytes stay in pairs. */
+/* Checks the fragment of a matrix access with e elements in a 32-bit register: it has the step
+ * that each bit of lane (and of reg within the register) must have, or 0 for a step from row to
+ * row. With .trans the halves of a register belong to two rows; bytes stay in pairs. */
 static bool fragment_fits(const struct layout *l, int e, bool trans)
 {
     int32_t unit = 4 * e, half = e / 2, lane_step[5] = {e, 2 * e, 0, 0, 0};
@@ -494,7 +495,8 @@ static bool rest_is_aligned(const struct layout *l, int e)
     return l->flip[0] % unit == 0 && l->offset[0] % unit == 0;
 }
 
-/* Digits of reg that tell up to `most` matrices apart: the lowest above the word. */
+/* Finds the digits of reg that distinguish up to `most` matrices: the lowest ones above the
+ * word. */
 static void find_matrices(const struct layout *l, int e, int most, struct access *a)
 {
     int reg = layout_in_index(l, AXIS_REG);
@@ -510,8 +512,8 @@ static void find_matrices(const struct layout *l, int e, int most, struct access
     }
 }
 
-/* The elements that an instruction moves are all inside (1), all masked (0), or some of both
- * (-1). */
+/* Returns 1 if the elements that an instruction moves are all inside, 0 if all are masked, -1
+ * otherwise. */
 static int inside(const struct layout_meeting *m, const struct access *a, int32_t reg, int32_t warp)
 {
     bool some = false, all = true;
@@ -580,21 +582,22 @@ uint32_t layout_access_addresses(const struct layout *regs, const struct layout 
 
 /* --- Global memory --- */
 
-/* A register tile in a global array: elements from where the array starts. */
+/* A register tile in a global array, with its place counted in elements from the array's start. */
 struct spread {
     const struct layout *regs;
     const int64_t *strides;
-    int bits, bytes; /* of an element, of a lane's vector */
-    /* Where no bit is xored by two digits and nothing is masked, a place is a sum. */
+    int bits, bytes; /* bits of an element; bytes of a lane's vector */
+    /* The place is a sum of the counters' shares: no two digits xor the same bit, and nothing is
+     * masked. */
     bool sums;
     struct layout apart;
     int64_t lane[LAYOUT_LANES];
-    int sectors
-        [SECTOR_BYTES *
-         8]; /* of an instruction whose first place is so many bits into a sector; 0: not known */
+    int sectors[SECTOR_BYTES *
+                8]; /* sectors of an instruction, by the number of bits from a sector's start to its
+              * first place; 0: not known */
 };
 
-/* What a counter's value adds to the place. */
+/* Returns the share of a counter's value in the place. */
 static int64_t place_of(const struct spread *s, enum layout_axis axis, int32_t value)
 {
     const struct layout *l = &s->apart;
@@ -625,7 +628,7 @@ static void spread_out(struct spread *s)
         s->lane[lane] = place_of(s, AXIS_LANE, lane);
 }
 
-/* The sectors of one instruction; 0 where no lane has anything. */
+/* Returns the sectors of one instruction, or 0 if no lane has an element. */
 static int sectors_of_one(const struct spread *s, int32_t reg, int32_t warp)
 {
     uint64_t address[LAYOUT_LANES] = {0};
@@ -641,7 +644,8 @@ static int sectors_of_one(const struct spread *s, int32_t reg, int32_t warp)
     return global_sectors(address, active, s->bytes);
 }
 
-/* The same where places are sums: all that counts is where in a sector the first one is. */
+/* Returns the same if places are sums: then only the offset of the first place in its sector
+ * matters. */
 static int sectors_from(struct spread *s, int64_t first)
 {
     uint64_t address[LAYOUT_LANES];

@@ -1,16 +1,15 @@
-/* Layouts out of layouts.
+/* Layouts made from layouts.
  *
- * Composing works digit by digit: a digit of the inner layout adds something to (or xors something
- * into) a coordinate; the outer layout takes that coordinate apart in its own mixed radix. As long
- * as no sum carries from one of the outer digits into the next, each inner digit reaches each outer
- * digit on its own, and the composition has the same digits with other steps. Where a carry is
- * possible (a swizzle of rows that are no power of two long) the result is not of this form, and
- * the operation says so.
+ * Composing works digit by digit: a digit of the inner layout adds something to a coordinate, or
+ * xors something into it; the outer layout splits that coordinate in its own mixed radix. If no sum
+ * carries from one outer digit into the next, each inner digit reaches each outer digit
+ * independently, and the composition has the same digits with other steps. If a carry is possible
+ * (a swizzle of rows whose length is not a power of two), the result has no such form, and the
+ * operation returns false.
  *
- * Inverting: below a power of two t of each result only the atom moves it, above only additions do.
- * The atom is inverted by elimination over GF(2); the additions of a result must follow each other
- * as the weights of a mixed radix, and are then its digits.
- */
+ * Inverting: below a power of two t of each result only the atom moves it, above it only
+ * additions do. The atom is inverted by elimination over GF(2); the additions of a result must
+ * follow each other as the weights of a mixed radix, and are then its digits. */
 #include "layout/layout.h"
 
 #include "base/arithmetic.h"
@@ -20,18 +19,18 @@
 
 /* --- Composition --- */
 
-/* An outer digit and what reaches it, during a composition. */
+/* An outer digit during a composition, with everything that reaches it. */
 struct part {
-    int32_t weight; /* in the counter of outer */
-    bool top;       /* highest of its counter: nothing to carry into */
+    int32_t weight; /* weight in the counter of outer */
+    bool top;       /* the highest digit of its counter: it cannot carry */
     int32_t flip, offset;
-    int32_t xors; /* all that may be xored in */
-    bool mixed;   /* some bit by two digits */
+    int32_t xors; /* all bits that may be xored in */
+    bool mixed;   /* two digits xor the same bit */
     int64_t most; /* the greatest sum of additions, offset included */
 };
 
-/* x = sum of q[k] * weight of part k, taking the largest weights first; the parts of counter i are
- * [first, end). */
+/* Writes x as the sum of q[k] * weight of part k, largest weights first. The parts of counter i
+ * are [first, end). */
 static bool take_apart(const struct part *parts, int first, int end, int32_t x, int32_t *q)
 {
     for (int k = end - 1; k >= first; k--) {
@@ -52,7 +51,7 @@ static void find_parts(const struct layout *outer, struct part *parts)
     }
 }
 
-/* The digits of outer's counter i. */
+/* Gives the range of the digits of outer's counter i. */
 static void digits_of(const struct layout *l, int i, int *first, int *end)
 {
     for (*first = 0; *first < l->digit_count && l->digits[*first].in != i;)
@@ -61,8 +60,7 @@ static void digits_of(const struct layout *l, int i, int *first, int *end)
         ++*end;
 }
 
-/* Splits the additions of `inner` to its result j where they cross from one outer digit to the
- * next. */
+/* Splits the additions of `inner` to its result j at the borders of outer digits. */
 static void split_at_parts(struct layout *inner, int j, const struct part *parts,
                            const struct layout *outer, int first, int end)
 {
@@ -87,8 +85,8 @@ static void split_at_parts(struct layout *inner, int j, const struct part *parts
     }
 }
 
-/* What of inner's result j reaches each outer digit: per inner digit in xors and adds, and the rest
- * in parts. */
+/* Distributes inner's result j over the outer digits: xors and adds by inner digit, the rest
+ * into `parts`. */
 static bool reach(const struct layout *inner, int j, struct part *parts, int first, int end,
                   int32_t (*xors)[LAYOUT_DIGITS], int32_t (*adds)[LAYOUT_DIGITS])
 {
@@ -115,7 +113,7 @@ static bool reach(const struct layout *inner, int j, struct part *parts, int fir
             parts[k].most += (int64_t)adds[d][k] * (inner->digits[d].extent - 1);
         }
     }
-    for (int k = first; k < end; k++) /* a xor is taken apart bit by bit */
+    for (int k = first; k < end; k++) /* an xor is distributed bit by bit */
         if (parts[k].weight <= mask && (parts[k].weight & (parts[k].weight - 1)))
             return false;
     return true;
@@ -138,7 +136,7 @@ static bool has_xor(const struct layout *l, const struct layout_digit *d)
     return false;
 }
 
-/* A contribution (x xored, a added) to outer digit k, passed on to the results. */
+/* Passes a contribution to outer digit k (x xored, a added) on to the results. */
 static void pass_on(const struct layout_digit *k, const struct part *part, int outs, int32_t x,
                     int32_t a, int32_t * xor, int32_t *add)
 {
@@ -153,8 +151,9 @@ static void pass_on(const struct layout_digit *k, const struct part *part, int o
     }
 }
 
-/* Where xors go through an addition, its steps must be powers of two and its bits its own; where
- * they go through a bit of the atom, that bit must see nothing but 0 and 1. */
+/* Returns true if xors may pass the outer digits. Through an addition they may if its steps are
+ * powers of two and its bits are its own; through a bit of the atom, if that bit sees only 0 and
+ * 1. */
 static bool xors_pass(const struct layout *outer, const struct part *parts)
 {
     for (int o = 0; o < outer->out_count; o++) {
@@ -178,7 +177,8 @@ static bool xors_pass(const struct layout *outer, const struct part *parts)
     return true;
 }
 
-/* Outer as runs, but with every digit of it that inner's xors touch in a mixed way kept whole. */
+/* Composes with outer as runs, but keeps every digit whole that inner's xors touch in a mixed
+ * way. */
 bool layout_compose(const struct layout *outer_in, const struct layout *inner_in,
                     struct layout *out)
 {
@@ -237,8 +237,8 @@ bool layout_compose(const struct layout *outer_in, const struct layout *inner_in
 
 /* --- Inversion --- */
 
-/* Bits of the atom in each result, and where they stand when all results are written as one number
- * of bits. */
+/* The bits of the atom in each result, and their positions when all results are written as one
+ * number. */
 struct atom {
     int bits[LAYOUT_OUTS], base[LAYOUT_OUTS], total;
 };
@@ -265,7 +265,8 @@ static uint64_t joined(const struct layout *l, const struct atom *a, const int32
     return v;
 }
 
-/* The one result that a digit adds to; -1: none, -2: several, or bits besides. */
+/* Returns the one result that a digit adds to; -1: none; -2: several, or the digit xors bits
+ * too. */
 static int sole_out(const struct layout *l, const struct layout_digit *d)
 {
     int sole = -1;
@@ -276,8 +277,8 @@ static int sole_out(const struct layout *l, const struct layout_digit *d)
     return sole;
 }
 
-/* The atom's rows, and units where it does not reach, so that every bit has a preimage (none for
- * those). */
+/* Collects the atom's rows, and unit vectors for the bits that it does not reach, so that every
+ * bit has a preimage (an empty one for those). */
 static bool invert_atom(const struct layout *l, const struct atom *a, struct gf2_space *s)
 {
     gf2_init(s);
@@ -291,7 +292,8 @@ static bool invert_atom(const struct layout *l, const struct atom *a, struct gf2
     return true;
 }
 
-/* The digits of the inverse's counter j above the atom: l's additions to j, smallest step first. */
+/* Makes the digits of the inverse's counter j above the atom: l's additions to j, smallest step
+ * first. */
 static bool invert_outer(const struct layout *l, int j, int32_t atom, struct layout *out)
 {
     int64_t weight = atom;
@@ -318,8 +320,8 @@ static bool invert_outer(const struct layout *l, int j, int32_t atom, struct lay
     return true;
 }
 
-/* The preimage of one bit as a bit of the inverse's atom. Weights that are no power of two cannot
- * be xored: they are added, where this bit is the only one that needs them. */
+/* Adds the preimage of one bit as a bit of the inverse's atom. Weights that are not powers of
+ * two cannot be xored: they are added if this bit alone needs them. */
 static bool add_preimage(const struct layout *l, enum layout_axis axis, uint64_t tag,
                          const int *uses, struct layout *out)
 {
@@ -400,7 +402,7 @@ bool layout_invert(const struct layout *l, struct layout *result)
 
 /* --- Product and quotient --- */
 
-/* Adds the digits and constants of `from` to `to`, its results in steps of `scale`. */
+/* Adds the digits and constants of `from` to `to`, with results multiplied by `scale`. */
 static bool add_scaled(struct layout *to, const struct layout *from, const int32_t *scale)
 {
     for (int j = 0; j < from->out_count; j++) {
@@ -451,8 +453,8 @@ bool layout_product(const struct layout *inner_in, const struct layout *outer_in
     return true;
 }
 
-/* Takes `low`, a digit of what is divided by, off the bottom of the run `*high`. False where it is
- * not its bottom. */
+/* Removes `low`, a digit of the divisor, from the bottom of the run `*high`. Returns false if it
+ * is not its bottom. */
 static bool take_off(struct layout_digit *high, const struct layout_digit *low, int outs)
 {
     if (high->extent % low->extent || memcmp(high->xor, low->xor, sizeof high->xor) ||
@@ -466,7 +468,7 @@ static bool take_off(struct layout_digit *high, const struct layout_digit *low, 
     return true;
 }
 
-/* Removes inner's digits from the bottoms of l's counters. Both as runs, with the same results. */
+/* Removes inner's digits from the bottoms of l's counters. Both are runs with the same results. */
 static bool take_all_off(struct layout *l, const struct layout *inner)
 {
     for (int d = 0; d < inner->digit_count; d++) {
@@ -490,7 +492,7 @@ static bool divide_numbers(int32_t *numbers, const int32_t *by, int count)
     return true;
 }
 
-/* inner, with all results of l (those it lacks have extent 1). */
+/* Gives `inner` with all results of l; missing ones get extent 1. */
 static bool widen(const struct layout *inner, const struct layout *l, struct layout *out)
 {
     struct layout none;
@@ -533,7 +535,7 @@ bool layout_divide(const struct layout *l, const struct layout *inner_in, struct
 
 /* --- Parts --- */
 
-/* Removes counter i, whose digits are gone. */
+/* Removes counter i, which has no digits left. */
 static void drop_counter(struct layout *l, int i)
 {
     for (int n = i; n + 1 < l->in_count; n++)
@@ -604,9 +606,9 @@ bool layout_slice_in(const struct layout *l, enum layout_axis in, int32_t start,
     return true;
 }
 
-/* Where result j = (below step) + step * digit + (multiples of step * digit's extent): the digit d
- * alone decides between inside and outside of a part that one value of it holds. It is held at that
- * value, and gone. */
+/* Removes digit d by fixing it at the value that holds the part. Result j is (less than step) +
+ * step * digit + (multiples of step * digit's extent), so d alone decides between inside and
+ * outside. */
 static void hold(struct layout *l, int d, int j, int32_t start, int32_t extent)
 {
     struct layout_digit digit = l->digits[d];
@@ -631,7 +633,7 @@ static void hold(struct layout *l, int d, int j, int32_t start, int32_t extent)
     move_by(l, &digit, start / step % digit.extent);
 }
 
-/* Cuts a run of result j in two where the part ends, so that the upper half decides. */
+/* Cuts a run of result j in two at the end of the part, so that the upper half decides. */
 static void cut(struct layout *l, int d, int j, int32_t extent)
 {
     struct layout_digit *digit = &l->digits[d];
@@ -672,7 +674,7 @@ bool layout_slice_out(const struct layout *l, enum layout_axis axis, int32_t sta
 void layout_slice_registers(const struct layout *whole, const struct layout *part,
                             enum layout_axis axis, int32_t start, int32_t *source)
 {
-    int32_t wanted[LAYOUT_OUTS], at[LAYOUT_OUTS], next = 0; /* most likely behind the one before */
+    int32_t wanted[LAYOUT_OUTS], at[LAYOUT_OUTS], next = 0; /* probably the one after the last */
     int j = layout_out_index(whole, axis);
     int32_t registers = layout_in_extent(whole, AXIS_REG);
     for (int32_t reg = 0; reg < layout_in_extent(part, AXIS_REG); reg++) {

@@ -1,11 +1,10 @@
-/* A tile spread over threads for accesses of memory.
+/* Spreads a tile over threads for accesses of memory.
  *
- * Lanes fill the last axis first, in vectors, so that a warp's access is of whole sectors of 32
- * bytes. A row whose vectors are no power of two in number (80 or 176 elements) takes the power of
- * two that divides it, while that still makes a sector; the odd rest goes to registers. Where not
- * even a sector divides, the row is rounded up and its end is masked. Warps are dealt to the slow
- * axes, the factor that divides first, the rest with a mask.
- */
+ * Lanes fill the last axis first, in vectors, so that a warp accesses whole sectors of 32 bytes.
+ * If the number of a row's vectors is not a power of two (80 or 176 elements), lanes take the
+ * power of two that divides it, as long as that still makes a sector, and registers take the odd
+ * rest. If not even a sector divides the row, it is rounded up and its end is masked. Warps go
+ * to the slow axes: first the factor that divides them, then the rest with a mask. */
 #include "base/arithmetic.h"
 #include "layout/layout_named.h"
 
@@ -35,7 +34,7 @@ int layout_widest_vector(const int32_t *extents, int rank, int bits)
     return (int)power_below(most, extents[rank - 1]);
 }
 
-/* Lanes along the last axis, of `units` vectors of `vector_bits` each. */
+/* Returns the lanes along the last axis, which has `units` vectors of `vector_bits` each. */
 static int32_t lanes_along(int32_t units, int vector_bits)
 {
     int32_t lanes = power_below(LAYOUT_LANES, units);
@@ -54,7 +53,7 @@ static int32_t common(int32_t a, int32_t b)
     return a;
 }
 
-/* What each axis has of lanes, warps and registers; left[i]: units that remain to be dealt. */
+/* The lanes, warps and registers of each axis; left[i]: units not yet distributed. */
 struct deal {
     int32_t lanes[RANK_MAX], warps[RANK_MAX], left[RANK_MAX];
     int32_t free_lanes, free_warps;
@@ -69,7 +68,8 @@ static void deal_lanes(struct deal *d, int rank, int32_t along)
         lanes /= d->lanes[i];
     }
     int32_t more =
-        power_over(lanes, d->left[rank - 1]); /* few rows: the last axis takes the rest */
+        power_over(lanes, d->left[rank - 1]); /* with few rows, the last axis takes the other
+                                               * lanes */
     d->lanes[rank - 1] *= more;
     d->left[rank - 1] = divide_up(d->left[rank - 1], more);
     d->free_lanes = lanes / more;
@@ -82,7 +82,7 @@ static void deal_warps(struct deal *d, int rank, int32_t warps)
         d->left[i] /= d->warps[i];
         warps /= d->warps[i];
     }
-    while (warps > 1) { /* masked rather than held twice */
+    while (warps > 1) { /* masks rather than holding an element twice */
         int widest = 0;
         for (int i = 1; i < rank; i++)
             if (d->left[i] > d->left[widest])

@@ -1,37 +1,36 @@
 /* A shared layout by linear algebra alone: "Linear Layouts: Robust Code Generation of Efficient
  * Tensor Computation Using F2", section 5.4.
  *
- * The coordinates of a tile whose extents are powers of two are vectors over GF(2); so is
- * everything an access touches. A place is written [vector | bank | line], and a layout is a choice
- * of basis for the three:
+ * The coordinates of a tile whose extents are powers of two are vectors over GF(2), and so are the
+ * elements that an access touches. A place is written [vector | bank | line], and a layout is a
+ * choice of basis for the three:
  *
- *   vector   steps of registers, the same for all accesses as far as they agree
- *   line     a subspace that meets what one phase of an access touches, U, in 0 alone
- *   bank     whatever else there is
+ *   vector   steps of registers, the same for all accesses that can share them
+ *   line     a subspace whose only common vector with U is 0; U is what one phase touches
+ *   bank     the rest
  *
- * With such lines no two lanes of a phase are in the same bank but in different lines.
+ * With such lines, two lanes of a phase never have the same bank and different lines.
  *
- * An access has the vector only if none of its other steps has a part in it, so bank and line are
- * to span those steps. For two accesses with the same vector such lines always exist, as many as
- * are needed; they are found one by one, as sums of few unit vectors where possible, because those
- * make short addresses.
- */
+ * An access has the vector only if none of its other steps contributes to it, so bank and line
+ * must span those steps. For two accesses with the same vector such lines always exist, as many
+ * as needed; they are found one by one, preferably as sums of few unit vectors, because those
+ * make short addresses. */
 #include "layout/layout_swizzle.h"
 
 #include "layout/gf2.h"
 
-/* Powers of two: bits of a line of banks, of a vector; of a tile, coordinates. */
+/* As powers of two: bits of a line of banks, of a vector, and of a tile's coordinates. */
 enum { LINE_BITS = 10, VECTOR_BITS = 7, TILE_BITS = 16 };
 
 struct problem {
     const struct shared_wish *wish;
     int bits;    /* of a tile's coordinates */
-    int within;  /* of an element's number within a line of banks: 128 bytes */
-    int base[6]; /* bit of axis i's lowest, the last axis lowest */
-    int vectors; /* elements of a vector, as a power of two */
+    int within;  /* bits of an element's number within a line of banks (128 bytes) */
+    int base[6]; /* lowest bit of each axis; the last axis is lowest */
+    int vectors; /* log2 of the elements of a vector */
     uint64_t vector[VECTOR_BITS];
-    struct gf2_space rest; /* a complement of the vector, in which bank and line lie */
-    struct gf2_space touched[SHARED_ACCESSES]; /* U + the lines so far */
+    struct gf2_space rest; /* a complement of the vector, which contains bank and line */
+    struct gf2_space touched[SHARED_ACCESSES]; /* U and the lines found so far */
 };
 
 static bool is_power(int32_t n)
@@ -52,8 +51,8 @@ static bool find_bits(struct problem *p)
     return p->bits <= TILE_BITS && is_power(w->bits) && p->within > 0;
 }
 
-/* The coordinates that a step of a counter's weight leads to, as one vector. False where the layout
- * is not linear. */
+/* Gives the coordinates that one step of a counter's weight leads to, as one vector. Returns
+ * false if the layout is not linear. */
 static bool step_of(const struct problem *p, const struct layout *l, enum layout_axis in,
                     int32_t weight, uint64_t *step)
 {
@@ -71,7 +70,7 @@ static bool step_of(const struct problem *p, const struct layout *l, enum layout
     return true;
 }
 
-/* Is v a step of one of l's registers? */
+/* Returns true if v is a step of one of l's registers. */
 static bool has_register(const struct problem *p, const struct layout *l, uint64_t v)
 {
     uint64_t step;
@@ -89,8 +88,8 @@ static bool all_have(const struct problem *p, uint64_t v)
     return true;
 }
 
-/* Steps of `regs` that are (or are not) steps of all, appended to the vector, lowest registers
- * first. */
+/* Appends steps of `regs` to the vector, lowest registers first: those that all accesses have
+ * (common), or the others. */
 static void extend_vector(struct problem *p, const struct layout *regs, bool common, int most)
 {
     uint64_t step;
@@ -108,7 +107,7 @@ static bool is_vector(const struct problem *p, uint64_t v)
     return false;
 }
 
-/* Puts all steps of an access but those of the vector into the rest: then its vectors are
+/* Puts all steps of an access except those of the vector into the rest. Its vectors are then
  * aligned. */
 static bool add_to_rest(struct problem *p, const struct layout *regs)
 {
@@ -124,8 +123,8 @@ static bool add_to_rest(struct problem *p, const struct layout *regs)
     return true;
 }
 
-/* The rest, for the accesses that are to have the vector. False where a step of theirs lies in the
- * vector's span. */
+/* Finds the rest for the accesses that are to have the vector. Returns false if one of their
+ * steps lies in the vector's span. */
 static bool find_rest(struct problem *p, int leader)
 {
     gf2_init(&p->rest);
@@ -142,8 +141,8 @@ static bool find_rest(struct problem *p, int leader)
     return true;
 }
 
-/* Elements of less than a word: what shares a word must be settled before the lines are. Lanes may
- * as well share one. */
+/* For elements smaller than a word: decides which of them share a word, before the lines are
+ * found. Lanes may share one too. */
 static void fill_word(struct problem *p, const struct layout *regs)
 {
     int word = 5 - gf2_highest((uint64_t)p->wish->bits);
@@ -160,7 +159,8 @@ static void fill_word(struct problem *p, const struct layout *regs)
             p->vector[p->vectors++] = (uint64_t)1 << b;
 }
 
-/* How many of the vector's steps this access has registers for: it moves 2^n elements at once. */
+/* Returns the number n of the vector's steps that this access has registers for: it moves 2^n
+ * elements at once. */
 static int width_of(const struct problem *p, const struct layout *regs)
 {
     int n = 0;
@@ -169,8 +169,8 @@ static int width_of(const struct problem *p, const struct layout *regs)
     return n;
 }
 
-/* U of an access: a phase's lanes, each with its vector, and the rest of the words that they are
- * in. */
+/* Finds U of an access: the lanes of a phase, each with its vector, and the rest of the words
+ * that contain them. */
 static bool find_touched(struct problem *p, int access)
 {
     const struct layout *regs = p->wish->access[access].regs;
@@ -189,7 +189,7 @@ static bool find_touched(struct problem *p, int access)
     return true;
 }
 
-/* The weight of the accesses for which v as a line would be a conflict. */
+/* Returns the weight of the accesses that would conflict if v were a line. */
 static int conflicts(const struct problem *p, uint64_t v)
 {
     int sum = 0;
@@ -205,7 +205,7 @@ struct line {
     int conflicts;
 };
 
-/* True where v is as good as can be. */
+/* Returns true if v is optimal. */
 static bool try_line(const struct problem *p, const struct gf2_space *known, uint64_t v,
                      struct line *best)
 {
@@ -217,8 +217,8 @@ static bool try_line(const struct problem *p, const struct gf2_space *known, uin
     return best->conflicts == 0;
 }
 
-/* Sums of one, two, three unit vectors, the high ones first; then anything. `known`: vector and
- * lines so far. */
+/* Tries sums of one, two and three unit vectors, the high ones first, then any vector. `known`:
+ * the vector and the lines found so far. */
 static uint64_t next_line(const struct problem *p, const struct gf2_space *known)
 {
     struct line best = {0, 0};
@@ -241,7 +241,7 @@ static uint64_t next_line(const struct problem *p, const struct gf2_space *known
     return best.vector;
 }
 
-/* The basis: place bit b stands for basis[b]. */
+/* Finds the basis: bit b of the place represents basis[b]. */
 static void find_basis(struct problem *p, uint64_t *basis)
 {
     struct gf2_space known;

@@ -1,27 +1,26 @@
-/* Converting register layouts: which way is the cheapest.
+/* Converting register layouts: finding the cheapest way.
  *
- * travel = inverse(from) o to says, for each (register, lane, warp) of the new layout, where its
- * element is now ("Linear Layouts: Robust Code Generation of Efficient Tensor Computation Using
- * F2", section 5.3). Where the old layout holds an element several times, the holder in the same
- * lane and warp is meant. If travel changes no warp, moves and shuffles may do (layout_shuffle.c);
- * shared memory always does, if there is room.
- */
+ * travel = inverse(from) o to gives, for each (register, lane, warp) of the new layout, the
+ * present holder of its element ("Linear Layouts: Robust Code Generation of Efficient Tensor
+ * Computation Using F2", section 5.3). If the old layout holds an element several times, it
+ * gives the holder in the same lane and warp. If travel changes no warp, moves and shuffles may
+ * suffice (layout_shuffle.c); shared memory always does, if there is room. */
 #include "layout/layout_convert.h"
 
 #include <stdint.h>
 
 const char *const convert_kind_names[4] = {"nothing", "moves", "shuffles", "shared memory"};
 
-/* shfl: 32 lanes a clock; a wavefront a clock; selects and prmt twice as fast (CUDA C++ Programming
- * Guide, "Throughput of Native Arithmetic Instructions"). A barrier with a store and a load around
- * it: some 40 cycles that little can hide. */
+/* shfl: 32 lanes a clock; memory: a wavefront a clock; selects and prmt are twice as fast (CUDA
+ * C++ Programming Guide, "Throughput of Native Arithmetic Instructions"). A barrier with a store
+ * and a load around it costs about 40 cycles, which little other work can hide. */
 const struct convert_costs convert_costs_usual = {
     .permute = 1, .select = 1, .shuffle = 2, .wavefront = 2, .barrier = 80, .warp_barrier = 50};
 
 /* --- Where elements come from --- */
 
-/* Digits of `from` that move nothing lead nowhere in its inverse: there the element is taken from
- * the same register, lane, warp. */
+/* Completes the inverse for digits of `from` that move nothing: the element is taken from the
+ * same register, lane and warp. */
 static void stay_in_place(const struct layout *from, const struct layout *to, enum layout_axis axis,
                           struct layout *travel)
 {
@@ -52,7 +51,7 @@ static bool find_travel(const struct layout *from, const struct layout *to, stru
     return true;
 }
 
-/* Does the warp stay, whatever the register and the lane? */
+/* Returns true if the warp stays the same for every register and lane. */
 static bool warps_stay(const struct layout *travel)
 {
     int w = layout_in_index(travel, AXIS_WARP), o = layout_out_index(travel, AXIS_WARP);
@@ -101,7 +100,8 @@ static int64_t barriers_cost(const struct convert_costs *costs, const struct con
     return (int64_t)plan->barriers * (plan->within_warps ? costs->warp_barrier : costs->barrier);
 }
 
-/* Every byte is written once and read once, 128 a wavefront. */
+/* Returns true if the way through memory may cost less: every byte is written once and read
+ * once, 128 a wavefront. */
 static bool may_cost_less(const struct convert_wish *wish, struct convert_plan *plan, int passes,
                           int64_t limit)
 {
@@ -110,7 +110,7 @@ static bool may_cost_less(const struct convert_wish *wish, struct convert_plan *
     return wavefronts * wish->costs->wavefront + barriers_cost(wish->costs, plan) < limit;
 }
 
-/* The tile in the fewest parts that fit, along one axis. */
+/* Divides the tile along one axis into the fewest parts that fit. */
 static bool find_parts(const struct convert_wish *wish, int64_t limit, struct convert_plan *plan)
 {
     for (int passes = 1; passes <= 64 && may_cost_less(wish, plan, passes, limit); passes++)
@@ -129,7 +129,7 @@ static bool find_parts(const struct convert_wish *wish, int64_t limit, struct co
     return false;
 }
 
-/* False: it cannot be, or would cost `limit` at least. */
+/* Returns false if it is impossible or would cost `limit` or more. */
 static bool plan_shared(const struct convert_wish *wish, bool within_warps, int64_t limit,
                         struct convert_plan *out)
 {

@@ -1,15 +1,14 @@
-/* From one register layout to another of the same tile: a plan, the cheapest of
+/* From one register layout to another of the same tile: the cheapest plan of
  *
  *     nothing        every thread has its elements in the right registers
  *     moves          every thread has its elements, in other registers
  *     shuffles       every warp has its elements: selects within lanes, shfl, selects again
- *     shared memory  a scratch tile without conflicts, a barrier between
+ *     shared memory  a scratch tile without conflicts, with a barrier between store and load
  *
- * The barrier is of the warp where no element changes warps.
+ * If no element changes warps, the barrier is one of the warp.
  *
- * A register here is an element. Elements of less than 32 bits share 32-bit words in order of
- * register: 16-bit elements r and r + 1, r even. One shuffle moves a word.
- */
+ * A register here is an element. Elements of less than 32 bits share 32-bit words in the order
+ * of their registers: 16-bit elements r and r + 1, r even. One shuffle moves a word. */
 #ifndef TW_LAYOUT_CONVERT_H
 #define TW_LAYOUT_CONVERT_H
 
@@ -18,26 +17,26 @@
 enum convert_kind { CONVERT_NOTHING, CONVERT_MOVES, CONVERT_SHUFFLES, CONVERT_SHARED };
 extern const char *const convert_kind_names[4];
 
-/* Half cycles of a multiprocessor, for one warp's instruction: what the plans are compared by. */
+/* Costs of one warp's instruction, in half cycles of a multiprocessor, for comparing plans. */
 struct convert_costs {
-    int permute; /* bytes of two words into one (prmt) */
+    int permute; /* combining bytes of two words into one (prmt) */
     int select;
     int shuffle;
     int wavefront;
-    int barrier, warp_barrier; /* with the way through memory that they end */
+    int barrier, warp_barrier; /* including the way through memory that they end */
 };
 extern const struct convert_costs convert_costs_usual;
 
 struct convert_wish {
     const struct layout *from, *to;
     int bits;                          /* of an element */
-    unsigned store_kinds, load_kinds;  /* 1 << ACCESS_…: what the target has */
-    int64_t shared_bytes;              /* what the scratch tile may take; 0: none */
+    unsigned store_kinds, load_kinds;  /* 1 << ACCESS_… for each kind that the target has */
+    int64_t shared_bytes;              /* room for the scratch tile; 0: none */
     const struct convert_costs *costs; /* NULL: convert_costs_usual */
 };
 
-/* A number that a lane computes from its own: constant ^ (xor of basis[b] over the set bits b of
- * the lane). */
+/* A number that a lane computes from its own number: constant ^ (xor of basis[b] over the lane's
+ * set bits b). */
 struct lane_map {
     int32_t constant, basis[5];
 };
@@ -51,7 +50,7 @@ static inline int32_t lane_map_at(const struct lane_map *m, int32_t lane)
 
 enum { CONVERT_BITS = 16 };
 
-/* A choice of registers: bit b of a number stands for weight[b]. */
+/* A choice of registers: bit b of a number represents weight[b]. */
 struct register_bits {
     int count;
     int32_t weight[CONVERT_BITS];
@@ -77,28 +76,28 @@ static inline int32_t register_of(const struct register_bits *r, int32_t number)
  * register. */
 struct convert_shuffles {
     struct register_bits old, new;
-    int rounds; /* a power of two: as many as numbers over new */
+    int rounds; /* a power of two: the number of numbers over new */
     struct lane_map *give, *from, *take;
     int outers;
     int32_t *old_outer, *new_outer;
-    bool stays; /* from(lane) = lane: exchanges alone */
-    /* Elements that travel in one word: their weights, not among those of old and new. pack_bits 0
-     * with elements of less than a word: each travels in a word of its own. */
+    bool stays; /* from(lane) = lane: only exchanges */
+    /* Elements that share a word: their weights, which are not among those of old and new.
+     * pack_bits is 0 with elements smaller than a word if each has a word of its own. */
     int pack_bits;
     int32_t old_pack[3], new_pack[3];
-    int permutes; /* prmt's for bringing the elements of a word together and apart, all in all */
+    int permutes; /* total prmt instructions that pack and unpack the elements of words */
 };
 
 struct convert_plan {
     enum convert_kind kind;
     int64_t cost;
     int32_t *source; /* moves: new register r is old register source[r] of the same thread */
-    int permutes;    /* moves: words that are not just old words */
+    int permutes;    /* moves: words that are not whole old words */
     struct convert_shuffles shuffles;
-    /* Shared memory: access[0] stores the old layout, access[1] loads the new. In several passes
-     * where the tile is too large: pass p moves [p * part, (p + 1) * part) of axis part_axis
-     * (layout_slice_out of both layouts), through the same scratch tile. Registers that hold the
-     * same as another are not loaded but copied. */
+    /* Shared memory: access[0] stores the old layout, access[1] loads the new. A tile that is
+     * too large takes several passes through the same scratch tile: pass p moves [p * part, (p +
+     * 1) * part) of axis part_axis (layout_slice_out of both layouts). Registers that hold the
+     * same element as another are copied, not loaded. */
     struct shared_choice scratch;
     bool within_warps;
     int passes, part_axis;
@@ -106,13 +105,13 @@ struct convert_plan {
     int barriers; /* 2 * passes - 1 */
 };
 
-/* False where nothing is possible within shared_bytes. */
+/* Returns false if no plan fits within shared_bytes. */
 bool layout_plan_conversion(const struct convert_wish *wish, struct arena *arena,
                             struct convert_plan *out);
 
-/* For layout_convert.c: the plan by moves or shuffles. `travel` is (reg, lane, warp) of the new
- * layout -> those of the old; false where it is not within warps, or not by exchanges and
- * shuffles. */
+/* For layout_convert.c: plans moves or shuffles. `travel` maps (reg, lane, warp) of the new
+ * layout to those of the old. Returns false if elements change warps, or if exchanges and
+ * shuffles cannot do it. */
 bool layout_plan_shuffles(const struct layout *travel, const struct convert_wish *wish,
                           struct arena *arena, struct convert_plan *out);
 

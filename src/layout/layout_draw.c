@@ -1,4 +1,4 @@
-/* Tables of holders and of places. */
+/* Draws tables of holders and of places. */
 #include "layout/layout_draw.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void add_spaces(struct text *out, int count)
         text_add_char(out, ' ');
 }
 
-/* A column's number or a cell, at the right of `width`. */
+/* Adds a column's number or a cell, right-aligned in `width`. */
 static void add_right(struct text *out, const char *s, int width)
 {
     add_spaces(out, width - (int)strlen(s));
@@ -61,7 +61,7 @@ static void add_footer(struct text *out, const struct frame *f)
 
 struct holder {
     int32_t reg, lane, warp;
-    int32_t count; /* of holders; 0: nobody */
+    int32_t count; /* of holders; 0: none */
 };
 
 struct holders {
@@ -106,7 +106,7 @@ static int32_t warp_at(const struct holders *h, int32_t row, int32_t column)
     return cell->count ? cell->warp : -1;
 }
 
-/* Does a warp's part begin above this row? */
+/* Returns true if a warp's part begins above this row. */
 static bool border_above(const struct holders *h, int32_t row)
 {
     bool border = row == 0;

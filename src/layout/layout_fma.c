@@ -1,10 +1,9 @@
 /* The layouts of a product by multiply-adds of single elements.
  *
- * What a thread loads for a step of k serves vector_m * vector_n products a block: the larger the
- * blocks, the less shared memory is read. Lanes of a row of threads read the same of A, lanes of a
- * column the same of B: one word serves all of them. Within a vector elements are neighbours in m
- * (in n), so that one access of 16 bytes fetches it where m (n) is contiguous.
- */
+ * The data that a thread loads for one step of k serves vector_m * vector_n products of a block:
+ * larger blocks read less shared memory. Lanes in a row of threads read the same elements of A,
+ * lanes in a column the same of B, so one word serves all of them. The elements of a vector are
+ * neighbours in m (or n), so one access of 16 bytes loads it if m (or n) is contiguous. */
 #include "base/arithmetic.h"
 #include "layout/layout_named.h"
 
@@ -20,7 +19,7 @@ static struct side side_of(int32_t extent, int vector, int lanes, int warps, enu
     return (struct side){vector, lanes, warps, divide_up(extent, atom), axis};
 }
 
-/* Steps along an axis: vector, lanes, reps, warps, each above the one before. */
+/* Steps along an axis: vector, lanes, repetitions, warps; each is above the one before. */
 static int32_t lane_step(const struct side *s)
 {
     return s->vector;
@@ -34,7 +33,8 @@ static int32_t warp_step(const struct side *s)
     return s->vector * s->lanes * s->reps;
 }
 
-/* Every `every`-th of the side's lanes, `count` of them; s NULL: what they are no part of. */
+/* Adds every `every`-th of the side's lanes, `count` of them. s NULL: lanes that do not belong
+ * to the operand. */
 static void add_lanes(struct layout *l, const struct side *s, int32_t count, int32_t every)
 {
     if (s)
@@ -43,9 +43,9 @@ static void add_lanes(struct layout *l, const struct side *s, int32_t count, int
         layout_add_free(l, AXIS_LANE, count);
 }
 
-/* Of a lane's number the lowest bit goes along n, the next along m, then the rest: accesses of 16
- * bytes take half the wavefronts where lane i has the same address as i ^ 1, or as i ^ 2,
- * throughout. */
+/* Adds the lanes: the lowest bit of the lane's number goes along n, the next along m, then the
+ * rest. Accesses of 16 bytes take half the wavefronts if lane i always has the same address as i
+ * ^ 1 or i ^ 2. */
 static void add_threads(struct layout *l, const struct side *m, const struct side *n,
                         const struct fma_tiling *t)
 {

@@ -1,13 +1,12 @@
 /* Fragments of matrix instructions as layouts.
  *
  * PTX ISA, "Matrix Fragments for mma.…" (9.7.14.5 in PTX 9): with groupID = lane >> 2 and
- * threadID_in_group = lane % 4, one rule gives every shape. A factor's elements that share a 32-bit
- * register (one, for 32 and 64 bits) are neighbours along k; the four lanes of a group continue
- * along k; the eight groups run along m (A) or n (B). Then registers: for A the other eight rows,
- * where m is 16; then the rest of k. The sum has two neighbours along n a lane whatever its type,
- * the group along n, groups along m, then the other eight rows. The tests check this against the
- * formulae of each section.
- */
+ * threadID_in_group = lane % 4, one rule gives every shape. The elements of a factor that share
+ * a 32-bit register (one, for 32 and 64 bits) are neighbours along k; the four lanes of a group
+ * continue along k; the eight groups run along m (A) or n (B). Registers follow: for A the other
+ * eight rows, if m is 16, then the rest of k. A lane of the sum has two neighbours along n,
+ * whatever its type; the group runs along n, the groups along m, and then come the other eight
+ * rows. The tests check this against the formulae of each section. */
 #include "base/arithmetic.h"
 #include "layout/layout_named.h"
 
@@ -29,7 +28,7 @@ static bool shape_exists(struct mma_shape shape)
     return false;
 }
 
-/* Elements of a factor that share a register. */
+/* Returns the elements of a factor that share a register. */
 static int packed(int bits)
 {
     return bits < 32 ? 32 / bits : 1;
@@ -83,8 +82,8 @@ bool layout_mma(struct mma_shape shape, enum matrix_operand operand, struct layo
     return true;
 }
 
-/* How one axis of a tile is divided: instructions of `atom`, repeated in `reps` registers and over
- * `warps` warps. */
+/* The division of one axis of a tile: instructions of `atom`, repeated in `reps` registers and
+ * over `warps` warps. */
 struct division {
     int32_t atom, reps, warps;
     int32_t rep_step, warp_step; /* in atoms */
@@ -101,7 +100,7 @@ static struct division divide(int32_t extent, int32_t atom, int32_t warps, bool 
     return d;
 }
 
-/* Warps of an axis that this operand has, or (extent free) lacks. */
+/* Adds the warps of an axis; this operand has the axis, or lacks it (then their extent is free). */
 static void add_warps(struct layout *out, const struct division *d, int axis, int warps)
 {
     if (axis < 0)
@@ -165,8 +164,8 @@ bool layout_ldmatrix_rows(int count, struct layout *out)
     return true;
 }
 
-/* PTX ISA, "Register Fragments for wgmma.mma_async": each warp of the warpgroup has 16 rows, within
- * which it is as in mma.m16n8k16, eight columns after the other. */
+/* PTX ISA, "Register Fragments for wgmma.mma_async": each warp of the warpgroup has 16 rows.
+ * Within them it is as in mma.m16n8k16, eight columns at a time. */
 bool layout_wgmma(int n, struct layout *out)
 {
     if (n < 8 || n > 256 || n % 8)

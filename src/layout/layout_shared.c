@@ -1,11 +1,10 @@
-/* Where elements sit in shared memory: plain, padded, in panels, swizzled.
+/* Places of elements in shared memory: plain, padded, in panels, swizzled.
  *
- * A swizzle permutes places, so it is a layout from places to places, composed after the plain one.
- * CuTe writes it Swizzle<B, M, S>: bits [M + S, M + S + B) are xored into bits [M, M + B). The
- * three modes of bulk tensor copies are Swizzle<1, 4, 3>, <2, 4, 3> and <3, 4, 3> of byte addresses
- * (PTX ISA, "Swizzling Modes"): the 16-byte chunk within a line is xored with the number of the
- * line.
- */
+ * A swizzle permutes places, so it is a layout from places to places, composed after the plain
+ * one. CuTe writes it Swizzle<B, M, S>: bits [M + S, M + S + B) are xored into bits [M, M + B).
+ * The three modes of bulk tensor copies are Swizzle<1, 4, 3>, <2, 4, 3> and <3, 4, 3> of byte
+ * addresses (PTX ISA, "Swizzling Modes"): the 16-byte chunk within a line is xored with the
+ * number of the line. */
 #include "layout/layout_named.h"
 
 #include "layout/gf2.h"
@@ -79,8 +78,7 @@ bool layout_tensor_box(const int32_t extents[2], int element_bits, int span, str
         return layout_rows(extents, 2, 0, out);
     if (!modes || element_bits > 128 || !layout_panels(extents, 2, span * 8 / element_bits, &plain))
         return false;
-    int chunk =
-        gf2_highest((uint64_t)(128 / element_bits)); /* elements of 16 bytes, as a power of two */
+    int chunk = gf2_highest((uint64_t)(128 / element_bits)); /* log2 of the elements in 16 bytes */
     return layout_swizzled(&plain, modes, chunk, 3, out);
 }
 

@@ -1,19 +1,18 @@
 /* Converting within warps: exchanges of registers and shuffles.
  *
- * Over the bits of (new register, lane) the way of the elements is linear: travel(r, l) = (old
- * register, old lane). In a round every lane takes one element, and every lane gives one. The
- * elements of a round are { (D l ^ n, l) }: D chooses, for each lane, which of its new registers is
- * filled; n counts the rounds. For each lane to be asked for one register, the map from l to the
- * old lane must lose nothing that the old register needs. So D sends the directions of l in which
- * the old lane does not change to registers that do change it (Linear Layouts, section 5.3, finds
- * this common complement by pairing); where there are none, another lane that holds the same is
- * asked, or D makes it the same element (a broadcast). D has as few columns as that needs: each is
- * an exchange of registers after the shuffles, and what the old register then depends on the lane
- * is one before them.
+ * Over the bits of (new register, lane), the way of the elements is linear: travel(r, l) = (old
+ * register, old lane). In a round every lane takes one element and gives one. The elements of a
+ * round are { (D l ^ n, l) }: D chooses, for each lane, which of its new registers is filled; n
+ * counts the rounds. No lane may be asked for two registers, so the map from l to the old lane must
+ * lose nothing that the old register needs. Therefore D maps the directions of l that do not change
+ * the old lane to registers that do change it (Linear Layouts, section 5.3, finds this common
+ * complement by pairing). If there are none, another lane that holds the same element is asked, or
+ * D makes it the same element (a broadcast). D has as few columns as that needs: each is an
+ * exchange of registers after the shuffles. If the old register then depends on the lane, each such
+ * bit is an exchange before them.
  *
- * Digits of the registers that are no bits (5 blocks of columns) must stay digits of registers:
- * they repeat the rounds.
- */
+ * Digits of the registers that are not bits (5 blocks of columns) must stay digits of registers:
+ * they repeat the rounds. */
 #include "layout/layout_convert.h"
 
 #include "layout/gf2.h"
@@ -22,14 +21,14 @@
 
 enum { LANE_BITS = 5, LANE_MASK = 31, DIGIT_VALUES = 64 };
 
-/* Places of bits within a number: lane in 0..4, register bits from 5 up. */
+/* Positions of bits within a number: the lane's in 0..4, the register's from 5 up. */
 struct exchange {
     struct register_bits old, new;
-    uint32_t image[LANE_BITS + CONVERT_BITS]; /* of lane bits, then of new's bits */
+    uint32_t image[LANE_BITS + CONVERT_BITS]; /* images of the lane's bits, then of new's bits */
     uint32_t constant;
     int outers;
     int32_t *old_outer, *new_outer;
-    uint32_t free_lanes[LANE_BITS]; /* bits of the old lane that make no difference */
+    uint32_t free_lanes[LANE_BITS]; /* bits of the old lane that do not matter */
     int free_count;
 };
 
@@ -45,7 +44,7 @@ static void to_old(const struct layout *travel, int32_t reg, int32_t lane, int32
     *old_lane = l < 0 ? 0 : out[l];
 }
 
-/* The bits of old registers: digits of 2 of the counter reg of `from`. */
+/* Gives the bits of old registers: digits of 2 of the counter reg of `from`. */
 static bool find_bits(const struct layout *from, struct register_bits *bits)
 {
     int i = layout_in_index(from, AXIS_REG);
@@ -59,7 +58,7 @@ static bool find_bits(const struct layout *from, struct register_bits *bits)
     return true;
 }
 
-/* An old register in digits: its bits as a number, and the value of all other digits together. */
+/* Splits an old register into its bits, as a number, and the value of all other digits together. */
 static uint32_t old_number(const struct layout *from, int32_t reg, int32_t *rest)
 {
     uint32_t number = 0;
@@ -79,8 +78,8 @@ static uint32_t old_number(const struct layout *from, int32_t reg, int32_t *rest
     return number;
 }
 
-/* Where (reg, lane) of the new layout comes from, as a number. False where other digits than bits
- * change. */
+/* Gives the source of (reg, lane) of the new layout as a number. Returns false if digits that
+ * are not bits change. */
 static bool number_of(const struct layout *travel, const struct layout *from, int32_t reg,
                       int32_t lane, uint32_t *number)
 {
@@ -92,8 +91,8 @@ static bool number_of(const struct layout *travel, const struct layout *from, in
     return rest == 0;
 }
 
-/* A digit of the new registers that is no bit: all its values must lead to registers of the same
- * lane. Multiplies outers. */
+/* Adds a digit of the new registers that is not a bit: all its values must lead to registers of
+ * the same lane. Multiplies outers. */
 static bool add_outer(const struct layout *travel, int32_t weight, int32_t extent,
                       struct arena *arena, struct exchange *x)
 {
@@ -128,8 +127,8 @@ static void find_free_lanes(const struct layout *from, struct exchange *x)
     }
 }
 
-/* The digits of the new registers: bits where they lead to bits, else outer. Old bits that outers
- * use are no one else's. */
+/* Sorts the digits of the new registers: bits if they lead to bits, otherwise outer digits. Old
+ * bits that outer digits use are theirs alone. */
 static bool find_exchange(const struct layout *travel, const struct layout *from,
                           struct arena *arena, struct exchange *x)
 {
@@ -161,8 +160,8 @@ static bool find_exchange(const struct layout *travel, const struct layout *from
     return true;
 }
 
-/* Does each bit of the new number lead to bits of the old one that are its own, so that nothing is
- * carried and exclusive or is addition? */
+/* Returns true if each bit of the new number leads to bits of the old one that no other bit
+ * reaches. Then nothing carries, and exclusive or is addition. */
 static bool bits_are_own(const struct exchange *x)
 {
     uint32_t taken = x->constant;
@@ -177,8 +176,8 @@ static bool bits_are_own(const struct exchange *x)
     return true;
 }
 
-/* Does the number of bits say the same as the layout, everywhere? Digits that are no bits could
- * meet. */
+/* Returns true if the number of bits agrees with the layout everywhere. Digits that are not bits
+ * could collide. */
 static bool is_right(const struct layout *travel, const struct exchange *x)
 {
     int32_t old_reg, old_lane;
@@ -200,7 +199,7 @@ static bool is_right(const struct layout *travel, const struct exchange *x)
     return true;
 }
 
-/* Do all warps do the same? */
+/* Returns true if all warps move elements in the same way. */
 static bool warps_agree(const struct layout *travel)
 {
     int w = layout_in_index(travel, AXIS_WARP);
@@ -230,7 +229,7 @@ static bool registers_ignore_lanes(const struct exchange *x)
     return true;
 }
 
-/* Words of the new layout whose elements are not those of one old word, in order. */
+/* Counts the words of the new layout whose elements are not, in order, those of one old word. */
 static int words_to_permute(const int32_t *source, int32_t regs, int per_word)
 {
     int count = 0;
@@ -266,9 +265,9 @@ static void plan_moves(const struct layout *travel, const struct convert_wish *w
 
 /* --- Shuffles --- */
 
-/* D, and what follows from it; all over numbers without the packed bits. */
+/* D and the maps that follow from it, over numbers without the packed bits. */
 struct round_shape {
-    uint32_t fill[LANE_BITS];   /* D: new register bits, as in image (from bit 5) */
+    uint32_t fill[LANE_BITS];   /* D: new register bits, numbered as in image (from bit 5) */
     uint32_t source[LANE_BITS]; /* image of lane bit b with D: old lane and old register */
     uint32_t give[LANE_BITS];   /* old register by old lane */
 };
@@ -281,7 +280,8 @@ static uint32_t image_of(const struct exchange *x, uint32_t registers)
     return v;
 }
 
-/* New registers whose elements come from old `number` exactly; false: none. */
+/* Gives new registers whose elements come exactly from old `number`. Returns false if there are
+ * none. */
 static bool registers_for(const struct exchange *x, uint32_t number, uint32_t *registers)
 {
     struct gf2_space s;
@@ -295,7 +295,7 @@ static bool registers_for(const struct exchange *x, uint32_t number, uint32_t *r
     return true;
 }
 
-/* A new register bit that reaches an old lane beyond those reached so far. */
+/* Returns a new register bit that reaches an old lane not reached so far. */
 static uint32_t fresh_register(const struct exchange *x, struct gf2_space *reached)
 {
     for (int b = 0; b < x->new.count; b++)
@@ -304,8 +304,8 @@ static uint32_t fresh_register(const struct exchange *x, struct gf2_space *reach
     return 0;
 }
 
-/* The direction would ask one old lane for two registers: another lane that holds the same is asked
- * for one of them. */
+/* Resolves a direction that would ask one old lane for two registers: asks another lane that
+ * holds the same element for one of them. */
 static bool ask_another(struct exchange *x, int bit, struct gf2_space *reached)
 {
     for (int f = 0; f < x->free_count; f++)
@@ -319,14 +319,14 @@ static bool ask_another(struct exchange *x, int bit, struct gf2_space *reached)
 static bool choose_fill(struct exchange *x, struct round_shape *shape)
 {
     struct gf2_space reached;
-    uint32_t stuck[LANE_BITS]; /* directions of the lane in which the old lane does not change */
+    uint32_t stuck[LANE_BITS]; /* directions of the lane that do not change the old lane */
     int pivot[LANE_BITS], count = 0;
     gf2_init(&reached);
     memset(shape, 0, sizeof *shape);
     for (int b = 0; b < LANE_BITS; b++) {
         uint64_t lane = x->image[b] & LANE_MASK, tag = 0;
         if (gf2_solve(&reached, lane, &tag)) {
-            pivot[count] = b; /* the direction has bit b and bits before it that are no pivots */
+            pivot[count] = b; /* the direction has bit b, and earlier bits that are not pivots */
             stuck[count++] = (uint32_t)tag | 1u << b;
         } else {
             gf2_insert(&reached, lane, (uint64_t)1 << b);
@@ -344,7 +344,8 @@ static bool choose_fill(struct exchange *x, struct round_shape *shape)
     return true;
 }
 
-/* source and give from fill. False where a lane would be asked for two registers at once. */
+/* Computes source and give from fill. Returns false if a lane would be asked for two registers
+ * at once. */
 static bool finish_shape(const struct exchange *x, struct round_shape *shape)
 {
     struct gf2_space lanes;
@@ -362,7 +363,7 @@ static bool finish_shape(const struct exchange *x, struct round_shape *shape)
         if (registers)
             return false;
     }
-    for (int b = 0; b < LANE_BITS; b++) /* lanes that nobody asks: anything */
+    for (int b = 0; b < LANE_BITS; b++) /* lanes that no lane asks: any register */
         gf2_insert(&lanes, (uint64_t)1 << b, 0);
     for (int l = 0; l < LANE_BITS; l++) {
         uint64_t tag = 0;
@@ -389,8 +390,8 @@ static uint32_t without_bit(uint32_t number, int b)
     return low | (number >> (b + 1) << b);
 }
 
-/* Can new bit n and the old bit it comes from be the place within a word? Nothing else may touch
- * that old bit. */
+/* Returns true if new bit n and the old bit it comes from can be the position within a word: no
+ * other bit may touch that old bit. */
 static bool can_pack(const struct exchange *x, int n, int *old)
 {
     uint32_t image = x->image[LANE_BITS + n];
@@ -416,8 +417,8 @@ static void pack(struct exchange *x, int n, int old, struct convert_shuffles *s)
     x->constant = without_bit(x->constant, LANE_BITS + old);
 }
 
-/* Elements that stay together travel together: first those that share a word on both sides, then
- * any. */
+/* Packs elements that stay together into words: first those that share a word on both sides,
+ * then any others. */
 static void pack_words(struct exchange *x, int bits, struct convert_shuffles *s)
 {
     int wanted = gf2_highest((uint64_t)elements_per_word(bits)), n, old;
@@ -430,7 +431,7 @@ static void pack_words(struct exchange *x, int bits, struct convert_shuffles *s)
             pack(x, n, old, s);
             n = -1;
         }
-    /* within words, partly: only whole words travel */
+    /* partly within words: only whole words are shuffled */
     if (s->pack_bits < wanted)
         s->permutes = 1;
     for (int b = 0; b < s->pack_bits; b++)
@@ -465,8 +466,8 @@ static void fill_rounds(const struct exchange *x, const struct round_shape *shap
         uint32_t start = x->constant ^ image_of(x, (uint32_t)n << LANE_BITS);
         s->from[n] = map_of(shape->source, 0, LANE_MASK, start);
         s->take[n] = map_of(shape->fill, LANE_BITS, UINT16_MAX, (uint32_t)n);
-        /* give(old lane) is the register of the lane that asks: source is linear, so shift it to
-         * pass through 0 */
+        /* give(old lane) is the register that the asking lane wants: source is linear, so the
+         * constant shifts it to pass through 0 */
         uint32_t registers = start >> LANE_BITS;
         for (int l = 0; l < LANE_BITS; l++)
             registers ^= start >> l & 1 ? shape->give[l] : 0;
@@ -477,7 +478,7 @@ static void fill_rounds(const struct exchange *x, const struct round_shape *shap
     }
 }
 
-/* Bits of a register number that depend on the lane: an exchange each. */
+/* Counts the bits of a register number that depend on the lane: each is an exchange. */
 static int exchanges(const struct lane_map *m)
 {
     int32_t bits = 0;
@@ -515,7 +516,7 @@ bool layout_plan_shuffles(const struct layout *travel, const struct convert_wish
         return false;
     fill_rounds(&x, &shape, arena, s);
     int32_t regs = layout_in_extent(travel, AXIS_REG) + layout_in_extent(wish->from, AXIS_REG);
-    if (s->permutes) /* every word of both sides once, roughly */
+    if (s->permutes) /* roughly: every word of both sides once */
         s->permutes = (regs + elements_per_word(wish->bits) - 1) / elements_per_word(wish->bits);
     out->cost = cost_of(s, wish) * layout_in_extent(travel, AXIS_WARP);
     return true;

@@ -3,26 +3,24 @@
  * "Linear Layouts: Robust Code Generation of Efficient Tensor Computation Using F2", section 5.4:
  * write a place as [line | bank | word]. The elements that one phase of an access touches span a
  * subspace U; the places that share a bank form the subspace S of the lines. The access has no
- * conflict exactly if U and S meet in 0. So S is to be a common complement of the U of all
- * accesses.
+ * conflict exactly if 0 is the only vector in both U and S. So S should be a common complement of
+ * the U of all accesses.
  *
- * We take S as a graph over the lines of the plain order: line bit i goes with a mask m(i) of bank
- * bits, that is
+ * We take S as a graph over the lines of the plain order: line bit i has a mask m(i) of bank bits:
  *
  *     place = plain place ^ (xor of m(i) over the set bits i of the line)
  *
  * That keeps any 128 bytes in a row free of conflicts, costs one xor a lane, and contains the
- * swizzles of CuTe and of bulk tensor copies. Masks are chosen bit by bit, each the least that
- * lowers the ranks lost; where that leaves conflicts, the bits are few, and no more general layout
- * may do, all masks are tried. Masks start above the widest vector, so vectors stay whole.
+ * swizzles of CuTe and of bulk tensor copies. Masks are chosen bit by bit; each is the least that
+ * lowers the lost ranks. If conflicts remain, the bits are few, and no more general layout is
+ * allowed, all masks are tried. Masks start above the widest vector, so vectors stay whole.
  *
- * Candidates are the plain orders (each axis fastest in turn), padded rows where allowed, rows cut
- * into panels while there is something to gain, the swizzles of all but the padded; where allowed,
- * what the method gives without the restriction to graphs, with vectors along any common registers
- * (layout_complement.c). Each is rated by counting (layout_access.c), never by the estimate that
- * found it. The cost of an access is its wavefronts, twice, and its instructions; then fewer bytes
- * win, then the simpler form.
- */
+ * Candidates are the plain orders (each axis fastest in turn), padded rows if allowed, rows cut
+ * into panels while that gains something, the swizzles of all of these except the padded, and,
+ * if allowed, the result of the method without the restriction to graphs, with vectors along any
+ * common registers (layout_complement.c). Each candidate is rated by counting (layout_access.c),
+ * never by the estimate that found it. The cost of an access is twice its wavefronts plus its
+ * instructions; at equal cost fewer bytes win, then the simpler form. */
 #include "layout/layout_swizzle.h"
 
 #include "layout/gf2.h"
@@ -37,7 +35,8 @@ enum {
     LINES_MAX = 12,
     TRIALS_MAX = 4096,
     SECTOR_BITS = 256,
-    ROW_BITS = 1024 /* of a row that an instruction of a copy brings at least, if it is as long */
+    ROW_BITS = 1024 /* bits of a row that one instruction of a copy should load at least, if the
+                     * row has them */
 };
 
 const char *const shared_form_names[SHARED_FORMS] = {"plain",  "swizzled",        "padded",
@@ -50,7 +49,7 @@ static int64_t cost_of(const struct access *a)
     return 2 * a->wavefronts + a->instructions;
 }
 
-/* Does a lane's vector go along the axis? */
+/* Returns true if a lane's vector goes along the axis. */
 static bool goes_along(const struct layout *regs, const struct access *a, int axis)
 {
     int32_t first[LAYOUT_OUTS], next[LAYOUT_OUTS];
@@ -72,7 +71,7 @@ static void rate_lanes(const struct shared_access *wish, const struct layout_mee
         layout_meeting_lanes(m, (m->bits + 7) / 8, out);
 }
 
-/* The cheapest way of making an access. *bound: what it would cost without conflicts. */
+/* Finds the cheapest way of making an access. *bound: its cost without conflicts. */
 static bool rate_access(const struct shared_access *wish, const struct layout_meeting *m,
                         struct access *out, int64_t *bound)
 {
@@ -98,9 +97,10 @@ static bool rate_access(const struct shared_access *wish, const struct layout_me
     return found;
 }
 
-/* An access whose address is no sum and xor of what register and lane bring (layout_compose) needs
- * code of its own for every register, so only what has no alternative is allowed one (any). False,
- * too, where even without conflicts it would cost more than `limit`. */
+/* Rates a layout. An access whose address is not a sum and xor of the shares of register and
+ * lane (layout_compose) needs code of its own for every register, so such a layout is allowed
+ * only if there is no alternative (any). Returns false also if the layout would cost more than
+ * `limit` even without conflicts. */
 static bool rate(const struct shared_wish *wish, const struct layout *layout, bool any,
                  int64_t limit, struct shared_choice *out, int64_t *bound)
 {
@@ -148,19 +148,19 @@ static void consider(const struct shared_wish *wish, const struct layout *layout
 
 /* --- Masks --- */
 
-/* What the phases of all accesses touch, as byte addresses in the plain layout. */
+/* The bytes that the phases of all accesses touch, as addresses in the plain layout. */
 struct phases {
     int count;
     uint64_t vector[SHARED_ACCESSES]
-                   [5]; /* generators: one for each bit of the lane's number in the phase */
+                   [5]; /* generators: one for each bit of the lane's number within the phase */
     int vectors[SHARED_ACCESSES];
-    int unit[SHARED_ACCESSES];       /* bits of address within a lane's vector (at least a word) */
-    int rank[SHARED_ACCESSES];       /* of the addresses above the unit */
-    int64_t weight[SHARED_ACCESSES]; /* phases that the tile takes, times how often */
+    int unit[SHARED_ACCESSES];       /* address bits within a lane's vector (at least a word) */
+    int rank[SHARED_ACCESSES];       /* rank of the addresses above the unit */
+    int64_t weight[SHARED_ACCESSES]; /* phases that the tile takes, times the access's weight */
 };
 
-/* The byte address that a step of one counter's weight leads to; 0 where it is no step of the atom
- * or a lone addition. */
+/* Returns the byte address that one step of a counter's weight leads to, or 0 if it is not a
+ * step of the atom or a lone addition. */
 static uint64_t step_of(const struct layout *l, enum layout_axis axis, int32_t weight, int bits)
 {
     int i = layout_in_index(l, axis);
@@ -199,7 +199,7 @@ static void find_phase(const struct shared_access *wish, const struct layout *pl
     p->weight[p->count++] = wish->weight * (a->least > 0 ? a->least : 1);
 }
 
-/* A mask for each line bit, from `first` address bit up. */
+/* A mask for each line bit, starting at address bit `first`. */
 struct masks {
     int low; /* masks are multiples of 1 << low */
     int lines;
@@ -215,8 +215,8 @@ static uint64_t apply_masks(const struct masks *m, uint64_t address)
     return address;
 }
 
-/* Wavefronts that these masks lead to: 2^(rank lost on the way from the addresses to the banks) for
- * each phase. Counts no further than `enough`. */
+/* Returns the wavefronts of these masks: for each phase 2^(rank lost between the addresses and
+ * the banks). Stops counting at `enough`. */
 static int64_t estimate(const struct phases *p, const struct masks *m, int64_t enough)
 {
     int64_t sum = 0;
@@ -229,8 +229,8 @@ static int64_t estimate(const struct phases *p, const struct masks *m, int64_t e
     return sum;
 }
 
-/* What no masks go below: bits under theirs stay as they are, so a phase has the rank that these
- * give it and at most one more for each bit above. */
+/* Returns a lower bound for all masks: bits below the masks stay as they are, so the rank of a
+ * phase is the one they give, plus at most one for each bit above. */
 static int64_t lower_bound(const struct phases *p, const struct masks *m)
 {
     int64_t sum = 0;
@@ -262,7 +262,7 @@ static void choose_greedily(const struct phases *p, struct masks *m)
     }
 }
 
-/* All masks, where they are few. */
+/* Tries all masks, if they are few. */
 static void choose_exhaustively(const struct phases *p, struct masks *m)
 {
     int bits = LINE_BITS - m->low;
@@ -281,7 +281,7 @@ static void choose_exhaustively(const struct phases *p, struct masks *m)
     }
 }
 
-/* The masks as a layout from places to places. */
+/* Makes the masks a layout from places to places. */
 static void masks_to_layout(const struct masks *m, int bits, int32_t extent, struct layout *out)
 {
     int top = gf2_highest((uint64_t)extent) + 1;
@@ -297,8 +297,8 @@ static void masks_to_layout(const struct masks *m, int bits, int32_t extent, str
     layout_normalise(out);
 }
 
-/* Tries `plain`, and `plain` with the best masks. What it would cost without conflicts; 0: not
- * known. */
+/* Tries `plain`, and `plain` with the best masks. Returns its cost without conflicts, or 0 if
+ * that is not known. */
 static int64_t consider_swizzles(const struct shared_wish *wish, const struct layout *plain,
                                  enum shared_form form, struct shared_choice *best)
 {
@@ -339,8 +339,8 @@ static int64_t consider_swizzles(const struct shared_wish *wish, const struct la
 
 /* --- Candidates --- */
 
-/* Longer rows have no wider vectors, so they cost no less than `bound`, what rows as they are would
- * without conflicts; the shortest that reach it will do. */
+/* Tries longer rows. They have no wider vectors, so they cost no less than `bound`, the cost of
+ * the unpadded rows without conflicts; the shortest rows that reach it suffice. */
 static void consider_padding(const struct shared_wish *wish, const int *order, int64_t bound,
                              struct shared_choice *best)
 {
@@ -352,7 +352,7 @@ static void consider_padding(const struct shared_wish *wish, const int *order, i
     }
 }
 
-/* What no layout can go below: every byte once, 128 a wavefront, 512 an instruction. */
+/* Returns a lower bound for all layouts: every byte once, 128 a wavefront, 512 an instruction. */
 static int64_t least_cost(const struct shared_wish *wish)
 {
     int64_t sum = 0;
@@ -366,8 +366,8 @@ static int64_t least_cost(const struct shared_wish *wish)
     return sum;
 }
 
-/* Rows cut into panels, for rows that are no power of two long and for accesses whose steps cross
- * such rows. */
+/* Tries rows cut into panels, for rows whose length is not a power of two and for accesses whose
+ * steps cross such rows. */
 static void consider_panels(const struct shared_wish *wish, struct shared_choice *best)
 {
     int32_t row = wish->extents[wish->rank - 1], width = row & -row;
@@ -380,7 +380,7 @@ static void consider_panels(const struct shared_wish *wish, struct shared_choice
     }
 }
 
-/* The best layout that costs no more than `limit`. */
+/* Finds the best layout that costs at most `limit`. */
 static bool choose(const struct shared_wish *wish, int64_t limit, struct shared_choice *out)
 {
     struct shared_choice best = {.cost = limit, .bytes = INT64_MAX};
@@ -413,7 +413,7 @@ bool layout_choose_shared(const struct shared_wish *wish, struct shared_choice *
 
 /* --- Copies --- */
 
-/* Lanes along the last axis, which come first. */
+/* Returns the lanes along the last axis, which come first. */
 static int lanes_along(const struct layout *copy, int last)
 {
     int i = layout_in_index(copy, AXIS_LANE), along = 1;
@@ -423,8 +423,8 @@ static int lanes_along(const struct layout *copy, int last)
     return along;
 }
 
-/* Rows that a lane's vectors lie in: each takes a pointer, and where it may be beyond the edge a
- * mask. */
+/* Returns the number of rows that a lane's vectors lie in: each takes a pointer, and a mask if
+ * it may be past the edge. */
 static int64_t rows_of_lane(const struct layout *copy, int last)
 {
     int64_t rows = 1;
@@ -438,8 +438,8 @@ static int64_t rows_of_lane(const struct layout *copy, int last)
     return rows;
 }
 
-/* The copy that costs least; among those that cost the same, and bring long enough parts of rows,
- * the one of fewest rows a lane, then the one of longest parts. */
+/* Chooses the copy that costs least. Among copies of equal cost that load long enough parts of
+ * rows, it takes the one with the fewest rows a lane, then the one with the longest parts. */
 bool layout_choose_with_copy(const struct shared_wish *wish, int vector, int warps,
                              struct layout *copy, struct shared_choice *out)
 {

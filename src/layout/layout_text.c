@@ -1,5 +1,4 @@
-/* Printing and parsing layouts. The grammar is in layout_text.h; the names are
- * layout_axis_names. */
+/* Prints and parses layouts. The grammar is in layout_text.h; the names are layout_axis_names. */
 #include "layout/layout_text.h"
 
 #include "base/text.h"
@@ -39,7 +38,7 @@ static void print_step(struct text *out, const struct layout *l, const int32_t *
         text_printf(out, lone_place(l) ? "%d" : "[%d]", (int)numbers[j]);
 }
 
-/* A digit that meets others in its xor, as the normal form has it. */
+/* Prints a digit whose xor shares bits with others, as the normal form has it. */
 static void print_bit(struct text *out, const struct layout *l, const struct layout_digit *d)
 {
     text_add_char(out, '^');
@@ -50,8 +49,8 @@ static void print_bit(struct text *out, const struct layout *l, const struct lay
     }
 }
 
-/* Digits of counter i. `plain` has the same digits with private bits as additions: neighbours that
- * continue each other are printed as one. */
+/* Prints the digits of counter i. `plain` has the same digits with private bits as additions, so
+ * that neighbours that continue each other are printed as one. */
 static void print_counter(struct text *out, const struct layout *l, const struct layout *plain,
                           int i)
 {
@@ -118,7 +117,7 @@ void layout_print(struct text *out, const struct layout *l)
 struct reader {
     const char *text;
     size_t length, at;
-    const char *why; /* the first thing that went wrong */
+    const char *why; /* the first error */
     size_t why_at;
 };
 
@@ -185,8 +184,8 @@ static int32_t extent(struct reader *r)
     return n;
 }
 
-/* The order of results in the text is that of the arrow's right side, which comes last: so steps
- * are kept until then. */
+/* A digit as read. Results follow the order of the arrow's right side, which comes last in the
+ * text, so steps are kept until then. */
 struct step {
     int count;
     int32_t numbers[LAYOUT_OUTS];
@@ -276,7 +275,7 @@ static void read_counter(struct reader *r, struct read_layout *l)
 
 static void read_outs(struct reader *r, struct read_layout *l)
 {
-    if (peek(r) == ')') /* a single number: nothing to say where */
+    if (peek(r) == ')') /* a single number, without axes */
         return;
     if (peek(r) != '[') {
         l->outs[l->out_count++] = (struct layout_dim){AXIS_AT, extent(r)};
@@ -293,7 +292,7 @@ static void read_outs(struct reader *r, struct read_layout *l)
         out.extent = extent(r);
         for (int j = 0; j < l->out_count; j++)
             if (l->outs[j].axis >= out.axis)
-                fail(r, "results stand in the order reg, lane, warp, block, stage, d0, ..., at");
+                fail(r, "results are in the order reg, lane, warp, block, stage, d0, ..., at");
         l->outs[l->out_count++] = out;
         expect(r, ']', "expected ']'");
     }

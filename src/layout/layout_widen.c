@@ -1,9 +1,9 @@
-/* A register layout with wider vectors, for a detour of global accesses: digits of lanes that move
- * along an axis change places with digits of registers that do not belong to the vector. What a
- * warp holds stays the same, so that shuffles convert between the two. */
+/* A register layout with wider vectors, for global accesses that take a detour: digits of lanes
+ * that move along an axis change places with digits of registers outside the vector. Each warp
+ * holds the same elements, so shuffles convert between the two. */
 #include "layout/layout_access.h"
 
-/* A bit of `in` that moves result j by `width` alone; -1: there is none. */
+/* Returns a bit of `in` that moves result j by `width` alone, or -1. */
 static int bit_along(const struct layout *l, enum layout_axis in, int j, int32_t width)
 {
     int i = layout_in_index(l, in);
@@ -13,7 +13,8 @@ static int bit_along(const struct layout *l, enum layout_axis in, int j, int32_t
     return -1;
 }
 
-/* A bit of the registers to give away: the lowest that is not in the vector; -1: all are. */
+/* Returns a bit of the registers to give away: the lowest outside the vector, or -1 if there is
+ * none. */
 static int bit_to_give(const struct layout *l, int j, int32_t width)
 {
     int reg = layout_in_index(l, AXIS_REG);
@@ -27,7 +28,7 @@ static int bit_to_give(const struct layout *l, int j, int32_t width)
     return -1;
 }
 
-/* Digits keep their places, so that the others' weights stay as they are. */
+/* Exchanges two digits in place, so that the other digits keep their weights. */
 static void exchange(struct layout_digit *a, struct layout_digit *b)
 {
     struct layout_digit first = *a;

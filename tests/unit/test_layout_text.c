@@ -120,7 +120,7 @@ static void what_is_wrong_is_said(void **state)
     check_error("layout(reg(2:[1][2]) -> [4])", "a step has a number for each result", 28);
     check_error("layout(reg(^-1) -> 4)", "bits to xor are not negative", 21);
     check_error("layout(reg(2:1) -> [d1 2][d0 2])",
-                "results stand in the order reg, lane, warp, "
+                "results are in the order reg, lane, warp, "
                 "block, stage, d0, ..., at",
                 30);
     check_error("layout(reg(65536:1), lane(65536:1) -> 4)", "the layout is too large", 40);
