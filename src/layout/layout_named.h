@@ -67,7 +67,7 @@ bool layout_wgmma_a(int bits, struct layout *out); /* [64][256 / bits] */
  * element. */
 bool layout_blocked(const int32_t *extents, int rank, int bits, int vector, int warps,
                     struct layout *out);
-/* Does the same with `along` lanes (a power of two) along the last axis. */
+/* Spreads a tile in the same way, with `along` lanes (a power of two) along the last axis. */
 bool layout_blocked_lanes(const int32_t *extents, int rank, int vector, int warps, int along,
                           struct layout *out);
 /* Returns the widest vector (in elements, at most 16 bytes) that divides the last extent. */

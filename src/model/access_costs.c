@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Instructions follow each other in the order of the last time round, mostly. */
+/* Finds the record of an instruction. Instructions mostly follow each other in the order of the
+ * previous iteration. */
 static struct access_of *find(struct accesses *a, const struct sim_access *access)
 {
     bool shared = access->space == SIM_SHARED, write = access->kind != SIM_READ;
@@ -33,14 +34,14 @@ static double fewest_sectors(double bytes, double taken)
     return sectors < taken ? sectors : taken;
 }
 
-/* What it would cost if each element of a vector were an access of its own, as the program's text
+/* Returns the cost if each element of a vector were an access of its own, as the program's text
  * may have it. */
 static double by_element(const struct sim_access *access, int element,
                          int (*cost)(const struct sim_access *))
 {
     if (access->group || access->matrix != SIM_LANEWISE || element <= 0 || element >= access->bytes)
         return cost(access);
-    /* A vector is aligned to its size: what one element of each lane costs, all the others do. */
+    /* A vector is aligned to its size, so one element of each lane costs the same as any other. */
     struct sim_access part = *access;
     part.bytes = element;
     part.pattern = SIM_UNSORTED;
@@ -49,7 +50,7 @@ static double by_element(const struct sim_access *access, int element,
 
 static void add_shared(struct access_cost *c, const struct sim_access *access)
 {
-    if (access->kind == SIM_UPDATE) { /* of which wavefronts are not known */
+    if (access->kind == SIM_UPDATE) { /* the wavefronts of atomic operations are not known */
         c->units++;
         c->ideal++;
         c->by_element++;
@@ -62,7 +63,7 @@ static void add_shared(struct access_cost *c, const struct sim_access *access)
     c->ideal_by_element += by_element(access, access->element, sim_wavefronts_ideal);
 }
 
-/* Bytes of an element that the access is of: of its array, where that is known, else of the PTX. */
+/* Returns the bytes of an accessed element: of its array if that is known, otherwise of the PTX. */
 static int element_of(const struct accesses *a, const struct sim_access *access)
 {
     uint64_t first = access->mask ? access->address[__builtin_ctz(access->mask)] : 0;

@@ -1,5 +1,5 @@
-/* Accesses: what each load, store and atomic operation of the simulated blocks asks of shared and
- * of global memory, as the program has it. An observer. */
+/* Accesses: the cost of each load, store and atomic operation of the simulated blocks in shared
+ * and global memory, as the program has them. An observer of the simulator. */
 #ifndef TW_MODEL_ACCESS_COSTS_H
 #define TW_MODEL_ACCESS_COSTS_H
 
@@ -9,9 +9,10 @@
 struct access_cost {
     double requests;  /* of warps */
     double units;     /* wavefronts of shared memory, sectors of global memory */
-    double ideal;     /* the fewest of them that would do for as many bytes */
+    double ideal;     /* the fewest units for the same bytes */
     double by_thread; /* bytes, each thread's own */
-    /* The same where each element of a vector is an access of its own; of sectors no ideal. */
+    /* The same costs if each element of a vector were an access of its own; sectors have no
+     * ideal. */
     double by_element, ideal_by_element;
 };
 
@@ -21,24 +22,26 @@ struct access_request {
     int warp;
     uint32_t mask; /* 0: there is none */
     uint64_t address[SIM_LANES];
-    uint8_t wavefront[SIM_LANES]; /* of shared memory: as sim_serve has them */
+    uint8_t wavefront[SIM_LANES]; /* wavefront of shared memory that serves each lane, as in
+                                   * sim_serve */
     double units, ideal;
 };
 
-/* One side of an instruction: an asynchronous copy has two. */
+/* One side of an instruction; an asynchronous copy has two. */
 struct access_of {
-    struct sim_place place; /* the instruction, and where it stands */
+    struct sim_place place; /* the instruction and its place in the source */
     bool shared, write;     /* an atomic operation is a write */
-    bool copy;              /* to shared memory, past L1 */
+    bool copy;              /* asynchronous, to shared memory past L1 */
     int bytes;              /* of a lane */
     struct access_cost block, launch;
-    struct access_request dearest; /* the first of the lowest warp that takes the most units */
+    struct access_request dearest; /* the most expensive request: the first one of the lowest
+                                    * warp */
 };
 
-/* Global memory whose elements the program knows. */
+/* An array in global memory whose elements the program knows. */
 struct accessed_array {
     uint64_t address, bytes;
-    int element; /* bytes; of types that share a byte 1 */
+    int element; /* bytes of an element; 1 for types that share a byte */
     const char *name;
 };
 
@@ -47,20 +50,21 @@ struct accesses {
     VEC(struct accessed_array) arrays;
     struct sim_observer observer;
     VEC(struct access_of) list;
-    size_t next; /* where the next access is looked for first */
+    size_t next; /* where the search for the next access begins */
 };
 
 void accesses_init(struct accesses *a, struct arena *arena);
-/* Loads and stores there are of such elements, whatever words the PTX has for several of them. */
+/* Declares the elements of an address range: loads and stores there count in such elements, even
+ * if the PTX has words of several of them. */
 void accesses_know(struct accesses *a, uint64_t address, uint64_t bytes, int element,
                    const char *name);
-/* What was seen since the last time, by access. */
+/* The costs since the last call, by access. */
 struct access_costs {
     struct access_cost *data;
     size_t count;
 };
 void accesses_move(struct accesses *a, struct access_costs *out);
-/* It stands for so many as much. */
+/* Adds them, multiplied by `times`, the number of blocks that the simulated one represents. */
 void accesses_add(struct accesses *a, const struct access_costs *seen, double times);
 
 #endif

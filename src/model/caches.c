@@ -93,8 +93,8 @@ struct replay {
     const struct l1_share *share;
     struct l1_result *out;
     const struct stream_block *block;
-    size_t *at;      /* by warp: its next entry */
-    struct lru seen; /* sectors of a slice, never evicted: what was counted as touched */
+    size_t *at;      /* next entry of each warp */
+    struct lru seen; /* sectors of a slice, never evicted: those counted as touched */
 };
 
 static unsigned array_of(uint64_t line)
@@ -102,7 +102,8 @@ static unsigned array_of(uint64_t line)
     return (unsigned)(line * LINE_BYTES >> SIM_OFFSET_BITS) % MOST_ARRAYS;
 }
 
-/* Its sectors that are there; these are now. */
+/* Returns the sectors of the line that are in the cache, and puts all of the entry's sectors
+ * there. */
 static unsigned touch_line(struct replay *r, const struct stream_entry *e)
 {
     bool found, common = r->share->common >> array_of(e->line) & 1;
@@ -151,7 +152,8 @@ static void replay_entry(struct replay *r, const struct stream_entry *e, int sli
     touch_slice(r, e, through, slice);
 }
 
-/* One request of a warp, or as far as a barrier. false: it has none left, or waits. */
+/* Replays one request of a warp, or its arrival at a barrier. Returns false if it has no request
+ * left or waits. */
 static bool replay_turn(struct replay *r, int warp)
 {
     const struct stream *s = &r->block->warp[warp];
@@ -172,7 +174,7 @@ static size_t lines_of(const struct stream_block *b)
     return sum;
 }
 
-/* What blocks before this one have left of what all load. */
+/* Loads the lines that earlier blocks have left for all blocks. */
 static void load_common(struct replay *r)
 {
     for (int w = 0; w < r->block->warps; w++) {
@@ -206,7 +208,7 @@ void l1_replay(struct arena *a, const struct stream_block *b, const struct l1_sh
             for (int w = 0; w < b->warps; w++)
                 any = replay_turn(&r, w) || any;
         }
-        waiting = false; /* all that are left are at barriers */
+        waiting = false; /* all remaining warps are at barriers */
         for (int w = 0; w < b->warps; w++)
             if (r.at[w] < b->warp[w].entries.count) {
                 r.at[w]++;
@@ -215,7 +217,7 @@ void l1_replay(struct arena *a, const struct stream_block *b, const struct l1_sh
     }
 }
 
-/* What a block loads of each array. */
+/* The lines that a block loads of each array. */
 struct loaded {
     uint64_t first, last;
     size_t count;
@@ -257,12 +259,13 @@ uint32_t l1_common(const struct stream_block *x, const struct stream_block *y)
 struct running {
     int64_t block;
     int slice;
-    double left; /* of the slice: 0 to 1 */
+    double left; /* rest of the slice: 0 to 1 */
 };
 
-/* Its blocks, the oldest first. */
+/* A multiprocessor with its blocks, the oldest first. */
 struct multiprocessor {
-    double from, time; /* now, and when the next of its blocks is through with a slice */
+    double from, time; /* the present time, and the time when the next of its blocks finishes a
+                        * slice */
     int count;
     struct running *blocks;
 };
@@ -273,8 +276,8 @@ struct l2_run {
     struct multiprocessor *heap;
     int count;
     int64_t next, all;       /* blocks that are replayed */
-    int64_t steady;          /* from here on they stand for those that are not, */
-    struct l2_result before; /* which is what there was by then */
+    int64_t steady;          /* blocks from here on represent the grid's other blocks */
+    struct l2_result before; /* the result before the first of them */
     double asked, awaited;   /* bytes */
     struct l2_result *out;
 };
@@ -338,7 +341,7 @@ static void plan(const struct l2_run *r, struct multiprocessor *m, double now)
     }
 }
 
-/* A new block, the youngest. */
+/* Starts a new block, the youngest. */
 static void begin(struct l2_run *r, struct multiprocessor *m, double now)
 {
     struct running *b = &m->blocks[m->count++];
@@ -350,7 +353,8 @@ static void begin(struct l2_run *r, struct multiprocessor *m, double now)
     touch_pieces(r, b, now);
 }
 
-/* Up to its time: slices that end, blocks that end, and blocks in their place. */
+/* Advances to the multiprocessor's time: slices end, blocks end, and new blocks take their
+ * places. */
 static void step(struct l2_run *r, struct multiprocessor *m)
 {
     double now = m->time;
@@ -374,7 +378,7 @@ static void step(struct l2_run *r, struct multiprocessor *m)
     plan(r, m, now);
 }
 
-/* Blocks are given out one to each multiprocessor, round after round. */
+/* Starts blocks round after round, one on each multiprocessor. */
 static void begin_all(struct l2_run *r, struct arena *a)
 {
     r->count = (int)(r->all < r->g->multiprocessors ? r->all : r->g->multiprocessors);
@@ -390,8 +394,8 @@ static void begin_all(struct l2_run *r, struct arena *a)
         sift(r, i);
 }
 
-/* Of a large grid the first blocks are replayed. Their second half, whole rows of it where they are
- * that short, is how it goes on. */
+/* Chooses the blocks of a large grid to replay: the first ones. Their second half, in whole rows
+ * if rows are short, represents the rest of the grid. */
 static void choose_blocks(struct l2_run *r, int64_t blocks)
 {
     enum { MOST_BLOCKS = 1 << 15 };

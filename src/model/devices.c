@@ -22,7 +22,7 @@ const struct gpu *gpu_at(int index)
     return index >= 0 && index < count ? &gpus[index] : NULL;
 }
 
-/* Without regard to case and blanks: "rtx4090". */
+/* Compares names without regard to case and blanks: "rtx4090". */
 static bool same(const char *a, size_t a_length, const char *b)
 {
     const char *end = a + a_length;

@@ -1,5 +1,5 @@
-/* What the blocks of a grid touch in L2, from blocks that were run: of each set, pieces of its first
- * block, and how they move along the axes of the grid. */
+/* The lines that the blocks of a grid touch in L2, derived from blocks that were run: for each
+ * set, the pieces of its first block, and how they move along the axes of the grid. */
 #include "model/caches.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@ void l2_pieces_take(struct l2_grid *g, const int64_t at[3], const struct l1_resu
 {
     int set = at[2] < g->sets ? (int)at[2] : g->sets - 1;
     int64_t from[3] = {at[0], at[1], at[2] - set};
-    int axis = -1; /* along which it is away from the first of its set; -1: it is that itself */
+    int axis = -1; /* axis between it and the first block of its set; -1: it is the first block */
     for (int i = 0; i < 3; i++) {
-        if (from[i] && axis >= 0) /* along several: it does not tell what is whose step */
+        if (from[i] && axis >= 0) /* several axes differ, so it does not tell the step of one */
             return;
         axis = from[i] ? i : axis;
     }
@@ -26,7 +26,7 @@ void l2_pieces_take(struct l2_grid *g, const int64_t at[3], const struct l1_resu
         }
 }
 
-/* How pieces move along an axis is read of a set's own blocks, or else as it is in the first. */
+/* Takes the steps along an axis from a set's own blocks, or else from the first set. */
 static void share_steps(struct l2_grid *g)
 {
     for (int set = 1; set < g->sets; set++)
@@ -37,7 +37,7 @@ static void share_steps(struct l2_grid *g)
                         g->pieces[set][s][i].step[axis] = g->pieces[0][s][i].step[axis];
 }
 
-/* What a set's blocks touch of an array in all of their slices. */
+/* The lines of an array that a set's blocks touch in all of their slices. */
 struct whole_piece {
     struct l2_piece all;
     int first_load, last_store; /* slices */
@@ -72,8 +72,9 @@ static void put_whole(struct l2_grid *g, int set, int array, const struct whole_
     }
 }
 
-/* What blocks pass on to others, as partial sums, each loads and stores once: one piece, though
- * they store it in other slices than the next ones load it. Who loads it waits until it is stored. */
+/* Joins data that blocks pass on to others, such as partial sums, into one piece: each block
+ * loads and stores it once, though in other slices than the next block loads it. The block that
+ * loads it waits until it is stored. */
 static void join_passed(struct l2_grid *g)
 {
     for (int i = 0; i < MOST_ARRAYS; i++) {

@@ -1,9 +1,9 @@
-/* The text is cut at labels, branches, barriers and waits: an assembler moves instructions within
- * such a piece, seldom over its ends. Within one, an instruction is issued when what it reads is
- * there; the piece takes until the last is issued, or as long as the busiest unit works for the
- * block's warps. Results on their way at the end of a piece are waited for in the next; loops are
- * gone over twice, so that what a round begins with is what the round before left.
- */
+/* The text is cut at labels, branches, barriers and waits: an assembler moves instructions
+ * within such a piece, but seldom out of it. Within a piece, an instruction is issued when its
+ * operands are ready; the piece takes until the last instruction is issued, or as long as the
+ * busiest unit works for the block's warps. Results not ready at the end of a piece are waited
+ * for in the next. Loops are walked twice, so that an iteration begins with the state that the
+ * previous one left. */
 #include "model/latency.h"
 
 #include <math.h>
@@ -14,14 +14,14 @@ struct pace {
     const struct latencies *l;
     int warps;
     double *ready;              /* by register */
-    double start, latest;       /* of the piece; when its last instruction is issued */
-    double matrix_free;         /* when the warp's matrix unit is */
-    double issued, matrix, lsu; /* work of the piece's units, for one warp */
+    double start, latest;       /* start of the piece; issue of its last instruction */
+    double matrix_free;         /* time when the warp's matrix unit is free */
+    double issued, matrix, lsu; /* work of the piece's units for one warp */
     double lines, executions;
-    double copied;            /* lines of the group of copies at hand */
-    double committed[GROUPS]; /* when groups of copies were */
+    double copied;            /* lines of the open group of copies */
+    double committed[GROUPS]; /* times when groups of copies were committed */
     int groups;
-    double sum; /* of all pieces, as often as they are executed */
+    double sum; /* time of all pieces, each multiplied by its executions */
 };
 
 static void end_piece(struct pace *p)
@@ -63,8 +63,9 @@ static bool writes(const struct ptx_instruction *ins, int operand)
                                      (form->slot[operand].flags & SLOT_WRITTEN));
 }
 
-/* A load from global memory: of all lines that the piece asks for some are far away, and it waits
- * for the farthest, behind those that the block's other warps ask for. */
+/* Returns the latency of a load from global memory. Some of the lines that the piece requests
+ * are far away; the load waits for the farthest, after the lines that the block's other warps
+ * request. */
 static double load_latency(struct pace *p, const struct paced *n)
 {
     const struct latencies *l = p->l;
@@ -115,7 +116,7 @@ static void commit(struct pace *p, double when)
     p->copied = 0;
 }
 
-/* cp.async: groups land in order, `copy_to_shared` and a latency after they were committed. */
+/* cp.async: groups land in order, `copy_to_shared` plus a latency after they were committed. */
 static void wait_for_copies(struct pace *p, const struct ptx_instruction *ins)
 {
     int pending = 0;
@@ -130,7 +131,7 @@ static void wait_for_copies(struct pace *p, const struct ptx_instruction *ins)
     p->latest = fmax(p->latest, landed);
 }
 
-/* What holds up all that follows. */
+/* Handles instructions that hold up everything after them. */
 static void pace_control(struct pace *p, const struct ptx_instruction *ins, double executions)
 {
     end_piece(p);
@@ -186,14 +187,15 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
     if (ins->op == PTX_CP_ASYNC_COMMIT_GROUP)
         commit(p, when);
     double latency = latency_of(p, ins, n);
-    if (kind == SIM_KIND_SHARED || kind == SIM_KIND_GLOBAL) /* served in the order of asking */
+    if (kind == SIM_KIND_SHARED || kind == SIM_KIND_GLOBAL) /* served in the order of the
+                                                             * requests */
         when = fmax(when, p->start + p->lsu * p->warps);
     for (int i = 0; i < ins->operand_count; i++)
         if (writes(ins, i))
             set_ready(p, &ins->operands[i], when + latency);
 }
 
-/* The statement that a branch goes back to; -1: it does not. */
+/* Returns the statement that a branch jumps back to, or -1 if it does not jump back. */
 static int64_t loop_head(const struct ptx_statement *s, size_t at)
 {
     if (s->kind != PTX_AT_INSTRUCTION || s->instruction->op != PTX_BRA)

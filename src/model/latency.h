@@ -1,28 +1,31 @@
-/* How long a block takes that has a multiprocessor to itself: each warp waits for what it reads. */
+/* The time of a block that has a multiprocessor to itself: each warp waits for the data that it
+ * reads. */
 #ifndef TW_MODEL_LATENCY_H
 #define TW_MODEL_LATENCY_H
 
 #include "model/work.h"
 
-/* Cycles from issue to when the result can be used, and the like (docs/model.md has sources). */
+/* Cycles from issue to the use of the result, and related figures (sources: docs/model.md). */
 struct latencies {
     double arithmetic, special, shared, l1, l2, memory, matrix, shuffle, barrier;
-    double copy_to_shared;            /* of cp.async, besides l2 or memory */
+    double copy_to_shared;            /* of cp.async, in addition to l2 or memory */
     double issue;                     /* between instructions of one warp */
-    double matrix_rate[MATRIX_COUNT]; /* operations a cycle of a scheduler's unit; 0: it has none */
-    double missed;                    /* of lines that loads ask for: not in L1 */
-    double missed_l1;                 /* the mean latency of those */
-    double line_interval;             /* of a multiprocessor, between lines from L2 */
+    double matrix_rate[MATRIX_COUNT]; /* operations per cycle of a scheduler's unit; 0: it has
+                                       * none */
+    double missed;                    /* share of the requested lines that are not in L1 */
+    double missed_l1;                 /* mean latency of those */
+    double line_interval;             /* cycles between lines from L2, for a multiprocessor */
 };
 
-/* What was counted of one instruction, for all of a block. */
+/* The counts of one instruction for a whole block. */
 struct paced {
     double executions; /* once a warp */
-    double wavefronts; /* of shared memory and L1 */
+    double wavefronts; /* wavefronts of shared memory and L1 */
     double lines;      /* of global memory */
 };
 
-/* `of`: by statement of the body. Cycles of a block with `warps` warps. */
+/* Returns the cycles of a block with `warps` warps. `of` has an entry for each statement of the
+ * body. */
 double latency_of_block(struct arena *a, const struct ptx_function *f, const struct paced *of,
                         const struct latencies *l, int warps);
 

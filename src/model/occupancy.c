@@ -1,9 +1,8 @@
-/* How many blocks a multiprocessor holds, and a rough order of candidates.
+/* The number of blocks that a multiprocessor holds, and a rough order of candidates.
  *
- * CUDA C++ Programming Guide, "Compute Capabilities" and "Multiprocessor Level": blocks are limited
- * by shared memory (1 KB of each block's is the system's), registers (given out 256 at a time to a
- * warp), threads, and 32 in number.
- */
+ * CUDA C++ Programming Guide, "Compute Capabilities" and "Multiprocessor Level": the limits are
+ * shared memory (the system takes 1 KB of each block), registers (allocated to warps 256 at a
+ * time), threads, and 32 blocks. */
 #include "model/occupancy.h"
 
 #include "model/devices.h"
@@ -18,14 +17,16 @@ void occupancy_find(const struct occupancy_limits *has, const struct block_needs
     int64_t warps = (needs->threads + WARP - 1) / WARP;
     int64_t of_warp = (int64_t)needs->registers * WARP;
     of_warp = (of_warp + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
-    /* Each of the four schedulers has a quarter of the registers, for whole warps. */
+    /* Each of the four schedulers has a quarter of the registers, which it allocates to whole
+     * warps. */
     int64_t by_registers = of_warp ? has->registers / SCHEDULERS / of_warp * SCHEDULERS : INT32_MAX;
     warps = warps > 0 ? warps : 1;
     out->by[BY_REGISTERS] = of_warp ? by_registers / warps : INT32_MAX;
     out->by[BY_SHARED] = has->shared / (needs->shared + GPU_SYSTEM_BYTES);
     out->by[BY_THREADS] = has->threads / (warps * WARP);
     out->by[BY_BLOCKS] = has->blocks ? has->blocks : MOST_BLOCKS;
-    out->limiter = BY_THREADS; /* of equals this one: more than all threads there cannot be */
+    out->limiter = BY_THREADS; /* named among equal limits, because there cannot be more than all
+                                * threads */
     for (int i = 0; i < OCCUPANCY_COUNT; i++)
         if (out->by[i] < out->by[out->limiter])
             out->limiter = (enum occupancy_by)i;
@@ -39,10 +40,11 @@ int occupancy_blocks(const struct occupancy_limits *has, const struct block_need
     return found.blocks;
 }
 
-/* All candidates do the same work, so they are compared by what keeps a GPU from it: the last wave
- * of blocks, which leaves multiprocessors idle; fewer warps than a multiprocessor has schedulers
- * (4), and somewhat every warp too few to hide latencies; and small tiles, which read memory more
- * often: as the square root of the registers that hold a block's results. */
+/* Rates a candidate. All candidates do the same work, so the rating compares what keeps a GPU
+ * from it: the last wave of blocks, which leaves multiprocessors idle; fewer warps than a
+ * multiprocessor has schedulers (4), and to a lesser degree every missing warp that could hide
+ * latencies; and small tiles, which read memory more often: by the square root of the registers
+ * that hold a block's results. */
 double occupancy_cost(const struct occupancy_limits *has, const struct block_needs *needs)
 {
     int resident = occupancy_blocks(has, needs);
@@ -51,7 +53,7 @@ double occupancy_cost(const struct occupancy_limits *has, const struct block_nee
     if (has->multiprocessors == 0 || needs->blocks <= 0)
         return tiles;
     double places = has->multiprocessors, blocks = (double)needs->blocks;
-    /* blocks beside each other; registers are estimates, so one that does not fit counts as one */
+    /* resident blocks; registers are estimates, so a block that does not fit counts as one */
     double at_once = fmin(resident > 1 ? resident : 1, ceil(blocks / places));
     double rounds = ceil(blocks / (places * at_once));
     double idle = rounds * places * at_once / blocks;

@@ -1,10 +1,10 @@
-/* How many blocks a multiprocessor holds at the same time. */
+/* The number of blocks that a multiprocessor holds at the same time. */
 #ifndef TW_MODEL_OCCUPANCY_H
 #define TW_MODEL_OCCUPANCY_H
 
 #include <stdint.h>
 
-/* What a GPU has and one block takes. */
+/* The resources of a GPU and the needs of one block. */
 struct occupancy_limits {
     int multiprocessors; /* 0: not known */
     int64_t shared;      /* bytes of a multiprocessor */
@@ -17,7 +17,7 @@ struct block_needs {
     int threads;
     int64_t blocks; /* of the grid; 0: not known */
 };
-/* Blocks that each resource has room for. */
+/* The number of blocks that each resource has room for. */
 enum occupancy_by { BY_REGISTERS, BY_SHARED, BY_THREADS, BY_BLOCKS, OCCUPANCY_COUNT };
 struct occupancy {
     int64_t by[OCCUPANCY_COUNT];
@@ -26,10 +26,10 @@ struct occupancy {
 };
 void occupancy_find(const struct occupancy_limits *has, const struct block_needs *needs,
                     struct occupancy *out);
-/* Blocks that a multiprocessor holds at the same time; 0: none. */
+/* Returns the number of blocks that a multiprocessor holds at the same time; 0: none fits. */
 int occupancy_blocks(const struct occupancy_limits *has, const struct block_needs *needs);
-/* A number that is lower for what is likely to be faster: see occupancy.c. For the order of trying
- * only. */
+/* Returns a cost that is lower for candidates that are likely to be faster (occupancy.c). Only
+ * for the order of trying. */
 double occupancy_cost(const struct occupancy_limits *has, const struct block_needs *needs);
 
 #endif

@@ -27,7 +27,8 @@ static struct stream_instruction *instruction_of(struct streams *s,
     return &s->instructions.data[i];
 }
 
-/* The lines of one access, each once; neighbouring lanes are mostly in the same. How many. */
+/* Adds the lines of one access, each once; neighbouring lanes mostly share a line. Returns their
+ * number. */
 static size_t add_lines(struct streams *s, struct stream *to, const struct sim_access *a,
                         enum stream_kind kind)
 {
@@ -94,6 +95,6 @@ void streams_init(struct streams *s, struct arena *arena)
 void streams_clear(struct streams *s)
 {
     s->block = NULL;
-    s->instructions.data = NULL; /* whoever kept a copy goes on using it */
+    s->instructions.data = NULL; /* a copy made by the caller stays in use */
     s->instructions.count = s->instructions.capacity = s->latest = 0;
 }

@@ -1,5 +1,6 @@
-/* Streams: which lines of global memory each warp of a block asks for, in order, with the barriers
- * between: what the model of the caches is fed with. An observer of blocks that run one by one. */
+/* Streams: the lines of global memory that each warp of a block requests, in order, with the
+ * barriers between them. The model of the caches replays them. An observer of blocks that run
+ * one by one. */
 #ifndef TW_MODEL_STREAMS_H
 #define TW_MODEL_STREAMS_H
 
@@ -8,7 +9,7 @@
 
 enum { LINE_BYTES = 128, SECTOR_BYTES = 32 };
 
-/* One line of a request of a warp: its number, and its sectors as bits; or a barrier. */
+/* One line of a request of a warp, as its number and its sectors as bits, or a barrier. */
 enum stream_kind { STREAM_LOAD, STREAM_PAST_L1, STREAM_STORE, STREAM_UPDATE, STREAM_BARRIER };
 struct stream_entry {
     uint64_t line;
@@ -18,11 +19,12 @@ struct stream {
     VEC(struct stream_entry) entries;
 };
 
-/* What one instruction asks of global memory. */
+/* The requests of one instruction to global memory. */
 struct stream_instruction {
     const struct ptx_instruction *ins;
     double lines;
-    /* Cycles of L1's data path: a line each, and 128 bytes to registers; 0 for what goes past. */
+    /* Cycles of L1's data path: one for each line, and one for each 128 bytes to registers; 0
+     * for accesses that bypass L1. */
     double wavefronts;
 };
 
@@ -34,13 +36,13 @@ struct stream_block {
 struct streams {
     struct arena *arena;
     struct sim_observer observer;
-    struct stream_block *block; /* the one that runs; NULL: none did since it was cleared */
+    struct stream_block *block; /* the running block; NULL: none since the last clear */
     VEC(struct stream_instruction) instructions;
     size_t latest;
 };
 
 void streams_init(struct streams *s, struct arena *arena);
-/* Forgets what was seen, before the next block. */
+/* Discards the records before the next block. */
 void streams_clear(struct streams *s);
 
 #endif

@@ -59,14 +59,15 @@ static void add_arithmetic(struct work *w, const struct ptx_instruction *ins,
     *(kind == SIM_KIND_F64 ? &w->f64 : &w->fma) += times * (double)n->warp_instructions;
 }
 
-/* What an assembler leaves out: copies of registers, addresses of no space, parameters, which
- * instructions read by themselves. */
+/* Returns true for instructions that an assembler removes: copies of registers, conversions of
+ * addresses, and loads of parameters, which instructions can read directly. */
 static bool is_free(const struct ptx_instruction *ins, enum sim_instruction_kind kind)
 {
     return kind == SIM_KIND_CONST || kind == SIM_KIND_MOVE || ins->op == PTX_CVTA;
 }
 
-/* Only shared memory's accesses are merged: of global addresses an assembler knows no alignment. */
+/* Only accesses to shared memory are merged, because an assembler does not know the alignment of
+ * global addresses. */
 static void add_memory(struct work *w, const struct ptx_instruction *ins,
                        const struct sim_counts *n, const struct sim_counts *merged,
                        bool has_partners, double times)
@@ -79,7 +80,8 @@ static void add_memory(struct work *w, const struct ptx_instruction *ins,
     w->load_store += instructions * times;
     add_range(&w->instructions, instructions * times, instructions * times, written * times);
     w->sectors += (double)n->global_sectors * times;
-    if (ptx_has(ins, MOD_CG)) /* what copies past L1 bring is written when nobody else writes */
+    if (ptx_has(ins, MOD_CG)) /* data of copies past L1 is written to shared memory when no other
+                               * access writes there */
         return;
     add_range(&w->wavefronts, (double)as->shared_wavefronts * times,
               (double)as->shared_wavefronts * times, (double)n->shared_wavefronts * times);

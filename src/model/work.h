@@ -1,5 +1,5 @@
-/* What a launch asks of the parts of a multiprocessor: counts of instructions, as simulated, taken
- * apart by the units that execute them. */
+/* The work of a launch for each part of a multiprocessor: counts of simulated instructions,
+ * divided among the units that execute them. */
 #ifndef TW_MODEL_WORK_H
 #define TW_MODEL_WORK_H
 
@@ -9,28 +9,31 @@ struct range {
     double low, middle, high;
 };
 
-/* Matrix units, by what goes in. */
+/* Matrix units, by the type of their factors. */
 enum matrix_unit { MATRIX_F64, MATRIX_TF32, MATRIX_F16, MATRIX_I8, MATRIX_FP8, MATRIX_COUNT };
 
-/* Operations of an instruction of theirs for one warp, and on which unit; 0: it has none. */
+/* Returns the operations of a matrix instruction for one warp and gives its unit; 0: it is
+ * another instruction. */
 double matrix_flops(const struct ptx_instruction *ins, enum matrix_unit *unit);
 
-/* Of all that was simulated, each block as often as it stands for others; or of one block. */
+/* The work of everything simulated, each block multiplied by the number that it represents; or
+ * of one block. */
 struct work {
-    struct range instructions; /* warp instructions that are issued: low: what must be */
-    double fma;                /* that the units for f32 execute, those of multiply-adds */
+    struct range instructions; /* issued warp instructions; low: those that cannot be removed */
+    double fma;                /* executed by the f32 units, which also do multiply-adds */
     double f64;
-    double load_store;       /* instructions of memory, once a warp */
-    struct range wavefronts; /* of shared memory: low: accesses merged as an assembler may */
+    double load_store;       /* memory instructions, once a warp */
+    struct range wavefronts; /* of shared memory; low: accesses merged as an assembler may merge
+                              * them */
     double wavefronts_ideal;
     double sectors; /* of global memory */
-    /* By thread, and with what of them a matrix unit does: */
+    /* Operations of threads, and those that matrix units do: */
     double flops, tensor[MATRIX_COUNT];
-    double asynchronous_tensor; /* of these flops: by wgmma */
-    double register_bytes;      /* that multiply-adds read and write of registers */
+    double asynchronous_tensor; /* those of them that wgmma does */
+    double register_bytes;      /* bytes of registers that multiply-adds read and write */
 };
 
-/* Adds what one instruction was counted to do, `times` times. */
+/* Adds the counts of one instruction, multiplied by `times`. */
 void work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,
               const struct sim_counts *merged, bool has_partners, double times);
 

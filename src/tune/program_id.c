@@ -1,4 +1,4 @@
-/* Which program a result is of: a hash of its tokens (FNV-1a, 64 bits). */
+/* Identifies the program of a result: a hash of its tokens (FNV-1a, 64 bits). */
 #include "lang/scan.h"
 #include "tune/model.h"
 
@@ -22,7 +22,7 @@ static void skip_past(struct tokens *t, enum token_kind last)
     t->at += here(t)->kind == last;
 }
 
-/* `kernel NAME … { … }`: is its name another? kernel NULL: every one is. */
+/* Returns true for `kernel NAME … { … }` with another name. */
 static bool is_other_kernel(const struct tokens *t, const char *kernel)
 {
     const struct token *name = here(t) + 1;
@@ -54,7 +54,7 @@ static uint64_t add_text(struct arena *a, const struct source *source, const cha
             skip_kernel(&t);
             continue;
         }
-        for (uint32_t i = 0; i <= token->length; i++) { /* and a blank behind it */
+        for (uint32_t i = 0; i <= token->length; i++) { /* and a blank after it */
             char c = i < token->length ? source->text[token->offset + i] : ' ';
             hash = (hash ^ (unsigned char)c) * 1099511628211u;
         }

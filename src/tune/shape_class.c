@@ -1,4 +1,4 @@
-/* Which sizes count as alike. */
+/* Classes of sizes that share results. */
 #include "tune/model.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIVISOR = 16 }; /* the one fact about run-time sizes that programs are compiled for */
+enum { DIVISOR = 16 }; /* the only fact about run-time sizes that programs are compiled for */
 
 struct size_range size_range_of(int64_t v, bool is_static)
 {

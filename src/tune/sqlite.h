@@ -1,9 +1,7 @@
-/* SQLite, found at run time: nothing of it is needed to build, and only the store of tuned values
- * asks for it.
+/* SQLite, found at run time: builds do not need it, and only the store of tuned values loads it.
  *
- * Declarations from https://sqlite.org/c3ref/intro.html; the interface is stable since 3.0, and
- * sqlite3_open_v2 and prepare_v2 are of 2007.
- */
+ * The declarations are from https://sqlite.org/c3ref/intro.html; the interface is stable since
+ * 3.0, and sqlite3_open_v2 and prepare_v2 exist since 2007. */
 #ifndef TW_SQLITE_H
 #define TW_SQLITE_H
 
@@ -11,7 +9,7 @@
 #include <stdint.h>
 
 struct sqlite3;      /* a connection, */
-struct sqlite3_stmt; /* and a statement that was prepared on it */
+struct sqlite3_stmt; /* a prepared statement */
 
 /* Result codes and flags: https://sqlite.org/rescode.html,
  * https://sqlite.org/c3ref/c_open_autoproxy.html */
@@ -61,7 +59,8 @@ struct sqlite {
 #undef SQLITE_MEMBER
 };
 
-/* $TILEWRIGHT_SQLITE, or where the system has it. NULL: found; else what to do, static text. */
+/* Loads $TILEWRIGHT_SQLITE, or the system's library. Returns NULL on success, otherwise the way
+ * out (static text). */
 const char *sqlite_find(struct sqlite *out);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define ANOTHER "name another store with --store or TILEWRIGHT_STORE"
 
-/* What is wrong, as a format for the path and SQLite's words, with the way out. */
+/* Returns the error as a format for the path and SQLite's message, with the way out. */
 static const char *failure(int code)
 {
     switch (code & 0xff) {
@@ -81,7 +81,7 @@ static const char **text_at(struct store_row *row, int index)
 
 /* --- tables --- */
 
-/* What brings the tables from each version to the next. */
+/* The statements that bring the tables from each version to the next. */
 static const char *const steps[STORE_VERSION] = {
     "CREATE TABLE result ("
     " device TEXT NOT NULL, kernel TEXT NOT NULL, program TEXT NOT NULL, types TEXT NOT NULL,"
@@ -100,7 +100,7 @@ static int exec(struct store *s, const char *sql)
     return s->sqlite.exec(s->db, sql, NULL, NULL, NULL);
 }
 
-/* In one transaction: another process may be at it too. */
+/* Migrates in one transaction, because another process may migrate too. */
 static int migrate(struct store *s)
 {
     int64_t version;
@@ -120,14 +120,15 @@ static int migrate(struct store *s)
     return code;
 }
 
-/* What a file says of itself. */
+/* The marks that identify a file as a store. */
 struct label {
     int64_t application, version, tables;
 };
 
 static int read_label(struct store *s, struct label *out)
 {
-    int code = exec(s, "BEGIN"); /* so that all three are of one moment */
+    int code = exec(s, "BEGIN"); /* in a transaction, so that all three are read at the same
+                                  * moment */
     if (code == SQLITE_OK)
         code = pragma(s, "application_id", &out->application);
     if (code == SQLITE_OK)
@@ -147,7 +148,7 @@ static enum store_status refuse_foreign(struct store *s)
     return refuse(s, "an SQLite file, but no store of tuned values; " ANOTHER);
 }
 
-/* Whether the file is ours, and of a version that is known. */
+/* Checks that the file is a store of a known version. */
 static enum store_status check_version(struct store *s)
 {
     struct label l;
@@ -177,11 +178,12 @@ static int connect(struct store *s, const char *path, int flags)
     int code = s->sqlite.open_v2(path, &s->db, flags, NULL);
     if (code == SQLITE_OK)
         s->sqlite.busy_timeout(s->db, STORE_WAIT_MS);
-    int64_t ignored; /* files are first looked at by a statement */
+    int64_t ignored; /* SQLite reads the file only when the first statement runs */
     return code == SQLITE_OK ? pragma(s, "schema_version", &ignored) : code;
 }
 
-/* The change to a log is the one thing that does not wait for others by itself. */
+/* Changes to write-ahead logging. This is the one statement that does not wait for other
+ * processes by itself. */
 static int use_log(struct store *s)
 {
     double until = platform_seconds() + STORE_WAIT_MS / 1000.0;
@@ -193,7 +195,7 @@ static int use_log(struct store *s)
     return code;
 }
 
-/* A file in a folder that cannot be written has no room for its log: it is read as it lies there
+/* Opens a file in a read-only folder, which has no room for a log, without one
  * (https://sqlite.org/wal.html#read_only_databases). */
 static int connect_to_read(struct store *s, struct arena *a)
 {
@@ -210,7 +212,7 @@ static int connect_to_read(struct store *s, struct arena *a)
     return connect(s, uri.data, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
-/* The one that the file is to lie in. What cannot be made shows when the file is opened. */
+/* Makes the folder of the file. If that fails, opening the file reports it. */
 static void make_folder(struct arena *a, const char *path)
 {
     const char *why, *slash = strrchr(path, '/');
@@ -234,12 +236,13 @@ enum store_status store_open(struct store *s, struct arena *a, const char *path,
         make_folder(a, path);
     struct label label;
     int create = making == STORE_MAKES_NOTHING ? 0 : SQLITE_OPEN_CREATE;
-    /* SQLite may take "file:…" for a URI, and keeps ":…" for itself. */
+    /* SQLite may take "file:…" for a URI, and reserves names that begin with ':'. */
     const char *file = path[0] == '/' ? path : arena_printf(a, "./%s", path);
     int code = connect(s, file, SQLITE_OPEN_READWRITE | create);
     if (code == SQLITE_OK)
         code = read_label(s, &label);
-    if (code == SQLITE_OK && is_foreign(&label)) /* before something of it is changed */
+    if (code == SQLITE_OK && is_foreign(&label)) /* checked before anything in the file is
+                                                  * changed */
         return refuse_foreign(s);
     if (code == SQLITE_OK)
         code = use_log(s);
@@ -262,7 +265,7 @@ void store_close(struct store *s)
 
 static enum store_status finish(struct store *s, struct sqlite3_stmt *statement, int code)
 {
-    s->sqlite.finalize(statement); /* first: memory may run out while the failure is put in words */
+    s->sqlite.finalize(statement); /* first, because memory may run out while the message is made */
     return code == SQLITE_DONE ? STORE_OK : fail(s, code);
 }
 
@@ -288,7 +291,7 @@ enum store_status store_put(struct store *s, const struct store_row *row)
     return finish(s, statement, s->sqlite.step(statement));
 }
 
-/* `what` from the rows that the filter names. */
+/* Prepares `what` for the rows that match the filter. */
 static int prepare_filtered(struct store *s, const char *what, const struct store_row *filter,
                             const char *behind, struct sqlite3_stmt **statement)
 {
@@ -326,7 +329,7 @@ struct row_list {
     VEC(struct store_row) rows;
 };
 
-/* All of them; what the statement holds is given back even when memory runs out. */
+/* Reads all rows. The statement's memory is freed even if memory runs out. */
 static int read_rows(struct store *s, struct arena *a, struct sqlite3_stmt *statement,
                      struct row_list *out)
 {

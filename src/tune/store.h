@@ -1,9 +1,9 @@
-/* Results of tuning in an SQLite file, shared by any number of processes.
+/* Results of tuning in an SQLite file that any number of processes share.
  *
- * One row a measured configuration, written in a transaction of its own: a process that is killed
- * loses the measurement it was at. Write-ahead logging (https://sqlite.org/wal.html) lets others
- * read meanwhile; who finds the file locked waits.
- */
+ * Each measured configuration is one row, written in its own transaction: a process that is
+ * killed loses only the measurement in progress. With write-ahead logging
+ * (https://sqlite.org/wal.html) other processes can read meanwhile; a process that finds the
+ * file locked waits. */
 #ifndef TW_STORE_H
 #define TW_STORE_H
 
@@ -12,12 +12,13 @@
 #include "base/text.h"
 
 enum {
-    STORE_VERSION = 1,              /* of the tables: PRAGMA user_version */
+    STORE_VERSION = 1,              /* version of the tables: PRAGMA user_version */
     STORE_APPLICATION = 0x54574c54, /* PRAGMA application_id: "TWLT" */
-    STORE_WAIT_MS = 20000           /* for a lock of other processes */
+    STORE_WAIT_MS = 20000           /* time to wait for locks of other processes */
 };
 
-/* The columns of text in order: X(field). All but `why` and `version` say what was measured. */
+/* The text columns in order: X(field). All except `why` and `version` identify the measured
+ * configuration. */
 #define STORE_TEXTS(X)                                                                             \
     X(device)                                                                                      \
     X(kernel)                                                                                      \
@@ -44,25 +45,27 @@ struct store {
     struct sqlite3 *db;
     const char *path;
     struct text why; /* of the last failure */
-    bool read_only;  /* it could be opened in no other way */
+    bool read_only;  /* the file could only be opened for reading */
 };
 
 enum store_status { STORE_OK, STORE_UNUSABLE, STORE_NO_LIBRARY, STORE_ABSENT };
-/* What may be made: nothing (STORE_ABSENT if there is no file), the file, its folders too. */
+/* Things that opening may make: nothing (STORE_ABSENT if there is no file), the file, or its
+ * folders too. */
 enum store_making { STORE_MAKES_NOTHING, STORE_MAKES_FILE, STORE_MAKES_FOLDERS };
 
-/* `path` must stay. Not STORE_OK: s->why, in `a`, says it with the way out, but of STORE_ABSENT,
- * which is the caller's to explain; store_close in either case. */
+/* Opens the store. `path` must outlive it. On any status but STORE_OK, s->why (in `a`) is a
+ * message with the way out, except for STORE_ABSENT, which the caller explains. Call store_close
+ * in either case. */
 enum store_status store_open(struct store *s, struct arena *a, const char *path,
                              enum store_making making);
 void store_close(struct store *s);
-/* Adds a row, or replaces the one of the same configuration. */
+/* Adds a row, or replaces the row of the same configuration. */
 enum store_status store_put(struct store *s, const struct store_row *row);
-/* The rows that have the texts of the filter that are not NULL, the fastest first, in `a`. `status`
- * -1: any. */
+/* Gives the rows, in `a`, that match the filter's texts that are not NULL, the fastest first.
+ * `status` -1 matches any status. */
 enum store_status store_select(struct store *s, struct arena *a, const struct store_row *filter,
                                struct store_row **rows, int *count);
-/* Deletes those that store_select would find. */
+/* Deletes the rows that store_select would give. */
 enum store_status store_forget(struct store *s, const struct store_row *filter, int *count);
 
 #endif
