@@ -24,6 +24,8 @@ UNFINISHED = [
 COMMENTS = [
     "src/base/*",
     "src/layout/*",
+    "src/aot/*",
+    "src/cuda/*",
     "src/model/*",
     "src/tune/*",
 ]

@@ -1,4 +1,5 @@
-/* What is built: functions, the versions behind them, and which version a launch takes. */
+/* Collects what is built: functions, their versions, and the rule by which a launch takes a
+ * version. */
 #include "aot/aot.h"
 
 #include "base/text.h"
@@ -7,8 +8,8 @@
 
 /* --- names --- */
 
-/* Words that a parameter of C cannot be called. Names with a capital in front, which macros have
- * (NAN, I, PRId64, Bool), and those of types (size_t) are told by their form: see is_taken. */
+/* Names that a C parameter cannot have. Names that begin with a capital, as macros do (NAN, I,
+ * PRId64, Bool), and names of types (size_t) are recognised by their form: see is_taken. */
 static const char *const taken[] = {
     /* keywords of C and C++ */
     "alignas",
@@ -103,7 +104,7 @@ static const char *const taken[] = {
     "while",
     "xor",
     "xor_eq",
-    /* macros without capitals, of headers and compilers */
+    /* macros in lower case, of headers and compilers */
     "arm",
     "cdecl",
     "complex",
@@ -163,7 +164,7 @@ static bool starts_taken(const char *name)
     return false;
 }
 
-/* Tells whether C, C++ or a header reserves the name. */
+/* Returns true if C, C++ or a header reserves the name. */
 static bool is_word(const char *name)
 {
     size_t length = strlen(name);
@@ -187,8 +188,8 @@ static bool same_word(const char *a, const char *b)
     return !*a && !*b;
 }
 
-/* The files are NAME.h and NAME.c, all names in them NAME_…: NAME.h must not take the place of a
- * header of the system, nor NAME_… be a name of ours. */
+/* Checks NAME. The files are NAME.h and NAME.c, and all names in them are NAME_…: NAME.h must
+ * not replace a system header, and NAME_… must not be a name that this folder uses. */
 bool aot_name_good(const char *name)
 {
     static const char *const others[] = {
@@ -213,7 +214,8 @@ static bool has_param(const struct aot_given *g, const char *name)
     return false;
 }
 
-/* "int" becomes "int_", "NAN" "NAN_", "aot_n" "xaot_n"; longer if another parameter is called so. */
+/* Returns a name for C: "int" becomes "int_", "NAN" "NAN_", "aot_n" "xaot_n"; longer if another
+ * parameter has that name. */
 static const char *c_name(struct arena *a, const struct aot_given *g, const struct aot_param *named,
                           int count)
 {
@@ -231,7 +233,7 @@ static const char *c_name(struct arena *a, const struct aot_given *g, const stru
     return c;
 }
 
-/* NAME_KERNEL_TYPES, the kernel's name once where it starts with NAME. */
+/* Returns NAME_KERNEL_TYPES; a kernel whose name starts with NAME does not repeat it. */
 static const char *function_name(const struct aot_build *b, const struct aot_given *g)
 {
     const char *kernel = g->kernel->name;
@@ -245,7 +247,7 @@ static const char *function_name(const struct aot_build *b, const struct aot_giv
                         tail);
 }
 
-/* A name of NAME.h that is no kernel's. */
+/* Returns true for a name of NAME.h that is not a kernel's. */
 static bool is_own(const struct aot_build *b, const char *name)
 {
     static const char *const own[] = {"load",        "unload",  "status",
@@ -258,7 +260,8 @@ static bool is_own(const struct aot_build *b, const char *name)
 
 /* --- functions --- */
 
-/* Text of C for derived parameter i, whose names of C are known. False: reported. */
+/* Makes the C text of derived parameter i, whose names in C are known. Returns false after a
+ * report. */
 static bool copy_derived(struct arena *a, const struct aot_given *g, struct aot_param *list, int i,
                          struct diag *diag)
 {
@@ -266,7 +269,7 @@ static bool copy_derived(struct arena *a, const struct aot_given *g, struct aot_
     text_init(&value, a);
     if (!aot_expr(&value, list[i].derived, list)) {
         diag_error(diag, list[i].derived->loc,
-                   "`%s` of kernel `%s` is no arithmetic of integers and parameters, so C cannot "
+                   "`%s` of kernel `%s` is not arithmetic of integers and parameters, so C cannot "
                    "compute it",
                    list[i].name, g->kernel->name);
         return false;
@@ -297,7 +300,7 @@ static bool same_function(const struct aot_function *f, const struct aot_given *
            strcmp(f->types, g->types) == 0;
 }
 
-/* `of`: the function that has the name, NULL: the header itself has it. */
+/* Reports a name in use. `of`: the function that has it; NULL: the header itself. */
 static bool report_name(const struct aot_build *b, const struct aot_given *g, const char *name,
                         const struct aot_function *of, struct diag *diag)
 {
@@ -445,7 +448,7 @@ static bool same_values(const struct aot_function *f, const struct aot_row *x,
     return true;
 }
 
-/* Whether both are meant for the same launches, but for what 16 divides. */
+/* Returns true if both rows are for the same launches, apart from divisibility by 16. */
 static bool same_class(const struct aot_function *f, const struct aot_row *x,
                        const struct aot_row *y)
 {
@@ -459,7 +462,7 @@ static bool same_class(const struct aot_function *f, const struct aot_row *x,
     return true;
 }
 
-/* Whether a launch for which 16 divides just what `facts` says may take the row. */
+/* Returns true if a launch whose divisibility by 16 is exactly `facts` may take the row. */
 static bool goes_with(const struct aot_function *f, const struct aot_row *r, const bool *facts)
 {
     for (int i = 0; i < f->param_count; i++)
@@ -468,8 +471,8 @@ static bool goes_with(const struct aot_function *f, const struct aot_row *r, con
     return true;
 }
 
-/* The version that such a launch takes of the class of row `of`, without row `without`; -1: none.
- */
+/* Returns the version that such a launch takes from the class of row `of`, without row
+ * `without`; -1: none. */
 static int taken_of(const struct aot_function *f, size_t of, size_t without, const bool *facts)
 {
     for (size_t i = 0; i < f->rows.count; i++)
@@ -479,8 +482,8 @@ static int taken_of(const struct aot_function *f, size_t of, size_t without, con
     return -1;
 }
 
-/* Whether some launch takes another version when the row goes: tried for the facts of every row of
- * its class, which are all that can make a difference if rows come for every set of facts. */
+/* Returns true if some launch takes another version without the row. It tries the facts of every
+ * row of its class; only those can make a difference if there are rows for every set of facts. */
 static bool decides(const struct aot_function *f, size_t row)
 {
     for (size_t i = 0; i < f->rows.count; i++) {
@@ -492,7 +495,8 @@ static bool decides(const struct aot_function *f, size_t row)
     return false;
 }
 
-/* From the last on, so that of rows with one version the one with the fewest conditions stays. */
+/* Removes rows that never decide, from the last on, so that of rows with one version the one
+ * with the fewest conditions stays. */
 static void settle_function(struct aot_function *f)
 {
     for (size_t i = f->rows.count; i-- > 0;) {
@@ -504,7 +508,7 @@ static void settle_function(struct aot_function *f)
     }
 }
 
-/* Versions that no row has (any more) go too, and images that no version has. */
+/* Removes versions without a row, and images without a version. */
 static void drop_unused(struct aot_build *b)
 {
     int *version = arena_array(b->arena, int, b->versions.count + 1);
@@ -555,7 +559,8 @@ int aot_least_alignment(const struct aot_function *f)
 
 /* --- targets --- */
 
-/* The more a target has of its own, the better it is for a GPU that runs it. */
+/* Ranks targets: the more features of its own a target has, the better it suits a GPU that runs
+ * it. */
 static int target_rank(const struct lower_target *t)
 {
     int own = t->ptx.suffix == 'a' ? 2 : t->ptx.suffix == 'f' ? 1 : 0;

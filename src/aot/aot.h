@@ -1,16 +1,15 @@
 /* Ahead of time: lowered kernels as C to ship, NAME.h and NAME.c.
  *
- *   aot.c         what is built: functions, versions, images, and which version a launch takes
+ *   aot.c         functions, versions, images, and the rule by which a launch takes a version
  *   aot_expr.c    scalar expressions of a kernel as expressions of C
- *   aot_plan.c    what follows from the sizes of a launch, as statements of C
- *   aot_header.c  NAME.h, with what each function takes
+ *   aot_plan.c    consequences of a launch's sizes, as statements of C
+ *   aot_header.c  NAME.h, with the parameters of each function
  *   aot_source.c  NAME.c: images, tables, functions
- *   aot_module.*.in  the parts of both that are always the same
+ *   aot_module.*.in  the constant parts of both
  *
- * A *function* of NAME.h launches one kernel for one choice of element types. It has *rows*: for
- * which values a launch takes which *version*, a kernel compiled once. Versions come in *images*:
- * PTX, and the machine code that an assembler made of it.
- */
+ * A *function* of NAME.h launches one kernel for one choice of element types. It has *rows*: the
+ * values for which a launch takes a *version*, a kernel compiled once. Versions are in *images*:
+ * PTX, and the machine code that an assembler made of it. */
 #ifndef TW_AOT_H
 #define TW_AOT_H
 
@@ -18,18 +17,19 @@
 
 struct aot_param {
     const char *name;
-    const char *c_name; /* set by aot_add: the name where C has another use for it */
+    const char *c_name; /* set by aot_add: another name, if C has a use for the parameter's */
     bool is_pointer, is_const, is_static;
     enum dtype dtype;
-    const char *shape; /* of a pointer, as written: "[m][k]"; "" where no view says it */
+    const char *shape; /* shape of a pointer, as written: "[m][k]"; "": no view has it */
     bool has_default;
     struct literal default_value;
-    const struct expr *derived; /* computed by the function itself; NULL: the caller gives it */
+    const struct expr *derived; /* the expression that the function computes; NULL: the caller
+                                 * passes the value */
     const char *derived_text;   /* as written */
     const char *value;          /* set by aot_add: `derived` as an expression of C */
 };
 
-/* Values of a parameter for which a row is meant, both included. */
+/* Range of a parameter's values for which a row is meant, bounds included. */
 struct aot_range {
     int param;
     int64_t least, most;
@@ -39,9 +39,10 @@ struct aot_row {
     int version;
     const struct lower_target *target;
     const char *device;           /* the GPU's own name; NULL: any */
-    const struct literal *values; /* by parameter; of static ones */
-    const bool *divisible;        /* by parameter: 16 divides it */
-    int alignment; /* bytes that divide each address, or an element's size: 16 … 1 */
+    const struct literal *values; /* values of static parameters, by parameter */
+    const bool *divisible;        /* by parameter: divisible by 16 */
+    int alignment; /* alignment of each address in bytes, 16 … 1, or the element's size if that
+                    * is more */
     int range_count;
     const struct aot_range *ranges;
     const char *tuned; /* "BM = 128, BN = 64", for people */
@@ -49,11 +50,11 @@ struct aot_row {
 
 struct aot_function {
     const char *name;          /* in C */
-    const char *kernel, *file; /* what it launches, and where that is written */
+    const char *kernel, *file; /* the kernel it launches, and the file that declares it */
     const char *types;         /* "T = f16", "" */
     int param_count;
     const struct aot_param *params;
-    int rooms; /* views in the workspace, at most */
+    int rooms; /* most views in the workspace */
     VEC(struct aot_row) rows;
 };
 
@@ -77,32 +78,34 @@ struct aot_image {
 struct aot_build {
     struct arena *arena;
     const char *name;
-    const char *version; /* of what makes it: "1.0.0" */
+    const char *version; /* version of the compiler: "1.0.0" */
     VEC(struct aot_function) functions;
     VEC(struct aot_version) versions;
     VEC(struct aot_image) images;
     VEC(const char *) devices; /* that rows name */
 };
 
-/* One compiled kernel to add. Texts are copied; `kernel` is after all passes. */
+/* A compiled kernel to add. Texts are copied; `kernel` has passed all passes. */
 struct aot_given {
     const struct kernel *kernel;
     const struct lowered *lowered;
     const struct lower_target *target;
     const char *file;   /* of the kernel's text */
     const char *types;  /* "T = f16" */
-    const char *suffix; /* "f16": of the function's name; "": none */
+    const char *suffix; /* suffix of the function's name: "f16"; "": none */
     int param_count;
     const struct aot_param *params;
-    struct aot_row row; /* but for version and target */
+    struct aot_row row; /* without version and target */
 };
 
-/* Whether files and names of C can start with it. */
+/* Returns true if names of files and of C may start with it. */
 bool aot_name_good(const char *name);
-/* Of the rows of a function a launch takes the first that goes with it. False: reported. */
+/* Adds a row. A launch takes the first row of its function that fits. Returns false after a
+ * report. */
 bool aot_add(struct aot_build *b, const struct aot_given *given, struct diag *diag);
 
-/* Rows that never decide go, and what only they had: before images are looked at. */
+/* Removes rows that never decide, and versions and images that only they used. Call it before
+ * images are read. */
 void aot_settle(struct aot_build *b);
 
 void aot_header(struct text *out, struct aot_build *b);
@@ -110,44 +113,46 @@ void aot_source(struct text *out, struct aot_build *b);
 
 /* --- between the files of this folder --- */
 
-/* e as an expression of C over the parameters; false: it is none of integers and parameters. */
+/* Prints e as an expression of C over the parameters. Returns false if it has more than integers
+ * and parameters. */
 bool aot_expr(struct text *out, const struct expr *e, const struct aot_param *params);
-/* The statements for one version; false: reported. */
+/* Prints the statements for one version. Returns false after a report. */
 bool aot_plan(struct text *out, const struct aot_given *given, const struct aot_param *params,
               struct diag *diag);
 int aot_rooms(const struct lowered *lowered);
-/* Of all rows. */
+/* Returns the least alignment of all rows. */
 int aot_least_alignment(const struct aot_function *f);
 
-/* A text in quotes, as C reads it. */
+/* Prints a text as a string literal of C. */
 void aot_quote(struct text *out, const char *s, size_t length);
-/* The text in lines of 100 columns where they can be broken. */
+/* Prints a text in lines of 100 columns, broken where possible. */
 void aot_wrap(struct text *out, const char *text);
 /* "MATMUL" */
 const char *aot_upper(const struct aot_build *b);
 const char *aot_c_type(enum dtype t);
-/* "matmul_status f(matmul_module *module, …)", without what ends it. */
+/* Prints "matmul_status f(matmul_module *module, …)" without the end of the declaration. */
 void aot_prototype(struct text *out, const struct aot_build *b, const struct aot_function *f);
 void aot_workspace_prototype(struct text *out, const struct aot_build *b,
                              const struct aot_function *f);
 /* "1.5", "-0.0", "-nan" */
 void aot_show_float(struct text *out, enum dtype t, double v);
-/* "n = 4096, k = 4096"; "": there are no static parameters. */
+/* Returns "n = 4096, k = 4096", or "" if there are no static parameters. */
 const char *aot_statics(struct arena *a, const struct aot_function *f, const struct aot_row *r);
-/* Whether the image's PTX is shipped: it has no machine code, or is of the least target. */
+/* Returns true if the image's PTX is shipped: it has no machine code, or it is of the least
+ * target. */
 bool aot_ships_ptx(const struct aot_build *b, const struct aot_image *image);
-/* The targets, the best first, each once. */
+/* Gives each target once, the best first. */
 int aot_targets(const struct aot_build *b, const struct lower_target **list, int most);
 
 enum { AOT_MOST_TARGETS = 32 };
 
-/* A template with "@key@" filled in. */
+/* Prints a template with each "@key@" replaced. */
 struct aot_slot {
     const char *key, *value;
 };
 void aot_fill(struct text *out, const unsigned char *form, size_t length,
               const struct aot_slot *slots, int count);
-/* Made by what, of what. */
+/* Returns the line that names the compiler and the sources. */
 const char *aot_about(struct aot_build *b);
 
 #endif

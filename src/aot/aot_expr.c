@@ -1,8 +1,7 @@
 /* Scalar expressions of a kernel as expressions of C.
  *
- * Every value is an int64_t; what may leave the type that the kernel computes in is a call of a
- * function of aot_module.c.in, which notes it.
- */
+ * Every value is an int64_t. An operation whose value may leave the kernel's type is a call of a
+ * function of aot_module.c.in, which records it. */
 #include "aot/aot.h"
 
 #include <inttypes.h>
@@ -52,7 +51,7 @@ static bool print_param(const struct printer *p, const struct sym *s)
     return true;
 }
 
-/* function(p, TYPE, a, b); a function that cannot leave the type: function(a, b) */
+/* Prints function(p, TYPE, a, b), or function(a, b) if the value cannot leave the type. */
 static bool print_call(const struct printer *p, const struct expr *e, const char *function,
                        bool typed)
 {
@@ -92,7 +91,7 @@ static bool print_choice(const struct printer *p, const struct expr *e)
     return true;
 }
 
-/* before a between b after */
+/* Prints before, a, between, b, after. */
 static bool print_around(const struct printer *p, const char *before, const struct expr *a,
                          const char *between, const struct expr *b, const char *after)
 {

@@ -1,4 +1,4 @@
-/* NAME.h: what each function takes, in words and as a prototype. */
+/* NAME.h: the parameters of each function, in words and as a prototype. */
 #include "aot/aot.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ void aot_quote(struct text *out, const char *s, size_t length)
     text_add_char(out, '"');
 }
 
-/* A text within a comment of C, which neither ends it nor starts another. */
+/* Prints a text within a comment of C, so that it neither ends the comment nor starts another. */
 static void add_comment(struct text *out, const char *s)
 {
     for (; *s; s++) {
@@ -37,8 +37,8 @@ static void add_comment(struct text *out, const char *s)
 
 enum { COLUMNS = 100 };
 
-/* Where a line may end that starts at s with `room` columns left: behind the last comma or
- * semicolon that has a space after it and stands in no string. 0: nowhere. */
+/* Returns where a line that starts at s may end, with `room` columns left: after the last comma
+ * or semicolon that a space follows, outside strings. 0: nowhere. */
 static size_t break_at(const char *s, size_t length, size_t room)
 {
     size_t at = 0;
@@ -91,7 +91,7 @@ const char *aot_upper(const struct aot_build *b)
     return upper;
 }
 
-/* The slot whose "@key@" stands at s; NULL: none. */
+/* Returns the slot whose "@key@" is at s, or NULL. */
 static const struct aot_slot *slot_at(const char *s, size_t length, const struct aot_slot *slots,
                                       int count)
 {
@@ -280,7 +280,7 @@ static void describe(struct text *out, const struct aot_build *b, const struct a
         text_printf(out,
                     " *   workspace %s_workspace(…) bytes of device memory; 256 divides its "
                     "address.\n"
-                    " *             What it holds is nothing to keep; launches that may run at the "
+                    " *             Its contents need not be kept; launches that may run at the "
                     "same\n"
                     " *             time each need their own.\n",
                     f->name);

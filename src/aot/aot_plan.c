@@ -1,5 +1,5 @@
-/* What follows from the sizes of a launch, as statements of C: its grid, the workspace, and what
- * has to hold of the sizes. The same as src/api/launch_params.c and the checks of tw_launch_prepare
+/* The consequences of a launch's sizes, as statements of C: its grid, its workspace, and the
+ * conditions on the sizes. They equal those that src/api/launch_params.c and tw_launch_prepare
  * find for a launch by the library. */
 #include "aot/aot.h"
 
@@ -9,7 +9,7 @@ struct planner {
     struct text *out;
     struct arena *arena;
     const struct aot_param *params;
-    VEC(const char *) said; /* statements, so that each stands once */
+    VEC(const char *) said; /* statements already printed, so that each occurs once */
 };
 
 static const char *expr_text(struct arena *a, const struct expr *e)
@@ -20,7 +20,7 @@ static const char *expr_text(struct arena *a, const struct expr *e)
     return t.data;
 }
 
-/* `what`, quoted, and the value of e; NULL: e is no expression of integers and parameters. */
+/* Returns `what`, quoted, and the value of e; NULL: e has more than integers and parameters. */
 static const char *shown_and_computed(const struct planner *p, const struct expr *e)
 {
     struct text t;
@@ -40,7 +40,7 @@ static void say_once(struct planner *p, const char *statement)
     text_printf(p->out, "        %s;\n", statement);
 }
 
-/* A size that needs no launch to be known has been checked. */
+/* Sizes that are known without a launch are checked already. */
 static void say_of(struct planner *p, const char *function, const struct expr *e)
 {
     int64_t known;
@@ -49,7 +49,7 @@ static void say_of(struct planner *p, const char *function, const struct expr *e
         say_once(p, arena_printf(p->arena, "%s(aot_p, %s)", function, arguments));
 }
 
-/* An array may be at NULL where its views have no elements. By bit: 64 parameters are enough. */
+/* An array may be NULL if its views have no elements. One bit per parameter: 64 are enough. */
 static void plan_need(struct planner *p, const struct kernel *k, const struct sym *view)
 {
     struct text t;
@@ -83,7 +83,7 @@ static void plan_views(struct planner *p, const struct kernel *k)
     }
 }
 
-/* Those at the top of the body; the compiler's own are what rows ask for. */
+/* Prints the assumes at the top of the body; rows cover those that the compiler added. */
 static void plan_assumes(struct planner *p, const struct kernel *k)
 {
     for (const struct stmt *s = k->body; s; s = s->next)
@@ -104,7 +104,7 @@ static bool plan_grid(struct planner *p, const struct kernel *k, struct diag *di
         const char *arguments = shown_and_computed(p, k->grid[axis]);
         if (!arguments) {
             diag_error(diag, k->grid[axis]->loc,
-                       "the grid of kernel `%s` is no arithmetic of integers and parameters, so C "
+                       "the grid of kernel `%s` is not arithmetic of integers and parameters, so C "
                        "cannot compute it",
                        k->name);
             return false;
@@ -125,7 +125,7 @@ static bool plan_room(struct planner *p, const struct sym *view, struct diag *di
         text_add(&bytes, ", ");
         if (!aot_expr(&bytes, view->dims[i], p->params)) {
             diag_error(diag, view->loc,
-                       "the extents of workspace `%s` are no arithmetic of integers and "
+                       "the extents of workspace `%s` are not arithmetic of integers and "
                        "parameters, so C cannot compute them",
                        view->name);
             return false;

@@ -1,4 +1,4 @@
-/* NAME.c: images, the tables that say what they are, and the functions. */
+/* NAME.c: images, the tables that describe them, and the functions. */
 #include "aot/aot.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@ extern const size_t aot_module_c_length;
 
 /* --- images --- */
 
-/* C11 asks compilers for string literals of 4095 bytes: a text comes in pieces. */
+/* C11 asks compilers for string literals of 4095 bytes, so long texts are split. */
 enum { PIECE = 3500, BYTES_OF_LINE = 24 };
 
 static void write_ptx(struct text *out, const struct aot_image *image, int index)
@@ -136,7 +136,7 @@ static void add_condition(struct text *out, const char *text)
     text_printf(out, "%s%s", out->length ? " &&\n            " : "", text);
 }
 
-/* By bits: 0.0 and -0.0 are equal, and are different programs. */
+/* Compares by bits: 0.0 and -0.0 are equal, but give different programs. */
 static const char *float_condition(struct arena *a, const struct aot_param *p, double v)
 {
     uint64_t bits = 0;
@@ -151,7 +151,7 @@ static const char *float_condition(struct arena *a, const struct aot_param *p, d
     return arena_printf(a, form, p->c_name, bits, shown.data);
 }
 
-/* A constant of C. The least i64 is none: C reads the minus apart from the number. */
+/* Returns a constant of C. The least i64 is an expression, because C reads its minus separately. */
 static const char *integer(struct arena *a, enum dtype t, int64_t v)
 {
     if (t == DT_U64)
@@ -168,7 +168,7 @@ static const char *static_condition(struct arena *a, const struct aot_param *p, 
                : arena_printf(a, "%s == %s", p->c_name, integer(a, p->dtype, v.i));
 }
 
-/* What an integer type holds; what a range says beyond that needs no question. */
+/* The range of an integer type: bounds of a row outside it need no test. */
 static bool asks_least(enum dtype t, int64_t least)
 {
     return least != INT64_MIN && dtype_wrap(t, least) == least &&
@@ -229,7 +229,7 @@ static void write_rows(struct text *out, const struct aot_build *b, const struct
     text_add(out, "        break;\n");
 }
 
-/* ", int32_t m, …" of all scalar parameters */
+/* Prints ", int32_t m, …" for all scalar parameters. */
 static void write_scalars(struct text *out, const struct aot_function *f)
 {
     for (int i = 0; i < f->param_count; i++)
@@ -298,7 +298,7 @@ static bool is_real(enum dtype t)
     return dtype_is_float(t) && dtype_size(t) >= 4;
 }
 
-/* printf's way to show a scalar. */
+/* Returns printf's conversion for a scalar. */
 static const char *scalar_form(enum dtype t)
 {
     return is_real(t) ? "%s" : t == DT_U64 ? "%llu" : "%lld";
@@ -313,7 +313,7 @@ static void write_scalar(struct text *out, const struct aot_param *p)
                     p->c_name);
 }
 
-/* What a launch without a version is told: its values, and those that there are. */
+/* Prints the error for a launch without a version: its values, and the values that were built. */
 static void write_not_built(struct text *out, const struct aot_build *b,
                             const struct aot_function *f)
 {
@@ -347,7 +347,7 @@ static void write_call(struct text *out, const struct aot_function *f, const cha
     text_add(out, ")");
 }
 
-/* The bits of all addresses, for the choice of a version. */
+/* Returns the low bits of all addresses, which the choice of a version needs. */
 static const char *low_bits(struct arena *a, const struct aot_function *f)
 {
     struct text t;
@@ -358,7 +358,8 @@ static const char *low_bits(struct arena *a, const struct aot_function *f)
     return t.length ? t.data : "module, 0";
 }
 
-/* Locals for the derived parameters; `failed` is returned if one cannot be computed. */
+/* Prints locals for the derived parameters; the function returns `failed` if one cannot be
+ * computed. */
 static void write_derived(struct text *out, const struct aot_build *b, const struct aot_function *f,
                           const char *failed)
 {
@@ -391,7 +392,7 @@ static void write_start_of_body(struct text *out, const struct aot_build *b, int
     text_add(out, " : -1;\n");
 }
 
-/* The kernel takes floats of 8 bits in 32. */
+/* Returns true if the kernel takes the parameter, an 8-bit float, in 32 bits. */
 static bool is_widened(const struct aot_param *p)
 {
     return !p->is_pointer && (p->dtype == DT_E4M3 || p->dtype == DT_E5M2);
@@ -453,7 +454,7 @@ static void write_workspace(struct text *out, const struct aot_build *b, int ind
     text_add(out, ";\n    return aot_workspace(aot_p);\n}\n");
 }
 
-/* "sm_90 and sm_80", for a message */
+/* Returns "sm_90 and sm_80", for a message. */
 static const char *targets_text(struct arena *a, const struct lower_target *const *targets,
                                 int count)
 {

@@ -85,7 +85,7 @@ void cuda_leave(struct cuda *c)
     c->pushed = false;
 }
 
-/* A thread does not keep a context that is gone. */
+/* Makes no context current if the thread's is gone. */
 static void unbind(struct cuda *c)
 {
     void *current = NULL;

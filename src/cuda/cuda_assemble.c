@@ -1,10 +1,9 @@
-/* PTX to machine code: from the cache, by `ptxas` where there is one, else by the driver.
+/* PTX to machine code: from the cache, by `ptxas` if there is one, otherwise by the driver.
  *
- * The driver's linker would give machine code that can be kept, but it assembles for linking:
- * without regard to how many blocks a multiprocessor holds, kernels take up to twice the registers.
- * What the driver assembles while it loads is as good as ptxas's and goes to the driver's own
- * cache.
- */
+ * The driver's linker would give machine code that can be stored, but it assembles for linking:
+ * it ignores the number of blocks that a multiprocessor should hold, and kernels take up to
+ * twice the registers. The code that the driver assembles while loading is as good as ptxas's
+ * and goes to the driver's own cache. */
 #include "cuda/cuda_own.h"
 
 #include "base/platform.h"
@@ -17,7 +16,7 @@
 
 /* --- ptxas --- */
 
-/* $TILEWRIGHT_PTXAS ("": none), or as the shell finds it, or where the toolkit puts it. */
+/* Returns $TILEWRIGHT_PTXAS ("": none), or ptxas as the shell finds it, or the toolkit's. */
 static const char *find_ptxas(struct arena *a)
 {
     const char *named = getenv("TILEWRIGHT_PTXAS");
@@ -27,7 +26,7 @@ static const char *find_ptxas(struct arena *a)
     return found ? found : platform_find_program(a, "/usr/local/cuda/bin/ptxas");
 }
 
-/* "-arch=sm_90a" where the text is for this very GPU, else "-arch=sm_90". */
+/* Returns "-arch=sm_90a" if the text is for exactly this GPU, otherwise "-arch=sm_90". */
 static const char *arch_of(const struct cuda *c, const struct cuda_text *t)
 {
     const char *plain = arena_printf(t->scratch, "sm_%d", c->device.capability);
@@ -58,7 +57,7 @@ static void clean_up(const struct assembling *x)
     platform_remove_folder(x->folder);
 }
 
-/* In scratch memory; NULL: ptxas did not make any. */
+/* Returns machine code in scratch memory, or NULL if ptxas made none. */
 static const void *run_ptxas(const char *ptxas, const char *arch, const struct assembling *x,
                              const struct cuda_text *t, size_t *length)
 {
@@ -71,7 +70,7 @@ static const void *run_ptxas(const char *ptxas, const char *arch, const struct a
     return cubin && *length ? arena_copy(t->scratch, cubin, *length) : NULL;
 }
 
-/* In scratch memory; NULL: there is no ptxas, or it cannot. */
+/* Returns machine code in scratch memory, or NULL if there is no ptxas or it fails. */
 static const void *assemble(const struct cuda *c, const struct cuda_text *t, size_t *length)
 {
     struct arena *a = t->scratch;
@@ -95,7 +94,7 @@ static const void *assemble(const struct cuda *c, const struct cuda_text *t, siz
 
 /* --- with the cache --- */
 
-/* Which ptxas, and the driver that takes what it makes. */
+/* Returns the version of ptxas and of the driver that loads its code. */
 static const char *assembler_of(struct cuda *c, struct arena *scratch)
 {
     int64_t bytes = 0, changed = 0;
@@ -120,7 +119,7 @@ static struct cuda_cache_key key_of(struct cuda *c, const struct cuda_text *t)
                                                       .target = target});
 }
 
-/* Without ptxas the driver does it, into its own cache. */
+/* Without ptxas, the driver assembles, into its own cache. */
 static bool assemble_by_loading(struct cuda *c, const struct cuda_text *t, const char *kernel,
                                 char why[CUDA_WHY])
 {
@@ -144,8 +143,8 @@ bool cuda_assemble(struct cuda *c, const struct cuda_text *t, const char *kernel
     return true;
 }
 
-/* What the cache has may be refused all the same, by an older driver; and what ptxas does not take
- * the driver may take, or say what is wrong with it. */
+/* Code from the cache may still be refused, by an older driver; and PTX that ptxas refuses the
+ * driver may take, or give a better error for. */
 struct cuda_module *cuda_load_text(struct cuda *c, const struct cuda_text *t, const char *kernel,
                                    char why[CUDA_WHY])
 {

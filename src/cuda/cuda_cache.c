@@ -11,17 +11,17 @@ enum {
     NAME_LENGTH = 2 * BLAKE2S_BYTES, /* hexadecimal digits */
     MOST_TROUBLE = 256,
     USUAL_MIB = 1024,
-    STALE_SECONDS = 3600, /* so old is a file that a killed process left half-written */
+    STALE_SECONDS = 3600, /* age at which a half-written file is taken to be of a killed process */
 };
 static const char ending[] = ".cubin";
 
 struct cuda_cache {
     const struct allocator *allocator;
-    size_t size; /* of this struct, the folder's name included */
+    size_t size; /* of this struct with the folder's name */
     int64_t limit;
-    int64_t room; /* bytes that may still be stored before the folder is looked at again */
-    char setting[MOST_TROUBLE]; /* what is wrong with the environment; "": nothing */
-    char trouble[MOST_TROUBLE]; /* why the latest file could not be stored; "": it could */
+    int64_t room;               /* bytes that may be stored before the folder is listed again */
+    char setting[MOST_TROUBLE]; /* error in the environment's settings; "": none */
+    char trouble[MOST_TROUBLE]; /* error of the latest store; "": none */
     bool on;
     char folder[];
 };
@@ -38,7 +38,7 @@ static const char *folder_of(const char *given, char usual[MOST_FOLDER])
     return platform_cache_folder("tilewright", usual, MOST_FOLDER) ? usual : "";
 }
 
-/* Bytes; a setting that is no number is told of and leaves the usual. */
+/* Returns the limit in bytes. A setting that is not a number is reported, and the default stays. */
 static int64_t limit_of(char trouble[MOST_TROUBLE])
 {
     const char *text = getenv("TILEWRIGHT_CACHE_MIB");
@@ -111,14 +111,14 @@ static const char *path_of(const struct cuda_cache *c, struct arena *scratch,
     return arena_printf(scratch, "%s/%s%s", c->folder, name, ending);
 }
 
-/* What stands ahead of the cubin. Bytes alone, so that it is the same on every machine. */
+/* The header before the cubin. It consists of bytes, so it is the same on every machine. */
 struct header {
     unsigned char magic[8];
     unsigned char key[BLAKE2S_BYTES];
-    unsigned char length[8]; /* of the cubin, the least significant first */
+    unsigned char length[8]; /* length of the cubin, least significant byte first */
     unsigned char digest[BLAKE2S_BYTES];
 };
-_Static_assert(sizeof(struct header) % 16 == 0, "the cubin behind it is aligned");
+_Static_assert(sizeof(struct header) % 16 == 0, "the cubin after it is aligned");
 
 static struct header header_for(const struct cuda_cache_key *key, const void *cubin, size_t length)
 {
@@ -154,7 +154,7 @@ const void *cuda_cache_find(const struct cuda_cache *c, struct arena *scratch,
 
 /* --- what is too much --- */
 
-/* Returns the part of a file's name after its key; NULL: it is no file of ours. */
+/* Returns the part of a file's name after its key, or NULL if the cache did not make the file. */
 static const char *after_key(const char *name)
 {
     size_t digits = strspn(name, "0123456789abcdef");
@@ -180,7 +180,7 @@ static void drop(const struct cuda_cache *c, struct arena *scratch, const struct
     platform_remove_file(arena_printf(scratch, "%s/%s", c->folder, f->name));
 }
 
-/* Leaves room for a sixteenth of the limit, so that not every file that is stored comes here. */
+/* Frees a sixteenth of the limit, so that not every store has to list the folder. */
 static void make_room(struct cuda_cache *c, struct arena *scratch)
 {
     struct platform_files files = platform_list_files(scratch, c->folder);

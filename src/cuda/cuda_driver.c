@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where Linux, WSL and Windows keep it. */
+/* The library's paths on Linux, WSL and Windows. */
 static const char *const places[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1",
                                      "nvcuda.dll"};
 
-/* *path: which one it is. */
+/* *path: the one that was opened. */
 static void *open_library(const char **path, char why[CUDA_WHY])
 {
     const char *named = getenv("TILEWRIGHT_CUDA_DRIVER");
@@ -50,13 +50,13 @@ bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY])
 #undef DRIVER
 #undef OPTIONAL
     if (!platform_symbol(library, "cuInit"))
-        snprintf(why, CUDA_WHY, "%.300s is no CUDA driver: it has no cuInit%s", path,
+        snprintf(why, CUDA_WHY, "%.300s is not a CUDA driver: it has no cuInit%s", path,
                  getenv("TILEWRIGHT_CUDA_DRIVER") ? " ($TILEWRIGHT_CUDA_DRIVER names it)" : "");
     else if (missing)
         snprintf(why, CUDA_WHY, "the NVIDIA driver is too old: it has no %s", missing);
     return !missing;
 }
 
-/* As cuda.h lays them out. */
+/* The same layout as in cuda.h. */
 _Static_assert(sizeof(struct cuda_launch_attribute) == 72, "CUlaunchAttribute");
 _Static_assert(sizeof(struct cuda_launch_config) == 56, "CUlaunchConfig");

@@ -35,7 +35,7 @@ struct cuda_driver {
 #undef DRIVER
 };
 
-/* The library that TILEWRIGHT_CUDA_DRIVER names, if it does; else the one that is installed. */
+/* Loads the library that TILEWRIGHT_CUDA_DRIVER names if it is set, otherwise the installed one. */
 bool cuda_driver_find(struct cuda_driver *d, char why[CUDA_WHY]);
 
 #endif

@@ -1,7 +1,7 @@
-/* What the driver refuses, in words: its own, what they mean for the caller, and the way out.
+/* The driver's errors in words: its own text, the meaning for the caller, and the way out.
  *
- * Some results say that a kernel failed and that the context is lost with it: each later call would
- * give the same one. Which these are, cuda.h says at the enum's entries ("the process must be
+ * Some results say that a kernel failed and that the context is lost with it: each later call
+ * would return the same. cuda.h marks them at the enum's entries ("the process must be
  * terminated and relaunched"). */
 #include "cuda/cuda_own.h"
 
@@ -30,7 +30,7 @@ static const struct advice advices[] = {
     {1, false, "this GPU does not take the address, the size or the setting"},
     {2, false, "free arrays, or let other processes on the GPU end (nvidia-smi lists them)"},
     {3, false,
-     "a fork of a process that had a GPU open has none: fork before, or start programs anew (in "
+     "a fork of a process that had a GPU open has none: fork before, or start a new program (in "
      "Python: spawn)"},
     {4, false, "the process is ending and the driver with it: free contexts before"},
     {34, false,
@@ -79,7 +79,7 @@ static const struct advice advices[] = {
      "the driver's services are not up (on systems with NVSwitch: nvidia-fabricmanager)"},
     {803, false,
      "the driver's library and its kernel module are of different versions: reboot, or "
-     "install the driver anew"},
+     "install the driver again"},
     {804, false,
      "the compatibility libraries of CUDA do not serve this GPU: take them off "
      "LD_LIBRARY_PATH, or update the driver"},
@@ -159,8 +159,8 @@ enum cuda_failure cuda_failure(const struct cuda *c)
 
 /* --- programs --- */
 
-/* First versions of CUDA that read each version of PTX, both times ten (PTX ISA, "PTX ISA Version
- * History"); between 8.0 and 8.5 they go together. */
+/* The first version of CUDA that reads each version of PTX, both times ten (PTX ISA, "PTX ISA
+ * Version History"); between 8.0 and 8.5 they agree. */
 static const struct {
     int ptx, cuda;
 } versions[] = {{70, 110}, {71, 111}, {72, 112}, {73, 113}, {74, 114}, {75, 115}, {76, 116},
@@ -168,7 +168,7 @@ static const struct {
                 {85, 125}, {86, 127}, {87, 128}, {88, 129}, {90, 130}, {91, 131}};
 enum { VERSIONS = sizeof versions / sizeof *versions };
 
-/* The word behind a directive of a PTX text; "": there is none. */
+/* Gives the word after a directive of a PTX text, or "". */
 static void directive(const char *ptx, const char *name, char out[24])
 {
     const char *at = strstr(ptx, name);

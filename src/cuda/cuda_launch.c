@@ -1,4 +1,4 @@
-/* Launches. cuLaunchKernelEx is for those that say more than a grid. */
+/* Launches. cuLaunchKernelEx is for launches with more attributes than a grid. */
 #include "cuda/cuda_own.h"
 
 #include "base/grid.h"
@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* What is asked of the GPU, for whoever must change it. */
+/* Describes the launch, for the message to the person who must change it. */
 static void describe(struct cuda *c, const struct cuda_module *m, const struct cuda_launch *launch,
                      char *out, size_t size)
 {
@@ -31,7 +31,7 @@ static int cluster_size(const struct cuda_launch *l)
     return at_least_1(l->cluster[0]) * at_least_1(l->cluster[1]) * at_least_1(l->cluster[2]);
 }
 
-/* Those that this GPU has a meaning for. */
+/* Lists the attributes that this GPU supports. */
 static unsigned list_attributes(const struct cuda *c, const struct cuda_launch *l,
                                 struct cuda_launch_attribute out[4])
 {
@@ -53,8 +53,8 @@ static unsigned list_attributes(const struct cuda *c, const struct cuda_launch *
     return n;
 }
 
-/* Clusters that the GPU and the driver have. Up to eight blocks every GPU with clusters has (CUDA
- * C++ Programming Guide, "Thread Block Clusters"). */
+/* Checks that the GPU and the driver have such clusters. Every GPU with clusters has clusters of
+ * up to eight blocks (CUDA C++ Programming Guide, "Thread Block Clusters"). */
 static bool check_cluster(struct cuda *c, struct cuda_module *m, const struct cuda_launch *l,
                           char why[CUDA_WHY])
 {
@@ -73,8 +73,8 @@ static bool check_cluster(struct cuda *c, struct cuda_module *m, const struct cu
         int along = at_least_1(l->cluster[i]);
         if (blocks % along == 0)
             continue;
-        snprintf(why, CUDA_WHY, "%lld blocks along %c are no multiple of the cluster's %d", blocks,
-                 "xyz"[i], along);
+        snprintf(why, CUDA_WHY, "%lld blocks along %c are not a multiple of the cluster's %d",
+                 blocks, "xyz"[i], along);
         return false;
     }
     return size <= EVERYWHERE ||

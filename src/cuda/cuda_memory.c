@@ -1,5 +1,5 @@
-/* Memory, streams and events. What is handed out is kept in one list, so that it goes with the
- * device, and so that nothing is freed that is not ours. */
+/* Memory, streams and events. All objects handed out are in one list, so that they are freed
+ * with the device, and so that only objects of this list are freed. */
 #include "cuda/cuda_own.h"
 
 #include "base/platform.h"
@@ -45,8 +45,8 @@ static void forget(struct cuda *c, struct cuda_object **at)
     cuda_give(c, o, sizeof *o);
 }
 
-/* It is gone whatever the driver says, which may be about an earlier call; but for a capture, which
- * does not let it go. */
+/* Removes the object, whatever the driver returns, which may be the error of an earlier call.
+ * Only during a capture it stays, because the driver does not release it. */
 static int remove_at(struct cuda *c, struct cuda_object **at)
 {
     enum { STREAM_CAPTURE_UNSUPPORTED = 900 };
@@ -64,7 +64,7 @@ void cuda_free_objects(struct cuda *c)
     }
 }
 
-/* The object added last was made, or is none. */
+/* Keeps the object added last if it was made, otherwise removes it. */
 static bool made(struct cuda *c, int result, const char *what, char why[CUDA_WHY])
 {
     bool good = cuda_good(c, result, what, why);
@@ -73,7 +73,7 @@ static bool made(struct cuda *c, int result, const char *what, char why[CUDA_WHY
     return good;
 }
 
-/* A stream or an event, into *out. */
+/* Makes a stream or an event in *out. */
 static bool new_object(struct cuda *c, enum cuda_kind kind, int (*create)(void **, unsigned),
                        const char *what, void **out, char why[CUDA_WHY])
 {
@@ -219,7 +219,7 @@ struct cuda_given *cuda_give_away(struct cuda *c, uint64_t address, size_t bytes
     return NULL;
 }
 
-/* Whatever fails, there is nobody to tell. */
+/* Errors are ignored, because no caller is left to report them to. */
 void cuda_given_free(const struct allocator *allocator, struct cuda_given *g)
 {
     void *popped;
@@ -233,14 +233,14 @@ void cuda_given_free(const struct allocator *allocator, struct cuda_given *g)
 
 /* --- workspace --- */
 
-/* Which stream it is: of CU_STREAM_PER_THREAD each thread has its own. */
+/* Returns the stream itself: each thread has its own CU_STREAM_PER_THREAD. */
 static void *stream_of(void *stream)
 {
     enum { PER_THREAD = 2 };
     return stream == (void *)(uintptr_t)PER_THREAD ? platform_thread() : stream;
 }
 
-/* The newest of a stream is its largest. */
+/* Returns the newest workspace of a stream, which is its largest. */
 static struct cuda_object *workspace_of(const struct cuda *c, enum cuda_kind kind,
                                         const void *stream)
 {
@@ -250,7 +250,8 @@ static struct cuda_object *workspace_of(const struct cuda *c, enum cuda_kind kin
     return o;
 }
 
-/* In powers of two: all that were outgrown are together no larger. In the context. */
+/* Grows in powers of two, so that all outgrown workspaces together are not larger. In the
+ * context. */
 static bool grow(struct cuda *c, enum cuda_kind kind, void *stream, size_t bytes,
                  struct cuda_object **out, char why[CUDA_WHY])
 {

@@ -9,7 +9,7 @@ enum {
     JIT_ERROR_LOG = 5,
     JIT_ERROR_LOG_BYTES = 6,
 };
-/* More dynamic shared memory must be asked for (CUDA C++ Programming Guide, "Shared Memory"). */
+/* More dynamic shared memory needs an opt-in (CUDA C++ Programming Guide, "Shared Memory"). */
 enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
 
 static bool load_image(struct cuda *c, struct cuda_module *m, const char *image, char why[CUDA_WHY])
@@ -33,7 +33,8 @@ static bool load(struct cuda *c, struct cuda_module *m, const char *image, const
         !cuda_good(c, c->driver.module_function(&m->function, m->module, kernel),
                    "cuModuleGetFunction", why))
         return false;
-    /* A driver that loads lazily would do so at the first launch: not in a capture. */
+    /* A driver that loads lazily would load at the first launch, which is not possible in a
+     * capture. */
     return !c->driver.function_load ||
            cuda_good(c, c->driver.function_load(m->function), "cuFuncLoad", why);
 }

@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Declarations that the files of this folder share. */
 #ifndef TW_CUDA_OWN_H
 #define TW_CUDA_OWN_H
 
@@ -12,10 +12,10 @@ enum {
     FUNCTION_LOCAL = 3,
     FUNCTION_REGISTERS = 4,
     FUNCTION_MAX_DYNAMIC_SHARED = 8,
-    FUNCTION_LARGE_CLUSTERS = 14, /* of more blocks than every GPU with clusters has */
+    FUNCTION_LARGE_CLUSTERS = 14, /* clusters of more than eight blocks */
 };
 
-/* Something of the driver's that is freed with the device at the latest. */
+/* An object of the driver that is freed with the device at the latest. */
 struct cuda_object {
     struct cuda_object *next;
     enum cuda_kind kind;
@@ -29,45 +29,45 @@ struct cuda {
     struct cuda_driver driver;
     struct cuda_device device;
     int handle;    /* of the device */
-    void *context; /* the primary one; NULL: not retained yet */
-    bool bound;    /* it was made a thread's current one */
-    bool pushed;   /* during a call: another was current, */
-    bool relaxed;  /* and the thread's capture mode was this: */
+    void *context; /* the primary context; NULL: not retained yet */
+    bool bound;    /* it was made current in a thread */
+    bool pushed;   /* during a call: another context was current before */
+    bool relaxed;  /* during a call: the thread's capture mode before */
     int capture_mode;
-    struct cuda_object *objects; /* the newest first */
-    char assembler[192];         /* what tells one assembler from another; "": not asked yet */
-    const struct cuda_module *started; /* the one started last; NULL: none, or it is gone */
-    int result; /* CUresult that the call refuses with; 0: it is not the driver's */
-    int lost;   /* CUresult after which the context is of no use; 0: it is */
+    struct cuda_object *objects;       /* the newest first */
+    char assembler[192];               /* identifies the assembler; "": not read yet */
+    const struct cuda_module *started; /* the kernel started last; NULL: none, or it is freed */
+    int result; /* CUresult of the call's failure; 0: the driver did not cause it */
+    int lost;   /* CUresult that made the context unusable; 0: it is usable */
 };
 
 struct cuda_module {
-    char name[64]; /* of the kernel, to be told */
+    char name[64]; /* name of the kernel, for messages */
     void *module, *function;
-    int64_t shared_bytes; /* dynamic, that the function may use so far */
+    int64_t shared_bytes; /* dynamic shared memory that the function may use so far */
 };
 
-/* Makes the device's context current; cuda_leave undoes it. Not to be nested. One that is lost is
- * refused, but for freeing. */
+/* Makes the device's context current; cuda_leave undoes it. Calls must not be nested. A lost
+ * context is refused, except for freeing. */
 bool cuda_enter(struct cuda *c, char why[CUDA_WHY]);
 bool cuda_enter_to_free(struct cuda *c, char why[CUDA_WHY]);
-/* To load programs and to allocate. While a stream is captured, by whatever thread, the driver else
- * refuses that, and the capture is lost. */
+/* Enters for loading programs and allocating. While any thread captures a stream, the driver
+ * would otherwise refuse that and break the capture. */
 bool cuda_enter_to_make(struct cuda *c, char why[CUDA_WHY]);
 void cuda_leave(struct cuda *c);
 
-/* "what: CUDA_ERROR_… (in words): advice" for a result that is not 0. True when it is 0. */
+/* Returns true if result is 0. Otherwise writes "what: CUDA_ERROR_… (in words): advice". */
 bool cuda_good(struct cuda *c, int result, const char *what, char why[CUDA_WHY]);
 void cuda_say_more(char why[CUDA_WHY], const char *between, const char *text);
 void cuda_say_lost(struct cuda *c, char why[CUDA_WHY]);
-/* Behind what cuda_good said of a program that is not taken: what of it does not fit here. */
+/* Adds to the text of cuda_good why the GPU or the driver does not take a program. */
 void cuda_say_image(const struct cuda *c, const char *image, char why[CUDA_WHY]);
 
-/* Zeroed memory of the host; NULL: there is none. */
+/* Returns zeroed host memory, or NULL. */
 void *cuda_take(const struct cuda *c, size_t size);
 void cuda_give(const struct cuda *c, void *memory, size_t size);
 
-/* Frees all that is left. In the context. */
+/* Frees all remaining objects. In the context. */
 void cuda_free_objects(struct cuda *c);
 
 #endif

@@ -26,7 +26,7 @@ def main():
            TILEWRIGHT_CUDA_DRIVER="/not/there")
     expect("devices", 0, "cuda +no GPU to run on: .*No such file", TILEWRIGHT_CUDA_DRIVER="/not/there")
     expect("devices -v", 0, "cuda +no GPU to run on: cuInit: CUDA_ERROR_NO_DEVICE", FAKE_CUDA_DEVICES="0")
-    expect(product, 2, "libm.so.6 is no CUDA driver: it has no cuInit", TILEWRIGHT_CUDA_DRIVER="libm.so.6")
+    expect(product, 2, "libm.so.6 is not a CUDA driver: it has no cuInit", TILEWRIGHT_CUDA_DRIVER="libm.so.6")
     two = {"FAKE_CUDA_DEVICES": "2"}
     second = product.replace("--device cuda", "--device cuda:1")
     expect("devices", 0, r"(?m)^cuda +simulator, .*\ncuda:1 +simulator 1, ", **two)

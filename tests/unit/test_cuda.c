@@ -219,7 +219,7 @@ static void test_start_with_attributes(void **state)
     expect_product(f, f->c);
     tw_launch_attributes odd = {.size = sizeof odd, .cluster = {1, 3, 1}};
     refused(f, tw_launch_start_with(f->launch, NULL, &odd), TW_UNSUPPORTED,
-            "2 blocks along y are no multiple of the cluster's 3");
+            "2 blocks along y are not a multiple of the cluster's 3");
     odd.cluster[1] = 17;
     refused(f, tw_launch_start_with(f->launch, NULL, &odd), TW_BAD_ARGUMENT, "1 to 16 blocks");
 }
