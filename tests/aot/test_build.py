@@ -41,9 +41,10 @@ def refused(tool, arguments, *texts, status=2, **options):
 
 
 def sets_of(path):
-    """What --set may give of STATICS for a file."""
-    names = set(re.findall(r"static \w+ (\w+)", open(path).read()))
-    found = [s for s in STATICS.split(",") if s.split("=")[0] in names]
+    """--set with a value for each static parameter of a file: that of STATICS, else 16. Derived ones need none."""
+    names = re.findall(r"static \w+ (\w+)(?!\w| =)", open(path).read())
+    known = dict(s.split("=") for s in STATICS.split(","))
+    found = [f"{name}={known.get(name, 16)}" for name in dict.fromkeys(names)]
     return ["--set", ",".join(found)] if found else []
 
 
