@@ -281,7 +281,8 @@ static void test_ptx_in_clusters(void **state)
     for (int i = 0; i < 32; i++)
         assert_int_equal(numbers[i], i);
     launch.cluster[0] = 5;
-    refused(f, tw_ptx_run(p, &launch, NULL), TW_UNSUPPORTED, "32 blocks along x are not a multiple");
+    refused(f, tw_ptx_run(p, &launch, NULL), TW_UNSUPPORTED,
+            "32 blocks along x are not a multiple");
 }
 
 /* --- workspace --- */
