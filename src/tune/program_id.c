@@ -63,7 +63,7 @@ static uint64_t add_text(struct arena *a, const struct source *source, const cha
     return hash;
 }
 
-/* Kernels of imported files are no part of the program. */
+/* Kernels of imported files are not part of the program. */
 uint64_t program_id(struct arena *a, const struct source *const *sources, size_t count,
                     const char *kernel)
 {
