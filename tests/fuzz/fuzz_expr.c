@@ -367,9 +367,11 @@ static void shape_op(struct gen *g, enum value_class c, const struct shape *s, i
 /* A sum over an axis that is 1 in s, or over all. */
 static void reduction(struct gen *g, enum value_class c, const struct shape *s, int depth)
 {
-    static const char *const names[] = {"sum", "max", "min"};
+    static const char *const names[] = {"sum", "max", "min", "argmax", "argmin"};
     struct shape from = *s;
-    const char *name = c == C_BOOL ? (gen_chance(g, 50) ? "any" : "all") : names[gen_below(g, 3)];
+    const int count = c == C_INT ? 5 : 3; /* the place of a float is another after a rounding */
+    const char *name =
+        c == C_BOOL ? (gen_chance(g, 50) ? "any" : "all") : names[gen_below(g, count)];
     if (s->rank == 0) {
         from = gen_some_shape(g);
         call(g, name, c, &from, 1, depth);

@@ -222,6 +222,50 @@ static void test_exact_comparisons_are_decided(void **state)
     assert_false(holds(f, text));
 }
 
+/* Of exact values the first greatest is it, NaN passed over; of sums only a clear winner is judged. */
+static void test_places_of_extremes(void **state)
+{
+    static const char text[] = "kernel k(i32 m, const f32 *a, i32 *c) grid(1) warps(1)\n"
+                               "{\n"
+                               "    global f32 A[m][4] = a;\n"
+                               "    global i32 C[m][1] = c;\n"
+                               "    ensures C == %s;\n"
+                               "}\n";
+    struct fixture *f = *state;
+    float a[4][4] = {{1, 3, 3, 2}, {NAN, -1, -2, NAN}, {NAN, NAN, NAN, NAN}, {0, -0.0f, 0, 0}};
+    int32_t c[4] = {1, 1, 0, 0};
+    char program[512];
+    give_int(f, 4);
+    give(f, a);
+    give(f, c);
+    snprintf(program, sizeof program, text, "argmax(A, axis = 1)");
+    assert_true(holds(f, program));
+    c[0] = 2; /* as great, but later */
+    assert_false(holds(f, program));
+    c[0] = 0;
+    c[1] = 2;
+    snprintf(program, sizeof program, text, "argmin(A, axis = 1)");
+    assert_true(holds(f, program));
+    float b[24][4];
+    int32_t best[24];
+    for (int i = 0; i < 24; i++) { /* two close ones in one row only */
+        best[i] = i % 3;
+        for (int j = 0; j < 4; j++)
+            b[i][j] = j == best[i] ? 5 : (float)j;
+    }
+    b[7][3] = nextafterf(5, 0);
+    f->count = 0;
+    give_int(f, 24);
+    give(f, b);
+    give(f, best);
+    best[7] = 3;
+    snprintf(program, sizeof program, text, "argmax(A + 1, axis = 1)");
+    assert_true(holds(f, program));
+    assert_int_equal(f->report.undecided, 1);
+    best[8] = 1;
+    assert_false(holds(f, program));
+}
+
 static void test_half_or_more_undecided_is_no_verdict(void **state)
 {
     struct fixture *f = *state;
@@ -964,6 +1008,7 @@ int main(void)
         TEST(test_division_by_zero_cannot_be_evaluated),
         TEST(test_where_admits_both_sides_within_the_error),
         TEST(test_exact_comparisons_are_decided),
+        TEST(test_places_of_extremes),
         TEST(test_half_or_more_undecided_is_no_verdict),
         TEST(test_nan_and_infinity),
         TEST(test_overflow_of_the_view),
