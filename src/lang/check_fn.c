@@ -46,12 +46,6 @@ static struct param_use param_use(const struct node *fn, const struct node *para
     return use;
 }
 
-static const struct node *only_return(const struct node *fn)
-{
-    const struct node *first = fn->body->body;
-    return first && first->kind == N_RETURN && !first->next ? first : NULL;
-}
-
 static const struct node *last_statement(const struct node *fn)
 {
     const struct node *n = fn->body->body;
@@ -95,17 +89,17 @@ static bool recursion(struct checker *c, const struct node *call, const struct e
 
 static bool may_call(struct checker *c, const struct node *call, const struct entry *fn)
 {
-    const struct node *last = last_statement(fn->node);
-    if (!last || last->kind != N_RETURN)
+    if (!fn_returns(fn->node))
         return false; /* reported when the module was read */
     if (recursion(c, call, fn))
         return false;
-    if (c->hoistable || only_return(fn->node))
+    if (c->hoistable || fn_is_choice(fn->node))
         return true;
     if (c->in_ensures) {
         diag_error(c->diag, call->loc,
                    "`%s` has statements: `ensures` takes fns that only return a value", fn->name);
-        diag_note(c->diag, fn->loc, "write it as one expression: `return …;`");
+        diag_note(c->diag, fn->loc,
+                  "write it as one expression: `return …;`, or as a chain of `if (c) return …;`");
         return false;
     }
     diag_error(
@@ -413,7 +407,7 @@ static bool bind_by_value(struct checker *c, const struct node *fn, const struct
     if (!arg)
         return false;
     struct param_use use = param_use(fn, p);
-    bool in_place = stands_in_place(c, &use, arg, only_return(fn) != NULL);
+    bool in_place = stands_in_place(c, &use, arg, fn_is_choice(fn));
     if (in_place && expr_has_atomic(arg) && use.uses != 1) {
         diag_error(c->diag, arg->loc, "this has an effect, and `%s` would have it %d times",
                    fn->text, use.uses);
@@ -465,11 +459,6 @@ static bool bind_args(struct checker *c, const struct node *fn, struct expr **ar
 
 /* --- results --- */
 
-struct result_types {
-    struct type type[MAX_RESULTS];
-    int count;
-};
-
 static bool result_type(struct checker *c, const struct node *r, struct type *type)
 {
     *type = type_scalar(check_dtype(c, r->type));
@@ -505,8 +494,8 @@ static bool result_types(struct checker *c, const struct node *result, struct re
     return true;
 }
 
-static struct expr *returned_value(struct checker *c, const struct entry *fn, const struct node *n,
-                                   const struct type *type)
+struct expr *check_returned(struct checker *c, const struct entry *fn, const struct node *n,
+                            const struct type *type)
 {
     struct expr *value = check_expr(c, n, type);
     const char *name = arena_printf(c->arena, "%s", fn->name);
@@ -514,8 +503,8 @@ static struct expr *returned_value(struct checker *c, const struct entry *fn, co
     return value ? stretch(c, value, type) : NULL;
 }
 
-static bool returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
-                            const struct result_types *types, struct fn_results *out)
+bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
+                           const struct result_types *types, struct fn_results *out)
 {
     const struct node *values = ret->a && ret->a->kind == N_TUPLE ? ret->a->list : ret->a;
     bool tuple = ret->a && ret->a->kind == N_TUPLE;
@@ -530,7 +519,7 @@ static bool returned_values(struct checker *c, const struct entry *fn, const str
     }
     bool good = true;
     for (const struct node *v = values; v; v = tuple ? v->next : NULL) {
-        out->value[out->count] = returned_value(c, fn, v, &types->type[out->count]);
+        out->value[out->count] = check_returned(c, fn, v, &types->type[out->count]);
         good = good && out->value[out->count];
         out->count++;
     }
@@ -565,7 +554,7 @@ static bool inline_block(struct checker *c, const struct entry *fn, const struct
     c->tail = &block->body;
     check_stmts(c, fn->node->body->body, ret);
     c->hoistable = true;
-    bool good = returned_values(c, fn, ret, types, &values);
+    bool good = check_returned_values(c, fn, ret, types, &values);
     for (int i = 0; good && i < values.count; i++) {
         struct stmt *s = check_emit(c, STMT_ASSIGN, ret->loc);
         s->target = expr_ref(c->kernel, kept[i], ret->loc);
@@ -581,16 +570,22 @@ static bool inline_body(struct checker *c, const struct entry *fn, struct expr *
                         struct fn_results *out)
 {
     struct result_types types = {.count = 0};
-    const struct node *only = only_return(fn->node), *ret = last_statement(fn->node);
+    const struct node *ret = last_statement(fn->node);
     if (!bind_args(c, fn->node, args) || !result_types(c, fn->node->result, &types))
         return false;
-    if (only)
-        return returned_values(c, fn, only, &types, out);
+    if (ret->kind == N_RETURN && ret == fn->node->body->body)
+        return check_returned_values(c, fn, ret, &types, out);
+    if (fn_is_choice(fn->node)) {
+        out->value[out->count++] = check_choice(c, fn, &types.type[0]);
+        return out->value[0];
+    }
+    if (fn_returns_early(fn->node))
+        return inline_early(c, fn, &types, out);
     if (declares_shared(fn->node))
         return inline_block(c, fn, ret, &types, out);
     check_stmts(c, fn->node->body->body, ret);
     c->hoistable = true;
-    if (!returned_values(c, fn, ret, &types, out))
+    if (!check_returned_values(c, fn, ret, &types, out))
         return false;
     keep_results(c, fn, &types, out);
     return true;
@@ -622,7 +617,7 @@ bool inline_fn(struct checker *c, const struct node *call, const struct entry *f
     int errors = c->diag->errors;
     if (!may_call(c, call, fn) || check_args(c, call, fn->node, args) < 0)
         return false;
-    struct fn_frame frame = {fn, call, inlining(c, call, fn), c->frames};
+    struct fn_frame frame = {fn, call, inlining(c, call, fn), c->frames, NULL};
     struct names names = c->names;
     bool hoistable = c->hoistable;
     int loops = c->loops, level = c->level;

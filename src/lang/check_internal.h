@@ -12,6 +12,7 @@
  *   check_expr.c     operators            check_call.c    calls (elementwise, reductions)
  *   check_shape.c    calls about shapes   check_effect.c  calls with effects
  *   check_access.c   names and accesses   check_fn.c      inlining
+ *   check_return.c   early returns of fns
  *   check_decl.c     declarations         check_view.c    global views
  *   check_stmt.c     statements           check_loop.c    loops and pipelines
  *   check_ensures.c  ensures           check_assigned.c reads of what has no value
@@ -198,6 +199,7 @@ struct fn_frame {
     const struct node *call;
     const struct inlining *inlined; /* the same, for the IR */
     struct fn_frame *outer;
+    const struct early *early; /* it returns early; NULL: its last statement alone returns */
 };
 
 struct checker {
@@ -398,9 +400,41 @@ struct fn_results {
     struct expr *value[MAX_RESULTS];
     int count;
 };
+struct result_types {
+    struct type type[MAX_RESULTS];
+    int count;
+};
+/* A returned value as the result of that type, as many as the results; false, NULL: reported. */
+struct expr *check_returned(struct checker *c, const struct entry *fn, const struct node *n,
+                            const struct type *type);
+bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
+                           const struct result_types *types, struct fn_results *out);
 bool inline_fn(struct checker *c, const struct node *call, const struct entry *fn,
                struct fn_results *out);
 struct expr *check_fn_value(struct checker *c, const struct node *call, const struct entry *fn);
+
+/* check_return.c */
+/* What an early return gives values to. */
+struct early {
+    const struct result_types *types;
+    struct sym *kept[MAX_RESULTS];
+    struct sym *returned; /* true after a return; NULL: no path needs it */
+};
+bool fn_returns(const struct node *fn);       /* on every path */
+bool fn_returns_early(const struct node *fn); /* elsewhere than at its end, too */
+/* Is it one expression, or a chain of `if (c) return …;` that makes one? */
+bool fn_is_choice(const struct node *fn);
+void check_fn_returns(struct diag *d, const struct node *fn); /* reports paths without a return */
+struct expr *check_choice(struct checker *c, const struct entry *fn, const struct type *type);
+bool inline_early(struct checker *c, const struct entry *fn, const struct result_types *types,
+                  struct fn_results *out);
+void check_early_return(struct checker *c, const struct node *n);
+/* Does the statement return on some paths, in a fn whose returns become statements? */
+bool returns_within(const struct checker *c, const struct node *n);
+/* Checks it. Returns true if it checked the statements after it, too. */
+bool check_returning(struct checker *c, const struct node *n);
+/* A body, NULL: none, and the statements after it, NULL: none, as one list. */
+struct stmt *check_arm_and(struct checker *c, const struct node *arm, const struct node *rest);
 
 /* check_decl.c, check_view.c */
 void check_decls(struct checker *c, const struct node *n);
@@ -417,6 +451,9 @@ struct expr *launch_known(struct checker *c, struct expr *e, const char *what);
 
 /* check_stmt.c, check_loop.c */
 void check_stmts(struct checker *c, const struct node *list, const struct node *stop);
+void check_statement(struct checker *c, const struct node *n);
+/* An `if`, with further statements in one of its branches. */
+void check_if_and(struct checker *c, const struct node *n, const struct node *rest, bool in_body);
 /* A statement as a list of its own, in a scope of its own. */
 struct stmt *check_body(struct checker *c, const struct node *n);
 /* The braces of a body; without source: it has none. */

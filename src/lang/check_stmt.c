@@ -184,7 +184,7 @@ static void set_freed(struct checker *c, size_t from, size_t to, bool freed)
         sym_info(c, c->freed.data[i])->freed = freed;
 }
 
-static void check_if(struct checker *c, const struct node *n)
+void check_if_and(struct checker *c, const struct node *n, const struct node *rest, bool in_body)
 {
     struct expr *condition = check_condition(c, n->a);
     if (n->body && n->body->kind == N_EMPTY && !n->otherwise) {
@@ -198,14 +198,13 @@ static void check_if(struct checker *c, const struct node *n)
     bool never = rules_out(c, condition, true), never_else = rules_out(c, condition, false);
     c->never += never;
     s->block = block_of(n->body);
-    s->body = check_body(c, n->body);
+    s->body = check_arm_and(c, n->body, in_body ? rest : NULL);
     c->never += never_else - never;
     size_t then = c->freed.count;
     set_freed(c, before, then, false);
-    if (n->otherwise) {
+    if (n->otherwise)
         s->other_block = block_of(n->otherwise);
-        s->otherwise = check_body(c, n->otherwise);
-    }
+    s->otherwise = check_arm_and(c, n->otherwise, in_body ? NULL : rest);
     c->never -= never_else;
     set_freed(c, before, then, true);
     c->tail = after;
@@ -216,8 +215,7 @@ static void check_if(struct checker *c, const struct node *n)
 static void check_return(struct checker *c, const struct node *n)
 {
     if (c->frames) {
-        diag_error(c->diag, n->loc, "`return` is the last statement of a fn");
-        diag_note(c->diag, n->loc, "keep the value in a variable and return it at the end");
+        check_early_return(c, n);
     } else if (n->a) {
         diag_error(c->diag, n->a->loc, "a kernel returns no value");
         diag_note(c->diag, n->loc, "store it in a view, and write `return;`");
@@ -243,7 +241,7 @@ static void check_block(struct checker *c, const struct node *n)
     c->tail = after;
 }
 
-static void check_kind(struct checker *c, const struct node *n)
+void check_statement(struct checker *c, const struct node *n)
 {
     switch (n->kind) {
     case N_DECLS: check_decls(c, n); break;
@@ -251,7 +249,7 @@ static void check_kind(struct checker *c, const struct node *n)
     case N_ASSIGN: check_assign(c, n); break;
     case N_ASYNC: check_async(c, n); break;
     case N_EXPR: check_call_statement(c, n); break;
-    case N_IF: check_if(c, n); break;
+    case N_IF: check_if_and(c, n, NULL, false); break;
     case N_FOR: check_for(c, n); break;
     case N_WHILE: check_while(c, n); break;
     case N_BLOCK: check_block(c, n); break;
@@ -268,12 +266,15 @@ static void check_kind(struct checker *c, const struct node *n)
 
 void check_stmts(struct checker *c, const struct node *list, const struct node *stop)
 {
-    for (const struct node *n = list; n && n != stop && !diag_full(c->diag); n = n->next) {
+    bool done = false;
+    for (const struct node *n = list; n && n != stop && !diag_full(c->diag) && !done; n = n->next) {
         struct loc outer = c->start;
         c->hoistable = true;
         c->start = (struct loc){n->loc.source, n->start, 0};
-        if (check_deeper(c, n->loc))
-            check_kind(c, n);
+        if (check_deeper(c, n->loc) && returns_within(c, n))
+            done = check_returning(c, n);
+        else if (c->depth <= MAX_DEPTH)
+            check_statement(c, n);
         c->start = outer;
         c->depth--;
     }

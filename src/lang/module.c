@@ -74,19 +74,6 @@ static void add_typevar(struct builder *b, const struct node *n)
     e->choice_count = (int)choices.count;
 }
 
-/* --- fns --- */
-
-static void check_fn_entry(struct builder *b, const struct node *n)
-{
-    const struct node *last = n->body ? n->body->body : NULL;
-    while (last && last->next)
-        last = last->next;
-    if (!n->result || (last && last->kind == N_RETURN && last->a))
-        return;
-    diag_error(b->diag, n->loc, "the fn `%s` does not end with the value it returns", n->text);
-    diag_note(b->diag, last ? last->loc : n->loc, "its last statement is `return …;`");
-}
-
 /* --- tune lists --- */
 
 static int count_nodes(const struct node *list)
@@ -326,7 +313,7 @@ static void add_item(struct builder *b, const struct node *n)
     case N_TYPEVAR: add_typevar(b, n); break;
     case N_FN:
         add_entry(b, ENTRY_FN, n->text, n, n->loc);
-        check_fn_entry(b, n);
+        check_fn_returns(b->diag, n);
         break;
     case N_KERNEL: add_entry(b, ENTRY_KERNEL, n->text, n, n->loc); break;
     case N_REQUIRE:

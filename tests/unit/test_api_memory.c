@@ -12,7 +12,7 @@ static tw_status whole_story(struct fixture *f, struct counting *memory)
     tw_module *m = NULL;
     tw_launch *l = NULL;
     tw_array a = array(f->a, TW_F32, 2, M, K), b = array(f->b, TW_F32, 2, K, N);
-    tw_array c = array(f->c, TW_F32, 2, M, N), shape;
+    tw_array c = array(f->c, TW_F32, 2, M, N), shape = tw_array_init();
     const char *shown;
     tw_status s = tw_context_new(&config, &ctx);
     if (s == TW_OK)
