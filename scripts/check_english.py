@@ -29,7 +29,9 @@ COMMENTS = [
     "src/model/*",
     "src/tune/*",
 ]
-MESSAGES = []
+MESSAGES = [
+    "tools/*",
+]
 
 # (pattern, what to write). A space in a pattern is any white space, so a phrase may go over the end of a line.
 PHRASES = [

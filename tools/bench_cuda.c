@@ -131,7 +131,7 @@ static void print_preamble(const struct cuda_bench *b)
                b->common.cublas.name, CUBLASLT_WAYS, b->common.cublas.lt_name);
     else
         printf("%s\n\n", has_products(&b->set) ? b->common.cublas.why
-                                               : "beside no library: none has such kernels");
+                                               : "compared with no library: none has such kernels");
 }
 
 static void json_preamble(struct cuda_bench *b)

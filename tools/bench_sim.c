@@ -22,7 +22,7 @@ static const struct watch {
     {"plain", "nothing watched", 0},
     {"races", "races", TW_WATCH_RACES},
     {"barriers", "barriers", TW_WATCH_BARRIERS},
-    {"memory", "bounds and bytes that nobody wrote", TW_WATCH_MEMORY},
+    {"memory", "bounds and bytes that were never written", TW_WATCH_MEMORY},
     {"counters", "counters", TW_WATCH_COUNTERS},
     {"all", "all of these", TW_WATCH_ALL},
 };

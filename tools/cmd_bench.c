@@ -80,9 +80,10 @@ static const struct option_spec bench_options[] = {
     {.name = "device",
      .values = 1,
      .value = "DEVICE",
-     .help = "cpu (default), or cuda: beside cuBLAS and cuBLASLt on a GPU (cuda:1: the second),\n"
-             "or sim: times the simulator instead;\n"
-             "what is marked CPU or GPU goes with that one alone, and so does --threads (CPU)"},
+     .help =
+         "cpu (default), or cuda: a GPU, compared with cuBLAS and cuBLASLt (cuda:1: the second),\n"
+         "or sim: times the simulator instead;\n"
+         "options that are marked CPU or GPU apply to that one alone, --threads to the CPU"},
     OPTION_EXTENT('m', "m"),
     OPTION_EXTENT('n', "n"),
     OPTION_EXTENT('k', "k"),
@@ -91,10 +92,11 @@ static const struct option_spec bench_options[] = {
     {.name = "seconds", .values = 1, .value = "TIME", .help = "GPU: of a turn (default 0.2s)"},
     {.name = "ensures",
      .help =
-         "values by `ensures` at every size; without, products beyond 1024 x 1024 x 1024\n"
-         "(512 x 512 x 512 on a GPU) beside the library's, and 4096 elements in double precision"},
+         "compare with `ensures` at every size; without it, products beyond 1024 x 1024 x 1024\n"
+         "(512 x 512 x 512 on a GPU) are compared with the library's, 4096 elements in double "
+         "precision"},
     {.name = "triton",
-     .help = "GPU: beside an autotuned product in Triton too, where `python3` has it"},
+     .help = "GPU: compare with an autotuned product in Triton, too, if `python3` has it"},
     {.name = "load",
      .help = "GPU: compile and load only, and say what each kernel takes: registers,\n"
              "spills, shared memory, blocks that a multiprocessor runs at a time"},
@@ -113,7 +115,7 @@ static const struct option_spec bench_options[] = {
 const struct command command_bench = {
     .name = "bench",
     .arguments = "[FILE[:KERNEL]…] [OPTIONS]",
-    .summary = "time kernels beside the best libraries, values checked",
+    .summary = "time kernels, compared with the best libraries; values checked",
     .about =
         "Times kernels (default: kernels/matmul) and compares every value with `ensures`.\n"
         "Kernels with parameters m, n and k are timed at the sizes asked for (or at those of "
@@ -124,7 +126,7 @@ const struct command command_bench = {
         "--set, and rated by the bytes of their arrays, in turn with a copy of as many.\n"
         "Tables and suites have sizes in the order m n k; --dims and --all-sizes in that of\n"
         "A[m][k] B[k][n], which is m k n.\n"
-        "With --device cuda they run on a GPU, beside cuBLAS and cuBLASLt where those are found: "
+        "With --device cuda they run on a GPU and are compared with cuBLAS and cuBLASLt if found: "
         "several rounds of\n"
         "kernel and libraries in turn, over copies of the arrays that are larger than the "
         "cache (docs/bench.md).\n"

@@ -736,7 +736,8 @@ const struct command command_build = {
         "a\n"
         "C compiler and, where it runs, NVIDIA's driver. Static parameters are built in, for all\n"
         "values that --set gives; a launch takes the version for its sizes (for multiples of 16\n"
-        "there is one of its own where that makes a difference), and says so if there is none.\n"
+        "there is one of its own if that makes a difference), and fails with a message if there is "
+        "none.\n"
         "Machine code needs `ptxas`; without it PTX is shipped, with a note. docs/build.md shows "
         "a\n"
         "program that uses them.",

@@ -182,7 +182,7 @@ static int read_answer(const char *path, char **text)
     }
     if (strlen(*text) == length)
         return STATUS_OK;
-    complain(NULL, "%s is no program: it holds bytes that are no text", path);
+    complain(NULL, "%s is not a program: it holds bytes that are not text", path);
     return STATUS_USAGE;
 }
 

@@ -404,7 +404,7 @@ static void take_message(struct session *s, const struct json_value *m)
         return; /* an answer, though nothing was asked */
     if (!m || !method) {
         lsp_send_error(m ? id : NULL, m ? LSP_INVALID_REQUEST : LSP_PARSE_ERROR,
-                       m ? "a message has a `method`" : "the message is no JSON");
+                       m ? "a message has a `method`" : "the message is not JSON");
         return;
     }
     if (id) {

@@ -480,7 +480,7 @@ const struct command command_run = {
         "then\n"
         "--grid and --block say the launch, and --arg each argument. It runs on the simulator, or "
         "with\n"
-        "--device cuda on the GPU. What the kernel changed is printed.",
+        "--device cuda on the GPU. The arrays that the kernel changed are printed.",
     .options = run_options,
     .examples =
         "  tilewright run kernels/matmul/shared.tile --in a=A.npy --in b=B.npy --out c=C.npy\n"

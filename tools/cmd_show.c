@@ -235,10 +235,10 @@ const struct command command_show = {
     .about =
         "Prints the kernel as the compiler sees it, for one choice of tuned values, types and\n"
         "static parameters (one that is needed and not given is a small number, which a warning\n"
-        "names). What is printed is a program of the language: it can be saved, edited\n"
+        "names). The output is a program of the language: it can be saved, edited\n"
         "and compiled again. --stage layout and --stage ptx show what a GPU gets of it, with what\n"
         "--set says of the sizes (divisibility by 16 shows in the widths); no GPU is needed.\n"
-        "What the target lacks is said with the tuned values that fit (status 2).",
+        "If the target lacks something, the message lists tuned values that fit (status 2).",
     .options = show_options,
     .examples =
         "  tilewright show kernels/matmul/shared.tile\n"

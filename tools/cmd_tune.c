@@ -311,7 +311,7 @@ static const struct option_spec tune_options[] = {
      .value = "N",
      .help = "candidates timed again at the end, at most (default 24)"},
     {.name = "exhaustive", .help = "all are finalists, and none drops out"},
-    {.name = "again", .help = "measure anew what the store has"},
+    {.name = "again", .help = "measure again what the store has"},
     OPTION_THREADS,
     OPTION_STORE,
     {.name = "no-store", .help = "keep nothing"},
@@ -337,10 +337,10 @@ const struct command command_tune = {
     .about =
         "Tries every combination of the tuned values of a kernel that its `require`s allow, at the "
         "sizes of --set.\n"
-        "What the target does not take, and what compiles to the same program as another, is left "
-        "out;\n"
+        "Candidates that the target does not take, or that compile to the same program as another, "
+        "are left out;\n"
         "all cores compile while others are measured; wrong values disqualify, as `ensures` says.\n"
-        "Results are stored as they come, so what is interrupted goes on where it was; `run "
+        "Results are stored as they come, so an interrupted search continues; `run "
         "--tuned` "
         "takes the winner.\n"
         "Status 1: interrupted, or no candidate is right.",

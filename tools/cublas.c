@@ -176,7 +176,7 @@ bool cublas_open(struct cublas *x, void *stream)
         const char *named = getenv("TILEWRIGHT_CUBLAS");
         snprintf(x->why, sizeof x->why,
                  named && *named
-                     ? "TILEWRIGHT_CUBLAS=%s is no libcublas, nor a folder with one"
+                     ? "TILEWRIGHT_CUBLAS=%s is not a libcublas, nor a folder with one"
                      : "cuBLAS is not found here. `pip install nvidia-cublas` (CUDA 13; "
                        "nvidia-cublas-cu12 for CUDA 12) or `apt install "
                        "libcublas-13-0` of NVIDIA's repository brings it; "
@@ -318,7 +318,7 @@ bool cublaslt_plan_open(struct cublaslt_plan *p, struct cublas *x, const struct 
     if (!is_known(x, g))
         return false;
     if (!x->lt_handle) {
-        snprintf(x->why, sizeof x->why, "there is no libcublasLt beside libcublas");
+        snprintf(x->why, sizeof x->why, "there is no libcublasLt next to libcublas");
         return false;
     }
     p->ways = need_memory(CUBLASLT_WAYS * sizeof *p->ways);

@@ -180,8 +180,8 @@ static void explain(struct compilation *x, const char *said)
     if (x->is_nvcc && strstr(said, "host compiler"))
         complain_more(x->complaints, "nvcc needs a host compiler, as g++, on PATH");
     else if (!x->is_nvcc && !strstr(base ? base + 1 : x->program, "clang"))
-        complain_more(x->complaints, "%s is no compiler of CUDA C that is known here: clang, nvcc",
-                      x->program);
+        complain_more(x->complaints,
+                      "%s is not a compiler of CUDA C that is known here: clang, nvcc", x->program);
     else if (strstr(said, "No available targets"))
         complain_more(x->complaints,
                       "this clang makes no PTX; Debian's and LLVM's own do: apt install clang");

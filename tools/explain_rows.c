@@ -335,8 +335,8 @@ static int set_consts(struct explain *x, struct explain_row *r)
             free(text);
             free(values);
             return usage_error(&x->complaints, x->command,
-                               "--sweep %s=%s: `%s` is no number, true or false", a->name, a->value,
-                               a->value);
+                               "--sweep %s=%s: `%s` is not a number, true or false", a->name,
+                               a->value, a->value);
         }
         append_text(&values, "%s%s=%s", values ? ", " : "", a->name, a->value);
         free(r->text);

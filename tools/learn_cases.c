@@ -92,7 +92,7 @@ static const char *read_limit(struct cases *c, const char *at)
                                .formula = need_text("%.*s", (int)formula, at),
                                .why = quoted(at)};
     if ((!at_least && !at_most) || !formula)
-        return "a limit is COUNTER <= EXPRESSION, or >=, and what is said in quotes";
+        return "a limit is COUNTER <= EXPRESSION, or >=, and the message in quotes";
     return NULL;
 }
 
@@ -151,7 +151,7 @@ static const char *read_without(struct cases *c, const char *at)
     struct forbidden *f = &c->without[c->without_count++];
     f->word = next_word(&at);
     f->why = quoted(at);
-    return *f->word && *f->why ? NULL : "it is `without WORD`, and what is said in quotes";
+    return *f->word && *f->why ? NULL : "it is `without WORD`, and the message in quotes";
 }
 
 /* random n=1..300, or without the first word */

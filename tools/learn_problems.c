@@ -237,7 +237,8 @@ const char *problem_words(const struct problem *p)
         if (p->parts.code == TW_CODE_EXITED)
             return "not all threads come to a barrier. It is for all threads of the block: it must "
                    "not be where only some of them go, nor after a `return` of others.";
-        return "threads wait for each other in vain. A barrier waits for all threads of the block, "
+        return "threads wait for each other for ever. A barrier waits for all threads of the "
+               "block, "
                "so all must come to it: it must not be where only some of them go.";
     case REASON_LAUNCH: return "how many blocks and threads there are belongs to the puzzle.";
     case REASON_BOUNDS:

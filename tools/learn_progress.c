@@ -82,7 +82,8 @@ static const char *read_steps(struct learnt *l, const char *path)
         read_line(l, line);
     free(text);
     return ours ? NULL
-                : "it is no file of progress, which begins with `" OURS "`: name another, or move "
+                : "it is not a file of progress, which begins with `" OURS
+                  "`: name another, or move "
                   "it away";
 }
 
@@ -197,7 +198,7 @@ bool learnt_lock(struct learnt *l)
         return true;
     bool is_there = stat(l->path, &found) == 0;
     if (is_there && !S_ISREG(found.st_mode))
-        return not_kept(l, "it is no regular file");
+        return not_kept(l, "it is not a regular file");
     if (!is_there)
         make_folders(l->path);
     if (!lock_target(l))

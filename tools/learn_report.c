@@ -152,7 +152,7 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
              p->reason != REASON_ENDLESS)
         fputs("The values came out right all the same, by luck: nothing makes sure of it.\n", out);
     if (x->prints_count && p->reason == REASON_LIMIT)
-        fputs("What is printed uses memory, too, and is counted: take it out first.\n", out);
+        fputs("`print` uses memory, too, which is counted: remove it first.\n", out);
     if (x->is_starter)
         fputs("The file is the starter: you have not changed it yet.\n", out);
     if (p->reason == REASON_SIGNATURE && r->named)

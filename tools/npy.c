@@ -229,7 +229,7 @@ static const char *read_data(FILE *f, const char *path, tw_array *out, char *why
     struct stat info;
     long at = ftell(f);
     if (at < 0 || fstat(fileno(f), &info) != 0 || !S_ISREG(info.st_mode)) {
-        snprintf(why, WHY, "%s is no ordinary file", path);
+        snprintf(why, WHY, "%s is not an ordinary file", path);
         return why;
     }
     int64_t held = (int64_t)info.st_size - at;

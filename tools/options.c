@@ -151,7 +151,7 @@ static bool continues_list(const struct options *o, const struct command *c, con
     if (list != at[-1] && list != at[-1] + equals)
         return false;
     size_t length = strlen(list);
-    usage_error(NULL, c, "`%s` stands apart from --%s: one word takes them all, --%s %.*s,%s", *at,
+    usage_error(NULL, c, "`%s` is separate from --%s: one word takes them all, --%s %.*s,%s", *at,
                 last->spec->name, last->spec->name,
                 (int)(length && list[length - 1] == ',' ? length - 1 : length), list, *at);
     return true;

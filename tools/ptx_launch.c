@@ -214,7 +214,7 @@ static int read_outs(struct ptx_given *g, const struct options *o)
         struct ptx_array *a = ptx_array_find(&g->arrays, which);
         bool digits = which[strspn(which, "0123456789")] == 0;
         if (!a)
-            usage_error(o->complaints, o->command, "--out %s: %s%s is no array", text,
+            usage_error(o->complaints, o->command, "--out %s: %s%s is not an array", text,
                         digits ? "argument " : "", which);
         free(which);
         if (!a)

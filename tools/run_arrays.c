@@ -18,7 +18,7 @@ static struct given_array *array_by_name(struct run *r, const char *name)
         if (strcmp(r->arrays[i].param.name, name) == 0)
             return &r->arrays[i];
     if (find_param(&r->program, r->kernel, name, true, &param) >= 0)
-        complain(&r->complaints, "`%s` is no array; give it with --set %s=VALUE", name, name);
+        complain(&r->complaints, "`%s` is not an array; give it with --set %s=VALUE", name, name);
     return NULL;
 }
 

@@ -289,7 +289,7 @@ static int set_scalar(struct setting *s, const struct assignment *a)
                            s->given_by, a->name, a->value, a->name, tw_dtype_name(param.dtype),
                            fault);
     if (!parsed)
-        return usage_error(c, s->options->command, "--%s %s=%s: `%s` is no number", s->given_by,
+        return usage_error(c, s->options->command, "--%s %s=%s: `%s` is not a number", s->given_by,
                            a->name, a->value, a->value);
     if (v.kind == TW_FLOAT && !wants_float && param.dtype != TW_DTYPE_NONE)
         return usage_error(c, s->options->command, "--%s %s=%s: `%s` is of type %s", s->given_by,

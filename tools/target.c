@@ -69,7 +69,7 @@ static int take_text(struct program *p)
         return STATUS_USAGE;
     }
     if (!is_text(k)) {
-        complain(c, "%s is no program: it holds bytes that are no text", p->path);
+        complain(c, "%s is not a program: it holds bytes that are not text", p->path);
         return STATUS_USAGE;
     }
     p->text = k->text;

@@ -169,7 +169,7 @@ static void print_some(const struct tuning *t, enum candidate_state state, const
         int alike = count_alike(t, i, i + 1, t->candidates.count);
         print_text(stdout, "  %s%s%s\n", c->text, *c->text ? ": " : "", c->why);
         if (alike > 0)
-            printf("    the same with %d other%s (--json lists all)\n", alike,
+            printf("    %d other%s for the same reason (--json lists all)\n", alike,
                    alike > 1 ? "s" : "");
         shown += 1 + alike;
         lines++;

@@ -295,7 +295,7 @@ static void keep_whole(struct store_command *c)
             c->rows[kept++] = c->rows[i];
         else
             complain(NULL,
-                     "not exported: a result of %s, since its texts are no lists of names and "
+                     "not exported: a result of %s, because its texts are not lists of names and "
                      "numbers: \"%s\", \"%s\", \"%s\" (--forget removes what is stored of a "
                      "kernel)",
                      row->kernel, row->shape, row->types, row->tune);

@@ -60,7 +60,7 @@ def check_peers(tool, folder):
     expect((row["peer"], row["peer_ms"], row["ratio"]) == (best["name"], best["ms"], best["ratio"]), row)
     wanted = {"kernel", "device", "dtype", "m", "n", "k", "ms", "gflops", "peer", "peer_ms", "ratio", "max_error", "tolerance", "ok"}
     expect(wanted <= set(row) and row["dtype"] == "f32" and row["ok"], wanted - set(row))
-    expect(row["compared"].count("all elements beside") == 3 and "by ensures" in row["compared"], row)
+    expect(row["compared"].count("all elements compared with") == 3 and "by ensures" in row["compared"], row)
     with open(log) as said:
         expect({"openblas 2", "blis 2", "openmp 2"} <= set(said.read().splitlines()), log)
     report = rows_of(tool, 0, "kernels/matmul/shared.tile", "-s", "16", **FAKES, OPENBLAS_CORETYPE="Zen")
@@ -81,7 +81,7 @@ def check_peer_types(tool):
         expect({"f16", "bf16"} <= {r["dtype"] for r in report["rows"]}, report["rows"])
         row, = rows_of(tool, 0, "kernels/fused/linear_gelu.tile", "--dims", "20", "30", "40", **fakes)["rows"]
         expect((row["m"], row["k"], row["n"]) == (20, 30, 40) and len([p for p in row["peers"] if p["ok"]]) == 3, row)
-        expect("beside" not in row["compared"], row)
+        expect("compared with" not in row["compared"], row)
 
 
 def check_wrong_peers(tool):

@@ -47,7 +47,7 @@ def check_types(tool):
 def check_values(tool):
     """A value that differs from the library's is a failure; so is a broken kernel."""
     said = bench(tool, 1, "kernels/matmul/shared.tile", *SMALL, FAKE_CUBLAS_WRONG="1")
-    expect("FAIL" in said and "off by" in said and "beside cuBLASLt" in said, said)
+    expect("FAIL" in said and "off by" in said and "compared with cuBLASLt" in said, said)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/wrong.tile"
         with open("kernels/matmul/shared.tile") as source, open(path, "w") as out:
@@ -136,7 +136,7 @@ def check_others(tool):
     said = bench(tool, 0, "kernels/matmul/shared.tile", *SMALL, TILEWRIGHT_CUBLAS="/nowhere")
     expect("/nowhere" in said and "PASS" in said, said)
     said = bench(tool, 0, "kernels/fused/softmax.tile", "--set", "rows=8,cols=20")
-    expect("softmax" in said and "PASS" in said and "in turn" not in said and "beside no library" in said, said)
+    expect("softmax" in said and "PASS" in said and "in turn" not in said and "compared with no library" in said, said)
     said = bench(tool, 0, "kernels/matmul/auto.tile", *SMALL, "--tune", "BM=64,BN=128")
     expect("BM=64,BN=128" in said and "--tune" in said, said)
     bench(tool, 2, "kernels/matmul/shared.tile", "-m", "8")

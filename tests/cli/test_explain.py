@@ -48,7 +48,7 @@ def test_refused(tool, folder):
     refused(tool, [TILED, "--sweep", "T=16,,32"], "--sweep T=16,,32: expected NAME=VALUE,VALUE…")
     refused(tool, [TILED, "--sweep", "Q=1,2"], "--sweep Q: there is no tuned value, size, type or constant of that name; there are 'T', 'm', 'n' and 'k'")
     refused(tool, [TILED, "--sweep", "T=16..64"], "--sweep T=16..64: expected a number")
-    refused(tool, [TILED, "--sweep", "m=64,x"], "--sweep m=x: `x` is no number")
+    refused(tool, [TILED, "--sweep", "m=64,x"], "--sweep m=x: `x` is not a number")
     refused(tool, [TILED, "--sweep", "m=64,1.5"], "--sweep m=1.5: `m` is of type i32")
     refused(tool, [TILED, "--sweep", "T=16", "--sweep", "T=32"], "--sweep T=32: `T` is swept twice", "--sweep T=16,32")
     refused(tool, [TILED, "--sweep", "k=16", "--set", "m=16,k=32"], "--sweep k, --set k: which values is `k` to have?")
@@ -155,7 +155,7 @@ def test_constants(tool, folder):
     expect([k["seconds"] for k in lone] == [k["seconds"] for k in tuned] and [k["threads"] for k in lone] == [64, 256, 1024], lone)
     refused(tool, [f"{folder}/lone.tile", "--sweep", "V=1,2"], "--sweep V: there is no tuned value, size, type or constant of that name; "
             "there are 'm', 'n', 'k', 'U' and 'T'")
-    refused(tool, [f"{folder}/lone.tile", "--sweep", "T=8,x"], "--sweep T=x: `x` is no number, true or false")
+    refused(tool, [f"{folder}/lone.tile", "--sweep", "T=8,x"], "--sweep T=x: `x` is not a number, true or false")
     refused(tool, [f"{folder}/lone.tile", "--sweep", "T=8,2.5"], f"(the text is that of {folder}/lone.tile with --sweep T=2.5)")
 
 

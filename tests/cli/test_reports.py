@@ -216,7 +216,7 @@ def test_names(run):
         run(command, "none.tile", status=2, err="none.tile has no kernel")
     for command in ("run", "check", "bench", "show"):
         run(command, SHARED, "--tune", "BM=32", status=2, err="`BM` is a constant of kernels/matmul/shared.tile, 64")
-        run(command, "binary.tile", status=2, err="binary.tile is no program")
+        run(command, "binary.tile", status=2, err="binary.tile is not a program")
         run(command, "main.c", status=2, err="main.c is C by its name, and tile kernels are wanted here\n")
     for command in ("tune", "bench", "show", "build"):
         said = run(command, "kernels/cuda/transpose.cu", status=2, err="is CUDA C by its name, and tile kernels are wanted here; `tilewright run` and `tilewright check` take it\n")

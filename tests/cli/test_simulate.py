@@ -573,7 +573,7 @@ def test_no_end(s):
              "`zip` ends without ret or exit: its compiler holds that no run comes here", "leaves undefined (block 0")
     s.write("none.cu", "void zip(float *out)\n{\n}\n")
     if cuda_compiler():
-        s.expect(["check", "none.cu", "--block", "32"], 2, "none.cu has no kernel", "a kernel has `__global__` in front")
+        s.expect(["check", "none.cu", "--block", "32"], 2, "none.cu has no kernel", "write `__global__` before a function")
 
 
 def test_names(s):
@@ -695,9 +695,9 @@ def test_refused(s):
             (run("--shared", "-1"), "--shared -1"),
             (run("--kernel", "mirrow"), "has no kernel 'mirrow'", "'mirror'"),
             (run("--kernel", "else"), "has no kernel 'else'", "--kernel mirror"),
-            (run("--out", "2=x.npy", *good[2:]), "argument 2 is no array"),
+            (run("--out", "2=x.npy", *good[2:]), "argument 2 is not an array"),
             (run("--out", "out", *good[2:]), "INDEX=FILE"),
-            (run("--out", "none=x.npy", *good[2:]), "none is no array"),
+            (run("--out", "none=x.npy", *good[2:]), "none is not an array"),
             (run("--set", "n=1"), "--set is for .tile files"),
             (run("--device", "cpu", *good[2:]), "--device cpu"),
             (run("--copies", "soon", *good[2:]), "--copies soon"),

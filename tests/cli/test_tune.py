@@ -534,7 +534,7 @@ def check_refused(t):
     alike = t.write("alike.tile", "tune B = {8, 16, 32};\nkernel k(i32 n, const f32 *a, f32 *c) grid(1) warps(1)\n{\n"
                     "    global f32 A[n] = a, C[n] = c;\n    C[0 +: B] = A[0 +: B] + 1;\n    ensures C == A;\n}\n")
     said = t.command(1, alike, "--set", "n=8", "--device", "cpu").out
-    expect(said.count("C[0] is") == 1 and "\n    the same with 2 others (--json lists all)\n" in said, said)
+    expect(said.count("C[0] is") == 1 and "\n    2 others for the same reason (--json lists all)\n" in said, said)
     untuned = RACY.replace("s = A[0 +: 64];", "s = A[0 +: 64] * 2; sync();")
     t.command(1, t.write("untuned.tile", untuned), "--set", "m=64")
     expect("untuned.tile" not in t.command(0, "--list").out, "kept, of a kernel without tuned values")

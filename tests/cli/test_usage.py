@@ -104,7 +104,7 @@ def test_lists(tool):
                                   ("check", ("--fill", "x=rand", "y=zero"), "--fill x=rand,y=zero"),
                                   ("tune", ("--tune", "BK=8,16", "BM=64"), "--tune BK=8,16,BM=64")):
         expect(tool, [command, SHARED, *given], 2, out="",
-               err=f"`{given[-1]}` stands apart from {given[0].split('=')[0]}: one word takes them all, {meant}\n")
+               err=f"`{given[-1]}` is separate from {given[0].split('=')[0]}: one word takes them all, {meant}\n")
     expect(tool, ["check", "--no-run", "--set", "m=8", SHARED], 0)
     for words in ([SHARED, "--in", "a", "../A.npy"], ["--in", "a", "../A.npy", SHARED]):
         expect(tool, ["run", *words], 2, out="", err="--in a: expected NAME=FILE, --in a=../A.npy\n")
@@ -235,7 +235,7 @@ def test_pipes(tool, folder):
     expect(tool, ["run", "-"], 2, out="", err="run /dev/stdin:three", given=TWO)
     expect(tool, ["check", "-:one", "-:two"], 1, err="/dev/stdin:3:77: error: C[0] is 2, expected 3", given=TWO)
     expect(tool, ["check", "/dev/stdin"], 2, out="", err="/dev/stdin:2:1: error: expected a declaration", given="\nx")
-    expect(tool, ["check", "-"], 2, out="", err="/dev/stdin is no program: it holds bytes that are no text", given="\0")
+    expect(tool, ["check", "-"], 2, out="", err="/dev/stdin is not a program: it holds bytes that are not text", given="\0")
     expect(tool, ["show", "-:three", "--set", "n=8"], 0, out="kernel three", given=TWO)
     with open("kernels/sgemm/tiled.tile") as tiled:
         expect(tool, ["explain", "-", "--sweep", "n=64,128"], 0, out="stdin n=128", given=tiled.read())
@@ -294,7 +294,7 @@ kernel loose(const f32 *a, f32 *c) grid(1) warps(1)
     expect(tool, ["run", "loose.tile:bare", "--verify"], 2, out="", err="--verify: kernel `bare` has no `ensures` to compare with\n", cwd=folder)
     with open(f"{folder}/wrong.tile", "w") as out:
         out.write("kernel k(i32 n, f32 *c) grid(1) warps(1) { global f32 C[4] = c; if (n > 3) { ensures C == 2.0; } C[0 +: 4] = 2.0; }")
-    expect(tool, ["run", "wrong.tile", "--set", "n=4", "--verify"], 2, out="", err="wrong.tile:1:78: error: `ensures` stands", cwd=folder)
+    expect(tool, ["run", "wrong.tile", "--set", "n=4", "--verify"], 2, out="", err="wrong.tile:1:78: error: `ensures` is at the top level of a kernel", cwd=folder)
     refused = json.loads(expect(tool, ["run", "loose.tile:bare", "--verify", "--json"], 2, cwd=folder).out)
     if refused["ok"] or refused["status"] != "TW_UNSUPPORTED":
         fail(f"--verify without `ensures`: {refused}")

@@ -211,7 +211,7 @@ def test_usage(learner):
         learner.learn(*words, status=2, err=text)
     with open(f"{learner.folder}/bytes.tile", "wb") as file:
         file.write(b"kernel\0map")
-    learner.learn("1", "bytes.tile", status=2, err="no text")
+    learner.learn("1", "bytes.tile", status=2, err="not text")
     learner.learn("1", out=["you have not changed it yet", "gives a hint (there are 2).\n"])
     learner.learn("1", "--hint", out="Hint 1")
     learner.learn("1", status=1, out="gives a hint (there is 1 more).\n")
@@ -254,7 +254,7 @@ def test_progress_of_others(learner):
     for text in "\0\0\0", "01_map passed\n", "\x93NUMPY\1\0v\0{'descr': '<f4'", "\n" + FIRST:
         learner.write("theirs", text)
         theirs = {"TILEWRIGHT_LEARN": f"{learner.folder}/theirs"}
-        learner.learn(out="0 of ", err="it is no file of progress, which begins with `# tilewright learn`", **theirs)
+        learner.learn(out="0 of ", err="it is not a file of progress, which begins with `# tilewright learn`", **theirs)
         learner.learn("1", "mine.tile", out="passed", err="progress is not kept: ", **theirs)
         learner.learn("1", "--hint", out="Hint 1", err="move it away", **theirs)
         learner.learn("--reset", status=1, err="move it away", **theirs)
@@ -301,7 +301,7 @@ def test_progress_elsewhere(learner):
             os.mkdir(f"{learner.folder}/{name}")
         before = os.lstat(f"{learner.folder}/{name}")
         learner.learn(out="0 of ", TILEWRIGHT_LEARN=f"{learner.folder}/{name}")
-        learner.learn("1", "mine.tile", out="passed", err="no regular file", TILEWRIGHT_LEARN=f"{learner.folder}/{name}")
+        learner.learn("1", "mine.tile", out="passed", err="not a regular file", TILEWRIGHT_LEARN=f"{learner.folder}/{name}")
         expect(os.path.samestat(before, os.lstat(f"{learner.folder}/{name}")), f"{name} was replaced")
     learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN="/dev/null")
     learner.learn(out="0 of ", TILEWRIGHT_LEARN="/dev/null")
@@ -426,7 +426,7 @@ def test_print(learner):
     learner.learn("1", "print.cu", out=["i = 3, 3\n", "passed"])
     expect(counted("print.cu") == 0, "it counts")
     learner.write("work.cu", good.replace("out[i] = a[i] + 10", 'printf("%g", out[i] = a[i] + 0 * a[(i + 1) % SIZE] + 10)'))
-    learner.learn("1", "work.cu", status=1, out=["counted: take it out first"])
+    learner.learn("1", "work.cu", status=1, out=["counted: remove it first"])
 
 
 def test_drawn(learner):
@@ -729,7 +729,7 @@ def test_cuda(learner):
     learner.write("unchanged.cu", learner.solution("02_zip", "cu").replace("    out[i] = a[i] + b[i];\n", ""))
     learner.learn("2", "unchanged.cu", status=1, out="\n6 of the 6 elements of out are never written.\n")
     if os.path.exists("/usr/bin/gcc"):
-        learner.learn("1", "01_map.cu", "--compiler", "gcc", status=2, err="is no compiler of CUDA C that is known here: clang, nvcc")
+        learner.learn("1", "01_map.cu", "--compiler", "gcc", status=2, err="is not a compiler of CUDA C that is known here: clang, nvcc")
     learner.learn("1", "01_map.cu", "--compiler", "no/such", status=2, err="there is no such program")
     learner.write("clang", "#!/bin/sh\necho \"error: unable to create target: 'No available targets are compatible'\" >&2\nexit 1\n")
     os.chmod(f"{learner.folder}/clang", 0o755)

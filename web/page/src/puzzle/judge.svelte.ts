@@ -152,7 +152,7 @@ class Judge {
   /** Adds what a file of progress tells, and says so. */
   async take(file: File): Promise<void> {
     const text = await underWay(file.text());
-    if (!isProgress(text)) this.said = `${file.name} is no file of progress, which begins with “# tilewright learn”.`;
+    if (!isProgress(text)) this.said = `${file.name} is not a file of progress, which begins with “# tilewright learn”.`;
     else {
       this.#set(merged(this.progress, text));
       this.said = `Taken from ${file.name}.`;
