@@ -83,6 +83,49 @@ TW_SIZED(tw_layouts);
 /* Gives tables of the same facts as TW_STAGE_LAYOUT. Returns the statuses of tw_launch_show_stage; the
  * tables are valid as long as its text. */
 TW_API tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out);
+/* A name whose value a run shows each time it is assigned. `rank` 0: all of it, long axes by their ends;
+ * else the part of `extent` indices of each axis from `first` on. */
+typedef struct tw_probe {
+    const char *name;
+    int rank;
+    int64_t first[TW_MAX_RANK], extent[TW_MAX_RANK];
+} tw_probe;
+enum { TW_MOST_PROBES = 64 };
+typedef struct tw_probe_options {
+    size_t size; /* tw_probe_options_init sets it */
+    const tw_probe *probes;
+    int count; /* up to TW_MOST_PROBES */
+    int line;  /* also shows all names that have a value, before each run of this line's first
+                  statement, or of the next line that has one; 0: none */
+    int64_t block[3]; /* the block that is shown */
+    int thread[3];    /* thread level: the thread that is shown, unless all_threads */
+    bool all_threads;
+} tw_probe_options;
+TW_SIZED(tw_probe_options);
+/* Adds print() statements to the program of a launch, on any device; NULL: none. Each prints one row by
+ * the context's print callback (tw_config): "block (0,0) $N = I, J, VALUE", at thread level with
+ * " thread (X,Y)" before the "$". N is the number of the site, I and J the counters of the loops around
+ * it. The values that the program computes stay the same. Reports names and lines that the kernel does
+ * not have when the launch is prepared (TW_BAD_ARGUMENT). Returns TW_OK, TW_NO_MEMORY or
+ * TW_BAD_ARGUMENT. What `options` points to is copied. */
+TW_API tw_status tw_launch_probe(tw_launch *l, const tw_probe_options *options);
+/* A place that prints. */
+typedef struct tw_probe_site {
+    size_t size;      /* tw_probe_site_init sets it */
+    const char *name; /* of the value; NULL: the row has counters alone, a stop at `line` begins */
+    tw_dtype type;
+    int rank;
+    int64_t shape[TW_MAX_RANK];
+    const char *file;
+    int line, column;
+    const char *const *counters; /* names, the outer loop's first */
+    int counter_count;
+    bool stops, last; /* one of the values of a stop; the last of them */
+} tw_probe_site;
+TW_SIZED(tw_probe_site);
+/* Gives the index-th site of a launch that was prepared with tw_launch_probe. Returns false past the last.
+ * Valid until the launch is probed again or freed. */
+TW_API bool tw_launch_probe_site(const tw_launch *l, int index, tw_probe_site *out);
 TW_API const char *tw_pass_name(int index); /* NULL past the last */
 TW_API const char *tw_pass_summary(int index);
 

@@ -58,9 +58,9 @@ bool has_ptx_options(const struct options *o, const char *file)
 /* Many options are for .tile files alone. */
 static int refuse_others(struct ptx_command *p)
 {
-    static const char *const of_tile[] = {"set",    "tune",   "type",    "in",     "fill",
-                                          "verify", "repeat", "threads", "no-run", "no-sim",
-                                          "all",    "strict", NULL};
+    static const char *const of_tile[] = {
+        "probe",  "break",  "in-thread", "probe-rows", "set",    "tune", "type",   "in", "fill",
+        "verify", "repeat", "threads",   "no-run",     "no-sim", "all",  "strict", NULL};
     const char *other = options_any(&p->given, of_tile), *order = options_value(&p->given, "order");
     if (options_has(&p->given, "despite") || (order && strcmp(order, "worst") == 0))
         return usage_error(
@@ -286,7 +286,7 @@ static int choose_device(struct ptx_command *p)
     if (!p->simulated && !names_gpu(p->device))
         return device_refuse(&p->asked, &p->given,
                              "PTX runs on sim, the simulator, or on cuda (cuda:1 …)");
-    static const char *const of_simulator[] = {"counters",   "trace", "trace-block", "trace-events",
+    static const char *const of_simulator[] = {"counters",   "trace", "trace-events",
                                                "trace-from", "why",   NULL};
     const char *other = options_any(&p->given, of_simulator);
     if (!p->simulated && other)
@@ -312,7 +312,7 @@ static int ask_why(struct ptx_command *p)
 static tw_status launch_traced(struct ptx_command *p)
 {
     tw_status s = launch_once(p);
-    if (p->why.array && !options_has(&p->given, "trace-block") &&
+    if (p->why.array && !options_has(&p->given, "in-block") &&
         why_elsewhere(p->result.why, &p->trace.options)) {
         ptx_given_restore(&p->launch);
         s = launch_once(p);

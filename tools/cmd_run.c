@@ -134,6 +134,8 @@ static void report_json(const struct run *r)
     json_integer(&j, r->repeat);
     if (r->verify)
         verdict_json(&r->verdict, &j);
+    if (r->probe.asked)
+        run_probe_json(&r->probe, &j);
     if (r->why.report) {
         json_key(&j, "why");
         json_number(&j, r->why.report);
@@ -174,6 +176,8 @@ static void report_failure(const struct run *r)
     json_bool(&j, false);
     if (r->simulated && r->found.json)
         json_members(&j, r->found.json);
+    if (r->probe.launch)
+        run_probe_json(&r->probe, &j);
     complaints_json(&r->complaints, &j);
     json_close(&j, '}');
     json_end(&j);
@@ -216,6 +220,23 @@ static int check_ensures(struct run *r)
     return STATUS_USAGE;
 }
 
+/* The run was ended at a line: its arrays are not what the kernel makes. */
+static int report_stop(struct run *r)
+{
+    struct json j = {.out = stdout};
+    r->reported = true;
+    if (!r->json)
+        return STATUS_OK;
+    json_open(&j, '{');
+    json_put_text(&j, "kernel", tw_kernel_name(r->kernel));
+    json_put_text(&j, "device", device_name(r));
+    run_probe_json(&r->probe, &j);
+    json_put_bool(&j, "ok", true);
+    json_close(&j, '}');
+    json_end(&j);
+    return STATUS_OK;
+}
+
 static int run_steps(struct run *r)
 {
     int status = run_gather(r);
@@ -227,14 +248,24 @@ static int run_steps(struct run *r)
         status = tuned_take(&r->program, r->launch, r->given, &r->taken);
     if (r->taken && !r->json)
         print_text(stdout, "tuned: %s\n", r->taken);
+    if (status == STATUS_OK && r->probe.asked)
+        run_probe_begin(&r->probe, r->launch);
     if (status == STATUS_OK)
         status = prepare(r);
     if (status == STATUS_OK)
         status = check_ensures(r);
     if (status == STATUS_OK)
         status = run_make_arrays(r);
-    for (int64_t turn = 0; turn < r->repeat && status == STATUS_OK; turn++)
+    for (int64_t turn = 0; turn < r->repeat && status == STATUS_OK; turn++) {
         status = run_turn(r, turn);
+        run_probe_end(&r->probe);
+    }
+    if (r->probe.asked && !r->json)
+        run_probe_report(&r->probe);
+    if (r->probe.stopped)
+        return report_stop(r);
+    if (status == STATUS_OK)
+        status = run_probe_status(&r->probe, &r->complaints);
     if (status != STATUS_OK)
         return status;
     if (r->verify)
@@ -271,9 +302,9 @@ static int check_place(const struct run *r, const struct device_asked *asked)
  * for; NULL: the CPU engine. */
 static int choose_device(struct run *r, const struct device_asked *asked, const char **device)
 {
-    static const char *const of_simulator[] = {
-        "counters",     "copies",     "step-limit", "suppress", "trace", "trace-block",
-        "trace-events", "trace-from", "order",      "despite",  "why",   NULL};
+    static const char *const of_simulator[] = {"counters", "copies",       "step-limit", "suppress",
+                                               "trace",    "trace-events", "trace-from", "order",
+                                               "despite",  "why",          NULL};
     const struct options *o = r->given;
     r->simulated = device_is(asked, "sim");
     int status = check_place(r, asked);
@@ -328,7 +359,13 @@ static int open_and_run(struct run *r, const struct command *self)
     r->verify = options_has(given, "verify");
     r->print = r->json ? stderr : stdout;
     r->seconds = need_memory((size_t)r->repeat * sizeof *r->seconds);
+    if (run_probe_read(&r->probe, given) != STATUS_OK)
+        return STATUS_USAGE;
+    r->probe.print = &r->print;
+    r->probe.deadline = &r->deadline;
     struct program_config config = {.threads = (int)threads,
+                                    .told = r->probe.asked ? run_probe_take : NULL,
+                                    .told_user = &r->probe,
                                     .colour = on_terminal(stderr),
                                     .print = &r->print,
                                     .deadline = &r->deadline,
@@ -389,6 +426,7 @@ static int run_run(const struct command *self, const struct options *given)
     free(r.taken);
     free(r.counters);
     why_free(&r.why);
+    run_probe_free(&r.probe);
     free(r.found_json);
     free(r.found_report);
     sim_options_free(&r.sim);
@@ -451,6 +489,7 @@ static const struct option_spec run_options[] = {
     OPTION_COPIES,
     OPTION_STEP_LIMIT,
     OPTION_SUPPRESS,
+    OPTIONS_PROBE,
     OPTIONS_TRACE,
     OPTION_WHY,
     OPTIONS_PTX_LAUNCH,

@@ -3,6 +3,7 @@
 #ifndef TW_RUN_H
 #define TW_RUN_H
 
+#include "run_probe.h"
 #include "sim_options.h"
 #include "target.h"
 #include "tensor.h"
@@ -49,6 +50,7 @@ struct run {
     struct sim_options sim;
     struct trace_file trace;
     struct why why;
+    struct run_probe probe;
     tw_sim_result found;
     char *counters, *found_json, *found_report; /* of the run that is reported, kept */
     FILE *print;                                /* of kernels; NULL: dropped */

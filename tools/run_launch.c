@@ -76,7 +76,7 @@ static int ask_why(struct run *r)
 static tw_status take_why(struct run *r, double *seconds)
 {
     tw_status s = TW_OK;
-    if (!options_has(r->given, "trace-block") && why_elsewhere(r->found.why, &r->trace.options)) {
+    if (!options_has(r->given, "in-block") && why_elsewhere(r->found.why, &r->trace.options)) {
         prepare_arrays(r, false);
         s = run_launch(r, seconds);
     }
@@ -104,5 +104,9 @@ int run_turn(struct run *r, int64_t turn)
     fflush(stdout);
     status = trace_file_write(&r->trace, &r->found, &r->complaints);
     r->sim.options.trace = NULL; /* of the first run alone */
+    if (r->probe.stopped) {      /* which ended the run */
+        r->deadline.at = 0;
+        return STATUS_OK;
+    }
     return s == TW_OK ? status : run_say_failed(r, s);
 }

@@ -130,8 +130,10 @@ int context_open(tw_context **ctx, const struct program_config *config)
                           .threads = config->threads,
                           .import_path = path,
                           .colour = config->colour,
-                          .print = config->print ? print_to_file : NULL,
-                          .print_user = config->print,
+                          .print = config->told    ? config->told
+                                   : config->print ? print_to_file
+                                                   : NULL,
+                          .print_user = config->told ? config->told_user : config->print,
                           .device = gpu_ordinal(config->device),
                           .cancelled = config->deadline ? past_deadline : NULL,
                           .cancelled_user = config->deadline,

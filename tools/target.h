@@ -22,7 +22,10 @@ struct deadline {
 };
 
 struct program_config {
-    FILE **print;                  /* what print() of kernels says; NULL, or to NULL: dropped */
+    FILE **print; /* what print() of kernels says; NULL, or to NULL: dropped */
+    /* Takes that instead; NULL: nothing does. */
+    void (*told)(void *user, const char *text, size_t length);
+    void *told_user;
     int threads;                   /* 0: one a core */
     bool colour;                   /* in messages */
     const char *device;            /* "cuda:1": the context's GPU; other names, NULL: the first */

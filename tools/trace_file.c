@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "X", "X,Y" or "X,Y,Z" */
-static bool read_block(const char *text, int64_t block[3])
+bool read_block(const char *text, int64_t block[3])
 {
     for (int i = 0; i < 3; i++) {
         char *end;
@@ -26,9 +25,13 @@ static bool read_block(const char *text, int64_t block[3])
 
 int trace_file_read(struct trace_file *t, const struct options *o)
 {
-    static const char *const others[] = {"trace-block", "trace-events", "trace-from", NULL};
-    const char *block = options_value(o, "trace-block"), *other = options_any(o, others);
+    static const char *const others[] = {"trace-events", "trace-from", NULL};
+    const char *block = options_value(o, "in-block"), *other = options_any(o, others);
     *t = (struct trace_file){.path = options_value(o, "trace"), .options.size = sizeof t->options};
+    bool probed = options_has(o, "probe") || options_has(o, "break");
+    if (block && !t->path && !probed)
+        return usage_error(o->complaints, o->command,
+                           "--in-block goes with --probe, --break or --trace");
     if (other && !t->path)
         return usage_error(o->complaints, o->command, "--%s is about --trace OUT: give that too",
                            other);
@@ -36,7 +39,7 @@ int trace_file_read(struct trace_file *t, const struct options *o)
         return STATUS_OK;
     if (block && !read_block(block, t->options.block))
         return usage_error(o->complaints, o->command,
-                           "--trace-block %s: expected the block's index, X, X,Y or X,Y,Z", block);
+                           "--in-block %s: expected the block's index, X, X,Y or X,Y,Z", block);
     if (!options_integer(o, "trace-events", 1, INT32_MAX, &t->options.events) ||
         !options_integer(o, "trace-from", 0, INT64_MAX / 2, &t->options.from))
         return STATUS_USAGE;

@@ -16,16 +16,15 @@ int trace_file_read(struct trace_file *t, const struct options *o);
 int trace_file_write(struct trace_file *t, const tw_sim_result *result,
                      struct complaints *complaints);
 
+/* Reads "X", "X,Y" or "X,Y,Z". */
+bool read_block(const char *text, int64_t block[3]);
+
 #define OPTIONS_TRACE                                                                              \
     {.name = "trace",                                                                              \
      .values = 1,                                                                                  \
      .value = "OUT",                                                                               \
      .help = "sim: what one block did, event by event, as a file; OUT.json: for Perfetto and\n"    \
              "chrome://tracing"},                                                                  \
-        {.name = "trace-block",                                                                    \
-         .values = 1,                                                                              \
-         .value = "X[,Y[,Z]]",                                                                     \
-         .help = "the block that is traced (default 0,0,0)"},                                      \
         {.name = "trace-events",                                                                   \
          .values = 1,                                                                              \
          .value = "N",                                                                             \

@@ -197,7 +197,7 @@ static void print_why(FILE *out, const struct why *w, const tw_why *found,
     const int64_t *by = found->thread < 0 ? found->block : asked->block;
     const long long b[3] = {by[0], by[1], by[2]};
     if (found->thread < 0 && b[0] >= 0)
-        fprintf(out, ": block %lld,%lld,%lld wrote it, not the one of --trace-block\n", b[0], b[1],
+        fprintf(out, ": block %lld,%lld,%lld wrote it, not the one of --in-block\n", b[0], b[1],
                 b[2]);
     else if (found->thread < 0)
         fprintf(out, ": no block wrote it\n");

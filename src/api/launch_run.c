@@ -254,6 +254,7 @@ tw_status launch_prepare(tw_launch *l)
     if (status != TW_OK)
         return status;
     l->choice.despite_races = l->despite_races;
+    l->choice.probe = l->probe;
     status = variant_for(l->kernel, &l->choice, &l->variant);
     if (status != TW_OK)
         return status;

@@ -39,6 +39,7 @@
 #include "tilewright.h"
 #include "tilewright_build.h"
 #include "tilewright_entry.h"
+#include "tilewright_look.h"
 #include "tilewright_sim.h"
 #include "tilewright_tuning.h"
 
@@ -135,6 +136,7 @@ struct choice {
     int *divisor;
     bool any_threads;   /* as in lang_choice: to count what a block does, never to run it */
     bool despite_races; /* as in pass_context: for the simulator alone */
+    struct probe_request *probe; /* of this launch alone; NULL: none */
 };
 
 /* The views of a pointer parameter, in the order of their declarations. */
@@ -268,6 +270,7 @@ struct tw_launch {
     struct gpu_launch *gpu;  /* while prepared: what a GPU is given; NULL: not worked out yet */
     struct begun begun;
     bool allows_overlap, keeps_inputs, despite_races;
+    struct probe_request *probe; /* of tw_launch_probe; NULL: none */
     struct arena kept_memory;
     void **kept; /* by parameter: a copy of an input that the latest run may have overwritten */
 };

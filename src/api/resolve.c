@@ -454,7 +454,8 @@ static tw_status resolve(tw_launch *l, bool strict, bool statics_alone)
 {
     const struct diag *d = &l->ctx->diag;
     l->resolved = false;
-    l->choice.despite_races = false; /* launch_prepare alone allows them */
+    l->choice.despite_races = false; /* launch_prepare alone allows them, and probes */
+    l->choice.probe = NULL;
     for (int t = 0; t < l->kernel->info->type_count; t++)
         resolve_type(l, t);
     if (d->errors)

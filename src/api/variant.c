@@ -1,11 +1,13 @@
 /* Variants: one compiled version of a kernel for each choice of tuned values, types, statics and
  * facts about sizes. The kernel keeps the most recently used. */
 #include "api/objects.h"
+#include "tile/probe.h"
 
 static bool same_choice(const struct lang_kernel *info, const struct choice *a,
                         const struct choice *b)
 {
-    if (a->any_threads != b->any_threads || a->despite_races != b->despite_races)
+    if (a->any_threads != b->any_threads || a->despite_races != b->despite_races ||
+        a->probe != b->probe)
         return false;
     for (int t = 0; t < info->tune_count; t++)
         if (!literal_same(a->tunes[t], b->tunes[t]))
@@ -31,6 +33,7 @@ static struct choice choice_copy(struct arena *a, const struct lang_kernel *info
     struct choice copy = choice_new(a, info);
     copy.any_threads = c->any_threads;
     copy.despite_races = c->despite_races;
+    copy.probe = c->probe;
     for (int t = 0; t < info->tune_count; t++)
         copy.tunes[t] = c->tunes[t];
     for (int t = 0; t < info->type_count; t++)
@@ -104,6 +107,11 @@ tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choi
                                   .sync_memory = &k->module->sync,
                                   .sm = k->device ? k->device->ptx.number : 0,
                                   .despite_races = c->despite_races};
+    int errors = passes.diag->errors;
+    if (c->probe)
+        probe_add(ir, c->probe, passes.diag);
+    if (passes.diag->errors > errors)
+        return TW_BAD_ARGUMENT;
     if (passes_run(&passes, last))
         return TW_OK;
     return passes.refused_by == pass_synccheck ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;

@@ -310,6 +310,7 @@ static void compile_print(struct compiler *c, const struct expr *e)
         item->text = e->label ? NULL : expr_text(c, e->args[i]);
         if (d->is_format)
             format = print_piece_read(format, &item->piece);
+        item->window = i + 1 == e->count ? e->window : NULL;
         if (v.rank > 0 && v.lanes == 1)
             d->by_thread = false; /* a tile of the block */
     }

@@ -129,15 +129,20 @@ static void print_axis(struct printer *p, const struct print_item *item, int axi
             print_element(p, item->dtype, at);
         return;
     }
-    int64_t n = item->extent[axis];
+    int64_t n = item->extent[axis], first = 0, end = n;
+    const struct print_window *window = item->window;
+    if (window) {
+        first = window->first[axis];
+        end = first + window->count[axis];
+    }
     step /= n;
     printer_add(p, "[");
-    for (int64_t i = 0; i < n; i++) {
-        if (n > SHOWN_ALONE && i == SHOWN_ENDS) {
+    for (int64_t i = first; i < end; i++) {
+        if (!window && n > SHOWN_ALONE && i == SHOWN_ENDS) {
             printer_add(p, ", …");
             i = n - SHOWN_ENDS;
         }
-        if (i > 0)
+        if (i > first)
             printer_add(p, ", ");
         print_axis(p, item, axis + 1, step, at + (size_t)(i * step) * item->lanes * size);
     }

@@ -283,7 +283,8 @@ struct print_item {
     int64_t extent[MAX_RANK];
     uint32_t lanes;
     const char *text; /* the expression as written, NULL for the only item of a labelled print */
-    struct print_piece piece; /* of a format: the text before it and its conversion */
+    struct print_piece piece;          /* of a format: the text before it and its conversion */
+    const struct print_window *window; /* NULL: all of it, abbreviated */
 };
 struct print_detail {
     const char *label; /* or NULL */

@@ -252,20 +252,21 @@ static int64_t shown_of(int64_t extent)
 }
 
 /* The type of the elements that are shown. */
-static struct type shown_type(const struct type *t)
+static struct type shown_type(const struct type *t, const struct print_window *window)
 {
     struct type shown = *t;
     for (int i = 0; i < t->rank; i++)
-        shown.extent[i] = shown_of(t->extent[i]);
+        shown.extent[i] = window ? window->count[i] : shown_of(t->extent[i]);
     return shown;
 }
 
 /* An argument as it is printed: its elements are at hand, or in shared memory. */
 struct shown {
     const struct expr *e;
-    struct type type;             /* of what is shown */
-    const struct value **element; /* of all of e, row-major; NULL: */
-    const struct value *base;     /* of what is shown, bytes, i32 */
+    struct type type;                  /* of what is shown */
+    const struct value **element;      /* of all of e, row-major; NULL: */
+    const struct value *base;          /* of what is shown, bytes, i32 */
+    const struct print_window *window; /* NULL: all of it, abbreviated */
 };
 
 static const struct value *shown_element(struct lower *l, const struct shown *s, const int64_t *at)
@@ -274,7 +275,9 @@ static const struct value *shown_element(struct lower *l, const struct shown *s,
     for (int i = 0; i < s->type.rank; i++) {
         int64_t n = s->e->type.extent[i], skip = n - s->type.extent[i];
         packed = packed * s->type.extent[i] + at[i];
-        whole = whole * n + at[i] + (at[i] >= SHOWN_ENDS ? skip : 0);
+        if (s->window)
+            skip = s->window->first[i];
+        whole = whole * n + at[i] + (s->window || at[i] >= SHOWN_ENDS ? skip : 0);
     }
     if (s->element)
         return s->element[whole];
@@ -290,7 +293,8 @@ static void add_axis(struct printer *p, const struct shown *s, int axis, int64_t
     }
     text_add(&p->pending, "[");
     for (int64_t i = 0; i < s->type.extent[axis]; i++) {
-        if (s->type.extent[axis] < s->e->type.extent[axis] && i == SHOWN_ENDS)
+        bool cut = !s->window && s->type.extent[axis] < s->e->type.extent[axis];
+        if (cut && i == SHOWN_ENDS)
             text_add(&p->pending, ", …");
         if (i > 0)
             text_add(&p->pending, ", ");
@@ -309,7 +313,15 @@ static void put_element(struct lower *l, const struct shown *s, const struct reg
     for (int i = 0; i < s->type.rank; i++) {
         int64_t n = s->e->type.extent[i], shown = s->type.extent[i];
         const struct value *c = tile_coordinate_of(l, tile->layout, i, reg);
-        if (shown < n) {
+        if (s->window) {
+            int64_t first = s->window->first[i];
+            const struct value *low =
+                value_apply2(l, OP_GE, DT_BOOL, c, value_int(l, DT_I32, first));
+            const struct value *high =
+                value_apply2(l, OP_LT, DT_BOOL, c, value_int(l, DT_I32, first + shown));
+            when = guard_and(l, when, value_apply2(l, OP_LAND, DT_BOOL, low, high));
+            c = value_affine(l, c, 1, -first);
+        } else if (shown < n) {
             const struct value *low =
                 value_apply2(l, OP_LT, DT_BOOL, c, value_int(l, DT_I32, SHOWN_ENDS));
             const struct value *high =
@@ -520,7 +532,8 @@ void print_emit(struct lower *l, const struct stmt *s)
     bool by_thread = kernel_thread_level(l->kernel);
     for (int i = 0; i < e->count; i++) {
         const struct expr *x = e->args[i];
-        shown[i] = (struct shown){.e = x, .type = shown_type(&x->type)};
+        const struct print_window *window = i + 1 == e->count ? e->window : NULL;
+        shown[i] = (struct shown){.e = x, .type = shown_type(&x->type, window), .window = window};
         if (x->type.rank == 0 || array_is_own(l, x) || lower_ragged_block(l))
             shown[i].element = array_values(l, x);
         if (x->type.rank > 0 && !x->type.varying)

@@ -100,6 +100,11 @@ struct index {
     bool promised;  /* by the user */
 };
 
+/* The part of a tile that print() shows: `count` indices of each axis from `first` on. */
+struct print_window {
+    int64_t first[MAX_RANK], count[MAX_RANK];
+};
+
 struct expr {
     enum op op;
     struct type type;
@@ -116,7 +121,8 @@ struct expr {
     int axis;        /* OP_BLOCK GRID THREAD: 0 x, 1 y, 2 z. Reductions, scan: the axis, -1 = all */
     enum op scan_op; /* OP_SCAN: ADD MUL MIN MAX AND OR XOR */
     bool exclusive;  /* OP_SCAN */
-    const char *label; /* OP_PRINT: text printed first, or NULL */
+    const char *label;                 /* OP_PRINT: text printed first, or NULL */
+    const struct print_window *window; /* OP_PRINT: the part of the last value; NULL: all of it */
 };
 
 /* --- statements --- */

@@ -376,7 +376,7 @@ def windows(r):
     expect(not later.head["truncated"] and later.column("time")[0] >= start, "from a time on")
     expect((later.column("base") == whole.column("base")[first:]).all(), "of the same events")
     expect((later.replay()[0] == whole.replay()[0]).all(), "with shared memory as it was then")
-    other = r.run(TILED, [*options, "--trace-block", "1,1"])
+    other = r.run(TILED, [*options, "--in-block", "1,1"])
     expect(other.head["traced"] == [1, 1, 0] and other.count == whole.count, "another block")
     c = [a for a in other.head["arrays"] if a["name"] == "c"][0]
     lowest = min(other.address(i, 0) for i in other.events("write") if other.site(i)["space"] == "global")
@@ -394,7 +394,7 @@ def faults(r):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text.replace("    if (row < m && col < n)\n", ""))
     options = [*sizes(m=40, n=64, k=32), "--fill", "rand"]
-    t = r.run(path, [*options, "--trace-block", "0,1"], status=1)
+    t = r.run(path, [*options, "--in-block", "0,1"], status=1)
     at = t.events("fault")
     expect(len(at) == 1 and t.head["ended"], f"{at} {t.head['ended']}")
     fault = t.head["fault"]
@@ -410,9 +410,9 @@ def refusals(r):
     small = [*sizes(m=8, n=8, k=8), "--fill", "rand"]
     for options, says in (
         ([TILED, *small, "--trace", r.path("x")], "--trace is for --device sim"),
-        ([TILED, *small, "--device", "sim", "--trace-block", "0"], "--trace-block is about --trace OUT"),
-        ([TILED, *small, "--device", "sim", "--trace", r.path("x"), "--trace-block", "a"], "expected the block's index"),
-        ([TILED, *small, "--device", "sim", "--trace", r.path("x"), "--trace-block", "3,0"], "there is no block 3,0,0"),
+        ([TILED, *small, "--device", "sim", "--in-block", "0"], "--in-block goes with --probe, --break or --trace"),
+        ([TILED, *small, "--device", "sim", "--trace", r.path("x"), "--in-block", "a"], "expected the block's index"),
+        ([TILED, *small, "--device", "sim", "--trace", r.path("x"), "--in-block", "3,0"], "there is no block 3,0,0"),
         ([TILED, *small, "--device", "sim", "--trace", r.path("no/x")], "cannot write"),
     ):
         got = call([r.tool, "run", *options], cwd=r.root)
@@ -484,8 +484,8 @@ def provenance(r):
     other = why(r, TILED, "a[0][0]", [*sizes(m=8, n=8, k=8), "--fill", "rand"])
     expect(other["thread"] == -1 and other["path"] == [], str(other))
     asks = [r.tool, "run", TILED, "--device", "sim", "--fill", "rand", "--trace", r.path("why.bin")]
-    got = call([*asks, "--why", "c[40][50]", "--trace-block", "0,0", *sizes(m=64, n=64, k=8)], cwd=r.root)
-    expect("c[40][50]: block 1,1,0 wrote it, not the one of --trace-block" in got.out, str(got))
+    got = call([*asks, "--why", "c[40][50]", "--in-block", "0,0", *sizes(m=64, n=64, k=8)], cwd=r.root)
+    expect("c[40][50]: block 1,1,0 wrote it, not the one of --in-block" in got.out, str(got))
     for cell, says, *more in (("c", "expected an element"), ("c[0][8]", "no such element"), ("d[0][0]", "no array `d`"),
                               ("c[0][0]", "--trace-from leaves some out", "--trace-from", "9"),
                               ("c[0][0]", "--trace-events leaves some out", "--trace-events", "9")):
@@ -517,12 +517,12 @@ def other_blocks(r):
         writers = [w for s in x["path"] for w in s["writers"]]
         expect(writers and all(w["block"] != x["block"] and w["line"] == line for w in writers), f"{file}: {writers}")
         w = writers[-1]
-        t = r.run(file, [*options, "--trace-block", ",".join(map(str, w["block"]))])
+        t = r.run(file, [*options, "--in-block", ",".join(map(str, w["block"]))])
         event = [i for i in t.events("write", "update") if t.site(i)["space"] == "global"][w["write"]]
         expect(t.site(event)["line"] == line and t.column("warp")[event] == w["warp"], f"{file}: {t.site(event)}")
         expect(w["lane"] in t.lanes(event), f"{file}: lane {w['lane']}")
         # Every step has its event, arithmetic too.
-        t = r.run(file, [*options, "--trace-block", ",".join(map(str, x["block"]))])
+        t = r.run(file, [*options, "--in-block", ",".join(map(str, x["block"]))])
         for s in x["path"]:
             expect(t.kinds[s["event"]] == s["kind"] and t.column("warp")[s["event"]] == s["warp"], f"{file}: {s}")
             expect(t.site(s["event"])["line"] == s["line"] and t.column("time")[s["event"]] >= s["time"], f"{file}: {s}")

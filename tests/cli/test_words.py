@@ -10,7 +10,7 @@ from tile_runner import call, fail
 SHARED = "kernels/matmul/shared.tile"
 SMALL = ["--set", "m=3,n=3,k=3", "--fill", "rand"]
 EARLIER = {  # command: earlier words
-    "run": ["sm"], "check": ["sm"], "explain": ["sm"], "show": ["target"], "build": ["target", "output"], "play": ["export"],
+    "run": ["sm", "trace-block"], "check": ["sm"], "explain": ["sm"], "show": ["target"], "build": ["target", "output"], "play": ["export"],
     "bench": ["rounds", "time-limit"],
 }
 

@@ -1,0 +1,318 @@
+#include "tile/probe.h"
+
+#include <string.h>
+
+struct adder {
+    struct kernel *kernel;
+    struct probe_request *request;
+    struct diag *diag;
+    struct line_starts lines;
+    VEC(const struct sym *) loops; /* counters of the loops around */
+    VEC(struct sym *) live;        /* names in scope that have a value */
+    const struct probe_name *name; /* of the statement at hand; NULL: not asked for */
+    int stop_line;                 /* the line of the stop; 0: none */
+    int pipelines;                 /* around */
+    bool found[64];                /* by name of the request */
+};
+enum { MOST_NAMES = 64 };
+
+static int line_of(struct adder *a, struct loc at)
+{
+    int line = 0, column;
+    if (at.source)
+        line_starts_find(a->kernel->arena, &a->lines, at, &line, &column);
+    return line;
+}
+
+/* --- statements that are added --- */
+
+static struct expr *index_is(struct adder *a, enum op op, int axis, int64_t value, struct loc at)
+{
+    struct kernel *k = a->kernel;
+    struct expr *index = expr_new(k, op, type_scalar(DT_I32), at, 0);
+    index->axis = axis;
+    return expr_binary(k, OP_EQ, type_scalar(DT_BOOL), at, index, expr_int(k, DT_I32, value, at));
+}
+
+static struct expr *both(struct adder *a, struct expr *x, struct expr *y)
+{
+    return x ? expr_binary(a->kernel, OP_LAND, type_scalar(DT_BOOL), x->loc, x, y) : y;
+}
+
+/* Returns the condition that this is the block, and the thread, to show; NULL: there is no other. */
+static struct expr *is_asked(struct adder *a, struct loc at)
+{
+    const struct probe_request *r = a->request;
+    struct expr *e = NULL;
+    for (int axis = 0; axis < 3; axis++)
+        if (a->kernel->grid[axis])
+            e = both(a, e, index_is(a, OP_BLOCK, axis, r->block[axis], at));
+    for (int axis = 0; axis < 3 && kernel_thread_level(a->kernel) && r->thread[0] >= 0; axis++)
+        e = both(a, e, index_is(a, OP_THREAD, axis, r->thread[axis], at));
+    return e;
+}
+
+/* Makes a site, and the print() of its value (NULL: of counters alone). */
+static struct stmt *print_of(struct adder *a, const char *name, struct expr *value, struct loc at)
+{
+    struct kernel *k = a->kernel;
+    struct probe_request *r = a->request;
+    struct probe_site site = {.name = name, .at = at};
+    int count = (int)a->loops.count + (value != NULL), number = (int)r->sites.count;
+    struct expr *e = expr_new(k, OP_PRINT, type_scalar(DT_I32), at, count);
+    e->label = arena_printf(k->arena, "$%d", number);
+    for (size_t i = 0; i < a->loops.count; i++) {
+        e->args[i] = expr_ref(k, (struct sym *)a->loops.data[i], at);
+        vec_push(r->arena, &site.counters, arena_printf(r->arena, "%s", a->loops.data[i]->name));
+    }
+    if (value) {
+        e->args[count - 1] = value;
+        e->window = a->name && a->name->rank ? &a->name->window : NULL;
+        site.type = value->type;
+    }
+    if (name)
+        site.name = arena_printf(r->arena, "%s", name);
+    vec_push(r->arena, &r->sites, site);
+    struct stmt *s = stmt_new(k, STMT_EFFECT, at);
+    s->value = e;
+    s->added = true;
+    return s;
+}
+
+/* Puts the list of statements into the branch of the block that is asked for. */
+static struct stmt *when_asked(struct adder *a, struct stmt *body, struct loc at)
+{
+    struct expr *condition = is_asked(a, at);
+    if (!condition)
+        return body;
+    struct stmt *s = stmt_new(a->kernel, STMT_IF, at);
+    s->condition = condition;
+    s->body = body;
+    s->added = true;
+    return s;
+}
+
+/* Inserts a list of statements at *link. Returns the link after it. */
+static struct stmt **insert(struct stmt **link, struct stmt *list)
+{
+    struct stmt *last = list;
+    while (last->next)
+        last = last->next;
+    last->next = *link;
+    *link = list;
+    return &last->next;
+}
+
+/* --- assignments --- */
+
+static struct sym *assigned(const struct stmt *s)
+{
+    if (s->kind == STMT_DECL)
+        return s->value ? s->sym : NULL;
+    bool assigns = s->kind == STMT_ASSIGN || s->kind == STMT_ASYNC_COPY;
+    return assigns ? s->target->sym : NULL;
+}
+
+static const struct probe_name *asked_for(struct adder *a, const struct sym *s)
+{
+    for (int i = 0; s && s->name && i < a->request->count; i++)
+        if (strcmp(a->request->names[i].name, s->name) == 0)
+            return &a->request->names[i];
+    return NULL;
+}
+
+static bool fits(struct adder *a, const struct type *type, struct loc at)
+{
+    const struct probe_name *n = a->name;
+    bool fits = n->rank == 0 || n->rank == type->rank;
+    if (!fits)
+        diag_error(a->diag, at, "`%s` has %d axes here, and a part of %d is asked for", n->name,
+                   type->rank, n->rank);
+    for (int i = 0; fits && i < n->rank; i++)
+        if (n->window.first[i] < 0 || n->window.count[i] < 1 ||
+            n->window.first[i] + n->window.count[i] > type->extent[i]) {
+            diag_error(a->diag, at, "`%s` is %s here; [%lld:%lld] is not inside its axis %d",
+                       n->name, type_text(a->kernel->arena, type), (long long)n->window.first[i],
+                       (long long)(n->window.first[i] + n->window.count[i]), i);
+            fits = false;
+        }
+    return fits;
+}
+
+/* Shows what goes to memory: `x` in `sa[i] = x`. Returns the link after the statement. */
+static struct stmt **show_stored(struct adder *a, struct stmt **link, const struct sym *sym)
+{
+    struct kernel *k = a->kernel;
+    struct stmt *s = *link;
+    if (!fits(a, &s->value->type, s->loc))
+        return &s->next;
+    struct expr *shown = s->value;
+    if (shown->op == OP_ACCESS) {
+        shown = expr_copy(k, shown);
+    } else {
+        enum storage storage = shown->type.rank ? ST_REG : ST_SCALAR;
+        struct sym *own = sym_new(k, arena_printf(k->arena, "%s_stored", sym->name), storage,
+                                  shown->type, s->loc);
+        struct stmt *decl = stmt_new(k, STMT_DECL, s->loc);
+        decl->sym = own;
+        decl->value = shown;
+        decl->added = true;
+        link = insert(link, decl);
+        s->value = expr_ref(k, own, s->loc);
+        shown = expr_ref(k, own, s->loc);
+    }
+    link = insert(link, when_asked(a, print_of(a, sym->name, shown, s->loc), s->loc));
+    return &(*link)->next;
+}
+
+/* Shows the value of an assignment. Returns the link after the statement. */
+static struct stmt **show_assigned(struct adder *a, struct stmt **link)
+{
+    struct stmt *s = *link;
+    struct sym *sym = assigned(s);
+    a->name = asked_for(a, sym);
+    if (!a->name)
+        return &s->next;
+    a->found[a->name - a->request->names] = true;
+    if (sym->storage == ST_SHARED || sym->storage == ST_VIEW)
+        return show_stored(a, link, sym);
+    if (!fits(a, &sym->type, s->loc))
+        return &s->next;
+    struct expr *value = expr_ref(a->kernel, sym, s->loc);
+    return insert(&s->next, when_asked(a, print_of(a, sym->name, value, s->loc), s->loc));
+}
+
+/* --- stops --- */
+
+/* Adds the prints of a stop ahead of the statement. Returns the link of the statement. */
+static struct stmt **add_stop(struct adder *a, struct stmt **link)
+{
+    struct loc at = (*link)->loc;
+    a->name = NULL;
+    struct stmt *list = print_of(a, NULL, NULL, at), **end = &list->next;
+    size_t first = a->request->sites.count - 1;
+    for (size_t i = 0; i < a->live.count; i++) {
+        struct sym *s = a->live.data[i];
+        bool is_counter = false;
+        for (size_t c = 0; c < a->loops.count; c++)
+            is_counter |= a->loops.data[c] == s;
+        if (!is_counter)
+            end = insert(end, print_of(a, s->name, expr_ref(a->kernel, s, at), at));
+    }
+    for (size_t i = first; i < a->request->sites.count; i++)
+        a->request->sites.data[i].stops = true;
+    a->request->sites.data[a->request->sites.count - 1].last = true;
+    return insert(link, when_asked(a, list, at));
+}
+
+static bool is_stop(struct adder *a, const struct stmt *s)
+{
+    return a->stop_line && s->kind != STMT_BLOCK && s->kind != STMT_ENSURES &&
+           line_of(a, s->loc) == a->stop_line;
+}
+
+static void take_live(struct adder *a, struct sym *s)
+{
+    bool shown = s && s->name && (s->storage == ST_SCALAR || s->storage == ST_REG);
+    for (size_t i = 0; shown && i < a->live.count; i++)
+        shown = a->live.data[i] != s;
+    if (shown)
+        vec_push(a->kernel->arena, &a->live, s);
+}
+
+/* --- the walk --- */
+
+static void add_list(struct adder *a, struct stmt **link);
+
+/* Shows a loop's counter, which its own statements assign, at the start of each turn. */
+static void show_counters(struct adder *a, struct stmt *loop)
+{
+    struct stmt **link = &loop->body;
+    for (const struct stmt *s = loop->init; s; s = s->next) {
+        struct sym *sym = assigned(s);
+        a->name = asked_for(a, sym);
+        if (!a->name || !fits(a, &sym->type, s->loc))
+            continue;
+        a->found[a->name - a->request->names] = true;
+        struct expr *value = expr_ref(a->kernel, sym, s->loc);
+        link = insert(link, when_asked(a, print_of(a, sym->name, value, s->loc), s->loc));
+    }
+}
+
+static void add_loop(struct adder *a, struct stmt *s)
+{
+    size_t around = a->loops.count;
+    for (const struct stmt *i = s->init; i; i = i->next) {
+        struct sym *sym = assigned(i);
+        if (sym && sym->storage == ST_SCALAR && sym->type.rank == 0)
+            vec_push(a->kernel->arena, &a->loops, sym);
+    }
+    add_list(a, &s->body);
+    show_counters(a, s);
+    a->loops.count = around;
+}
+
+/* Goes through a list; names that it declares are live up to its end. */
+static void add_list(struct adder *a, struct stmt **link)
+{
+    size_t outer = a->live.count;
+    int stopped = 0; /* one stop for the statements of a line */
+    while (*link) {
+        if (!stopped && is_stop(a, *link)) {
+            link = add_stop(a, link);
+            stopped = 1;
+        }
+        struct stmt *s = *link;
+        if (s->kind == STMT_FOR)
+            add_loop(a, s);
+        else
+            add_list(a, &s->body);
+        add_list(a, &s->otherwise);
+        take_live(a, assigned(s));
+        link = show_assigned(a, link);
+    }
+    a->live.count = outer;
+}
+
+/* Finds the first line from the one asked for on that has a statement. */
+static void find_line(void *user, struct stmt *s)
+{
+    struct adder *a = user;
+    int line = s->kind == STMT_BLOCK || s->kind == STMT_ENSURES ? 0 : line_of(a, s->loc);
+    if (s->loc.source == a->kernel->loc.source && line >= a->request->line &&
+        (!a->stop_line || line < a->stop_line))
+        a->stop_line = line;
+}
+
+static void refuse_unknown(struct adder *a)
+{
+    const struct probe_request *r = a->request;
+    VEC(const char *) names = {0};
+    for (const struct sym *s = a->kernel->symbols; s; s = s->next)
+        if (s->name && s->storage != ST_PARAM && s->storage != ST_CONST)
+            vec_push(a->kernel->arena, &names, s->name);
+    for (int i = 0; i < r->count; i++) {
+        if (a->found[i])
+            continue;
+        const char *near = nearest_name(r->names[i].name, names.data, names.count);
+        diag_error(a->diag, a->kernel->loc, "kernel `%s` assigns no `%s`%s%s%s", a->kernel->name,
+                   r->names[i].name, near ? "; did you mean `" : "", near ? near : "",
+                   near ? "`?" : "");
+    }
+}
+
+void probe_add(struct kernel *k, struct probe_request *r, struct diag *d)
+{
+    struct adder a = {.kernel = k, .request = r, .diag = d};
+    r->sites.count = 0;
+    if (r->line)
+        stmt_walk(k->body, find_line, &a);
+    if (r->line && !a.stop_line)
+        diag_error(d, k->loc, "kernel `%s` has no statement at line %d or after it", k->name,
+                   r->line);
+    for (struct param *p = k->params; p; p = p->next)
+        if (!p->sym->is_pointer && !p->sym->is_static)
+            vec_push(k->arena, &a.live, p->sym);
+    add_list(&a, &k->body);
+    refuse_unknown(&a);
+}

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""run --probe and --break: the values on their way, compared with plain Python and between the CPU engine and the simulator."""
+import json
+import os
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+SUM = """kernel sums(i32 n, const i32 *a, i32 *c) grid(cdiv(n, 4), 2) warps(1)
+{
+    global i32 A[n] = a, C[2][n] = c;
+    shared i32 s[4];
+    i32 from = block.x * 4;
+    s = A[from +: 4];
+    sync();
+    reg i32 t[4] = s;
+
+    // a comment
+    for (i32 k = 0; k < 3; k++) {
+        t = t + k;
+        for (i32 q = 0; q < 2; q++)
+            t = t * 2 + block.y;
+    }
+    C[block.y][from +: 4] = t - 1;
+}
+"""
+THREADS = """kernel each(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 8)) threads(8)
+{
+    global f32 A[n] = a, C[n] = c;
+    i32 i = block.x * 8 + thread.x;
+    f32 v = 0;
+    if (i < n) {
+        for (i32 k = 0; k <= thread.x; k++)
+            v += A[i] + k;
+        C[i] = v * 2;
+    }
+}
+"""
+WIDE = """kernel wide(i32 n, const f16 *a, f16 *c) grid(1) warps(2)
+{
+    global f16 A[32][48] = a, C[32][48] = c;
+    reg f16 x[32][48] = A[0 +: 32][0 +: 48];
+    x = x + 1;
+    C[0 +: 32][0 +: 48] = x;
+}
+"""
+
+
+def run(tool, folder, *words, status=0):
+    done = call([tool, "run", *words], cwd=folder)
+    if done.status != status:
+        fail(f"{words}: expected status {status}: {done}")
+    return done
+
+
+def both(tool, folder, *words, status=0):
+    """The same text from the CPU engine and from the simulator, for two targets."""
+    found = [run(tool, folder, *words, "--device", device, status=status) for device in ("cpu", "sim", "sim:sm_90")]
+    for other in found[1:]:
+        if (other.out, other.err) != (found[0].out, found[0].err):
+            fail(f"{words}: cpu {found[0]}, sim {other}")
+    return found[0]
+
+
+def expect(what, found, want):
+    if found != want:
+        fail(f"{what}: {found}, expected {want}")
+
+
+def probes(tool, folder, *words):
+    text = both(tool, folder, *words).out
+    found = [json.loads(run(tool, folder, *words, "--json", "--device", device).out) for device in ("cpu", "sim")]
+    expect(f"JSON of {words}", found[0]["probes"], found[1]["probes"])
+    return text, found[0]
+
+
+def test_tile_level(tool, folder):
+    given = ["sums.tile", "--set", "n=8", "--fill", "iota", "--in-block", "1,1"]
+    text, found = probes(tool, folder, *given, "--probe", "s,t,from")
+    want, t = [("from", 5, {}, 1, 4), ("s", 6, {}, 1, [4, 5, 6, 7]), ("t", 8, {}, 1, [4, 5, 6, 7])], [4, 5, 6, 7]
+    for k in range(3):
+        t = [x + k for x in t]
+        want.append(("t", 12, {"k": k}, 2 + 3 * k, t))
+        for q in range(2):
+            t = [2 * x + 1 for x in t]
+            want.append(("t", 14, {"k": k, "q": q}, 3 + 3 * k + q, t))
+    expect("values", [(p["name"], p["line"], p["counters"], p["step"], p["value"]) for p in found["probes"]], want)
+    expect("block and type", {(*p["block"], p["type"]) for p in found["probes"]}, {(1, 1, 0, "i32")})
+    if "sums.tile:14 block (1,1,0) k = 0, q = 1 step 4: t = i32[4] [19, 23, 27, 31]\n" not in text:
+        fail(f"text: {text}")
+    _, found = probes(tool, folder, *given, "--probe", "C,k,t[1:3]")
+    expect("what is stored, a counter, a part", [(p["name"], p["value"]) for p in found["probes"] if p["name"] != "t"][-2:], [("k", 2), ("C", [x - 1 for x in t])])
+    expect("the part", [p["value"] for p in found["probes"] if p["name"] == "t"][-1], t[1:3])
+    plain = json.loads(run(tool, folder, *given[:-2], "--json").out)["arrays"]
+    expect("the outputs", found["arrays"], plain)
+
+
+def test_threads(tool, folder):
+    given = ["each.tile", "--set", "n=11", "--fill", "ones", "--probe", "v"]
+    _, found = probes(tool, folder, *given, "--in-block", "1")
+    want = [(thread, 1, 0.0) for thread in range(8)]
+    for step in range(3):
+        want += [(t, step + 2, sum(1.0 + k for k in range(step + 1))) for t in range(3) if step <= t]
+    expect("all threads", [(p["thread"][0], p["step"], p["value"]) for p in found["probes"]], want)
+    text, found = probes(tool, folder, *given, "--in-block", "1", "--in-thread", "2")
+    expect("one thread", [p["value"] for p in found["probes"]], [0.0, 1.0, 3.0, 6.0])
+    text, found = probes(tool, folder, *given, "--probe-rows", "3")
+    expect("a limit", (len(found["probes"]), found["probes_left_out"]), (3, 8 + sum(range(1, 9)) - 3))
+    if "… 41 more (--probe-rows N shows N of them)" not in text:
+        fail(f"the limit is not said: {text}")
+
+
+def test_wide(tool, folder):
+    """Long axes are abbreviated; a part is shown whole."""
+    given = ["wide.tile", "--set", "n=1", "--fill", "ones"]
+    _, found = probes(tool, folder, *given, "--probe", "x")
+    value = found["probes"][-1]["value"]
+    expect("abbreviated", (len(value), value[4], value[0]), (9, "…", [2.0] * 4 + ["…"] + [2.0] * 4))
+    _, found = probes(tool, folder, *given, "--probe", "x[3:5][7:47]")
+    expect("a part", found["probes"][-1]["value"], [[2.0] * 40] * 2)
+    _, found = probes(tool, folder, *given, "--probe", "x[31:32][47]")
+    expect("an element", found["probes"][-1]["value"], [[2.0]])
+    for part, said in (("x[0:2]", "`x` has 2 axes here, and a part of 1 is asked for"), ("x[0:2][40:49]", "[40:49] is not inside its axis 1")):
+        if said not in both(tool, folder, *given, "--probe", part, status=2).err:
+            fail(f"{part}: {run(tool, folder, *given, '--probe', part, status=2)}")
+
+
+def test_break(tool, folder):
+    given = ["sums.tile", "--set", "n=8", "--fill", "iota", "--in-block", "1,1", "--json"]
+    runs = [json.loads(run(tool, folder, *given, "--break", "14:4", "--device", d).out) for d in ("cpu", "sim")]
+    found = runs[0]["stop"]
+    expect("of both", runs[1]["stop"], found)
+    expect("the place", (found[0]["line"], found[0]["counters"], found[0]["name"]), (14, {"k": 1, "q": 1}, None))
+    expect("live names", {p["name"]: p["value"] for p in found[1:]}, {"n": 8, "from": 4, "t": [2 * (2 * (2 * x + 1) + 1) + 2 + 1 for x in (4, 5, 6, 7)]})
+    expect("no arrays", "arrays" in runs[0], False)
+    text = both(tool, folder, *given[:-1], "--break", "9").out
+    if not text.startswith("stopped before sums.tile:11 block (1,1,0) (line 9 has no statement)\n  n = i32 8\n  from = i32 4\n  t = i32[4] [4, 5, 6, 7]\n"):
+        fail(text)
+    text = both(tool, folder, "each.tile", "--set", "n=11", "--fill", "ones", "--break", "8:2", "--in-thread", "3").out
+    if text != "stopped before each.tile:8 block (0,0,0) thread (3,0,0) k = 1\n  n = i32 11\n  i = i32 3\n  v = f32 1.0\n":
+        fail(text)
+    for words, status, said in ((["--break", "14:7"], 1, "--break 14:7: block 1,1,0 came to it 6 times"), (["--break", "99"], 2, "has no statement at line 99 or after it"),
+                                (["--break", "x"], 2, "expected a line, or LINE:N"), (["--probe", "tt"], 2, "kernel `sums` assigns no `tt`; did you mean `t`?"),
+                                (["--probe", "t[a]"], 2, "expected names, as acc,k or acc[0:4][0:4]"), (["--in-thread", "1"], 2, "--in-thread goes with --probe or --break")):
+        if said not in both(tool, folder, *given[:-1], *words, status=status).err:
+            fail(f"{words}: {run(tool, folder, *given[:-1], *words, status=status)}")
+
+
+def test_kernels(tool):
+    """Pipelines, asynchronous copies, products: what a kernel computes is the same with a probe, and each line can be stopped at."""
+    for path, sizes, names in (("kernels/matmul/auto.tile", "m=17,n=16,k=40", "acc,sa,sb"), ("kernels/matmul/stages.tile", "m=17,n=16,k=40", "acc,sa"),
+                               ("kernels/sgemm/tiled.tile", "m=3,n=5,k=17", "sum,as,C"), ("kernels/fused/softmax.tile", "rows=3,cols=5", "v,Y")):
+        for device in ("cpu", "sim"):
+            given = [path, "--set", sizes, "--fill", "rand", "--device", device, "--json"]
+            plain = json.loads(run(tool, ".", *given).out)["arrays"]
+            expect(f"{path} with probes on {device}", json.loads(run(tool, ".", *given, "--probe", names).out)["arrays"], plain)
+    lines = len(open("kernels/sgemm/tiled.tile").read().split("\n"))
+    for line in range(1, lines):
+        done = call([tool, "run", "kernels/sgemm/tiled.tile", "--set", "m=3,n=5,k=17", "--fill", "rand", "--break", str(line)])
+        if done.status != (0 if line <= 22 else 2):
+            fail(f"--break {line}: {done}")
+
+
+def test_print(tool, folder):
+    """The kernel's own print() stays."""
+    text = SUM.replace("    sync();\n", "    sync();\n    print(from);\n", 1)
+    open(f"{folder}/printing.tile", "w").write(text)
+    out = run(tool, folder, "printing.tile", "--set", "n=8", "--fill", "iota", "--probe", "from").out
+    if out.count(" from = ") != 5 or "block (1,1) from = 4\n" not in out:
+        fail(out)
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("sums", SUM), ("each", THREADS), ("wide", WIDE)):
+            open(f"{folder}/{name}.tile", "w").write(text)
+        for test in (test_tile_level, test_threads, test_wide, test_break, test_print):
+            test(tool, folder)
+    test_kernels(tool)
+
+
+if __name__ == "__main__":
+    main()
