@@ -86,6 +86,18 @@ one = tw.compile("kernel one(f64 by, u64 n, bool twice, f64 *y) grid(1) warps(1)
 y = np.zeros(4)
 one(0.1, 2**64 - 1, True, y)
 need((y == 0.2).all(), y)
+import os, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    def write(name, text):
+        with open(os.path.join(folder, name), "w") as out: out.write(text)
+    write("part.tile", "fn i32 number(i32 n) { return 7; }")
+    write("k.tile", 'import "part.tile"; kernel k(i32 n, i32 *c) grid(1) warps(1) { global i32 C[n] = c; C[0] = number(n); }')
+    k, out = tw.load(os.path.join(folder, "k.tile"))["k"], np.zeros(1, "i4")
+    write("part.tile", "fn i32 number(i32 n) { return 8; }")
+    k(1, out)  # an entry has the texts that the module read
+    need(out[0] == 7 and tw.load(os.path.join(folder, "k.tile"))["k"].show().count("= 8") == 1, out)
+    os.remove(os.path.join(folder, "part.tile"))
+    refused(tw.CompileError, "there is no file `part.tile`", lambda: tw.load(os.path.join(folder, "k.tile")))
 every = tw.compile("kernel every(i32 n, static i32 half = (n + 1) / 2, const f32 *x, f32 *y, f32 by = 2, i32 step = 2)"
                    " grid(cdiv(half, 32)) warps(1) { global f32 X[n] = x, Y[half] = y, Each[half] = x strides(step);"
                    " Y[block.x * 32 +: 32] = Each[block.x * 32 +: 32] * by; }")["every"]
