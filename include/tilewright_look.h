@@ -1,4 +1,5 @@
-/* Looking inside: the typed program, layouts, the text's own arrays and numbers. */
+/* Looking inside: the typed program after each pass, layouts, names of a text, formatting.
+ * May change with a minor version (docs/versions.md). */
 #ifndef TILEWRIGHT_LOOK_H
 #define TILEWRIGHT_LOOK_H
 
@@ -8,12 +9,14 @@
 extern "C" {
 #endif
 
-/* The typed program after `pass` (NULL: after the last; "check": before any), as the kernel's
- * target has it, as text that compiles again. Names of passes: tw_pass_name. Valid until the launch
- * is freed or shown again. Statics that extents need and that were not set get a small value, named
- * in a warning. */
+/* Returns the typed program after a pass, as text that compiles again. pass: a name of
+ * tw_pass_name; NULL: the last; "check": the program before any pass. A static that an extent
+ * needs and that is not set gets a small value, which a warning names. *text is valid until the
+ * launch is freed or shown again. Returns TW_OK, TW_NOT_FOUND (no such pass) or the statuses of
+ * tw_launch_prepare. */
 TW_API tw_status tw_launch_show(tw_launch *l, const char *pass, const char **text);
-/* A statement of that text. */
+
+/* A statement of the text of tw_launch_show. */
 typedef struct tw_shown_line {
     size_t size;      /* tw_shown_line_init sets it */
     int line;         /* of the text, from 1 */
@@ -22,53 +25,60 @@ typedef struct tw_shown_line {
     bool added; /* by the compiler */
 } tw_shown_line;
 TW_SIZED(tw_shown_line);
-/* The index-th statement of the latest tw_launch_show, in the order of the text. false: past the
- * last. Valid as the text. */
+
+/* Fills `out` with statement number `index` of the latest tw_launch_show, in the order of the
+ * text. Returns false past the last. Valid as long as the text. */
 TW_API bool tw_launch_shown_line(const tw_launch *l, int index, tw_shown_line *out);
-/* What a GPU gets of it (docs/lowering.md): */
+
+/* The stages below the typed program (docs/lowering.md). */
 typedef enum tw_stage {
     TW_STAGE_LAYOUT, /* for people: who holds what, where it lies, what each access costs */
     TW_STAGE_PTX     /* the program that is assembled */
 } tw_stage;
-/* For a launch of a kernel from tw_kernel_for_target; TW_BAD_ARGUMENT for one of the host's. Sizes
- * need not be set; what is set is used as in a launch. No GPU is needed. Valid as from
- * tw_launch_show. */
+
+/* Returns a stage of a launch of a kernel from tw_kernel_for_target. Sizes need not be set; those
+ * that are set are used as in a run. It needs no GPU. *text is valid as that of tw_launch_show.
+ * Returns the statuses of tw_launch_prepare, and TW_BAD_ARGUMENT for a kernel of the host. */
 TW_API tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text);
 
-/* A tile: in registers, its elements distributed over the threads of a block; in shared memory; or
- * a scalar that each thread has in a register (rank 0, no layout). Elements are in row-major order. */
+/* A tile in registers, whose elements are distributed over the threads of a block; a tile in
+ * shared memory; or a scalar in a register of each thread (rank 0, no layout). Elements are in
+ * row-major order. */
 typedef struct tw_tile {
     const char *name; /* in the program; NULL: it has none */
-    const char *what; /* of those: "dot at 20:9, sum"; else NULL */
+    const char *what; /* a tile without a name: "dot at 20:9, sum"; else NULL */
     bool shared;
     tw_dtype type; /* TW_DTYPE_NONE: not known */
     int bits;      /* of an element */
     int rank;
     int64_t shape[TW_MAX_RANK];
     const char *layout; /* as text (docs/lowering.md); NULL: a scalar */
-    /* Shared: the offset in the block's memory (-1: not known), bytes, "plain", "swizzled" …, and
-     * where each element lies, in bytes from the offset. */
+    /* In shared memory: the offset in the block's memory (-1: not known), the length in bytes, the form
+     * ("plain", "swizzled", …), and the place of each element, in bytes from the offset. */
     int64_t offset, bytes;
     const char *form;
     const uint32_t *places;
-    /* In registers: elements that a thread holds, and how many of them share a register; how often
-     * one element is held at most; for each element the thread that holds it (the first), and its
-     * number among those that this thread holds. Number n is in registers[n / in_register]. */
+    /* In registers: the elements of a thread; the elements of a register; the most copies of an
+     * element; for each element the first thread that holds it, and its number among that thread's
+     * elements. Element number n of a thread is in registers[n / in_register]. */
     int held, in_register, copies;
     const int32_t *threads, *numbers;
-    int register_count; /* 0: not known, or it has registers for a part of the time only */
+    int register_count; /* 0: not known, or the tile has registers only some of the time */
     const char *const *registers; /* their names in the PTX: "%f0" */
 } tw_tile;
-/* An access to memory, as it was planned. */
+
+/* A planned access to memory. */
 typedef struct tw_tile_access {
-    int line, column; /* 0: of the compiler's own */
-    const char *tile; /* the view or tile; NULL: scratch of the compiler's own */
+    int line, column; /* 0: the compiler added the access */
+    const char *tile; /* the view or tile; NULL: scratch memory of the compiler */
     bool shared, store;
     const char *how;           /* "ldmatrix.x4" */
     int bytes;                 /* of a lane */
     int64_t instructions;      /* of all warps of a block */
     int64_t wavefronts, least; /* shared: of all warps; 0: not known */
 } tw_tile_access;
+
+/* Tables of the facts that TW_STAGE_LAYOUT shows. */
 typedef struct tw_layouts {
     size_t size; /* tw_layouts_init sets it */
     int block[3];
@@ -80,17 +90,23 @@ typedef struct tw_layouts {
     const tw_tile_access *accesses;
 } tw_layouts;
 TW_SIZED(tw_layouts);
-/* Gives tables of the same facts as TW_STAGE_LAYOUT. Returns the statuses of tw_launch_show_stage; the
- * tables are valid as long as its text. */
+
+/* Fills `out` with tables of the facts that TW_STAGE_LAYOUT shows. They are valid as long as its
+ * text. Returns the statuses of tw_launch_show_stage. */
 TW_API tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out);
-/* A name whose value a run shows each time it is assigned. `rank` 0: all of it, long axes by their ends;
- * else the part of `extent` indices of each axis from `first` on. */
+
+/* A name whose value a run shows each time that it is assigned. Rank 0: the whole value, long
+ * axes by their ends; else `extent` indices of each axis from `first` on. */
 typedef struct tw_probe {
     const char *name;
     int rank;
     int64_t first[TW_MAX_RANK], extent[TW_MAX_RANK];
 } tw_probe;
+
+/* The most probes of a launch. */
 enum { TW_MOST_PROBES = 64 };
+
+/* The values that a run shows. */
 typedef struct tw_probe_options {
     size_t size; /* tw_probe_options_init sets it */
     const tw_probe *probes;
@@ -102,13 +118,16 @@ typedef struct tw_probe_options {
     bool all_threads;
 } tw_probe_options;
 TW_SIZED(tw_probe_options);
-/* Adds print() statements to the program of a launch, on any device; NULL: none. Each prints one row by
- * the context's print callback (tw_config): "block (0,0) $N = I, J, VALUE", at thread level with
- * " thread (X,Y)" before the "$". N is the number of the site, I and J the counters of the loops around
- * it. The values that the program computes stay the same. Reports names and lines that the kernel does
- * not have when the launch is prepared (TW_BAD_ARGUMENT). Returns TW_OK, TW_NO_MEMORY or
- * TW_BAD_ARGUMENT. What `options` points to is copied. */
+
+/* Adds print() statements to the program of a launch, on any device. options: NULL for none; the
+ * call copies everything that it points to. Each statement prints a row through the context's
+ * print callback (tw_config): "block (0,0) $N = I, J, VALUE", at thread level with " thread
+ * (X,Y)" before the "$". N is the number of the site, I and J are the counters of the loops
+ * around it. The values that the program computes stay the same. Returns TW_OK, TW_NO_MEMORY or
+ * TW_BAD_ARGUMENT; tw_launch_prepare returns TW_BAD_ARGUMENT for names and lines that the kernel
+ * does not have. */
 TW_API tw_status tw_launch_probe(tw_launch *l, const tw_probe_options *options);
+
 /* A place that prints. */
 typedef struct tw_probe_site {
     size_t size;      /* tw_probe_site_init sets it */
@@ -123,20 +142,26 @@ typedef struct tw_probe_site {
     bool stops, last; /* one of the values of a stop; the last of them */
 } tw_probe_site;
 TW_SIZED(tw_probe_site);
-/* Gives the index-th site of a launch that was prepared with tw_launch_probe. Returns false past the last.
- * Valid until the launch is probed again or freed. */
+
+/* Fills `out` with site number `index` of a launch that was prepared after tw_launch_probe.
+ * Returns false past the last. Valid until the launch is probed again or freed. */
 TW_API bool tw_launch_probe_site(const tw_launch *l, int index, tw_probe_site *out);
-TW_API const char *tw_pass_name(int index); /* NULL past the last */
+
+/* Returns the name of pass number `index`, or NULL past the last. */
+TW_API const char *tw_pass_name(int index);
+
+/* Returns a line about pass number `index`, or NULL past the last. */
 TW_API const char *tw_pass_summary(int index);
 
-/* Formats a program: the same tokens and comments, with indentation, spaces and line breaks of one style
- * (docs/editor.md). Formatting the result again does not change it. `name` stands for the file in
- * messages. *out ends with 0 and is valid until the next call on the context; *out_length (may be NULL)
- * is its length. Returns TW_OK, TW_NO_MEMORY, TW_CANCELLED, TW_BAD_ARGUMENT if a pointer is NULL, or
- * TW_BAD_PROGRAM if the text does not follow the grammar: the messages say where. */
+/* Formats a program: the same tokens and comments, with indentation, spaces and line breaks of one
+ * style (docs/editor.md). Formatting the result again does not change it. `name` is the file in
+ * messages. *out ends with 0 and is valid until the next call on the context; *out_length (may be
+ * NULL) is its length. Returns TW_OK, TW_NO_MEMORY, TW_CANCELLED, TW_BAD_ARGUMENT if a pointer is
+ * NULL, or TW_BAD_PROGRAM if the text does not follow the grammar: the messages say where. */
 TW_API tw_status tw_text_format(tw_context *ctx, const char *name, const char *text, size_t length,
                                 const char **out, size_t *out_length);
 
+/* The kinds of names that a text declares. */
 typedef enum tw_symbol_kind {
     TW_SYMBOL_CONST,
     TW_SYMBOL_TUNE,
@@ -150,7 +175,8 @@ typedef enum tw_symbol_kind {
     TW_SYMBOL_REG,
     TW_SYMBOL_LOCAL /* a scalar, or an array that is indexed */
 } tw_symbol_kind;
-/* A part of a text: lines and columns count from 1, columns in bytes; the end is past the last byte. */
+/* A part of a text: lines and columns count from 1, columns in bytes; the end is past the last
+ * byte. */
 typedef struct tw_part {
     int line, column, end_line, end_column;
 } tw_part;
@@ -166,28 +192,32 @@ typedef struct tw_symbol {
     int use_count;
     const tw_part *uses; /* other places of the name, in the order of the text */
 } tw_symbol;
-/* Finds the names that a program declares, for editors: *out has *count of them, first those of the
- * module, then kernel by kernel. A program with errors gives the names of the parts that can be read; the
- * call reports no errors (tw_module_from_text does). *out is valid until the next call on the context.
- * Returns TW_OK, TW_NO_MEMORY, TW_CANCELLED, or TW_BAD_ARGUMENT if a pointer is NULL. */
+/* Finds the names that a program declares, for editors: *out has *count of them, first those of
+ * the module, then kernel by kernel. A program with errors gives the names of the parts that can
+ * be read; the call reports no errors (tw_module_from_text does). *out is valid until the next
+ * call on the context. Returns TW_OK, TW_NO_MEMORY, TW_CANCELLED, or TW_BAD_ARGUMENT if a pointer
+ * is NULL. */
 TW_API tw_status tw_text_symbols(tw_context *ctx, const char *text, size_t length, int *count,
                                  const tw_symbol **out);
 
-/* An expression of the text, for a program that changes the text. Lines and columns count from 1,
- * columns and lengths in bytes. Parentheses around the whole are no part of it. */
+/* An expression of a kernel's text, without parentheses around the whole. Lines and columns count
+ * from 1, columns and lengths in bytes. */
 typedef struct tw_expression {
     int line, column, length;
-    /* "+" between the operands `left` and `right`. All three are NULL if it is no such expression,
-     * or one of more than 64 levels. */
+    /* The operator "+" between the operands `left` and `right`. All three are NULL for another
+     * expression, and for one of more than 64 levels. */
     const char *op;
     const struct tw_expression *left, *right;
-    const char *name; /* if it is a name alone, else NULL */
-    bool is_number;   /* it is an integer literal, with the value `number` */
+    const char *name; /* of an expression that is a name; else NULL */
+    bool is_number;   /* an integer literal, with the value `number` */
     int64_t number;
 } tw_expression;
+
+/* The indices of an element. */
 typedef struct tw_element {
     tw_expression index[TW_MAX_RANK];
 } tw_element;
+
 /* An array in shared memory that the kernel's text declares. */
 typedef struct tw_shared_array {
     const char *name;
@@ -198,11 +228,14 @@ typedef struct tw_shared_array {
     int element_count;
     const tw_element *elements; /* in the order of the text */
 } tw_shared_array;
-/* `const i32 T = 32`, of the kernel or the module: a name for a literal. */
+
+/* A constant with a literal as its value, of the kernel or the module: `const i32 T = 32`. */
 typedef struct tw_named_number {
     const char *name;
     tw_expression value;
 } tw_named_number;
+
+/* The shared arrays and named numbers of a kernel's text. */
 typedef struct tw_written {
     size_t size; /* tw_written_init sets it */
     int shared_count, number_count;
@@ -210,14 +243,16 @@ typedef struct tw_written {
     const tw_named_number *numbers;
 } tw_written;
 TW_SIZED(tw_written);
-/* Tells how the kernel's text declares and uses arrays in shared memory, and which integers it names.
- * A name that the kernel declares twice is left out. Returns TW_OK, TW_NO_MEMORY, or TW_BAD_ARGUMENT
- * if `k` or `out` is NULL. *out is valid until the module is freed. */
+
+/* Fills `out` with the arrays in shared memory that the kernel's text declares and uses, and the
+ * integers that it names. Names that the kernel declares twice are left out. Valid until the
+ * module is freed. Returns TW_OK, TW_BAD_ARGUMENT or TW_NO_MEMORY. */
 TW_API tw_status tw_kernel_written(tw_kernel *k, tw_written *out);
 
-/* Finds the constant that the program compares an integer parameter with (`if (n == 7)`), by index
- * from 0. Runs with that value and with its neighbours take both branches. Returns TW_NOT_FOUND when there is none left, or
- * the status of a program that does not compile. *param lives as long as the kernel. */
+/* Finds constant number `index` that the program compares an integer parameter with (`if (n ==
+ * 7)`). Runs with that value and its neighbours take both branches. *param lives as long as the
+ * kernel. Returns TW_OK, TW_NOT_FOUND past the last, or the status of a program that does not
+ * compile. */
 TW_API tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_t *value);
 
 #ifdef __cplusplus

@@ -19,6 +19,7 @@ UNFINISHED = [
     "docs/ptx-coverage.md",
 ]
 COMMENTS = [
+    "include/*",
     "src/base/*",
     "src/layout/*",
     "src/aot/*",

@@ -82,14 +82,15 @@ extern "C" {
  * In C, {.size = sizeof config, .threads = 4} is the same. The library never reads or writes past
  * `size`, so a program and a library of different versions understand each other:
  *
- *   size smaller than the library's   fields past it count as 0, and are not filled
- *   size larger, for a struct it reads    TW_UNSUPPORTED if a byte past its own is not 0
- *   size larger, for a struct it fills    fields past its own keep what they hold
- *   size less than 8, or above 65536   TW_BAD_ARGUMENT, or false from a function that returns bool:
- *                                     the struct was not made by its tw_NAME_init()
+ *   smaller than the library's   fields past `size` count as 0, and are not filled
+ *   larger, a struct it reads    TW_UNSUPPORTED if a field that the library lacks is not 0
+ *   larger, a struct it fills    fields that the library lacks stay 0, as tw_NAME_init() set them
+ *   below 8, or above 65536      TW_BAD_ARGUMENT, or false from a function that returns bool: the
+ *                                struct was not made by its tw_NAME_init()
  *
  * Structs of the library's own have no size: you read them through const pointers, and arrays of
- * them are arrays of pointers. tw_value and arrays of numbers never change. */
+ * them are arrays of pointers (headers that may change also have plain arrays). tw_value and
+ * arrays of numbers never change. */
 #ifdef __cplusplus
 #define TW_SIZED(type)                                                                             \
     static inline type type##_init(void)                                                           \
@@ -352,6 +353,10 @@ typedef struct tw_config {
      * it at once. NULL: no reports. */
     void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
     void *progress_user;
+    /* Folders where modules look for the files that they import, with ':' between them; copied. They
+     * come after the folder of the importing file and before those of $TILEWRIGHT_PATH and the
+     * kernels that are installed with the library. NULL: none. */
+    const char *import_path;
 } tw_config;
 TW_SIZED(tw_config);
 
