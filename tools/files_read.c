@@ -35,6 +35,11 @@ void files_tell(int pipe)
     told = pipe;
 }
 
+bool files_are_told(void)
+{
+    return told >= 0;
+}
+
 static void tell(const char *path, bool written)
 {
     char record[sizeof(struct file_told) + MOST_BYTES];

@@ -24,6 +24,8 @@ struct file_told {
 
 /* Makes the calls below write to the pipe. Without it they do nothing. */
 void files_tell(int pipe);
+/* Tells whether there is a parent to tell. */
+bool files_are_told(void);
 /* Tells of a file that is read next. Pipes and devices are left out. */
 void file_is_read(const char *path);
 /* Tells of a file that the command writes, so that this is not taken for a change: called before and

@@ -30,6 +30,52 @@ struct kept_text {
 };
 static struct kept_text *kept_texts;
 
+/* The file that `import "word"` of the file at `path` names: in its folder, else along the search path;
+ * the first of these if there is none yet. The caller frees. */
+static char *imported_file(const char *path, const char *word, size_t length)
+{
+    const char *slash = strrchr(path, '/'), *given = import_path(),
+               *set = getenv("TILEWRIGHT_PATH");
+    int folder = slash && *word != '/' ? (int)(slash - path) + 1 : 0;
+    char *first = need_text("%.*s%.*s", folder, path, (int)length, word), *found = NULL;
+    char *all = need_text("%s:%s", given ? given : "", set ? set : "");
+    for (const char *at = all; !found && access(first, F_OK) != 0 && *at;) {
+        size_t part = strcspn(at, ":");
+        char *name = need_text("%.*s/%.*s", (int)part, at, (int)length, word);
+        if (part && access(name, F_OK) == 0)
+            found = name;
+        else
+            free(name);
+        at += part + (at[part] == ':');
+    }
+    free(all);
+    if (found)
+        free(first);
+    return found ? found : first;
+}
+
+/* Tells of the files that a program imports, for --watch: also of one that does not compile, or is not
+ * there yet. */
+static void imports_are_read(const char *path, const char *text, int levels)
+{
+    enum { LARGEST_IMPORT = 1 << 20 };
+    static const char word[] = "import";
+    for (const char *at = text; (at = strstr(at, word));) {
+        at += strlen(word);
+        at += strspn(at, " \t");
+        size_t length = *at == '"' ? strcspn(at + 1, "\"\n") : 0, size;
+        if (!length || at[1 + length] != '"')
+            continue;
+        char *name = imported_file(path, at + 1, length);
+        file_is_read(name);
+        char *inner = levels ? read_at_most(name, LARGEST_IMPORT, &size) : NULL;
+        if (inner)
+            imports_are_read(name, inner, levels - 1);
+        free(inner);
+        free(name);
+    }
+}
+
 /* NULL, and errno. */
 static const struct kept_text *text_of_file(const char *path)
 {
@@ -42,6 +88,9 @@ static const struct kept_text *text_of_file(const char *path)
     char *text = read_at_most(path, LARGEST_PROGRAM, &length);
     if (!text)
         return NULL;
+    enum { IMPORT_LEVELS = 8 };
+    if (files_are_told())
+        imports_are_read(path, text, IMPORT_LEVELS);
     struct kept_text *k = need_memory(sizeof *k);
     *k = (struct kept_text){kept_texts, need_text("%s", path), text, length};
     return kept_texts = k;

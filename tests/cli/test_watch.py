@@ -125,6 +125,27 @@ def test_run(tool, folder):
     w.end(1)
 
 
+def test_imports(tool, folder):
+    """Imported files, from the file's folder and from the search path; one that is missing."""
+    os.makedirs(f"{folder}/lib")
+    write(f"{folder}/lib/far.tile", "const f32 FAR = 1.0;\n")
+    write(f"{folder}/near.tile", 'import "far.tile";\nconst f32 NEAR = FAR;\n')
+    write(f"{folder}/add.tile", 'import "near.tile";\n' + ADD % ("NEAR", "1.0"))
+    w = Watch(tool, folder, "run", "add.tile", "-I", "lib", "--set", "n=4", "--fill", "ones", "--verify", "--watch")
+    run = w.run()
+    expect("with imports", run[0] == 0 and run[1] == "add.tile, near.tile and lib/far.tile", run)
+    write(f"{folder}/lib/far.tile", "const f32 FAR = 2.0;\n")
+    run = w.run()
+    expect("the import of an import", run[0] == 1 and saved(run) == "lib/far.tile", run)
+    os.remove(f"{folder}/near.tile")
+    write(f"{folder}/add.tile", 'import "other.tile";\n' + ADD % ("NEAR", "1.0"))
+    expect("a missing import", w.run()[0] == 2, "")
+    write(f"{folder}/other.tile", "const f32 NEAR = 1.0;\n")
+    run = w.run()
+    expect("it is there", run[0] == 0 and saved(run) == "other.tile", run)
+    w.end(0)
+
+
 def test_own_output(tool, folder):
     """A file that the command reads and writes itself is no change."""
     write(f"{folder}/add.tile", ADD % ("1.0", "1.0"))
@@ -204,7 +225,7 @@ def test_refused(tool, folder):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_run, test_own_output, test_during_run, test_others, test_refused):
+    for test in (test_run, test_imports, test_own_output, test_during_run, test_others, test_refused):
         with tempfile.TemporaryDirectory() as folder:
             os.environ["TILEWRIGHT_LEARN"] = f"{folder}/learnt"
             test(tool, folder)
