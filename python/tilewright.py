@@ -27,6 +27,8 @@ import ctypes
 import ctypes.util
 import difflib
 import glob
+import html
+import itertools
 import json
 import math
 import operator
@@ -1180,6 +1182,32 @@ def _number(text: str) -> Any:
 # --- results of the simulator, layouts, explanations ---
 
 
+_MOST_ROWS = 20  # of a table in a notebook
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        value = f"{value:.6g}"
+    return html.escape(value if isinstance(value, str) else reprlib.repr(value))
+
+
+def _html_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table for a notebook, of the first rows."""
+    lines = [f"<tr>{''.join(f'<th>{html.escape(name)}</th>' for name in header)}</tr>"] if header else []
+    lines += [f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows[:_MOST_ROWS]]
+    more = f"<p>{len(rows) - _MOST_ROWS} more rows</p>" if len(rows) > _MOST_ROWS else ""
+    return f"<table>{''.join(lines)}</table>{more}"
+
+
+def _html_of(values: Mapping) -> str:
+    """The plain values as a table, then each list of records as one of its own."""
+    lists = {n: v for n, v in values.items() if isinstance(v, list) and v and isinstance(v[0], Mapping)}
+    text = _html_table((), [(n, v) for n, v in values.items() if n not in lists])
+    for name, rows in lists.items():
+        text += f"<p>{html.escape(name)}</p>" + _html_table(list(rows[0]), [[row.get(n) for n in rows[0]] for row in rows])
+    return text
+
+
 class Record(Mapping):
     """Named values: `x.line` is `x["line"]`, and dict(x) has all of them. json.dumps(x, default=dict) writes them."""
     __slots__ = ("_values",)
@@ -1201,6 +1229,9 @@ class Record(Mapping):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def _repr_html_(self) -> str:
+        return _html_of(self._values)
 
     def __dir__(self) -> list:
         return [*super().__dir__(), *self._values]
@@ -1247,6 +1278,16 @@ class Simulation(NamedTuple):
     counters: Optional[Record]
     report: str
     why: Optional[Record]
+
+    def __repr__(self) -> str:
+        ended = f", ended: {self.ended}" if self.ended else ""
+        return (f"<tilewright.Simulation {len(self.findings)} findings, {self.failures} of them errors, "
+                f"{self.warp_instructions} warp instructions{ended}>")
+
+    def _repr_html_(self) -> str:
+        rows = [(f.severity, f"{f.file}:{f.line}", f.code, f.text) for f in self.findings]
+        text = f"<p>{html.escape(repr(self))}</p>" + (_html_table(("severity", "place", "code", "text"), rows) if rows else "")
+        return text + (self.counters._repr_html_() if self.counters else "")
 
 
 def _record(found: ctypes.Structure) -> Record:
@@ -1519,6 +1560,9 @@ class Verdict(NamedTuple):
     checked: int
     undecided: int
 
+    def _repr_html_(self) -> str:
+        return _html_of(self._asdict())
+
 
 class _Plan(NamedTuple):
     """How an entry is started: tw_value[] is packed from a kind and a value each."""
@@ -1552,13 +1596,65 @@ def _signature(values: Sequence[Any]) -> tuple:
                   for v in values])
 
 
-class _Tunes(dict):
-    """The lists of tuned values by name. repr() writes names that take their values together as the
-    language does."""
+class Trial(NamedTuple):
+    """One choice of tuned values. `milliseconds`: None if it was refused or wrong, and `why` says so."""
+    values: dict
+    milliseconds: Optional[float]
+    why: str
 
-    def __init__(self, lists: dict, groups: Sequence[tuple]):
+
+class Tuning(NamedTuple):
+    """The result of tune(): the fastest kernel, its time, and all that was tried, the fastest first."""
+    kernel: Kernel
+    milliseconds: float
+    trials: list
+
+    def __repr__(self) -> str:
+        return f"<tilewright.Tuning {self.milliseconds:.4g} ms of {len(self.trials)}: {self.kernel!r}>"
+
+    def _repr_html_(self) -> str:
+        names = list(self.trials[0].values)
+        rows = [[*t.values.values(), "" if t.milliseconds is None else t.milliseconds, t.why] for t in self.trials]
+        return _html_table([*names, "ms", "why not"], rows)
+
+
+def progress_line(done: int, total: int, doing: str) -> None:
+    """Shows progress as one line of standard output that is written over, on a terminal and in a notebook."""
+    print(f"\r{done}/{total} {doing:<60.60}", end="\n" if done == total else "", flush=True)
+
+
+class _Tunes(dict):
+    """The lists of tuned values by name; called, it tunes the kernel. repr() writes names that take their values
+    together as the language does."""
+
+    def __init__(self, lists: dict, groups: Sequence[tuple], kernel: Optional[Kernel] = None):
         super().__init__(lists)
-        self.groups = groups
+        self.groups, self.kernel = groups, kernel
+
+    def __call__(self, *args: Any, progress: Any = None, warmup: int = 2, repeat: int = 10, **names: Any) -> Tuning:
+        """Tries every combination of the tuned values on these arguments of a call. Times those that compile, and
+        whose values are right by `ensures` if the kernel has one. progress: True shows a line, a function is
+        called with (done, total, text). Stores nothing: `tilewright tune` does, and tries thousands. Raises the
+        first error if no combination runs."""
+        show = progress_line if progress is True else progress or (lambda done, total, doing: None)
+        choices = [[dict(zip(group, row)) for row in zip(*(self[n] for n in group))] for group in self.groups]
+        combinations = [{n: v for part in parts for n, v in part.items()} for parts in itertools.product(*choices)]
+        trials, first = [], None
+        for done, values in enumerate(combinations):
+            show(done, len(combinations), ", ".join(f"{n}={v}" for n, v in values.items()))
+            kernel = self.kernel.with_(**values)
+            try:
+                if kernel.has_ensures:
+                    kernel.verify(*args, **names)
+                trials.append(Trial(values, bench(lambda: kernel(*args, **names), warmup, repeat), ""))
+            except Error as error:
+                first = first or error
+                trials.append(Trial(values, None, str(error).split("\n")[0]))
+        show(len(combinations), len(combinations), "done")
+        trials.sort(key=lambda t: (t.milliseconds is None, t.milliseconds))
+        if first and trials[0].milliseconds is None:
+            raise first
+        return Tuning(self.kernel.with_(**trials[0].values), trials[0].milliseconds, trials)
 
     def __repr__(self) -> str:
         parts = []
@@ -1602,7 +1698,7 @@ class Kernel:
         self._epoch = _epoch
         if base:
             self.params, self.types = base.params, base.types
-            self.tune, self.tune_groups = base.tune, base.tune_groups
+            self._lists, self.tune_groups = base._lists, base.tune_groups
         else:
             self._read(_library(), module._context(-1).kernels[name])
         self._takers = [self._taker(p) for p in self.params]
@@ -1642,7 +1738,12 @@ class Kernel:
             lists[name] = [_plain(v) for v in tune.values[:tune.count]]
             groups.setdefault(tune.group, []).append(name)
         self.tune_groups: list = [tuple(names) for names in groups.values()]
-        self.tune: dict = _Tunes(lists, self.tune_groups)
+        self._lists: dict = lists
+
+    @property
+    def tune(self) -> _Tunes:
+        """The lists of tuned values by name. `kernel.tune(…)`, with the arguments of a call, finds the fastest."""
+        return _Tunes(self._lists, self.tune_groups, self)
 
     @property
     def has_ensures(self) -> bool:
@@ -1653,6 +1754,11 @@ class Kernel:
         chosen = [f"{n}={_DTYPES[t]}" for n, t in self._types] + [f"{n}={v}" for n, v in self._tunes]
         names = ", ".join(p.name for p in self.params)
         return f"<tilewright.Kernel {' '.join([f'{self.name}({names})', *chosen])}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(p.name, p.type + "".join(f"[{d}]" for d in p.shape), "read" if p.is_const else "written" if p.is_array else "")
+                for p in self.params]
+        return f"<p>{html.escape(repr(self))}</p>" + _html_table(("parameter", "type", "use"), rows)
 
     # choosing
 

@@ -253,6 +253,24 @@ def test_refused():
     refuses(AttributeError, "there is no `register`; there are block, shared_bytes, registers, tiles, accesses; did you mean", lambda: found.register)
 
 
+def test_notebook():
+    """What a notebook shows, and tune() with its progress."""
+    kernel = tw.compile("tune N = {4, 8, 16};\nkernel add(i32 n, const f32 *a, f32 *c) grid(cdiv(n, N)) warps(1)\n"
+                        "{ global f32 A[n] = a, C[n] = c; require(N < 16); C[block.x * N +: N] = A[block.x * N +: N] + 1; ensures C == A + 1; }\n", "<add>.tile")["add"]
+    a, c, said = np.zeros(32, "f4"), np.zeros(32, "f4"), []
+    found = kernel.tune(a=a, c=c, repeat=1, progress=lambda *now: said.append(now))
+    expect([t.values["N"] for t in found.trials][-1] == 16 and found.trials[-1].why and found.milliseconds > 0, found.trials)
+    expect([s[:2] for s in said] == [(0, 3), (1, 3), (2, 3), (3, 3)] and said[1][2] == "N=8", said)
+    found.kernel(a=a, c=c)
+    expect((c == 1).all() and "N=" in repr(found.kernel) and kernel.tune["N"] == [4, 8, 16], repr(found))
+    shown = kernel.simulate(a=a, c=c)
+    for what, text in ((kernel, "<td>a</td>"), (found, "<th>ms</th>"), (kernel.verify(a=a, c=c), "max_error"), (shown, "global_sectors"),
+                       (shown.counters, "<table>"), (kernel.explain("h100", n=32), "<table>"), (kernel.layouts(n=32), "accesses")):
+        html = what._repr_html_()
+        expect(text in html and "<add>" not in html and len(html) < 40000, html[:2000])
+    expect(len(repr(shown)) < 200, repr(shown))
+
+
 def test_document():
     """The example of docs/python.md: each print prints the text after its #."""
     page = open("docs/python.md").read()
@@ -269,7 +287,7 @@ def test_document():
 
 
 def main():
-    for test in (test_counters, test_race, test_findings, test_layouts, test_explanations, test_traces, test_copies, test_refused, test_document):
+    for test in (test_counters, test_race, test_findings, test_layouts, test_explanations, test_traces, test_copies, test_refused, test_notebook, test_document):
         test()
 
 
