@@ -280,8 +280,8 @@ static tw_status check_clean(struct simulate_call *call, const struct launch_par
     for (int i = 0; i < params->count; i++) {
         const struct launch_param *p = &params->list[i];
         if (!p->sym || !p->clean || !p->bytes ||
-            !clean_is_dirty(p->sym, p->shape, sim_host(call->simulation.sim, p->value, p->bytes),
-                            message))
+            !clean_is_dirty(p->sym, p->shape,
+                            sim_host(call->simulation.sim, p->value, (size_t)p->bytes), message))
             continue;
         diag_error(d, p->sym->loc, "%s", message);
         diag_code(d, CODE_FAULT);

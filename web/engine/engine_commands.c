@@ -1,6 +1,7 @@
 /* The commands of the program in a browser, in place of tools/commands.c. The others measure this
  * machine, start other programs or keep files: they are named when asked for. */
 #include "commands.h"
+#include "watch.h"
 
 #include <string.h>
 
@@ -11,7 +12,8 @@ const struct command *const command_list[] = {
 
 static bool is_elsewhere(const char *name)
 {
-    static const char *const elsewhere[] = {"bench", "tune", "build", "play", "devices", NULL};
+    static const char *const elsewhere[] = {"bench", "tune", "build", "play", "devices",
+                                            "new",   "fmt",  "lsp",   NULL};
     for (const char *const *e = elsewhere; *e; e++)
         if (strcmp(*e, name) == 0)
             return true;
@@ -35,4 +37,11 @@ const struct command *command_find(const char *name)
     else
         complain(NULL, "unknown command '%s'; `tilewright help` lists them", name);
     return NULL;
+}
+
+/* In place of tools/watch.c: the files of a call in a browser do not change. */
+int watch(int (*run)(const struct command *c, const struct options *given), const struct command *c,
+          const struct options *given)
+{
+    return run(c, given);
 }

@@ -86,6 +86,7 @@ NEVER(bool, cuda_start,
        char why[CUDA_WHY]))
 NEVER(bool, cuda_usable, (struct cuda * c, char why[CUDA_WHY]))
 NEVER(bool, cuda_workspace,
-      (struct cuda * c, void *stream, size_t bytes, uint64_t *address, char why[CUDA_WHY]))
+      (struct cuda * c, void *stream, size_t bytes, bool clean, uint64_t *address,
+       char why[CUDA_WHY]))
 NEVER(bool, cuda_stream_capturing,
       (struct cuda * c, void *stream, bool *capturing, char why[CUDA_WHY]))
