@@ -54,7 +54,8 @@ char *json_take(struct json *j)
 
 void json_open(struct json *j, char bracket)
 {
-    begun = begun || j->out == stdout;
+    if (j->out == stdout)
+        begun = true;
     before_value(j);
     fputc(bracket, j->out);
     j->depth++;

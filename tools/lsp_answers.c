@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SECONDS_FOR_RESULTS = 1 }; /* that a hover waits for the check of a new text */
+enum { NANOSECONDS_FOR_RESULTS = 400000000 }; /* that a hover waits for the check of a new text */
 
 bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset)
 {
@@ -74,7 +74,9 @@ static bool wait_for_results(struct lsp *l, const struct lsp_document *d)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += SECONDS_FOR_RESULTS;
+    until.tv_nsec += NANOSECONDS_FOR_RESULTS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
     while (d->checked != d->revision)
         if (pthread_cond_timedwait(&l->news, &l->lock, &until) != 0)
             return false;

@@ -206,6 +206,7 @@ def test_hover(tool):
     s = Server(tool)
     s.initialize(device="sm_80")
     s.open(URI, STAGES)
+    expect(s.diagnostics(URI, 1) == [], "a kernel that ships")
     for word, nth, wanted in (
             ("acc +", 0, ["reg f32 acc[BM][BN] = 0", "f32[128][128] on sm_80: 128 elements a thread", "layout("]),
             ("sa[s], sb", 0, ["shared T sa[STAGES][BM][BK]", "24576 bytes of shared memory", "read of shared memory on sm_80: ld.shared", "wavefronts (at least"]),
