@@ -247,7 +247,7 @@ static void attributes(int capability)
     }
     NEED(tw_launch_start_with(l, NULL, &cluster));
     expect_twice(&to, NULL);
-    expect(tw_launch_start_with(l, NULL, &odd), TW_UNSUPPORTED, "no multiple");
+    expect(tw_launch_start_with(l, NULL, &odd), TW_UNSUPPORTED, "not a multiple");
 }
 
 /* The first members of dlpack.h's DLManagedTensor, and its last. */
