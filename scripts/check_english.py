@@ -21,6 +21,7 @@ UNFINISHED = [
 COMMENTS = [
     "include/*",
     "src/base/*",
+    "src/lang/*",
     "src/layout/*",
     "src/aot/*",
     "src/cuda/*",

@@ -1,4 +1,5 @@
-/* One kernel and one choice of types, tuned values and statics, to typed Tile IR. */
+/* Checks one kernel with one choice of types, tuned values and statics, and makes typed Tile IR
+ * of it. */
 #include "lang/check_internal.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ bool check_deeper(struct checker *c, struct loc at)
     return false;
 }
 
-/* Bytes of the UTF-8 character at s. */
+/* Returns the bytes of the UTF-8 character that begins with `lead`. */
 static size_t character_bytes(unsigned char lead)
 {
     return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -72,7 +73,7 @@ static void bind_value(struct sym *s, const struct literal *v)
     s->has_value = true;
 }
 
-/* The only value of a static parameter, the default of another. */
+/* Binds a static parameter that has only one value, or that takes its default, to that value. */
 static void bind_constant(struct checker *c, const struct node *n, struct literal given,
                           struct sym *s)
 {
@@ -91,12 +92,13 @@ static bool is_literal(const struct node *n)
     return value->kind == N_INT || value->kind == N_FLOAT || value->kind == N_BOOL;
 }
 
-/* The names in what stands behind the `=` of a parameter. */
+/* The names in the expression after the `=` of a parameter. */
 struct init_names {
     const struct checker *checker;
-    const struct node *first, *param; /* the kernel's first parameter, and this one */
-    const struct node *tuned;         /* a name of a tuned value or a type variable, */
-    const struct node *later;         /* of this parameter or one after it; NULL: none */
+    const struct node *first, *param; /* the kernel's first parameter, and the one with the `=` */
+    const struct node *tuned;         /* a name that depends on a tuned value or a type variable;
+                                       * NULL: none */
+    const struct node *later;         /* a name of this parameter or of a later one; NULL: none */
 };
 
 static const struct node *param_between(const struct node *from, const struct node *to,
@@ -107,7 +109,7 @@ static const struct node *param_between(const struct node *from, const struct no
     return from == to ? NULL : from;
 }
 
-/* Does the name of the module speak of a tuned value or a type variable? */
+/* Returns true if a name of the module depends on a tuned value or a type variable. */
 static bool is_tuned_name(const struct checker *c, const char *name)
 {
     const struct entry *e = module_entry(c->module, name);
@@ -129,7 +131,8 @@ static void visit_init(void *user, const struct node *n)
     visit_children(n, visit_init, user);
 }
 
-/* Can the value of the parameter be computed from what comes before it? Reports. */
+/* Returns true if the parameter's value can be computed from the parameters before it and from
+ * constants; reports if not. */
 static bool may_follow(struct checker *c, const struct node *kernel, const struct node *n)
 {
     struct init_names s = {.checker = c, .first = kernel->params, .param = n};
@@ -158,8 +161,8 @@ static void find_param(void *user, struct expr **at)
         *found = s;
 }
 
-/* `i32 oh = (h + 2 * pad - r) / stride + 1`: computed at the launch. from: a parameter that it names,
- * a float if there is one. */
+/* Checks the value of `i32 oh = (h + 2 * pad - r) / stride + 1`, which each launch computes.
+ * from: a parameter that the value names, a float parameter if there is one. */
 static struct expr *derived_value(struct checker *c, const struct node *n, enum dtype t,
                                   const struct sym *from)
 {
@@ -177,8 +180,8 @@ static struct expr *derived_value(struct checker *c, const struct node *n, enum 
     return e ? convert_to(c, e, t, arena_printf(c->arena, "`%s`", n->text)) : NULL;
 }
 
-/* `= expr` of a parameter whose type is t, checked before the parameter is declared: only those
- * before it are in sight. */
+/* Checks the `= expr` of a parameter of type t. It runs before the parameter is declared, so
+ * only earlier parameters are in scope. */
 static void check_init(struct checker *c, const struct node *kernel, const struct node *n,
                        enum dtype t, struct sym *out)
 {
@@ -382,7 +385,7 @@ static struct literal tuned_literal(enum dtype t, const struct literal *v)
     return cast;
 }
 
-/* Tuned values by entry. */
+/* Returns the tuned values by entry. */
 static const struct literal *chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
                                           int index, const struct lang_choice *choice)
 {
@@ -415,7 +418,8 @@ static const enum dtype *chosen_types(struct arena *a, const struct module *m, i
     return types;
 }
 
-/* Conditions of the module that concern the kernel: they do not see its parameters. */
+/* Checks the conditions of the module that concern the kernel. They do not see the kernel's
+ * parameters. */
 static void check_conditions(struct checker *c, const struct index_list *concern)
 {
     struct names names = c->names;
@@ -425,7 +429,7 @@ static void check_conditions(struct checker *c, const struct index_list *concern
     c->names = names;
 }
 
-/* Names that the kernel's text declares: parameters and locals. */
+/* Adds the names that the kernel's text declares: parameters and locals. */
 static void gather_own_names(void *user, const struct node *n)
 {
     struct checker *c = user;

@@ -1,4 +1,4 @@
-/* Names and accesses: what a name stands for, and which elements its indices choose. */
+/* Names and accesses: the meaning of a name, and the elements that its indices choose. */
 #include "lang/check_internal.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ struct binding *place_binding(struct checker *c, const struct node *n)
 
 /* --- symbols --- */
 
-/* What `ensures` may speak of: parameters, constants, views, its own indices. */
+/* Reports a symbol that `ensures` may not use. It may use parameters, constants, views and its
+ * own indices. */
 static bool usable_in_ensures(struct checker *c, const struct sym *s, struct loc at)
 {
     bool local = s->storage == ST_REG || s->storage == ST_SHARED || s->storage == ST_ARRAY;
@@ -41,7 +42,8 @@ static bool usable_in_ensures(struct checker *c, const struct sym *s, struct loc
     return false;
 }
 
-/* A view in sight: of this pointer (base), or one that can be written like s (base NULL). */
+/* Returns a view in scope: one of the pointer `base`, or if base is NULL, one with the rank and
+ * element type of `like` that can be written. NULL: none. */
 static const struct sym *other_view(const struct checker *c, const struct sym *base,
                                     const struct sym *like)
 {
@@ -84,13 +86,13 @@ static bool usable(struct checker *c, const struct sym *s, struct loc at)
 
 /* --- indices --- */
 
-/* What the indices chosen so far make of a symbol's axes. */
+/* The axes of a symbol after the indices chosen so far. */
 struct access {
     const struct sym *sym;
     struct index index[MAX_RANK];
     int indices;
     struct type type;
-    bool reaches; /* some index may reach past the edge: a slice or a gather */
+    bool reaches; /* an index (a slice or a gather) may reach past the edge */
 };
 
 static int64_t axis_extent(const struct sym *s, int axis)
@@ -127,7 +129,7 @@ struct expr *index_value(struct checker *c, const struct node *n, const char *wh
     return NULL;
 }
 
-/* [e], a scalar, or [t], a tile of rows to gather */
+/* Checks the index [e], a scalar, or [t], a tile of rows to gather. */
 static bool element_index(struct checker *c, struct access *x, const struct node *n)
 {
     struct expr *e = index_value(c, n->a, "an index");
@@ -156,7 +158,8 @@ static bool element_index(struct checker *c, struct access *x, const struct node
     return add_index(c, x, (struct index){IX_ELEMENT, e, 1, false, false}, n->loc);
 }
 
-/* Constant starts tell early that nothing, or not all, of a slice is there. */
+/* Checks a slice whose start is constant: reports a slice that must be inside and is not, and
+ * warns if the whole slice is outside. */
 static bool slice_fits(struct checker *c, const struct access *x, const struct node *n,
                        const struct expr *start, int64_t extent)
 {
@@ -205,7 +208,8 @@ static struct expr *slice_positions(struct checker *c, struct expr *start, struc
                        cast_to(c, count, t));
 }
 
-/* In `ensures` a length may follow from the launch. Such a slice is a gather of its positions. */
+/* Returns the length of a slice. In `ensures` the length may be known only at the launch; such a
+ * slice is a gather of its positions. */
 static struct expr *slice_length(struct checker *c, const struct node *n, int64_t *extent)
 {
     struct expr *length = launch_int(c, n, "the extent of a slice");
@@ -269,7 +273,7 @@ static bool one_index(struct checker *c, struct access *x, const struct node *n)
     }
 }
 
-/* The axes behind the last index are taken whole. */
+/* Takes the axes after the last index whole. */
 static bool rest_whole(struct checker *c, struct access *x, const struct node *n)
 {
     const struct sym *s = x->sym;
@@ -292,7 +296,8 @@ static bool rest_whole(struct checker *c, struct access *x, const struct node *n
     return true;
 }
 
-/* Register tiles have no address: only whole tiles and constant parts of them are values. */
+/* Checks that a part of a register tile is a constant part or the whole tile: register tiles
+ * have no address, so only these are values. */
 static bool register_part(struct checker *c, const struct access *x, const struct node *n)
 {
     if (x->sym->storage != ST_REG)
@@ -331,8 +336,8 @@ static struct expr *finish_access(struct checker *c, const struct access *x, str
     return e;
 }
 
-/* The symbol's elements after the indices in `list`; `place` (of a fn parameter) has indices that
- * come first. */
+/* Returns the elements of the symbol that the indices in `list` choose. If the symbol is bound
+ * to a fn parameter, the indices of `place` come first. */
 static struct expr *make_access(struct checker *c, struct sym *s, const struct expr *place,
                                 const struct node *n, const struct node *list, bool *reaches)
 {
@@ -356,7 +361,7 @@ static struct expr *make_access(struct checker *c, struct sym *s, const struct e
 
 /* --- names --- */
 
-/* Only elements of tables are values. */
+/* Reports a table that is used whole: only its elements are values. Returns true if it reported. */
 static bool whole_table(struct checker *c, const struct sym *s, const struct node *n)
 {
     if (s->storage != ST_TABLE)
@@ -381,7 +386,8 @@ static struct expr *sym_value(struct checker *c, struct sym *s, const struct nod
     return expr_ref(c->kernel, s, n->loc);
 }
 
-/* A copy of what stands for a fn parameter, as long as the copies stay small. */
+/* Returns a copy of the argument that replaces a fn parameter. Reports once if all copies
+ * together become too large. */
 static struct expr *substitute(struct checker *c, const struct expr *e, struct loc at)
 {
     bool told = c->copied > MAX_COPIED;
@@ -463,7 +469,8 @@ static bool check_otherwise(struct checker *c, const struct node *n, struct expr
     return otherwise != NULL;
 }
 
-/* Memory chosen by elements only, so that further indices go on where these end. */
+/* Returns true if e is memory chosen by element indices alone, so that further indices can
+ * continue with the next axis. */
 static bool is_element_place(const struct expr *e)
 {
     if (e->op != OP_ACCESS || e->otherwise)
@@ -474,7 +481,8 @@ static bool is_element_place(const struct expr *e)
     return true;
 }
 
-/* A fn parameter that is a name for another whole symbol, or for a part of memory. */
+/* Checks an access to a fn parameter that is another name for a whole symbol or for a part of
+ * memory. */
 static struct expr *access_binding(struct checker *c, struct binding *b, const struct node *n,
                                    bool *reaches)
 {
@@ -536,7 +544,7 @@ struct expr *check_access(struct checker *c, const struct node *n)
     return e;
 }
 
-/* block.x, grid.y, thread.z */
+/* Checks block.x, grid.y, thread.z. */
 struct expr *check_member(struct checker *c, const struct node *n)
 {
     static const struct {

@@ -1,33 +1,37 @@
-/* Reads of what nothing gave a value.
+/* Reads of variables that no statement gave a value.
  *
- * Refused is a read that no assignment can have come before, on any path: the first time that the
- * program gets there, the variable holds nothing. The walk goes in program order and knows what may
- * have a value: what either branch of an `if` and what the body of a loop assigned counts behind
- * it. Within a loop an assignment further down may come before a read further up, if an earlier
- * turn can have gone past the read and not past the assignment: the read stands in a branch, in an
- * inner loop or in an operand that is not always evaluated, the assignment outside of that.
+ * The check refuses a read if no assignment can come before it on any path: when the program first
+ * gets there, the variable holds nothing. The walk goes in program order and tracks which variables
+ * may have a value. After an `if`, a variable that either branch assigned counts as assigned; after
+ * a loop, so does one that its body assigned. Within a loop, an assignment further down may come
+ * before a read further up: an earlier iteration may have skipped the read and run the assignment.
+ * That is possible if the read is in a branch, in an inner loop or in an operand that is not always
+ * evaluated, and the assignment is outside of that.
  *
- * Shared tiles are left out: other threads write them. An element that is assigned counts for all.
- */
+ * Shared tiles are left out, because other threads write them. Assigning one element of a tile
+ * or array counts as assigning all of it. */
 #include "lang/check_internal.h"
 
 #include <string.h>
 
-/* What is not gone through each time that the program gets to the loop's body. */
+/* Code within a loop's body that does not run in every iteration: a branch, an inner loop or an
+ * operand. */
 struct branch {
-    const struct stmt *loop; /* the innermost around; NULL: in none */
-    const struct stmt *body; /* NULL: an operand */
+    const struct stmt *loop; /* the innermost loop around it; NULL: none */
+    const struct stmt *body; /* NULL: the code is an operand */
     const struct branch *outer;
 };
 
 struct assigned {
     struct checker *c;
-    size_t *number;                  /* by sym->index; from 1 on: declared without a value */
-    bool *has;                       /* by number: may have one here */
-    size_t count;                    /* of numbers, 0 included */
+    size_t *number;                  /* by sym->index: from 1 on, the number of a variable
+                                      * declared without a value; 0: others */
+    bool *has;                       /* by number: the variable may have a value here */
+    size_t count;                    /* number of numbers, 0 included */
     const struct inlining **inlined; /* by number: the call that declared it */
-    const struct stmt *loop;         /* the innermost around */
-    const struct stmt *beyond;       /* while its condition is read: the next one around */
+    const struct stmt *loop;         /* the innermost loop around the code */
+    const struct stmt *beyond;       /* the next loop outwards while a loop's condition is read,
+                                      * else NULL */
     const struct branch *branches;
 };
 
@@ -37,9 +41,10 @@ static size_t number_of(const struct assigned *w, const struct sym *s)
     return local ? w->number[s->index] : 0;
 }
 
-/* --- what an earlier turn of a loop may have assigned --- */
+/* --- assignments in earlier iterations of a loop --- */
 
-/* Is there a statement of that kind for s in the list or below, but for the list `skip`? */
+/* Returns true if the list `first`, or a list below it, has a statement of that kind for s. The
+ * list `skip` is left out. */
 static bool speaks_of(const struct stmt *first, const struct stmt *skip, enum stmt_kind kind,
                       const struct sym *s)
 {
@@ -57,7 +62,7 @@ static bool earlier_turn(const struct assigned *w, const struct sym *s)
 {
     for (const struct branch *b = w->branches; b; b = b->outer) {
         const struct stmt *loop = b->loop;
-        /* Variables of a loop's body are new each turn. */
+        /* Variables of a loop's body start without a value in each iteration. */
         if (!loop || speaks_of(loop->body, NULL, STMT_DECL, s))
             continue;
         if (speaks_of(loop->body, b->body, STMT_ASSIGN, s) ||
@@ -93,7 +98,7 @@ static enum evaluation evaluation(struct checker *c, const struct expr *e, int a
 
 static void read_values(struct assigned *w, const struct expr *e);
 
-/* What stands at an access beside the values of its place. */
+/* Reads the index values and the `else` value of an access. */
 static void read_indices(struct assigned *w, const struct expr *e)
 {
     for (int i = 0; i < e->indices; i++)
@@ -120,7 +125,7 @@ static void read_values(struct assigned *w, const struct expr *e)
         return;
     if (!earlier_turn(w, e->sym))
         without_value(w, e);
-    w->has[number] = true; /* no more words about it */
+    w->has[number] = true; /* reported: no second error for it */
 }
 
 /* --- statements --- */
@@ -152,7 +157,8 @@ static void walk_if(struct assigned *w, const struct stmt *s)
         w->has[i] = w->has[i] || then[i];
 }
 
-/* A number: of constants, or the counter with which the loop begins. */
+/* Evaluates e as it is when the loop begins: a constant, or the initial value of the loop's
+ * counter. Returns false if it is not known. */
 static bool at_first(const struct stmt *loop, const struct expr *e, struct literal *out)
 {
     const struct stmt *init = loop->init;
@@ -160,7 +166,7 @@ static bool at_first(const struct stmt *loop, const struct expr *e, struct liter
     return eval_scalar(counter ? init->value : e, NULL, out);
 }
 
-/* Is it known that the condition does not hold the first time? */
+/* Returns true if the condition is known to be false when the loop begins. */
 static bool never_turns(struct checker *c, const struct stmt *loop)
 {
     const struct expr *e = loop->condition;
@@ -176,7 +182,8 @@ static void walk_loop(struct assigned *w, const struct stmt *s)
     const struct stmt *outer = w->loop;
     walk(w, s->init);
     w->loop = s;
-    w->beyond = outer; /* an operand of the condition may wait for a later turn of either */
+    w->beyond = outer; /* an earlier iteration of either loop may have skipped an operand of the
+                        * condition */
     if (!s->is_do)
         read_values(w, s->condition);
     w->beyond = NULL;
@@ -184,7 +191,7 @@ static void walk_loop(struct assigned *w, const struct stmt *s)
         w->loop = outer;
         return;
     }
-    /* `continue` gets to the step past what the body reads. */
+    /* `continue` may reach the step without passing the reads in the body. */
     for (const struct stmt *step = s->step; step; step = step->next)
         if (step->kind == STMT_ASSIGN)
             w->has[number_of(w, step->target->sym)] = true;
@@ -206,7 +213,7 @@ static void walk(struct assigned *w, const struct stmt *first)
         case STMT_FOR:
         case STMT_WHILE: walk_loop(w, s); break;
         case STMT_BLOCK: walk(w, s->body); break;
-        case STMT_ENSURES: break; /* speaks of parameters and views */
+        case STMT_ENSURES: break; /* reads only parameters and views */
         default:
             read_values(w, s->value);
             if (s->target)
@@ -219,7 +226,8 @@ static void walk(struct assigned *w, const struct stmt *first)
     }
 }
 
-/* First numbers, then what is kept by them. */
+/* Numbers a variable that is declared without a value. The second walk records the call that
+ * declared it. */
 static void add_number(void *user, struct stmt *s)
 {
     struct assigned *w = user;

@@ -1,9 +1,8 @@
-/* Calls: which function it is, its arguments, and the typing rules of elementwise functions and
- * reductions.
+/* Calls: finding the function, checking its arguments, and the typing rules of elementwise
+ * functions and reductions.
  *
- * Most ops follow from their class in ops.def; those of class OWN have a function here, in
- * check_shape.c or in check_effect.c.
- */
+ * The class of an op in ops.def decides how most ops are checked. Ops of class OWN have a
+ * function here, in check_shape.c or in check_effect.c. */
 #include "lang/check_internal.h"
 
 #include <string.h>
@@ -74,7 +73,7 @@ bool check_arguments(struct checker *c, const struct node *n, int low, int high,
     return false;
 }
 
-/* What a call of so many operands looks like: max(a, b). */
+/* Returns the form of a call with the op's number of operands: "max(a, b)". */
 static const char *plain_form(struct checker *c, enum op op)
 {
     static const char *const forms[] = {"%s()", "%s(x)", "%s(a, b)", "%s(a, b, c)"};
@@ -95,7 +94,7 @@ static const char *plain_form(struct checker *c, enum op op)
 
 /* --- elementwise functions --- */
 
-/* cdiv and pow2_ceil count things. */
+/* Reports float operands of ops for integers, such as cdiv and pow2_ceil. */
 static bool integers_only(struct checker *c, enum op op, struct expr **args, int count)
 {
     if (op != OP_CDIV && op != OP_POW2_CEIL)
@@ -167,7 +166,7 @@ static struct expr *check_elementwise(struct checker *c, const struct node *n, e
     return good ? make_elementwise(c, op, n->loc, args, arity) : NULL;
 }
 
-/* pow(a, b): both as one float type. */
+/* Checks pow(a, b); both operands are converted to one float type. */
 static struct expr *check_pow(struct checker *c, const struct node *n, const struct type *want)
 {
     struct expr *args[2] = {NULL, NULL};
@@ -206,7 +205,8 @@ static struct expr *check_float_function(struct checker *c, const struct node *n
     return a ? expr_unary(c->kernel, op, a->type, n->loc, a) : NULL;
 }
 
-/* philox(seed, offset [, word]): seed and offset as u64, the word 0 to 3 as u32 */
+/* Checks philox(seed, offset [, word]): seed and offset become u64, the word (0 to 3) becomes
+ * u32. */
 static struct expr *check_philox(struct checker *c, const struct node *n, const struct type *want)
 {
     static const enum dtype types[] = {DT_U64, DT_U64, DT_U32};
@@ -276,7 +276,7 @@ bool check_axis(struct checker *c, const struct node *n, const struct expr *x, b
     return true;
 }
 
-/* What a sum of elements of type t is kept in: at least 32 bits. */
+/* Returns the type that sums elements of type t; it has at least 32 bits. */
 static enum dtype sum_type(enum dtype t)
 {
     if (dtype_table[t].bits >= 32 && t != DT_TF32)
@@ -366,7 +366,7 @@ static struct expr *scan_operand(struct checker *c, const struct node *n, enum o
     return t == DT_BOOL && op_table[op].class != CLASS_BITWISE ? cast_to(c, x, DT_I32) : x;
 }
 
-/* scan(op, x, axis = c [, exclusive = true]) */
+/* Checks scan(op, x, axis = c [, exclusive = true]). */
 static struct expr *check_scan(struct checker *c, const struct node *n)
 {
     static const char *const names[] = {"axis", "exclusive", NULL};
@@ -392,7 +392,8 @@ static struct expr *check_scan(struct checker *c, const struct node *n)
 
 /* --- any call --- */
 
-/* bytes(x): of a tile; an integer that takes the type it is used with */
+/* Checks bytes(x), the size of a tile in bytes: an untyped integer, which takes its type from
+ * its use. */
 static struct expr *check_bytes(struct checker *c, const struct node *n)
 {
     if (!check_arguments(c, n, 1, 1, NULL, "bytes(tile)"))
@@ -416,7 +417,7 @@ static struct expr *check_bytes(struct checker *c, const struct node *n)
     return expr_int(c->kernel, DT_NONE, type_bytes(&x->type), n->loc);
 }
 
-/* MAX and REDUCE_MAX share a name: two operands make the difference. */
+/* Returns the op of a call. MAX and REDUCE_MAX share a name: a call with two operands is MAX. */
 static enum op find_op(const struct node *n)
 {
     int count = call_argument_count(n);

@@ -1,11 +1,12 @@
-/* Constants: those of the module, tuned values, and whatever else must be known while compiling. */
+/* Constants: those of the module, tuned values, and other values that must be known at compile
+ * time. */
 #include "lang/check_internal.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A constant's place among the others. */
+/* The sort key of a constant. */
 struct constant {
     struct sym *sym;
     int order, made;
@@ -18,8 +19,9 @@ static int compare_constants(const void *a, const void *b)
                                 : (x->made > y->made) - (x->made < y->made);
 }
 
-/* Constants stand behind the parameters and ahead of all else, in the order of the module, local
- * ones last: so the printed kernel, read again, has them in the same order. */
+/* Puts the constants after the parameters and before all other symbols, in the order of the
+ * module, local constants last. So the printed kernel, when parsed again, has them in the same
+ * order. */
 void link_constants(struct checker *c)
 {
     struct kernel *k = c->kernel;
@@ -51,7 +53,7 @@ void link_constants(struct checker *c)
 static struct sym *make_named(struct checker *c, const char *name, enum storage storage,
                               struct type type, struct loc loc, int order)
 {
-    /* It is printed beside the kernel, whose name it cannot have. */
+    /* The constant is printed next to the kernel, so it cannot have the kernel's name. */
     if (strcmp(name, c->kernel->name) == 0)
         name = arena_printf(c->arena, "%s_1", name);
     struct sym *s = declare_hidden(c, name, storage, type, loc);
@@ -82,13 +84,13 @@ struct sym *const_local(struct checker *c, const char *name, struct type type, s
 
 /* --- tables --- */
 
-/* The values of braces, in row-major order; braces within are the rows of the further axes. */
+/* The values in braces, in row-major order. Nested braces are the rows of the further axes. */
 struct filling {
     struct checker *c;
     const struct node *decl;
-    struct type type; /* as declared */
+    struct type type; /* the declared type */
     struct literal *values;
-    int64_t count; /* so far */
+    int64_t count; /* number of values so far */
 };
 
 static bool one_value(struct filling *f, const struct node *n)
@@ -136,7 +138,8 @@ static bool fill_values(struct filling *f, const struct node *list, int axis)
     return false;
 }
 
-/* One symbol of one axis, whatever the table was declared with; the shape is in sym_info. */
+/* Makes the symbol of a table. It has one axis, whatever shape the table was declared with;
+ * sym_info has the declared shape. */
 static struct sym *make_table(struct checker *c, const struct node *n, int order)
 {
     struct filling f = {.c = c, .decl = n};
@@ -199,7 +202,7 @@ static void note_unknown_sym(struct checker *c, const struct expr *e)
         diag_note(c->diag, e->loc, "`%s` is %s", s->name, storage_text(s));
 }
 
-/* Points at the first part of e that is not known. */
+/* Points at the first part of e whose value is not known. */
 static void note_unknown(struct checker *c, const struct expr *e)
 {
     struct literal ignored;
@@ -293,7 +296,8 @@ bool constant_condition(struct checker *c, const struct node *n, const char *wha
 
 /* --- constants of the module --- */
 
-/* What checking a module-level expression in the midst of a kernel must not see. */
+/* The state of the checker that is hidden while it checks a module-level expression from within
+ * a kernel. */
 struct outside {
     struct names names;
     int level;
@@ -387,7 +391,8 @@ struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used)
 
 /* --- conditions --- */
 
-/* The first part of e that is unknown whatever static parameters are; NULL: there is none. */
+/* Returns the first part of e that stays unknown even when the static parameters have values;
+ * NULL: none. */
 static const struct expr *never_known(struct checker *c, const struct expr *e)
 {
     struct literal ignored;
@@ -412,7 +417,8 @@ static const struct expr *never_known(struct checker *c, const struct expr *e)
     return waits ? NULL : e;
 }
 
-/* The values of the names in a condition, for the message that it does not hold. */
+/* Notes the values of the names in a condition, for the message that the condition does not
+ * hold. */
 static void note_values(struct checker *c, const struct expr *e, int *notes)
 {
     struct literal v;
@@ -446,7 +452,7 @@ static void condition_unknown(struct checker *c, const struct node *n, const str
     struct loc at = n->a->loc;
     diag_error(c->diag, at, "this condition must be known while compiling");
     note_unknown(c, part);
-    if (c->names.newest) /* no name is in sight of a module's conditions */
+    if (c->names.newest) /* the conditions of a module see no local names */
         diag_note(c->diag, at, "what holds at run time is `assume(%s)`: cpu checks it",
                   source_snippet(c, at));
 }

@@ -1,5 +1,5 @@
-/* Declarations of scalars, per-thread arrays, register tiles and shared tiles; several results of a
- * fn. */
+/* Declarations of scalars, per-thread arrays, register tiles and shared tiles, and declarations
+ * that take several results of a fn. */
 #include "lang/check_internal.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc)
 
 /* --- values that are stored --- */
 
-/* A scalar place, or one too small, and a value with more axes. */
+/* Notes the tile to declare if a scalar is given a value that has axes. */
 static void note_missing_extents(struct checker *c, const struct type *to, const struct expr *value)
 {
     if (to->rank > 0 || value->type.rank == 0)
@@ -28,7 +28,8 @@ static void note_missing_extents(struct checker *c, const struct type *to, const
               type_text(c->arena, &type) + strlen(dtype_table[to->dtype].name));
 }
 
-/* Names the way out if the value fits but for an axis of extent 1 that a reduction has kept. */
+/* Notes the way out if only an axis of extent 1, which a reduction kept, makes the value not
+ * fit. */
 static void note_axis_left(struct checker *c, struct loc at, const struct type *to,
                            const struct expr *value)
 {
@@ -81,7 +82,7 @@ struct expr *fit_value(struct checker *c, struct expr *value, const struct type 
 
 /* --- one declaration --- */
 
-/* The initialiser, checked before the name is known: it does not see what it declares. */
+/* Checks the initialiser. The name is not declared yet, so the initialiser does not see it. */
 static struct expr *initial_value(struct checker *c, const struct node *n, const struct type *type)
 {
     struct expr *value = check_expr(c, n->init, type);
@@ -109,7 +110,8 @@ static void check_scalar_decl(struct checker *c, const struct node *n, enum dtyp
             poison_name(c, n->text, n->loc);
         return;
     }
-    if (n->init && !value && n->is_const) { /* its value decides extents: no more words about it */
+    if (n->init && !value && n->is_const) { /* its value decides extents: no further errors about
+                                             * it */
         poison_name(c, n->text, n->loc);
         return;
     }
@@ -123,7 +125,7 @@ static void check_scalar_decl(struct checker *c, const struct node *n, enum dtyp
     emit_decl(c, n, s, value);
 }
 
-/* Kinds of declarations with extents differ in storage and in what else they may say. */
+/* Checks a declaration with extents. The storage decides which further parts it may have. */
 static struct sym *check_tile_decl(struct checker *c, const struct node *n, enum dtype t,
                                    enum storage storage)
 {
@@ -154,7 +156,7 @@ static void check_placement(struct checker *c, const struct node *n, struct sym 
         diag_error(c->diag, n->at->next->loc, "`at` takes one offset, in bytes");
     } else if (offset % size != 0) {
         diag_error(c->diag, n->at->loc,
-                   "the offset %lld is no multiple of %lld, the bytes of an element",
+                   "the offset %lld is not a multiple of %lld, the bytes of an element",
                    (long long)offset, (long long)size);
     } else {
         s->offset = offset;
@@ -272,9 +274,9 @@ void check_destructure(struct checker *c, const struct node *n)
     } else if (!inline_fn(c, n->a, fn, &results)) {
         good = false;
     } else if (results.count != names) {
-        diag_error(c->diag, n->a->loc, "`%s` has %d result%s, and %d name%s stand%s here", fn->name,
-                   results.count, results.count == 1 ? "" : "s", names, names == 1 ? "" : "s",
-                   names == 1 ? "s" : "");
+        diag_error(c->diag, n->a->loc, "`%s` has %d result%s, and this declares %d name%s",
+                   fn->name, results.count, results.count == 1 ? "" : "s", names,
+                   names == 1 ? "" : "s");
         diag_note(c->diag, fn->loc, "declared here");
         good = false;
     }

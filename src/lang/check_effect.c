@@ -1,5 +1,5 @@
-/* Calls with effects: atomics, which are values too, and the statements sync, async_wait, lock,
- * free, print, assume. */
+/* Calls with effects: atomics, which are also values, and the statements sync, async_wait, lock,
+ * free, print and assume. */
 #include "lang/check_internal.h"
 
 #include "tile/print_format.h"
@@ -32,7 +32,7 @@ static bool check_atomic_type(struct checker *c, struct loc at, enum op op, enum
     return false;
 }
 
-/* Memory that an atomic or a lock works on. */
+/* Checks the memory that an atomic or a lock works on. */
 static struct expr *memory_place(struct checker *c, const struct node *n, const char *call)
 {
     struct expr *place = check_target(c, n, "changed");
@@ -128,7 +128,7 @@ static void check_lock(struct checker *c, const struct node *n, enum op op)
     s->value->args[1] = value;
 }
 
-/* free(sa): the rest of the program, in the order of the text, has no sa. */
+/* Checks free(sa). The rest of the program, in the order of the text, can no longer use sa. */
 static void check_free(struct checker *c, const struct node *n)
 {
     if (!check_arguments(c, n, 1, 1, NULL, "free(tile)"))
@@ -165,7 +165,7 @@ static void check_free(struct checker *c, const struct node *n)
 
 static bool no_conversion(struct checker *c, const struct node *n, const struct print_piece *p)
 {
-    diag_error(c->diag, n->loc, "`%.*s` is no conversion of `print`", (int)p->size, p->from);
+    diag_error(c->diag, n->loc, "`%.*s` is not a conversion of `print`", (int)p->size, p->from);
     bool of_integers = p->size > 2 && strchr("diuxX", p->from[p->size - 1]);
     if (of_integers && strchr("hljzt", p->from[p->size - 2]))
         diag_note(c->diag, n->loc, "it has no length: write `%%%c`, for integers of any width",
@@ -193,7 +193,7 @@ static bool fits_conversion(struct checker *c, const struct print_piece *p, cons
     return false;
 }
 
-/* A label with a `%` has a conversion for each value. */
+/* Checks a label that has a `%`: it must have a conversion for each value. */
 static bool check_format(struct checker *c, const struct node *n, struct expr *const *values,
                          int count)
 {
@@ -259,7 +259,7 @@ static void check_assume(struct checker *c, const struct node *n)
     if (!e)
         return;
     struct literal value;
-    bool says_never = e->op == OP_LITERAL; /* assume(false): nobody comes here */
+    bool says_never = e->op == OP_LITERAL; /* assume(false): no thread gets here */
     if (!says_never && eval_scalar(e, NULL, &value) && value.i == 0) {
         diag_error(c->diag, e->loc, "`%s` does not hold", source_snippet(c, e->loc));
         return;

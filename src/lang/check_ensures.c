@@ -1,10 +1,9 @@
-/* ensures: what the kernel is to compute, over whole views. It is no part of the computation:
- * nothing in it runs with the kernel, so it speaks only of what a launch knows (parameters,
- * constants, views) and of its own indices.
- */
+/* ensures: the result that the kernel must compute, as a formula over whole views. It is not
+ * part of the computation: nothing in it runs with the kernel, so it may only use values that a
+ * launch knows (parameters, constants, views) and its own indices. */
 #include "lang/check_internal.h"
 
-/* for (i32 h < heads, …) */
+/* Checks the indices of `for (i32 h < heads, …)`. */
 static bool check_indices(struct checker *c, const struct node *over, struct stmt *s)
 {
     for (const struct node *n = over; n; n = n->next) {
@@ -59,7 +58,7 @@ static struct expr *check_ensured(struct checker *c, const struct node *n)
     return e;
 }
 
-/* Of a sum over an axis, the axis stays with extent 1. */
+/* Explains one axis too many: a sum over an axis keeps that axis with extent 1. */
 static void note_axis_too_many(struct checker *c, const struct node *n, const struct stmt *s)
 {
     const struct type *to = &s->target->type, *from = &s->value->type;
@@ -118,11 +117,11 @@ void check_ensures(struct checker *c, const struct node *n)
     }
 }
 
-/* --- what the kernel writes is no input --- */
+/* --- memory that the kernel writes cannot be an input --- */
 
 struct written {
     struct checker *c;
-    bool *params; /* by index: the kernel writes to it */
+    bool *params; /* by index: the kernel writes to the parameter */
 };
 
 static void note_written(struct written *w, const struct sym *view)

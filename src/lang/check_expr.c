@@ -1,15 +1,14 @@
 /* Operators, casts and literals.
  *
- * Operands of an arithmetic operator are brought to one type (Meaning 12: a literal takes the other
- * operand's type, f16 with f32 gives f32) by casts that stand in the tree; shapes are joined by
- * broadcasting, without nodes for it.
- */
+ * The operands of an arithmetic operator are converted to one type (Meaning 12: a literal takes
+ * the type of the other operand, f16 with f32 gives f32) by casts that are nodes of the tree.
+ * Shapes are joined by broadcasting, which needs no nodes. */
 #include "lang/check_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* --- questions about expressions --- */
+/* --- queries of expressions --- */
 
 static bool any_below(const struct expr *e, bool (*test)(const struct expr *e))
 {
@@ -128,7 +127,8 @@ static void fold_error(struct checker *c, enum op op, struct loc loc, bool float
         diag_error(c->diag, loc, "this constant does not fit 64 bits");
 }
 
-/* A product of literals keeps its factors, because a sum that it feeds is one fma. */
+/* Makes the product of two literals. It keeps its factors, because a sum with it is computed as
+ * one fma. */
 static struct expr *folded_product(struct checker *c, double v, struct loc loc, struct expr **args)
 {
     struct expr *e = untyped_float(c, v, loc);
@@ -142,7 +142,8 @@ static double factor_of(const struct expr *e, int at)
     return x->is_float ? x->f : (double)x->i;
 }
 
-/* a * b + c, a * b - c, c - a * b of literals, in f64. */
+/* Makes a * b + c, a * b - c or c - a * b of literals, as one fma in f64. NULL: it has another
+ * form. */
 static struct expr *folded_sum(struct checker *c, enum op op, struct loc loc, struct expr **args,
                                const struct literal *x)
 {
@@ -163,7 +164,8 @@ struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct exp
     bool floats = false, beyond = false;
     for (int i = 0; i < count; i++) {
         floats = floats || args[i]->literal.is_float;
-        beyond = beyond || args[i]->axis == 1; /* above INT64_MAX: stands only by itself */
+        beyond = beyond || args[i]->axis == 1; /* above INT64_MAX: allowed only without an
+                                                * operator */
     }
     for (int i = 0; i < count; i++) {
         x[i] = args[i]->literal;
@@ -208,7 +210,7 @@ bool join_operands(struct checker *c, struct loc loc, struct expr **args, int co
             t = t == DT_NONE ? dtype_join(args[i]->type.dtype, args[i]->type.dtype)
                              : dtype_join(t, args[i]->type.dtype);
     }
-    if (t == DT_NONE) { /* all literals, of an op that is not folded */
+    if (t == DT_NONE) { /* all are literals, and the op is not folded */
         t = DT_I32;
         for (int i = 0; i < count; i++)
             if (!args[i]->literal.is_float &&
@@ -237,7 +239,7 @@ static bool join_all_shapes(struct checker *c, struct loc loc, struct expr **arg
     return true;
 }
 
-/* An integer divided by the constant 0, where every executor would stop. */
+/* Reports an integer division by the constant 0, because every executor would stop there. */
 static bool divides_by_zero(struct checker *c, enum op op, const struct expr *divisor)
 {
     int64_t v;
@@ -248,7 +250,8 @@ static bool divides_by_zero(struct checker *c, enum op op, const struct expr *di
     return true;
 }
 
-/* Extents that arguments bring to a fn are integers with a type: N - 1 is one number again. */
+/* Returns true if both operands are integer literals with a type. Extents that the arguments of
+ * a fn bring are such literals; folding makes N - 1 one number again. */
 static bool typed_integers(enum op op, struct expr **args)
 {
     return op_table[op].class == CLASS_ARITH && args[0]->op == OP_LITERAL &&
@@ -303,7 +306,7 @@ static bool integers(struct checker *c, enum op op, const struct expr *a)
     return false;
 }
 
-/* As in C the left operand alone decides the type. */
+/* Makes a shift. As in C, the left operand alone decides the type. */
 static struct expr *make_shift(struct checker *c, enum op op, struct loc loc, struct expr *a,
                                struct expr *b)
 {
@@ -361,7 +364,7 @@ struct expr *make_binary(struct checker *c, enum op op, struct loc loc, struct e
     return make_arith(c, op, loc, a, b);
 }
 
-/* The context of an operand: the shape goes on to it, the element type does not. */
+/* Returns the context of an operand: it has the shape of `want`, but not its element type. */
 static struct type shape_of(const struct type *want)
 {
     struct type shape = want ? *want : type_scalar(DT_NONE);
@@ -369,7 +372,8 @@ static struct type shape_of(const struct type *want)
     return shape;
 }
 
-/* Tells whether the condition begins with an unknown one, as `a && b && c` does with `a && b`. */
+/* Returns true if the condition, or its first operand (`a && b` in `a && b && c`), is known to
+ * be undecidable. */
 static bool begins_unknown(const struct checker *c, const struct expr *condition)
 {
     bool logic = condition->op == OP_LAND || condition->op == OP_LOR;
@@ -388,7 +392,7 @@ bool rules_out(struct checker *c, const struct expr *condition, bool truth)
     return false;
 }
 
-/* An operand that is evaluated only when `condition` is `truth`. */
+/* Checks an operand that is evaluated only if `condition` equals `truth`. */
 static struct expr *check_arm(struct checker *c, const struct node *n, const struct type *want,
                               const struct expr *condition, bool truth)
 {
@@ -399,7 +403,7 @@ static struct expr *check_arm(struct checker *c, const struct node *n, const str
     return e;
 }
 
-/* "0 <= i < n" means (0 <= i) < n. */
+/* Warns about "0 <= i < n", which means (0 <= i) < n. */
 static void warn_chain(struct checker *c, const struct node *n)
 {
     enum op first = n->a->kind == N_BINARY ? n->a->op : OP_COUNT;
@@ -418,7 +422,7 @@ static struct expr *check_binary(struct checker *c, const struct node *n, const 
     struct type shape = shape_of(want);
     struct expr *a = check_expr(c, n->a, &shape);
     if (logic && (!a || a->type.rank == 0))
-        c->hoistable = false; /* the right side may not be evaluated at all */
+        c->hoistable = false; /* the right side is not always evaluated */
     struct expr *b =
         logic ? check_arm(c, n->b, &shape, a, n->op == OP_LAND) : check_expr(c, n->b, &shape);
     c->hoistable = hoistable;
@@ -453,7 +457,8 @@ static struct expr *check_unary(struct checker *c, const struct node *n, const s
 
 /* --- choices --- */
 
-/* Two values of one type: each is the other's context, and `want` that of two literals. */
+/* Converts two values to one type. Each is the context of the other; `want` is the context of
+ * two literals. */
 static bool join_choices(struct checker *c, struct loc loc, struct expr **arms,
                          const struct type *want, enum dtype *t)
 {
@@ -503,7 +508,7 @@ static struct expr *check_select(struct checker *c, const struct node *n, const 
     return e;
 }
 
-/* where(condition, a, b) */
+/* Checks where(condition, a, b). */
 struct expr *check_where(struct checker *c, const struct node *n, const struct type *want)
 {
     if (!check_arguments(c, n, 3, 3, NULL, "where(condition, a, b)"))
@@ -556,7 +561,7 @@ static struct expr *check_cast(struct checker *c, const struct node *n, const st
     bool rounded = dtype_is_float(t) && (a->op == OP_MUL || a->op == OP_DOT);
     if (a->type.dtype == t && !rounded)
         return a;
-    /* A product that is cast, to its own type too, is not contracted with a sum. */
+    /* A cast of a product, even to its own type, keeps it from being contracted with a sum. */
     struct expr *e =
         a->type.dtype == t ? expr_unary(c->kernel, OP_CAST, a->type, n->loc, a) : cast_to(c, a, t);
     e->loc = n->loc;
@@ -585,7 +590,8 @@ static struct expr *check_bits(struct checker *c, const struct node *n)
 
 static struct expr *check_else(struct checker *c, const struct node *n)
 {
-    diag_error(c->diag, n->loc, "`else` says what a load gives beyond the edge; this is no load");
+    diag_error(c->diag, n->loc,
+               "`else` gives the value of a load beyond the edge; this is not a load");
     diag_note(c->diag, n->loc, "write it right after the access: `A[i +: N] else 0`");
     return NULL;
 }
@@ -611,9 +617,11 @@ static struct expr *check_kind(struct checker *c, const struct node *n, const st
     case N_CALL: return check_call(c, n, want);
     case N_ELSE: return check_else(c, n);
     case N_STRING: diag_error(c->diag, n->loc, "a string has no value here"); return NULL;
-    case N_NAMED: diag_error(c->diag, n->loc, "`%s = …` is no argument here", n->text); return NULL;
+    case N_NAMED:
+        diag_error(c->diag, n->loc, "`%s = …` is not an argument here", n->text);
+        return NULL;
     case N_TUPLE: diag_error(c->diag, n->loc, "several values are not allowed here"); return NULL;
-    default: diag_error(c->diag, n->loc, "this is no expression"); return NULL;
+    default: diag_error(c->diag, n->loc, "this is not an expression"); return NULL;
     }
 }
 
@@ -623,7 +631,8 @@ struct expr *check_expr(struct checker *c, const struct node *n, const struct ty
         return NULL;
     struct expr *e = check_deeper(c, n->loc) ? check_kind(c, n, want) : NULL;
     c->depth--;
-    bool any_size = c->in_ensures || c->any_extent; /* nothing of that size is held */
+    bool any_size = c->in_ensures || c->any_extent; /* the value is not stored, so any size is
+                                                     * allowed */
     if (e && !is_untyped(e) && !any_size && !check_size(c, &e->type, n->loc))
         return NULL;
     return e;

@@ -1,19 +1,18 @@
-/* Inlining: the body of a fn takes the place of the call.
+/* Inlining: the body of a fn replaces the call.
  *
- * Its statements go in front of the statement that holds the call; the value of its `return` stands
- * where the call stood. Parameters by value become variables of the kernel, unless the argument can
- * stand in their place: a name, a literal, or any expression that is used once by a fn which only
- * returns. Where nothing can be put in front (the right side of && and ||, the branches of ?:, the
- * conditions of loops, `ensures`) such fns are all that may be called, and arguments always stand
- * in place.
- */
+ * The statements of the body go before the statement with the call; the value of its `return`
+ * replaces the call. A parameter by value becomes a variable of the kernel, unless the argument
+ * can replace the parameter: a name, a literal, or any expression that is used once by a fn that
+ * only returns. At some places no statement can go before: the right side of && and ||, the
+ * branches of ?:, the conditions of loops, `ensures`. There only fns that just return can be
+ * called, and arguments always replace parameters. */
 #include "lang/check_internal.h"
 
 #include <string.h>
 
 enum { MAX_FN_PARAMS = 64, MAX_FRAMES = 64, MAX_NOTES = 6 };
 
-/* --- what a fn does with a parameter --- */
+/* --- uses of a parameter in a fn --- */
 
 struct param_use {
     const char *name;
@@ -62,7 +61,7 @@ static bool declares_shared(const struct node *fn)
     return false;
 }
 
-/* --- may it be called here? --- */
+/* --- calls that are allowed --- */
 
 static bool recursion(struct checker *c, const struct node *call, const struct entry *fn)
 {
@@ -90,7 +89,7 @@ static bool recursion(struct checker *c, const struct node *call, const struct e
 static bool may_call(struct checker *c, const struct node *call, const struct entry *fn)
 {
     if (!fn_returns(fn->node))
-        return false; /* reported when the module was read */
+        return false; /* reported while reading the module */
     if (recursion(c, call, fn))
         return false;
     if (c->hoistable || fn_is_choice(fn->node))
@@ -124,7 +123,8 @@ static void note_access(void *user, struct expr **at)
     *found = *found || (*at)->op == OP_ACCESS;
 }
 
-/* The place is chosen once, at the call: what the body writes does not move it. */
+/* Keeps the index values of a place that read memory in variables. The call chooses the place
+ * once, so writes in the body must not move it. */
 static void keep_indices(struct checker *c, struct expr *place)
 {
     for (int i = 0; i < place->indices && c->hoistable; i++) {
@@ -139,7 +139,8 @@ static void keep_indices(struct checker *c, struct expr *place)
     }
 }
 
-/* A shared tile or a view, or what elements of its first axes leave of it. */
+/* Checks an argument by reference: a shared tile or a view, or the part of it that is left after
+ * element indices of its first axes. */
 static struct expr *check_place(struct checker *c, const struct node *n, const struct node *param)
 {
     bool any_extent = c->any_extent;
@@ -201,7 +202,8 @@ static bool new_type_name(struct checker *c, const struct node *type)
            !(e && e->kind == ENTRY_TYPE) && !lookup_name(c, type->text);
 }
 
-/* Typed arguments first: a literal takes the type that another argument brought. */
+/* Binds the types of parameters: first those with typed arguments, then those with literals. So
+ * a literal takes the type that another argument brought. */
 static void bind_types(struct checker *c, const struct node *fn, struct expr **args)
 {
     for (int literals = 0; literals < 2; literals++) {
@@ -217,7 +219,8 @@ static void bind_types(struct checker *c, const struct node *fn, struct expr **a
     }
 }
 
-/* An extent that only the launch knows, as an expression; NULL when it does not follow. */
+/* Returns an extent that is known only at the launch, as an expression; NULL if no expression
+ * for it is known. */
 static struct expr *launch_extent(struct checker *c, const struct expr *e, int axis)
 {
     if (axis < 0 || axis >= e->type.rank || e->type.extent[axis] != EXTENT_RUNTIME)
@@ -269,7 +272,8 @@ static void bind_extent(struct checker *c, const struct node *d, const struct ex
     b->value = at_launch;
 }
 
-/* The extent that a dimension of a fn says; EXTENT_RUNTIME where only the launch knows. */
+/* Evaluates the extent that a dimension of a fn parameter gives; EXTENT_RUNTIME if only the
+ * launch knows it. */
 static bool known_extent(struct checker *c, const struct node *d, int64_t *out)
 {
     const struct binding *b = d->kind == N_NAME ? lookup_name(c, d->text) : NULL;
@@ -297,7 +301,8 @@ static bool extent_mismatch(struct checker *c, const struct node *p, const struc
     return false;
 }
 
-/* A value with fewer axes is stretched, where another argument says how far. */
+/* Reports an argument with too few axes. Such an argument is stretched only if an earlier
+ * argument gives the extent. */
 static bool missing_extent(struct checker *c, const struct node *fn, const struct node *p,
                            const struct node *d, const struct expr *arg)
 {
@@ -317,7 +322,8 @@ static bool missing_extent(struct checker *c, const struct node *fn, const struc
     return false;
 }
 
-/* Names the extents of the parameter, or compares them; *type gets them. */
+/* Binds the extents that the parameter names, or compares them with the argument's. Adds the
+ * extents to *type. */
 static bool match_dims(struct checker *c, const struct node *fn, const struct node *p,
                        const struct expr *arg, struct type *type)
 {
@@ -334,7 +340,7 @@ static bool match_dims(struct checker *c, const struct node *fn, const struct no
         diag_note(c->diag, p->loc, "declared here");
         return false;
     }
-    int axis = arg->type.rank - rank; /* below 0: the argument is stretched along it */
+    int axis = arg->type.rank - rank; /* below 0: the argument has no such axis and is stretched */
     for (const struct node *d = p->dims; d; d = d->next, axis++) {
         int64_t extent;
         int64_t got = axis >= 0 ? arg->type.extent[axis] : 1;
@@ -383,7 +389,7 @@ struct sym *keep_value(struct checker *c, const char *name, const struct type *t
     return s;
 }
 
-/* Whether the argument stands in place of the parameter. */
+/* Returns true if the argument replaces the parameter, so no variable is needed. */
 static bool stands_in_place(struct checker *c, const struct param_use *use, const struct expr *arg,
                             bool only_returns)
 {
@@ -528,7 +534,7 @@ bool check_returned_values(struct checker *c, const struct entry *fn, const stru
 
 /* --- the body --- */
 
-/* Values that other statements could change before they are used. */
+/* Keeps results in variables if other statements could change them before they are used. */
 static void keep_results(struct checker *c, const struct entry *fn,
                          const struct result_types *types, struct fn_results *out)
 {
@@ -541,8 +547,8 @@ static void keep_results(struct checker *c, const struct entry *fn,
     }
 }
 
-/* Shared tiles of a fn live as long as its body: it becomes a block, and its results variables
- * outside of it. */
+/* Inlines a fn that has shared tiles, which live as long as its body. The body becomes a block,
+ * and its results become variables outside of the block. */
 static bool inline_block(struct checker *c, const struct entry *fn, const struct node *ret,
                          const struct result_types *types, struct fn_results *out)
 {

@@ -1,4 +1,5 @@
-/* Help for names that are not known: what other languages call by them, and the nearest known name. */
+/* Help for unknown names: the counterparts of names from other languages, and the nearest known
+ * name. */
 #include "lang/check_internal.h"
 #include "lang/parse_internal.h"
 
@@ -6,9 +7,11 @@
 
 #include <string.h>
 
-/* Rows of three texts, each ended by 0: the name, the way out, and what takes the place of the name, or,
- * where it is no name, of the call, whose arguments are x and y in it; "" if it takes more than that. A
- * way out that is "" is "write `INSERT`". An empty name ends a table. One text for all needs no pointers, which a shared library has to relocate. */
+/* A row of a table: three texts, each ended by 0. They are the name, the way out, and the text
+ * that replaces it. The text replaces the name; if it is not itself a name, it replaces the
+ * call, whose arguments are x and y in it. If the change takes more than that, the text is "". A
+ * way out of "" means "write `INSERT`". An empty name ends a table. Each table is one text
+ * because a shared library would have to relocate pointers. */
 struct help {
     const char *name, *way_out, *insert;
 };
@@ -109,7 +112,7 @@ static const char call_help[] =
     "__shfl_down_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0"
     "__shfl_xor_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0";
 
-/* Functions of Triton and CUDA that are no functions here. */
+/* Functions of Triton and CUDA that have no counterpart function here. */
 static const char other_help[] =
     "load\0" "a slice of a view is loaded where it is used: `reg f32 t[16][64] = A[i +: 16][j +: 64];`; past the edge it gives 0, or `else` a value\0" "\0"
     "store\0" "assign to a slice of a view: `C[i +: 16][j +: 64] = t;`; what lies past the edge is not stored\0" "\0"
@@ -121,7 +124,7 @@ static const char other_help[] =
 
 /* clang-format on */
 
-/* false: the table does not have it. */
+/* Looks up a name. Returns false if the table does not have it. */
 static bool find_help(const char *table, const char *name, struct help *out)
 {
     while (*table) {
@@ -146,7 +149,7 @@ const char *call_way_out(const char *name)
     return find_call_help(name, &help) && *help.way_out ? help.way_out : NULL;
 }
 
-/* The place of a name at the start of another. */
+/* Returns the place of `name` at the start of a longer name. */
 static struct loc name_at(struct loc loc, const char *name)
 {
     loc.length = (uint32_t)strlen(name);
@@ -177,7 +180,8 @@ static bool is_simple(const struct node *n)
            n->kind == N_ACCESS || n->kind == N_MEMBER;
 }
 
-/* The call as a template has it, between parentheses where the template is no call itself. */
+/* Adds a fix that replaces the call with a template. A template that is not itself a call gets
+ * parentheses. */
 static void fix_call(struct checker *c, const struct node *call, const char *template)
 {
     const struct node *args[2] = {call->list, call->list ? call->list->next : NULL};
@@ -207,7 +211,7 @@ static void fix_call(struct checker *c, const struct node *call, const char *tem
         diag_fix(c->diag, call->loc, "%s", out.data);
 }
 
-/* Says the way out; `call`: of a call, else NULL. */
+/* Notes the way out. call: the call with the unknown name; NULL: the name is not called. */
 static void say_help(struct checker *c, const struct help *help, const struct node *call,
                      struct loc loc)
 {
@@ -224,7 +228,7 @@ static void say_help(struct checker *c, const struct help *help, const struct no
 
 typedef VEC(const char *) name_list;
 
-/* Bindings in sight and entries of the module of the kinds in `mask`. */
+/* Collects the bindings in scope and the entries of the module of the kinds in `mask`. */
 static void known_names(struct checker *c, name_list *out, bool bindings, unsigned mask)
 {
     if (bindings)
@@ -293,7 +297,8 @@ void unknown_base(struct checker *c, const char *name, const char *part, struct 
         diag_note(c->diag, loc, "only `block`, `grid` and `thread` have members: x, y and z");
 }
 
-/* T(x) and T x[4] of a type variable that is not declared begin as calls and types do. */
+/* Notes the nearest name, or a missing type variable: T(x) and T x[4] begin like a call and a
+ * type. */
 static void note_near_or_type(struct checker *c, const char *name, const name_list *names,
                               struct loc loc)
 {
@@ -305,7 +310,7 @@ static void note_near_or_type(struct checker *c, const char *name, const name_li
                   "a choice of element types is declared ahead: `type %s = {f16, f32};`", name);
 }
 
-/* Reports a name that is known, but is not a function. */
+/* Reports a name that is known but is not a function. Returns true if it reported. */
 static bool is_other_than_function(struct checker *c, const char *name, struct loc loc)
 {
     const struct entry *e = module_entry(c->module, name);
@@ -316,13 +321,14 @@ static bool is_other_than_function(struct checker *c, const char *name, struct l
     const struct binding *b = lookup_name(c, name);
     if (!b || !b->sym || b->sym->is_pointer || b->sym->type.rank == 0)
         return false;
-    diag_error(c->diag, loc, "`%s` is no function: it has elements", name);
+    diag_error(c->diag, loc, "`%s` is not a function: it has elements", name);
     diag_note(c->diag, loc, "indices are in brackets: `%s[%s]`", name,
               b->sym->type.rank > 1 ? "i][j" : "i");
     return true;
 }
 
-/* mean(v) of a tile that has a name: what fits its axes. NULL: not that. */
+/* Returns the replacement of mean(v) that fits the axes of v, a tile with a name. NULL: it is
+ * not such a call. */
 static const char *help_with_mean(struct checker *c, const struct node *n)
 {
     const struct node *x = strcmp(n->text, "mean") == 0 ? call_argument(n, 0) : NULL;
@@ -356,7 +362,7 @@ void unknown_call(struct checker *c, const struct node *n)
         if (op_table[op].form == FORM_CALL)
             vec_push(c->arena, &names, op_table[op].text);
     vec_push(c->arena, &names, "bytes");
-    vec_push(c->arena, &names, "while"); /* `whlie (…);` reads as a call */
+    vec_push(c->arena, &names, "while"); /* `whlie (…);` parses as a call */
     vec_push(c->arena, &names, "return");
     note_near_or_type(c, name, &names, loc);
 }

@@ -1,27 +1,27 @@
-/* What the files of the checker share: the module as parsed, and the state of checking one kernel.
+/* Declarations that the files of the checker share: the parsed module, and the state of checking
+ * one kernel.
  *
  *   import.c         the files of a program
  *   module.c         module-level names, duplicates, tune lists, lang_parse
- *   module_uses.c    which module-level names a kernel reaches
- *   module_kernel.c  what callers may ask of a kernel: parameters, tuned names, types
- *   module_tunes.c   require: which tuned values go together, and the first that do
+ *   module_uses.c    the module-level names that a kernel reaches
+ *   module_kernel.c  queries of a kernel: parameters, tuned names, types
+ *   module_tunes.c   require: the combinations of tuned values, and the first allowed one
  *   check.c          a kernel: parameters, attributes, body
  *   check_scope.c    names: scopes, unique names, help for unknown ones
- *   check_const.c    constants: module constants, tuned values, what must be known while compiling
+ *   check_const.c    constants: module constants, tuned values, other values known at compile time
  *   check_type.c     types as written, extents, conversions
- *   check_expr.c     operators            check_call.c    calls (elementwise, reductions)
- *   check_shape.c    calls about shapes   check_effect.c  calls with effects
- *   check_access.c   names and accesses   check_fn.c      inlining
+ *   check_expr.c     operators            check_call.c     calls (elementwise, reductions)
+ *   check_shape.c    calls about shapes   check_effect.c   calls with effects
+ *   check_access.c   names and accesses   check_fn.c       inlining
  *   check_return.c   early returns of fns
- *   check_decl.c     declarations         check_view.c    global views
- *   check_stmt.c     statements           check_loop.c    loops and pipelines
- *   check_ensures.c  ensures           check_assigned.c reads of what has no value
+ *   check_decl.c     declarations         check_view.c     global views
+ *   check_stmt.c     statements           check_loop.c     loops and pipelines
+ *   check_ensures.c  ensures              check_assigned.c reads of variables without a value
  *
- * Two conventions run through all of it. A function that returns NULL (or false, or DT_NONE) has
- * reported why, and its caller goes on without another word. A literal whose type the context
- * decides is an OP_LITERAL of dtype DT_NONE: it lives until an operator, a conversion or
- * settle_literal() gives it one.
- */
+ * Two conventions hold everywhere. A function that returns NULL (or false, or DT_NONE) has
+ * reported the reason, and its caller continues without a report of its own. A literal whose
+ * type the context decides is an OP_LITERAL of dtype DT_NONE, an "untyped" literal: it stays so
+ * until an operator, a conversion or settle_literal() gives it a type. */
 #ifndef TW_CHECK_INTERNAL_H
 #define TW_CHECK_INTERNAL_H
 
@@ -46,39 +46,40 @@ struct entry {
     struct loc loc;
     enum entry_kind kind;
     const struct node *node;
-    int index;                 /* in module.entries */
-    int group, member;         /* TUNE: the list's number, position among its names */
+    int index;                 /* index in module.entries */
+    int group, member;         /* TUNE: the number of the list's group, the position among the
+                                * group's names */
     enum dtype dtype;          /* TUNE: I32, F32 or BOOL */
     const enum dtype *choices; /* TYPE */
     int choice_count;          /* TYPE */
-    struct index_list uses;    /* KERNEL: the entries that it reaches, conditions included */
-    struct index_list concern; /* KERNEL: the conditions that speak of its tuned names or types */
+    struct index_list uses;    /* KERNEL: the entries that it reaches, also through conditions */
+    struct index_list concern; /* KERNEL: the conditions that use its tuned names or types */
 };
 
 /* One `tune` line. */
 struct tune_list {
     const struct node *node;
-    const char *target;      /* NULL: common */
-    int group, names, count; /* values: count rows of `names` */
+    const char *target;      /* NULL: the common list */
+    int group, names, count; /* values: `count` rows of `names` values */
     struct literal *values;
-    int next; /* the following list of the group, -1: none */
+    int next; /* the next list of the group; -1: none */
 };
 
-/* A condition at module level, and what it speaks of. */
+/* A condition at module level, and the entries that it uses. */
 struct module_condition {
     const struct node *node; /* N_REQUIRE, N_STATIC_ASSERT */
     struct index_list uses;  /* entries */
-    bool is_tuned;           /* one of these is a tuned name or a type */
+    bool is_tuned;           /* one of them is a tuned name or a type */
 };
 
 struct module {
     const struct source *source;
-    struct lang_sources sources; /* that one, then imported ones */
+    struct lang_sources sources; /* the text of the program, then the imported ones */
     const struct node *items;
-    struct entry *entries;   /* kernels last */
+    struct entry *entries;   /* the kernels are last */
     struct name_table names; /* number: the index of the entry */
     int entry_count;
-    int known_count; /* entries that are no kernels */
+    int known_count; /* number of entries that are not kernels */
     struct tune_list *lists;
     int list_count, group_count;
     int *first_lists; /* by group */
@@ -88,40 +89,43 @@ struct module {
     int kernel_count;
 };
 
-/* import.c: the declarations of a text and of all that it imports. */
+/* import.c: parses the declarations of a text and of all that it imports. */
 struct node *parse_program(struct arena *a, struct diag *d, const struct source *source,
                            const struct lang_search *search, struct lang_sources *sources);
 
 void sort_indices(struct index_list *list);
 const struct entry *module_entry(const struct module *m, const char *name); /* NULL: none */
-/* The list of a group that a target sees; NULL target: cpu. */
+/* Returns the list of a group that applies to a target; a NULL target means cpu. */
 const struct tune_list *module_tune_list(const struct module *m, int group, const char *target);
-/* Calls visit on each node right below n, in the order of the text. */
+/* Calls visit on each node directly below n, in the order of the text. */
 void visit_children(const struct node *n, void (*visit)(void *user, const struct node *child),
                     void *user);
-/* The names that trees of the module reach, through constants and fns too. One object serves many
- * trees. */
+/* Collects the names of the module that trees reach, also through constants and fns. One object
+ * serves many trees, one after the other. */
 struct module_reach {
     struct arena *arena;
     const struct module *module;
     bool *reached; /* by entry index */
-    int *hidden;   /* by entry index: local names in sight that hide the entry */
+    int *hidden;   /* by entry index: number of local names in scope that hide the entry */
     struct index_list found, locals;
-    struct index_list entered; /* constants and fns whose trees are still to be visited */
+    struct index_list entered; /* constants and fns whose trees are not visited yet */
 };
 void module_reach_init(struct module_reach *r, struct arena *a, const struct module *m);
-/* Adds what the tree below n reaches to r->found; what is there already is not entered again. */
+/* Adds the entries that the tree below n reaches to r->found. Entries that are already there are
+ * not entered again. */
 void module_reach_add(struct module_reach *r, const struct node *n);
-/* Adds an entry, but not what it reaches. */
+/* Adds an entry, without the entries that it reaches. */
 void module_reach_entry(struct module_reach *r, int index);
-/* Returns a copy of what was found, and forgets it. */
+/* Returns a copy of the entries found, and clears r for the next tree. */
 struct index_list module_reach_take(struct module_reach *r);
-/* Does what n reaches have a tuned name or a type? */
+/* Returns true if n reaches a tuned name or a type. */
 bool module_is_tuned(struct arena *a, const struct module *m, const struct node *n);
-struct literal param_value(const struct node *literal); /* of a parameter's `= literal` */
+struct literal param_value(const struct node *literal); /* the value of a parameter's `= literal` */
 bool known_target(const char *target);                  /* cpu, sim, cuda, sm_90, sm_90a, … */
-void unknown_target(struct diag *d, struct loc loc, const char *name); /* what there is */
-/* Tuned names of a kernel in the order of lang_kernel.tunes: entry indices. Returns how many. */
+void unknown_target(struct diag *d, struct loc loc, const char *name); /* notes the names that
+                                                                        * exist */
+/* Sets `entries` to the entry indices of the tuned names of a kernel, in the order of
+ * lang_kernel.tunes. Returns their number. */
 int kernel_tunes(const struct module *m, int index, int *entries);
 
 /* --- checking --- */
@@ -129,22 +133,24 @@ int kernel_tunes(const struct module *m, int index, int *entries);
 enum {
     MAX_DEPTH = 25000,
     MAX_EXPR_DEPTH = 12000,
-    MAX_LAUNCH_DEPTH = 300, /* of what a launch computes: extents, strides, the grid */
+    MAX_LAUNCH_DEPTH = 300, /* greatest depth of an expression that a launch computes: extents,
+                             * strides, the grid */
     MAX_RESULTS = 8,
     MAX_INLINED = 4000,
     MAX_COPIED = 400000
 };
 #define MAX_ELEMENTS ((int64_t)1 << 31)
-enum { MAX_TABLE = 4096 }; /* values of a table */
+enum { MAX_TABLE = 4096 }; /* most values of a table */
 
 enum bind_kind {
-    BIND_ANY, /* of lookups */
+    BIND_ANY, /* in look-ups: any kind */
     BIND_SYM,
-    BIND_VALUE, /* fn parameter: an expression that stands for it */
-    BIND_PLACE, /* fn parameter by reference: an ACCESS of shared or global memory whose indices come first */
-    BIND_EXTENT, /* extent that a fn parameter brought */
-    BIND_DTYPE,  /* element type that a fn parameter brought */
-    BIND_POISON  /* its declaration was wrong: no more words about it */
+    BIND_VALUE,  /* fn parameter: an expression that replaces it */
+    BIND_PLACE,  /* fn parameter by reference: an ACCESS of shared or global memory whose indices
+                 * come first */
+    BIND_EXTENT, /* extent that the argument of a fn parameter brought */
+    BIND_DTYPE,  /* element type that the argument of a fn parameter brought */
+    BIND_POISON  /* its declaration was wrong: no further errors about it */
 };
 struct binding {
     const char *name;
@@ -154,39 +160,39 @@ struct binding {
     struct expr *value;
     int64_t extent;
     enum dtype dtype;
-    int level;              /* of the scope */
-    struct binding *next;   /* declared before, outward */
-    struct binding *hidden; /* likewise, of the same name */
+    int level;              /* level of the scope */
+    struct binding *next;   /* the binding declared before it */
+    struct binding *hidden; /* the next older binding of the same name */
 };
 
-/* The names in sight: a list from the newest on, and a table of them. The object of a name is its
- * newest binding, NULL once its scopes are closed. */
+/* The names in scope: a list from the newest on, and a table of them. The object of a name in
+ * the table is its newest binding; NULL after its scopes are closed. */
 struct names {
     struct binding *newest, *oldest;
     struct name_table table;
 };
 
-/* What the checker knows of a symbol beyond the IR. */
+/* Facts about a symbol that the checker needs and the IR does not have. */
 struct sym_info {
     struct expr *init;  /* const scalars: the value, for messages and for views */
-    bool waits;         /* for the value of a static parameter, as far as was asked */
-    bool ensures_index; /* of `ensures for (…)` */
+    bool waits;         /* the value is found to wait for a static parameter's value */
+    bool ensures_index; /* an index of `ensures for (…)` */
     bool varying;       /* a scalar that was given a value that differs between threads */
     bool freed;
     struct loc freed_at;
     int loop_depth;    /* loops around the declaration */
-    int order;         /* of constants */
-    struct type shape; /* of tables: as declared */
+    int order;         /* constants: place in the order of the module */
+    struct type shape; /* tables: the declared shape */
 };
 
 struct const_slot {
     enum { CONST_NEW, CONST_BUSY, CONST_DONE, CONST_BAD } state;
     struct sym *sym;
-    struct expr *init; /* ENTRY_CONST: of the constant's type */
+    struct expr *init; /* ENTRY_CONST: the value, in the constant's type */
 };
 
-/* An expression whose place in the text in sight is not its own: what a fn returned stands at the
- * call, what an argument stands for at the parameter's name. */
+/* An expression that messages show at another place than its own: a value that a fn returned is
+ * shown at the call, an argument at the parameter's name. */
 struct placed {
     const struct expr *value;
     struct loc at;
@@ -197,9 +203,10 @@ struct placed {
 struct fn_frame {
     const struct entry *fn;
     const struct node *call;
-    const struct inlining *inlined; /* the same, for the IR */
+    const struct inlining *inlined; /* the same call, for the IR */
     struct fn_frame *outer;
-    const struct early *early; /* it returns early; NULL: its last statement alone returns */
+    const struct early *early; /* set if the fn returns early; NULL: only its last statement
+                                * returns */
 };
 
 struct checker {
@@ -208,50 +215,53 @@ struct checker {
     const struct module *module;
     struct kernel *kernel;
     const struct literal *tunes; /* by entry index; NULL: tuned names have no values here */
-    const enum dtype *types;     /* by entry index; NULL: likewise */
+    const enum dtype *types;     /* by entry index; NULL: types have no values here */
     struct const_slot *consts;   /* by entry index */
-    VEC(struct sym *) made;      /* constants in the order they were made */
+    VEC(struct sym *) made;      /* constants, in the order in which they were made */
     struct names names;
     int level;
     VEC(struct sym_info) infos; /* by sym->index; not for parameters */
     VEC(struct sym *) freed;
-    struct name_table unique;   /* the kernel's names so far */
-    struct name_table numbered; /* names that others were made of; number: the last number tried */
-    struct name_table own;      /* names that its own text declares anywhere */
-    struct stmt **tail;         /* where the next statement goes */
-    struct loc start;           /* of the statement that is checked */
-    const struct node *node;    /* the kernel that is checked, NULL outside of one */
-    bool hoistable;             /* statements may be put before the one that is checked */
+    struct name_table unique;   /* names that the kernel's symbols have */
+    struct name_table numbered; /* names that others were numbered from (x for x_1); number: the
+                                 * last number tried */
+    struct name_table own;      /* names that the kernel's own text declares anywhere */
+    struct stmt **tail;         /* the place of the next statement */
+    struct loc start;           /* start of the statement being checked */
+    const struct node *node;    /* the kernel being checked; NULL: none */
+    bool hoistable;             /* statements may be added before the one being checked */
     struct number_map unknown;  /* conditions whose values were found to be unknown */
-    int never; /* depth of arms that the constants rule out: faults there are none */
+    int never; /* number of branches around that the constants exclude; errors of evaluation are
+                * not reported there */
     bool in_ensures;
-    bool
-        any_extent; /* views may be named whole, whatever their extents: typeof, arguments by reference */
+    bool any_extent; /* views of any extent may be used whole: in typeof, as arguments by
+                     * reference */
     bool thread_level;
     bool any_threads;   /* as in lang_choice */
-    int depth;          /* of expressions and statements, against deep recursion */
-    int loops;          /* around the statement, within the fn */
-    int loop_depth;     /* around the statement in all */
-    int pipeline_level; /* scope level of the innermost pipeline body, 0: in none */
+    int depth;          /* of nested expressions and statements, to limit recursion */
+    int loops;          /* loops around the statement, within the fn */
+    int loop_depth;     /* loops around the statement, in the whole kernel */
+    int pipeline_level; /* scope level of the innermost pipeline body; 0: none */
     struct fn_frame *frames;
-    const struct placed *placed; /* the newest first */
+    const struct placed *placed; /* a list, the newest first */
     int inlined;
-    int64_t copied; /* expression nodes copied in place of fn parameters */
+    int64_t copied; /* number of expression nodes copied in place of fn parameters */
 };
 
 /* check.c */
 void checker_init(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
                   const char *name, struct loc loc);
 void bind_params(struct checker *c, const struct node *kernel, const struct lang_choice *choice);
-/* The parameters of a kernel with its types' first choices, and what their `= …` say. What is wrong
- * there is left to lang_check. */
+/* Returns the parameters of a kernel, checked with the first choice of its types, with the
+ * values after their `=`. Does not report errors; lang_check does. */
 const struct param *params_alone(struct arena *a, const struct module *m, int index);
-/* Reports a nesting that is too deep; every call that returned true is undone by c->depth--. */
+/* Enters a nested expression or statement; reports if the nesting is too deep. The caller undoes
+ * each call, also one that returned false, by c->depth--. */
 bool check_deeper(struct checker *c, struct loc at);
-/* The text of a place as it is written, on one line and short: for messages. */
+/* Returns the text at a place, on one line and shortened: for messages. */
 const char *source_snippet(struct checker *c, struct loc at);
 
-/* check_pasted.c: fixes for what kernels of CUDA C leave open, of the latest error */
+/* check_pasted.c: each adds a fix to the latest error, for a kernel pasted from CUDA C */
 void fix_with_view(struct checker *c,
                    const struct sym *pointer); /* a view of it, used everywhere */
 void fix_with_grid(struct checker *c);
@@ -260,80 +270,86 @@ void fix_block_extent(struct checker *c, const struct node *member); /* blockDim
 
 /* check_scope.c, check_help.c */
 int check_scope_open(struct checker *c);
-void check_scope_close(struct checker *c, int outer); /* what check_scope_open returned */
-/* NULL: declared twice, reported. */
+void check_scope_close(struct checker *c, int outer); /* outer: the result of check_scope_open */
+/* Binds a name in the innermost scope. NULL: it is declared twice there, which is reported. */
 struct binding *bind_name(struct checker *c, const char *name, struct loc loc, enum bind_kind kind);
 struct binding *lookup_name(const struct checker *c, const char *name);
 struct binding *lookup_name_of_kind(const struct checker *c, const char *name, enum bind_kind kind);
-/* A symbol of the kernel with a name that no other has, bound to the name as written. */
+/* Declares a symbol of the kernel under a name that no other symbol has, and binds it to the
+ * name as written. */
 struct sym *declare_sym(struct checker *c, const char *name, enum storage storage, struct type type,
                         struct loc loc);
-/* Likewise without a binding: for values that inlining keeps. */
+/* Declares a symbol without a binding: for values that inlining keeps. */
 struct sym *declare_hidden(struct checker *c, const char *name, enum storage storage,
                            struct type type, struct loc loc);
 struct sym_info *sym_info(struct checker *c, const struct sym *s);
-/* Messages about e speak of the text at `at`; e itself keeps where it was written. */
+/* Makes messages about e point at `at`; e itself keeps its place in the text. */
 void place_expr(struct checker *c, const struct expr *e, struct loc at);
 struct loc expr_place(const struct checker *c, const struct expr *e);
-const char *expr_snippet(struct checker *c, const struct expr *e); /* the text there */
-/* A name that nothing declares is reported once in a function: from here on it is known as wrong. */
+const char *expr_snippet(struct checker *c, const struct expr *e); /* the text at that place */
+/* Marks an undeclared name as wrong for the rest of the function, so that it is reported only
+ * once. */
 void poison_outermost(struct checker *c, const char *name, struct loc loc);
-void poison_name(struct checker *c, const char *name, struct loc loc); /* if it is not bound here */
+void poison_name(struct checker *c, const char *name, struct loc loc); /* marks a name that is
+                                                                        * not bound here */
 void unknown_name(struct checker *c, const char *name, struct loc loc);
-/* Of `name.part`. */
+/* Reports an unknown `name` in `name.part`. */
 void unknown_base(struct checker *c, const char *name, const char *part, struct loc loc);
 void unknown_call(struct checker *c, const struct node *n);
 void unknown_type(struct checker *c, const char *name, struct loc loc);
 const char *storage_text(const struct sym *s); /* "a register tile", … */
 
 /* check_const.c */
-/* The symbol of a module constant or a tuned name, made when it is first used, here at `used`. */
+/* Returns the symbol of a module constant or a tuned name. The first use, at `used`, makes it. */
 struct sym *const_sym(struct checker *c, const struct entry *e, struct loc used);
-/* Moves the constants to their place in the kernel, when all are made. */
+/* Moves the constants to their place in the kernel, after all are made. */
 void link_constants(struct checker *c);
-/* A local constant whose value is known. */
+/* Makes a local constant whose value is known. */
 struct sym *const_local(struct checker *c, const char *name, struct type type, struct loc loc,
                         struct literal value);
-/* Evaluates a checked expression; reports with `what` ("the extent of an axis") and why it is not
- * known. */
+/* Evaluates a checked expression. If the value is not known, reports it as `what` ("the extent
+ * of an axis") with the reason. */
 bool constant_value(struct checker *c, const struct expr *e, const char *what, struct literal *out);
 bool constant_int(struct checker *c, const struct node *n, const char *what, int64_t *out);
-/* An int within low … high, else reported. */
+/* Evaluates an integer and checks that it is within low … high; reports if not. */
 bool constant_in(struct checker *c, const struct node *n, const char *what, int64_t low,
                  int64_t high, int64_t *out);
 bool constant_condition(struct checker *c, const struct node *n, const char *what, bool *out);
-/* const f32 T[16] = {…}; in a kernel or fn */
+/* Declares a table in a kernel or fn: const f32 T[16] = {…}; */
 void table_local(struct checker *c, const struct node *n);
-/* `require` and `static_assert`: known, unless statics have no value yet. */
+/* Checks `require` or `static_assert`: its value must be known, unless it depends on a static
+ * parameter that has no value yet. */
 void check_stated(struct checker *c, const struct node *n, bool must_hold);
 
 /* check_type.c */
-bool is_untyped(const struct expr *e); /* a literal without a type yet */
+bool is_untyped(const struct expr *e); /* true for a literal that has no type yet */
 enum dtype check_dtype(struct checker *c, const struct node *type);
-/* Appends the extents of a list of constant expressions to t. */
+/* Appends the extents in a list of constant expressions to t. */
 bool check_extents(struct checker *c, const struct node *dims, const char *name, struct type *t);
 bool check_size(struct checker *c, const struct type *t, struct loc at);
 struct expr *settle_literal(struct checker *c, struct expr *e);
-/* The untyped literal e as a t; reports what does not fit. */
+/* Converts the untyped literal e to type t; reports a value that does not fit. */
 struct expr *adapt_literal(struct checker *c, struct expr *e, enum dtype t);
-/* x as a t; a literal with a type becomes one of the other type. */
+/* Converts e to type t; a typed literal becomes a literal of the other type. */
 struct expr *cast_to(struct checker *c, struct expr *e, enum dtype t);
-/* Implicit conversion of a value: settles literals, casts where no range is lost, else reports.
- * `into` names what takes the value ("`C`", "the index"). */
-/* A cast as the fix; whole: without parentheses around what is cast. */
+/* Converts a value implicitly: gives untyped literals a type, adds a cast if no range is lost,
+ * and reports otherwise. `into` names the destination ("`C`", "the index"). */
+/* Adds a cast as the fix. whole: the operand needs no parentheses. */
 void fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole);
 struct expr *convert_to(struct checker *c, struct expr *e, enum dtype t, const char *into);
 struct expr *to_bool(struct checker *c, struct expr *e);
-const char *type_name(struct checker *c, const struct expr *e); /* type_text; literals settle */
-/* Does a value of type `from` broadcast to exactly `to`? */
+const char *type_name(struct checker *c, const struct expr *e); /* as type_text, but gives
+                                                                 * untyped literals their type
+                                                                 * first */
+/* Returns true if a value of type `from` broadcasts to exactly `to`. */
 bool broadcasts_to(const struct type *to, const struct type *from);
 void shape_error(struct checker *c, struct loc at, const char *left, const struct type *a,
                  const char *right, const struct type *b);
-/* type_broadcast with the message. */
+/* Joins two shapes as type_broadcast does; reports shapes that do not fit. */
 bool join_shapes(struct checker *c, struct loc at, const struct expr *a, const struct expr *b,
                  struct type *out);
 
-/* check_expr.c. `want`: the type that the context gives to iota() and to bare literals; NULL:
+/* check_expr.c. `want`: the type that the context gives to iota() and to untyped literals; NULL:
  * none. */
 struct expr *check_expr(struct checker *c, const struct node *n, const struct type *want);
 struct expr *check_scalar_int(struct checker *c, const struct node *n, const char *what);
@@ -343,10 +359,11 @@ struct expr *make_binary(struct checker *c, enum op op, struct loc loc, struct e
 struct expr *check_where(struct checker *c, const struct node *n, const struct type *want);
 struct expr *make_fold(struct checker *c, enum op op, struct loc loc, struct expr **args,
                        int count);
-/* Casts or adapts both to the type of an arithmetic operation on them. */
+/* Converts the operands to the type of an arithmetic operation on them. */
 bool join_operands(struct checker *c, struct loc loc, struct expr **args, int count,
                    enum dtype *out);
-/* Whether constants, tuned values and statics decide that `condition` is not `truth`. */
+/* Returns true if constants, tuned values and statics decide that `condition` does not equal
+ * `truth`. */
 bool rules_out(struct checker *c, const struct expr *condition, bool truth);
 bool expr_reads_memory(const struct expr *e);
 int64_t expr_size(const struct expr *e);
@@ -354,20 +371,24 @@ int expr_depth(const struct expr *e);
 
 /* check_call.c, check_shape.c, check_effect.c */
 struct expr *check_call(struct checker *c, const struct node *n, const struct type *want);
-int call_argument_count(const struct node *n); /* of a call, named ones not counted */
+int call_argument_count(const struct node *n); /* number of positional arguments of a call */
 const struct node *call_argument(const struct node *n, int i);
-/* Reports when a call has not low … high positional arguments, or a named one that is not in
- * `names` (NULL-ended). */
+/* Reports if a call does not have low … high positional arguments, or has a named argument that
+ * is not in `names` (ended by NULL). */
 bool check_arguments(struct checker *c, const struct node *n, int low, int high,
                      const char *const *names, const char *form);
-struct expr *check_operand(struct checker *c, const struct node *n); /* settled, no context */
-/* The `axis = n` of a reduction or scan of x; -1: there is none, which `needed` forbids. */
+struct expr *check_operand(struct checker *c, const struct node *n); /* without a context; an
+                                                                      * untyped literal gets its
+                                                                      * type */
+/* Evaluates the `axis = n` of a reduction or scan of x; -1 if there is none, which is an error
+ * if `needed`. */
 bool check_axis(struct checker *c, const struct node *n, const struct expr *x, bool needed,
                 int *axis);
-/* The tile that a reduction is over, in the type that it is taken in. */
+/* Returns the tile that a reduction reads, converted to the type of the reduction. */
 struct expr *reduction_operand(struct checker *c, const struct node *n, enum op op);
 /* check_made.c: calls that are made of other ops */
-/* e for more than one use: a variable where a statement may come before, else to be copied. */
+/* Returns e for several uses: a variable if a statement may be added before, else e itself,
+ * which the uses copy. */
 struct expr *keep_for_uses(struct checker *c, const char *name, struct expr *e);
 struct expr *check_arg_reduce(struct checker *c, const struct node *n, enum op op);
 struct expr *check_random(struct checker *c, const struct node *n, enum op op,
@@ -385,15 +406,16 @@ struct expr *index_value(struct checker *c, const struct node *n, const char *wh
 struct expr *check_lookup(struct checker *c, struct sym *table,
                           const struct node *n); /* check_table.c: table[…][…] */
 struct expr *check_member(struct checker *c, const struct node *n);
-/* An lvalue; `why` says what is done to it ("assigned to"). */
+/* Checks an lvalue; `why` says how it is used ("assigned to"). */
 struct expr *check_target(struct checker *c, const struct node *n, const char *why);
-/* The name behind an access or a bare name, without a use: NULL when it is neither, or unknown
- * (reported). */
+/* Returns the binding of an access or of a name, without counting as a use. NULL: it is neither,
+ * or the name is unknown (reported). */
 struct binding *place_binding(struct checker *c, const struct node *n);
 const char *place_text(const struct node *n);
 
 /* check_fn.c */
-/* A variable of the kernel for a value that inlining keeps; value NULL: it is assigned later. */
+/* Declares a variable of the kernel for a value that inlining keeps. value NULL: it is assigned
+ * later. */
 struct sym *keep_value(struct checker *c, const char *name, const struct type *type,
                        struct expr *value, struct loc loc);
 struct fn_results {
@@ -404,7 +426,8 @@ struct result_types {
     struct type type[MAX_RESULTS];
     int count;
 };
-/* A returned value as the result of that type, as many as the results; false, NULL: reported. */
+/* Checks the returned values and converts them to the result types. There must be as many values
+ * as results. NULL or false: reported. */
 struct expr *check_returned(struct checker *c, const struct entry *fn, const struct node *n,
                             const struct type *type);
 bool check_returned_values(struct checker *c, const struct entry *fn, const struct node *ret,
@@ -414,26 +437,26 @@ bool inline_fn(struct checker *c, const struct node *call, const struct entry *f
 struct expr *check_fn_value(struct checker *c, const struct node *call, const struct entry *fn);
 
 /* check_return.c */
-/* What an early return gives values to. */
+/* The variables that an early return assigns. */
 struct early {
     const struct result_types *types;
     struct sym *kept[MAX_RESULTS];
     struct sym *returned; /* true after a return; NULL: no path needs it */
 };
-bool fn_returns(const struct node *fn);       /* on every path */
-bool fn_returns_early(const struct node *fn); /* elsewhere than at its end, too */
-/* Is it one expression, or a chain of `if (c) return …;` that makes one? */
+bool fn_returns(const struct node *fn);       /* true if every path returns */
+bool fn_returns_early(const struct node *fn); /* also at another place than its end */
+/* Returns true if the fn is one expression, or a chain of `if (c) return …;` that becomes one. */
 bool fn_is_choice(const struct node *fn);
 void check_fn_returns(struct diag *d, const struct node *fn); /* reports paths without a return */
 struct expr *check_choice(struct checker *c, const struct entry *fn, const struct type *type);
 bool inline_early(struct checker *c, const struct entry *fn, const struct result_types *types,
                   struct fn_results *out);
 void check_early_return(struct checker *c, const struct node *n);
-/* Does the statement return on some paths, in a fn whose returns become statements? */
+/* Returns true if the statement returns on some paths, in a fn whose returns become statements. */
 bool returns_within(const struct checker *c, const struct node *n);
-/* Checks it. Returns true if it checked the statements after it, too. */
+/* Checks such a statement. Returns true if it has also checked the statements after it. */
 bool check_returning(struct checker *c, const struct node *n);
-/* A body, NULL: none, and the statements after it, NULL: none, as one list. */
+/* Checks a body and the statements after it as one list. Either may be NULL: none. */
 struct stmt *check_arm_and(struct checker *c, const struct node *arm, const struct node *rest);
 
 /* check_decl.c, check_view.c */
@@ -441,45 +464,46 @@ void check_decls(struct checker *c, const struct node *n);
 void check_destructure(struct checker *c, const struct node *n);
 void check_view(struct checker *c, const struct node *n);
 struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc);
-/* The value as it is stored to something of type `to`: converted, its shape checked. `name` for
- * messages. */
+/* Converts the value for storing it to `to`, and checks its shape. `name` is for messages. */
 struct expr *fit_value(struct checker *c, struct expr *value, const struct type *to,
                        const char *name, struct loc declared);
-/* An integer scalar over parameters and constants; const locals are replaced by their values. */
+/* Checks an integer scalar over parameters and constants; replaces const locals with their
+ * values. */
 struct expr *launch_int(struct checker *c, const struct node *n, const char *what);
 struct expr *launch_known(struct checker *c, struct expr *e, const char *what);
 
 /* check_stmt.c, check_loop.c */
 void check_stmts(struct checker *c, const struct node *list, const struct node *stop);
 void check_statement(struct checker *c, const struct node *n);
-/* An `if`, with further statements in one of its branches. */
+/* Checks an `if`; one of its branches also takes the statements `rest`. */
 void check_if_and(struct checker *c, const struct node *n, const struct node *rest, bool in_body);
-/* A statement as a list of its own, in a scope of its own. */
+/* Checks a statement as a list of its own, in a scope of its own. */
 struct stmt *check_body(struct checker *c, const struct node *n);
-/* The braces of a body; without source: it has none. */
+/* Returns the braces of a body; a place without source if it has none. */
 struct loc block_of(const struct node *n);
 void check_assign(struct checker *c, const struct node *n);
 void check_for(struct checker *c, const struct node *n);
 void check_while(struct checker *c, const struct node *n);
-/* Does it differ between threads, as far as the text up to here tells? The variance pass knows for
- * sure. */
+/* Returns true if the text so far shows that e differs between threads. The variance pass
+ * decides exactly. */
 bool expr_varies(struct checker *c, const struct expr *e);
 /* check_pipeline.c */
-/* Reports what cannot be inside a pipeline body; true if it may stay. */
+/* Returns true if `what` may be inside a pipeline body; reports if not. */
 bool allowed_in_pipeline(struct checker *c, struct loc at, const char *what);
 bool check_staged(struct checker *c, const struct node *n, const struct sym *s,
                   const struct expr *value);
 void check_pipeline(struct checker *c,
-                    struct stmt *loop); /* its body is checked: addresses, writes */
+                    struct stmt *loop); /* checks the addresses and writes of its checked body */
 
 /* check_ensures.c */
 void check_ensures(struct checker *c, const struct node *n);
-/* Refuses `ensures` that read what the kernel writes; the whole body is checked. */
+/* Refuses `ensures` that read memory that the kernel writes. Runs after the whole body is
+ * checked. */
 void check_ensured_inputs(struct checker *c);
 
 /* check_assigned.c */
-/* Refuses reads of scalars, arrays and register tiles that nothing gave a value; the whole body is
- * checked. */
+/* Refuses reads of scalars, arrays and register tiles that no statement gave a value. Runs after
+ * the whole body is checked. */
 void check_assigned(struct checker *c);
 
 #endif

@@ -5,7 +5,7 @@
 
 /* --- for --- */
 
-/* for (i = 0; …): who forgot the type hears of it. */
+/* Checks `i = 0` as the init of a `for`. If i is unknown, a note says to declare it with a type. */
 static void check_init_assign(struct checker *c, const struct node *n)
 {
     bool unknown = n->a && n->a->kind == N_NAME && !lookup_name(c, n->a->text) &&
@@ -86,8 +86,8 @@ static void check_for_body(struct checker *c, const struct node *n, struct stmt 
     c->pipeline_level = pipeline_level;
 }
 
-/* Statements that an initial value needs go in front; then the declarations do too, in a block
- * around the loop. */
+/* Emits a loop. If an initial value needs statements, they and the loop's declarations go before
+ * the loop, in a block around it. */
 static struct stmt *emit_loop(struct checker *c, const struct node *n, struct stmt *init)
 {
     if (fits_init(init)) {

@@ -1,13 +1,13 @@
-/* Calls that are made of other ops, so that every executor has them at once.
+/* Calls that the checker builds from other ops, so every executor supports them without code of its
+ * own.
  *
  *   argmax(x)             min(where(x == max(x), iota(), n)): the first element that is the greatest.
- *                         In `ensures` it stays an op, as only that tells a winner whose margin
- *                         decides from one that a rounding could change.
+ *                         In `ensures` it stays an op: the checks of results need the op to tell a
+ *                         winner whose margin decides from one that a rounding could change.
  *   rand(s, o)            the upper 24 bits of philox(s, o), times 2^-24
  *   randn(s, o)           sqrt(-2 log(1 - u)) cos(2 pi v) (Box and Muller 1958), u and v from words 0
  *                         and 1
- *   randint(s, o, a, b)   a + (philox(s, o) (b - a) >> 32), in 64 bits
- */
+ *   randint(s, o, a, b)   a + (philox(s, o) (b - a) >> 32), in 64 bits */
 #include "lang/check_internal.h"
 
 struct expr *keep_for_uses(struct checker *c, const char *name, struct expr *e)
@@ -24,7 +24,7 @@ static struct expr *again(struct checker *c, const struct expr *e)
 
 /* --- argmax, argmin --- */
 
-/* The number of each element along the axis, or in the whole tile. */
+/* Returns the number of each element along the axis, or in the whole tile. */
 static struct expr *element_numbers(struct checker *c, const struct expr *x, int axis)
 {
     struct expr *sum = NULL;
@@ -75,7 +75,7 @@ struct expr *check_arg_reduce(struct checker *c, const struct node *n, enum op o
     struct expr *best =
         keep_for_uses(c, "best", reduced(c, greatest, again(c, x), axis, x->type.dtype));
     struct expr *is_best = make_binary(c, OP_EQ, n->loc, again(c, x), again(c, best));
-    if (dtype_is_float(x->type.dtype)) { /* only NaNs: the first */
+    if (dtype_is_float(x->type.dtype)) { /* if all elements are NaN, the first one */
         struct expr *no_number = make_binary(c, OP_NE, n->loc, again(c, best), again(c, best));
         is_best = make_binary(c, OP_LOR, n->loc, is_best, no_number);
     }
@@ -90,7 +90,7 @@ struct expr *check_arg_reduce(struct checker *c, const struct node *n, enum op o
 
 /* --- random numbers --- */
 
-/* An argument as a t, for several uses. */
+/* Checks an argument, converts it to t, and makes it fit for several uses. */
 static struct expr *random_argument(struct checker *c, const struct node *n, int i, enum dtype t,
                                     const struct type *want)
 {
@@ -121,7 +121,8 @@ static struct expr *random_word(struct checker *c, struct loc loc, const struct 
     return e;
 }
 
-/* From 0 to 1, without 1: 24 bits, which f32 has exactly. */
+/* Returns a fraction from 0 up to but not including 1. It has 24 bits, which f32 represents
+ * exactly. */
 static struct expr *fraction(struct checker *c, struct expr *word)
 {
     struct expr *upper =
@@ -142,7 +143,7 @@ static struct expr *normal(struct checker *c, struct loc loc, struct expr *u, st
                        expr_unary(c->kernel, OP_COS, turn->type, loc, turn));
 }
 
-/* low + (word (high - low) >> 32), the product in 64 bits. */
+/* Returns low + (word (high - low) >> 32), with the product in 64 bits. */
 static struct expr *whole_within(struct checker *c, const struct node *n, struct expr *word,
                                  struct expr *low, struct expr *high)
 {

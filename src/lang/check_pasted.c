@@ -1,21 +1,21 @@
-/* Fixes for kernels pasted from CUDA C, which say less than a kernel here: a pointer has no shape, and
- * the launch is elsewhere.
+/* Fixes for kernels pasted from CUDA C. Such kernels leave out what a kernel here declares: a
+ * pointer has no shape, and the launch is in another function.
  *
- *   views    A[row * K + p] of a pointer A, everywhere in the kernel with the same parameter K, is
+ *   views    A[row * K + p] of a pointer A, everywhere in the kernel with the same parameter K, becomes
  *            A[row][p] of a view. Its extents are the parameters that the indices are compared with:
  *            `row < M`, and `p < K` or K itself.
- *   launch   of `row = blockIdx.y * 16 + threadIdx.y` and `row < M` a block has 16 threads along y, and
- *            the grid cdiv(M, 16) blocks.
+ *   launch   From `row = blockIdx.y * 16 + threadIdx.y` and `row < M` it follows that a block has 16
+ *            threads along y, and that the grid has cdiv(M, 16) blocks.
  *
- * Where the text does not say as much there is no fix. All of it is of the syntax tree: nothing has a
- * type yet. */
+ * If the text does not give all of this, there is no fix. All of it works on the syntax tree:
+ * nothing has a type yet. */
 #include "lang/check_internal.h"
 
 #include "base/text.h"
 
 #include <string.h>
 
-/* `left < right` somewhere in the kernel. */
+/* A comparison `left < right` anywhere in the kernel. */
 struct bound {
     const struct node *left, *right;
 };
@@ -24,7 +24,7 @@ struct pasted {
     struct checker *c;
     const struct node *kernel;
     VEC(struct bound) bounds;
-    const char *wanted; /* the name that is looked for, and where it is: */
+    const char *wanted; /* the name that is looked for, and the node where it is found: */
     VEC(const struct node *) accesses;
     int mentions;
     const struct node *found;
@@ -37,7 +37,7 @@ static bool is_name(const struct node *n, const char *name)
     return n && n->kind == N_NAME && strcmp(n->text, name) == 0;
 }
 
-/* Tells whether n is a scalar parameter of the kernel by itself. */
+/* Returns true if n is just the name of a scalar parameter of the kernel. */
 static bool is_scalar_param(const struct pasted *p, const struct node *n)
 {
     if (!n || n->kind != N_NAME)
@@ -75,7 +75,7 @@ static void read_kernel(struct pasted *p, struct checker *c)
     visit_children(c->node->body, note_bounds, p);
 }
 
-/* The text of n without blanks, for comparing; as it is written, for a fix. */
+/* Returns the text of n: without blanks, for comparing, or as it is written, for a fix. */
 static const char *text_of(struct checker *c, const struct node *n, bool blanks)
 {
     struct text t;
@@ -92,7 +92,7 @@ static const char *text_of(struct checker *c, const struct node *n, bool blanks)
 enum { MOST_TERMS = 8 };
 struct sum {
     const struct node *term[MOST_TERMS];
-    int count; /* beyond MOST_TERMS: too many */
+    int count; /* above MOST_TERMS: too many terms */
 };
 
 static void add_terms(struct sum *s, const struct node *n)
@@ -121,8 +121,8 @@ static const char *sum_text(struct checker *c, const struct sum *s, int left_out
     return t.length ? t.data : "0";
 }
 
-/* Finds the factor of a product X * Y for which is_wanted holds, and returns the other one; NULL: there is
- * none. */
+/* Finds the factor of a product X * Y for which is_wanted holds, and returns the other factor;
+ * NULL: none. */
 static const struct node *other_factor(const struct pasted *p, const struct node *n,
                                        bool (*is_wanted)(const struct pasted *,
                                                          const struct node *),
@@ -139,7 +139,7 @@ static const struct node *other_factor(const struct pasted *p, const struct node
 
 /* --- extents --- */
 
-/* The first scalar parameter that n names: of `(K + T - 1) / T` K. */
+/* Finds the first scalar parameter that n names: K in `(K + T - 1) / T`. */
 static void find_param(void *user, const struct node *n)
 {
     struct pasted *p = user;
@@ -148,8 +148,9 @@ static void find_param(void *user, const struct node *n)
     visit_children(n, find_param, user);
 }
 
-/* The parameter of the last comparison with the index before it. Without any: if the index has a term
- * with a loop's variable, the parameter that the loop goes to. NULL: none. */
+/* Returns the parameter of the last comparison with the index before the access. If there is
+ * none and the index is a sum with a term of a loop's variable, returns the parameter of the
+ * loop's bound. NULL: none. */
 static const struct node *extent_of(struct pasted *p, const struct node *index)
 {
     const char *text = text_of(p->c, index, false);
@@ -181,7 +182,7 @@ static const struct node *extent_of(struct pasted *p, const struct node *index)
 
 /* --- views --- */
 
-/* An index of the pointer as indices of the view. */
+/* An index of the pointer, split into the indices of the view. */
 struct indices {
     int rank;
     const struct node *extent[2]; /* parameters */
@@ -212,7 +213,7 @@ static bool is_same_name(const struct node *a, const struct node *b)
     return a && b && strcmp(a->text, b->text) == 0;
 }
 
-/* Adds what one more access says of the shape. Returns false if it contradicts the others. */
+/* Adds the shape that another access implies. Returns false if it contradicts the shape so far. */
 static bool agree(struct indices *shape, const struct indices *one)
 {
     if (one->rank != shape->rank ||
@@ -223,7 +224,7 @@ static bool agree(struct indices *shape, const struct indices *one)
     return !one->extent[0] || is_same_name(one->extent[0], shape->extent[0]);
 }
 
-/* A name for the pointer, which gives its own to the view. */
+/* Returns a new name for the pointer, because the view takes over its name. */
 static const char *pointer_name(struct checker *c, const char *name)
 {
     char *lower = arena_string(c->arena, name, strlen(name));
@@ -235,7 +236,7 @@ static const char *pointer_name(struct checker *c, const char *name)
     return taken ? arena_printf(c->arena, "%s_data", name) : lower;
 }
 
-/* The blanks before the first statement of the body, or four. */
+/* Returns the blanks before the first statement of the body, or four blanks. */
 static const char *indentation(struct checker *c)
 {
     const struct node *first = c->node->body->body;
@@ -282,7 +283,7 @@ void fix_with_view(struct checker *c, const struct sym *pointer)
 
 struct axis {
     bool used;
-    const char *threads; /* of a block; NULL: not known */
+    const char *threads; /* threads of a block; NULL: not known */
     const char *extent;  /* the parameter; NULL: not known */
 };
 
@@ -291,7 +292,7 @@ struct launch {
     struct axis axis[3];
 };
 
-/* The axis of block.x, blockIdx.x, …; -1: n is none. */
+/* Returns the axis of block.x, blockIdx.x, …; -1: n is not one of these. */
 static int axis_of(const struct node *n, const char *name, const char *in_cuda)
 {
     if (n->kind != N_MEMBER || !n->text[0] || n->text[1] ||
@@ -336,7 +337,8 @@ static void note_launch(void *user, const struct node *n)
     visit_children(n, note_launch, user);
 }
 
-/* The number of axes up to the last that is used; 0: something is not known. */
+/* Finds the launch. Returns the number of axes up to the last one used; 0 if a part of it is not
+ * known. */
 static int read_launch(struct launch *l, struct checker *c)
 {
     memset(l->axis, 0, sizeof l->axis);
@@ -354,7 +356,7 @@ static int read_launch(struct launch *l, struct checker *c)
     return count;
 }
 
-/* Attributes come after the parameters. */
+/* Returns the place for attributes: after the parameters. */
 static struct loc place_of_attributes(const struct node *kernel)
 {
     return (struct loc){kernel->loc.source, kernel->start, 0};

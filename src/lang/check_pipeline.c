@@ -1,7 +1,8 @@
-/* What a pipeline can stage (Meaning 16): the shared tiles declared in its body and filled from
- * const views, at addresses that are known ahead of their turn. So an address may use the loop's
- * counters, what was set before the loop, and scalars of the body that are set once from such; not
- * what the body assigns, and not memory that the kernel may write. */
+/* The tiles that a pipeline can stage (Meaning 16): the shared tiles that its body declares and
+ * fills from const views, at addresses that are known iterations ahead. So an address may use
+ * the loop's counters, values set before the loop, and scalars of the body that are set once
+ * from these. It may use neither values that the body assigns nor memory that the kernel may
+ * write. */
 #include "lang/check_internal.h"
 
 bool allowed_in_pipeline(struct checker *c, struct loc at, const char *what)
@@ -15,7 +16,8 @@ bool allowed_in_pipeline(struct checker *c, struct loc at, const char *what)
     return false;
 }
 
-/* A start that differs between threads, or a list of rows, cannot be fetched ahead as one tile. */
+/* Returns why an index cannot be fetched ahead as one tile: a start that differs between
+ * threads, or a list of rows. NULL: it can be fetched. */
 static const char *unstaged_index(struct checker *c, const struct expr *e)
 {
     for (int i = 0; i < e->indices; i++) {
@@ -67,14 +69,14 @@ bool check_staged(struct checker *c, const struct node *n, const struct sym *s,
     return false;
 }
 
-/* --- the whole body, once it is known --- */
+/* --- checks after the whole body is known --- */
 
 struct body {
     struct checker *c;
     struct stmt *loop;
-    const struct sym *wanted; /* what a search looks for */
+    const struct sym *wanted; /* symbol that a search looks for */
     const struct stmt *found;
-    const struct sym *staged; /* whose address is looked at */
+    const struct sym *staged; /* the tile whose address is being checked */
     int depth;
 };
 

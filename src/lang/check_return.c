@@ -1,22 +1,22 @@
 /* Early `return` in fns.
  *
- * A fn is put in the place of its call, where nothing returns. Its returns become one of two things:
+ * The body of a fn replaces its call, and a kernel's statements cannot return. So the returns of a
+ * fn become one of two things:
  *
  *   a choice        if (x < 0) return a;  return b;      x < 0 ? a : b
- *                   of a fn that has nothing else, with one scalar as its result
+ *                   if the fn has nothing else, and one scalar as its result
  *   statements      if (x < 0) return a;                 if (x < 0) f = a;
  *                   rest                                 else { rest }
  *                   for (…) { if (c) return a; … }       for (…) { if (c) { f = a; returned = true; break; } … }
  *                   rest                                 if (!returned) { rest }
  *
- * The checker makes the statements while it checks them: check_stmts hands over each statement that
- * returns on some paths.
- */
+ * The checker makes the statements while it checks them: check_stmts passes each statement that
+ * returns on some paths to this file. */
 #include "lang/check_internal.h"
 
 #include <string.h>
 
-/* --- what a text does --- */
+/* --- paths through statements --- */
 
 static void find_return(void *user, const struct node *n)
 {
@@ -26,7 +26,7 @@ static void find_return(void *user, const struct node *n)
     visit_children(n, find_return, user);
 }
 
-/* The first `return` in the statement; NULL: none. */
+/* Returns the first `return` in the statement; NULL: none. */
 static const struct node *return_in(const struct node *n)
 {
     const struct node *found = NULL;
@@ -36,7 +36,7 @@ static const struct node *return_in(const struct node *n)
 
 static bool statement_returns(const struct node *n);
 
-/* Does every path through the statements return? */
+/* Returns true if every path through the statements returns. */
 static bool list_returns(const struct node *list)
 {
     for (const struct node *n = list; n; n = n->next)
@@ -65,7 +65,7 @@ static bool is_loop(const struct node *n)
     return n->kind == N_FOR || n->kind == N_WHILE;
 }
 
-/* Do paths that have returned and paths that have not meet before the end? */
+/* Returns true if paths that have returned and paths that have not join before the end. */
 static bool paths_meet(const struct node *list)
 {
     for (const struct node *n = list; n; n = n->next) {
@@ -98,7 +98,7 @@ bool fn_returns_early(const struct node *fn)
     return false;
 }
 
-/* The place where a path ends without `return`, and why. */
+/* Notes the place where a path ends without `return`, and why. */
 static void note_end(struct diag *d, const struct node *list, struct loc end)
 {
     const struct node *last = list;
@@ -116,7 +116,7 @@ static void note_end(struct diag *d, const struct node *list, struct loc end)
         diag_note(d, last ? last->loc : end, "its last statement is `return …;`");
 }
 
-/* A statement that no path reaches, as those before it return; NULL: none. */
+/* Returns a statement that no path reaches because every path before it returns; NULL: none. */
 static const struct node *unreached(const struct node *list)
 {
     for (const struct node *n = list; n; n = n->next) {
@@ -141,7 +141,7 @@ static void find_valueless(void *user, const struct node *n)
     visit_children(n, find_valueless, user);
 }
 
-/* The first `return;` of the body; NULL: none. */
+/* Returns the first `return;` without a value in the body; NULL: none. */
 static const struct node *valueless(const struct node *body)
 {
     const struct node *found = NULL;
@@ -171,14 +171,15 @@ void check_fn_returns(struct diag *d, const struct node *fn)
 
 /* --- a choice --- */
 
-/* The statements after n, where `rest` follows its list; *good becomes false if both are there. */
+/* Returns the statements after n; at the end of its list, `rest` follows. Sets *good to false if
+ * both exist. */
 static const struct node *after(const struct node *n, const struct node *rest, bool *good)
 {
     *good = *good && !(n->next && rest);
     return n->next ? n->next : rest;
 }
 
-/* The statements of a body. alone: room for one without braces. */
+/* Returns the statements of a body. alone: storage for the copy of a statement without braces. */
 static const struct node *body_of(const struct node *n, struct node *alone)
 {
     *alone = *n;
@@ -186,7 +187,7 @@ static const struct node *body_of(const struct node *n, struct node *alone)
     return n->kind == N_BLOCK ? n->body : alone;
 }
 
-/* Do the statements, and `rest` after them, only choose what to return? */
+/* Returns true if the statements, followed by `rest`, only choose the value to return. */
 static bool is_choice(const struct node *n, const struct node *rest)
 {
     struct node then, other;
@@ -290,7 +291,7 @@ void check_early_return(struct checker *c, const struct node *n)
         check_emit(c, STMT_BREAK, n->loc);
 }
 
-/* Statements as a list of their own, in a scope of their own. */
+/* Checks statements as a list of their own, in a scope of their own. */
 static struct stmt *check_rest(struct checker *c, const struct node *rest)
 {
     struct stmt *first = NULL, **tail = c->tail;

@@ -1,4 +1,4 @@
-/* Names: scopes, and symbols whose names no other symbol of the kernel has. */
+/* Names: scopes, and symbols with names that no other symbol of the kernel has. */
 #include "lang/check_internal.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static void add_name(struct checker *c, struct binding *b)
         names->oldest = b;
 }
 
-/* Behind all others. */
+/* Adds a binding after all others. */
 static void add_outermost(struct checker *c, struct binding *b)
 {
     struct names *names = &c->names;
@@ -113,15 +113,15 @@ static bool has_name(const struct name_table *names, const char *name)
     return name_table_find(names, name, strlen(name)) != NULL;
 }
 
-/* What inlining declares leaves the names that the kernel itself declares, further down too, to the
- * kernel. */
+/* Returns true if an inlined declaration cannot have the name. The names that the kernel itself
+ * declares, also further down, are reserved for it. */
 static bool name_taken(const struct checker *c, const char *name)
 {
     return has_name(&c->unique, name) || (c->frames && has_name(&c->own, name));
 }
 
-/* The name itself, or the first of name_1, name_2, … that is free. Each name keeps the last number
- * that was tried, so a name that is used often takes few tries. */
+/* Returns the name itself, or the first free one of name_1, name_2, …. Each name keeps the last
+ * number that was tried, so a name that is used often needs few tries. */
 static const char *unique_name(struct checker *c, const char *name)
 {
     const char *chosen = name;
@@ -169,7 +169,7 @@ struct sym_info *sym_info(struct checker *c, const struct sym *s)
     return &c->infos.data[s->index];
 }
 
-/* --- where an expression is seen --- */
+/* --- places of expressions in messages --- */
 
 void place_expr(struct checker *c, const struct expr *e, struct loc at)
 {

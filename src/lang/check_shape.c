@@ -19,7 +19,7 @@ static struct expr *tile_operand(struct checker *c, const struct node *n, const 
 
 /* --- dot --- */
 
-/* The type that a dot product sums in. */
+/* Returns the type in which a dot product sums. */
 static enum dtype dot_result(enum dtype t)
 {
     if (dtype_is_float(t))
@@ -27,7 +27,7 @@ static enum dtype dot_result(enum dtype t)
     return dtype_table[t].bits == 64 ? DT_I64 : DT_I32;
 }
 
-/* Operands of one type that holds both: u8 with i8 multiply as i16. */
+/* Returns one type that holds both operands: u8 with i8 is multiplied as i16. */
 static enum dtype dot_operand_type(enum dtype a, enum dtype b)
 {
     if (dtype_is_float(a) || dtype_table[a].kind == dtype_table[b].kind)
@@ -39,7 +39,8 @@ static enum dtype dot_operand_type(enum dtype a, enum dtype b)
     return bits == 8 ? DT_I16 : bits == 16 ? DT_I32 : joined;
 }
 
-/* An extent as the program says it: a number, or what a view's declaration has. */
+/* Returns an extent as the program writes it: a number, or the expression in the view's
+ * declaration. */
 static const char *extent_text(struct checker *c, const struct expr *x, int axis)
 {
     if (x->op == OP_ACCESS && x->indices == 0 && x->sym->storage == ST_VIEW)
@@ -70,7 +71,8 @@ static bool extents_meet(int64_t a, int64_t b)
     return a == b || a == EXTENT_RUNTIME || b == EXTENT_RUNTIME;
 }
 
-/* Tells whether a product of rows and columns is what the statement needs. `want` may be NULL. */
+/* Returns true if a product with these rows and columns fits the statement. `want` may be NULL:
+ * it always fits. */
 static bool product_fits(const struct type *want, int64_t rows, int64_t columns)
 {
     return !want || want->rank != 2 ||
@@ -121,7 +123,7 @@ static bool dot_types(struct checker *c, const struct node *n, struct expr **arg
     return true;
 }
 
-/* dot(a, b) or dot(a, b, c) = c + a·b */
+/* Checks dot(a, b), or dot(a, b, c) = c + a·b. */
 static struct expr *check_dot(struct checker *c, const struct node *n, const struct type *want)
 {
     if (!check_arguments(c, n, 2, 3, NULL, "dot(a, b)` or `dot(a, b, c)"))
@@ -157,7 +159,7 @@ static struct expr *check_dot(struct checker *c, const struct node *n, const str
 
 /* --- shapes given as numbers --- */
 
-/* Constants after the first argument; their count goes to *count. */
+/* Evaluates the constants after the first argument; *count gets their number. */
 static bool shape_numbers(struct checker *c, const struct node *n, const char *what, int64_t *out,
                           int *count)
 {
@@ -204,7 +206,8 @@ static bool has_known_extents(const struct type *t)
     return true;
 }
 
-/* In `ensures`: extents that the launch knows are operands behind the first. */
+/* Checks a reshape in `ensures`: extents that are known only at the launch are operands after
+ * the first. */
 static struct expr *reshape_at_launch(struct checker *c, const struct node *n, struct expr *x)
 {
     struct expr *extents[MAX_RANK];
@@ -312,7 +315,7 @@ static struct expr *check_trans(struct checker *c, const struct node *n)
 
 /* --- iota --- */
 
-/* Counting needs one axis to count along. */
+/* Checks the shape of iota: counting needs an axis to count along. */
 static bool iota_shape(struct checker *c, struct loc at, const struct type *type)
 {
     int long_axes = 0;
@@ -330,7 +333,7 @@ static bool iota_shape(struct checker *c, struct loc at, const struct type *type
     return false;
 }
 
-/* In `ensures` an extent may be one that the launch knows: it is then an operand. */
+/* Checks iota in `ensures`. An extent that is known only at the launch is an operand. */
 static struct expr *iota_at_launch(struct checker *c, const struct node *n)
 {
     int count = call_argument_count(n), i = 0;
@@ -355,7 +358,7 @@ static struct expr *iota_at_launch(struct checker *c, const struct node *n)
     return iota_shape(c, n->loc, &e->type) ? e : NULL;
 }
 
-/* iota(): the shape of what it is for. iota(e0, e1, …) */
+/* Checks iota(), which takes its shape from its use, or iota(e0, e1, …). */
 static struct expr *check_iota(struct checker *c, const struct node *n, const struct type *want)
 {
     struct type type = {.dtype = DT_I32};

@@ -14,7 +14,7 @@ static bool index_has_effect(const struct expr *e)
     return false;
 }
 
-/* x op= e is x = x op e. */
+/* Checks the value of x op= e, which is x = x op e. */
 static struct expr *compound_value(struct checker *c, const struct node *n,
                                    const struct expr *target)
 {
@@ -140,7 +140,7 @@ static void check_async(struct checker *c, const struct node *n)
 
 /* --- calls --- */
 
-/* A value that nobody takes: only its effects are kept. */
+/* Emits a value that is not used: only its effects are kept. */
 static void emit_value(struct checker *c, struct expr *e)
 {
     if (!expr_has_atomic(e))
@@ -177,7 +177,8 @@ static void check_call_statement(struct checker *c, const struct node *n)
 
 /* --- if --- */
 
-/* Tiles freed in one branch are still there in the other. */
+/* Sets or clears the marks of freed tiles: a tile freed in one branch is still usable in the
+ * other. */
 static void set_freed(struct checker *c, size_t from, size_t to, bool freed)
 {
     for (size_t i = from; i < to; i++)
@@ -260,7 +261,7 @@ void check_statement(struct checker *c, const struct node *n)
     case N_STATIC_ASSERT:
     case N_REQUIRE: check_stated(c, n, true); break;
     case N_EMPTY: break;
-    default: diag_error(c->diag, n->loc, "this is no statement"); break;
+    default: diag_error(c->diag, n->loc, "this is not a statement"); break;
     }
 }
 
@@ -293,7 +294,7 @@ struct stmt *check_body(struct checker *c, const struct node *n)
     if (n->kind == N_BLOCK)
         check_stmts(c, n->body, NULL);
     else {
-        struct node alone = *n; /* an `if` in an else chain has no statement behind it */
+        struct node alone = *n; /* an `if` in an else chain has no statement after it */
         alone.next = NULL;
         check_stmts(c, &alone, NULL);
     }

@@ -1,10 +1,9 @@
 /* Elements of tables: T[i][j], with scalars or tiles as indices.
  *
- * A table has one axis in the IR. Of several the indices become one, which is -1, and so a fault,
- * where an index but the first is outside:
+ * A table has one axis in the IR, so several indices are combined into one. If an index other than
+ * the first is outside, the combined index is -1, which is a fault:
  *
- *     T[i][j] of T[4][8]  ->  T[where(0 <= j && j < 8, i * 8 + j, -1)]
- */
+ *     T[i][j] of T[4][8]  ->  T[where(0 <= j && j < 8, i * 8 + j, -1)] */
 #include "lang/check_internal.h"
 
 static bool outside(struct checker *c, const struct node *n, const struct sym *s, int axis,
@@ -44,7 +43,7 @@ static struct expr *both(struct checker *c, struct expr *a, struct expr *b)
     return !a ? b : !b ? a : make_binary(c, OP_LAND, b->loc, a, b);
 }
 
-/* NULL: it surely is within. e is copied. */
+/* Returns the test that e is within the extent; NULL: e is always within. Copies e. */
 static struct expr *within(struct checker *c, const struct expr *e, int64_t extent)
 {
     int64_t v;
@@ -62,7 +61,7 @@ static struct expr *add_axis(struct checker *c, struct expr *sum, struct expr *e
     return scaled ? make_binary(c, OP_ADD, e->loc, scaled, e) : NULL;
 }
 
-/* The index into the table's values, an i32. */
+/* Returns the index into the table's values, an i32. */
 static struct expr *flat_index(struct checker *c, const struct node *n, const struct sym *s)
 {
     const struct type *shape = &sym_info(c, s)->shape;
@@ -74,7 +73,7 @@ static struct expr *flat_index(struct checker *c, const struct node *n, const st
             return NULL;
         bool narrow = dtype_holds(DT_I32, e->type.dtype);
         e = narrow ? cast_to(c, e, DT_I32) : e;
-        if (axis > 0 || !narrow) { /* compared before it is cut */
+        if (axis > 0 || !narrow) { /* compared before it is narrowed */
             e = keep_for_uses(c, "at", e);
             fits = both(c, fits, within(c, e, shape->extent[axis]));
             e = cast_to(c, expr_copy(c->kernel, e), DT_I32);

@@ -1,4 +1,4 @@
-/* Types as they are written, extents, and the conversions between types. */
+/* Types as written, extents, and the conversions between types. */
 #include "lang/check_internal.h"
 
 #include <math.h>
@@ -95,8 +95,8 @@ struct expr *settle_literal(struct checker *c, struct expr *e)
     return adapt_literal(c, e, dtype_wrap(DT_I32, e->literal.i) == e->literal.i ? DT_I32 : DT_I64);
 }
 
-/* An untyped integer from 2^63 on is kept as its bits, marked in `axis`, which literals have no
- * other use for. */
+/* Returns true for an untyped integer of 2^63 or more. Such a literal keeps the bits of the
+ * value and sets `axis`, which literals do not use otherwise. */
 static bool above_i64(const struct expr *e)
 {
     return !e->literal.is_float && e->axis == 1;
@@ -121,7 +121,7 @@ static bool int_fits(const struct expr *e, enum dtype t)
     return t == DT_U64 ? v >= 0 : t == DT_BOOL ? v == 0 || v == 1 : dtype_wrap(t, v) == v;
 }
 
-/* v rounded to the float type t. */
+/* Rounds v to the float type t. */
 static double round_float(enum dtype t, double v)
 {
     struct literal x = {.is_float = true, .f = v};
@@ -181,7 +181,7 @@ const char *type_name(struct checker *c, const struct expr *e)
     return type_text(c->arena, &e->type);
 }
 
-/* Where e comes from in the text: `x`; nothing sensible for what the compiler made. */
+/* Returns the text of e in quotes, `x`, or "the value" if e has no place in the text. */
 static const char *quoted(struct checker *c, const struct expr *e)
 {
     struct loc at = expr_place(c, e);
@@ -196,16 +196,17 @@ void fix_with_cast(struct checker *c, struct loc at, enum dtype t, bool whole)
         diag_fix(c->diag, end, ")");
 }
 
-/* Tells whether a cast can be put before the expression without parentheses. */
+/* Returns true if a cast can be put before the expression without parentheses. */
 static bool is_whole(struct checker *c, const struct expr *e)
 {
     struct loc at = expr_place(c, e);
-    bool placed = at.offset != e->loc.offset || at.source != e->loc.source; /* a call or a name */
+    bool placed = at.offset != e->loc.offset || at.source != e->loc.source; /* shown at a call or
+                                                                             * a name */
     bool whole = op_table[e->op].form == FORM_LEAF || op_table[e->op].form == FORM_CALL;
     return placed || (whole && !e->otherwise);
 }
 
-/* The cast to write, with parentheses where the operand needs them. */
+/* Returns the text of the cast, with parentheses if the operand needs them. */
 static const char *cast_text(struct checker *c, const struct expr *e, enum dtype t)
 {
     struct loc at = expr_place(c, e);
@@ -265,7 +266,7 @@ bool broadcasts_to(const struct type *to, const struct type *from)
     return true;
 }
 
-/* What would make the shapes fit, when something simple would. */
+/* Notes a simple change that would make the shapes fit, if there is one. */
 static void note_way_out(struct checker *c, struct loc at, const struct type *a,
                          const struct type *b)
 {

@@ -5,7 +5,8 @@
 
 /* --- values that a launch knows --- */
 
-/* In `ensures`: its indices, and elements of views, which it reads after the launch. */
+/* Returns true for the indices of `ensures` and for elements of views, which `ensures` reads
+ * after the launch. */
 static bool known_after_launch(struct checker *c, const struct expr *e)
 {
     bool index =
@@ -13,7 +14,8 @@ static bool known_after_launch(struct checker *c, const struct expr *e)
     return c->in_ensures && (index || (e->op == OP_ACCESS && e->sym->storage == ST_VIEW));
 }
 
-/* `at`: where a constant was used whose value is e; no place: e stands there itself. */
+/* Reports e. at: the use of a constant whose value is e; without a place, the report points at e
+ * itself. */
 static void not_at_launch(struct checker *c, const struct expr *e, const char *what, struct loc at)
 {
     diag_error(c->diag, at.source ? at : e->loc, "%s must follow from parameters and constants",
@@ -57,7 +59,7 @@ struct expr *launch_known(struct checker *c, struct expr *e, const char *what)
     return known_at_launch(c, e, what, LOC_NONE);
 }
 
-/* Each launch computes it on the caller's stack. */
+/* Limits the depth of e, because each launch evaluates it on the caller's stack. */
 static bool not_too_deep(struct checker *c, const struct expr *e, struct loc at, const char *what)
 {
     if (expr_depth(e) <= MAX_LAUNCH_DEPTH)
@@ -88,9 +90,10 @@ struct expr *launch_int(struct checker *c, const struct node *n, const char *wha
     return e;
 }
 
-/* --- what is viewed --- */
+/* --- the viewed memory --- */
 
-/* a + x + y: the pointer is the leftmost operand; the rest is added up. */
+/* Returns the leftmost operand of a + x + y, which is the pointer; the rest is added up as the
+ * offset. */
 static const struct node *leftmost(const struct node *n)
 {
     while (n->kind == N_BINARY && n->op == OP_ADD)
@@ -123,7 +126,7 @@ static bool view_pointer(struct checker *c, const struct node *n, struct sym *vi
         if (!b)
             unknown_name(c, name->text, name->loc);
         else if (b->kind != BIND_POISON) {
-            diag_error(c->diag, name->loc, "`%s` is no pointer parameter", name->text);
+            diag_error(c->diag, name->loc, "`%s` is not a pointer parameter", name->text);
             diag_note(c->diag, b->loc, "declared here");
         }
         return false;

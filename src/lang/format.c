@@ -1,13 +1,12 @@
-/* Formatting: the tokens and comments of a text, laid out in one style (docs/editor.md).
+/* Formatting: arranges the tokens and comments of a text in one style (docs/editor.md).
  *
  * The text must follow the grammar, so its brackets pair and its statements end where they seem to.
- * The formatter then works on tokens. It takes from the syntax tree what tokens alone do not tell:
- * `(T) -x` is a cast, `(a) - x` a difference.
+ * The formatter then works on tokens. It takes from the syntax tree what tokens alone do not show:
+ * `(T) -x` is a cast, `(a) - x` is a difference.
  *
- * Statements and braces begin lines. Within a statement the line breaks of the text stay, because
- * they say what belongs together; a line that is too long gets more of them. So the result, formatted
- * again, stays as it is.
- */
+ * Statements and braces begin lines. Within a statement the line breaks of the text stay,
+ * because they show which parts belong together; a line that is too long gets more of them. So
+ * formatting the result again does not change it. */
 #include "lang/format_internal.h"
 
 #include "lang/check_internal.h"
@@ -25,7 +24,7 @@ struct formatter {
     struct token_list scanned;
     struct pieces pieces;
     uint32_t *piece_of; /* by token */
-    uint32_t at;        /* the token that is being placed */
+    uint32_t at;        /* the token being placed */
 };
 
 /* --- pieces --- */
@@ -33,7 +32,7 @@ struct formatter {
 struct place {
     uint32_t offset;
     int column, breaks;
-    bool start; /* nothing but blanks before it on its line */
+    bool start; /* only blanks come before it on its line */
 };
 
 static void pass_bytes(struct formatter *f, struct place *p, uint32_t end)
@@ -47,7 +46,8 @@ static void pass_bytes(struct formatter *f, struct place *p, uint32_t end)
             p->start = true;
         } else if (c == '\t')
             p->column += TAB - p->column % TAB;
-        else if (((unsigned char)c & 0xC0) != 0x80) /* not the rest of a character in UTF-8 */
+        else if (((unsigned char)c & 0xC0) != 0x80) /* counts the first byte of each UTF-8
+                                                     * character */
             p->column += c != '\r';
     }
 }
@@ -107,9 +107,9 @@ static void make_pieces(struct formatter *f)
     }
 }
 
-/* --- what the tree knows --- */
+/* --- facts from the syntax tree --- */
 
-/* The first token at the offset or above. */
+/* Returns the first token at the offset or after it. */
 static uint32_t token_at(const struct formatter *f, uint32_t offset)
 {
     uint32_t low = 0, high = f->scanned.count - 1;
@@ -141,7 +141,7 @@ static void mark_node(void *user, const struct node *n)
         piece_at(f, first + 1)->tight = true;
         piece_at(f, t[first + 2].kind == TOK_TYPEOF ? t[first + 3].match + 1 : first + 3)->tight =
             true;
-    } else if (n->kind == N_DESTRUCT) /* its place is that of its type */
+    } else if (n->kind == N_DESTRUCT) /* the place of an N_DESTRUCT is that of its type */
         piece_at(f, t[first].kind == TOK_TYPEOF ? t[first + 1].match + 1 : first + 1)->spaced =
             true;
     else if (n->kind == N_TUNE && n->names->next)
@@ -161,7 +161,7 @@ static struct piece *piece_here(const struct formatter *f)
     return piece_at(f, f->at);
 }
 
-/* Passes a token, or a bracket and all that it encloses, as parts of a statement. */
+/* Passes a token, or a bracket and everything in it, as part of a statement. */
 static void pass(struct formatter *f, int level)
 {
     const struct token *t = &f->scanned.tokens[f->at];
@@ -208,7 +208,7 @@ static void place_block(struct formatter *f, int level)
     pass_brace(f, level);
 }
 
-/* What an `if` or a loop governs. */
+/* Places the body of an `if` or a loop. */
 static void place_body(struct formatter *f, int level)
 {
     if (kind_here(f) != TOK_LBRACE) {
@@ -219,7 +219,7 @@ static void place_body(struct formatter *f, int level)
     place_block(f, level);
 }
 
-/* `else` and `while` follow a '}' on its line. */
+/* Places `else` and `while` after a body: they follow its '}' on the same line. */
 static void place_after_body(struct formatter *f, int level)
 {
     struct piece *p = piece_here(f);
@@ -320,7 +320,7 @@ static void find_prefixes(struct pieces *pieces)
     }
 }
 
-/* Breaks before a token. */
+/* Returns the line breaks before a token. */
 static int token_breaks(const struct piece *p, const struct piece *before)
 {
     bool after_comment = before && is_comment(before);
@@ -353,7 +353,7 @@ static int comment_breaks(const struct piece *p, const struct piece *before)
     return in_body && p->breaks > 1 ? 1 : p->breaks;
 }
 
-/* The level of a comment is that of the statement below it. */
+/* Gives a comment the level of the statement below it. */
 static void place_comment(struct piece *p, const struct piece *next)
 {
     p->first = next ? next->first || next->joined : true;
@@ -381,7 +381,7 @@ static void set_breaks(struct pieces *pieces)
 /* --- the whole --- */
 
 #ifndef NDEBUG
-/* Tells whether the texts have the same tokens and comments: only blanks differ. */
+/* Returns true if both texts have the same tokens and comments, so that only blanks differ. */
 static bool same_text(struct arena *a, const struct source *old, const struct text *new)
 {
     struct source made = {old->name, new->data, new->length};

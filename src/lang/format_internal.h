@@ -1,8 +1,7 @@
-/* What the files of the formatter share.
+/* Declarations that the files of the formatter share.
  *
- *   format.c        the pieces of a text, which of them begin a line, how deep statements are
- *   format_lines.c  columns: spaces between pieces, continued lines, long lines, comments at the end
- */
+ *   format.c        the pieces of a text, which of them begin a line, and the levels of statements
+ *   format_lines.c  columns: spaces between pieces, continued lines, long lines, comments at the end */
 #ifndef TW_FORMAT_INTERNAL_H
 #define TW_FORMAT_INTERNAL_H
 
@@ -15,28 +14,28 @@ struct piece {
     const char *text;
     uint32_t length;
     enum token_kind kind; /* TOK_END: a comment */
-    bool line_comment;    /* it ends its line */
+    bool line_comment;    /* a comment that ends its line */
     int breaks;           /* line breaks before it: 0, 1, or 2 for an empty line between */
-    int old_column;       /* in the text, from 0 */
-    bool old_start;       /* it was the first of its line */
+    int old_column;       /* its column in the old text, from 0 */
+    bool old_start;       /* it was the first piece of its line */
 
-    /* What the syntax tree knows of it. */
+    /* Facts from the syntax tree. */
     bool cast_end; /* the ')' of a cast */
     bool pointer;  /* the '*' of a pointer parameter */
     bool tight;    /* '<' or '>' of bits<T>: no spaces */
-    bool spaced;   /* a '(' that is no call's: a space before it */
+    bool spaced;   /* a '(' that does not belong to a call: a space before it */
     bool list;     /* a brace around values */
     bool body;     /* a brace around statements */
 
-    /* Its place. */
-    bool first;  /* a token that begins a statement, or a brace that has its own line */
-    bool joined; /* a token that stays on the line of the one before: `{`, `else` */
+    /* Its place in the output. */
+    bool first;  /* a token that begins a statement, or a brace on a line of its own */
+    bool joined; /* a token that stays on the line of the previous token: `{`, `else` */
     bool prefix; /* an operator before its only operand */
-    bool inside; /* a comment before the '}' of a block: it is of the block */
-    bool trails; /* a comment to the right of code, or below such a comment in its column */
-    int level;   /* of its statement */
+    bool inside; /* a comment before the '}' of a block: it belongs to the block */
+    bool trails; /* a comment to the right of code, or below such a comment in the same column */
+    int level;   /* level of its statement */
     int open;    /* brackets of its statement that are open before it; a '[' counts as four */
-    int column;  /* as it is written out, from 0 */
+    int column;  /* its column in the output, from 0 */
 };
 struct pieces {
     struct piece *data;
@@ -48,9 +47,9 @@ static inline bool is_comment(const struct piece *p)
     return p->kind == TOK_END;
 }
 
-/* The characters of a text. */
+/* Returns the number of characters of a text. */
 int text_width(const char *text, size_t length);
-/* Writes the pieces, whose breaks and levels are known. `ending` is that of lines. */
+/* Writes the pieces, whose breaks and levels are set. `ending`: the end of each line. */
 void format_lines(struct text *out, struct pieces *pieces, const char *ending);
 
 #endif

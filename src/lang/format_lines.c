@@ -1,20 +1,20 @@
-/* The second half of formatting: pieces to columns. */
+/* The second half of formatting: assigns columns to pieces. */
 #include "lang/format_internal.h"
 
 #include "base/text.h"
 
 #include <string.h>
 
-/* A bracket of a statement that is open. */
+/* An open bracket of a statement. */
 struct bracket {
-    int inside; /* the column after it */
-    int indent; /* of its line */
-    bool last;  /* of its line */
+    int inside; /* the column after the bracket */
+    int indent; /* indentation of its line */
+    bool last;  /* the last bracket of its line */
 };
 struct line {
     size_t begin, end; /* pieces */
-    int width;         /* of the code */
-    int indent, shift; /* how far the line went to the right */
+    int width;         /* width of the line's code */
+    int indent, shift; /* columns by which the line moved to the right */
 };
 struct layout {
     struct text *out;
@@ -39,7 +39,7 @@ static bool is_word(char c)
     return text_is_letter(c) || text_is_digit(c) || c == '_';
 }
 
-/* Tells whether two tokens without a space would be read as another. */
+/* Returns true if two tokens without a space between them would be scanned as other tokens. */
 static bool would_merge(const struct piece *p, const struct piece *q)
 {
     char pair[2] = {p->text[p->length - 1], q->text[0]};
@@ -97,7 +97,7 @@ static bool space_between(const struct piece *p, const struct piece *q)
 
 /* --- comments of several lines --- */
 
-/* Moves the lines of a comment below its first as far as the first went. */
+/* Moves the further lines of a comment by as many columns as its first line moved. */
 static void shift_comment(struct layout *l, struct piece *p)
 {
     struct text t;
@@ -128,7 +128,7 @@ static void shift_comment(struct layout *l, struct piece *p)
     p->length = (uint32_t)t.length;
 }
 
-/* The column after a piece. */
+/* Returns the column after a piece. */
 static int end_of(const struct piece *p)
 {
     for (size_t i = p->length; is_comment(p) && i-- > 0;)
@@ -139,7 +139,7 @@ static int end_of(const struct piece *p)
 
 /* --- lines --- */
 
-/* A comment to the right of code, with nothing to the right of it. */
+/* Returns true for a comment with code to its left and nothing to its right. */
 static bool is_trailing(const struct pieces *all, size_t i)
 {
     const struct piece *p = &all->data[i];
@@ -148,7 +148,8 @@ static bool is_trailing(const struct pieces *all, size_t i)
            !memchr(p->text, '\n', p->length);
 }
 
-/* Marks comments that trail; a comment alone below one, in its column, goes on with it. */
+/* Marks comments to the right of code. A comment alone on a line continues such a comment above
+ * it if it begins in the same column. */
 static void find_trailing(struct pieces *all)
 {
     for (size_t i = 1; i < all->count; i++) {
@@ -173,7 +174,7 @@ static int indent_of(const struct layout *l, const struct piece *p)
     return b->last ? b->indent + FORMAT_INDENT : b->inside;
 }
 
-/* Sets the columns of pieces from `begin` on; returns the width of the code. */
+/* Sets the columns of the pieces from `begin` on; returns the width of the code. */
 static int set_columns(struct layout *l, size_t begin, size_t end)
 {
     struct piece *all = l->pieces->data;
@@ -202,8 +203,9 @@ static bool assigns(const struct piece *p)
            (!is_comment(p) && token_table[p->kind].compound != OP_COUNT);
 }
 
-/* How bad a break between two pieces of a line is that ends at `end`; -1: there must be none. A break
- * deep within brackets is worse, one far from the limit, and one that leaves little for the next line. */
+/* Returns the cost of a line break between two pieces, when the first line then ends at `end`;
+ * -1: no break is allowed. A break costs more deep within brackets, far from the limit, or if it
+ * leaves little for the next line. */
 static int break_cost(const struct piece *p, const struct piece *q, int end)
 {
     int unused = FORMAT_COLUMNS - end_of(p), rest = end - end_of(p);
@@ -215,7 +217,7 @@ static int break_cost(const struct piece *p, const struct piece *q, int end)
     return 25 * q->open + unused + (assigns(p) ? 30 : 0) + (rest < 12 ? 20 : 0);
 }
 
-/* The piece before which a line that is too long is best broken; `end`: none. */
+/* Returns the piece before which to break a line that is too long; `end`: none. */
 static size_t best_break(const struct layout *l, size_t begin, size_t end, int width)
 {
     size_t best = end;
@@ -230,7 +232,7 @@ static size_t best_break(const struct layout *l, size_t begin, size_t end, int w
     return best;
 }
 
-/* Notes the brackets that the line opens and closes. */
+/* Records the brackets that the line opens and closes. */
 static void follow_brackets(struct layout *l, const struct line *line)
 {
     for (size_t i = line->begin; i < line->end; i++) {
@@ -277,8 +279,8 @@ static struct piece *trailing_of(struct layout *l, const struct line *line)
     return p->trails ? p : NULL;
 }
 
-/* Comments of neighbouring lines that were in one column stay in one column: theirs, if the code leaves
- * it free. */
+/* Keeps comments of neighbouring lines that were in one column in one column: the old one, if
+ * the code leaves it free. */
 static void align_comments(struct layout *l)
 {
     for (size_t i = 0, k; i < l->lines.count; i = k) {

@@ -1,9 +1,9 @@
 /* `import "file.tile";`: the files of a program.
  *
- * Each file is read and parsed once, those that it imports before it: their types and fns decide what
- * is a cast and what is a call. The declarations of all files are one list, those of the program's own
- * text last. Of imported files the kernels are parsed, so that their syntax is checked, and left out.
- */
+ * Each file is read and parsed once, after the files that it imports: their types and fns decide
+ * whether an expression is a cast or a call. The declarations of all files form one list; those
+ * of the program's own text come last. The kernels of imported files are parsed, so that their
+ * syntax is checked, and then left out. */
 #include "lang/check_internal.h"
 #include "lang/parse_internal.h"
 
@@ -13,9 +13,9 @@
 
 struct file {
     const struct source *source;
-    const char *path;            /* what tells it from other files */
+    const char *path;            /* identifies the file */
     const struct file *importer; /* the file that imports it first; NULL: the program's own text */
-    bool is_read;                /* to its end: what it imports, too */
+    bool is_read;                /* it and all its imports are read */
 };
 
 struct importer {
@@ -23,20 +23,21 @@ struct importer {
     struct diag *diag;
     const struct lang_search *search;
     VEC(struct file *) files;
-    struct name_table types, fns; /* that the files so far declare */
+    struct name_table types, fns; /* declared in the files so far */
     struct node *items, **tail;
 };
 
 /* --- places --- */
 
-/* The folder of a file's name, up to its last '/'; "": it has none. */
+/* Returns the folder of a file's name, up to its last '/'; "": it has none. */
 static const char *folder_of(struct arena *a, const char *name)
 {
     const char *slash = strrchr(name, '/');
     return slash ? arena_string(a, name, (size_t)(slash - name) + 1) : "";
 }
 
-/* The last two parts of "folder/../" taken from the end of the first `length` bytes, if they are so. */
+/* Returns the length without the last two parts if the first `length` bytes end in "folder/../",
+ * else `length`. */
 static size_t without_parent(const char *path, size_t length)
 {
     size_t start = length;
@@ -46,7 +47,7 @@ static size_t without_parent(const char *path, size_t length)
     return is_name ? start : SIZE_MAX;
 }
 
-/* folder + path, with "./" and "name/../" taken out. */
+/* Returns folder + path, with "./" and "name/../" removed. */
 static const char *join(struct arena *a, const char *folder, const char *path)
 {
     bool apart = *folder && folder[strlen(folder) - 1] != '/';
@@ -80,7 +81,7 @@ static const struct source *known_source(const struct importer *im, const char *
     return NULL;
 }
 
-/* The file of that name. NULL: there is none that can be read. */
+/* Returns the file of that name; NULL if it cannot be read. */
 static struct file *open_file(struct importer *im, const char *name, const struct file *importer)
 {
     struct arena *a = im->arena;
@@ -133,7 +134,7 @@ static struct file *find_file(struct importer *im, const struct file *importer, 
     return NULL;
 }
 
-/* "a.tile imports b.tile, which imports a.tile" */
+/* Reports "a.tile imports b.tile, which imports a.tile". */
 static void report_cycle(struct importer *im, const struct file *first, const struct file *last,
                          struct loc at)
 {
@@ -165,7 +166,7 @@ static void import_file(struct importer *im, const struct file *importer, const 
         report_cycle(im, file, importer, at);
 }
 
-/* The imports of a text: at its top level, wherever they are. */
+/* Reads the imports of a text; they may be anywhere at its top level. */
 static void read_imports(struct importer *im, const struct file *file, struct token_list list)
 {
     for (uint32_t i = 0; i + 1 < list.count; i++) {

@@ -1,8 +1,7 @@
-/* The module: its names, tune lists and conditions, and the checks that need no choice.
+/* The module: its names, tune lists and conditions, and the checks that do not depend on a choice.
  *
- * Names may be used before they are declared. A constant is evaluated when something needs it, so
- * one that depends on tuned values has a value in each variant of a kernel.
- */
+ * Names may be used before they are declared. A constant is evaluated when it is first needed,
+ * so a constant that depends on tuned values has its own value in each variant of a kernel. */
 #include "lang/check_internal.h"
 
 #include <string.h>
@@ -111,7 +110,7 @@ static bool check_target_name(struct builder *b, const struct node *n)
     return false;
 }
 
-/* Compares a list for one target with the lists of its group so far. */
+/* Checks that a list for one target fits the earlier lists of its group. */
 static bool fits_group(struct builder *b, const struct node *n, int group, int names)
 {
     for (int i = group < 0 ? -1 : b->first_lists.data[group]; i >= 0; i = b->lists.data[i].next) {
@@ -130,7 +129,7 @@ static bool fits_group(struct builder *b, const struct node *n, int group, int n
     return true;
 }
 
-/* A list for one target: the same names as the common list. */
+/* Returns the group of a list for one target: that of the common list with the same names. */
 static int group_of(struct builder *b, const struct node *n)
 {
     int member = 0, group = -1;
@@ -169,7 +168,7 @@ static int new_group(struct builder *b, const struct node *n)
     return good ? group : -1;
 }
 
-/* A group has one list for each target at most. */
+/* Adds a list to its group, which has at most one list for each target. */
 static void link_list(struct builder *b, int index)
 {
     int *link = &b->first_lists.data[b->lists.data[index].group];
@@ -192,7 +191,7 @@ static void add_tune(struct builder *b, const struct node *n)
     link_list(b, (int)b->lists.count - 1);
 }
 
-/* The value of one name in a row of a list. */
+/* Evaluates the value of one name in a row of a list. */
 static bool tune_value(struct checker *c, const struct node *n, struct literal *out)
 {
     struct expr *e = check_expr(c, n, NULL);
@@ -210,7 +209,7 @@ static bool tune_value(struct checker *c, const struct node *n, struct literal *
     return false;
 }
 
-/* One row: as many values as the list has names. */
+/* Evaluates one row: it must have as many values as the list has names. */
 static bool tune_row(struct checker *c, const struct tune_list *list, const struct node *row,
                      struct literal *out)
 {
@@ -227,7 +226,8 @@ static bool tune_row(struct checker *c, const struct tune_list *list, const stru
     return good;
 }
 
-/* Adds a row of a list to those that were seen: the bytes of its values are its name. */
+/* Adds a row of a list to the set of rows seen; returns true if it was already there. The bytes
+ * of its values are its name in the set. */
 static bool row_repeats(struct name_table *seen, const struct tune_list *list, int row)
 {
     enum { BYTES = sizeof(int64_t) + sizeof(double) + 1 };
@@ -255,7 +255,8 @@ static void tune_values(struct builder *b, struct checker *c, struct tune_list *
             diag_warning(b->diag, row->loc, "this value is in the list already");
 }
 
-/* F32 as soon as one value is a float, BOOL when all are truth values. */
+/* Sets the types of tuned names: F32 if any value is a float, BOOL if all are truth values, else
+ * I32. */
 static void tune_types(struct builder *b)
 {
     for (size_t k = 0; k < b->lists.count; k++) {
@@ -291,7 +292,7 @@ const struct tune_list *module_tune_list(const struct module *m, int group, cons
             rank = 3;
         else if (cuda && target[length - 1] == 'a' && strlen(l->target) == length - 1 &&
                  strncmp(l->target, target, length - 1) == 0)
-            rank = 2; /* sm_90a sees the list of sm_90 */
+            rank = 2; /* sm_90a also uses the list of sm_90 */
         else if (cuda && strcmp(l->target, "cuda") == 0)
             rank = 1;
         if (rank > best_rank) {
@@ -302,7 +303,7 @@ const struct tune_list *module_tune_list(const struct module *m, int group, cons
     return best;
 }
 
-/* --- all of it --- */
+/* --- the whole module --- */
 
 static void add_item(struct builder *b, const struct node *n)
 {
@@ -322,7 +323,7 @@ static void add_item(struct builder *b, const struct node *n)
     }
 }
 
-/* Lists for a target may stand before the common one. */
+/* Adds the items in two passes, because lists for a target may come before the common list. */
 static void add_items(struct builder *b, const struct node *items)
 {
     for (const struct node *n = items; n; n = n->next)
@@ -333,7 +334,8 @@ static void add_items(struct builder *b, const struct node *items)
             add_item(b, n);
 }
 
-/* Moves the kernels after the other entries: arrays by entry index need no room for them. */
+/* Moves the kernels after the other entries, so that arrays by entry index need no room for
+ * kernels. */
 static void sort_entries(struct builder *b)
 {
     struct module *m = b->module;
@@ -373,7 +375,7 @@ static bool is_choice(const struct entry *e)
     return e->kind == ENTRY_TUNE || e->kind == ENTRY_TYPE;
 }
 
-/* The conditions that speak of each tuned name and type, by entry index. */
+/* Returns, by entry index, the conditions that use each tuned name and type. */
 static struct index_list *find_condition_uses(struct builder *b, struct module_reach *r)
 {
     struct module *m = b->module;
@@ -393,8 +395,9 @@ static struct index_list *find_condition_uses(struct builder *b, struct module_r
     return speaking;
 }
 
-/* A condition that concerns a kernel brings its own names along, and these may bring others.
- * concerned: the last kernel that each condition was found to concern. */
+/* Finds the entries and conditions that a kernel reaches. A condition that concerns the kernel
+ * adds the entries that it uses, and these may add further conditions. concerned: by condition,
+ * the last kernel that it was found to concern. */
 static void find_kernel_uses(struct builder *b, struct module_reach *r, struct entry *kernel,
                              const struct index_list *speaking, int *concerned)
 {
@@ -430,7 +433,7 @@ static void find_uses(struct builder *b)
         find_kernel_uses(b, &r, &m->entries[m->kernels[i]], speaking, concerned);
 }
 
-/* Names that no kernel, fn or require reaches. */
+/* Warns about names that no kernel, fn or require reaches. */
 static void warn_unused(struct builder *b)
 {
     const struct module *m = b->module;
@@ -453,7 +456,8 @@ static void warn_unused(struct builder *b)
     }
 }
 
-/* Values of constants and tune lists, and conditions, once with the first value of every list. */
+/* Checks the values of constants and tune lists, and conditions, once, with the first value of
+ * every list. */
 static void check_values(struct builder *b)
 {
     struct module *m = b->module;

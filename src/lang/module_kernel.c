@@ -1,4 +1,4 @@
-/* What callers may ask of a kernel without checking it: parameters, tuned names, types. */
+/* Queries of a kernel that need no check: its parameters, tuned names and types. */
 #include "lang/check_internal.h"
 
 #include <string.h>
@@ -20,15 +20,15 @@ int kernel_tunes(const struct module *m, int index, int *entries)
 
 /* --- parameters --- */
 
-/* The search of a body for the kernel's parameters. */
+/* The state of searching a body for uses of the kernel's parameters. */
 struct param_search {
     struct arena *arena;
-    struct name_table params;  /* number: the position */
-    struct name_table ensured; /* names that an `ensures` of the body speaks of */
+    struct name_table params;  /* number: the parameter's position */
+    struct name_table ensured; /* names that an `ensures` of the body uses */
     struct lang_param *described;
 };
 
-/* The name at the root of `a[i]`, `a[i][j +: n]`, `a + offset`; NULL: there is none. */
+/* Returns the name at the root of `a[i]`, `a[i][j +: n]`, `a + offset`; NULL: none. */
 static const char *root_name(const struct node *n)
 {
     while (n->kind != N_NAME && n->a)
@@ -66,8 +66,8 @@ static void describe_extents(struct param_search *s, struct lang_param *p, const
     }
 }
 
-/* Describes a pointer by the first of its views, anywhere in the body, that is whole, not shifted and
- * without strides. */
+/* Describes a pointer by its first view, anywhere in the body, that is whole, has no offset and
+ * no strides. */
 static void describe_view(void *user, const struct node *n)
 {
     struct param_search *s = user;
@@ -116,7 +116,7 @@ static struct lang_param *describe_params(struct arena *a, const struct node *ke
         if (type)
             p->type_variable = (int)type->number;
         if (p->dtype == DT_NONE && p->type_variable < 0)
-            p->dtype = DT_I32; /* there is no such type, as the check will say */
+            p->dtype = DT_I32; /* the type does not exist; the check will report it */
     }
     struct param_search search = {.arena = a, .described = params};
     gather_names(&search, kernel);
@@ -126,7 +126,7 @@ static struct lang_param *describe_params(struct arena *a, const struct node *ke
     return params;
 }
 
-/* What stands behind the `=` of parameters. */
+/* Describes the values after the `=` of parameters. */
 static void describe_values(struct arena *a, const struct module *m, int index,
                             struct lang_param *params)
 {

@@ -1,12 +1,11 @@
-/* require: which tuned values go together.
+/* require: the combinations of tuned values that are allowed.
  *
- * The conditions that concern a kernel (those of the module that speak of its names, and those in
- * its body) are checked once, with constants in place of the tuned names; for each combination
- * these constants get their values and the conditions that speak of them are evaluated again. The
- * search for the first combination decides one list after the other and drops a value as soon as a
- * condition fails: one whose names are all decided, or one that intervals show to fail for all values
- * of the other lists.
- */
+ * The conditions that concern a kernel are those of the module that use its names, and those in
+ * its body. They are checked once, with constants in place of the tuned names. For each
+ * combination these constants get their values, and the conditions that use them are evaluated
+ * again. The search for the first combination decides one list after the other and drops a value
+ * as soon as a condition fails. A condition can fail when all its names are decided, or earlier,
+ * if intervals show that it fails for all values of the other lists. */
 #include "lang/check_internal.h"
 
 #include <limits.h>
@@ -17,8 +16,9 @@ enum { MAX_TRIES = 250000 };
 struct condition {
     const struct node *node;
     struct expr *expr;
-    VEC(struct sym *) consts; /* that it is made of; what one depends on comes before it */
-    int last_group; /* the latest decided group that it speaks of, as a position in tune_rules.groups */
+    VEC(struct sym *) consts; /* constants that it uses, each after those that it depends on */
+    int last_group; /* the last group that the search decides of those it uses, as a position in
+                     * tune_rules.groups */
 };
 
 struct tune_rules {
@@ -26,16 +26,17 @@ struct tune_rules {
     const char *target;
     struct checker checker;
     struct diag quiet;
-    struct literal *values; /* by entry */
+    struct literal *values; /* by entry index */
     int *tunes;             /* entries of the kernel's tuned names */
     int tune_count;
     int *groups; /* in the order of the lists */
     int group_count;
-    int *positions; /* by group: where it is in `groups`, -1 if it is not */
-    int *firsts; /* by position: the first of the group's names in `tunes`; one more at the end */
+    int *positions; /* by group: its index in `groups`; -1: not there */
+    int *firsts; /* by position: index in `tunes` of the group's first name; one more at the end */
     VEC(struct condition) conditions;
-    struct index_list *speaking; /* by position: the conditions that speak of the group */
-    int *gathered;               /* by entry: the condition that has its constant, counted from 1 */
+    struct index_list *speaking; /* by position: the conditions that use the group */
+    int *gathered;               /* by entry: the last condition that has its constant, counted
+                                  * from 1 */
     int tries;
 };
 
@@ -55,7 +56,7 @@ static void set_group(struct tune_rules *r, int position, const struct tune_list
     }
 }
 
-/* Returns the entry of a constant, or NULL if it is no constant of the module. */
+/* Returns the entry of a constant, or NULL if it is not a constant of the module. */
 static const struct entry *entry_of(struct tune_rules *r, const struct sym *s)
 {
     int index = s->storage == ST_CONST ? sym_info(&r->checker, s)->order : INT_MAX;
@@ -81,7 +82,7 @@ static void gather_const(void *user, struct expr **at)
     vec_push(r->checker.arena, &search->condition->consts, (*at)->sym);
 }
 
-/* Notes of which groups the condition speaks. */
+/* Records the groups whose names the condition uses. */
 static void find_groups(struct tune_rules *r, struct condition *x, const struct index_list *uses)
 {
     int before = -1;
@@ -97,8 +98,8 @@ static void find_groups(struct tune_rules *r, struct condition *x, const struct 
     }
 }
 
-/* Conditions that cannot be read here (they speak of locals), or speak of no tuned value, are left
- * to the check of the kernel. */
+/* Adds a condition. The check of the kernel handles conditions that use locals, which are
+ * unknown here, and conditions that use no tuned value. */
 static void add_condition(struct tune_rules *r, const struct node *n, const struct index_list *uses)
 {
     struct expr *e = check_condition(&r->checker, n->a);
@@ -182,8 +183,8 @@ struct range {
 
 static struct range range_of(struct tune_rules *r, const struct expr *e, int position);
 
-/* Returns the range of a tuned name: its value if its list is decided, else all values of its list
- * and its present one, which need not be listed. */
+/* Returns the range of a tuned name: its value if its list is decided, else all values of its
+ * list and its present one, which need not be listed. */
 static struct range tune_range(const struct tune_rules *r, const struct entry *e, int position)
 {
     struct literal now = r->values[e->index];
@@ -295,8 +296,8 @@ static struct range range_of(struct tune_rules *r, const struct expr *e, int pos
 
 /* --- the search --- */
 
-/* Computes the constants of a condition from the tuned values as they are now. false: one has no
- * value. */
+/* Computes the constants of a condition from the present tuned values. Returns false if one has
+ * no value. */
 static bool consts_again(struct tune_rules *r, const struct condition *x)
 {
     for (size_t i = 0; i < x->consts.count; i++) {
@@ -310,7 +311,7 @@ static bool consts_again(struct tune_rules *r, const struct condition *x)
     return true;
 }
 
-/* Does the condition say no once the lists up to `position` are decided? */
+/* Returns true if the condition fails once the lists up to `position` are decided. */
 static bool says_no(struct tune_rules *r, const struct condition *x, int position)
 {
     struct literal value;
@@ -322,8 +323,8 @@ static bool says_no(struct tune_rules *r, const struct condition *x, int positio
     return can_be.known && can_be.high == 0;
 }
 
-/* A condition that says no once the lists up to `position` are decided, and did not say so before;
- * NULL: none does. Only those that speak of the list at `position` can. */
+/* Returns a condition that fails once the lists up to `position` are decided and did not fail
+ * before; NULL: none. Only conditions that use the list at `position` can be such. */
 static const struct condition *violated_at(struct tune_rules *r, int position)
 {
     if (position < 0) {
@@ -378,7 +379,7 @@ bool lang_default_tunes(struct arena *a, struct diag *d, const struct module *m,
     return true;
 }
 
-/* Counts the leading names that belong to the groups up to `position`. */
+/* Returns the number of leading names that belong to the groups up to `position`. */
 static int names_until(const struct tune_rules *r, int position)
 {
     int count = 0;

@@ -1,5 +1,5 @@
-/* Which names of the module a piece of the tree reaches. Scopes count: a local `T` hides a tuned
- * `T`. */
+/* Finds the names of the module that a part of the tree reaches. It follows scopes: a local `T`
+ * hides a tuned `T`. */
 #include "lang/check_internal.h"
 
 #include <stdlib.h>
@@ -24,7 +24,8 @@ void visit_children(const struct node *n, void (*visit)(void *user, const struct
     const struct node *done[LISTS];
     int count = 0;
     for (int i = 0; i < LISTS; i++) {
-        bool seen = !lists[i]; /* a block's body is its list too, a result's type its a */
+        bool seen = !lists[i]; /* two fields of a node may be one list: `body` and `list` of a
+                                * block, `type` and `a` of a result */
         for (int k = 0; !seen && k < count; k++)
             seen = done[k] == lists[i];
         if (seen)
@@ -56,7 +57,7 @@ static void reach(struct module_reach *r, const char *name)
         vec_push(r->arena, &r->entered, e->index);
 }
 
-/* A local name that hides one of the module. */
+/* Adds a local name that hides one of the module. */
 static void add_local(struct module_reach *r, const char *name)
 {
     const struct entry *e = module_entry(r->module, name);
@@ -113,7 +114,7 @@ void module_reach_init(struct module_reach *r, struct arena *a, const struct mod
     r->hidden = arena_array(a, int, m->known_count + 1);
 }
 
-/* Constants and fns are entered one after the other, where no local name is in sight. */
+/* Visits constants and fns one after the other, each with no local names in scope. */
 void module_reach_add(struct module_reach *r, const struct node *n)
 {
     visit_children(n, visit_use, r);

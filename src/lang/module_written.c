@@ -1,7 +1,6 @@
-/* The arrays in shared memory and the named numbers of a kernel's text, for programs that change the
- * text. Names are looked up in the whole kernel, without scopes: one that is declared twice is left
- * out.
- */
+/* Finds the arrays in shared memory and the named numbers of a kernel's text, for programs that
+ * change the text. A name counts for the whole kernel, without scopes; a name that is declared
+ * twice is left out. */
 #include "lang/check_internal.h"
 
 #include <string.h>

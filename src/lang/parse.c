@@ -1,9 +1,7 @@
-/* The parser's core: tokens, errors and how to go on after one, words of other languages, the
- * module.
+/* The core of the parser: tokens, errors and recovery, words of other languages, the module.
  *
- * See parse_internal.h for how errors work. Expressions, declarations and statements have files of
- * their own.
- */
+ * parse_internal.h explains how errors work. Expressions, declarations and statements have files
+ * of their own. */
 #include "lang/parse_internal.h"
 
 #include "base/text.h"
@@ -42,7 +40,7 @@ bool at_word(const struct parser *p, const char *word)
     return token_is(p, peek(p), word);
 }
 
-/* Reports what the scanner found wrong up to the current token. */
+/* Reports the problems that the scanner found up to the current token. */
 static void tell_problems(struct parser *p)
 {
     uint32_t upto = p->tokens[p->pos].offset;
@@ -207,7 +205,8 @@ bool expect(struct parser *p, enum token_kind kind, const char *after)
     return false;
 }
 
-/* Whether the bracket at token `open` has its partner ahead; then the parser goes behind it. */
+/* Moves the parser after the partner of the bracket at token `open`. Returns false if the
+ * partner is not ahead. */
 static bool recover_to_close(struct parser *p, uint32_t open)
 {
     uint32_t close = p->tokens[open].match;
@@ -229,7 +228,7 @@ void expect_close(struct parser *p, uint32_t open, const char *after)
                  token_shown(p, &p->tokens[p->pos])))
         note(p, token_loc(p, &p->tokens[open]), "'%s' was opened here",
              token_table[p->tokens[open].kind].text);
-    /* `if (a < b {` and `x = f(a;`: what follows stands on its own feet. */
+    /* After `if (a < b {` and `x = f(a;` the rest of the text parses without the bracket. */
     if (kind == TOK_RPAREN && (at(p, TOK_LBRACE) || at(p, TOK_SEMICOLON)))
         return;
     if (!recover_to_close(p, open))
@@ -284,7 +283,7 @@ bool enter(struct parser *p)
              "name parts of it: `i32 t = …;`, or a `fn`; statements, brackets, prefix operators "
              "and `else if`s are levels");
     p->stopped = true;
-    p->depth++; /* leave() follows in any case */
+    p->depth++; /* the caller calls leave() in either case */
     return false;
 }
 
@@ -311,8 +310,8 @@ bool at_foreign(const struct parser *p, const char *word)
     return at_word(p, word) && !is_declared_type(p, peek(p));
 }
 
-/* Looks the word up in a table of pairs, each text ended by 0. Returns NULL if it is not there, or if the module
- * has a fn or a type of that name. */
+/* Looks the word up in a table of pairs of texts, each ended by 0. Returns NULL if it is not
+ * there, or if the module has a fn or a type of that name. */
 static const char *word_in(const struct parser *p, const struct token *t, const char *table)
 {
     if (t->kind != TOK_NAME || name_known(&p->fn_names, p, t) || is_declared_type(p, t))
@@ -443,7 +442,7 @@ bool is_future_word(const struct parser *p, const struct token *t)
     return word_in(p, t, table);
 }
 
-/* Whether this is the first time for the word. */
+/* Returns true if the word has not been reported yet, and marks it as reported. */
 static bool first_time(struct parser *p, const struct token *t)
 {
     if (p->panic || p->stopped || name_known(&p->told, p, t))
@@ -471,7 +470,7 @@ void report_future(struct parser *p, const struct token *t)
                  "`%s` belongs to Hopper kernels, which this version does not compile yet", word);
 }
 
-/* "there are f64, f32 … and bool" */
+/* Returns the text "there are f64, f32 … and bool". */
 static const char *types_text(struct parser *p)
 {
     struct text out;
@@ -540,7 +539,7 @@ static bool starts_toplevel(const struct token *t)
     return t->kind >= TOK_CONST && t->kind <= TOK_KERNEL;
 }
 
-/* After an error outside of all bodies: passes tokens up to the next declaration. */
+/* Recovers from an error outside of all bodies: passes tokens up to the next declaration. */
 static void recover_toplevel(struct parser *p, uint32_t start)
 {
     p->panic = false;
@@ -560,8 +559,8 @@ static void recover_toplevel(struct parser *p, uint32_t start)
     }
 }
 
-/* Names that `type` and `fn` declare anywhere in the text: they decide what is a cast and what is a
- * call to come. */
+/* Collects the names that `type` and `fn` declare anywhere in the text: they decide whether an
+ * expression is a cast, and whether a name that is called is a fn. */
 static void collect_names(struct parser *p)
 {
     for (uint32_t i = 0; i + 2 < p->count; i++) {

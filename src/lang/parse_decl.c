@@ -1,11 +1,11 @@
-/* Declarations: types, names with their extents, and what stands at the level of the module. */
+/* Declarations: types, names with their extents, and the declarations of a module. */
 #include "lang/parse_internal.h"
 
 #include "base/text.h"
 
 #include <string.h>
 
-/* Links `more` behind *tail; gives the new end. */
+/* Appends `more` at *tail; returns the new end of the list. */
 static struct node **append(struct node **tail, struct node *more)
 {
     *tail = more;
@@ -16,7 +16,8 @@ static struct node **append(struct node **tail, struct node *more)
 
 /* --- types --- */
 
-/* `unsigned int`, `long long`: several words, one type. */
+/* Reports a C type of several words, such as `unsigned int` or `long long`, and reads it as one
+ * type. */
 static void slip_c_type(struct parser *p, struct node *type)
 {
     uint32_t first = p->pos;
@@ -77,8 +78,8 @@ struct node *parse_type(struct parser *p)
 
 /* --- local declarations --- */
 
-/* Words of C and CUDA ahead of a declaration that are not ours, what to do, and what to write
- * instead: "" for nothing, NULL where it takes more. */
+/* Returns what to do about a word of C or CUDA before a declaration, and the text that replaces
+ * it: "" removes the word, NULL means that the change takes more. */
 static const char *const *foreign_qualifier(const struct parser *p)
 {
     static const char *const table[][3] = {
@@ -99,8 +100,8 @@ static const char *const *foreign_qualifier(const struct parser *p)
     return NULL;
 }
 
-/* `share f32 s[N];`: a name, a type and a name, of which the first is nearly a word for storage.
- * NULL: no such thing. */
+/* Returns the storage word that the first name of `share f32 s[N];` nearly is: a name, a type
+ * and a name. NULL: the text does not have this form. */
 static const char *near_storage(struct parser *p)
 {
     static const unsigned char words[] = {TOK_SHARED, TOK_GLOBAL, TOK_REG, TOK_CONST};
@@ -111,8 +112,8 @@ static const char *near_storage(struct parser *p)
     return near_keyword(p, t, words, sizeof words);
 }
 
-/* A declaration begins with a word for storage or a type. A name and a name on one line is taken
- * for one too, so that the checker may say what the unknown type was to be. */
+/* Returns true if a declaration begins here: with a word for storage or a type. Two names on one
+ * line also count as one, so that the checker can name the type that the first one nearly is. */
 bool starts_declaration(struct parser *p)
 {
     const struct token *t = peek(p), *next = peek_ahead(p, 1);
@@ -184,7 +185,7 @@ static struct node *parse_braces(struct parser *p, int depth)
     return n;
 }
 
-/* = { 1, 2, 3 } of what is no constant */
+/* Reports = { 1, 2, 3 } after a name that is not a constant. */
 static bool slip_initialiser_list(struct parser *p)
 {
     if (!at(p, TOK_LBRACE) || peek(p)->match == NO_MATCH)
@@ -349,7 +350,7 @@ static struct node *parse_const(struct parser *p)
     return head;
 }
 
-/* A list in braces, each by `one`; a comma may end it. */
+/* Parses a list in braces; `one` parses each item. A comma may end the list. */
 static struct node *parse_braced(struct parser *p, struct node *(*one)(struct parser *),
                                  const char *what)
 {
@@ -365,7 +366,7 @@ static struct node *parse_braced(struct parser *p, struct node *(*one)(struct pa
     return head;
 }
 
-/* TARGET, in parentheses; the group of names has a '=' behind it. */
+/* Returns true at a TARGET in parentheses; a group of names would have a '=' after it. */
 static bool at_target(const struct parser *p)
 {
     const struct token *open = peek(p);
@@ -459,8 +460,8 @@ struct node *parse_static_assert(struct parser *p)
 
 /* --- fn --- */
 
-/* A type name of a fn's parameter that nothing declares is bound by the argument: a type within
- * this fn. */
+/* Records a type name of a fn's parameter that is not declared anywhere: the argument binds it,
+ * and within this fn it is a type. */
 static void bind_fn_type(struct parser *p, const struct node *type)
 {
     if (!type->text || dtype_by_name(type->text, strlen(type->text)) != DT_NONE)
@@ -526,7 +527,7 @@ static struct node *parse_fn_param(struct parser *p)
     return n;
 }
 
-/* `cosnt f32 *x`: a name, and a type behind it. */
+/* Reports `cosnt f32 *x`, a misspelt word before a type, and reads the word that it nearly is. */
 static void parse_near_qualifier(struct parser *p, struct node *param)
 {
     static const unsigned char words[] = {TOK_CONST, TOK_STATIC};
@@ -633,14 +634,14 @@ static const char *const attribute_names[] = {"grid",   "warps",   "threads",   
                                               "target", "cluster", "cooperative"};
 enum { ATTRIBUTES = sizeof attribute_names / sizeof *attribute_names };
 
-/* An attribute that none has heard of: named, its parenthesis passed. */
+/* Reports an unknown attribute by its name and passes its parentheses. */
 static void unknown_attribute(struct parser *p)
 {
     const char *word = token_text(p, peek(p));
     const char *near = nearest_name(word, attribute_names, ATTRIBUTES);
     if (is_future_word(p, peek(p)))
         report_future(p, peek(p));
-    else if (complain(p, here(p), "`%s` is no attribute of a kernel", word)) {
+    else if (complain(p, here(p), "`%s` is not an attribute of a kernel", word)) {
         if (near)
             diag_near(p->diag, here(p), near);
         else
@@ -713,8 +714,9 @@ static struct node *parse_kernel(struct parser *p)
 
 /* --- kernels of CUDA C --- */
 
-/* The tokens before the name of a kernel of CUDA C: [ "extern" STRING | "static" ] "__global__" "void"
- * [ "__launch_bounds__" "(" … ")" ], the last three in any order. 0: none is here. */
+/* Counts the tokens before the name of a kernel of CUDA C: [ "extern" STRING | "static" ]
+ * "__global__" "void" [ "__launch_bounds__" "(" … ")" ], the last three in any order. 0: not
+ * such a kernel. */
 static uint32_t cuda_words(const struct parser *p)
 {
     uint32_t n = 0;
@@ -735,7 +737,7 @@ static uint32_t cuda_words(const struct parser *p)
     }
 }
 
-/* Reported, and read as a kernel. */
+/* Reports a kernel of CUDA C and reads it as a kernel. */
 static struct node *slip_cuda_kernel(struct parser *p)
 {
     uint32_t count = cuda_words(p);
@@ -747,12 +749,13 @@ static struct node *slip_cuda_kernel(struct parser *p)
              "in .cu; in Tilewright's language write `kernel name(…) grid(…) threads(x, y) { … }`");
         fix(p, words, "kernel");
     }
-    go_to(p, p->pos + count - 1); /* parse_kernel passes the last */
+    go_to(p, p->pos + count - 1); /* parse_kernel passes the last of the words */
     return parse_kernel(p);
 }
 
-/* "template" "<" "int" NAME, "typename" NAME … ">", of a kernel: choices of the module here. What has a
- * value gets one that the reader may change. false: something else is in it. */
+/* Adds the fix for "template" "<" "int" NAME, "typename" NAME … ">" of a kernel, which become
+ * choices of the module. A choice of a value gets a value that the reader may change. Returns
+ * false if the list has other items. */
 static bool fix_template(struct parser *p, uint32_t close)
 {
     struct text t;
@@ -770,7 +773,8 @@ static bool fix_template(struct parser *p, uint32_t close)
     return true;
 }
 
-/* The `>` that ends a template's list, counted from here; 0: this is no template of a kernel. */
+/* Returns the `>` that ends a template's list, counted from the current token; 0: this is not a
+ * template of a kernel. */
 static uint32_t template_close(struct parser *p)
 {
     enum { MOST_TOKENS = 64 };
@@ -794,9 +798,9 @@ static struct node *slip_template(struct parser *p, uint32_t close)
     return NULL;
 }
 
-/* --- what stands in a module --- */
+/* --- declarations of a module --- */
 
-/* The word of a module that a name is nearly; NULL: none. */
+/* Returns the module-level word that a name nearly is; NULL: none. */
 static const char *near_toplevel(struct parser *p)
 {
     static const unsigned char words[] = {TOK_IMPORT,  TOK_CONST,         TOK_TUNE, TOK_TYPE,
@@ -804,7 +808,7 @@ static const char *near_toplevel(struct parser *p)
     return near_keyword(p, peek(p), words, sizeof words);
 }
 
-/* Something else: says what belongs there. */
+/* Reports text that is not a declaration of a module, and says what belongs there. */
 static struct node *no_toplevel(struct parser *p)
 {
     const struct token *t = peek(p);

@@ -1,4 +1,5 @@
-/* Expressions, as in C, lowest first: ?: || && | ^ & == < << + * unary postfix. */
+/* Expressions, with the precedences of C, lowest first: ?: || && | ^ & == < << + * unary
+ * postfix. */
 #include "lang/parse_internal.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 
 static struct node *parse_unary(struct parser *p);
 
-/* Stands for what could not be read. */
+/* Makes a node in place of text that could not be parsed. */
 static struct node *hole(struct parser *p)
 {
     return node_int(p, 0, here(p));
@@ -23,7 +24,8 @@ static struct node *unary_node(struct parser *p, enum node_kind kind, uint32_t f
 
 /* --- indices and calls --- */
 
-/* A[i:j], A[:n]: slices of other languages. The extent is read, the program is wrong anyway. */
+/* Reports A[i:j] or A[:n], slices of other languages, and reads the extent. The program is wrong
+ * in any case. */
 static void slip_slice(struct parser *p, uint32_t colon)
 {
     if (complain(p, token_loc(p, &p->tokens[colon]), "a slice has a start and an extent"))
@@ -66,7 +68,8 @@ static struct node *parse_index(struct parser *p)
     return n;
 }
 
-/* Writes the access whose brackets open at token `open` with a pair of brackets for each index. */
+/* Adds a fix for the access whose brackets open at token `open`: a pair of brackets for each
+ * index. */
 static void note_own_brackets(struct parser *p, uint32_t open)
 {
     struct text t;
@@ -95,7 +98,7 @@ static void note_own_brackets(struct parser *p, uint32_t open)
     note_write(p, here(p), t.data);
 }
 
-/* "[" index "]", and where the next index goes */
+/* Parses "[" index "]"; returns the place for the next index. */
 static struct node **parse_brackets(struct parser *p, struct node *access, struct node **tail)
 {
     uint32_t open = p->pos;
@@ -131,7 +134,7 @@ struct node *parse_access(struct parser *p)
         leave(p);
     }
     n->loc = range_from(p, first);
-    return n->list ? n : name; /* nested too deeply */
+    return n->list ? n : name; /* no list: nested too deeply */
 }
 
 /* argument = expr | NAME "=" expr | STRING (of print) */
@@ -154,7 +157,7 @@ static struct node *parse_argument(struct parser *p, bool strings)
     return n;
 }
 
-/* Calls of other languages that have a plain counterpart; the name is replaced. */
+/* Reports a call of another language that has a plain counterpart, and replaces its name. */
 static void slip_call(struct parser *p, struct node *call)
 {
     static const char *const table[][3] = {
@@ -224,9 +227,9 @@ static struct node *parse_literal(struct parser *p)
     return n;
 }
 
-/* "(" type ")" ahead? Sure for names that are types here. For others (types of C may well be names
- * of variables) only when what follows cannot go on an expression; the checker then names the
- * nearest type. */
+/* Returns true at "(" type ")". For the name of a type this is certain. Other names, such as
+ * types of C, may be names of variables: they count only if the next token cannot continue an
+ * expression. The checker then names the nearest type. */
 static bool at_cast(const struct parser *p)
 {
     const struct token *t = peek_ahead(p, 1), *close = peek_ahead(p, 2);
@@ -266,7 +269,7 @@ static struct node *parse_paren(struct parser *p)
     return n;
 }
 
-/* bits "<" type ">" "(" expr ")" ahead? */
+/* Returns true at bits "<" type ">" "(" expr ")". */
 static bool at_bits(const struct parser *p)
 {
     const struct token *t = peek_ahead(p, 2);
@@ -292,7 +295,7 @@ static struct node *parse_bits(struct parser *p)
     return n;
 }
 
-/* f32(x): read as the cast that was meant. */
+/* Reports f32(x) and reads it as the cast (f32) x. */
 static struct node *slip_conversion(struct parser *p)
 {
     uint32_t first = p->pos;
@@ -326,7 +329,7 @@ static struct node *parse_member(struct parser *p)
     return n;
 }
 
-/* v.max(), np.max(v), std::exp(v): a call behind a name and a separator of so many tokens. */
+/* Returns true at v.max(), np.max(v), std::exp(v): a call after a name and a separator. */
 static bool at_owned_call(struct parser *p)
 {
     enum token_kind next = peek_ahead(p, 1)->kind;
@@ -347,7 +350,7 @@ static bool is_module(const char *name)
     return false;
 }
 
-/* Reported; a module's function is read as the one that was meant. */
+/* Reports such a call. A function of a module is read as the function here with that meaning. */
 static struct node *slip_owned_call(struct parser *p)
 {
     uint32_t first = p->pos;
@@ -381,7 +384,7 @@ static struct node *slip_owned_call(struct parser *p)
     return module ? call : hole(p);
 }
 
-/* What stands where a value should. */
+/* Reports text that is not a value at a place where a value is needed. */
 static struct node *no_value(struct parser *p)
 {
     const struct token *t = peek(p);
@@ -422,11 +425,11 @@ static struct node *parse_primary(struct parser *p)
     }
 }
 
-/* What C allows behind an operand and this language does not. */
+/* Reports operators that C allows after an operand and this language does not. */
 static void slip_postfix(struct parser *p, const struct node *n)
 {
     if (peek(p)->line_start) {
-        return; /* the next statement, with a ';' missing here */
+        return; /* it begins the next statement, and a ';' is missing here */
     } else if (at(p, TOK_INCREMENT) || at(p, TOK_DECREMENT)) {
         if (complain(p, here(p), "%s is a statement, not a value", token_shown(p, peek(p))))
             note(p, here(p), "write it as a statement of its own, before or after this one");
@@ -444,7 +447,7 @@ static void slip_postfix(struct parser *p, const struct node *n)
     }
 }
 
-/* postfix = primary [ "else" unary ]: what a load gives beyond the edge */
+/* postfix = primary [ "else" unary ]: the value of a load beyond the edge */
 static struct node *parse_postfix(struct parser *p)
 {
     uint32_t first = p->pos;
@@ -455,7 +458,7 @@ static struct node *parse_postfix(struct parser *p)
         return n;
     bool access = n->kind == N_ACCESS && !paren;
     if (!access && peek(p)->line_start)
-        return n; /* rather the `else` of an `if`, with a ';' missing here */
+        return n; /* this `else` may belong to an `if`, with a ';' missing here */
     advance(p);
     struct node *value = enter(p) ? parse_unary(p) : hole(p);
     leave(p);
@@ -482,7 +485,7 @@ static struct node *parse_cast(struct parser *p)
     return n;
 }
 
-/* atomicAdd(&x[i], v): an atomic takes the place itself. */
+/* Returns true in atomicAdd(&x[i], v): an atomic takes the place itself, without `&`. */
 static bool is_first_of_atomic(const struct parser *p)
 {
     const struct token *name = p->pos >= 2 ? &p->tokens[p->pos - 2] : &p->end;
@@ -490,7 +493,7 @@ static bool is_first_of_atomic(const struct parser *p)
            memcmp(p->source->text + name->offset, "atomic", 6) == 0;
 }
 
-/* +x ++x *x &x: reported, and the operand read. */
+/* Reports +x, ++x, *x or &x, and reads the operand. */
 static struct node *slip_prefix(struct parser *p)
 {
     const char *shown = token_shown(p, peek(p));
@@ -512,7 +515,8 @@ static struct node *slip_prefix(struct parser *p)
     return parse_unary(p);
 }
 
-/* -9223372036854775808: the one number whose digits alone do not fit. */
+/* Returns true at 9223372036854775808 after `-`: the only number whose digits alone do not fit
+ * 64 bits. */
 static bool at_least_i64(const struct parser *p)
 {
     const struct token *t = peek_ahead(p, 1);
@@ -540,7 +544,7 @@ static struct node *parse_prefix(struct parser *p)
 }
 
 /* unary = ( "-" | "!" | "~" ) unary | "(" type ")" unary | postfix */
-/* `not x`, reported and read as !x. */
+/* Reports `not x`, and reads it as !x. */
 static struct node *slip_not(struct parser *p)
 {
     uint32_t first = p->pos;
@@ -589,7 +593,7 @@ static struct node *parse_unary(struct parser *p)
     return n;
 }
 
-/* The second '*' of x ** y: reported, and passed. */
+/* Reports and passes the second '*' of x ** y. */
 static void slip_power(struct parser *p)
 {
     const struct token *second = peek(p), *first = second - 1;
@@ -601,7 +605,7 @@ static void slip_power(struct parser *p)
     advance(p);
 }
 
-/* The operator that is next; `and` and `or` are reported, and taken for && and ||. */
+/* Returns the next operator. Reports `and` and `or`, and reads them as && and ||. */
 static enum op next_operator(struct parser *p)
 {
     const struct token *t = peek(p);
@@ -616,7 +620,8 @@ static enum op next_operator(struct parser *p)
     return land ? OP_LAND : OP_LOR;
 }
 
-/* binary = unary { infix unary }, by the precedences of op_table; all of them group to the left. */
+/* binary = unary { infix unary }, by the precedences of op_table; all operators group to the
+ * left. */
 static struct node *parse_binary(struct parser *p, int least)
 {
     uint32_t first = p->pos;
@@ -706,7 +711,7 @@ struct node *parse_list(struct parser *p, enum token_kind close)
     return head;
 }
 
-/* Does the parenthesis here hold a comma of its own, and end the value? */
+/* Returns true if the parenthesis here has a comma of its own and ends the value. */
 static bool at_tuple(const struct parser *p)
 {
     const struct token *open = peek(p);

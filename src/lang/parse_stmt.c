@@ -32,13 +32,13 @@ static bool starts_statement(const struct parser *p, const struct token *t)
     }
 }
 
-/* A kernel or fn in the first column within a body: a '}' is missing above. */
+/* Returns true at a kernel or fn in the first column within a body: a '}' is missing above. */
 static bool at_next_function(const struct parser *p)
 {
     return (at(p, TOK_KERNEL) || at(p, TOK_FN)) && in_first_column(p, peek(p));
 }
 
-/* After an error in the statement that began at token `start`: passes the rest of it. */
+/* Recovers from an error in the statement that began at token `start`: passes the rest of it. */
 static void recover_statement(struct parser *p, uint32_t start)
 {
     p->panic = false;
@@ -55,7 +55,7 @@ static void recover_statement(struct parser *p, uint32_t start)
 
 /* --- assignments --- */
 
-/* "++" and "--" after or before: x += 1 */
+/* Makes x += 1 of "++" and "--" before or after x. */
 static struct node *step_by_one(struct parser *p, uint32_t first, struct node *target, bool up)
 {
     struct node *n = node_new(p, N_ASSIGN, range_from(p, first));
@@ -106,7 +106,7 @@ static struct node *parse_call_statement(struct parser *p)
     struct node *n = node_new(p, N_EXPR, here(p));
     n->a = parse_call(p);
     n->loc = range_from(p, first);
-    if (at(p, TOK_ASSIGN) && fail(p, here(p), "a call is no place to assign to"))
+    if (at(p, TOK_ASSIGN) && fail(p, here(p), "a call is not a place to assign to"))
         note(p, n->loc, "indices are in brackets: `A[i][j] = …`");
     expect_semicolon(p, "after the call");
     return n;
@@ -175,7 +175,7 @@ static struct node *parse_header(struct parser *p, const char *after)
     return n;
 }
 
-/* if = "if" "(" condition ")" statement [ "else" statement ], a chain of them read in a loop */
+/* if = "if" "(" condition ")" statement [ "else" statement ]; a loop reads a chain of them */
 static struct node *parse_if(struct parser *p)
 {
     struct node *head = NULL, **link = &head;
@@ -355,7 +355,8 @@ static struct node *parse_jump(struct parser *p)
     return n;
 }
 
-/* switch, goto, labels …: what C has and this language has not. NULL: none of them. */
+/* Returns how to write a statement of C that this language does not have: switch, goto, labels
+ * …. NULL: none of them. */
 static const char *foreign_statement(const struct parser *p)
 {
     static const char *const table[][2] = {
@@ -383,8 +384,8 @@ static struct node *skip_foreign(struct parser *p, const char *way)
     return n;
 }
 
-/* `whlie (…) …`, `retrun …;`: a name, and behind it what makes it neither a place to assign to nor a
- * call. The word of a statement that it is nearly, NULL: none. */
+/* Returns the statement word that the name in `whlie (…) …` or `retrun …;` nearly is. The token
+ * after the name shows that it is neither a place to assign to nor a call. NULL: none. */
 static const char *near_statement(struct parser *p)
 {
     static const unsigned char headed[] = {TOK_FOR, TOK_WHILE, TOK_IF, TOK_UNROLL, TOK_PIPELINE};
@@ -405,7 +406,7 @@ static const char *near_statement(struct parser *p)
     return heads ? near_keyword(p, t, others, sizeof others) : NULL;
 }
 
-/* A statement that begins with a name. */
+/* Parses a statement that begins with a name. */
 static struct node *parse_name_statement(struct parser *p)
 {
     const struct token *next = peek_ahead(p, 1);
@@ -434,7 +435,7 @@ static struct node *parse_name_statement(struct parser *p)
     return n;
 }
 
-/* What belongs to the module, within a body: read there, and dropped. */
+/* Reports a declaration of the module within a body, and passes it. */
 static struct node *misplaced(struct parser *p)
 {
     struct node *n = node_new(p, N_EMPTY, here(p));
@@ -445,7 +446,7 @@ static struct node *misplaced(struct parser *p)
     return n;
 }
 
-/* A statement that begins with none of what statements begin with. */
+/* Reports text that cannot begin a statement. */
 static struct node *no_statement(struct parser *p)
 {
     const struct token *t = peek(p);

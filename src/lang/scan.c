@@ -49,8 +49,8 @@ static bool is_name_char(char c)
     return is_name_start(c) || is_digit(c);
 }
 
-/* The byte `ahead` of the current one; '\0' past the end (a NUL in the text is found by its
- * position). */
+/* Returns the byte `ahead` of the current one; '\0' after the end. (A NUL in the text differs by
+ * its position.) */
 static char look(const struct scanner *s, uint32_t ahead)
 {
     return s->pos + ahead < s->length ? s->text[s->pos + ahead] : '\0';
@@ -119,10 +119,10 @@ bool unicode_printable(uint32_t code)
     return !(code >= 0x2060 && code <= 0x206F) && code != 0xFEFF && code < 0xE000;
 }
 
-/* What people paste from documents or bring from other languages, and what it should have been. */
+/* A character from documents or other languages, and the text to write instead. */
 struct meant {
     uint32_t code;
-    const char *insert; /* NULL: no single character */
+    const char *insert; /* NULL: there is no single character to write */
     const char *note;   /* NULL: "write `INSERT`" */
 };
 
@@ -154,7 +154,7 @@ static const struct meant *meant(uint32_t code)
     return NULL;
 }
 
-/* One problem for a run of bytes that begin no token. */
+/* Scans a run of bytes that begin no token, as one problem. */
 static void scan_bad(struct scanner *s)
 {
     uint32_t start = s->pos, code = 0;
@@ -165,8 +165,9 @@ static void scan_bad(struct scanner *s)
         note = arena_printf(s->arena, "write `%s`", better->insert);
     uint32_t alone = start + (uint32_t)n;
     if (n == 0)
-        message = arena_printf(s->arena, "the byte 0x%02X is no character (the text is not UTF-8)",
-                               (unsigned)(unsigned char)s->text[start]);
+        message =
+            arena_printf(s->arena, "the byte 0x%02X is not a character (the text is not UTF-8)",
+                         (unsigned)(unsigned char)s->text[start]);
     else if (code == 0)
         message = "a NUL byte in the text";
     else if (unicode_printable(code))
@@ -185,7 +186,7 @@ static void scan_bad(struct scanner *s)
     add_token(s, TOK_BAD, start);
 }
 
-/* 'x': read as a whole, so that the quote at its end is not a second problem. */
+/* Scans 'x' as a whole, so that the quote at its end is not a second problem. */
 static void scan_quote(struct scanner *s)
 {
     uint32_t start = s->pos++;
@@ -220,7 +221,8 @@ static uint32_t skip_name(const struct scanner *s, uint32_t at)
     return at;
 }
 
-/* `#define NAME VALUE` of numbers, names and operators, from `start` on; the line ends at s->pos. */
+/* Sets the fix of `#define NAME VALUE`, whose value has numbers, names and operators. It begins
+ * at `start`; the line ends at s->pos. */
 static void cure_define(struct scanner *s, uint32_t start, uint32_t word)
 {
     uint32_t name = skip_blanks(s, word + 6, false), name_end = skip_name(s, name);
@@ -238,7 +240,7 @@ static void cure_define(struct scanner *s, uint32_t start, uint32_t word)
         end--;
     if (name == name_end || value == name_end || value == end)
         return;
-    uint32_t digits = end; /* without the suffix of `1.0f` */
+    uint32_t digits = end; /* leaves out the suffix of `1.0f` */
     while (is_float && digits > value && strchr("fF", s->text[digits - 1]))
         digits--;
     cure(s, start, end - start,
@@ -247,7 +249,7 @@ static void cure_define(struct scanner *s, uint32_t start, uint32_t word)
                       s->text + value));
 }
 
-/* `#pragma unroll`, `#pragma unroll 4`, `#pragma unroll(4)` ahead of a loop. */
+/* Sets the fix of `#pragma unroll`, `#pragma unroll 4` or `#pragma unroll(4)` before a loop. */
 static void cure_pragma(struct scanner *s, uint32_t start, uint32_t word)
 {
     uint32_t unroll = skip_blanks(s, word + 6, false), next = skip_blanks(s, s->pos, true);
@@ -264,7 +266,7 @@ static void cure_pragma(struct scanner *s, uint32_t start, uint32_t word)
                       s->text + next - blanks, (int)(end - number), s->text + number));
 }
 
-/* A line of the C preprocessor: one problem, the line (with its continuations) skipped. */
+/* Scans a line of the C preprocessor as one problem; skips it and its continuations. */
 static void scan_directive(struct scanner *s)
 {
     uint32_t start = s->pos, word = skip_blanks(s, start + 1, false);
@@ -341,7 +343,7 @@ static void add_int(struct scanner *s, uint32_t start, uint32_t digits, unsigned
     t->above_i64 = value > INT64_MAX;
 }
 
-/* What C means by a suffix. */
+/* Returns the type that a suffix means in C. */
 static const char *type_of_suffix(char letter)
 {
     switch (letter) {
@@ -355,7 +357,7 @@ static const char *type_of_suffix(char letter)
     }
 }
 
-/* Letters that stick to a number: 1.5f, 10u, 0b11, 12ab. */
+/* Scans letters directly after a number: 1.5f, 10u, 0b11, 12ab. */
 static void scan_stuck(struct scanner *s, uint32_t start)
 {
     uint32_t suffix = s->pos;
@@ -491,7 +493,7 @@ static void scan_string(struct scanner *s)
     add_token(s, TOK_BAD, start);
 }
 
-/* true: there was a comment, and it is skipped. */
+/* Skips a comment. Returns false if there is none. */
 static bool scan_comment(struct scanner *s)
 {
     if (look(s, 0) != '/' || (look(s, 1) != '/' && look(s, 1) != '*'))
@@ -559,8 +561,9 @@ static enum token_kind opener_of(enum token_kind closer)
                                     : TOK_END;
 }
 
-/* The open bracket that `closer` ends: an index into open, or SIZE_MAX. A brace ends the brackets
- * within; others do not reach out of their braces, and not far. */
+/* Returns the open bracket that `closer` ends, as an index into open, or SIZE_MAX. A closing
+ * brace also ends the brackets opened within it. Other closers do not look past an open brace,
+ * nor further than eight open brackets. */
 static size_t find_opener(const struct scanner *s, const uint32_t *open, size_t count,
                           enum token_kind closer, size_t open_braces)
 {
@@ -578,8 +581,8 @@ static size_t find_opener(const struct scanner *s, const uint32_t *open, size_t 
     return SIZE_MAX;
 }
 
-/* Pairs brackets; one that has no partner keeps NO_MATCH. A kernel or fn in the first column ends
- * all before it. */
+/* Pairs brackets; one without a partner keeps NO_MATCH. A kernel or fn in the first column ends
+ * all open brackets. */
 static void pair_brackets(struct scanner *s)
 {
     VEC(uint32_t) open = {0};

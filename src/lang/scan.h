@@ -1,10 +1,9 @@
-/* Bytes to tokens.
+/* From bytes to tokens.
  *
- * The whole text is scanned at once, so that the parser may look ahead as far as it likes, and so
- * that brackets are paired before parsing: after an error the parser knows where the construct
- * ends. What the scanner cannot read becomes a TOK_BAD and a problem; the parser reports problems
- * as it passes them, so that messages come in the order of the text.
- */
+ * The whole text is scanned at once, so that the parser may look ahead without limit, and so
+ * that brackets are paired before parsing: after an error the parser knows the end of the
+ * construct. Text that the scanner cannot read becomes a TOK_BAD and a problem. The parser
+ * reports problems as it passes them, so that messages come in the order of the text. */
 #ifndef TW_SCAN_H
 #define TW_SCAN_H
 
@@ -12,8 +11,8 @@
 #include "base/diag.h"
 #include "tile/ops.h"
 
-/* Reserved words. All others that the grammar knows (grid, at, strides, inside, hint …) count only
- * where they stand. */
+/* Reserved words. All other words of the grammar (grid, at, strides, inside, hint …) have their
+ * meaning only at their places in it. */
 #define KEYWORDS(X)                                                                                \
     X(CONST, "const")                                                                              \
     X(IMPORT, "import")                                                                            \
@@ -45,8 +44,8 @@
     X(INF, "inf")                                                                                  \
     X(NAN, "nan")
 
-/* X(id, text, infix op, op of a compound assignment), COUNT for none; longer texts first, as they
- * are tried in order. */
+/* X(id, text, infix op, op of a compound assignment), with COUNT for no op. Longer texts come
+ * first, because the scanner tries them in this order. */
 #define PUNCTUATORS(X)                                                                             \
     X(SHL_ASSIGN, "<<=", COUNT, SHL)                                                               \
     X(SHR_ASSIGN, ">>=", COUNT, SHR)                                                               \
@@ -112,9 +111,9 @@ enum token_kind {
 };
 
 struct token_info {
-    const char *text; /* keywords and punctuators; NULL for the rest */
+    const char *text; /* of keywords and punctuators; NULL for the rest */
     enum op infix;    /* OP_COUNT: not an infix operator */
-    enum op compound; /* `+=`: OP_ADD; OP_COUNT: no compound assignment */
+    enum op compound; /* `+=`: OP_ADD; OP_COUNT: not a compound assignment */
     bool keyword;
 };
 extern const struct token_info token_table[TOK_COUNT];
@@ -126,7 +125,7 @@ struct token {
     uint32_t offset, length;
     uint32_t match;  /* brackets: index of the token that closes or opens this one, or NO_MATCH */
     bool line_start; /* first token of its line */
-    bool above_i64;  /* INT: above INT64_MAX; i holds the bits of the u64 */
+    bool above_i64;  /* INT: the value is above INT64_MAX, and i holds the bits of the u64 */
     union {
         int64_t i;        /* INT */
         double f;         /* FLOAT */
@@ -134,16 +133,16 @@ struct token {
     };
 };
 
-/* What the scanner found wrong. */
+/* A fault that the scanner found. */
 struct problem {
     struct loc loc;
     const char *message, *note; /* note may be NULL */
-    struct loc remove;          /* the fix: this range goes for `insert` */
-    const char *insert;         /* NULL: there is none */
+    struct loc remove;          /* the fix replaces this range by `insert` */
+    const char *insert;         /* NULL: there is no fix */
 };
 
 struct token_list {
-    struct token *tokens; /* the last is TOK_END, and only that */
+    struct token *tokens; /* the last one is TOK_END */
     uint32_t count;
     struct problem *problems;
     size_t problem_count;
@@ -151,10 +150,11 @@ struct token_list {
 
 struct token_list scan_text(struct arena *a, const struct source *source);
 
-/* Bytes of the valid UTF-8 sequence at s (n bytes are there), 0 if there is none. *code gets the
- * character. */
+/* Returns the number of bytes of the valid UTF-8 sequence at s, which has n bytes left; 0: no
+ * valid sequence. *code gets the character. */
 size_t utf8_decode(const char *s, size_t n, uint32_t *code);
-/* Whether a terminal shows the character as itself: no control, direction mark or invisible one. */
+/* Returns true if a terminal shows the character as itself: not a control character, direction
+ * mark or invisible character. */
 bool unicode_printable(uint32_t code);
 
 #endif

@@ -1,19 +1,20 @@
-/* The names that a text declares: where, as what, and where it uses them. For editors, so a text with
- * errors gives what could be read of it.
+/* The names that a text declares: their places, their kinds, and their uses. It serves editors, so
+ * a text with errors gives the names in the parts that could be parsed.
  *
- * Names are looked up as the checker does it: those of the module may be used before they are declared,
- * a local name is known from its declaration to the end of its block and hides one outside.
- */
+ * Names are looked up as in the checker: those of the module may be used before they are
+ * declared; a local name is known from its declaration to the end of its block, and hides an
+ * outer one. */
 #include "lang/check_internal.h"
 #include "lang/scan.h"
 #include "lang/syntax.h"
 
 #include <string.h>
 
-/* A local name ended: the symbol that it hid is known again. */
+/* A local name, and the symbol that it hides, which is known again when the local name's scope
+ * ends. */
 struct hidden {
     const char *name;
-    uint32_t before; /* the number of its entry */
+    uint32_t before; /* the number of its entry before */
 };
 struct symbol_reader {
     struct arena *arena;
@@ -23,7 +24,7 @@ struct symbol_reader {
     struct name_table known; /* number: index of the symbol + 1; 0: none */
     VEC(struct hidden) hidden;
     int owner;
-    uint32_t scope_end; /* of the innermost block */
+    uint32_t scope_end; /* end of the innermost block */
 };
 
 static struct name_entry *known_entry(struct symbol_reader *r, const char *name)
@@ -46,7 +47,7 @@ static uint32_t token_of(const struct symbol_reader *r, uint32_t offset)
     return low;
 }
 
-/* The token after `at`, or after the bracket that it opens. */
+/* Returns the token after `at`, or after the bracket that it opens. */
 static uint32_t token_after(const struct symbol_reader *r, uint32_t at)
 {
     const struct token *t = &r->scanned.tokens[at];
@@ -61,7 +62,8 @@ static bool is_one_of(enum token_kind kind, const enum token_kind *list)
     return false;
 }
 
-/* Adds the tokens from `at` up to one of the kinds, with single blanks for those of the text. */
+/* Adds the tokens from `at` up to one of the kinds `ends`. Each run of blanks in the text
+ * becomes one blank. */
 static void add_tokens(const struct symbol_reader *r, struct text *out, uint32_t at,
                        const enum token_kind *ends)
 {
@@ -82,7 +84,7 @@ static const enum token_kind ends_of_declared[] = {TOK_COMMA, TOK_SEMICOLON, TOK
 static const enum token_kind ends_of_statement[] = {TOK_SEMICOLON, TOK_RBRACE, TOK_END};
 static const enum token_kind ends_of_head[] = {TOK_LBRACE, TOK_SEMICOLON, TOK_RBRACE, TOK_END};
 
-/* The first token after the nearest of the kinds before `at`, outside of brackets. */
+/* Returns the token after the nearest token of the kinds before `at`, outside of brackets. */
 static uint32_t token_after_last(const struct symbol_reader *r, uint32_t at,
                                  const enum token_kind *kinds)
 {
@@ -95,7 +97,8 @@ static uint32_t token_after_last(const struct symbol_reader *r, uint32_t at,
 
 /* --- declaring --- */
 
-/* The tokens that declare a name: those of its statement before all names, then those from `rest` on. */
+/* The tokens that declare a name: those from `from` to `words`, shared by all names of the
+ * statement, then those from `rest` on. */
 struct declaring {
     uint32_t from, words, rest;
     const enum token_kind *ends;
@@ -130,7 +133,7 @@ static void declare(struct symbol_reader *r, enum lang_symbol_kind kind, const c
     e->number = (uint32_t)r->found.count;
 }
 
-/* All tokens from `from` on. */
+/* Returns all tokens from `from` on. */
 static struct declaring all_from(uint32_t from, const enum token_kind *ends)
 {
     return (struct declaring){from, from, from, ends};
@@ -197,8 +200,8 @@ static void visit_destruct(struct symbol_reader *r, const struct node *n)
 
 static const enum token_kind before_param[] = {TOK_LPAREN, TOK_COMMA, TOK_END};
 
-/* A name in place of an extent or a type of a function's parameter that nothing declares is bound by
- * the call. */
+/* Visits a name in place of an extent or a type of a function's parameter. If it is not declared
+ * anywhere, the call binds it, so it is declared here. */
 static void bind(struct symbol_reader *r, const struct node *n, enum lang_symbol_kind kind,
                  uint32_t from)
 {
@@ -233,7 +236,7 @@ static uint32_t end_of_node(const struct node *n)
     return n->loc.offset + n->loc.length;
 }
 
-/* The inside of a kernel or function, which are symbols already. */
+/* Visits the inside of a kernel or function, which is already a symbol. */
 static void visit_function(struct symbol_reader *r, const struct node *n)
 {
     size_t hidden = r->hidden.count;
@@ -254,7 +257,7 @@ static void visit_function(struct symbol_reader *r, const struct node *n)
     r->owner = -1;
 }
 
-/* What has names of its own: a block, a loop, `ensures for`. */
+/* Visits a construct with names of its own: a block, a loop, `ensures for`. */
 static void visit_scope(struct symbol_reader *r, const struct node *n)
 {
     size_t hidden = r->hidden.count;
@@ -327,7 +330,7 @@ static void declare_item(struct symbol_reader *r, const struct node *n)
 struct lang_symbols lang_symbols(struct arena *a, const struct source *source)
 {
     struct symbol_reader r = {.arena = a, .source = source, .owner = -1};
-    struct diag errors; /* which others report */
+    struct diag errors; /* not reported here; other calls report them */
     diag_init(&errors, a);
     const struct node *tree = parse_module(a, &errors, source);
     r.scanned = scan_text(a, source);

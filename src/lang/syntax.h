@@ -1,8 +1,8 @@
-/* The syntax tree: what the text says, before names and types mean anything.
+/* The syntax tree: the structure of the text, before names and types are resolved.
  *
- * One node type, `struct node`, for expressions, statements and declarations; `kind` says which
- * fields count. Lists are linked through `next`. Every node knows its range in the source.
- */
+ * One node type, `struct node`, serves expressions, statements and declarations; `kind` decides
+ * which fields are used. Lists are linked through `next`. Every node has its range in the
+ * source. */
 #ifndef TW_SYNTAX_H
 #define TW_SYNTAX_H
 
@@ -17,10 +17,10 @@ enum node_kind {
     N_INT,    /* integer literal: i */
     N_FLOAT,  /* f; also inf, nan */
     N_BOOL,   /* i: 0 or 1 */
-    N_STRING, /* text: only as an argument of print and static_assert */
+    N_STRING, /* text; only as an argument of print and static_assert */
     N_NAME,   /* text */
-    N_MEMBER, /* a.text, a a N_NAME: block.x, device.sms */
-    N_ACCESS, /* a a N_NAME; list = indices (N_INDEX); b = `else` value or NULL */
+    N_MEMBER, /* a.text with a an N_NAME: block.x, device.sms */
+    N_ACCESS, /* a an N_NAME; list = indices (N_INDEX); b = `else` value or NULL */
     N_INDEX, /* one [ … ]: i = enum index_form; a = element/start/index tile; b = extent; inside */
     N_UNARY,  /* op a */
     N_BINARY, /* a op b */
@@ -28,16 +28,18 @@ enum node_kind {
     N_CAST,   /* (type) a */
     N_BITS,   /* bits<type>(a) */
     N_CALL,   /* text(list); arguments may be N_NAMED */
-    N_NAMED,  /* text = a, among arguments: axis = 1 */
+    N_NAMED,  /* a named argument, text = a: axis = 1 */
     N_BRACES, /* {list}: the values of a table; N_BRACES within: rows */
     N_TUPLE,  /* (list): only in tune values and `return (a, b)` */
-    N_ELSE,   /* f(x) else v on what is no access: parsed so that the checker can say so; a, b */
+    N_ELSE,   /* f(x) else v where f(x) is not an access, parsed so that the checker can report
+               * it; a, b */
     /* types */
     N_TYPE,   /* text: i32, T, …; or typeof(a): text NULL */
-    N_RESULT, /* fn result: storage in i (enum decl_storage), type in a, list = dims; or several: list of N_RESULT, a NULL */
+    N_RESULT, /* fn result: i = enum decl_storage, a = type, list = dims; or several: list of
+               * N_RESULT, a NULL */
     /* statements */
     N_DECL,     /* one declared name: text; i = enum decl_storage; type; dims; init; see fields */
-    N_DECLS,    /* list of N_DECL from one statement */
+    N_DECLS,    /* list of the N_DECLs of one statement */
     N_DESTRUCT, /* type (a, b) = f(t): type, list of N_NAME, a = call */
     N_ASSIGN,   /* a = b, or compound: op (OP_COUNT: plain); x++ is x += 1 */
     N_ASYNC,    /* async a = b; text = hint or NULL */
@@ -52,7 +54,7 @@ enum node_kind {
     N_ENSURES, /* over: list of N_DECL (init = bound); a == b */
     N_EMPTY,
     /* module */
-    N_IMPORT, /* text: the file, as written */
+    N_IMPORT, /* text: the file name as written */
     N_CONST,  /* type, text, dims (of a table, whose init is N_BRACES), init */
     N_TUNE, /* names: list of N_NAME; values: list (expressions or N_TUPLE); text = target or NULL */
     N_TYPEVAR,       /* text; list of N_TYPE */
@@ -61,8 +63,8 @@ enum node_kind {
     N_FN,            /* text; result; params (N_PARAM list); body (N_BLOCK) */
     N_KERNEL,        /* text; params; attributes (N_CALL list: grid, warps, …); body (N_BLOCK) */
     N_PARAM          /* text; type; i = enum decl_storage; is_pointer is_const is_static; dims;
-                        init: the only value (static i32 n = 64), the default (i32 n = 64), or over
-                        earlier parameters what the launch computes (i32 n = 2 * m) */
+                      * init: the only value (static i32 n = 64), the default (i32 n = 64), or an
+                      * expression over earlier parameters that each launch computes: 2 * m */
 };
 
 enum index_form { INDEX_VALUE, INDEX_SLICE, INDEX_ALL, INDEX_GATHER /* [t[:]] */ };
@@ -85,27 +87,27 @@ struct node {
     struct node *body, *otherwise;
     struct node *names;
     struct node *strides; /* N_DECL global: list, or NULL */
-    struct node *at;      /* N_DECL shared: at(e), or NULL */
+    struct node *at;      /* N_DECL shared: the e of at(e), or NULL */
     struct node *result;
     struct node *params;
     struct node *attributes;
-    struct node *unroll; /* N_FOR: factor; has_unroll with NULL: fully */
+    struct node *unroll; /* N_FOR: factor; has_unroll with NULL: unroll fully */
     struct node *stages; /* N_FOR: pipeline(n) */
     struct node *over;   /* N_ENSURES: list of N_DECL, init = bound */
-    uint32_t start;      /* of a statement in a body: its first byte */
-    int height; /* levels of the expression below; the parser keeps it small enough to recurse */
+    uint32_t start;      /* statements in a body: offset of the first byte */
+    int height; /* levels of the expression below; the parser limits it so that recursion is safe */
     bool above_i64; /* N_INT above INT64_MAX: i holds the bits of the u64 */
     bool has_unroll, is_do, inside;
     bool is_clean; /* N_DECL global: `= 0 clean` */
     bool is_pointer, is_const, is_static;
 };
 
-/* parse.c: the whole text as a list of module-level nodes. Reports what it cannot read, skips to
- * the next statement or declaration and goes on; what is returned then is only good for more
- * messages. */
+/* parse.c: parses the whole text into a list of module-level nodes. It reports text that it
+ * cannot read, skips to the next statement or declaration and continues; after an error the list
+ * is only useful for finding further errors. */
 struct node *parse_module(struct arena *a, struct diag *d, const struct source *source);
-/* The same of one of several texts: type_names and fn_names, of `type` and `fn`, hold those that the
- * texts before declare, and get its own. */
+/* Parses one of several texts. type_names and fn_names hold the names that earlier texts declare
+ * with `type` and `fn`, and get those of this text. */
 struct node *parse_text(struct arena *a, struct diag *d, const struct source *source,
                         struct name_table *type_names, struct name_table *fn_names);
 

@@ -441,7 +441,7 @@ static void note_declared(void *user, struct stmt *s)
             f->declared[number] = true;
 }
 
-/* What was declared in dead code is no symbol of the kernel any more. */
+/* What was declared in dead code is not a symbol of the kernel any more. */
 static void drop_undeclared(struct folder *f)
 {
     struct kernel *k = f->kernel;

@@ -481,7 +481,7 @@ static void check_fixed(struct plan *p, struct diag *d)
         const struct tile *a = &p->tiles.data[i];
         size_t size = dtype_size(a->sym->type.dtype);
         if (a->fixed && a->sym->offset % (int64_t)size != 0)
-            diag_error(d, a->sym->loc, "at(%lld) is no multiple of the %zu bytes of an element",
+            diag_error(d, a->sym->loc, "at(%lld) is not a multiple of the %zu bytes of an element",
                        (long long)a->sym->offset, size);
         for (size_t j = i + 1; a->fixed && j < p->tiles.count; j++) {
             const struct tile *b = &p->tiles.data[j];

@@ -194,7 +194,7 @@ static void open_symbol(struct verifier *v, const struct sym *s)
 {
     int number = numbering_of(&v->numbers, s);
     if (number < 0) {
-        fail(v, NULL, arena_printf(v->arena, "%s is no symbol of the kernel", s->name));
+        fail(v, NULL, arena_printf(v->arena, "%s is not a symbol of the kernel", s->name));
         return;
     }
     v->visible[number] = true;
@@ -353,7 +353,7 @@ static bool check_atomic(struct verifier *v, const struct expr *e)
     const struct expr *place = e->args[0];
     if (place->op != OP_ACCESS ||
         (place->sym->storage != ST_VIEW && place->sym->storage != ST_SHARED))
-        return fail(v, e, "the first operand is no element of memory");
+        return fail(v, e, "the first operand is not an element of memory");
     for (int i = 1; i < e->count; i++)
         if (e->args[i]->type.dtype != place->type.dtype ||
             !fits_shape(&place->type, &e->args[i]->type))
@@ -447,7 +447,7 @@ static bool check_expr(struct verifier *v, const struct expr *e, bool is_stateme
         return fail(v, NULL, "no such op");
     const struct op_info *info = &op_table[e->op];
     if (info->class == CLASS_EFFECT && !is_statement)
-        return fail(v, e, "a statement stands in an expression");
+        return fail(v, e, "a statement is used as an expression");
     /* free() names its tile by symbol; in `ensures` iota() and reshape() have extents as
      * operands. */
     bool free_by_symbol = e->op == OP_FREE && e->count == 0;

@@ -618,7 +618,7 @@ static void test_lexical(void **state)
                                             "2:16 expected an expression, saw ';'\n");
     check_body_messages("x = a × b;", "2:7 the character '×' has no meaning here | write `*`\n");
     check_body_messages("x = a\xff\xfe;",
-                        "2:6 the byte 0xFF is no character (the text is not UTF-8)\n");
+                        "2:6 the byte 0xFF is not a character (the text is not UTF-8)\n");
     check_body_messages("x = \xE2\x80\xAE;", "2:5 the character U+202E has no meaning here\n");
     check_body_messages("x = 99999999999999999999;",
                         "2:5 the integer is too large for any type | the largest "
@@ -664,7 +664,7 @@ static void test_recovery(void **state)
         "4:35 expected an expression, saw ';'\n");
     check_messages("kernel a(i32 , f32 *x) grd(1) warps(1) { x = ; }",
                    "1:14 expected the parameter's name, saw ','\n"
-                   "1:24 `grd` is no attribute of a kernel | did you mean `grid`?\n"
+                   "1:24 `grd` is not an attribute of a kernel | did you mean `grid`?\n"
                    "1:46 expected an expression, saw ';'\n");
     check_messages("tune A = {1, ;}; const i32 B = ;", "1:14 expected an expression, saw ';'\n"
                                                        "1:32 expected an expression, saw ';'\n");
