@@ -21,6 +21,7 @@ UNFINISHED = [
 COMMENTS = [
     "include/*",
     "src/base/*",
+    "src/cpu/*",
     "src/lang/*",
     "src/layout/*",
     "src/aot/*",

@@ -1,11 +1,11 @@
-/* What an atomic does to one element: old = memory; memory = old op value. Integers by the
- * machine's atomics, since blocks run at the same time; kernels with float atomics run their blocks
- * in order, so plain arithmetic serves. */
+/* Applies an atomic to one element: old = memory; memory = old op value. Integers use the
+ * machine's atomics, because blocks run at the same time. A kernel with float atomics runs its
+ * blocks in order, so plain arithmetic is enough for floats. */
 #include "cpu/atomic_ops.h"
 
 #include <string.h>
 
-/* Relaxed: atomics order nothing but themselves; lock and unlock do. */
+/* The memory order is relaxed: an atomic orders no other access; lock and unlock do that. */
 #define INTEGER(t, T)                                                                              \
     static void t##_add(void *m, void *old, const void *v, const void *w)                          \
     {                                                                                              \
@@ -53,7 +53,7 @@
         memcpy(&r, v, sizeof r);                                                                   \
         memcpy(&desired, w, sizeof desired);                                                       \
         __atomic_compare_exchange_n((T *)m, &r, desired, false, __ATOMIC_RELAXED,                  \
-                                    __ATOMIC_RELAXED); /* leaves the old value in r */             \
+                                    __ATOMIC_RELAXED); /* puts the old value into r */             \
         memcpy(old, &r, sizeof r);                                                                 \
     }
 
@@ -107,7 +107,7 @@ FLOATS(bf16, uint16_t, float, bf16_to_f32, f32_to_bf16)
 FLOATS(f32, float, float, , )
 FLOATS(f64, double, double, , )
 
-#define AT(op) (OP_ATOMIC_##op - OP_ATOMIC_ADD) /* the first of them, CAS the last */
+#define AT(op) (OP_ATOMIC_##op - OP_ATOMIC_ADD) /* ADD is the first atomic op, CAS the last */
 #define BITS(u)                                                                                    \
     [AT(AND)] = u##_and, [AT(OR)] = u##_or, [AT(XOR)] = u##_xor, [AT(EXCHANGE)] = u##_exchange,    \
     [AT(CAS)] = u##_cas

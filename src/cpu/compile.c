@@ -1,9 +1,8 @@
-/* Compiles a kernel: lays out what every frame has, then its statements.
+/* Compiles a kernel: lays out the memory that every frame has, then compiles its statements.
  *
- * The frame's memory: constants and thread indices (the image, the same in each frame), parameters,
- * block and grid indices, lane scratch, the buffer of asynchronous copies, shared memory; then a
- * stack of variables and temporaries.
- */
+ * The frame's memory holds, in this order: constants and thread indices (the image, which is the
+ * same in each frame), parameters, block and grid indices, lane scratch, the buffer of
+ * asynchronous copies, shared memory; then a stack of variables and temporaries. */
 #include "cpu/compile.h"
 #include "cpu/strips.h"
 
@@ -11,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Memory of one frame at most; larger tiles are refused when compiling. */
+/* Most bytes of one frame; a kernel with larger tiles is refused when it is compiled. */
 #define MOST_FRAME_BYTES ((size_t)1 << 30)
 
 void compile_error(struct compiler *c, const char *format, ...)
@@ -160,25 +159,26 @@ struct value value_constant(struct compiler *c, enum dtype t, struct literal v)
     return out;
 }
 
-/* --- what the kernel holds --- */
+/* --- survey of the kernel --- */
 
 struct survey {
     struct compiler *c;
     size_t nodes;
     int64_t async_bytes;
-    bool serial, locks, waits; /* waits: blocks may hear of each other's stores */
+    bool serial, locks, waits; /* waits: a block may see stores of other blocks while it runs */
     bool is_effect;            /* the root expression's own result is not used */
     const struct expr *root;
 };
 
-/* The array that a view shows; workspace is its own. */
+/* Returns the array that a view shows; a workspace view is its own array. */
 static const struct sym *array_of(const struct sym *view)
 {
     return view->base ? view->base : view;
 }
 
-/* Notes that blocks touch a global array by `op`, ACCESS for plain reads and writes. The order of
- * blocks does not show only if all of them do the same to it. */
+/* Notes that blocks touch a global array by `op`; ACCESS means plain reads and writes. The
+ * result is independent of the order of blocks only if every touch of the array is by the same
+ * op. */
 static void note_touch(struct survey *s, const struct sym *view, enum op op)
 {
     struct slot *slot = slot_of(s->c, array_of(view));
@@ -206,7 +206,8 @@ static void survey_touches(struct survey *s, const struct expr *e)
     survey_touches(s, indexed->otherwise);
 }
 
-/* Atomics whose blocks may come in any order: integers, and nobody looks at the old value. */
+/* Returns whether blocks may execute the atomic e in any order: it is an integer atomic and its
+ * old value is not used. */
 static bool commutes(const struct survey *s, const struct expr *e)
 {
     bool used = !(s->is_effect && e == s->root);
@@ -214,12 +215,12 @@ static bool commutes(const struct survey *s, const struct expr *e)
            e->op != OP_ATOMIC_CAS;
 }
 
-/* --- how the lanes of a block of one axis lie --- */
+/* --- how the lanes of a block with one axis are arranged --- */
 
 struct splits {
     struct compiler *c;
-    int64_t weight; /* of mentions: more in loops */
-    int64_t found;  /* the divisor in the latest expression */
+    int64_t weight; /* sum over its mentions; a mention in a loop weighs more */
+    int64_t found;  /* the divisor in the expression visited last */
     struct {
         int64_t by, weight;
     } by[8];
@@ -249,7 +250,8 @@ static void weigh_root(void *user, struct expr **root, bool is_target)
     expr_walk(root, weigh_expr, user);
 }
 
-/* What is divided, or made from that, counts eight times as much for each loop around it. */
+/* Adds up the weights of divisors in a list. Each division of thread.x, or mention of a variable
+ * declared from one, counts eight times as much for each loop around it. */
 static void weigh_list(struct splits *s, const struct stmt *first)
 {
     for (const struct stmt *st = first; st; st = st->next) {
@@ -267,8 +269,8 @@ static void weigh_list(struct splits *s, const struct stmt *first)
     }
 }
 
-/* What the kernel takes thread.x apart by: then the lanes are [y][x] with thread.x / n as y and
- * thread.x % n as x. 0: it does not. */
+/* Returns the n by which the kernel divides thread.x: the lanes are then arranged as [y][x] with
+ * y = thread.x / n and x = thread.x % n. 0: the kernel does not divide thread.x. */
 static int64_t choose_split(struct compiler *c)
 {
     const int *threads = c->kernel->threads;
@@ -374,7 +376,7 @@ static void lay_index(struct compiler *c, const uint32_t *at, int lane, int x, i
         memcpy(c->image + at[i] + (size_t)lane * sizeof *index, &index[i], sizeof *index);
 }
 
-/* Constants (at most two for each node, and a few of our own), thread indices. */
+/* Lays the image: constants (at most two for each node, and a few more), then thread indices. */
 static void lay_image(struct compiler *c, size_t nodes)
 {
     if (c->has_unrolled && !c->plain)
@@ -422,7 +424,8 @@ static size_t tile_bytes(const struct sym *s)
     return (size_t)type_elements(&s->type) * dtype_size(s->type.dtype);
 }
 
-/* Where the plan or the program put them; else one after another. */
+/* Lays shared memory: tiles go where the plan or the program put them; others follow one after
+ * another. */
 static void lay_shared(struct compiler *c)
 {
     size_t end = c->kernel->planned ? (size_t)c->kernel->shared_bytes : 0;

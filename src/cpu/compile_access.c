@@ -1,4 +1,4 @@
-/* Accesses: loads, stores, asynchronous copies, atomics, locks. */
+/* Compiles accesses: loads, stores, asynchronous copies, atomics, locks. */
 #include "cpu/atomic_ops.h"
 #include "cpu/compile.h"
 
@@ -43,7 +43,8 @@ static void access_memory(struct compiler *c, struct access *a, const struct sym
     }
 }
 
-/* A varying index that needs no value for each lane. */
+/* Describes a varying index that is affine, and so needs no value for each lane. false: it is
+ * not affine. */
 static bool affine_index(struct compiler *c, struct access_axis *axis, const struct index *index)
 {
     if (c->plain || index->kind == IX_GATHER || !expr_varying(c, index->value) ||
@@ -58,7 +59,7 @@ static bool affine_index(struct compiler *c, struct access_axis *axis, const str
     return true;
 }
 
-/* As struct access_axis has it. */
+/* Returns the grid axis of an index, as struct access_axis stores it. */
 static int block_axis(const struct compiler *c, const struct expr *index)
 {
     if (index->op == OP_BLOCK)
@@ -67,7 +68,7 @@ static int block_axis(const struct compiler *c, const struct expr *index)
     return slot && !slot->assigned ? slot->block_axis : 0;
 }
 
-/* An index as i32, or i64 where it needs that. */
+/* Describes an index; its value is compiled as i32, or as i64 if its type needs that. */
 static void access_index(struct compiler *c, struct access_axis *axis, const struct index *index)
 {
     axis->kind = index->kind;
@@ -99,7 +100,8 @@ struct access *access_new(struct compiler *c, const struct expr *e)
     a->size_index = size_index(e->sym->type.dtype);
     a->otherwise = a->strided = a->prefetch = a->row = NO_SLOT;
     a->otherwise_lanes = 1;
-    int rest = a->rank - e->indices; /* axes without an index: whole */
+    int rest = a->rank - e->indices; /* number of trailing axes without an index: they are
+                                      * accessed whole */
     for (int i = 0; i < a->rank; i++) {
         if (i < e->indices) {
             access_index(c, &a->axis[i], &e->index[i]);
@@ -113,7 +115,7 @@ struct access *access_new(struct compiler *c, const struct expr *e)
     return a;
 }
 
-/* Do they differ in where they start only? */
+/* Returns whether two strided accesses differ only in where they start. */
 static bool strided_alike(const struct access *a, const struct access *b)
 {
     bool alike = a->space == b->space && a->rank == b->rank && a->local_lanes == b->local_lanes &&
@@ -125,8 +127,8 @@ static bool strided_alike(const struct access *a, const struct access *b)
     return alike;
 }
 
-/* Notes a varying access whose lanes lie at even steps. Not a store into a per-thread array: the
- * value may be another part of it, and the two would overlap. */
+/* Notes a varying access whose lanes lie at even steps. A store into a per-thread array is
+ * excluded: the value may be another part of the same array, and the two could overlap. */
 static bool note_strided(struct compiler *c, struct access *a, bool store)
 {
     if (c->plain || (store && a->space == SPACE_LOCAL))
@@ -178,8 +180,8 @@ bool access_alias(struct compiler *c, const struct expr *e, struct value *out)
 
 /* --- loads --- */
 
-/* `else` before the load: one value for what lies beyond the edge, or a tile that the load goes
- * over. */
+/* Compiles the `else` of a load, before the load: one value for the elements beyond the edge, or
+ * a tile that the load then overwrites where it is inside. */
 static void compile_otherwise(struct compiler *c, const struct expr *e, struct access *a,
                               const struct value *to)
 {
@@ -281,7 +283,7 @@ bool compile_load_masked(struct compiler *c, const struct expr *e, uint32_t mask
 
 /* --- stores --- */
 
-/* The shape that a value must have to be stored through the access. */
+/* Returns the shape that a value must have to be stored through the access. */
 static struct value stored_like(const struct expr *target, uint32_t lanes)
 {
     struct value like = {.dtype = target->sym->type.dtype, .rank = target->type.rank};
@@ -290,7 +292,8 @@ static struct value stored_like(const struct expr *target, uint32_t lanes)
     return like;
 }
 
-/* Different memories: a view's array and a shared tile never overlap. */
+/* Returns whether `to = from` moves elements between a view's array and a shared tile. These are
+ * different memories, so the two sides never overlap. */
 static bool is_move(const struct compiler *c, const struct expr *to, const struct expr *from)
 {
     enum storage here = to->sym->storage, there = from->op == OP_ACCESS ? from->sym->storage : here;
@@ -301,8 +304,8 @@ static bool is_move(const struct compiler *c, const struct expr *to, const struc
            has_even_lanes(c, to) && has_even_lanes(c, from);
 }
 
-/* to = from, to = condition ? from : value: a step that does it at once if it can and then jumps to
- * `end`. */
+/* Compiles to = from, or to = condition ? from : value: emits a step that does all of it if it
+ * can and then jumps to `end`; if not, it continues with the steps that follow. */
 static void compile_move(struct compiler *c, const struct expr *to, const struct expr *value,
                          struct label *end)
 {
@@ -417,7 +420,8 @@ void compile_async(struct compiler *c, const struct stmt *s)
 
 /* --- atomics --- */
 
-/* An operand in the element type: of the target's shape, or one value for every element. */
+/* Compiles an operand of an atomic in the element type: it has the target's shape, or is one
+ * value for all elements. */
 static struct value atomic_operand(struct compiler *c, const struct expr *e,
                                    const struct value *like, int64_t *step)
 {
@@ -463,7 +467,7 @@ struct value compile_atomic(struct compiler *c, const struct expr *e, bool wante
     return old;
 }
 
-/* lock(element, v), unlock(element, v) */
+/* Compiles lock(element, v) and unlock(element, v). */
 void compile_lock(struct compiler *c, const struct expr *e)
 {
     uint32_t top = c->top;

@@ -1,24 +1,24 @@
-/* Chains of elementwise operations: one step runs all of them, strip by strip.
+/* Compiles chains of elementwise operations: one step runs all of them, strip by strip.
  *
- * A strip is some hundred elements of the result. For each, the step runs the chain's routines one
- * after another over strips in the first-level cache, so no operation makes a tile of its own. What
- * is no elementwise operation of the result's shape is a leaf: computed before, as a whole. A chain
- * ends in a value, in memory (a store) or in a reduction of its rows.
- */
+ * A strip is a few hundred elements of the result. For each strip the step runs the chain's
+ * routines one after another on buffers in the first-level cache, so no operation writes a whole
+ * tile. An operand that is not an elementwise operation of the result's shape is a leaf: it is
+ * computed before the chain, as a whole. A chain ends in a value, in memory (a store) or in a
+ * reduction of its rows. */
 #include "cpu/compile.h"
 #include "cpu/strips.h"
 
-/* A value on its way through the chain. */
+/* A value inside the chain. */
 struct link {
     uint8_t slot;
     enum dtype dtype;
-    bool temporary; /* its slot is free again once it was read */
+    bool temporary; /* its slot is free again after it was read */
 };
 
-/* How the axes of the result become loops. */
+/* Selects how the axes of the result become loops. */
 enum axes {
-    AXES_MERGE,    /* neighbours that all leaves cross evenly become one */
-    AXES_KEEP_ROW, /* all but the last one */
+    AXES_MERGE,    /* merge neighbouring axes that all leaves cross evenly */
+    AXES_KEEP_ROW, /* merge, except for the last axis */
     AXES_KEEP
 };
 
@@ -29,14 +29,15 @@ struct chain {
     struct value values[STRIP_SLOTS];
     struct strip_leaf leaves[STRIP_SLOTS];
     struct strip_op ops[STRIP_OPS];
-    /* Until operations are joined: */
-    enum op made_of[STRIP_OPS];        /* each operation's op, */
-    elementwise_fn *by_one[STRIP_OPS]; /* and its routine for a second operand of one value */
+    /* Used until operations are joined. */
+    enum op made_of[STRIP_OPS];        /* the op of each operation */
+    elementwise_fn *by_one[STRIP_OPS]; /* the same operation where its second operand is one
+                                        * value */
     bool is_temporary[STRIP_SLOTS], busy[STRIP_SLOTS];
-    size_t room[STRIP_SLOTS]; /* bytes of an element that a temporary has room for */
-    bool full;                /* it took more than there is room for: nothing of it is of use */
-    size_t code;              /* instructions before it */
-    uint32_t top;             /* and memory */
+    size_t room[STRIP_SLOTS]; /* bytes for each element that a temporary has room for */
+    bool full;                /* the chain needs more ops or slots than there are: discard it */
+    size_t code;              /* number of instructions before the chain */
+    uint32_t top;             /* top of the stack before the chain */
 };
 
 static bool is_costly(enum op op)
@@ -46,8 +47,8 @@ static bool is_costly(enum op op)
 
 /* --- slots --- */
 
-/* Bytes of a strip's buffer: not a power of two, so that buffers do not fall on the same sets of
- * the cache. */
+/* Returns the bytes of a strip's buffer. The number is not a power of two, so that buffers do
+ * not fall on the same sets of the cache. */
 static size_t strip_bytes(size_t size)
 {
     return ROW_STRIP * size + SLOT_ALIGNMENT;
@@ -94,9 +95,9 @@ static struct strip_op *add_op(struct chain *ch, uint8_t dst)
     return op;
 }
 
-/* --- what a chain is made of --- */
+/* --- operations and leaves --- */
 
-/* Can e be an operation of a chain, rather than a leaf? */
+/* Returns whether e can be an operation of a chain, rather than a leaf. */
 static bool is_link(const struct compiler *c, const struct expr *e)
 {
     struct operation o;
@@ -130,7 +131,7 @@ static struct link convert_link(struct chain *ch, struct link from, enum dtype t
     return to;
 }
 
-/* A slice whose access has no fault. */
+/* Returns whether the access through this slice cannot fault. */
 static bool is_safe_slice(const struct compiler *c, const struct sym *view, int axis,
                           const struct index *index)
 {
@@ -144,8 +145,8 @@ static bool is_safe_slice(const struct compiler *c, const struct sym *view, int 
             start.i >= 0 && start.i + index->extent <= extent.i);
 }
 
-/* A row of a view that can be read at any time: its access has no fault, and nothing in the same
- * expression changes memory. */
+/* Returns whether e is a row of a view that can be read at any time: its access cannot fault,
+ * and no part of the same expression changes memory. */
 static bool is_row_of_view(const struct compiler *c, const struct expr *e)
 {
     if (c->lanes > 1 || (e->op != OP_ACCESS && e->op != OP_REF) || e->sym->storage != ST_VIEW ||
@@ -184,7 +185,7 @@ static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype
     const struct slot *row = repeats && e->type.dtype != wanted ? NULL : shown_row(c, e);
     struct value v = row ? row->value : compile_expr(c, e, NULL);
     if (repeats)
-        v = value_convert(c, v, wanted); /* once, not for each strip */
+        v = value_convert(c, v, wanted); /* convert once, not for each strip */
     for (int i = 0; i < d->leaves; i++) {
         const struct value *known = &ch->values[i];
         if (known->at == v.at && known->dtype == v.dtype && value_same_shape(known, &v))
@@ -244,7 +245,8 @@ static struct link chain_operation(struct chain *ch, const struct expr *e, const
     return convert_link(ch, to, e->type.dtype, into);
 }
 
-/* The value of a link expression; in *into if that is given. */
+/* Adds the operations of a link expression and returns its value; the value is in *into if that
+ * is given. */
 static struct link chain_expr(struct chain *ch, const struct expr *e, const struct link *into)
 {
     if (e->op != OP_CAST)
@@ -266,7 +268,7 @@ static bool merges(const struct chain *ch, int64_t stride[][NEST_RANK], int last
     return true;
 }
 
-/* The strides of leaf i along the axes of the result. */
+/* Computes the strides of leaf i along the axes of the result. */
 static void leaf_strides(const struct chain *ch, int i, int64_t *stride)
 {
     const struct value *v = &ch->values[i];
@@ -301,10 +303,11 @@ static void lay_loops(struct chain *ch, enum axes axes)
             ch->leaves[i].stride[last] = stride[i][axis];
     }
     if (d->rank == 0)
-        d->extent[d->rank++] = 1; /* one element */
+        d->extent[d->rank++] = 1; /* the result is one element */
 }
 
-/* Is a slot read by operations only that take its one value as such? */
+/* Returns whether every operation that reads the slot has a routine that takes the slot's one
+ * value without spreading it. */
 static bool is_taken_as_one(const struct chain *ch, uint8_t slot)
 {
     if (slot == ch->detail->last)
@@ -329,12 +332,13 @@ static void take_as_one(struct chain *ch, uint8_t slot)
         op->x[0] = op->x[0] == slot ? op->x[1] : op->x[0];
         op->x[1] = slot;
         op->size[2] = 0;
-        ch->by_one[i] = NULL; /* it has its one value */
+        ch->by_one[i] = NULL; /* it now has its one value */
     }
 }
 
-/* The function of a difference is one operation, where it is one of x less one value. What an
- * operation makes is read by one other. */
+/* Joins a function with the difference it is applied to, if that subtracts one value from x: f(x
+ * - one) becomes one operation. The difference has no other reader, because each operation's
+ * result is read by exactly one operation. */
 static void join_differences(struct chain *ch)
 {
     const struct routine_set *set = ch->compiler->set;
@@ -358,8 +362,8 @@ static void join_differences(struct chain *ch)
     ch->detail->ops = kept;
 }
 
-/* The operation of `count` that multiplies by one value to the slot, if it can as well be done after
- * all of them; else -1. */
+/* Returns the index, below `count`, of the operation that multiplies by one value and writes to
+ * the slot, if it may also run after all the others; else -1. */
 static int scale_of(const struct chain *ch, int count, uint8_t slot)
 {
     const struct elementwise_routines *r = ch->compiler->set->elementwise;
@@ -374,8 +378,8 @@ static int scale_of(const struct chain *ch, int count, uint8_t slot)
     return i;
 }
 
-/* So are x * s * y + z and x * s * y with one value s; but for a product that is reduced
- * (take_product). */
+/* Joins x * s * y + z and x * s * y, where s is one value, to one operation. A product that the
+ * reduction will take (take_product) is left alone. */
 static void join_scaled(struct chain *ch)
 {
     const struct elementwise_routines *r = ch->compiler->set->elementwise;
@@ -405,7 +409,7 @@ static void join_scaled(struct chain *ch)
     ch->detail->ops = kept;
 }
 
-/* How each leaf is read, now that the loops are known. */
+/* Decides how each leaf is read, now that the loops are known. */
 static void place_leaves(struct chain *ch)
 {
     struct strip_detail *d = ch->detail;
@@ -437,8 +441,8 @@ static void place_leaves(struct chain *ch)
     }
 }
 
-/* A product that is the chain's last operation is made in the reduction, of long rows. Of several
- * rows in a strip each is reduced on its own. */
+/* Moves a product that is the chain's last operation into the reduction, if rows are long. If
+ * there are several rows, each must fill a strip, so that it is reduced on its own. */
 static void take_product(struct chain *ch)
 {
     struct strip_detail *d = ch->detail;
@@ -458,7 +462,7 @@ static void take_product(struct chain *ch)
     d->ops--;
 }
 
-/* Is the leaf elsewhere in another strip? */
+/* Returns whether the leaf's elements differ from strip to strip. */
 static bool is_moving(const struct strip_detail *d, const struct strip_leaf *leaf)
 {
     if (leaf->way != LEAF_ONE)
@@ -492,8 +496,8 @@ static void keep_leaves(struct chain *ch)
             *to++ = ch->leaves[i];
 }
 
-/* Is it a chain over one row, whose rows of views all move, and that ends in the frame or in a row
- * of a view? */
+/* Returns whether the chain computes one row, all its rows of views move from strip to strip,
+ * and it ends in the frame or in a row of a view. */
 static bool is_row(const struct strip_detail *d)
 {
     const struct access *store = d->store;
@@ -506,18 +510,18 @@ static bool is_row(const struct strip_detail *d)
     return true;
 }
 
-/* --- the whole --- */
+/* --- whole chains --- */
 
 static void chain_begin(struct chain *ch, struct compiler *c, const struct type *shape)
 {
     *ch = (struct chain){
         .compiler = c, .shape = shape, .detail = arena_new(c->arena, struct strip_detail)};
-    ch->detail->slots = 1; /* the result's */
+    ch->detail->slots = 1; /* slot 0 is the result's */
     ch->code = c->code.count;
     ch->top = c->top;
 }
 
-/* Takes back what was made for a chain that was too much for one step. false: it was not. */
+/* Undoes a chain that is too large for one step. false: the chain is not too large. */
 static bool chain_undo_full(struct chain *ch)
 {
     if (ch->full) {
@@ -527,7 +531,8 @@ static bool chain_undo_full(struct chain *ch)
     return ch->full;
 }
 
-/* The operation with a routine that writes past the caches; whether there is one. */
+/* Stores in *past the operation with a routine that bypasses the caches; returns whether there
+ * is one. */
 static bool op_past_caches(const struct elementwise_routines *r, const struct strip_op *op,
                            struct strip_op *past)
 {
@@ -552,8 +557,8 @@ static void chain_lay(struct chain *ch)
     keep_leaves(ch);
 }
 
-/* Does the chain do nothing but add the squares of what the step before it makes, a difference to
- * one value? Then that step does both. */
+/* Joins the chain with the step before it, if that computes a difference to one value and the
+ * chain only adds the squares of its results. That step then does both. */
 static bool join_squares(struct chain *ch, const struct value *to)
 {
     struct compiler *c = ch->compiler;
@@ -573,7 +578,7 @@ static bool join_squares(struct chain *ch, const struct value *to)
     return true;
 }
 
-/* Emits the step, once the loops are laid; the caller sets where it ends. */
+/* Emits the step, after the loops were laid; the caller sets its destination. */
 static struct instr *chain_end(struct chain *ch)
 {
     struct arena *a = ch->compiler->arena;
@@ -603,7 +608,7 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
     uint32_t top = c->top;
     chain_begin(&ch, c, &e->type);
     chain_expr(&ch, e, &(struct link){0, e->type.dtype, false});
-    if (chain_undo_full(&ch)) { /* very deep: an operation a step */
+    if (chain_undo_full(&ch)) { /* very deep: each operation becomes its own step */
         c->unchained++;
         to = compile_expr(c, e, &to);
         c->unchained--;
@@ -619,7 +624,7 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
 
 /* --- into memory --- */
 
-enum { SHORT_ROW = 16 }; /* elements; a strip of shorter rows is better stored as a whole */
+enum { SHORT_ROW = 16 }; /* elements; rows that are shorter are better stored from a whole value */
 
 bool store_takes_chain(const struct compiler *c, const struct expr *target,
                        const struct expr *value)
@@ -637,7 +642,7 @@ bool store_takes_chain(const struct compiler *c, const struct expr *target,
     return row || is_link(c, value);
 }
 
-/* The chain's last operation makes its value in slot 0. */
+/* Lets the chain's last operation write to slot 0. */
 static void end_in_row(struct chain *ch)
 {
     ch->ops[ch->detail->ops - 1].dst = 0;
@@ -702,7 +707,7 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
         d->reduce = r->reduce;
         d->reduce_add = r->add;
         d->reduce_end = r->end;
-    } else { /* one result of many rows: the chain's value is made after all */
+    } else { /* one result for many rows: compile the chain to a value after all */
         *x = value_new(c, to->dtype, t->rank, t->extent, 1);
         end_in_row(&ch);
     }

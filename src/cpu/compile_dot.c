@@ -1,12 +1,13 @@
-/* Products of tiles. Within a loop that only adds products to a sum they are deferred until they
- * are deep enough (packed.h). */
+/* Compiles products of tiles. In a loop that only adds products to a sum, products are deferred
+ * until they are deep enough (packed.h). */
 #include "cpu/compile.h"
 
 #include <math.h>
 
 /* --- products --- */
 
-/* A dense operand of a product that adds pairs of steps, as the routine wants them. */
+/* Returns a dense operand of a product that adds pairs of steps, in the order that the routine
+ * requires. */
 static struct value pair_operand(struct compiler *c, const struct value *v, struct dot_detail *d,
                                  bool left)
 {
@@ -24,7 +25,7 @@ static struct value pair_operand(struct compiler *c, const struct value *v, stru
     return to;
 }
 
-/* A uniform operand: packed, or a dense value. */
+/* Describes a uniform operand: a packed tile or a dense value. */
 static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot, int index,
                                       struct dot_detail *d, struct value *v)
 {
@@ -128,9 +129,10 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     return room;
 }
 
-/* --- loops that defer them --- */
+/* --- loops that defer products --- */
 
-/* sum = dot(tile, tile, sum), and nothing else in the loop names the sum. */
+/* Returns whether the loop may defer its product: its body has sum = dot(tile, tile, sum), and
+ * no other statement of the loop names the sum. */
 static bool may_defer(const struct compiler *c, const struct stmt *loop, const struct stmt *s)
 {
     if (s->kind != STMT_ASSIGN || s->target->op != OP_REF || s->target->sym->storage != ST_REG ||
@@ -187,7 +189,7 @@ void deferral_end(struct compiler *c, struct deferral *d)
     in->n = (uint32_t)value_bytes(&d->value);
 }
 
-/* --- sums that begin with 0, and go to a view --- */
+/* --- sums that begin with 0 and are stored to a view --- */
 
 bool compile_sum_store(struct compiler *c, const struct expr *target)
 {
@@ -211,7 +213,7 @@ bool compile_sum_store(struct compiler *c, const struct expr *target)
     return true;
 }
 
-/* Is it the sum as it is, or as f16 where products write that? */
+/* Returns whether e is the sum, either unchanged or as f16 if products can write f16. */
 static bool is_sum(const struct compiler *c, const struct expr *e, const struct sym *sum)
 {
     bool halves = e->op == OP_CAST && e->type.dtype == DT_F16 && sum->type.dtype == DT_F32 &&
@@ -221,8 +223,8 @@ static bool is_sum(const struct compiler *c, const struct expr *e, const struct 
     return e->op == OP_REF && e->sym == sum;
 }
 
-/* The statement behind the loop that stores its sum, the only one that names it; NULL: there is
- * none. */
+/* Returns the statement after the loop that stores the loop's sum, if no other statement names
+ * the sum; else NULL. */
 static const struct stmt *sum_store(const struct compiler *c, const struct stmt *loop,
                                     const struct sym *sum)
 {

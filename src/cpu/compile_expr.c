@@ -1,19 +1,19 @@
-/* Expressions: every operation becomes a step over the whole value. */
+/* Compiles expressions: every operation becomes a step over the whole value. */
 #include "cpu/compile.h"
 
-/* --- what can be known now --- */
+/* --- facts known at compile time --- */
 
 bool expr_varying(const struct compiler *c, const struct expr *e)
 {
     if (!e || c->lanes == 1 || c->first_lane)
         return false;
     if (e->op == OP_THREAD || op_is_atomic(e->op))
-        return true; /* an atomic happens once a thread, whatever its operands */
+        return true; /* an atomic is executed once for each thread, whatever its operands are */
     if (e->sym && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->type.varying &&
         (e->sym->storage == ST_SCALAR || e->sym->storage == ST_ARRAY))
         return true;
     bool varies = false, added = true;
-    bool of_chain = e->count == 2; /* such are never on the compiler's stack */
+    bool of_chain = e->count == 2; /* it is never a local variable, so its address may be a key */
     struct number_entry *known =
         of_chain ? number_map_entry(c->arena, c->varying, (uintptr_t)e, &added) : NULL;
     if (!added)
@@ -53,8 +53,8 @@ bool expr_harmless(const struct compiler *c, const struct expr *e)
 
 /* --- elementwise steps --- */
 
-/* The loops of a result with operands of fewer axes, extents of 1, or one lane: neighbouring axes
- * that every operand crosses evenly become one. */
+/* Lays the loops of a result whose operands may have fewer axes, extents of 1, or one lane.
+ * Neighbouring axes that every operand crosses evenly become one. */
 static void lay_rows(struct rows_detail *d, const struct value *values)
 {
     const struct value *result = &values[0];
@@ -241,7 +241,8 @@ struct value result_place(struct compiler *c, const struct expr *e, const struct
 
 /* --- operations by class --- */
 
-/* An operand that the routine takes as `computed`; a cast to just that is left to the step. */
+/* Compiles an operand that the routine takes as `computed`; if the operand is a cast to that
+ * type, the step does the cast. */
 static struct value operand(struct compiler *c, const struct expr *e, enum dtype computed)
 {
     if (e->op == OP_CAST && e->type.dtype == computed && e->args[0]->type.dtype != DT_BOOL &&
@@ -269,7 +270,8 @@ static void check_divisor(struct compiler *c, const struct value *divisor, enum 
     c->top = top;
 }
 
-/* Result and operands all computed as one type, but for comparisons, whose result is bytes. */
+/* Describes an operation whose result and operands are computed in one type. Comparisons are the
+ * exception: their result is bytes. */
 static void describe_arithmetic(const struct compiler *c, const struct expr *e, struct operation *o)
 {
     enum dtype t = e->type.dtype;
@@ -290,8 +292,8 @@ static void describe_arithmetic(const struct compiler *c, const struct expr *e, 
         o->types[i] = i == 0 && compares ? DT_BOOL : computed;
 }
 
-/* The amount is not wrapped to the type of what is shifted, so a wide amount makes it a wide shift.
- */
+/* Describes a shift. The amount is not wrapped to the type of the shifted operand, so a wide
+ * amount makes the shift wide. */
 static void describe_shift(const struct compiler *c, const struct expr *e, struct operation *o)
 {
     enum dtype t = e->type.dtype, amount = e->args[1]->type.dtype;
@@ -343,7 +345,7 @@ static struct value compile_operation(struct compiler *c, const struct expr *e,
     struct value values[MOST_OPERANDS];
     struct operation o;
     if (!describe_operation(c, e, &o)) {
-        compile_error(c, "%s is no operation on elements", op_table[e->op].id);
+        compile_error(c, "%s is not an operation on elements", op_table[e->op].id);
         return (struct value){.lanes = 1};
     }
     values[0] = result_place(c, e, into);
@@ -357,7 +359,7 @@ static struct value compile_operation(struct compiler *c, const struct expr *e,
     return values[0];
 }
 
-/* A seed or offset as the 64 bits that philox takes. */
+/* Compiles a seed or an offset to the 64 bits that philox takes. */
 static struct value philox_operand(struct compiler *c, const struct expr *e)
 {
     struct value v = compile_expr(c, e, NULL);
@@ -379,7 +381,7 @@ static struct value compile_philox(struct compiler *c, const struct expr *e,
     return values[0];
 }
 
-/* The table's values as they lie in memory. */
+/* Returns the table's values in the form that they have in memory. */
 static const unsigned char *table_bytes(struct compiler *c, const struct sym *table)
 {
     const size_t size = dtype_size(table->type.dtype);
@@ -421,7 +423,7 @@ static struct value compile_cast(struct compiler *c, const struct expr *e, const
 
 /* --- lazy operations on scalars --- */
 
-/* *to = e in the lanes that run under `mask`. */
+/* Emits *to = e in the lanes that run under `mask`. */
 static void compile_under(struct compiler *c, uint32_t mask, const struct expr *e,
                           const struct value *to)
 {
@@ -436,7 +438,7 @@ static void compile_under(struct compiler *c, uint32_t mask, const struct expr *
     label_place(c, &skip);
 }
 
-/* Uniform condition: a jump. */
+/* Compiles a selection with a uniform condition: a jump. */
 static void select_by_jump(struct compiler *c, const struct expr *e, const struct value *to)
 {
     struct label other = {0}, end = {0};
@@ -449,7 +451,8 @@ static void select_by_jump(struct compiler *c, const struct expr *e, const struc
     label_place(c, &end);
 }
 
-/* One side is a load, the other one value: a load with the value where it does not run. */
+/* Compiles a selection between a load and one value as a masked load: lanes that do not load get
+ * the value. false: e is another selection. */
 static bool select_load(struct compiler *c, const struct expr *e, const struct value *to)
 {
     uint32_t masks[2];

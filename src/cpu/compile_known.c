@@ -1,12 +1,11 @@
-/* What is known of scalars before the program runs: constants, counters of loops that are unrolled,
- * and values that are affine in the thread's index.
+/* Finds facts about scalars before the program runs: constants, counters of loops that are
+ * unrolled, and values that are affine in the thread's index.
  *
- * An affine value needs no lanes: it is its value in the first lane (uniform: `thread.x` counts as
- * 0 in it) and a constant step along each axis of the block. Accesses with such indices are nests
- * of strides (exec_strided.c). A variable is affine if its declaration gives it such a value and
- * nothing else is ever assigned to it; its lanes are computed all the same, and the first of them
- * is where its value in the first lane lies.
- */
+ * An affine value needs no lanes. It is its value in the first lane (which is uniform;
+ * `thread.x` counts as 0 in it) and a constant step along each axis of the block. Accesses with
+ * such indices are nests of strides (exec_strided.c). A variable is affine if its declaration
+ * gives it such a value and it is never assigned again. Its lanes are computed nevertheless, and
+ * its value in the first lane is read from the first of them. */
 #include "cpu/compile.h"
 
 /* --- constants --- */
@@ -84,10 +83,10 @@ bool compile_known(struct compiler *c, const struct expr *e, struct value *out)
 
 /* --- affine values --- */
 
-/* Steps so large are of no use, and sums of smaller ones do not overflow. */
+/* Limit of steps: larger ones are useless, and sums of steps below it do not overflow. */
 #define MOST_STEP ((int64_t)1 << 31)
 
-/* step = a * x + b * y */
+/* Computes step = a * x + b * y; false: a step is too large. */
 static bool combine(int64_t *step, int64_t a, const int64_t *x, int64_t b, const int64_t *y)
 {
     bool fits = a >= -MOST_STEP && a <= MOST_STEP;
@@ -119,7 +118,8 @@ int64_t thread_divisor(const struct compiler *c, const struct expr *e)
     return (n.i & (n.i + 1)) == 0 ? n.i + 1 : 0;
 }
 
-/* thread.x / split, thread.x % split: the lanes' places along y, along x; -1: neither. */
+/* Returns the axis of lanes that e is: 1 (y) for thread.x / split, 0 (x) for thread.x % split;
+ * -1: neither. */
 static int split_axis(const struct compiler *c, const struct expr *e)
 {
     const struct expr *thread = e->args[0];
@@ -195,7 +195,7 @@ void note_affine(struct compiler *c, const struct stmt *s)
     c->first_lane = false;
 }
 
-/* --- loops whose counter is known --- */
+/* --- loops with a known counter --- */
 
 struct loop_survey {
     const struct sym *counter;
@@ -217,7 +217,7 @@ static void count_root(void *user, struct expr **root, bool is_target)
     expr_walk(root, count_expr, user);
 }
 
-/* Nodes of a body, with those of loops in it as often as they turn. */
+/* Counts the nodes of a body; nodes of inner loops count once for each turn. */
 static void survey_body(struct loop_survey *s, const struct stmt *first)
 {
     for (const struct stmt *st = first; st; st = st->next) {
@@ -252,7 +252,7 @@ void counter_step(struct compiler *c, const struct stmt *s)
         slot->known = eval_cast(s->init->sym->type.dtype, s->step->value->type.dtype, &next);
 }
 
-/* for (int i = …; …; i = …) that is to be unrolled. */
+/* Returns whether s is a loop `for (int i = …; …; i = …)` that is to be unrolled. */
 static bool is_counting(const struct compiler *c, const struct stmt *s)
 {
     const struct stmt *init = s->init, *step = s->step;

@@ -1,10 +1,9 @@
-/* Masks of lanes, from conditions.
+/* Compiles conditions to masks of lanes.
  *
- * In general a condition is computed for each lane. One that says i < n, with i affine in the
- * thread's index and growing along one axis of the block, or several such, is a rectangle of lanes
- * that is computed at once. So is one that says it of thread.x where the lanes are thread.x taken
- * apart, if all or none pass.
- */
+ * In general a condition is computed for each lane. Two forms are faster. If i is affine in the
+ * thread's index and grows along one axis of the block, i < n holds for a rectangle of lanes,
+ * and so does a conjunction of such tests; the rectangle is computed at once. If thread.x is
+ * taken apart, a test of thread.x itself is computed at once if all lanes pass or none. */
 #include "cpu/compile.h"
 
 enum { MOST_TESTS = 8 };
@@ -39,7 +38,8 @@ static bool is_half_plane(const struct compiler *c, const struct expr *e)
             (c->split > 0 && a[1] - b[1] == (a[0] - b[0]) * c->split));
 }
 
-/* The conditions that all must hold into `tests`. false: too many, or others. */
+/* Splits a condition into the tests that must all hold, and stores them in `tests`. false: there
+ * are too many, or tests of another kind. */
 static bool split_condition(const struct compiler *c, const struct expr *e,
                             const struct expr **tests, int *count)
 {

@@ -1,14 +1,14 @@
-/* Which tiles are packed (packed.h), and their fills.
+/* Decides which tiles are packed (packed.h), and compiles their fills.
  *
- * A tile is, if all that happens to it in the kernel is that it is filled whole (or one of its
- * stages is) from const views or from other such tiles, and read whole by `dot`, always on the same
- * side and turned the same way. A mention of any other kind keeps it an ordinary tile.
- */
+ * A tile is packed if the kernel only fills it whole (or one of its stages whole) from const
+ * views or from other such tiles, and only reads it whole in `dot`, always as the same operand
+ * and with the same orientation. A mention of any other kind keeps it an ordinary tile. */
 #include "cpu/compile.h"
 
 /* --- mentions --- */
 
-/* A whole tile of two axes: `e` names it, or one of its stages by leading elements. */
+/* Returns whether e names a whole tile of two axes: a tile of two axes, or one stage of a tile,
+ * selected by leading indices. */
 static bool names_tile(const struct expr *e)
 {
     if (e->op != OP_REF && e->op != OP_ACCESS)
@@ -22,7 +22,7 @@ static bool names_tile(const struct expr *e)
     return s->type.rank - e->indices == 2 && !e->otherwise;
 }
 
-/* Two slices of a view that nobody writes, the rest of its axes elements. */
+/* Returns whether e has two slices of a read-only view and single elements along its other axes. */
 static bool is_view_part(const struct expr *e)
 {
     int slices = 0;
@@ -45,12 +45,12 @@ static struct packed_use *use_of(const struct compiler *c, const struct expr *e)
     return &slot_of(c, e->sym)->packed;
 }
 
-/* --- what happens to the tiles --- */
+/* --- how the kernel uses the tiles --- */
 
 struct survey {
     struct compiler *c;
-    bool changed; /* an answer, since the walk began */
-    bool last;    /* nothing new is to be expected: what is not known to be read is not */
+    bool changed; /* some answer has changed since the walk began */
+    bool last;    /* no more uses will be found: a tile without a known use is refused */
 };
 
 static void refuse(struct survey *s, const struct sym *sym)
@@ -69,7 +69,7 @@ static void survey_indices(struct survey *s, const struct expr *e)
     survey_value(s, e->otherwise);
 }
 
-/* The first use decides how it is packed; the others must be the same. */
+/* Notes a use by `dot`. The first use decides how the tile is packed; the others must agree. */
 static void note_use(struct survey *s, const struct expr *tile, const struct packed_form *form)
 {
     struct packed_use *use = use_of(s->c, tile);
@@ -110,7 +110,7 @@ static void survey_operand(struct survey *s, const struct expr *dot, enum packed
     survey_indices(s, tile);
 }
 
-/* Everything but a use by `dot` is a mention that refuses. */
+/* Refuses all tiles that an expression mentions in another way than as an operand of `dot`. */
 static void survey_value(struct survey *s, const struct expr *e)
 {
     if (!e)
@@ -129,12 +129,12 @@ static void survey_value(struct survey *s, const struct expr *e)
     survey_indices(s, e);
 }
 
-/* target = value, where the target may be packed. */
+/* Surveys target = value, where the target may be packed. */
 static void survey_fill(struct survey *s, const struct expr *target, const struct expr *value)
 {
     struct packed_use *to = use_of(s->c, target);
     bool alike = type_same_shape(&target->type, &value->type) &&
-                 target->type.dtype == value->type.dtype; /* it is not broadcast */
+                 target->type.dtype == value->type.dtype; /* the value is not broadcast */
     survey_indices(s, target);
     if (alike && names_tile(target) && is_view_part(value)) {
         survey_indices(s, value);
@@ -149,7 +149,7 @@ static void survey_fill(struct survey *s, const struct expr *target, const struc
         return;
     }
     if (copies && !to->used && !to->refused && !s->last)
-        return; /* not known yet: another walk will come by */
+        return; /* not known yet: a later walk visits it again */
     refuse(s, target->sym);
     survey_value(s, value);
 }
@@ -183,7 +183,7 @@ static void survey_stmt(void *user, struct stmt *st)
     survey_value(s, st->condition);
 }
 
-/* --- which axes of the grid a place depends on --- */
+/* --- grid axes that an index depends on --- */
 
 static unsigned block_axes(const struct compiler *c, const struct expr *e)
 {
@@ -215,10 +215,12 @@ static void survey_axes(void *user, struct stmt *st)
 
 /* --- packed tiles --- */
 
-/* About what the second-level cache holds: more is packed for all blocks, before its product. */
+/* Limit of the memory that a block packs for itself: about the size of the second-level cache. A
+ * larger tile is packed for all blocks, before its product. */
 #define MOST_OWN_BYTES ((size_t)1 << 20)
 
-/* What a product takes that packs such a tile on its way for its block alone; 0: it does not. */
+/* Returns the bytes that a product needs to pack such a tile on its way, for its own block
+ * alone; 0: it cannot do that. */
 static size_t own_bytes(const struct compiler *c, const struct packed_form *form)
 {
     const struct dot_routines *dot = c->set->dot;
@@ -286,8 +288,9 @@ const struct packed_tile *packed_tile_of(const struct compiler *c, const struct 
     return names ? slot_of(c, e->sym)->packed.tile : NULL;
 }
 
-/* A panel of f16 has a line of the cache a row: where its first block is too small to pack it, all
- * panels are better packed before, row by row. */
+/* Decides whether the product packs its right operand on its way. A row of a panel of f16 is one
+ * cache line; if the first block of rows is too small to pack such a panel, packing all panels
+ * in advance, row by row, is faster. */
 void packed_for_product(struct compiler *c, const struct expr *right, size_t m)
 {
     if (!packed_tile_of(c, right))
@@ -311,7 +314,7 @@ static bool plans_alike(const struct packed_plan *a, const struct packed_plan *b
     return alike;
 }
 
-/* The cache for parts as `value` reads them. */
+/* Returns the cache for parts in the form in which `value` reads them. */
 static uint32_t plan_cache(struct compiler *c, const struct packed_tile *tile,
                            const struct access *from, const struct expr *value)
 {
@@ -385,7 +388,7 @@ bool compile_packed_decl(struct compiler *c, const struct stmt *s)
     if (!tile)
         return false;
     struct slot *slot = slot_of(c, s->sym);
-    slot->value.lanes = 1; /* it is declared */
+    slot->value.lanes = 1; /* the tile is declared now */
     if (s->value)
         return compile_packed_fill(c, &whole, s->value);
     struct packed_fill *fill = arena_new(c->arena, struct packed_fill);

@@ -1,5 +1,5 @@
-/* Loops of thread-level code that do nothing but sum products: one step does them for all turns and
- * lanes at once (exec_product.c).
+/* Compiles loops of thread-level code that only sum products: one step executes all turns and lanes
+ * (exec_product.c).
  *
  *   loop       for (i32 i = start; i < bound; i += step) with list, in it
  *   list       of loops, blocks, loads and sums
@@ -8,19 +8,19 @@
  *   sum        x = fma(factor, factor, x), or x = x + factor * factor of integers: x a per-thread
  *              variable or elements of one
  *   factor     an ACCESS, a variable that was loaded, v[i] with a counter i that takes all of it,
- *              or what does not change in the loops
+ *              or an expression that does not change in the loops
  *
- * The indices of accesses are affine in counters and in the thread's index, and which elements of x
- * a turn sums is known now. Whether all elements that are read lie inside is asked when it runs; if
- * not, the loops run as they stand, up to the fault. No factor reads an x, so it does not show that
- * all turns of one sum come before the next sum; each element still takes its products in order.
- */
+ * The indices of accesses are affine in counters and in the thread's index, and the elements of
+ * x that a turn adds to are known at compile time. The step tests at run time that all elements
+ * it reads are inside. If some are not, the loops run as written, up to the fault. No factor
+ * reads an x, so the step may execute all turns of one sum before the next sum; each element
+ * still gets its products in order. */
 #include "cpu/compile.h"
 #include "cpu/lane_product.h"
 
 enum { MOST_NESTED = 8, MOST_SUMS = 8 };
 
-/* Coefficients of counters, so that reaches never overflow 64 bits. */
+/* Limit of the coefficients of counters: with it, reaches never overflow 64 bits. */
 #define MOST_COEFFICIENT ((int64_t)1 << 28)
 
 struct counting {
@@ -35,11 +35,11 @@ struct summing {
     int loops, loop[PRODUCT_LOOPS];
 };
 
-struct lazy { /* a variable that is one load a turn */
+struct lazy { /* a variable that each turn loads once */
     const struct sym *sym;
-    const struct expr *value;  /* NULL: none yet */
-    const struct sym *counter; /* of a loop that loads all its elements; NULL: loaded at once */
-    bool declared;             /* in the loops: nobody else knows it */
+    const struct expr *value;  /* NULL: not loaded yet */
+    const struct sym *counter; /* counter of the loop that loads its elements; NULL: one load */
+    bool declared;             /* declared in the loops: no code after them can name it */
     int depth, path[PRODUCT_LOOPS], uses;
 };
 
@@ -61,7 +61,7 @@ static bool is_counter_type(const struct expr *e)
     return e && e->type.rank == 0 && e->type.dtype == DT_I32;
 }
 
-/* i < bound, i <= bound, or with the sides changed. */
+/* Reads i < bound or i <= bound, or either with its sides exchanged. */
 static bool plan_condition(struct counting *l, const struct expr *e)
 {
     bool less = e->op == OP_LT || e->op == OP_LE, greater = e->op == OP_GT || e->op == OP_GE;
@@ -94,7 +94,8 @@ static bool plan_counter(const struct compiler *c, struct counting *l, const str
            !expr_varying(c, l->start) && !expr_varying(c, l->bound);
 }
 
-/* -1: not known, or its counter would wrap. */
+/* Returns the number of turns of a loop; -1: not known at compile time, or the counter would
+ * wrap. */
 static int64_t constant_turns(const struct compiler *c, const struct counting *l)
 {
     struct literal start, bound;
@@ -103,7 +104,7 @@ static int64_t constant_turns(const struct compiler *c, const struct counting *l
     return counted_turns(start.i, bound.i, l->step, l->inclusive);
 }
 
-/* Is e v[i], and does the counter i take all elements of v? */
+/* Returns whether e is v[i] and the counter i takes the indices of all elements of v. */
 static bool is_counter(const struct compiler *c, const struct counting *l, const struct expr *e,
                        const struct sym *v)
 {
@@ -140,7 +141,7 @@ static bool is_own(const struct sym *s)
     return s->storage == ST_SCALAR || s->storage == ST_ARRAY;
 }
 
-/* sym = value, a load. */
+/* Reads sym = value, a load. */
 static bool plan_load(struct nest_plan *p, const struct sym *sym, const struct expr *value,
                       const struct sym *counter)
 {
@@ -168,7 +169,7 @@ static bool plan_decl(struct nest_plan *p, const struct stmt *s)
                          plan_load(p, s->sym, s->value, NULL));
 }
 
-/* for (i32 j = 0; j < extent; j++) v[j] = ACCESS */
+/* Reads for (i32 j = 0; j < extent; j++) v[j] = ACCESS. */
 static bool plan_fill(struct nest_plan *p, const struct stmt *s)
 {
     const struct stmt *body = s->body;
@@ -181,7 +182,7 @@ static bool plan_fill(struct nest_plan *p, const struct stmt *s)
            plan_load(p, target->sym, body->value, l.counter);
 }
 
-/* e with `to` in place of a counter. */
+/* Returns e with `to` in place of a counter. */
 static const struct expr *with_counter(struct compiler *c, const struct expr *e,
                                        const struct sym *counter, const struct expr *to)
 {
@@ -200,7 +201,8 @@ static const struct expr *with_counter(struct compiler *c, const struct expr *e,
     return copy;
 }
 
-/* Was it loaded in this turn of all loops around, and do those since then turn? */
+/* Returns whether the variable was loaded in this turn: the load is in loops that are still
+ * open, and each loop opened after it is known to turn at least once. */
 static bool is_loaded(const struct nest_plan *p, const struct lazy *lazy)
 {
     if (!lazy->value || lazy->depth > p->depth)
@@ -212,7 +214,7 @@ static bool is_loaded(const struct nest_plan *p, const struct lazy *lazy)
     return true;
 }
 
-/* What was loaded stands for the variable. */
+/* Reads a factor; a loaded variable is replaced by its load. */
 static const struct expr *plan_factor(struct nest_plan *p, const struct expr *e)
 {
     if (e->op == OP_CAST) {
@@ -278,9 +280,10 @@ static bool plan_list(struct nest_plan *p, const struct stmt *first)
     return fits;
 }
 
-/* --- is it one? --- */
+/* --- checks --- */
 
-/* Does e name a counter of the loops, a variable declared in them, or one that they assign to? */
+/* Returns whether e names a counter of the loops, a variable declared in them, or a variable
+ * that they assign. */
 static bool changes(const struct nest_plan *p, const struct expr *e)
 {
     bool found = false;
@@ -293,7 +296,8 @@ static bool changes(const struct nest_plan *p, const struct expr *e)
     return found;
 }
 
-/* By how much e grows with the counter, *by for 1 more. false: not evenly. */
+/* Computes the coefficient of the counter in e: the growth of e when the counter grows by 1.
+ * false: e is not affine in it. */
 static bool coefficient(const struct compiler *c, const struct expr *e, const struct sym *counter,
                         int64_t *by)
 {
@@ -329,7 +333,8 @@ static bool coefficient(const struct compiler *c, const struct expr *e, const st
     return *by <= MOST_COEFFICIENT && *by >= -MOST_COEFFICIENT;
 }
 
-/* An index that is affine in all: its growth for a turn of each loop of the sum. */
+/* Computes how much an index that is affine in all counters grows for a turn of each loop of the
+ * sum. */
 static bool index_steps(const struct nest_plan *p, const struct summing *s, const struct expr *e,
                         int64_t *step)
 {
@@ -350,7 +355,8 @@ static bool index_steps(const struct nest_plan *p, const struct summing *s, cons
     return true;
 }
 
-/* An operand broadcasts along leading axes, and along those where it has extent 1. */
+/* Returns whether an operand broadcasts: along leading axes, and along axes where its extent is
+ * 1. */
 static bool broadcasts(const struct type *from, const struct type *to)
 {
     if (from->rank > to->rank)
@@ -363,7 +369,7 @@ static bool broadcasts(const struct type *from, const struct type *to)
     return true;
 }
 
-/* The ACCESS below a cast that the step can do, else e. */
+/* Returns the ACCESS below a cast that the step can do, otherwise e. */
 static const struct expr *loaded(const struct expr *e)
 {
     const struct expr *x = e->op == OP_CAST ? e->args[0] : e;
@@ -393,7 +399,8 @@ static bool is_factor(const struct nest_plan *p, const struct summing *s, const 
     return true;
 }
 
-/* A varying variable or elements of one, of a type that is computed as it is stored. */
+/* Returns whether the sum's target is a varying variable, or elements of one, of a type that is
+ * computed as it is stored. */
 static bool is_target(const struct nest_plan *p, const struct summing *s)
 {
     const struct expr *e = s->target;
@@ -409,7 +416,7 @@ static bool is_target(const struct nest_plan *p, const struct summing *s)
     return true;
 }
 
-/* Does nobody else read the variable? */
+/* Returns whether no statement outside of the loops reads the variable. */
 static bool is_private(const struct nest_plan *p, const struct lazy *lazy, const struct stmt *s)
 {
     struct stmt alone = *s;
@@ -435,8 +442,8 @@ static bool is_plan(const struct nest_plan *p, const struct stmt *s)
 
 /* --- the step --- */
 
-/* The place of the first turn's sum and the steps to others. No two turns of different counters may
- * lead to the same element, but by a counter that changes nothing. */
+/* Computes where the sum of the first turn is and the steps to the others. Each counter must
+ * move the sum to another element at each turn, or not move it at all. */
 static bool lay_sum(const struct nest_plan *p, const struct summing *s, struct lane_product *out)
 {
     const struct value *v = &slot_of(p->c, s->target->sym)->value;
@@ -534,7 +541,8 @@ static void lay_product(struct nest_plan *p, const struct summing *s, struct lan
     }
 }
 
-/* Counters are their first value; false again when `known` is. */
+/* Gives all counters their first value as a known constant; with known == false makes them
+ * unknown again. */
 static void set_counters(struct nest_plan *p, bool known)
 {
     for (int i = 0; i < p->loops; i++) {

@@ -1,10 +1,10 @@
-/* Rows of views that are read where they lie: a register tile that is declared as one, as `reg f32
- * v[W] = X[block.x][0 +: W];`, until it is assigned to, where that is soon; and those of views that
- * nobody writes. Who does not know where a row lies loads it.
- */
+/* Compiles rows of views that are read in place, without a copy. A row is read in place if a
+ * register tile is declared as one, as in `reg f32 v[W] = X[block.x][0 +: W];`, until the tile
+ * is assigned, which must be soon; or if the view is read-only. Code that needs the elements in
+ * the frame loads the row (compile_row_load). */
 #include "cpu/compile.h"
 
-enum { SHORTEST_SHOWN = 256 }; /* elements; shorter ones are as well loaded */
+enum { SHORTEST_SHOWN = 256 }; /* elements; loading a shorter row is as fast */
 
 static void note_effect(void *user, struct expr **at)
 {
@@ -26,8 +26,8 @@ static bool is_variable(const struct sym *s)
     return s->storage == ST_SCALAR || s->storage == ST_REG;
 }
 
-/* Do the statements that follow compute values and nothing else, until it is assigned to? Then
- * memory is the same all the time. */
+/* Returns whether the statements after the declaration only compute values until the tile is
+ * assigned. Memory then stays the same in between. */
 static bool is_assigned_soon(const struct stmt *declaration)
 {
     for (const struct stmt *s = declaration->next; s; s = s->next) {
@@ -43,7 +43,7 @@ static bool is_assigned_soon(const struct stmt *declaration)
     return false;
 }
 
-/* Is e such a row, of the view's own type? */
+/* Returns whether e is such a row, in the view's own element type. */
 static bool is_row(const struct compiler *c, const struct expr *e)
 {
     return !c->plain && c->lanes == 1 && c->mask == NO_SLOT && e->op == OP_ACCESS &&
@@ -52,8 +52,9 @@ static bool is_row(const struct compiler *c, const struct expr *e)
            !(e->otherwise && (e->otherwise->type.rank > 0 || has_effect(e->otherwise)));
 }
 
-/* Emits the step that finds the row e, or copies it to the value if it does not lie side by side;
- * *shown_at gets its address. `stays`: as struct access has it. false: it never lies so. */
+/* Emits the step that finds the row e, or copies it to the value if its elements are not
+ * contiguous; *shown_at gets the place of its address in the frame. `stays`: see struct access.
+ * false: the row is never contiguous. */
 static bool emit_show(struct compiler *c, const struct expr *e, const struct value *v, bool stays,
                       uint32_t *shown_at)
 {
@@ -76,7 +77,7 @@ static bool emit_show(struct compiler *c, const struct expr *e, const struct val
     in->dst = v->at;
     in->a = *shown_at;
     if (e->loc.source)
-        in->loc = e->loc; /* as a load's */
+        in->loc = e->loc; /* the place that a load would have */
     c->top = top;
     return true;
 }

@@ -1,25 +1,27 @@
-/* How much of a register tile is seen. Where each of its elements goes, by itself, to its place in
- * other such tiles and in views, and nowhere else, nobody sees those beyond the views' edges: the
- * products that are added to the tile leave them out (exec_dot.c), whatever they hold then.
+/* Finds how much of a register tile is seen. Suppose that each element of a tile only ever moves,
+ * unmixed with others, to its own place in other such tiles and in views. Then the elements beyond
+ * the views' edges are never seen, and the products that are added to the tile leave them out
+ * (exec_dot.c); their values are then arbitrary.
  *
- * What counts is every statement of the list that declares the tile, and of the lists in it: no
- * other can name it. The order of statements does not, but for the indices of the stores, which are
- * computed in front of the first statement that may add to the tile.
- */
+ * The survey covers every statement of the list that declares the tile, and of the lists in it,
+ * because no other statement can name it. The order of the statements does not matter, except
+ * for the indices of the stores: these are computed before the first statement that may add to
+ * the tile. */
 #include "cpu/compile.h"
 
 enum { MOST_TILES = 8 };
 
 struct survey {
     struct compiler *c;
-    const struct sym *tile[MOST_TILES]; /* the first one's elements may be in any of them */
-    bool declared[MOST_TILES];          /* in the list */
+    const struct sym *tile[MOST_TILES]; /* the first is the surveyed tile; its elements may move
+                                         * to the others */
+    bool declared[MOST_TILES];          /* the tile is declared in the list */
     int tiles;
-    const struct expr *target[MOST_SEEN]; /* views that they go to */
-    const struct stmt *stored[MOST_SEEN]; /* in this statement of the list */
+    const struct expr *target[MOST_SEEN]; /* views that the elements are stored to */
+    const struct stmt *stored[MOST_SEEN]; /* the statement of the list that contains each store */
     int targets;
-    const struct stmt *at; /* where the walk is in the list */
-    bool adds;             /* a product to the first tile */
+    const struct stmt *at; /* the statement of the list that the walk is in */
+    bool adds;             /* some product is added to the first tile */
     bool refused;
 };
 
@@ -31,7 +33,8 @@ static bool names(const struct survey *v, const struct expr *e)
     return count > 0;
 }
 
-/* Does each element of the tiles go to its place in e alone, and fault nowhere, whatever it is? */
+/* Returns whether each element of the tiles contributes only to its own place in e, and no
+ * element value makes e fault. */
 static bool stays(const struct survey *v, const struct expr *e)
 {
     struct operation o;
@@ -120,7 +123,7 @@ static void survey_stmt(void *user, struct stmt *s)
         stmt_expressions(s, survey_other, v);
 }
 
-/* Calls visit on the statement and those below, not on those behind it. */
+/* Calls visit on the statement and those nested in it, not on those that follow it. */
 static void walk_one(const struct stmt *s, void (*visit)(void *user, struct stmt *s), void *user)
 {
     struct stmt one = *s;
@@ -128,11 +131,11 @@ static void walk_one(const struct stmt *s, void (*visit)(void *user, struct stmt
     stmt_walk(&one, visit, user);
 }
 
-/* false: all of the tile is seen, or nothing is added to it. */
+/* Surveys a list. false: all of the tile is seen, or no product is added to it. */
 static bool survey_list(struct survey *v, const struct stmt *list)
 {
     int known = 0;
-    while (known < v->tiles && !v->refused) { /* until no other tile joins */
+    while (known < v->tiles && !v->refused) { /* until no more tiles join */
         known = v->tiles;
         v->targets = 0;
         for (v->at = list; v->at && !v->refused; v->at = v->at->next)
@@ -143,7 +146,7 @@ static bool survey_list(struct survey *v, const struct stmt *list)
     return v->adds && !v->refused;
 }
 
-/* --- places of stores --- */
+/* --- indices of stores --- */
 
 struct change {
     const struct sym *sym;
@@ -157,7 +160,8 @@ static void find_change(void *user, struct stmt *s)
                      (s->kind == STMT_ASSIGN && s->target->sym == change->sym);
 }
 
-/* Is it no fault, and the same in front of `from` as in all statements up to `end`? */
+/* Returns whether e cannot fault and has the same value before `from` as in all statements up to
+ * `end`. */
 static bool is_fixed(const struct expr *e, const struct stmt *from, const struct stmt *end)
 {
     struct change change = {.sym = e->sym};

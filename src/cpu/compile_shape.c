@@ -1,4 +1,4 @@
-/* Expressions that look at a tile as a whole: reductions, scans, changes of shape. */
+/* Compiles operations on a tile as a whole: reductions, scans, changes of shape. */
 #include "cpu/compile.h"
 
 #include <math.h>
@@ -16,8 +16,8 @@ static enum reduction reduction_of(enum op op)
     }
 }
 
-/* What an exclusive scan begins with: the op's neutral element in the stored type, as `computed`
- * holds it. */
+/* Stores the first result of an exclusive scan: the op's neutral element in the stored type,
+ * represented in the type `computed`. */
 static void scan_start(enum op op, enum dtype stored, enum dtype computed, void *start)
 {
     double least = stored == DT_BOOL ? 0 : dtype_is_float(stored) ? -INFINITY : -0x1p64;
@@ -27,7 +27,7 @@ static void scan_start(enum op op, enum dtype stored, enum dtype computed, void 
     case OP_MUL: dtype_store_f64(computed, start, 1); return;
     case OP_AND: dtype_store_i64(computed, start, -1); return;
     case OP_MIN:
-    case OP_MAX: /* saturates to the end of the type */
+    case OP_MAX: /* saturates to the least or greatest value of the type */
         dtype_store_f64(stored, &element, op == OP_MAX ? least : greatest);
         if (dtype_is_float(stored))
             dtype_store_f64(computed, start, dtype_load_f64(stored, &element));
@@ -38,7 +38,7 @@ static void scan_start(enum op op, enum dtype stored, enum dtype computed, void 
     }
 }
 
-/* x as [outer][n][inner] around the axis; -1: n is everything. */
+/* Splits x into [outer][n][inner] around the axis; axis -1: n is all of x. */
 static void split_at_axis(struct reduce_detail *d, const struct value *x, int axis)
 {
     d->outer = d->n = 1;
@@ -64,7 +64,7 @@ static void emit_reduction(struct compiler *c, const struct expr *e, struct redu
     in->a = x->at;
 }
 
-/* Of a row that may lie in a view. */
+/* Emits the reduction of a row that may be in a view. */
 static void emit_row_reduction(struct compiler *c, const struct expr *e, struct reduce_detail *d,
                                const struct value *to, const struct slot *row)
 {
@@ -156,7 +156,8 @@ static void compile_trans(struct compiler *c, const struct value *to, const stru
     emit_rearrangement(c, d, to, from);
 }
 
-/* repeat: copies outside, the operand's axis inside; repeat_interleave: the other way round. */
+/* Compiles repeat (copies outside, the operand's axis inside) or repeat_interleave (the other
+ * way round). */
 static void compile_repeat(struct compiler *c, enum op op, const struct value *to,
                            const struct value *from)
 {
@@ -201,7 +202,7 @@ static struct value compile_iota(struct compiler *c, const struct expr *e, const
     return value_convert(c, v, e->type.dtype);
 }
 
-/* The same elements under another type or shape. */
+/* Compiles an operation that only changes the type or the shape of the same elements. */
 static struct value compile_alias(struct compiler *c, const struct expr *e)
 {
     struct value v = compile_expr(c, e->args[0], NULL);
@@ -219,7 +220,7 @@ struct value compile_shape(struct compiler *c, const struct expr *e, const struc
         return compile_iota(c, e, into);
     if (e->op == OP_BITS || e->op == OP_RESHAPE)
         return compile_alias(c, e);
-    /* Never *into: operands may lie there. */
+    /* Never use *into: it may hold operands. */
     struct value to = value_of_type(c, &e->type, expr_varying(c, e) ? c->lanes : 1);
     uint32_t top = c->top;
     struct value from = compile_expr(c, e->args[0], NULL);

@@ -1,17 +1,16 @@
-/* Statements: scopes, control flow, masks.
+/* Compiles statements: scopes, control flow, masks.
  *
- * Where a condition is uniform, control flow is jumps. Where it differs between lanes, the lanes
- * that take a branch form a mask, and code is skipped only when no lane takes it. A loop that lanes
- * leave one by one keeps two masks: who is still in the loop, and who is still in this turn
- * (`continue`).
- */
+ * If a condition is uniform, control flow is jumps. If it differs between lanes, the lanes that
+ * take a branch form a mask, and the code is skipped only when no lane takes it. A loop that
+ * lanes leave one by one keeps two masks: the lanes still in the loop, and the lanes still in
+ * this turn (`continue`). */
 #include "cpu/compile.h"
 
 #include "base/text.h"
 
 static void compile_list(struct compiler *c, const struct stmt *first);
 
-/* --- who leaves one by one --- */
+/* --- lanes that leave one by one --- */
 
 struct escapes {
     bool breaks, continues;
@@ -19,7 +18,7 @@ struct escapes {
 
 static struct escapes loop_escapes(const struct compiler *c, const struct stmt *s, bool varying);
 
-/* Do lanes leave this loop, or one of its turns, one by one? */
+/* Returns whether lanes leave this loop, or one of its turns, one by one. */
 static bool loop_is_masked(const struct compiler *c, const struct stmt *s)
 {
     if (s->condition && expr_varying(c, s->condition))
@@ -33,7 +32,7 @@ static bool is_loop(const struct stmt *s)
     return s->kind == STMT_FOR || s->kind == STMT_WHILE;
 }
 
-/* break and continue of this loop under a condition that differs between lanes. */
+/* Finds break and continue of this loop under a condition that differs between lanes. */
 static struct escapes loop_escapes(const struct compiler *c, const struct stmt *s, bool varying)
 {
     struct escapes found = {false, false};
@@ -51,7 +50,7 @@ static struct escapes loop_escapes(const struct compiler *c, const struct stmt *
     return found;
 }
 
-/* Is there a return that not all lanes reach? */
+/* Returns whether there is a return that only some lanes reach. */
 static bool lanes_return(const struct compiler *c, const struct stmt *s, bool varying)
 {
     for (; s; s = s->next) {
@@ -129,7 +128,7 @@ static void compile_decl_shared(struct compiler *c, const struct stmt *s)
         compile_shared_poison(c, &whole);
 }
 
-/* The value of what s declares or assigns, in its place. */
+/* Compiles the value that s declares or assigns into its place. */
 static void compile_tile(struct compiler *c, const struct stmt *s, const struct value *to)
 {
     const struct sym *sym = s->kind == STMT_DECL ? s->sym : s->target->sym;
@@ -138,7 +137,8 @@ static void compile_tile(struct compiler *c, const struct stmt *s, const struct 
     c->dot_seen = NULL;
 }
 
-/* Resting lanes may be written too: within the variable's scope they never run again. */
+/* Compiles a declaration. It may also write lanes that rest, because these never run again
+ * within the variable's scope. */
 static void compile_decl(struct compiler *c, const struct stmt *s)
 {
     const struct sym *sym = s->sym;
@@ -169,10 +169,10 @@ static void compile_decl(struct compiler *c, const struct stmt *s)
     note_affine(c, s);
 }
 
-/* How an expression mentions what is assigned to. */
+/* Counts how an expression mentions the assigned variable. */
 struct mentions {
     const struct expr *target;
-    int refs, others; /* just that; another part of it, or in another shape */
+    int refs, others; /* just as the target has it; another part of it, or in another shape */
 };
 
 static void note_mention(void *user, struct expr **at)
@@ -186,10 +186,9 @@ static void note_mention(void *user, struct expr **at)
     m->others += e->op == OP_RESHAPE || e->op == OP_BITS;
 }
 
-/* May the value be computed right in the variable (or the part of it) that it is assigned to,
- * though it may read it? Elementwise steps read an element before they write it; dot adds to its
- * third operand in place.
- */
+/* Returns whether the value may be computed directly in the variable (or part of one) that it is
+ * assigned to, even if it reads the variable. Elementwise steps read an element before they
+ * write it; dot adds to its third operand in place. */
 static bool may_compute_in_place(const struct expr *target, const struct expr *value)
 {
     struct expr *e = (struct expr *)(uintptr_t)value; /* the walk replaces nothing */
@@ -198,7 +197,7 @@ static bool may_compute_in_place(const struct expr *target, const struct expr *v
     if (m.refs == 0 && m.others == 0)
         return true;
     if (e->op == OP_DOT)
-        return true; /* it sees to that itself */
+        return true; /* compile_dot itself checks that */
     enum op_class class = op_table[e->op].class;
     bool lazy = op_table[e->op].flags & OP_LAZY;
     return m.others == 0 && !lazy &&
@@ -206,14 +205,14 @@ static bool may_compute_in_place(const struct expr *target, const struct expr *v
             e->op == OP_WHERE);
 }
 
-/* Resting lanes of a variable may be written where the same mask runs as at its declaration: within
- * its scope they never run again. */
+/* Returns whether lanes that rest may be written: the mask is the one under which the variable
+ * was declared, and within its scope the lanes that rest then never run again. */
 static bool lanes_need_no_mask(const struct compiler *c, const struct sym *s)
 {
     return c->mask == NO_SLOT || (!c->plain && c->mask == slot_of(c, s)->mask);
 }
 
-/* An element of an array at a place that is known is assigned as a variable is. */
+/* Compiles an assignment to an element of an array at a known place like one to a variable. */
 static bool compile_part_in_place(struct compiler *c, const struct expr *target,
                                   const struct expr *value)
 {
@@ -419,8 +418,9 @@ static void compile_if(struct compiler *c, const struct stmt *s)
 
 /* --- loops --- */
 
-/* A loop that changes nothing goes on for ever once it has gone round: it waits for memory that
- * only others could change, and nobody does while this block runs. */
+/* Returns whether a loop changes nothing. Such a loop never ends once one turn is complete: it
+ * waits for memory that only other blocks could change, and none changes it while this block
+ * runs. */
 static bool changes_nothing(const struct stmt *s)
 {
     for (; s; s = s->next) {
@@ -444,7 +444,7 @@ static void mask_start(struct compiler *c, uint32_t mask, uint32_t from)
     in->a = from;
 }
 
-/* Out of the loop if the condition says so. */
+/* Emits the exit of a loop: lanes for which the condition fails leave it. */
 static void compile_loop_test(struct compiler *c, const struct expr *condition, struct loop *loop)
 {
     if (!condition)
@@ -480,7 +480,7 @@ static void compile_loop_body(struct compiler *c, const struct stmt *s, struct l
     label_place(c, loop->next);
 }
 
-/* A copy of the body for each turn, with the counter a constant in it. */
+/* Compiles a copy of the body for each turn, with the counter as a constant. */
 static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t turns)
 {
     struct scope scope;
@@ -500,7 +500,8 @@ static void compile_unrolled(struct compiler *c, const struct stmt *s, int64_t t
     scope_end(c, &scope, top);
 }
 
-/* init; top: condition; body; next: step; again. `do` tests after the body instead. */
+/* Compiles a loop as: init; top: condition; body; next: step; jump to top. A `do` loop tests
+ * after the body instead. */
 static void compile_turns(struct compiler *c, const struct stmt *s)
 {
     size_t nodes;
@@ -562,7 +563,8 @@ static void compile_loop(struct compiler *c, const struct stmt *s)
 
 /* --- leaving --- */
 
-/* The running lanes leave every mask from here outward, up to `last` (that one included). */
+/* Emits a step in which the running lanes leave every mask from the current one outward, up to
+ * and including `last`. */
 static void emit_mask_leave(struct compiler *c, uint32_t last)
 {
     struct mask_list *list;
@@ -601,7 +603,8 @@ static void compile_escape(struct compiler *c, const struct stmt *s)
         emit_jump(c, step_jump, 0, breaks ? loop->end : loop->next);
 }
 
-/* With lanes left in masks around, the running ones leave; else the kernel ends. */
+/* Compiles a return. If surrounding masks may have other lanes, the running lanes leave these
+ * masks; otherwise the kernel ends. */
 static void compile_return(struct compiler *c)
 {
     if (c->mask == NO_SLOT)
@@ -610,7 +613,7 @@ static void compile_return(struct compiler *c)
         emit_mask_leave(c, NO_SLOT);
 }
 
-/* --- all of them --- */
+/* --- all statements --- */
 
 static void compile_stmt(struct compiler *c, const struct stmt *s)
 {
@@ -620,7 +623,8 @@ static void compile_stmt(struct compiler *c, const struct stmt *s)
     case STMT_ASSIGN: compile_assign(c, s); break;
     case STMT_ASYNC_COPY: compile_async(c, s); break;
     case STMT_EFFECT:
-        if (!s->added || s->value->op != OP_ASSUME) /* what the compiler knows needs no check */
+        if (!s->added || s->value->op != OP_ASSUME) /* facts that the compiler proved need no
+                                                     * check */
             compile_effect(c, s->value);
         break;
     case STMT_IF: compile_if(c, s); break;

@@ -1,20 +1,19 @@
 /* The CPU engine: runs Tile IR on the host, block by block over the cores.
  *
  *   compile*.c  Tile IR -> a flat program of steps over whole tiles (program.h, docs/cpu-engine.md)
- *   exec_*.c    the steps: what an instruction does to a block's frame
- *   routines_*  what a step does to arrays: plain C, one table a family; faster ones are chosen
- *               beside them (dispatch.c)
+ *   exec_*.c    the steps: each applies one instruction to a block's frame
+ *   routines_*  array operations that steps call: plain C, one table for each family, and faster
+ *               versions for some instruction sets (dispatch.c chooses)
  *   frame.c     a block's state: program counter, values, shared memory, copies under way. It can
  *               be suspended at a lock and resumed; no system thread belongs to it
  *   launch.c    blocks over cores, workspace, locks and deadlock, faults
  *   ensures.c   evaluates `ensures` in double over whole views, with an error bound for the
  *               tolerance
  *
- * It is exact about bounds and deterministic: the same program and data give the same bits,
- * whatever the cores. Shared memory starts as a poison pattern (NaNs), register tiles without a
- * value too, and an asynchronous copy happens as late as the program allows, so what is missing
- * shows.
- */
+ * The engine is exact about bounds and deterministic: the same program and data give the same
+ * bits on any number of cores. It makes missing writes and waits visible: shared memory and
+ * register tiles without a value start as a poison pattern (NaNs), and an asynchronous copy
+ * happens as late as the program allows. */
 #ifndef TW_CPU_H
 #define TW_CPU_H
 
@@ -25,11 +24,13 @@
 
 struct cpu_program;
 
-/* Compiles a kernel that has been through the passes. Lives in `a`. NULL: *why says what the engine
- * cannot hold (too many bytes of tiles, say). */
+/* Compiles a kernel that has been through the passes. The program lives in `a`. Returns NULL if
+ * the engine cannot run the kernel (its tiles need too many bytes, for example); *why then names
+ * the reason. */
 struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, const char **why);
 
-/* One argument, by parameter. Scalars in `scalar`; pointers in data, `bytes` long. */
+/* One argument of a launch, in the order of the parameters. Scalars are in `scalar`; pointers
+ * are in `data`, which has `bytes` bytes. */
 struct cpu_argument {
     struct literal scalar;
     void *data;
@@ -38,30 +39,31 @@ struct cpu_argument {
 
 enum cpu_fault_kind {
     CPU_OK,
-    CPU_BAD_ARGUMENT, /* a view does not fit its array, a negative extent, too large a grid */
-    CPU_BOUNDS,       /* element access or an `inside` slice outside its view or tile */
-    CPU_ASYNC,        /* tile touched, or scope left, while a copy into it is under way */
+    CPU_BAD_ARGUMENT, /* a view does not fit its array, an extent is negative, or the grid is too
+                       * large */
+    CPU_BOUNDS,       /* an element access, or an `inside` slice, outside its view or tile */
+    CPU_ASYNC,        /* a tile touched, or its scope left, while a copy into it is under way */
     CPU_DEADLOCK,     /* a lock that no running block can release */
-    CPU_ENDLESS,      /* a loop that waits for memory that nothing changes */
-    CPU_ASSUME,       /* assume() does not hold */
+    CPU_ENDLESS,      /* a loop that waits for memory that no block changes */
+    CPU_ASSUME,       /* a condition of assume() does not hold */
     CPU_DIVIDE,       /* integer division by zero */
     CPU_DIRTY,        /* `clean` workspace that is not 0 after the launch */
-    CPU_CANCELLED,    /* the caller said so; no fault is described */
+    CPU_CANCELLED,    /* the caller cancelled the launch; no fault is described */
     CPU_NO_MEMORY
 };
 
-/* What went wrong, first in order of block id. */
+/* The fault of a launch: that of the lowest block id that faulted. */
 struct cpu_fault {
     enum cpu_fault_kind kind;
     struct loc loc;
     int64_t block[3];
-    int thread[3]; /* -1 in all: not one thread's */
+    int thread[3]; /* -1 in all: the fault belongs to no single thread */
     char message[256];
-    char way_out[192]; /* "": none */
+    char way_out[192]; /* "": there is none */
 };
 
-/* Memory of launches that are over, for later ones by the same allocator, which may run at the same
- * time. Begins as all zeros; at most 256 MiB. */
+/* Memory that finished launches leave for later ones with the same allocator; several launches
+ * may use it at the same time. Initialise it to all zeros. It keeps at most 256 MiB. */
 enum { MOST_KEPT_BLOCKS = 32 };
 struct kept_block {
     void *memory;
@@ -76,29 +78,32 @@ void cpu_kept_free(struct cpu_kept *kept, const struct allocator *allocator);
 
 struct cpu_options {
     const struct allocator *allocator;                          /* NULL: libc */
-    struct cpu_kept *kept;                                      /* NULL: none is kept */
-    struct parallel parallel;                                   /* .run NULL: the caller's thread */
-    void (*print)(void *user, const char *text, size_t length); /* print(); NULL: dropped */
+    struct cpu_kept *kept;                                      /* NULL: no memory is kept */
+    struct parallel parallel;                                   /* .run NULL: run on the caller's
+                                                                 * thread */
+    void (*print)(void *user, const char *text, size_t length); /* gets the text of print();
+                                                                 * NULL: it is dropped */
     void *print_user;
-    /* Polled between blocks and now and then in loops, by any thread; NULL: never. */
+    /* Polled between blocks, and from time to time in loops, on any thread; NULL: never. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
-    /* Told "running" and how many blocks have begun, by any thread; NULL: never. */
+    /* Called with "running" and the number of blocks that have begun, on any thread; NULL:
+     * never. */
     void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
     void *progress_user;
 };
 
-/* Runs the grid. `args` has kernel->param_count entries. Blocks until done. CPU_OK or the fault's
- * kind. Arrays of a faulting launch hold whatever had been written. */
+/* Runs the grid and blocks until it is done. `args` has kernel->param_count entries. Returns
+ * CPU_OK or the kind of the fault. After a fault, arrays hold the values written up to then. */
 enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_argument *args,
                                const struct cpu_options *o, struct cpu_fault *fault);
 
-/* An element that is not what `ensures` says. */
+/* An element that differs from its `ensures`. */
 struct ensures_wrong {
-    const char *view; /* its name, axes and extents */
+    const char *view; /* name of the view, its axes and extents */
     int rank;
     int64_t extent[MAX_RANK], at[MAX_RANK]; /* in the view */
-    const char *param;                      /* the array, and which of its elements it is */
+    const char *param;                      /* name of the array, and the element's index in it */
     int64_t element;
     double got, want;
 };
@@ -107,32 +112,34 @@ struct ensures_listener {
     void *user;
 };
 
-/* Evaluates every `ensures` of k on the arrays as they are after a launch (inputs must be what they
- * were before). */
+/* Result of evaluating every `ensures` of a kernel on the arrays after a launch. The inputs must
+ * still be the ones that the launch read. */
 struct ensures_report {
     bool ok;
-    struct loc loc;   /* of the ensures that failed, or of the last one */
+    struct loc loc;   /* place of the ensures that failed, or of the last one */
     double max_error; /* largest |got - want| */
-    double tolerance; /* allowed at the worst element (largest error / allowed) */
+    double tolerance; /* allowed error at the worst element (the one with the largest error /
+                       * allowed) */
     double got, want; /* at the worst element */
     int rank;
-    int64_t at[MAX_RANK]; /* its index in the view, `over` indices included as the view has them */
+    int64_t at[MAX_RANK]; /* the worst element's index in the view; `over` indices are included */
     const char *view;     /* name of the view */
     int64_t checked;      /* elements compared */
-    int64_t undecided;    /* of these, how many could have any value */
-    char message[256];    /* set when it could not be evaluated */
+    int64_t undecided;    /* number of compared elements that could have any value */
+    char message[256];    /* the reason if the evaluation failed */
 };
-/* true: evaluated, see report->ok. false: it could not be (report->message). */
+/* Evaluates every `ensures` of k. true: evaluated, see report->ok. false: the evaluation failed,
+ * see report->message. */
 bool ensures_check(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
                    struct parallel parallel, struct ensures_report *report);
 
-/* What `ensures` says for some inputs, kept, to judge several variants' results by: the costly part
- * is done once. */
+/* The values that `ensures` expects for some inputs. They are kept so that the results of
+ * several variants can be judged while the costly evaluation is done once. */
 struct ensures_kept;
-struct ensures_kept *ensures_kept_new(struct arena *a); /* lives there with all that it keeps */
-/* As ensures_check. The first that is evaluated fills `kept`; later ones use it where their
- * statements are the same. The inputs must be, too: that is the caller's to see to. kept, listener:
- * NULL where there is none. */
+struct ensures_kept *ensures_kept_new(struct arena *a); /* lives in `a` with all its values */
+/* Does the same as ensures_check. The first call fills `kept`; later calls use its values if
+ * their statements are the same. The caller must make sure that the inputs are the same, too.
+ * kept, listener: NULL if there is none. */
 bool ensures_check_with(struct arena *a, const struct kernel *k, const struct cpu_argument *args,
                         struct parallel parallel, struct ensures_kept *kept,
                         const struct ensures_listener *listener, struct ensures_report *report);

@@ -1,4 +1,4 @@
-/* Which routines to use, and for which type. */
+/* Chooses the routine set for this machine, and a set's routine for an op and a type. */
 #include "cpu/routines.h"
 
 extern const struct routine_set routine_set_any;
@@ -8,7 +8,8 @@ extern const struct routine_set routine_set_neon;
 #if defined(TILEWRIGHT_HAVE_V3)
 extern const struct routine_set routine_set_v3;
 
-/* F16C came before AVX2 in every line of processors; not every compiler has a name for it here. */
+/* Returns whether the machine has AVX2, FMA and BMI2. F16C is not tested, because not every
+ * compiler has a name for it here; every line of processors got it before AVX2. */
 static bool machine_is_v3(void)
 {
     __builtin_cpu_init();
@@ -35,7 +36,7 @@ const struct routine_set *routine_set_at(int index)
     if (index == 0)
         return &routine_set_any;
 #if defined(TILEWRIGHT_HAVE_NEON)
-    if (index == 1) /* part of the architecture */
+    if (index == 1) /* every AArch64 machine has it */
         return &routine_set_neon;
 #endif
 #if defined(TILEWRIGHT_HAVE_V3)
@@ -53,9 +54,10 @@ const struct routine_set *routine_set_at(int index)
     return NULL;
 }
 
-/* Does VDPBF16PS do more than the two fma that it stands for? On a Sapphire Rapids it starts every
- * other cycle (1.35 of them in the time of 5.49 fma), so tiles made f32 are multiplied twice as
- * fast; Zen 4 and its successors start one a cycle, as many as fma of that width. */
+/* Returns whether VDPBF16PS does more than the two fma that it replaces. A Sapphire Rapids
+ * starts one every other cycle (1.35 of them in the time of 5.49 fma), so converting the tiles
+ * to f32 makes products twice as fast; Zen 4 and its successors start one each cycle, as many as
+ * fma of that width. */
 static bool pairs_pay(void)
 {
 #if defined(TILEWRIGHT_HAVE_BF16)

@@ -1,8 +1,7 @@
-/* Products of bf16 with sums in f32, by AVX512-BF16: each instruction adds two steps of k, the
+/* Products of bf16 with sums in f32, by AVX512-BF16. Each instruction adds two steps of k, the
  * later one first, and treats subnormal numbers as zeros (Intel SDM, VDPBF16PS). Operands lie in
- * pairs: rows of a, of two steps of k each; of b, two rows interleaved, an element of the earlier
- * one first. To the blocks a pair is one element.
- */
+ * pairs: in a row of a, each pair is two steps of k; b has two rows interleaved, with the
+ * element of the earlier row first. The blocks treat a pair as one element. */
 #include "cpu/routines_dot_lines.h"
 
 #include <string.h>
@@ -17,7 +16,8 @@ static INLINED __m512bh get_masked(const uint32_t *at, __mmask16 mask)
     return (__m512bh)_mm512_maskz_loadu_epi32(mask, at);
 }
 
-/* Read where it lies in a view, it may begin at any element: half aligned. */
+/* Loads one pair into all lanes. A pair that is read directly from a view may begin at any
+ * element, so the address has half of a pair's alignment. */
 static INLINED __m512bh broadcast_pair(const uint32_t *at)
 {
     int pair;

@@ -1,4 +1,5 @@
-/* What is read and written after a product, to be fetched while it is under way. */
+/* Lists the memory that is read and written after a product, so that it is fetched while the
+ * product runs. */
 #include "cpu/exec_packed.h"
 
 /* --- rows of memory --- */
@@ -21,7 +22,7 @@ static void add_rows(struct prefetch_list *list, const unsigned char *from, int6
     list->last = p;
 }
 
-/* A part of a view, a matrix along two of its axes. */
+/* Adds a part of a view: a matrix along two of its axes. */
 static void add_box(struct prefetch_list *list, const struct view_binding *view, int64_t size,
                     const int64_t *start, int rank, const int axis[2], const int64_t extent[2])
 {
@@ -40,7 +41,8 @@ static void add_box(struct prefetch_list *list, const struct view_binding *view,
 
 /* --- packed tiles --- */
 
-/* Packed parts, or the memory that they will be packed to: rows, or columns of a right operand. */
+/* Adds packed parts, or the memory that they will be packed to: rows of a left operand, panels
+ * of columns of a right operand. */
 static void add_packed(struct prefetch_list *list, const struct packed_cache *cache,
                        const struct packed_plan *plan, int64_t line, int64_t first, int64_t depth,
                        int64_t lines)
@@ -53,8 +55,9 @@ static void add_packed(struct prefetch_list *list, const struct packed_cache *ca
         add_rows(list, from, (lines + width - 1) / width, depth * width * size, cache->step * size);
 }
 
-/* Of a right operand's columns those that are read first, while others can still be fetched
- * (prefetch_panels) or, where they are packed on the way, are asked for there. */
+/* Returns the number of lines that the product reads first. For a right operand it is one panel
+ * of columns: the others can be fetched during the product (prefetch_panels), or the product
+ * asks for them itself if it packs them on its way. */
 static int64_t lines_read_first(const struct packed_tile *tile, const struct packed_cache *cache,
                                 bool ready)
 {
@@ -63,7 +66,7 @@ static int64_t lines_read_first(const struct packed_tile *tile, const struct pac
     return by_panels && lines > width ? width : lines;
 }
 
-/* What an access shows that begins at `start`, inside. */
+/* Returns the box of an access that begins at `start`, which is inside. */
 static struct box box_from(const struct access *a, const struct view_binding *view,
                            const int64_t *start)
 {
@@ -76,7 +79,8 @@ static struct box box_from(const struct access *a, const struct view_binding *vi
     return box;
 }
 
-/* What a product reads first that begins at `start`, as this one's `state` does. */
+/* Adds the memory that a product reads first if it begins at `start`; `state` is the
+ * corresponding tile of the current product. */
 static void add_tiles(struct prefetch_list *list, const struct frame *f,
                       const struct packed_state *state, const int64_t *start)
 {
@@ -116,7 +120,8 @@ void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
 
 /* --- the next block --- */
 
-/* Indices may be any: steps wrap, and where they lead to is looked at before it is asked for. */
+/* Indices may have any value: steps wrap, and a start is checked against the view before it is
+ * fetched. */
 void note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box)
 {
     for (int i = 0; i < a->rank; i++) {
@@ -134,7 +139,7 @@ static void next_start(const struct tile_prefetch *tile, int64_t *start)
         (void)__builtin_add_overflow(tile->start[i], tile->step[i], &start[i]);
 }
 
-/* false: there is nothing beyond the state's tile along the depth. */
+/* Adds the tiles that follow the state's tile along the depth. false: there are none. */
 static bool add_beyond(struct prefetch_list *list, const struct frame *f,
                        const struct packed_state *state)
 {
@@ -152,7 +157,7 @@ static bool add_beyond(struct prefetch_list *list, const struct frame *f,
     return true;
 }
 
-/* Where a tile that moves with one axis of the grid is in the next block. */
+/* Computes where a tile that moves with one axis of the grid starts in the next block. */
 static void start_in_next(const struct frame *f, const struct packed_state *state,
                           const struct packed_plan *plan, int axis, int64_t *start)
 {
@@ -163,7 +168,7 @@ static void start_in_next(const struct frame *f, const struct packed_state *stat
     (void)__builtin_add_overflow(start[plan->lines_axis], lines, &start[plan->lines_axis]);
 }
 
-/* Whether the product under way reads what begins at `start`, and nothing before it. */
+/* Returns whether the product under way begins at `start`. */
 static bool reads_now(const struct prefetch_list *list, const struct packed_state *state,
                       const struct packed_plan *plan, const int64_t *start)
 {
@@ -177,8 +182,8 @@ static bool reads_now(const struct prefetch_list *list, const struct packed_stat
     return true;
 }
 
-/* The tiles with which the next block begins, where this one has its last; unless that shows
- * something else by now, or nothing. */
+/* Adds the tiles with which the next block begins. `state` is the last tile of this block; if it
+ * now shows another part or none, nothing is added. */
 static void add_next(struct prefetch_list *list, struct frame *f, const struct packed_state *state)
 {
     int64_t start[MAX_RANK];

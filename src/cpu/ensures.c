@@ -1,4 +1,4 @@
-/* The oracle: what an `ensures` says, evaluated in double over whole views, and how far a right
+/* The oracle: evaluates an `ensures` in double over whole views, and computes how far a correct
  * kernel may be from it.
  *
  * Every value carries a bound of the error that a kernel computing it in the expression's types can
@@ -15,32 +15,32 @@
  *                      of the type that dot sums in
  *   sum, scan over n   the sum of bounds + the bound of a sum of n terms
  *   min max abs neg    no rounding
- *   casts              to a narrower float u |v| and half a subnormal step; to integers what
- *                      truncation makes of the interval
- *   comparisons        decided beyond the bounds; within them both outcomes stand, and `where` then
- *                      gives an interval that holds both of its sides
- *   integers           exact, wrapped to their type; what comes from a float keeps a bound
+ *   casts              to a narrower float u |v| and half a subnormal step; to integers the
+ *                      interval after truncation
+ *   comparisons        decided if the values differ by more than their bounds; otherwise both
+ *                      outcomes are possible, and `where` then gives an interval that holds both
+ *                      of its sides
+ *   integers           exact, wrapped to their type; a value converted from a float keeps a bound
  *
- * A sum of n terms x in any order is off by n u sum |x| at most, but for large n no kernel is: a
- * bound that wide would pass kernels that lose terms. Roundings cancel: with n > 64 the bound is 8
- * sqrt(n) u s (Higham and Mary, "A new approach to probabilistic rounding error analysis", SIAM J.
- * Sci. Comput. 41, 2019, with lambda = 8), where s is how large parts of the sum become. For a
- * kernel that adds neighbours first that is at most the sum of |sums of 512 terms in a row|; since
- * the order is free, s is never taken below sum |x| / 8: parts that all reach sum |x| have a
- * standard error below sqrt(n) u sum |x| / 3. Sums of one sign have s = sum |x|, and so room for
- * units that truncate. Terms of one magnitude only are rounded alike each time, and keep the linear
- * bound.
+ * A sum of n terms x in any order is off by at most n u sum |x|. For large n no real kernel is that
+ * far off, and a bound that wide would pass kernels that lose terms. Roundings cancel: with n > 64
+ * the bound is 8 sqrt(n) u s (Higham and Mary, "A new approach to probabilistic rounding error
+ * analysis", SIAM J. Sci. Comput. 41, 2019, with lambda = 8), where s is the largest magnitude that
+ * partial sums reach. For a kernel that adds neighbours first, s is at most the sum of |sums of 512
+ * terms in a row|. Because the order is free, s is never taken below sum |x| / 8: partial sums that
+ * all reach sum |x| have a standard error below sqrt(n) u sum |x| / 3. Sums of one sign have s =
+ * sum |x|, and so leave room for units that truncate. If all terms have the same magnitude, they
+ * are rounded alike each time, and the sum keeps the linear bound.
  *
- * What is stored may at last be off by the view's rounding, u |want| and a subnormal step. An
- * element is right when |got - want| <= SAFETY times all that; what is exact must be met exactly.
- * NaN meets NaN; infinity meets infinity, and what may round to it. An expression may order its
- * roundings otherwise than the kernel does, and second-order terms are left out: SAFETY covers
- * both.
+ * The store to the view may add the view's rounding, u |want| and a subnormal step. An element is
+ * right if |got - want| <= SAFETY times the sum of all these bounds; a value whose bound is 0 must
+ * be met exactly. NaN matches NaN; infinity matches infinity, and a value that may round to it. An
+ * expression may order its roundings in another way than the kernel, and second-order terms are
+ * left out: SAFETY covers both.
  *
- * A bound can be infinite (division by what may be zero, a value that may overflow on the way).
- * Such elements are not judged; when they are more than one in twenty of a statement's, or when it
- * compares nothing at all, the check says that it cannot tell.
- */
+ * A bound can be infinite (division by a value that may be zero, a value that may overflow on
+ * the way). Such elements are not judged. If they are more than one in twenty of a statement's
+ * elements, or if a statement compares no element at all, the check reports that it cannot tell. */
 #include "cpu/ensures_internal.h"
 
 #include "base/platform.h"
@@ -50,8 +50,9 @@
 #include <string.h>
 
 #define SAFETY 2.0
-enum { MOST_UNDECIDED = 20 }; /* one in so many elements */
-/* Values of the indices that a statement ranges over. Each takes a microsecond or more. */
+enum { MOST_UNDECIDED = 20 }; /* one in this number of elements */
+/* Limit of the number of values of the indices that a statement ranges over. Each takes a
+ * microsecond or more. */
 enum { MOST_SETTINGS = 1000000000 };
 
 /* --- one element --- */
@@ -90,13 +91,13 @@ static struct judgement judge_int(enum dtype t, int64_t got, struct number want)
     struct judgement j = {.got = number_real(t, have), .want = number_real(t, want)};
     j.allowed = want.error;
     j.undecided = !isfinite(want.error);
-    if (got != want.i) /* beyond 2^53 doubles may be equal where the integers are not */
+    if (got != want.i) /* beyond 2^53 doubles may be equal although the integers differ */
         j.error = fmax(fabs(j.got - j.want), 1);
     j.right = j.undecided || j.error <= j.allowed;
     return j;
 }
 
-/* want in the view's type; a float's last rounding is judge_float's. */
+/* Returns `want` in the view's type; judge_float allows for the last rounding of a float. */
 static struct number as_stored(enum dtype to, enum dtype from, struct number want)
 {
     if (dtype_is_float(to) && dtype_is_float(from)) {
@@ -104,7 +105,8 @@ static struct number as_stored(enum dtype to, enum dtype from, struct number wan
         uint64_t element = 0;
         dtype_store_f64(to, &element, v);
         if (want.error == 0 && isfinite(v) && dtype_load_f64(to, &element) != v)
-            want.error = float_step(to) / 2; /* exact, but not storable: one rounding is allowed */
+            want.error = float_step(to) / 2; /* exact, but not representable: one rounding is
+                                              * allowed */
         return want;
     }
     return number_cast(to, from, want);
@@ -114,10 +116,10 @@ static struct number as_stored(enum dtype to, enum dtype from, struct number wan
 
 struct comparison {
     struct oracle *o;
-    double worst; /* error / allowed so far, over all statements */
+    double worst; /* largest error / allowed found up to now, over all statements */
     bool any;
     int64_t checked, undecided; /* of this statement */
-    int64_t settings;           /* of the indices around */
+    int64_t settings;           /* number of values of the outer indices */
 };
 
 static double ratio(const struct judgement *j)
@@ -179,7 +181,8 @@ struct ensures_kept *ensures_kept_new(struct arena *a)
     return kept;
 }
 
-/* Every constant is a number in it, since all passes ran. */
+/* Prints the `ensures` statements of k, as the key of kept values. Every constant is printed as
+ * a number, because all passes ran. */
 static const char *statements_text(struct arena *a, const struct kernel *k)
 {
     struct text out;
@@ -200,7 +203,7 @@ static void keep(struct ensures_kept *kept, const struct oracle_tile *x)
     vec_push(kept->arena, &kept->tiles, copy);
 }
 
-/* What the statement says, worked out or as it was kept. */
+/* Returns the value that the statement expects: evaluated, or taken from the kept values. */
 static bool find_wanted(struct oracle *o, const struct hint *hint, struct oracle_tile *want)
 {
     if (o->instead) {
@@ -214,7 +217,7 @@ static bool find_wanted(struct oracle *o, const struct hint *hint, struct oracle
     return true;
 }
 
-/* The result of `ensures` for the current values of the `over` indices. */
+/* Compares the view with the statement for the current values of the `over` indices. */
 static bool compare(struct comparison *c)
 {
     struct oracle *o = c->o;
@@ -286,7 +289,8 @@ static bool compare_over(struct comparison *c, int depth)
     return true;
 }
 
-/* A statement that holds because nothing was judged says nothing. */
+/* Returns whether the result of a statement may be trusted; a statement that holds only because
+ * no element was judged proves nothing. */
 static bool has_verdict(struct comparison *c)
 {
     struct oracle *o = c->o;
@@ -307,7 +311,7 @@ static bool has_verdict(struct comparison *c)
                        (long long)c->undecided, (long long)c->checked, view->name);
 }
 
-/* --- all of them --- */
+/* --- all statements --- */
 
 static void set_environment(struct oracle *o)
 {
@@ -366,7 +370,7 @@ bool ensures_check_with(struct arena *a, const struct kernel *k, const struct cp
     set_environment(&o);
     const char *text = kept ? statements_text(a, k) : NULL;
     if (kept && !kept->text) {
-        kept->tiles.count = 0; /* of one that failed */
+        kept->tiles.count = 0; /* drops the values of an evaluation that failed */
         o.filling = kept;
     } else if (kept && strcmp(kept->text, text) == 0) {
         o.instead = kept;

@@ -1,28 +1,28 @@
-/* Products of matrices: the value, and beside it the sums of magnitudes that its error bound needs.
+/* Products of matrices: the value, and the sums of magnitudes that its error bound needs.
  *
- * A sum of K products in any order, with or without fused steps, is bound as ensures.c says, with K
- * + 2 terms: the rounding of c, and slack for second-order terms. Operands off by ea and eb add sum
- * (|a| + ea)(|b| + eb) - |a| |b|.
- */
+ * A sum of K products in any order, with or without fused steps, has the bound of ensures.c,
+ * with K + 2 terms: the extra ones are the rounding of c, and slack for second-order terms.
+ * Operands off by ea and eb add sum (|a| + ea)(|b| + eb) - |a| |b|. */
 #include "cpu/ensures_internal.h"
 #include "cpu/routines.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A panel of b, MAGNITUDE_PANEL columns wide and up to DEPTH rows deep, is copied so that it stays
- * in the first-level cache; the rows of a then go over it, ROWS at a time. */
+/* A panel of b, MAGNITUDE_PANEL columns wide and up to DEPTH rows deep, is copied so that it
+ * stays in the first-level cache; then ROWS rows of a at a time are multiplied by it. */
 enum { PANEL = MAGNITUDE_PANEL, DEPTH = SUM_RUN, ROWS = 64 };
 
 struct product {
     const double *a, *b; /* m × k, k × n */
-    /* m × n; v, runs NULL: only magnitudes, of operands that are not negative */
+    /* m × n. v and runs are NULL if only magnitudes are needed; the operands are then not
+     * negative. */
     double *v, *magnitude, *runs;
     int64_t n, k;
     magnitude_fn *block;
 };
 
-/* All add in the same order. */
+/* Returns the block routine of this machine. All of them add in the same order. */
 static magnitude_fn *choose_block(void)
 {
 #if defined(TILEWRIGHT_HAVE_NEON)
@@ -76,7 +76,7 @@ static void multiply_rows(void *user, int64_t begin, int64_t end)
 
 /* --- operands --- */
 
-/* As doubles; takes the memory of what is that already. */
+/* Returns x as doubles; the result takes over x's memory if x holds doubles already. */
 static struct oracle_tile to_real(struct oracle *o, struct oracle_tile *x)
 {
     if (x->v) {
@@ -92,14 +92,14 @@ static struct oracle_tile to_real(struct oracle *o, struct oracle_tile *x)
     return out;
 }
 
-/* |x| + its error, in place. */
+/* Replaces each element of x by |x| + its error. */
 static void to_upper(struct oracle_tile *x)
 {
     for (int64_t i = 0; i < x->count; i++)
         x->v[i] = fabs(x->v[i]) + (x->error ? x->error[i] : 0);
 }
 
-/* For each row (column) whether all its elements have the same magnitude. */
+/* Returns for each row (column) whether all its elements have the same magnitude. */
 static bool *rows_alike(struct oracle *o, const struct oracle_tile *x)
 {
     int64_t rows = x->extent[0], n = x->extent[1];
@@ -197,7 +197,7 @@ static void finish_element(struct finish *f, int64_t at)
     error += inherited + sum_error((double)f->k + 2, f->rule.unit, &m);
     if (sum_may_overflow(v, m.size, f->rule.overflow))
         error = INFINITY;
-    if (!isfinite(v)) /* the sums of magnitudes say nothing then */
+    if (!isfinite(v)) /* the sums of magnitudes are useless then */
         error = f->upper || c.error != 0 ? INFINITY : 0;
     double reach = fabs(v) + error;
     if (!(error >= 0) || (!f->rule.is_root && reach >= f->rule.overflow && isfinite(v)))
@@ -216,7 +216,7 @@ static void dot_reals(struct oracle *o, const struct expr *e, struct oracle_tile
     int64_t m = a->extent[0], k = a->extent[1], n = b->extent[1];
     double work = (double)m * (double)n * (double)k;
     size_t bytes = (size_t)out->count * sizeof(double);
-    bool in_place = out->v && out->error; /* the result's own memory serves until it is finished */
+    bool in_place = out->v && out->error; /* use the result's own memory until it is finished */
     double *v = in_place ? out->v : oracle_memory(o, bytes);
     double *magnitude = in_place ? out->error : oracle_memory(o, bytes), *upper = NULL;
     double *runs = oracle_memory(o, bytes);

@@ -1,5 +1,5 @@
-/* One expression of an `ensures`: leaves here, the rest by op. Operands before their op; lazy ops
- * ask for what they need. */
+/* Evaluates one expression of an `ensures`: leaves here, the rest by op. Operands are evaluated
+ * before their op; lazy ops evaluate only the operands they need. */
 #include "cpu/ensures_internal.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 /* --- leaves --- */
 
-/* A literal as its type holds it. */
+/* Returns a literal as its type represents it. */
 static struct number typed(enum dtype t, struct literal x)
 {
     uint64_t element = 0;
@@ -26,7 +26,7 @@ static const struct stmt *declaration_of(const struct stmt *body, const struct s
     return NULL;
 }
 
-/* A local that is assigned once has the value of its declaration. */
+/* Evaluates a local variable. It is assigned once, so its value is that of its declaration. */
 static bool eval_local(struct oracle *o, const struct sym *s, struct oracle_tile *out)
 {
     const struct stmt *declaration = declaration_of(o->kernel->body, s);
@@ -89,7 +89,7 @@ bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out)
     if (usable)
         *out = x.i[0];
     tile_free(o, &x);
-    return usable || oracle_fail(o, "an index or extent is no exact integer");
+    return usable || oracle_fail(o, "an index or extent is not an exact integer");
 }
 
 /* --- ops --- */
@@ -123,7 +123,7 @@ static bool eval_elementwise(struct oracle *o, const struct expr *e, const struc
     return eval_operands(o, e, hint, args) && apply(o, e, args, e->count, out);
 }
 
-/* && || ?: of scalars: the rest only when the first does not decide. */
+/* Evaluates && || ?: of scalars: the other operands only if the first one does not decide. */
 static bool eval_lazy(struct oracle *o, const struct expr *e, const struct hint *hint,
                       struct oracle_tile *out)
 {
@@ -152,7 +152,7 @@ static bool eval_lazy(struct oracle *o, const struct expr *e, const struct hint 
     return apply(o, e, args, e->count, out);
 }
 
-/* philox(seed, offset [, word]) */
+/* Evaluates philox(seed, offset [, word]). */
 static bool eval_philox(struct oracle *o, const struct expr *e, const struct hint *hint,
                         struct oracle_tile *out)
 {
@@ -191,7 +191,7 @@ static bool eval_moving(struct oracle *o, const struct expr *e, const struct hin
     }
 }
 
-/* An uncertain index says nothing of the element. */
+/* Evaluates a table look-up. If an index is uncertain, the element may have any value. */
 static bool eval_lookup(struct oracle *o, const struct expr *e, const struct hint *hint,
                         struct oracle_tile *out)
 {
@@ -218,7 +218,7 @@ static bool eval_lookup(struct oracle *o, const struct expr *e, const struct hin
 
 /* --- twins --- */
 
-enum { MOST_TWINS = 256 }; /* finding them takes the square of that */
+enum { MOST_TWINS = 256 }; /* finding them takes time quadratic in their number */
 
 static bool is_costly(const struct expr *e)
 {
@@ -266,7 +266,7 @@ void oracle_forget_twins(struct oracle *o)
     }
 }
 
-/* Where the value of e is kept; NULL: e stands alone. */
+/* Returns the twin that keeps the value of e; NULL: e has no equal in the statement. */
 static struct twin *twin_of(struct oracle *o, const struct expr *e)
 {
     for (int i = 0; i < o->twin_count; i++)
@@ -277,9 +277,10 @@ static struct twin *twin_of(struct oracle *o, const struct expr *e)
     return NULL;
 }
 
-/* --- parts that no index changes --- */
+/* --- parts that do not depend on the `over` indices --- */
 
-/* iota() and broadcast() whose shape is that of the target, which may change with the indices. */
+/* Returns whether e is an iota() or broadcast() that takes its shape from the target; that shape
+ * may change with the indices. */
 static bool takes_shape(const struct expr *e)
 {
     bool open = e->op == OP_BROADCAST || (e->op == OP_IOTA && e->count == 0);
@@ -289,7 +290,7 @@ static bool takes_shape(const struct expr *e)
     return false;
 }
 
-/* Lists the largest fixed tiles in e, and tells whether all of e is fixed. */
+/* Lists the largest fixed tiles in e, and returns whether all of e is fixed. */
 static bool list_fixed(struct oracle *o, const struct expr *e)
 {
     const struct stmt *s = o->statement;
@@ -306,7 +307,7 @@ static bool list_fixed(struct oracle *o, const struct expr *e)
         fixed = list_fixed(o, e->otherwise) && fixed;
     if (!fixed || e->type.rank == 0 || e == o->root)
         return fixed;
-    o->fixed_count = before; /* its parts are in it */
+    o->fixed_count = before; /* e contains its parts */
     if (before < MOST_FIXED)
         o->fixed[o->fixed_count++] = (struct fixed_part){.e = e};
     return true;

@@ -1,22 +1,21 @@
-/* The oracle behind `ensures`: values over whole views, each with a bound of its error. See
+/* The oracle that evaluates `ensures`: values over whole views, each with a bound of its error. See
  * ensures.c for the model.
  *
  *   ensures.c         the statements, the comparison, the report
  *   ensures_eval.c    one expression: leaves, then by op
- *   ensures_rules.c   what an op does to one number and its error
+ *   ensures_rules.c   the effect of an op on one number and its error
  *   ensures_tile.c    memory, broadcasting, elementwise ops over threads
- *   ensures_view.c    what an access of a view denotes
+ *   ensures_view.c    the elements that an access of a view denotes
  *   ensures_shape.c   ops that move elements, reductions, scans
- *   ensures_dot.c     products of matrices, on routines_magnitude.c
- */
+ *   ensures_dot.c     products of matrices, on routines_magnitude.c */
 #ifndef TW_ENSURES_INTERNAL_H
 #define TW_ENSURES_INTERNAL_H
 
 #include "cpu/cpu.h"
 
-/* One value: the ideal one, evaluated in double (integers and bool: i, wrapped), and how far a
- * kernel's may lie from it.
- * error 0: exact; infinite: anything goes. An uncertain bool has error 1. */
+/* One value: the ideal one, evaluated in double (integers and bool: in i, wrapped), and the
+ * distance that a kernel's value may have from it. error 0: the value is exact; infinite: a
+ * kernel may have any value. An uncertain bool has error 1. */
 struct number {
     union {
         double v;
@@ -35,61 +34,66 @@ struct oracle_tile {
     double *error; /* NULL: all exact */
 };
 
-/* An expression that costs something and stands more than once in a statement (a fn's parameter is
- * replaced by its argument wherever it is used): evaluated once for each setting of the `over`
+/* A costly expression that occurs more than once in a statement (inlining replaces a fn's
+ * parameter by its argument at each use). It is evaluated once for each setting of the `over`
  * indices. */
 struct twin {
     const struct expr *e;
-    int first;      /* the first one that is equal; itself */
-    int count;      /* of the first: how many there are */
-    bool has_value; /* of the first */
+    int first;      /* index of the first equal expression; its own if it is the first */
+    int count;      /* of the first: number of equal expressions */
+    bool has_value; /* of the first: `value` is set */
     struct oracle_tile value;
 };
 
-/* A part of a statement that mentions none of its indices: it is evaluated once for all of them. */
+/* A part of a statement that mentions none of its indices. It is evaluated once for all of them. */
 struct fixed_part {
     const struct expr *e;
     bool has_value;
     struct oracle_tile value;
 };
-enum { MOST_FIXED = 16, MOST_FIXED_ELEMENTS = 1 << 20 }; /* of a statement; of one's value */
+enum {
+    MOST_FIXED = 16,
+    MOST_FIXED_ELEMENTS = 1 << 20
+}; /* most parts of a statement; most
+                                                          * elements of a part's value */
 
-/* The values of every statement and setting of its `over` indices, in order. */
+/* The values of every statement for every setting of its `over` indices, in order. */
 struct ensures_kept {
     struct arena *arena;
-    const char *text; /* the statements that they are of; NULL: none are kept yet */
+    const char *text; /* the statements that the values belong to; NULL: no values are kept yet */
     VEC(struct oracle_tile) tiles;
 };
 
 struct oracle {
     struct arena *arena;
-    struct ensures_kept *filling;       /* values go there as well; NULL: they do not */
-    const struct ensures_kept *instead; /* values come from there; NULL: they are worked out */
-    size_t used;                        /* tiles of `instead` so far */
+    struct ensures_kept *filling;       /* values are also kept here; NULL: they are not */
+    const struct ensures_kept *instead; /* values are taken from here; NULL: they are evaluated */
+    size_t used;                        /* number of tiles of `instead` used up to now */
     const struct kernel *kernel;
     const struct cpu_argument *args;
     struct scalar_env env;
     struct parallel parallel;
     struct ensures_report *report;
-    const struct stmt *statement; /* being evaluated */
-    const struct expr *root;      /* its value: overflow there is judged by the comparison */
+    const struct stmt *statement; /* the one being evaluated */
+    const struct expr *root;      /* its value: the comparison judges overflow of this expression */
     int64_t over[MAX_RANK];       /* values of statement->over */
     struct twin *twins;
     int twin_count;
     struct fixed_part fixed[MOST_FIXED];
     int fixed_count;
     struct piece *pieces;                    /* memory to be used again */
-    const struct ensures_listener *listener; /* NULL: nobody is told */
+    const struct ensures_listener *listener; /* NULL: there is none */
 };
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-bool oracle_fail(struct oracle *o, const char *format, ...); /* false; keeps the first message */
+bool oracle_fail(struct oracle *o, const char *format, ...); /* returns false; keeps the first
+                                                              * message */
 
 /* --- ensures_tile.c --- */
 
-/* Elements without values, `error` only when asked for. */
+/* Returns a tile with undefined elements; it has an `error` array only if asked for. */
 struct oracle_tile oracle_tile_new(struct oracle *o, enum dtype t, int rank, const int64_t *extent,
                                    bool with_error);
 struct oracle_tile tile_scalar(struct oracle *o, enum dtype t, struct number x);
@@ -101,18 +105,17 @@ struct oracle_tile tile_copy(struct oracle *o, const struct oracle_tile *x);
 void *oracle_memory(struct oracle *o, size_t bytes);
 void oracle_memory_free(struct oracle *o, void *memory);
 
-/* Offsets of x's elements when it is broadcast to a shape: elements to go on along each axis, 0
- * where it is stretched.
- * false: it does not fit. */
+/* Computes the strides with which x is broadcast to a shape: elements from one to the next along
+ * each axis, 0 where x is stretched. false: x does not fit the shape. */
 bool tile_strides(const struct oracle_tile *x, int rank, const int64_t *extent, int64_t *strides);
 
-/* body(user, begin, end) over 0 … count-1 in pieces, on several threads when the work (in
- * nanoseconds, say) is worth it. */
+/* Calls body(user, begin, end) for pieces of 0 … count-1, on several threads if that pays for
+ * the work (in nanoseconds, roughly). */
 void oracle_parallel(const struct oracle *o, int64_t count, double work,
                      void (*body)(void *user, int64_t begin, int64_t end), void *user);
 
 struct rule;
-/* The op of `rule` on `count` operands, broadcast. Frees the operands. */
+/* Applies the op of `rule` to `count` operands, broadcast. Frees the operands. */
 bool tile_elementwise(struct oracle *o, const struct rule *rule, struct oracle_tile *args,
                       int count, struct oracle_tile *out);
 
@@ -122,54 +125,56 @@ enum { RULE_OPERANDS = 3 };
 
 struct rule {
     enum op op;
-    enum dtype type;              /* of the result */
-    enum dtype in[RULE_OPERANDS]; /* operands are converted to these; DT_NONE: taken as they are */
-    enum dtype from[RULE_OPERANDS]; /* … from these */
+    enum dtype type;                /* of the result */
+    enum dtype in[RULE_OPERANDS];   /* types that the operands are converted to; DT_NONE: no
+                                   * conversion */
+    enum dtype from[RULE_OPERANDS]; /* types of the operands */
     double unit,
         half_step; /* of the result's type: relative error of one rounding; half a subnormal step */
-    double overflow; /* from here on the result's type rounds to infinity */
+    double overflow; /* least magnitude that the result's type rounds to infinity */
     bool is_root;    /* overflow does not make the value uncertain */
     int count;       /* operands */
-    bool converts;   /* some of them */
+    bool converts;   /* some operands are converted */
 };
 
-/* What the error bound of a sum is made of. */
+/* The magnitudes from which the error bound of a sum is computed. */
 struct magnitudes {
     double size; /* sum |x| */
-    double runs; /* of SUM_RUN terms in a row: sum over runs of |sum over the run| */
+    double runs; /* sum of |sum over the run|, over runs of SUM_RUN terms in a row */
     bool alike;  /* all |x| are the same: roundings repeat, and do not cancel */
 };
 enum { SUM_RUN = 512 };
-/* How far a sum of so many terms, added in any order in a type of this unit roundoff, may be
- * off. */
+/* Returns the error bound of a sum of `terms` terms, added in any order in a type of unit
+ * roundoff `unit`. */
 double sum_error(double terms, double unit, const struct magnitudes *m);
-/* Whether, in some order of adding, a part of the sum v may overflow and the whole be anything. */
+/* Returns whether in some order of adding a partial sum of v may overflow, so that the whole may
+ * have any value. */
 bool sum_may_overflow(double v, double size, double overflow);
 
-double float_unit(enum dtype t); /* with the oracle's own rounding on top */
-double float_step(enum dtype t); /* least positive value */
-double float_overflow(enum dtype t);
-/* v as the type has it that saturates (e4m3, e5m2): at most its largest finite value. */
-double float_saturated(enum dtype t, double v); /* from here on values round to infinity */
+double float_unit(enum dtype t);     /* unit roundoff, plus the oracle's own rounding */
+double float_step(enum dtype t);     /* least positive value */
+double float_overflow(enum dtype t); /* least magnitude that rounds to infinity */
+/* Returns v as a saturating type (e4m3, e5m2) holds it: at most its largest finite value. */
+double float_saturated(enum dtype t, double v); /* other types: v itself */
 
-/* A rule for the op with operands of types `from` and a result of type t. */
+/* Returns the rule for the op with operands of types `from` and a result of type t. */
 struct rule rule_for(enum op op, enum dtype t, const enum dtype *from, int count);
-/* Whether exact operands give an exact result. */
+/* Returns whether exact operands give an exact result. */
 bool rule_keeps_exact(const struct rule *r);
-/* false: it has no value (division by zero). */
+/* Applies the rule. false: there is no value (division by zero). */
 bool rule_apply(const struct rule *r, const struct number *args, struct number *out);
 struct number number_cast(enum dtype to, enum dtype from, struct number x);
-double number_real(enum dtype t, struct number x);                 /* integers too */
-bool number_below(enum dtype t, struct number a, struct number b); /* a < b, errors aside */
+double number_real(enum dtype t, struct number x);                 /* integers are converted, too */
+bool number_below(enum dtype t, struct number a, struct number b); /* a < b; errors are ignored */
 enum truth { NO, YES, MAYBE } number_truth(enum dtype t, struct number x);
 
 /* --- ensures_view.c --- */
 
-/* What an access of a view denotes: for each axis of the view an element, or a run of positions. */
+/* An access of a view: an element, or a run of positions, for each axis of the view. */
 struct access_axis {
-    int out;                  /* axis of the result, -1: an element */
-    int64_t start;            /* position, or that of the first */
-    const int64_t *positions; /* gather: one for each; else NULL */
+    int out;                  /* axis of the result; -1: an element */
+    int64_t start;            /* position of the element, or of the run's first element */
+    const int64_t *positions; /* gather: one position for each element; else NULL */
     int64_t extent, stride;   /* of the view */
 };
 struct access {
@@ -181,32 +186,35 @@ struct access {
     int rank; /* of the result */
     int64_t extent[MAX_RANK];
     int gathers;
-    struct oracle_tile gather[MAX_RANK]; /* hold the positions; freed by access_free */
+    struct oracle_tile gather[MAX_RANK]; /* the tiles that hold the positions; freed by
+                                          * access_free */
 };
-bool view_elements(struct oracle *o, const struct sym *view, int64_t *out); /* how many it has */
+bool view_elements(struct oracle *o, const struct sym *view, int64_t *out); /* computes the
+                                                                             * number of elements */
 bool access_resolve(struct oracle *o, const struct expr *e, struct access *out);
 void access_free(struct oracle *o, struct access *x);
-/* The place in the view of element `index` of the result (row-major number); false: beyond the
- * view. */
+/* Computes the place in the view of element `index` of the result (row-major number). false: it
+ * is beyond the view. */
 bool access_place(const struct access *x, int64_t index, int64_t *at);
-/* Loads it all; beyond the view `otherwise`. */
+/* Loads all elements of the access; those beyond the view get `otherwise`. */
 bool access_load(struct oracle *o, const struct access *x, struct number otherwise,
                  struct oracle_tile *out);
 
 /* --- ensures_eval.c --- */
 
-/* The shape that an expression is wanted in, for iota() and broadcast() over run-time extents;
- * NULL: none. */
+/* The shape that the context of an expression requires, for iota() and broadcast() over run-time
+ * extents; NULL: none. */
 struct hint {
     int rank;
     const int64_t *extent;
 };
 bool oracle_eval(struct oracle *o, const struct expr *e, const struct hint *hint,
                  struct oracle_tile *out);
-/* Finds the twins in an expression; forgets their values. */
+/* Finds the twins in an expression; forgets the values of earlier ones. */
 void oracle_find_twins(struct oracle *o, const struct expr *e);
 void oracle_forget_twins(struct oracle *o);
-/* Finds the parts of the statement's value that its indices do not change; forgets their values. */
+/* Finds the parts of the statement's value that do not depend on its indices; forgets the values
+ * of earlier ones. */
 void oracle_find_fixed(struct oracle *o);
 void oracle_forget_fixed(struct oracle *o);
 bool oracle_eval_int(struct oracle *o, const struct expr *e, int64_t *out);
@@ -230,8 +238,8 @@ bool tile_scan(struct oracle *o, const struct expr *e, struct oracle_tile *x,
 /* --- routines_magnitude.c, compiled as routines.h says --- */
 
 enum { MAGNITUDE_PANEL = 4 };
-/* v[r][c] = sum of a[r][p] b[p][c] over the depth, magnitude[r][c] that of their absolute values,
- * for MAGNITUDE_PANEL columns; a's rows lie lda apart. */
+/* Computes v[r][c] = sum of a[r][p] b[p][c] over the depth, and magnitude[r][c], the sum of
+ * their absolute values, for MAGNITUDE_PANEL columns; a's rows lie lda elements apart. */
 typedef void magnitude_fn(const double *a, int64_t lda, const double *b, int64_t depth,
                           int64_t rows, double *v, double *magnitude);
 magnitude_fn magnitude_block_any, magnitude_block_v3, magnitude_block_neon;

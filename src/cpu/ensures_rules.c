@@ -1,5 +1,6 @@
-/* What an op does to one number and its error. See ensures.c for the model; Higham's chapter 3 for
- * the sums, and the mean value theorem for the functions: |f(x + d) - f(x)| <= |d| max |f'|. */
+/* Computes the effect of an op on one number and its error. See ensures.c for the model,
+ * Higham's chapter 3 for the sums; the functions use the mean value theorem: |f(x + d) - f(x)|
+ * <= |d| max |f'|. */
 #include "cpu/ensures_internal.h"
 
 #include "base/arithmetic.h"
@@ -46,7 +47,7 @@ double float_saturated(enum dtype t, double v)
     return fabs(v) > largest ? copysign(largest, v) : v;
 }
 
-/* Operands of arithmetic on bool are i32. */
+/* Returns the type of an operand. Operands of arithmetic on bool are i32. */
 static enum dtype operand_dtype(enum op op, enum dtype t, const enum dtype *from, int count, int i)
 {
     switch (op_table[op].class) {
@@ -118,13 +119,14 @@ static double larger(double a, double b)
     return a > b ? a : b; /* no NaN gets here */
 }
 
-/* An error is never NaN. */
+/* Returns an error that is not NaN: NaN becomes infinite. */
 static double settled(double error)
 {
     return error >= 0 ? error : INFINITY;
 }
 
-/* |x| times the error of y, where an infinite x with y surely not 0 stays infinite. */
+/* Returns |x| times the error of y. If x is infinite and y is surely not 0, the product stays
+ * infinite, so the error is 0. */
 static double scaled(double x, double y, double y_error)
 {
     if (y_error == 0 || x == 0)
@@ -134,7 +136,7 @@ static double scaled(double x, double y, double y_error)
     return fabs(x) * y_error;
 }
 
-/* v with `error` from the operands and one rounding to the rule's type. */
+/* Returns v with `error` from the operands and one rounding to the rule's type. */
 static struct number rule_round(const struct rule *r, double v, double error)
 {
     error = settled(error);
@@ -172,7 +174,7 @@ static struct number from_truth(enum truth t)
     return (struct number){.i = t == YES, .error = t == MAYBE};
 }
 
-/* Either may be meant: the interval around `a` that holds both. */
+/* Returns the interval around `a` that holds both a and b, because a kernel may have either. */
 static struct number either(enum dtype t, struct number a, struct number b)
 {
     double va = number_real(t, a), vb = number_real(t, b);
@@ -184,7 +186,7 @@ static struct number either(enum dtype t, struct number a, struct number b)
 /* --- sums --- */
 
 #define CONFIDENCE 8.0       /* lambda of Higham and Mary */
-#define PARTS_AT_LEAST 0.125 /* parts of a sum are taken to reach this much of sum |x| */
+#define PARTS_AT_LEAST 0.125 /* least partial sum that is assumed, as a part of sum |x| */
 
 double sum_error(double terms, double unit, const struct magnitudes *m)
 {
@@ -238,7 +240,8 @@ static struct number to_float(enum dtype to, enum dtype from, struct number x, b
                      : fabs(v) * dtype_table[to].roundoff <= 1 && fabs(v) < r.overflow;
     if (exact)
         return unrounded(v, x.error);
-    if (!is_root && fabs(v) - x.error >= r.overflow) /* surely; and written so */
+    if (!is_root && fabs(v) - x.error >= r.overflow) /* it surely overflows, and this cast is
+                                                      * what the program wrote */
         return (struct number){.v = float_saturated(to, copysign(INFINITY, v))};
     return rule_round(&r, v, x.error);
 }
@@ -353,8 +356,9 @@ bool number_below(enum dtype t, struct number a, struct number b)
     return dtype_table[t].kind == DK_UINT ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
 }
 
-/* Of a number and a NaN: the number. |max(a, b) - max(a', b')| <= max(|a - a'|, |b - b'|), and when
- * one is surely above the other only its own error counts. */
+/* Returns the minimum or maximum; of a number and a NaN it is the number. |max(a, b) - max(a',
+ * b')| <= max(|a - a'|, |b - b'|), and if one is surely above the other only its own error
+ * counts. */
 static struct number extreme(enum dtype t, bool want_max, struct number a, struct number b)
 {
     if (dtype_is_float(t) && (isnan(a.v) || isnan(b.v)))
@@ -381,7 +385,8 @@ static bool int_exact(const struct rule *r, const struct number *x, int count, s
     return true;
 }
 
-/* Error of an integer result whose operands are not exact; nothing is known when it might wrap. */
+/* Returns the error of an integer result whose operands are not exact; it is infinite if the
+ * result might wrap. */
 static double int_error(const struct rule *r, const struct number *x, double result)
 {
     double a = number_real(r->type, x[0]), ea = x[0].error;
@@ -413,7 +418,7 @@ static bool int_apply(const struct rule *r, const struct number *x, int count, s
         return true;
     }
     if (!int_exact(r, x, count,
-                   out)) { /* by zero: has no value, but may be one that `where` drops */
+                   out)) { /* division by zero: there is no value, but `where` may discard it */
         *out = (struct number){.error = INFINITY};
         return op_divides(r->op);
     }
@@ -443,7 +448,7 @@ static struct number quotient(const struct rule *r, struct number a, struct numb
     return rule_round(r, v, (a.error + scaled(v, b.v, b.error)) / (fabs(b.v) - b.error));
 }
 
-/* fmod is exact; its value jumps where the quotient crosses an integer. */
+/* Computes a remainder. fmod is exact; its value jumps where the quotient crosses an integer. */
 static struct number remainder_of(struct number a, struct number b)
 {
     double v = fmod(a.v, b.v);
@@ -458,7 +463,7 @@ static struct number fused(const struct rule *r, const struct number *x)
 {
     struct rule inner = *r;
     inner.is_root = true;
-    struct number p = product(&inner, x[0], x[1]); /* a kernel may round it too */
+    struct number p = product(&inner, x[0], x[1]); /* a kernel may round the product, too */
     return rule_round(r, fma(x[0].v, x[1].v, x[2].v), p.error + x[2].error);
 }
 
@@ -491,7 +496,7 @@ static struct number float_arith(const struct rule *r, const struct number *x)
 
 /* --- functions --- */
 
-/* Of a logarithm: d(log x) over [x - e, x + e] is largest at the lower end. */
+/* Returns the error of a logarithm: d(log x) over [x - e, x + e] is largest at the lower end. */
 static double log_error(struct number x)
 {
     if (x.error == 0)
@@ -505,11 +510,11 @@ static double sqrt_error(struct number x, double v)
         return 0;
     if (x.v >= x.error)
         return x.error / (v + sqrt(x.v - x.error));
-    return x.v + x.error >= 0 ? INFINITY : 0; /* maybe a NaN; surely one */
+    return x.v + x.error >= 0 ? INFINITY : 0; /* it may be a NaN; it surely is one */
 }
 
-/* A root of what may be 0 or a little below: the kernel's own value there could be NaN, but then so
- * could this one. */
+/* Returns the error of the root of a value that may be 0 or slightly below. The kernel's own
+ * root could then be NaN, but so could the expected one. */
 static double root_error(struct number x, double v)
 {
     if (x.error != 0 && x.v >= 0 && x.v < x.error)
@@ -524,8 +529,8 @@ static double rsqrt_error(struct number x, double v)
     return x.v > x.error ? 1 / sqrt(x.v - x.error) - v : INFINITY;
 }
 
-/* |f''| <= 1 for these, so |f'| over the interval is at most |f'(x)| + e. `most`: the function's
- * own range. */
+/* Returns the error of functions with |f''| <= 1, for which |f'| over the interval is at most
+ * |f'(x)| + e. `most`: the width of the function's range. */
 static double smooth_error(struct number x, double slope, double most)
 {
     double error = x.error == 0 ? 0 : x.error * (fabs(slope) + x.error);
@@ -534,7 +539,8 @@ static double smooth_error(struct number x, double slope, double most)
 
 static const double two_over_root_pi = 1.12837916709551257390, ln_2 = 0.69314718055994530942;
 
-/* erfc falls: the larger change is the one below x, and of negative x the slope decides. */
+/* Returns the error of erfc, which falls: the larger of its change to the lower end of the
+ * interval and that to the upper end. */
 static double tail_error(struct number x, double v)
 {
     return x.error == 0 ? 0 : larger(real_erfc(x.v - x.error) - v, v - real_erfc(x.v + x.error));
@@ -547,7 +553,7 @@ static double sigmoid_error(struct number x, double v)
     return larger(real_sigmoid(x.v + x.error) - v, v - real_sigmoid(x.v - x.error));
 }
 
-/* Value and error from the operand of a function, without its own rounding. */
+/* Computes a function's value, and its error from the operand; its own rounding is not included. */
 static double function_value(enum op op, struct number x, double *error)
 {
     double v;
@@ -612,7 +618,8 @@ static double function_value(enum op op, struct number x, double *error)
     return v;
 }
 
-/* Roundoffs that an executor's own function may be off by; ROUGH for those of several steps. */
+/* Errors, in unit roundoffs, that an executor's own function may have; ROUGH_UNITS is for
+ * functions computed in several steps. */
 enum { FUNCTION_UNITS = 4, ROUGH_UNITS = 8 };
 
 static double units_of(enum op op)
@@ -620,8 +627,8 @@ static double units_of(enum op op)
     return op == OP_ERFC || op == OP_SIGMOID || op == OP_POW ? ROUGH_UNITS : FUNCTION_UNITS;
 }
 
-/* Functions that pass through 0 away from 0 are accurate to the size of their operand's steps, not
- * of their value. */
+/* Returns the magnitude that a function's accuracy is relative to. A function with a zero at x
+ * != 0 is accurate relative to the rounding of its operand, not to its value. */
 static double accuracy_scale(enum op op, double v)
 {
     switch (op) {
@@ -642,7 +649,7 @@ static struct number function_of(const struct rule *r, struct number x)
     default: break;
     }
     double error, v = function_value(r->op, x, &error);
-    if (isinf(x.error)) /* it may be infinite, or no number */
+    if (isinf(x.error)) /* it may be infinite, or a NaN */
         return (struct number){.v = v, .error = INFINITY};
     bool exact_zero = v == 0 && x.error == 0;
     if (isfinite(v) && !exact_zero)
@@ -652,14 +659,16 @@ static struct number function_of(const struct rule *r, struct number x)
 
 /* --- powers --- */
 
-/* |a'|^b for |a'| up to `size`, b exact and whole: a may be 0 or change its sign. */
+/* Returns the error of |a'|^b for |a'| up to `size`, with b exact and whole: a may be 0 or
+ * change its sign. */
 static double whole_power_error(double v, double size, struct number b)
 {
     bool whole = b.error == 0 && trunc(b.v) == b.v && b.v >= 1;
     return whole ? real_pow(size, b.v) + fabs(v) : INFINITY;
 }
 
-/* a^b = e^(b log a), so its exponent is off by |b| d + eb (|log a| + d) with d the error of log a. */
+/* Returns the error of a^b = e^(b log a): the exponent is off by |b| d + eb (|log a| + d), with
+ * d the error of log a. */
 static double power_error(struct number a, struct number b, double v)
 {
     double size = fabs(a.v);

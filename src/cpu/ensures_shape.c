@@ -1,5 +1,5 @@
-/* Ops that move elements, reductions and scans. Each looks at a tile as [outer][n][inner] around
- * one axis. */
+/* Evaluates ops that move elements, reductions and scans. Each views a tile as [outer][n][inner]
+ * around one axis. */
 #include "cpu/ensures_internal.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 /* --- moving elements --- */
 
-/* out[at] = x[from(at)], errors too; frees x. */
+/* Computes out[at] = x[from(at)], errors too; frees x. */
 static bool moved(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out,
                   int64_t (*from)(const struct oracle_tile *x, const struct oracle_tile *out,
                                   int64_t at))
@@ -39,8 +39,8 @@ bool tile_trans(struct oracle *o, struct oracle_tile *x, struct oracle_tile *out
     return moved(o, x, out, from_transposed);
 }
 
-/* Extents as the op's operands give them, or as its type does; at most one that neither knows:
- * *unknown, -1 if none. */
+/* Finds the extents from the op's operands, or else from its type. At most one may be unknown to
+ * both: *unknown is its axis, -1 if none. */
 static bool written_extents(struct oracle *o, const struct expr *e, int64_t *extent, int *unknown)
 {
     *unknown = -1;
@@ -79,8 +79,8 @@ bool tile_reshape(struct oracle *o, const struct expr *e, struct oracle_tile *x,
     return true;
 }
 
-/* The element of x under element `at` of out, where axes were multiplied: whole tiles or each
- * element. */
+/* Returns the element of x that is copied to element `at` of out, where axes were multiplied: by
+ * copies of the whole tile, or (interleaved) of each element. */
 static int64_t from_multiplied(const struct oracle_tile *x, const struct oracle_tile *out,
                                int64_t at, bool interleaved)
 {
@@ -109,7 +109,8 @@ static int64_t from_interleaved(const struct oracle_tile *x, const struct oracle
     return from_multiplied(x, out, at, true);
 }
 
-/* How often an axis is repeated: what the operands say, or the ratio of the types' extents. */
+/* Finds how many times an axis is repeated: from the operands, or from the ratio of the types'
+ * extents. */
 static bool repeat_factor(struct oracle *o, const struct expr *e, int axis, int64_t *factor)
 {
     if (e->count > axis + 1)
@@ -140,7 +141,8 @@ bool tile_repeat(struct oracle *o, const struct expr *e, struct oracle_tile *x,
     return moved(o, x, out, e->op == OP_REPEAT ? from_repeated : from_interleaved);
 }
 
-/* An axis of the op's result: constant, or that of the shape it is wanted in. */
+/* Returns the extent of an axis of the op's result: a constant, or that of the shape that the
+ * context requires. */
 static int64_t hinted_extent(const struct type *t, int axis, const struct hint *hint)
 {
     if (t->extent[axis] != EXTENT_RUNTIME || !hint)
@@ -218,11 +220,11 @@ static struct number lane_get(const struct lane *l, int64_t i)
     return tile_get(l->x, l->first + i * l->step);
 }
 
-/* A sum under way. */
+/* The state of a sum that is being computed. */
 struct total {
     uint64_t whole; /* integers, wrapping */
     double sum, error, size;
-    double runs, run, least, greatest; /* what sum_error asks for */
+    double runs, run, least, greatest; /* input of sum_error */
     int64_t n;
 };
 
@@ -293,7 +295,7 @@ static struct number greatest_value(enum dtype t)
     return (struct number){.i = (int64_t)(UINT64_MAX >> (64 - bits + is_signed))};
 }
 
-/* Folds with the rule of a binary op, from `start` on. */
+/* Folds a lane with the rule of a binary op, beginning with `start`. */
 static struct number fold_lane(const struct lane *l, const struct rule *r, struct number start)
 {
     struct number so_far = start;
@@ -310,15 +312,15 @@ static struct rule fold_rule(enum op op, enum dtype t, enum dtype from)
     return rule_for(op, t, types, 2);
 }
 
-/* Is a kernel free to find b as large as a, or larger? NaN is passed over. */
+/* Returns whether a correct kernel may find b as large as a, or larger. A NaN is skipped. */
 static bool may_reach(enum dtype t, struct number a, struct number b)
 {
     double away = number_real(t, a) - number_real(t, b), error = a.error + b.error;
     return error != 0 && !(fabs(away) > 2 * error) && !isnan(number_real(t, b));
 }
 
-/* The first greatest or least element. Known where no other one may be it, after its rounding: two
- * orders of rounding differ by twice the error. */
+/* Finds the first greatest or least element. It is certain if no other element could be it after
+ * rounding: two orders of rounding differ by twice the error. */
 static struct number first_extreme(const struct lane *l, bool want_max)
 {
     enum dtype t = l->x->dtype;
@@ -366,7 +368,7 @@ struct along {
     bool is_root;
 };
 
-/* The tile as [outer][n][inner]; axis -1: all of it is n. */
+/* Splits the tile into [outer][n][inner]; axis -1: n is all of it. */
 static struct along split_axis(struct oracle *o, const struct expr *e, const struct oracle_tile *x,
                                struct oracle_tile *out)
 {

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- memory: pieces of the arena that are used again --- */
+/* --- memory: pieces of the arena that are reused --- */
 
 struct piece {
-    struct piece *next; /* while it is free */
-    size_t bytes;       /* behind this header */
+    struct piece *next; /* next free piece, while this one is free */
+    size_t bytes;       /* after this header */
 };
 enum { PIECE_HEADER = 16 };
 _Static_assert(sizeof(struct piece) <= PIECE_HEADER, "what follows is aligned to 16");
@@ -125,7 +125,8 @@ bool oracle_fail(struct oracle *o, const char *format, ...)
 
 /* --- threads --- */
 
-/* Nanoseconds that are worth starting threads for; of work between questions whether to go on. */
+/* LEAST_WORK: nanoseconds of work for which starting threads pays. WORK_AT_ONCE: nanoseconds of
+ * work between two polls of the caller. */
 enum { LEAST_WORK = 400000, MOST_THREADS = 64, WORK_AT_ONCE = 50000000 };
 
 struct split {
@@ -197,7 +198,7 @@ struct elementwise {
     atomic_bool failed; /* set by any thread */
 };
 
-/* Where row `index` of the result begins in operand `arg`. */
+/* Returns where row `index` of the result begins in operand `arg`. */
 static int64_t row_start(const struct elementwise *w, int arg, int64_t index)
 {
     int64_t at = 0;
@@ -211,11 +212,11 @@ static int64_t row_start(const struct elementwise *w, int arg, int64_t index)
 /* One row of an operand. */
 struct run {
     const double *v, *error; /* error NULL: exact */
-    int64_t step;            /* 0: the same element throughout */
+    int64_t step;            /* 0: the same element for the whole row */
 };
 
-/* Sums, differences and products of finite floats, as rule_apply has them; the most frequent by
- * far. false: element *at needs more care. */
+/* Computes sums, differences and products of finite floats, by far the most frequent ops, with
+ * the same result as rule_apply. Stops with false at an element *at that needs rule_apply. */
 static bool apply_plain(const struct rule *r, const struct run *a, const struct run *b, double *v,
                         double *error, int64_t count, int64_t *at)
 {
@@ -243,7 +244,7 @@ static bool is_plain(const struct elementwise *w)
     return plain && !r->converts && w->out->v && w->args[0].v && w->args[1].v;
 }
 
-/* Row `row` of the result from element `from` of the row on, up to `end`. */
+/* Computes row `row` of the result, from element `from` of the row up to `end`. */
 static bool apply_run(struct elementwise *w, int64_t row, int64_t from, int64_t end)
 {
     int64_t at[RULE_OPERANDS] = {0}, step[RULE_OPERANDS] = {0};
@@ -311,7 +312,7 @@ static bool common_shape(struct oracle *o, const struct oracle_tile *args, int c
     return true;
 }
 
-enum { ELEMENT_WORK = 8 }; /* nanoseconds, about */
+enum { ELEMENT_WORK = 8 }; /* nanoseconds for each element, about */
 
 bool tile_elementwise(struct oracle *o, const struct rule *rule, struct oracle_tile *args,
                       int count, struct oracle_tile *out)

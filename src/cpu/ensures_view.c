@@ -1,4 +1,4 @@
-/* What an access of a view denotes, and its elements. */
+/* Finds the elements that an access of a view denotes, and loads them. */
 #include "cpu/ensures_internal.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static bool eval_extent(struct oracle *o, const struct expr *e, const struct sym
            oracle_fail(o, "an extent of `%s` is not known", view->name);
 }
 
-/* The view itself: where it begins, and its axes. */
+/* Describes the view itself: where it begins, and its axes. */
 static bool resolve_view(struct oracle *o, const struct sym *view, struct access *x)
 {
     if (!view->base)
@@ -58,7 +58,7 @@ static void add_axis(struct access *x, struct access_axis *axis, int64_t start, 
     x->extent[x->rank++] = extent > 0 ? extent : 0;
 }
 
-/* Positions one after the other: a slice, which loads faster. */
+/* Returns whether the positions are consecutive: then the access is a slice, which loads faster. */
 static bool in_a_row(const struct oracle_tile *positions)
 {
     for (int64_t i = 1; i < positions->count; i++)
@@ -119,7 +119,7 @@ bool access_resolve(struct oracle *o, const struct expr *e, struct access *out)
 {
     *out = (struct access){0};
     if (!e->sym || e->sym->storage != ST_VIEW)
-        return oracle_fail(o, "`%s` is no view", e->sym ? e->sym->name : "?");
+        return oracle_fail(o, "`%s` is not a view", e->sym ? e->sym->name : "?");
     if (!resolve_view(o, e->sym, out))
         return false;
     int indices = e->op == OP_ACCESS ? e->indices : 0;
@@ -177,10 +177,10 @@ struct load {
     struct oracle_tile *out;
     int64_t row;
     const struct access_axis
-        *last; /* the view's axis that the result's last one is; NULL: a scalar */
+        *last; /* the view's axis that is the result's last one; NULL: a scalar */
 };
 
-/* `count` elements that lie evenly, all inside. */
+/* Loads `count` elements at an even stride, all inside. */
 static void load_run(struct oracle_tile *out, int64_t to, const char *p, int64_t stride,
                      int64_t count)
 {
@@ -227,7 +227,7 @@ static void load_rows(void *user, int64_t begin, int64_t end)
     }
 }
 
-enum { LOAD_WORK = 4 }; /* nanoseconds an element, about */
+enum { LOAD_WORK = 4 }; /* nanoseconds for each element, about */
 
 bool access_load(struct oracle *o, const struct access *x, struct number otherwise,
                  struct oracle_tile *out)

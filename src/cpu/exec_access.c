@@ -1,9 +1,8 @@
 /* Steps that load and store: views, shared tiles, and arrays in the frame.
  *
- * A uniform access is a box: along each axis a range, clipped to the memory, copied by a nest of
- * loops. A varying one has an offset for each lane (exec_lanes.c). Elements outside are faults,
- * slices that reach past the edge are not.
- */
+ * A uniform access is a box: a range along each axis, clipped to the memory, which a nest of
+ * loops copies. A varying access has an offset for each lane (exec_lanes.c). An element outside
+ * is a fault; a slice that reaches past the edge is not. */
 #include "cpu/exec_access.h"
 
 #include <inttypes.h>
@@ -31,7 +30,7 @@ const int64_t *access_strides(const struct frame *f, const struct access *a)
 
 /* --- faults --- */
 
-/* The text of a place when it is one short line, "" when not. */
+/* Returns the text of a place if it is one short line, "" if not. */
 static const char *short_text(struct loc at, int *length)
 {
     *length = 0;
@@ -42,7 +41,8 @@ static const char *short_text(struct loc at, int *length)
     return text;
 }
 
-/* The extent of an axis as the declaration has it, `name[…][…]`; "": it stands elsewhere. */
+/* Returns the extent of an axis as written in the declaration, `name[…][…]`; "": the declaration
+ * does not have it in this form. */
 static const char *declared_extent(const struct sym *s, int axis, int *length)
 {
     size_t name = strlen(s->name);
@@ -64,8 +64,9 @@ static const char *declared_extent(const struct sym *s, int axis, int *length)
     return "";
 }
 
-/* The condition under which an element may be accessed, in the program's own words. Whether there
- * is one already, and the index is the mistake, nobody can tell here. */
+/* Writes the condition under which an element may be accessed, in the program's own words. The
+ * text offers two ways out, because this code cannot tell whether a guard is missing or the
+ * index is wrong. */
 static void add_guard(struct frame *f, const struct access *a, int axis, int64_t index)
 {
     int length, limit_length = 0;
@@ -114,7 +115,7 @@ void slice_outside(struct frame *f, const struct access *a, int axis, int64_t st
 
 /* --- boxes --- */
 
-/* [start, start + count) clipped to [0, extent), without overflow. */
+/* Clips [start, start + count) to [0, extent), without overflow. */
 static void clip(int64_t start, int64_t count, int64_t extent, int64_t *low, int64_t *high)
 {
     if (count <= 0 || start >= extent || start <= -count) {
@@ -141,7 +142,7 @@ bool access_box(struct frame *f, const struct access *a, struct loc loc, struct 
         int64_t start = values && !box->gather[i] ? index_value(values, axis->wide, 0) : 0;
         box->start[i] = start;
         bool fits = !box->gather[i] && start >= 0 && axis->extent <= extent[i] - start;
-        if (fits) { /* nearly always */
+        if (fits) { /* in nearly all cases */
             box->low[i] = start;
             box->high[i] = start + axis->extent;
             box->empty |= axis->extent <= 0;
@@ -167,8 +168,8 @@ bool access_box(struct frame *f, const struct access *a, struct loc loc, struct 
     return true;
 }
 
-/* How a box's elements lie: the nest goes over the axes that are neither elements nor gathers; dst
- * is the dense data, src the memory. */
+/* Describes how a box's elements are arranged. The nest covers the axes that are neither
+ * elements nor gathers; dst is the dense data, src the memory. */
 struct box_walk {
     const struct access *access;
     const struct box *box;
@@ -176,7 +177,7 @@ struct box_walk {
     struct nest nest;
     int64_t data_stride[MAX_RANK];
     int gathers, gather[MAX_RANK];
-    const uint8_t *mask; /* of a store into varying memory */
+    const uint8_t *mask; /* of a store into varying memory; else NULL */
     bool store;
 };
 
@@ -196,7 +197,7 @@ void nest_add(struct nest *nest, int64_t extent, int64_t dst, int64_t src, bool 
     nest->src[nest->rank++] = src;
 }
 
-/* The axis comes last but one; the others stay in order. */
+/* Moves the axis to the last place but one; the others stay in order. */
 static void put_before_last(struct nest *nest, int axis)
 {
     int64_t extent = nest->extent[axis], dst = nest->dst[axis], src = nest->src[axis];
@@ -224,7 +225,7 @@ void nest_settle(struct nest *nest)
         }
 }
 
-/* *data and *memory: where the nest starts, in elements. */
+/* Computes where the nest starts, in elements: *data and *memory. */
 static void box_begin(struct box_walk *w, int64_t *data, int64_t *memory)
 {
     const struct access *a = w->access;
@@ -251,7 +252,7 @@ static void box_begin(struct box_walk *w, int64_t *data, int64_t *memory)
         nest_add(&w->nest, lanes, 1, 1, !w->mask);
 }
 
-/* Rows of lanes, stored where the mask runs. */
+/* Stores rows of lanes, in the lanes where the mask runs. */
 static void store_masked(const struct box_walk *w, const unsigned char *data, unsigned char *memory,
                          int axis)
 {
@@ -324,8 +325,8 @@ static bool box_full(const struct access *a, const struct box *box)
     return true;
 }
 
-/* How many elements at the start of the data are sure to be loaded: of a row that reaches past the
- * end, those before it. */
+/* Returns how many elements at the start of the data will be loaded for certain: if a row
+ * reaches past the end of its axis, those before the end. */
 static int64_t box_loaded_first(const struct access *a, const struct box *box)
 {
     int last = a->rank - 1;
@@ -357,7 +358,7 @@ void box_load(struct frame *f, const struct access *a, const struct box *box, vo
             (char *)data + first * (int64_t)a->size, otherwise ? otherwise : &zero,
             (size_t)(a->elements * a->local_lanes - first));
     if (first > 0 && access_strides(f, a)[a->rank - 1] == 1) {
-        memcpy(data, box_start(f, a, box), (size_t)first * a->size); /* they are all */
+        memcpy(data, box_start(f, a, box), (size_t)first * a->size); /* there are no others */
         return;
     }
     struct box_walk w = {.access = a, .box = box, .frame = f};
@@ -372,7 +373,8 @@ void box_store(struct frame *f, const struct access *a, const struct box *box, c
     box_walk(&w, (void *)(uintptr_t)data);
 }
 
-/* access_box where not all lanes may run: a fault then is that of the first one that does. */
+/* Does the same as access_box when only some lanes run: a fault is then reported for the first
+ * running lane. */
 static bool access_box_under(struct frame *f, const struct access *a, const struct instr *in,
                              struct box *box)
 {
@@ -414,7 +416,7 @@ void step_store(struct frame *f, const struct instr *in)
         note_tile(&f->store_prefetch, a, &box);
 }
 
-/* A shared tile without a value, each time its declaration is reached. */
+/* Poisons a shared tile that has no value, each time its declaration is reached. */
 void step_shared_poison(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;

@@ -1,4 +1,4 @@
-/* What the steps of accesses share: exec_access.c, exec_lanes.c. */
+/* Functions that the steps of accesses share: exec_access.c, exec_lanes.c. */
 #ifndef TW_EXEC_ACCESS_H
 #define TW_EXEC_ACCESS_H
 
@@ -11,7 +11,7 @@ static inline int64_t index_value(const void *values, bool wide, size_t i)
     return ((const int32_t *)values)[i];
 }
 
-/* Note that an index, or a slice marked `inside`, reaches outside its axis. */
+/* Note the fault that an index, or a slice marked `inside`, reaches outside its axis. */
 void element_outside(struct frame *f, const struct access *a, int axis, int64_t index,
                      struct loc loc, int lane);
 void slice_outside(struct frame *f, const struct access *a, int axis, int64_t start, struct loc loc,

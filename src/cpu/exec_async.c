@@ -1,6 +1,6 @@
-/* Asynchronous copies: queued when issued, performed at the wait that needs them and not before, so
- * that a program that forgets to wait reads what was there. Until then the destination belongs to
- * the copy: touching it is a fault. */
+/* Asynchronous copies: they are queued when issued, and executed by the wait that needs them,
+ * not earlier. A program that forgets to wait therefore reads the old contents. Until then the
+ * destination belongs to the copy: touching it is a fault. */
 #include "cpu/program.h"
 
 /* --- whose bytes --- */
@@ -15,7 +15,7 @@ static bool boxes_meet(const struct box *a, const struct box *b, int rank)
     return true;
 }
 
-/* The bytes of shared memory from the box's first to its last. */
+/* Computes the offsets in shared memory of the box's first and last byte. */
 static void box_bytes(const struct access *a, const struct box *box, int64_t *first, int64_t *end)
 {
     int64_t low = 0, high = 0;
@@ -57,7 +57,8 @@ static bool copy_has_byte(const struct copy_under_way *copy, int64_t byte)
     return true;
 }
 
-/* Any of the bytes of an element, which may be wider than those of the copy. */
+/* Returns whether the copy writes any of the bytes of an element, which may be wider than the
+ * copy's elements. */
 static bool copy_meets_bytes(const struct copy_under_way *copy, int64_t first, size_t count)
 {
     size_t step = copy->detail->to->size < count ? copy->detail->to->size : count;
@@ -140,7 +141,7 @@ static bool queue_room(struct frame *f)
     return true;
 }
 
-/* The index tiles of gathers may change before the copy is made: it keeps its own. */
+/* Copies the index tiles of gathers, because they may change before the copy is executed. */
 static bool keep_indices(struct frame *f, struct copy_under_way *copy)
 {
     const struct access *from = copy->detail->from;
@@ -156,7 +157,8 @@ static bool keep_indices(struct frame *f, struct copy_under_way *copy)
     copy->gathered = (void *)to;
     copy->gathered_bytes = bytes;
     for (int i = 0; i < from->rank; i++)
-        if (copy->from.gather[i] && from->axis[i].wide) { /* the wide ones first: aligned */
+        if (copy->from.gather[i] && from->axis[i].wide) { /* the wide ones first, so that they
+                                                           * are aligned */
             size_t size = (size_t)from->axis[i].extent * 8;
             copy->from.gather[i] = memcpy(to, copy->from.gather[i], size);
             to += size;
@@ -204,8 +206,8 @@ static void copy_perform(struct frame *f, const struct copy_under_way *copy)
     box_store(f, d->to, &copy->to, buffer, NULL);
 }
 
-/* in->n: how many of the latest groups may stay under way; 0: everything is waited for, committed
- * or not. */
+/* Executes copies. in->n: number of the latest groups that may stay under way; 0: executes all
+ * copies, committed or not. */
 void step_async_wait(struct frame *f, const struct instr *in)
 {
     int64_t before = in->n == 0 ? INT64_MAX : f->group - (int64_t)in->n;

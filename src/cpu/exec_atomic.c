@@ -1,10 +1,10 @@
-/* Steps that other blocks see: atomics, lock, unlock. */
+/* Steps whose effects other blocks see: atomics, lock, unlock. */
 #include "cpu/program.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* --- atomics: one element after another, lanes in their order --- */
+/* --- atomics: one element after another, lanes in order --- */
 
 struct atomic_walk {
     struct frame *f;
@@ -37,14 +37,14 @@ static void atomic_begin(struct atomic_walk *w, struct frame *f, const struct in
         w->old = frame_at(f, d->old);
 }
 
-/* The element of a uniform access at a coordinate of its result; NULL outside. */
+/* Returns the element of a uniform access at a coordinate of its result; NULL: it is outside. */
 static unsigned char *box_element(struct frame *f, const struct access *a, const struct box *box,
                                   const int64_t *coordinate)
 {
     const int64_t *stride = access_strides(f, a);
     int64_t at = 0;
     for (int i = 0; i < a->rank; i++) {
-        /* past the largest integer it wraps below zero, which is outside as well */
+        /* past the largest integer the index wraps below zero, which is outside, too */
         int64_t index = (int64_t)((uint64_t)box->start[i] + (uint64_t)coordinate[i]);
         if (box->gather[i])
             index = a->axis[i].wide ? ((const int64_t *)box->gather[i])[coordinate[i]]
@@ -115,8 +115,8 @@ static unsigned char *lock_element(struct frame *f, const struct lock_detail *d,
     return box_element(f, d->access, box, coordinate);
 }
 
-/* Not yet: the frame waits, and runs this step again. f->fault then says what for, in case nobody
- * can change it. */
+/* Takes the lock, if it is free. If not, the frame waits and runs this step again; f->fault then
+ * describes the lock it waits for, in case no block can release it. */
 void step_lock(struct frame *f, const struct instr *in)
 {
     const struct lock_detail *d = in->detail;

@@ -1,18 +1,18 @@
-/* What the steps of chains share: where rows of views lie, the operations, beside which the rows
- * are fetched that the next block will read, and the reduction of a row. */
+/* Functions that the steps of chains share: fetching the rows that the next block will read,
+ * operations (during which these rows are fetched), and the reduction of a row. */
 #include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
 #include <string.h>
 
-/* --- rows that come --- */
+/* --- rows of the next block --- */
 
 enum {
-    LINES = 32, /* that come at a time: before a cheap operation */
-    PART = 256, /* and before so many elements of a costly one */
+    LINES = 32, /* lines fetched at a time: before a cheap operation */
+    PART = 256, /* and before each part of this many elements of a costly one */
     SHORTEST_AHEAD = 1024,
     FARTHEST = 1 << 26,   /* bytes */
-    PARTS_AHEAD = 8 << 10 /* of rows that are read in parts: so far memory is behind */
+    PARTS_AHEAD = 8 << 10 /* bytes that are fetched ahead in a row that is read in parts */
 };
 
 static inline void fetch_lines(const unsigned char *from, size_t bytes)
@@ -27,7 +27,7 @@ void note_row(struct frame *f, uint32_t index, const unsigned char *from, size_t
     ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)row->last);
     bool known = row->last && step != 0 && step < FARTHEST && step > -FARTHEST;
     row->last = from;
-    if (row->turn == f->turn && step == (ptrdiff_t)bytes) { /* a part of a row behind the last */
+    if (row->turn == f->turn && step == (ptrdiff_t)bytes) { /* the next part of the same row */
         fetch_lines(from + PARTS_AHEAD, bytes);
         row->left = 0;
         return;
@@ -86,9 +86,10 @@ static inline void call_routine(const struct strip_op *op, unsigned char *const 
         op->convert(at[0], at[1], n);
 }
 
-/* While rows come a costly operation takes a part of the strip after another, some lines before
- * each: no more are on their way at a time than memory answers well, and the last of a row should
- * be there before the next block begins. */
+/* Runs an operation on a strip while rows of the next block are fetched. A costly operation
+ * takes the strip in parts, and some lines are fetched before each part: memory then has no more
+ * requests at a time than it answers well, and the end of a row should arrive before the next
+ * block begins. */
 static APART void run_in_parts(struct frame *f, const struct strip_op *op, unsigned char **at,
                                const void *by, size_t n)
 {
@@ -101,7 +102,7 @@ static APART void run_in_parts(struct frame *f, const struct strip_op *op, unsig
     }
 }
 
-/* On n elements that lie at `at`, which may move on. */
+/* Runs an operation on n elements at `at`; the pointers may be advanced. */
 static inline void run_op(struct frame *f, const struct strip_op *op, unsigned char **at,
                           const void *by, size_t n)
 {
@@ -125,7 +126,8 @@ void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned ch
     }
 }
 
-/* What does not begin or end with a line of the cache is made the usual way. */
+/* Runs the last operation past the caches. Elements before the first and after the last whole
+ * line of the cache are written in the usual way. */
 static APART void run_past(struct frame *f, const struct strip_detail *d, unsigned char **at,
                            const void *by, size_t n)
 {
@@ -134,7 +136,8 @@ static APART void run_past(struct frame *f, const struct strip_detail *d, unsign
                  before = (CACHE_LINE - (uintptr_t)at[0] % CACHE_LINE) % CACHE_LINE / d->size;
     size_t first = before < n ? before : n, whole = (n - first) / line * line;
     const size_t parts[] = {first, whole, n - first - whole};
-    PREFETCH_TO_WRITE(at[0] + n * d->size - 1); /* the stores in front do not wait for it, then */
+    PREFETCH_TO_WRITE(at[0] + n * d->size - 1); /* so that the stores before it do not wait for
+                                                 * this line */
     for (int i = 0; i < 3; i++) {
         unsigned char *here[MOST_OPERANDS];
         memcpy(here, at, sizeof here);

@@ -1,10 +1,10 @@
-/* Steps that decide what runs next and which lanes run. */
+/* Steps that decide which step runs next and which lanes run. */
 #include "cpu/program.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Again at the top of a loop that changes nothing. */
+/* Faults if a loop that changes nothing reaches its top again. */
 void step_stuck(struct frame *f, const struct instr *in)
 {
     frame_fault(f, CPU_ENDLESS, in->loc, -1,
@@ -12,7 +12,7 @@ void step_stuck(struct frame *f, const struct instr *in)
                 "block waits; lock() waits for other blocks");
 }
 
-/* The end of the kernel, from wherever it is left. */
+/* Ends the kernel, from any place. */
 void step_end(struct frame *f, const struct instr *in)
 {
     if (f->copy_count > 0) {
@@ -28,7 +28,7 @@ void step_end(struct frame *f, const struct instr *in)
     f->state = FRAME_DONE;
 }
 
-/* Loops close with it: those that never end can be stopped. */
+/* Jumps. Loops close with this step, so it polls: a loop that never ends can be stopped. */
 void step_jump(struct frame *f, const struct instr *in)
 {
     bool is_back = in->n < f->pc;
@@ -67,7 +67,8 @@ static uint8_t *mask_lanes(struct frame *f, uint32_t mask)
     return f->memory + mask + MASK_HEADER;
 }
 
-/* The rectangle that the running lanes, some but not all, fill; none in blocks with a z axis. */
+/* Returns the rectangle that the running lanes fill, if some but not all run; blocks with a z
+ * axis have none. */
 static struct lane_box find_box(const uint8_t *mask, const struct cpu_program *p, int64_t running)
 {
     const struct lane_box none = {{0}, {0}};
@@ -87,7 +88,7 @@ static struct lane_box find_box(const uint8_t *mask, const struct cpu_program *p
     return box;
 }
 
-/* A new mask, of which so many lanes run. */
+/* Completes a new mask, of which `running` lanes run. */
 static void mask_made(struct frame *f, uint32_t mask, int64_t running)
 {
     const struct cpu_program *p = f->program;
@@ -108,7 +109,7 @@ void step_mask_copy(struct frame *f, const struct instr *in)
     memcpy(f->memory + in->dst, f->memory + in->a, MASK_HEADER + f->program->lanes);
 }
 
-/* dst = mask and condition a. */
+/* Computes dst = mask and condition a. */
 void step_mask_and(struct frame *f, const struct instr *in)
 {
     size_t running = f->program->set->memory->mask_and(
@@ -125,14 +126,15 @@ void step_mask_and_not(struct frame *f, const struct instr *in)
 
 /* --- masks that are rectangles --- */
 
-/* The greatest integer that is not above a / b, b > 0. */
+/* Returns the greatest integer that is at most a / b, for b > 0. */
 static int64_t quotient_down(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
 }
 
-/* The rectangle of lanes for which all tests hold; high <= low: none. false: they need not be one,
- * as some value wraps, or some but not all lanes pass a test of thread.x taken apart. */
+/* Computes the rectangle of lanes for which all tests hold; high <= low: none. false: they may
+ * not form a rectangle, because some value wraps, or because some but not all lanes pass a test
+ * of thread.x taken apart. */
 static bool test_box(const struct frame *f, const struct box_detail *d, int64_t low[2],
                      int64_t high[2])
 {
@@ -147,14 +149,14 @@ static bool test_box(const struct frame *f, const struct box_detail *d, int64_t 
         if (a + t->low[0] < INT32_MIN || a + t->high[0] > INT32_MAX || b + t->low[1] < INT32_MIN ||
             b + t->high[1] > INT32_MAX)
             return false;
-        /* As first + step * index < 0. */
+        /* Rewrites the test as first + step * index < 0. */
         bool less = t->op == OP_LT || t->op == OP_LE;
         int axis = t->step[0] != t->step_b[0] ? 0 : 1;
         int64_t step = t->step[axis] - t->step_b[axis], first = less ? a - b : b - a;
         step = less ? step : -step;
         first -= t->op == OP_LE || t->op == OP_GE;
         bool apart = t->step[0] != t->step_b[0] && t->step[1] != t->step_b[1];
-        if (apart) { /* thread.x is: the lanes in their order */
+        if (apart) { /* thread.x is taken apart: lanes in their order */
             int64_t last = first + step * ((int64_t)f->program->lanes - 1);
             if (first >= 0 && last >= 0)
                 high[0] = 0;
@@ -172,7 +174,7 @@ static bool test_box(const struct frame *f, const struct box_detail *d, int64_t 
     return true;
 }
 
-/* Whether one lane passes, its values wrapped. */
+/* Returns whether one lane passes all tests, with its values wrapped. */
 static bool test_lane(const struct frame *f, const struct box_detail *d, uint32_t x, uint32_t y)
 {
     for (int i = 0; i < d->count; i++) {
@@ -191,7 +193,7 @@ static bool test_lane(const struct frame *f, const struct box_detail *d, uint32_
     return true;
 }
 
-/* The lanes of a rectangle, into a mask. */
+/* Writes the lanes of a rectangle into a mask. */
 static void mask_fill(struct frame *f, uint32_t mask, const int64_t low[2], const int64_t high[2])
 {
     const struct cpu_program *p = f->program;
@@ -209,7 +211,7 @@ static void mask_fill(struct frame *f, uint32_t mask, const int64_t low[2], cons
     memcpy(f->memory + mask, &header, sizeof header);
 }
 
-/* mask = some of its lanes and those of the mask outside */
+/* Removes from the mask the lanes that do not run in the outer mask. */
 static void mask_within(struct frame *f, uint32_t mask, uint32_t outer)
 {
     uint8_t *lanes = mask_lanes(f, mask);
@@ -219,7 +221,7 @@ static void mask_within(struct frame *f, uint32_t mask, uint32_t outer)
                                                              f->program->lanes));
 }
 
-/* mask = the lanes of the mask outside (NO_SLOT: all) without those of `yes`. */
+/* Computes mask = the lanes of the outer mask (NO_SLOT: all lanes) without those of `yes`. */
 static void mask_rest(struct frame *f, uint32_t mask, uint32_t outer, uint32_t yes)
 {
     const struct cpu_program *p = f->program;
@@ -233,7 +235,8 @@ static void mask_rest(struct frame *f, uint32_t mask, uint32_t outer, uint32_t y
     mask_made(f, mask, (int64_t)running);
 }
 
-/* dst: the lanes of instr.mask that pass the tests; b: those that do not, NO_SLOT: not wanted. */
+/* Computes dst: the lanes of instr.mask that pass the tests; and b: those that do not (NO_SLOT:
+ * not wanted). */
 void step_mask_box(struct frame *f, const struct instr *in)
 {
     const struct cpu_program *p = f->program;
@@ -257,7 +260,7 @@ void step_mask_box(struct frame *f, const struct instr *in)
 
 /* --- lanes that leave --- */
 
-/* The lanes of instr.mask leave it, and the masks around it. */
+/* Removes the lanes of instr.mask from it and from the masks in the list. */
 void step_mask_leave(struct frame *f, const struct instr *in)
 {
     const struct mask_list *list = in->detail;
@@ -279,10 +282,10 @@ void step_jump_none(struct frame *f, const struct instr *in)
         f->pc = in->n;
 }
 
-/* --- what must hold --- */
+/* --- conditions that must hold --- */
 
-/* The first in `rows` rows of lanes for which the test is false where the mask runs, by row and
- * lane; -1: it holds. */
+/* Returns the first place, by row and lane, where the test is false and the mask runs; -1: there
+ * is none. */
 static int64_t first_false(const struct frame *f, const struct instr *in, size_t rows, size_t lanes)
 {
     const uint8_t *x = frame_at(f, in->a), *mask = frame_mask(f, in->mask);
@@ -293,7 +296,7 @@ static int64_t first_false(const struct frame *f, const struct instr *in, size_t
     return -1;
 }
 
-/* ", element [3][5] of the divisor"; of a scalar nothing. */
+/* Writes ", element [3][5] of the divisor"; for a scalar it writes nothing. */
 static void name_element(char *out, size_t size, const struct divisor_detail *d, int64_t element)
 {
     int64_t at[MAX_RANK];
@@ -310,7 +313,8 @@ static void name_element(char *out, size_t size, const struct divisor_detail *d,
         snprintf(out + length, size - length, " of the divisor");
 }
 
-/* a: bytes, divisor != 0; in->n rows of in->c lanes; detail: its axes. */
+/* Faults on division by zero. a: bytes, divisor != 0; in->n rows of in->c lanes; detail: the
+ * divisor's axes. */
 void step_divisor(struct frame *f, const struct instr *in)
 {
     char where[MAX_RANK * 24 + 40];
@@ -322,7 +326,8 @@ void step_divisor(struct frame *f, const struct instr *in)
                 "an integer is divided by zero%s", where);
 }
 
-/* a: bytes, the condition; in->n rows of in->c lanes; detail: its text. */
+/* Faults if an assumption does not hold. a: bytes, the condition; in->n rows of in->c lanes;
+ * detail: its text. */
 void step_assume(struct frame *f, const struct instr *in)
 {
     int64_t at = first_false(f, in, in->n, in->c);

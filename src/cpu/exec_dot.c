@@ -1,10 +1,10 @@
-/* Products of tiles: the steps of `dot`. Those that follow each other along the depth are deferred
- * and taken at once (struct dot_deferred). */
+/* Products of tiles: the steps of `dot`. Products that follow each other along the depth are
+ * deferred and then added in one call (struct dot_deferred). */
 #include "cpu/exec_packed.h"
 
 /* --- uniform products --- */
 
-/* The tile of an operand, NULL: it is a dense value. false: a fault was noted. */
+/* Finds the tile of an operand; NULL: the operand is a dense value. false: a fault was noted. */
 static bool find_tile(struct frame *f, const struct dot_operand *o, struct loc loc,
                       struct packed_state **state)
 {
@@ -12,7 +12,8 @@ static bool find_tile(struct frame *f, const struct dot_operand *o, struct loc l
     return *state || !o->tile;
 }
 
-/* How much of the depth is to be added: where both tiles end early, zeros follow on both sides. */
+/* Returns the depth that must be added. If both tiles end early, zeros follow in both, and they
+ * are left out. */
 static size_t depth_needed(const struct frame *f, const struct dot_detail *d,
                            const struct packed_state *a, const struct packed_state *b)
 {
@@ -24,7 +25,7 @@ static size_t depth_needed(const struct frame *f, const struct dot_detail *d,
     return pairs * pair;
 }
 
-/* Where an operand lies. Returns its tile if other blocks read that too, else NULL. */
+/* Finds the place of an operand. Returns its tile if other blocks read that too, otherwise NULL. */
 static const struct packed_state *place_operand(struct frame *f, const struct dot_operand *o,
                                                 struct packed_state *state, size_t depth,
                                                 const struct dot_deferred *waiting,
@@ -39,12 +40,13 @@ static const struct packed_state *place_operand(struct frame *f, const struct do
     return state->kind == PACKED_SHARED ? state : NULL;
 }
 
-/* Packs: nothing, or a part of a cache that is its to finish, or for its own block. */
+/* Selects what a product packs on its way: nothing, a part of a cache that it has taken, or a
+ * copy for its own block. */
 enum packing { PACKS_NOTHING, PACKS_PART, PACKS_OWN };
 
-/* Has the product pack an operand on its way that nobody has packed by now: to its place in the
- * cache, `at`, or, where another block is at that, or it reads another piece than the cache has, to
- * memory of the block's own. */
+/* Lets the product pack an operand on its way, if no block has packed it yet. The destination is
+ * *at, the operand's place in the cache. It is memory of the block's own if another block is
+ * packing the part, or if the product reads another piece than the part. */
 static enum packing pack_on_the_way(const struct frame *f, const struct dot_deferred *p,
                                     const struct packed_source *source, bool all_lines,
                                     uint32_t own_at, const unsigned char **at,
@@ -95,8 +97,8 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
     p->depth = 0;
 }
 
-/* How many of n lines from where the access starts along an axis are inside; n if it starts in
- * front of the first. */
+/* Returns how many of n lines are inside, counted from where the access starts along an axis; n
+ * if it starts before the first line. */
 static size_t lines_inside(const struct frame *f, const struct access *a, int axis, size_t n)
 {
     int64_t start = access_start(f, a, axis);
@@ -108,7 +110,7 @@ static size_t lines_inside(const struct frame *f, const struct access *a, int ax
     return inside > 0 ? (size_t)inside : 0;
 }
 
-/* As much of the sum as anything behind will take. */
+/* Returns the part of the sum that later statements read. */
 static struct dot_target seen_sum(const struct frame *f, const struct dot_detail *d)
 {
     struct dot_target out = {.rows = d->m, .columns = d->n};
@@ -132,7 +134,8 @@ static void flush(const struct frame *f, void *sum, const struct dot_detail *d,
         add_product(f, sum, d, p, NULL, seen_sum(f, d));
 }
 
-/* The same behind the last product; `bytes` of the sum. */
+/* Adds what is still deferred after the last product of a loop, and sets a sum that got no
+ * product to 0; the sum has `bytes` bytes. */
 static void flush_last(const struct frame *f, void *sum, const struct dot_detail *d,
                        struct dot_deferred *p, size_t bytes)
 {
@@ -142,7 +145,7 @@ static void flush_last(const struct frame *f, void *sum, const struct dot_detail
     p->fresh = false;
 }
 
-/* in->n: bytes of the sum */
+/* Ends a loop of products. in->n: bytes of the sum */
 void step_dot_flush(struct frame *f, const struct instr *in)
 {
     const struct dot_detail *d = in->detail;
@@ -159,9 +162,10 @@ static bool overlap(const unsigned char *x, size_t x_bytes, const unsigned char 
     return (uintptr_t)x < (uintptr_t)y + y_bytes && (uintptr_t)y < (uintptr_t)x + x_bytes;
 }
 
-/* Whether a product can write the box: it begins inside, rows are dense, and none of them is where
- * operands are read, which may be views. (What a kernel writes must not overlap what it
- * reads; where it does, a block gets what it would if it stored behind its loop.) */
+/* Returns whether a product can write directly to the box: it begins inside, its rows are dense,
+ * and it overlaps no memory, such as a view, from which the operands are read. (A kernel must
+ * not write where it reads. If it does, a block still gets the result of a store after its
+ * loop.) */
 static bool takes_sums(const struct frame *f, const struct dot_store_detail *store,
                        const struct dot_deferred *p, const struct box *box, struct dot_target *out)
 {
@@ -183,7 +187,7 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
     const size_t rows_read[] = {d->m, p->depth}, row_read[] = {p->depth, d->n};
     for (int i = 0; i < 2; i++) {
         const struct packed_source *s = source[i];
-        if (!s->done) /* the tile is there already: its view is not read */
+        if (!s->done) /* the tile is in the cache already: its view is not read */
             continue;
         size_t read = rows_read[i] * s->view.step + row_read[i];
         size_t size = s->view.halves ? sizeof(uint16_t) : d->size;
@@ -193,7 +197,8 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
     return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size);
 }
 
-/* Stores the sum, in->dst: with its last product if that is still deferred. */
+/* Stores the sum, in->dst. If its last product is still deferred, the product itself writes to
+ * the view. */
 void step_dot_store(struct frame *f, const struct instr *in)
 {
     const struct dot_store_detail *d = in->detail;
@@ -220,7 +225,7 @@ void step_dot_store(struct frame *f, const struct instr *in)
     box_store(f, d->to, &box, sum, NULL);
 }
 
-/* Whether the next product goes on where the deferred one ends. */
+/* Returns whether the next product begins where the deferred one ends. */
 static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
                       const struct dot_deferred *next)
 {
@@ -230,7 +235,7 @@ static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
            next->a == p->a + p->depth * d->size && next->b == p->b + p->depth * d->width * d->size;
 }
 
-/* Adds the deferred product if it cannot get deeper, unless it is to be stored presently. */
+/* Adds the deferred product if it cannot get deeper, unless the store that follows will take it. */
 static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_deferred *p)
 {
     const struct dot_detail *d = in->detail;
@@ -248,7 +253,7 @@ static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_de
     }
 }
 
-/* dst += a · b */
+/* Computes dst += a · b. */
 void step_dot(struct frame *f, const struct instr *in)
 {
     const struct dot_detail *d = in->detail;
@@ -281,7 +286,7 @@ void step_dot(struct frame *f, const struct instr *in)
     p->states[1] = b;
     if (a && b)
         flush_if_deep(f, in, p);
-    else /* the block's own memory may get something else before long */
+    else /* the block's own memory may soon be overwritten */
         flush(f, sum, d, p);
 }
 

@@ -1,5 +1,6 @@
-/* Steps that load and store where lanes differ in what they access: an offset for each lane, made
- * an axis at a time, then gathered or scattered (or, exec_strided.c, copied by strides). */
+/* Steps that load and store with different places for different lanes. They compute an offset
+ * for each lane, axis by axis, then gather or scatter. (Accesses that are nests of strides are
+ * copied as such: exec_strided.c.) */
 #include "cpu/exec_access.h"
 
 /* --- an offset for each lane --- */
@@ -49,7 +50,8 @@ static const void *affine_indices(struct lane_walk *w, const struct access_axis 
     return w->scratch.row;
 }
 
-/* The index values of a varying axis for one coordinate, as offsets32 or offsets64 take them. */
+/* Returns the index values of a varying axis for one coordinate, in the form that offsets32 or
+ * offsets64 need. */
 static const void *axis_indices(struct lane_walk *w, const struct access_axis *axis,
                                 int64_t coordinate)
 {
@@ -67,7 +69,8 @@ static const void *axis_indices(struct lane_walk *w, const struct access_axis *a
         int32_t *row = w->scratch.row;
         const int32_t *from = (const int32_t *)(const void *)at;
         for (size_t i = 0; i < n;
-             i++) /* an index so large that it wraps is outside, and so is what it wraps to */
+             i++) /* an index that is so large that it wraps is outside, and so is the wrapped
+                   * one */
             row[i] = (int32_t)((uint32_t)from[i] + (uint32_t)coordinate);
         return row;
     }
@@ -86,7 +89,7 @@ static const void *axis_indices(struct lane_walk *w, const struct access_axis *a
     return row;
 }
 
-/* The index of a lane along a varying axis. */
+/* Returns the index of a lane along a varying axis. */
 static int64_t lane_index(const struct frame *f, const struct access_axis *axis, size_t lane)
 {
     const void *values = frame_at(f, axis->at);
@@ -98,7 +101,7 @@ static int64_t lane_index(const struct frame *f, const struct access_axis *axis,
     return (int32_t)(uint32_t)index;
 }
 
-/* Some lane's index is outside: a fault, or those lanes are not valid. */
+/* Handles lanes whose index is outside: notes a fault (false), or marks the lanes as not valid. */
 static bool lanes_outside(struct lane_walk *w, int i, const void *indices)
 {
     const struct access_axis *axis = &w->a->axis[i];
@@ -150,7 +153,7 @@ static bool uniform_axis(struct lane_walk *w, int i, int64_t coordinate)
         index = index_value(frame_at(w->f, axis->at), axis->wide, (size_t)coordinate);
     else if (axis->kind != IX_ALL)
         index = index_value(frame_at(w->f, axis->at), axis->wide, 0);
-    if (axis->kind == IX_SLICE) /* far from the edge it stays outside */
+    if (axis->kind == IX_SLICE) /* an index far beyond the edge stays outside */
         index = index > extent ? extent : index + coordinate;
     if (index >= 0 && index < extent) {
         w->base += index * access_strides(w->f, w->a)[i] * w->a->local_lanes;
@@ -168,7 +171,7 @@ static bool uniform_axis(struct lane_walk *w, int i, int64_t coordinate)
     return true;
 }
 
-/* Offsets of lanes that are not valid become 0, which lies inside if anything does. */
+/* Sets the offsets of lanes that are not valid to 0, which is inside if any offset is. */
 static void settle(struct lane_walk *w)
 {
     const uint8_t *valid = w->out->valid;
@@ -196,7 +199,7 @@ static void begin_offsets(struct lane_walk *w)
     memset(w->scratch.off, 0, w->lanes * size);
     if (w->a->local_lanes == 1)
         return;
-    int32_t *off = w->scratch.off; /* local memory is always narrow */
+    int32_t *off = w->scratch.off; /* local memory always has narrow offsets */
     for (size_t i = 0; i < w->lanes; i++)
         off[i] = (int32_t)i;
 }
@@ -245,7 +248,7 @@ static void gather(const struct frame *f, const struct access *a, void *dst,
         routines->gather64[a->size_index](dst, lanes->memory, lanes->off, f->program->lanes);
 }
 
-/* One row of the result where not every lane is inside: what is outside gets `otherwise`. */
+/* Loads one row of the result in which some lanes are outside; these get `otherwise`. */
 static void load_partly(struct frame *f, const struct access *a, unsigned char *dst,
                         const struct lane_offsets *lanes)
 {

@@ -1,25 +1,25 @@
-/* Packing operands of `dot` as its routines read them (packed.h): parts of views, and dense values
- * whose steps are added in pairs. */
+/* Packs operands of `dot` into the form that its routines read (packed.h): parts of views, and
+ * dense values whose steps are added in pairs. */
 #include "cpu/exec_packed.h"
 
 /* --- parts of views --- */
 
-/* A part of a view on its way: of `lines` × `depth` elements those from `low` to `high` are
- * inside. */
+/* A part of a view that is being packed: of `lines` × `depth` elements those from `low` to
+ * `high` are inside. */
 struct packing {
     const struct packed_form *form;
     const struct routine_set *set;
-    int64_t depth;             /* of this part: one tile's or more */
+    int64_t depth;             /* of this part, which is one tile or more */
     const unsigned char *from; /* the first element inside */
     int64_t line, deep;        /* steps in the view, in elements */
     int64_t low[2], high[2];   /* inside: lines, depth */
     unsigned char *to;
-    int64_t step, width;     /* struct packed_state, of a panel */
+    int64_t step, width;     /* step: see struct packed_state; width: of a panel */
     int64_t size, size_from; /* bytes of an element */
-    convert_fn *convert;     /* NULL: the types are the same */
+    convert_fn *convert;     /* NULL: both types are the same */
 };
 
-/* Elements that are `step` apart, dense. */
+/* Copies elements that are `step` apart to dense ones. */
 static void gather_row(const struct packing *w, unsigned char *to, const unsigned char *from,
                        int64_t n, int64_t step)
 {
@@ -27,7 +27,7 @@ static void gather_row(const struct packing *w, unsigned char *to, const unsigne
     w->set->memory->copy[size_index(w->form->from)](to, from, &nest);
 }
 
-/* A row of n elements, `step` apart, to dense ones of the type computed in. */
+/* Copies a row of n elements, `step` apart, to dense ones of the computed type. */
 static void pack_row(const struct packing *w, unsigned char *to, const unsigned char *from,
                      int64_t n, int64_t step)
 {
@@ -47,7 +47,7 @@ static void pack_row(const struct packing *w, unsigned char *to, const unsigned 
     }
 }
 
-/* The two floats of a pair change places. */
+/* Swaps the two floats of each pair. */
 static void swap_floats(unsigned char *at, int64_t pairs)
 {
     for (int64_t i = 0; i < pairs; i++) {
@@ -58,7 +58,7 @@ static void swap_floats(unsigned char *at, int64_t pairs)
     }
 }
 
-/* The same of rows of `row` bytes. */
+/* Swaps the two rows of each pair; a row has `row` bytes. */
 static void swap_pairs(unsigned char *at, int64_t pairs, int64_t row)
 {
     unsigned char earlier[CACHE_LINE];
@@ -71,7 +71,7 @@ static void swap_pairs(unsigned char *at, int64_t pairs, int64_t row)
         }
 }
 
-/* `depth` rows of a panel become rows of pairs, or the rows of each pair change places. */
+/* Interleaves each pair of the `depth` rows of a panel (bf16), or swaps the two rows. */
 static void pair_rows(const struct packing *w, unsigned char *panel)
 {
     int64_t row = w->width * w->size;
@@ -87,8 +87,8 @@ static void pair_rows(const struct packing *w, unsigned char *panel)
     }
 }
 
-/* Asks for the row that is converted some rows, PACK_LINES_AHEAD lines of the cache, after the one
- * at `row`, of `left` rows `step` bytes apart. */
+/* Fetches ahead while rows are converted: the row that is PACK_LINES_AHEAD lines of the cache
+ * after the one at `row`. There are `left` rows, `step` bytes apart. */
 static void fetch_row(const unsigned char *row, int64_t left, int64_t step, int64_t bytes)
 {
     int64_t rows = PACK_LINES_AHEAD * CACHE_LINE / bytes + 1;
@@ -122,9 +122,10 @@ static void pack_left(const struct packing *w)
         swap_floats(w->to + i * row, w->depth / 2);
 }
 
-enum { ROOM = 8192 }; /* bytes of rows to be converted */
+enum { ROOM = 8192 }; /* bytes of the rows converted at a time */
 
-/* `rows` of n elements each, in the view `deep` and `line` apart, to dense ones `to_row` apart. */
+/* Copies `rows` rows of n elements, which are `deep` and `line` apart in the view, to dense rows
+ * `to_row` apart. */
 static void gather_rows(const struct packing *w, unsigned char *to, int64_t to_row,
                         const unsigned char *from, int64_t rows, int64_t n)
 {
@@ -132,7 +133,7 @@ static void gather_rows(const struct packing *w, unsigned char *to, int64_t to_r
     w->set->memory->copy_once[size_index(w->form->from)](to, from, &nest);
 }
 
-/* Columns `first` to `end` of the part, all in one panel. */
+/* Packs columns `first` to `end` of the part, which are all in one panel. */
 static void pack_columns(const struct packing *w, int64_t first, int64_t end)
 {
     _Alignas(SLOT_ALIGNMENT) unsigned char room[ROOM];
@@ -152,7 +153,7 @@ static void pack_columns(const struct packing *w, int64_t first, int64_t end)
     }
 }
 
-/* Whole panels of rows that lie dense, from column `first` on. */
+/* Packs whole panels of rows that are dense in the view, beginning with column `first`. */
 static void pack_panels(const struct packing *w, int64_t first, int64_t panels)
 {
     int64_t row = w->width * w->size, panel = w->step * w->size;
@@ -240,14 +241,15 @@ bool packs_in_product(const struct frame *f, const struct packed_fill *fill, con
 
 /* --- dense values --- */
 
-/* A dense left operand, in->n pairs in one row after the other: they change places. */
+/* Swaps the elements of each pair in a dense left operand, which has in->n pairs in one row
+ * after the other. */
 void step_pair_columns(struct frame *f, const struct instr *in)
 {
     swap_floats(frame_at(f, in->dst), in->n);
 }
 
-/* A dense right operand of in->n pairs of rows, of detail->n columns: as the left one's, or, bf16,
- * interleaved. */
+/* Pairs the rows of a dense right operand, which has in->n pairs of rows of detail->n columns:
+ * interleaves them (bf16) or swaps them. */
 void step_pair_rows(struct frame *f, const struct instr *in)
 {
     const struct dot_detail *d = in->detail;

@@ -1,7 +1,8 @@
-/* Packed tiles (packed.h) at run time: fills that are noted, and where tiles lie for `dot`. */
+/* Packed tiles (packed.h) at run time: notes their fills, and finds or makes the packed elements
+ * for `dot`. */
 #include "cpu/exec_packed.h"
 
-/* --- what tiles show --- */
+/* --- the part that a tile shows --- */
 
 static struct packed_state *states(const struct frame *f)
 {
@@ -49,8 +50,9 @@ void step_packed_fill(struct frame *f, const struct instr *in)
         packed_note(state, fill, &box);
 }
 
-/* What the other tile shows, wherever that was packed to: its memory may get something else while
- * this one still has it. */
+/* Copies the other tile's state. If that tile was packed in its own memory, this tile is packed
+ * again when it is read, because that memory may be overwritten while this tile still needs the
+ * elements. */
 void step_packed_copy(struct frame *f, const struct instr *in)
 {
     const struct packed_fill *fill = in->detail;
@@ -63,7 +65,7 @@ void step_packed_copy(struct frame *f, const struct instr *in)
         to->kind = PACKED_WANTED;
 }
 
-/* The declaration of a tile without a value. */
+/* Declares a tile without a value. */
 void step_packed_clear(struct frame *f, const struct instr *in)
 {
     const struct packed_fill *fill = in->detail;
@@ -74,16 +76,17 @@ void step_packed_clear(struct frame *f, const struct instr *in)
         states(f)[fill->tile->states + i].kind = PACKED_NOTHING;
 }
 
-/* --- where they lie --- */
+/* --- places of tiles --- */
 
-/* Whether rows of the left operand that are so many bytes apart lie well in the caches. */
+/* Returns whether rows of the left operand that are `bytes` apart fit well in the caches. */
 static bool is_good_step(const struct frame *f, int64_t bytes)
 {
     return bytes % SETS_BYTES != 0 ||
            (bytes % FAR_BYTES != 0 && f->program->cache_ways >= ROWS_OF_A_SET);
 }
 
-/* Rows of the left operand that lie in the view as the routine reads them need no packing. */
+/* Lets the product read rows of the left operand directly in the view, if the routine can read
+ * them there without packing. */
 static bool read_in_place(const struct frame *f, struct packed_state *state, size_t depth_read)
 {
     const struct access *a = state->fill->from;
@@ -116,7 +119,7 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
     const struct packed_form *form = &tile->form;
     size_t width = f->program->set->dot->width[compute_of(form->to)];
     int64_t step = form->side == PACKED_LEFT ? form->depth : form->depth * (int64_t)width;
-    if (state->kind == PACKED_NOTHING) { /* and so it stays: it has no box */
+    if (state->kind == PACKED_NOTHING) { /* there is no box, and the kind does not change */
         memset(to, 0xff, tile->bytes);
     } else {
         pack_box(f, state->fill, &state->box, form->depth, to, step);
@@ -142,7 +145,7 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
 {
     bool in_place = state->kind == PACKED_SHARED && !state->cached;
     if (in_place && packed_depth(f, tile, state) < depth)
-        state->kind = PACKED_WANTED; /* another product read less of it */
+        state->kind = PACKED_WANTED; /* an earlier product read less of it */
     if (state->kind == PACKED_NOTHING ||
         (state->kind == PACKED_WANTED && !read_in_place(f, state, depth) &&
          !packed_cache_find(f, state, waiting)))

@@ -1,39 +1,41 @@
-/* What the steps of `dot` and of packed tiles (packed.h) share: exec_packed.c, exec_pack.c,
- * packed_cache.c, dot_prefetch.c, exec_dot.c. */
+/* Functions that the steps of `dot` and of packed tiles (packed.h) share: exec_packed.c,
+ * exec_pack.c, packed_cache.c, dot_prefetch.c, exec_dot.c. */
 #ifndef TW_EXEC_PACKED_H
 #define TW_EXEC_PACKED_H
 
 #include "cpu/program.h"
 
-/* Rows so many bytes apart begin in the same set of the first cache: 64 sets of lines in most. With
- * FAR_BYTES, those of a tile have too few sets of the second one, too. */
+/* Rows SETS_BYTES apart begin in the same set of the first-level cache, which has 64 sets of
+ * lines in most processors. Rows FAR_BYTES apart also have too few sets of the second-level
+ * cache. */
 enum { SETS_BYTES = 64 * CACHE_LINE, FAR_BYTES = 4 * SETS_BYTES };
-/* So many of them are read at the same time where each has a way of that set. */
+/* The number of such rows that may be read at the same time: each needs a way of that set. */
 enum { ROWS_OF_A_SET = 12 };
 
-/* exec_packed.c: the stage that `to` names now; NULL: a fault was noted. */
+/* exec_packed.c: returns the stage that `to` names now; NULL: a fault was noted. */
 struct packed_state *packed_state_of(struct frame *f, const struct packed_tile *tile,
                                      const struct access *to, struct loc loc);
-/* How many steps along the depth it has before only zeros follow. */
+/* Returns the number of steps along the depth that precede the zeros at its end. */
 size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
                     const struct packed_state *state);
-/* Its elements as `dot` reads them, `depth` steps of them: where they are, or packed now, or will
- * be by the product, which is taken with those that wait (NULL: alone). state->step: from one row
- * or panel to the next. */
+/* Returns the tile's elements in the form that `dot` reads, `depth` steps of them. They are
+ * there already, or are packed now, or will be packed by the product; that is executed together
+ * with the `waiting` ones (NULL: alone). state->step: elements from one row or panel to the
+ * next. */
 const unsigned char *packed_place(struct frame *f, const struct packed_tile *tile,
                                   struct packed_state *state, size_t depth,
                                   const struct dot_deferred *waiting);
 
-/* exec_pack.c: packs `depth` of what the fill reads, where the box has it, to `to`, with rows or
- * panels `step` elements apart. */
+/* exec_pack.c: packs `depth` steps of the part that the fill reads, at the place of the box, to
+ * `to`, with rows or panels `step` elements apart. */
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
               int64_t depth, unsigned char *to, int64_t step);
-/* Whether such a part is copied row by row, as it is or from f16 to f32, a right operand's into
- * whole panels; so a product can do it on its way. *step: elements from row to row of the view. */
+/* Returns whether a product can pack such a part on its way: row by row, unchanged or from f16
+ * to f32, and for a right operand in whole panels. *step: elements from row to row of the view. */
 bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
                       int64_t depth, size_t *step);
 
-/* packed_cache.c: the part `first` is in, of a row of parts. */
+/* packed_cache.c: a part in a row of parts; `first` is its place along the depth. */
 struct packed_part {
     _Atomic unsigned char *done;
     int64_t first, depth;
@@ -42,56 +44,59 @@ struct packed_part {
 };
 struct packed_part packed_cache_part(const struct frame *f, const struct packed_fill *fill,
                                      const struct box *box, int64_t line, int64_t first);
-/* false: somebody has it, or had. */
+/* Takes a part in order to pack it. false: another block has taken it already. */
 bool packed_part_take(_Atomic unsigned char *done);
 void packed_part_done(_Atomic unsigned char *done);
 
-/* packed_cache.c: found in the launch's cache, or put there, or to be put there by the product
- * (state->source; `waiting`: the products that it may be taken with, NULL: none); false: it is none
- * of that, or another block is at it right now. */
+/* packed_cache.c: looks the tile up in the launch's cache. true: it was there, or was packed
+ * there now, or the product will pack it there (state->source; `waiting`: the products that may
+ * be executed with it, NULL: none). false: none of these, or another block is packing it right
+ * now. */
 bool packed_cache_find(const struct frame *f, struct packed_state *state,
                        const struct dot_deferred *waiting);
-/* Which row of parts the tile is in that starts there, and where along the depth; false: it does
- * not begin where tiles of the cache do. */
+/* Finds the row of parts that contains the tile which starts there, and its place along the
+ * depth. false: it does not begin where tiles of the cache begin. */
 bool packed_cache_line(const struct packed_cache *cache, const struct packed_plan *plan,
                        const struct access *a, const int64_t *start, int64_t *line, int64_t *depth);
-/* Where a row of parts lies from `depth` on. */
+/* Returns the address of a row of parts, at place `depth`. */
 unsigned char *packed_cache_at(const struct packed_cache *cache, const struct packed_plan *plan,
                                int64_t line, int64_t depth);
 
-/* dot_prefetch.c: what is needed once the product of these tiles is taken. */
+/* dot_prefetch.c: lists memory that is needed after the product of these tiles. */
 enum { MOST_PREFETCHES = 32 };
 struct prefetch_list {
     struct dot_prefetch item[MOST_PREFETCHES];
     size_t count;
-    struct dot_prefetch *first, *last; /* as they are asked for */
+    struct dot_prefetch *first, *last; /* in the order of fetching */
     int64_t depth;                     /* of the product under way */
 };
-/* The panels of the right operand of a product but the first. */
+/* Adds the panels of the product's right operand, except the first. */
 void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
                      const struct dot_deferred *p);
-/* The tiles beyond these along the depth, as many as are multiplied at once; false: there are
- * none. */
+/* Adds the tiles beyond these along the depth, as many as are multiplied at once; false: there
+ * are none. */
 bool prefetch_beyond(struct prefetch_list *list, const struct frame *f,
                      const struct packed_state *const states[2]);
-/* Behind a block's last tiles: what the next block begins with. */
+/* Adds the memory with which the next block begins; called for the last tiles of a block. */
 void prefetch_next(struct prefetch_list *list, struct frame *f,
                    const struct packed_state *const states[2]);
-/* Where the block stores: `box` of the latest store noted; NULL: as far from there as that is from
- * the one before. */
+/* Adds the memory that the block stores to: the box of the store noted last. box == NULL: the
+ * place is extrapolated from the last two stores. */
 void prefetch_store(struct prefetch_list *list, const struct frame *f, const struct box *box);
 
 /* --- exec_shared.c --- */
 
-/* What is needed of a sum, and where it goes when it is complete; to == NULL: nowhere else. */
+/* The part of a sum that is needed, and where the complete sum is written; to == NULL: only to
+ * the sum itself. */
 struct dot_target {
     size_t rows, columns;
     void *to;
     size_t step;
     bool halves;
 };
-/* Multiplies, with those who have nothing else to do (help_with_product). Panels of a block's own,
- * which all lie in one place, and rows that its first panel packs are for it alone. */
+/* Multiplies, with the help of workers that are idle (help_with_product). A product is not
+ * shared if its panels all go to the same memory of the block's own, or if its first panel packs
+ * rows of the left operand. */
 void multiply_shared(const struct frame *f, const struct dot_detail *d, void *sum,
                      const struct dot_deferred *p, struct dot_target out, struct dot_strides *s);
 

@@ -1,5 +1,5 @@
-/* print(): rows of text, "block (0,0) acc = [[1, 2], …]"; at thread level a row for each running
- * thread. */
+/* print(): rows of text such as "block (0,0) acc = [[1, 2], …]"; at thread level one row for
+ * each running thread. */
 #include "base/number.h"
 #include "cpu/program.h"
 
@@ -11,12 +11,12 @@
 #include <string.h>
 
 enum {
-    SHOWN_ALONE = 12, /* axes up to this extent are shown whole, longer ones by their ends: */
+    SHOWN_ALONE = 12, /* axes up to this extent are printed whole, longer ones by their ends */
     SHOWN_ENDS = 4,
     MOST_DIGITS = 21
 };
 
-/* Gathers text, so that the caller gets pieces of some size. */
+/* Collects text, so that the caller gets pieces of a useful size. */
 struct printer {
     const struct cpu_options *options;
     size_t length;
@@ -53,8 +53,8 @@ printer_format(struct printer *p, const char *format, ...)
     printer_add(p, piece);
 }
 
-/* "30.0", "0.25"; 1e-05 and 1e+09 beyond what is plain to read: with as many digits as read back as
- * the same value of the type. */
+/* Prints a float like "30.0" and "0.25", and very small or large ones like 1e-05 and 1e+09, with
+ * enough digits to read back the same value of the type. */
 static void print_float(struct printer *p, enum dtype t, double v)
 {
     char text[64];
@@ -90,11 +90,12 @@ static void print_element(struct printer *p, enum dtype t, const void *at)
         printer_format(p, "%" PRId64, dtype_load_i64(t, at));
 }
 
-/* By a conversion. A NaN has no sign, as its sign differs between executors. */
+/* Prints a value by a conversion of a format. A NaN is printed without a sign, because its sign
+ * differs between executors. */
 static void print_converted(struct printer *p, const struct print_piece *piece, enum dtype t,
                             const void *at)
 {
-    enum { LONGEST = 512 }; /* 309 digits, a precision of 99 */
+    enum { LONGEST = 512 }; /* room for 309 digits and a precision of 99 */
     char format[PRINT_SPEC + 8], text[LONGEST];
     if (print_of_float(piece->letter)) {
         double v = dtype_load_f64(t, at);
@@ -110,14 +111,14 @@ static void print_converted(struct printer *p, const struct print_piece *piece, 
     printer_add(p, text);
 }
 
-/* Text of a format: %% is a percent sign. */
+/* Prints the text of a format: %% is a percent sign. */
 static void print_text(struct printer *p, const struct print_piece *piece)
 {
     for (size_t i = 0; i < piece->length; i += piece->text[i] == '%' ? 2 : 1)
         printer_add(p, (const char[]){piece->text[i], 0});
 }
 
-/* `step` elements lie from one index of this axis to the next. */
+/* Prints an axis; elements are `step` apart along it. */
 static void print_axis(struct printer *p, const struct print_item *item, int axis, int64_t step,
                        const unsigned char *at)
 {

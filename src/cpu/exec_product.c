@@ -1,41 +1,42 @@
 /* Sums of products over the turns of loops, elements and lanes (compile_product.c), as products of
  * matrices.
  *
- * Each axis moves the sum or not, and each operand or not. An axis of the sum along which the left
- * operand stays is one of columns, one along which the right one stays one of rows, and an axis
- * along which the sum stays is that of the product. So the whole is
+ * Each axis moves the sum or not, and each operand or not. An axis of the sum that does not move
+ * the left operand is an axis of columns; one that does not move the right operand is an axis of
+ * rows; an axis that does not move the sum is the axis k of the product. So the whole is
  *   c[rows][columns] += a[rows][k] · b[k][columns],
- * by the routine for tiles, if each of these three lies as that wants it: else it is packed first.
- * Axes that do not fit are loops around it. Where both operands move with the lanes there is no
- * product of matrices, and rows of lanes are multiplied and added.
+ * by the routine for tiles. Each of the three is packed first unless it is laid out as the routine
+ * requires. Axes that do not fit are loops around the product. If both operands move with the lanes
+ * there is no product of matrices, and rows of lanes are multiplied and added.
  *
- * It is done only if all that is read lies inside, so nothing can fail once it has begun.
- */
+ * The step does the work only if all elements it reads are inside, so nothing can fail once it has
+ * begun. */
 #include "cpu/lane_product.h"
 
 #include <stdlib.h>
 
 enum { TURNS_AT_ONCE = 4096, LONG_ROW = 64 /* bytes */, MANY_ROWS = 6 };
 
-/* An axis, as steps in elements of the sum and the operands. */
+/* An axis: its extent, and the steps of the sum and the operands in elements. */
 struct axis {
     int64_t extent, sum, x[2];
 };
 
-/* Which product of matrices it is: the same for all blocks of a launch, but for the turns of k and
- * for boxes of fewer lanes. */
+/* The product of matrices that a sum becomes. It is the same for all blocks of a launch, except
+ * for the turns of k and for boxes of fewer lanes. */
 struct product_plan {
     const struct lane_product *product;
-    const struct product_operand *operand[2]; /* of rows, of columns */
+    const struct product_operand *operand[2]; /* the operand of rows, that of columns */
     struct axis outer[PRODUCT_AXES], row[PRODUCT_AXES], column[PRODUCT_AXES], k;
     int outers, rows, columns;
     int64_t m, n;
     bool pack_sum, pack[2];
     bool lanewise;
-    /* Of a launch's plan: */
+    /* Only in plans of a launch: */
     bool usable;
     int k_axis;                                  /* -1: none */
-    int64_t low[2][MAX_RANK], high[2][MAX_RANK]; /* how far indices reach but for k, by operand */
+    int64_t low[2][MAX_RANK], high[2][MAX_RANK]; /* for each operand, the reach of its indices
+                                                  * along all axes except k */
 };
 
 /* A plan while it runs. */
@@ -43,7 +44,7 @@ struct product_run {
     struct frame *f;
     const struct products_detail *detail;
     const struct product_plan *plan;
-    int64_t turns; /* of k */
+    int64_t turns; /* turns of k */
 };
 
 struct product_start {
@@ -51,9 +52,9 @@ struct product_start {
     const unsigned char *x[2];
 };
 
-/* --- where everything lies --- */
+/* --- places of the sum and the operands --- */
 
-/* The box of lanes that run. false: they are no box. */
+/* Finds the box of lanes that run. false: they do not form a box. */
 static bool running_box(const struct frame *f, uint32_t mask, struct lane_box *box)
 {
     const uint32_t *threads = f->program->threads;
@@ -64,14 +65,14 @@ static bool running_box(const struct frame *f, uint32_t mask, struct lane_box *b
     return box->high[0] > 0;
 }
 
-/* As counted_turns. */
+/* Returns the number of turns, as counted_turns does. */
 static int64_t loop_turns(const struct frame *f, const struct product_loop *l)
 {
     return counted_turns(*(const int32_t *)frame_at(f, l->start),
                          *(const int32_t *)frame_at(f, l->bound), l->step, l->inclusive);
 }
 
-/* The operand's steps along the axes. */
+/* Computes the operand's steps along the axes. */
 static void lay_steps(const struct launch_state *l, const struct lane_product *p, int which,
                       struct axis *axes)
 {
@@ -86,7 +87,7 @@ static void lay_steps(const struct launch_state *l, const struct lane_product *p
     for (int i = 0; a && i < a->rank; i++) {
         int64_t stride = a->space == SPACE_VIEW ? l->views[a->view].stride[i] : a->stride[i];
         for (int j = 0; j < p->axes; j++)
-            if (axes[j].extent != 1) /* a step that is never made may be too large */
+            if (axes[j].extent != 1) /* a step that is never taken may be too large */
                 axes[j].x[which] += (int64_t)((uint64_t)o->step[i][j] * (uint64_t)stride *
                                               (uint64_t)a->local_lanes);
     }
@@ -102,7 +103,8 @@ static bool lies_inside(int64_t least, int64_t most, int64_t extent)
     return least >= 0 && most < extent && most <= INT32_MAX;
 }
 
-/* How far index i reaches from the first element's: along all axes but one (-1: all). */
+/* Computes the reach of index i from its value at the first element, along all axes except one
+ * (-1: along all). */
 static void reach(const struct lane_product *p, const struct product_operand *o, int i,
                   const struct axis *axes, int but, int64_t *low, int64_t *high)
 {
@@ -113,8 +115,8 @@ static void reach(const struct lane_product *p, const struct product_operand *o,
     }
 }
 
-/* The operand's first element, where the lanes begin at `first`; NULL: some element lies outside.
- */
+/* Returns the operand's first element, if the lanes begin at `first`; NULL: some element is
+ * outside. */
 static const unsigned char *find_operand(const struct frame *f, const struct lane_product *p,
                                          const struct product_operand *o, const int64_t *first,
                                          const struct axis *axes)
@@ -173,9 +175,9 @@ static enum found find_product(const struct frame *f, const struct products_deta
     return FOUND_ALL;
 }
 
-/* --- which product of matrices it is --- */
+/* --- from axes to a product of matrices --- */
 
-/* The last axes that are one axis of the sum: from which on. */
+/* Returns the first of the last axes that together are one axis of the sum. */
 static int dense_from(const struct axis *axes, int count)
 {
     int from = count > 0 ? count - 1 : 0;
@@ -184,7 +186,7 @@ static int dense_from(const struct axis *axes, int count)
     return from;
 }
 
-/* Do the axes move x as one axis with this innermost step (0: any)? */
+/* Returns whether the axes move operand `which` like one axis with this innermost step (0: any). */
 static bool is_dense(const struct axis *axes, int count, int which, int64_t innermost)
 {
     for (int i = count - 1; i > 0; i--)
@@ -211,7 +213,7 @@ static void move_out(struct product_plan *r, struct axis *axes, int *count, int 
     *count -= from;
 }
 
-/* A sum that is packed may as well have its axes in the operand's order. */
+/* Puts the axes in the operand's order; the order is free if the sum is packed. */
 static void sort_by_operand(struct axis *axes, int count, int which)
 {
     for (int i = 1; i < count; i++)
@@ -222,7 +224,8 @@ static void sort_by_operand(struct axis *axes, int count, int which)
         }
 }
 
-/* Axes that the sum does not cross evenly are loops around, or the sum is packed. */
+/* Decides about axes that the sum does not cross evenly: they become loops around the product,
+ * or the sum is packed. */
 static void settle_sum(struct product_plan *r)
 {
     int row = dense_from(r->row, r->rows), column = dense_from(r->column, r->columns);
@@ -242,7 +245,8 @@ static void settle_sum(struct product_plan *r)
     r->n = extents(r->column, r->columns);
 }
 
-/* The axes of extent 1 are none. Which operand has the columns is up to the last axis. */
+/* Sorts the axes into rows, columns, k and outer loops; axes of extent 1 are dropped. The last
+ * axis decides which operand has the columns. */
 static void sort_axes(struct product_plan *r, const struct axis *axes, int count)
 {
     int last = count - 1;
@@ -283,7 +287,7 @@ static void settle_operands(struct product_plan *r)
     r->pack[1] = r->operand[1]->convert || r->k.x[1] < 0 || !is_dense(r->column, r->columns, 1, 1);
 }
 
-/* axes: with an extent of 0 where it is not known, of k only. */
+/* Makes the plan. An extent of 0 in `axes` means that it is not known; only k may have it. */
 static void make_plan(struct product_plan *r, const struct lane_product *p, const struct axis *axes)
 {
     r->product = p;
@@ -291,7 +295,7 @@ static void make_plan(struct product_plan *r, const struct lane_product *p, cons
     r->k_axis = -1;
     r->lanewise = r->usable = false;
     sort_axes(r, axes, p->axes);
-    if (r->lanewise) { /* rows and columns are loops around, too */
+    if (r->lanewise) { /* rows and columns are outer loops, too */
         struct axis last = r->outer[--r->outers];
         move_out(r, r->row, &r->rows, r->rows);
         move_out(r, r->column, &r->columns, r->columns);
@@ -304,7 +308,8 @@ static void make_plan(struct product_plan *r, const struct lane_product *p, cons
 
 /* --- doing it --- */
 
-/* dst dense [axes] and src by steps, or the other way. */
+/* Makes the nest that copies between the sum and a dense panel [axes]: dst is the panel, src the
+ * sum; the caller may exchange them. */
 static void nest_of_sum(struct nest *nest, const struct product_run *r)
 {
     int64_t at = r->plan->m * r->plan->n;
@@ -334,7 +339,8 @@ static void move_sum(const struct product_run *r, unsigned char *sum, unsigned c
     }
 }
 
-/* The n elements of a nest, dense and of the sum's type, in the operand's panel. */
+/* Copies the n elements of a nest, dense and converted to the sum's type, to the operand's
+ * panel. */
 static const unsigned char *gather(const struct product_run *r, int which,
                                    const unsigned char *from, const struct nest *nest, int64_t n)
 {
@@ -347,7 +353,8 @@ static const unsigned char *gather(const struct product_run *r, int which,
     return panel;
 }
 
-/* An operand's elements for `turns` of k, dense: rows [m][turns], columns [turns][n]. */
+/* Copies an operand's elements for `turns` turns of k: rows to [m][turns], columns to
+ * [turns][n]. */
 static const unsigned char *gather_turns(const struct product_run *r, int which,
                                          const unsigned char *from, int64_t turns)
 {
@@ -368,7 +375,7 @@ static const unsigned char *gather_turns(const struct product_run *r, int which,
     return gather(r, which, from, &nest, all);
 }
 
-/* Turns of k that the panels have room for. */
+/* Returns the number of turns of k that the panels have room for. */
 static int64_t turns_at_once(const struct product_run *r)
 {
     int64_t most = TURNS_AT_ONCE, room = r->detail->room;
@@ -413,7 +420,7 @@ static void multiply(const struct product_run *r, const struct product_start *s)
         move_sum(r, s->sum, sum, true);
 }
 
-/* Both operands move along the last axis: rows of lanes. */
+/* Returns a row of lanes of an operand; both operands move along the last axis. */
 static const unsigned char *lane_row(const struct product_run *r, int which,
                                      const unsigned char *from, const struct axis *last)
 {
@@ -443,7 +450,7 @@ static void multiply_lanes(const struct product_run *r, const struct product_sta
         copy(s->sum, sum, &out);
 }
 
-/* The loops around, the outermost first. */
+/* Runs the outer loops, the outermost first. */
 static void run_outer(const struct product_run *r, int level, struct product_start s)
 {
     int loops = r->plan->lanewise ? r->plan->outers - 1 : r->plan->outers;
@@ -486,7 +493,7 @@ static bool run_found(struct frame *f, const struct products_detail *d, const st
             return false;
     }
     for (int i = 0; i < d->count; i++) {
-        struct product_plan plan; /* most of it is never touched */
+        struct product_plan plan; /* large, but most of it is never touched */
         if (found[i] != FOUND_ALL)
             continue;
         make_plan(&plan, &d->product[i], axes[i]);
@@ -497,7 +504,7 @@ static bool run_found(struct frame *f, const struct products_detail *d, const st
 
 /* --- plans of a launch --- */
 
-/* All lanes, and loops whose turns are known; but for those of k. */
+/* Plans a product for all lanes and for loops whose turns are known, except those of k. */
 static void plan_launch(const struct launch_state *l, const struct lane_product *p,
                         struct product_plan *plan)
 {
@@ -546,7 +553,7 @@ static const unsigned char *find_planned(const struct frame *f, const struct pro
     return access_base(f, a) + at * a->local_lanes * (int64_t)o->size;
 }
 
-/* All lanes run, and every product has a plan. */
+/* Runs the products if all lanes run and every product has a plan. */
 static bool run_planned(struct frame *f, const struct products_detail *d)
 {
     struct product_start start[MOST_PRODUCTS];

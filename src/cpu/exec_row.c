@@ -1,5 +1,5 @@
-/* Rows of views: read where they lie, and chains over one row, in whose order all that moves lies,
- * so that little is to be looked up. */
+/* Rows of views that are read in place, and chains over one row. A chain's details are sorted
+ * for this case: the leaves that move come first, so the step looks up little. */
 #include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
@@ -74,8 +74,8 @@ void step_reduce_row(struct frame *f, const struct instr *in)
 
 /* --- a chain --- */
 
-/* Where the chain's rows of views lie. false: not all of them are there as a whole, or what is
- * stored may lie there, too. */
+/* Finds the addresses of the chain's rows of views. false: some row is not complete, or overlaps
+ * the memory that the chain stores to. */
 static bool find_rows(const struct frame *f, const struct strip_detail *d, unsigned char **p)
 {
     for (int i = 0; i < d->rows; i++) {
@@ -93,8 +93,8 @@ static bool find_rows(const struct frame *f, const struct strip_detail *d, unsig
     return true;
 }
 
-/* Where the row goes in memory, if it lies there side by side and nothing else is to be seen to;
- * else NULL. */
+/* Returns the address of the row that is stored, if it is complete and contiguous in memory and
+ * the store has no other duty (noting tiles); else NULL. */
 static unsigned char *find_target(const struct frame *f, const struct strip_detail *d)
 {
     return f->program->packed_count > 0 ? NULL : row_in_view(f, d->store);
@@ -110,7 +110,8 @@ static void fill_spread(const struct frame *f, const struct strip_detail *d,
     }
 }
 
-/* The operations on a strip that is stored. Slot 0 has a buffer, in which no strip stays. */
+/* Runs the operations on a strip that is stored. Slot 0 has a buffer; the strip's result goes
+ * directly to memory if the last operation can write there. */
 static void store_strip(struct frame *f, const struct strip_detail *d, unsigned char **p,
                         unsigned char *to, size_t count)
 {

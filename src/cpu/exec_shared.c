@@ -1,10 +1,10 @@
-/* Products of tiles whose panels several workers take: the block's own, and those that have no block
- * left (workers.c). */
+/* Products of tiles whose panels are divided among several workers: the worker of the block, and
+ * workers that have no block left (workers.c). */
 #include "cpu/exec_packed.h"
 
 #include "base/platform.h"
 
-/* A product that takes a core some microseconds at least. */
+/* multiplications; such a product takes a core at least some microseconds */
 static const double worth_sharing = 1e6; /* multiplications */
 
 static void wait_for_helpers(struct shared_product *p)
@@ -43,8 +43,8 @@ void multiply_shared(const struct frame *f, const struct dot_detail *d, void *su
     wait_for_helpers(shared);
 }
 
-/* The worker whose product it is waits for helpers once no panel is untaken: either it sees this
- * one, or this one sees that none is. */
+/* The worker that owns the product waits for helpers once no panel is untaken: either it sees
+ * this helper, or this helper sees that no panel is left. */
 bool help_with_product(struct shared_product *p)
 {
     if (atomic_load(&p->untaken) <= 0)

@@ -1,8 +1,7 @@
-/* Varying accesses with indices that are affine in the thread's index: where each lane's element
- * lies is a nest of strides. If the lanes that run are all lanes or a rectangle of them, and the
- * extremes of their indices lie inside, the elements are copied by the nest; otherwise lane by lane
- * (exec_lanes.c), which finds the lane at fault.
- */
+/* Varying accesses whose indices are affine in the thread's index: the places of the lanes'
+ * elements form a nest of strides. If all lanes run, or a rectangle of them, and the extremes of
+ * their indices are inside, the nest copies the elements. Otherwise they are copied lane by lane
+ * (exec_lanes.c), which finds the lane at fault. */
 #include "cpu/program.h"
 
 #include <stdlib.h>
@@ -12,8 +11,8 @@ static void add_axis(struct nest *nest, bool store, int64_t extent, int64_t data
     nest_add(nest, extent, store ? memory : data, store ? data : memory, true);
 }
 
-/* Do all elements of a nest lie at different places of the memory that it writes? Each axis, in
- * order of their steps, must go past what those before it reach. */
+/* Returns whether the nest writes each of its elements to a different place. In order of their
+ * steps, each axis must step past the reach of the axes before it. */
 static bool writes_once(const struct nest *nest)
 {
     bool taken[NEST_RANK] = {false};
@@ -53,7 +52,8 @@ void strided_nest(const struct cpu_program *p, const struct strided *s, const in
         for (int i = 0; i < a->rank; i++)
             n->step[t] += stride_times(a->axis[i].step[t], memory[i]);
         add_axis(&n->all, s->store, p->threads[t], lane, n->step[t]);
-        /* Where lanes store to the same element the last one must win, but a row has no order. */
+        /* If lanes store to the same element, the last one must win, but a nest has no such
+         * order. */
         n->usable = n->usable && !(s->store && n->step[t] == 0 && p->threads[t] > 1);
     }
     n->once = !s->store || writes_once(&n->all);
@@ -61,7 +61,8 @@ void strided_nest(const struct cpu_program *p, const struct strided *s, const in
         nest_settle(&n->all);
 }
 
-/* How far the lanes of a box lie from the first of them along an axis: the least and the most. */
+/* Computes the reach of the lanes of a box along an axis, from the first lane: the least and the
+ * most. */
 static void box_reach(const struct access_axis *axis, const struct lane_box *box, int64_t *low,
                       int64_t *high)
 {
@@ -72,8 +73,8 @@ static void box_reach(const struct access_axis *axis, const struct lane_box *box
     }
 }
 
-/* Where the first lane's first element lies (with a box: that of the first lane in it), if all
- * elements of the lanes lie inside; else NULL. */
+/* Returns the address of the first lane's first element (with a box: that of the first lane in
+ * it), if all elements of the lanes are inside; else NULL. */
 static unsigned char *strided_start(const struct frame *f, const struct access *a,
                                     const struct lane_box *box)
 {
@@ -90,7 +91,7 @@ static unsigned char *strided_start(const struct frame *f, const struct access *
             index += axis->step[0] * box->low[0] + axis->step[1] * box->low[1];
             box_reach(axis, box, &low, &high);
         }
-        /* An index that wraps as i32 does so beyond what lies inside, but for the largest axes. */
+        /* If an index wraps as i32 it is already outside, except with the largest axes. */
         if (index < -low || index > extent[i] - axis->extent - high ||
             (axis->affine && index + high > INT32_MAX))
             return NULL;
@@ -106,7 +107,7 @@ static copy_fn *strided_copy(const struct frame *f, const struct access *a,
     return (n->once ? routines->copy_once : routines->copy)[a->size_index];
 }
 
-/* The access of the lanes in the box. false: not by a nest. */
+/* Moves the elements of the lanes in the box. false: the nest cannot be used. */
 static bool move_box(struct frame *f, const struct access *a, const struct strided_nest *n,
                      const struct lane_box *box, unsigned char *data, bool store)
 {
@@ -129,7 +130,7 @@ static bool move_box(struct frame *f, const struct access *a, const struct strid
     return true;
 }
 
-/* Between the lanes' values and the memory. false: not by a nest. */
+/* Moves elements between the lanes' values and the memory. false: the nest cannot be used. */
 static bool strided_move(struct frame *f, const struct instr *in, unsigned char *data, bool store)
 {
     const struct access *a = in->detail;
@@ -152,7 +153,8 @@ void step_load_strided(struct frame *f, const struct instr *in)
         step_load_lanes(f, in);
 }
 
-/* A load of the lanes that run. The others keep what they have, or get what the access says. */
+/* Loads the lanes that run. The others keep their values, or get the value that the access
+ * names. */
 void step_load_masked(struct frame *f, const struct instr *in)
 {
     const struct access *a = in->detail;
@@ -186,7 +188,8 @@ void step_store_strided(struct frame *f, const struct instr *in)
 
 /* --- from memory to memory --- */
 
-/* The box of lanes that run (NULL: all), into *room. false: they are no box, or none. */
+/* Finds the box of lanes that run (NULL: all of them); `room` is memory for it. false: they do
+ * not form a box, or no lane runs. */
 static bool lanes_box(const struct frame *f, uint32_t mask, struct lane_box *room,
                       const struct lane_box **box)
 {
@@ -198,7 +201,7 @@ static bool lanes_box(const struct frame *f, uint32_t mask, struct lane_box *roo
     return room->high[0] > 0;
 }
 
-/* How the elements of some lanes lie in the memories of two accesses. */
+/* Makes the nest of the elements of some lanes in the memories of two accesses. */
 static void move_nest(const struct frame *f, const struct access *to, const struct access *from,
                       const struct lane_box *box, struct nest *nest)
 {

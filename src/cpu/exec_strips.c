@@ -1,39 +1,42 @@
-/* The step of a chain of elementwise operations: all of its routines over one strip of the result,
- * then over the next. A strip is a part of a long row, or several short rows. */
+/* The step of a chain of elementwise operations: runs all of its routines over one strip of the
+ * result, then over the next. A strip is a part of a long row, or several short rows. */
 #include "cpu/strips.h"
 
-enum { SHORTEST_IN_PLACE = 64 }; /* elements; shorter rows are made side by side, then copied */
+enum { SHORTEST_IN_PLACE = 64 }; /* elements; shorter rows are computed side by side, then copied */
 
-/* Where a strip's rows go in memory: the elements of the result that lie inside. */
+/* The place of a strip's rows in memory: the elements of the result that are inside. */
 struct strip_target {
     const struct access *access;
     struct box box;
-    unsigned char *memory; /* where all indices are 0, but those along axes that are elements */
+    unsigned char *memory; /* address where the indices are 0, except those of axes that are
+                            * elements */
     const int64_t *stride;
-    bool stream; /* past the caches, as it will not be there when somebody reads it */
-    /* The first row, where all elements lie inside, side by side, of rows `step` bytes apart; else
-     * NULL. */
+    bool stream; /* store past the caches: the row will have left them before it is read */
+    /* Address of the first row, if all elements are inside and rows are contiguous, `step` bytes
+     * apart; else NULL. */
     unsigned char *first;
     int64_t step;
 };
 
-/* Where a step is. */
+/* State of a step while it runs. */
 struct strips {
     struct frame *frame;
     const struct strip_detail *detail;
     unsigned char *p[STRIP_SLOTS];    /* of each slot, for this strip */
     size_t n;                         /* elements of a row */
-    size_t row, rows;                 /* the strip's first row, and how many: 1 of long ones */
-    size_t first, columns, count;     /* its first element in a row, how many, and of all rows */
-    unsigned char *base[STRIP_SLOTS]; /* of each leaf, */
-    size_t valid[STRIP_SLOTS];        /* and how many elements it has; beyond them: otherwise */
+    size_t row, rows;                 /* first row of the strip; number of rows, 1 if rows are
+                                       * long */
+    size_t first, columns, count;     /* first element in a row, elements of each row, elements
+                                       * of all rows */
+    unsigned char *base[STRIP_SLOTS]; /* first element of each leaf */
+    size_t valid[STRIP_SLOTS];        /* number of elements there; the rest gets `otherwise` */
     struct strip_target target;       /* detail->store; */
-    bool into_rows;                   /* the last operation writes there */
+    bool into_rows;                   /* the last operation writes directly to the target */
 };
 
 /* --- leaves --- */
 
-/* A leaf's element at the start of a row, from the leaf's first. */
+/* Returns the offset of a row's first element in a leaf, from the leaf's first element. */
 static size_t row_offset(const struct strip_detail *d, const struct strip_leaf *leaf, size_t row)
 {
     int64_t offset = 0;
@@ -47,7 +50,7 @@ static size_t row_offset(const struct strip_detail *d, const struct strip_leaf *
     return (size_t)offset;
 }
 
-/* Puts `rows` rows from `row` on, n elements of each, into the leaf's buffer. */
+/* Copies `rows` rows, n elements of each, to the leaf's buffer, beginning with row `row`. */
 static void fill_leaf(const struct strips *s, int i, size_t row, size_t rows, size_t n)
 {
     const struct strip_leaf *leaf = &s->detail->leaf[i];
@@ -63,7 +66,7 @@ static void fill_leaf(const struct strips *s, int i, size_t row, size_t rows, si
     }
 }
 
-/* What is the same in all strips is made once. */
+/* Fills the buffers of leaves that are the same in all strips. */
 static void fill_fixed(struct strips *s, size_t rows)
 {
     for (int i = s->detail->moving; i < s->detail->leaves; i++)
@@ -73,7 +76,7 @@ static void fill_fixed(struct strips *s, size_t rows)
             fill_leaf(s, i, 0, rows, s->n < STRIP ? s->n : STRIP);
 }
 
-/* A part of a row that reaches past its view's edge, in a buffer. */
+/* Copies a part of a row that reaches past its view's edge to a buffer, and completes it there. */
 static unsigned char *part_at_edge(const struct strips *s, int i, size_t first)
 {
     const struct strip_leaf *leaf = &s->detail->leaf[i];
@@ -89,7 +92,7 @@ static unsigned char *part_at_edge(const struct strips *s, int i, size_t first)
     return buffer;
 }
 
-/* `count` elements from `first` on where they lie; what is not there comes from a buffer. */
+/* Returns `count` elements from `first` on, in place if all exist, otherwise in a buffer. */
 static inline unsigned char *leaf_part(const struct strips *s, int i, size_t first)
 {
     return first + s->count <= s->valid[i] ? s->base[i] + first * s->detail->leaf[i].size
@@ -117,7 +120,7 @@ static inline void place_leaf(struct strips *s, int i)
 
 /* --- rows of views --- */
 
-/* All bytes that an access may reach. */
+/* Computes the range of bytes that an access may reach. */
 static void access_span(const struct frame *f, const struct access *a, uintptr_t *low,
                         uintptr_t *high)
 {
@@ -138,8 +141,9 @@ bool target_overlaps_memory(const struct frame *f, const struct access *a,
     return (uintptr_t)from < high && (uintptr_t)from + bytes > low;
 }
 
-/* The row where it lies, unless its elements are not side by side, or begin outside, or a leaf that
- * is made once needs more of them than there are. false: a fault. */
+/* Opens a row of a view in place, if its elements are contiguous, begin inside and do not
+ * overlap the target; a leaf that is filled once also needs the whole row. Otherwise copies the
+ * row. false: a fault. */
 static bool open_row(struct strips *s, int i, struct loc loc)
 {
     const struct strip_leaf *leaf = &s->detail->leaf[i];
@@ -182,7 +186,7 @@ static bool open_leaves(struct strips *s, struct loc loc)
 
 /* --- to memory --- */
 
-/* false: a fault, or a copy under way is in the way. */
+/* Opens the target. false: a fault, also if a copy under way touches it. */
 static bool target_open(struct strips *s, const struct instr *in)
 {
     const struct access *a = s->detail->store;
@@ -213,7 +217,7 @@ static bool target_open(struct strips *s, const struct instr *in)
     return true;
 }
 
-/* Adds an axis's share to *memory; false: the coordinate lies outside. */
+/* Adds an axis's offset to *memory; false: the coordinate is outside. */
 static bool target_axis(const struct strip_target *t, int axis, int64_t coordinate,
                         unsigned char **memory)
 {
@@ -224,7 +228,8 @@ static bool target_axis(const struct strip_target *t, int axis, int64_t coordina
     return true;
 }
 
-/* Where elements low … high-1 of the strip's part of a row go. false: nowhere. */
+/* The place of elements low … high-1 of the strip's part of a row. target_row returns false if
+ * none of them is stored. */
 struct target_row {
     unsigned char *to;
     int64_t low, high;
@@ -282,8 +287,8 @@ static void store_strip(const struct strips *s)
             store_row(s, &r, from + i * row_bytes);
 }
 
-/* The lines that the strip goes to are fetched while it is computed; each row of a tile lies
- * elsewhere, so the processor does not see it coming. */
+/* Fetches the lines that the strip is stored to, while the strip is computed. Rows of a tile are
+ * far apart, so the processor does not predict them. */
 static void fetch_target(const struct strips *s)
 {
     const struct strip_detail *d = s->detail;
@@ -318,7 +323,7 @@ static void end_strip(struct strips *s, unsigned char *to, void *part)
         reduce_strip(s, to, part);
 }
 
-/* The last operation makes each row where it goes. */
+/* Runs the operations; the last one writes each row directly to the target. */
 static void run_into_rows(struct strips *s)
 {
     const struct strip_detail *d = s->detail;
@@ -343,7 +348,7 @@ static void run_placed(struct strips *s, unsigned char *to, void *part)
     end_strip(s, to, part);
 }
 
-/* The rows that anybody sees: of a tile that is stored, those inside. */
+/* The rows that are needed: of a tile that is stored, those inside. */
 struct row_range {
     size_t first, end;
 };
@@ -386,7 +391,7 @@ static void run_rows(struct strips *s, unsigned char *to, void *part)
 void step_strips(struct frame *f, const struct instr *in)
 {
     const struct strip_detail *d = in->detail;
-    struct strips s; /* large: what is not used is not set */
+    struct strips s; /* large: fields that are not used are not set */
     s.frame = f;
     s.detail = d;
     s.n = (size_t)d->extent[d->rank - 1];

@@ -1,9 +1,10 @@
-/* Steps that make values from values: rows with broadcasting, copies, conversions, reductions. */
+/* Steps that compute values from values: rows with broadcasting, copies, conversions,
+ * reductions. */
 #include "cpu/program.h"
 
 #include <stdio.h>
 
-/* All operands dense and of the same shape. */
+/* Runs an operation on dense operands of the same shape. */
 void step_flat(struct frame *f, const struct instr *in)
 {
     unsigned char *m = f->memory;
@@ -12,7 +13,7 @@ void step_flat(struct frame *f, const struct instr *in)
 
 /* --- rows --- */
 
-/* An operand of one row, as computed: in place, converted, or one value spread. */
+/* An operand of one row in the computed type: in place, converted, or one value spread. */
 struct row_source {
     const unsigned char *at;
     const struct row_operand *operand;
@@ -66,7 +67,8 @@ static void row_run(const struct routine_set *set, const struct instr *in, unsig
     }
 }
 
-/* Rows of the result are dense; an operand's row is dense or one value. */
+/* Runs an operation row by row. Rows of the result are dense; an operand's row is dense or one
+ * value. */
 void step_rows(struct frame *f, const struct instr *in)
 {
     const struct rows_detail *d = in->detail;
@@ -112,7 +114,7 @@ void step_convert(struct frame *f, const struct instr *in)
     d->convert(f->memory + in->dst, f->memory + in->a, in->n);
 }
 
-/* dst = a where the mask runs. */
+/* Computes dst = a where the mask runs. */
 void step_blend(struct frame *f, const struct instr *in)
 {
     const struct blend_detail *d = in->detail;
@@ -127,13 +129,13 @@ void step_blend(struct frame *f, const struct instr *in)
                  f->program->lanes);
 }
 
-/* in->n bytes. */
+/* Sets in->n bytes to 0. */
 void step_zero(struct frame *f, const struct instr *in)
 {
     memset(f->memory + in->dst, 0, in->n);
 }
 
-/* All bits set: NaN in every float type. */
+/* Sets all bits: NaN in every float type. */
 void step_poison(struct frame *f, const struct instr *in)
 {
     memset(f->memory + in->dst, 0xff, in->n);
@@ -169,7 +171,7 @@ void step_iota(struct frame *f, const struct instr *in)
     }
 }
 
-/* dst[i] = table[a[i]], i32 indices; in->n rows of in->c lanes. */
+/* Computes dst[i] = table[a[i]], with i32 indices; in->n rows of in->c lanes. */
 void step_lookup(struct frame *f, const struct instr *in)
 {
     const struct lookup_detail *d = in->detail;
@@ -182,7 +184,8 @@ void step_lookup(struct frame *f, const struct instr *in)
         if (mask && !mask[i % in->c])
             at = 0;
         if (at < 0 || at >= extent) {
-            char number[24] = "an index"; /* -1 is what one of several axes may have become */
+            char number[24] = "an index"; /* -1 may come from several axes' indices that were
+                                           * combined */
             if (at != -1)
                 snprintf(number, sizeof number, "index %d", (int)at);
             frame_fault(f, CPU_BOUNDS, in->loc, in->c > 1 ? (int)(i % in->c) : -1,

@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* As PTX: a number wins over NaN, and -0 is below +0. */
+/* The rules are those of PTX: a number wins over NaN, and -0 is below +0. */
 #if defined(ROUTINES_NEON)
 
-/* FMINNM and FMAXNM do the same, but of a signalling NaN and a number they make NaN: the number is
- * put in its place. */
+/* FMINNM and FMAXNM follow the same rules, except that a signalling NaN and a number give NaN:
+ * the number is put in its place. */
 #define LEAST_AND_MOST(t, T, least, most)                                                          \
     static inline T t##_least(T x, T y)                                                            \
     {                                                                                              \
@@ -28,7 +28,7 @@ LEAST_AND_MOST(f64, double, __builtin_fmin, __builtin_fmax)
 
 #else
 
-/* Of equal numbers only zeros differ, so their bits combine. */
+/* Equal numbers differ only if they are zeros, so combining their bits gives the right zero. */
 #define LEAST_AND_MOST(t, T, U)                                                                    \
     static inline T t##_combine(T x, T y, bool both)                                               \
     {                                                                                              \

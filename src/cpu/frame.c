@@ -1,5 +1,5 @@
-/* A frame: a block's state. It has memory of its own and no thread: whoever calls frame_run lends
- * one. */
+/* A frame: a block's state. It has its own memory, but no thread of its own: it runs on the
+ * thread that calls frame_run. */
 #include "base/number.h"
 #include "cpu/program.h"
 
@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 enum {
-    TURNS_BETWEEN_POLLS = 256, /* of a loop: a turn may work on large tiles */
-    WORTH_BINDING = 8          /* blocks of a worker */
+    TURNS_BETWEEN_POLLS = 256, /* turns of a loop; a turn may work on large tiles */
+    WORTH_BINDING = 8          /* least number of blocks of a worker for which binding pays */
 };
 
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
@@ -20,7 +20,8 @@ void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size
     return result;
 }
 
-/* The frame's memory is aligned to SLOT_ALIGNMENT within a block of the allocator's. */
+/* Returns the size of the frame's memory, which is aligned to SLOT_ALIGNMENT within a block of
+ * the allocator's. */
 static size_t memory_bytes(const struct cpu_program *p)
 {
     return p->frame_bytes + SLOT_ALIGNMENT;
@@ -72,8 +73,9 @@ void frame_set_params(struct frame *f, const struct cpu_argument *args)
     }
 }
 
-/* Workers, which take some columns of blocks each, begin at different rows of them: what all need
- * packed each packs a part of, instead of all the same at the same time. */
+/* Workers that each take some columns of blocks begin at different rows. So each worker packs
+ * another part of the operands that all of them need, instead of all packing the same part at
+ * the same time. */
 int64_t block_of_turn(const struct launch_state *l, int64_t turn)
 {
     if (!l->program->by_columns)
@@ -90,7 +92,7 @@ int64_t block_of_turn(const struct launch_state *l, int64_t turn)
 void block_place(const struct launch_state *l, int64_t id, int64_t place[3])
 {
     const int64_t *grid = l->grid;
-    int64_t rest = id < grid[0] ? 0 : id / grid[0]; /* a division takes its time */
+    int64_t rest = id < grid[0] ? 0 : id / grid[0]; /* avoids a division, which is slow */
     place[0] = id - rest * grid[0];
     place[2] = rest < grid[1] ? 0 : rest / grid[1];
     place[1] = rest - place[2] * grid[1];

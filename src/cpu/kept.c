@@ -1,9 +1,9 @@
-/* Memory that launches leave for later ones: that of frames and of caches, which a system gives
- * page by page at a price that short launches would notice. */
+/* Memory that launches leave for later ones: that of frames and of caches. A system supplies new
+ * memory page by page, which costs short launches a noticeable time. */
 #include "base/platform.h"
 #include "cpu/program.h"
 
-/* More than this is given back at once. */
+/* Most bytes that are kept; more is freed at once. */
 #define MOST_KEPT_BYTES ((size_t)256 << 20)
 
 static void lock(struct cpu_kept *kept)
@@ -17,7 +17,8 @@ static void unlock(struct cpu_kept *kept)
     atomic_flag_clear_explicit(&kept->busy, memory_order_release);
 }
 
-/* The smallest kept block that has room and is not far too large; NULL: there is none. */
+/* Returns the smallest kept block that is large enough and not far too large; NULL: there is
+ * none. */
 static struct kept_block *find(struct cpu_kept *kept, size_t bytes)
 {
     struct kept_block *best = NULL;

@@ -1,7 +1,7 @@
 /* Products over lanes (compile_product.c, exec_product.c).
  *
- * sum[..] += a[..] * b[..], for all turns of a nest of loops, elements of a value and lanes at
- * once. These are its axes, outermost first: loops, elements, lanes along z, y, x. */
+ * sum[..] += a[..] * b[..], for all turns of a nest of loops, all elements of a value and all
+ * lanes at once. Its axes, outermost first, are: loops, elements, lanes along z, y, x. */
 #ifndef TW_LANE_PRODUCT_H
 #define TW_LANE_PRODUCT_H
 
@@ -10,7 +10,7 @@
 enum {
     PRODUCT_LOOPS = 4,
     PRODUCT_AXES = PRODUCT_LOOPS + MAX_RANK + 3,
-    PRODUCT_PANEL = 8192 /* elements at least of each panel that operands are packed into */
+    PRODUCT_PANEL = 8192 /* least number of elements of each panel that operands are packed into */
 };
 
 /* for (i32 i = start; i < bound; i += step), step > 0 */
@@ -20,7 +20,7 @@ struct product_loop {
     bool inclusive; /* i <= bound */
 };
 
-/* How often such a loop turns; -1: its counter would wrap. */
+/* Returns the number of turns of such a loop; -1: its counter would wrap. */
 static inline int64_t counted_turns(int64_t start, int64_t bound, int64_t step, bool inclusive)
 {
     int64_t reach = bound - start + (inclusive ? 1 : 0);
@@ -29,10 +29,10 @@ static inline int64_t counted_turns(int64_t start, int64_t bound, int64_t step, 
 }
 
 struct product_operand {
-    const struct access *access; /* NULL: a value in the frame, */
-    uint32_t at;                 /* here */
-    /* For one turn, element or lane more along each axis: by how much each index of the access
-     * grows; in [0] of a value: elements in the frame. */
+    const struct access *access; /* NULL: the operand is a value in the frame */
+    uint32_t at;                 /* offset of that value */
+    /* Growth of each index of the access for one more turn, element or lane along each axis; for
+     * a value in the frame only [0] is used: its step in elements. */
     int64_t step[MAX_RANK][PRODUCT_AXES];
     uint32_t size; /* bytes of an element */
     int size_index;
@@ -40,21 +40,21 @@ struct product_operand {
 };
 
 struct lane_product {
-    uint32_t number; /* within the program */
+    uint32_t number; /* index in the program */
     int axes, loops;
-    int loop[PRODUCT_LOOPS];        /* which of products_detail */
-    int64_t extent[PRODUCT_AXES];   /* of the axes that are no loops */
+    int loop[PRODUCT_LOOPS];        /* indices in products_detail.loop */
+    int64_t extent[PRODUCT_AXES];   /* of the axes that are not loops */
     uint32_t sum;                   /* in the frame */
     int64_t sum_step[PRODUCT_AXES]; /* elements */
     struct product_operand operand[2];
     dot_fn *dot;
-    size_t width; /* as dot_strides.panel */
+    size_t width; /* see dot_strides.panel */
     elementwise_fn *fma;
     uint32_t size;
     int size_index;
 };
 
-/* The statements of a nest of loops, none of which reads what another one sums. */
+/* The statements of a nest of loops; none of them reads a sum of another one. */
 struct products_detail {
     int loops, count;
     const struct product_loop *loop;
@@ -63,7 +63,8 @@ struct products_detail {
     int64_t room;      /* elements of each panel */
 };
 
-/* Elements of a row from a lane to the next one along z, y, x: the order of a product's axes. */
+/* Computes the steps, in elements of a row, from a lane to the next one along z, y, x: the order
+ * of a product's axes. */
 static inline void lane_steps(const struct cpu_program *p, int64_t *step)
 {
     step[0] = (int64_t)p->threads[0] * p->threads[1];
@@ -71,7 +72,7 @@ static inline void lane_steps(const struct cpu_program *p, int64_t *step)
     step[2] = 1;
 }
 
-/* What is the same for all blocks. */
+/* Plans the products of a launch: the part that is the same for all blocks. */
 void plan_products(struct arena *a, struct launch_state *l);
 
 #endif

@@ -1,7 +1,6 @@
-/* A launch: binds views to arrays, works out the grid, has its blocks run (workers.c; those of a
- * cooperative kernel take turns on one worker, and nobody's progress in a whole round is a
- * deadlock), reports the first fault.
- */
+/* A launch: binds views to arrays, computes the grid, runs the blocks, and reports the first
+ * fault. workers.c runs the blocks, except those of a cooperative kernel: these take turns on
+ * one worker, and a whole round in which no block progresses is a deadlock. */
 #include "cpu/lane_product.h"
 
 #include "base/number.h"
@@ -32,7 +31,7 @@ refuse(struct cpu_fault *fault, enum cpu_fault_kind kind, struct loc loc, const 
 
 /* --- views --- */
 
-/* Bytes of a view that are more than the caches next to a core hold. */
+/* Size of a view above which it does not fit the caches next to a core. */
 #define LARGE_VIEW ((int64_t)8 << 20)
 
 struct binder {
@@ -42,7 +41,7 @@ struct binder {
     struct cpu_fault *fault;
 };
 
-/* What a launch is made of does not wrap. */
+/* Refuses the launch if an expression that it evaluates wraps. */
 static bool no_overflow(struct binder *b, const struct expr *e)
 {
     const struct expr *overflow = eval_overflow(e, &b->env, true);
@@ -82,7 +81,7 @@ static bool view_numbers(struct binder *b, const struct sym *s, struct view_bind
     return known;
 }
 
-/* Row-major strides where none were given. false: too large for 64 bits. */
+/* Computes row-major strides if none were given. false: too large for 64 bits. */
 static bool dense_strides(struct view_binding *v, int rank)
 {
     int64_t step = 1;
@@ -94,7 +93,7 @@ static bool dense_strides(struct view_binding *v, int rank)
     return true;
 }
 
-/* The lowest and the highest element that the view has. false: beyond 64 bits. */
+/* Computes the lowest and the highest element of the view. false: beyond 64 bits. */
 static bool view_span(const struct view_binding *v, int rank, int64_t *low, int64_t *high)
 {
     for (int i = 0; i < rank; i++) {
@@ -156,7 +155,7 @@ static bool bind_workspace(struct binder *b, const struct sym *s, struct view_bi
     return true;
 }
 
-/* After the last block. */
+/* Checks `clean` workspace after the last block. */
 static enum cpu_fault_kind check_clean(const struct launch_state *l, struct cpu_fault *fault)
 {
     char message[CLEAN_TEXT];
@@ -191,7 +190,7 @@ static bool bind_view(struct binder *b, const struct sym *s, struct view_binding
         refuse(b->fault, CPU_BAD_ARGUMENT, s->loc, "view %s is larger than memory", s->name);
         return false;
     }
-    if (empty) /* nothing of it is ever touched */
+    if (empty) /* no element of it is ever touched */
         return true;
     if (!view_span(v, rank, &low, &high)) {
         refuse(b->fault, CPU_BAD_ARGUMENT, s->loc, "view %s is larger than memory", s->name);
@@ -207,7 +206,7 @@ static bool bind_view(struct binder *b, const struct sym *s, struct view_binding
     return true;
 }
 
-/* Bytes of a view that is not const. */
+/* The range of bytes of a view that is not const. */
 struct written_bytes {
     uintptr_t first, end;
 };
@@ -218,8 +217,10 @@ static int compare_written(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Sorts views by their first bytes; each gets the greatest end of those up to it. A view meets one
- * of them if it begins before the end of the last that begins before the view's own end. */
+/* Notes which views share memory with a view that is not const. The writable views are sorted by
+ * their first bytes, and each gets the greatest end among itself and its predecessors. A view
+ * overlaps one of them if it begins before the end of the last one that begins before the view's
+ * own end. */
 static void note_overlays(struct arena *a, struct launch_state *l)
 {
     int views = l->program->view_count, count = 0;
@@ -234,7 +235,8 @@ static void note_overlays(struct arena *a, struct launch_state *l)
             written[i].end = written[i - 1].end;
     for (int i = 0; i < views; i++) {
         struct view_binding *view = &l->views[i];
-        int low = 0, high = count; /* the first low begin before the view ends */
+        int low = 0, high = count; /* finds `low`: the number of ranges that begin before the
+                                    * view ends */
         while (low < high) {
             int middle = low + (high - low) / 2;
             if (written[middle].first < (uintptr_t)view->end)
@@ -287,12 +289,12 @@ static bool set_grid(struct binder *b, struct launch_state *l)
     return true;
 }
 
-/* --- cooperative kernels: all blocks alive, in turns --- */
+/* --- cooperative kernels: all blocks are alive and take turns --- */
 
 #define MOST_COOPERATIVE_BYTES ((size_t)8 << 30)
 
-/* One turn each. Returns how many are alive; *progress: whether any got on. The first fault stops
- * it. */
+/* Gives each block one turn. Returns the number of blocks that are still alive; *progress:
+ * whether any block progressed. The first fault ends the round. */
 static int64_t run_round(struct frame *frames, int64_t count, bool *progress, struct frame **fault)
 {
     int64_t alive = 0;
@@ -403,7 +405,8 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
     return kind;
 }
 
-/* Alone with setjmp, so that nothing here lives in a register across it. */
+/* Runs a launch inside setjmp. It is a function of its own, so that no local variable is in a
+ * register across setjmp. */
 static enum cpu_fault_kind launch_with_arena(struct arena *a, struct launch_state *l,
                                              const struct cpu_argument *args,
                                              struct cpu_fault *fault)

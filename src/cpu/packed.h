@@ -1,23 +1,22 @@
-/* Packed tiles: operands of `dot` that lie as its routines read them.
+/* Packed tiles: operands of `dot` that are laid out as its routines read them.
  *
- * A tile that is filled from `const` views and read by `dot` alone need not lie as it was declared,
- * nor be filled before it is read: filling it notes what of the view it shows. When `dot` reads it,
- * it is packed, converted and turned on the way, into the block's own memory; or, where other
- * blocks read the same part of the view, once for all of them, into memory of the launch (a panel
- * cache: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008, pack so
- * that neither the caches' sets nor the pages run out). What tiles that follow each other along the
- * depth are packed to follows on in memory too, so their products can be taken at once
- * (struct dot_deferred).
+ * A tile that is filled from `const` views and read by `dot` alone need not be laid out as it was
+ * declared, nor be filled before it is read: its fill only notes the part of the view that it
+ * shows. When `dot` reads the tile, it is packed (and converted and transposed in the same pass)
+ * into the block's own memory. If other blocks read the same part of the view, it is packed once
+ * for all of them, into memory of the launch (a panel cache: Goto and van de Geijn, "Anatomy of
+ * High-Performance Matrix Multiplication", 2008, pack so that neither the caches' sets nor the
+ * pages run out). Tiles that follow each other along the depth are contiguous in that memory, too,
+ * so their products can be added in one call (struct dot_deferred).
  *
  *   left operand    [lines][step]: a row of `depth` elements every `step` of them
  *   right operand   [panels][depth][width]: a panel of `width` columns every `step` elements
  *
- * Products of bf16 add pairs of steps, as AVX512-BF16 does, on every machine. Where the set has
- * that instruction, tiles stay bf16, the right operand's in pairs of rows that are interleaved;
- * else the two of a pair change places when they are packed.
+ * Products of bf16 add pairs of steps on every machine, as AVX512-BF16 does. If the routine set has
+ * that instruction, tiles stay bf16, with the rows of the right operand interleaved in pairs;
+ * otherwise the two elements of a pair are swapped when they are packed.
  *
- * Bounds, copies under way and tiles without a value are as they are for any tile.
- */
+ * Bounds, copies under way and tiles without a value are treated as for any tile. */
 #ifndef TW_PACKED_H
 #define TW_PACKED_H
 
@@ -28,13 +27,13 @@
 
 struct access;
 
-/* Depth of a product at which sums are added. A panel of b of that depth, 64 KiB of f32, stays in
- * the second cache; half of it would in the first, but sums were read and written twice as often,
- * which is slower. */
+/* Depth of a product at which sums are added. A panel of b of that depth, 64 KiB of f32, stays
+ * in the second-level cache. Half of it would stay in the first-level cache, but sums would be
+ * read and written twice as often, which is slower. */
 #define DOT_MOST_DEPTH ((size_t)512)
 
-/* Elements from row to row of a left operand packed so deep: rows do not all begin in one set of a
- * cache. */
+/* Elements from row to row of a left operand packed with this depth. The extra ones prevent rows
+ * from all beginning in one set of a cache. */
 #define LEFT_STEP(depth) ((depth) + SLOT_ALIGNMENT / 4)
 
 enum packed_side { PACKED_LEFT, PACKED_RIGHT };
@@ -42,7 +41,7 @@ enum packed_side { PACKED_LEFT, PACKED_RIGHT };
 struct packed_form {
     enum packed_side side;
     bool turned;         /* `dot` reads trans(tile) */
-    enum dtype from, to; /* as in the view; as computed */
+    enum dtype from, to; /* types in the view and in the computation */
     bool paired;         /* two steps of depth are added at a time, the later one first */
     int64_t lines;       /* rows of the left operand, columns of the right one */
     int64_t depth;
@@ -52,59 +51,60 @@ struct packed_form {
 struct packed_tile {
     struct packed_form form;
     int64_t stages;
-    uint32_t states; /* of its stages, in the frame: struct packed_state */
-    uint32_t at;     /* memory of the block's own, in the frame: `bytes` a stage */
+    uint32_t states; /* struct packed_state of each stage, in the frame */
+    uint32_t at;     /* memory of the block's own, in the frame: `bytes` for each stage */
     size_t bytes;
-    bool on_the_way; /* a product may pack it, for its block alone if need be */
+    bool on_the_way; /* a product may pack it, for its block alone if necessary */
 };
 
-/* What fills it: a part of a view, or another packed tile as it is then. */
+/* The fill of a packed tile: a part of a view, or another packed tile in its current state. */
 struct packed_fill {
     const struct packed_tile *tile;
     const struct access *to;
     const struct access *from;
     const struct packed_tile *source; /* NULL: from a view */
-    uint32_t cache;                   /* which of the program's; of a view */
+    uint32_t cache;                   /* of a view: index of the program's cache */
 };
 
 /* Parts of a view of one size and form, for all blocks of a launch. */
 struct packed_plan {
     struct packed_form form;
-    const struct access *access; /* one of those that are alike: the view, axes, extents */
+    const struct access *access; /* one of the accesses, which are alike in view, axes and
+                                  * extents */
     int lines_axis, depth_axis;
-    unsigned block_axes; /* of the grid, that the parts' places depend on: bit 0 is x */
+    unsigned block_axes; /* bits of the grid axes that the parts' places depend on: bit 0 is x */
 };
 
 enum { PACKED_EMPTY, PACKED_READY, PACKED_BUSY };
 struct packed_cache {
     bool usable;
     size_t width;                /* of a panel, in elements */
-    int64_t count[MAX_RANK];     /* of tiles along each axis */
-    int64_t depth;               /* of all tiles together */
-    int64_t part_depth;          /* of what is packed at once: one tile or some, */
-    int64_t parts;               /* and of them, along the depth */
-    int64_t step;                /* struct packed_state */
-    unsigned char *memory;       /* aligned, in */
-    struct kept_block block;     /* this */
+    int64_t count[MAX_RANK];     /* number of tiles along each axis */
+    int64_t depth;               /* sum over all tiles */
+    int64_t part_depth;          /* depth of a part, which is packed at once: one tile or more */
+    int64_t parts;               /* number of parts along the depth */
+    int64_t step;                /* see struct packed_state */
+    unsigned char *memory;       /* aligned; in the block below */
+    struct kept_block block;     /* the memory's block, to be given back */
     _Atomic unsigned char *done; /* by part: PACKED_EMPTY, … */
 };
 
-/* A tile in a cache whose part need not be there yet: the product that comes first packs it on its
- * way. */
+/* A tile in a cache whose part may not be packed yet. The product that comes first then packs it
+ * on its way. */
 struct packed_source {
-    _Atomic unsigned char *done; /* of the part that the tile is in; NULL: it is there */
-    struct dot_unpacked view;    /* the tile, from its own start on */
+    _Atomic unsigned char *done; /* state of the part that contains the tile; NULL: it is packed */
+    struct dot_unpacked view;    /* the tile in the view, from its own start on */
     const unsigned char *part;   /* the whole part, in the cache */
     size_t part_depth;
 };
 
-/* Products that are not yet added to their sum: `depth` of a and b lie in one piece each. */
+/* Products that are not yet added to their sum; `depth` steps of a and of b are contiguous. */
 struct dot_deferred {
     const unsigned char *a, *b;
     size_t depth;
     size_t a_step, b_step;
-    bool fresh;  /* nothing was added to the sum yet, which was not set to 0 */
-    bool ragged; /* they end before their last tiles do, in which zeros follow on both sides */
+    bool fresh;  /* the sum is not set to 0 yet; the first product overwrites it */
+    bool ragged; /* they end before their last tiles end; in both tiles zeros follow */
     struct packed_source a_source, b_source;
     const struct packed_state *states[2]; /* of the tiles that were added last */
 };

@@ -3,7 +3,8 @@
 
 #include "base/platform.h"
 
-/* All caches of a launch at most; what does not fit is packed by each block for itself. */
+/* Most bytes of all caches of a launch; a part that does not fit is packed by each block for
+ * itself. */
 #define MOST_CACHE_BYTES ((size_t)1 << 30)
 
 /* --- parts --- */
@@ -36,7 +37,8 @@ unsigned char *packed_cache_at(const struct packed_cache *cache, const struct pa
     return cache->memory + (line * panels * cache->step + depth * width) * size;
 }
 
-/* The tile that the box is, and those beside it along the depth. */
+/* Returns the part that contains the tile shown by the box, and the tiles next to it along the
+ * depth. */
 struct packed_part packed_cache_part(const struct frame *f, const struct packed_fill *fill,
                                      const struct box *box, int64_t line, int64_t first)
 {
@@ -69,8 +71,8 @@ void packed_part_done(_Atomic unsigned char *done)
     atomic_store_explicit(done, PACKED_READY, memory_order_release);
 }
 
-/* Whether the product that reads the tile at `depth` gets to have the whole part: it reads no more
- * than a tile of it, or begins with it, or goes on in it. */
+/* Returns whether the product that reads the tile at `depth` will read the whole part: the part
+ * is one tile, or the product begins at its start, or it continues products that read this part. */
 static bool gets_whole(const struct packed_part *part, const struct packed_form *form,
                        int64_t depth, const struct dot_deferred *waiting)
 {
@@ -131,8 +133,8 @@ static bool multiply(int64_t *n, int64_t by)
     return !__builtin_mul_overflow(*n, by, n);
 }
 
-/* The cache's shape for this launch's views, in rows of parts and in elements; false: it would be
- * too large. */
+/* Computes the cache's shape for this launch's views, in rows of parts and in elements; false:
+ * it would be too large. */
 static bool plan_shape(const struct launch_state *l, const struct packed_plan *plan,
                        struct packed_cache *cache, int64_t *rows, int64_t *elements)
 {

@@ -1,5 +1,5 @@
-/* Conversions between element types: to floats rounded once to nearest even; from floats to
- * integers truncated and saturated, NaN 0; integers wrapped; to bool x != 0. */
+/* Conversions between element types. To floats: rounded once, to nearest even. From floats to
+ * integers: truncated and saturated, NaN becomes 0. Between integers: wrapped. To bool: x != 0. */
 #include "base/float_bits.h"
 #include "cpu/routines.h"
 
@@ -13,9 +13,9 @@
 #define HARDWARE_F16 1
 #endif
 
-/* --- 16-bit floats: the values are base/dtype.c's --- */
+/* --- 16-bit floats: the values are those of base/dtype.c --- */
 
-/* Without branches, so that the loops vectorise. */
+/* These have no branches, so that the loops vectorise. */
 
 static inline float from_f16(uint16_t x)
 {
@@ -55,8 +55,8 @@ static inline uint16_t to_bf16(float x)
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16 | 0x40u) : rounded);
 }
 
-/* An integer as a double whose last bit says "inexact", so that rounding it again rounds as if
- * once. */
+/* Returns an integer as a double whose last bit means "inexact". Rounding that double gives the
+ * same as rounding the integer once. */
 static inline double odd_f64_u64(uint64_t magnitude)
 {
     if (magnitude >> 53) {
@@ -73,7 +73,7 @@ static inline double odd_f64_i64(int64_t x)
 
 /* --- floats to integers --- */
 
-/* most: the largest F not above the type's largest value. */
+/* most: the largest value of F that is at most the type's largest value. */
 #define TO_INTEGER(name, F, T, least, most, largest)                                               \
     static inline T name(F x)                                                                      \
     {                                                                                              \
@@ -94,7 +94,7 @@ TO_INTEGER(f64_i32, double, int32_t, -0x1p31, 2147483647.0, INT32_MAX)
 TO_INTEGER(f64_u64, double, uint64_t, 0, 0x1.fffffffffffffp63, UINT64_MAX)
 TO_INTEGER(f64_u32, double, uint32_t, 0, 4294967295.0, UINT32_MAX)
 
-/* --- all pairs: in one step, or in two that give the same --- */
+/* --- all pairs: in one step, or in two that give the same result --- */
 
 #define CONVERT(name, S, D, expression)                                                            \
     static void name(void *dst, const void *src, size_t n)                                         \
@@ -108,7 +108,7 @@ TO_INTEGER(f64_u32, double, uint32_t, 0, 4294967295.0, UINT32_MAX)
         }                                                                                          \
     }
 
-/* The same type, or another of its size: copied as it is. */
+/* Copies elements unchanged: the same type, or another type of its size. */
 #define SAME(size)                                                                                 \
     static void same_##size(void *dst, const void *src, size_t n)                                  \
     {                                                                                              \
@@ -119,7 +119,7 @@ SAME(2)
 SAME(4)
 SAME(8)
 
-/* By way of another type of 4 bytes, a part at a time; `from`, `to`: bytes of an element. */
+/* Converts through another type of 4 bytes, a part at a time; `from`, `to`: bytes of an element. */
 static APART void in_two(char *dst, const char *src, size_t n, convert_fn *first, size_t from,
                          convert_fn *second, size_t to)
 {
@@ -150,7 +150,7 @@ CONVERT(f32_to_u32, float, uint32_t, f32_u32(x))
 CONVERT(f32_to_i8, float, int8_t, f32_i8(x))
 CONVERT(f32_to_u8, float, uint8_t, f32_u8(x))
 CONVERT(f32_to_truth, float, uint8_t, x != 0)
-/* A short integer is the next of 32 bits. */
+/* A short integer is the nearest to the 32-bit one. */
 #define WITHIN(x, least, most) ((x) < (least) ? (least) : (x) > (most) ? (most) : (x))
 CONVERT(i32_into_i16, int32_t, int16_t, WITHIN(x, INT16_MIN, INT16_MAX))
 CONVERT(i32_into_i8, int32_t, int8_t, WITHIN(x, INT8_MIN, INT8_MAX))
@@ -159,7 +159,7 @@ CONVERT(i32_into_u8, int32_t, uint8_t, WITHIN(x, 0, UINT8_MAX))
 IN_TWO(f32_to_i16, float, int16_t, f32_to_i32, i32_into_i16)
 IN_TWO(f32_to_u16, float, uint16_t, f32_to_i32, i32_into_u16)
 
-enum { HALVES = 8 }; /* at a time, where the processor has instructions for it */
+enum { HALVES = 8 }; /* elements at a time, if the processor has instructions for it */
 
 #if defined(__F16C__) && defined(__AVX__)
 static inline void from_halves(float *out, const uint16_t *in)
@@ -217,7 +217,7 @@ static void f32_to_f16_run(void *dst, const void *src, size_t n)
     }
 }
 
-/* The small floats are f32 on their way to anything else. */
+/* Small floats are converted to f32 first, then to the other type. */
 CONVERT(bf16_to_f32_run, uint16_t, float, from_bf16(x))
 CONVERT(e4m3_to_f32_run, uint8_t, float, e4m3_to_f32(x))
 CONVERT(e5m2_to_f32_run, uint8_t, float, e5m2_to_f32(x))
@@ -251,7 +251,7 @@ IN_TWO(e5m2_to_f16, uint8_t, uint16_t, e5m2_to_f32_run, f32_to_f16_run)
 IN_TWO(e5m2_to_bf16, uint8_t, uint16_t, e5m2_to_f32_run, f32_to_bf16_run)
 IN_TWO(e5m2_to_e4m3, uint8_t, uint8_t, e5m2_to_f32_run, f32_to_e4m3_run)
 
-/* From f64: to the formats of matrix units as f32. */
+/* From f64. To the formats of matrix units it goes through f32. */
 CONVERT(f64_to_f32, double, float, x)
 CONVERT(f64_to_f16_run, double, uint16_t, f64_to_f16(x))
 CONVERT(f64_to_bf16_run, double, uint16_t, f64_to_bf16(x))
@@ -268,7 +268,7 @@ IN_TWO(f64_to_i8, double, int8_t, f64_to_i32, i32_into_i8)
 IN_TWO(f64_to_u16, double, uint16_t, f64_to_i32, i32_into_u16)
 IN_TWO(f64_to_u8, double, uint8_t, f64_to_i32, i32_into_u8)
 
-/* Between integers it is the source's sign that counts, and that for what is wider only. */
+/* Between integers only the source's sign matters, and only if the result is wider. */
 CONVERT(bits64_to_32, uint64_t, uint32_t, x)
 CONVERT(bits64_to_16, uint64_t, uint16_t, x)
 CONVERT(bits64_to_8, uint64_t, uint8_t, x)
@@ -291,8 +291,9 @@ WIDEN(u8, uint8_t, uint32_t, uint64_t)
 CONVERT(i8_to_16, int8_t, int16_t, x)
 CONVERT(u8_to_16, uint8_t, uint16_t, x)
 
-/* From integers to floats: those of 16 bits and fewer are exact in f32. One of 32 bits beyond 2^24
- * is infinite as f16 however it is rounded; for bf16 it must be rounded once. */
+/* From integers to floats. Integers of 16 bits and fewer are exact in f32. One of 32 bits that
+ * f32 does not hold exactly, beyond 2^24, is infinite as f16 however it is rounded; for bf16 it
+ * must be rounded once. */
 #define TO_FLOATS(s, S)                                                                            \
     CONVERT(s##_to_f64, S, double, x)                                                              \
     CONVERT(s##_to_f32, S, float, x)                                                               \
@@ -335,7 +336,7 @@ CONVERT(bool_to_32, uint8_t, uint32_t, x != 0)
 CONVERT(bool_to_16, uint8_t, uint16_t, x != 0)
 CONVERT(bool_to_8, uint8_t, uint8_t, x != 0)
 
-/* A row holds what converts *to* a type. */
+/* A row of the table holds the conversions to one type. */
 #define FROM_INTEGERS(d)                                                                           \
     [DT_I64] = i64_to_##d, [DT_I32] = i32_to_##d, [DT_I16] = i16_to_##d, [DT_I8] = i8_to_##d,      \
     [DT_U64] = u64_to_##d, [DT_U32] = u32_to_##d, [DT_U16] = u16_to_##d, [DT_U8] = u8_to_##d

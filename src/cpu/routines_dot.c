@@ -1,11 +1,10 @@
 /* Matrix products of row-major arrays: c[m][n] += a[m][k] · b[k][n].
  *
- * For floats each element of c takes one fma a step of k, in increasing order, however the loops
- * are blocked; so every version gives the same bits. The versions with FMA units keep a block of
- * rows by 2 vectors of c in registers, beside 2 vectors of b and 1 of a (Van Zee and van de Geijn,
- * "BLIS", 2015): 6 rows with 16 registers, 14 with 32. With NEON it is 6 rows by 4 vectors, and a
- * vector of each row of a, whose elements need no register of their own each.
- */
+ * For floats each element of c takes one fma for each step of k, in increasing order, however
+ * the loops are blocked; so every version gives the same bits. The versions with FMA units keep
+ * in registers a block of rows by 2 vectors of c, 2 vectors of b and 1 of a (Van Zee and van de
+ * Geijn, "BLIS", 2015): 6 rows with 16 registers, 14 with 32. With NEON it is 6 rows by 4
+ * vectors, and one vector of each row of a; there FMA can take a single element of a register. */
 #include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "cpu/routines_dot_lines.h"
@@ -13,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A panel of b at a time; `sum`: of row[j] and x times bs[j]. */
+/* Multiplies by one panel of b at a time; `sum` is the expression of row[j], x and bs[j]. */
 enum { PLAIN_WIDTH = 16 };
 #define PLAIN_DOT(t, T, sum)                                                                       \
     static void t##_panel(T *row, size_t to_row, const T *as, const T *bs, size_t m, size_t n,     \
@@ -42,7 +41,7 @@ enum { PLAIN_WIDTH = 16 };
                 memset(out + i * to_row, 0, n * sizeof(T));                                        \
             else if (s->out)                                                                       \
                 memcpy(out + i * to_row, (T *)c + i * s->c, n * sizeof(T));                        \
-        if (s->panel == PLAIN_WIDTH) { /* one after the other: all of a row at once */             \
+        if (s->panel == PLAIN_WIDTH) { /* panels follow one another: take whole rows at once */    \
             t##_panel(out, to_row, a, b, m, n, k, s);                                              \
             return;                                                                                \
         }                                                                                          \
@@ -103,7 +102,7 @@ static INLINED void put_halves(void *to, __m256 x)
 
 #if defined(ROUTINES_NEON)
 
-/* A mask is a number of elements, the first ones. */
+/* A mask is a number: that of the first elements. */
 static size_t f32_mask(size_t columns)
 {
     return columns;
@@ -114,8 +113,8 @@ static size_t f64_mask(size_t columns)
     return columns;
 }
 
-/* Without a branch: those that are not there are read as the first one, and written there before
- * it. */
+/* Loads and stores without a branch: missing elements are read from the first one's place, and
+ * are written there before the first one is. */
 static INLINED float32x4_t load_some_f32(const float *at, size_t n)
 {
     float32x4_t x = vld1q_dup_f32(at);
@@ -248,9 +247,9 @@ static __mmask8 f64_mask(size_t columns)
 
 #else
 
-/* x · y + sum in sum's own register. Left to itself, a compiler may put it into x's; then sums go
- * round the 16 registers, and through the stack to be where they were when the loop turns (gcc 12:
- * a quarter slower). */
+/* Computes x · y + sum in sum's own register. Without the asm, a compiler may put the result
+ * into x's register; sums then rotate through the 16 registers, and through the stack, to be in
+ * place when the loop turns (gcc 12: a quarter slower). */
 #if defined(__GNUC__)
 static INLINED __m256 fused_f32(__m256 x, __m256 y, __m256 sum)
 {
@@ -264,10 +263,10 @@ static INLINED __m256d fused_f64(__m256d x, __m256d y, __m256d sum)
     return sum;
 }
 
-/* Four steps of a block of 4 to 6 rows by 2 vectors: the sums, two registers that a row of b goes
- * through, one for an element of a; pointers move twice. A compiler that keeps more at a time puts
- * sums on the stack: with gcc 12 a Zen 4 needs 7% more time for blocks of 6 rows, 20% for those of
- * 5. `fourth`: a's row 3. */
+/* Four steps of a block of 4 to 6 rows by 2 vectors. Registers hold the sums, two vectors of a
+ * row of b, and one element of a; pointers advance twice. A compiler that keeps more values at a
+ * time spills sums to the stack: with gcc 12 a Zen 4 needs 7% more time for blocks of 6 rows,
+ * 20% for those of 5. `fourth`: a's row 3. */
 /* clang-format off */
 #define A_ROW(p, s, at, sum)                                                                       \
     "vbroadcast" s " " at ", %%ymm15\n\t"                                                          \
@@ -395,7 +394,7 @@ FLOAT_DOT(f64, double, fma)
 
 #endif
 
-/* Unsigned, so that sums wrap; the signed types are the same bits. */
+/* Computed unsigned, so that sums wrap; the signed types have the same bits. */
 #define INTEGER_DOT(t, T) PLAIN_DOT(t, T, row[j] + x * bs[j])
 INTEGER_DOT(u32, uint32_t)
 INTEGER_DOT(u64, uint64_t)

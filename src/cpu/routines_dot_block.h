@@ -1,29 +1,31 @@
 /* The blocks of a product in registers, for one type: included with
  *
- *   T, SUM             elements of a and b; of c
+ *   T, SUM             types of the elements of a and b; of c
  *   NAME(x)            the type's name before x
- *   VECTOR, LANES      a vector of sums       MASK               which of its elements there are
+ *   VECTOR, LANES      a vector of sums, and the number of its elements
+ *   MASK               selects elements of a vector
  *   LOAD STORE LOAD_MASKED STORE_MASKED       on vectors of sums
- *   OPERAND            as many elements of b, or one of a so often: GET GET_MASKED BROADCAST
- *   FUSED              a sum and the product of two operands
- *   FUSED_WITH         optional: a sum and the product of an operand and one element of a vector
- *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); EDGE_ROWS the same
- *   VECTORS, EACH_VECTORS(X)                  the most vectors of a row, and so on
- *   FEW_AT_EDGE        optional: blocks of up to EDGE_ROWS rows are made as those at the edge are; the
- *                      others are EACH_MANY_ROWS
- *   FOUR_STEPS_OF_MANY optional: the same for 4 steps of 4 rows or more
- *   LINE_UNROLLED      UNROLLED where the steps of k between two lines are to be written out
+ *   OPERAND            LANES elements of b, or one element of a repeated: GET GET_MASKED BROADCAST
+ *   FUSED              a sum plus the product of two operands
+ *   FUSED_WITH         optional: a sum plus the product of an operand and one element of a vector
+ *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); EDGE_ROWS: the same for blocks
+ *                      at the right edge
+ *   VECTORS, EACH_VECTORS(X)                  the most vectors of a row, and X(1) … X(VECTORS)
+ *   FEW_AT_EDGE        optional: blocks of up to EDGE_ROWS rows use the code of blocks at the edge;
+ *                      the others are EACH_MANY_ROWS
+ *   FOUR_STEPS_OF_MANY optional: 4 steps of k for blocks of 4 rows or more
+ *   LINE_UNROLLED      UNROLLED if the steps of k between two prefetches are to be unrolled
  *   PACKS              optional: operands may have to be packed on the way
  *   GET_HALVES, PUT_HALVES, GET_HALF, PUT_HALF
- *                      optional: f16 in memory, a vector or one, to an operand and of a sum
+ *                      optional: f16 in memory: load a vector or one element as an operand, and
+ *                      store one of sums
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
- * inlined, so its loops over them are unrolled and `sum` lives in registers. `lines` goes by
- * address: a copy, read in wider pieces than it was just written in, would wait until the sums of
- * the block before are stored.
- */
+ * inlined, so its loops over them are unrolled and `sum` is in registers. `lines` is passed by
+ * address: passed as a copy it would be read in wider pieces than it was just written in, and
+ * that read would wait until the sums of the block before are stored. */
 
-/* Blocks of so many rows are made as those at the edge are. */
+/* Blocks of at most this number of rows use the code of blocks at the edge. */
 #if defined(FEW_AT_EDGE)
 enum { NAME(few_rows) = EDGE_ROWS };
 #define EACH_WHOLE_ROWS EACH_MANY_ROWS
@@ -32,7 +34,8 @@ enum { NAME(few_rows) = 0 };
 #define EACH_WHOLE_ROWS EACH_ROWS
 #endif
 
-/* Vector v of `vectors` in a row; the last one has the masked elements only, unless `whole`. */
+/* Loads vector v of `vectors` in a row; the last one has the masked elements only, unless
+ * `whole`. */
 static INLINED OPERAND NAME(get)(const T *row, int v, int vectors, bool whole, MASK mask)
 {
     return whole || v < vectors - 1 ? GET(row + v * LANES) : GET_MASKED(row + v * LANES, mask);
@@ -43,7 +46,7 @@ static INLINED VECTOR NAME(load)(const SUM *row, int v, int vectors, bool whole,
     return whole || v < vectors - 1 ? LOAD(row + v * LANES) : LOAD_MASKED(row + v * LANES, mask);
 }
 
-/* The sums to begin with. */
+/* Loads the sums to begin with. */
 static INLINED void NAME(begin)(const int rows, const int vectors, const bool whole,
                                 VECTOR sum[ROWS][VECTORS], const SUM *c,
                                 const struct dot_strides *s, MASK mask)
@@ -69,7 +72,7 @@ static INLINED void NAME(store)(SUM *row, int v, int vectors, bool whole, MASK m
         STORE_MASKED(row + v * LANES, mask, x);
 }
 
-/* The sums to end with, in out or in place of c. */
+/* Stores the sums, to `out` or in place of c. */
 static INLINED void NAME(end)(const int rows, const int vectors, const bool whole,
                               VECTOR sum[ROWS][VECTORS], SUM *out, const struct dot_strides *s,
                               MASK mask)
@@ -81,7 +84,7 @@ static INLINED void NAME(end)(const int rows, const int vectors, const bool whol
             NAME(store)(out + (size_t)r * step, v, vectors, whole, mask, sum[r][v]);
 }
 
-/* A column of a times a row of b. */
+/* Multiplies a column of a by a row of b. */
 static INLINED void NAME(multiply)(const int rows, const int vectors, VECTOR sum[ROWS][VECTORS],
                                    const T *a, size_t lda, const OPERAND y[VECTORS])
 {
@@ -93,7 +96,7 @@ static INLINED void NAME(multiply)(const int rows, const int vectors, VECTOR sum
     }
 }
 
-/* One step of k. */
+/* Computes one step of k. */
 static INLINED void NAME(step)(const int rows, const int vectors, const bool whole,
                                VECTOR sum[ROWS][VECTORS], const T *a, size_t lda, const T *b,
                                MASK mask)
@@ -104,9 +107,9 @@ static INLINED void NAME(step)(const int rows, const int vectors, const bool who
     NAME(multiply)(rows, vectors, sum, a, lda, y);
 }
 
-/* LINE_STEPS steps of k, all vectors whole; returns where b is then. With FUSED_WITH a row's
- * elements of a are loaded LANES at a time and stay together, and b comes a vector at a time: no
- * register is left for more. */
+/* Executes LINE_STEPS steps of k, with all vectors whole; returns the next address of b. With
+ * FUSED_WITH a row's elements of a are loaded LANES at a time and stay in one register; b is
+ * loaded one vector at a time, because no registers are left for more. */
 static INLINED const T *NAME(steps)(const int rows, const int vectors, VECTOR sum[ROWS][VECTORS],
                                     const T *a, size_t lda, const T *b, size_t ldb, MASK mask)
 {
@@ -136,7 +139,7 @@ static INLINED const T *NAME(steps)(const int rows, const int vectors, VECTOR su
         return b;
     }
 #endif
-    /* Written out, blocks of fewer rows are no faster, and there are many of them. */
+    /* Unrolling does not make blocks of fewer rows faster, and there would be many copies. */
     const int unrolled = rows > ROWS - ROWS / 4 ? LINE_STEPS : 0;
     LINE_UNROLLED
     for (int u = 0; u < unrolled; u++, a++, b += ldb) {
@@ -152,7 +155,7 @@ static INLINED const T *NAME(steps)(const int rows, const int vectors, VECTOR su
     return b;
 }
 
-/* rows × vectors of out = c + a · b. */
+/* Computes rows × vectors of out = c + a · b. */
 static INLINED void NAME(block)(const int rows, const int vectors, const bool whole, SUM *out,
                                 const SUM *c, const T *a, const T *b, size_t k,
                                 const struct dot_strides *s, MASK mask, struct dot_lines *lines)
@@ -182,7 +185,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
 }
 
 #if defined(PACKS)
-/* Whether they are f16 yet. */
+/* Returns whether the operand is still f16. */
 static INLINED bool NAME(has_halves)(const struct dot_unpacked *source)
 {
 #if defined(GET_HALVES)
@@ -198,7 +201,7 @@ static INLINED size_t NAME(size_of)(bool halves)
     return halves ? sizeof(uint16_t) : sizeof(T);
 }
 
-/* LANES operands in memory. */
+/* Loads LANES operands from memory. */
 static INLINED OPERAND NAME(get_from)(const void *from, bool halves)
 {
 #if defined(GET_HALVES)
@@ -209,7 +212,8 @@ static INLINED OPERAND NAME(get_from)(const void *from, bool halves)
     return GET(from);
 }
 
-/* Steps of k that are packed, each to the next row of a panel, `row` bytes wide where they lie. */
+/* Fetches steps of k that are packed, each to the next row of a panel; a row is `row` bytes wide
+ * in the source. */
 static INLINED void NAME(ask_for_steps)(const char *from, ptrdiff_t step, size_t row)
 {
     for (size_t at = 1; at <= row; at += CACHE_LINE) {
@@ -218,8 +222,8 @@ static INLINED void NAME(ask_for_steps)(const char *from, ptrdiff_t step, size_t
     }
 }
 
-/* A whole block that packs its panel of b, rows of which are so many elements from each other in
- * s->b_unpacked, `from` on. What lies so far away is asked for early. */
+/* Computes a whole block and packs its panel of b on the way. The panel's rows begin at `from`,
+ * s->b_unpacked.step elements apart; they are far away, so they are fetched early. */
 static INLINED void NAME(packing_block)(const int rows, const bool halves, SUM *out, const SUM *c,
                                         const T *a, const char *from, T *panel, size_t k,
                                         const struct dot_strides *s)
@@ -244,7 +248,7 @@ static INLINED void NAME(packing_block)(const int rows, const bool halves, SUM *
 #define PACKING_CASE(rows)                                                                         \
     case rows: NAME(packing_block)(rows, halves, out, c, a, from, panel, k, s); return true;
 
-/* false: a block of so few rows would wait for b. */
+/* Computes such a block. false: a block of so few rows would wait for b, and nothing was done. */
 static INLINED bool NAME(packs)(size_t rows, const bool halves, SUM *out, const SUM *c, const T *a,
                                 const char *from, T *panel, size_t k, const struct dot_strides *s)
 {
@@ -302,7 +306,7 @@ static INLINED void NAME(edge_rows)(const int vectors, size_t rows, SUM *out, co
     }
 }
 
-/* At most EDGE_ROWS rows. */
+/* Computes a block of at most EDGE_ROWS rows. */
 static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
                              const T *b, size_t k, const struct dot_strides *s,
                              struct dot_lines *lines)
@@ -315,7 +319,7 @@ static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c
     }
 }
 
-/* The same, however many rows. */
+/* Computes blocks at the edge, for any number of rows. */
 static APART void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
                              const T *b, size_t k, const struct dot_strides *s,
                              struct dot_lines *lines)
@@ -333,7 +337,7 @@ static APART void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c
 enum { NAME(width) = VECTORS * LANES };
 
 #if defined(PUT_HALVES)
-/* A block's sums, whose rows are `from_step` apart, as f16. */
+/* Stores a block's sums, whose rows are `from_step` apart, as f16. */
 static APART void NAME(put_block)(uint16_t *to, size_t to_step, const SUM *from, size_t from_step,
                                   size_t rows, size_t columns)
 {
@@ -358,7 +362,7 @@ static INLINED void NAME(any_block)(size_t rows, size_t columns, SUM *out, const
 }
 
 #if defined(PACKS)
-/* n elements as they lie in memory. */
+/* Packs n contiguous elements. */
 static INLINED void NAME(pack_run)(T *to, const char *from, size_t n, const bool halves)
 {
     size_t p = 0;
@@ -372,7 +376,7 @@ static INLINED void NAME(pack_run)(T *to, const char *from, size_t n, const bool
         to[p] = ((const T *)(const void *)from)[p];
 }
 
-/* `rows` of a, `depth` of each. */
+/* Packs `rows` rows of a, `depth` elements of each. */
 static INLINED void NAME(pack_rows_of)(T *to, size_t to_step, const char *from, size_t rows,
                                        size_t depth, const struct dot_unpacked *source,
                                        const bool halves)
@@ -401,7 +405,8 @@ static APART void NAME(pack_rows)(T *to, size_t to_step, const char *from, size_
         NAME(pack_rows_of)(to, to_step, from, rows, depth, source, false);
 }
 
-/* The first block of a panel of b, which is packed from `from`, by the block or before it. */
+/* Computes the first block of a panel of b. The panel is packed from `from`, by the block itself
+ * or before it. */
 static INLINED void NAME(first_block)(size_t rows, size_t columns, SUM *out, const SUM *c,
                                       const T *a, const char *from, T *panel, size_t k,
                                       const struct dot_strides *s, struct dot_lines *lines)
@@ -424,7 +429,7 @@ static INLINED void NAME(first_block)(size_t rows, size_t columns, SUM *out, con
 }
 #endif
 
-/* -0 becomes 0. */
+/* Turns sums of -0 into 0. */
 static void NAME(settle)(SUM *sum, size_t step, size_t rows, size_t columns)
 {
     for (size_t i = 0; i < rows; i++, sum += step)
@@ -434,7 +439,8 @@ static void NAME(settle)(SUM *sum, size_t step, size_t rows, size_t columns)
         }
 }
 
-/* Asks for the lines that a block writes at its end: `bytes` of each row, so many apart. */
+/* Fetches the lines that a block writes at its end: `bytes` bytes of each row; rows are `apart`
+ * bytes apart. */
 static INLINED void NAME(ask_for)(char *row, size_t apart, size_t rows, size_t bytes)
 {
     for (size_t r = 0; r < rows; r++, row += apart) {
@@ -452,8 +458,8 @@ static INLINED const char *NAME(unpacked)(const struct dot_unpacked *source, siz
 }
 #endif
 
-/* The block that begins at row `at` and column j; those of the first row and of the first column
- * pack what they read if that is to be done. */
+/* Computes the block that begins at row `at` and column j. Blocks of the first rows pack their
+ * panel of b, and blocks of the first columns pack their rows of a, if these are not packed. */
 static INLINED void NAME(block_at)(size_t at, size_t rows, size_t j, size_t columns, SUM *out,
                                    const SUM *c, const T *a, const T *panel, size_t k,
                                    const struct dot_strides *s, struct dot_lines *lines)
@@ -475,7 +481,8 @@ static INLINED void NAME(block_at)(size_t at, size_t rows, size_t j, size_t colu
     NAME(any_block)(rows, columns, out, c, a, panel, k, s, lines);
 }
 
-/* Blocks of nearly as many rows each: fewer rows keep the units less busy. */
+/* Multiplies in blocks of nearly equal numbers of rows, because blocks with few rows keep the
+ * units less busy. */
 static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
                       const struct dot_strides *strides)
 {
@@ -487,7 +494,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
     const size_t to_size = s->out_halves ? sizeof(uint16_t) : sizeof(SUM);
     struct dot_lines lines;
 #if defined(PUT_HALVES)
-    _Alignas(CACHE_LINE) SUM full[ROWS * NAME(width)]; /* what is stored as halves */
+    _Alignas(CACHE_LINE) SUM full[ROWS * NAME(width)]; /* sums that are stored as halves */
     struct dot_strides own;
     if (s->out_halves) {
         own = *s;

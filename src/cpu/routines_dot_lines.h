@@ -1,4 +1,4 @@
-/* What the blocks of products (routines_dot_block.h) share, whatever their type. */
+/* Constants and functions that the blocks of products (routines_dot_block.h) of all types share. */
 #ifndef TW_ROUTINES_DOT_LINES_H
 #define TW_ROUTINES_DOT_LINES_H
 
@@ -10,8 +10,8 @@
 #include <immintrin.h>
 #endif
 
-/* Where blocks are in what they ask for: row by row, as a page of memory is looked up for
- * each row, two lines at a time. */
+/* The next line that blocks fetch. They proceed row by row, because each row costs a look-up of
+ * its page, and take two lines at a time. */
 struct dot_lines {
     const char *at, *end; /* of the row */
     ptrdiff_t step;       /* bytes; 0: there is nothing left */
@@ -43,7 +43,7 @@ static INLINED void lines_next_row(struct dot_lines *l)
     l->end = l->row + l->item->lines * CACHE_LINE;
 }
 
-/* The next of so many panels that is this call's, or one beyond the last. */
+/* Returns the next panel, of `panels`, that belongs to this call, or `panels` if there is none. */
 static INLINED size_t dot_next_panel(const struct dot_strides *s, size_t panels, size_t last)
 {
     if (!s->untaken)
@@ -52,13 +52,13 @@ static INLINED size_t dot_next_panel(const struct dot_strides *s, size_t panels,
     return left > 0 ? panels - (size_t)left : panels;
 }
 
-/* VECTORS: what a row of a block has. EDGE_ROWS: the most rows of one at the right edge, where few
- * columns are left: fewer where a block has so many that half of them keep the units busy, since
- * each number of rows is code of its own. EACH_MANY_ROWS: the numbers above.
- * LINE_STEPS: two lines of what is next are asked for every so many steps of k.
- * PACKING_ROWS: the fewest of a block that packs its panel as it multiplies. Of rows of b that lie
- * apart, such a block asks for those that are PACKS_FAR steps of k ahead: where they are 4096 bytes
- * apart, a second cache of 512 KiB, which has AVX2 and no more, keeps 128. */
+/* VECTORS: vectors of a row of a block. EDGE_ROWS: the most rows of a block at the right edge,
+ * where few columns are left; it is less than ROWS if half as many rows keep the units busy,
+ * since each number of rows has its own code. EACH_MANY_ROWS: the numbers above EDGE_ROWS.
+ * LINE_STEPS: two lines are fetched ahead after this number of steps of k. PACKING_ROWS: the
+ * fewest rows of a block that packs its panel while it multiplies. If rows of b are far apart,
+ * such a block fetches the row that is PACKS_FAR steps of k ahead: of rows 4096 bytes apart, a
+ * second-level cache of 512 KiB (as on machines with AVX2 only) keeps 128. */
 #if defined(ROUTINES_NEON)
 enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 4, LINE_STEPS = 4, PACKS_FAR = 64 };
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
@@ -95,7 +95,7 @@ enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 2, LINE_STEPS = 8
 #endif
 
 #if defined(EACH_ROWS)
-/* The same for the first cache: fewer than a set has ways. */
+/* The distance for the first-level cache: fewer than a set has ways. */
 enum { PACKS_NEAR = 6 };
 #endif
 

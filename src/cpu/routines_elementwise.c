@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-/* One function `name` from elements x (y, z) of type T to elements of type R. */
+/* Defines a function `name` from elements x (y, z) of type T to elements of type R. */
 #define UNARY(name, T, R, expression)                                                              \
     static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
     {                                                                                              \
@@ -53,7 +53,7 @@
         }                                                                                          \
     }
 
-/* `greater` is `less` with its operands exchanged. */
+/* Defines `greater` as `less` with its operands exchanged. */
 #define TURNED(greater, less)                                                                      \
     static void greater(void *dst, const void *a, const void *b, const void *c, size_t n)          \
     {                                                                                              \
@@ -97,7 +97,7 @@
 FLOATS(f32, float, OFTEN, fabsf, fmodf, fma_once, sqrtf, rintf, floorf, ceilf)
 FLOATS(f64, double, APART, fabs, fmod, fma, sqrt, rint, floor, ceil)
 
-/* The product of two 16-bit floats is exact in double. */
+/* The product of two 16-bit floats is exact in double, so the sum is rounded once. */
 #define HALF_FMA(name, load, store)                                                                \
     static void name(void *dst, const void *a, const void *b, const void *c, size_t n)             \
     {                                                                                              \
@@ -110,7 +110,7 @@ FLOATS(f64, double, APART, fabs, fmod, fma, sqrt, rint, floor, ceil)
 HALF_FMA(fma_f16, f16_to_f32, f64_to_f16)
 HALF_FMA(fma_bf16, bf16_to_f32, f64_to_bf16)
 
-/* --- with one value on the right --- */
+/* --- with one value as the right operand --- */
 
 #define BY_ONE(name, T, expression)                                                                \
     static OFTEN void name(void *dst, const void *a, const void *b, const void *c, size_t n)       \
@@ -154,16 +154,16 @@ static OFTEN void f32_scaled_product(void *dst, const void *a, const void *b, co
     }
 }
 
-#if defined(FP_FAST_FMAF) || defined(__FMA__) /* of which clang has the latter alone */
-enum { QUOTIENTS = 256 };                     /* at a time */
+#if defined(FP_FAST_FMAF) || defined(__FMA__) /* clang defines only __FMA__ */
+enum { QUOTIENTS = 256 };                     /* elements at a time */
 enum { MEDIUM_LEAST = (27 << 23) - 1, MEDIUM_MOST = 227 << 23 };
 
-/* The least magnitude but for 0, less one as bits, and the greatest. */
+/* The least magnitude except 0, minus one as bits; and the greatest. */
 struct magnitudes {
     uint32_t least, most;
 };
 
-/* x from 2^-100 to 2^100, or 0. */
+/* Returns whether each x is from 2^-100 to 2^100, or 0. */
 static inline bool are_medium(struct magnitudes m)
 {
     return m.least >= MEDIUM_LEAST && m.most <= MEDIUM_MOST;
@@ -182,15 +182,15 @@ static inline struct magnitudes magnitudes_with(struct magnitudes m, float x)
     return m;
 }
 
-/* x / y, correctly rounded, from 1 / y: what x y' lacks of the quotient is known exactly, and is
- * added (Markstein: Computation of elementary functions on the IBM RISC System/6000 processor). The
- * error of x y' is below 1.5 units, so the sum could round wrongly only where x / y is within 4
- * units of 2^-48 of the middle between two numbers; all such x and y were tried. What is so large
- * or small that a step could lose bits is divided. */
+/* Returns x / y, correctly rounded, from y' = 1 / y: the error of x y' is computed exactly and
+ * added as a correction (Markstein: Computation of elementary functions on the IBM RISC
+ * System/6000 processor). The error of x y' is below 1.5 units, so the sum could round wrongly
+ * only if x / y is within 4 units of 2^-48 of the middle between two numbers; all such x and y
+ * were tried. Operands so large or small that a step could lose bits are divided instead. */
 static inline float quotient_by(float x, float y, float inverse)
 {
     float q = x * inverse;
-    return fma_once(fma_once(q, y, -x), -inverse, q); /* of -0 it is -0 */
+    return fma_once(fma_once(q, y, -x), -inverse, q); /* -0 gives -0 */
 }
 
 static void f32_div_one(void *dst, const void *a, const void *b, const void *c, size_t n)
@@ -236,7 +236,7 @@ static void f32_div_one(void *dst, const void *a, const void *b, const void *c, 
 #endif
 
 #if defined(PAST_VECTOR)
-/* The loop of a routine whose result y, a vector, is made of those at xs, ys and zs. */
+/* The loop of a routine whose result is a vector, computed from the vectors at xs, ys and zs. */
 #define PAST_LOOP(expression)                                                                      \
     const float *xs = a, *ys = b, *zs = c;                                                         \
     float *out = dst;                                                                              \
@@ -280,7 +280,8 @@ static void scaled_product_past(void *dst, const void *a, const void *b, const v
     PAST_LOOP(x * one * PAST(loadu)(ys + i))
 }
 
-/* As f32_div_one; what is not medium is divided, and written once more. */
+/* Divides like f32_div_one. If some x is not medium, the quotients are divided and written
+ * again. */
 static void f32_div_one_past(void *dst, const void *a, const void *b, const void *c, size_t n)
 {
     enum { LANES = sizeof(PAST_VECTOR) / 4 };
@@ -302,7 +303,7 @@ static void f32_div_one_past(void *dst, const void *a, const void *b, const void
         f32_divide_one_past(dst, a, b, c, n);
 }
 
-#if defined(ROUTINES_V4) /* as exp_sum_fn */
+#if defined(ROUTINES_V4) /* only this set has an exp_sum_fn, whose powers it divides */
 static APART void medium_div_one_past(void *dst, const void *a, const void *b, const void *c,
                                       size_t n)
 {
@@ -337,7 +338,7 @@ static const struct past_routine past[] = {{NULL, NULL}};
 
 /* --- integers: computed unsigned, so that they wrap --- */
 
-/* Division by 0 gives 0 here; the step before has reported it where the lane was active. */
+/* Division by 0 gives 0 here; a step before it has reported the fault if the lane was active. */
 #define SIGNED_DIVISION(t, T, U)                                                                   \
     static inline T t##_quotient(T x, T y)                                                         \
     {                                                                                              \
@@ -386,7 +387,7 @@ static const struct past_routine past[] = {{NULL, NULL}};
     BINARY(t##_max, T, T, x < y ? y : x)                                                           \
     TERNARY(t##_clip, T, T, z < (x < y ? y : x) ? z : (x < y ? y : x))
 
-/* What gives the same bits for the signed type, and serves both. */
+/* Operations that have the same bits for signed and unsigned types; one routine serves both. */
 #define UNSIGNED(u, U, bits)                                                                       \
     EQUALITY(u, U)                                                                                 \
     UNARY(u##_neg, U, U, 0 - x)                                                                    \

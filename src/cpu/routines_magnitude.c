@@ -1,13 +1,13 @@
-/* Products of matrices of doubles with their magnitudes: what the oracle's error bounds are made
- * of. */
+/* Products of matrices of doubles with their magnitudes, from which the oracle's error bounds
+ * are computed. */
 #include "cpu/ensures_internal.h"
 #include "cpu/routines.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Rows at a time: sums and magnitudes of ROWS × MAGNITUDE_PANEL stay in registers: 16 of them, of
- * LANES doubles, or 32. */
+/* Rows at a time. Sums and magnitudes of ROWS × MAGNITUDE_PANEL stay in registers; there are 16
+ * or 32 of these, of LANES doubles each. */
 #if defined(ROUTINES_V3)
 enum { ROWS = 4, LANES = 4 };
 #elif defined(ROUTINES_NEON)
@@ -18,12 +18,13 @@ enum { ROWS = 2, LANES = 2 };
 
 #if defined(__GNUC__)
 
-/* Written with the compilers' vectors: left to themselves they shuffle more than they add here. */
+/* Written with the compilers' vector types: from plain loops compilers generate more shuffles
+ * than additions here. */
 typedef double vector __attribute__((vector_size(LANES * sizeof(double))));
 typedef int64_t vector_bits __attribute__((vector_size(LANES * sizeof(double))));
 enum { PARTS = MAGNITUDE_PANEL / LANES };
 
-/* Assumes: b packed, MAGNITUDE_PANEL columns a row. */
+/* Multiplies ROWS rows. Requires: b is packed, with MAGNITUDE_PANEL columns in a row. */
 static void block_rows(const double *restrict a, int64_t lda, const double *restrict b,
                        int64_t depth, double *restrict v, double *restrict magnitude)
 {

@@ -1,9 +1,8 @@
 /* Functions of one float, and pow.
  *
- * f64: base/real.h. f32: polynomials (scripts/minimax.c makes the coefficients). Steps are
- * fused where that is written, in all sets, so that they agree to the bit. docs/cpu-engine.md has
- * the largest error of each.
- */
+ * f64: base/real.h. f32: polynomials (scripts/minimax.c computes the coefficients). Steps are
+ * fused in all sets where the code says it, so that the sets agree to the bit.
+ * docs/cpu-engine.md has the largest error of each function. */
 #include "base/float_bits.h"
 #include "base/real.h"
 #include "cpu/routines.h"
@@ -13,10 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-/* --- steps that several share --- */
+/* --- steps that several functions share --- */
 
-/* Polynomials by Horner's rule, their coefficients from the highest power down: no loop is left, as
- * the count is known. */
+/* Polynomials by Horner's rule, with coefficients from the highest power down. The count is a
+ * constant, so no loop is left. */
 #define COUNT(terms) ((int)(sizeof(terms) / sizeof *(terms)))
 static INLINED floats polynomial(floats x, const float *terms, int count)
 {
@@ -38,7 +37,7 @@ static INLINED floats magnitude_of(floats x)
     return as_floats(as_words(x) & ~SIGN);
 }
 
-/* y, which is not negative, with the sign of x */
+/* Returns y, which is not negative, with the sign of x. */
 static INLINED floats with_sign_of(floats x, floats y)
 {
     return as_floats(as_words(y) | (as_words(x) & SIGN));
@@ -59,13 +58,14 @@ static INLINED floats with_sign_of(floats x, floats y)
 
 /* --- exponentials --- */
 
-/* What is added to 8 x / ln 2, or to x of 2^x: its last bits are then EXPONENT_ZERO and x in
- * eighths of a power of two, n. */
+/* Constants that are added to 8 x / ln 2, or to x of 2^x. The last bits of the sum are then n +
+ * EXPONENT_ZERO, where n is x in eighths of a power of two. */
 #define EXP_ROUNDER (0x1.8p23f + 512)
 #define EXP2_ROUNDER (0x1.8p20f + 64)
 enum { EXPONENT_ZERO = 512, EIGHTHS = 8 };
 
-/* 2^(i/8) as bits, to which (n + EXPONENT_ZERO) << 20 is added: what that has of i goes. */
+/* 2^(i/8) as bits, to which (n + EXPONENT_ZERO) << 20 will be added. The i in n and
+ * EXPONENT_ZERO are subtracted here, so that only the whole powers of two in n count. */
 #define EIGHTH(bits, i) ((bits) - ((i) << 20) - (EXPONENT_ZERO << 20))
 #define ALL_EIGHTHS                                                                                \
     EIGHTH(0x3f800000u, 0), EIGHTH(0x3f8b95c2u, 1), EIGHTH(0x3f9837f0u, 2),                        \
@@ -73,7 +73,7 @@ enum { EXPONENT_ZERO = 512, EIGHTHS = 8 };
         EIGHTH(0x3fd744fdu, 6), EIGHTH(0x3feac0c7u, 7)
 static const _Alignas(CACHE_LINE) uint32_t eighths[TABLE] = {ALL_EIGHTHS, ALL_EIGHTHS};
 
-/* e^x, or 2^x where `two`. */
+/* Returns the exponent, with its constant, of e^x, or of 2^x if `two`. */
 static INLINED floats exponent_of(const bool two, floats x)
 {
     if (two)
@@ -81,8 +81,8 @@ static INLINED floats exponent_of(const bool two, floats x)
     return fused(x, every(0x1.715476p+3f), every(EXP_ROUNDER));
 }
 
-/* e^r - 1 of the r that is left of x, up to half an eighth: r + r^2 P(r), or r P(r) where `two`;
- * error 2^-25. */
+/* Returns e^r - 1 (2^r - 1 if `two`) of the rest r of x, at most half an eighth: r + r^2 P(r),
+ * or r P(r) if `two`; error 2^-25. */
 static INLINED floats power_of_rest(const bool two, floats x, floats exponent)
 {
     if (two) {
@@ -96,7 +96,8 @@ static INLINED floats power_of_rest(const bool two, floats x, floats exponent)
     return fused(fused(every(0x1.555658p-3f), r, every(0x1.000878p-1f)), r * r, r);
 }
 
-/* e^r 2^(n/8), of the n that the last bits are EXPONENT_ZERO more than: a normal number. */
+/* Returns e^r 2^(n/8), where the last bits of `bits` are n + EXPONENT_ZERO; the result must be a
+ * normal number. */
 static INLINED floats power_of_eighths(const bool two, floats x, floats exponent, words bits)
 {
     floats power = as_floats(as_words(looked_up_in_half(eighths, bits)) + (bits << 20));
@@ -109,7 +110,7 @@ static INLINED floats normal_power(const bool two, floats x)
     return power_of_eighths(two, x, exponent, as_words(exponent));
 }
 
-/* Whatever number it is: what n has of whole powers of two comes last. */
+/* Returns the power for any x: the whole powers of two in n are multiplied at the end. */
 static INLINED floats other_power(const bool two, floats x)
 {
     floats exponent = exponent_of(two, x);
@@ -118,8 +119,8 @@ static INLINED floats other_power(const bool two, floats x)
     return scaled(y, (integers)n >> 3);
 }
 
-/* Where the power is 0 nothing is computed down to it: processors take long over what is too small
- * for a normal number. So masks of -inf cost little. */
+/* Returns the power for any x. If it is 0, it is not computed, because processors are slow with
+ * subnormal numbers. So masks of -inf cost little. */
 static INLINED floats any_power(const bool two, floats x)
 {
     const float zero_below = two ? -150 : -104, infinite_from = two ? 129 : 89;
@@ -141,9 +142,10 @@ static APART floats any_exp2(floats x)
 
 enum { GROUP = 4, AT_ONCE = GROUP * FLOATS };
 
-/* Of a group of x - less, if all powers are from 2^-65 to 2^64, which a step for each x tells: in
- * the last bits of their exponents is nothing but a number below 2 EXPONENT_ZERO. false: nothing is
- * done. sums: NULL, or what they are added to. */
+/* Computes the powers of a group of x - less, if all are from 2^-65 to 2^64. One operation for
+ * each x tests this: the last bits of their exponents must be a number below 2 EXPONENT_ZERO,
+ * and the other bits those of the constant. false: nothing was done. sums: NULL, or sums to
+ * which the powers are added. */
 static INLINED bool medium_powers(const bool two, float *to, const float *from, float less,
                                   floats *sums)
 {
@@ -169,7 +171,7 @@ static INLINED bool medium_powers(const bool two, float *to, const float *from, 
     return true;
 }
 
-/* Asks for the lines of a group. */
+/* Fetches the lines of a group. */
 static INLINED void group_is_coming(const float *ahead, bool near)
 {
     if (near)
@@ -180,13 +182,13 @@ static INLINED void group_is_coming(const float *ahead, bool near)
             PREFETCH_SECOND(ahead + i);
 }
 
-/* Has the first cache room for this row and the next? */
+/* Returns whether the first-level cache has room for this row and the next. */
 static INLINED bool both_are_near(size_t n)
 {
     return n <= 1024;
 }
 
-/* Of x - less. Most are medium. */
+/* Computes the powers of x - less. Most groups are medium. */
 static INLINED void powers(const bool two, float *to, const float *from, float less,
                            const float *ahead, size_t n)
 {
@@ -195,7 +197,8 @@ static INLINED void powers(const bool two, float *to, const float *from, float l
         group_is_coming(ahead, near);
         if (medium_powers(two, to, from, less, NULL))
             continue;
-        ROLLED for (int i = 0; i < AT_ONCE; i += FLOATS) /* x once more: else it lay in memory */
+        ROLLED for (int i = 0; i < AT_ONCE; i += FLOATS) /* load x again, so that it need not be
+                                                          * kept in memory */
             store(to + i, any_power(two, load(from + i) - every(less)));
     }
     for (size_t count; n > 0; n -= count, from += count, to += count) {
@@ -221,11 +224,11 @@ static INLINED void powers(const bool two, float *to, const float *from, float l
 EXPONENTIAL(f32_exp, false)
 EXPONENTIAL(f32_exp2, true)
 
-#if defined(ROUTINES_V4) /* which has registers for all parts of a sum */
+#if defined(ROUTINES_V4) /* it has registers for all parts of a sum */
 enum { PARTS = REDUCTION_PARTS / FLOATS };
 F32_ENDS(sum, float, PLUS, REDUCTION_PARTS)
 
-/* What exp_sum_row left. */
+/* Computes the elements that exp_sum_row left. */
 static APART float rest_of_exp_sum(float *to, const float *from, const float *less,
                                    const float *ahead, struct powers_seen *seen, size_t n)
 {
@@ -239,8 +242,8 @@ static APART float rest_of_exp_sum(float *to, const float *from, const float *le
     return sum_tree(sums);
 }
 
-/* As exp_sum_fn has it. Little is stored but the powers: stores that lie behind those past the
- * caches wait for these. */
+/* Computes an exp_sum_fn. It stores little except the powers, because stores that follow those
+ * past the caches have to wait for them. */
 static APART float exp_sum_row(float *to, const float *from, const float *less, const float *ahead,
                                struct powers_seen *seen, size_t n)
 {
@@ -274,7 +277,7 @@ rest:
 
 /* --- logarithms --- */
 
-/* x = 2^e (1 + f) with 1 + f from 2/3 to 4/3; of subnormal x too. Returns f. */
+/* Splits x = 2^e (1 + f), with 1 + f from 2/3 to 4/3, also if x is subnormal. Returns f. */
 static INLINED floats log_split(floats x, floats *e)
 {
     const uint32_t two_thirds = 0x3f2aaaab;
@@ -285,7 +288,8 @@ static INLINED floats log_split(floats x, floats *e)
     return as_floats(bits - exponent) - every(1);
 }
 
-/* log of 0 is -inf, of inf it is inf, of what is negative or NaN it is NaN. */
+/* Returns y, the log of x, or its special values: log of 0 is -inf, of inf it is inf, of
+ * negative numbers and NaN it is NaN. */
 static INLINED floats special_log(floats x, floats y)
 {
     const float least_above_0 = 0x1p-149f;
@@ -297,7 +301,8 @@ static const float log_terms[] = {-0x1.ff9e5p-4f,  0x1.1ff06ap-3f,  -0x1.f6b64ap
                                   0x1.1e828cp-3f,  -0x1.557e26p-3f, 0x1.99d58cp-3f,
                                   -0x1.ffff94p-3f, 0x1.5554fap-2f,  -0x1p-1f};
 
-/* log(1 + f) = f + f^2 P(f), error 2^-27.5. e times the first part of ln 2 is exact. */
+/* log(1 + f) = f + f^2 P(f), error 2^-27.5. The product of e and the first part of ln 2 is
+ * exact. */
 static INLINED floats log_of(floats x)
 {
     floats e, f = log_split(x, &e);
@@ -310,8 +315,8 @@ static const float log2_terms[] = {-0x1.80aec8p-3f, 0x1.a03ba2p-3f, -0x1.66efecp
                                    -0x1.ecf406p-3f, 0x1.27a5c6p-2f, -0x1.715328p-2f, 0x1.ec6ff4p-2f,
                                    -0x1.715478p-1f, 0x1.ac88b8p-26f};
 
-/* log2(1 + f) = f / ln 2 + f P(f), error 2^-26.6. The upper halves of f and 1 / ln 2 make an exact
- * product; the first term of P is what 1 / ln 2 as f32 lacks. */
+/* log2(1 + f) = f / ln 2 + f P(f), error 2^-26.6. The upper halves of f and 1 / ln 2 have an
+ * exact product; the first term of P is the part of 1 / ln 2 that f32 lacks. */
 static INLINED floats log2_of(floats x)
 {
     const float first = 0x1.715p+0f, second = 0x1.1d8p-14f;
@@ -324,7 +329,8 @@ static INLINED floats log2_of(floats x)
 VECTOR_FUNCTION(f32_log, log_of)
 VECTOR_FUNCTION(f32_log2, log2_of)
 
-/* log(1 + x): of u = 1 + x, and what the sum lost is added, divided by u. */
+/* log(1 + x) = log u + lost / u, with u = 1 + x rounded and `lost` the rounding error of that
+ * sum. */
 static APART floats log1p_of(floats x)
 {
     floats u = x + every(1), lost = x - (u - every(1));
@@ -338,10 +344,10 @@ VECTOR_FUNCTION(f32_log1p, log1p_of)
 
 /* --- tanh, erf --- */
 
-/* tanh is made of TABLE polynomials, of degree 5 and error 2^-24.5, in what |x| is more than
- * where its piece starts. Each power of two of |x| + TANH_OFFSET, which is below 10, is four
- * pieces, whose number is the last bits of the exponent and the first two behind it: the tenth
- * begins at 0, the first at 1.375. From TANH_END on it is 1. */
+/* tanh consists of TABLE polynomials, of degree 5 and error 2^-24.5, in the distance of |x| from
+ * the start of its piece. Each power of two of |x| + TANH_OFFSET, which is below 10, has four
+ * pieces. A piece's number is made of the last bits of the exponent and the first two bits after
+ * it: piece 10 begins at 0, piece 1 at 1.375. From TANH_END on tanh is 1. */
 #define TANH_OFFSET 0.625f
 #define TANH_END 9.25f
 #define TANH_PIECE_SHIFT 21
@@ -391,8 +397,8 @@ static const float erfc_log_terms[] = {0x1.18b83ap-12f, -0x1.15ee24p-8f, 0x1.01b
                                        -0x1.30700cp-3f, -0x1.d76e8ap-1f, -0x1.a03fe6p+0f,
                                        -0x1.0b8ca4p-11f};
 
-/* Up to 1, erf x = x + x P(x^2), error 2^-29; then 1 - 2^Q(x), Q the logarithm of erfc, error 2^-29
- * of 1. From 4 on it is 1. */
+/* Up to 1, erf x = x + x P(x^2), error 2^-29; then 1 - 2^Q(x), with Q the logarithm of erfc,
+ * error 2^-29 of 1. From 4 on it is 1. */
 static INLINED floats erf_of(floats x)
 {
     floats a = magnitude_of(x), some = least(a, 4);
@@ -402,13 +408,14 @@ static INLINED floats erf_of(floats x)
     return with_sign_of(x, chosen(a, 1, near, far));
 }
 
-/* e^(a^2) erfc a (1 + 2 a) in (a - 2) / (a + 2), of a from 0.5 on; error 2^-25.9. */
+/* e^(a^2) erfc a (1 + 2 a) as a polynomial in (a - 2) / (a + 2), for a from 0.5 on; error
+ * 2^-25.9. */
 static const float tail_terms[] = {
     -0x1.dd5e72p-13f, -0x1.4bdee6p-10f, 0x1.2d1756p-10f, 0x1.1bc082p-7f,  -0x1.0659f2p-7f,
     -0x1.bc1958p-5f,  0x1.4ff8d2p-3f,   -0x1.5407f8p-3f, -0x1.7bf5dcp-4f, 0x1.46e80ep+0f};
 
-/* Up to 0.5, 1 - erf x; then e^-(a^2) times what it leaves, with the square in two parts. From 11 on
- * it is 0. */
+/* Up to 0.5, 1 - erf x; then e^-(a^2) times the polynomial above / (1 + 2 a), with the square in
+ * two parts. From 11 on it is 0. */
 static APART floats erfc_of(floats x)
 {
     floats a = magnitude_of(x), some = least(a, 11), square = some * some;
@@ -430,8 +437,8 @@ VECTOR_FUNCTION(f32_erfc, erfc_of)
 static const float expm1_terms[] = {0x1.6ab96ap-10f, 0x1.122c5ap-7f, 0x1.55579cp-5f, 0x1.5554aap-3f,
                                     0x1.fffffep-2f};
 
-/* x = n ln 2 + r; e^r - 1 = r + r^2 P(r), error 2^-26; 2^(n-1) times that and 2^(n-1) - 1/2 are half
- * of the result. The n of the largest x is 128. */
+/* x = n ln 2 + r; e^r - 1 = r + r^2 P(r), error 2^-26. Half of the result is 2^(n-1) times that,
+ * plus 2^(n-1) - 1/2; half, because the n of the largest x is 128. */
 static APART floats expm1_of(floats x)
 {
     const float rounder = 0x1.8p23f;
@@ -456,18 +463,18 @@ VECTOR_FUNCTION(f32_sigmoid, sigmoid_of)
 
 /* --- pow --- */
 
-/* log2 a = k + 2 s / ln 2 (1 + s^2 / 3 + s^4 P(s^2)), s = f / (2 + f), error 2^-44; 2^r for |r| up
- * to 1/2, error 2^-34. */
+/* log2 a = k + 2 s / ln 2 (1 + s^2 / 3 + s^4 P(s^2)), s = f / (2 + f), error 2^-44; 2^r for |r|
+ * up to 1/2, error 2^-34. */
 static const double pow_log_terms[] = {0x1.8ebb54587941dp-4, 0x1.c658f0e6ddeeap-4,
                                        0x1.249374de51dc2p-3, 0x1.9999985ed85adp-3};
 static const double pow_terms[] = {
     0x1.fe17833df7838p-17, 0x1.446a1fdc0041dp-13, 0x1.5d8a7088eb935p-10, 0x1.3b29dc40d4a8dp-7,
     0x1.c6b08aaf2e2f7p-5,  0x1.ebfbe0a4be83ap-3,  0x1.62e42ff116291p-1,  0x1.ffffffffabbcep-1};
 
-/* log2 of a >= 0, which is no subnormal f64. */
+/* Returns log2 of a >= 0, which is not a subnormal f64. */
 static inline double log2_in_f64(double a)
 {
-    const uint64_t root = 0x3fe6a09e667f3bcd; /* of 1/2 */
+    const uint64_t root = 0x3fe6a09e667f3bcd; /* the square root of 1/2 */
     uint64_t above = f64_bits(a) - root, whole = above & 0xfff0000000000000;
     double k = (double)((int64_t)whole >> 52), f = f64_from_bits(f64_bits(a) - whole) - 1;
     double s = f / (2 + f), u = s * s;
@@ -477,7 +484,7 @@ static inline double log2_in_f64(double a)
     return a < (double)INFINITY ? log : a;
 }
 
-/* In f64, rounded at the end. Of f32 every y from 2^24 on is even. */
+/* Computes the power in f64 and rounds it at the end. In f32 every y from 2^24 on is even. */
 static inline float power_of(float x, float y)
 {
     const double rounder = 0x1.8p52;
@@ -519,15 +526,16 @@ static void f64_pow(void *dst, const void *a, const void *b, const void *c, size
 
 /* --- sin, cos --- */
 
-#define MOST_TURNS 0x1p20f /* up to here what is written below is exact enough */
+#define MOST_TURNS 0x1p20f /* up to here the method below is exact enough */
 
 static const double sin_terms[] = {0x1.6cd1b09c00552p-19, -0x1.a00f7e14d363cp-13,
                                    0x1.111108690bfd6p-7, -0x1.5555554c6ffcap-3};
 static const double cos_terms[] = {-0x1.241e6a95d175cp-22, 0x1.a010dddf94076p-16,
                                    -0x1.6c16b828a5fdep-10, 0x1.5555554ed82cdp-5};
 
-/* x = n pi/2 + r in f64, sin and cos of r to 2^-37, and which of them n says. n times the first
- * part of pi/2, of 33 bits, is exact. turn: 0 for sin, 1 for cos. */
+/* x = n pi/2 + r in f64; sin and cos of r to 2^-37; n selects one of them and its sign. The
+ * product of n and the first part of pi/2, which has 33 bits, is exact. turn: 0 for sin, 1 for
+ * cos. */
 static inline float sine_of(float x, uint64_t turn)
 {
     double wide = x, shifted = wide * 0x1.45f306dc9c883p-1 + 0x1.8p52;
@@ -543,7 +551,7 @@ static inline float sine_of(float x, uint64_t turn)
     return (float)f64_from_bits(bits ^ (quarter & 2) << 62);
 }
 
-/* Arguments beyond are rare: the functions of f64 take them one by one. */
+/* Computes arguments beyond MOST_TURNS, which are rare, one by one with the functions of f64. */
 static void far_sines(float *out, const float *x, size_t n, double (*function)(double))
 {
     for (size_t i = 0; i < n; i++)
@@ -551,7 +559,7 @@ static void far_sines(float *out, const float *x, size_t n, double (*function)(d
             out[i] = (float)function(x[i]);
 }
 
-enum { SINES = 256 }; /* at a time */
+enum { SINES = 256 }; /* elements at a time */
 
 static void sines(float *out, const float *x, size_t n, uint64_t turn, double (*function)(double))
 {

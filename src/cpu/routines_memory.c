@@ -1,10 +1,10 @@
-/* Moving elements: strided copies, blends, gathers, scatters, and the masks and offsets that go
- * with them. Only the size of an element matters, so values travel as bits. */
+/* Moving elements: strided copies, blends, gathers, scatters, and their masks and offsets. Only
+ * the size of an element matters, so values are moved as bits. */
 #include "cpu/routines.h"
 
 #include <string.h>
 
-/* Arrays of any type are read and written as these. */
+/* Types through which arrays of any type are read and written. */
 #if defined(__GNUC__)
 #define ANY_TYPE __attribute__((may_alias))
 #else
@@ -15,11 +15,11 @@ typedef uint16_t ANY_TYPE bits16;
 typedef uint32_t ANY_TYPE bits32;
 typedef uint64_t ANY_TYPE bits64;
 
-/* Rows of a few elements are the rule, so a call of memcpy for each would cost more than the
- * row. */
+/* Bytes copied at a time. Most rows have few elements, and a call of memcpy would cost more than
+ * the row. */
 enum { PIECE = 32 };
 #if defined(__GNUC__)
-typedef uint64_t piece __attribute__((vector_size(PIECE))); /* else gcc moves it by halves */
+typedef uint64_t piece __attribute__((vector_size(PIECE))); /* otherwise gcc moves it in halves */
 #else
 typedef struct {
     uint64_t part[PIECE / 8];
@@ -41,8 +41,8 @@ static inline void copy_bytes(void *dst, const void *src, size_t n)
     }
 }
 
-/* Rows become columns: dst[r + c * to] = src[r * from + c]. Left to itself the compiler gathers, an
- * element at a time. */
+/* Turns rows into columns: dst[r + c * to] = src[r * from + c]. From a plain loop the compiler
+ * generates gathers, one element at a time. */
 #define TRANSPOSE_ELEMENTS(B)                                                                      \
     static APART void turn_##B(B *dst, const B *src, int64_t rows, int64_t columns, int64_t to,    \
                                int64_t from)                                                       \
@@ -88,7 +88,8 @@ static inline void turn_four(bits32 *dst, const bits32 *src, int64_t to, int64_t
         memcpy(dst + i * to, &row[i], sizeof row[i]);
 }
 
-/* Lines of four rows at a time: more of them may fall in one set of the first cache. */
+/* Takes lines of four rows at a time: those of more rows may fall in one set of the first-level
+ * cache. */
 static APART void turn_bits32(bits32 *dst, const bits32 *src, int64_t rows, int64_t columns,
                               int64_t to, int64_t from)
 {
@@ -116,7 +117,7 @@ static APART void turn_bits32(bits32 *dst, const bits32 *src, int64_t rows, int6
 TRANSPOSE_ELEMENTS(bits32)
 #endif
 
-/* The last two axes of a nest, over and over the same few cases: rows that are copied, rows of one
+/* The last two axes of a nest are mostly one of few cases: rows that are copied, rows of one
  * value, and rows that repeat the first. */
 #define COPY(B)                                                                                    \
     static inline void spread_##B(B *dst, B value, size_t n)                                       \

@@ -1,10 +1,11 @@
-/* Rows of a view to rows that lie otherwise, before the processor has asked for them: what is
- * packed comes from far away, a row at a time from another page. And rows to rows of pairs. */
+/* Copies rows of a view to rows with another layout, and fetches them before the processor
+ * would. Rows that are packed come from far away, each from another page. Also interleaves rows
+ * into rows of pairs. */
 #include "cpu/routines.h"
 
 #include <string.h>
 
-/* `pieces` of a row, `piece` bytes each, to places `apart` bytes apart. */
+/* Copies the pieces of a row, `piece` bytes each, to places `apart` bytes apart. */
 static inline void copy_row(unsigned char *to, const unsigned char *from, size_t pieces,
                             size_t piece, ptrdiff_t apart, ptrdiff_t ahead, ptrdiff_t to_ahead)
 {

@@ -1,7 +1,7 @@
-/* Reductions of floats over the middle axis of [outer][n][inner]. The order of a sum is part of its
- * value, so it is written out: along contiguous elements in parts (128 from 256 elements on, 32
- * from 32 on) that are combined as a tree; fewer than 32 elements, and rows, one after another. All
- * else gives the same in any order. */
+/* Reductions of floats over the middle axis of [outer][n][inner]. The order of a sum affects its
+ * value, so it is fixed: contiguous elements are added in parts (128 parts from 256 elements on,
+ * 32 from 32 on) that are combined as a tree; fewer than 32 elements, and elements in different
+ * rows, are added one after another. Other reductions give the same result in any order. */
 #include "cpu/float_order.h"
 #include "cpu/routines_reduce_rows.h"
 #include "cpu/routines_tree.h"
@@ -10,13 +10,14 @@
 #include <string.h>
 
 enum {
-    MANY = REDUCTION_PARTS, /* of a long row: enough that none waits for the one before */
+    MANY = REDUCTION_PARTS, /* parts of a long row: enough that no addition waits for the one
+                             * before */
     FEW = 32,
     LONG_ROW = REDUCTION_LONG
 };
 
 /* part[j] takes x[j], x[j + parts], …; then the second half of the parts is combined with the
- * first, and so on. term(k): what stands for element k, x[k] itself or a product. */
+ * first, and so on. term(k): the value of element k, which is x[k] or a product. */
 #define ELEMENT(k) x[k]
 #define PRODUCT(k) (x[k] * y[k])
 #define SQUARE(k) (x[k] * x[k])
@@ -46,7 +47,8 @@ enum {
                 part[j] = combine(part[j], part[j + half]);                                        \
     }
 
-/* A whole row, of at least so many parts, each of which begins with `first`; `of`: whose parts. */
+/* Reduces a whole row of at least `parts` elements; each part begins with `first`. `of`: name of
+ * the routine whose end combines the parts. */
 #define PLAIN_ROW(name, of, T, combine, parts, term)                                               \
     static T name(const T *x, const T *y, size_t n, T first)                                       \
     {                                                                                              \
@@ -135,8 +137,8 @@ enum {
 #define F32_ROW PLAIN_ROW
 #endif
 
-/* PARTS, ENDS, ROW: the loops over the parts, PLAIN_ ones where nothing is better. The parts of a
- * sum begin with -0: what is added to that stays what it is. */
+/* PARTS, ENDS, ROW: the loops over the parts; they are the PLAIN_ ones unless there are better
+ * ones. The parts of a sum begin with -0, because adding a number to -0 gives that number. */
 #define REDUCE_RUN(name, T, combine, PARTS, ENDS, ROW)                                             \
     PARTS(name, T, combine, MANY)                                                                  \
     ENDS(name##_short, T, combine, FEW)                                                            \
@@ -154,7 +156,8 @@ enum {
         return total;                                                                              \
     }
 
-/* Where any order gives the same: FEW parts, however long the row, and for the parts of pieces. */
+/* For reductions with the same result in any order: FEW parts for a row of any length; the same
+ * routine combines the parts of pieces. */
 #define RUN_ANY_ORDER(name, T, combine)                                                            \
     PLAIN_PARTS(name##_few, T, combine, FEW)                                                       \
     static APART T name##_run(const T *x, size_t n)                                                \
@@ -176,9 +179,9 @@ enum {
     REDUCE_RUN(name, T, combine, PARTS, ENDS, ROW)                                                 \
     REDUCE_ALL(name, T, combine, name##_run)
 
-/* The greatest or least of floats. Nearly always one comparison an element does: from the infinity
- * on that every number beats, a NaN never wins. If no number won, or a zero of some sign, the exact
- * order decides. */
+/* The greatest or least of floats. In nearly all cases it takes one comparison for each element:
+ * the start is the infinity that every number beats, and a NaN never wins. If no number won, or
+ * a zero did, whose sign then matters, the exact order decides. */
 #define REDUCE_ORDER(name, T, least, simple, exact, ENDS, ROW)                                     \
     RUN_ANY_ORDER(name, T, exact)                                                                  \
     ADD(name, T, exact, MANY)                                                                      \
@@ -220,7 +223,7 @@ static void f32_sum_of_products(void *dst, const void *x, const void *y, size_t 
     *(float *)dst = x == y ? f32_squares_row(x, x, n, -0.0f) : f32_products_row(x, y, n, -0.0f);
 }
 
-/* to = x - less, and the sum of that squared; a line of what is ahead for each. */
+/* Computes to = x - less and returns its square; also fetches a line at `ahead`. */
 #if defined(VECTOR)
 static INLINED VECTOR squared_difference_wide(float *to, const float *x, float less,
                                               const float *ahead)

@@ -1,5 +1,6 @@
-/* Reductions of integers and truths over the middle axis of [outer][n][inner]: the same in any
- * order, so one loop does, which compilers make vectors of, for pieces too. */
+/* Reductions of integers and truth values over the middle axis of [outer][n][inner]. The result
+ * is the same in any order, so one loop is enough, which compilers vectorise; it also serves for
+ * pieces. */
 #include "cpu/routines_reduce_rows.h"
 
 #define ADD_RUN(name, T, combine)                                                                  \
@@ -9,7 +10,7 @@
         *part = n > 0 ? combine(*part, name##_run(src, n)) : *part;                                \
     }
 
-/* `first`: of x[0]; `next`: of the total and x[i]. */
+/* `first`: expression of x[0]; `next`: expression of the total and x[i]. */
 #define REDUCE(name, T, combine, first, next)                                                      \
     static APART T name##_run(const T *x, size_t n)                                                \
     {                                                                                              \
@@ -27,7 +28,7 @@
 #define LESSER(x, y) ((y) < (x) ? (y) : (x))
 #define GREATER(x, y) ((x) < (y) ? (y) : (x))
 
-/* Sums are taken unsigned, so that they wrap; the same routine serves the signed type. */
+/* Sums are computed unsigned, so that they wrap; the same routine serves the signed type. */
 INTEGER(u32_sum, uint32_t, PLUS)
 INTEGER(u64_sum, uint64_t, PLUS)
 INTEGER(i32_max, int32_t, GREATER)

@@ -1,4 +1,4 @@
-/* What reductions of floats and of integers share. */
+/* Macros that reductions of floats and of integers share. */
 #ifndef TW_ROUTINES_REDUCE_ROWS_H
 #define TW_ROUTINES_REDUCE_ROWS_H
 
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* dst[outer][inner], where run gives the result of one row. */
+/* Computes dst[outer][inner]; `run` gives the result of one row. */
 #define REDUCE_ALL(name, T, combine, run)                                                          \
     static APART void name##_many(void *dst, const void *src, size_t outer, size_t n,              \
                                   size_t inner)                                                    \
@@ -36,7 +36,8 @@
             name##_many(dst, src, outer, n, inner);                                                \
     }
 
-/* Where any order gives the same, one row's routine combines the parts, too. */
+/* For reductions with the same result in any order: the routine for one row combines the parts,
+ * too. */
 #define END_RUN(name, T)                                                                           \
     static void name##_end(void *to)                                                               \
     {                                                                                              \

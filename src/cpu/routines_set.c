@@ -1,4 +1,4 @@
-/* The families of one compilation together. */
+/* Puts the families of one compilation together into a set. */
 #include "cpu/routines.h"
 
 extern const struct elementwise_routines ROUTINE(routines_elementwise), ROUTINE(routines_math);
@@ -7,7 +7,7 @@ extern const struct dot_routines ROUTINE(routines_dot);
 extern const struct pack_routines ROUTINE(routines_pack);
 extern const struct stream_routines ROUTINE(routines_stream);
 
-/* Some the set for AVX-512 has of that for AVX2. */
+/* The set for AVX-512 takes some families from the set for AVX2. */
 #if defined(ROUTINES_V4)
 #define CONVERT routines_convert_v3
 #define MEMORY routines_memory_v3
@@ -21,7 +21,7 @@ extern const struct convert_routines CONVERT;
 extern const struct memory_routines MEMORY;
 extern const struct reduce_routines REDUCE_INTEGERS;
 
-/* With AVX512-BF16 it is the set for AVX-512 and dot_bf16.c. */
+/* The set for AVX512-BF16 is the set for AVX-512 plus dot_bf16.c. */
 #if defined(ROUTINES_BF16)
 #define SET routine_set_bf16
 extern dot_fn dot_pairs_bf16;

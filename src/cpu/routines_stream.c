@@ -1,5 +1,5 @@
-/* Copies to memory that nobody reads soon: past the caches, so that the lines written are not read
- * first. */
+/* Copies to memory that is not read soon. They bypass the caches, so that the lines written are
+ * not read first. */
 #include "cpu/routines.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The parts of a row's reduction, f32, in registers, for sets that say how two vectors are combined.
- * routines_reduce.c has the order. */
+/* The parts of a row's f32 reduction, in registers, for sets that define how two vectors are
+ * combined. routines_reduce.c describes the order. */
 #ifndef TW_ROUTINES_TREE_H
 #define TW_ROUTINES_TREE_H
 
@@ -30,13 +30,13 @@
 
 #if defined(VECTOR)
 #define PLUS_256(x, y) _mm256_add_ps(x, y)
-#define ABOVE_256(x, y) _mm256_max_ps(y, x) /* of a NaN and x it is x, which comes last */
+#define ABOVE_256(x, y) _mm256_max_ps(y, x) /* of a NaN and x it returns x, its second operand */
 #define BELOW_256(x, y) _mm256_min_ps(y, x)
 #define PLUS_128(x, y) _mm_add_ps(x, y)
 #define ABOVE_128(x, y) _mm_max_ps(y, x)
 #define BELOW_128(x, y) _mm_min_ps(y, x)
 
-/* p: all parts. */
+/* Reduces all parts, p, to one value. */
 #define F32_ENDS(name, T, combine, parts)                                                          \
     static INLINED float name##_tree(VECTOR *p)                                                    \
     {                                                                                              \

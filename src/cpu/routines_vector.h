@@ -1,7 +1,6 @@
-/* Vectors of f32, for functions that look what they need up in registers. `floats` has FLOATS
- * elements, `words` as many u32; they add, shift and so on as C's numbers do. Without instructions
- * for that a vector is one element.
- */
+/* Vectors of f32, for functions whose tables are in registers. `floats` has FLOATS elements,
+ * `words` the same number of u32; the operators of C (+, << and others) work on them. In sets
+ * without such instructions a vector is one element. */
 #ifndef TW_ROUTINES_VECTOR_H
 #define TW_ROUTINES_VECTOR_H
 
@@ -12,20 +11,19 @@
 #include <math.h>
 #include <string.h>
 
-/* Elements of a table. Of a place in it the last bits count: four, or three where the table's
- * second half is as its first (looked_up_in_half). */
+/* Elements of a table. An index uses its last bits only: four, or three if the table's second
+ * half equals its first (looked_up_in_half). */
 enum { TABLE = 16 };
 
 /* Each set defines:
  *   every        x in all elements
  *   fused        x y + z, rounded once
- *   least        of x and `most`; a NaN stays one
- *   chosen       `there` where x is below the limit, else `beyond`; a NaN is not
- *   all_within   is every element from `low` to `high`? No NaN is.
+ *   least        the lesser of x and `most`; a NaN stays a NaN
+ *   chosen       `there` if x is below the limit, else `beyond`; a NaN is not below it
+ *   all_within   is every element from `low` to `high`? A NaN is not.
  *   numbers      integers as floats
- *   any_beyond   is there one with other bits than those?
- *   load_some, store_some    the first `count` elements; the others are `fill`
- */
+ *   any_beyond   has any element other bits than these?
+ *   load_some, store_some    the first `count` elements; load_some sets the others to `fill` */
 #if defined(ROUTINES_V4)
 #include <immintrin.h>
 
@@ -130,7 +128,8 @@ static INLINED floats looked_up(const void *table, words place)
 {
     const float *high = (const float *)table + TABLE / 2;
     return _mm256_blendv_ps(looked_up_in_half(table, place), looked_up_in_half(high, place),
-                            (floats)(place << 28)); /* by its sign */
+                            (floats)(place << 28)); /* the shifted bit is the sign, which blendv
+                                                     * tests */
 }
 static INLINED __m256i first_ones(size_t count)
 {
@@ -183,7 +182,7 @@ static INLINED bool any_beyond(words x, uint32_t bits)
 {
     return vmaxvq_u32(x & ~bits) != 0;
 }
-/* The places of an element's bytes. */
+/* Returns the indices of an element's bytes. */
 static INLINED uint8x16_t places_of_bytes(words place)
 {
     return (uint8x16_t)(place * 0x04040404u + 0x03020100u);
@@ -267,13 +266,13 @@ static INLINED floats as_floats(words x)
 }
 #endif
 
-/* x 2^n, rounded once: n from -252 to 254. */
+/* Returns x 2^n, rounded once, for n from -252 to 254. */
 static INLINED floats scaled(floats x, integers n)
 {
 #if defined(ROUTINES_V4)
     return _mm512_scalef_ps(x, numbers(n));
 #else
-    integers half = n >> 1; /* and n - half: powers that are normal numbers */
+    integers half = n >> 1; /* 2^half and 2^(n - half) are normal numbers */
     return x * as_floats((words)(half + 127) << 23) * as_floats((words)(n - half + 127) << 23);
 #endif
 }

@@ -1,11 +1,10 @@
-/* Blocks that are a straight line of steps over rows, many of which follow each other: what their
- * steps look up is looked up once for a frame. A block is then calls of routines on addresses, of
- * which those of its rows follow from block.x, .y and .z.
+/* Runs many blocks in a row whose program is a straight line of steps over rows. The look-ups of
+ * the steps are done once for a frame. A block then is a list of calls of routines on addresses;
+ * the addresses of its rows are computed from block.x, .y and .z.
  *
- * So there is little between what one block stores and what the next one reads. Stores past the
- * caches wait for memory in the processor's queue of stores; until there is room in that for the
- * stores behind them, loads behind those do not begin.
- */
+ * So there is little work between the stores of one block and the loads of the next one. That
+ * matters because stores past the caches wait for memory in the processor's queue of stores:
+ * until the queue has room for the stores after them, the loads after those do not begin. */
 #include "cpu/exec_access.h"
 #include "cpu/strips.h"
 
@@ -14,21 +13,21 @@
 
 enum { MOST_ROWS = 8, MOST_CALLS = 32, MOST_PLACES = 64 };
 
-/* A row of a view, of which each block has another. */
+/* A row of a view; each block has another one. */
 struct bound_row {
-    unsigned char *first; /* of block 0, 0, 0; */
-    int64_t step[3];      /* bytes to that of the next one along the grid */
+    unsigned char *first; /* of block 0, 0, 0 */
+    int64_t step[3];      /* bytes to the row of the next block along each axis of the grid */
     size_t bytes;
-    bool is_read, is_fetched; /* for the next block, by some call */
+    bool is_read, is_fetched; /* is_fetched: some call fetches the next block's row */
 };
 
-/* An operand. */
+/* An operand of a call. */
 struct place {
-    unsigned char *at; /* of block 0 along row_blocks.along; */
-    int64_t step;      /* bytes to that of the next one along it; 0: all blocks have the same */
+    unsigned char *at; /* of block 0 along row_blocks.along */
+    int64_t step;      /* bytes to that of the next block along it; 0: all blocks have the same */
 };
 
-/* Where a row's address goes; or the next block's, from byte `from` on. */
+/* A place that gets the address of a row, or of the next block's row from byte `from` on. */
 struct bound_place {
     struct place *to;
     int row;
@@ -43,13 +42,14 @@ enum call_kind {
     CALL_REDUCE,
     CALL_PRODUCTS,
     CALL_DIFFERENCE,
-    CALL_POWERS,    /* and their sum */
+    CALL_POWERS,    /* the powers and their sum */
     CALL_QUOTIENTS, /* of the powers, past the caches */
     CALL_FILL,
     CALL_NEST,
     CALL_COPY,
     CALL_STREAM,
-    CALL_PARTS /* of a chain the last operation, to lines of the cache that are not whole */
+    CALL_PARTS /* the last operation of a chain, if it writes lines of the cache that are not
+                * whole */
 };
 struct bound_call {
     enum call_kind kind;
@@ -69,14 +69,14 @@ struct bound_call {
         const struct copy_detail *copy;
         const struct strip_detail *chain;
     } of;
-    struct place next; /* from here on so many lines are fetched before it */
+    struct place next; /* `lines` lines from this address on are fetched before the call */
     size_t lines;
 };
 
 struct row_blocks {
-    int along;                       /* of the grid: where the next block is, mostly */
-    int64_t unasked;                 /* blocks between questions whether the launch was cancelled */
-    const struct bound_call *powers; /* CALL_POWERS, of which there is one; NULL: none */
+    int along;                       /* axis of the grid on which the next block mostly is */
+    int64_t unasked;                 /* blocks between two polls for cancellation */
+    const struct bound_call *powers; /* the only CALL_POWERS; NULL: none */
     int rows, places, calls;
     struct bound_row row[MOST_ROWS];
     struct bound_place place[MOST_PLACES];
@@ -85,7 +85,7 @@ struct row_blocks {
 
 /* --- binding --- */
 
-/* An operand: where it lies, or which row it is. */
+/* An operand: its address, or its row. */
 struct operand {
     unsigned char *at;
     int row; /* -1: none */
@@ -94,21 +94,21 @@ struct operand {
 struct binder {
     struct frame *frame;
     struct row_blocks *blocks;
-    bool full; /* it takes more than there is room for */
-    struct {   /* by step_show_row, as struct slot has it */
+    bool full; /* it needs more rows, calls or places than there are */
+    struct {   /* rows bound by step_show_row, as in struct slot */
         uint32_t at;
         struct operand row;
     } shown[MOST_ROWS];
     int shown_count;
 };
 
-/* An index of a row, by which it moves with the grid or which is a constant. false: neither, or it
- * may be outside. */
+/* Binds an index of a row: it is a constant, or the row moves with an axis of the grid. false:
+ * it is neither, or may be outside. */
 static bool bind_index(const struct binder *b, const struct row_axis *axis, struct bound_row *row)
 {
     if (axis->block_axis > 0) {
         int64_t blocks = b->frame->launch->grid[axis->block_axis - 1];
-        if (blocks > 1) /* along an axis of one a stride may be any number */
+        if (blocks > 1) /* along an axis of one block the stride may be any number */
             row->step[axis->block_axis - 1] += axis->step;
         return axis->count >= blocks;
     }
@@ -130,7 +130,7 @@ static bool is_there(struct operand o)
     return o.at || o.row >= 0;
 }
 
-/* Is what the access reads or writes one row of a view, the elements along its last axis? */
+/* Returns whether the access is of one row of a view, the elements along its last axis. */
 static bool is_of_row(const struct access *a)
 {
     bool row = a->space == SPACE_VIEW && a->lanes == 1 && a->axis[a->rank - 1].kind != IX_GATHER;
@@ -145,8 +145,8 @@ static bool same_row(const struct bound_row *x, const struct bound_row *y)
            x->bytes == y->bytes && x->is_read == y->is_read;
 }
 
-/* The access's row: of the blocks', or the one that all have. It is not there if some block has
- * none, whole and side by side. */
+/* Binds the access's row: one that moves with the blocks, or one that all blocks share. The
+ * operand is none if for some block the row is not complete and contiguous. */
 static struct operand bind_row(struct binder *b, const struct access *a, bool is_read)
 {
     static const int64_t still[3] = {0};
@@ -206,7 +206,7 @@ static struct operand value_at(const struct binder *b, uint32_t at)
     return (struct operand){frame_at(b->frame, at), -1};
 }
 
-/* The latest that step_show_row was bound for. */
+/* Returns the row that step_show_row bound last for this place. */
 static struct operand row_shown(const struct binder *b, uint32_t at)
 {
     int i = b->shown_count;
@@ -216,9 +216,9 @@ static struct operand row_shown(const struct binder *b, uint32_t at)
     return b->shown[i].row;
 }
 
-/* --- rows that come --- */
+/* --- rows of the next block --- */
 
-/* The next row that nothing fetches yet; -1: none. */
+/* Returns the next row that no call fetches yet; -1: there is none. */
 static int row_to_fetch(const struct row_blocks *b)
 {
     enum { SHORTEST = 1024 }; /* bytes */
@@ -229,7 +229,7 @@ static int row_to_fetch(const struct row_blocks *b)
     return -1;
 }
 
-/* For a call that fetches as it goes. */
+/* Gives such a row to a call that fetches while it runs. */
 static void put_next(struct binder *b, struct place *to)
 {
     int row = row_to_fetch(b->blocks);
@@ -239,8 +239,8 @@ static void put_next(struct binder *b, struct place *to)
     new_place(b, (struct bound_place){to, row, true, 0});
 }
 
-/* Other rows are fetched before the first calls, some lines at a time: no more are on their way
- * than memory answers well. */
+/* Distributes the other rows: they are fetched before the first calls, some lines at a time, so
+ * that memory has no more requests at a time than it answers well. */
 static void fetch_before_calls(struct binder *b)
 {
     enum { LINES = 32 };
@@ -329,7 +329,8 @@ static bool bind_copy(struct binder *b, const struct instr *in)
     return true;
 }
 
-/* Is it the sum of what the call before, an exp, makes? Then one pass makes both. */
+/* Joins a sum with the call before it, if that is an exp whose results are summed. One pass then
+ * computes both. */
 static bool bind_sum_of_powers(struct binder *b, const struct instr *in, const unsigned char *from)
 {
     enum { MULTIPLE = 16 }; /* exp_sum_fn */
@@ -376,7 +377,8 @@ static bool views_overlap(const struct launch_state *l, const struct access *x,
     return (uintptr_t)a->first < (uintptr_t)b->end && (uintptr_t)b->first < (uintptr_t)a->end;
 }
 
-/* Where the chain's slots lie. false: some row is not bound, or the store may change it. */
+/* Finds the operands of the chain's slots. false: some row is not bound, or the store may change
+ * it. */
 static bool bind_slots(struct binder *b, const struct strip_detail *d, struct operand *slot)
 {
     for (int i = 0; i < d->slots; i++)
@@ -428,7 +430,7 @@ static void bind_operation(struct binder *b, const struct strip_op *op, struct o
         put_next(b, &call->x[MOST_OPERANDS - 1]);
 }
 
-/* Are all blocks' rows, of so many bytes, whole lines of the cache? */
+/* Returns whether the rows of all blocks, `bytes` bytes each, are whole lines of the cache. */
 static bool is_whole(const struct binder *b, struct operand o, size_t bytes)
 {
     const struct bound_row *row = o.row < 0 ? NULL : &b->blocks->row[o.row];
@@ -438,12 +440,12 @@ static bool is_whole(const struct binder *b, struct operand o, size_t bytes)
     return all % CACHE_LINE == 0;
 }
 
-/* The last operation as step_row has it, with the slots' addresses that the frame keeps. false:
- * some of them move. */
+/* Binds the last operation as step_row would run it, with the slots' addresses that the frame
+ * keeps. false: some of them move. */
 static bool bind_parts(struct binder *b, const struct strip_detail *d, struct operand to,
                        const struct operand *slot)
 {
-    unsigned char **p = frame_at(b->frame, d->slots_at); /* where step_row has rows, too */
+    unsigned char **p = frame_at(b->frame, d->slots_at); /* step_row also keeps rows there */
     struct bound_call *call = new_call(b, CALL_PARTS, (size_t)d->extent[0]);
     bool moves = false;
     call->of.chain = d;
@@ -455,7 +457,8 @@ static bool bind_parts(struct binder *b, const struct strip_detail *d, struct op
     return !moves;
 }
 
-/* `direct`: the last operation makes the row where it goes; `past`: past the caches. */
+/* Binds a store. `direct`: the last operation writes the row to its destination; `past`: past
+ * the caches. */
 static bool bind_store(struct binder *b, const struct strip_detail *d, const struct operand *slot,
                        bool past, bool direct)
 {
@@ -497,7 +500,7 @@ static bool bind_chain(struct binder *b, const struct instr *in)
     struct operand slot[STRIP_SLOTS];
     bool past = d->store && d->stream && b->frame->launch->views[d->store->view].large;
     bool direct = d->ops > 0 && !d->reduce && (d->has_past || !past);
-    bool buffers = d->ops > direct || d->fills; /* which have room for a strip */
+    bool buffers = d->ops > direct || d->fills; /* their buffers have room for one strip */
     if ((buffers && d->extent[0] > ROW_STRIP) || !bind_slots(b, d, slot))
         return false;
     bind_fills(b, d, slot);
@@ -528,9 +531,10 @@ static bool bind_difference(struct binder *b, const struct instr *in)
     return true;
 }
 
-/* --- the whole --- */
+/* --- whole programs --- */
 
-/* What is bound neither faults nor jumps, waits, or looks at the frame beyond its memory. */
+/* The steps that can be bound. They neither fault, jump, wait, nor use the frame beyond its
+ * memory. */
 static const struct bound_step {
     step_fn *step;
     bool (*bind)(struct binder *b, const struct instr *in);
@@ -554,7 +558,7 @@ static const struct bound_step *bound_step(const struct instr *in)
     return NULL;
 }
 
-/* Bytes of the call's result, or more. */
+/* Returns the bytes of the call's result, or more. */
 static size_t bytes_written(const struct bound_call *c)
 {
     size_t elements = c->kind == CALL_REDUCE || c->kind == CALL_PRODUCTS ? 1 : c->n;
@@ -567,7 +571,7 @@ static size_t bytes_written(const struct bound_call *c)
     return elements * c->size;
 }
 
-/* May it write to some of the bytes? */
+/* Returns whether the call may write to some of the bytes. */
 static bool may_write(const struct bound_call *c, const unsigned char *at, size_t bytes)
 {
     for (int i = 0; i < (c->kind == CALL_DIFFERENCE ? 2 : 1); i++)
@@ -584,8 +588,8 @@ static elementwise_fn *past_of(const struct elementwise_routines *r, elementwise
     return p->past;
 }
 
-/* The block's last call: quotients of the powers, if nothing changed those, need not look at what
- * they divide. */
+/* Lets the block's last call, if it divides the powers and no call between has changed them,
+ * skip the check of their magnitudes. */
 static void bind_quotients(struct binder *b)
 {
     struct row_blocks *blocks = b->blocks;
@@ -602,7 +606,7 @@ static void bind_quotients(struct binder *b)
     last->kind = CALL_QUOTIENTS;
 }
 
-/* After so many blocks it is asked whether the launch was cancelled: some tens of microseconds of
+/* Returns the number of blocks between two polls for cancellation: some tens of microseconds of
  * work. */
 static int64_t blocks_between_questions(const struct row_blocks *b)
 {
@@ -691,7 +695,7 @@ static void run_call(struct frame *f, const struct bound_call *c, int64_t block,
     }
 }
 
-/* The rows of the blocks along an axis, of which `block` is one. */
+/* Computes the rows' addresses for the blocks along an axis that contains `block`. */
 static void place_rows(const struct row_blocks *b, const int64_t *block)
 {
     for (int i = 0; i < b->places; i++) {
@@ -704,7 +708,7 @@ static void place_rows(const struct row_blocks *b, const int64_t *block)
     }
 }
 
-/* Blocks along an axis. false: the launch was cancelled. */
+/* Runs blocks along an axis. false: the launch was cancelled. */
 static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end,
                       int64_t *unasked)
 {

@@ -1,5 +1,5 @@
-/* Scans over the middle axis of [outer][n][inner]: each element waits for the one before, so
- * vectors are of no use, and there is one set. */
+/* Scans over the middle axis of [outer][n][inner]. Each element waits for the one before, so
+ * vectors do not help, and there is one set. */
 #include "cpu/float_order.h"
 #include "cpu/routines.h"
 
@@ -37,8 +37,8 @@
 FLOATS(f32, float)
 FLOATS(f64, double)
 
-/* Sums and products are taken unsigned, so that they wrap; the same function serves the signed
- * type. */
+/* Sums and products are computed unsigned, so that they wrap; the same function serves the
+ * signed type. */
 #define INTEGERS(u, U)                                                                             \
     SCAN(u##_add, U, PLUS)                                                                         \
     SCAN(u##_mul, U, TIMES)                                                                        \

@@ -1,17 +1,17 @@
-/* The blocks of a launch on workers.
+/* Runs the blocks of a launch on workers.
  *
- * Blocks may wait only for lower ones, and where some do, all start in increasing id: a block that
- * waits while all lower ones have ended, and still fails its poll, waits forever. Workers announce
- * which block they run to make that visible. Kernels in which the order of blocks shows (float
- * atomics, atomics whose result is used, print) run on one worker.
- */
+ * Blocks may wait only for lower ones. In a kernel whose blocks wait, all blocks start in
+ * increasing id: a block that waits while all lower ones have ended, and still fails its poll,
+ * waits forever. Workers announce the block that they run, so that this can be seen. Kernels
+ * whose results depend on the order of blocks (float atomics, atomics whose result is used,
+ * print) run on one worker. */
 #include "cpu/program.h"
 
 #include "base/platform.h"
 
-/* Each worker begins with a part of the turns of its own, then helps the others with theirs. So
- * what neighbouring blocks read is brought to one core, mostly, and in one launch after the other
- * to the same one. */
+/* A worker. Each begins with its own part of the turns, then helps the others with theirs. So
+ * the memory that neighbouring blocks read mostly goes to one core, and to the same core in
+ * consecutive launches. */
 struct worker {
     struct frame frame; /* made when it gets its first block */
     /* The turn of the block it runs, or a lower bound of the one it takes; INT64_MAX: none. */
@@ -19,8 +19,8 @@ struct worker {
     struct cpu_fault fault; /* of the lowest block that faulted here */
     int64_t fault_id;
     int64_t first, end;   /* turns that it has taken and not run yet */
-    _Atomic int64_t next; /* of its part: what nobody has taken, */
-    int64_t last;         /* to here */
+    _Atomic int64_t next; /* first turn of its part that no worker has taken */
+    int64_t last;         /* end of its part */
     struct shared_product product;
 };
 
@@ -29,8 +29,8 @@ struct pool {
     const struct cpu_argument *args;
     struct worker *workers;
     int count;
-    bool shares;        /* products, with workers that have no turn left */
-    atomic_bool manned; /* there was memory for a frame at least once */
+    bool shares;        /* it shares products with workers that have no turn left */
+    atomic_bool manned; /* some worker had memory for a frame */
 };
 
 bool launch_was_cancelled(const struct launch_state *l)
@@ -85,11 +85,12 @@ static void note_fault(struct pool *pool, struct worker *w, int64_t id)
         ;
 }
 
-/* Several blocks are taken at once where that cannot matter to others: what is shared is touched
- * less often, and every time the processor first ends the stores that it has under way. Fewer of
- * those that pack tiles, which are long and use what others pack. The fewer are left, the fewer at
- * once, so that all workers end together (Polychronopoulos and Kuck, "Guided Self-Scheduling",
- * 1987). Blocks that wait for lower ones are taken one by one, so that all lower ones run. */
+/* Returns the number of blocks to take at once. Taking several touches shared memory less often;
+ * each time the processor must first finish its outstanding stores. Blocks that pack tiles are
+ * long and use what others pack, so fewer of them are taken. When fewer blocks are left, fewer
+ * are taken, so that all workers end together (Polychronopoulos and Kuck, "Guided
+ * Self-Scheduling", 1987). Blocks that wait for lower ones are taken one by one, so that all
+ * lower ones run. */
 static int64_t blocks_at_once(const struct cpu_program *p, int64_t left, int takers)
 {
     enum { MOST = 64, MOST_OF_PACKED = 16, TURNS = 4 };
@@ -98,8 +99,8 @@ static int64_t blocks_at_once(const struct cpu_program *p, int64_t left, int tak
     return p->has_locks || share < 1 ? 1 : share < most ? share : most;
 }
 
-/* The worker's part of the turns: equal ones, but all of them the first one's where blocks wait for
- * lower ones. */
+/* Gives a worker its part of the turns. Parts are equal, except that the first worker gets all
+ * turns if blocks wait for lower ones. */
 static void give_part(const struct launch_state *l, struct worker *w, int index)
 {
     int64_t part = l->program->has_locks ? l->blocks : l->turns_a_worker;
@@ -108,8 +109,8 @@ static void give_part(const struct launch_state *l, struct worker *w, int index)
     w->last = l->blocks - first < part ? l->blocks : first + part;
 }
 
-/* Takes some of that worker's part, if there are any left that need to run: by rows, the blocks of
- * later turns are higher ones. */
+/* Takes some turns of a worker's part, if any are left that must run. By rows, later turns have
+ * higher blocks, so turns after the lowest block that faulted need not run. */
 static void take_some(const struct pool *pool, struct worker *w, struct worker *of)
 {
     const struct cpu_program *p = pool->launch->program;
@@ -126,7 +127,7 @@ static void take_some(const struct pool *pool, struct worker *w, struct worker *
         atomic_store(&w->current, w->first);
 }
 
-/* false: there is none left. */
+/* Takes the next turn. false: there is none left. */
 static bool take_turn(const struct pool *pool, struct worker *w, int64_t *turn)
 {
     int own = (int)(w - pool->workers);
@@ -138,8 +139,9 @@ static bool take_turn(const struct pool *pool, struct worker *w, int64_t *turn)
     return true;
 }
 
-/* Has no turn left: helps the others with what they are at, until nothing was to be done for some
- * time. Where there are more workers than cores, a helper would take the core of one it helps. */
+/* Helps other workers with their products, after this one has no turn left, until there was no
+ * work for some time. If there are more workers than cores, products are not shared, because a
+ * helper would take the core of the worker it helps. */
 static void help_others(const struct pool *pool, const struct worker *w)
 {
     static const double patience = 100e-6;
@@ -176,7 +178,7 @@ static void work(void *user, int index)
     struct pool *pool = user;
     struct worker *w = &pool->workers[index];
     if (!any_left(pool) || !frame_init(&w->frame, pool->launch))
-        return; /* the others will do */
+        return; /* the other workers run its turns */
     w->frame.shared = pool->shares ? &w->product : NULL;
     frame_set_params(&w->frame, pool->args);
     atomic_store(&pool->manned, true);
@@ -218,7 +220,7 @@ static enum cpu_fault_kind first_fault(const struct pool *pool, struct cpu_fault
                                                   : CPU_OK;
 }
 
-/* How many workers the launch is worth. */
+/* Returns the number of workers for the launch. */
 static int worker_count(const struct launch_state *l)
 {
     const struct parallel *parallel = &l->options->parallel;
