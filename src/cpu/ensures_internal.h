@@ -109,8 +109,8 @@ void oracle_memory_free(struct oracle *o, void *memory);
  * each axis, 0 where x is stretched. false: x does not fit the shape. */
 bool tile_strides(const struct oracle_tile *x, int rank, const int64_t *extent, int64_t *strides);
 
-/* Calls body(user, begin, end) for pieces of 0 … count-1, on several threads if that pays for
- * the work (in nanoseconds, roughly). */
+/* Calls body(user, begin, end) for pieces of 0 … count-1, on several threads if that pays.
+ * `work`: the time of all pieces, in nanoseconds, roughly. */
 void oracle_parallel(const struct oracle *o, int64_t count, double work,
                      void (*body)(void *user, int64_t begin, int64_t end), void *user);
 

@@ -15,7 +15,8 @@ static bool boxes_meet(const struct box *a, const struct box *b, int rank)
     return true;
 }
 
-/* Computes the offsets in shared memory of the box's first and last byte. */
+/* Computes the range of the box's bytes in shared memory: from *first up to, not including,
+ * *end. */
 static void box_bytes(const struct access *a, const struct box *box, int64_t *first, int64_t *end)
 {
     int64_t low = 0, high = 0;

@@ -149,7 +149,7 @@ static bool test_box(const struct frame *f, const struct box_detail *d, int64_t 
         if (a + t->low[0] < INT32_MIN || a + t->high[0] > INT32_MAX || b + t->low[1] < INT32_MIN ||
             b + t->high[1] > INT32_MAX)
             return false;
-        /* Rewrites the test as first + step * index < 0. */
+        /* The test becomes first + step * index < 0. */
         bool less = t->op == OP_LT || t->op == OP_LE;
         int axis = t->step[0] != t->step_b[0] ? 0 : 1;
         int64_t step = t->step[axis] - t->step_b[axis], first = less ? a - b : b - a;
