@@ -27,6 +27,7 @@ COMMENTS = [
     "src/aot/*",
     "src/cuda/*",
     "src/model/*",
+    "src/sim/*",
     "src/tune/*",
 ]
 MESSAGES = [

@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Of shared memory a block, on sm_90 and sm_100: CUDA C++ Programming Guide, "Technical
- * Specifications per Compute Capability". */
+/* The most bytes of shared memory that a block has on sm_90 and sm_100: CUDA C++ Programming
+ * Guide, "Technical Specifications per Compute Capability". */
 enum { MOST_SHARED = 227 * 1024 };
 
 struct sim *sim_new(struct arena *arena)
@@ -32,8 +32,8 @@ void sim_free(struct sim *sim)
     }
 }
 
-/* 32 bytes more than asked for, so that no size is 0 and a wide read of the last element stays
- * inside. */
+/* Adds 32 bytes to the size asked for, so that no size is 0 and a wide read of the last element
+ * stays inside. */
 uint64_t sim_new_allocation(struct sim *sim, uint64_t bytes, const char *name)
 {
     const struct allocator *from = sim->arena->allocator;
@@ -103,7 +103,7 @@ void *sim_host(struct sim *sim, uint64_t address, size_t bytes)
     struct sim_allocation *a = &sim->allocations.data[number];
     if (!a->host || offset > a->size || bytes > a->size - offset)
         return NULL;
-    a->initialised = true; /* as far as anybody can tell */
+    a->initialised = true; /* the caller may write through the pointer */
     return a->host + offset;
 }
 
@@ -166,7 +166,7 @@ void sim_over(struct sim *sim, enum sim_end end, const char *why)
     sim->why = why;
 }
 
-/* The place in the program's source, if a .loc says it; else in the PTX. */
+/* Prints the place in the program's source if a .loc gives it; otherwise the place in the PTX. */
 static void describe_line(struct text *out, const struct sim *sim, const struct sim_op *op)
 {
     const struct ptx_line *line = op->ins ? op->ins->line : NULL;
@@ -193,7 +193,7 @@ void sim_describe(struct text *out, const struct sim_warp *w, const struct sim_o
     text_printf(out, "block %lld, warp %d", (long long)w->block->number, w->number);
 }
 
-/* "" behind the last one of a function. */
+/* Returns the text of the op's instruction; "" for an op after the function's last instruction. */
 static const char *describe_ins(const struct sim_warp *w, const struct sim_op *op)
 {
     struct text out;
@@ -287,7 +287,7 @@ static bool block_suits(const struct ptx_function *f, const struct sim_launch *l
     return true;
 }
 
-/* Both kinds together, on the GPUs that the program is for. */
+/* Checks static and dynamic shared memory together, on the GPUs that the program is for. */
 static bool all_shared_suits(const struct sim *sim, const struct sim_launch *l, struct diag *diag)
 {
     const struct ptx_target *t = &sim->module->target;
@@ -303,9 +303,9 @@ static bool all_shared_suits(const struct sim *sim, const struct sim_launch *l, 
     return false;
 }
 
-/* What ptxas allows. More has to be dynamic: CUDA C++ Programming Guide, "Technical
- * Specifications per Compute Capability"; but ptxas 13.0 takes all that a block may have where the
- * target is of one GPU alone, as sm_90a is. */
+/* Checks the limit of ptxas on static shared memory. A larger array has to be dynamic: CUDA C++
+ * Programming Guide, "Technical Specifications per Compute Capability". But if the target is one
+ * GPU alone, such as sm_90a, ptxas 13.0 accepts all the shared memory that a block may have. */
 static bool shared_suits(const struct sim *sim, const struct ptx_function *f, struct diag *diag)
 {
     int most = sim->module->target.suffix == 'a' ? MOST_SHARED : 48 * 1024;

@@ -1,9 +1,8 @@
-/* The simulator: PTX, run on the host as a GPU would, block by block, in warps of 32 lanes.
+/* The simulator: runs PTX on the host as a GPU would, block by block, in warps of 32 lanes.
  *
- * A machine has memory (allocations with addresses of their own), a module, and observers: plug-ins
- * that are told of accesses and synchronisation (sim_events.h). It never guesses: what it does not
- * know stops the launch with its name.
- */
+ * A machine has memory (allocations with addresses of their own), a module, and observers:
+ * plug-ins that hear of accesses and synchronisation (sim_events.h). It never guesses: an
+ * instruction that it does not know stops the launch, and the message names that instruction. */
 #ifndef TW_SIM_H
 #define TW_SIM_H
 
@@ -12,7 +11,8 @@
 
 struct sim;
 
-/* All of it lives in the arena, host copies of memory aside: those are freed by sim_free. */
+/* Makes a machine in the arena. Only the host copies of memory are outside it; sim_free frees
+ * them. */
 struct sim *sim_new(struct arena *arena);
 void sim_free(struct sim *sim);
 
@@ -21,76 +21,80 @@ void sim_free(struct sim *sim);
 /* An allocation has less. */
 #define SIM_MOST_BYTES (UINT64_C(1) << 36)
 
-/* Global memory of `bytes` bytes, aligned to 256, not initialised unless `data` is given, which is
- * copied. Its address; 0: no memory. `name` is for reports. */
+/* Allocates `bytes` bytes of global memory, aligned to 256. `data` (if not NULL) is copied in;
+ * otherwise the memory is not initialised. `name` is for reports. Returns the address; 0: out of
+ * memory. */
 uint64_t sim_allocate(struct sim *sim, uint64_t bytes, const void *data, const char *name);
-/* The same on the caller's memory, which is used in place. */
+/* Makes the caller's memory global memory, used in place. Returns the address; 0: out of memory. */
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
-/* Sets the bytes of memory of sim_allocate. Only the first `written` ones count as written. */
+/* Sets the bytes of memory from sim_allocate. Only the first `written` bytes count as written. */
 void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes, size_t written);
-/* Its elements may be structs, as in struct sim_allocation_event. */
+/* Tells the machine that the elements may be structs, as in struct sim_allocation_event. */
 void sim_hold_structs(struct sim *sim, uint64_t address);
-/* What it holds counts as never written. */
+/* Makes all bytes of the memory count as never written. */
 void sim_forget(struct sim *sim, uint64_t address);
-/* Gives memory of sim_allocate back: an access of it is a fault from now on. */
+/* Frees memory from sim_allocate: from now on an access to it is a fault. */
 void sim_release(struct sim *sim, uint64_t address);
-/* Host address of what the machine has at an address, for at least `bytes` bytes; NULL: nothing.
- * The allocation counts as initialised from then on. */
+/* Returns the host address of the machine's memory at `address`, valid for at least `bytes`
+ * bytes; NULL: the machine has no such memory. From then on the allocation counts as
+ * initialised. */
 void *sim_host(struct sim *sim, uint64_t address, size_t bytes);
 
 /* --- programs --- */
 
-/* Takes a verified module: its variables get memory. Reports to diag; false then. */
+/* Loads a verified module and gives its variables memory. If that fails, reports to `diag` and
+ * returns false. */
 bool sim_load(struct sim *sim, const struct ptx_module *module, const struct source *source,
               struct diag *diag);
 
-/* An entry of a chosen order: what a warp may do before the next entry's. */
+/* An entry of a chosen order: the instructions that a warp may run before the next entry's turn. */
 struct sim_turn {
     int warp;
     int64_t steps; /* 0: until it waits */
 };
 
 struct sim_options {
-    uint64_t seed; /* of the order of warps and blocks; 0: warps in turn */
-    /* Without a seed: turns of the warps of each block, over and over, then of the warps that it does
-     * not have; NULL: warps by their numbers. */
+    uint64_t seed; /* seed of the order of warps and blocks; 0: warps in turn */
+    /* Without a seed: the turns of each block's warps, repeated; after each pass come the warps
+     * that the list does not name. NULL: warps in the order of their numbers. */
     const struct sim_turn *order;
     int order_count;
-    int64_t step_limit;  /* instructions of all warps; 0: 2^40 */
-    bool async_late;     /* asynchronous work lands as late as the rules allow; else at once */
-    int64_t async_after; /* late: after this many instructions of the warp at most; 0: no limit */
-    int resident_blocks; /* blocks that run at the same time, 0: 16 */
-    int sm;              /* what %… and .target ask for: 80; 0: the module's own */
-    /* Where nobody can go on, loops that wait for a change of memory end, as if a block that does
-     * not run had made it. */
+    int64_t step_limit; /* most instructions of all warps together; 0: 2^40 */
+    bool async_late;    /* asynchronous work lands as late as the rules allow; otherwise at once */
+    int64_t
+        async_after; /* async_late: most instructions of the warp before it lands; 0: no limit */
+    int resident_blocks; /* blocks that run at the same time; 0: 16 */
+    int sm;              /* target that %… and .target ask for, such as 80; 0: the module's own */
+    /* If no thread can go on, loops that wait for a change of memory end, as if a block that is
+     * not run had made the change. */
     bool waits_end;
-    bool any_threads; /* blocks of more threads than any GPU takes */
-    /* Only these blocks of the grid run, by number, in this order; NULL: all. */
+    bool any_threads; /* allows blocks of more threads than any GPU allows */
+    /* Numbers of the blocks of the grid that run, in this order; NULL: all blocks. */
     const int64_t *chosen;
     int64_t chosen_count;
-    /* Asked now and then: true ends the launch, SIM_ASKED; NULL: never. */
+    /* Called now and then; if it returns true, the launch ends with SIM_ASKED. NULL: not called. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
-    /* Told "simulating" and how many blocks have begun; NULL: never. */
+    /* Called with "simulating" and the number of blocks that have begun. NULL: not called. */
     void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
     void *progress_user;
 };
 
-/* A parameter whose bytes are not all written. */
+/* A parameter some of whose bytes are not written. */
 struct sim_partial {
     int parameter;
     const char *name;             /* in reports */
-    const unsigned char *missing; /* a flag for each byte; not 0: nothing wrote it */
+    const unsigned char *missing; /* a flag for each byte; not 0: the byte was never written */
 };
 
 struct sim_launch {
     const char *kernel;
     unsigned grid[3], block[3];
-    unsigned cluster[3];    /* 1, 1, 1 */
+    unsigned cluster[3];    /* always 1, 1, 1 */
     int64_t dynamic_shared; /* bytes */
-    uint64_t workspace;     /* of a cooperative grid, %envreg1 and %envreg2; 0: none */
-    int64_t shared_most;    /* bytes that a block of the target has at most; 0: of any GPU */
-    /* By parameter: its bytes, as many as its type has. */
+    uint64_t workspace;     /* of a cooperative grid, for %envreg1 and %envreg2; 0: none */
+    int64_t shared_most;    /* most bytes of shared memory in a block; 0: of any GPU */
+    /* The bytes of each parameter; its type gives their number. */
     const void *const *arguments;
     int argument_count;
     const struct sim_partial *partial;
@@ -100,30 +104,31 @@ struct sim_launch {
 
 enum sim_end {
     SIM_DONE,
-    SIM_STOPPED,  /* something it does not know, or that is wrong: sim_why */
-    SIM_FAULT,    /* an access outside any allocation, misaligned, a trap: sim_why */
-    SIM_DEADLOCK, /* nobody can go on */
-    SIM_ENDLESS,  /* the step limit */
-    SIM_ASKED,    /* an observer asked to stop, or `cancelled` did */
+    SIM_STOPPED,  /* an unknown or wrong construct, named by sim_why */
+    SIM_FAULT,    /* an access outside any allocation, a misaligned access or a trap: see sim_why */
+    SIM_DEADLOCK, /* no thread can go on */
+    SIM_ENDLESS,  /* the step limit was reached */
+    SIM_ASKED,    /* an observer or `cancelled` asked to stop */
     SIM_CUT_OFF,  /* the end of a function without `ret`: its compiler left out the rest */
-    SIM_UNKNOWN   /* an instruction that is not simulated: sim_why */
+    SIM_UNKNOWN   /* an instruction that is not simulated: see sim_why */
 };
 
 enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct diag *diag);
-/* What ended the last launch, with the place; lives in the arena. */
+/* Returns the reason why the last launch ended, with the place; the text lives in the arena. */
 const char *sim_why(const struct sim *sim);
-/* SIM_DEADLOCK: who waits, by block and warp; NULL: it was none. */
+/* After SIM_DEADLOCK: returns which blocks and warps wait for what. NULL: the launch ended
+ * otherwise. */
 const struct sim_standstill *sim_standstill(const struct sim *sim);
-/* SIM_ENDLESS: where one of its warps was; NULL: not known. */
+/* After SIM_ENDLESS: returns the place of one of the warps; NULL: not known. */
 const struct sim_place *sim_stopped_at(const struct sim *sim);
-/* Warp instructions of the last launch. */
+/* Returns the number of warp instructions of the last launch. */
 int64_t sim_steps(const struct sim *sim);
-/* Of them: loops that ended so. */
+/* Returns how many waiting loops the last launch ended because of `waits_end`. */
 int64_t sim_waits_ended(const struct sim *sim);
-/* What vprintf printed in the last launch. */
+/* Returns the text that vprintf printed in the last launch. */
 const char *sim_output(const struct sim *sim, size_t *length);
 
-/* Adds an observer before a launch; the same one sees all later launches. */
+/* Adds an observer before a launch; it also observes all later launches. */
 void sim_observe(struct sim *sim, struct sim_observer *observer);
 
 #endif

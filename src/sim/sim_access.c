@@ -1,16 +1,15 @@
-/* ld and st. Most warps touch memory in one of three ways: all lanes the same place, lanes side by
- * side, or anywhere in one allocation; whole warps that do so take a short way. All else, faults
- * too, goes lane by lane.
+/* ld and st. Most warps access memory in one of three ways: all lanes at the same place, lanes at
+ * consecutive places, or lanes anywhere in one allocation. Whole warps that do so take a short way.
+ * All other accesses, and faults, go lane by lane.
  *
- * op->more: slots of the elements, then their registers' bytes; op->small: bytes of an element in
- * memory.
- */
+ * op->more: slots of the elements, then the bytes of their registers; op->small: bytes of an
+ * element in memory. */
 #include "sim/sim_machine.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* Behind a load. */
+/* Called after a load: notes undefined values. */
 static inline bool loaded(struct sim_warp *w, const struct sim_op *op)
 {
     return !w->sim->loaded.any || sim_undefined_loaded(w, op);
@@ -80,16 +79,16 @@ static bool st_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 
 /* --- whole warps --- */
 
-/* How a warp's addresses lie. */
+/* The pattern of a warp's addresses. */
 enum way { WAY_ANY, WAY_SAME, WAY_ROW };
 
-/* Offsets of the lanes in shared memory or in one allocation. */
+/* The lanes' offsets in shared memory or in one allocation. */
 struct reached {
     uint8_t *host;  /* of lane 0 */
-    uint64_t first; /* its address, as observers are told */
+    uint64_t first; /* the address of the first place, as observers hear it */
     enum sim_space space;
     enum way way;
-    int32_t offset[SIM_LANES]; /* from there; only for WAY_ANY */
+    int32_t offset[SIM_LANES]; /* distance of each lane from the first place; only for WAY_ANY */
 };
 
 static inline bool reach_shared(const struct sim_warp *w, const struct sim_op *op, uint32_t bytes,
@@ -154,13 +153,13 @@ static inline bool reach_global(const struct sim_warp *w, const struct sim_op *o
         all |= (uint64_t)more;
         r->offset[i] = (int32_t)more;
     }
-    /* the first lane too may be outside: the sums below have no sign to lose */
+    /* `offset`, the place of the first lane, may be outside too, so it is tested before the sums */
     return !(all & (bytes - 1)) && least > INT32_MIN && most < INT32_MAX &&
            offset < (uint64_t)INT64_MAX && (int64_t)offset + least >= 0 &&
            offset + (uint64_t)most <= a->size - bytes;
 }
 
-/* Observers hear of a whole warp's access. */
+/* Tells observers of a whole warp's access. */
 static bool tell_reached(struct sim_warp *w, const struct sim_op *op, const struct reached *r,
                          const uint8_t *values)
 {
@@ -197,7 +196,7 @@ static bool tell_reached(struct sim_warp *w, const struct sim_op *op, const stru
     return sim_tell_access(w, &a);
 }
 
-/* What a store will write, lane behind lane. */
+/* Gathers the values that a store will write, one lane after the other. */
 static void gather_values(const struct sim_warp *w, const struct sim_op *op, uint8_t *values)
 {
     size_t bytes = op->small, count = op->more_count / 2;
@@ -249,7 +248,7 @@ static bool tell_store(struct sim_warp *w, const struct sim_op *op, const struct
             memcpy(r->host, w->file + op->more[0], sizeof(type) * SIM_LANES);                      \
             return;                                                                                \
         }                                                                                          \
-        for (int i = 0; i < SIM_LANES; i++) { /* of lanes at one place the last one wins */        \
+        for (int i = 0; i < SIM_LANES; i++) { /* at one place the highest lane wins */             \
             uint8_t *host =                                                                        \
                 r->host + (r->way == WAY_ANY   ? (ptrdiff_t)r->offset[i]                           \
                            : r->way == WAY_ROW ? (ptrdiff_t)i * count * (ptrdiff_t)sizeof(type)    \
@@ -260,8 +259,8 @@ static bool tell_store(struct sim_warp *w, const struct sim_op *op, const struct
         }                                                                                          \
     }
 
-/* A whole warp whose places are all in one memory takes the short way, all else goes lane by
- * lane. */
+/* Defines a handler: a whole warp whose places are all in one memory takes the short way, all
+ * other accesses go lane by lane. */
 #define WHOLE_WARP(name, fits, tell, act, lane_by_lane)                                            \
     static bool name(struct sim_warp *w, const struct sim_op *op, uint32_t mask)                   \
     {                                                                                              \
@@ -294,7 +293,7 @@ ACCESSES(uint32_t, 4)
 ACCESSES(uint64_t, 1)
 ACCESSES(uint64_t, 2)
 
-/* A kernel's parameter, which all lanes share; is_parameter holds. */
+/* Loads a kernel's parameter, which all lanes share; requires is_parameter. */
 static bool ld_param(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     uint8_t *from = w->sim->parameters + op->imm;
@@ -335,7 +334,8 @@ static const struct row rows[] = {
     ROW(16, 1), ROW(32, 1), ROW(32, 2), ROW(32, 4), ROW(64, 1), ROW(64, 2),
 };
 
-/* A place among the kernel's parameters that is there and aligned; all else is ld_lanes' affair. */
+/* Returns true if the address is an aligned place within the kernel's parameters. All other
+ * addresses are for ld_lanes. */
 static bool is_parameter(const struct sim_decoder *d, const struct sim_op *op)
 {
     uint64_t size = d->sim->program->parameter_bytes, at = (uint64_t)op->imm;
@@ -343,7 +343,7 @@ static bool is_parameter(const struct sim_decoder *d, const struct sim_op *op)
            op->small <= size - at && at % op->small == 0;
 }
 
-/* The short way, where the registers are as wide as what is in memory. */
+/* Returns the handler of the short way, if the registers are as wide as the elements in memory. */
 static sim_handler *short_way(const struct sim_decoder *d, const struct sim_op *op, bool stores)
 {
     bool shared = op->space == SIM_IN_SHARED && op->address_bytes == 4;
@@ -368,7 +368,7 @@ static sim_handler *short_way(const struct sim_decoder *d, const struct sim_op *
     return NULL;
 }
 
-/* The bytes of the elements' registers, behind their slots. */
+/* Appends the bytes of the elements' registers after their slots. */
 static void add_widths(struct sim_decoder *d, struct sim_op *op, const struct ptx_operand *o,
                        enum ptx_mod type)
 {
@@ -403,7 +403,7 @@ static bool choose_access(struct sim_decoder *d, const struct ptx_instruction *i
     return true;
 }
 
-/* What moves data between caches has no effect that a program sees. */
+/* Does nothing: moving data between caches has no effect that a program can observe. */
 static bool nothing(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     (void)w, (void)op, (void)mask;

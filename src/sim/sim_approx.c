@@ -1,15 +1,15 @@
-/* Approximations: the .approx and .full forms of PTX ISA, floating-point-instructions, and ex2 and
- * tanh of halves. Results are those of the host's functions in double precision, rounded: within
- * PTX's bounds, not the GPU's last bits. Special values are as PTX's tables have them.
- */
+/* Approximations: the .approx and .full forms of PTX ISA, floating-point-instructions, and ex2
+ * and tanh of halves. Results are those of the host's functions in double precision, rounded.
+ * They are within PTX's bounds, but their last bits may differ from a GPU's. Special values
+ * follow PTX's tables. */
 #include "sim/sim_half.h"
 
 #include <math.h>
 
-/* What handlers ask for, in op->small. */
+/* Flags of the handlers, in op->small. */
 enum { FTZ = 1 };
 
-/* .ftz also takes what is subnormal in the result. */
+/* Applies .ftz to the result: a subnormal becomes zero. */
 static uint32_t finished(float v, bool ftz)
 {
     uint32_t r = sim_f32_canonical(f32_bits(v));
@@ -25,7 +25,7 @@ static double reciprocal_root(double a)
     return 1.0 / sqrt(a);
 }
 
-/* f of an f32. */
+/* Defines a handler: f of an f32. */
 #define APPROXIMATE(name, f)                                                                       \
     static uint32_t name##_lane(uint32_t a, bool ftz)                                              \
     {                                                                                              \
@@ -42,7 +42,7 @@ APPROXIMATE(lg2, log2)
 APPROXIMATE(ex2, exp2)
 APPROXIMATE(tanh, tanh)
 
-/* Halves, alone and in pairs. */
+/* Defines the handlers of halves, for single values and for pairs. */
 #define APPROXIMATE_HALVES(name, f, widen, narrow)                                                 \
     static uint16_t name##_lane(uint16_t a)                                                        \
     {                                                                                              \
@@ -54,7 +54,7 @@ APPROXIMATE(tanh, tanh)
 APPROXIMATE_HALVES(ex2_f16, exp2, sim_f16_float, sim_f16_narrow)
 APPROXIMATE_HALVES(tanh_f16, tanh, sim_f16_float, sim_f16_narrow)
 APPROXIMATE_HALVES(tanh_bf16, tanh, sim_bf16_float, sim_bf16_narrow)
-/* ex2 of bf16 flushes. */
+/* Computes ex2 of bf16, which flushes. */
 static uint16_t ex2_ftz_bf16_lane(uint16_t a)
 {
     return sim_bf16_narrow(ex2_lane(sim_bf16_widen(a), true));
@@ -63,8 +63,8 @@ SIM_RARE1(ex2_ftz_bf16, uint16_t, uint16_t, ex2_ftz_bf16_lane(a))
 SIM_RARE1(ex2_ftz_bf16x2, uint32_t, uint32_t,
           (uint32_t)ex2_ftz_bf16_lane((uint16_t)(a >> 16)) << 16 | ex2_ftz_bf16_lane((uint16_t)a))
 
-/* div.approx multiplies by a reciprocal, which is zero where it would be subnormal: of divisors
- * above 2^126. */
+/* div.approx multiplies by a reciprocal. For divisors above 2^126 that reciprocal would be
+ * subnormal, and is zero. */
 static inline uint32_t divided(uint32_t a, uint32_t b, bool ftz, bool full)
 {
     a = ftz ? sim_f32_flush(a) : a;
@@ -81,7 +81,8 @@ SIM_BINARY(div_approx_ftz, uint32_t, uint32_t, uint32_t, divided(a, b, true, fal
 SIM_BINARY(div_full, uint32_t, uint32_t, uint32_t, divided(a, b, false, true))
 SIM_BINARY(div_full_ftz, uint32_t, uint32_t, uint32_t, divided(a, b, true, true))
 
-/* The coarse ones of f64: the low word of the operand is ignored, that of the result is 0. */
+/* Computes a coarse approximation of f64: it ignores the low word of the operand, and the low
+ * word of the result is 0. */
 static uint64_t coarse(uint64_t a, double (*f)(double))
 {
     const uint64_t high = 0xffffffff00000000u, infinity = 0x7ff0000000000000u;

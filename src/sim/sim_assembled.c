@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What became of an access, the worst last. */
+/* The fate of an access in machine code, the worst last. */
 enum fate { SAME, MERGES, WIDER, NARROWER, GONE, OUT_OF_LOOP, INTO_LOOP, ADDED };
 static const char *const fate_texts[] = {
     [SAME] = "as written",
@@ -24,9 +24,9 @@ struct finder {
     const struct sass *sass;
     const struct sim_counted *all;
     size_t count;
-    struct ptx_access *accesses; /* of all functions that ran, by instruction */
+    struct ptx_access *accesses; /* the accesses of all functions that ran, by instruction */
     size_t access_count;
-    struct access *by_line; /* the same */
+    struct access *by_line; /* the same accesses */
     VEC(struct sim_assembled_line) lines;
     VEC(enum fate) fates; /* of those */
 };
@@ -67,7 +67,7 @@ static bool has_any(const struct sim_bounds *b)
     return any;
 }
 
-/* The low bounds times low_of / low_in, the high ones times high_times. */
+/* Multiplies the low bounds by low_of / low_in and the high bounds by high_times. */
 static void scale(struct sim_bounds *b, unsigned low_of, unsigned low_in, unsigned high_times)
 {
 #define X(name)                                                                                    \
@@ -77,7 +77,7 @@ static void scale(struct sim_bounds *b, unsigned low_of, unsigned low_in, unsign
 #undef X
 }
 
-/* Conflicts are the wavefronts that are too many, so that their bounds follow. */
+/* Derives the bounds of bank conflicts: conflicts are the wavefronts above the ideal number. */
 static void bound_conflicts(struct sim_bounds *b)
 {
     int64_t least = b->low.shared_wavefronts - b->high.shared_wavefronts_ideal;
@@ -104,7 +104,7 @@ static void unbound_atomic(struct sim_counts *n, const struct access *access)
         n->global_atomics = SIM_UNBOUNDED;
 }
 
-/* Nobody knows how often there is such an access. */
+/* Sets the counters of such an access to unbounded: its number is not known. */
 static void unbound(struct sim_counts *n, const struct access *access)
 {
     bool stores = access->kind == ACCESS_STORE || access->kind == ACCESS_STORE_MATRIX;
@@ -133,7 +133,7 @@ static void unbound(struct sim_counts *n, const struct access *access)
 
 /* --- comparing --- */
 
-/* The first of a line in a list by lines. */
+/* Returns the index of a line's first access in a list sorted by line. */
 static size_t first_of(const struct access *list, size_t count, uint32_t line)
 {
     size_t low = 0, high = count;
@@ -147,14 +147,16 @@ static size_t first_of(const struct access *list, size_t count, uint32_t line)
     return low;
 }
 
-/* What is generic in PTX may have a space in machine code. */
+/* Returns true if two accesses are alike. An access that is generic in PTX may have a space in
+ * machine code. */
 static bool alike(const struct access *written, const struct access *made)
 {
     return written->kind == made->kind &&
            (written->space == made->space || written->space == ACCESS_GENERIC);
 }
 
-/* Accesses of a line that are like one: how many of its width, the narrowest and the widest. */
+/* The accesses of a line that are like a given one: the number with its width, the narrowest and
+ * the widest. */
 struct tally {
     unsigned count, same, narrowest, widest, most_loops, bytes; /* bytes: of all */
 };
@@ -188,8 +190,8 @@ static const struct sim_counted *counted_of(const struct finder *f,
     return NULL;
 }
 
-/* Tells whether the innermost loop is written out in machine code: one loop less, and for each trip
- * all bytes that are written. */
+/* Returns true if the innermost loop is unrolled in machine code: the access is in one loop
+ * less, and the bytes of the machine code are the written bytes times the trips. */
 static bool is_unrolled(const struct finder *f, const struct ptx_access *access,
                         unsigned most_loops, int64_t written_bytes, int64_t made_bytes)
 {
@@ -222,14 +224,14 @@ static enum fate fate_of(const struct finder *f, const struct ptx_access *access
     return !unrolled && made->same < written.same ? GONE : SAME;
 }
 
-/* How much narrower parts of a split access are. */
+/* Returns the ratio of an access's width to that of its narrowest part; 1: it is not split. */
 static unsigned split_of(const struct access *one, const struct tally *made)
 {
     return made->narrowest && made->narrowest < one->bytes ? one->bytes / made->narrowest : 1;
 }
 
-/* The bounds of one access by itself. Of what is merged, each part would take no more alone than
- * the whole does; of what is split, none takes more than the whole did. */
+/* Returns the bounds of one access by itself. If it is merged, no part alone needs more than the
+ * whole. If it is split, no part needs more than the whole did. */
 static struct sim_bounds bounds_of(const struct sim_counts *counts, const struct access *one,
                                    enum fate fate, const struct tally *made)
 {
@@ -296,7 +298,7 @@ static void bound_alone(struct finder *f, const struct sim_counted *at)
 
 /* --- what may be merged --- */
 
-/* Bytes that all of them ask for, each distance once. */
+/* Returns the bytes that all of them ask for; each distance counts once. */
 static int64_t bytes_of(const struct sim_merge *m)
 {
     int64_t sum = 0;
@@ -309,7 +311,8 @@ static int64_t bytes_of(const struct sim_merge *m)
     return sum;
 }
 
-/* Bytes that the machine code has for the lines of all, each line once. */
+/* Returns the bytes that the machine code accesses on the lines of all of them; each line counts
+ * once. */
 static int64_t made_of(const struct finder *f, const struct sim_merge *m)
 {
     int64_t sum = 0;
@@ -325,11 +328,13 @@ static int64_t made_of(const struct finder *f, const struct sim_merge *m)
     return sum;
 }
 
-/* The outcome of accesses that may be merged. */
+/* The joint fate of accesses that may be merged. */
 struct joint_fate {
-    enum fate fate; /* SAME: none is merged; WIDER: some are, and all are there; else the worst */
-    bool unrolled;  /* with their loop, so that they may be merged with those of other trips, too */
-    unsigned split, narrowest, widest; /* bytes: of one as written, of one in machine code */
+    enum fate
+        fate;      /* SAME: none is merged; WIDER: some are, none is missing; otherwise the worst */
+    bool unrolled; /* their loop is unrolled: accesses of different trips may be merged */
+    unsigned split, narrowest,
+        widest; /* greatest split_of; bytes as written; bytes in machine code */
 };
 
 static struct joint_fate fate_of_all(const struct finder *f, const struct sim_merge *m)
@@ -347,7 +352,7 @@ static struct joint_fate fate_of_all(const struct finder *f, const struct sim_me
         all.widest = made.widest > all.widest ? made.widest : all.widest;
         most_loops = made.most_loops > most_loops ? made.most_loops : most_loops;
     }
-    /* All of it may be at the lines of some. */
+    /* The machine code may have all the accesses on the lines of some of them. */
     all.unrolled = all.fate == OUT_OF_LOOP && is_unrolled(f, access_of(f, m->list[0].ins),
                                                           most_loops, bytes_of(m), made_of(f, m));
     if (all.unrolled || (all.fate == GONE && made_of(f, m) >= bytes_of(m)))
@@ -402,7 +407,7 @@ static int by_offset(const void *left, const void *right)
     return (x > y) - (x < y);
 }
 
-/* All that was counted, with its line. */
+/* Returns all counted accesses with their lines. */
 static struct placed *place_all(const struct finder *f)
 {
     struct placed *all = arena_array(f->arena, struct placed, f->count + 1);
@@ -428,7 +433,8 @@ static bool is_written(const struct finder *f, const struct access *made)
     return false;
 }
 
-/* For atomic operations that the target lacks, or for want of registers. */
+/* Finds accesses that the assembler adds: for atomic operations that the target lacks, or for
+ * spilled registers. */
 static void find_added(struct finder *f)
 {
     const struct placed *all = NULL;
@@ -459,7 +465,8 @@ static bool ran(const struct finder *f, const struct ptx_function *function)
     return false;
 }
 
-/* A function that a kernel calls may be assembled in the kernel's loops. */
+/* Lists the accesses of all functions that ran. The assembler may inline a function in the loops
+ * of the kernel that calls it. */
 static void list_accesses(struct finder *f)
 {
     VEC(struct ptx_access) all = {0};

@@ -1,11 +1,11 @@
-/* Counters as assembled: what they are for the machine code that an assembler makes of the PTX.
+/* Counters as assembled: their values for the machine code that an assembler makes of the PTX.
  *
- * Where its accesses are the PTX's, line by line of the PTX (as wide, in as many loops, at least as
- * many: an unrolled loop has copies), counters are exact. Elsewhere they are between bounds: from
- * what accesses become that the assembler may merge (sim_merge.h), to what they are as written. An
- * access that is left out or moved out of a loop counts from 0; one that is added has no bound.
- * Without machine code what may be merged is taken to be, or not.
- */
+ * The accesses of the machine code are compared with the PTX's, line by line of the PTX.
+ * Counters are exact if the accesses agree: as wide, in as many loops, and at least as many (an
+ * unrolled loop has copies). Otherwise the counters have bounds: from the values after every
+ * merge that the assembler may make (sim_merge.h) to the values of the accesses as written. An
+ * access that is left out or moved out of a loop counts from 0; an added access has no upper
+ * bound. Without machine code, each possible merge may have been made or not. */
 #ifndef TW_SIM_ASSEMBLED_H
 #define TW_SIM_ASSEMBLED_H
 
@@ -21,7 +21,7 @@
 
 #define SIM_UNBOUNDED INT64_MAX
 struct sim_bounds {
-    struct sim_counts low, high; /* of the memory counters; high: SIM_UNBOUNDED, nobody knows */
+    struct sim_counts low, high; /* of the memory counters; high: SIM_UNBOUNDED if unbounded */
 };
 
 struct sim_assembled_line {
@@ -31,21 +31,22 @@ struct sim_assembled_line {
 };
 
 struct sim_assembled {
-    const char *assembler; /* "ptxas 13.0.88 for sm_90"; NULL: the rules alone */
+    const char *assembler; /* "ptxas 13.0.88 for sm_90"; NULL: no assembler, only the rules */
     struct sim_bounds total;
-    bool exact;                       /* low is high everywhere */
-    struct sim_assembled_line *lines; /* where it is not */
+    bool exact;                       /* low equals high everywhere */
+    struct sim_assembled_line *lines; /* lines where it is not exact */
     size_t line_count;
 };
 
-/* Of counters that were told to merge. sass NULL: there is no machine code. Lives in the arena. */
+/* Finds the bounds for counters that sim_counters_merge was called for. sass NULL: there is no
+ * machine code. The result lives in the arena. */
 void sim_assembled_find(struct arena *a, const struct sim_counters *c,
                         const struct ptx_module *module, const struct sass *sass,
                         struct sim_assembled *out);
 
-/* One JSON object. */
+/* Prints one JSON object. */
 void sim_assembled_json(struct text *out, const struct sim_assembled *s);
-/* One line, or nothing if it is exact. */
+/* Prints one line, or nothing if the counters are exact. */
 void sim_assembled_text(struct text *out, const struct sim_assembled *s);
 
 #endif

@@ -1,9 +1,8 @@
 /* cp.async and its groups: PTX ISA, data-movement-and-conversion-instructions-non-bulk-copy.
  *
- * A copy lands at once or, asked to be late, when a thread waits for it, or after some instructions of
- * its warp if that is sooner: then the source is read and the destination written. Groups are counted
- * thread by thread.
- */
+ * A copy lands at once or, with `async_late`, when a thread waits for it or after some
+ * instructions of its warp, whichever comes first. Landing reads the source and writes the
+ * destination. Groups are counted for each thread. */
 #include "ptx/ptx_choose.h"
 #include "sim/sim_mbarrier.h"
 
@@ -15,12 +14,13 @@ struct copy {
     uint32_t number;
     uint32_t mask; /* lanes whose part has not landed */
     uint32_t group[SIM_LANES];
-    int64_t issued; /* instructions of the warp before it */
-    /* Not a copy, but an arrival at the mbarrier `to`, when all before it have landed. */
+    int64_t issued; /* instructions of the warp before the copy */
+    /* True: not a copy, but an arrival at the mbarrier `to`, after all earlier copies have
+     * landed. */
     bool arrives;
     uint8_t *to[SIM_LANES], *from[SIM_LANES];
     uint64_t to_offset[SIM_LANES], from_address[SIM_LANES];
-    uint8_t bytes[SIM_LANES]; /* that are read; the rest of op->bytes is filled with 0 */
+    uint8_t bytes[SIM_LANES]; /* bytes that are read; the rest of op->bytes is filled with 0 */
 };
 struct sim_copies {
     VEC(struct copy) list;
@@ -68,7 +68,7 @@ static bool tell_landing(struct sim_warp *w, const struct copy *c, uint32_t mask
         read.before[lane] = c->from[lane];
         from[lane] = c->bytes[lane] ? c->from_address[lane] : c->to_offset[lane];
     }
-    for (uint32_t rest = mask; rest;) { /* a read for each number of bytes */
+    for (uint32_t rest = mask; rest;) { /* one read for each number of bytes */
         read.bytes = c->bytes[__builtin_ctz(rest)];
         read.mask = 0;
         for (uint32_t lanes = rest; lanes; lanes &= lanes - 1)
@@ -110,7 +110,7 @@ static bool land_arrival(struct sim_warp *w, const struct copy *c, uint32_t mask
     return sim_mbarrier_land(w, c->op, &c->at, mask, &at);
 }
 
-/* What has landed leaves the list, whose order stays. */
+/* Removes landed copies from the list and keeps the order of the others. */
 static void tidy(struct sim_copies *copies)
 {
     size_t kept = 0;
@@ -123,12 +123,12 @@ static void tidy(struct sim_copies *copies)
     copies->list.count = kept;
 }
 
-/* Lanes' copies of groups below `below` land, those of no group with below UINT32_MAX, and then the
- * arrivals that have nothing under way before them. */
+/* Lands the lanes' copies of groups below `below`; with UINT32_MAX also copies without a group.
+ * Also lands the arrivals with no earlier copy under way. */
 static bool land(struct sim_warp *w, uint32_t mask, const uint32_t below[SIM_LANES])
 {
     struct sim_copies *copies = copies_of(w);
-    uint32_t open = 0; /* lanes that have something under way before */
+    uint32_t open = 0; /* lanes with an earlier copy under way */
     bool fine = true;
     for (size_t i = 0; i < copies->list.count && fine; i++) {
         struct copy *c = &copies->list.data[i];
@@ -195,7 +195,7 @@ bool sim_copies_land_all(struct sim_warp *w)
 
 /* --- issuing --- */
 
-/* So many are under way at most; nothing says that they may not land now. */
+/* The most copies under way; a program cannot rely on more, because any copy may land at once. */
 enum { MOST_COPIES = 4096 };
 
 static bool add(struct sim_warp *w, struct sim_copies *copies, const struct copy *c)
@@ -207,11 +207,11 @@ static bool add(struct sim_warp *w, struct sim_copies *copies, const struct copy
     return true;
 }
 
-/* Of cp.async: the op has the destination's address, small: .cg. */
+/* The source of cp.async: the op has the destination's address; op->small: .cg. */
 struct copied_from {
     struct sim_op address;
-    uint32_t size;   /* slot of how many bytes are read, SIM_NO_SLOT: all */
-    uint32_t ignore; /* predicate: read none, SIM_NO_SLOT: there is none */
+    uint32_t size;   /* slot of the number of bytes that are read; SIM_NO_SLOT: all */
+    uint32_t ignore; /* predicate of a copy that reads nothing; SIM_NO_SLOT: none */
     bool negated;
 };
 
@@ -228,7 +228,7 @@ static void sizes(const struct sim_warp *w, const struct sim_op *op, const struc
     }
 }
 
-/* Lanes whose fault an observer let pass have no part in the copy. */
+/* Removes from the copy the lanes whose fault an observer let pass. */
 static void keep_those_somewhere(const struct sim_warp *w, struct copy *c,
                                  uint8_t *const host[SIM_LANES])
 {
@@ -237,7 +237,8 @@ static void keep_those_somewhere(const struct sim_warp *w, struct copy *c,
             c->mask &= ~(rest & -rest);
 }
 
-/* Checks the addresses without telling of an access: that is for when it lands. */
+/* Checks the addresses without telling observers of an access: they hear of it when the copy
+ * lands. */
 static bool resolve_copy(struct sim_warp *w, const struct sim_op *op, struct copy *c)
 {
     const struct copied_from *s = op->data;
@@ -308,7 +309,7 @@ static bool commit(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     return sim_tell_async(w, &event);
 }
 
-/* op->imm: groups that may be under way; op->small: all, committed or not */
+/* op->imm: groups that may be under way; op->small: wait for all copies, committed or not */
 static bool wait(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     if (!w->observed && !w->sim->late)
@@ -363,7 +364,7 @@ static bool choose_copy(struct sim_decoder *d, const struct ptx_instruction *ins
     if (fourth && fourth->kind == SLOT_PREDICATE) {
         s->ignore = sim_slot_of(d, o, MOD_PRED);
         s->negated = o->negated;
-    } else if (fourth && !fourth->when) { /* else it is the policy of a cache */
+    } else if (fourth && !fourth->when) { /* otherwise it is a cache policy */
         s->size = sim_slot_of(d, o, MOD_U32);
     }
     return (ins->operands[2].kind == PTX_IMMEDIATE) &&

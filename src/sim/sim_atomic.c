@@ -1,8 +1,8 @@
-/* atom and red. Lanes take their turns from lane 0 on; with a seed, from any lane on.
+/* atom and red. Lanes take turns from lane 0 on; with a seed, from a random lane on.
  *
- * op->small: operation, op->small2: type; op->target: bytes of an element; op->more: slots of the
- * results (of atom: op->slot[0] is the first), then of the operands, then of what cas stores.
- */
+ * op->small: operation; op->small2: type; op->target: bytes of an element; op->more: slots of
+ * the results (for atom; op->slot[0] is the first), then of the operands, then of the values
+ * that cas stores. */
 #include "base/dtype.h"
 #include "sim/sim_machine.h"
 #include "sim/sim_value.h"
@@ -28,7 +28,7 @@ static uint64_t of_f32(float v)
     return isnan(v) ? 0x7fffffff : word;
 }
 
-/* In global memory atom.add.f32 flushes subnormals. PTX ISA,
+/* Flushes a subnormal: atom.add.f32 does so in global memory. PTX ISA,
  * parallel-synchronization-and-communication-instructions-atom */
 static float flushed(float v)
 {
@@ -41,8 +41,9 @@ static uint64_t add_f32(uint64_t a, uint64_t b, bool flush)
     return flush ? of_f32(flushed(flushed(x) + flushed(y))) : of_f32(x + y);
 }
 
-/* A NaN is handed on as it is, the operand's rather than the one in memory. In shared memory it is
- * an addition of registers: the one in memory first, and quiet. */
+/* Adds f64. In global memory a NaN is passed on unchanged, the operand's before the one in
+ * memory. In shared memory it is an addition of registers: the NaN in memory comes first and
+ * becomes quiet. */
 static uint64_t add_f64(uint64_t a, uint64_t b, bool shared)
 {
     double x, y;
@@ -58,7 +59,7 @@ static uint64_t add_f64(uint64_t a, uint64_t b, bool shared)
     return isnan(x) ? UINT64_C(0xfff8000000000000) : a;
 }
 
-/* min and max of halves: a number beats a NaN, -0 is below 0. */
+/* Returns the min or max of halves: a number wins over a NaN, -0 is below 0. */
 static float extreme(float x, float y, bool greater)
 {
     if (isnan(x) || isnan(y))
@@ -125,7 +126,8 @@ static struct element read_slot(const struct sim_warp *w, uint32_t slot, int lan
     return e;
 }
 
-/* One element of one lane: what stood there goes to the result. True: it is another value now. */
+/* Updates one element of one lane and puts the old value into the result. Returns true if the
+ * value changed. */
 static bool update(struct sim_warp *w, const struct sim_op *op, uint8_t *host, uint32_t e, int lane,
                    uint32_t count)
 {
@@ -192,7 +194,7 @@ static bool choose_atom(struct sim_decoder *d, const struct ptx_instruction *ins
     op->bytes = (uint8_t)(count * op->target);
     op->slot[0] = results ? op->more[0] : SIM_NO_SLOT;
     op->run = atom;
-    for (int i = 0; i < ins->operand_count; i++) /* registers as wide as the type */
+    for (int i = 0; i < ins->operand_count; i++) /* registers must be as wide as the type */
         if (ins->operands[i].kind == PTX_REGISTER && i != at && i <= at + sources &&
             sim_operand_bytes(d, &ins->operands[i], type) != (int)op->target)
             return false;

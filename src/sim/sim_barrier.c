@@ -1,9 +1,9 @@
 /* Barriers of the block and of the warp; fences.
  *
- * As on sm_70 and later, each thread arrives for itself: the lanes of a warp may come to a barrier
- * by different ways. A barrier without a count is complete when all threads are there that have not
- * left; one with a count, when so many have come, a full warp counting as 32.
- */
+ * As on sm_70 and later, each thread arrives for itself: the lanes of a warp may reach a barrier
+ * on different paths. A barrier without a count is complete when all threads that have not
+ * exited have arrived. A barrier with a count is complete when that number of threads has
+ * arrived; a full warp counts as 32. */
 #include "sim/sim_machine.h"
 
 enum action { BAR_SYNC, BAR_ARRIVE, BAR_RED };
@@ -28,7 +28,7 @@ static bool tell_barrier(struct sim_warp *w, const struct sim_op *op, enum sim_s
     return sim_tell_sync(w, &event);
 }
 
-/* What bar.red gives to lanes that wait at it. */
+/* Gives the result of bar.red to the lanes that wait at it. */
 static void give(struct sim_warp *w, const struct sim_path *p, const struct sim_barrier *b)
 {
     const struct sim_op *op = p->pc;
@@ -59,7 +59,7 @@ static void release(struct sim_block *block, int id)
             if (p->wait != SIM_WAIT_BARRIER || p->barrier != id)
                 continue;
             give(w, p, b);
-            w->frame = p->frame; /* whose function the event names */
+            w->frame = p->frame; /* the event names a function of this frame */
             tell_barrier(w, p->pc, SIM_BARRIER_LEAVE, p->mask, id, b->expected);
             w->frame = frame;
             p->wait = SIM_WAIT_NOTHING;
@@ -83,7 +83,7 @@ static bool is_complete(const struct sim_block *block, const struct sim_barrier 
     return b->expected != 0;
 }
 
-/* Lanes come; a warp of which all lanes have come counts as 32 threads. */
+/* Counts arriving lanes; a warp whose lanes have all arrived counts as 32 threads. */
 static void count_lanes(const struct sim_warp *w, struct sim_barrier *b, uint32_t lanes)
 {
     uint32_t *arrived = &b->arrived[w->number];
@@ -100,7 +100,7 @@ static void count_lanes(const struct sim_warp *w, struct sim_barrier *b, uint32_
     }
 }
 
-/* The lanes that are left of a warp may be all that it has now. */
+/* Completes barriers after lanes exit: the remaining lanes of a warp may all be waiting. */
 void sim_barriers_after_exit(struct sim_warp *w)
 {
     for (int id = 0; id < 16; id++) {
@@ -165,7 +165,7 @@ static bool bar(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
         reduce_lanes(w, op, b, lanes);
     count_lanes(w, b, lanes);
     w->sim->changes++;
-    const struct sim_op *rest = lanes == mask ? op + 1 : op; /* the others come again */
+    const struct sim_op *rest = lanes == mask ? op + 1 : op; /* the other lanes come again */
     sim_split_to(w, rest, lanes, op->small == BAR_ARRIVE ? op + 1 : op);
     if (op->small != BAR_ARRIVE) {
         w->paths[w->path].wait = SIM_WAIT_BARRIER;

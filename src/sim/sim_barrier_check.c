@@ -1,7 +1,6 @@
-/* An aligned barrier must be executed by all lanes of a warp that have not left, at the same
- * instruction. Lanes may come to it one after the other, as the machine runs them; they are apart
- * if lanes of the warp come to another instruction meanwhile, or if the barrier opens without
- * them. */
+/* All lanes of a warp that have not exited must execute an aligned barrier at the same
+ * instruction. The machine may run them to it one after the other. They are apart if lanes of
+ * the warp reach another instruction meanwhile, or if the barrier opens without them. */
 #include "sim/sim_barrier_check.h"
 
 #include "sim/sim_blocks.h"
@@ -12,16 +11,16 @@ enum { BARRIERS = 16, MOST_THREADS = 1024 };
 
 /* A warp at an aligned barrier. */
 struct gathering {
-    uint32_t mask; /* 0: nobody */
+    uint32_t mask; /* 0: no lane */
     int id;
     struct sim_place at;
-    uint32_t skipping; /* lanes that went past it; where some of them were */
+    uint32_t skipping; /* lanes that went past the barrier, and below the place of some of them */
     struct sim_place skipping_at;
 };
 
 struct used_barrier {
-    struct sim_place at;   /* of the first arrival since it last opened */
-    struct sim_place wait; /* of the first that waits */
+    struct sim_place at;   /* place of the first arrival since it last opened */
+    struct sim_place wait; /* place of the first lane that waits */
     int expected, arrived;
     bool in_use, reduces;
     uint32_t *waiting; /* by warp */
@@ -168,10 +167,10 @@ static void arrive(struct sim_barrier_check *c, struct watched_block *b,
     if (e->waits)
         wait_at(b, bar, e);
     else if (bar->expected > 0 && bar->arrived >= bar->expected)
-        bar->in_use = false; /* opens without anybody that leaves, perhaps */
+        bar->in_use = false; /* it may open without any waiting lane that leaves it */
 }
 
-/* The barrier opens: nobody may still be on the way to it. */
+/* Handles an opening barrier: no lane may still be on the way to it. */
 static void leave(struct sim_barrier_check *c, struct watched_block *b,
                   const struct sim_sync_event *e)
 {
@@ -196,7 +195,7 @@ static void leave(struct sim_barrier_check *c, struct watched_block *b,
               away, b->threads);
 }
 
-/* Lanes leave that went past the barrier at which others of their warp wait. */
+/* Reports lanes that go on past a barrier at which other lanes of their warp wait. */
 static void lanes_skipped(struct sim_barrier_check *c, struct gathering *g, uint32_t skipped)
 {
     struct sim_finding f = {.kind = SIM_FOUND_DIVERGENT, .access_count = 2};
@@ -285,7 +284,8 @@ static const char *missing_text(struct sim_barrier_check *c, const struct watche
     return named ? t.data : "all threads that have not left are there";
 }
 
-/* Does one that is not at the barrier wait for memory, so that this is what explains it? */
+/* Returns true if a thread that is missing at the barrier waits for memory: that explains the
+ * barrier's wait. */
 static bool is_late_by_poll(const struct watched_block *b, const struct used_barrier *bar,
                             const struct sim_standstill *still)
 {

@@ -1,7 +1,6 @@
-/* Bits: PTX ISA, logic-and-shift-instructions, and those of integer-arithmetic-instructions that
- * count, find, extract and insert. Shift counts beyond the width act as the width; predicates are
- * words with a bit a lane.
- */
+/* Bits: PTX ISA, logic-and-shift-instructions, and the integer-arithmetic-instructions that
+ * count, find, extract and insert bits. Shift counts above the width act as the width.
+ * Predicates are words with a bit for each lane. */
 #include "sim/sim_value.h"
 
 /* --- logic --- */
@@ -32,8 +31,8 @@ SIM_HANDLER(not_predicates)
     return true;
 }
 
-/* The function whose truth table is in imm: bit (a << 2 | b << 1 | c) of it. Common tables have a
- * loop of their own; the general one takes eight products. */
+/* Computes the function whose truth table is in imm: its bit (a << 2 | b << 1 | c). Common
+ * tables have a loop of their own; the general function adds eight products. */
 static inline uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, const uint32_t t[8])
 {
     return (~a & ~b & ~c & t[0]) | (~a & ~b & c & t[1]) | (~a & b & ~c & t[2]) |
@@ -61,8 +60,7 @@ SIM_TERNARY(lop3_and, uint32_t, uint32_t, uint32_t, uint32_t, a &b &c)
 SIM_TERNARY(lop3_and_or, uint32_t, uint32_t, uint32_t, uint32_t, (a & b) | c)
 SIM_TERNARY(lop3_and_xor, uint32_t, uint32_t, uint32_t, uint32_t, (a & b) ^ c)
 
-/* lop3.or d|p, a, b, c, table, q: p is (d != 0) or q. Slots: d p a b c table q; the last in
- * slot 5. */
+/* lop3.or d|p, a, b, c, table, q: p is (d != 0) or q. Slots: d p a b c table q; q is in slot 5. */
 enum { LOP3_Q = 5 };
 SIM_HANDLER(lop3_predicate)
 {
@@ -117,7 +115,8 @@ RIGHT(16, 32)
 RIGHT(32, 32)
 RIGHT(64, 64)
 
-/* Funnel shifts of b:a, n from 0 to 32: the high word, shifted left; the low one, shifted right. */
+/* Funnel shifts of b:a, n from 0 to 32: left shifts give the high word, right shifts the low
+ * word. */
 static inline uint32_t funnel_left(uint32_t a, uint32_t b, uint32_t n)
 {
     return (uint32_t)((((uint64_t)b << 32 | a) << n) >> 32);
@@ -134,7 +133,7 @@ SIM_TERNARY(shf_r_wrap, uint32_t, uint32_t, uint32_t, uint32_t, funnel_right(a, 
 
 /* --- bytes --- */
 
-/* Byte `select` & 7 of b:a; with bit 3, its sign in all bits. */
+/* Returns byte `select` & 7 of b:a; if bit 3 of `select` is set, the byte's sign in all bits. */
 static inline uint32_t pick(uint32_t a, uint32_t b, uint32_t select)
 {
     uint64_t both = (uint64_t)b << 32 | a;
@@ -149,7 +148,7 @@ static inline uint32_t prmt(uint32_t a, uint32_t b, uint32_t s)
 SIM_TERNARY(prmt_any, uint32_t, uint32_t, uint32_t, uint32_t, prmt(a, b, c))
 
 #if !defined(SIM_V3) /* seldom */
-/* The selectors that the modes stand for, by the low two bits of c. */
+/* The selectors of each mode, indexed by the low two bits of c. */
 static const uint16_t prmt_f4e[4] = {0x3210, 0x4321, 0x5432, 0x6543};
 static const uint16_t prmt_b4e[4] = {0x5670, 0x6701, 0x7012, 0x0123};
 static const uint16_t prmt_rc8[4] = {0x0000, 0x1111, 0x2222, 0x3333};
@@ -180,7 +179,7 @@ static inline uint32_t brev_u32(uint32_t a)
     a = (a >> 8 & 0x00ff00ffu) | (a & 0x00ff00ffu) << 8;
     return a >> 16 | a << 16;
 }
-/* Zeros above the highest bit: all below it are set, then counted. */
+/* Counts the zeros above the highest set bit: sets all bits below it, then counts. */
 static inline uint32_t clz_u32(uint32_t a)
 {
     a |= a >> 1;
@@ -202,8 +201,8 @@ SIM_UNARY(brev_32, uint32_t, uint32_t, brev_u32(a))
 SIM_UNARY(brev_64, uint64_t, uint64_t,
           (uint64_t)brev_u32((uint32_t)a) << 32 | brev_u32((uint32_t)(a >> 32)))
 
-/* The highest bit, of a signed number the highest that differs from the sign; all ones: there is
- * none. shiftamt: how far it must be shifted left to the top. */
+/* Finds the highest set bit, for a signed number the highest bit that differs from the sign; all
+ * ones: none. shiftamt: the left shift that moves it to the top. */
 #define BFIND(type, bits, flip)                                                                    \
     SIM_UNARY(bfind_##type, uint32_t, uint##bits##_t, bits - 1 - clz_u##bits(flip))                \
     SIM_UNARY(bfind_amount_##type, uint32_t, uint##bits##_t,                                       \
@@ -213,8 +212,8 @@ BFIND(u64, 64, a)
 BFIND(s32, 32, a >> 31 ? ~a : a)
 BFIND(s64, 64, a >> 63 ? ~a : a)
 
-/* fns: the |n|-th set bit of the mask from `base` on, upwards or downwards; n = 0: base, if it is
- * set. */
+/* Returns the place of the |n|-th set bit of the mask, counted from `base` upwards, or downwards
+ * if n is negative. n = 0: `base`, if that bit is set. All ones: none. */
 static uint32_t find_nth_set(uint32_t bits, uint32_t base, int32_t n)
 {
     if (n == 0)
@@ -229,13 +228,13 @@ SIM_RARE3(fns, uint32_t, uint32_t, uint32_t, int32_t, find_nth_set(a, b, c))
 
 /* --- fields --- */
 
-/* Bits beyond the top are the sign, or 0. */
+/* Returns `length` low ones: the bits of a field. */
 static inline uint64_t field_mask(uint32_t length)
 {
     return length > 63 ? UINT64_MAX : ((uint64_t)1 << length) - 1;
 }
-/* PTX takes the low 8 bits of place and length; of 64-bit fields, which are made of several machine
- * instructions, GPUs take all of them. */
+/* Returns the part of a place or length that counts. PTX takes the low 8 bits. GPUs take all
+ * bits for 64-bit fields, which take several machine instructions. */
 static inline uint32_t field_number(uint32_t n, uint32_t bits)
 {
     return bits == 64 ? n : n & 0xff;
@@ -244,7 +243,7 @@ static inline uint64_t bfe_unsigned(uint64_t a, uint32_t at, uint32_t length, ui
 {
     return shr_u64(a, field_number(at, bits)) & field_mask(field_number(length, bits));
 }
-/* Of a number that was sign-extended to 64 bits, of which `bits` count. */
+/* Extracts a field of a number that was sign-extended to 64 bits; its low `bits` bits count. */
 static inline uint64_t bfe_signed(int64_t a, uint32_t at, uint32_t length, uint32_t bits)
 {
     at = field_number(at, bits);
@@ -317,7 +316,7 @@ SIM_BINARY(szext_s32_wrap, uint32_t, uint32_t, uint32_t, szext_s32(a, b & 31))
     SIM_ROW(handler##_clamp, id, MOD_CLAMP, __VA_ARGS__),                                          \
         SIM_ROW(handler##_wrap, id, MOD_WRAP, __VA_ARGS__)
 #define PRMT_ROW(mode, MODE) SIM_ROW(prmt_to_##mode, PRMT, MOD_B32, MOD_##MODE)
-/* Of a type: what finds its highest bit, and takes out fields. */
+/* The rows of a type: finding its highest bit and extracting fields. */
 #define FIELD_ROWS(type, TYPE)                                                                     \
     SIM_ROW(bfind_##type, BFIND, MOD_##TYPE),                                                      \
         SIM_ROW(bfind_amount_##type, BFIND, MOD_SHIFT_AMOUNT, MOD_##TYPE),                         \
@@ -360,7 +359,7 @@ static const struct sim_value_row bits_rows[] = {
 #endif
 };
 
-/* Tables with a loop of their own. */
+/* Returns the handler of a table with a loop of its own. */
 static sim_handler *lop3_handler(int64_t table)
 {
     switch (table) {

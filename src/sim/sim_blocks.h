@@ -1,11 +1,11 @@
-/* The blocks that a check knows of, by number: those that have begun and not ended. It is a check's
- * first member, so that hooks of observers can be the same for all. */
+/* The running blocks that a check knows, by number. struct sim_blocks is a check's first member,
+ * so all checks can share these observer hooks. */
 #ifndef TW_SIM_BLOCKS_H
 #define TW_SIM_BLOCKS_H
 
 #include "sim/sim_report.h"
 
-/* The first member of what a check knows of a block. */
+/* The first member of a check's state of a block. */
 struct sim_watched {
     struct sim_watched *next; /* in its bucket */
     int64_t number;
@@ -14,7 +14,7 @@ struct sim_watched {
 enum { SIM_BLOCK_BUCKETS = 256 };
 struct sim_blocks {
     struct sim_watched *bucket[SIM_BLOCK_BUCKETS], *last; /* that was looked up */
-    /* Gives back what a check knows of a block. */
+    /* Frees a check's state of a block. */
     void (*forget)(void *check, void *block);
     struct sim_report *report;
 };
@@ -26,7 +26,7 @@ static inline void sim_blocks_add(struct sim_blocks *b, struct sim_watched *bloc
     *bucket = block;
 }
 
-/* NULL: it has not begun, or has ended. */
+/* Returns the state of a block; NULL: the block has not begun or has ended. */
 static inline void *sim_blocks_find(struct sim_blocks *b, int64_t number)
 {
     if (b->last && b->last->number == number)
@@ -39,7 +39,7 @@ static inline void *sim_blocks_find(struct sim_blocks *b, int64_t number)
     return block;
 }
 
-/* The one with the lowest number above `number`; NULL: there is none. */
+/* Returns the block with the lowest number above `number`; NULL: none. */
 static inline void *sim_blocks_next(const struct sim_blocks *b, int64_t number)
 {
     struct sim_watched *next = NULL;
@@ -70,7 +70,7 @@ static inline void sim_blocks_forget_all(struct sim_blocks *b)
             sim_blocks_forget(b, b->bucket[i]->number);
 }
 
-/* Hooks: user is the check. */
+/* Observer hooks; `user` is the check. */
 static inline bool sim_blocks_launch(void *user, const struct ptx_function *kernel,
                                      const unsigned grid[3], const unsigned block[3])
 {

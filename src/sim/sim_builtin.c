@@ -1,5 +1,5 @@
-/* Functions that CUDA gives every program: vprintf, malloc, free, __assertfail; and what a program
- * calls whose claims are false (tile/claims.h). */
+/* Functions that CUDA gives every program (vprintf, malloc, free, __assertfail), and the
+ * functions that a program calls if its claims are false (tile/claims.h). */
 #include "sim/sim_machine.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 struct printing {
     struct sim_warp *w;
     int lane;
-    uint64_t arguments; /* address of the next one */
+    uint64_t arguments; /* address of the next argument */
     bool bad;
 };
 
@@ -28,7 +28,8 @@ static uint64_t next_argument(struct printing *p, unsigned bytes)
     return value;
 }
 
-/* One conversion: its flags, width and precision in `spec`, what follows in `size` and `kind`. */
+/* Prints one conversion: `spec` has its flags, width and precision; `size` and `kind` have the
+ * rest. */
 static void convert(struct printing *p, struct text *out, char spec[32], int size, char kind)
 {
     char *end = spec + strlen(spec);
@@ -85,7 +86,8 @@ static void convert(struct printing *p, struct text *out, char spec[32], int siz
 
 enum { MOST_PRINTED = 64 << 20 }; /* in a launch */
 
-/* Prints from a `%` on; how many characters of the format it took. 0: not a conversion. */
+/* Prints a conversion that begins at `%`. Returns the number of characters of the format that it
+ * took; 0: not a conversion. */
 static size_t print_conversion(struct printing *p, struct text *out, const char *format)
 {
     char spec[32] = "%";
@@ -108,7 +110,7 @@ static bool print_lane(struct sim_warp *w, const struct sim_op *op, int lane)
     const char *format = sim_text_at(w, lane, sim_argument(w, op, 0, lane));
     int count = 0;
     if (!format)
-        return sim_no_address(w, op, lane, "vprintf's format is no text in memory");
+        return sim_no_address(w, op, lane, "vprintf's format is not a text in memory");
     for (size_t i = 0; format[i] && out->length <= MOST_PRINTED;) {
         size_t took = 0;
         if (format[i] == '%' && format[i + 1] != '%') {
@@ -141,8 +143,9 @@ static bool run_vprintf(struct sim_warp *w, const struct sim_op *op, uint32_t ma
 
 /* --- the heap --- */
 
-/* The heap of a GPU has 8 MB unless the host says otherwise (CUDA C++ Programming Guide, "Heap Memory
- * Allocation"). What is freed is kept, so that its use is found; so there is an end to that too. */
+/* The heap of a GPU has 8 MB unless the host sets another size (CUDA C++ Programming Guide,
+ * "Heap Memory Allocation"). Freed memory is kept, so that its use is found; MOST_KEPT limits
+ * it. */
 enum { HEAP = 8 << 20, MOST_KEPT = 1 << 30, LEAST_KEPT = 1024 };
 
 static uint64_t heap_share(uint64_t bytes)

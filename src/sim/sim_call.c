@@ -1,13 +1,12 @@
 /* Calls: a frame for the lanes that call, arguments copied in, results copied out.
  *
- * Lanes that come to the same call from the same frame at different times share the callee's frame:
- * registers are theirs lane by lane, and paths inside can join.
- */
+ * Lanes that reach the same call from the same frame at different times share the callee's
+ * frame: each lane has its own registers, and paths inside can join. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
 
-/* What stands in a call's lists: a register or constant, or memory of the frame. */
+/* An item of a call's lists: a register, a constant, or memory of the frame. */
 struct passed {
     uint32_t slot; /* SIM_NO_SLOT: memory */
     int lane_bytes;
@@ -15,7 +14,7 @@ struct passed {
 };
 struct call {
     const struct ptx_function *function; /* NULL: the address is in op->slot[0] */
-    sim_handler *builtin;                /* of a function that the machine has itself */
+    sim_handler *builtin;                /* handler of a function that the machine provides */
     struct passed *arguments, *results;
     size_t argument_count, result_count;
 };
@@ -97,8 +96,8 @@ static void copy_lanes(const struct sim_warp *w, const struct sim_frame *from,
     }
 }
 
-/* Observers hear that a call writes what it passes in memory, and where in memory it has that from:
- * `source` of `from` (NULL: from elsewhere). */
+/* Tells observers that a call writes the values that it passes in memory. They come from
+ * `source` in the memory of `from`; source NULL: from elsewhere. */
 static bool tell_written(struct sim_warp *w, const struct sim_op *op,
                          const struct sim_frame *caller, const struct sim_frame *frame,
                          const struct passed *p, const struct sim_frame *from,
@@ -135,7 +134,7 @@ static struct sim_frame *frame_for(struct sim_warp *w, struct sim_code *code,
     return sim_frame_new(w, code, parent, op);
 }
 
-/* A gigabyte of the host's memory for the calls of a launch. */
+/* A gigabyte of host memory for the calls of a launch. */
 enum { MOST_DEPTH = 16384, MOST_STACKS = 1 << 30 };
 
 static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_function *f,
@@ -175,7 +174,7 @@ static bool call_direct(struct sim_warp *w, const struct sim_op *op, uint32_t ma
     return enter(w, op, call->function, mask);
 }
 
-/* The lanes that go where the first one goes; the others stay in front of the call. */
+/* Calls for the lanes with the same target as the first lane; the others stay before the call. */
 static bool call_indirect(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     const uint64_t *address = sim_u64(w->file, op->slot[0]);
@@ -186,7 +185,8 @@ static bool call_indirect(struct sim_warp *w, const struct sim_op *op, uint32_t 
             lanes |= rest & -rest;
     const struct ptx_function *f = sim_function_at(w->sim, first);
     if (!f)
-        return sim_stop(w, op, "0x%llx is no function", (unsigned long long)first);
+        return sim_stop(w, op, "0x%llx is not the address of a function",
+                        (unsigned long long)first);
     if (lanes == mask)
         return enter(w, op, f, mask);
     sim_split_to(w, op, lanes, op);

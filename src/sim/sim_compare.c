@@ -1,15 +1,14 @@
 /* Comparison and selection: PTX ISA, comparison-and-selection-instructions and
  * half-precision-comparison-instructions.
  *
- * A comparison makes a word of flags, a bit a lane, and setp and set are two ways to use it. There
- * are few comparisons: a > b is b < a, and of integers a <= b is not b < a; the choice swaps
- * operands and inverts. Of floats, `ne` asks for numbers too, and an unordered comparison is the
- * opposite one inverted.
- */
+ * A comparison makes a word of flags, a bit for each lane; setp and set are two ways to use it.
+ * There are few comparisons: a > b is b < a, and for integers a <= b is not b < a; the choice
+ * swaps operands and inverts. For floats, `ne` is true only for numbers, and an unordered
+ * comparison is the opposite ordered one inverted. */
 #include "sim/sim_value.h"
 
-/* Slots of setp and set: the result, setp's second, a, b, the predicate to combine with (true if
- * none is written). */
+/* Slots of setp and set: the result, setp's second result, a, b, the predicate to combine with
+ * (true if the instruction has none). */
 enum { FIRST, SECOND, LEFT, RIGHT, WITH };
 /* op->small */
 enum { WITH_OR = 1, WITH_XOR = 2, INVERTED = 4 };
@@ -23,7 +22,7 @@ static inline uint32_t inversion(const struct sim_op *op)
     return op->small & INVERTED ? UINT32_MAX : 0;
 }
 
-/* Half `which` of each lane: op->imm where the flag is set, else 0. */
+/* Sets half `which` of each lane: op->imm if the lane's flag is set, otherwise 0. */
 static SIM_APART bool set_halves(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                                  uint32_t flags, int which)
 {
@@ -67,8 +66,8 @@ static SIM_APART bool set_of(struct sim_warp *w, const struct sim_op *op, uint32
     return set_lanes(w, op, mask, combined(op, flags, sim_condition(w, op, WITH)), 1);
 }
 
-/* Of one value a lane: the flags, setp, set. `imm` is what set writes for true, `bytes` how wide
- * that is. */
+/* Defines a comparison of one value in each lane: the flags, setp, set. op->imm is the value
+ * that set writes for true, op->bytes its width. */
 #define COMPARE(name, T, x)                                                                        \
     static SIM_APART uint32_t flags_##name(struct sim_warp *w, const struct sim_op *op)            \
     {                                                                                              \
@@ -112,7 +111,7 @@ FLOATS(OF_32_BITS, f32, f32_from_bits)
 FLOATS(OF_32_BITS, f32_ftz, FLUSHED)
 FLOATS(OF_64_BITS, f64, f64_from_bits)
 
-/* --- of 16-bit floats, which are seldom --- */
+/* --- 16-bit floats, which are rare --- */
 
 #if !defined(SIM_V3)
 
@@ -132,7 +131,8 @@ static SIM_APART bool set_of_pairs(struct sim_warp *w, const struct sim_op *op, 
     return set_halves(w, op, mask, combined(op, high, with), 1);
 }
 
-/* Of two values a lane: setp has a predicate for the lower and one for the upper. */
+/* Defines a comparison of two values in each lane: setp has a predicate for the lower value and
+ * one for the upper. */
 #define COMPARE_PAIRS(name, x)                                                                     \
     static SIM_APART uint32_t flags_##name(struct sim_warp *w, const struct sim_op *op, int half)  \
     {                                                                                              \
@@ -172,7 +172,7 @@ struct comparison {
         setp_##name, set_##name                                                                    \
     }
 enum { EQUAL, DIFFERENT, LESS, LESS_EQUAL, NUMBERS, COMPARISONS };
-/* By type; `less` of integers is enough. */
+/* Comparisons of a type; integers need only `less` and `equal`. */
 struct comparisons {
     uint16_t type;
     bool ftz;
@@ -208,7 +208,7 @@ static const struct comparisons comparisons[] = {
 #endif
 };
 
-/* How a comparison is made of those that there are. */
+/* Each comparison in terms of the few that have handlers. */
 static const struct {
     uint16_t mod;
     uint8_t integer, number; /* of integers, of floats */
@@ -245,7 +245,7 @@ static const struct comparisons *comparisons_of(const struct ptx_instruction *in
     return NULL;
 }
 
-/* Operands in the slots that handlers expect: not every form has a second result. */
+/* Puts operands into the slots that handlers expect: not every form has a second result. */
 static bool place_operands(struct sim_decoder *d, const struct ptx_instruction *ins,
                            struct sim_op *op, bool combines)
 {
@@ -263,7 +263,7 @@ static bool place_operands(struct sim_decoder *d, const struct ptx_instruction *
     return true;
 }
 
-/* What set writes for true, and how wide. */
+/* Sets the value that set writes for true, and its width. */
 static bool choose_true(struct sim_op *op, enum ptx_mod type, enum ptx_mod source)
 {
     bool pairs = source == PTX_F16X2 || source == PTX_BF16X2;

@@ -1,4 +1,4 @@
-/* Branches, calls, ends. */
+/* Branches, calls, exits. */
 #include "sim/sim_machine.h"
 
 static bool bra(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
@@ -17,7 +17,7 @@ static bool bra(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     return false;
 }
 
-/* Lanes to each target in turn. op->more: the targets. */
+/* Branches the lanes to each target in turn. op->more: the targets. */
 static bool brx(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     const uint32_t *index = sim_u32(w->file, op->slot[0]);
@@ -33,7 +33,7 @@ static bool brx(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
                 lanes |= rest & -rest;
         sim_split_to(w, op + 1, lanes, ops + op->more[at]);
         mask &= ~lanes;
-        for (int i = 0; mask && i < w->path_count; i++) /* the others are at op + 1 now */
+        for (int i = 0; mask && i < w->path_count; i++) /* the other lanes are at op + 1 now */
             if (w->paths[i].mask & mask)
                 w->path = i;
     }
@@ -45,7 +45,7 @@ static bool leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     return sim_leave(w, op, mask);
 }
 
-/* The grid's sync() stops the program where there is none. */
+/* Returns true if a cooperative grid has no workspace: its sync() then stops the program. */
 static bool lacks_workspace(const struct sim_warp *w)
 {
     const struct sim_code *code = w->frame->code;

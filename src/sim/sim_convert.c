@@ -1,29 +1,28 @@
 /* Conversions: PTX ISA, data-movement-and-conversion-instructions-cvt and -cvt-pack.
  *
- * Common ones have loops of their own. The rest goes through convert(), which takes any type to any
- * other, lane by lane; registers may be wider than the types. What a NaN becomes is what NVIDIA's
- * GPUs make of it: f32 and narrower types have one NaN, f64 keeps sign and fraction.
- */
+ * Common ones have loops of their own. The others go through convert(), which converts any type
+ * to any other, lane by lane; registers may be wider than the types. A NaN becomes the one that
+ * NVIDIA's GPUs give: f32 and narrower types have one NaN, f64 keeps sign and fraction. */
 #include "base/dtype.h"
 #include "sim/sim_exact.h"
 #include "sim/sim_half.h"
 
 #include <math.h>
 
-/* --- how, in op->imm --- */
+/* --- the conversion, in op->imm --- */
 
 enum kind { SIGNED, UNSIGNED, FLOAT, NO_KIND };
 struct how {
     uint8_t from_kind, from_bits, to_kind, to_bits;
     uint8_t from, to;       /* enum sim_format, of floats */
-    uint8_t source, result; /* bytes a lane of the registers */
+    uint8_t source, result; /* bytes of a lane's registers */
     uint8_t rounding;       /* enum sim_rounding */
-    bool integral;          /* .rni and the like */
+    bool integral;          /* .rni and similar */
     bool ftz, sat, relu, satfinite;
     bool random;
 };
 
-/* A type as kind, bits, format of one element. */
+/* Describes one element of a type: kind, bits and format. */
 static bool describe(enum ptx_mod type, uint8_t *kind, uint8_t *bits, uint8_t *format)
 {
     static const struct {
@@ -69,13 +68,13 @@ static int64_t sign_extended(uint64_t v, int bits)
     return (int64_t)(((v & low_bits(bits)) ^ sign) - sign);
 }
 
-/* An integer of the type, as wide as can be: of what a register holds, the low bits. */
+/* Extends the low bits of a register to an integer of 64 bits, with the type's sign. */
 static uint64_t integer_in(const struct how *h, uint64_t raw)
 {
     return h->from_kind == SIGNED ? (uint64_t)sign_extended(raw, h->from_bits)
                                   : raw & low_bits(h->from_bits);
 }
-/* As a wide register holds it. */
+/* Extends the result's low bits to 64 bits, as a wide register holds them. */
 static uint64_t integer_out(const struct how *h, uint64_t v)
 {
     return h->to_kind == SIGNED ? (uint64_t)sign_extended(v, h->to_bits) : v & low_bits(h->to_bits);
@@ -107,7 +106,7 @@ static bool is_infinite(enum sim_format format, uint64_t bits)
            (bits & (sim_format_sign(format) - 1)) == sim_format_infinity(format);
 }
 
-/* In its format, to [0, 1]; NaN and -0 become 0. */
+/* Clamps a value of the format to [0, 1]; NaN and -0 become 0. */
 static uint64_t saturated(enum sim_format format, uint64_t bits)
 {
     uint64_t one = sim_exact_round(sim_exact_integer(false, 1), format, SIM_RN);
@@ -129,7 +128,7 @@ static uint64_t float_to_integer(const struct how *h, uint64_t bits)
     enum sim_format from = (enum sim_format)h->from;
     if (h->ftz)
         bits = sim_f32_flush((uint32_t)bits);
-    /* NaN: 0, but the lowest value where f64 or 64 bits take part. */
+    /* NaN gives 0, but the lowest value if f64 or a 64-bit integer takes part. */
     if (is_nan(from, bits)) {
         bool wide = from == SIM_AS_F64 || h->to_bits == 64;
         return integer_out(h, wide ? (uint64_t)1 << (h->to_bits - 1) : 0);
@@ -150,7 +149,7 @@ static uint64_t float_to_integer(const struct how *h, uint64_t bits)
     return integer_out(h, minus ? 0 - magnitude : magnitude);
 }
 
-/* What a NaN becomes. */
+/* Converts a NaN. */
 static uint64_t nan_to_float(const struct how *h, uint64_t bits)
 {
     enum sim_format from = (enum sim_format)h->from, to = (enum sim_format)h->to;
@@ -164,7 +163,7 @@ static uint64_t nan_to_float(const struct how *h, uint64_t bits)
     case SIM_AS_TF32: return 0x7fffe000u >> 13;
     case SIM_AS_E4M3:
     case SIM_AS_E5M2: return 0x7f;
-    default: return sim_format_infinity(to) - 1; /* without NaN: the largest */
+    default: return sim_format_infinity(to) - 1; /* a format without NaN: the largest value */
     }
     if (from == to && to == SIM_AS_F32)
         return h->ftz || h->integral ? 0x7fffffffu : bits;
@@ -176,7 +175,7 @@ static uint64_t nan_to_float(const struct how *h, uint64_t bits)
         bits = 0x7fffffffu;
     if (from != SIM_AS_F64 && to != SIM_AS_F64)
         return sim_format_sign(to) - 1;
-    /* sign and the top of the fraction, quiet */
+    /* the result has the sign and the top of the fraction, and is quiet */
     bool minus = bits & sim_format_sign(from);
     uint64_t top = bits & low_bits(fraction[from]);
     int wider = fraction[to] - fraction[from];
@@ -185,14 +184,14 @@ static uint64_t nan_to_float(const struct how *h, uint64_t bits)
            (uint64_t)1 << (fraction[to] - 1);
 }
 
-/* To tf32, ties away: done on the bits, of infinity and NaN too. */
+/* Rounds to tf32, ties away from zero. Works on the bits, for infinity and NaN too. */
 static uint64_t to_tf32_away(uint32_t bits)
 {
     uint32_t rest = ((bits & 0x7fffffffu) + 0x1000u) & 0xffffe000u;
     return ((bits & 0x80000000u) | (rest > 0x7fffe000u ? 0x7fffe000u : rest)) >> 13;
 }
 
-/* A number or infinity, rounded to the type; `random`: of .rs. */
+/* Rounds a number or infinity to the type. `random`: random bits of .rs. */
 static uint64_t number_to_float(const struct how *h, uint64_t bits, uint32_t random)
 {
     enum sim_format from = (enum sim_format)h->from, to = (enum sim_format)h->to;
@@ -216,7 +215,7 @@ static uint64_t number_to_float(const struct how *h, uint64_t bits, uint32_t ran
 static uint64_t float_to_float(const struct how *h, uint64_t bits, uint32_t random)
 {
     enum sim_format from = (enum sim_format)h->from, to = (enum sim_format)h->to;
-    /* GPUs do not flush on the way to f16, which shows in rounding away from 0 */
+    /* GPUs do not flush an f32 operand that becomes f16; rounding away from 0 shows that */
     if (h->ftz && from == SIM_AS_F32 && to != SIM_AS_F16)
         bits = sim_f32_flush((uint32_t)bits);
     uint64_t r;
@@ -290,7 +289,8 @@ SIM_HANDLER(convert_any)
     EACH_LANE store(d, h->result, i, convert(h, load(a, h->source, i), 0));
     return true;
 }
-/* d = {a, b}, two f32, a above; with .rs random bits in c, the upper half of them for a. */
+/* d = {a, b}: two f32, a in the upper half. With .rs, c has random bits; its upper half is for
+ * a. */
 SIM_HANDLER(convert_pair)
 {
     const struct how *h = op->data;
@@ -305,7 +305,7 @@ SIM_HANDLER(convert_pair)
     }
     return true;
 }
-/* Both elements of a. */
+/* Converts both elements of a. */
 SIM_HANDLER(convert_elements)
 {
     const struct how *h = op->data;
@@ -320,7 +320,7 @@ SIM_HANDLER(convert_elements)
     return true;
 }
 
-/* Powers of two: 2^(a - 127), 255 is NaN. */
+/* Converts a power of two: a gives 2^(a - 127), 255 is NaN. */
 static uint32_t bf16_of_ue8m0(uint32_t a)
 {
     return a == 255 ? 0x7fff : a == 0 ? 0x40 : a << 7;
@@ -353,7 +353,8 @@ SIM_UNARY(f64_of_u32, uint64_t, uint32_t, f64_bits((double)a))
 SIM_UNARY(f64_of_s64, uint64_t, int64_t, f64_bits((double)a))
 SIM_UNARY(f64_of_u64, uint64_t, uint64_t, f64_bits((double)a))
 
-/* v is integral; the largest f32 below 2^31 and 2^32 are clear of the ends. NaN becomes 0. */
+/* Converts an integral v; NaN becomes 0. f32 has the limits 2^31 and 2^32 exactly, and the next
+ * f32 below each is in range. */
 static inline uint32_t s32_of_float(float v)
 {
     float inside = v >= -0x1p31f && v < 0x1p31f ? v : 0.0f;
@@ -425,7 +426,7 @@ static const struct sim_value_row fast_rows[] = {
 
 /* --- cvt.pack --- */
 
-/* op->small: bits of an element; small2: signed. */
+/* op->small: bits of an element; op->small2: signed. */
 static uint32_t packed(const struct sim_op *op, int32_t a, int32_t b, uint32_t c)
 {
     int bits = op->small;
@@ -502,7 +503,7 @@ static bool choose_any(struct sim_decoder *d, const struct ptx_instruction *ins,
     return true;
 }
 
-/* Are the registers as wide as the types? */
+/* Returns true if the registers are as wide as the types. */
 static bool is_exact(struct sim_decoder *d, const struct ptx_instruction *ins)
 {
     for (int i = 0; i < 2; i++) {

@@ -1,7 +1,6 @@
-/* Counts are kept by instruction, and summed up by line and kind when they are asked for: an event
- * costs a look-up and a few additions. Instructions stand in the order in which they were first
- * seen, so that mostly the next one is it.
- */
+/* Counts are kept for each instruction and summed by line and kind on request: an event costs a
+ * look-up and a few additions. Instructions are in the order in which they first ran, so the
+ * next event is mostly of the next instruction in that order. */
 #include "sim/sim_counters.h"
 #include "base/shown.h"
 
@@ -14,13 +13,13 @@
 
 enum { FIRST_CAPACITY = 1024 };
 
-/* What may be merged in a function. */
+/* The accesses of a function that may be merged. */
 struct merges_of {
     const struct ptx_function *function;
     struct sim_merges merges;
 };
 
-/* A block under way. */
+/* A block that runs. */
 struct block_of {
     int64_t block, sectors;
 };
@@ -49,7 +48,7 @@ const char *const sim_instruction_kinds[SIM_KIND_COUNT] = {
     "async", "barrier", "lanes",  "control", "matrix", "other",
 };
 
-/* Which table an instruction stands in. */
+/* The table that an instruction belongs to. */
 enum family { ARITHMETIC, BITWISE, MEMORY, ASYNCHRONOUS, CONTROLLING, MATRICES };
 static const uint8_t family_of[PTX_OP_COUNT] = {
 #define FORM(...)
@@ -281,8 +280,8 @@ static void see_global(struct sim_counts *n, const struct sim_access *access)
         n->global_loads++;
 }
 
-/* What functions are given and give back is passed in registers as far as these reach: not
- * counted. */
+/* Returns true if the access passes a parameter or result. Functions pass these in registers if
+ * enough are free, so they are not counted. */
 static bool passes_parameters(const struct ptx_instruction *ins)
 {
     return ins && (ins->op == PTX_CALL || space_kind(ins) == SIM_KIND_CONST);
@@ -299,7 +298,7 @@ static void count(struct sim_counts *n, const struct sim_access *access)
     }
 }
 
-/* Those that run at the same time are few. */
+/* Returns the counts of a block that runs. Few blocks run at the same time, so a search is fast. */
 static struct block_of *block_of(struct sim_counters *c, int64_t block)
 {
     size_t i = c->last_block;
@@ -370,7 +369,7 @@ static bool see_end(void *user)
 {
     struct sim_counters *c = user;
     sim_groups_clear(&c->groups);
-    for (size_t i = 0; i < c->blocks.count; i++) /* of a launch that broke off */
+    for (size_t i = 0; i < c->blocks.count; i++) /* blocks of a launch that broke off */
         end_block(c, &c->blocks.data[i]);
     c->blocks.count = 0;
     return true;
@@ -415,7 +414,8 @@ const struct sim_counted *sim_counters_all(const struct sim_counters *c, size_t 
 
 /* --- sums --- */
 
-/* The counters as one row, in the order of their names. */
+/* The number of counters: struct sim_counts begins with them as one row, in the order of their
+ * names. */
 enum { COUNTERS = offsetof(struct sim_counts, overlapped) / sizeof(int64_t) };
 
 static const int64_t *row_of(const struct sim_counts *n)
@@ -501,7 +501,7 @@ size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module 
 
 /* --- texts --- */
 
-/* Each counter's name, one after the other. */
+/* The names of the counters, one after the other. */
 static const char words[] =
 #define X(name) #name "\0"
     SIM_COUNTERS(X)

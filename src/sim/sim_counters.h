@@ -1,6 +1,6 @@
-/* Counters: an observer that counts what the hardware counts for the accesses as the PTX has them,
- * in all and by line of the source. What an assembler may make of them stands in sim_assembled.h.
- */
+/* Counters: an observer that counts as the hardware does, for the accesses as the PTX has them,
+ * in total and by line of the source. sim_assembled.h has the counters after an assembler's
+ * changes. */
 #ifndef TW_SIM_COUNTERS_H
 #define TW_SIM_COUNTERS_H
 
@@ -22,10 +22,10 @@
     X(global_requests)                                                                             \
     X(global_sectors)
 
-/* The names, in JSON too; the public header has the same list with what they count (TW_COUNTER_LIST),
- * and api/counted.c holds the two together. Warp instructions are those with at least one lane. All
- * are sums but busiest_warp, block_sectors and async_depth, which are the most of all, and
- * async_overlap, a mean. */
+/* The names, also in JSON. The public header has the same list with a description of each
+ * counter (TW_COUNTER_LIST), and api/counted.c keeps the two lists equal. A warp instruction is
+ * one that at least one lane executes. All counters are sums, except busiest_warp, block_sectors
+ * and async_depth, which are maxima, and async_overlap, which is a mean. */
 #define SIM_COUNTERS(X)                                                                            \
     X(warp_instructions)                                                                           \
     X(thread_instructions)                                                                         \
@@ -45,7 +45,7 @@ struct sim_counts {
     int64_t overlapped; /* async_overlap times shared_loads */
 };
 
-/* What an instruction is, for the sum by kind. */
+/* The kinds of instructions, for the sum by kind. */
 #define SIM_INSTRUCTION_KINDS(X)                                                                   \
     X(F64)                                                                                         \
     X(F32)                                                                                         \
@@ -76,7 +76,7 @@ enum sim_instruction_kind {
 extern const char *const sim_instruction_kinds[SIM_KIND_COUNT]; /* "f32" */
 enum sim_instruction_kind sim_kind_of(const struct ptx_instruction *ins);
 
-/* The counts of one line. Without .loc it is a line of the PTX; line 0: unknown. */
+/* The counts of one line: of the source or, without .loc, of the PTX. Line 0: unknown. */
 struct sim_line_counts {
     const char *file;
     uint32_t line;
@@ -89,38 +89,39 @@ struct sim_counted {
     const struct ptx_function *function;
     struct loc where;
     struct sim_counts counts;
-    struct sim_merge *merge; /* with which others it may become fewer; NULL: with none */
-    /* Of the first of those: what they all become, their accesses alone. */
+    struct sim_merge *merge; /* the accesses that it may be merged with; NULL: none */
+    /* For the first access of `merge`: the counts of the accesses that all of them become. */
     struct sim_counts merged;
 };
 
 struct sim_counters;
 struct sim_assembled;
 
-/* All of it lives in the arena. Counts add up over launches until they are cleared. */
+/* Makes counters in the arena. Counts add up over launches until they are cleared. */
 struct sim_counters *sim_counters_new(struct arena *arena);
 struct sim_observer *sim_counters_observer(struct sim_counters *c);
 void sim_counters_clear(struct sim_counters *c);
-/* From now on what accesses may become is counted too. */
+/* From now on also counts the accesses that the assembler may make by merging. */
 void sim_counters_merge(struct sim_counters *c);
 
-/* Every instruction that was come to, and the line that it is of. */
+/* Returns every instruction that was reached, with its line. */
 const struct sim_counted *sim_counters_all(const struct sim_counters *c, size_t *count);
 uint32_t sim_counted_line(const struct sim_counted *counted, const struct ptx_module *module,
                           const char **file);
 
 void sim_counters_total(const struct sim_counters *c, struct sim_counts *total);
-/* Instructions of each kind, once a warp. */
+/* Counts instructions of each kind, once for each warp. */
 void sim_counters_kinds(const struct sim_counters *c, int64_t kinds[SIM_KIND_COUNT]);
-/* By line, in the order of files and lines. `module` has the files' names. */
+/* Sums the counts by line, in the order of files and lines. `module` has the files' names. */
 size_t sim_counters_lines(const struct sim_counters *c, const struct ptx_module *module,
                           struct arena *arena, struct sim_line_counts **lines);
 
-/* One JSON object: the counters, "instructions" by kind, "lines", and "as_assembled" if that is not
- * NULL. */
+/* Prints one JSON object: the counters, "instructions" by kind, "lines", and "as_assembled" if
+ * it is not NULL. */
 void sim_counters_json(struct text *out, const struct sim_counters *c,
                        const struct ptx_module *module, const struct sim_assembled *assembled);
-/* The same to be read: totals, with what each counter counts, then a row a line. */
+/* Prints the same for people: totals with a description of each counter, then a row for each
+ * line. */
 void sim_counters_table(struct text *out, const struct sim_counters *c,
                         const struct ptx_module *module, const char *const *what);
 

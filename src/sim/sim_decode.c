@@ -1,11 +1,11 @@
-/* A function becomes an array of ops, once: each instruction one op, the families asked in turn
- * whose it is. */
+/* Decodes a function once into an array of ops, one for each instruction. Each family is asked
+ * in turn whether the instruction is its own. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
 
-/* Families whose loops over lanes most time goes to are there twice where the compiler knows AVX2;
- * what is seldom is in the first set alone. */
+/* Most time goes to some families' loops over lanes; these families are compiled twice if the
+ * compiler knows AVX2. Rare instructions are in the first set alone. */
 #if defined(TILEWRIGHT_HAVE_V3)
 #define SIM_V3_CHOOSE(name) sim_choose_##name##_v3
 extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(float),
@@ -26,7 +26,7 @@ extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(flo
         sim_choose_##name, sim_choose_##name                                                       \
     }
 
-/* Those that most instructions belong to come first. */
+/* The families of the most frequent instructions come first. */
 static sim_choose *const families[][2] = {
     TWICE(access), TWICE(integer), TWICE(float),    TWICE(move),   TWICE(compare),
     ONCE(convert), TWICE(bits),    ONCE(half),      ONCE(approx),  TWICE(lanes),

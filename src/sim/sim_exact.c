@@ -1,12 +1,13 @@
 #include "sim/sim_exact.h"
 
-/* fraction: bits behind the point; least: exponent of the smallest normal value; beyond: the first
- * pattern that is no finite value; infinite: and that one is infinity. */
+/* A format. fraction: bits below the point; least: exponent of the smallest normal value;
+ * beyond: the first pattern that is not a finite value; infinite: true if that pattern is
+ * infinity. */
 static const struct format {
     int fraction, least;
     uint64_t beyond;
     bool infinite;
-    int sign; /* its bit */
+    int sign; /* bit of the sign */
 } formats[SIM_FORMATS] = {
     [SIM_AS_F64] = {52, -1022, 0x7ffull << 52, true, 63},
     [SIM_AS_F32] = {23, -126, 0x7f800000, true, 31},
@@ -30,7 +31,7 @@ uint64_t sim_format_infinity(enum sim_format format)
     return formats[format].beyond;
 }
 
-/* Bits up to the highest that is set. */
+/* Returns the number of bits up to the highest one that is set. */
 static int length_of(sim_u128 v)
 {
     uint64_t high = (uint64_t)(v >> 64), low = (uint64_t)v;
@@ -39,7 +40,7 @@ static int length_of(sim_u128 v)
     return low ? 64 - __builtin_clzll(low) : 0;
 }
 
-/* v shifted right, with what falls off kept in the last bit. */
+/* Shifts v right, and sets the last bit if any lost bit was set. */
 static sim_u128 shift_right_jam(sim_u128 v, int by)
 {
     if (by <= 0)
@@ -73,7 +74,7 @@ struct sim_exact sim_exact_product(struct sim_exact a, struct sim_exact b)
                               a.digits * b.digits};
 }
 
-/* The same value with its highest digit at bit 125: room for a carry. */
+/* Returns the same value with its highest digit at bit 125, which leaves room for a carry. */
 static struct sim_exact normalised(struct sim_exact a)
 {
     int by = 126 - length_of(a.digits);
@@ -120,7 +121,7 @@ struct sim_exact sim_exact_quotient(struct sim_exact a, struct sim_exact b)
     if (!a.digits)
         return q;
     int up = 127 - length_of(a.digits), down = length_of(b.digits) - 53;
-    if (down > 0) { /* no format has more; only for safety */
+    if (down > 0) { /* no format has more digits; only for safety */
         b.digits = shift_right_jam(b.digits, down);
         b.exponent += down;
     }
@@ -150,7 +151,8 @@ struct sim_exact sim_exact_root(struct sim_exact a)
     return (struct sim_exact){false, (a.exponent - up) / 2 - 1, root << 1 | (rest != 0)};
 }
 
-/* Is `kept`, of which `dropped` / 2^shift was cut off, to be one more? */
+/* Returns true if `kept` must be rounded up by one; `dropped` / 2^shift is the part that was cut
+ * off. */
 static bool rounds_up(sim_u128 kept, sim_u128 dropped, int shift, bool negative,
                       enum sim_rounding rounding)
 {
@@ -166,8 +168,8 @@ static bool rounds_up(sim_u128 kept, sim_u128 dropped, int shift, bool negative,
     }
 }
 
-/* Cuts off the digits below 2^quantum: the rest in units of that; what was dropped, and by how many
- * bits. */
+/* Cuts off the digits below 2^quantum and returns the rest in units of 2^quantum. Sets *dropped
+ * to the lost digits and *shift to their number. */
 static sim_u128 cut(struct sim_exact a, int quantum, sim_u128 *dropped, int *shift)
 {
     *shift = quantum - a.exponent;
@@ -190,15 +192,15 @@ static uint64_t overflow(const struct format *f, bool negative, enum sim_roundin
     return f->beyond;
 }
 
-/* The exponent of the last digit that is kept. */
+/* Returns the exponent of the last digit that is kept. */
 static int quantum_of(struct sim_exact a, const struct format *f)
 {
     int top = a.exponent + length_of(a.digits) - 1;
     return (top > f->least ? top : f->least) - f->fraction;
 }
 
-/* The pattern of `kept` in units of 2^quantum, which the leading digit of `kept` makes one larger
- * in the exponent. */
+/* Returns the pattern of `kept` in units of 2^quantum. The leading digit of `kept` adds one to
+ * the exponent. */
 static uint64_t encode(const struct format *f, bool negative, sim_u128 kept, int quantum,
                        enum sim_rounding rounding)
 {
@@ -229,8 +231,8 @@ uint64_t sim_exact_round_random(struct sim_exact a, enum sim_format format, uint
         return a.negative ? (uint64_t)1 << f->sign : 0;
     int quantum = quantum_of(a, f), shift;
     sim_u128 dropped, kept = cut(a, quantum, &dropped, &shift);
-    /* A source has 24 digits: of what is dropped by more than 64 bits, nothing reaches the random
-     * ones. */
+    /* A source has 24 digits. If the shift is more than 64 bits, the dropped digits cannot reach
+     * the random ones. */
     if (shift > 0 && shift <= 64)
         kept += (dropped << bits) + ((sim_u128)random << shift) >= (sim_u128)1 << (shift + bits);
     return encode(f, a.negative, kept, quantum, SIM_RNA);

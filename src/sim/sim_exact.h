@@ -1,7 +1,6 @@
-/* Arithmetic without rounding on finite floats, and one rounding at the end, in any of PTX's modes:
- * what directed rounding and the rarer conversions are made of. Slow and plain; the common
- * roundings are the host's own, elsewhere.
- */
+/* Arithmetic without rounding on finite floats, and one rounding at the end, in any of PTX's
+ * modes. Directed rounding and the rarer conversions use it. It is slow and plain; for common
+ * roundings other files use the host's arithmetic. */
 #ifndef TW_SIM_EXACT_H
 #define TW_SIM_EXACT_H
 
@@ -20,8 +19,8 @@ enum sim_format {
     SIM_AS_F32,
     SIM_AS_F16,
     SIM_AS_BF16,
-    SIM_AS_TF32, /* as bits of an f32, shifted right by 13 */
-    /* without infinity: what is too large becomes the largest */
+    SIM_AS_TF32, /* as the bits of an f32 shifted right by 13 */
+    /* without infinity: a value that is too large becomes the largest one */
     SIM_AS_E4M3,
     SIM_AS_E5M2,
     SIM_AS_E2M3,
@@ -30,40 +29,40 @@ enum sim_format {
     SIM_FORMATS
 };
 
-/* digits * 2^exponent. Of a value that needs more than 128 bits, the last digit says "and a little
- * more". */
+/* The value digits * 2^exponent. If a value needs more than 128 bits, the last digit is set if
+ * any lower digit is. */
 struct sim_exact {
     bool negative;
     int exponent;
     sim_u128 digits;
 };
 
-/* A finite value from its bits. */
+/* Returns a finite value from its bits. */
 struct sim_exact sim_exact_of(enum sim_format format, uint64_t bits);
 struct sim_exact sim_exact_integer(bool negative, uint64_t magnitude);
 struct sim_exact sim_exact_product(struct sim_exact a, struct sim_exact b);
-/* A sum that is zero though its terms are not both -0 is -0 only when rounding down. */
+/* Returns a sum. A sum of zero whose terms are not both -0 is -0 only when rounding down. */
 struct sim_exact sim_exact_sum(struct sim_exact a, struct sim_exact b, enum sim_rounding rounding);
-/* b is not zero. */
+/* Requires b != 0. */
 struct sim_exact sim_exact_quotient(struct sim_exact a, struct sim_exact b);
-/* a is not negative. */
+/* Requires a >= 0. */
 struct sim_exact sim_exact_root(struct sim_exact a);
-/* Rounded to a multiple of 1. */
+/* Returns the value rounded to a multiple of 1. */
 struct sim_exact sim_exact_integral(struct sim_exact a, enum sim_rounding rounding);
 
-/* Bits, rounded. */
+/* Returns the bits of the value, rounded. */
 uint64_t sim_exact_round(struct sim_exact a, enum sim_format format, enum sim_rounding rounding);
-/* Rounded stochastically: away from zero where what is dropped and the random fraction `random` /
- * 2^`bits` make one. */
+/* Rounds stochastically: away from zero if the dropped part and the random fraction `random` /
+ * 2^`bits` add up to at least one. */
 uint64_t sim_exact_round_random(struct sim_exact a, enum sim_format format, uint32_t random,
                                 int bits);
-/* Not zero, and below the smallest normal value: before rounding; after rounding as if exponents
- * had no end. */
+/* Returns true if the value is not zero and is below the smallest normal value: before rounding,
+ * or after rounding as if exponents had no limit. */
 bool sim_exact_tiny(struct sim_exact a, enum sim_format format);
 bool sim_exact_tiny_rounded(struct sim_exact a, enum sim_format format, enum sim_rounding rounding);
 
-/* Sign bit, infinity (of a format without one: the first pattern that is no number) and first
- * exponent bit. */
+/* Return the sign bit, the infinity (if a format has none: the first pattern that is not a
+ * number) and the first exponent bit. */
 uint64_t sim_format_sign(enum sim_format format);
 uint64_t sim_format_infinity(enum sim_format format);
 

@@ -31,7 +31,7 @@ static const char *where_is(struct arena *a, const struct sim_fault *f)
                         f->freed ? ", which was freed" : "");
 }
 
-/* What to do of an access outside memory; NULL: the message says it. */
+/* Returns advice for an access outside memory; NULL: the message itself has it. */
 static const char *way_out(const struct sim_fault *f)
 {
     if (!f->name && !f->size)
@@ -50,7 +50,7 @@ static const char *way_out(const struct sim_fault *f)
            "large?";
 }
 
-/* The nearest of what is in shared memory, which may be a part of one variable. */
+/* Names the nearest item in shared memory, which may be a part of a variable. */
 static void name_in_shared(const struct sim_report *r, struct sim_fault *f)
 {
     const struct sim_allocation_event *m = sim_report_memory(r, SIM_SHARED, f->address);

@@ -1,14 +1,13 @@
 /* f32 and f64 arithmetic: PTX ISA, floating-point-instructions and
  * mixed-precision-floating-point-instructions.
  *
- * To nearest, the host computes: its operations are IEEE 754's as the GPU's are. What differs is
- * added: a NaN that f32 arithmetic gives is 0x7fffffff, .ftz, .sat. f64 arithmetic hands a NaN
+ * To nearest, the host computes: its operations are IEEE 754's, as the GPU's are. The differences
+ * are added: a NaN result of f32 arithmetic is 0x7fffffff, .ftz, .sat. f64 arithmetic passes a NaN
  * operand on, made quiet. Other roundings are computed exactly and rounded once (sim_exact.h), lane
  * by lane.
  *
- * .ftz on a result goes by the value before rounding: what is below the smallest normal value
- * becomes zero, even if it would round up to it.
- */
+ * .ftz looks at a result before rounding: a value below the smallest normal value becomes zero,
+ * even if it would round up to that value. */
 #include "base/arithmetic.h"
 #include "sim/sim_exact.h"
 #include "sim/sim_value.h"
@@ -40,7 +39,7 @@ static inline uint32_t div_f32(uint32_t a, uint32_t b)
 
 SIM_BINARY(add_f32_rn, uint32_t, uint32_t, uint32_t, add_f32(a, b))
 SIM_BINARY(add_f32_sat, uint32_t, uint32_t, uint32_t, SATURATE(add_f32(a, b)))
-/* Sums never round where they are subnormal: nothing to look at before rounding. */
+/* A subnormal sum is exact, so its value before rounding needs no test. */
 SIM_BINARY(add_f32_ftz, uint32_t, uint32_t, uint32_t, FLUSH(add_f32(FLUSH(a), FLUSH(b))))
 SIM_BINARY(sub_f32_rn, uint32_t, uint32_t, uint32_t, add_f32(a, b ^ MINUS))
 SIM_BINARY(sub_f32_sat, uint32_t, uint32_t, uint32_t, SATURATE(add_f32(a, b ^ MINUS)))
@@ -53,7 +52,7 @@ SIM_BINARY(div_f32_rn, uint32_t, uint32_t, uint32_t, div_f32(a, b))
 SIM_UNARY(rcp_f32_rn, uint32_t, uint32_t, div_f32(0x3f800000u, a))
 SIM_UNARY(sqrt_f32_rn, uint32_t, uint32_t, sim_f32_canonical(f32_bits(sqrtf(f32_from_bits(a)))))
 
-/* Did a product or fma round up to the smallest normal value? Of operands that are flushed. */
+/* Returns true if a product or fma of flushed operands rounded up to the smallest normal value. */
 static bool rounded_up_to_normal(uint32_t a, uint32_t b, uint32_t c)
 {
     struct sim_exact sum =
@@ -99,7 +98,7 @@ SIM_HANDLER(fma_f32_ftz)
     return true;
 }
 
-/* Two in a register of 64 bits. */
+/* Two values in a register of 64 bits. */
 SIM_BINARY_LOOP(add_f32x2_rn, 2 * SIM_LANES, uint32_t, uint32_t, uint32_t, add_f32(a, b))
 SIM_BINARY_LOOP(sub_f32x2_rn, 2 * SIM_LANES, uint32_t, uint32_t, uint32_t, add_f32(a, b ^ MINUS))
 SIM_BINARY_LOOP(mul_f32x2_rn, 2 * SIM_LANES, uint32_t, uint32_t, uint32_t, mul_f32(a, b))
@@ -108,8 +107,8 @@ SIM_TERNARY_LOOP(fma_f32x2_rn, 2 * SIM_LANES, uint32_t, uint32_t, uint32_t, uint
 
 /* --- f64, to nearest --- */
 
-/* The result r of a, b, c where it is no NaN; else the operand that is one, quiet, b before a
- * before c; else the NaN of an invalid operation. */
+/* Returns the result r of a, b, c if it is not a NaN. Otherwise returns the NaN operand, made
+ * quiet (b before a before c), or the NaN of an invalid operation if no operand is a NaN. */
 static inline uint64_t nan_of(uint64_t r, uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t nan = sim_f64_nan(c) ? sim_f64_quiet(c) : 0xfff8000000000000u;
@@ -153,7 +152,7 @@ SIM_UNARY(sqrt_f64_rn, uint64_t, uint64_t, sqrt_f64(a))
 /* --- any rounding --- */
 
 enum operation { ADD, SUB, MUL, FMA, DIV, RCP, SQRT, OPERATIONS };
-/* op->small of what follows. */
+/* Bits of op->small in the handlers below. */
 enum { ROUNDING = 7, FTZ = 8, SAT = 16, OPERATION = 5 /* shift */ };
 
 static struct sim_exact exactly(enum operation operation, struct sim_exact a, struct sim_exact b,
@@ -170,7 +169,7 @@ static struct sim_exact exactly(enum operation operation, struct sim_exact a, st
     }
 }
 
-/* Operands that the operation does not have are 0. */
+/* Computes an operation; operands that it does not have are 0. */
 static uint32_t nearest_f32(enum operation operation, uint32_t a, uint32_t b, uint32_t c)
 {
     switch (operation) {
@@ -196,8 +195,8 @@ static uint64_t nearest_f64(enum operation operation, uint64_t a, uint64_t b, ui
     }
 }
 
-/* Is there something to round: finite operands, nothing divided by zero, a root of what is
- * positive? */
+/* Returns true if the result may need rounding: operands are finite, there is no division by
+ * zero, and a root is of a positive number. */
 static bool is_regular(enum operation operation, bool finite, bool a_zero, bool b_zero,
                        bool a_minus)
 {
@@ -281,7 +280,7 @@ MIXED(bf16)
 
 /* --- signs and properties: zeros are normal --- */
 
-/* A NaN keeps its sign or, of f32, becomes the usual one. */
+/* A NaN keeps its sign; an f32 NaN becomes the usual one. */
 SIM_UNARY(abs_f32, uint32_t, uint32_t, sim_f32_canonical(a & ~MINUS))
 SIM_UNARY(abs_f32_ftz, uint32_t, uint32_t, sim_f32_canonical(FLUSH(a) & ~MINUS))
 SIM_UNARY(neg_f32, uint32_t, uint32_t, sim_f32_canonical(a ^ MINUS))
@@ -289,7 +288,7 @@ SIM_UNARY(neg_f32_ftz, uint32_t, uint32_t, sim_f32_canonical(FLUSH(a) ^ MINUS))
 SIM_UNARY(abs_f64, uint64_t, uint64_t, sim_f64_nan(a) ? sim_f64_quiet(a) : a & ~(1ull << 63))
 SIM_UNARY(neg_f64, uint64_t, uint64_t, sim_f64_nan(a) ? sim_f64_quiet(a) : a ^ (1ull << 63))
 #if !defined(SIM_V3) /* seldom */
-/* The second's magnitude with the first's sign. */
+/* The magnitude of the second operand with the sign of the first. */
 SIM_BINARY(copysign_f32, uint32_t, uint32_t, uint32_t, (a & MINUS) | (b & ~MINUS))
 SIM_BINARY(copysign_f64, uint64_t, uint64_t, uint64_t, (a & 1ull << 63) | (b & ~(1ull << 63)))
 
@@ -314,7 +313,7 @@ PROPERTIES(f64, uint64_t, 0x7ff0000000000000u)
 
 /* --- extremes --- */
 
-/* Bits in the order of their values, -0 before +0. */
+/* Returns bits that are ordered as the values are, -0 before +0. */
 static inline int32_t order_f32(uint32_t a)
 {
     return (int32_t)(a ^ (a >> 31 ? 0x7fffffffu : 0));
@@ -323,7 +322,7 @@ static inline int64_t order_f64(uint64_t a)
 {
     return (int64_t)(a ^ (a >> 63 ? 0x7fffffffffffffffu : 0));
 }
-/* A NaN loses against a number; with `nan_wins` it wins. */
+/* Returns the min or max: a NaN loses against a number; with `nan_wins` it wins. */
 static inline uint32_t extreme_f32(uint32_t a, uint32_t b, bool max, bool nan_wins)
 {
     bool first = max ? order_f32(a) > order_f32(b) : order_f32(a) < order_f32(b);
@@ -340,7 +339,7 @@ static inline uint64_t extreme_f64(uint64_t a, uint64_t b, bool max)
     r = sim_f64_nan(b) ? (sim_f64_nan(a) ? sim_f64_quiet(b) : a) : r;
     return r;
 }
-/* Of magnitudes, with the product of the signs. */
+/* Returns the extreme of the magnitudes, with the product of the signs. */
 static inline uint32_t xorsign_f32(uint32_t a, uint32_t b, bool max, bool nan_wins)
 {
     uint32_t r = extreme_f32(a & ~MINUS, b & ~MINUS, max, nan_wins);
@@ -353,7 +352,7 @@ SIM_BINARY(max_f32_ftz, uint32_t, uint32_t, uint32_t, extreme_f32(FLUSH(a), FLUS
 SIM_BINARY(min_f64, uint64_t, uint64_t, uint64_t, extreme_f64(a, b, false))
 SIM_BINARY(max_f64, uint64_t, uint64_t, uint64_t, extreme_f64(a, b, true))
 
-/* All others, by op->small. */
+/* All other forms, by op->small. */
 enum { MAXIMUM = 1, NAN_WINS = 2, MAGNITUDES = 4, XORSIGN = 32 };
 static uint32_t any_extreme(unsigned how, uint32_t a, uint32_t b)
 {
@@ -375,7 +374,7 @@ SIM_RARE3(extreme3_f32, uint32_t, uint32_t, uint32_t, uint32_t,
 
 /* --- choice --- */
 
-/* Handlers of an operation in one type: to nearest, with .ftz, with .sat, any other way. */
+/* Handlers of an operation in one type: to nearest, with .ftz, with .sat, in any other way. */
 struct ways {
     uint16_t op, type;
     enum operation operation;
@@ -414,7 +413,7 @@ static unsigned rounding_of(const struct ptx_instruction *ins)
     }
 }
 
-/* Arithmetic of two types: the halves are the first operands. */
+/* Returns the handler of arithmetic on two types: the halves are the first operands. */
 static sim_handler *mixed_handler(const struct ptx_instruction *ins, sim_handler *any)
 {
     enum ptx_mod second = ptx_type(ins, 1);
@@ -485,7 +484,7 @@ static const struct sim_value_row float_rows[] = {
     TESTP(subnormal, MOD_SUBNORMAL),
 #endif
 };
-/* With two operands: */
+/* Rows with two operands: */
 static const struct sim_value_row extreme_rows[] = {
     SIM_ROW(min_f32, MIN, MOD_F32),
     SIM_ROW(max_f32, MAX, MOD_F32),

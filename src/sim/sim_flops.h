@@ -4,10 +4,11 @@
 
 #include "ptx/ptx.h"
 
-/* Returns those of each thread that executes it; 0: it computes no floats, or is of matrix units. */
+/* Returns the operations of each thread that executes it; 0: it does not compute floats, or is
+ * an instruction of the tensor cores. */
 int sim_flops_of_thread(const struct ptx_instruction *ins);
-/* Returns those of a warp: mma and its like, D = A·B + C of m × n × k (wgmma: a quarter by each of four
- * warps); 0: it is not of a matrix unit. */
+/* Returns the operations of a warp for mma and similar instructions: D = A·B + C of m × n × k
+ * (wgmma: each of four warps does a quarter). 0: not an instruction of the tensor cores. */
 double sim_flops_of_matrix(const struct ptx_instruction *ins);
 
 #endif

@@ -5,15 +5,15 @@
 enum { LANES = 32, GROUPS = 64 };
 
 struct sim_warp_groups {
-    struct sim_warp_groups *next; /* in its chain, or of the unused */
+    struct sim_warp_groups *next; /* in its chain, or in the list of unused ones */
     int64_t block;
     int warp;
-    uint32_t open;         /* lanes that have copies of no group */
-    uint64_t group[LANES]; /* bit n: the group n commits ago has copies that were not waited for */
+    uint32_t open;         /* lanes that have copies outside any group */
+    uint64_t group[LANES]; /* bit n: the group of n commits ago has copies not waited for */
     int64_t under_way;     /* bytes that those copies and the open ones read */
     uint32_t open_bytes[LANES];
     uint8_t commits[LANES];        /* modulo GROUPS */
-    uint32_t bytes[LANES][GROUPS]; /* of a lane's groups, by the number of the commit */
+    uint32_t bytes[LANES][GROUPS]; /* bytes of a lane's groups, by the number of the commit */
 };
 
 static struct sim_warp_groups **slot_of(const struct sim_groups *g, const struct sim_place *at)
@@ -59,7 +59,7 @@ static void commit(struct sim_warp_groups *w, uint32_t mask)
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint32_t *bytes = &w->bytes[lane][w->commits[lane]++ % GROUPS];
-        if (w->group[lane] >> (GROUPS - 1)) /* the oldest is remembered no longer */
+        if (w->group[lane] >> (GROUPS - 1)) /* the oldest group is forgotten */
             w->under_way -= *bytes;
         *bytes = w->open_bytes[lane];
         w->open_bytes[lane] = 0;
@@ -95,7 +95,7 @@ void sim_groups_see(struct sim_groups *g, const struct sim_async_event *event)
     case SIM_ASYNC_ISSUE: issue(groups_of(g, &event->at), event); break;
     case SIM_ASYNC_COMMIT: commit(groups_of(g, &event->at), event->mask); break;
     case SIM_ASYNC_WAIT: wait(groups_of(g, &event->at), event); break;
-    case SIM_ASYNC_LAND: break; /* early or late: what counts is who has waited */
+    case SIM_ASYNC_LAND: break; /* landing early or late has no effect here: only waiting counts */
     }
 }
 

@@ -1,14 +1,13 @@
-/* f16, bf16 and pairs of them: PTX ISA, half-precision-floating-point-instructions. A NaN result is
- * 0x7fff. Pairs are registers of 32 bits seen as 64 elements of 16; there, element 2i is the lower
- * half of lane i.
- */
+/* f16, bf16 and pairs of them: PTX ISA, half-precision-floating-point-instructions. A NaN result
+ * is 0x7fff. A pair is a register of 32 bits; handlers see its lanes as 64 elements of 16 bits,
+ * and element 2i is the lower half of lane i. */
 #include "sim/sim_half.h"
 
 #define HALF_MINUS 0x8000u
 
 /* --- plain --- */
 
-/* One value a lane, and two. */
+/* Defines handlers for one value in each lane and for two. */
 #define HALF1(name, x)                                                                             \
     SIM_UNARY(name, uint16_t, uint16_t, x)                                                         \
     SIM_PAIRS1(name##_x2, uint16_t, x)
@@ -40,7 +39,7 @@ HALF2(max_f16, sim_half_extreme(a, b, SIM_F16_INFINITY, true, false))
 HALF2(min_bf16, sim_half_extreme(a, b, SIM_BF16_INFINITY, false, false))
 HALF2(max_bf16, sim_half_extreme(a, b, SIM_BF16_INFINITY, true, false))
 
-/* --- with modifiers, which op->small has --- */
+/* --- with modifiers, which are in op->small --- */
 
 enum { FTZ = 1, SAT = 2, RELU = 4, MAXIMUM = 8, NAN_WINS = 16, XORSIGN = 32 };
 #define HOW op->small
@@ -55,8 +54,8 @@ static inline uint16_t clamped(uint16_t r, unsigned how, uint16_t infinity, uint
         r = minus || nan ? 0 : r > one ? one : r;
     return r;
 }
-/* .ftz goes by the value before rounding: `exact` is the f32 that is rounded, to odd, so that it is
- * below 2^-14 if the exact value is. */
+/* Rounds to f16 and applies the modifiers. .ftz looks at the value before rounding: `exact` is
+ * the f32 that is rounded, itself rounded to odd, so it is below 2^-14 if the exact value is. */
 static inline uint16_t finish_f16(uint32_t exact, unsigned how)
 {
     uint16_t r = sim_f16_narrow(exact);
@@ -96,7 +95,8 @@ HALF2(extreme_bf16, any_extreme(a, b, SIM_BF16_INFINITY, HOW))
 
 /* --- choice --- */
 
-/* Handlers of an instruction: for one value a lane and two; without modifiers and with. */
+/* Handlers of an instruction: for one value in each lane and for two; without modifiers and
+ * with. */
 struct half_row {
     uint16_t op;
     bool bf16;
@@ -129,9 +129,9 @@ static const struct half_row half_rows[] = {
     {PTX_MAX, true, BOTH(max_bf16), BOTH(extreme_bf16)},
 };
 
-/* fma.oob gives 0 where a factor is the NaN that tensor copies fill with what is outside. PTX
- * does not tell its bits; nothing that is simulated makes it, and with any other NaN (readings)
- * .oob changes nothing. */
+/* fma.oob gives 0 if a factor is the special NaN that tensor copies use for elements outside.
+ * PTX does not give the bits of that NaN, and no simulated instruction makes it. With any other
+ * NaN, .oob changes nothing (measured on a GPU). */
 static const uint16_t allowed[] = {MOD_RN,  MOD_FTZ,     MOD_SAT, MOD_RELU, MOD_NAN_OUT,
                                    MOD_ABS, MOD_XORSIGN, MOD_OOB, MOD_NONE};
 

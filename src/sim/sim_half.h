@@ -1,16 +1,15 @@
-/* f16 and bf16 arithmetic with one rounding, to nearest, as loops can have it: all of it straight
- * code on f32 and f64.
+/* f16 and bf16 arithmetic with one rounding, to nearest, for use in loops: branch-free code on f32
+ * and f64.
  *
- * A sum is computed with its error (two-sum) and, if that is not zero, given an odd last digit:
- * rounding such a value once more to a type with at least two digits less equals rounding the exact
- * sum once.
- */
+ * A sum is computed with its error (two-sum) and, if the error is not zero, gets an odd last
+ * digit. Rounding such a value again, to a type with at least two digits less, gives the exact
+ * sum rounded once. */
 #ifndef TW_SIM_HALF_H
 #define TW_SIM_HALF_H
 
 #include "sim/sim_value.h"
 
-/* a + b as f32, rounded to odd; infinities and NaNs as they come. */
+/* Returns a + b as f32, rounded to odd; infinities and NaNs are unchanged. */
 static inline float sim_odd_sum_f32(float a, float b)
 {
     float s = a + b, b_part = s - a, error = (a - (s - b_part)) + (b - b_part);
@@ -27,8 +26,8 @@ static inline double sim_odd_sum_f64(double a, double b)
     bool outwards = (error > 0) == (s > 0);
     return f64_from_bits(bits + (inexact & even) * (outwards ? 1u : UINT64_MAX));
 }
-/* v as f32, rounded to odd. What is too large becomes the largest f32, which all narrower types
- * round to infinity. */
+/* Returns v as f32, rounded to odd. A value that is too large becomes the largest f32, which all
+ * narrower types round to infinity. */
 static inline uint32_t sim_odd_f32(double v)
 {
     float f = (float)v;
@@ -39,7 +38,7 @@ static inline uint32_t sim_odd_f32(double v)
     return bits + (inexact & even) * (outwards ? 1u : UINT32_MAX);
 }
 
-/* An f32 to nearest even; NaN becomes 0x7fff. */
+/* Rounds an f32 to nearest even; NaN becomes 0x7fff. */
 static inline uint16_t sim_f16_narrow(uint32_t a)
 {
     uint32_t sign = a >> 16 & 0x8000u, rest = a & 0x7fffffffu;
@@ -80,7 +79,7 @@ static inline uint16_t sim_f16_fma(uint16_t a, uint16_t b, uint16_t c)
     return sim_f16_narrow(
         f32_bits(sim_odd_sum_f32(sim_f16_float(a) * sim_f16_float(b), sim_f16_float(c))));
 }
-/* Those of two bf16 need the exponents of f64. */
+/* Products of two bf16 need the exponents of f64. */
 static inline uint16_t sim_bf16_add(uint16_t a, uint16_t b)
 {
     return sim_bf16_narrow(f32_bits(sim_odd_sum_f32(sim_bf16_float(a), sim_bf16_float(b))));
@@ -95,8 +94,8 @@ static inline uint16_t sim_bf16_fma(uint16_t a, uint16_t b, uint16_t c)
         (double)sim_bf16_float(a) * (double)sim_bf16_float(b), (double)sim_bf16_float(c))));
 }
 
-/* Extremes, -0 below +0. A NaN loses against a number, with `nan_wins` it wins; it becomes 0x7fff.
- * `infinity`: of the type. */
+/* Extremes, -0 below +0. A NaN loses against a number; with `nan_wins` it wins and becomes
+ * 0x7fff. `infinity`: the type's. */
 static inline int16_t sim_half_order(uint16_t a)
 {
     return (int16_t)(a ^ (a >> 15 ? 0x7fffu : 0u));

@@ -1,5 +1,5 @@
-/* Memory of the checks that grows, shrinks and is given back before the arena is: from the arena's
- * allocator, and a failure goes to the arena's recovery point. */
+/* Memory of the checks that grows, shrinks and is freed before the arena is. It comes from the
+ * arena's allocator; a failed allocation jumps to the arena's recovery point. */
 #ifndef TW_SIM_HEAP_H
 #define TW_SIM_HEAP_H
 
@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* As realloc; what is new is zero. size 0 frees. */
+/* Resizes memory as realloc does; new bytes are zero. Size 0 frees the memory. */
 static inline void *sim_heap_resize(struct arena *a, void *old, size_t old_size, size_t size)
 {
     if (!size && !old)
@@ -33,7 +33,7 @@ static inline void sim_heap_free(struct arena *a, void *p, size_t size)
     sim_heap_resize(a, p, size, 0);
 }
 
-/* A well mixed hash of 64 bits (the finaliser of MurmurHash3, Appleby 2011). */
+/* Returns a well-mixed hash of 64 bits (the finaliser of MurmurHash3, Appleby 2011). */
 static inline uint64_t sim_hash(uint64_t x)
 {
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;

@@ -1,10 +1,9 @@
 /* Integer arithmetic: PTX ISA, integer-arithmetic-instructions and
  * extended-precision-integer-arithmetic-instructions.
  *
- * Sums and products wrap, so signed and unsigned ones of a width share a handler. What PTX leaves
- * to the machine is what NVIDIA's do: quotients and remainders of a division by zero have all bits
- * set.
- */
+ * Sums and products wrap, so signed and unsigned ones of a width share a handler. Results that
+ * PTX leaves to the machine are those of NVIDIA's GPUs: quotients and remainders of a division
+ * by zero have all bits set. */
 #include "sim/sim_value.h"
 
 #if defined(__SIZEOF_INT128__)
@@ -31,7 +30,7 @@ static inline int32_t clamp_s32(int64_t v)
 SIM_BINARY(add_sat_s32, int32_t, int32_t, int32_t, clamp_s32((int64_t)a + b))
 SIM_BINARY(sub_sat_s32, int32_t, int32_t, int32_t, clamp_s32((int64_t)a - b))
 
-/* High halves. */
+/* Return the high half of a product. */
 static inline uint64_t high_u64(uint64_t a, uint64_t b)
 {
     return (uint64_t)((wide_u64)a * b >> 64);
@@ -89,7 +88,8 @@ SIM_TERNARY(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int6
 SIM_TERNARY(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t,
             clamp_s32((int64_t)(int32_t)high_s32(a, b) + c))
 
-/* The low 24 bits of each factor; .lo: bits 0 to 31 of the product of 48, .hi: bits 16 to 47. */
+/* Multiplies the low 24 bits of each factor; the product has 48 bits. .lo: its bits 0 to 31,
+ * .hi: its bits 16 to 47. */
 static inline uint64_t product_u24(uint32_t a, uint32_t b)
 {
     return (uint64_t)(a & 0xffffffu) * (b & 0xffffffu);
@@ -114,8 +114,8 @@ SIM_TERNARY(mad24_hi_sat_s32, int32_t, uint32_t, uint32_t, int32_t,
 
 enum { CARRY = 5 };
 
-/* `x` computes the lane's result, and its carry in `over`, from a, b, c and the carry that came
- * `in`. */
+/* Defines a handler. `x` computes the lane's `result` and its carry in `over`, from a, b, c and
+ * the incoming carry `in`. */
 #define CARRYING(name, T, third, x)                                                                \
     SIM_HANDLER(name)                                                                              \
     {                                                                                              \
@@ -202,7 +202,7 @@ SIM_PAIRS2(max_relu_s16x2, int16_t, RELU(a > b ? a : b))
 
 /* --- dot products of bytes --- */
 
-/* Byte or half number `at` of v. */
+/* Returns byte or half number `at` of v. */
 static inline uint32_t byte_of(uint32_t v, int at, bool with_sign)
 {
     uint32_t byte = v >> (8 * at) & 0xff;
@@ -216,7 +216,7 @@ static inline uint32_t half_of(uint32_t v, int at, bool with_sign)
 #define DOT4(sa, sb)                                                                               \
     (c + byte_of(a, 0, sa) * byte_of(b, 0, sb) + byte_of(a, 1, sa) * byte_of(b, 1, sb) +           \
      byte_of(a, 2, sa) * byte_of(b, 2, sb) + byte_of(a, 3, sa) * byte_of(b, 3, sb))
-/* first: 0 for .lo, 2 for .hi: which bytes of b. */
+/* `first`: 0 for .lo, 2 for .hi: the first byte of b that takes part. */
 #define DOT2(sa, sb, first)                                                                        \
     (c + half_of(a, 0, sa) * byte_of(b, first, sb) + half_of(a, 1, sa) * byte_of(b, first + 1, sb))
 #define DOTS(suffix, sa, sb)                                                                       \
@@ -230,8 +230,8 @@ DOTS(ss, true, true)
 
 /* --- choice --- */
 
-/* Rows of a handler for both signs of a width, of one for each; with modifiers in front of the
- * type. */
+/* EITHER: rows of one handler for both signs of a width. BOTH: a row for each sign, with a
+ * handler of its own. Other modifiers come before the type. */
 #define EITHER(handler, id, bits, ...)                                                             \
     SIM_ROW(handler##_##bits, id, __VA_ARGS__ MOD_U##bits),                                        \
         SIM_ROW(handler##_##bits, id, __VA_ARGS__ MOD_S##bits)
@@ -245,7 +245,7 @@ DOTS(ss, true, true)
     WHICH(handler, id, 32, __VA_ARGS__), WHICH(handler, id, 64, __VA_ARGS__)
 #define ALL_WIDTHS(WHICH, handler, id, ...)                                                        \
     SHORT_WIDTHS(WHICH, handler, id, __VA_ARGS__), WHICH(handler, id, 64, __VA_ARGS__)
-/* What a sum, an extreme, a product has besides. */
+/* All rows of a sum, an extreme, a product, with the special forms of each. */
 #define SUM_ROWS(handler, id)                                                                      \
     ALL_WIDTHS(EITHER, handler, id, ), SIGNED(handler##_sat, id, 32, MOD_SAT, )
 #define EXTREME_ROWS(handler, id)                                                                  \
@@ -288,7 +288,7 @@ static const struct sim_value_row integer_rows[] = {
 };
 
 #if !defined(SIM_V3)
-/* The same handlers with and without .cc, with and without the carry coming in. */
+/* Rows of the same handlers with and without .cc, with and without the incoming carry. */
 #define CHAIN(handler, id, id_in)                                                                  \
     LONG_WIDTHS(EITHER, handler, id, MOD_CC, ), LONG_WIDTHS(EITHER, handler, id_in, MOD_CC, ),     \
         LONG_WIDTHS(EITHER, handler, id_in, )

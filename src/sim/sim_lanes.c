@@ -1,18 +1,17 @@
-/* What lanes of a warp do together: shfl, vote, match, redux, elect, activemask. PTX ISA, "Parallel
- * Synchronization and Communication Instructions".
+/* Instructions that lanes of a warp execute together: shfl, vote, match, redux, elect, activemask.
+ * PTX ISA, "Parallel Synchronization and Communication Instructions".
  *
- * sim_gather says which of the lanes here have all their members here; those run, each together
- * with its members. A member that has exited takes no part. A value that shfl takes from a lane
- * that takes no part is what that lane's register last had: PTX leaves it open, and programs that
- * throw it away are legal; observers hear where it is used.
- */
+ * sim_gather returns the lanes whose members have all arrived; those lanes run, each together
+ * with its members. A member that has exited does not take part. If shfl takes a value from a
+ * lane that does not take part, it gets the last value of that lane's register: PTX leaves it
+ * undefined, and programs that discard it are legal. Observers hear if such a value is used. */
 #include "sim/sim_value.h"
 
 #include <string.h>
 
 enum { OPERANDS_MOST = 4 };
 
-/* Lanes of `mask` get theirs of 32 values. */
+/* Sets the lanes of `mask` to theirs of 32 values. */
 static inline void put(uint32_t *to, const uint32_t *from, uint32_t mask)
 {
     if (mask == SIM_ALL) {
@@ -30,7 +29,8 @@ static inline void put_predicate(uint32_t *to, uint32_t from, uint32_t mask)
 
 /* --- shfl.sync: slots d, p, a, b, c, members --- */
 
-/* Position of a lane's source, and whether it is in range; PTX ISA, shfl.sync, Semantics. */
+/* Returns the position of a lane's source, and whether it is in range; PTX ISA, shfl.sync,
+ * Semantics. */
 static inline int source_of(enum ptx_mod mode, int lane, uint32_t b, uint32_t c, bool *in_range)
 {
     int by = (int)(b & 31), clamp = (int)(c & 31), segment = (int)(c >> 8 & 31), from;
@@ -56,7 +56,8 @@ static inline int source_of(enum ptx_mod mode, int lane, uint32_t b, uint32_t c,
     return *in_range ? from : lane;
 }
 
-/* For observers of what is undefined: whose value each lane gets. Seldom of use, so not inline. */
+/* Tells observers of undefined values which lane each lane's value comes from. Rarely called, so
+ * not inline. */
 static SIM_APART void trace_shuffle(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                                     uint32_t done, enum ptx_mod mode)
 {
@@ -175,7 +176,7 @@ static bool choose_vote(struct sim_decoder *d, const struct ptx_instruction *ins
 
 /* --- match.sync: slots d, p, a, members --- */
 
-/* Lanes of `who` whose value is that of `lane`. */
+/* Returns the lanes of `who` whose value is that of `lane`. */
 static inline uint32_t same_as(const struct sim_warp *w, const struct sim_op *op, int lane,
                                uint32_t who)
 {
@@ -227,7 +228,7 @@ static bool choose_match(struct sim_decoder *d, const struct ptx_instruction *in
     return true;
 }
 
-/* --- redux.sync: slots d, a, members; small: operation, small2: type, imm: of .f32, REDUX_… --- */
+/* --- redux.sync: slots d, a, members; small: operation, small2: type, imm: REDUX_… of .f32 --- */
 
 enum { REDUX_ABS = 1, REDUX_NAN = 2 };
 enum { NAN_BITS = 0x7fffffff, INFINITY_BITS = 0x7f800000 };
@@ -255,7 +256,7 @@ static uint32_t reduce_integers(const struct sim_op *op, const uint32_t *a, uint
     return sum;
 }
 
-/* A float's bits in the order of integers, -0 before +0. */
+/* Returns a float's bits in the order of integers, -0 before +0. */
 static inline int32_t ordered(uint32_t bits)
 {
     return bits >> 31 ? (int32_t)(~bits ^ 0x80000000u) : (int32_t)bits;
@@ -318,7 +319,7 @@ static bool choose_reduce(struct sim_decoder *d, const struct ptx_instruction *i
 
 /* --- elect.sync: slots d, p, members; activemask: slot d --- */
 
-/* The same lane for the same members: the lowest. */
+/* Elects the lowest lane, so the same members always elect the same lane. */
 static bool elect(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     const uint32_t *members = sim_u32(w->file, op->slot[2]);
@@ -365,7 +366,7 @@ static bool choose(struct sim_decoder *d, const struct ptx_instruction *ins, str
     }
 }
 
-/* How many slots an instruction has. */
+/* Returns the number of slots of an instruction. */
 static int slots_of(enum ptx_op op)
 {
     switch ((int)op) {

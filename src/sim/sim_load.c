@@ -1,10 +1,10 @@
-/* Loading: variables get memory, functions numbers, kernels a layout of what they reach.
+/* Loading: variables get memory, functions get numbers, and each kernel gets a layout of the
+ * variables that it reaches.
  *
- * Global and constant variables are allocations of their own, so that an access beyond one's end is
- * seen. Shared ones are laid out for each kernel that reaches them: what the system reserves, where
- * the kernel asks for it, then static ones, then all those of unknown size at one place, the start
- * of the dynamic shared memory.
- */
+ * Global and constant variables are allocations of their own, so an access beyond the end of one
+ * is found. Shared variables are laid out for each kernel that reaches them: first the system's
+ * reserved part if the kernel asks for it, then static ones, then all those of unknown size at
+ * one place, the start of the dynamic shared memory. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ const struct ptx_function *sim_function_at(const struct sim *sim, uint64_t addre
     return sim->functions.data[at / 16 - 1];
 }
 
-/* Gives a global or constant variable memory when its address is first asked for. */
+/* Gives a global or constant variable memory when its address is first needed. */
 static bool global_address(struct sim *sim, const struct ptx_variable *v, uint64_t *address)
 {
     struct number_entry *known = number_map_find(&sim->variable_numbers, (uintptr_t)v);
@@ -86,14 +86,15 @@ static uint64_t locate(void *user, const struct ptx_variable *v, const struct pt
     return address_of(user, v, generic, &address) ? address : 0;
 }
 
-/* Writes initial values. Their addresses may give memory to more variables, whose turn comes. */
+/* Writes initial values. If these contain addresses of other variables, those get memory and are
+ * filled too. */
 static void fill_variables(struct sim *sim)
 {
     while (sim->filled < sim->variables.count) {
         const struct sim_allocation *a = &sim->allocations.data[sim->variables.data[sim->filled++]];
         const struct ptx_variable *v = a->variable;
         arena_poll(sim->arena);
-        if (v->initial) /* else it is zeros already, of any size */
+        if (v->initial) /* otherwise it is zeros already, of any size */
             ptx_variable_image(v, a->host, locate, sim);
     }
 }

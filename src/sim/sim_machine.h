@@ -1,4 +1,4 @@
-/* The machine itself: what only the core's files know. Families keep to sim_own.h. */
+/* The machine itself: declarations that only the core's files use. Families use sim_own.h alone. */
 #ifndef TW_SIM_MACHINE_H
 #define TW_SIM_MACHINE_H
 
@@ -14,7 +14,7 @@ struct sim_allocation {
     bool owned; /* freed with the machine */
     bool constant;
     bool initialised; /* written by the host, or a variable */
-    size_t written;   /* if not: the bytes at its start that are */
+    size_t written;   /* if not initialised: the number of written bytes at its start */
     bool structs;     /* as in struct sim_allocation_event */
     bool freed;       /* by the program: free() */
     const struct ptx_variable *variable;
@@ -32,21 +32,22 @@ static inline uint64_t sim_offset_of(uint64_t address)
 {
     return address & ((UINT64_C(1) << SIM_OFFSET_BITS) - 1);
 }
-/* Room for `bytes` bytes, uninitialised ones 0; its number, 0: no memory. */
+/* Makes an allocation of `bytes` zero bytes that count as uninitialised. Returns its number; 0:
+ * out of memory. */
 uint64_t sim_new_allocation(struct sim *sim, uint64_t bytes, const char *name);
 
 /* --- code --- */
 
-/* The most bytes of a thread's local memory, its stack: CUDA C++ Programming Guide, "Technical
- * Specifications per Compute Capability". */
+/* The most bytes of a thread's local memory, which holds its stack: CUDA C++ Programming Guide,
+ * "Technical Specifications per Compute Capability". */
 enum { SIM_MOST_LOCAL = 512 * 1024 };
 
 /* A parameter or result of a function. */
 struct sim_parameter {
     const struct ptx_variable *variable;
     uint32_t bytes;
-    uint32_t at; /* in memory: offset in the frame's local memory; of a kernel: in the parameters */
-    uint32_t slot;  /* in a register: its slot, else SIM_NO_SLOT */
+    uint32_t at;    /* offset in the frame's local memory; for a kernel: in the parameters */
+    uint32_t slot;  /* in a register: its slot; otherwise SIM_NO_SLOT */
     int lane_bytes; /* of the register; 0: predicate */
 };
 
@@ -55,12 +56,12 @@ struct sim_fill {
     uint16_t special; /* enum ptx_special; SIM_FILL_LOCAL: address of the frame's local memory */
     uint8_t bytes;
     uint32_t slot;
-    uint32_t offset; /* SIM_FILL_LOCAL: in the frame's local memory */
+    uint32_t offset; /* SIM_FILL_LOCAL: offset in the frame's local memory */
 };
 enum { SIM_FILL_LOCAL = 0xffff };
 
-/* How often warps, and lanes of them, came to an op, as what is more than at the op before: a row
- * of ops that are executed costs two additions. */
+/* How often warps, and their lanes, reached an op, as the difference from the op before. So
+ * running a row of ops costs two additions. */
 struct sim_executed {
     int64_t warps, lanes;
 };
@@ -69,7 +70,7 @@ struct sim_code {
     const struct ptx_function *function;
     struct sim_op *ops;
     uint32_t count;
-    /* The file: [0, zeros) begins as 0, then come the constants. */
+    /* The file: bytes [0, zeros) start as 0; the constants follow. */
     uint32_t zeros, file_bytes;
     uint8_t *constants;
     struct sim_fill *fills;
@@ -77,9 +78,9 @@ struct sim_code {
     struct sim_parameter *parameters, *results;
     size_t parameter_count, result_count;
     uint32_t local_bytes;
-    const char *refused;           /* why it cannot run; NULL: it can */
+    const char *refused;           /* the reason why it cannot run; NULL: it can */
     struct sim_frame *unused;      /* frames to use again */
-    struct sim_executed *executed; /* while a launch is counted; count + 2 */
+    struct sim_executed *executed; /* while a launch is counted: count + 2 entries */
     const uint32_t *registers;     /* slots */
     uint32_t carry;                /* its slot, or SIM_NO_SLOT */
     struct sim_flow **flows;       /* sim_undefined.c, by op; NULL until first needed */
@@ -87,13 +88,13 @@ struct sim_code {
     struct sim_code *next;
 };
 
-/* The system's part of a block's shared memory, since sm_80, lies in front of the program's: an
- * H100 (driver 575) has %reserved_smem_offset_begin, _0 and _1 at 0, _end 288, _cap 1024, all
- * zeros, and the program's first variable at 1024. Where no special register names that part, the
- * program's begins at 0, so that an access in front of it is a fault. */
+/* The system's part of a block's shared memory, since sm_80, is before the program's. An H100
+ * (driver 575) has %reserved_smem_offset_begin, _0 and _1 at 0, _end 288, _cap 1024, all zeros,
+ * and the program's first variable at 1024. If no special register of the program names that
+ * part, its shared memory begins at 0, so an access before it is a fault. */
 enum { SIM_RESERVED_END = 288, SIM_RESERVED_BYTES = 1024 };
 
-/* What a kernel reaches, laid out. */
+/* A kernel and everything that it reaches, laid out. */
 struct sim_program {
     const struct ptx_function *kernel;
     VEC(struct sim_shared {
@@ -102,14 +103,14 @@ struct sim_program {
     })
     shared;
     struct number_map shared_at; /* of a variable: its offset */
-    uint64_t reserved_shared; /* bytes of the system's in front; of a program that asks for them */
-    uint64_t static_shared;   /* bytes; the dynamic ones begin at dynamic_at */
+    uint64_t reserved_shared;    /* bytes of the system's part, for a program that asks for it */
+    uint64_t static_shared;      /* bytes; the dynamic ones begin at dynamic_at */
     uint64_t dynamic_at;
     uint64_t parameter_bytes;
-    /* The functions that it reaches: those were verified, and no others may run, whatever a pointer
-     * to a function holds. */
+    /* The functions that it reaches. These were verified; no others may run, whatever a function
+     * pointer holds. */
     struct number_map reached;
-    const struct ptx_variable *elsewhere; /* one of another module that it reaches; NULL: none */
+    const struct ptx_variable *elsewhere; /* a reached variable of another module; NULL: none */
     struct sim_code *codes, *kernel_code;
     struct number_map code_of; /* of a function: the address of its struct sim_code */
     int target;
@@ -118,16 +119,16 @@ struct sim_program {
 
 enum { SIM_MOST_REGISTER = 16 }; /* bytes of a lane */
 
-/* While a function is predecoded. The file has the registers first; constants, scratch registers
- * and fills follow in the order in which they are asked for, their initial content in `image`. */
+/* The state of predecoding a function. The file has the registers first; constants, scratch
+ * registers and fills follow in the order of requests, with their initial content in `image`. */
 struct sim_decoder {
     struct sim *sim;
     const struct ptx_function *function;
     struct sim_code *code;
     uint32_t *registers; /* slots */
-    uint32_t *op_at;     /* by statement: the op that comes there */
+    uint32_t *op_at;     /* by statement: the op that it becomes */
     uint32_t end;        /* of the file so far */
-    bool full;           /* it has no room for more: what there is besides lies at 0 */
+    bool full;           /* the file is full: further entries are at 0 */
     VEC(uint8_t) image;
     struct number_map constants[SIM_MOST_REGISTER + 1]; /* by bytes: of a value, its slot */
     VEC(struct sim_fill) fills;
@@ -141,16 +142,17 @@ struct sim_decoder {
 };
 bool sim_local_offset(const struct sim_decoder *d, const struct ptx_variable *v, uint32_t *offset);
 uint32_t sim_op_of_label(const struct sim_decoder *d, const struct ptx_label *label);
-/* Slots for the function's registers; room for its local variables and parameters. */
+/* Assigns slots to the function's registers; makes room for its local variables and parameters. */
 void sim_place_registers(struct sim_decoder *d);
 void sim_place_locals(struct sim_decoder *d);
 
-/* NULL: the function has no body. */
+/* Returns a function's code; NULL: the function has no body. */
 struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f);
 struct sim_program *sim_program_of(struct sim *sim, const struct ptx_function *kernel, int target);
-/* Bytes of the parameters, and where each is; `at` may be NULL. */
+/* Returns the bytes of the parameters, and puts the offset of each into `at`, which may be NULL. */
 uint64_t sim_layout(const struct ptx_signature *signature, uint32_t *at);
-/* The address of a variable in its space, or generic; false: it has none in this program. */
+/* Gives the address of a variable in its space, or the generic address. Returns false if it has
+ * none in this program. */
 bool sim_locate(struct sim *sim, const struct ptx_variable *v, bool generic, uint64_t *address);
 uint64_t sim_function_address(struct sim *sim, const struct ptx_function *f);
 const struct ptx_function *sim_function_at(const struct sim *sim, uint64_t address);
@@ -162,16 +164,16 @@ struct sim_frame {
     struct sim_code *code;
     struct sim_frame *parent;
     const struct sim_op *call; /* in the parent's code */
-    uint32_t lanes;            /* that are inside, of whatever path */
+    uint32_t lanes;            /* lanes inside, on any path */
     uint32_t depth;
     uint32_t local_base;
-    struct sim_shadow *shadow; /* sim_undefined.c; NULL: all has been defined so far */
-    struct sim_frame *next;    /* of a warp's frames, or of the unused */
-    bool stacked; /* alloca has moved tops of the stack: they are in `top`, lane by lane */
+    struct sim_shadow *shadow; /* sim_undefined.c; NULL: all values have been defined so far */
+    struct sim_frame *next;    /* in the list of a warp's frames, or of the unused ones */
+    bool stacked; /* alloca has moved ends of the stack: they are in `top`, lane by lane */
     uint32_t top[SIM_LANES];
 };
-/* Returns the end of a lane's stack, as an offset in its local memory; sim_stack_top: the greatest
- * of all lanes. */
+/* Returns the end of a lane's stack, as an offset in its local memory; sim_stack_top: the
+ * greatest of all lanes. */
 static inline uint32_t sim_stack_top_of(const struct sim_frame *f, int lane)
 {
     return f->stacked ? f->top[lane] : f->local_base + f->code->local_bytes;
@@ -180,13 +182,13 @@ uint32_t sim_stack_top(const struct sim_frame *frame);
 
 struct sim_barrier {
     int64_t generation;
-    int expected;      /* threads; -1: all; 0: nobody is here */
-    int count;         /* threads, full warps as 32 */
+    int expected;      /* threads; -1: all; 0: no thread has arrived */
+    int count;         /* threads; a full warp counts as 32 */
     uint32_t *arrived; /* by warp: lanes */
     int reduces;       /* 0, MOD_POPC, MOD_AND, MOD_OR */
     uint32_t sum;
     bool all, any;
-    const struct sim_op *op; /* of the first that arrived */
+    const struct sim_op *op; /* of the first thread that arrived */
 };
 
 struct sim_block {
@@ -199,27 +201,28 @@ struct sim_block {
     struct sim_block *next;
 };
 
-/* Tells whether an observer hears of this warp's block. */
+/* Returns true if an observer hears of this warp's block. */
 static inline bool sim_hears(const struct sim_observer *o, const struct sim_warp *w)
 {
     return !o->only || *o->only < 0 || *o->only == w->block->number;
 }
 
-/* Those observers that have a hook. */
+/* The observers that have a given hook. */
 typedef VEC(struct sim_observer *) sim_listeners;
 
 struct sim {
     struct arena *arena;
     VEC(struct sim_allocation) allocations; /* the first SIM_FIRST_ALLOCATION are empty */
     struct sim_observer *observers;
-    sim_listeners on_access, on_sync, on_async; /* of a launch */
+    sim_listeners on_access, on_sync, on_async; /* of the current launch */
     const struct ptx_module *module;
     const struct source *source;
-    VEC(const struct ptx_function *) functions; /* whose address was taken or that were called */
-    struct number_map function_numbers;         /* their indices in `functions` */
+    VEC(const struct ptx_function *)
+    functions;                          /* called, or their address was taken */
+    struct number_map function_numbers; /* their indices in `functions` */
     VEC(uint64_t) variables;            /* the allocations of global and constant variables */
     struct number_map variable_numbers; /* of a variable: its allocation */
-    size_t filled;                      /* of `variables`: those that have their initial values */
+    size_t filled;                      /* number of `variables` with their initial values */
     struct sim_program *programs;
 
     /* of a launch */
@@ -227,43 +230,43 @@ struct sim {
     const struct sim_launch *launch;
     uint8_t *parameters; /* of the kernel */
     uint64_t shared_bytes;
-    int64_t blocks, next_block; /* that run, of the grid or of those chosen; the first to begin */
+    int64_t blocks, next_block; /* number that run, all or chosen; the next to begin */
     struct sim_block *resident; /* in the order of their numbers */
     int resident_count;
     struct sim_block *unused_blocks;
-    unsigned unused_shape[3]; /* what those are good for */
+    unsigned unused_shape[3]; /* the shape and shared bytes that the unused blocks fit */
     uint64_t unused_shared;
     enum sim_end end;
     bool over;
     const char *why;
-    struct sim_place stopped_at; /* out of steps: .ins, or NULL where it is not known */
+    struct sim_place stopped_at; /* step limit reached: the place; .ins NULL: not known */
     struct sim_standstill *standstill;
     int64_t steps, step_limit;
     uint64_t random;
-    uint64_t changes;     /* of memory or barriers: anything that a poll may wait for */
-    uint32_t copies;      /* asynchronous ones so far, their numbers */
-    uint64_t stack_bytes; /* of the host, for calls and what they keep in local memory */
+    uint64_t changes;     /* changes of memory or barriers: anything that a poll may wait for */
+    uint32_t copies;      /* asynchronous copies so far; the next one's number */
+    uint64_t stack_bytes; /* host bytes for calls and their local memory */
     bool counted;         /* an observer wants to know how often instructions were executed */
-    bool told;            /* one wants to hear of each; then a turn may end after any */
+    bool told;            /* an observer wants to hear of each one; then a turn may end after any */
     bool late;
     int64_t land_after;                  /* of late copies: struct sim_options, async_after */
-    bool traces;                         /* one wants to hear of uses of what is not defined */
-    struct sim_undefined loaded, stored; /* by the instruction at hand */
-    int64_t turn_end;                    /* steps at which it is another warp's turn */
+    bool traces;                         /* an observer wants to hear of uses of undefined values */
+    struct sim_undefined loaded, stored; /* by the current instruction */
+    int64_t turn_end;                    /* value of `steps` at the next turn */
     int64_t waits_ended;
-    int64_t asked_at; /* steps at which `cancelled` is asked again */
+    int64_t asked_at; /* value of `steps` at the next call of `cancelled` */
     uint64_t turns;   /* of paths */
     struct text output;
-    uint64_t heap_used, heap_bytes; /* of malloc: not freed; in all, as nothing is given back */
-    uint8_t nowhere[256];           /* what accesses with a pardoned fault get */
+    uint64_t heap_used, heap_bytes; /* of malloc: bytes not freed; bytes with freed ones */
+    uint8_t nowhere[256];           /* memory for accesses whose fault an observer let pass */
 };
 
 uint32_t sim_random(struct sim *sim, uint32_t below);
 
 /* sim_warp.c */
-/* Tells observers how often ops were executed, and forgets it. */
+/* Tells observers how often ops were executed, and clears the counts. */
 void sim_tell_executed(struct sim *sim);
-/* Begins: one path at the kernel's start. */
+/* Begins a warp: one path at the kernel's start. */
 void sim_warp_begin(struct sim_warp *w, struct sim_code *code);
 void sim_warp_end(struct sim_warp *w);
 enum sim_pause {
@@ -271,39 +274,41 @@ enum sim_pause {
     SIM_PAUSE_TURN,    /* it ran long enough */
     SIM_PAUSE_POLLS,   /* it waits in a loop */
     SIM_PAUSE_BLOCKED, /* no path can go on */
-    SIM_PAUSE_DONE     /* all lanes have left, or the launch is over */
+    SIM_PAUSE_DONE     /* all lanes have exited, or the launch is over */
 };
 enum sim_pause sim_warp_run(struct sim_warp *w);
 bool sim_warp_can_run(const struct sim_warp *w);
-/* Takes `mask` out of the path at hand into a path of its own, at `to`; the rest of it goes to
+/* Moves `mask` from the current path to a path of its own, at `to`; the other lanes go to
  * `rest`. */
 void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
                   const struct sim_op *to);
-/* The lanes of the path's mask leave. */
+/* Exits the lanes of the path's mask. */
 bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struct sim_frame *parent,
                                 const struct sim_op *call);
 /* Makes room for `bytes` of local memory in each lane, at most SIM_MOST_LOCAL. */
 void sim_local_room(struct sim_warp *w, size_t bytes);
 void sim_frame_release(struct sim_warp *w, struct sim_frame *frame);
-/* Host address of a lane's local memory. */
+/* Returns the host address of a lane's local memory. */
 static inline uint8_t *sim_local(const struct sim_warp *w, int lane, uint64_t offset)
 {
     return w->local + (size_t)lane * w->local_stride + offset;
 }
 
-/* sim_undefined.c. Before an instruction of a warp with undefined values, for the lanes of mask: its
- * uses are told, its results marked. False: an observer asks to stop. */
+/* sim_undefined.c: called before an instruction of a warp with undefined values, for the lanes
+ * of mask. Tells observers of its uses and marks its results. Returns false if an observer asks
+ * to stop. */
 bool sim_undefined_before(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
-/* A frame is given back. */
+/* Frees a frame's shadow. */
 void sim_undefined_forget(struct sim_warp *w, struct sim_frame *frame);
-/* sim_skip.c: returns the lanes that skip this aligned barrier: they are elsewhere, and will meet
- * the barrier's lanes after it without having executed it. Sets *where to the place of some of them. */
+/* sim_skip.c: returns the lanes that skip this aligned barrier: they are elsewhere, and will
+ * meet the barrier's lanes after it without having executed it. Sets *where to the place of some
+ * of them. */
 uint32_t sim_skipping(const struct sim_warp *w, const struct sim_op *barrier,
                       struct sim_place *where);
-/* sim_barrier.c: lanes of a warp have left. */
+/* sim_barrier.c: completes barriers after lanes of a warp have exited. */
 void sim_barriers_after_exit(struct sim_warp *w);
-/* sim_standstill.c: the launch ends as nobody can go on; who waits for whom. */
+/* sim_standstill.c: ends the launch because no thread can go on; notes which waits for what. */
 void sim_deadlock(struct sim *sim, const char *what);
 /* Rounds in which nothing changed. */
 struct sim_idle {
@@ -312,50 +317,51 @@ struct sim_idle {
     int next;         /* the round whose state is kept */
     uint64_t state;
 };
-/* Behind a round in which every warp had its turn: does anything go on? */
+/* Called after a round in which every warp had its turn: finds out whether anything can go on. */
 void sim_idle_round(struct sim *sim, struct sim_idle *idle);
 
 /* sim_async.c */
-bool sim_copies_leave(struct sim_warp *w, uint32_t mask); /* those under way land */
-bool sim_copies_land_due(struct sim_warp *w);             /* those that are due by land_after */
-bool sim_copies_land_all(struct sim_warp *w);             /* true: something did */
-void sim_copies_forget(struct sim_warp *w);               /* of a launch that ended before */
+bool sim_copies_leave(struct sim_warp *w, uint32_t mask); /* lands those under way */
+bool sim_copies_land_due(struct sim_warp *w);             /* lands those due by land_after */
+bool sim_copies_land_all(struct sim_warp *w);             /* returns true if any landed */
+void sim_copies_forget(struct sim_warp *w);               /* drops copies of an earlier launch */
 
 /* sim_memory.c */
-/* Of a generic address or one in a space: where it is, for `bytes` bytes. NULL: a fault. */
+/* Returns the host address of `bytes` bytes at an address, generic or in a space; NULL: a fault. */
 uint8_t *sim_resolve(struct sim_warp *w, int lane, uint8_t window, uint64_t address, uint64_t bytes,
                      enum sim_space *space, uint64_t *told);
-/* '\0'-terminated text at a generic address; NULL: there is none. */
+/* Returns the '\0'-terminated text at a generic address; NULL: none. */
 const char *sim_text_at(struct sim_warp *w, int lane, uint64_t address);
 
 /* sim_call.c */
 sim_choose sim_choose_call;
 sim_handler sim_return;
-/* Of a call (op->data) the n-th argument of a lane, and its result. */
+/* Return the n-th argument of a call (op->data) for a lane, and set the lane's result. */
 uint64_t sim_argument(const struct sim_warp *w, const struct sim_op *op, size_t n, int lane);
 void sim_give_result(struct sim_warp *w, const struct sim_op *op, int lane, uint64_t value);
 size_t sim_argument_count(const struct sim_op *op);
-/* sim_builtin.c: functions that the machine has itself: vprintf, malloc, free, __assertfail. NULL:
- * not one of them. */
+/* sim_builtin.c: returns the handler of a function that the machine provides: vprintf, malloc,
+ * free, __assertfail. NULL: not one of them. */
 sim_handler *sim_builtin(const char *name);
 
-/* sim_schedule.c: all of the grid. */
+/* sim_schedule.c: runs all blocks of the grid. */
 void sim_run_blocks(struct sim *sim);
 
-/* The launch ends. */
+/* Ends the launch. */
 void sim_over(struct sim *sim, enum sim_end end, const char *why);
-/* "file:line:col, block 0, thread 5" of an op, for messages. */
+/* Prints "file:line:col, block 0, warp 5" of an op, for messages. */
 void sim_describe(struct text *out, const struct sim_warp *w, const struct sim_op *op);
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif
 bool sim_trap(struct sim_warp *w, const struct sim_op *op, int lane, const char *format, ...);
-/* The same of other ends that the program itself asks for. */
+/* Ends the launch for another reason that the program itself gives. */
 bool sim_end_by_program(struct sim_warp *w, const struct sim_op *op, int lane,
                         enum sim_fault_kind kind, const char *why);
-/* A fault of memory, its place and what is near filled in. Whether the launch goes on. */
+/* Completes a memory fault with its place and the nearest memory, and tells observers. Returns
+ * true if the launch goes on. */
 bool sim_fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault *fault);
-/* The same of a place that an instruction makes or takes and that there is not. */
+/* Does the same for an impossible address that an instruction makes or takes. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif

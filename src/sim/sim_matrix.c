@@ -1,18 +1,17 @@
 /* Matrices between memory and registers: ldmatrix, stmatrix, movmatrix, wmma.load, wmma.store. PTX
- * ISA, "Warp-level matrix …". The shapes with elements of 8 and fewer bits that sm_100 brought are
- * not done.
+ * ISA, "Warp-level matrix …". The shapes of sm_100 with elements of 8 and fewer bits are not
+ * simulated.
  *
- * ldmatrix and stmatrix move matrices of 8 rows of 16 bytes, whose addresses eight lanes each
- * supply. In registers such a matrix of 16-bit elements is a word a lane: lane 4 r + c has elements
- * 2 c and 2 c + 1 of row r, or, with .trans, of column r.
- */
+ * ldmatrix and stmatrix move matrices of 8 rows of 16 bytes; for each matrix, eight lanes supply
+ * the addresses of the rows. In registers a matrix of 16-bit elements is one word in each lane:
+ * lane 4 r + c has elements 2 c and 2 c + 1 of row r, or, with .trans, of column r. */
 #include "sim/sim_own.h"
 
 #include <string.h>
 
 enum { ROW_BYTES = 16, ROWS = 8, WORDS = 4, MOST_MATRICES = 4 };
 
-/* A matrix of 16-bit elements, turned. */
+/* Transposes a matrix of 16-bit elements. */
 static void transpose(uint32_t words[SIM_LANES])
 {
     uint16_t from[ROWS][ROWS], to[ROWS][ROWS];
@@ -23,7 +22,7 @@ static void transpose(uint32_t words[SIM_LANES])
     memcpy(words, to, sizeof to);
 }
 
-/* Lanes that supply addresses; all of them must be there. */
+/* Finds the lanes that supply addresses; all of them must have arrived. */
 static bool suppliers(struct sim_warp *w, const struct sim_op *op, uint32_t mask, uint32_t *lanes)
 {
     *lanes = op->small == MOST_MATRICES ? SIM_ALL : (1u << ROWS * op->small) - 1;
@@ -35,7 +34,7 @@ static bool suppliers(struct sim_warp *w, const struct sim_op *op, uint32_t mask
                     "a warp of fewer than 32 threads lacks lanes that give addresses of rows");
 }
 
-/* small: matrices; small2: .trans; more: a register for each */
+/* small: matrices; small2: .trans; more: a register for each matrix */
 static bool load_matrices(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     const struct sim_want want = {.kind = SIM_READ,
@@ -113,22 +112,22 @@ static bool choose_moved(struct sim_decoder *d, const struct ptx_instruction *in
 
 /* --- wmma.load, wmma.store --- */
 
-/* Where elements of a fragment are: the layout of sim_mma.c. */
+/* The places of a fragment's elements: the layout of sim_mma.c. */
 struct fragment {
     char which;       /* a, b, c (d too) */
     uint8_t rows;     /* m / 8 */
     uint8_t blocks;   /* of A and B, along k */
     uint8_t per_word; /* elements of a register */
     uint8_t bits;     /* of an element */
-    uint8_t used;     /* registers; those above repeat the first ones */
+    uint8_t used;     /* registers in use; further ones repeat the first ones */
     bool by_columns;  /* .col */
     bool words;       /* the elements of a register are neighbours in memory */
     bool stores;
-    int stride; /* between rows or columns if no operand says, in elements */
+    int stride; /* between rows or columns, in elements, if no operand gives it */
     uint32_t stride_slot;
 };
 
-/* Row and column of element i of a register. */
+/* Gives the row and column of element i of a register. */
 static void place_of(const struct fragment *f, int reg, int lane, int i, int *row, int *column)
 {
     int block = f->which == 'b' ? reg % f->blocks : reg / f->rows, along = lane % WORDS,
@@ -143,14 +142,14 @@ static void place_of(const struct fragment *f, int reg, int lane, int i, int *ro
         *row = k;
         *column = reg / f->blocks * ROWS + side;
         break;
-    default: /* two registers, or the halves of one, for eight rows and columns */
+    default: /* two registers, or the halves of one, hold eight rows and columns */
         *row = reg / pair % f->rows * ROWS + side;
         *column = reg / pair / f->rows * ROWS + 2 * along + (pair == 1 ? i : reg % 2);
         break;
     }
 }
 
-/* Addresses of element i of a register in all lanes, given those of the matrix. */
+/* Gives the addresses of element i of a register in all lanes, from the address of the matrix. */
 static void addresses_of(const struct sim_warp *w, const struct sim_op *op, int reg, int i,
                          const uint64_t base[SIM_LANES], uint64_t address[SIM_LANES])
 {

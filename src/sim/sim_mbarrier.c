@@ -1,10 +1,9 @@
 /* mbarriers: PTX ISA, parallel-synchronization-and-communication-instructions-mbarrier.
  *
- * The object's 64 bits are, from the lowest: arrivals expected in a phase (20), arrivals still to
- * come (20), bytes still to come, two's complement (22), a bit that says that there is an mbarrier,
- * the parity of the phase. A state, as arrive gives it, is the object as it was in front of the
- * arrival.
- */
+ * The object's 64 bits are, from the lowest: arrivals expected in each phase (20), arrivals
+ * still pending (20), bytes still pending, two's complement (22), a bit that marks an mbarrier,
+ * the parity of the phase. A state that arrive returns is the object as it was before the
+ * arrival. */
 #include "sim/sim_mbarrier.h"
 
 #include <stdarg.h>
@@ -14,7 +13,7 @@ enum { COUNT_BITS = 20, BYTES_AT = 40, BYTES_BITS = 22, MOST_COUNT = (1 << COUNT
 #define IS_THERE (UINT64_C(1) << 62)
 #define PARITY (UINT64_C(1) << 63)
 
-/* What an arrival does besides: op->small2. */
+/* Further effects of an arrival, in op->small2. */
 enum { DROPS = 1, MAY_NOT_COMPLETE = 2 };
 
 static uint32_t expected_of(uint64_t v)
@@ -35,9 +34,9 @@ static uint64_t make(uint32_t expected, uint32_t pending, int64_t bytes, uint64_
     return expected | (uint64_t)pending << COUNT_BITS | field << BYTES_AT | IS_THERE | parity;
 }
 
-/* --- lanes at one mbarrier --- */
+/* Lanes, their instruction and the mbarriers that it accesses. */
 
-/* Who does what where. */
+/* Lanes of a warp, their instruction and the mbarriers that it accesses. */
 struct visit {
     struct sim_warp *w;
     const struct sim_op *op;
@@ -46,7 +45,7 @@ struct visit {
     uint32_t mask;
 };
 
-/* The lanes of v->mask that have the same mbarrier as the lowest of them. */
+/* Returns the lanes of v->mask that have the same mbarrier as the lowest of them. */
 static struct visit next_of(const struct visit *v)
 {
     struct visit one = *v;
@@ -113,7 +112,7 @@ static bool load(const struct visit *v, uint64_t *value)
     return tell_count(v, SIM_MBARRIER_NONE, 0) && sim_stop(v->w, v->op, "there is no mbarrier");
 }
 
-/* The phase is over when nothing is to come; the next one begins. */
+/* Stores the object. If nothing is pending, ends the phase and begins the next one. */
 static bool store(const struct visit *v, uint64_t value)
 {
     bool over = !pending_of(value) && !bytes_of(value);
@@ -124,7 +123,7 @@ static bool store(const struct visit *v, uint64_t value)
     return !over || tell_count(v, SIM_MBARRIER_PHASE, 0);
 }
 
-/* `count` arrivals of each lane. */
+/* Performs `count` arrivals for each lane. */
 static bool arrive_at(const struct visit *v, uint32_t count, int64_t bytes, unsigned how)
 {
     uint64_t value, all = (uint64_t)count * (uint64_t)__builtin_popcount(v->mask);
@@ -153,7 +152,7 @@ static bool arrive_at(const struct visit *v, uint32_t count, int64_t bytes, unsi
 
 /* --- where --- */
 
-/* Addresses that cannot be: faults, which observers may let pass. */
+/* Tells observers of an impossible address: a fault, which they may let pass. */
 static bool tell_fault(struct sim_warp *w, const struct sim_op *op, int lane,
                        const uint64_t address[SIM_LANES])
 {
@@ -211,7 +210,8 @@ bool sim_mbarrier_expect(struct sim_warp *w, const struct sim_op *op, uint32_t m
     return true;
 }
 
-/* Lanes that arrive together do so at once, unless that is more than the phase waits for. */
+/* Returns the next lanes that arrive: together if the phase waits for that number of arrivals,
+ * otherwise one lane. */
 static struct visit next_arrival(const struct visit *all, uint32_t count)
 {
     struct visit v = next_of(all);
@@ -236,13 +236,13 @@ bool sim_mbarrier_land(struct sim_warp *w, const struct sim_op *op, const struct
 
 /* --- instructions --- */
 
-/* The operand behind the address. */
+/* Returns the operand that follows the address. */
 static uint32_t operand_of(const struct visit *v)
 {
     return sim_u32(v->w->file, v->op->slot[1])[__builtin_ctz(v->mask)];
 }
 
-/* Lane by lane. */
+/* Calls `act` for each lane in turn. */
 static bool each(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                  bool (*act)(const struct visit *v))
 {
@@ -290,7 +290,7 @@ static bool inval(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     return each(w, op, mask, inval_one);
 }
 
-/* expect_tx, complete_tx: bytes more, bytes less. op->small: less. */
+/* Handles expect_tx and complete_tx: adds or subtracts pending bytes. op->small: subtracts. */
 static bool count_bytes_one(const struct visit *v)
 {
     int64_t count = operand_of(v), bytes = v->op->small ? -count : count;
@@ -310,7 +310,7 @@ static bool count_bytes(struct sim_warp *w, const struct sim_op *op, uint32_t ma
     return each(w, op, mask, count_bytes_one);
 }
 
-/* The state that each lane gets: the object as it was in front of its arrival. */
+/* Gives each lane its state: the object as it was before the lane's arrival. */
 static void give_states(const struct visit *v, uint32_t count, uint64_t value)
 {
     uint32_t pending = pending_of(value);
@@ -346,8 +346,8 @@ static bool arrive(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     return true;
 }
 
-/* op->small: by parity. True: the phase of that state or parity is over. Of lanes with a fault it
- * is. */
+/* Tests whether the phase of a state, or with op->small of a parity, is over. Lanes with a fault
+ * that was let pass get true. */
 static bool wait(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     struct sim_mbarriers at;

@@ -1,23 +1,23 @@
 /* The rules of mbarriers (PTX ISA, parallel-synchronization-and-communication-instructions-
- * mbarrier): made before they are used, unmade before they are made anew, and in each phase waited
- * for before anybody arrives in the next one. What the machine itself cannot go on with (counts,
- * widths) it tells as SIM_MBARRIER_NONE and _BROKEN. */
+ * mbarrier): initialised before use, invalidated before they are initialised again, and in each
+ * phase waited for before any thread arrives in the next one. Errors that stop the machine
+ * itself (counts, widths) come as SIM_MBARRIER_NONE and _BROKEN. */
 #include "sim/sim_mbarrier_check.h"
 
 #include "sim/sim_heap.h"
 
-/* A place that is an mbarrier or was one. */
+/* A place that is or was an mbarrier. */
 struct sim_seen_mbarrier {
     struct sim_seen_mbarrier *next;
     uint64_t address;
     bool valid;
-    bool waited;            /* for the phase before this one; before the first there is none */
+    bool waited;            /* a thread waited for the previous phase; true in the first phase */
     int64_t phase;          /* from 0 */
     int64_t pending, bytes; /* at the last wait that failed */
-    struct sim_place made, unmade; /* the last time */
-    struct sim_place over, wait;   /* what completed the last phase; the last wait that failed */
+    struct sim_place made, unmade; /* the last initialisation, the last invalidation */
+    struct sim_place over, wait;   /* end of the last phase; last wait that failed */
     uint32_t made_by, unmade_by, over_by;
-    uint32_t *waiting; /* by warp: lanes whose last wait, for this one, failed */
+    uint32_t *waiting; /* by warp: lanes whose last wait failed and was for this mbarrier */
 };
 
 static struct sim_seen_mbarrier *seen_at(const struct sim_mbarrier_check *c, uint64_t address)
@@ -80,7 +80,8 @@ static const char *does(enum sim_sync kind)
     }
 }
 
-/* `before`, by lanes of `mask`: what does not go with the event; NULL: nothing that is known. */
+/* Reports an event. `before`: the place, by lanes of `mask`, that conflicts with it; NULL: not
+ * known. */
 static void found(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
                   const struct sim_place *before, uint32_t mask, const char *did,
                   const char *message)
@@ -92,7 +93,7 @@ static void found(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
         .kind = SIM_FOUND_MBARRIER, .message = message, .access_count = before ? 2 : 1};
     f.access[0] = side(c, &e->at, e->mask, does(e->kind), address);
     f.access[0].memory =
-        e->kind != SIM_MBARRIER_BROKEN || before; /* else it may be no such address */
+        e->kind != SIM_MBARRIER_BROKEN || before; /* otherwise the address may be impossible */
     if (before)
         f.access[1] = side(c, before, mask, did, address);
     sim_report_add(c->report, &f);
@@ -163,7 +164,7 @@ static void failed(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
     m->bytes = e->bytes;
 }
 
-/* An operation on one that is there. */
+/* Checks an operation on an existing mbarrier. */
 static void used(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
                  struct sim_seen_mbarrier *m)
 {

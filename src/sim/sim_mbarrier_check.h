@@ -1,23 +1,23 @@
-/* Misuse of mbarriers, and who waits for which when nobody can go on. A part of the barrier
- * check. */
+/* Misuse of mbarriers, and, after a deadlock, which threads wait for which mbarrier. A part of
+ * the barrier check. */
 #ifndef TW_SIM_MBARRIER_CHECK_H
 #define TW_SIM_MBARRIER_CHECK_H
 
 #include "sim/sim_report.h"
 
 struct sim_seen_mbarrier;
-/* Those of a block. */
+/* The mbarriers of a block. */
 struct sim_mbarrier_check {
     struct arena *arena;
     struct sim_report *report;
     int warps;
-    struct sim_seen_mbarrier *first; /* the latest new one */
+    struct sim_seen_mbarrier *first; /* the newest one */
 };
 
 void sim_mbarrier_check_told(struct sim_mbarrier_check *c, const struct sim_sync_event *event);
-/* Lanes of a warp wait for something else, or have left. */
+/* Notes that lanes of a warp wait for something else, or have exited. */
 void sim_mbarrier_check_leave(struct sim_mbarrier_check *c, int warp, uint32_t mask);
-/* Reports those that somebody waits for; false: there is none. */
+/* Reports the mbarriers that threads wait for; returns false if there are none. */
 bool sim_mbarrier_check_deadlock(struct sim_mbarrier_check *c);
 void sim_mbarrier_check_free(struct sim_mbarrier_check *c);
 

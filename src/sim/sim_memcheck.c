@@ -1,10 +1,10 @@
-/* Valid bits as in Memcheck (Seward, Nethercote, "Using Valgrind to Detect Undefined Value Errors
- * with Bit-Precision", USENIX 2005), by byte. What a load gets is followed by the machine
- * (sim_undefined.c) and reported where it is used: a compiler may load before it knows whether it
- * needs the value. What other instructions read is reported there. A store is a use if its value was
- * computed, or if it goes to an array of values, which the host will read. Other stores are copies,
- * of structs with padding perhaps: the bytes are undefined where they are stored. Memory that is
- * wholly valid is not looked at any more. */
+/* Valid bits as in Memcheck (Seward, Nethercote, "Using Valgrind to Detect Undefined Value
+ * Errors with Bit-Precision", USENIX 2005), by byte. The machine follows loaded values
+ * (sim_undefined.c), and an undefined one is reported at its use: a compiler may load a value
+ * before it knows that it needs it. Reads by other instructions are reported at the read. A
+ * store is a use if its value was computed, or if it writes to an array of values, which the
+ * host will read. Other stores are copies, perhaps of structs with padding: the bytes then
+ * become undefined at the store's address. Memory that is wholly valid is not checked any more. */
 #include "sim/sim_memcheck.h"
 
 #include "sim/sim_blocks.h"
@@ -13,11 +13,11 @@
 
 enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
 
-/* Valid bits of some memory, in pieces that come with the first change. */
+/* The valid bits of a piece of memory, in pieces that are made at the first change. */
 struct bits {
     uint64_t **piece;
-    uint64_t bytes, valid; /* so many; so many of them valid */
-    bool from_valid;       /* without a piece: all valid, else none */
+    uint64_t bytes, valid; /* number of bytes; number of valid ones */
+    bool from_valid;       /* state of the bytes without a piece: all valid, or none */
     bool copied;           /* undefined bytes were copied here */
 };
 
@@ -28,8 +28,8 @@ struct region {
 };
 
 struct pending {
-    uint32_t commits[SIM_LANES], waited[SIM_LANES]; /* groups; those below are done */
-    uint32_t last[SIM_LANES]; /* the latest copy's group + 1, 0: none is under way */
+    uint32_t commits[SIM_LANES], waited[SIM_LANES]; /* groups; below `waited` they are done */
+    uint32_t last[SIM_LANES]; /* group of the latest copy + 1; 0: none is under way */
     struct sim_place at;      /* of the latest copy */
 };
 
@@ -49,7 +49,7 @@ struct checked_block {
     struct bits *local;      /* by thread; NULL: none so far */
     struct pending *pending; /* by warp; NULL: none so far */
     struct held *mbarriers;
-    struct bits held; /* of every 8 bytes of shared memory: are they one? */
+    struct bits held; /* for every 8 bytes of shared memory: true if they are an mbarrier */
 };
 
 enum { LOCAL_BYTES = 1 << 20 };
@@ -94,7 +94,8 @@ static uint64_t *word_of(struct arena *a, struct bits *b, uint64_t offset, bool 
     return *piece ? &(*piece)[offset % PIECE / 64] : NULL;
 }
 
-/* The bits of the first bytes of a range, up to the end of a word; how many. */
+/* Gives the bits of the first bytes of a range, up to the end of a word. Returns the number of
+ * bytes. */
 static int some_bits(uint64_t offset, int bytes, uint64_t *mask)
 {
     int at = (int)(offset % 64), count = bytes < 64 - at ? bytes : 64 - at;
@@ -102,7 +103,7 @@ static int some_bits(uint64_t offset, int bytes, uint64_t *mask)
     return count;
 }
 
-/* The first byte of the range that is not valid, -1: none. */
+/* Returns the first byte of the range that is not valid; -1: all are valid. */
 static int first_invalid(struct bits *b, uint64_t offset, int bytes)
 {
     for (int done = 0; done < bytes;) {
@@ -173,7 +174,7 @@ static struct region *region_of(struct sim_memcheck *c, uint64_t address)
     return NULL;
 }
 
-/* Of a lane's access: the bits and the offset in them; NULL: nothing to check. */
+/* Returns the bits of a lane's access and the offset in them; NULL: nothing to check. */
 static struct bits *bits_of(struct sim_memcheck *c, struct checked_block *b,
                             const struct sim_access *a, int lane, uint64_t *offset)
 {
@@ -249,7 +250,7 @@ static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int
     sim_report_add(c->report, &f);
 }
 
-/* A value that is not defined is used. */
+/* Reports the use of an undefined value. */
 static bool used(void *user, const struct sim_use *use)
 {
     struct sim_memcheck *c = user;
@@ -284,7 +285,7 @@ static bool used(void *user, const struct sim_use *use)
     return true;
 }
 
-/* Bytes of a lane's part of an access that are not valid, by element: the machine follows them. */
+/* Notes the invalid bytes of a lane's access, by element; the machine follows them. */
 static void note_undefined(const struct sim_access *a, int lane, struct bits *bits, uint64_t offset,
                            int first)
 {
@@ -304,7 +305,8 @@ static void note_undefined(const struct sim_access *a, int lane, struct bits *bi
     u->byte[lane] = (uint8_t)first;
 }
 
-/* All lanes at one place or side by side: one range, fine as it is or after this write? */
+/* Checks an access of all lanes to one place or to consecutive places as one range. Returns true
+ * if nothing needs a report: a read of valid bytes, or a write, which makes them valid. */
 static bool whole_range(struct sim_memcheck *c, struct checked_block *b, const struct sim_access *a)
 {
     uint64_t offset;
@@ -313,7 +315,7 @@ static bool whole_range(struct sim_memcheck *c, struct checked_block *b, const s
         return false;
     int bytes = a->pattern == SIM_LINEAR ? a->bytes * SIM_LANES : a->bytes;
     struct bits *bits = bits_of(c, b, a, 0, &offset);
-    if (!bits) /* of one allocation, whose other bytes are not checked either */
+    if (!bits) /* the access is in one allocation, and none of its bytes are checked */
         return true;
     if (offset + (uint64_t)bytes > bits->bytes)
         return false;
@@ -323,7 +325,7 @@ static bool whole_range(struct sim_memcheck *c, struct checked_block *b, const s
     return true;
 }
 
-/* --- mbarriers: their memory is theirs alone (PTX ISA, lifecycle of the mbarrier object) --- */
+/* --- mbarriers: no other use of their memory (PTX ISA, lifecycle of the mbarrier object) --- */
 
 static void hold(struct sim_memcheck *c, struct checked_block *b, const struct sim_sync_event *e)
 {
@@ -431,7 +433,7 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
                 continue;
             }
         }
-        make_valid(c->arena, bits, offset, bytes); /* once read, it is not blamed again */
+        make_valid(c->arena, bits, offset, bytes); /* reported once: later reads count as valid */
     }
     return true;
 }
@@ -478,7 +480,7 @@ static bool async_told(void *user, const struct sim_async_event *e)
     return true;
 }
 
-/* The allocation that has the address, if it is one of the launch. */
+/* Returns the allocation that contains the address, if it belongs to the launch. */
 static const struct sim_allocation_event *allocation_of(const struct sim_memcheck *c,
                                                         uint64_t address)
 {
@@ -486,8 +488,9 @@ static const struct sim_allocation_event *allocation_of(const struct sim_memchec
     return m && address - m->address < m->bytes ? m : NULL;
 }
 
-/* Tells whether a store of undefined bytes is a use: of a computed value, or of any bytes to global
- * memory that holds values, which the host will read. Copies to other memory may be padding. */
+/* Returns true if a store of undefined bytes is a use: a store of a computed value, or of any
+ * bytes to global memory that holds values, which the host will read. Copies to other memory may
+ * be padding. */
 static bool store_is_use(const struct sim_memcheck *c, const struct sim_access *a, int e, int lane)
 {
     if (a->space == SIM_LOCAL || a->undefined->computed[e])
@@ -497,7 +500,7 @@ static bool store_is_use(const struct sim_memcheck *c, const struct sim_access *
     return m && !m->structs;
 }
 
-/* Tells whether other bytes of a lane's access are defined, as of a struct with padding. */
+/* Returns true if other bytes of a lane's access are defined, as in a struct with padding. */
 static bool partly_defined(const struct sim_access *a, int lane)
 {
     const struct sim_undefined *u = a->undefined;
@@ -509,7 +512,8 @@ static bool partly_defined(const struct sim_access *a, int lane)
     return false;
 }
 
-/* The bits of a lane's access. Makes those of global memory that was wholly valid so far. */
+/* Returns the bits of a lane's access. Makes them for global memory that was wholly valid so
+ * far. */
 static struct bits *bits_to_clear(struct sim_memcheck *c, struct checked_block *b,
                                   const struct sim_access *a, int lane, uint64_t *offset)
 {
@@ -525,7 +529,7 @@ static struct bits *bits_to_clear(struct sim_memcheck *c, struct checked_block *
     return &made->bits;
 }
 
-/* After a store of undefined bytes: they stay undefined in memory, unless the store is a use. */
+/* Handles a store of undefined bytes: they stay undefined in memory, unless the store is a use. */
 static void stored_undefined(struct sim_memcheck *c, struct checked_block *b,
                              const struct sim_access *a)
 {
@@ -654,7 +658,7 @@ static void make_all_valid(struct arena *a, struct bits *b, uint64_t offset, uin
         make_valid(a, b, offset + done, bytes - done < PIECE ? (int)(bytes - done) : PIECE);
 }
 
-/* All parameters are valid but for the bytes that such events say. */
+/* Marks the missing bytes of a parameter; all other bytes of parameters are valid. */
 static void take_parameter(struct sim_memcheck *c, const struct sim_allocation_event *e)
 {
     enum { MOST_BYTES = 1 << 15 }; /* PTX ISA: 32764 bytes of parameters */

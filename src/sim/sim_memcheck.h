@@ -1,9 +1,8 @@
-/* Memory used wrongly: bytes read that were never written (global, shared, local, parameters; a valid bit for
- * each byte), accesses that the machine reports as faults, with the nearest allocation, and threads that
- * leave with asynchronous copies under way.
+/* Wrong uses of memory: reads of bytes that were never written (global, shared, local, parameters;
+ * a valid bit for each byte), accesses that the machine reports as faults, with the nearest
+ * allocation, and threads that exit with asynchronous copies under way.
  *
- * After a fault the launch goes on (reads give 0), so that one run finds several.
- */
+ * After a fault the launch goes on (reads give 0), so one run finds several. */
 #ifndef TW_SIM_MEMCHECK_H
 #define TW_SIM_MEMCHECK_H
 

@@ -1,10 +1,10 @@
-/* Addresses to host memory, checked to the byte; observers hear of the accesses, and of faults
- * first.
+/* Translates addresses to host memory, with checks to the byte. Observers hear of the accesses, and
+ * of faults first.
  *
- * A generic address is an allocation's number and an offset. Shared and local memory and a kernel's
- * parameters are numbers of their own, whose offsets mean something in the block, in the thread or
- * in the launch. Beyond the end of an allocation there is nothing: it is 64 GiB to the next.
- */
+ * A generic address is an allocation's number and an offset. Shared memory, local memory and a
+ * kernel's parameters have numbers of their own; their offsets count within the block, the
+ * thread or the launch. Nothing follows the end of an allocation: the next one is 64 GiB
+ * further. */
 #include "sim/sim_machine.h"
 
 #include <stddef.h>
@@ -95,7 +95,7 @@ const char *sim_text_at(struct sim_warp *w, int lane, uint64_t address)
 
 /* --- telling --- */
 
-/* Each observer that asked for such events. */
+/* Tells each observer that asked for such events. */
 #define TELL(name, type, list, hook)                                                               \
     bool name(struct sim_warp *w, type *event)                                                     \
     {                                                                                              \
@@ -133,7 +133,8 @@ void sim_access_begin(const struct sim_warp *w, const struct sim_op *op,
     sim_place_of(w, op, &access->at);
 }
 
-/* Memory that a warp's addresses may be in, as a whole: lane i has it from host + i * apart on. */
+/* The memory that may contain all of a warp's addresses: lane i's part begins at host + i *
+ * apart. */
 struct reach {
     enum sim_space space;
     uint8_t *host;
@@ -161,8 +162,8 @@ static bool reach_of(const struct sim_warp *w, uint8_t window, uint64_t address,
     return !a->freed;
 }
 
-/* Where all lanes are in one allocation, at no place that is a fault. False: that is to be found
- * lane by lane. */
+/* Translates the addresses of all lanes if they are in one allocation without a fault. Returns
+ * false otherwise: then each lane must be checked. */
 static bool reach_together(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                            const uint64_t address[SIM_LANES], const struct sim_want *want,
                            struct reach *r, uint64_t told[SIM_LANES], uint8_t *host[SIM_LANES])
@@ -180,7 +181,7 @@ static bool reach_together(struct sim_warp *w, const struct sim_op *op, uint32_t
         uint64_t offset = (mask >> i & 1 ? address[i] : first) - start;
         fine &= offset <= top && !(offset & low);
         told[i] = base + offset;
-        if (mask >> i & 1) /* the others' stay as they are; what is not fine may be anywhere */
+        if (mask >> i & 1) /* other lanes keep theirs; a faulty address may be anywhere */
             host[i] = (uint8_t *)((uintptr_t)r->host + i * r->apart + offset);
     }
     return fine;
@@ -203,7 +204,7 @@ static bool tell_together(struct sim_warp *w, const struct sim_op *op, uint32_t 
     return sim_tell_access(w, &access);
 }
 
-/* One access a space: generic addresses may be in several. */
+/* Tells observers of one access for each space: generic addresses may be in several. */
 static bool tell(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                  const struct sim_want *want, const enum sim_space space[SIM_LANES],
                  const uint64_t told[SIM_LANES], uint8_t *const host[SIM_LANES])
@@ -263,7 +264,7 @@ bool sim_reach_at(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
         memset(w->sim->nowhere, 0, sizeof w->sim->nowhere);
         host[lane] = w->sim->nowhere;
     }
-    if (want->kind == SIM_WRITE) /* who updates, says itself whether something changed */
+    if (want->kind == SIM_WRITE) /* the instructions that update note changes themselves */
         w->sim->changes++;
     return !w->watched || !good || tell(w, op, good, want, space, told, host);
 }

@@ -1,4 +1,5 @@
-/* Faults: what memory is near, who is asked whether to go on, and the end of the launch. */
+/* Faults: finds the nearest memory, asks observers whether to go on, and otherwise ends the
+ * launch. */
 #include "sim/sim_machine.h"
 
 #include "base/shown.h"
@@ -6,7 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* Behind the start of one allocation, or nearer in front of the next. */
+/* Names the allocation that the address follows, or the next one if that is nearer. */
 static void name_allocation(const struct sim *sim, struct sim_fault *fault)
 {
     uint64_t number = sim_number_of(fault->address), offset = sim_offset_of(fault->address);
@@ -65,7 +66,7 @@ static void fault_text(struct text *out, const struct sim_fault *f)
     if (f->name && f->offset < 0)
         text_printf(out, ", %llu bytes before `%s`", 0 - (unsigned long long)f->offset, f->name);
     else if (f->name)
-        text_printf(out, ", %lld bytes behind the start of `%s`, which has %llu",
+        text_printf(out, ", %lld bytes after the start of `%s`, which has %llu",
                     (long long)f->offset, f->name, (unsigned long long)f->size);
 }
 
@@ -107,7 +108,7 @@ bool sim_fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault 
     return false;
 }
 
-/* Who says so goes on or not; a trap never does. */
+/* Handles a fault that has a text. An observer may let it pass, but never a trap. */
 static bool fault_in_words(struct sim_warp *w, const struct sim_op *op, struct sim_fault *fault)
 {
     struct text out;

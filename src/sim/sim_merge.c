@@ -1,5 +1,6 @@
-/* Addresses are followed as a root and a distance from it. A register that is written once in the
- * whole function keeps its root; others lose it where a basic block begins. */
+/* Addresses are followed as a root and a distance from it. A register that is written once in
+ * the whole function keeps its root; other registers lose theirs at the start of each basic
+ * block. */
 #include "sim/sim_merge.h"
 
 #include "ptx/ptx_choose.h"
@@ -7,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a register holds: root + distance. Roots are numbers; two of one variable may be the same
- * bytes, two of different ones are not. */
+/* The value of a register: root + distance. Roots are numbers. Two roots of one variable may be
+ * the same bytes; two roots of different variables are not. */
 struct value {
     uint32_t root; /* 0: not known yet */
     uint32_t block;
     int64_t distance;
-    const struct ptx_variable *variable; /* that the address is in; NULL: not known */
+    const struct ptx_variable *variable; /* variable that the address is in; NULL: not known */
 };
 
-/* Accesses that may join, until something forbids it. */
+/* Accesses that may be joined, until an instruction forbids it. */
 struct open {
     uint8_t kind, space;
-    bool constant; /* ld.global.nc: no store changes it */
+    bool constant; /* ld.global.nc: no store changes the memory */
     bool closed;
     uint32_t root;
     const struct ptx_variable *variable;
@@ -65,7 +66,7 @@ static struct value of_register(struct finder *f, uint32_t reg)
     return *v;
 }
 
-/* An operand, or where an address points. */
+/* Returns the value of an operand, or the place that an address names. */
 static struct value of_operand(struct finder *f, const struct ptx_operand *o)
 {
     struct value v = {0};
@@ -81,13 +82,13 @@ static struct value of_operand(struct finder *f, const struct ptx_operand *o)
     return v;
 }
 
-/* A constant as the type has it, with its sign. */
+/* Returns a constant in the type's width, with its sign. */
 static int64_t constant(const struct ptx_instruction *ins, const struct ptx_operand *o)
 {
     return ptx_mods[ptx_type(ins, 0)].bits == 32 ? (int32_t)o->bits : (int64_t)o->bits;
 }
 
-/* Of add and sub. */
+/* Returns the value of an add or sub. */
 static struct value sum(struct finder *f, const struct ptx_instruction *ins)
 {
     const struct ptx_operand *a = &ins->operands[1], *b = &ins->operands[2];
@@ -132,8 +133,8 @@ static void each_register(struct finder *f, const struct ptx_operand *o, const s
         each_register(f, &o->elements[i], NULL, tell);
 }
 
-/* Operands that the form says are written; where no form is known, all. The value is the first's.
- */
+/* Calls `tell` for the operands that the form says are written, or for all if the form is not
+ * known. The value is for the first one. */
 static void each_written(struct finder *f, const struct ptx_instruction *ins, const struct value *v,
                          written *tell)
 {
@@ -149,7 +150,7 @@ static void each_written(struct finder *f, const struct ptx_instruction *ins, co
 static void note_written(struct finder *f, uint32_t reg, const struct value *v)
 {
     (void)v;
-    f->rewritten[reg] = f->values[reg].block; /* for now: written before */
+    f->rewritten[reg] = f->values[reg].block; /* for now: was written before */
     f->values[reg].block = 1;
 }
 
@@ -166,8 +167,9 @@ static bool same_space(uint8_t a, uint8_t b)
     return a == b || a == ACCESS_GENERIC || b == ACCESS_GENERIC;
 }
 
-/* Accesses that may be of the same bytes close what they must not be moved across. Distances from
- * one root are known to differ, or the later access is the one that would be left out. */
+/* Closes the accesses that must not be moved across this one, because both may be of the same
+ * bytes. Two distances from one root are known to differ; if they do not, the later access is
+ * the one that would be left out. */
 static void close_across(struct finder *f, const struct access *access, const struct value *at)
 {
     for (size_t i = 0; i < f->open.count; i++) {
@@ -186,7 +188,7 @@ static void close_all(struct finder *f)
         f->open.data[i].closed = true;
 }
 
-/* Neither volatile nor ordered: what may be joined at all. */
+/* Returns true if an access is neither volatile nor ordered, so that it may be joined. */
 static bool is_plain(const struct ptx_instruction *ins, const struct access *access)
 {
     bool weak = ptx_has(ins, MOD_WEAK) || !ptx_find(ins, PTX_CLASS_ORDER, 0);
@@ -222,7 +224,7 @@ static void open_access(struct finder *f, const struct ptx_instruction *ins,
     vec_push(f->arena, &f->open, like);
 }
 
-/* The operand that says where. */
+/* Returns the operand that is the address. */
 static const struct ptx_operand *address_of(const struct ptx_instruction *ins)
 {
     for (size_t i = 0; i < ins->operand_count; i++)
@@ -231,7 +233,8 @@ static const struct ptx_operand *address_of(const struct ptx_instruction *ins)
     return NULL;
 }
 
-/* Atomic operations, fences, barriers, calls, whatever else may touch memory; not arithmetic. */
+/* Returns true for atomic operations, fences, barriers, calls and everything else that may
+ * access memory; false for arithmetic. */
 static bool forbids(const struct ptx_instruction *ins)
 {
     switch ((int)ins->op) {
@@ -271,7 +274,7 @@ static void see_access(struct finder *f, const struct ptx_instruction *ins)
 
 /* --- pieces --- */
 
-/* Pieces at a residue: how far the first address is above a multiple of `unit`. */
+/* The pieces at a residue: the first address minus the multiple of `unit` below it. */
 struct sim_pieces {
     bool known;
     struct piece {
@@ -289,7 +292,7 @@ static int by_distance(const void *left, const void *right)
     return b->bytes - a->bytes;
 }
 
-/* How wide a piece may be that starts here and ends where all that it has does. */
+/* Returns the greatest width of a piece that starts here and does not cut an access in two. */
 static int widest_at(const struct sim_merged *list, size_t count, size_t from, int64_t start,
                      uint64_t residue, int unit)
 {
@@ -327,7 +330,7 @@ static void cut_pieces(struct arena *a, const struct sim_merge *m, uint64_t resi
     }
 }
 
-/* The largest unit that all lanes' addresses have one residue of. */
+/* Returns the largest unit for which all lanes' addresses have the same residue. */
 static int common_unit(const struct sim_access *first, uint64_t *residue)
 {
     uint64_t differ = 0, at = first->address[__builtin_ctz(first->mask)];
@@ -363,7 +366,7 @@ void sim_merge_pieces(struct arena *a, struct sim_merge *m, const struct sim_acc
 
 /* --- a function --- */
 
-/* Whether fewer can come of it, wherever it lies. */
+/* Returns true if the accesses can become fewer at any alignment. */
 static bool may_shrink(struct arena *a, const struct sim_merge *m)
 {
     struct sim_pieces p;
@@ -402,7 +405,7 @@ static void see_instruction(struct finder *f, const struct ptx_instruction *ins)
         end_block(f);
 }
 
-/* Labels besides those are for debuggers, and end no block. */
+/* Notes the labels that are branched to. Other labels are for debuggers and do not end a block. */
 static void note_targets(struct finder *f, const struct ptx_statement *s)
 {
     const struct ptx_instruction *ins = s->kind == PTX_AT_INSTRUCTION ? s->instruction : NULL;

@@ -1,23 +1,23 @@
-/* Which accesses of a PTX program an assembler may make one of, and what the memory hardware makes
- * of them then. They stand in one basic block under one guard, are loads or stores, at constant
- * distances from one address, with nothing between them that forbids it: a barrier, a fence, an
- * atomic operation, a call; for loads a store, for stores any access, that may be of the same
- * bytes. */
+/* The accesses of a PTX program that an assembler may merge, and the memory hardware's work for
+ * the merged ones. They are in one basic block under one guard, are all loads or all stores, and
+ * are at constant distances from one address. Nothing between them forbids the merge: no barrier,
+ * fence, atomic operation or call; no store that may write the bytes of a load; no access that may
+ * touch the bytes of a store. */
 #ifndef TW_SIM_MERGE_H
 #define TW_SIM_MERGE_H
 
 #include "ptx/accesses.h"
 #include "sim/sim_events.h"
 
-enum { SIM_WIDEST = 16 }; /* bytes of a lane that an instruction reads or writes at most */
+enum { SIM_WIDEST = 16 }; /* most bytes of a lane that an instruction reads or writes */
 
 struct sim_merged {
     const struct ptx_instruction *ins;
-    int64_t distance; /* from the address of the first */
+    int64_t distance; /* from the address of the first access */
     int bytes;
 };
 
-/* Some that may become fewer; the first is the one that comes first. */
+/* Accesses that may become fewer, in program order. */
 struct sim_merge {
     enum access_kind kind;
     struct sim_merged *list;
@@ -30,11 +30,12 @@ struct sim_merges {
     size_t count;
 };
 
-/* All of a function; what has no partner is not among them. Lives in the arena. */
+/* Finds all of a function; accesses without a partner are left out. The result lives in the
+ * arena. */
 void sim_merges_find(struct arena *a, const struct ptx_function *f, struct sim_merges *out);
 
-/* What the accesses become at the addresses that the first one has: told one by one, each as wide
- * as it can be, aligned, without a byte that nobody asks for. */
+/* Computes the merged accesses at the addresses of the first one and tells them one by one: each
+ * as wide as possible, aligned, without a byte that none of the accesses asks for. */
 void sim_merge_pieces(struct arena *a, struct sim_merge *m, const struct sim_access *first,
                       void (*tell)(void *user, const struct sim_access *piece), void *user);
 

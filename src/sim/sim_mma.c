@@ -2,30 +2,30 @@
  *
  * PTX ISA, "Matrix Fragments for mma.…": a register of a factor, 32 lanes of 32 bits, is a block of
  * 8 rows (of A; columns of B) by 4 words along k, lane = 4 * row + word; it has 4, 8, 16, 32 or 128
- * elements along k as the type asks. A's blocks go down the rows first, then along k. The sum's
- * registers come in pairs for 8 rows by 8 columns, lane = 4 * row + column / 2, the pair being the
- * even and the odd columns. Fragments of wmma are laid out alike (PTX leaves that open), 8 columns
- * after the other.
+ * elements along k, depending on the type. A's blocks follow the rows first, then k. The sum's
+ * registers come in pairs for 8 rows by 8 columns, lane = 4 * row + column / 2; one register of a
+ * pair has the even columns, the other the odd ones. Fragments of wmma have the same layout (PTX
+ * leaves it open), one group of 8 columns after the other.
  *
- * Numbers. Products are exact. The sum of k products and C is made in double and rounded once to
- * the type of D, to nearest even; sums of f64 are a chain of fused operations along k; sums of
+ * Numbers. Products are exact. The sum of k products and C is computed in double and rounded once
+ * to the type of D, to nearest even; sums of f64 are a chain of fused operations along k; sums of
  * integers are exact. PTX leaves order and rounding of the f32 and f16 sums open. Hardware shifts
- * what it adds to the largest exponent and cuts off below, 4, 8, 16 or 32 products at a time: where
- * it keeps f bits of fraction its results differ by no more than (k + 4) * 2^-f * (sum |a b| + |c|)
- * from these; f is at least 23, but 13 for 8-bit floats on sm_89. On an H200 readings of mma.sync
- * agree with 25 for halves, and show no cut at 13 for 8-bit floats.
+ * the terms to the largest exponent and cuts off the digits below, 4, 8, 16 or 32 products at a
+ * time: if it keeps f bits of fraction, its results differ from these by at most (k + 4) * 2^-f *
+ * (sum |a b| + |c|). f is at least 23, but 13 for 8-bit floats on sm_89. Measurements of mma.sync
+ * on an H200 agree with 25 for halves, and show no cut at 13 for 8-bit floats.
  *
- * Speed. A multiplication is a warp's dearest instruction. Factors are turned so that what is
- * multiplied by the same element lies side by side (sim_mma_factor.h), and kept: of a tile's
- * multiplications most have a factor that one before had. Then sums of eight columns a row stay in
- * vector registers along all of k (sim_mma_vectors.h): two vectors of four, or where the machine
- * has them one of eight, a choice that is made here as no other family gains from it. Floats are
- * added up as doubles. Integers of 8 and fewer bits are multiplied as pairs of 16, which are exact.
- */
+ * Speed. A multiplication is a warp's most expensive instruction. Factors are rearranged so that
+ * the elements that are multiplied by the same one are neighbours (sim_mma_factor.h), and the
+ * result is kept: most multiplications of a tile share a factor with an earlier one. The sums of
+ * eight columns of a row then stay in vector registers along all of k (sim_mma_vectors.h): two
+ * vectors of four, or, if the machine has them, one of eight. That choice is made here, because
+ * no other family gains from it. Floats are added as doubles. Integers of 8 and fewer bits are
+ * multiplied as pairs of 16 bits, which is exact. */
 #include "sim/sim_machine.h"
 #include "sim/sim_mma_factor.h"
 
-/* Registers, or what takes their place: slots of a file. */
+/* Registers, or memory in their place: slots of a file. */
 struct place {
     uint8_t *file;
     const uint32_t *slots;
@@ -33,14 +33,15 @@ struct place {
 
 struct product {
     const void *a, *b; /* elements, see struct sim_mma_factor */
-    int depth;         /* elements along k, of integers fours of them */
+    int depth;         /* elements along k; for integers, groups of four elements */
     int across;        /* rows of A */
     int panels;
     bool clamps;
-    /* Sums: of eight rows the even columns, then the odd ones; of f16 both in a register. */
+    /* Sums: for eight rows the even columns, then the odd ones; for f16 both are in one
+     * register. */
     struct place c, d;
 };
-/* The registers of eight rows; of f16 it is one, `even`. */
+/* The registers of eight rows; for f16 there is one, `even`. */
 struct pair {
     uint8_t *even, *odd;
 };
@@ -50,7 +51,7 @@ static inline struct pair pair_of(const struct place *p, int block, enum ptx_mod
         return (struct pair){p->file + p->slots[block], NULL};
     return (struct pair){p->file + p->slots[2 * block], p->file + p->slots[2 * block + 1]};
 }
-/* What cannot be kept or stay in registers: elements of f64; D, where that has registers of C. */
+/* Memory for values that have no other place: elements of f64; D, if it shares registers with C. */
 struct room {
     double a[MMA_MOST_FACTORS][SIM_LANES], b[MMA_MOST_FACTORS][SIM_LANES];
     double d[MMA_MOST_SUMS][SIM_LANES];
@@ -58,15 +59,15 @@ struct room {
 /* Fills a, b, depth and across. */
 typedef void take_way(const struct sim_mma *p, const uint8_t *file, const uint32_t *more,
                       struct room *room, struct product *x);
-/* True: a sum may be NaN. */
+/* Returns true if a sum may be NaN. */
 typedef bool multiply_way(const struct product *x);
 
-/* Of room.d. */
+/* The slots of room.d. */
 static const uint32_t room_slots[MMA_MOST_SUMS] = {0x000, 0x100, 0x200, 0x300, 0x400, 0x500,
                                                    0x600, 0x700, 0x800, 0x900, 0xa00, 0xb00,
                                                    0xc00, 0xd00, 0xe00, 0xf00};
 
-/* Steps along k of a register's elements. */
+/* Returns the steps along k of a register's elements. */
 static int steps_of(const struct sim_mma *p)
 {
     return MMA_WORDS * p->per_word / (mma_is_integer((enum ptx_mod)p->type_a) ? MMA_QUAD : 1);
@@ -103,7 +104,7 @@ static int steps_of(const struct sim_mma *p)
 
 /* --- NaN --- */
 
-/* Each becomes the one that instructions give. */
+/* Replaces each NaN by the one that instructions give. */
 static void settle_nan(enum ptx_mod type, void *sums)
 {
     uint16_t *halves = sums;
@@ -171,8 +172,8 @@ WAYS(s32_of_s32)
 
 /* --- bits --- */
 
-/* Adds the bits that a row of A and a column of B have in common, or, for .xor, in which they
- * differ. */
+/* Adds the number of bits that a row of A and a column of B have in common, or, for .xor, in
+ * which they differ. */
 static void count_bits(const uint64_t *a, const uint64_t *b, bool ands, uint32_t *even,
                        uint32_t *odd)
 {
@@ -237,7 +238,8 @@ static bool run(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     return true;
 }
 
-/* Elements of a register along k and in a word; 0: a type that is not done here. */
+/* Returns the number of elements in a word of a register, which follow each other along k; 0:
+ * the type is not simulated here. */
 static int per_word_of(enum ptx_mod type)
 {
     switch ((int)type) {
@@ -252,7 +254,8 @@ static int per_word_of(enum ptx_mod type)
     }
 }
 
-/* Types of D, A, B, C: all four are written, or (wmma with .f16 factors) D and C are. */
+/* Reads the types of D, A, B, C: the instruction has all four, or (wmma with .f16 factors) D and
+ * C. */
 static void read_types(const struct ptx_instruction *ins, struct sim_mma *p)
 {
     bool all = ptx_type(ins, 2) != MOD_NONE;
@@ -262,7 +265,7 @@ static void read_types(const struct ptx_instruction *ins, struct sim_mma *p)
     p->type_c = (uint16_t)ptx_type(ins, all ? 3 : 1);
 }
 
-/* Type of the registers of a matrix. */
+/* Returns the type of a matrix's registers. */
 static enum ptx_mod register_type(uint16_t type, bool is_sum)
 {
     if (type == MOD_F64 || (is_sum && (type == MOD_F32 || type == MOD_S32)))
@@ -283,8 +286,8 @@ static bool read_registers(struct sim_decoder *d, const struct ptx_instruction *
     return true;
 }
 
-/* Are there as many registers as the shape takes? wmma's fragments of .f16 may have more: those
- * are not used. */
+/* Returns true if the instruction has the number of registers that the shape takes. wmma's
+ * fragments of .f16 may have more: those are not used. */
 static bool counts_fit(const struct sim_op *op, const struct sim_mma *p)
 {
     int c = p->panels * p->rows * (p->type_c == MOD_F16 ? 1 : 2);
@@ -294,8 +297,9 @@ static bool counts_fit(const struct sim_op *op, const struct sim_mma *p)
            p->a_count <= MMA_MOST_FACTORS && p->b_count <= MMA_MOST_FACTORS;
 }
 
-/* Forms left out: sparse ones, those with scales, the shape of the first matrix units with .f16
- * (sim_mma_quads.c), rounding of f64 other than to nearest. */
+/* Returns true if the form is simulated here. Not simulated: sparse forms, forms with scales,
+ * f64 rounding other than to nearest. sim_mma_quads.c has the shape of the first tensor cores
+ * with .f16. */
 static bool is_done(const struct ptx_instruction *ins, const struct sim_mma *p)
 {
     static const uint16_t others[] = {MOD_SP, MOD_SP_ORDERED, MOD_BLOCK_SCALE,
@@ -323,8 +327,8 @@ static struct sim_mma_factor *new_factor(struct sim_decoder *d, const struct sim
     return kept;
 }
 
-/* Ops of a tile's product follow each other, and many have the same registers as factors: those
- * share what is kept. */
+/* Lets ops share what is kept of a factor. The ops of a tile's product follow each other, and
+ * many have the same registers as factors. */
 static void share_factors(struct sim_decoder *d, const struct sim_op *op, struct sim_mma *p)
 {
     enum { MOST_STEPS = 1000 };
@@ -346,7 +350,7 @@ static void share_factors(struct sim_decoder *d, const struct sim_op *op, struct
         p->kept_b = new_factor(d, p, p->b_count);
 }
 
-/* Is a register of D one that C has for other elements? */
+/* Returns true if a register of D is a register of C for other elements. */
 static bool is_crossed(const struct sim_op *op, const struct sim_mma *p)
 {
     int d = p->a - p->d, c = (int)op->more_count - p->c;

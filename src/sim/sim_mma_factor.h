@@ -1,9 +1,8 @@
-/* Factors of a multiplication out of their registers, for sim_mma.c: elements side by side that are
- * multiplied by the same one, step by step along k.
+/* Unpacks the factors of a multiplication from their registers, for sim_mma.c: elements that are
+ * multiplied by the same one become neighbours, step by step along k.
  *
- * Eight rows (of B: columns) are in the order 0 2 4 6 1 3 5 7, as the registers of the sum have
- * even and odd columns.
- */
+ * Eight rows (of B: columns) are in the order 0 2 4 6 1 3 5 7, because the registers of the sum
+ * have even and odd columns. */
 #ifndef TW_SIM_MMA_FACTOR_H
 #define TW_SIM_MMA_FACTOR_H
 
@@ -17,7 +16,7 @@
 
 #define MMA_INLINE static inline __attribute__((always_inline))
 
-/* Types and elements in a word. */
+/* The types, with the number of elements in a word. */
 #define MMA_EACH_FLOAT(DO)                                                                         \
     DO(F16, 2)                                                                                     \
     DO(BF16, 2)                                                                                    \
@@ -34,7 +33,7 @@ enum { MMA_MOST_FLOATS_PER_WORD = 4, MMA_QUAD = 4 };
 
 /* --- floats --- */
 
-/* `count` halves, a multiple of MMA_SIDE. */
+/* Converts `count` halves, a multiple of MMA_SIDE. */
 MMA_INLINE void mma_widen_halves(int count, const uint16_t *codes, float *out)
 {
 #if defined(__F16C__)
@@ -48,8 +47,8 @@ MMA_INLINE void mma_widen_halves(int count, const uint16_t *codes, float *out)
 #endif
 }
 
-/* Element i of a word as a half, lowest bits first. 8-bit floats are halves: e5m2 lacks the last
- * bits, e4m3 is 2^8 too small. */
+/* Returns element i of a word as a half, lowest bits first. 8-bit floats are parts of halves:
+ * e5m2 lacks the last bits, e4m3 becomes 2^8 too small. */
 MMA_INLINE uint16_t mma_half_of(enum ptx_mod type, uint32_t word, int i)
 {
     if (type == MOD_F16)
@@ -58,17 +57,17 @@ MMA_INLINE uint16_t mma_half_of(enum ptx_mod type, uint32_t word, int i)
     return (uint16_t)(type == MOD_E5M2 ? byte << 8 : (byte & 0x80) << 8 | (byte & 0x7f) << 7);
 }
 
-/* Elements of turned words, row after row of them. */
+/* Converts the elements of turned words, one row after the other. */
 MMA_INLINE void mma_floats(enum ptx_mod type, int per_word, const uint32_t *turned, float *out)
 {
-    const float nan_at = 480; /* e4m3 has no infinity, and a NaN where this would be */
+    const float nan_at = 480; /* e4m3 has no infinity; it has its NaN at this value */
     uint16_t halves[SIM_LANES * MMA_MOST_FLOATS_PER_WORD];
     for (int p = 0; p < MMA_WORDS; p++)
         for (int i = 0; i < per_word; i++)
             for (int j = 0; j < MMA_SIDE; j++) {
                 uint32_t word = turned[MMA_SIDE * p + j];
                 int at = (p * per_word + i) * MMA_SIDE + j;
-                if (type == MOD_TF32) /* the last 13 bits do not count */
+                if (type == MOD_TF32) /* the last 13 bits are ignored */
                     out[at] = f32_from_bits(word & 0xffffe000);
                 else if (type == MOD_BF16)
                     out[at] = f32_from_bits(i ? word & 0xffff0000 : word << 16);
@@ -84,7 +83,7 @@ MMA_INLINE void mma_floats(enum ptx_mod type, int per_word, const uint32_t *turn
     }
 }
 
-/* Four rows at a time, two apart. */
+/* Takes four rows at a time, every second one. */
 static void mma_spread_doubles(const uint32_t *words, double *out, size_t across)
 {
     const double *in = (const double *)(const void *)words;
@@ -110,11 +109,11 @@ static void mma_spread_doubles(const uint32_t *words, double *out, size_t across
     }
 }
 
-/* --- integers, four along k side by side --- */
+/* --- integers, four along k as neighbours --- */
 
 typedef uint64_t mma_quad __attribute__((may_alias));
 
-/* The low four of eight nibbles, in 16 bits each. */
+/* Returns the low four of eight nibbles, in 16 bits each. */
 static inline uint64_t mma_nibbles(uint32_t word, bool is_signed)
 {
     const uint64_t sign = 0x0008000800080008;
@@ -123,11 +122,11 @@ static inline uint64_t mma_nibbles(uint32_t word, bool is_signed)
     four = (four | four << 12) & 0x000f000f000f000f;
     if (!is_signed)
         return four;
-    uint64_t minus = four & sign; /* each becomes 0xfff0 */
+    uint64_t minus = four & sign; /* then negative ones become 0xfff0 */
     return four | ((minus << 13) - (minus << 1));
 }
 
-/* A register's elements, `across` fours of them from one step of k to the next. */
+/* Unpacks a register's elements; each step of k takes `across` groups of four. */
 MMA_INLINE void mma_spread_integers(enum ptx_mod type, int per_word, const uint32_t *turned,
                                     int16_t *out, size_t across)
 {

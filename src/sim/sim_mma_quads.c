@@ -1,8 +1,7 @@
-/* mma.sync.m8n8k4 with .f16 factors, the shape of the first matrix units: a warp multiplies four
- * times 8 by 4 by 8 elements, each with two groups of four lanes, 16 apart: PTX ISA,
- * warp-level-matrix-fragment-mma-884-f16. Products are exact, their sum with C is made in double
- * and rounded once.
- */
+/* mma.sync.m8n8k4 with .f16 factors, the shape of the first tensor cores: a warp does four
+ * multiplications of 8 by 4 by 8 elements, each with two groups of four lanes, 16 apart: PTX
+ * ISA, warp-level-matrix-fragment-mma-884-f16. Products are exact; their sum with C is computed
+ * in double and rounded once. */
 #include "sim/sim_half.h"
 
 #include <math.h>
@@ -12,7 +11,7 @@ enum { QUADS = 4, SIDE = 8, DEPTH = 4, REGISTERS = 8 };
 
 struct plan {
     bool a_by_column, b_by_column, c_is_half, d_is_half;
-    uint32_t d, a, b, c; /* where each begins in op->more */
+    uint32_t d, a, b, c; /* index of each one's first register in op->more */
 };
 
 /* One product's matrices. */
@@ -20,7 +19,7 @@ struct product {
     double a[SIDE][DEPTH], b[DEPTH][SIDE], sum[SIDE][SIDE];
 };
 
-/* Element i of a lane, four or eight of 16 bits, two a register. */
+/* Returns element i of a lane, of four or eight elements of 16 bits, two in a register. */
 static double half_of(const struct sim_warp *w, const struct sim_op *op, uint32_t first, int lane,
                       int i)
 {
@@ -28,7 +27,8 @@ static double half_of(const struct sim_warp *w, const struct sim_op *op, uint32_
     return (double)sim_f16_float((uint16_t)(word >> i % 2 * 16));
 }
 
-/* Where element i of C and D is, of a lane whose quad has rows from `base` on. */
+/* Gives the row and column of element i of C and D, for a lane whose quad has rows from `base`
+ * on. */
 static void place(bool is_half, int lane, int i, int base, int *row, int *column)
 {
     *row = base + (is_half ? lane % 4 : (lane & 1) + (i & 2));
@@ -98,7 +98,7 @@ static bool multiply_quads(struct sim_warp *w, const struct sim_op *op, uint32_t
     return true;
 }
 
-/* The n-th of the two layouts: of A, of B. */
+/* Returns true if the n-th of the two layouts (of A, of B) is by column. */
 static bool is_by_column(const struct ptx_instruction *ins, int nth)
 {
     for (int i = 0; i < ins->mod_count; i++)

@@ -1,9 +1,8 @@
-/* A product of matrices with COLUMNS columns to a vector and GROUP rows in registers at a time.
- * sim_mma.c includes this for each width of vectors; WIDTH(name) tells them apart, TARGET is the
- * attribute of functions that not every machine has.
+/* A product of matrices with COLUMNS columns in a vector and GROUP rows in registers at a time.
+ * sim_mma.c includes this for each width of vectors; WIDTH(name) distinguishes the names, TARGET is
+ * the attribute of functions that need a certain machine.
  *
- * Eight columns of a row are VECTORS vectors: first the even ones, then the odd ones.
- */
+ * Eight columns of a row are VECTORS vectors: first the even ones, then the odd ones. */
 enum { WIDTH(VECTORS) = MMA_SIDE / COLUMNS };
 #define BLOCKS (GROUP > MMA_SIDE ? GROUP / MMA_SIDE : 1)
 typedef double WIDTH(doubles) __attribute__((vector_size(COLUMNS * sizeof(double))));
@@ -22,7 +21,7 @@ typedef uint32_t WIDTH(words) __attribute__((vector_size(COLUMNS * sizeof(uint32
 #define NARROW(v) ((WIDTH(floats))_mm256_cvtpd_ps(v))
 #define HAS_NAN(v) (_mm256_movemask_pd(_mm256_cmp_pd(v, v, _CMP_UNORD_Q)) != 0)
 #else
-/* Where the product is exact a sum rounds just as a fused one. */
+/* If the product is exact, multiplying and then adding rounds as a fused operation does. */
 #define FUSED(x, y, z, exact)                                                                      \
     ((exact) ? (x) * (y) + (z)                                                                     \
              : (WIDTH(doubles)){fma((x)[0], (y)[0], (z)[0]), fma((x)[1], (y)[1], (z)[1])})
@@ -33,7 +32,7 @@ typedef uint32_t WIDTH(words) __attribute__((vector_size(COLUMNS * sizeof(uint32
 
 /* --- factors --- */
 
-/* Words of eight rows, along k: side by side. */
+/* Turns words of eight rows, so that words at the same place along k are neighbours. */
 TARGET MMA_INLINE void WIDTH(turn)(const uint32_t *in, uint32_t *turned)
 {
 #if COLUMNS == 8
@@ -67,7 +66,7 @@ TARGET MMA_INLINE void WIDTH(turn)(const uint32_t *in, uint32_t *turned)
 #endif
 }
 
-/* A register's elements, `across` of them from one step of k to the next. */
+/* Unpacks a register's elements; each step of k takes `across` elements. */
 TARGET MMA_INLINE void WIDTH(spread_floats)(enum ptx_mod type, int per_word, const uint32_t *turned,
                                             double *out, size_t across)
 {
@@ -100,7 +99,7 @@ TARGET static void WIDTH(spread)(enum ptx_mod type, const uint32_t *in, void *ou
     }
 }
 
-/* Were these registers' words unpacked last? If not, keeps them. */
+/* Returns true if these registers' words were unpacked last. Otherwise notes them as kept. */
 TARGET static bool WIDTH(is_kept)(struct sim_mma_factor *kept, const uint8_t *file,
                                   const uint32_t *slots, int count)
 {
@@ -125,7 +124,7 @@ TARGET static bool WIDTH(is_kept)(struct sim_mma_factor *kept, const uint8_t *fi
     return false;
 }
 
-/* Elements of registers that are `rows` blocks side by side, then along k. */
+/* Unpacks the elements of registers: `rows` blocks next to each other, then along k. */
 TARGET static void WIDTH(unpack)(const struct sim_mma *p, uint16_t type, const uint8_t *file,
                                  const uint32_t *slots, int count, int rows, void *elements)
 {
@@ -164,7 +163,7 @@ TARGET static void WIDTH(take_factors)(const struct sim_mma *p, const uint8_t *f
     x->b = p->kept_b->elements;
 }
 
-/* --- eight words of a row, the even columns at one place, the odd ones at another --- */
+/* --- eight words of a row: the even columns at one place, the odd ones at another --- */
 
 TARGET MMA_INLINE void WIDTH(load_words)(const uint8_t *even, const uint8_t *odd,
                                          WIDTH(words) out[])
@@ -194,7 +193,7 @@ TARGET MMA_INLINE void WIDTH(store_words)(uint8_t *even, uint8_t *odd, const WID
 #endif
 }
 
-/* --- halves: a word has those of an even column and of the odd one behind it --- */
+/* --- halves: a word has those of an even column and of the odd one after it --- */
 
 TARGET MMA_INLINE void WIDTH(load_halves)(const uint8_t *from, WIDTH(floats) out[])
 {
@@ -237,9 +236,9 @@ TARGET MMA_INLINE void WIDTH(store_halves)(uint8_t *to, const WIDTH(words) in[])
 #endif
 }
 
-/* As f32, rounded to odd: cut off, and the last bit set if anything was lost. Rounding such a
- * value to f16 rounds as if once. (Below the normal numbers of f32 it is not odd; those are far
- * below the least half.) */
+/* Converts to f32, rounded to odd: cut off, with the last bit set if anything was lost. Rounding
+ * such a value to f16 rounds as if once. (Below the normal numbers of f32 it is not odd; those
+ * are far below the least half.) */
 TARGET MMA_INLINE void WIDTH(round_to_odd)(const WIDTH(doubles) sum[1], WIDTH(words) out[1])
 {
     const WIDTH(longs) bits = (WIDTH(longs)) * sum,
@@ -250,10 +249,10 @@ TARGET MMA_INLINE void WIDTH(round_to_odd)(const WIDTH(doubles) sum[1], WIDTH(wo
 
 /* --- rows of sums --- */
 
-/* Where eight rows are in their registers, by position 0 to 7: rows 0 2 4 6 1 3 5 7. */
+/* The lane of each of eight rows in their registers, by position 0 to 7: rows 0 2 4 6 1 3 5 7. */
 #define LANE_OF(position) ((size_t)((position) % 4 * 2 + (position) / 4) * MMA_WORDS)
 
-/* The row from a lane on, of a block of eight. */
+/* Loads the row that begins at a lane, from a block of eight. */
 TARGET MMA_INLINE void WIDTH(load_row)(const struct pair *c, size_t lane, enum ptx_mod type,
                                        WIDTH(doubles) sum[])
 {
@@ -294,7 +293,7 @@ TARGET MMA_INLINE void WIDTH(store_row)(const struct pair *d, size_t lane, enum 
         WIDTH(store_words)(d->even + at, d->odd + at, narrow);
 }
 
-/* All of a product, GROUP rows at a time, or where there are no more, eight. */
+/* Does all of a product, GROUP rows at a time, or eight at a time if fewer than GROUP remain. */
 #define EACH_GROUP(DO)                                                                             \
     for (int panel = 0; panel < x->panels; panel++)                                                \
         for (int first = 0; first < x->across; first += GROUP)                                     \
@@ -305,8 +304,8 @@ TARGET MMA_INLINE void WIDTH(store_row)(const struct pair *d, size_t lane, enum 
 
 /* --- floats --- */
 
-/* `group` rows from position `first` on times a panel of B. A NaN among the sums is one in
- * `seen` then. */
+/* Multiplies `group` rows from position `first` on by a panel of B. If a sum is NaN, an element
+ * of `seen` becomes NaN. */
 TARGET MMA_INLINE void WIDTH(multiply_rows)(const struct product *x, int panel, int first,
                                             const int group, enum ptx_mod from, enum ptx_mod to,
                                             WIDTH(doubles) seen[MMA_WORDS])
@@ -371,7 +370,7 @@ WAY(f64_of_f64, MOD_F64, MOD_F64)
 typedef int32_t WIDTH(integers) __attribute__((vector_size(COLUMNS * sizeof(uint64_t))));
 typedef int16_t WIDTH(shorts) __attribute__((vector_size(COLUMNS * sizeof(uint64_t))));
 
-/* sum += of each pair of elements the products. */
+/* Adds the products of each pair of elements to `sum`. */
 TARGET MMA_INLINE void WIDTH(add_products)(WIDTH(integers) * sum, const WIDTH(longs) * x,
                                            const WIDTH(longs) * y)
 {

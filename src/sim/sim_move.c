@@ -1,6 +1,5 @@
 /* mov of registers, special registers and addresses; packing and unpacking; cvta, isspacep and
- * other address arithmetic.
- */
+ * other address arithmetic. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
@@ -36,7 +35,7 @@ static bool mov_predicate(struct sim_warp *w, const struct sim_op *op, uint32_t 
     return true;
 }
 
-/* op->more: the parts' slots, op->small: bytes of a part, op->slot[0] the whole of op->bytes. */
+/* op->more: the parts' slots; op->small: bytes of a part; op->slot[0]: the whole, of op->bytes. */
 static bool mov_pack(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     uint8_t *d = w->file + op->slot[0];
@@ -67,7 +66,8 @@ static bool mov_unpack(struct sim_warp *w, const struct sim_op *op, uint32_t mas
     return true;
 }
 
-/* %clock and the like: an instruction takes a cycle, a cycle a nanosecond. */
+/* Reads %clock and similar registers: each instruction takes four cycles, and a cycle is a
+ * nanosecond. */
 static bool mov_clock(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     uint64_t now = (uint64_t)w->sim->steps++ * 4; /* never the same twice */
@@ -95,7 +95,7 @@ static bool choose_clock(struct sim_decoder *d, const struct ptx_instruction *in
     return op->bytes >= 4;
 }
 
-/* Sources and destinations of all kinds that a form of mov.b takes. */
+/* Prepares the sources and destinations of any kind that a form of mov.b takes. */
 static bool choose_pieces(struct sim_decoder *d, const struct ptx_instruction *ins, bool packs,
                           struct sim_op *op)
 {
@@ -152,7 +152,7 @@ static uint64_t window_base(enum ptx_mod space)
     case MOD_LOCAL: return sim_address_of(SIM_NUMBER_LOCAL, 0);
     case MOD_PARAM:
     case MOD_PARAM_ENTRY: return sim_address_of(SIM_NUMBER_PARAM, 0);
-    default: return 0; /* global and constant addresses are generic ones */
+    default: return 0; /* global and constant addresses are already generic */
     }
 }
 
@@ -190,7 +190,7 @@ static bool in_space(const struct sim *sim, uint16_t space, uint64_t address)
     case MOD_PARAM:
     case MOD_PARAM_ENTRY: return number == SIM_NUMBER_PARAM;
     default:
-        /* parameters of a kernel lie in the window of global memory: so an H200 says */
+        /* parameters of a kernel are in the window of global memory, as on an H200 */
         if (number == SIM_NUMBER_PARAM)
             return space == MOD_GLOBAL;
         return number >= SIM_FIRST_ALLOCATION && number < sim->allocations.count &&
@@ -220,9 +220,10 @@ static bool choose_isspacep(struct sim_decoder *d, const struct ptx_instruction 
     return op->slot[1] != SIM_NO_SLOT && sim_operand_bytes(d, &ins->operands[1], MOD_U64) == 8;
 }
 
-/* Clusters have one block here, of rank 0: mapa gives the same place, getctarank 0. An address in no
- * block's shared memory and a rank that no block has are faults. op->small: generic addresses;
- * op->slot[2]: the rank, SIM_NO_SLOT for getctarank. */
+/* Handles mapa and getctarank. Clusters have one block here, of rank 0: mapa gives the same
+ * place, getctarank gives 0. An address outside every block's shared memory and a rank without a
+ * block are faults. op->small: generic addresses; op->slot[2]: the rank, SIM_NO_SLOT for
+ * getctarank. */
 static bool in_cluster(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
@@ -270,7 +271,7 @@ static bool choose_in_cluster(struct sim_decoder *d, const struct ptx_instructio
            (ranks || op->slot[2] != SIM_NO_SLOT);
 }
 
-/* A cache policy is a number that nothing here looks at. */
+/* Makes a cache policy: a number that the simulator ignores. */
 static bool choose_policy(struct sim_decoder *d, const struct ptx_instruction *ins,
                           struct sim_op *op)
 {

@@ -1,5 +1,5 @@
-/* Operands to slots: where a frame's file holds registers, constants, special registers,
- * addresses. */
+/* Assigns slots to operands: the places of registers, constants, special registers and addresses
+ * in a frame's file. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
@@ -40,7 +40,8 @@ const void *sim_register_lanes(const struct sim_step *step, uint32_t reg, int *b
 
 /* --- room --- */
 
-/* No program that a compiler made comes near it: half a million registers of 64 bits. */
+/* The most bytes of a file: half a million registers of 64 bits. No program that a compiler
+ * makes comes near that. */
 enum { MOST_FILE = 1 << 27 };
 
 static uint32_t room_at(struct sim_decoder *d, int bytes)
@@ -53,7 +54,7 @@ static uint32_t room_at(struct sim_decoder *d, int bytes)
     return at;
 }
 
-/* Predicates first, side by side. */
+/* Places predicates first, next to each other. */
 void sim_place_registers(struct sim_decoder *d)
 {
     size_t count = d->function->registers.count;
@@ -139,8 +140,8 @@ static uint32_t local_room(struct sim_decoder *d, const struct ptx_variable *v)
     return (uint32_t)at;
 }
 
-/* Parameters of kernels are elsewhere; those of functions, and what a call passes, lie in local
- * memory. */
+/* Places a parameter. Parameters of functions, and those that a call passes, are in local
+ * memory; parameters of kernels are elsewhere. */
 static struct sim_parameter place_parameter(struct sim_decoder *d, const struct ptx_variable *v,
                                             uint32_t at)
 {

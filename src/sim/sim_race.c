@@ -1,47 +1,48 @@
-/* How the race check thinks.
+/* How the race check works.
  *
- * Two accesses race if they overlap, one writes, they are not ordered and not both atomic enough
- * (PTX ISA 8.7.1; the model: Lustig, Sahasrabuddhe, Giroux, "A Formal Analysis of the NVIDIA PTX
- * Memory Consistency Model", ASPLOS 2019). The run at hand gives one order; races are found as in
- * FastTrack (Flanagan, Freund, PLDI 2009): each cell of memory knows its last write and the reads
- * since, each as (thread, epoch), and each thread knows for the others up to which epoch it is
- * behind them.
+ * Two accesses race if they overlap, one of them writes, they are not ordered, and they are not
+ * both atomic enough (PTX ISA 8.7.1; the model: Lustig, Sahasrabuddhe, Giroux, "A Formal Analysis
+ * of the NVIDIA PTX Memory Consistency Model", ASPLOS 2019). The current run gives one order; races
+ * are found as in FastTrack (Flanagan, Freund, PLDI 2009): each cell of memory knows its last write
+ * and the reads since, each as (thread, epoch), and each thread knows, for each other thread, the
+ * epoch up to which that thread's accesses are ordered before its own.
  *
  * A grid has too many threads for a vector clock each. But almost all order comes from the barrier
  * of a block, and that is one number: CURD (Peng, Grover, Devietti, PLDI 2018) and HiRace (SC 2024)
- * build on it. So time is one counter of the launch that each synchronisation moves on; a warp's
- * epoch is the time of its latest one; and what a lane knows is (sim_race_own.h, struct race_view)
+ * build on it. So time is one counter of the launch, and each synchronisation advances it; a warp's
+ * epoch is the time of its latest one; and the knowledge of a lane is (sim_race_own.h,
+ * struct race_view)
  *   block_base   everything that its block did in epochs below: since the block's barrier,
  *   warp_base    everything that its warp did in epochs below: since bar.warp.sync,
  *   itself       program order,
- *   vc           a sorted list of "lanes of that warp below then" for all other ways: named
+ *   vc           a sorted list of "lanes of that warp, below that epoch" for all other ways: named
  *                barriers of some warps, bar.warp.sync of some lanes, release and acquire,
  *                mbarriers. Shared and counted; mostly NULL.
- * A warp is no scope: its lanes are threads like any others (iGUARD, Kamath, Basu, SOSP 2021).
+ * A warp is not a scope: its lanes are threads like any others (iGUARD, Kamath, Basu, SOSP 2021).
  *
- * Shadow memory has 8 bytes for each 4: the number of the record of the last write, and that of a
- * list of the reads since and of all accesses that no order puts before that write: what comes
- * later may be ordered behind one of two writers of a value, or of two atomic updates, alone. A
- * record is one access of a warp: who, when, which instruction, and how addresses follow from
- * lanes, so that which lane has a byte is computed when it is asked for. All words of an access
- * that had one history get the same new one: a few comparisons decide for a whole row of words. A
- * list shares its tail with the lists it came from. Words whose bytes have different histories are
- * split into bytes. Records that no cell names any more are collected.
+ * Shadow memory has 8 bytes for each 4 bytes of memory: the number of the record of the last write,
+ * and the number of a list. The list has the reads since that write, and all accesses that no order
+ * puts before it: a later access may be ordered after only one of two writers of a value, or of two
+ * atomic updates. A record is one access of a warp: its lanes, time and instruction, and how
+ * addresses depend on the lane, so that the lane of a byte is computed when it is needed. All words
+ * of an access that had one history get the same new one: a few comparisons decide for a whole row
+ * of words. A list shares its tail with the lists it came from. Words whose bytes have different
+ * histories are split into bytes. Records that no cell names any more are collected.
  *
- * An asynchronous copy is an agent of its own: it knows what its thread knew when it issued it,
- * nobody knows of what it reads and writes until the thread has waited for its group, and from then
- * on it is as if the thread had done it then. One that arrives at an mbarrier is known to those
- * that wait there, its own thread being no exception.
+ * An asynchronous copy is an agent of its own. It knows what its thread knew when the thread issued
+ * it. No thread knows of its reads and writes until its thread has waited for its group; from then
+ * on they count as done by the thread at that time. A copy that arrives at an mbarrier is known to
+ * the threads that wait there; its own thread, too, knows it only after waiting there.
  *
- * Not exact: a list of more than 512 reads, or 64 accesses with writes among them, is thinned to
- * the newest of each warp and half as many (what is ordered behind those and not behind one left
- * out passes); of two unordered writes of one value what the first one's thread did before it is
- * not kept, though it may race with the second; a thread that waits for a group of its copies is
- * taken to wait for all that arrived at mbarriers; threads that left count as having arrived at the
- * barriers of the whole block; fence.sc orders no more than .acq_rel; lanes of ldmatrix and
- * stmatrix are taken to read and write all rows; clusters are blocks, and there is one proxy
- * (cp.async is of the generic one).
- */
+ * The check is not exact in these points. A list of more than 512 reads, or of 64 accesses with
+ * writes among them, is thinned to the newest of each warp and half that length; an access that
+ * is ordered after those, but not after one that was dropped, passes. If two unordered writes
+ * have one value, the earlier accesses of the first writer's thread are not kept, though they may
+ * race with the second. A thread that waits for a group of its copies is taken to wait for all
+ * that arrived at mbarriers. Threads that exited count as having arrived at the barriers of the
+ * whole block. fence.sc orders no more than .acq_rel. Lanes of ldmatrix and stmatrix are taken
+ * to read and write all rows. Clusters are blocks, and there is one proxy (cp.async is of the
+ * generic one). */
 #include "sim/sim_race_own.h"
 
 void *race_resize(struct sim_races *r, void *old, size_t old_size, size_t size)
@@ -152,7 +153,7 @@ static bool begin_block(void *user, const struct sim_block_event *e)
     return true;
 }
 
-/* A launch follows all that was before it. */
+/* Forgets all state: a launch is ordered after everything before it. */
 static void forget_launch(struct sim_races *r)
 {
     sim_blocks_forget_all(&r->blocks);

@@ -1,10 +1,11 @@
-/* One access of a warp against the shadow memory. What it touches is a few ranges; a range's words
- * mostly have one history, so that an answer found for one word ("that write is known to all of
- * us", "that list becomes this one") is kept and compared with the next word's cell. */
+/* Checks one access of a warp against the shadow memory. An access touches a few ranges, and a
+ * range's words mostly have one history. So an answer found for one word ("that write is known
+ * to all of us", "that list becomes this one") is kept and compared with the next word's cell. */
 #include "sim/sim_race_own.h"
 
-/* A list this long is thinned. One of reads is gone through by the next write alone; one with
- * writes in it by each access, and where lists are many they had better be short. */
+/* The length at which a list is thinned. A list of reads is searched by the next write alone; a
+ * list with writes is searched by each access, so it must be shorter. So must all if there are
+ * many lists. */
 enum { LONG_LIST = 64, LONG_READS = 512, MANY_NODES = 1 << 19 };
 
 enum result { KNOWN_TO_ALL, ORDERED, STRONG, RACED };
@@ -21,7 +22,8 @@ static bool same_addresses(const struct race_try *t, const struct race_record *o
             memcmp(t->pool->lists[old->list], t->a->address, sizeof t->a->address) == 0);
 }
 
-/* Is all of it ordered before all that this access does, whichever lanes meet? */
+/* Returns true if all of the old access is ordered before all of this one, for any pair of
+ * lanes. */
 static bool known_to_all(const struct race_try *t, const struct race_record *old)
 {
     if (old->pending)
@@ -31,7 +33,7 @@ static bool known_to_all(const struct race_try *t, const struct race_record *old
     if (old->id == t->self.id) {
         if (old->epoch < t->warp_min)
             return true;
-        /* Each lane meets itself alone. */
+        /* Each lane meets only itself. */
         if (old->epoch < t->view->own && old->pattern == RACE_LINEAR &&
             t->self.pattern == RACE_LINEAR && old->address == t->self.address &&
             old->stride == t->self.stride && old->bytes == t->self.bytes)
@@ -49,7 +51,7 @@ static bool known_to_all(const struct race_try *t, const struct race_record *old
     return true;
 }
 
-/* Lanes of `lanes` whose part of old, of that epoch, this lane does not know. */
+/* Returns the lanes of `lanes` whose part of old, at that epoch, this lane does not know. */
 static uint32_t unknown_at(const struct race_try *t, int lane, const struct race_record *old,
                            uint32_t lanes, race_time epoch)
 {
@@ -71,7 +73,7 @@ static uint32_t unknown_at(const struct race_try *t, int lane, const struct race
     return unknown;
 }
 
-/* The same at the time that old's lanes have. */
+/* Returns the lanes of `lanes` whose part of old, at their own epochs, this lane does not know. */
 static uint32_t unknown_to(const struct race_try *t, int lane, const struct race_record *old,
                            uint32_t lanes)
 {
@@ -85,7 +87,7 @@ static uint32_t unknown_to(const struct race_try *t, int lane, const struct race
     return unknown;
 }
 
-/* PTX ISA 8.7: both strong, scopes that include each other's thread, the same bytes as a whole. */
+/* PTX ISA 8.7: both strong, each one's scope includes the other thread, exactly the same bytes. */
 static bool morally_strong(const struct race_try *t, const struct race_record *old)
 {
     const struct race_record *self = &t->self;
@@ -105,8 +107,8 @@ static bool leaves_value(struct race_try *t, uint64_t address, int bytes)
     return t->left;
 }
 
-/* Lanes of both that meet at a byte, in any pair. A clash, unless it is of one value, ends the
- * search. */
+/* Checks the lanes of both that meet at a byte, in any pair. A clash ends the search, unless
+ * both write one value. */
 static enum result meet_at(struct race_try *t, const struct race_clash *at, uint32_t theirs,
                            uint32_t ours, struct race_clash *same)
 {
@@ -128,13 +130,14 @@ static enum result meet_at(struct race_try *t, const struct race_clash *at, uint
             return strong ? STRONG : RACED;
         }
         *same = same->old_lanes ? *same : c;
-        if (leaves_value(t, at->byte, at->bytes)) /* nor do the other lanes */
+        if (leaves_value(t, at->byte, at->bytes)) /* then the other lanes do not change it either */
             break;
     }
     return met ? STRONG : ORDERED;
 }
 
-/* Of two writes of one value the search goes on: other lanes or bytes may have different ones. */
+/* Checks this access against a record. After two writes of one value the search goes on: other
+ * lanes or bytes may have different values. */
 static enum result check(struct race_try *t, uint32_t record, enum race_past past, uint64_t address,
                          int bytes)
 {
@@ -143,7 +146,7 @@ static enum result check(struct race_try *t, uint32_t record, enum race_past pas
         return KNOWN_TO_ALL;
     if (old->pattern == RACE_LISTED && t->self.pattern == RACE_LISTED && morally_strong(t, old) &&
         !race_volatile_pair(t, old))
-        return STRONG; /* by some lanes or by none: it is kept, that does no harm */
+        return STRONG; /* some lanes meet, or none do: keeping the record does no harm */
     enum result worst = ORDERED;
     uint32_t last_old = 0, last_new = 0;
     struct race_clash same = {.old_lanes = 0};
@@ -186,7 +189,7 @@ static uint32_t own_record(struct race_try *t)
         if (c && c->records < RACE_COPY_RECORDS) {
             c->in_global[c->records] = t->a->space == SIM_GLOBAL;
             c->record[c->records++] = t->record;
-        } else if (c) { /* in more pieces than are kept: rather missed than blamed */
+        } else if (c) { /* more pieces than are kept: may miss a race, but reports no false one */
             t->pool->records[t->record].pending = 0;
             t->pool->records[t->record].epoch = t->warp->epoch;
         }
@@ -215,8 +218,9 @@ static int longest(const struct race_pool *p, uint32_t list)
     return p->nodes[list].has_writes || p->node_used > MANY_NODES ? LONG_LIST : LONG_READS;
 }
 
-/* Whatever is not ordered behind old is not ordered behind this later access of the same lanes
- * either, and this one excuses no more. */
+/* Returns true if `later` can replace `old`, an access of the same lanes: every access that is
+ * not ordered after old is not ordered after `later` either, and `later` excuses no more
+ * accesses. */
 static bool replaces(const struct race_pool *p, const struct race_record *later,
                      const struct race_record *old)
 {
@@ -232,7 +236,7 @@ static bool replaces(const struct race_pool *p, const struct race_record *later,
             memcmp(p->lists[later->list], p->lists[old->list], sizeof *p->lists) == 0);
 }
 
-/* Nodes of a list, newest first, and those of one warp as chains. */
+/* Nodes of a list, newest first, with a chain for the nodes of each warp. */
 struct thinned {
     int count;
     uint32_t node[LONG_READS];
@@ -247,8 +251,8 @@ static void keep_node(struct thinned *k, uint16_t *chain, uint32_t node)
     *chain = (uint16_t)k->count;
 }
 
-/* Accesses that say no more than newer ones do go; so do reads that this weak read knows: what is
- * not ordered behind them is not ordered behind it. */
+/* Removes accesses that newer ones replace, and reads that this weak read knows: every access
+ * that is not ordered after those reads is not ordered after this one. */
 static void thin_exactly(const struct race_try *t, uint32_t list, struct thinned *k)
 {
     const struct race_pool *p = t->pool;
@@ -267,7 +271,7 @@ static void thin_exactly(const struct race_try *t, uint32_t list, struct thinned
     }
 }
 
-/* Of so many the newest of each warp, at most `most`. */
+/* Keeps the newest nodes of each warp, at most `most` nodes. */
 static void thin_roughly(const struct race_pool *p, struct thinned *k, int most)
 {
     int count = k->count;
@@ -287,14 +291,14 @@ static void thin_roughly(const struct race_pool *p, struct thinned *k, int most)
     }
 }
 
-/* A shorter list in the same order, at most half as long; itself if it cannot be and need not be
- * shorter. */
+/* Returns a shorter list in the same order, at most half as long. Returns the list itself if it
+ * cannot and need not be shorter. */
 static uint32_t thin(struct race_try *t, uint32_t list, int most)
 {
     struct race_pool *p = t->pool;
     int depth = p->nodes[list].depth;
     struct thinned k;
-    if (depth != LONG_LIST && depth < most) /* tried once, then only when it must be */
+    if (depth != LONG_LIST && depth < most) /* tries once, then only if it must */
         return list;
     thin_exactly(t, list, &k);
     if (k.count > depth / 2 && depth < most)
@@ -309,7 +313,7 @@ static uint32_t thin(struct race_try *t, uint32_t list, int most)
     return thinned;
 }
 
-/* What the list becomes when this access reads. */
+/* Returns the list after this access's read. */
 static uint32_t with_read(struct race_try *t, uint32_t list)
 {
     struct race_pool *p = t->pool;
@@ -319,8 +323,9 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
     const struct race_record *first = &p->records[head->record];
     if (head->record == t->record)
         return list;
-    /* A later write that is ordered behind this read is ordered behind all that this read knows, so
-     * those need not be kept; unless this read is strong and excuses a write that they do not. */
+    /* A later write that is ordered after this read is ordered after all that this read knows,
+     * so those need not be kept. The exception: this read is strong and excuses a write that
+     * they do not. */
     if (!t->strong && !head->has_writes && head->one_block && first->id >> 6 == t->self.id >> 6 &&
         newest_of(p, list) < t->block_min)
         return race_node_new(t->r, p, own_record(t), 0, true);
@@ -359,7 +364,7 @@ static void read_cell(struct race_try *t, struct race_cell *cell, uint64_t addre
 
 /* --- writes --- */
 
-/* Lanes that write a byte; of stmatrix those whose rows have it. */
+/* Returns the lanes that write a byte; for stmatrix, the lanes whose rows contain it. */
 static uint32_t writers_at(const struct race_try *t, uint64_t byte)
 {
     uint32_t lanes = 0;
@@ -399,10 +404,10 @@ static void meet_oneself(struct race_try *t, uint64_t address, int bytes)
         race_found(t, &same);
 }
 
-/* Must old be remembered behind this write? Of accesses that no order puts before it, yes: what
- * comes later may be ordered behind this write alone. A strong write moreover excuses later ones
- * that what lies before it may not: the zero that a thread stored in a counter that others then add
- * to. */
+/* Returns true if `old` must be remembered after this write. It must if no order puts it before
+ * the write: a later access may be ordered after this write alone. A strong write also excuses
+ * later accesses that an older one may not excuse: for example, the zero that a thread stored in
+ * a counter to which other threads then add. */
 static bool must_stay(const struct race_try *t, const struct race_record *old, enum result found)
 {
     if (found == STRONG || found == RACED)
@@ -413,11 +418,11 @@ static bool must_stay(const struct race_try *t, const struct race_record *old, e
            old->id >> 6 != t->self.id >> 6 || (old->scope < SIM_GPU && t->self.scope >= SIM_GPU);
 }
 
-/* A cell's accesses that stay. */
+/* The accesses of a cell that stay. */
 struct stay {
     int count;
-    bool changed;      /* some go, or what one read or wrote does not stand any more */
-    bool known_to_all; /* all of the cell's, there are none that stay */
+    bool changed;      /* some go, or the value that one read or wrote is overwritten */
+    bool known_to_all; /* all of the cell's are known to all lanes; none stays */
     struct {
         uint32_t record;
         bool stands;
@@ -446,7 +451,7 @@ static void stay_of_list(struct race_try *t, const struct race_cell *cell, uint6
     }
 }
 
-/* What stays of a cell's history behind this write. */
+/* Returns the list of a cell's accesses that stay after this write. */
 static uint32_t staying(struct race_try *t, const struct race_cell *cell, uint64_t address,
                         int bytes)
 {
@@ -494,7 +499,7 @@ static void one_cell(struct race_try *t, struct race_cell *cell, uint64_t addres
         write_cell(t, cell, address, bytes);
 }
 
-/* Bytes first to last of a word. */
+/* Checks bytes first to last of a word. */
 static void part_of_word(struct race_try *t, struct race_cell *cell, uint64_t word, int first,
                          int last)
 {
@@ -524,7 +529,8 @@ static void slow_word(struct race_try *t, struct race_cell *cell, uint64_t word)
         one_cell(t, cell, word, 4);
 }
 
-/* What a cell becomes, as it was found for another one. False: that is to be found. */
+/* Gives the new value of a cell, if it was already found for another cell. Returns false
+ * otherwise. */
 static inline bool known_next(const struct race_try *t, struct race_cell c, struct race_cell *next)
 {
     bool fine = !c.write || c.write == t->write_ok[0] || c.write == t->write_ok[1];
@@ -543,7 +549,7 @@ static inline uint64_t cell_bits(const struct race_cell *c)
     return bits;
 }
 
-/* Cells from the first on that have the history that it has become `next`; how many. */
+/* Sets the leading cells that have the first one's history to `next`. Returns their number. */
 static size_t replace_alike(struct race_cell *cells, size_t count, struct race_cell next)
 {
     const uint64_t old = cell_bits(cells), new = cell_bits(&next);
@@ -576,7 +582,7 @@ static void whole_words(struct race_try *t, struct race_cell *cells, size_t coun
     }
 }
 
-/* The block's shared memory, at least up to `end`. */
+/* Makes room for the block's shared memory, at least up to `end`. */
 static void need_shared(struct race_try *t, uint64_t end)
 {
     struct race_block *b = t->block;
@@ -717,7 +723,7 @@ static uint8_t *old_at(struct race_try *t, uint64_t address)
     return page->old + address % RACE_PAGE;
 }
 
-/* What the bytes were, for the report of a read that comes after. */
+/* Keeps the old values of the bytes, for the report of a later read. */
 static void keep_old(struct race_try *t)
 {
     const struct sim_access *a = t->a;
@@ -748,7 +754,7 @@ bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race
 {
     const struct race_record *write = &t->pool->records[record];
     uint64_t bytes = write->element;
-    if (!record || !write->kind || write->epoch != epoch) /* it may be another's by now */
+    if (!record || !write->kind || write->epoch != epoch) /* the record is reused */
         return false;
     if (t->a->space == SIM_SHARED)
         need_shared(t, address + bytes);
@@ -786,7 +792,8 @@ bool race_access(void *user, const struct sim_access *a)
     struct race_try t = {.r = r, .a = a, .block = sim_blocks_find(&r->blocks, a->at.block)};
     if (!t.block || a->at.warp >= t.block->warps)
         return true;
-    /* In the system's part of shared memory the toolkit trusts in shuffles; its atomics do order. */
+    /* Weak accesses to the system's part of shared memory are not checked: CUDA's own code there
+     * relies on the order of shuffles. Its atomics do order. */
     if (a->space == SIM_SHARED && a->order == SIM_WEAK &&
         a->address[__builtin_ctz(a->mask)] < t.block->reserved)
         return true;

@@ -1,5 +1,5 @@
-/* What threads know of each other, where a block's barriers do not say it all: sorted lists of
- * "lanes of that warp up to then", shared among the threads that know the same. */
+/* The knowledge of threads about each other, beyond a block's barriers: sorted lists of "lanes
+ * of that warp, up to that time", shared among the threads that know the same. */
 #include "sim/sim_race_own.h"
 
 static bool is_block(const struct race_entry *e)
@@ -48,14 +48,14 @@ struct race_vc *race_vc_of(struct sim_races *r, const struct race_entry *entries
     return vc;
 }
 
-/* Puts an entry behind `count` others of ids not above its own, unless they say it already; takes
- * out what it makes idle. How many there are then. */
+/* Puts an entry after `count` others, whose ids are at most its own, unless they already imply
+ * it; removes those that it implies. Returns the new number of entries. */
 static uint32_t put(struct race_vc *vc, uint32_t count, const struct race_entry *e)
 {
     uint32_t first = count;
     while (first > 0 && vc->entry[first - 1].id == e->id)
         first--;
-    /* The block's own entry stands in front of its warps'. */
+    /* The block's own entry comes before those of its warps. */
     for (uint32_t i = count; i > 0 && vc->entry[i - 1].id >> 6 == e->id >> 6; i--)
         if (is_block(&vc->entry[i - 1]) && !is_block(e) && vc->entry[i - 1].bound >= e->bound)
             return count;
@@ -64,7 +64,7 @@ static uint32_t put(struct race_vc *vc, uint32_t count, const struct race_entry 
         const struct race_entry *old = &vc->entry[i];
         if (old->id == e->id) {
             if ((e->mask & ~old->mask) == 0 && e->bound <= old->bound)
-                return count; /* none was taken out: it says more than all that e could replace */
+                return count; /* nothing was removed: this entry implies all that e implies */
             if ((old->mask & ~e->mask) == 0 && old->bound <= e->bound)
                 continue;
         }
@@ -74,7 +74,7 @@ static uint32_t put(struct race_vc *vc, uint32_t count, const struct race_entry 
     return out;
 }
 
-/* A new reference to all that both know; takes none of theirs. */
+/* Returns a new reference to all that both know; keeps their references. */
 static struct race_vc *join(struct sim_races *r, struct race_vc *a, struct race_vc *b)
 {
     if (!b || a == b)
@@ -121,7 +121,7 @@ struct race_vc *race_vc_without(struct sim_races *r, struct race_vc *vc, int64_t
     return rest;
 }
 
-/* The first entry of an id or above. */
+/* Returns the index of the first entry with this id or a higher one. */
 static uint32_t find(const struct race_vc *vc, uint64_t id)
 {
     uint32_t low = 0, high = vc->count;

@@ -1,4 +1,4 @@
-/* A race as a finding: both sides, an order that goes wrong, the value that comes of it. */
+/* Makes a race into a finding: both sides, an order that goes wrong, and the resulting value. */
 #include "sim/sim_race_own.h"
 
 #include "base/dtype.h"
@@ -60,18 +60,19 @@ static struct sim_finding_access side(const struct race_try *t, const struct rac
 
 /* --- values --- */
 
-/* Where they meet; what the bytes are now, were before the last write, will be. NULL: not known. */
+/* The bytes at which two accesses meet: their values now, before the last write, and after this
+ * one. NULL: not known. */
 struct meeting {
     uint64_t byte;
     int bytes;
     const uint8_t *now, *was, *will;
-    enum dtype type; /* of the numbers that they are; DT_COUNT: it is not known */
+    enum dtype type; /* type of the values; DT_COUNT: not known */
 };
 
 static struct meeting meet(const struct race_try *t, uint64_t byte, int bytes, int lane)
 {
     struct meeting m = {.byte = byte, .bytes = bytes, .type = DT_COUNT};
-    for (int l = 0; t->self.whole_warp && l < SIM_LANES; l++) /* the row that has the byte */
+    for (int l = 0; t->self.whole_warp && l < SIM_LANES; l++) /* the row that contains the byte */
         if (t->a->mask >> l & 1 && byte - t->a->address[l] < t->self.bytes)
             lane = l;
     uint64_t offset = byte - t->a->address[lane];
@@ -106,8 +107,8 @@ static enum dtype number_of(const struct ptx_instruction *ins)
     return DT_COUNT;
 }
 
-/* The values there are numbers of the type that an instruction says, a float's first, if they are
- * whole. */
+/* Returns the type of the values: the one that an instruction gives, floats preferred, if the
+ * bytes are whole values. */
 static enum dtype type_of(const struct race_try *t, const struct race_clash *c,
                           const struct meeting *m)
 {
@@ -129,7 +130,7 @@ static void add_number(struct text *out, enum dtype type, const uint8_t *at)
         text_printf(out, "%lld", (long long)dtype_load_i64(type, at));
 }
 
-/* "12"; with its bits "12 (0x41400000)"; these alone if the type is not known. */
+/* Returns "12"; with its bits "12 (0x41400000)"; the bits alone if the type is not known. */
 static const char *value_text(const struct race_try *t, const struct meeting *m,
                               const uint8_t *bytes, bool bits)
 {
@@ -173,7 +174,8 @@ static const char *space_name(enum sim_space space)
     return space == SIM_SHARED ? "shared" : "global";
 }
 
-/* "out[3] in global memory", or "bytes 0x… to 0x… of global memory" where that is not known. */
+/* Returns "out[3] in global memory", or "bytes 0x… to 0x… of global memory" if the array is not
+ * known. */
 static const char *place_text(const struct race_try *t, const struct meeting *m)
 {
     int unit = sim_value_bytes(t->self.site->ins);
@@ -213,8 +215,8 @@ static void add_step(struct sim_finding *f, const char *text)
         f->steps[f->step_count++] = text;
 }
 
-/* A lane of the block that has read, with a strong operation, what a release of old's side let out,
- * without a fence since: that fence is what is missing. */
+/* Returns true if only a fence is missing: a lane of the block has read, with a strong
+ * operation, a value that a release of old's side carries, and executed no fence since. */
 static bool misses_fence(const struct race_try *t, const struct race_record *old, int old_lane,
                          struct sim_place *at, int *lane)
 {
@@ -261,13 +263,13 @@ static void add_scope_step(const struct race_try *t, struct sim_finding *f,
                                  scopes[old->scope], scopes[t->self.scope]));
 }
 
-/* Does the order of the two make no difference to what is read this time? */
+/* Returns true if the read gets the same bytes in either order this time. */
 static bool reads_the_same(const struct meeting *m, const uint8_t *instead)
 {
     return m->now && instead && memcmp(m->now, instead, (size_t)m->bytes) == 0;
 }
 
-/* What goes wrong in the other order. */
+/* Returns a text of the effect of the other order. */
 static const char *outcome(const struct race_try *t, const struct race_clash *c,
                            const struct meeting *m, const char *first, const char *second)
 {
@@ -299,7 +301,8 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
                         after.b, first, after.a, second);
 }
 
-/* A copy that is under way may write at any time, whatever it writes. */
+/* Returns true if the race is with a copy under way, which may write at any time, whatever it
+ * writes. */
 static bool is_of_copy(const struct race_try *t, const struct race_clash *c)
 {
     return c->old && (t->self.async || c->old->pending & c->old_lanes || c->old->id & RACE_COPIES);
@@ -322,7 +325,7 @@ static enum sim_found kind_of(const struct race_try *t, const struct race_clash 
     return same ? SIM_FOUND_SAME_VALUE : SIM_FOUND_RACE;
 }
 
-/* Bytes from `byte` on that both lanes have. */
+/* Returns the number of bytes from `byte` on that both lanes access. */
 static int common_bytes(const struct race_try *t, const struct race_record *old, uint64_t byte,
                         int old_lane, int lane)
 {
@@ -337,7 +340,8 @@ static int common_bytes(const struct race_try *t, const struct race_record *old,
     return bytes;
 }
 
-/* Bytes from where they meet on, and of these the ones of the range that was asked for. */
+/* Returns the number of bytes from the meeting place on. *here: those within the range of the
+ * check. */
 static int met_bytes(const struct race_try *t, const struct race_clash *c, int *here)
 {
     int common =
@@ -422,7 +426,7 @@ static void describe(struct race_try *t, enum sim_found kind, const struct race_
 void race_found(struct race_try *t, const struct race_clash *clash)
 {
     struct race_clash c = *clash;
-    if (c.old && c.old->pending & c.old_lanes) /* these say most */
+    if (c.old && c.old->pending & c.old_lanes) /* these say the most */
         c.old_lanes &= c.old->pending;
     int here, common = met_bytes(t, &c, &here);
     enum sim_found kind = kind_of(t, &c);

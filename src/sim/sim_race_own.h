@@ -1,4 +1,4 @@
-/* What the files of the race check share. How it thinks stands in sim_race.c. */
+/* Declarations that the files of the race check share. sim_race.c says how it works. */
 #ifndef TW_SIM_RACE_OWN_H
 #define TW_SIM_RACE_OWN_H
 
@@ -8,36 +8,36 @@
 
 /* --- clocks (sim_race_clock.c) --- */
 
-/* Time is one counter of the launch. A warp's accesses bear its epoch, the time of its latest
+/* Time is one counter of the launch. A warp's accesses have its epoch: the time of its latest
  * synchronisation. */
 typedef uint32_t race_time;
-#define RACE_NEVER UINT32_MAX /* the epoch of what is not complete yet */
+#define RACE_NEVER UINT32_MAX /* the epoch of an access that is not complete yet */
 
-/* Who: a warp as block << 6 | warp + 1; a whole block as block << 6. What the warp's copies did
- * that arrived at an mbarrier is RACE_COPIES | its id: their thread knows of it no more than others
- * do. */
+/* An id names a warp, block << 6 | warp + 1, or a whole block, block << 6. RACE_COPIES | id
+ * names the warp's copies that arrived at an mbarrier: their own thread knows no more of them
+ * than others do. */
 #define RACE_COPIES (UINT64_C(1) << 63)
 static inline uint64_t race_id(int64_t block, int warp)
 {
     return (uint64_t)block << 6 | (uint64_t)(warp + 1);
 }
 
-/* "All that lanes `mask` of `id` did in epochs below `bound` is known." */
+/* An item of knowledge: "all that lanes `mask` of `id` did in epochs below `bound` is known". */
 struct race_entry {
     uint64_t id;
     uint32_t mask;
     race_time bound;
 };
-/* Knowledge beyond one's own block's barriers; sorted by id, shared, counted, never changed. NULL:
- * nothing. */
+/* Knowledge beyond the barriers of a lane's own block; sorted by id, shared, counted, never
+ * changed. NULL: none. */
 struct race_vc {
     uint32_t refs, count;
     struct race_entry entry[];
 };
 
-/* What the lanes of a warp know: of all of their block (since its barriers), of all of their warp
- * (since bar.warp.sync), and sparsely of the rest. Of itself a lane knows the epochs below
- * `own`. */
+/* The knowledge of a warp's lanes: about all of their block (since its barriers), about all of
+ * their warp (since bar.warp.sync), and a list for the rest. About itself a lane knows the
+ * epochs below `own`. */
 struct race_view {
     race_time block_base[SIM_LANES], warp_base[SIM_LANES];
     struct race_vc *vc[SIM_LANES];
@@ -52,40 +52,40 @@ static inline struct race_vc *race_vc_keep(struct race_vc *vc)
     return vc;
 }
 void race_vc_drop(struct sim_races *r, struct race_vc *vc);
-/* All that both know, in place of a, whose reference it takes. */
+/* Replaces a by all that both know; takes over a's reference. */
 void race_vc_add(struct sim_races *r, struct race_vc **a, struct race_vc *b);
-/* Without what it says of a block. */
+/* Returns the knowledge without the part about a block. */
 struct race_vc *race_vc_without(struct sim_races *r, struct race_vc *vc, int64_t block);
 bool race_vc_covers(const struct race_vc *vc, uint64_t id, uint32_t lanes, race_time epoch);
-/* From up to four entries, sorted by id. */
+/* Makes knowledge from up to four entries, sorted by id. */
 struct race_vc *race_vc_of(struct sim_races *r, const struct race_entry *entries, int count);
 
 /* --- shadow memory (sim_race_shadow.c) --- */
 
-/* How lane i's address follows: the same for all, address + i * stride, or each listed. */
+/* How the address depends on lane i: the same for all, address + i * stride, or listed. */
 enum race_pattern { RACE_UNIFORM, RACE_LINEAR, RACE_LISTED };
 
 struct race_site {
     const struct ptx_instruction *ins;
     const struct ptx_function *function;
     struct loc where;
-    struct race_site *follower; /* the site that was looked up after it the last time */
+    struct race_site *follower; /* the site that was looked up next, the last time */
     uint8_t polls;              /* enum race_polls */
 };
 
-/* An access of a warp, as the shadow memory knows it. */
+/* An access of a warp, as the shadow memory keeps it. */
 struct race_record {
     uint64_t id; /* of the warp */
     uint64_t address;
     const struct race_site *site, *barrier; /* the barrier passed last; NULL: none */
-    race_time epoch; /* RACE_NEVER: an asynchronous copy that no lane waited for yet */
+    race_time epoch; /* RACE_NEVER: an asynchronous copy that no lane has waited for yet */
     uint32_t mask;
     uint32_t pending; /* lanes that have not waited for their asynchronous copy */
     uint32_t passed;  /* barriers */
     uint32_t stride;
     uint32_t list; /* of addresses, 0: none */
-    /* List of the lanes' epochs, if they waited for their copy one after the other; 0: none, then
-     * `epoch` is that of all. */
+    /* List of the lanes' epochs, if they waited for their copies at different times; 0: all
+     * lanes have `epoch`. */
     uint32_t landed;
     uint16_t bytes, element;
     uint8_t kind, order, scope, pattern;
@@ -94,50 +94,51 @@ struct race_record {
 };
 
 /* A set of accesses as a list that shares its tail: reads since the last write, and all accesses
- * that writes since then do not follow in causality order. */
+ * that are not before the writes since then in causality order. */
 struct race_node {
     uint32_t record, next;
-    race_time newest; /* of the whole list; RACE_NEVER if one may be pending */
+    race_time newest; /* of the whole list; RACE_NEVER if any record may be pending */
     uint16_t depth;
     bool has_writes; /* in the whole list */
-    bool one_block;  /* all of it by the block of its first */
-    bool stands;     /* what the access read or wrote is what the bytes are now */
+    bool one_block;  /* all accesses are of the block of the first one */
+    bool stands;     /* the bytes still have the value that the access read or wrote */
     bool mark;
 };
 
-/* Of 4 bytes: the last write and `others`. Bytes with different histories: RACE_SPLIT | the number
- * of four cells. */
+/* The history of 4 bytes: the last write and `others`. If the bytes have different histories,
+ * `write` is RACE_SPLIT | the number of four cells. */
 #define RACE_SPLIT 0x80000000u
 struct race_cell {
     uint32_t write, others;
 };
 
-/* Records and lists that one piece of memory's cells name; those that no cell names are found now
- * and then. */
+/* The records and lists that the cells of one piece of memory name. Those that no cell names any
+ * more are collected now and then. */
 struct race_pool {
     struct race_record *records;
     struct race_node *nodes;
     struct race_cell (*splits)[4];
     uint64_t (*lists)[SIM_LANES];
-    /* Each: in use at most, room, head of those to use again, in use. */
+    /* For each kind: the numbers given out so far, the room, the head of the free list, the
+     * number in use. */
     uint32_t record_count, record_room, record_free, record_used;
     uint32_t node_count, node_room, node_free, node_used;
     uint32_t split_count, split_room, split_free;
     uint32_t list_count, list_room, list_free;
-    uint32_t record_limit, node_limit; /* used then: time to look for what is not named any more */
+    uint32_t record_limit, node_limit; /* number in use at which unnamed ones are collected */
 };
 
 enum { RACE_PAGE = 4096, RACE_PAGE_WORDS = RACE_PAGE / 4 };
 struct race_page {
     uint64_t number;
-    uint8_t *old; /* what the bytes were before the last write; NULL: no write yet */
+    uint8_t *old; /* the bytes before the last write; NULL: no write yet */
     struct race_cell cell[RACE_PAGE_WORDS];
 };
 
 /* --- synchronisation (sim_race_sync.c) --- */
 
-/* What the lanes knew at their last releasing fence, and what strong reads since the last acquiring
- * one have shown; [0]: among the block, [1]: all of the device. */
+/* The knowledge of the lanes at their last releasing fence, and the knowledge that strong reads
+ * since the last acquiring fence have shown. [0]: within the block, [1]: on the whole device. */
 struct race_fences {
     race_time bound[2][SIM_LANES]; /* 0: no fence */
     race_time block_base[2][SIM_LANES], warp_base[2][SIM_LANES];
@@ -162,7 +163,7 @@ struct race_copy {
 struct race_warp {
     struct race_view view;
     race_time epoch;
-    race_time block_min, warp_min; /* of the lanes that are there */
+    race_time block_min, warp_min; /* the least of the live lanes */
     uint32_t live;
     uint32_t passed; /* barriers */
     const struct race_site *barrier;
@@ -170,8 +171,8 @@ struct race_warp {
     struct race_copy *copies;
     int copy_count;
     uint32_t commits[SIM_LANES];
-    /* Copies that the lane waited for lie in epochs below; those of RACE_COPIES that arrived at an
-     * mbarrier do. */
+    /* `waited`: the lane has waited for its copies in epochs below. `arrived`: its copies in
+     * epochs below arrived at an mbarrier (RACE_COPIES). */
     race_time waited[SIM_LANES], arrived[SIM_LANES];
 };
 
@@ -180,22 +181,22 @@ struct race_barrier {
     struct race_vc *clock;       /* of those that arrived and went on */
     const struct race_site *site;
     int count, expected;
-    bool partial; /* somebody went on */
+    bool partial; /* a thread went on */
 };
 
 struct race_mbarrier {
     struct race_mbarrier *next;
     uint64_t address;
-    struct race_vc *clock, *done; /* of this phase's arrivals; of all complete phases' */
+    struct race_vc *clock, *done; /* of this phase's arrivals; of all complete phases' arrivals */
 };
 
-/* A place that strong operations met at: what its value carries. */
+/* A place that strong operations access: the knowledge that its value carries. */
 struct race_location {
     uint64_t key;    /* its address + 1; 0: not in use */
-    uint32_t record; /* of the write that it speaks of */
+    uint32_t record; /* of the write that made the value */
     race_time epoch;
-    int64_t block;   /* that `local` is of */
-    uint64_t writer; /* the thread, if it was one */
+    int64_t block;   /* block of `local` */
+    uint64_t writer; /* the thread of that write */
     struct race_vc *wide, *local;
 };
 struct race_locations {
@@ -207,7 +208,7 @@ enum { RACE_BARRIERS = 16 };
 struct race_block {
     struct sim_watched of;
     int warps, threads, live;
-    uint64_t reserved; /* bytes at the start of shared memory: the system's */
+    uint64_t reserved; /* bytes at the start of shared memory that belong to the system */
     struct race_warp *warp;
     struct race_barrier barrier[RACE_BARRIERS];
     struct race_mbarrier *mbarriers;
@@ -227,7 +228,7 @@ struct sim_races {
     size_t memory, most_memory;
     struct race_copy *free_copies;
     struct race_pool pool;  /* of global memory */
-    struct race_pool spare; /* of a block that has ended, for the next */
+    struct race_pool spare; /* of a block that has ended, for the next block */
     struct race_locations locations;
     struct race_page **pages; /* a hash by number */
     size_t page_count, page_capacity;
@@ -235,7 +236,7 @@ struct sim_races {
     struct race_site **sites; /* a hash by instruction */
     size_t site_count, site_capacity;
     struct race_site *last_site;
-    bool over; /* the time is up: 2^32 synchronisations */
+    bool over; /* the counter is exhausted: 2^32 synchronisations */
 };
 
 void *race_resize(struct sim_races *r, void *old, size_t old_size, size_t size);
@@ -248,21 +249,22 @@ uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct 
                          const uint64_t *addresses);
 uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t next,
                        bool stands);
-/* Lanes of a record waited for their copies at this time, others have or will at another. */
+/* Notes that lanes of a record waited for their copies at this time; others did or will at
+ * another. */
 void race_record_landed(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t lanes,
                         race_time epoch);
 uint32_t race_split_new(struct sim_races *r, struct race_pool *p, struct race_cell all);
 void race_split_free(struct race_pool *p, uint32_t split);
 void race_pool_free(struct sim_races *r, struct race_pool *p);
-/* Empty, but with room. */
+/* Returns an empty pool with room. */
 struct race_pool race_pool_take(struct sim_races *r);
 void race_pool_leave(struct sim_races *r, struct race_pool *p);
-/* Gives back records and lists that no cell names; when used is above its limit. block NULL: of
- * global memory. */
+/* Frees records and lists that no cell names; called when the number in use is above its limit.
+ * block NULL: for global memory. */
 void race_collect(struct sim_races *r, struct race_block *block);
 struct race_page *race_page_of(struct sim_races *r, uint64_t address);
 void race_pages_free(struct sim_races *r);
-/* The lanes that have the byte. */
+/* Returns the lanes of the record that access the byte. */
 uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *record, uint64_t byte,
                        const uint64_t *addresses);
 
@@ -278,20 +280,22 @@ struct race_try {
     struct race_pool *pool;
     race_time block_min, warp_min;
     struct race_record self;
-    uint32_t record; /* self in the pool, 0: not there yet */
-    uint32_t others; /* those of the cell at hand */
-    /* Found fine for all bytes: two writes, a list; and what a list becomes with this read. */
+    uint32_t record; /* number of `self` in the pool; 0: not there yet */
+    uint32_t others; /* `others` of the current cell */
+    /* Answers that hold for all bytes of this access: two writes and a list are ordered before
+     * it; `from`, the list before this read, becomes `to`. */
     uint32_t write_ok[2], others_ok, from, to;
     bool strong;
-    /* Does this write leave a cell's bytes as they are? The answer to the last question. */
+    /* The last answer of race_leaves_value, and the bytes that it was for. */
     uint64_t left_key;
     bool left;
 };
 
-/* What the bytes are now: what an access read or wrote; and that the last write left them so. */
+/* The relation of an access to the present bytes. RACE_STANDS: they have the value that it read
+ * or wrote. RACE_LAST: it is the last write, and wrote that value. */
 enum race_past { RACE_GONE, RACE_STANDS, RACE_LAST };
-/* Accesses that meet with no order: `lane` with any of old_lanes, at `byte` and up to byte + bytes
- * - 1. */
+/* Accesses that meet without order: `lane` with any of old_lanes, at bytes `byte` to byte +
+ * bytes - 1. */
 struct race_clash {
     const struct race_record *old; /* NULL: another lane of the same instruction */
     enum race_past past;           /* of old */
@@ -300,27 +304,29 @@ struct race_clash {
     uint32_t old_lanes;
     int lane;
 };
-/* Do lanes that meet at volatile accesses, both strong, make a finding? (sim_race_volatile.c) */
+/* sim_race_volatile.c: returns true if lanes that meet at volatile accesses, both strong, make a
+ * finding. */
 bool race_volatile_pair(const struct race_try *t, const struct race_record *old);
 bool race_volatile_clash(const struct race_try *t, const struct race_clash *c);
-/* Is it two writes of one value? */
+/* Returns true if both write the same value. */
 bool race_same_value(const struct race_try *t, const struct race_clash *c);
 void race_found(struct race_try *t, const struct race_clash *c);
-/* Will the bytes be what they are now behind this write? */
+/* Returns true if this write leaves the bytes as they are. */
 bool race_leaves_value(const struct race_try *t, uint64_t address, int bytes);
 bool race_access(void *user, const struct sim_access *a);
-/* Is a record still the last write of all that it has at an address? */
+/* Returns true if a record is still the last write of all its bytes at an address. */
 bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch);
 
 /* --- synchronisation --- */
 
-/* Knowledge that lanes let out: what they knew (arrays by lane), and themselves below `bound`. */
+/* Returns the knowledge that lanes pass on: all that they know (arrays by lane), and their own
+ * accesses below `bound`. */
 struct race_vc *race_knowledge(struct sim_races *r, uint64_t id, const race_time *block_base,
                                const race_time *warp_base, struct race_vc *const *vc, uint32_t mask,
                                race_time bound);
 void race_learn(struct sim_races *r, struct race_warp *w, uint32_t mask, struct race_vc *vc);
 void race_update_minima(struct race_warp *w);
-/* Before and after the cells of a strong access were seen to. */
+/* Handle the order that a strong access makes, before and after its cells are checked. */
 void race_acquire(struct race_try *t);
 void race_release(struct race_try *t);
 bool race_sync(void *user, const struct sim_sync_event *e);

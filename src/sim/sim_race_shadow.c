@@ -1,6 +1,6 @@
-/* The shadow memory's pieces: records, lists, split words, pages. Cells name records by number;
- * numbers whose cells were all overwritten are found by marking, when twice as many are in use as
- * the last time left. */
+/* The parts of the shadow memory: records, lists, split words, pages. Cells name records by
+ * number. Numbers that no cell names any more are found by marking, when twice as many are in
+ * use as were left the last time. */
 #include "sim/sim_race_own.h"
 
 enum { FIRST_LIMIT = 4096 };
@@ -149,7 +149,7 @@ void race_pool_leave(struct sim_races *r, struct race_pool *p)
     p->split_count = p->split_free = p->list_count = p->list_free = 0;
 }
 
-/* --- what no cell names --- */
+/* --- numbers that no cell names --- */
 
 static void mark_cell(struct race_pool *p, struct race_cell cell)
 {
@@ -176,7 +176,7 @@ static void mark_cells(struct race_pool *p, const struct race_cell *cells, size_
         }
 }
 
-/* Free records have kind 0, free nodes depth 0. */
+/* Frees unmarked records and nodes. Free records have kind 0, free nodes depth 0. */
 static void sweep(struct race_pool *p)
 {
     for (uint32_t i = 1; i < p->record_count; i++) {
@@ -278,7 +278,7 @@ void race_pages_free(struct sim_races *r)
     r->page_count = r->page_capacity = 0;
 }
 
-/* --- who has a byte --- */
+/* --- the lanes of a byte --- */
 
 uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *record, uint64_t byte,
                        const uint64_t *addresses)

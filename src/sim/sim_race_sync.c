@@ -1,12 +1,13 @@
-/* What orders: barriers, bar.warp.sync, fences, values passed through strong operations, mbarriers,
- * asynchronous copies.
+/* The operations that order: barriers, bar.warp.sync, fences, values passed through strong
+ * operations, mbarriers, asynchronous copies.
  *
- * Release and acquire (PTX ISA 8.8): a strong write carries what its thread knew at the write, if
- * that releases, or at its last releasing fence; atomic updates add to what they overwrite
- * (observation order). A strong read takes it at once, if it acquires, or at the next acquiring
- * fence. Scopes: what is let out among the block stays there. fence.sc is taken as .acq_rel: the
- * order of two such fences is an accident of the run, and to count on it would hide races.
- */
+ * Release and acquire (PTX ISA 8.8): a strong write that releases carries all that its thread
+ * knew at the write; other strong writes carry what it knew at its last releasing fence. Atomic
+ * updates add to the knowledge in the value that they overwrite (observation order). A strong
+ * read that acquires takes the knowledge at once, other strong reads at the next acquiring
+ * fence. Knowledge that is released at the block's scope stays within the block. fence.sc is
+ * treated as .acq_rel: the order of two such fences is an accident of the run, and relying on it
+ * would hide races. */
 #include "sim/sim_race_own.h"
 
 static bool acquires(enum sim_order order)
@@ -80,8 +81,9 @@ static struct race_locations *locations_of(struct race_try *t)
     return t->a->space == SIM_SHARED ? &t->block->locations : &t->r->locations;
 }
 
-/* Of an address, if its last write is the one it speaks of. Of another width it carries nothing
- * (PTX ISA 8.7: not morally strong), and nothing more behind a write. */
+/* Returns the location of an address, if its last write is the one that the location is about.
+ * An access of another width takes no knowledge from it (PTX ISA 8.7: not morally strong), and
+ * after such a write the location is forgotten. */
 static struct race_location *valid_location(struct race_try *t, uint64_t address)
 {
     struct race_location *l = location(t->r, locations_of(t), address, false);
@@ -143,7 +145,7 @@ static void fence(struct sim_races *r, struct race_warp *w, const struct sim_syn
 
 /* --- values --- */
 
-/* A lane reads what a location carries. */
+/* Gives a lane the knowledge of a location that it reads. */
 static void take(struct race_try *t, int lane, const struct race_location *l)
 {
     bool wide = is_wide(t->a->order, t->a->scope), near = l->block == t->a->at.block;
@@ -176,7 +178,8 @@ void race_acquire(struct race_try *t)
     }
 }
 
-/* What a lane knew at its last releasing fence of that width. A reference; NULL: there was none. */
+/* Returns a reference to the knowledge of a lane at its last releasing fence of that width;
+ * NULL: there was none. */
 static struct race_vc *known_at_fence(struct sim_races *r, const struct race_warp *w, uint64_t id,
                                       int lane, int wide)
 {
@@ -187,7 +190,8 @@ static struct race_vc *known_at_fence(struct sim_races *r, const struct race_war
                           (uint32_t)1 << lane, f->bound[wide][lane]);
 }
 
-/* What a lane's write carries: [0] among the block, [1] on the device. References. */
+/* Gives references to the knowledge that a lane's write carries: [0] within the block, [1] on
+ * the device. */
 static void let_out(struct race_try *t, int lane, struct race_vc *out[2])
 {
     const struct race_view *v = &t->warp->view;
@@ -220,8 +224,7 @@ static void write_location(struct race_try *t, int lane)
     uint64_t writer = t->self.id << 5 | (uint64_t)lane;
     if (t->a->kind == SIM_UPDATE)
         take(t, lane, l);
-    else if (l->writer !=
-             writer) /* a release, then a strong write of the same thread: still a pattern */
+    else if (l->writer != writer) /* the thread's own later strong write keeps the pattern */
         forget(r, l);
     if (l->block != t->a->at.block) {
         race_vc_drop(r, l->local);
@@ -242,7 +245,7 @@ void race_release(struct race_try *t)
     if (!releases(t->a->order) && !t->warp->fences && !locations_of(t)->count)
         return;
     if (releases(t->a->order))
-        t->warp->epoch = race_tick(t->r); /* what comes now is later than what was let out */
+        t->warp->epoch = race_tick(t->r); /* later accesses are not released */
     for (uint32_t m = t->a->mask; m; m &= m - 1)
         write_location(t, __builtin_ctz(m));
 }
@@ -255,7 +258,8 @@ static void pass(struct race_warp *w, const struct race_barrier *bar)
     w->barrier = bar->site;
 }
 
-/* All threads of the block that are there wait: one time says it all. */
+/* Completes a barrier at which all threads of the block wait that have not exited: one time is
+ * all their knowledge. */
 static void complete_block(struct sim_races *r, struct race_block *b,
                            const struct race_barrier *bar)
 {
@@ -285,7 +289,8 @@ static void complete_block(struct sim_races *r, struct race_block *b,
     race_vc_drop(r, rest);
 }
 
-/* Some threads: they learn of each other and of those that arrived and went on. */
+/* Completes a barrier of some threads: they learn about each other, and about those that arrived
+ * and went on. */
 static void complete_some(struct sim_races *r, struct race_block *b, struct race_barrier *bar)
 {
     race_time now = race_tick(r);
@@ -312,7 +317,7 @@ static void complete_some(struct sim_races *r, struct race_block *b, struct race
 
 static void complete(struct sim_races *r, struct race_block *b, struct race_barrier *bar)
 {
-    /* Threads that left count for a barrier of all, not for one of some. */
+    /* Exited threads count as arrived at a barrier of all threads, but not at a barrier of some. */
     bool all = !bar->partial && (bar->expected < 0 || b->live == b->threads);
     for (int w = 0; w < b->warps && all; w++)
         all = (b->warp[w].live & ~bar->waiting[w]) == 0;
@@ -361,7 +366,7 @@ static void arrive(struct sim_races *r, struct race_block *b, const struct sim_s
     complete_if_all(r, b, bar);
 }
 
-/* Lanes that go on were waited for, whatever the count says. */
+/* Completes the barrier for lanes that leave it, whatever the count says: it waited for them. */
 static void leave(struct sim_races *r, struct race_block *b, const struct sim_sync_event *e)
 {
     struct race_barrier *bar = &b->barrier[e->id];
@@ -371,7 +376,7 @@ static void leave(struct sim_races *r, struct race_block *b, const struct sim_sy
 
 static void warp_sync(struct sim_races *r, struct race_warp *w, const struct sim_sync_event *e)
 {
-    uint32_t mask = e->members & w->live; /* e->mask may be those alone that came last */
+    uint32_t mask = e->members & w->live; /* e->mask may be just the lanes that came last */
     race_time now = race_tick(r), block = 0;
     for (uint32_t m = mask; m; m &= m - 1) {
         race_time base = w->view.block_base[__builtin_ctz(m)];
@@ -410,8 +415,8 @@ static struct race_mbarrier *mbarrier_of(struct sim_races *r, struct race_block 
     return b->mbarriers = m;
 }
 
-/* As memory an mbarrier is 8 bytes that its init and inval write and that the rest updates
- * atomically. */
+/* Records a memory access. For other accesses an mbarrier is 8 bytes that its init and inval
+ * write and that its other operations update atomically. */
 static void touch_mbarrier(struct sim_races *r, const struct sim_sync_event *e)
 {
     bool plain = e->kind == SIM_MBARRIER_INIT || e->kind == SIM_MBARRIER_INVAL;
@@ -436,7 +441,7 @@ static void mbarrier_init(struct sim_races *r, struct race_block *b, const struc
     }
 }
 
-/* What lanes' arrival lets out. A reference. */
+/* Returns a reference to the knowledge that lanes pass on by arriving. */
 static struct race_vc *arrival(struct sim_races *r, struct race_warp *w, uint64_t id, uint32_t mask,
                                bool relaxed)
 {
@@ -458,7 +463,7 @@ static struct race_vc *arrival(struct sim_races *r, struct race_warp *w, uint64_
 static struct race_vc *copies_arrive(struct sim_races *r, struct race_block *b, struct race_warp *w,
                                      uint64_t id, uint32_t mask);
 
-/* All lanes are at the same mbarrier. */
+/* Handles an arrival; all lanes are at the same mbarrier. */
 static void mbarrier_arrive(struct sim_races *r, struct race_block *b,
                             const struct sim_sync_event *e)
 {
@@ -472,7 +477,7 @@ static void mbarrier_arrive(struct sim_races *r, struct race_block *b,
     race_vc_drop(r, out);
 }
 
-/* A phase is complete. */
+/* Handles a completed phase. */
 static void mbarrier_phase(struct sim_races *r, struct race_block *b,
                            const struct sim_sync_event *e)
 {
@@ -576,7 +581,7 @@ struct race_copy *race_copy_of(struct race_warp *w, uint32_t group)
     return c;
 }
 
-/* The view's references go; the struct is kept for the next. */
+/* Drops the view's references and keeps the struct for reuse. */
 void race_copy_free(struct sim_races *r, struct race_copy *c)
 {
     for (int l = 0; l < SIM_LANES && !c->view.plain; l++)
@@ -585,9 +590,10 @@ void race_copy_free(struct sim_races *r, struct race_copy *c)
     r->free_copies = c;
 }
 
-/* From here on the accesses of lanes' parts of a copy are as if their threads had made them now;
- * those of one that arrives at an mbarrier are nobody's yet. Lanes that waited for a copy which
- * arrives for others are left out: rather missed than blamed. */
+/* Makes the accesses of the lanes' parts of a copy count as done by their threads now. If the
+ * copy arrives at an mbarrier, its accesses belong to no thread yet. Lanes that waited for a
+ * copy which also arrives for other lanes are left out: that may miss a race, but reports no
+ * false one. */
 static void finish(struct sim_races *r, struct race_block *b, struct race_warp *w,
                    struct race_copy *c, uint32_t done, bool arrives)
 {
@@ -611,7 +617,7 @@ static void finish(struct sim_races *r, struct race_block *b, struct race_warp *
     c->mask &= ~done;
 }
 
-/* Those of no lane any more leave the list. */
+/* Removes copies without lanes from the list. */
 static void tidy_copies(struct sim_races *r, struct race_warp *w)
 {
     for (struct race_copy **p = &w->copies; *p;) {
@@ -626,7 +632,7 @@ static void tidy_copies(struct sim_races *r, struct race_warp *w)
     }
 }
 
-/* Nobody waits for so many: they are let go, as if they had been waited for. */
+/* The most copies under way. If there are more, all are treated as waited for. */
 enum { MOST_COPIES = 4096 };
 
 static void drop_copies(struct sim_races *r, struct race_block *b, struct race_warp *w)
@@ -646,7 +652,7 @@ static void issue(struct sim_races *r, struct race_block *b, struct race_warp *w
         r->free_copies = c->next;
     else
         c = race_resize(r, NULL, 0, sizeof *c);
-    w->epoch = race_tick(r); /* what the thread does from now on the copy does not follow */
+    w->epoch = race_tick(r); /* the copy is not ordered after the thread's later accesses */
     c->view = w->view;
     c->view.own = w->epoch;
     for (int l = 0; l < SIM_LANES && !c->view.plain; l++)
@@ -662,7 +668,7 @@ static void issue(struct sim_races *r, struct race_block *b, struct race_warp *w
     w->copy_count++;
 }
 
-/* Those of `mask` that have the same time as the lowest. */
+/* Returns the lanes of `mask` that have the same time as its lowest lane. */
 static uint32_t lanes_alike(const race_time *times, uint32_t mask)
 {
     uint32_t lanes = 0;
@@ -672,7 +678,7 @@ static uint32_t lanes_alike(const race_time *times, uint32_t mask)
     return lanes;
 }
 
-/* The copies of lanes that arrived, all at one time. A reference. */
+/* Returns a reference to knowledge of the copies of lanes that arrived, all at one time. */
 static struct race_vc *landed(struct sim_races *r, const struct race_warp *w, uint64_t id,
                               uint32_t lanes)
 {
@@ -680,9 +686,9 @@ static struct race_vc *landed(struct sim_races *r, const struct race_warp *w, ui
     return race_vc_of(r, &all, all.bound != 0);
 }
 
-/* cp.async.mbarrier.arrive: what it lets out are the lanes' copies, those that were waited for too,
- * and what these follow; not what else their threads did (PTX ISA, asynchronous operations). A
- * reference. */
+/* Handles cp.async.mbarrier.arrive. Returns a reference to the knowledge that it passes on: the
+ * lanes' copies, also those that were waited for, and everything that is ordered before them.
+ * The other accesses of their threads are not part of it (PTX ISA, asynchronous operations). */
 static struct race_vc *copies_arrive(struct sim_races *r, struct race_block *b, struct race_warp *w,
                                      uint64_t id, uint32_t mask)
 {
@@ -718,8 +724,8 @@ static struct race_vc *copies_arrive(struct sim_races *r, struct race_block *b, 
     return out;
 }
 
-/* A thread that waits for a group of its copies may wait for those that arrived at an mbarrier
- * too. */
+/* Adds knowledge of the copies that arrived at an mbarrier: a thread that waits for a group of
+ * its copies may wait for those too. */
 static void know_arrived(struct sim_races *r, struct race_warp *w, uint64_t id, uint32_t mask)
 {
     for (uint32_t m = mask; m; m &= m - 1) {

@@ -1,11 +1,11 @@
-/* Volatile accesses that nothing orders. PTX ISA, "volatile Operation": they are relaxed ones of
- * system scope, so two of them are no data race; but they make no order, and CUDA C++ (Programming
- * Guide, "Volatile Qualifier") does not let threads synchronise by them. Two uses are let pass:
+/* Volatile accesses without order. PTX ISA, "volatile Operation": they are relaxed accesses of
+ * system scope, so two of them are not a data race. But they make no order, and CUDA C++
+ * (Programming Guide, "Volatile Qualifier") does not let threads synchronise by them. Two uses pass
+ * the check:
  *
- *   a read that its own loop waits with: whenever the write comes, it is seen;
+ *   a read that its own loop waits with: it sees the write, whenever that comes;
  *   accesses to one place after a read of it in the same thread has seen the write: coherence
- *   orders these.
- */
+ *   orders these. */
 #include "sim/sim_race_own.h"
 
 #include "ptx/ptx_choose.h"
@@ -18,11 +18,11 @@ bool race_volatile_pair(const struct race_try *t, const struct race_record *old)
            t->r->report->severity[SIM_FOUND_VOLATILE_RACE] != SIM_IGNORED;
 }
 
-/* --- does a read's loop wait for its value? --- */
+/* --- does the read's loop wait for its value? --- */
 
 struct body {
     const struct ptx_function *function;
-    bool *follows; /* by register: its value follows from what was read */
+    bool *follows; /* by register: its value depends on the read */
 };
 
 static bool any_follows(const struct body *b, const struct ptx_operand *o)
@@ -53,7 +53,7 @@ static const struct ptx_instruction *instruction_at(const struct ptx_function *f
     return s->kind == PTX_AT_INSTRUCTION ? s->instruction : NULL;
 }
 
-/* Marks what the instruction writes if it is `read` or uses what is marked. */
+/* Marks the registers that the instruction writes, if it is `read` or uses a marked register. */
 static bool pass_on(const struct body *b, const struct ptx_instruction *ins,
                     const struct ptx_instruction *read)
 {
@@ -68,8 +68,8 @@ static bool pass_on(const struct body *b, const struct ptx_instruction *ins,
     return changed;
 }
 
-/* Does a branch that leaves statements first to last, or goes back to the first, follow from the
- * read? */
+/* Returns true if a branch that leaves statements first to last, or goes back to the first,
+ * depends on the read. */
 static bool decides(struct arena *a, const struct ptx_function *f, size_t first, size_t last,
                     const struct ptx_instruction *read)
 {
@@ -91,7 +91,8 @@ static bool decides(struct arena *a, const struct ptx_function *f, size_t first,
     return false;
 }
 
-/* The innermost loop around statement `at`: up to which branch, and where that goes. */
+/* Finds the innermost loop around statement `at`: its branch back, and the target of that
+ * branch. */
 static bool loop_around(const struct ptx_function *f, size_t at, size_t *first, size_t *last)
 {
     bool found = false;
@@ -109,7 +110,8 @@ static bool loop_around(const struct ptx_function *f, size_t at, size_t *first, 
     return found;
 }
 
-/* In SSA form, as compilers write it, the same register is the same address. */
+/* Returns true if the addresses are equal. Compilers write SSA form, so the same register is the
+ * same address. */
 static bool same_address(const struct ptx_instruction *a, const struct ptx_instruction *b)
 {
     const struct ptx_operand *x = &a->operands[a->operand_count - 1],
@@ -119,8 +121,8 @@ static bool same_address(const struct ptx_instruction *a, const struct ptx_instr
            (x->base == PTX_BASE_REGISTER ? x->reg == y->reg : x->variable == y->variable);
 }
 
-/* A compiler may have peeled the loop's first turn off: a read of the same place in the source
- * then is in no loop. */
+/* Returns true if both are the same read in the source. If a compiler has peeled off the loop's
+ * first turn, the read in that turn is outside the loop. */
 static bool same_read(const struct ptx_instruction *a, const struct ptx_instruction *b)
 {
     const struct ptx_line *x = a->line, *y = b->line;
@@ -151,7 +153,7 @@ static bool polls(const struct race_try *t, const struct race_record *record)
 
 /* --- coherence --- */
 
-/* Has this lane read before what the place holds now? */
+/* Returns true if this lane has already read the value that the place holds now. */
 static bool has_seen(const struct race_try *t, int lane)
 {
     const struct race_pool *p = t->pool;

@@ -1,6 +1,6 @@
-/* Findings are told apart by kind and pair of lines. Checks meet the same fault millions of times,
- * so the first question, "have we had this?", is a hash of the two instructions; lines are compared
- * once for each pair of instructions. */
+/* Findings are distinguished by kind and by pair of lines. Checks meet the same fault millions
+ * of times, so the first look-up, for a finding that is already known, is a hash of the two
+ * instructions. Lines are compared once for each pair of instructions. */
 #include "sim/sim_report.h"
 
 #include "sim/sim_heap.h"
@@ -159,12 +159,12 @@ const char *sim_report_element(const struct sim_report *r, enum sim_space space,
 
 /* --- have we had this? --- */
 
-/* Of a pair of instructions; finding NULL: more than are kept. */
+/* A pair of instructions that was reported; finding NULL: it is above the limit. */
 struct sim_report_seen {
     bool used;
     enum sim_found kind;
     const struct ptx_instruction *a, *b;
-    uint32_t a_offset, b_offset; /* tells instructions without ins apart */
+    uint32_t a_offset, b_offset; /* distinguish instructions without ins */
     struct sim_finding *finding;
 };
 
@@ -215,16 +215,16 @@ static struct sim_report_seen *remember(struct sim_report *r, const struct sim_r
     return slot;
 }
 
-/* A line of a file, or without .loc of the PTX; of a function that was inlined, with the line that
- * calls it. */
+/* A line of a file, or of the PTX if there is no .loc. For an inlined function, also the line
+ * that calls it. */
 struct line_key {
     bool of_loc, called;
     uint32_t file, call_file;
-    uint32_t line, call_line; /* numbers; of the PTX: where the line begins */
+    uint32_t line, call_line; /* numbers; for the PTX: where the line begins */
 };
 
-/* The offset of the line's first byte. No count of lines: the text may be long, and each pair of
- * instructions asks. */
+/* Returns the offset of the line's first byte. Does not count lines: the text may be long, and
+ * this is called for each pair of instructions. */
 static uint32_t line_start(struct loc at)
 {
     uint32_t start = at.offset;
@@ -270,7 +270,7 @@ static struct sim_finding *find_lines(const struct sim_report *r, enum sim_found
 struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
                                      const struct sim_place *a, const struct sim_place *b)
 {
-    static struct sim_finding not_kept; /* stands for those above the limit; never read */
+    static struct sim_finding not_kept; /* represents findings above the limit; never read */
     struct sim_report_seen key = seen_of(kind, a, b);
     if (r->severity[kind] == SIM_IGNORED)
         return &not_kept;
@@ -298,7 +298,7 @@ struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
 
 /* --- suppressions --- */
 
-/* Does the text match a pattern in which '*' stands for any text? */
+/* Returns true if the text matches a pattern; '*' matches any text. */
 static bool matches(const char *pattern, const char *text)
 {
     if (*pattern == '*') {
@@ -310,7 +310,7 @@ static bool matches(const char *pattern, const char *text)
     return *pattern == *text && (!*pattern || matches(pattern + 1, text + 1));
 }
 
-/* "file:line" with the file's whole name or its end after a '/'. */
+/* Matches "file:line", with the file's whole name or its end after a '/'. */
 static bool place_matches(const struct sim_report *r, const char *place, const char *pattern)
 {
     const char *end = place ? strrchr(place, ':') : NULL;
@@ -325,8 +325,8 @@ static bool place_matches(const struct sim_report *r, const char *place, const c
     return false;
 }
 
-/* A line, the one that calls the function that it is of, one of a header that was inlined there, or
- * the function. */
+/* Matches an access by its line, by the line that calls its function, by a line of a header that
+ * was inlined there, or by its function. */
 static bool access_matches(const struct sim_report *r, const struct sim_finding_access *access,
                            const char *pattern)
 {

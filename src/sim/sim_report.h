@@ -1,12 +1,13 @@
-/* What the checks found: once for each kind and pair of source lines, with a count, minus what a
- * suppression file lets pass; as text in the style of the compiler's diagnostics and as JSON. */
+/* The findings of the checks: each kind and pair of source lines once, with a count, without
+ * those that a suppression file lets pass. As text in the style of the compiler's diagnostics,
+ * and as JSON. */
 #ifndef TW_SIM_REPORT_H
 #define TW_SIM_REPORT_H
 
 #include "base/text.h"
 #include "sim/sim_events.h"
 
-/* id, name in reports and suppression files, does it fail a check, what it is */
+/* id, name in reports and suppression files, whether it fails a check, description */
 #define SIM_FINDINGS(X)                                                                            \
     X(RACE, "race", true, "accesses of the same bytes that nothing orders")                        \
     X(SAME_VALUE, "same-value", false, "unordered writes of the same value")                       \
@@ -49,12 +50,12 @@ struct sim_finding_access {
     struct sim_place at;
     int lane;         /* -1: the warp */
     const char *does; /* "read", "write", "cp.async write", "barrier", … */
-    bool memory;      /* the next four hold */
+    bool memory;      /* the next four are set */
     enum sim_space space;
     uint64_t address;
     int bytes;
     const char *memory_name; /* NULL: not known */
-    /* The barrier that the thread passed last: NULL none. */
+    /* The barrier that the thread passed last; NULL: none. */
     const struct ptx_instruction *barrier;
     struct loc barrier_where;
     int64_t barriers; /* passed so far */
@@ -70,7 +71,7 @@ struct sim_finding {
     int access_count;
     const char *steps[SIM_FINDING_STEPS]; /* the order of events that goes wrong, the wrong value */
     int step_count;
-    int64_t count;   /* how often it was seen */
+    int64_t count;   /* how often it occurred */
     bool suppressed; /* by the file */
     struct sim_finding *next;
 };
@@ -83,8 +84,8 @@ struct sim_report_array {
     int element; /* bytes */
     int rank;
     const int64_t *shape;
-    /* The number of the element, row-major, that lies so many elements behind the address; -1: none
-     * does. NULL: that one. */
+    /* Returns the number of the element, row-major, that is `place` elements after the address;
+     * -1: there is none. NULL: the number is `place`. */
     int64_t (*element_at)(const void *layout, int64_t place);
     const void *layout;
 };
@@ -101,43 +102,45 @@ struct sim_report {
     VEC(struct sim_allocation_event) memory;    /* for names */
     struct number_map memory_at[SIM_PARAM + 1]; /* by space: of an address, its index in `memory` */
     VEC(struct sim_report_array) arrays;        /* for elements */
-    bool plain; /* what lies in memory by name are values one after the other, as in CUDA C */
+    bool plain;                         /* named memory holds consecutive values, as in CUDA C */
     VEC(const struct source *) sources; /* texts of the files that .loc names, for carets */
-    bool source_only; /* no notes of the place in the PTX where .loc says another */
-    /* Kept at most, 0: 200, of those that fail a check and of the others each, suppressed ones
-     * aside; what is more is counted in `dropped`. */
+    bool source_only;                   /* no notes of the place in the PTX if .loc gives another */
+    /* The most findings kept that fail a check, and the most of the others; 0: 200. Suppressed
+     * ones do not count. `dropped` counts the findings above the limit. */
     int64_t limit;
     int64_t kept, dropped;
-    int64_t limited[2]; /* kept of the others, of those that fail */
+    int64_t limited[2]; /* kept ones that do not fail a check, and that do */
 };
 
 struct sim_suppression {
     const char *kind; /* "*": any */
-    /* Of an access each: file:line, or a function's name; '*' stands for any text; NULL: none. */
+    /* For each access: file:line, or a function's name; '*' matches any text; NULL: none. */
     const char *patterns[2];
     int64_t used;
 };
 
-/* Lives in the arena. */
+/* Prepares a report that lives in the arena. */
 void sim_report_init(struct sim_report *r, struct arena *arena, const struct ptx_module *module);
-/* A text that .loc may name, by source->name. */
+/* Adds a text that .loc may name, by source->name. */
 void sim_report_add_source(struct sim_report *r, const struct source *source);
-/* Lines "kind [place [place]]", '#' comments. False with a diagnostic if one makes no sense. */
+/* Reads lines "kind [place [place]]" and '#' comments. Returns false with a diagnostic if a line
+ * makes no sense. */
 bool sim_report_suppress(struct sim_report *r, const struct source *file, struct diag *diag);
-/* An observer hook for `launch`: the shape, so that blocks and threads have coordinates. */
+/* An observer hook for `launch`: notes the shape, so that blocks and threads have coordinates. */
 void sim_report_launch(struct sim_report *r, const unsigned grid[3], const unsigned block[3]);
 
-/* An observer hook for `allocated`; twice does no harm. */
+/* An observer hook for `allocated`; calling it twice does no harm. */
 void sim_report_allocated(struct sim_report *r, const struct sim_allocation_event *event);
-/* The memory that has the address, or else is nearest; NULL: none of the space is known. */
+/* Returns the memory that contains the address, or the nearest one; NULL: none of the space is
+ * known. */
 const struct sim_allocation_event *sim_report_memory(const struct sim_report *r,
                                                      enum sim_space space, uint64_t address);
-/* The name of the memory that has the address, or else is nearest, as CUDA C has it; NULL: it has
- * none, or none of the space is known. */
+/* Returns the name, as in CUDA C, of the memory that contains the address, or of the nearest
+ * one; NULL: it has no name, or none of the space is known. */
 const char *sim_report_memory_name(const struct sim_report *r, enum sim_space space,
                                    uint64_t address);
 
-/* The name and the shape live as long as the report. */
+/* Adds an array. Its name and shape must live as long as the report. */
 void sim_report_add_array(struct sim_report *r, const struct sim_report_array *array);
 enum { SIM_REPORT_RANK = 6 };
 struct sim_report_element {
@@ -145,55 +148,59 @@ struct sim_report_element {
     int rank;
     int64_t index[SIM_REPORT_RANK];
 };
-/* The element that the byte is in. false: it is in no array that is known. */
+/* Gives the element that contains the byte. Returns false if it is in no known array. */
 bool sim_report_index(const struct sim_report *r, enum sim_space space, uint64_t address,
                       struct sim_report_element *out);
-/* "out[3][5]", the element that the byte is in; of plain memory "element 29 of out", counted in
- * values of `unit` bytes. NULL: it is in no array that is known, or the unit is 0: not known. */
+/* Returns the element that contains the byte, "out[3][5]"; for plain memory "element 29 of out",
+ * counted in values of `unit` bytes. NULL: it is in no known array, or the unit is 0 (not
+ * known). */
 const char *sim_report_element(const struct sim_report *r, enum sim_space space, uint64_t address,
                                int unit);
-/* Bytes of a value that the instruction reads or writes; 0: not known. */
+/* Returns the bytes of a value that the instruction reads or writes; 0: not known. */
 int sim_value_bytes(const struct ptx_instruction *ins);
 
-/* The finding of this kind with the same lines, counted once more; NULL: it is new (b NULL: of one
- * access), and its maker then describes it and adds it. */
+/* Returns the finding of this kind with the same lines, and adds one to its count. b NULL: a
+ * finding of one access. NULL: it is new, and the caller must describe and add it. */
 struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
                                      const struct sim_place *a, const struct sim_place *b);
-/* Takes a copy; what it points to must live as long as the arena. */
+/* Adds a copy of a finding; the objects that it points to must live as long as the arena. */
 void sim_report_add(struct sim_report *r, const struct sim_finding *finding);
 
-/* Findings of what threads look at again and again in vain, one a line; false: none does. */
+/* Reports the places that threads poll without success, one finding for each line. Returns false
+ * if there are none. */
 bool sim_report_polls(struct sim_report *r, const struct sim_standstill *still);
 
-/* Does a finding of this kind fail a check? */
+/* Returns true if a finding of this kind fails a check. */
 bool sim_report_fails(const struct sim_report *r, enum sim_found kind);
-/* Findings that fail a check, suppressed ones left out. */
+/* Returns the number of findings that fail a check, without suppressed ones. */
 int64_t sim_report_failures(const struct sim_report *r);
 const struct sim_finding *sim_report_find(const struct sim_report *r, enum sim_found kind);
 
-/* "k.cu:12:5", from .loc or else the place in the PTX. */
+/* Returns "k.cu:12:5", from .loc or otherwise the place in the PTX. */
 const char *sim_place_text(const struct sim_report *r, const struct ptx_instruction *ins,
                            struct loc where);
-/* The same of the line that calls the function that an instruction is of, where that was inlined;
- * else NULL. */
+/* Returns the same for the line that calls an instruction's inlined function; NULL: it is not
+ * inlined. */
 const char *sim_call_text(const struct sim_report *r, const struct ptx_instruction *ins);
-/* The same of the line of a header that was inlined there. */
+/* Returns the same for the line of a header that was inlined there. */
 const char *sim_header_text(const struct sim_report *r, const struct ptx_instruction *ins);
-/* "block (1,0,0) thread (5,2,0)"; lane -1: "block (1,0,0) warp 3". */
+/* Returns "block (1,0,0) thread (5,2,0)"; lane -1: "block (1,0,0) warp 3". */
 const char *sim_thread_text(const struct sim_report *r, const struct sim_place *at, int lane);
 
-/* Where an access of a finding stands; no source: nowhere that is known, or there is no such
- * access. */
+/* Returns the place of an access of a finding; without a source if it is not known, or if there
+ * is no such access. */
 struct loc sim_finding_place(const struct sim_report *r, const struct sim_finding *f, int access);
-/* Returns the place of the barrier that the thread passed last; no source: it is not known. */
+/* Returns the place of the barrier that the thread passed last; without a source if it is not
+ * known. */
 struct loc sim_finding_barrier(const struct sim_report *r, const struct sim_finding_access *a);
-/* One finding, as diagnostics with its places, and as a JSON object. Lives in the arena. */
+/* Return one finding: as diagnostics with its places, and as a JSON object. They live in the
+ * arena. */
 const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,
                                                 const struct sim_finding *f);
 void sim_finding_json(struct text *out, const struct sim_report *r, const struct sim_finding *f);
 
 void sim_report_text(struct text *out, const struct sim_report *r, bool colour);
-/* A JSON array of the findings. */
+/* Prints a JSON array of the findings. */
 void sim_report_json(struct text *out, const struct sim_report *r);
 
 #endif

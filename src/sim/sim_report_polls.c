@@ -1,4 +1,4 @@
-/* A deadlock of threads that look again and again at memory that nobody will change. */
+/* Reports a deadlock of threads that poll memory which no thread will change. */
 #include "sim/sim_report.h"
 
 static void add_poll(struct sim_report *r, const struct sim_standstill *s, const struct sim_wait *w)
@@ -16,7 +16,7 @@ static void add_poll(struct sim_report *r, const struct sim_standstill *s, const
     const char *name = sim_report_element(r, w->space, w->address, w->bytes), *value = "";
     if (!name)
         name = a->memory_name ? a->memory_name : "memory";
-    if (w->bytes > 0) { /* its sign goes to the front */
+    if (w->bytes > 0) { /* extends the sign of the value */
         int unused = 64 - 8 * w->bytes;
         value = arena_printf(r->arena, ", but it is %lld",
                              (long long)((int64_t)(w->value << unused) >> unused));

@@ -23,7 +23,7 @@ struct shown_place {
     int line, column;
 };
 
-/* More lines no file has: such a place is damage, and nothing is known. */
+/* No file has more lines: such a place is damaged and counts as unknown. */
 enum { MOST_LINES = 1 << 20, MOST_COLUMNS = 1 << 12 };
 
 static struct shown_place place_in_file(const struct sim_report *r, uint32_t file, uint32_t line,
@@ -55,7 +55,7 @@ const char *sim_place_text(const struct sim_report *r, const struct ptx_instruct
     return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : "<unknown>";
 }
 
-/* What calls the function that was inlined. */
+/* Returns the place that calls the inlined function. */
 static struct shown_place call_of(const struct sim_report *r, const struct ptx_instruction *ins)
 {
     const struct ptx_line *l = ins ? ins->line : NULL;
@@ -70,7 +70,7 @@ const char *sim_call_text(const struct sim_report *r, const struct ptx_instructi
     return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : NULL;
 }
 
-/* The n-th of a shape, x fastest. */
+/* Returns the coordinates of number n in a shape, x fastest. */
 static const char *coordinates(struct arena *a, int64_t n, const unsigned shape[3])
 {
     if (!shape[0] || !shape[1])
@@ -96,8 +96,8 @@ const char *sim_space_name(enum sim_space space)
 
 /* --- text --- */
 
-/* A source that has the place, so that the renderer shows it: the registered text, or blank lines
- * up to it. */
+/* Returns the place in a source that the renderer can show: in the registered text, or in blank
+ * lines up to it. */
 static struct loc loc_of_place(const struct sim_report *r, struct shown_place p)
 {
     for (size_t i = 0; i < r->sources.count; i++) {
@@ -119,7 +119,7 @@ static struct loc loc_of_place(const struct sim_report *r, struct shown_place p)
     return (struct loc){made, (uint32_t)length, 0};
 }
 
-/* Without .loc the place is the module's own. */
+/* Returns the place of an instruction; without .loc it is the module's own. */
 static struct loc loc_of(const struct sim_report *r, const struct ptx_instruction *ins,
                          struct loc where)
 {
@@ -174,7 +174,8 @@ const char *sim_header_text(const struct sim_report *r, const struct ptx_instruc
     return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : NULL;
 }
 
-/* With .loc: what it is of, what calls it, and where it is in the PTX too. */
+/* Adds notes to an instruction with .loc: the header it is from, the call, and its place in the
+ * PTX. */
 static void note_places(const struct sim_report *r, const struct sim_finding_access *a,
                         struct diagnostic ***end)
 {

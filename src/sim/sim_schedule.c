@@ -1,9 +1,8 @@
-/* Blocks and their warps take turns.
+/* Runs blocks and their warps in turn.
  *
- * Blocks begin in the order of their numbers, or of a list of them. Without a seed one block runs
- * until its warps only wait; then the next one begins or goes on. With a seed all resident blocks
- * run together: a random warp for a random number of instructions.
- */
+ * Blocks begin in the order of their numbers, or of a list of them. Without a seed, one block
+ * runs until all its warps only wait; then the next one begins or goes on. With a seed, all
+ * resident blocks run together: a random warp for a random number of instructions. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
@@ -152,7 +151,7 @@ static bool note_place_of(struct sim *sim, struct sim_warp *w)
         if (p->wait != SIM_WAIT_NOTHING)
             continue;
         struct sim_frame *frame = w->frame;
-        w->frame = p->frame; /* whose function is named */
+        w->frame = p->frame; /* its function is named */
         sim_place_of(w, p->pc, &sim->stopped_at);
         w->frame = frame;
         return true;
@@ -160,8 +159,8 @@ static bool note_place_of(struct sim *sim, struct sim_warp *w)
     return false;
 }
 
-/* Where it was then: a path that runs, of this warp or, where this one waits for them, of another
- * of its block. */
+/* Notes the place of a path that runs, of this warp or, if this one waits for others, of another
+ * warp of its block. */
 static void note_place(struct sim *sim, struct sim_warp *w)
 {
     struct sim_block *b = w->block;
@@ -191,7 +190,8 @@ static bool is_in_order(const struct sim_options *o, int warp)
     return false;
 }
 
-/* Runs a warp for up to `steps` instructions. Tells whether it could go on without another block. */
+/* Runs a warp for up to `steps` instructions. Returns true if it can go on without another
+ * block. */
 static bool run_turn(struct sim *sim, struct sim_warp *w, int64_t steps)
 {
     if (!w->alive || !sim_warp_can_run(w))
@@ -204,8 +204,8 @@ static bool run_turn(struct sim *sim, struct sim_warp *w, int64_t steps)
     return pause != SIM_PAUSE_POLLS;
 }
 
-/* The turns of the chosen order, then each other warp of a block once. Is a warp left that could go on
- * with no need of another block? */
+/* Runs the turns of the chosen order, then each other warp of a block once. Returns true if a
+ * warp can go on without another block. */
 static bool run_round(struct sim *sim, struct sim_block *b)
 {
     const struct sim_options *o = &sim->launch->options;
@@ -230,7 +230,7 @@ static bool block_can_run(const struct sim_block *b)
     return false;
 }
 
-/* A block until it ends or only waits. */
+/* Runs a block until it ends or only waits. */
 static void run_block(struct sim *sim, struct sim_block *b)
 {
     bool goes_on = true;
@@ -270,8 +270,8 @@ static void run_in_turn(struct sim *sim)
 
 enum { FEW_WARPS = 64, GUESSES = 8 };
 
-/* Any of those that can run, each as likely as another: of many, a guess if one is right, else all
- * are looked at. */
+/* Returns any of the warps that can run, all with the same probability. If there are many warps,
+ * guesses a few times before it looks at all. */
 static struct sim_warp *random_warp(struct sim *sim)
 {
     uint32_t count = 0;
@@ -296,14 +296,14 @@ static struct sim_warp *random_warp(struct sim *sim)
     return chosen;
 }
 
-/* Mostly short turns, some long ones: both find races. */
+/* Returns mostly short turns and some long ones: both find races. */
 static int64_t random_turn(struct sim *sim)
 {
     uint32_t kind = sim_random(sim, 8);
     return 1 + (int64_t)sim_random(sim, kind < 4 ? 8 : kind < 7 ? 64 : 2048);
 }
 
-/* Has every warp that could run only waited in a loop since the last change? */
+/* Returns true if every warp that can run has only waited in a loop since the last change. */
 static bool all_poll(struct sim *sim)
 {
     for (const struct sim_block *b = sim->resident; b; b = b->next)
@@ -349,7 +349,7 @@ void sim_run_blocks(struct sim *sim)
         sim->blocks = sim->launch->options.chosen_count;
     sim->next_block = 0;
     if (memcmp(sim->unused_shape, sim->launch->block, sizeof sim->unused_shape) != 0 ||
-        sim->unused_shared != sim->shared_bytes) /* those of another launch have other sizes */
+        sim->unused_shared != sim->shared_bytes) /* blocks of another launch have other sizes */
         sim->unused_blocks = NULL;
     memcpy(sim->unused_shape, sim->launch->block, sizeof sim->unused_shape);
     sim->unused_shared = sim->shared_bytes;

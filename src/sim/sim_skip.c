@@ -1,26 +1,27 @@
-/* Lanes that go past an aligned barrier while others of their warp wait at it. PTX ISA, barrier:
- * with .aligned all threads of the warp must execute the same barrier, those that have exited aside.
- * Lanes that only leave the kernel from where they are may do so; lanes that will execute, before
- * they leave, code that the waiting lanes execute after the barrier, have skipped it.
+/* Lanes that go past an aligned barrier while other lanes of their warp wait at it. PTX ISA,
+ * barrier: with .aligned, all threads of the warp that have not exited must execute the same
+ * barrier. Lanes that only exit the kernel from their place may do so. Lanes have skipped the
+ * barrier if, before they exit, they will execute code that the waiting lanes execute after it.
  *
- * Such a place is one that lies on all ways to the end, from where the lanes are and from the
- * barrier: a common post-dominator of both. The tree of immediate post-dominators is made when it
- * is first needed for a function (Cooper, Harvey, Kennedy, "A Simple, Fast Dominance
- * Algorithm", 2001). */
+ * Such a place is on all paths to the end, both from the lanes' place and from the barrier: it
+ * is a common post-dominator of both. The tree of immediate post-dominators is made when it is
+ * first needed for a function (Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm",
+ * 2001). */
 #include "sim/sim_machine.h"
 
 #define NOWHERE UINT32_MAX
 
-/* Nodes are the function's ops, one more after the last, and `end`, where the function is left. */
+/* The nodes are the function's ops, one more after the last, and `end`, which is the function's
+ * exit. */
 struct search {
     const struct sim_code *code;
     uint32_t end;
     uint32_t *first, *to;       /* the nodes that may come before a node */
-    uint32_t *order, *number;   /* nodes from the end backwards, in postorder; their places in it */
+    uint32_t *order, *number;   /* nodes in postorder from the end; position of each */
     uint32_t count, *immediate; /* by node */
 };
 
-/* --- ways through a function --- */
+/* --- paths through a function --- */
 
 static bool is_guarded(const struct sim_op *op)
 {
@@ -32,7 +33,7 @@ static bool ends(const struct sim_op *op)
     return !op->ins || op->ins->op == PTX_RET || op->ins->op == PTX_EXIT || op->ins->op == PTX_TRAP;
 }
 
-/* The n-th node that may follow a node; NOWHERE: there are fewer. */
+/* Returns the n-th node that may follow a node; NOWHERE: there are fewer. */
 static uint32_t follower(const struct search *s, uint32_t node, uint32_t n)
 {
     const struct sim_op *op = &s->code->ops[node];
@@ -144,7 +145,7 @@ static const struct search *search_of(struct sim *sim, struct sim_code *code)
 
 /* --- lanes --- */
 
-/* From here on, do lanes only leave the kernel? */
+/* Returns true if from here on lanes only exit the kernel. */
 static bool only_leaves(const struct sim_frame *frame, const struct sim_op *op)
 {
     for (uint32_t steps = 0; steps <= frame->code->count; steps++) {

@@ -1,13 +1,12 @@
 /* alloca, stacksave, stackrestore: PTX ISA, stack-manipulation-instructions.
  *
- * The stack grows upwards: a frame's variables lie at its local_base, what alloca gives above them,
- * lane by lane. What a frame took is gone when it ends.
- */
+ * The stack grows upwards: a frame's variables are at its local_base, and the memory from alloca
+ * is above them, lane by lane. It is freed when the frame ends. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
 
-/* From now on the frame at hand has an end of the stack for each lane. */
+/* Gives the current frame an end of the stack for each lane, from now on. */
 static void keep_tops(struct sim_frame *f)
 {
     for (int lane = 0; !f->stacked && lane < SIM_LANES; lane++)
@@ -27,7 +26,8 @@ static uint64_t take(const struct sim_warp *w, const struct sim_op *op, uint32_t
     return value;
 }
 
-/* op->imm: the alignment. Without room a lane gets the end of its stack, where nothing is. */
+/* op->imm: the alignment. Without room a lane gets the end of its stack, where any access is a
+ * fault. */
 static bool alloca_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     struct sim_frame *f = w->frame;

@@ -1,10 +1,8 @@
-/* When nobody can go on, or all that anybody does is to look again and again at what nobody
- * changes, it is a deadlock.
+/* Finds deadlocks: no thread can go on, or all that run only poll memory that no thread changes.
  *
- * The second kind is found by the state of the warps: when a round changes nothing in memory,
- * asynchronous work that is still under way lands and warps run their other paths; when neither
- * helps and registers and places repeat, nothing will.
- */
+ * The second kind is found by the state of the warps. If a round changes nothing in memory,
+ * asynchronous copies under way land, and warps run their other paths. If neither helps, and
+ * registers and places repeat, nothing will ever change. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
@@ -25,7 +23,8 @@ static uint64_t mix(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-/* Registers and places of all that is running; memory has not changed when it is asked for. */
+/* Returns a hash of the registers and places of all running warps; called only if memory is
+ * unchanged. */
 static uint64_t state_of(const struct sim *sim)
 {
     uint64_t hash = 1;
@@ -41,7 +40,7 @@ static uint64_t state_of(const struct sim *sim)
     return hash;
 }
 
-/* --- who waits for whom --- */
+/* --- which threads wait for which --- */
 
 static void find_barrier(struct text *out, const struct sim_block *block, int id)
 {
@@ -82,7 +81,7 @@ static void find_wait(struct text *out, struct sim_warp *w, const struct sim_pat
                       struct sim_wait *wait)
 {
     *wait = (struct sim_wait){.mask = p->mask};
-    w->frame = p->frame; /* whose function is named, whose memory is local; nothing runs any more */
+    w->frame = p->frame; /* for the description; no thread runs any more */
     sim_place_of(w, p->pc, &wait->at);
     text_add(out, "\n  ");
     sim_describe(out, w, p->pc);
@@ -151,7 +150,7 @@ static void land_copies(struct sim *sim)
                 sim->changes++;
 }
 
-/* Of the warps that can run all poll. */
+/* Makes the waiting loops of all warps that can run end; requires that they all poll. */
 static bool end_waits(struct sim *sim)
 {
     int64_t before = sim->waits_ended;

@@ -7,8 +7,8 @@
 
 enum {
     ALIGNMENT = 256,         /* of arrays in the trace's addresses */
-    MOST_SHARED = 1 << 20,   /* bytes that a block's shared memory is smaller than */
-    MOST_INITIAL = 16 << 10, /* bytes of an array that the trace has as it was before */
+    MOST_SHARED = 1 << 20,   /* a block's shared memory has fewer bytes */
+    MOST_INITIAL = 16 << 10, /* bytes of an array's initial content that the trace keeps */
     MOST_VALUES = 64 << 20   /* bytes */
 };
 
@@ -39,7 +39,7 @@ static struct sim_trace_memory memory_of(const struct sim_trace *t,
         .space = a->space, .address = a->address, .bytes = a->bytes, .name = a->name};
 }
 
-/* Returns where the array's bytes begin in `initial`; -1: they are not kept. */
+/* Returns the place of the array's bytes in `initial`; -1: they are not kept. */
 static int64_t keep_initial(struct sim_trace *t, const struct sim_trace_memory *m)
 {
     int64_t at = (int64_t)t->initial.count;
@@ -50,8 +50,8 @@ static int64_t keep_initial(struct sim_trace *t, const struct sim_trace_memory *
     return at;
 }
 
-/* One after the other; those for which 32 bits are too few are left out. Where they begin is known
- * when the block begins: after its shared memory. */
+/* Places arrays one after the other, without those that do not fit into 32 bits. Their start is
+ * known when the block begins: after its shared memory. */
 static void place_arrays(struct sim_trace *t)
 {
     const uint64_t most = UINT32_MAX - MOST_SHARED;
@@ -71,7 +71,7 @@ static void place_arrays(struct sim_trace *t)
     }
 }
 
-/* Tiles that the caller names, or what the PTX declares. */
+/* Places the tiles that the caller names, or the variables that the PTX declares. */
 static void place_shared(struct sim_trace *t)
 {
     for (size_t i = 0; i < t->named.count; i++)
@@ -157,7 +157,7 @@ static uint32_t add_event(struct sim_trace *t, const struct trace_event *e, int 
     return (uint32_t)t->events.count - 1;
 }
 
-/* The arithmetic of a warp so far becomes an event. */
+/* Makes the arithmetic of a warp so far into an event. */
 static void flush(struct sim_trace *t, int warp)
 {
     struct trace_pending *p = &t->warp.data[warp].pending;
@@ -181,7 +181,7 @@ uint32_t trace_add_event(struct sim_trace *t, int warp, const struct trace_event
     return add_event(t, &own, site);
 }
 
-/* An event of an instruction that accesses no memory. */
+/* Adds an event of an instruction that does not access memory. */
 static uint32_t add_plain(struct sim_trace *t, const struct sim_place *at, struct trace_event e)
 {
     int site = trace_site(t, at, false, SIM_GLOBAL, 0, 0, (enum trace_kind)e.kind);
@@ -210,7 +210,7 @@ static int row_number(struct sim_trace *t, const struct trace_row *row)
     return (int)e->value;
 }
 
-/* base, stride and flags; false: memory that has no address in the trace. */
+/* Sets base, stride and flags. Returns false for memory that has no address in the trace. */
 static bool find_addresses(struct sim_trace *t, const struct sim_access *a, struct trace_event *e)
 {
     int lowest = __builtin_ctz(a->mask);
@@ -260,7 +260,8 @@ static void find_cost(const struct sim_access *a, struct trace_event *e)
     e->least = at_most_255(least);
 }
 
-/* Notes which wavefront serves which lane, if it is not as in the last access of the same site. */
+/* Notes which wavefront serves which lane, if this has changed since the last access of the same
+ * site. */
 static void keep_served(struct sim_trace *t, const struct sim_access *a, uint32_t event)
 {
     struct trace_site *site = &t->sites.data[t->events.data[event].site];
@@ -282,7 +283,8 @@ static void keep_served(struct sim_trace *t, const struct sim_access *a, uint32_
     vec_push(t->arena, &t->served_row, number);
 }
 
-/* The lanes read what the array held before the launch, and the trace has that. */
+/* Returns true if the lanes read the array's values from before the launch, and the trace has
+ * them. */
 static bool reads_initial(const struct sim_trace *t, const struct sim_access *a,
                           const struct trace_memory *m)
 {
@@ -298,8 +300,9 @@ static bool reads_initial(const struct sim_trace *t, const struct sim_access *a,
     return true;
 }
 
-/* Three kinds of reads have values that a reader of the trace knows: of shared memory those that were
- * written there, of copies those that they write, and of an array that the trace has its own. */
+/* Returns true if the trace must keep the values of an access. A reader of the trace already
+ * knows the values of three kinds of reads: from shared memory, those that were written there;
+ * by a copy, those that it writes; and from an array that the trace has, its initial ones. */
 static bool has_values(const struct sim_trace *t, const struct sim_access *a)
 {
     if (a->kind != SIM_READ)
@@ -309,7 +312,7 @@ static bool has_values(const struct sim_trace *t, const struct sim_access *a)
     return m && !a->group && (m->initial < 0 || m->written || !reads_initial(t, a, m));
 }
 
-/* The values from `start` on are kept once, if they are there already. */
+/* Keeps the values from `start` on only once, if the same values are there already. */
 static size_t share_values(struct sim_trace *t, size_t start)
 {
     size_t count = t->values.count - start;
@@ -346,7 +349,8 @@ static void keep_values(struct sim_trace *t, const struct sim_access *a, uint32_
     vec_push(t->arena, &t->value_start, (uint32_t)start);
 }
 
-/* Takes the bytes of writes that were told before their values were known: the step is done now. */
+/* Takes the bytes of writes that were reported before their values were known: the step is done
+ * now. */
 static void settle_late(struct sim_trace *t)
 {
     for (size_t i = 0; i < t->late.count; i++) {
@@ -587,7 +591,8 @@ static bool see_step(void *user, const struct sim_step *step)
     return true;
 }
 
-/* An access that does not happen, or a trap. Lanes of one instruction are told one after the other. */
+/* Notes a trap or an access that does not happen. The lanes of one instruction come one after
+ * the other. */
 static bool see_fault(void *user, const struct sim_fault *f, bool *go_on)
 {
     struct sim_trace *t = user;

@@ -1,13 +1,12 @@
-/* Traces: an observer that keeps what one block does, event by event. docs/trace.md describes the
- * columns, the kinds and the file that sim_trace_write makes of them.
+/* Traces: an observer that records all events of one block. docs/trace.md describes the columns,
+ * the kinds and the file that sim_trace_write makes of them.
  *
  *   sim_trace.c        events: accesses, barriers, copies, arithmetic, turns of loops
  *   sim_trace_code.c   instructions as sites; expressions in the source
  *   sim_trace_turns.c  loops and their turns
  *   sim_trace_write.c  the file
  *   sim_trace_why.c    the path of a value
- *   sim_trace_writers.c  what other blocks wrote of it
- */
+ *   sim_trace_writers.c  the writes of other blocks on that path */
 #ifndef TW_SIM_TRACE_H
 #define TW_SIM_TRACE_H
 
@@ -20,12 +19,12 @@ struct sim_trace;
 struct sim_trace_memory {
     enum sim_space space;
     uint64_t address, bytes; /* SIM_SHARED: offset */
-    const char *name, *type; /* type NULL: not known */
-    const char *view;        /* SIM_GLOBAL: its name in the kernel, if it has one; or NULL */
+    const char *name, *type; /* NULL type: not known */
+    const char *view;        /* SIM_GLOBAL: its name in the kernel; NULL: none */
     int rank;
     const int64_t *shape;
-    const void *symbol;     /* of the compiler, for struct sim_trace_access; NULL: none */
-    const void *data;       /* SIM_GLOBAL: what it holds before the launch; NULL: not known */
+    const void *symbol;     /* the compiler's symbol, for struct sim_trace_access; NULL: none */
+    const void *data;       /* SIM_GLOBAL: its content before the launch; NULL: not known */
     const char *layout;     /* SIM_SHARED: as text; NULL: none */
     const uint32_t *places; /* SIM_SHARED: the offset of each element; NULL: one after the other */
 };
@@ -35,35 +34,35 @@ struct sim_trace_variable {
     const char *name, *type;
     int rank;
     const int64_t *shape;
-    int word_bytes, words; /* of a register; registers that it has in each thread */
+    int word_bytes, words; /* bytes of a register; registers in each thread */
     const uint32_t *registers;
     const char *const *names;
-    int elements;           /* that each lane holds */
-    const int32_t *element; /* of each warp, lane and element held: its number, -1: none; or NULL */
+    int elements;           /* held by each lane */
+    const int32_t *element; /* number, by warp, lane and held element; -1: none; or NULL */
 };
 
-/* An access of the program: which memory it means, where tiles share bytes. */
+/* An access of the program: which memory it means, if tiles share bytes. */
 struct sim_trace_access {
     int line, column;
     bool shared;
-    const void *symbol; /* NULL: memory of the compiler's own */
+    const void *symbol; /* NULL: the compiler's own memory */
 };
 
 /* A loop of the source. */
 struct sim_trace_loop {
     const char *file; /* NULL: not known */
     int line, column;
-    const char *variable;   /* that the condition compares with a bound; NULL: none */
-    bool bounded;           /* these are known: */
-    int64_t from, to, step; /* from, from + step, … before `to` */
+    const char *variable;   /* variable that the condition compares with a bound; NULL: none */
+    bool bounded;           /* true: from, to and step are known */
+    int64_t from, to, step; /* values from, from + step, … before `to` */
     bool warp;              /* each of its turns has an event */
 };
 
-/* A place in the kernel's code, before an instruction of this number. */
+/* A place in the kernel's code, before the instruction with this number. */
 enum sim_trace_mark_kind {
     SIM_TRACE_LOOP_BEGINS,
-    SIM_TRACE_COPY_BEGINS, /* a copy of the loop's body does */
-    SIM_TRACE_BRANCH_NEXT, /* the next branch back is the loop's */
+    SIM_TRACE_COPY_BEGINS, /* a copy of the loop's body begins */
+    SIM_TRACE_BRANCH_NEXT, /* the next branch back belongs to the loop */
     SIM_TRACE_LOOP_ENDS
 };
 struct sim_trace_mark {
@@ -74,39 +73,40 @@ struct sim_trace_mark {
 };
 
 struct sim_trace_settings {
-    int64_t block[3]; /* that is traced */
+    int64_t block[3]; /* the traced block */
     int64_t from;     /* events before this time are left out */
     int64_t most;     /* events that are kept */
     const char *version, *kernel, *target, *file;
-    uint64_t hash; /* of the file's text; 0: not known */
+    uint64_t hash; /* hash of the file's text; 0: not known */
     uint64_t seed;
     bool late;
-    int lines_before; /* the PTX's first line is this many further down where it is shown */
+    int lines_before;                    /* lines above the PTX's first line where it is shown */
     const struct source *const *sources; /* texts that .loc names */
     size_t source_count;
     const struct ptx_module *module;
-    const char *why; /* the array whose bytes are asked for; NULL: none */
+    const char *why; /* the array with the requested bytes; NULL: none */
     int64_t why_offset, why_bytes;
 };
 
 /* Lives in the arena. */
 struct sim_trace *sim_trace_new(struct arena *arena);
 struct sim_observer *sim_trace_observer(struct sim_trace *t);
-/* Another one, for settings.why: it hears of all blocks. */
+/* Returns another observer, for settings.why: it hears of all blocks. */
 struct sim_observer *sim_trace_writes(struct sim_trace *t);
-/* Before the launch. */
+/* The following functions are for before the launch. */
 struct sim_trace_settings *sim_trace_settings(struct sim_trace *t);
 void sim_trace_name(struct sim_trace *t, const struct sim_trace_memory *m);
 void sim_trace_hold(struct sim_trace *t, const struct sim_trace_variable *v);
 void sim_trace_means(struct sim_trace *t, const struct sim_trace_access *a);
 
-/* Marks are told in order. */
+/* Adds a loop. Marks must be added in order. */
 void sim_trace_add_loop(struct sim_trace *t, const struct sim_trace_loop *l);
 void sim_trace_mark(struct sim_trace *t, const struct sim_trace_mark *m);
 
-/* After it: the file. ended: what ended the launch before its end; NULL: nothing did. */
+/* Writes the file, after the launch. ended: the reason why the launch ended early; NULL: it did
+ * not. */
 void sim_trace_write(const struct sim_trace *t, const char *ended, struct text *out);
-/* A write of another block, of what a step read. */
+/* A write of another block, whose value a step read. */
 struct sim_why_writer {
     int64_t block; /* by number */
     int warp, lane;
@@ -114,7 +114,7 @@ struct sim_why_writer {
     const char *text; /* there; NULL: not known */
     int64_t write;    /* its number among the block's writes and updates of global memory */
 };
-/* A part of the way of a value: a write, a read, products, or a barrier that its warp left. */
+/* A step on the path of a value: a write, a read, products, or a barrier that its warp left. */
 struct sim_why_step {
     const char *kind; /* of the trace: "write", "read", "update", "compute", "mma", "release" */
     int64_t time;
@@ -122,16 +122,16 @@ struct sim_why_step {
     uint32_t lanes;
     uint32_t line, column;
     const char *text; /* there; NULL: not known */
-    int64_t event;    /* in the trace; -1: it is not there */
+    int64_t event;    /* number in the trace; -1: not in the trace */
     int64_t products;
-    int element_count;           /* that it reads or writes, of those that the value comes from */
+    int element_count;           /* elements of the value's path */
     const char *const *elements; /* "as[0][1]" */
     int writer_count;
     const struct sim_why_writer *writers;
     int64_t races; /* event: another warp's write of them between the same barriers; -1: none */
 };
 struct sim_why {
-    int64_t block; /* that wrote the element last, by number; -1: none did */
+    int64_t block; /* number of the block that wrote the element last; -1: none did */
     int thread;    /* of the traced block; -1: it did not write it */
     int64_t products, reads[2], writes[2]; /* elements of global and shared memory */
     bool complete;
@@ -140,7 +140,7 @@ struct sim_why {
 };
 /* Finds the path of the bytes that settings.why asks for. */
 void sim_trace_why(struct sim_trace *t, struct sim_why *out);
-/* The same as trace events of Chrome and Perfetto. */
+/* Writes the same as trace events of Chrome and Perfetto. */
 void sim_trace_write_chrome(const struct sim_trace *t, struct text *out);
 
 #endif

@@ -1,7 +1,6 @@
-/* A trace as trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing show: a track for
- * each warp, where a warp instruction of the block is a microsecond; asynchronous copies as events
- * of their own, from issue to landing. "Trace Event Format", Google 2016.
- */
+/* A trace as trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing show: a track
+ * for each warp, in which a warp instruction of the block is a microsecond; asynchronous copies
+ * are events of their own, from issue to landing. "Trace Event Format", Google 2016. */
 #include "sim/sim_trace_own.h"
 
 static const char *name_of(const struct sim_trace *t, const struct trace_event *e)

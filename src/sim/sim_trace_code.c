@@ -1,4 +1,4 @@
-/* The program of a trace: its instructions, and the source that they are made of. */
+/* The program of a trace: its instructions, and the source expressions that they come from. */
 #include "sim/sim_trace_own.h"
 
 #include <string.h>
@@ -78,8 +78,8 @@ static bool begins_with(const char *from, const char *end, const char *word)
     return (size_t)(end - from) > length && memcmp(from, word, length) == 0;
 }
 
-/* Returns the end of a name with its indices or arguments, A[row][p + tx], dot(a, b), for (…); of an
- * asynchronous copy the end of the statement. */
+/* Returns the end of a name with its indices or arguments, A[row][p + tx], dot(a, b), for (…);
+ * for an asynchronous copy, the end of the statement. */
 static const char *expression_end(const char *from, const char *end)
 {
     const char *to = from;
@@ -107,7 +107,7 @@ static const char *loop_end(const char *from, const char *end)
     return next && begins_with(next, end, "for") ? expression_end(next, end) : to;
 }
 
-/* Returns the end of the statement on the line of `from`: its ';'. *begins is its start. */
+/* Returns the end of the statement on the line of `from`: its ';'. Sets *begins to its start. */
 static const char *statement_end(const struct source *s, const char *from, const char **begins)
 {
     const char *end = s->text + s->length;
@@ -171,7 +171,8 @@ static const struct sim_trace_access *meant(const struct sim_trace *t, uint32_t 
     return NULL;
 }
 
-/* Tiles that do not live at the same time share bytes: the compiler knows which one is meant. */
+/* Returns the variable that an access means. Tiles that are not live at the same time share
+ * bytes: the compiler knows which one it is. */
 static int variable_of(const struct sim_trace *t, const struct sim_place *place,
                        enum sim_space space, uint32_t at)
 {

@@ -1,4 +1,4 @@
-/* Shared by the files of traces. */
+/* Declarations shared by the files of traces. */
 #ifndef TW_SIM_TRACE_OWN_H
 #define TW_SIM_TRACE_OWN_H
 
@@ -49,23 +49,24 @@ struct trace_event {
     uint32_t from; /* arithmetic: the time of its first instruction; not in the file */
 };
 
-/* A number for each lane: addresses that are in no line, from the lowest lane's; or wavefronts. */
+/* A number for each lane: addresses without a common stride, relative to the lowest lane's; or
+ * wavefronts. */
 struct trace_row {
     int32_t offset[SIM_LANES];
 };
 
-/* An instruction, by the memory that it accesses. */
+/* An instruction, with the memory that it accesses. */
 struct trace_site {
     const struct ptx_instruction *ins;
     const struct ptx_function *function;
     struct loc where;
-    bool memory; /* it accesses `space`, */
+    bool memory; /* true: it accesses `space` */
     enum sim_space space;
-    int variable;         /* this array or shared variable; -1: none that has a name */
+    int variable;         /* this array or shared variable; -1: none with a name */
     int bytes;            /* of a lane */
     enum trace_kind kind; /* of its first event */
-    uint32_t served;      /* by its latest event: a row + 1; 0: all lanes by one wavefront */
-    int turn_of;          /* > 0: a turn of this loop, less 1, ends where the instruction is next */
+    uint32_t served;      /* of its latest event: a row + 1; 0: one wavefront serves all lanes */
+    int turn_of;          /* > 0: a turn of loop `turn_of` - 1 ends where the instruction is next */
 };
 
 struct trace_copy {
@@ -75,40 +76,41 @@ struct trace_copy {
 
 struct trace_loop {
     bool source;                          /* of the source: */
-    struct sim_trace_loop is;             /* as such */
-    const struct ptx_instruction *branch; /* the first that is the end of it; NULL: none */
+    struct sim_trace_loop is;             /* the loop as the caller gave it */
+    const struct ptx_instruction *branch; /* the first branch that ends it; NULL: none */
     struct loc where;                     /* of the branch */
 };
 
-/* The innermost loop of the source around an instruction, and in which copy of its body it is, -1:
- * ahead of the first; outer: the nest of that loop, 0: none. The code of a loop may be there several
- * times, as in copies of a loop around it: begin is the nest in which this one begins. */
+/* The innermost loop of the source around an instruction, and the copy of its body that the
+ * instruction is in (-1: before the first copy). outer: the nest of the loop around that loop;
+ * 0: none. The code of a loop may occur several times, for example in copies of a loop around
+ * it: begin is the nest in which this code of the loop begins. */
 struct trace_nest {
     uint32_t outer, begin;
     int loop, copy;
-    uint32_t last; /* of a nest that is a begin: the instruction at which the last copy begins */
+    uint32_t last; /* for a nest that is a begin: the instruction at which the last copy begins */
 };
 
 /* A warp's turns of a loop. */
 struct trace_turns {
     uint32_t done;  /* turns that have ended */
-    uint32_t lanes; /* that are in it */
-    uint32_t begin; /* the nest in which its code begins, which they are in */
+    uint32_t lanes; /* lanes in the loop */
+    uint32_t begin; /* the nest in which the code of these turns begins */
     int copy;
-    bool open; /* a turn has begun, whose end was not told */
+    bool open; /* a turn has begun, and its end has no event yet */
 };
 
 /* Memory with its place in the trace's address space. */
 struct trace_memory {
     struct sim_trace_memory is;
     uint32_t at;
-    int64_t initial; /* of an array: where its bytes begin in `initial`; -1: they are not there */
+    int64_t initial; /* for an array: the place of its bytes in `initial`; -1: not kept */
     bool written;    /* by the traced block */
 };
 
 /* The state of a warp of the block. */
 struct trace_warp {
-    /* Arithmetic that is no event yet: instructions 0: none. */
+    /* Arithmetic that is not an event yet; instructions 0: none. */
     struct trace_pending {
         const struct ptx_line *line;
         uint32_t mask, instructions;
@@ -130,21 +132,22 @@ struct trace_writer {
     const struct ptx_instruction *ins;
 };
 
-/* An instruction of the program, and one that a warp of the block executed. */
+/* trace_code: an instruction of the program. trace_step: an instruction that a warp of the block
+ * executed. */
 struct trace_code {
     const struct ptx_instruction *ins;
     const struct ptx_function *function;
 };
 struct trace_step {
     uint32_t code, mask;
-    uint32_t event;  /* its first, if it has any */
-    uint32_t chosen; /* of selp: the lanes that take its first operand */
+    uint32_t event;  /* its first event, if it has any */
+    uint32_t chosen; /* selp: the lanes that take its first operand */
     uint16_t warp;
 };
 
-/* A write whose bytes are known when it is done. */
+/* A write whose bytes are known only when it is done. */
 struct trace_late {
-    size_t value; /* where they go in `values` */
+    size_t value; /* place of its bytes in `values` */
     int bytes;
     const uint8_t *host;
 };
@@ -155,7 +158,7 @@ struct sim_trace {
     struct sim_trace_settings settings;
     const struct ptx_function *kernel;
     unsigned grid[3], block[3];
-    int64_t number; /* of the traced block; -1: the grid has none such */
+    int64_t number; /* of the traced block; -1: the grid has no such block */
     int warps, threads;
     uint64_t shared_bytes;
 
@@ -167,7 +170,7 @@ struct sim_trace {
     VEC(struct sim_trace_access) accesses;
     VEC(struct trace_loop) loops;
     VEC(struct sim_trace_mark) marks;
-    VEC(struct trace_nest) nests; /* the first: none */
+    VEC(struct trace_nest) nests; /* the first represents none */
     VEC(struct trace_site) sites;
     struct number_map site_of, loop_of, copy_of;
     struct number_map nest_of; /* of an instruction: its number and its nest */
@@ -188,7 +191,7 @@ struct sim_trace {
     VEC(uint32_t) value_event;
     VEC(uint32_t) value_start;
     VEC(uint8_t) values;
-    struct number_map value_of; /* by a hash: where they begin in `values` */
+    struct number_map value_of; /* by a hash: the place of values in `values` */
     VEC(struct trace_late) late;
     VEC(uint32_t) snapshot_event;
     VEC(uint16_t) snapshot_variable;
@@ -197,8 +200,8 @@ struct sim_trace {
     VEC(struct trace_copy) copies;
     const uint8_t *shared_at_start; /* NULL: zeros */
     VEC(uint8_t) initial;
-    /* For settings.why: all steps, of which time is the number; the block that wrote the element
-     * last. */
+    /* For settings.why: all steps, whose number is the time; below, the block that wrote the
+     * element last. */
     VEC(struct trace_step) steps;
     VEC(struct trace_code) codes;
     struct number_map code_of; /* of an instruction */
@@ -210,12 +213,13 @@ struct sim_trace {
 
 /* sim_trace_code.c */
 
-/* The site of an instruction that accesses `bytes` bytes a lane of a space, the lowest lane's at
- * `at` in the trace; memory false: of one that accesses none. -1: there are too many. */
+/* Returns the site of an instruction that accesses `bytes` bytes in each lane of a space, the
+ * lowest lane's at `at` in the trace. memory false: of one that does not access memory. -1:
+ * there are too many sites. */
 int trace_site(struct sim_trace *t, const struct sim_place *place, bool memory,
                enum sim_space space, int bytes, uint32_t at, enum trace_kind kind);
-/* The place in the source, and what is there: the expression or the head of a loop that begins
- * there; of arithmetic, whose place is that of an operand, the statement on that line. */
+/* A place in the source and its text: the expression or the head of a loop that begins there.
+ * For arithmetic, the place is that of an operand, and the text is the statement on that line. */
 struct trace_text {
     const char *file; /* NULL: not known */
     uint32_t line, column;
@@ -223,37 +227,37 @@ struct trace_text {
 };
 struct trace_text trace_text(const struct sim_trace *t, const struct ptx_instruction *ins,
                              enum trace_kind kind);
-/* The same of a loop. */
+/* Returns the same for a loop. */
 struct trace_text trace_loop_text(const struct sim_trace *t, const struct trace_loop *l);
-/* The same without the text: its file, line and column. */
+/* Returns the place alone: file, line and column. */
 const char *trace_place(const struct sim_trace *t, const struct ptx_instruction *ins,
                         uint32_t *line, uint32_t *column);
-/* The line of the PTX, as it is shown. */
+/* Returns the line of the PTX, as it is shown. */
 int trace_ptx_line(const struct sim_trace *t, struct loc where);
-/* "load", "sync", "compute", "store" or NULL. */
+/* Returns "load", "sync", "compute", "store" or NULL. */
 const char *trace_phase(const struct trace_site *s);
 
 /* sim_trace_turns.c */
 
 void trace_find_loops(struct sim_trace *t);
-/* The turns that end before the step, or with it. */
+/* Ends the turns that end before the step, or with it. */
 void trace_turn(struct sim_trace *t, const struct sim_step *step);
-/* The lanes of the step leave all loops. */
+/* Notes that the lanes of the step leave all loops. */
 void trace_leave_loops(struct sim_trace *t, const struct sim_step *step);
-/* The registers of variables as they are before the step, which has that event. */
+/* Keeps the registers of variables as they are before the step, which has that event. */
 void trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint32_t event);
 uint32_t trace_nest(const struct sim_trace *t, const struct ptx_instruction *ins);
 
 /* sim_trace_writers.c */
 
-/* Notes what other blocks wrote of what the traced block's event is about to read. */
+/* Notes the writes of other blocks whose values the traced block's event is about to read. */
 void trace_note_writers(struct sim_trace *t, const struct sim_access *a, uint32_t event);
-/* The other block's write that the event read at an address of the trace, and the lane of it; NULL:
- * there is none. */
+/* Returns the other block's write whose value the event read at an address of the trace, and
+ * gives the lane of the write; NULL: there is none. */
 const struct trace_writer *trace_writer_of(const struct sim_trace *t, uint32_t event, uint32_t at,
                                            int *lane);
 
-/* sim_trace.c: the array at an address of global memory; NULL: it is not in the trace. */
+/* sim_trace.c: returns the array at an address of global memory; NULL: it is not in the trace. */
 struct trace_memory *trace_array_at(const struct sim_trace *t, uint64_t address);
 /* Returns the event's number, or TRACE_NO_EVENT if it is not kept. */
 uint32_t trace_add_event(struct sim_trace *t, int warp, const struct trace_event *e, int site);

@@ -1,17 +1,17 @@
 /* Loops and their turns.
  *
- * A loop of the source may be several in the code, or none: its body is repeated, some turns are
- * written out. Marks say where its copies are, so that each instruction has a nest: the loops around
- * it, and in which copy of their bodies it is. A turn of the source ends where a warp goes from one
- * copy to the next, at the code's branch back, or where all its lanes have left the loop.
+ * A loop of the source may be several loops in the code, or none: its body may have copies, and
+ * turns may be unrolled. Marks give the places of the copies, so that each instruction has a nest:
+ * the loops around it, and the copy of each body that it is in. A turn of the source ends when a
+ * warp goes from one copy to the next, at the code's branch back, or when all its lanes have left
+ * the loop.
  *
- * Without marks, in PTX of other compilers, each branch back is the end of a loop's turn.
- */
+ * Without marks, in PTX of other compilers, each branch back ends a turn of a loop. */
 #include "sim/sim_trace_own.h"
 
 enum {
     MOST_SNAPSHOTS = 4 << 20, /* bytes */
-    MOST_LOOP_SITES = 1023    /* loops whose turns end at other places than their branch */
+    MOST_LOOP_SITES = 1023    /* most loops with turns that end away from their branch */
 };
 
 /* --- before the launch --- */
@@ -45,7 +45,8 @@ static uint32_t pass_mark(struct sim_trace *t, uint32_t nest, const struct sim_t
     return (uint32_t)t->nests.count - 1;
 }
 
-/* A branch back ends the turns of a loop: of the source's, or (-1) of one that the compiler made. */
+/* Notes a branch back that ends the turns of a loop: of the source, or (-1) of one that the
+ * compiler made. */
 static void find_branch(struct sim_trace *t, const struct ptx_statement *s, int loop)
 {
     bool added;
@@ -67,7 +68,7 @@ void trace_find_loops(struct sim_trace *t)
     const struct ptx_function *f = t->kernel;
     uint32_t nest = 0, number = 0;
     size_t mark = 0;
-    int next = -1; /* the loop whose branch back is the next one */
+    int next = -1; /* the loop that the next branch back belongs to */
     vec_push(t->arena, &t->nests, ((struct trace_nest){.loop = -1, .copy = -1}));
     for (size_t i = 0; i < f->body.count; i++) {
         const struct ptx_statement *s = &f->body.data[i];
@@ -126,7 +127,7 @@ void trace_keep_registers(struct sim_trace *t, const struct sim_step *step, uint
     }
 }
 
-/* A turn of the loop ended, and its warp is at another instruction than the loop's branch. */
+/* Ends a turn of the loop; its warp is at another instruction than the loop's branch. */
 static void add_turn(struct sim_trace *t, const struct sim_step *step, int loop, bool again)
 {
     struct trace_turns *turns = &t->warp.data[step->at.warp].turns[loop];
@@ -146,7 +147,7 @@ static void add_turn(struct sim_trace *t, const struct sim_step *step, int loop,
     turns->done++;
 }
 
-/* The warp is in that copy of a loop's body. */
+/* Notes that the warp is in that copy of a loop's body. */
 static void come_to(struct sim_trace *t, const struct sim_step *step, int loop, int copy)
 {
     struct trace_turns *turns = &t->warp.data[step->at.warp].turns[loop];
@@ -157,7 +158,7 @@ static void come_to(struct sim_trace *t, const struct sim_step *step, int loop, 
     turns->open = true;
 }
 
-/* The lanes are out of the loop. */
+/* Notes that the lanes are out of the loop. */
 static void leave(struct sim_trace *t, const struct sim_step *step, int loop, uint32_t lanes)
 {
     struct trace_turns *turns = &t->warp.data[step->at.warp].turns[loop];
@@ -168,7 +169,7 @@ static void leave(struct sim_trace *t, const struct sim_step *step, int loop, ui
     *turns = (struct trace_turns){0};
 }
 
-/* Loops in others come before those, so that their turns end first. */
+/* Handles inner loops before outer ones, so that their turns end first. */
 static void go_to(struct sim_trace *t, const struct sim_step *step, uint32_t nest)
 {
     struct trace_warp *w = &t->warp.data[step->at.warp];
@@ -195,7 +196,8 @@ void trace_leave_loops(struct sim_trace *t, const struct sim_step *step)
         leave(t, step, i, step->mask);
 }
 
-/* Lanes that go on to another turn, and lanes that leave the loop of the code. */
+/* Ends a turn for the lanes that go on to another turn, and for those that leave the loop of the
+ * code. */
 static void end_turn(struct sim_trace *t, const struct sim_step *step, int loop)
 {
     const struct trace_loop *l = &t->loops.data[loop];

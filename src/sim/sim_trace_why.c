@@ -1,14 +1,13 @@
-/* Going back over the steps of a block, from the last one to the first, with a set of bytes whose
- * origin is wanted: bytes of registers, lane by lane, and bytes of memory. A step that wrote wanted
- * bytes takes them out of the set and puts in what it made them of:
+/* Goes back over the steps of a block, from the last one to the first, with a set of wanted bytes:
+ * bytes of registers, lane by lane, and bytes of memory whose origin is requested. A step that
+ * wrote wanted bytes removes them from the set and adds the bytes that it made them of:
  *
  *     st     the bytes of its value's registers       ld     the bytes of memory
  *     cp.async   the bytes at its source              mma    a row of A, a column of B, C
  *     others     their operands, in the same lane; of shfl.sync in the lane that it names
  *
- * Conditions and addresses are no part of the path. What is left at the end was there before:
- * parameters, constants, arrays as the launch found them. "Program Slicing", Weiser 1981.
- */
+ * Conditions and addresses are not part of the path. The bytes that are left at the end existed
+ * before the launch: parameters, constants, arrays. "Program Slicing", Weiser 1981. */
 #include "sim/sim_trace_own.h"
 
 #include "ptx/ptx_choose.h"
@@ -22,13 +21,13 @@ enum { WHOLE = 0xff, MOST_ENTRIES = 20000, GRANULE = 4 };
 struct why {
     struct sim_trace *t;
     const struct ptx_function *kernel;
-    uint8_t **registers;              /* by warp: the bytes wanted of each register, lane by lane */
+    uint8_t **registers;              /* by warp: the wanted bytes of each register, lane by lane */
     struct number_map memory;         /* of a byte's address: 1: wanted */
-    int64_t wanted;                   /* bytes of memory and lanes of registers that are */
+    int64_t wanted;                   /* number of wanted bytes of memory and lanes of registers */
     VEC(struct sim_why_step) entries; /* the latest first */
-    int64_t products, reads[2], writes[2]; /* of global, of shared memory: elements */
+    int64_t products, reads[2], writes[2]; /* elements of global, of shared memory */
     int64_t first, last;                   /* time */
-    int warp, lane;                        /* that wrote the element; -1: none did */
+    int warp, lane;                        /* those that wrote the element; -1: none did */
     bool cut;
     struct number_map writers; /* of an epoch and a granule of shared memory: event + 1 */
     uint32_t *epochs;          /* of events: barriers that their warp has left */
@@ -53,7 +52,7 @@ static void want_register(struct why *y, int warp, uint32_t reg, int lane, unsig
     *at |= (uint8_t)bytes;
 }
 
-/* The bytes wanted of a lane's register, which are wanted no more. */
+/* Returns the wanted bytes of a lane's register, which are then not wanted any more. */
 static unsigned take_register(struct why *y, int warp, uint32_t reg, int lane)
 {
     if (!y->registers[warp])
@@ -73,7 +72,7 @@ static void want_memory(struct why *y, uint32_t at)
     e->value = 1;
 }
 
-/* Returns a mask of the bytes from `at` on that are wanted; they stay so. */
+/* Returns a mask of the wanted bytes from `at` on; they stay wanted. */
 static uint32_t wanted_memory(const struct why *y, uint32_t at, int bytes)
 {
     uint32_t found = 0;
@@ -126,7 +125,7 @@ static int64_t element_at(const struct sim_trace_memory *m, uint32_t first, uint
     return place;
 }
 
-/* "as[0][1]" of an address that the site accesses. */
+/* Returns "as[0][1]" for an address that the site accesses. */
 static const char *element_name(const struct sim_trace *t, const struct trace_site *s, uint32_t at,
                                 int *size)
 {
@@ -180,7 +179,8 @@ static void end_entry(struct why *y, const struct sim_why_step *e)
         y->cut = true;
 }
 
-/* The other warp's write of the same bytes between the same barriers; TRACE_NO_EVENT: none. */
+/* Returns another warp's write of the same bytes between the same barriers; TRACE_NO_EVENT:
+ * none. */
 static uint32_t racing(const struct why *y, uint32_t event, uint32_t at)
 {
     const struct trace_event *e = &y->t->events.data[event];
@@ -192,7 +192,7 @@ static uint32_t racing(const struct why *y, uint32_t event, uint32_t at)
     return TRACE_NO_EVENT;
 }
 
-/* Adds the write of another block that the step's event read at an address, each once. */
+/* Adds the write of another block whose value the step's event read at an address, each once. */
 static void name_writer(struct why *y, uint32_t event, uint32_t at, struct sim_why_step *out)
 {
     int lane;
@@ -213,7 +213,7 @@ static void name_writer(struct why *y, uint32_t event, uint32_t at, struct sim_w
                                                         .write = w->write};
 }
 
-/* The names of the elements that a lane's bytes are of, each once. */
+/* Adds the names of the elements that a lane's bytes belong to, each once. */
 static void name_elements(struct why *y, uint32_t event, int lane, uint32_t bytes, bool writes,
                           struct sim_why_step *out)
 {
@@ -261,8 +261,8 @@ static void add_accessed(struct why *y, uint32_t event, const uint32_t bytes[SIM
     end_entry(y, &one);
 }
 
-/* The event that the step's arithmetic is gathered in: of those of its warp the last that began by
- * then; -1: it is not in the trace. */
+/* Returns the event that contains the step's arithmetic: the last one of its warp that began by
+ * that time; -1: it is not in the trace. */
 static int64_t gathered(const struct sim_trace *t, const struct trace_step *step, int64_t time)
 {
     int64_t found = -1;
@@ -290,7 +290,7 @@ static void add_products(struct why *y, const struct trace_step *step, int64_t t
 
 /* --- memory --- */
 
-/* The register of an operand that has the byte of a vector in memory. */
+/* Wants the register of an operand that has the byte of a vector in memory. */
 static void want_stored(struct why *y, int warp, int lane, const struct ptx_operand *o, int element,
                         int byte)
 {
@@ -300,8 +300,8 @@ static void want_stored(struct why *y, int warp, int lane, const struct ptx_oper
         want_register(y, warp, part->reg, lane, 1u << byte % element);
 }
 
-/* Finds the lane that holds byte b of row `row` of a matrix of 16-bit elements, and the byte of its
- * register. */
+/* Finds the lane that holds byte b of row `row` of a matrix of 16-bit elements, and the byte of
+ * its register. */
 static void held_by(bool turned, int row, int b, int *lane, int *byte)
 {
     int column = b / 2, major = turned ? column : row, minor = turned ? row : column;
@@ -331,7 +331,7 @@ static void want_value(struct why *y, const struct trace_event *e,
     }
 }
 
-/* A copy wrote the bytes of its source. */
+/* Wants the bytes of a copy's source. */
 static void want_copied(struct why *y, uint32_t event, const uint32_t bytes[SIM_LANES])
 {
     struct sim_trace *t = y->t;
@@ -358,7 +358,7 @@ static void pass_write(struct why *y, uint32_t event)
     const struct trace_event *e = &t->events.data[event];
     const struct trace_site *s = &t->sites.data[e->site];
     uint32_t found[SIM_LANES] = {0}, any = 0;
-    for (int lane = SIM_LANES - 1; lane >= 0; lane--) { /* of lanes at one place the last wins */
+    for (int lane = SIM_LANES - 1; lane >= 0; lane--) { /* the last lane wins */
         if (!(e->mask >> lane & 1))
             continue;
         uint32_t at = address_of(t, e, lane);
@@ -427,7 +427,7 @@ static void want_loaded(struct why *y, const struct made *m, uint32_t event,
     }
 }
 
-/* All registers of an operand, whole, in a lane. */
+/* Wants all registers of an operand, whole, in a lane. */
 static void want_operand(struct why *y, int warp, const struct ptx_operand *o, int lane)
 {
     if (o->kind == PTX_REGISTER)
@@ -441,7 +441,8 @@ static const struct ptx_operand *part_of(const struct ptx_operand *o, uint32_t i
     return o->kind == PTX_VECTOR ? i < o->count ? &o->elements[i] : NULL : i ? NULL : o;
 }
 
-/* sim_mma.c says which lane has what. Returns the products of one element of D. */
+/* Wants the factors of an element; sim_mma.c says which lane has which elements. Returns the
+ * number of products of one element of D. */
 static int want_factors(struct why *y, const struct made *m)
 {
     int rows, columns, depth, warp = m->step->warp;
@@ -471,7 +472,7 @@ static int want_factors(struct why *y, const struct made *m)
     return depth;
 }
 
-/* shfl.sync with constants says the lane; others may take from any. */
+/* Wants the source of shfl.sync. With constants the lane is known; otherwise it may be any lane. */
 static void want_shuffled(struct why *y, const struct made *m)
 {
     const struct ptx_operand *o = m->ins->operands;
@@ -490,7 +491,7 @@ static void want_shuffled(struct why *y, const struct made *m)
             want_operand(y, warp, &o[1], lane);
 }
 
-/* mov between a register and the parts of a vector, byte by byte. */
+/* Wants the sources of a mov between a register and the parts of a vector, byte by byte. */
 static void want_moved(struct why *y, const struct made *m)
 {
     const struct ptx_operand *to = &m->ins->operands[0], *from = &m->ins->operands[1];
@@ -505,7 +506,7 @@ static void want_moved(struct why *y, const struct made *m)
     }
 }
 
-/* Each byte of the result is one of eight, those of two operands. */
+/* Wants the sources of prmt: each byte of the result is one of the eight bytes of two operands. */
 static void want_permuted(struct why *y, const struct made *m)
 {
     const struct ptx_operand *o = m->ins->operands;
@@ -557,7 +558,7 @@ static void want_sources(struct why *y, const struct made *m)
 struct passing {
     uint32_t event; /* of its load */
     uint32_t read[SIM_LANES];
-    uint32_t lanes; /* for which it computes */
+    uint32_t lanes; /* lanes for which it computes */
     int64_t products;
 };
 
@@ -632,7 +633,7 @@ static void pass_step(struct why *y, size_t number)
 
 /* --- barriers --- */
 
-/* Two writers of each granule, of different warps, between two barriers: for races. */
+/* Finds, for races, two writers of each granule, of different warps, between two barriers. */
 static void find_writers(struct why *y)
 {
     struct sim_trace *t = y->t;
@@ -660,7 +661,7 @@ static void find_writers(struct why *y)
     }
 }
 
-/* In order of time, with the barriers that the element's warp left meanwhile. */
+/* Writes the path in order of time, with the barriers that the element's warp left meanwhile. */
 static void write_path(struct why *y, struct sim_why *out)
 {
     struct sim_trace *t = y->t;

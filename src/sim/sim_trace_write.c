@@ -1,4 +1,5 @@
-/* The file of a trace: docs/trace.md. The head comes last to be made, as it has the sections. */
+/* Writes the file of a trace: docs/trace.md. The head is made last, because it lists the
+ * sections. */
 #include "sim/sim_trace_own.h"
 
 #include <inttypes.h>
@@ -26,7 +27,7 @@ static void put(struct file *f, uint64_t number, int bytes)
     text_add_n(&f->data, little, (size_t)bytes);
 }
 
-/* Begins a section of `count` elements; false: it has none, and is left out. */
+/* Begins a section of `count` elements. Returns false if it has none, and leaves it out. */
 static bool begin(struct file *f, const char *name, const char *type, size_t count)
 {
     if (!count)
@@ -50,7 +51,7 @@ static void put_bytes(struct file *f, const char *name, const uint8_t *list, siz
         text_add_n(&f->data, (const char *)list, count);
 }
 
-/* The columns of events: each a member of struct trace_event. */
+/* The columns of events: each is a member of struct trace_event. */
 static const struct column {
     char name[8], type[4];
     uint8_t at, bytes;
@@ -188,7 +189,8 @@ static void add_arrays(struct text *out, const struct sim_trace *t)
     text_add(out, t->arrays.count ? "]" : "[]");
 }
 
-/* The section `places` has been put: variables with places follow each other there. */
+/* Adds the shared variables. The section `places` is already written; in it, variables with
+ * places follow each other in the same order. */
 static void add_shared(struct text *out, const struct sim_trace *t)
 {
     int64_t at = 0;
@@ -264,7 +266,7 @@ static void add_variables(struct text *out, const struct sim_trace *t)
     text_add(out, t->variables.count ? "]" : "[]");
 }
 
-/* file, line, column and the text there. */
+/* Adds file, line, column and the text there. */
 static void add_place(struct text *out, const struct trace_text *at)
 {
     text_add(out, "{\"file\": ");
@@ -275,7 +277,8 @@ static void add_place(struct text *out, const struct trace_text *at)
     string(out, at->text);
 }
 
-/* The loops around an instruction, the outermost first, each with the turns since its last event. */
+/* Adds the loops around an instruction, the outermost first, each with the turns since its last
+ * event. */
 static void add_nest(struct text *out, const struct sim_trace *t, uint32_t nest)
 {
     const struct trace_nest *n = &t->nests.data[nest];

@@ -1,5 +1,6 @@
-/* Which block wrote a value that the traced block reads in global memory, for its path. All blocks'
- * writes are heard; the last of each four bytes is known when the traced block reads them. */
+/* Finds the block that wrote a value which the traced block reads in global memory, for the
+ * value's path. It hears the writes of all blocks; when the traced block reads, the last write
+ * of each four bytes is known. */
 #include "sim/sim_trace_own.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ static uint64_t key_of(uint32_t event, uint32_t at)
     return (uint64_t)event << GRANULE_BITS | at / GRANULE;
 }
 
-/* Is it a write of the bytes that settings.why asks for? */
+/* Returns true for a write of the bytes that settings.why asks for. */
 static bool is_asked(const struct sim_trace *t, const struct trace_memory *m, uint64_t address,
                      int bytes)
 {
@@ -26,7 +27,7 @@ static bool see_write(void *user, const struct sim_access *a)
     bool added;
     if (a->space != SIM_GLOBAL || a->kind == SIM_READ || !a->mask ||
         !trace_array_at(t, a->address[__builtin_ctz(a->mask)]))
-        return true; /* it is no event of a trace */
+        return true; /* it is not an event of a trace */
     uint64_t number =
         number_map_entry(t->arena, &t->writes_of, (uint64_t)a->at.block, &added)->value++;
     vec_push(t->arena, &t->writers,

@@ -1,8 +1,7 @@
-/* Shared memory has 32 banks of 4 bytes. An access of w bytes a lane is made by 128 / w lanes at a
- * time, a phase; to a phase the banks are 128 / w groups, each of which gives one unit of w bytes
- * in a wavefront. So a phase takes as many wavefronts as the busiest group has distinct units to
- * give, and phases add up.
- */
+/* Shared memory has 32 banks of 4 bytes. An access of w bytes in each lane is made in phases of
+ * 128 / w lanes. For a phase the banks form 128 / w groups; each group gives one unit of w bytes
+ * in a wavefront. So a phase takes as many wavefronts as its busiest group has distinct units to
+ * give, and the phases add up. */
 #include "sim/sim_traffic.h"
 
 #include <string.h>
@@ -15,7 +14,7 @@ struct phase {
     int count;
 };
 
-/* Distinct units of the busiest group, if groups repeat. */
+/* Returns the number of distinct units of the busiest group, if groups repeat. */
 static int busiest(const struct phase *p, uint32_t groups)
 {
     uint32_t had[SIM_LANES][SIM_LANES];
@@ -51,13 +50,13 @@ static int phase_wavefronts(const struct phase *p, uint32_t groups)
     return busiest(p, groups);
 }
 
-/* The address of a lane in units of 4, 8 or 16 bytes; narrower accesses count as 4. */
+/* Returns the shift from an address to a unit of 4, 8 or 16 bytes; narrower accesses count as 4. */
 static int unit_shift(int bytes)
 {
     return bytes <= 4 ? 2 : bytes <= 8 ? 3 : 4;
 }
 
-/* Units of those of the lanes from `first` on that the mask has. */
+/* Gathers the units of the lanes of `mask` from lane `first` on. */
 static void gather(const struct sim_access *a, uint32_t mask, int first, int lanes, int shift,
                    struct phase *p)
 {
@@ -67,8 +66,8 @@ static void gather(const struct sim_access *a, uint32_t mask, int first, int lan
             p->unit[p->count++] = (uint32_t)(a->address[i] >> shift);
 }
 
-/* All lanes, and all within one row of 128 bytes: the most frequent case, at the speed of a loop
- * over an array. */
+/* Returns true if all lanes access one row of 128 bytes. This is the most frequent case, and
+ * this test is as fast as a loop over an array. */
 static bool one_row(const struct sim_access *a)
 {
     uint64_t other = 0;
@@ -79,9 +78,9 @@ static bool one_row(const struct sim_access *a)
     return other < ROW;
 }
 
-/* Loads of 8 and 16 bytes take half the phases if all lanes n and n ^ 1, or all n and n ^ 2, have
- * the same address. (Read with all lanes active only.) One lane of each such pair; 0: there are
- * none. */
+/* Returns one lane of each pair with the same address, if all lanes n and n ^ 1, or all n and n
+ * ^ 2, have the same address; 0: they have not. Such loads of 8 and 16 bytes take half the
+ * phases. (Measured with all lanes active only.) */
 static uint32_t one_of_pairs(const struct sim_access *a)
 {
     uint64_t near = 0, far = 0;
@@ -111,7 +110,7 @@ static int lanewise(const struct sim_access *a, uint32_t pairs)
     return sum;
 }
 
-/* ldmatrix, stmatrix: eight rows of 16 bytes are a phase. */
+/* Counts the wavefronts of ldmatrix and stmatrix: eight rows of 16 bytes are a phase. */
 static int rows_of_matrices(const struct sim_access *a)
 {
     struct phase p;
@@ -125,7 +124,7 @@ static int rows_of_matrices(const struct sim_access *a)
 
 /* --- cp.async --- */
 
-/* Where a copy reads, and where it writes. */
+/* Return the addresses that a copy reads, and those that it writes. */
 static const uint64_t *sources(const struct sim_access *a)
 {
     return a->kind == SIM_WRITE && a->across ? a->across : a->address;
@@ -136,10 +135,10 @@ static const uint64_t *targets(const struct sim_access *a)
     return a->kind != SIM_WRITE && a->across ? a->across : a->address;
 }
 
-/* By way of L1 (.ca): L1's lines lie in banks as shared memory does, and in a wavefront a lane
- * needs a group of banks on either side for itself; equal units are not joined. Of the lanes of a
- * phase that are left, the first of each group of targets comes forward, and of these go the first
- * of each group of sources. */
+/* Counts the wavefronts of a copy through L1 (.ca). L1's lines are in banks as shared memory is,
+ * and in a wavefront a lane needs a group of banks on either side for itself; equal units are
+ * not joined. In each wavefront, the first remaining lane of each group of targets is a
+ * candidate; of the candidates, the first of each group of sources is served. */
 static int copy_by_l1(const struct sim_access *a, uint8_t *wavefront)
 {
     const uint64_t *from = sources(a), *to = targets(a);
@@ -163,17 +162,18 @@ static int copy_by_l1(const struct sim_access *a, uint8_t *wavefront)
     return sum;
 }
 
-/* Past L1 (.cg, 16 bytes a lane): what of one row of global memory goes to one sector of shared
- * memory. */
+/* A part of a copy that bypasses L1 (.cg, 16 bytes in each lane): from one row of global memory
+ * to one sector of shared memory. */
 struct piece {
     uint64_t row, sector;
-    /* Number in the row of the half sector that comes to the lower and to the upper half; -1:
-     * none. */
+    /* For the lower and the upper half of the sector: the number of the half sector in the row
+     * that comes there; -1: none. */
     int8_t half[2];
     uint8_t lane[2]; /* that copies it */
 };
 
-/* Whether all lanes write, each a half sector of its own: mostly they lie near each other. */
+/* Returns true if all lanes write, each to a half sector of its own. Tests only targets near
+ * each other, as they mostly are. */
 static bool all_apart(const struct sim_access *a, const uint64_t *to)
 {
     uint64_t bits[BITMAP / 64] = {0}, lowest = to[0];
@@ -190,7 +190,7 @@ static bool all_apart(const struct sim_access *a, const uint64_t *to)
     return true;
 }
 
-/* Lanes whose target no later lane has too: only those are copied. */
+/* Returns the lanes whose target no later lane also has: only those are copied. */
 static uint32_t last_writers(const struct sim_access *a, const uint64_t *to)
 {
     uint32_t last = a->mask;
@@ -223,9 +223,10 @@ static int pieces_of(const struct sim_access *a, struct piece pieces[SIM_LANES])
     return count;
 }
 
-/* How the halves of a piece are moved, as a set of bits. A wavefront moves all pieces between the
- * same rows that are moved alike: the same halves of sectors to the same halves, odd sectors to odd
- * ones or to even ones. Both halves of a sector go at once if they come from one. */
+/* Returns the ways in which the halves of a piece move, as a set of bits. A wavefront moves all
+ * pieces between the same rows that move in the same way: the same halves of sectors to the same
+ * halves, odd sectors to odd ones or to even ones. Both halves of a sector move at once if they
+ * come from one. */
 static uint32_t ways(const struct piece *p)
 {
     int way[2], parity = (int)(p->sector % 2);
@@ -272,8 +273,8 @@ static int copy_past_l1(const struct sim_access *a, uint8_t *wavefront)
     return sum;
 }
 
-/* All lanes at one place, or side by side: what such an access takes is the fewest that it could.
- * 0: another one. */
+/* Counts for an access with all lanes at one place, or at consecutive places: it takes the
+ * fewest possible wavefronts. 0: another pattern. */
 static int orderly(const struct sim_access *a)
 {
     bool side_by_side = a->pattern == SIM_LINEAR && a->stride == (uint32_t)a->bytes;
@@ -301,8 +302,8 @@ int sim_wavefronts(const struct sim_access *a)
     return lanewise(a, one_of_pairs(a));
 }
 
-/* Serves lanes `first` to `first` + `lanes` - 1 from wavefront `start` on. A wavefront gives one unit of
- * each group of banks, to all lanes that want it. Returns the number of wavefronts. */
+/* Serves lanes `first` to `first` + `lanes` - 1 from wavefront `start` on. A wavefront gives one
+ * unit of each group of banks to all lanes that want it. Returns the number of wavefronts. */
 static int serve_phase(const struct sim_access *a, int first, int lanes, int shift, int start,
                        uint8_t *wavefront)
 {
@@ -339,7 +340,7 @@ int sim_serve(const struct sim_access *a, uint8_t wavefront[SIM_LANES])
     return sum;
 }
 
-/* Different addresses among those of the active lanes. */
+/* Returns the number of different addresses of the active lanes. */
 static int distinct(const struct sim_access *a)
 {
     uint64_t had[SIM_LANES];
@@ -348,7 +349,7 @@ static int distinct(const struct sim_access *a)
         int j = 0;
         if (!(a->mask >> i & 1))
             continue;
-        /* the latest are the likeliest to be met again */
+        /* the latest addresses are the likeliest to occur again */
         for (j = count; j > 0 && had[j - 1] != a->address[i]; j--)
             ;
         if (j == 0)
@@ -367,13 +368,13 @@ int sim_wavefronts_ideal(const struct sim_access *a)
     int unit = 1 << unit_shift(a->bytes);
     int lanes = a->group ? distinct(a) : __builtin_popcount(a->mask);
     int least = (lanes * unit + ROW - 1) / ROW;
-    /* where pairs collide with others, what they would have saved is not held to be possible */
+    /* if pairs collide with others, their saving does not count as possible */
     uint32_t pairs = one_of_pairs(a);
     int taken = pairs ? lanewise(a, pairs) : least;
     return taken < least ? taken : least;
 }
 
-/* Neighbours of sectors in rising order; -1: they are not. */
+/* Counts sectors in rising order, by comparing neighbours; -1: they are not in rising order. */
 static int rising_sectors(const uint64_t *sector)
 {
     int changes = 0, falls = 0;
@@ -384,7 +385,7 @@ static int rising_sectors(const uint64_t *sector)
     return falls ? -1 : changes + 1;
 }
 
-/* Any order, within BITMAP sectors; -1: they are farther apart. */
+/* Counts sectors in any order within BITMAP sectors; -1: they are farther apart. */
 static int near_sectors(const uint64_t *sector, int count)
 {
     uint64_t bits[BITMAP / 64] = {0}, lowest = sector[0];
@@ -424,7 +425,7 @@ int sim_sectors(const struct sim_access *a)
     }
     if (a->group && a->past_l1)
         return pieces_of(a, pieces);
-    /* Accesses are aligned to their width, so that those of up to 32 bytes are in one sector. */
+    /* Accesses are aligned to their width, so an access of up to 32 bytes is in one sector. */
     int wide = a->bytes > SECTOR ? a->bytes / SECTOR : 1;
     if (a->mask == UINT32_MAX && wide == 1) {
         for (count = 0; count < SIM_LANES; count++)

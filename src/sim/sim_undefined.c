@@ -1,12 +1,12 @@
-/* Registers that hold no defined value, while an observer wants to know where such a value is used:
- * what a load got from memory that nothing wrote, what shfl.sync got from a lane that takes no part.
- * As in Memcheck (Seward, Nethercote, 2005) such values may be copied and computed with; what counts
- * is their use: a branch, an address, a value that leaves the thread.
+/* Registers with undefined values, while an observer wants to hear of their uses: values that a
+ * load got from memory that was never written, or that shfl.sync got from a lane that takes no
+ * part. As in Memcheck (Seward, Nethercote, 2005) a program may copy such values and compute with
+ * them; only a use counts: a branch, an address, a value that leaves the thread.
  *
- * A frame has a shadow of its file: for each register the lanes that are undefined, and which of its
- * bytes. It is made when the first such value comes; a warp without any runs as fast as ever, one
- * with some goes instruction by instruction. A result is undefined where an operand is; selp, and,
- * or and setp with a predicate look closer, as compilers make branches of them. */
+ * A frame has a shadow of its file: for each register, the undefined lanes and the undefined
+ * bytes. It is made at the first undefined value; a warp without any runs at full speed, a warp
+ * with some runs instruction by instruction. A result is undefined if an operand is; selp, and,
+ * or and setp with a predicate are more precise, because compilers make branches of them. */
 #include "sim/sim_machine.h"
 
 #include "ptx/ptx_choose.h"
@@ -18,7 +18,7 @@ enum { ALL_BYTES = 0xffff };
 /* The state of a register; its slot is the index in the array. */
 struct sim_shadow {
     uint32_t lanes;
-    uint16_t bytes; /* that are undefined, of any lane */
+    uint16_t bytes; /* bytes that are undefined in any lane */
     bool computed;  /* not just copied */
     const struct sim_origin *origin;
 };
@@ -42,7 +42,7 @@ static uint32_t lanes_of(const struct sim_frame *frame, uint32_t slot)
     return s ? s->lanes : 0;
 }
 
-/* `lanes` of those in `mask` become undefined, the others defined. */
+/* Makes `lanes` of those in `mask` undefined, and the others defined. */
 static void set(struct sim_warp *w, struct sim_frame *frame, uint32_t slot, uint32_t mask,
                 const struct sim_shadow *value)
 {
@@ -74,7 +74,7 @@ void sim_undefined_forget(struct sim_warp *w, struct sim_frame *frame)
     }
 }
 
-/* --- where they come from --- */
+/* --- the origin of undefined values --- */
 
 static struct sim_origin *origin_of(struct sim_warp *w, const struct sim_op *op)
 {
@@ -147,7 +147,7 @@ void sim_undefined_shuffled(struct sim_warp *w, const struct sim_op *op, uint32_
     set(w, w->frame, op->slot[0], done, &value);
 }
 
-/* --- what an instruction reads and writes --- */
+/* --- registers that an instruction reads and writes --- */
 
 static void note(const struct sim_code *code, const struct ptx_operand *o, uint32_t *list,
                  uint8_t *count)
@@ -207,7 +207,7 @@ static bool tell_use(struct sim_warp *w, const struct sim_op *op, struct sim_sha
                           .origin = s->origin,
                           .name = ptx_ops[op->ins->op].name};
     sim_place_of(w, op, &use.at);
-    s->lanes &= ~lanes; /* told once */
+    s->lanes &= ~lanes; /* reported once */
     w->undefined -= s->lanes == 0;
     for (struct sim_observer *o = w->sim->observers; o; o = o->next)
         if (o->used && !o->used(o->user, &use)) {
@@ -224,7 +224,7 @@ static bool use_of(struct sim_warp *w, const struct sim_op *op, uint32_t slot, u
     return !s || !(s->lanes & mask) || tell_use(w, op, s, s->lanes & mask, how);
 }
 
-/* Tells whether the instruction does more than write its registers. */
+/* Returns true if the instruction does more than write its registers. */
 static bool has_effect(const struct ptx_instruction *ins, const struct sim_flow *f)
 {
     switch (ins->op) {
@@ -240,7 +240,8 @@ static bool has_effect(const struct ptx_instruction *ins, const struct sim_flow 
     }
 }
 
-/* Address registers, and of what has effects all that it reads. */
+/* Tells observers of the uses: address registers, and for an instruction with effects all that
+ * it reads. */
 static bool tell_uses(struct sim_warp *w, const struct sim_op *op, const struct sim_flow *f,
                       uint32_t mask)
 {
@@ -260,8 +261,8 @@ static bool tell_uses(struct sim_warp *w, const struct sim_op *op, const struct 
     return true;
 }
 
-/* Notes the undefined bytes that a store writes. The observer of memory decides whether that is a
- * use. */
+/* Notes the undefined bytes that a store writes. The observer of memory decides whether that is
+ * a use. */
 static void note_stored(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     struct sim_undefined *u = &w->sim->stored;
@@ -279,8 +280,8 @@ static void note_stored(struct sim_warp *w, const struct sim_op *op, uint32_t ma
 
 /* --- results --- */
 
-/* Tells whether the op picks bits of a register. If some bytes of the register are defined, the
- * picked bits may be, so the result is not blamed. */
+/* Returns true if the op picks bits of a register. If some bytes of the register are defined,
+ * the picked bits may be, so the result is not blamed. */
 static bool picks_bits(enum ptx_op op)
 {
     switch ((int)op) {
@@ -298,7 +299,8 @@ static bool picks_bits(enum ptx_op op)
     }
 }
 
-/* Lanes in which an operand has the value that decides an `and` (0) or an `or` (all ones). */
+/* Returns the lanes in which an operand has the value that decides an `and` (0) or an `or` (all
+ * ones). */
 static uint32_t deciding(const struct sim_frame *frame, const struct ptx_operand *o, uint32_t slot,
                          bool ones, int bytes)
 {
@@ -324,7 +326,7 @@ static uint32_t operand_lanes(const struct sim_frame *frame, const struct ptx_op
     return o->kind == PTX_REGISTER ? lanes_of(frame, frame->code->registers[o->reg]) : 0;
 }
 
-/* Lanes of a result that stay defined though an operand is not. */
+/* Returns the lanes of a result that stay defined though an operand is undefined. */
 static uint32_t rescued(const struct sim_frame *frame, const struct sim_op *op)
 {
     const struct ptx_instruction *ins = op->ins;

@@ -59,7 +59,7 @@ bool sim_value_only(const struct ptx_instruction *ins, const uint16_t *allowed)
     return true;
 }
 
-/* One operand. `k`: of the form, immediates not counted. */
+/* Decodes one operand. `k`: its number in the form, without immediates. */
 static bool value_operand(struct sim_decoder *d, const struct ptx_instruction *ins,
                           const struct ptx_slot *slot, const struct ptx_operand *o, size_t k,
                           struct sim_op *op)

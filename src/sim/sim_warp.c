@@ -1,12 +1,11 @@
 /* A warp: its lanes in paths.
  *
- * Lanes that are at the same place are one path. A branch that they do not agree on splits it. Of
- * the paths that can go on, those deepest in calls run first, and of those the one with the lowest
- * place in the program: so lanes that leave a loop early wait behind it for the others, and paths
- * that meet join. A path that only waits in a loop would starve the others then: when nothing else
- * in the machine goes on, the path that ran longest ago is next (w->rotates), and keeps its turn
- * until it waits itself.
- */
+ * Lanes at the same place are one path. A branch on which they do not agree splits it. Among the
+ * paths that can go on, those deepest in calls run first, and among these the one at the lowest
+ * place in the program: so lanes that leave a loop early wait after it for the others, and paths
+ * that meet join. A path that only waits in a loop would then starve the others. So when nothing
+ * else in the machine goes on, the path that ran longest ago is next (w->rotates), and keeps its
+ * turn until it also waits. */
 #include "sim/sim_machine.h"
 
 #include <string.h>
@@ -91,7 +90,7 @@ uint32_t sim_stack_top(const struct sim_frame *frame)
     return (most + 15) / 16 * 16;
 }
 
-/* Lanes lie one behind the other; deeper calls make room by moving them apart. */
+/* Lanes follow one another; deeper calls make room by moving them apart. */
 void sim_local_room(struct sim_warp *w, size_t bytes)
 {
     if (bytes <= w->local_stride)
@@ -171,7 +170,7 @@ void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
     here->pc = to;
 }
 
-/* `mask` stays at op, the rest of the path goes on behind it. */
+/* Splits a path: `mask` stays at op, the other lanes go on after it. */
 static struct sim_path *split(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     sim_split_to(w, op + 1, mask, op);
@@ -237,7 +236,7 @@ static bool choose_path(struct sim_warp *w)
     return true;
 }
 
-/* Where the path at hand meets the next one; NULL: nowhere. */
+/* Returns the place where the current path meets the next one; NULL: none. */
 static const struct sim_op *next_meeting(const struct sim_warp *w, const struct sim_op *op)
 {
     const struct sim_op *limit = NULL;
@@ -260,7 +259,7 @@ static inline uint32_t guarded(const uint8_t *file, const struct sim_op *op, uin
     return mask & (guard ^ op->guard_flip);
 }
 
-/* Behind a branch backwards: does the warp go on? */
+/* Returns whether the warp goes on after a backward branch. */
 static enum sim_pause after_turn(struct sim_warp *w)
 {
     if (w->polled) {
@@ -271,7 +270,7 @@ static enum sim_pause after_turn(struct sim_warp *w)
     return w->sim->steps >= w->sim->turn_end ? SIM_PAUSE_TURN : SIM_PAUSE_NONE;
 }
 
-/* A path of so many lanes came to the ops from one to before another. */
+/* Counts a path with these lanes at the ops from `from` to before `to`. */
 static inline void count_ops(struct sim_code *code, const struct sim_op *from,
                              const struct sim_op *to, uint32_t lanes)
 {
@@ -284,7 +283,7 @@ static inline void count_ops(struct sim_code *code, const struct sim_op *from,
     behind->lanes -= n;
 }
 
-/* Lanes that the guard of an op keeps out. */
+/* Subtracts the lanes that the guard of an op keeps out. */
 static inline void count_without(struct sim_code *code, const struct sim_op *op, uint32_t lanes)
 {
     int64_t n = __builtin_popcount(lanes);
@@ -293,7 +292,8 @@ static inline void count_without(struct sim_code *code, const struct sim_op *op,
     at[1].lanes += n;
 }
 
-/* With a seed or an order a turn may end after any op: this one does, if that comes before `limit`. */
+/* Returns the op at which the turn ends, if it is before `limit`; otherwise `limit`. With a seed
+ * or an order a turn may end after any op. */
 static const struct sim_op *end_of_turn(const struct sim *sim, const struct sim_code *code,
                                         const struct sim_op *op, const struct sim_op *limit)
 {
@@ -370,7 +370,7 @@ static bool tell_step(struct sim_warp *w, const struct sim_op *op, uint32_t mask
     return true;
 }
 
-/* One instruction at a time, of which observers hear. */
+/* Runs one instruction at a time and tells observers of each. */
 static enum sim_pause step_path(struct sim_warp *w)
 {
     struct sim *sim = w->sim;
@@ -508,7 +508,7 @@ bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     }
     w->alive &= ~mask;
     w->sim->changes++;
-    for (int i = 0; i < w->path_count; i++) /* they may have waited for these */
+    for (int i = 0; i < w->path_count; i++) /* they may have waited for these lanes */
         if (w->paths[i].wait == SIM_WAIT_LANES)
             w->paths[i].wait = SIM_WAIT_NOTHING;
     leave_frames(w, frame, mask);
@@ -528,8 +528,8 @@ void sim_warp_end(struct sim_warp *w)
 
 /* --- lanes that act together --- */
 
-/* bar.warp.sync meets any other bar.warp.sync; other instructions only themselves, with lanes that
- * are there already. */
+/* Returns the lanes of other paths at a bar.warp.sync. That instruction meets any other
+ * bar.warp.sync; other instructions meet only themselves, with lanes that have already arrived. */
 static uint32_t also_at_barrier(const struct sim_warp *w)
 {
     uint32_t lanes = 0;
@@ -542,7 +542,7 @@ static uint32_t also_at_barrier(const struct sim_warp *w)
     return lanes;
 }
 
-/* Those at another bar.warp.sync go on behind it. */
+/* Lets lanes at another bar.warp.sync go on after it. */
 static void release_elsewhere(struct sim_warp *w, uint32_t lanes)
 {
     int count = w->path_count;
@@ -581,8 +581,8 @@ static bool tell_in_step(struct sim_warp *w, const struct sim_op *op, uint32_t m
     return true;
 }
 
-/* Lanes that are not in their own mask. PTX ISA leaves open what they do; they go on where that is
- * reported. */
+/* Handles lanes that are not in their own mask. PTX ISA leaves their behaviour open; they go on
+ * if an observer reports that. */
 static bool go_on_without_mask(struct sim_warp *w, const struct sim_op *op, uint32_t lanes,
                                const uint32_t members[SIM_LANES])
 {

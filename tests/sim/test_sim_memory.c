@@ -189,7 +189,7 @@ static void faults(void **state)
     (void)state;
     fault("mad.wide.u32 %rd0, %r0, 4, %out;\nst.global.u32 [%rd0+4], %r0;",
           "write of 4 bytes of global memory at 0x11000000080: outside any allocation, 128 bytes "
-          "behind the start of `out`, which has 130");
+          "after the start of `out`, which has 130");
     fault("mad.wide.u32 %rd0, %r0, 4, %out;\nld.global.u32 %r1, [%rd0+-4];", "read of 4 bytes");
     fault("mad.wide.u32 %rd0, %r0, 4, %out;\nld.global.u32 %r1, [%rd0+-4];",
           "4 bytes before `out`");
@@ -197,10 +197,10 @@ static void faults(void **state)
     fault("ld.global.v2.u32 {%r1, %r2}, [%out+4];", "misaligned");
     fault("mov.u64 %rd1, 0;\nld.u32 %r1, [%rd1];", "outside any allocation");
     fault(".shared .u32 s[4];\nst.shared.u32 [s+16], 1;",
-          "16 bytes behind the start of `s`, which has 16");
+          "16 bytes after the start of `s`, which has 16");
     fault(".shared .u32 s[31];\nmov.u32 %r1, s;\nmad.lo.u32 %r1, %r0, 4, %r1;\nst.shared.u32 "
           "[%r1], 1;",
-          "124 bytes behind the start of `s`");
+          "124 bytes after the start of `s`");
     fault(".local .u32 l[4];\nmov.u32 %r1, l;\nst.local.u32 [%r1+64], 1;", "local memory");
     fault("mov.u64 %rd1, constant;\ncvta.const.u64 %rd1, %rd1;\nst.u32 [%rd1], 1;", "read-only");
     fault("atom.global.add.u32 %r1, [%out+128], 1;", "outside any allocation");
