@@ -28,6 +28,7 @@ COMMENTS = [
     "src/cuda/*",
     "src/model/*",
     "src/sim/*",
+    "src/tile/*",
     "src/tune/*",
 ]
 MESSAGES = [

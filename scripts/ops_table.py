@@ -13,7 +13,7 @@ from generated import write_or_check
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PAGE = os.path.join(ROOT, "docs", "language.md")
 BEGIN, END = "<!-- ops: scripts/ops_table.py writes this -->\n", "<!-- end of ops -->\n"
-ROW = re.compile(r'^OP\((\w+), "([^"]*)", (\w+), (-?\d+), (\w+), ([\w |]+)\)\s*(?:/\*(.*?)\*/)?', re.M | re.S)
+ROW = re.compile(r'^OP\((\w+), "([^"]*)", (\w+), (-?\d+), (\w+), ([\w |]+)\)[ \t]*(?:/\*(.*?)\*/)?', re.M | re.S)
 RESULTS = {
     "ARITH": "operands joined, broadcast",
     "COMPARE": "`bool`, broadcast",

@@ -1,20 +1,21 @@
-/* Blocks that overwrite each other's results: a warning where it is certain.
+/* Finds blocks that overwrite each other's results, and warns of them if it is certain.
  *
- * Blocks run in any order, at once or not. When the grid has several blocks along an axis on which
- * neither the place of a store nor whether it happens depends, they all write the same elements;
- * and when the value depends on that axis, what is left there is anybody's: a product that is split
- * along k and stored with `+=` is the usual case.
+ * Blocks run in any order, also at the same time. Suppose that the grid has several blocks along an
+ * axis, and that neither the place of a store nor the conditions around it depend on that axis.
+ * Then these blocks all write the same elements. If the stored value does depend on the axis, any
+ * of the values may be left there. The usual case is a product that is split along k and stored
+ * with `+=`.
  *
- * For each symbol two sets of axes are found, without regard to order: those on which its value may
- * depend by any way (memory that the launch writes and atomics may depend on all), and those on
- * which it does, by arithmetic and addresses alone. What the first has is never warned of.
- */
+ * For each symbol the check finds two sets of axes, without regard to the order of statements:
+ * those on which its value may depend in any way (memory that the launch writes, and atomics,
+ * may depend on all axes), and those on which it does depend, by arithmetic and addresses alone.
+ * An axis in the first set of a place or a condition never gives a warning. */
 #include "tile/numbering.h"
 #include "tile/passes.h"
 
 enum { ALL_AXES = 7 };
 
-/* Sets of axes, a bit each. */
+/* Sets of axes of the grid, a bit for each axis. */
 struct axes {
     unsigned may, does;
 };
@@ -24,8 +25,8 @@ struct block_check {
     struct diag *diag;
     struct numbering numbers;
     struct axes *of;  /* by symbol */
-    unsigned under;   /* conditions around depend on these */
-    unsigned leaving; /* what decides whether some statement is left early */
+    unsigned under;   /* the axes on which the conditions around depend */
+    unsigned leaving; /* the axes that decide whether a loop or the kernel is left early */
     bool changed, ordered, reporting;
 };
 

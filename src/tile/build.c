@@ -51,8 +51,8 @@ int64_t type_bytes(const struct type *t)
     return type_elements(t) * (int64_t)dtype_size(t->dtype);
 }
 
-/* Extents of one axis; a known one other than 1 decides over one known at launch only. false: they
- * do not fit. */
+/* Joins the extents of one axis. A known extent other than 1 wins over one that is known only at
+ * the launch. Returns false if the extents do not fit. */
 static bool broadcast_extent(int64_t a, int64_t b, int64_t *out)
 {
     *out = a == 1 || (a == EXTENT_RUNTIME && b != 1) ? b : a;
@@ -63,7 +63,7 @@ bool type_broadcast(const struct type *a, const struct type *b, struct type *out
 {
     struct type result = {.dtype = a->dtype, .varying = a->varying || b->varying};
     result.rank = a->rank > b->rank ? a->rank : b->rank;
-    for (int i = 1; i <= result.rank; i++) { /* from the last axis */
+    for (int i = 1; i <= result.rank; i++) { /* from the last axis on */
         int64_t extent_a = i <= a->rank ? a->extent[a->rank - i] : 1;
         int64_t extent_b = i <= b->rank ? b->extent[b->rank - i] : 1;
         if (!broadcast_extent(extent_a, extent_b, &result.extent[result.rank - i]))
@@ -100,7 +100,8 @@ struct kernel *kernel_new(struct arena *a, const char *name, struct loc loc)
     return k;
 }
 
-/* A parameter's index counts parameters; it joins k->params when its maker links it there. */
+/* Makes a symbol. The index of a parameter is its number among the parameters; the caller links
+ * it into k->params. */
 struct sym *sym_new(struct kernel *k, const char *name, enum storage storage, struct type type,
                     struct loc loc)
 {
@@ -283,7 +284,7 @@ struct stmt *stmt_new(struct kernel *k, enum stmt_kind kind, struct loc loc)
     return s;
 }
 
-/* An effect has no result; its type, which nobody reads, is a scalar i32. */
+/* Makes a statement without a result. Its type is not used and is a scalar i32. */
 struct stmt *stmt_effect(struct kernel *k, enum op op, struct loc loc, struct expr *arg)
 {
     struct stmt *s = stmt_new(k, STMT_EFFECT, loc);

@@ -1,4 +1,4 @@
-/* Claims become statements that check them:
+/* Adds statements that check the claims of a program:
  *
  *     assume(n % 4 == 0);              assume(n % 4 == 0) with a claim
  *                                ->    assume(n % 4 == 0);
@@ -7,24 +7,25 @@
  *     y = T[x];                        assume(all(x >= 0) && all(x < 16)) with a claim
  *                                ->    y = T[x];
  *
- * A slice that is evaluated only sometimes (`c ? A[i +: 4 inside] : 0`) is checked only then.
- */
+ * A slice that is evaluated only under a condition (`c ? A[i +: 4 inside] : 0`) is checked only
+ * under that condition. */
 #include "tile/claims.h"
 
 #include "base/text.h"
 
 struct adder {
     struct kernel *kernel;
-    struct stmt **link;       /* where the next statement goes: ahead of the one at hand */
-    const struct stmt *stmt;  /* the one at hand */
-    const struct expr *guard; /* what is visited is evaluated where this holds; NULL: always */
-    bool guard_is;            /* or where it does not */
+    struct stmt **link;       /* the place of the next statement: before the present one */
+    const struct stmt *stmt;  /* the present statement */
+    const struct expr *guard; /* the condition under which the visited expression is evaluated;
+                               * NULL: always */
+    bool guard_is;            /* the value that the guard must have */
     bool only_asks, found;    /* claims_any */
 };
 
 /* --- texts --- */
 
-/* The text of e, for a format. */
+/* Adds the text of e, escaped for a format. */
 static void add_escaped(struct text *t, const struct expr *e)
 {
     struct text plain;
@@ -50,7 +51,7 @@ static void add_value(struct claim *c, struct text *t, struct kernel *k, const s
     c->values[c->count++] = expr_copy(k, e);
 }
 
-/* The values of names in a condition. */
+/* Adds the values of the names in a condition. */
 static void add_values(struct claim *c, struct text *t, struct kernel *k, const struct expr *e)
 {
     bool named = e->op == OP_REF && e->sym->storage != ST_CONST && !e->sym->is_pointer;
@@ -69,7 +70,7 @@ static struct expr *binary(struct adder *a, enum op op, struct expr *x, struct e
     return expr_binary(a->kernel, op, type, x->loc, x, y);
 }
 
-/* The value where the guard lets it be computed, else 0: it may read memory. */
+/* Returns the value if the guard allows computing it, else 0, because the value may read memory. */
 static struct expr *guarded(struct adder *a, struct expr *value)
 {
     struct kernel *k = a->kernel;
@@ -114,7 +115,7 @@ static void add_assume(struct adder *a, const struct expr *condition)
     add_claim(a, expr_copy(a->kernel, condition), c, a->stmt->loc);
 }
 
-/* The extent of an axis, as i64. */
+/* Returns the extent of an axis, as i64. */
 static struct expr *extent_of(struct adder *a, const struct sym *s, int axis, struct loc loc)
 {
     if (s->storage == ST_VIEW)
@@ -144,7 +145,8 @@ static void add_inside(struct adder *a, const struct expr *access, int axis)
     add_claim(a, binary(a, OP_LAND, low, high), c, loc);
 }
 
-/* T[x] of a tile x: all(x >= 0) && all(x < 16) */
+/* Returns all(condition), or the condition itself if it is a scalar. For T[x] of a tile x: all(x
+ * >= 0) && all(x < 16). */
 static struct expr *all_of(struct adder *a, struct expr *condition)
 {
     if (condition->type.rank == 0)
@@ -187,7 +189,8 @@ static void add_lookup(struct adder *a, const struct expr *e)
 
 /* --- the walk --- */
 
-/* && and || are so of scalars alone, the choice of a tile too if its condition is a scalar. */
+/* Returns true if e may skip operands: && and || of scalars, and ?: also of tiles, since its
+ * condition is a scalar. */
 static bool is_lazy(const struct expr *e)
 {
     return e->op == OP_SELECT || (e->type.rank == 0 && (e->op == OP_LAND || e->op == OP_LOR));
@@ -195,7 +198,8 @@ static bool is_lazy(const struct expr *e)
 
 static void visit(struct adder *a, const struct expr *e);
 
-/* Operands that are evaluated only sometimes. One within another is not looked at. */
+/* Visits operands that are evaluated only under a condition. Operands nested in them that have a
+ * further condition are not checked. */
 static void visit_lazy(struct adder *a, const struct expr *e)
 {
     visit(a, e->args[0]);

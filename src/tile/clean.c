@@ -1,4 +1,4 @@
-/* Finds what a launch left in `clean` workspace. */
+/* Finds elements that a launch did not leave 0 in `clean` workspace. */
 #include "tile/clean.h"
 
 #include "base/number.h"

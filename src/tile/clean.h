@@ -1,4 +1,4 @@
-/* `clean` workspace: a launch finds it 0 and leaves it 0. */
+/* `clean` workspace: each launch finds it 0 and leaves it 0. */
 #ifndef TW_CLEAN_H
 #define TW_CLEAN_H
 
@@ -6,8 +6,8 @@
 
 enum { CLEAN_TEXT = 192 };
 
-/* Tells whether an element of the workspace, which has these extents, is not 0 after a launch. Then
- * `message` names the first such element. */
+/* Returns true if an element of the workspace, which has these extents, is not 0 after a launch.
+ * Sets `message` to a text that names the first such element. */
 bool clean_is_dirty(const struct sym *s, const int64_t *extent, const void *data,
                     char message[CLEAN_TEXT]);
 

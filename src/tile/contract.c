@@ -1,27 +1,27 @@
-/* Contraction: where a product feeds a sum, both are one op that rounds once. It is decided here,
- * once, so that all executors agree (Meaning 12); none of them contracts by itself.
+/* Contraction: a product that feeds a sum becomes one op with it, which rounds once. This pass
+ * alone decides it, so that all executors agree (Meaning 12); no executor contracts by itself.
  *
  *   acc + dot(a, b), dot(a, b) + acc   ->  dot(a, b, acc)   acc of the dot's type and shape
  *   a * b + c, c + a * b               ->  fma(a, b, c)     floats only
  *   a * b - c                          ->  fma(a, b, -c)
  *   c - a * b                          ->  fma(-a, b, c)
  *
- * A dot is preferred to a product, and of two dots or two products the left one is contracted:
- * a * b + c * d is fma(a, b, c * d). The product must stand in the sum itself: a cast between them
- * rounds, and so does a variable. Inner sums first. `ensures` is left as it is written.
+ * A dot is preferred to a product. If there are two dots or two products, the left one is
+ * contracted: a * b + c * d is fma(a, b, c * d). The product must be an operand of the sum itself:
+ * a cast between them rounds, and so does a variable. Inner sums come first. `ensures` is left as
+ * written.
  *
  * Contraction comes before folding, and constants are evaluated as they would be contracted
- * (eval.c), so that no bit depends on what is known while compiling.
- */
+ * (eval.c), so that no bit of a result depends on which values are known at compile time. */
 #include "tile/passes.h"
 
 struct contraction {
     struct kernel *kernel;
-    VEC(bool) effects; /* of the visited expressions whose parents are still to come */
+    VEC(bool) effects; /* of the visited expressions whose parents are not visited yet */
 };
 
-/* Reordering the operands must not reorder effects. The walk comes to operands before their parent:
- * the effects noted last are theirs. */
+/* Returns true if e has an effect: reordering operands must not reorder effects. The walk visits
+ * operands before their parent, so the last entries of `effects` are those of e's operands. */
 static bool has_effect(struct contraction *c, const struct expr *e)
 {
     bool effect = !(op_table[e->op].flags & OP_PURE) && e->op != OP_ACCESS;

@@ -1,19 +1,20 @@
-/* Zeros past an edge that a reduction counts. A slice that reaches past the edge of its view reads zeros
- * there. A sum does not mind them; a maximum of negative values is then 0, and exp(0 - m) is not 0.
+/* Finds reductions that count the zeros past an edge. A slice that reaches past the edge of its
+ * view reads zeros there. They do not change a sum; but a maximum of negative values becomes 0, and
+ * exp(0 - m) is not 0.
  *
  * One walk in program order follows, for each tile, the slice whose zeros it has:
  *
- *   zeros      still zeros: casts, products, shapes, sums and differences of such tiles
+ *   zeros      still zeros: after casts, products, shapes, sums and differences of such tiles
  *   changed    something else: after exp, or a sum with a tile that has no such zeros
  *
- * It is a guess for a note beside wrong values, not a proof: `where` counts as a mask that clears them, and
- * whether the slice reaches past the edge depends on the launch. */
+ * The result is a guess for a note on wrong values, not a proof: `where` counts as a mask that
+ * clears the zeros, and the launch decides whether the slice reaches past the edge. */
 #include "tile/passes.h"
 
 struct past {
-    const struct expr *slice; /* NULL: no zeros of an edge */
+    const struct expr *slice; /* NULL: the tile has no zeros of an edge */
     bool changed;
-    bool powers; /* exp or exp2 changed them: -inf in their place would be 0 */
+    bool powers; /* exp or exp2 changed them; -inf instead of 0 in the slice would give 0 */
 };
 
 struct edges {
@@ -34,7 +35,8 @@ static bool may_pass_edge(const struct expr *e)
     return slice && !e->otherwise && e->sym->storage == ST_VIEW;
 }
 
-/* The zeros of the operands, joined: an operand without them makes others of them if `shifts`. */
+/* Joins the zeros of the operands. If `shifts`, an operand without such zeros changes those of
+ * the others. */
 static struct past join(struct edges *g, const struct expr *e, bool shifts)
 {
     struct past joined = none;
@@ -51,7 +53,7 @@ static struct past join(struct edges *g, const struct expr *e, bool shifts)
     return joined;
 }
 
-/* A product is 0 where one factor still is. */
+/* Returns the zeros of a product: it is 0 wherever one factor is still 0. */
 static struct past product(struct edges *g, const struct expr *e)
 {
     for (int i = 0; i < e->count; i++) {
@@ -62,7 +64,8 @@ static struct past product(struct edges *g, const struct expr *e)
     return join(g, e, false);
 }
 
-/* A reduction: `counts` its zeros even if nothing changed them. What remains has none of an edge. */
+/* Checks a reduction. It counts zeros that something changed, and if `counts`, also unchanged
+ * ones. Its result has no zeros of an edge. */
 static struct past reduced(struct edges *g, const struct expr *e, bool counts)
 {
     struct past p = e->op == OP_DOT ? product(g, e) : join(g, e, false);

@@ -1,10 +1,9 @@
-/* Constants: what every executor computes, one element at a time.
+/* Constants: evaluates ops as every executor does, one element at a time.
  *
- * Integers are kept in 64 bits and wrapped to their type after each op. Floats are kept as doubles:
- * a sum, difference, product, quotient or square root of values with at most 24 digits, rounded to
- * double and then to the type, is the same as rounded once (53 >= 2 * 24 + 2; Figueroa, "When is
- * double rounding innocuous?", 1995). fma needs more care.
- */
+ * Integers are kept in 64 bits and wrapped to their type after each op. Floats are kept as
+ * doubles: a sum, difference, product, quotient or square root of values with at most 24 digits,
+ * rounded to double and then to the type, equals the result rounded once (53 >= 2 * 24 + 2;
+ * Figueroa, "When is double rounding innocuous?", 1995). fma needs more care. */
 #include "base/arithmetic.h"
 #include "base/real.h"
 #include "tile/tile.h"
@@ -35,7 +34,7 @@ static double round_to(enum dtype t, double v)
     }
 }
 
-/* The type that arithmetic on t is done in. */
+/* Returns the type in which arithmetic on t is done. */
 static enum dtype arithmetic_type(enum dtype t)
 {
     return t == DT_BOOL ? DT_I32 : t;
@@ -54,7 +53,8 @@ static double int_to_float(enum dtype to, enum dtype from, int64_t v)
     if (from == DT_U64 && v < 0) {
         if (to == DT_F64)
             return (double)u;
-        /* Halved with the lost bit kept: 63 bits still round as 64 do. */
+        /* The value is halved and keeps the lost bit in its last one, so 63 bits round as the 64
+         * would. */
         dtype_store_i64(to, &element, (int64_t)(u >> 1 | (u & 1)));
         return 2 * dtype_load_f64(to, &element);
     }
@@ -87,13 +87,13 @@ static bool eval_bits(enum dtype to, enum dtype from, const struct literal *x, s
     else
         dtype_store_i64(from, &element, x->i);
     if (to == DT_BOOL)
-        return false; /* only 0 and 1 would have a meaning */
+        return false; /* only the bits 0 and 1 would be valid */
     *out = dtype_is_float(to) ? float_literal(dtype_load_f64(to, &element))
                               : int_literal(dtype_load_i64(to, &element));
     return true;
 }
 
-/* x as an executor holds a value of type t. */
+/* Returns x as an executor holds a value of type t. */
 static struct literal as_type(enum dtype t, const struct literal *x)
 {
     return eval_cast(t, x->is_float ? DT_F64 : t == DT_U64 ? DT_U64 : DT_I64, x);
@@ -106,7 +106,7 @@ static bool int_less(enum dtype t, int64_t a, int64_t b)
     return is_unsigned(t) ? (uint64_t)a < (uint64_t)b : a < b;
 }
 
-/* b is not 0. */
+/* Divides; b is not 0. */
 static int64_t int_divide(enum dtype t, int64_t a, int64_t b)
 {
     if (is_unsigned(t))
@@ -128,7 +128,7 @@ static int64_t int_divide_up(enum dtype t, int64_t a, int64_t b)
     return rest != 0 && same_side ? (int64_t)((uint64_t)quotient + 1) : quotient;
 }
 
-/* As PTX clamps: an amount of the width or more shifts everything out; so does a negative one. */
+/* Shifts as PTX does: an amount that is negative, or at least the width, shifts all bits out. */
 static int64_t int_shift(enum op op, enum dtype t, int64_t a, int64_t amount)
 {
     bool all = amount < 0 || amount >= dtype_table[t].bits;
@@ -136,7 +136,7 @@ static int64_t int_shift(enum op op, enum dtype t, int64_t a, int64_t amount)
         return all ? 0 : (int64_t)((uint64_t)a << amount);
     if (is_unsigned(t))
         return all ? 0 : (int64_t)((uint64_t)a >> amount);
-    uint64_t sign = a < 0 ? UINT64_MAX : 0; /* >> of a negative number is the C compiler's choice */
+    uint64_t sign = a < 0 ? UINT64_MAX : 0; /* C leaves >> of a negative number to the compiler */
     return (int64_t)(((uint64_t)a ^ sign) >> (all ? 63 : amount) ^ sign);
 }
 
@@ -232,7 +232,7 @@ static double float_fma(enum dtype t, double a, double b, double c)
     return add_to_odd(a * b, c); /* 48 digits: the product is exact */
 }
 
-/* PTX min and max: a number wins over NaN, and -0 is below +0. */
+/* Returns the minimum as PTX does: a number wins over NaN, and -0 is less than +0. */
 static double float_least(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -258,7 +258,7 @@ static bool float_arith(enum op op, enum dtype t, const struct literal *args, st
     case OP_SUB: value = a - b; break;
     case OP_MUL: value = a * b; break;
     case OP_DIV: value = a / b; break;
-    case OP_REM: value = fmod(a, b); break; /* always exact */
+    case OP_REM: value = fmod(a, b); break; /* fmod is always exact */
     case OP_MIN: value = float_least(a, b); break;
     case OP_MAX: value = float_most(a, b); break;
     case OP_CLIP: value = float_least(float_most(a, b), c); break;
@@ -270,7 +270,8 @@ static bool float_arith(enum op op, enum dtype t, const struct literal *args, st
     return true;
 }
 
-/* Functions are computed in double and rounded; an executor's own may differ in the last place. */
+/* Computes a function in double and rounds the result. An executor's own result may differ in
+ * the last place. */
 static bool float_function(enum op op, enum dtype t, double x, struct literal *out)
 {
     double value;
@@ -318,7 +319,7 @@ static bool compare(enum op op, enum dtype t, const struct literal *args, struct
     case OP_LE: *out = int_literal(less || equal); return true;
     case OP_GE: *out = int_literal(greater || equal); return true;
     case OP_EQ: *out = int_literal(equal); return true;
-    case OP_NE: *out = int_literal(!equal); return true; /* NaN differs from itself */
+    case OP_NE: *out = int_literal(!equal); return true; /* a NaN differs from itself */
     default: return false;
     }
 }
@@ -339,14 +340,14 @@ static bool logic(enum op op, const struct literal *args, struct literal *out)
     }
 }
 
-/* Ops with a rule of their own, as far as eval_op's arguments tell enough. */
+/* Evaluates ops with a rule of their own. Returns false if eval_op's arguments do not suffice. */
 static bool own(enum op op, enum dtype t, const struct literal *args, struct literal *out)
 {
     switch (op) {
     case OP_SELECT:
     case OP_WHERE: *out = as_type(t, &args[is_true(&args[0]) ? 1 : 2]); return true;
     case OP_CAST: *out = eval_cast(t, args[0].is_float ? DT_F64 : DT_I64, &args[0]); return true;
-    case OP_BITS: { /* a float of 16 bits could be either */
+    case OP_BITS: { /* the type of a 16-bit float is not known here: f16 or bf16 */
         if (args[0].is_float && dtype_size(t) < 4)
             return false;
         bool wide = dtype_size(t) == 8;
@@ -405,7 +406,7 @@ static bool symbol_value(const struct sym *s, const struct scalar_env *env, stru
     return true;
 }
 
-/* &&, || and ?: leave alone what they do not need. */
+/* Evaluates &&, || and ?:, which skip the operands that they do not need. */
 static bool eval_lazy(const struct expr *e, const struct scalar_env *env, struct literal *out)
 {
     struct literal first, chosen;
@@ -424,7 +425,7 @@ static bool eval_lazy(const struct expr *e, const struct scalar_env *env, struct
     return true;
 }
 
-/* The type in which e's op takes its operands. */
+/* Returns the type to which e's op converts its operands. */
 static enum dtype operand_type(const struct expr *e)
 {
     enum dtype t = e->args[0]->type.dtype;
@@ -436,7 +437,8 @@ static enum dtype operand_type(const struct expr *e)
     }
 }
 
-/* A sum whose product is contracted with it: a * b + c, a * b - c, c - a * b as one fma. */
+/* Evaluates a sum together with the product contracted with it: a * b + c, a * b - c or c - a *
+ * b as one fma. */
 static bool eval_contracted(const struct expr *e, int at, const struct scalar_env *env,
                             struct literal *out)
 {

@@ -1,11 +1,10 @@
-/* Folding: what is known is computed now, and what can never run goes away.
+/* Folding: computes known values now, and removes code that can never run.
  *
- * Only what keeps every bit of every result: integers wrap as they will, floats are rounded as they
- * will be, x + 0.0 stays (it turns -0 into +0) and i * 16 / 16 stays (the product may wrap). A read
- * of memory is never dropped or moved: it may be the one that reports a fault. `ensures` keeps its
- * own words; it is evaluated in another precision, so only what is exact in all of them is folded
- * there. Products are contracted with the sums that they feed before (contract.c).
- */
+ * It keeps every bit of every result: integers wrap and floats are rounded as they will be at
+ * run time, x + 0.0 stays (it turns -0 into +0) and i * 16 / 16 stays (the product may wrap). A
+ * read of memory is never dropped or moved, because it may report a fault. `ensures` is
+ * evaluated in another precision, so only values that are exact in every precision are folded
+ * there. Products are contracted with the sums that they feed before folding (contract.c). */
 #include "tile/numbering.h"
 #include "tile/passes.h"
 
@@ -14,10 +13,10 @@
 struct folder {
     struct kernel *kernel;
     struct numbering numbers;
-    int *assigned;          /* by symbol: how many statements assign it */
-    struct expr **constant; /* by symbol: the literal that a scalar is for good, or NULL */
-    struct expr **indices;  /* by symbol: the iota that a tile is for good, or NULL */
-    bool *declared;         /* by symbol, after folding */
+    int *assigned;          /* by symbol: number of statements that assign it */
+    struct expr **constant; /* by symbol: the literal that is a scalar's only value, or NULL */
+    struct expr **indices;  /* by symbol: the iota that is a tile's only value, or NULL */
+    bool *declared;         /* by symbol: it is still declared after folding */
 };
 
 /* --- expressions --- */
@@ -27,14 +26,14 @@ static bool is_int_literal(const struct expr *e, int64_t v)
     return e->op == OP_LITERAL && !dtype_is_float(e->type.dtype) && e->literal.i == v;
 }
 
-/* The very value: -0.0 is not 0.0. */
+/* Returns true if e is exactly v: -0.0 is not 0.0. */
 static bool is_float_literal(const struct expr *e, double v)
 {
     return e->op == OP_LITERAL && dtype_is_float(e->type.dtype) && e->literal.f == v &&
            signbit(e->literal.f) == signbit(v);
 }
 
-/* 0 or 1 of any type. */
+/* Returns true if e is the number v, 0 or 1, of any type. */
 static bool is_number(const struct expr *e, int v)
 {
     return is_int_literal(e, v) || is_float_literal(e, v);
@@ -46,7 +45,8 @@ static bool may_divide_by_zero(const struct expr *e)
            (e->args[1]->op != OP_LITERAL || e->args[1]->literal.i == 0);
 }
 
-/* No effect, and no access or division that could fault. */
+/* Returns true if e can be dropped: it has no effect, and no access or division that could
+ * fault. */
 static bool is_droppable(const struct expr *e)
 {
     if (!(op_table[e->op].flags & OP_PURE) || may_divide_by_zero(e))
@@ -62,7 +62,7 @@ static struct expr *truth(struct folder *f, const struct expr *e, bool value)
     return expr_int(f->kernel, DT_BOOL, value, e->loc);
 }
 
-/* x + 0, x - 0, x * 1, x / 1, x << 0, … : the operand that is left, or NULL. */
+/* Returns the operand that is left of x + 0, x - 0, x * 1, x / 1, x << 0, …, or NULL. */
 static struct expr *identity(const struct expr *e)
 {
     struct expr *a = e->args[0], *b = e->args[1];
@@ -84,7 +84,7 @@ static struct expr *identity(const struct expr *e)
     }
 }
 
-/* (x + 3) + 4 is x + 7 in integers that wrap. */
+/* Makes x + 7 of (x + 3) + 4, for integers that wrap. */
 static struct expr *join_summands(struct folder *f, const struct expr *e)
 {
     const struct expr *inner = e->args[0], *c = e->args[1];
@@ -104,8 +104,8 @@ static struct expr *join_summands(struct folder *f, const struct expr *e)
                        expr_int(f->kernel, t, minus ? -wrapped : wrapped, c->loc));
 }
 
-/* && and || of a known truth value; a scalar's other operand then does not run, a tile's has to
- * be droppable. */
+/* Folds && and || with an operand of known value. If the left operand of scalars decides, the
+ * right one never runs; in tiles the other operand must be droppable. */
 static struct expr *fold_logic(struct folder *f, const struct expr *e)
 {
     bool absorbing = e->op == OP_LOR;
@@ -122,7 +122,7 @@ static struct expr *fold_logic(struct folder *f, const struct expr *e)
     return NULL;
 }
 
-/* The greatest of the indices 0, 1, … that a tile consists of; -1: it is none. */
+/* Returns the greatest index of a tile of indices 0, 1, …; -1: the tile is not one. */
 static int64_t greatest_index(const struct folder *f, const struct expr *e)
 {
     int number = e->op == OP_REF ? numbering_of(&f->numbers, e->sym) : -1;
@@ -133,11 +133,12 @@ static int64_t greatest_index(const struct folder *f, const struct expr *e)
         return -1;
     for (int i = 0; i < e->type.rank; i++)
         if (e->type.extent[i] > 1)
-            greatest = e->type.extent[i] - 1; /* they count along the last such axis */
+            greatest = e->type.extent[i] - 1; /* the indices count along the last such axis */
     return greatest;
 }
 
-/* A condition with the same value for all elements: `column < 1024` of 1024 columns. */
+/* Returns true if a condition has the same value for all elements, such as `column < 1024` with
+ * 1024 columns. */
 static bool known_everywhere(const struct folder *f, const struct expr *e, bool *value)
 {
     if (e->op == OP_LITERAL && !dtype_is_float(e->type.dtype)) {
@@ -150,7 +151,8 @@ static bool known_everywhere(const struct folder *f, const struct expr *e, bool 
     int64_t greatest = greatest_index(f, e->args[0]);
     if (greatest < 0 || limit->op != OP_LITERAL || limit->type.dtype != DT_I32)
         return false;
-    bool open = e->op == OP_LT || e->op == OP_GE; /* as i < edge, or its opposite */
+    bool open = e->op == OP_LT || e->op == OP_GE; /* i < edge or its opposite; else the edge is
+                                                   * one further */
     int64_t edge = limit->literal.i + !open;
     bool below = e->op == OP_LT || e->op == OP_LE;
     *value = (greatest < edge) == below;
@@ -167,7 +169,7 @@ static struct expr *fold_choice(const struct folder *f, const struct expr *e)
     return eager && !is_droppable(e->args[3 - chosen]) ? NULL : e->args[chosen];
 }
 
-/* What e may become; NULL: nothing simpler. */
+/* Returns a simpler form of e; NULL: none. */
 static struct expr *simpler(struct folder *f, const struct expr *e)
 {
     struct expr *result;
@@ -194,8 +196,8 @@ static struct expr *simpler(struct folder *f, const struct expr *e)
     }
 }
 
-/* Functions that an executor may compute by an approximation of its own; it shall do so for
- * constants too. */
+/* Returns true for functions that an executor may approximate in its own way; the executor must
+ * compute them for constants too. */
 static bool is_approximate(enum op op)
 {
     switch (op) {
@@ -217,7 +219,7 @@ static bool is_approximate(enum op op)
     }
 }
 
-/* All operands are literals, and so is the result. */
+/* Returns true if all operands are literals and the result can be one. */
 static bool is_constant_op(const struct expr *e)
 {
     if (!(op_table[e->op].flags & OP_PURE) || e->type.rank != 0 || e->count == 0 ||
@@ -229,8 +231,9 @@ static bool is_constant_op(const struct expr *e)
     return true;
 }
 
-/* A product that became an operand of the sum e by folding is rounded before the sum, also when the
- * printed program is compiled again: a cast to its own type says so. */
+/* Adds a cast to a product that became an operand of the sum e by folding. The product is
+ * rounded before the sum, and the cast to its own type keeps that when the printed program is
+ * compiled again. */
 static void keep_apart(struct folder *f, struct expr *e)
 {
     int product = expr_contracted(e);
@@ -257,7 +260,7 @@ static void fold_expr(void *user, struct expr **at)
     }
     if ((e->op == OP_ADD || e->op == OP_SUB) && f->kernel->contracted)
         keep_apart(f, e);
-    /* A NaN's payload is no part of a literal. */
+    /* A literal cannot hold the payload of a NaN. */
     if (is_constant_op(e) && eval_scalar(e, NULL, &value) &&
         !(e->op == OP_BITS && value.is_float && isnan(value.f))) {
         *at = value.is_float ? expr_float(f->kernel, e->type.dtype, value.f, e->loc)
@@ -269,7 +272,7 @@ static void fold_expr(void *user, struct expr **at)
         *at = other;
 }
 
-/* In `ensures`: only what is exact in any precision. */
+/* Folds in `ensures`, only if the result is exact in any precision. */
 static void fold_exact(void *user, struct expr **at)
 {
     const struct expr *e = *at;
@@ -304,7 +307,8 @@ static bool has_declaration(const struct stmt *first)
     return false;
 }
 
-/* The statements of a body in place of s. What it declares keeps its scope. */
+/* Returns the statements of a body, to replace s. If the body has declarations, a block keeps
+ * their scope. */
 static struct stmt *as_statements(struct folder *f, const struct stmt *s, struct stmt *body)
 {
     if (!has_declaration(body))
@@ -332,7 +336,7 @@ static struct stmt *fold_if(struct folder *f, struct stmt *s)
     return s->body || s->otherwise || !is_droppable(s->condition) ? s : NULL;
 }
 
-/* A loop that never runs leaves its initialisation, if that does anything. */
+/* Folds a loop. A loop that never runs leaves its initialisation, if that has an effect. */
 static struct stmt *fold_for(struct folder *f, struct stmt *s)
 {
     bool value, only_pure = true;
@@ -352,7 +356,8 @@ static struct stmt *fold_while(struct folder *f, struct stmt *s)
     return !s->is_do && known_truth(s->condition, &value) && !value ? NULL : s;
 }
 
-/* A scalar that gets one known value is that value; its declaration has nothing left to do. */
+/* Folds a declaration. A scalar with only one, known, value is replaced by that value, and its
+ * declaration is dropped. */
 static struct stmt *fold_decl(struct folder *f, struct stmt *s)
 {
     const struct sym *sym = s->sym;
@@ -371,21 +376,21 @@ static struct stmt *fold_decl(struct folder *f, struct stmt *s)
     return NULL;
 }
 
-/* assume(true) says nothing. */
+/* Removes assume(true), which says nothing. */
 static struct stmt *fold_effect(struct stmt *s)
 {
     bool value;
     return s->value->op == OP_ASSUME && known_truth(s->value->args[0], &value) && value ? NULL : s;
 }
 
-/* The statements that stand for s alone; NULL: none. */
+/* Returns the statements that replace s; NULL: none. */
 static struct stmt *fold_statement(struct folder *f, struct stmt *s)
 {
     if (s->kind == STMT_ENSURES) {
         stmt_expressions(s, fold_exact_root, f);
         return s;
     }
-    fold_list(f, &s->init); /* what is declared there may be known in the condition */
+    fold_list(f, &s->init); /* the condition may use values declared there */
     stmt_expressions(s, fold_root, f);
     switch (s->kind) {
     case STMT_DECL: return fold_decl(f, s);
@@ -412,7 +417,7 @@ static void fold_list(struct folder *f, struct stmt **first)
     }
 }
 
-/* --- indices that nobody reads any more --- */
+/* --- indices that are no longer read --- */
 
 static void drop_unread(struct folder *f, struct stmt **at)
 {
@@ -441,7 +446,7 @@ static void note_declared(void *user, struct stmt *s)
             f->declared[number] = true;
 }
 
-/* What was declared in dead code is not a symbol of the kernel any more. */
+/* Removes symbols that were declared only in dead code. */
 static void drop_undeclared(struct folder *f)
 {
     struct kernel *k = f->kernel;

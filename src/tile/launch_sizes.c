@@ -2,11 +2,11 @@
 
 #include "base/grid.h"
 
-/* What a step does with the stack. Results outside of least … most end the run. */
+/* The effect of a step on the stack. A result outside of least … most ends the run. */
 enum step_op {
     STEP_PARAM,    /* push a parameter's value */
     STEP_CONSTANT, /* push `value` */
-    STEP_ADD,      /* these take two and push one */
+    STEP_ADD,      /* this and the next ones take two values and push one */
     STEP_SUB,
     STEP_MUL,
     STEP_DIV,
@@ -14,11 +14,11 @@ enum step_op {
     STEP_CDIV,
     STEP_MIN,
     STEP_MAX,
-    STEP_NARROW, /* the top is within the range of another type */
-    STEP_TREE,   /* push what `tree` is; a view's that cannot be known is left */
-    STEP_AXIS,   /* a parameter is not negative; the stack stays */
-    STEP_DROP,   /* pop: of interest only was whether it can be computed, and its range */
-    STEP_RESULT  /* pop result `index`: the blocks along an axis, the value of a parameter */
+    STEP_NARROW, /* check that the top is within the range of another type */
+    STEP_TREE,   /* push the value of `tree`; a view's value that cannot be known is skipped */
+    STEP_AXIS,   /* check that a parameter is not negative; the stack does not change */
+    STEP_DROP,   /* pop a value that only needed to be computed and be within its range */
+    STEP_RESULT  /* pop result `index`: the blocks along an axis, or the value of a parameter */
 };
 
 struct size_step {
@@ -35,7 +35,7 @@ enum { DEEPEST = 16, MOST_PARAMS = 64 };
 struct compiler {
     struct launch_sizes *out;
     struct arena *arena;
-    bool *is_axis; /* by parameter: its step was added */
+    bool *is_axis; /* by parameter: its STEP_AXIS was added */
 };
 
 static void add_step(struct compiler *c, struct size_step step)
@@ -43,7 +43,7 @@ static void add_step(struct compiler *c, struct size_step step)
     vec_push(c->arena, &c->out->steps, step);
 }
 
-/* Integers whose values an int64_t is. */
+/* Returns true for integer types whose values all fit an int64_t. */
 static bool is_plain_type(enum dtype t)
 {
     return (int)t >= 0 && dtype_is_int(t) && t != DT_BOOL && t != DT_U64;
@@ -81,7 +81,8 @@ static bool constant_of(const struct expr *e, int64_t *value)
     return (e->op == OP_LITERAL || bound) && eval_int(e, NULL, value);
 }
 
-/* Whether e is nothing but plain integer arithmetic on parameters, so deep at most. */
+/* Returns true if e is plain integer arithmetic on parameters and needs at most the remaining
+ * depth of the stack. */
 static bool is_plain(const struct expr *e, int depth)
 {
     int64_t ignored;
@@ -117,7 +118,7 @@ static void add_plain(struct compiler *c, const struct expr *e)
     add_step(c, step);
 }
 
-/* e, and what becomes of it: `end`, within least … most. */
+/* Adds the steps of e and then `end`, whose range is least … most. */
 static void add_root(struct compiler *c, const struct expr *e, struct size_step end)
 {
     if (is_plain(e, 0))
@@ -127,7 +128,8 @@ static void add_root(struct compiler *c, const struct expr *e, struct size_step 
     add_step(c, end);
 }
 
-/* A stride or an offset: what stands there by itself has any value. */
+/* Adds the check of a stride or an offset. A single name or number needs none: it may have any
+ * value. */
 static void add_checked(struct compiler *c, const struct expr *e)
 {
     if (e && e->count > 0)
@@ -195,15 +197,15 @@ void launch_derived_compile(struct launch_sizes *s, struct arena *a,
 
 /* --- running --- */
 
-/* The least multiple of b that is a or more, divided by it, as of integers of any sign. b is
- * neither 0 nor -1. */
+/* Returns a / b rounded up, for integers of any sign. b is neither 0 nor -1. */
 static int64_t divide_up(int64_t a, int64_t b)
 {
     int64_t quotient = a / b, rest = a % b;
     return quotient + (rest != 0 && (rest < 0) == (b < 0));
 }
 
-/* -1 as a divisor is left to the tree: the least number has no quotient. */
+/* Divides. Fails for the divisor -1, because the least number has no quotient by it; the tree
+ * evaluates that case. */
 static bool divide(enum step_op op, int64_t a, int64_t b, int64_t *out)
 {
     if (b == 0 || b == -1)
@@ -212,7 +214,7 @@ static bool divide(enum step_op op, int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
-/* Of an expression that is no plain arithmetic. */
+/* Evaluates an expression that is not plain arithmetic. */
 static bool evaluate(const struct launch_sizes *s, const struct size_step *step,
                      const uint64_t *values, int64_t *out)
 {
@@ -249,7 +251,7 @@ static bool calculate(enum step_op op, int64_t a, int64_t b, int64_t *out)
 
 static bool run(const struct launch_sizes *s, const uint64_t *values, int64_t *results)
 {
-    int64_t stack[DEEPEST + 2], *top = stack; /* `top` is the first free one */
+    int64_t stack[DEEPEST + 2], *top = stack; /* `top` is the first free place */
     for (size_t i = 0; i < s->steps.count; i++) {
         const struct size_step *step = &s->steps.data[i];
         switch (step->op) {

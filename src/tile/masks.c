@@ -1,26 +1,25 @@
-/* Idle masks: slices that provably lie inside their axis are marked `inside`, and nobody checks
- * them at run time.
+/* Idle masks: marks slices that provably lie inside their axis as `inside`, so that no executor
+ * checks them at run time.
  *
- * For an integer expression this pass knows three things, or says that it knows nothing: a number
- * that divides it, a least value, and a greatest value `bound + c`, where `bound` is an expression
- * that never changes (a size) or nothing. That suffices for what kernels do:
+ * For an integer expression this pass knows up to three facts: a number that divides it, a least
+ * value, and a greatest value `bound + c`, where `bound` is an expression that never changes (a
+ * size) or absent. That suffices for common kernels:
  *
  *   for (p = 0; p < k; p += 16)   p <= k - 1, and with 16 | k, since 16 | p as well: p <= k - 16
  *   block.x * 128, grid(cdiv(m, 128))   <= m - 1, and with 128 | m: <= m - 128
  *
- * A fact holds for the value as it is computed, so an op that could wrap has none. What is not
- * certain keeps its mask.
- */
+ * A fact holds for the value as it is computed, so an op that could wrap has none. A slice that
+ * is not certain to lie inside keeps its mask. */
 #include "base/number_map.h"
 #include "base/arithmetic.h"
 #include "tile/numbering.h"
 #include "tile/passes.h"
 
 struct fact {
-    int64_t divisor;          /* at least 1; 0: the value is 0, which everything divides */
+    int64_t divisor;          /* at least 1; 0: the value is 0, which every number divides */
     int64_t least;            /* INT64_MIN: not known */
-    bool bounded;             /* value <= bound + c */
-    const struct expr *bound; /* NULL: the number c alone */
+    bool bounded;             /* value <= bound + c is known */
+    const struct expr *bound; /* NULL: the bound is the number c alone */
     int64_t c;
 };
 
@@ -32,10 +31,12 @@ struct saved_fact {
 struct masks {
     struct kernel *kernel;
     struct numbering numbers;
-    int *assigned;            /* by symbol: how many statements assign it */
-    struct number_map *never; /* by expression, from when `assigned` is known: it never changes */
-    struct fact *facts; /* by symbol that is never assigned, or a loop's counter inside the loop */
-    VEC(struct saved_fact) undo; /* what assume() changed */
+    int *assigned;            /* by symbol: number of statements that assign it */
+    struct number_map *never; /* by expression, kept after `assigned` is known: the expression
+                               * never changes */
+    struct fact *facts;       /* by symbol: facts of those never assigned, and of a loop's counter
+                         * inside the loop */
+    VEC(struct saved_fact) undo; /* facts that assume() changed */
 };
 
 static const struct fact nothing = {.divisor = 1, .least = INT64_MIN};
@@ -44,14 +45,15 @@ static struct fact fact_of(const struct masks *m, const struct expr *e);
 
 /* --- numbers --- */
 
-/* The greatest multiple of d (> 0) up to v. */
+/* Returns the greatest multiple of d (> 0) that is at most v. */
 static int64_t multiple_below(int64_t v, int64_t d)
 {
     int64_t rest = v % d;
     return v - (rest < 0 ? rest + d : rest);
 }
 
-/* Facts are kept to numbers far from overflow; larger ones are not known. */
+/* Returns true if v is far from overflow. Facts have only such numbers; larger ones count as not
+ * known. */
 static bool is_small(int64_t v)
 {
     return v > -((int64_t)1 << 40) && v < (int64_t)1 << 40;
@@ -80,7 +82,7 @@ static bool int_literal(const struct expr *e, int64_t *v)
     return is_small(*v);
 }
 
-/* Without casts that keep the value. */
+/* Returns e without casts that keep the value. */
 static const struct expr *plain(const struct expr *e)
 {
     while (e->op == OP_CAST && is_counted(e->type.dtype) && is_counted(e->args[0]->type.dtype) &&
@@ -110,7 +112,7 @@ static bool never_changes(const struct masks *m, const struct expr *e)
     return never;
 }
 
-/* The value of e is at most e. */
+/* Returns the fact that the value of e is at most e. */
 static struct fact bounded_by_itself(const struct expr *e)
 {
     return (struct fact){
@@ -123,7 +125,7 @@ static struct fact exactly(int64_t v)
         .divisor = v < 0 ? -v : v, .least = v, .bounded = true, .bound = NULL, .c = v};
 }
 
-/* A value that f describes, computed in t: does it surely not wrap? */
+/* Returns true if a value that f describes, computed in t, certainly does not wrap. */
 static bool stays_in(const struct fact *f, enum dtype t)
 {
     if (!f->bounded || f->least == INT64_MIN || f->least < least_of(t))
@@ -133,7 +135,7 @@ static bool stays_in(const struct fact *f, enum dtype t)
     return f->c <= 0 && dtype_size(f->bound->type.dtype) <= dtype_size(t);
 }
 
-/* The greatest value is a multiple of the divisor too. */
+/* Lowers the greatest value to a multiple of the divisor. */
 static struct fact tightened(const struct masks *m, struct fact f)
 {
     if (!f.bounded || f.divisor == 0)
@@ -158,7 +160,7 @@ static struct fact add(struct fact a, struct fact b)
     return sum;
 }
 
-/* a times a number > 0. */
+/* Returns the fact of a times n, n > 0. */
 static struct fact times(const struct masks *m, struct fact a, int64_t n)
 {
     struct fact product = nothing;
@@ -277,7 +279,7 @@ static struct fact fact_of(const struct masks *m, const struct expr *e)
     return never_changes(m, e) ? bounded_by_itself(e) : nothing;
 }
 
-/* --- where facts come from --- */
+/* --- sources of facts --- */
 
 static void learn(struct masks *m, int number, struct fact f)
 {
@@ -286,7 +288,7 @@ static void learn(struct masks *m, int number, struct fact f)
     m->facts[number] = f;
 }
 
-/* Back to what was known when `undo` had that many entries. */
+/* Restores the facts as they were when `undo` had `known` entries. */
 static void forget(struct masks *m, size_t known)
 {
     while (m->undo.count > known) {
@@ -295,7 +297,7 @@ static void forget(struct masks *m, size_t known)
     }
 }
 
-/* The number of a symbol that keeps its value, -1 if e is none. */
+/* Returns the number of a symbol that keeps its value; -1: e is not one. */
 static int unassigned(const struct masks *m, const struct expr *e)
 {
     e = plain(e);
@@ -306,7 +308,7 @@ static int unassigned(const struct masks *m, const struct expr *e)
     return scalar && number >= 0 && m->assigned[number] == 0 ? number : -1;
 }
 
-/* x % n == 0 */
+/* Learns from x % n == 0. */
 static void learn_divisor(struct masks *m, const struct expr *e)
 {
     int64_t n, zero;
@@ -324,7 +326,7 @@ static void learn_divisor(struct masks *m, const struct expr *e)
     learn(m, number, f);
 }
 
-/* x >= n, x > n */
+/* Learns from x >= n and x > n. */
 static void learn_least(struct masks *m, const struct expr *e)
 {
     int64_t n;
@@ -351,7 +353,8 @@ static void learn_assumption(struct masks *m, const struct expr *e)
     }
 }
 
-/* The step `s = s + n` with n > 0 in a loop, as the only assignment to s; 0 if it is not so. */
+/* Returns n if `s = s + n` with n > 0, the step of the loop, is the only assignment to s; else
+ * 0. */
 static int64_t counted_step(const struct masks *m, const struct stmt *loop, const struct sym *s)
 {
     int number = numbering_of(&m->numbers, s);
@@ -373,7 +376,7 @@ static bool names(const struct expr *e, const struct sym *s)
     return e->op == OP_REF && e->sym == s;
 }
 
-/* What `s < e` (or <=, or turned around) in a condition says of s. */
+/* Returns the bound on s that a condition contains: `s < e`, `s <= e`, or these turned around. */
 static struct fact bound_in(const struct masks *m, const struct expr *condition,
                             const struct sym *s)
 {
@@ -393,7 +396,8 @@ static struct fact bound_in(const struct masks *m, const struct expr *condition,
     return f;
 }
 
-/* for (s = start; s < limit; s += step): holds inside the body. */
+/* Learns about the counter of for (s = start; s < limit; s += step); the facts hold inside the
+ * body. */
 static void learn_counter(struct masks *m, const struct stmt *loop, const struct stmt *init)
 {
     int64_t step = counted_step(m, loop, init->sym);
@@ -405,7 +409,7 @@ static void learn_counter(struct masks *m, const struct stmt *loop, const struct
     f.divisor = greatest_common_divisor(start.divisor, step);
     f.least = start.least;
     f = tightened(m, f);
-    /* If the next value could wrap, nothing but the condition is certain. */
+    /* If the next value could wrap, only the condition is certain. */
     struct fact next = f;
     next.c = f.bounded && is_small(f.c) ? f.c + step : INT64_MAX;
     learn(m, numbering_of(&m->numbers, init->sym),
@@ -458,8 +462,8 @@ static void mark_root(void *user, struct expr **root, bool is_target)
 
 static void mark_list(struct masks *m, struct stmt *first);
 
-/* What is known of a counter holds in the body only: the condition is evaluated once more behind
- * the last turn. */
+/* Marks a statement. Facts about a counter hold only in the body, because the condition is
+ * evaluated once more after the last iteration. */
 static void mark_statement(struct masks *m, struct stmt *s)
 {
     size_t known = m->undo.count;
@@ -474,7 +478,8 @@ static void mark_statement(struct masks *m, struct stmt *s)
     mark_list(m, s->step);
 }
 
-/* A scalar that keeps the value it is declared with: facts about that value stay true. */
+/* Learns from a scalar that keeps the value of its declaration: facts about that value stay
+ * true. */
 static void learn_declared(struct masks *m, const struct stmt *s)
 {
     int number = numbering_of(&m->numbers, s->sym);

@@ -1,6 +1,5 @@
-/* A dense number for every symbol of a kernel, so that a pass can keep what it finds out in an
- * array of its own. (A symbol's `index` counts parameters and the rest apart.)
- */
+/* A dense number for every symbol of a kernel, so that a pass can keep its results in an array.
+ * (A symbol's `index` counts parameters and other symbols separately.) */
 #ifndef TW_NUMBERING_H
 #define TW_NUMBERING_H
 
@@ -14,7 +13,7 @@ struct numbering {
 
 /* build.c */
 void numbering_init(struct numbering *n, struct arena *a, const struct kernel *k);
-/* -1: not a symbol of the kernel. */
+/* Returns the number of s; -1: it is not a symbol of the kernel. */
 int numbering_of(const struct numbering *n, const struct sym *s);
 
 #endif

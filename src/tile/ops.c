@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The flags as ops.def writes them. */
+/* The flags under the names that ops.def uses. */
 enum { PURE = OP_PURE, SYNC = OP_SYNC_FLAG, MEMORY = OP_MEMORY, LAZY = OP_LAZY };
 
 const struct op_info op_table[OP_COUNT] = {

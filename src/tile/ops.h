@@ -1,4 +1,4 @@
-/* The table of tile ops (ops.def) as enum and rows. */
+/* The table of tile ops (ops.def) as an enum and rows. */
 #ifndef TW_OPS_H
 #define TW_OPS_H
 
@@ -39,15 +39,15 @@ static inline bool op_is_atomic(enum op op)
 {
     return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
 }
-/* Of integers, a fault when the divisor is 0. */
+/* Returns true for ops that divide; with integers a divisor of 0 is a fault. */
 static inline bool op_divides(enum op op)
 {
     return op == OP_DIV || op == OP_REM || op == OP_CDIV;
 }
-/* Precedence of an infix op as in C, 1 (||) to 10 (* / %); 0 for the rest. */
+/* Returns the precedence of an infix op as in C, from 1 (||) to 10 (* / %); 0 for other ops. */
 int op_precedence(enum op op);
-/* The op written `text` in that form with that many operands (-1: any); OP_COUNT if none.
- * REDUCE_MAX and MAX share a text: arity tells them apart. */
+/* Returns the op that is written `text` in that form with `arity` operands (-1: any number);
+ * OP_COUNT: none. REDUCE_MAX and MAX share a text; their arity differs. */
 enum op op_by_text(const char *text, enum op_form form, int arity);
 
 #endif

@@ -1,5 +1,5 @@
-/* Where integer arithmetic on known values leaves its type. In a running kernel integers wrap;
- * constants, extents and grids are not meant to. */
+/* Finds integer arithmetic on known values that leaves its type. Integers of a running kernel
+ * wrap; those of constants, extents and grids should not. */
 #include "base/text.h"
 #include "tile/tile.h"
 

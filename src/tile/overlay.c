@@ -1,38 +1,40 @@
-/* An output may be an input too if each of its elements is read by the block, or thread, that
- * writes it, and by no other. Of two arrays, one of them written, that holds where
+/* Finds the inputs that an output may overlay. An output may also be an input if each of its
+ * elements is read only by the block, or thread, that writes it. This holds for two arrays, one of
+ * them written, if
  *
  *     C[i +: BM][j] = f(A[i +: BM][j])      each axis of both accesses has the same index,
  *     Y[r][p +: W]  = f(X[r][q +: W])       or neither index depends on the block or thread;
  *
- * and if the equal indices tell all blocks of the grid apart: each axis of the grid is in one of
- * them, or in the quotient and the remainder of two. An axis along which one block alone comes to
- * both accesses (`if (block.y == 0)`, grid(n, 1)) need not be.
+ * and if the equal indices differ between all blocks of the grid: each axis of the grid occurs in
+ * one of them, or in the quotient and the remainder in two. An axis need not occur if only one
+ * block along it gets to both accesses (`if (block.y == 0)`, grid(n, 1)).
  *
- * It does not hold for neighbours (A[i - 1]), transposed tiles, sums over another axis, and what
- * several blocks read. Operands of `dot` are always apart: an executor may keep them in another form
- * for all blocks. The order within a block is not looked at. Views with strides or an offset are
- * left to the caller, since arrays may be interleaved that way.
+ * It does not hold for neighbours (A[i - 1]), transposed tiles, sums over another axis, and
+ * elements that several blocks read. Operands of `dot` are always kept apart, because an executor
+ * may keep them in another form for all blocks. The order of accesses within a block is not
+ * checked. The caller decides about views with strides or an offset, since arrays may be
+ * interleaved through them.
  *
- * Before: a kernel. After: for each array that it writes, the arrays that must lie elsewhere.
- */
+ * Before: a kernel. After: for each array that it writes, the arrays that must lie elsewhere. */
 #include "tile/overlay.h"
 #include "base/name_table.h"
 #include "tile/numbering.h"
 
 #include <string.h>
 
-/* The facts about the value of a symbol or an expression. */
+/* Facts about the value of a symbol or an expression. */
 struct origin {
     uint64_t from; /* the arrays whose elements may be in it */
     bool moves;    /* it may differ between blocks or threads */
-    /* Axes of the grid, a bit each. Blocks that differ along a `full` one alone have different
-     * values; along a `partial` one, as in block.x / 4, some have. */
+    /* Axes of the grid, a bit each. Blocks that differ only along a `full` axis have different
+     * values. Along a `partial` axis, as in block.x / 4, some of them do. */
     uint8_t full, partial;
 };
 
 enum { AXES = 3, ALL_AXES = (1 << AXES) - 1 };
 
-/* By axis of the grid: the condition of an `if` that one block along it alone passes; or NULL. */
+/* By axis of the grid: the condition of an `if` that only one block along the axis passes; NULL:
+ * none. */
 struct pins {
     const struct expr *condition[AXES];
 };
@@ -40,11 +42,11 @@ struct pins {
 struct place {
     const struct expr *access;
     int param;
-    int age; /* how often the variables of its indices had been assigned */
+    int age; /* number of assignments so far to the variables of its indices */
     bool stores, loads;
     struct pins pins;
     bool moves[MAX_RANK]; /* by index: it may differ between blocks or threads */
-    uint64_t hash;        /* of all that tells it from others: equal ones are listed once */
+    uint64_t hash;        /* of everything that distinguishes it; equal places are listed once */
     struct place *same_hash;
 };
 
@@ -54,10 +56,11 @@ struct finder {
     struct numbering numbers;
     struct origin *origin;     /* by symbol */
     const struct expr **means; /* by symbol: the value of its declaration */
-    int *depth;       /* by symbol: conditions around its declaration that differ between blocks */
-    bool *varies;     /* by symbol: it is given another value than that */
-    int *assigned;    /* by symbol: how often, but for the steps of loops */
-    struct pins pins; /* of the statement at hand */
+    int *depth;                /* by symbol: number of conditions around its declaration that differ
+                       * between blocks */
+    bool *varies;              /* by symbol: it is also given another value */
+    int *assigned;    /* by symbol: number of assignments, without those in the steps of loops */
+    struct pins pins; /* pins of the present statement */
     uint8_t several;  /* axes of the grid that may have more than one block */
     VEC(struct place *) of[OVERLAY_PARAMS]; /* places by parameter */
     VEC(struct place *) stores;
@@ -92,8 +95,9 @@ static void add_axes(struct origin *o, const struct origin *of)
     o->partial |= of->partial;
 }
 
-/* The axes of an op's value, given in *o those of its operands together. `twice`: those that are
- * partial in several operands, as in block.x % 4 * 2 + block.x / 4. */
+/* Computes the axes of an op's value from the joined axes of its operands in *o. `twice`: axes
+ * that are partial in several operands, as in block.x % 4 * 2 + block.x / 4. `common`: axes that
+ * are full in both sides of a selection. */
 static void axes_of_op(const struct expr *e, struct origin *o, uint8_t twice, uint8_t common)
 {
     switch ((int)e->op) {
@@ -112,10 +116,10 @@ static void axes_of_op(const struct expr *e, struct origin *o, uint8_t twice, ui
     case OP_SHL:
     case OP_CAST:
     case OP_BITS: break;
-    default: /* a selection tells apart what both sides tell apart */
+    default: /* a selection differs along the axes along which both sides differ */
         o->partial = axes_in(o);
         o->full = e->op == OP_SELECT || e->op == OP_WHERE ? common : 0;
-        if (op_is_atomic(e->op)) /* a ticket: no two are equal */
+        if (op_is_atomic(e->op)) /* a ticket: no two blocks get the same */
             o->full = ALL_AXES;
     }
 }
@@ -131,7 +135,7 @@ static struct origin origin_of(struct finder *f, const struct expr *e)
         o.from |= of.from;
         o.moves |= of.moves;
         twice |= o.partial & of.partial;
-        common &= i > 0 ? of.full : ALL_AXES; /* of a selection: not of its condition */
+        common &= i > 0 ? of.full : ALL_AXES; /* of a selection: without its condition */
         add_axes(&o, &of);
         if (e->op == OP_DOT && i < 2)
             f->out->multiplied |= of.from;
@@ -218,7 +222,7 @@ static void visit(struct finder *f, const struct stmt *s, int depth)
     if (number >= 0 && s->kind == STMT_DECL)
         f->depth[number] = depth;
     if (number >= 0) {
-        o.moves |= depth > f->depth[number]; /* where only some come */
+        o.moves |= depth > f->depth[number]; /* declared where only some blocks get to */
         assign(f, target, o);
     }
     if (number >= 0 && s->kind == STMT_DECL)
@@ -234,7 +238,7 @@ static void visit(struct finder *f, const struct stmt *s, int depth)
         f->assigned[number]++;
 }
 
-/* Notes the axes along which one block alone comes to where the condition is true, or false. */
+/* Pins the axes along which only one block gets to the code where the condition is `truth`. */
 static void pin(struct finder *f, const struct expr *condition, bool truth)
 {
     if (condition->op == (truth ? OP_LAND : OP_LOR)) {
@@ -288,7 +292,7 @@ static void walk(struct finder *f, const struct stmt *first, int depth)
         int inner = depth + origin_of(f, s->condition).moves;
         walk_inside(f, s, inner);
         for (const struct stmt *i = s->step; i; i = i->next) {
-            f->in_step = true; /* the next round has the same indices */
+            f->in_step = true; /* the next iteration has the same indices */
             visit(f, i, inner);
             f->in_step = false;
         }
@@ -296,9 +300,9 @@ static void walk(struct finder *f, const struct stmt *first, int depth)
     f->pins = before;
 }
 
-/* --- which places meet --- */
+/* --- places that meet --- */
 
-/* The value of a local that is given only one. */
+/* Returns the value of a local that has only one value, in place of the local. */
 static const struct expr *meaning(const struct finder *f, const struct expr *e)
 {
     while (e && e->op == OP_REF && e->sym->storage == ST_SCALAR) {
@@ -326,8 +330,8 @@ static bool same(const struct finder *f, const struct expr *a, const struct expr
     return true;
 }
 
-/* Tells whether element (i, j, …) has the same address in both views if both arrays begin at the same
- * one. */
+/* Returns true if element (i, j, …) has the same address in both views, given that both arrays
+ * begin at the same address. */
 static bool alike(const struct finder *f, const struct sym *x, const struct sym *y)
 {
     bool is_alike =
@@ -337,7 +341,7 @@ static bool alike(const struct finder *f, const struct sym *x, const struct sym 
     return is_alike;
 }
 
-/* Tells whether an index before this one has the same value. */
+/* Returns true if an index before this one has the same value. */
 static bool is_repeated(const struct finder *f, const struct expr *access, int index)
 {
     for (int i = 0; i < index; i++)
@@ -346,7 +350,7 @@ static bool is_repeated(const struct finder *f, const struct expr *access, int i
     return false;
 }
 
-/* The axes along which one block alone comes to both places. */
+/* Returns the axes along which only one block, the same one, gets to both places. */
 static uint8_t pinned(const struct place *x, const struct place *y)
 {
     uint8_t axes = 0;
@@ -370,7 +374,8 @@ static bool may_meet(struct finder *f, const struct place *x, const struct place
         return true;
     if (!alike(f, a->sym, b->sym) || a->indices != b->indices)
         return false;
-    uint8_t told = pinned(x, y), partial = 0; /* axes whose blocks the indices tell apart */
+    uint8_t told = pinned(x, y), partial = 0; /* axes along which the indices differ between all
+                                               * blocks */
     for (int i = 0; i < a->indices; i++) {
         if (!x->moves[i] && !y->moves[i])
             continue;
@@ -405,8 +410,8 @@ static uint64_t hash_of(const struct finder *f, uint64_t hash, const struct expr
     return hash;
 }
 
-/* Do both meet the same places of other arrays? An index that does not move, and so tells no blocks
- * apart, counts for nothing. */
+/* Returns true if both places meet the same places of other arrays. An index that does not move
+ * is not compared, because it does not differ between blocks. */
 static bool same_place(const struct finder *f, const struct place *x, const struct place *y)
 {
     const struct expr *a = x->access, *b = y->access;

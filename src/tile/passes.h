@@ -1,34 +1,36 @@
-/* Passes over Tile IR, in the order in which pass_list runs them. Each is a file and a function;
- * the contract stands above it. Each may add diagnostics; a pass that found errors leaves the
- * kernel unfit for the next. */
+/* Passes over Tile IR, in the order in which pass_list runs them. Each pass is a file and a
+ * function; the comment above the function is its contract. Each may add diagnostics; after a
+ * pass that reported errors, the kernel is unfit for the next pass. */
 #ifndef TW_PASSES_H
 #define TW_PASSES_H
 
 #include "base/blake2s.h"
 #include "tile/tile.h"
 
-/* What a launch knows beyond the text. */
+/* Facts about a launch that the text does not have. */
 struct launch_facts {
     const struct literal *values; /* by parameter index */
-    const bool *known;            /* static parameters to compile in (NULL: none) */
-    const int *
-        divisor; /* by parameter index: 16 or 1, a fact about a run-time integer; NULL: nothing known */
+    const bool *known;            /* by parameter index: a static parameter to compile in; NULL:
+                                   * none */
+    const int
+        *divisor; /* by parameter index: 16 or 1, a number that divides a run-time integer; NULL:
+                  * not known */
 };
 
 enum sync_verdict { SYNC_CLEAN, SYNC_RACE, SYNC_UNDECIDED };
 
 struct sync_undecided {
     unsigned char program[BLAKE2S_BYTES]; /* digest of the kernel's text */
-    const char *why;                      /* lives on */
+    const char *why;                      /* lives as long as `arena` */
 };
 
-/* The programs that the static synchronisation check has left undecided. That is what it takes
- * longest for, and one program comes to it for each target and each question about it. */
+/* The programs that the static synchronisation check left undecided. These take the check the
+ * longest, and one program is checked again for each target and each query. */
 struct sync_memory {
-    struct arena *arena; /* the owner's; lives as long as this */
+    struct arena *arena; /* the owner's arena; it lives as long as this */
     VEC(struct sync_undecided) undecided;
-    int explored;        /* programs that it has gone through */
-    int64_t *steps_left; /* for second, hasty tries, in all; NULL: any number */
+    int explored;        /* number of programs that the check has explored */
+    int64_t *steps_left; /* steps left for all second, hasty tries together; NULL: any number */
 };
 
 struct pass_context {
@@ -36,73 +38,69 @@ struct pass_context {
     struct diag *diag;
     const struct launch_facts *facts; /* NULL: none */
     struct sync_memory *sync_memory;  /* NULL: nothing is kept */
-    int sm; /* compute capability of the GPU compiled for, 80 …; 0: the host */
-    bool
-        despite_races; /* the synchronisation check is left out, for the simulator to show a race */
+    int sm;             /* compute capability of the target GPU, 80 …; 0: the host */
+    bool despite_races; /* skips the synchronisation check, so that the simulator can show a race */
     void (*refused_by)(
-        struct pass_context *c); /* set by passes_run: the pass that reported errors */
+        struct pass_context *c); /* the pass that reported errors; set by passes_run */
     enum sync_verdict sync;      /* set by synccheck */
-    /* SYNC_UNDECIDED: why, which lives as long as sync_memory, or without that as the kernel; else
-     * NULL. */
+    /* The reason of SYNC_UNDECIDED, else NULL. It lives as long as sync_memory; without a
+     * sync_memory, as long as the kernel. */
     const char *sync_undecided;
 };
 
-/* variance.c: marks what differs between threads, and refuses what needs all threads where not all
- * come.
- * requires: types. sets: type.varying everywhere. diagnoses: sync, tile ops on shared or register
- * tiles, lock under varying control flow; varying start of a tile copy into shared memory;
- * return/break that leaves part of the threads before a sync. */
+/* variance.c: marks values that differ between threads. Refuses operations that need all threads
+ * at places that only some threads reach. requires: types. sets: type.varying everywhere.
+ * diagnoses: sync, tile ops on shared or register tiles, and lock under varying control flow; a
+ * varying start of a tile copy into shared memory; a return or break by which some threads leave
+ * before a sync. */
 void pass_variance(struct pass_context *c);
 
-/* specialise.c: static parameters, constants and tuned values become literals; launch facts become
- * assume().
- * requires: types. breaks: folded (fold follows). */
+/* specialise.c: turns static parameters, constants and tuned values into literals, and launch
+ * facts into assume(). requires: types. breaks: folded (fold follows). */
 void pass_specialise(struct pass_context *c);
 
-/* contract.c: a product that feeds a sum in one expression becomes fma; acc + dot(a, b) becomes
- * dot(a, b, acc).
- * requires: types; nothing folded, because what is known while compiling shall not change what is
- * rounded. Decided here so that all executors agree (Meaning 12). */
+/* contract.c: turns a product that feeds a sum in one expression into fma, and acc + dot(a, b)
+ * into dot(a, b, acc). requires: types; nothing folded, because values known at compile time
+ * must not change the rounding. Decided here so that all executors agree (Meaning 12). */
 void pass_contract(struct pass_context *c);
 
-/* fold.c: constant folding, identities, dead branches. Never moves an effect or an access.
- * requires: types. keeps: types, variance; contract's decisions: a product that comes to feed a sum
- * by folding gets a cast to its own type in between. */
+/* fold.c: folds constants and identities, and removes dead branches. Never moves an effect or an
+ * access. requires: types. keeps: types, variance, and contract's decisions: a product that
+ * folding makes an operand of a sum gets a cast to its own type. */
 void pass_fold(struct pass_context *c);
 
-/* synccheck.c: the static synchronisation check (docs/language.md, "Synchronisation").
- * requires: variance; folded decides more. keeps: the kernel as it is. diagnoses: races on shared
- * tiles, copies not waited for. sets: sync, sync_undecided. */
+/* synccheck.c: runs the static synchronisation check (docs/language.md, "Synchronisation").
+ * requires: variance; after folding it decides more. keeps: the kernel as it is. diagnoses:
+ * races on shared tiles, copies not waited for. sets: sync, sync_undecided. */
 void pass_synccheck(struct pass_context *c);
-/* blockcheck.c, with it: warns of stores to views that several blocks surely make to the same
- * elements, with values that differ. At tile level. */
+/* blockcheck.c, run by the same pass: warns of stores to views by which several blocks certainly
+ * write the same elements, with values that differ. At tile level. */
 void check_blocks(struct pass_context *c);
 
-/* masks.c: marks slices `inside` where they provably do not reach past the edge.
- * requires: folded. Uses assume(), loop conditions, the grid's extent. */
+/* masks.c: marks slices `inside` if they provably do not reach past the edge. requires: folded.
+ * Uses assume(), loop conditions, the grid's extent. */
 void pass_masks(struct pass_context *c);
 
-/* pipeline.c: for a GPU (c->sm > 0; the CPU engine runs pipelines itself), `pipeline(n) for`
- * becomes a plain loop over n stages with asynchronous copies, waits and barriers, all marked
- * `added`.
- * requires: variance, folded, masks (what they promised is kept). breaks: folded (it folds again).
- * diagnoses: pipelines of which nothing can be fetched ahead (a warning). */
+/* pipeline.c: for a GPU (c->sm > 0; the CPU engine runs pipelines itself), turns `pipeline(n)
+ * for` into a plain loop over n stages with asynchronous copies, waits and barriers, all marked
+ * `added`. requires: variance, folded, masks (their `inside` marks are kept). breaks: folded (it
+ * folds again). diagnoses: pipelines in which nothing can be fetched ahead (a warning). */
 void pass_pipeline(struct pass_context *c);
 
-/* edges.c: finds the first reduction that counts the zeros which a slice without `else` reads past the
- * edge of its view; a guess, for a note at wrong values. Returns false if there is none. */
+/* edges.c: finds the first reduction that counts the zeros which a slice without `else` reads
+ * past the edge of its view; a guess, for a note on wrong values. Returns false if there is
+ * none. */
 struct edge_zeros {
-    const struct expr *slice; /* the load */
+    const struct expr *slice; /* the load of the slice */
     const struct expr *use;   /* the reduction */
-    bool changed;             /* it gets something else in their place, such as exp(0) */
-    bool powers;              /* from exp or exp2 */
+    bool changed;             /* the reduction gets changed zeros, such as exp(0) */
+    bool powers;              /* exp or exp2 changed the zeros */
 };
 bool edge_zeros_find(struct arena *a, struct kernel *k, struct edge_zeros *out);
 
-/* plan.c: gives every shared tile an offset; tiles whose lives do not meet share bytes where a
- * barrier separates them, else adds one.
- * requires: variance. sets: sym->offset, kernel->shared_bytes, kernel->planned. diagnoses: more
- * bytes than GPUs have (a warning). */
+/* plan.c: gives every shared tile an offset. Tiles whose lives do not overlap share bytes if a
+ * barrier separates them; the pass adds missing barriers. requires: variance. sets: sym->offset,
+ * kernel->shared_bytes, kernel->planned. diagnoses: more bytes than GPUs have (a warning). */
 void pass_plan(struct pass_context *c);
 
 struct pass {
@@ -113,11 +111,12 @@ struct pass {
 extern const struct pass pass_list[];
 extern const int pass_count;
 
-/* Runs the passes in order up to and including `last` (NULL: all); stops after one that reported
- * errors. Verifies after each in debug builds. Returns false on errors. */
+/* Runs the passes in order up to and including `last` (NULL: all). Stops after a pass that
+ * reported errors. Debug builds verify the kernel after each pass. Returns false on errors. */
 bool passes_run(struct pass_context *c, const char *last);
 
-/* synccheck's finding, for those who want more than diagnostics (the oracle of the tests). */
+/* Returns synccheck's verdict, for callers that need more than diagnostics (the oracle of the
+ * tests). */
 enum sync_verdict synccheck_kernel(struct pass_context *c, const char **why_undecided);
 
 #endif

@@ -1,53 +1,52 @@
 /* Pipelines, for targets whose copies run in the background (sm_80 and later): `pipeline(n) for`
- * becomes the plain loop that one would write by hand (kernels/matmul/stages.tile).
+ * becomes the plain loop of a pipeline written by hand (kernels/matmul/stages.tile).
  *
- *     shared T sa[n][BM][BK];                       one stage more for each turn that is under way
- *     for (s = 0; s < n - 1; s++) {                 the first turns' copies, a group each
+ *     shared T sa[n][BM][BK];                       a further axis: a stage for each iteration in flight
+ *     for (s = 0; s < n - 1; s++) {                 the first iterations' copies, a group each
  *         if (…) async sa[s] = …;
  *         async_commit();
  *     }
  *     for (p = 0, s = 0; p < k; p += BK, s = (s + 1) % n) {
- *         async_wait(n - 2);                        stage s has landed, for this thread
+ *         async_wait(n - 2);                        stage s has arrived, for this thread
  *         sync();                                   for all; and all have read stage s - 1, which is free now
- *         if (p < k - (n - 1) * BK)                 the turn n - 1 ahead, if it comes
+ *         if (p < k - (n - 1) * BK)                 the iteration n - 1 ahead, if it runs
  *             async sa[(s + n - 1) % n] = …;
- *         async_commit();                           a group each turn, empty or not: async_wait counts them
- *         … sa[s] …
+ *         async_commit();                           a group each iteration, even an empty one:
+ *         … sa[s] …                                 async_wait counts groups
  *     }
  *     async_wait(0);
  *
- * Copies are made for turns that come, and for no others: what holds for an address in the loop
- * (`inside`) holds for them. Register tiles that the body loads from const views at such addresses
- * are loaded a turn ahead. With one stage, and where the turns to come are not known ahead, the
- * tiles are copied where they stand, between two barriers.
- */
+ * Copies are made only for iterations that run, so facts about an address in the loop (`inside`)
+ * also hold for the copies. Register tiles that the body loads from const views at such
+ * addresses are loaded one iteration ahead. With one stage, and if later iterations are not
+ * known ahead, the tiles are copied at their declarations, between two barriers. */
 #include "tile/pipeline.h"
 
 #include <string.h>
 
-enum { MOST_PREFETCHED = 256 }; /* bytes of a thread for one tile that is loaded ahead */
+enum { MOST_PREFETCHED = 256 }; /* most bytes of a thread for one tile that is loaded ahead */
 
 struct staged {
     struct stmt *decl; /* shared T s[…] = view[…]; */
 };
 struct fetched {
     struct stmt *decl;    /* reg T r[…] = (…) view[…]; */
-    struct expr **source; /* the part of the view in it */
-    struct sym *ahead;    /* what holds it */
+    struct expr **source; /* the part of the view in decl */
+    struct sym *ahead;    /* the tile that holds it */
 };
 
 struct pipeline {
     struct kernel *kernel;
     struct diag *diag;
     struct stmt *loop;
-    bool nested; /* in another loop */
+    bool nested; /* the loop is in another loop */
     VEC(struct staged) staged;
     VEC(struct fetched) fetched;
     struct sym *stage;  /* the counter of stages in the loop */
-    struct turns turns; /* scratch: collects what is not known */
+    struct turns turns; /* scratch: records whether a value is not known ahead */
 };
 
-/* Statements put together one behind the other. */
+/* A list of statements under construction. */
 struct list {
     struct stmt *first, **end;
 };
@@ -100,7 +99,7 @@ static struct stmt *assignment(struct pipeline *p, struct sym *s, struct expr *v
     return set;
 }
 
-/* The statements where the condition holds; NULL: always. */
+/* Returns the statements under the condition; NULL: always. */
 static struct stmt *where(struct pipeline *p, struct expr *condition, struct stmt *body)
 {
     if (!condition || !body)
@@ -111,7 +110,7 @@ static struct stmt *where(struct pipeline *p, struct expr *condition, struct stm
     return s;
 }
 
-/* `name`, or name_1 …: what no symbol of the kernel is called. */
+/* Returns `name`, or the first of name_1, … that no symbol of the kernel has. */
 static const char *unused_name(struct kernel *k, const char *name)
 {
     const char *tried = name;
@@ -131,7 +130,7 @@ static struct sym *new_scalar(struct pipeline *p, const char *name, enum dtype t
                    p->loop->loc);
 }
 
-/* --- what the loop has --- */
+/* --- the tiles of the loop --- */
 
 static bool is_staged(const struct stmt *s)
 {
@@ -153,8 +152,8 @@ static bool may_escape(struct stmt *s)
     return found;
 }
 
-/* The part of a const view that a declared register tile is, through casts; NULL: it is something
- * else. */
+/* Returns the part of a const view that a declared register tile loads, through casts; NULL: it
+ * loads something else. */
 static struct expr **fetched_source(struct stmt *s)
 {
     if (s->kind != STMT_DECL || s->sym->storage != ST_REG || !s->value)
@@ -192,7 +191,8 @@ static void find_fetched(struct pipeline *p, struct stmt *s)
     vec_push(p->kernel->arena, &p->fetched, f);
 }
 
-/* What is declared in every turn: not behind what may leave it before. True: nothing leaves it. */
+/* Finds the tiles that every iteration declares: no statement before them may leave the
+ * iteration. Returns true if no statement leaves it. */
 static bool find_tiles(struct pipeline *p, struct stmt *first, bool always)
 {
     for (struct stmt *s = first; s; s = s->next) {
@@ -215,7 +215,7 @@ static bool find_tiles(struct pipeline *p, struct stmt *first, bool always)
 
 /* --- one stage --- */
 
-/* A barrier in front of the first tiles of the body, and one behind each run of them. */
+/* Adds a barrier before the first tiles of the body, and one after each run of tiles. */
 static void copy_in_place(struct pipeline *p, struct stmt **first, bool *begun)
 {
     bool in_run = false;
@@ -253,7 +253,7 @@ struct renaming {
     struct sym *stage;
 };
 
-/* An access of a staged tile is one of its stage. */
+/* Turns an access of a staged tile into an access of its present stage. */
 static void choose_stage(void *user, struct expr **at)
 {
     struct renaming *r = user;
@@ -285,11 +285,11 @@ static void add_stages(struct sym *s, int stages)
     memmove(s->type.extent + 1, s->type.extent, (size_t)s->type.rank * sizeof s->type.extent[0]);
     s->type.extent[0] = stages;
     s->type.rank++;
-    s->offset = -1; /* at(…) was for one stage */
+    s->offset = -1; /* at(…) was the offset of one stage */
     s->staged = false;
 }
 
-/* async tile[stage] = its part of the view in that turn, for each tile */
+/* Makes async tile[stage] = the tile's part of the view in that iteration, for each tile. */
 static struct stmt *copies(struct pipeline *p, struct turns *turn, struct expr *stage)
 {
     struct list list;
@@ -319,7 +319,7 @@ static struct expr *condition_in(struct pipeline *p, struct turns *turn)
     return e;
 }
 
-/* The first turns, each written out. */
+/* Adds the copies of the first iterations, each written out. */
 static void first_turns_apart(struct pipeline *p, struct list *list)
 {
     struct turns turn;
@@ -336,7 +336,7 @@ static void first_turns_apart(struct pipeline *p, struct list *list)
     }
 }
 
-/* unroll for (i32 s = 0; s < n - 1; s++) { … } */
+/* Adds the copies of the first iterations as unroll for (i32 s = 0; s < n - 1; s++) { … }. */
 static void first_turns(struct pipeline *p, struct list *list)
 {
     struct turns turn;
@@ -364,7 +364,7 @@ static void first_turns(struct pipeline *p, struct list *list)
     list_add(list, loop);
 }
 
-/* (stage + n) % stages */
+/* Returns (stage + n) % stages. */
 static struct expr *stage_after(struct pipeline *p, int n)
 {
     struct kernel *k = p->kernel;
@@ -373,7 +373,8 @@ static struct expr *stage_after(struct pipeline *p, int n)
                        expr_int(k, sum->type.dtype, p->loop->stages, p->loop->loc));
 }
 
-/* At the head of each turn: its stage is there; the copies for the last of those under way. */
+/* Makes the statements at the head of each iteration: they wait for its stage, and start the
+ * copies of the last iteration in flight. */
 static struct stmt *head(struct pipeline *p)
 {
     int stages = p->loop->stages;
@@ -393,8 +394,8 @@ static struct stmt *head(struct pipeline *p)
     return list.first;
 }
 
-/* Declarations of a loop share a type; where the counter of stages does not fit in, it stands in
- * front. */
+/* Adds the counter of stages to the loop. Declarations in the init of a loop share a type; a
+ * counter of another type is declared before the loop. */
 static void add_stage_counter(struct pipeline *p, struct list *before)
 {
     struct stmt *loop = p->loop, **end = &loop->init;
@@ -420,7 +421,7 @@ static void add_stage_counter(struct pipeline *p, struct list *before)
     *end = assignment(p, p->stage, stage_after(p, 1));
 }
 
-/* The declarations of staged tiles are gone from the body. */
+/* Removes the declarations of staged tiles from the body. */
 static void take_out(struct stmt **first)
 {
     struct stmt **at = first;
@@ -444,7 +445,7 @@ static struct stmt *fetch(struct pipeline *p, struct fetched *f, struct turns *t
     return load;
 }
 
-/* reg r = ahead; and in ahead what r will be in the next turn. */
+/* Makes reg r = ahead; and loads into `ahead` the value of r in the next iteration. */
 static void fetch_ahead(struct pipeline *p, struct fetched *f, struct list *before)
 {
     struct kernel *k = p->kernel;
@@ -483,7 +484,7 @@ static void refuse(struct pipeline *p)
         diag_note(p->diag, at, "the turn may be left before the tiles are declared");
 }
 
-/* Is everything known that is to be asked for later turns? */
+/* Returns true if all values needed for later iterations are known ahead. */
 static bool is_known_ahead(struct pipeline *p)
 {
     struct turns turn;
@@ -502,7 +503,7 @@ static bool is_known_ahead(struct pipeline *p)
     return !p->turns.unknown;
 }
 
-/* Gives the block that stands for the loop. */
+/* Returns the block that replaces the loop. */
 static struct stmt *keep_stages(struct pipeline *p)
 {
     struct list list;
@@ -511,7 +512,8 @@ static struct stmt *keep_stages(struct pipeline *p)
     for (size_t i = 0; i < p->staged.count; i++)
         list_add(&list, declaration(p, p->staged.data[i].decl->sym, NULL));
     if (p->nested && p->staged.count > 0)
-        list_add(&list, effect(p, OP_SYNC)); /* the turns before may still be read */
+        list_add(&list, effect(p, OP_SYNC)); /* iterations of an earlier run may still be reading
+                                              * the stages */
     int stages = p->loop->stages;
     if (p->staged.count > 0)
         first_turns(p, &list);
@@ -541,7 +543,7 @@ static struct stmt *keep_stages(struct pipeline *p)
     return block;
 }
 
-/* What stands for the loop. */
+/* Returns the statements that replace the loop. */
 static struct stmt *rewrite(struct pass_context *c, struct stmt *loop, bool nested)
 {
     struct pipeline p = {.kernel = c->kernel, .diag = c->diag, .loop = loop, .nested = nested};

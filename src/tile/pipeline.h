@@ -1,4 +1,4 @@
-/* What the files of the pass `pipeline` share. */
+/* Declarations that the files of the pass `pipeline` share. A turn is an iteration of the loop. */
 #ifndef TW_PIPELINE_H
 #define TW_PIPELINE_H
 
@@ -6,7 +6,7 @@
 
 /* --- pipeline_ahead.c: values of later turns --- */
 
-/* What stands for a variable: its value some turns from here. */
+/* A variable, and the expression of its value in a later turn. */
 struct binding {
     struct sym *sym;
     struct expr *value;
@@ -14,31 +14,34 @@ struct binding {
 struct turns {
     struct kernel *kernel;
     const struct stmt *loop;
-    VEC(struct binding) counters; /* what the loop's step assigns */
-    bool unknown;                 /* something was asked whose value is not known ahead */
-    const struct expr *why;       /* then: it */
+    VEC(struct binding) counters; /* the variables that the loop's step assigns */
+    bool unknown;                 /* a value was needed that is not known ahead */
+    const struct expr *why;       /* if unknown: the value */
 };
 
-/* The counters as they are in the turn that is running; `first`: as the loop will begin, seen from
- * in front of it. */
+/* Sets the counters to their values in the running turn. `first`: to their values in the first
+ * turn, as expressions for use before the loop. */
 void turns_now(struct turns *t, struct kernel *k, const struct stmt *loop, bool first);
-/* One turn on. */
+/* Moves the counters on by one turn. */
 void turns_advance(struct turns *t);
-/* A copy of e as it is in that turn; what the body declares is replaced by what it is made of. */
+/* Returns a copy of e with its value in that turn. Variables that the body declares are replaced
+ * by their values. */
 struct expr *turns_value(struct turns *t, const struct expr *e);
 
-/* Do all counters that matter grow by numbers? Then turn `index` (a scalar) of the loop, seen from
- * in front of it. */
+/* turns_are_even returns true if all counters that matter grow by numbers. Then turns_at sets
+ * the counters to turn `index` (a scalar) of the loop, as expressions for use before the loop. */
 bool turns_are_even(const struct turns *t);
 void turns_at(struct turns *t, struct kernel *k, const struct stmt *loop, struct sym *index);
 
-/* Does the loop's condition, once it is false, stay so while the counters go on? */
+/* Returns true if the loop's condition stays false once it is false, while the counters
+ * continue. */
 bool condition_is_final(struct kernel *k, const struct stmt *loop);
-/* Will there be a turn `ahead` turns after this one? NULL: certainly. */
+/* Returns the condition that there is a turn `ahead` turns after this one; NULL: there certainly
+ * is. */
 struct expr *turn_comes(struct turns *t, int ahead);
 
 /* --- making expressions --- */
 struct expr *plus_number(struct kernel *k, struct expr *e, int64_t n);
-struct expr *both_hold(struct kernel *k, struct expr *a, struct expr *b); /* a NULL: b */
+struct expr *both_hold(struct kernel *k, struct expr *a, struct expr *b); /* a NULL: returns b */
 
 #endif

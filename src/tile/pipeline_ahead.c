@@ -1,10 +1,9 @@
-/* What expressions will be in later turns of a loop.
+/* Values of expressions in later turns (iterations) of a loop.
  *
- * A counter that the loop's step moves by a number is so many times the number further on; of any
- * other step the formula is written out. The values are those that the loop itself will compute, in
- * the same order, so a promise such as `inside` holds for them where it held for the loop, as long
- * as the turn comes at all.
- */
+ * If the loop's step adds a number to a counter, the counter in turn n is n times the number
+ * further on; for any other step, the formula is repeated for each turn. The values are those
+ * that the loop itself will compute, in the same order. So if the turn runs at all, a promise
+ * such as `inside` that holds in the loop also holds for these values. */
 #include "tile/pipeline.h"
 
 enum { MOST_DEPTH = 32, MOST_NODES = 400 };
@@ -49,7 +48,7 @@ struct expr *both_hold(struct kernel *k, struct expr *a, struct expr *b)
 
 /* --- steps --- */
 
-/* s = s + n or s = s - n */
+/* Returns true for s = s + n and s = s - n, and sets *n to the signed number. */
 static bool steps_by(const struct stmt *step, int64_t *n)
 {
     const struct expr *v = step->value;
@@ -71,7 +70,7 @@ static const struct stmt *step_of(const struct stmt *loop, const struct sym *s)
     return found;
 }
 
-/* --- what the body does --- */
+/* --- statements of the body --- */
 
 struct search {
     const struct sym *sym;
@@ -133,8 +132,7 @@ static struct expr *copy_scalar(struct copying *c, const struct expr *e)
     return expr_cast(t->kernel, value, e->type.dtype);
 }
 
-/* Memory that nobody writes, by single elements; a part of it where the whole expression is
- * that. */
+/* Returns true if e reads memory that is not written meanwhile. */
 static bool may_read(struct copying *c, const struct expr *e)
 {
     if (e->sym->storage == ST_VIEW)
@@ -187,7 +185,7 @@ static void set_counter(struct turns *t, struct sym *s, struct expr *value)
     vec_push(t->kernel->arena, &t->counters, b);
 }
 
-/* The value of e if it is known, else NULL; that it is not counts only if someone asks for it. */
+/* Returns the value of e if it is known, else NULL, without setting t->unknown. */
 static struct expr *known_value(struct turns *t, const struct expr *e)
 {
     struct turns trial = *t;
@@ -280,8 +278,8 @@ static bool mentions_counter(const struct stmt *loop, const struct expr *e)
     return e->otherwise && mentions_counter(loop, e->otherwise);
 }
 
-/* A comparison of a counter with something that stays: which side the counter is on, by what it
- * grows. */
+/* Returns true for a comparison of a counter with a value that does not change. Sets *side to
+ * the counter's side, and *by to the number by which it grows. */
 static bool is_limit(const struct stmt *loop, const struct expr *e, int *side, int64_t *by)
 {
     for (*side = 0; *side < 2; ++*side) {
@@ -314,8 +312,8 @@ bool condition_is_final(struct kernel *k, const struct stmt *loop)
     return loop->condition && is_final(loop, loop->condition);
 }
 
-/* Of a condition that is final: the limit is moved, not the counter, which then cannot pass the end
- * of its type. */
+/* Returns the condition that the turn comes, for a final condition. It moves the limit rather
+ * than the counter, because the counter could pass the end of its type. */
 static struct expr *comes_before_limit(struct turns *t, const struct expr *e, int ahead)
 {
     struct kernel *k = t->kernel;
@@ -328,7 +326,7 @@ static struct expr *comes_before_limit(struct turns *t, const struct expr *e, in
         return a && b ? both_hold(k, a, b) : a ? a : b;
     }
     if (!mentions_counter(loop, e))
-        return NULL; /* holds in this turn, so in the next ones */
+        return NULL; /* it holds in this turn, so it holds in the next ones */
     is_limit(loop, e, &side, &by);
     enum dtype t0 = e->args[1 - side]->type.dtype;
     struct turns now, then;

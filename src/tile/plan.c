@@ -1,17 +1,16 @@
-/* Where each shared tile lies.
+/* Assigns each shared tile its place in memory.
  *
  * A tile lives from its declaration to the end of its scope, or to a free() in the same list of
- * statements. Tiles whose lives do not meet may lie on the same bytes, when a barrier stands
- * between the last use of the one and the first use of the other, on every path, around loops too.
- * Where the program has none, sync() is added before the later tile's declaration, or before the
- * pipeline that the declaration stands in. Where that cannot be (not all threads would come there;
- * the barrier would stand in a pipeline; a copy into the earlier tile may still be under way), the
- * tiles are kept apart.
+ * statements. Tiles whose lives do not overlap may lie on the same bytes if a barrier separates the
+ * last use of the earlier tile from the first use of the later one, on every path, also around
+ * loops. If the program has no such barrier, the pass adds sync() before the later tile's
+ * declaration, or before the pipeline with that declaration. If that is not possible, the tiles are
+ * kept apart: not all threads would get to the barrier, it would be in a pipeline, or a copy into
+ * the earlier tile may still be in flight.
  *
- * Tiles are placed in the order of their declarations, each as low as it goes. at(…) is kept as it
- * is. A tile that a pipeline stages lives as long as the pipeline: the copies for the next step run
- * during this one.
- */
+ * Tiles are placed in the order of their declarations, each at the lowest free offset. at(…) is
+ * kept as written. A tile that a pipeline stages lives as long as the pipeline, because the
+ * copies for the next iteration run during this one. */
 #include "base/name_table.h"
 #include "base/text.h"
 #include "tile/passes.h"
@@ -19,18 +18,18 @@
 #include <stdlib.h>
 
 enum {
-    ALIGNMENT = 128,           /* bytes: what a bulk copy wants, and a row of all banks */
-    MOST_OVERLAID = 64,        /* tiles beyond that many are kept apart from all others */
+    ALIGNMENT = 128,           /* bytes: required by bulk copies; also a row of all banks */
+    MOST_OVERLAID = 64,        /* tiles after the first 64 are kept apart from all others */
     MOST_SHARED_BYTES = 232448 /* of a block, on any GPU up to sm_100: 227 KB */
 };
 
-/* A set of the first MOST_OVERLAID tiles. */
+/* A set of tiles among the first MOST_OVERLAID. */
 typedef uint64_t tile_set;
 
-/* A statement and what stands around it. */
+/* A statement and the statement around it. */
 struct place {
-    struct stmt *stmt, **link; /* link points at it from the statement before */
-    const struct place *outer; /* NULL: in the kernel's own list */
+    struct stmt *stmt, **link; /* link: the pointer to stmt in the list */
+    const struct place *outer; /* NULL: stmt is in the kernel's own list */
     int number;                /* in program order, from 1 */
 };
 
@@ -41,17 +40,17 @@ struct tile {
     int begin, end;            /* lives in statements begin <= n < end; end 0: still alive */
     const struct place *place; /* its declaration */
     tile_set apart;            /* must not lie on the same bytes */
-    tile_set shares;           /* lies on some of the same bytes, as placed now */
-    tile_set unordered;        /* of those: used before, and no barrier since */
-    tile_set under_way;        /* of those: a copy into it may still be under way */
+    tile_set shares;           /* lies on some of the same bytes, with the present offsets */
+    tile_set unordered;        /* those of `shares` that were used before, with no barrier since */
+    tile_set under_way;        /* those of `shares` into which a copy may still be in flight */
 };
 
-/* Tiles used since the last barrier, and tiles that a copy may be under way to. */
+/* Tiles used since the last barrier, and tiles into which a copy may be in flight. */
 struct state {
     tile_set used, copied;
 };
 
-/* What one turn of a loop leaves when it starts from nothing. */
+/* The state after one iteration of a loop that starts with an empty state. */
 struct turn {
     const struct stmt *loop;
     struct state state;
@@ -59,13 +58,13 @@ struct turn {
 
 struct plan {
     struct kernel *kernel;
-    int *number_of; /* by sym->index: tile + 1 */
-    int *order;     /* room for the numbers of all tiles */
+    int *number_of; /* by sym->index: number of the tile + 1 */
+    int *order;     /* storage for the numbers of all tiles */
     VEC(struct tile) tiles;
     struct name_table turns; /* by the address of the loop; object: a struct turn */
     struct state *state;     /* at the expression being visited */
-    bool recording;          /* note what is unordered */
-    int statements;          /* counted so far */
+    bool recording;          /* record unordered tiles */
+    int statements;          /* number of statements so far */
     bool returns;            /* the kernel has a `return` */
 };
 
@@ -106,7 +105,8 @@ static void end_life(struct plan *p, size_t i)
         tile->end = p->statements + 1;
 }
 
-/* Ends the life of a tile that began in this list, whose tiles are those from `first` on. */
+/* Ends the life of the tile of s, which began in this list. The tiles of the list are those from
+ * `first` on. */
 static void end_freed(struct plan *p, size_t first, const struct sym *s)
 {
     int i = tile_of(p, s);
@@ -171,8 +171,8 @@ struct placed {
     int64_t packed_end;
 };
 
-/* The lowest place for the tile among those placed before it: once it lies below the next one that
- * is in its way, no later one can be. */
+/* Returns the lowest place for the tile among those already placed. The search ends at the first
+ * gap that fits: no tile after it can be in the way. */
 static int64_t lowest_place(const struct plan *p, int tile, const struct placed *placed)
 {
     bool shares = bit(tile) != 0;
@@ -195,7 +195,7 @@ static void insert_by_offset(const struct plan *p, struct placed *placed, int ti
          at--)
         tiles[at] = tiles[at - 1];
     tiles[at] = tile;
-    if (at < placed->packed) { /* it shares bytes of these */
+    if (at < placed->packed) { /* the new tile shares bytes with the packed ones */
         placed->packed = 0;
         placed->packed_end = 0;
     }
@@ -236,7 +236,7 @@ static void place_tiles(struct plan *p)
     }
 }
 
-/* --- what is used since the last barrier --- */
+/* --- tiles used since the last barrier --- */
 
 static void touch(struct plan *p, const struct sym *s)
 {
@@ -263,7 +263,8 @@ static void touch_root(void *user, struct expr **root, bool is_target)
     expr_walk(root, touch_expr, user);
 }
 
-/* What is still being copied when a tile's life begins stays away from it, waited for or not. */
+/* Begins the life of a tile. Tiles that are still being copied must not share its bytes, even if
+ * a wait follows. */
 static void begin_use(struct plan *p, struct stmt *s, const struct state *state)
 {
     struct tile *tile = &p->tiles.data[tile_of(p, s->sym)];
@@ -313,7 +314,7 @@ static void flow_turn(struct plan *p, struct stmt *s, struct state *state)
 struct mentions {
     struct plan *plan;
     struct state all;
-    bool jumps; /* break or continue: barriers may be passed by */
+    bool jumps; /* break or continue: they may skip barriers */
 };
 
 static void mention(void *user, struct stmt *s)
@@ -330,8 +331,8 @@ static void mention(void *user, struct stmt *s)
     m->jumps |= s->kind == STMT_BREAK || s->kind == STMT_CONTINUE;
 }
 
-/* Found once a run for each loop, the inner ones on the way: so nests cost no more than their
- * depth. */
+/* Returns the state after one iteration that starts with an empty state. It is computed once in
+ * a run for each loop, inner loops first, so the cost of a nest grows only with its depth. */
 static struct state turn_from_nothing(struct plan *p, struct stmt *s)
 {
     const struct name_entry *found = name_table_find(&p->turns, (const char *)&s, sizeof s);
@@ -351,9 +352,10 @@ static struct state turn_from_nothing(struct plan *p, struct stmt *s)
     return turn->state;
 }
 
-/* Before any turn stands what came in or what an earlier turn left. A turn adds to that or takes
- * away, but a wait may make a copy that is under way a use, so both count as used from the start.
- * Behind the last turn the condition is evaluated once more. */
+/* Follows a loop. Each iteration begins with the state before the loop or the state that an
+ * earlier iteration left. An iteration adds to that state or removes from it; but a wait may
+ * turn a copy in flight into a use, so tiles of both kinds count as used from the start. After
+ * the last iteration the condition is evaluated once more. */
 static void flow_loop(struct plan *p, struct stmt *s, struct state *state)
 {
     flow_list(p, s->init, state);
@@ -397,7 +399,7 @@ static void flow_list(struct plan *p, struct stmt *first, struct state *state)
         flow_statement(p, s, state);
 }
 
-/* Fills in `unordered` and `under_way` of every tile. */
+/* Sets `unordered` and `under_way` of every tile. */
 static void find_unordered(struct plan *p)
 {
     if (p->tiles.count == 0)
@@ -418,7 +420,8 @@ static void note_jump(void *user, struct stmt *s)
     *jumps |= s->kind == STMT_BREAK || s->kind == STMT_CONTINUE;
 }
 
-/* Could a barrier inside s be one that not all threads reach, or one in a pipeline? */
+/* Returns true if a barrier inside s could be one that not all threads reach, or one in a
+ * pipeline. */
 static bool bars_barriers(const struct plan *p, const struct stmt *s)
 {
     bool jumps = false;
@@ -439,7 +442,8 @@ static bool stands_in(const struct place *inner, const struct place *outer)
     return false;
 }
 
-/* Before which statement a barrier can separate the tile from those of `before`; NULL: nowhere. */
+/* Returns the statement before which a barrier can separate the tile from those of `before`;
+ * NULL: none. */
 static const struct place *barrier_place(const struct plan *p, const struct tile *tile,
                                          tile_set before)
 {
@@ -465,7 +469,7 @@ static void add_barrier(struct plan *p, const struct place *at)
 
 /* --- conflicts --- */
 
-/* Two tiles that the user put on the same bytes. */
+/* Reports two tiles that the user put on the same bytes. */
 static void report_fixed(struct diag *d, const struct tile *a, const struct tile *b,
                          const char *why)
 {
@@ -491,7 +495,7 @@ static void check_fixed(struct plan *p, struct diag *d)
     }
 }
 
-/* Keeps tile i apart from `others`. false: both were placed by the user. */
+/* Keeps tile i apart from `others`. Returns false if the user placed both. */
 static bool keep_apart(struct plan *p, struct diag *d, int i, tile_set others, const char *why)
 {
     struct tile *tile = &p->tiles.data[i];
@@ -532,7 +536,8 @@ static bool settle(struct plan *p, struct diag *d)
     return good;
 }
 
-/* One barrier may serve several tiles, so the next one is looked for when that before it stands. */
+/* Adds the barriers. One barrier may serve several tiles, so the need for each next one is
+ * computed after the previous one is added. */
 static void add_barriers(struct plan *p)
 {
     for (int i = 0; i < MOST_OVERLAID && i < (int)p->tiles.count; i++) {
@@ -544,7 +549,7 @@ static void add_barriers(struct plan *p)
     }
 }
 
-/* --- more than a GPU gives --- */
+/* --- more bytes than a GPU has --- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -554,7 +559,7 @@ static int by_size(const void *a, const void *b)
     return x->begin - y->begin;
 }
 
-/* The tuned values that the kernel has, as text; NULL if there are none. */
+/* Returns the tuned values of the kernel as text; NULL: it has none. */
 static const char *tuned_text(const struct plan *p)
 {
     struct text t;
@@ -609,6 +614,6 @@ void pass_plan(struct pass_context *c)
             k->shared_bytes = tile->sym->offset + tile->bytes;
     }
     k->planned = true;
-    if (c->sm == 0) /* a GPU's own limit is looked at when it is compiled for */
+    if (c->sm == 0) /* the limit of one GPU is checked when the kernel is compiled for it */
         warn_of_size(&p, c->diag);
 }

@@ -1,13 +1,13 @@
-/* The printer: Tile IR as the language itself.
+/* The printer: prints Tile IR as the language itself.
  *
- * What it prints compiles again to the same kernel, and that one prints the same text. So
- * everything is spelt out that the checker would otherwise choose: shapes of iota(), offsets of
- * planned shared tiles, casts. Two things are told in comments only, for they are no part of the
- * meaning: statements that the compiler added, and the bytes of shared memory.
+ * The printed text compiles again to the same kernel, which prints the same text. So it spells out
+ * everything that the checker would otherwise choose: shapes of iota(), offsets of planned shared
+ * tiles, casts. Two facts appear only in comments, because they do not change the meaning: the
+ * statements that the compiler added, and the bytes of shared memory.
  *
- * Literals have no type of their own (Meaning 12): one takes the type of what stands beside it.
- * `want` is that type where an expression is printed; a literal of another type gets a cast.
- */
+ * Literals have no type of their own (Meaning 12): a literal takes the type of the operand next
+ * to it. When an expression is printed, `want` is that type; a literal of another type gets a
+ * cast. */
 #include "base/number.h"
 #include "base/text.h"
 #include "tile/tile.h"
@@ -17,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beside the precedences 1 to 10 of op_precedence(). A larger one binds tighter. */
+/* Precedences in addition to 1 to 10 of op_precedence(). A greater one binds tighter. */
 enum { PREC_ANY = 0, PREC_SELECT = 0, PREC_LOR = 1, PREC_UNARY = 11, PREC_PRIMARY = 12 };
 
-/* What may stand for `want` besides a type: nothing beside it, so the default type; any integer
- * type will do; no type may follow, since literals among themselves would be computed by the
- * checker. */
+/* Values of `want` other than a type. WANT_DEFAULT: no operand gives a type, so the default type
+ * applies. WANT_INTEGER: any integer type will do. WANT_CAST: the literal needs a cast, because
+ * the checker would compute literals among themselves. */
 enum { WANT_DEFAULT = DT_NONE, WANT_INTEGER = -2, WANT_CAST = -3 };
 
 enum { INDENT = 4, COLUMNS = 100 };
@@ -31,7 +31,8 @@ static void print_expr(struct text *t, const struct expr *e, int prec, int want)
 
 /* --- literals --- */
 
-/* A literal that takes its type from beside it; `true` and `false` have theirs. */
+/* Returns true for a literal that takes its type from its context; `true` and `false` have a
+ * type of their own. */
 static bool is_pliable(const struct expr *e)
 {
     return e->op == OP_LITERAL && e->type.dtype != DT_BOOL;
@@ -42,13 +43,13 @@ static bool is_integer_literal(const struct expr *e)
     return !dtype_is_float(e->type.dtype);
 }
 
-/* The value of a literal of floating type, however it is stored. */
+/* Returns the value of a literal of floating type, in either of its representations. */
 static double float_value(const struct expr *e)
 {
     return e->literal.is_float ? e->literal.f : (double)e->literal.i;
 }
 
-/* Does the literal get its type without a cast? */
+/* Returns true if the literal gets its type without a cast. */
 static bool literal_type_follows(const struct expr *e, int want)
 {
     enum dtype t = e->type.dtype;
@@ -73,8 +74,8 @@ static bool is_negative_literal(const struct expr *e)
     return e->literal.i < 0 && e->type.dtype != DT_U64;
 }
 
-/* The shortest text that reads as v: of the 16-bit types it is shorter than that of the same
- * value in f32. */
+/* Prints the shortest text that reads as v. For a 16-bit type it is shorter than that of the
+ * same value in f32. */
 static void print_float(struct text *t, enum dtype type, double v)
 {
     enum { MOST_DIGITS = 9 };
@@ -116,8 +117,8 @@ static bool is_choice(enum op op)
     return op == OP_SELECT || op == OP_WHERE;
 }
 
-/* Do the operands from `first` on share one type, so that a literal among them takes it from the
- * others? */
+/* Returns true if the operands from `first` on share one type, so that a literal among them
+ * takes it from the others. */
 static bool operands_share_type(enum op op, int *first)
 {
     *first = is_choice(op) ? 1 : 0;
@@ -129,21 +130,21 @@ static bool operands_share_type(enum op op, int *first)
     return class == CLASS_ARITH || class == CLASS_COMPARE || class == CLASS_BITWISE;
 }
 
-/* What literal i among operands that share a type is printed beside. */
+/* Returns `want` for literal i among operands that share a type. */
 static int shared_want(const struct expr *e, int first, int i, int want)
 {
     enum dtype t = e->args[first]->type.dtype;
     for (int other = first; other < e->count; other++)
         if (!is_pliable(e->args[other]))
             return (int)e->args[other]->type.dtype;
-    /* Literals only. Those of a choice take the type of what the choice is for. */
+    /* All are literals. Those of a choice take the type that is wanted from the choice. */
     bool by_default = want == WANT_DEFAULT && (t == DT_I32 || t == DT_F32);
     if (is_choice(e->op) && (want == (int)t || by_default))
         return want;
     return i == first ? WANT_CAST : (int)t;
 }
 
-/* What literal i of e's operands is printed beside. */
+/* Returns `want` for literal i of e's operands. */
 static int literal_want(const struct expr *e, int i, int want)
 {
     static const enum dtype philox_types[] = {DT_U64, DT_U64, DT_U32};
@@ -165,26 +166,26 @@ static int literal_want(const struct expr *e, int i, int want)
                                                             : WANT_DEFAULT;
 }
 
-/* What operand i of e is printed beside; e itself beside `want`. The checker hands a type on to
- * the literals of a choice through signs and further choices, to nothing else. */
+/* Returns `want` for operand i of e, given that of e. The checker passes a type on through signs
+ * and choices to the literals of a choice, but through no other op. */
 static int operand_want(const struct expr *e, int i, int want)
 {
     if (op_is_atomic(e->op))
-        return (int)e->args[0]->type.dtype; /* the element's */
+        return (int)e->args[0]->type.dtype; /* the element's type */
     if (is_pliable(e->args[i]))
         return literal_want(e, i, want);
     bool handed_on = (is_choice(e->op) && i > 0) || e->op == OP_NEG || e->op == OP_INVERT;
     return handed_on ? want : WANT_DEFAULT;
 }
 
-/* An expression whose type the checker finds without looking around, but for a literal. */
+/* Prints an expression whose type the checker finds without its context, unless it is a literal. */
 static void print_settled(struct text *t, const struct expr *e, int prec, int want)
 {
     print_expr(t, e, prec, is_pliable(e) ? want : WANT_DEFAULT);
 }
 
-/* An integer divisor that is 0 only since a size was given as that: written as such it would be a
- * mistake of the text, though nothing may ever divide by it. */
+/* Prints an integer divisor that is 0 only because a size was given as 0. A plain 0 would be an
+ * error of the text, although the division may never run. */
 static bool print_zero_divisor(struct text *t, const struct expr *e, int i)
 {
     const struct expr *x = e->args[i];
@@ -238,13 +239,13 @@ static void print_access(struct text *t, const struct expr *e)
     }
 }
 
-/* The numbers behind the operand of reshape, broadcast and iota (the shape of the result) and of
- * the two repeats (how often, along each axis of the result). */
+/* Prints the numbers after the operand of reshape, broadcast and iota (the shape of the result)
+ * and of the two repeats (the count along each axis of the result). */
 static void print_shape_numbers(struct text *t, const struct expr *e)
 {
     bool repeats = e->op == OP_REPEAT || e->op == OP_REPEAT_INTERLEAVE;
     if ((e->op == OP_IOTA && e->count > 0) || (e->op == OP_RESHAPE && e->count > 1))
-        return; /* in `ensures`: extents that the launch knows, already printed */
+        return; /* in `ensures`: extents known only at the launch are operands, already printed */
     for (int axis = 0; axis < e->type.rank; axis++) {
         int64_t n = e->type.extent[axis];
         if (repeats) {
@@ -319,7 +320,7 @@ static int precedence(const struct expr *e, int want)
         return is_negative_literal(e) || !literal_type_follows(e, want) ? PREC_UNARY : PREC_PRIMARY;
     case OP_SELECT: return PREC_SELECT;
     case OP_CAST: return PREC_UNARY;
-    /* `else` binds tighter than any operator, but a reader should not have to know. */
+    /* `else` binds tighter than any operator, but the parentheses help the reader. */
     case OP_ACCESS: return e->otherwise ? PREC_SELECT : PREC_PRIMARY;
     default: break;
     }
@@ -436,8 +437,8 @@ static void print_view(struct text *t, const struct sym *s)
     }
 }
 
-/* Everything before the name. A const scalar of known value would be a constant of the module
- * when compiled again. */
+/* Prints everything before the name. A const scalar of known value is printed without `const`,
+ * because it would become a constant of the module when compiled again. */
 static void print_storage(struct text *t, const struct stmt *s)
 {
     const struct sym *sym = s->sym;
@@ -453,7 +454,7 @@ static void print_storage(struct text *t, const struct stmt *s)
     text_printf(t, "%s ", dtype_table[sym->type.dtype].name);
 }
 
-/* The name and everything after it. */
+/* Prints the name and everything after it. */
 static void print_declared(struct text *t, const struct stmt *s)
 {
     text_add(t, s->sym->name);
@@ -478,7 +479,7 @@ static void print_decl(struct text *t, const struct stmt *s)
 
 /* --- statements --- */
 
-/* `x = x + e` is printed as it was most likely written: `x += e`. */
+/* Returns true for `x = x + e`, which is printed as it was most likely written: `x += e`. */
 static bool is_compound(const struct stmt *s)
 {
     enum op op = s->value->op;
@@ -515,7 +516,7 @@ static void print_ensures(struct text *t, const struct stmt *s)
     print_expr(t, s->value, op_precedence(OP_EQ) + 1, (int)s->target->type.dtype);
 }
 
-/* A statement that is a line of its own, without the end of the line. */
+/* Prints a statement that has a line of its own, without the end of the line. */
 static void print_simple(struct text *t, const struct stmt *s)
 {
     switch (s->kind) {
@@ -544,11 +545,12 @@ static void print_indent(struct text *t, int indent)
         text_add_char(t, ' ');
 }
 
-/* The mark of statements that the compiler added. A run of them has one mark, on its first line, that
- * counts them. A statement with a body has the mark for all of it, if all of the body was added. */
+/* The mark of statements that the compiler added. A run of them has one mark, on its first line,
+ * with their number. If the whole body of a marked statement was added too, the mark covers it. */
 struct marking {
-    int run;     /* statements that the mark on this line is for; 0: the line has no mark */
-    bool around; /* an enclosing statement's mark is for the body too */
+    int run;     /* number of statements that the mark on this line covers; 0: the line has no
+                  * mark */
+    bool around; /* the mark of an enclosing statement covers the body too */
 };
 
 static void add_mark(struct text *t, int run)
@@ -573,7 +575,7 @@ static bool is_all_added(const struct stmt *s)
     return s->added && all_added(s->body) && all_added(s->otherwise);
 }
 
-/* The marking of a statement that no earlier mark is for. */
+/* Returns the marking of a statement that no earlier mark covers. */
 static struct marking marking_of(const struct stmt *s)
 {
     int run = s->added;
@@ -583,11 +585,11 @@ static struct marking marking_of(const struct stmt *s)
     return (struct marking){run, is_all_added(s)};
 }
 
-/* The text of the statements, and a list of their lines; NULL: it is not wanted. */
+/* The text of the statements, and a list of their lines; NULL: no list is wanted. */
 struct printer {
     struct text *out;
     struct printed_lines *lines;
-    int line; /* of the text, from 1 */
+    int line; /* present line of the text, from 1 */
 };
 
 static void end_line(struct printer *p)
@@ -601,7 +603,7 @@ static void print_stmt(struct printer *p, const struct stmt *s, int indent, stru
 static void print_list(struct printer *p, const struct stmt *first, int indent, bool around)
 {
     struct marking m = {0};
-    int marked = 0; /* following statements that an earlier mark is for */
+    int marked = 0; /* number of following statements that an earlier mark covers */
     for (const struct stmt *s = first; s; s = s->next) {
         m = around || marked > 0 ? (struct marking){0, true} : marking_of(s);
         print_stmt(p, s, indent, m);
@@ -609,7 +611,7 @@ static void print_list(struct printer *p, const struct stmt *first, int indent, 
     }
 }
 
-/* " {", the body, and "}" without the end of the line. */
+/* Prints " {", the body, and "}" without the end of the line. */
 static void print_body(struct printer *p, const struct stmt *body, int indent, struct marking m)
 {
     text_add(p->out, "{");
@@ -712,7 +714,7 @@ static void print_stmt(struct printer *p, const struct stmt *s, int indent, stru
     end_line(p);
 }
 
-/* s alone, not s->next. */
+/* Prints s alone, not s->next. */
 void stmt_print(struct text *out, const struct stmt *s, int indent)
 {
     struct printer p = {.out = out};
@@ -756,7 +758,7 @@ static void note_statement(void *user, struct stmt *s)
     expr_walk(&s->sym->base_offset, note_constant, user);
 }
 
-/* const f32 T[16] = {0.0, 1.0, …}; */
+/* Prints const f32 T[16] = {0.0, 1.0, …}; */
 static void print_table(struct text *t, const struct sym *s)
 {
     text_printf(t, "const %s %s[%lld] = {", dtype_table[s->type.dtype].name, s->name,
@@ -774,7 +776,7 @@ static void print_table(struct text *t, const struct sym *s)
     text_add(t, "};\n");
 }
 
-/* `const` lines for the constants that the kernel still names, in the order of their
+/* Prints `const` lines for the constants that the kernel still names, in the order of their
  * declaration. */
 static void print_constants(struct text *t, const struct kernel *k)
 {
@@ -823,7 +825,7 @@ static void print_param(struct text *t, const struct sym *s)
     print_expr(t, &value, PREC_ANY, (int)s->type.dtype);
 }
 
-/* Parameters, broken before the one that would pass the last column. */
+/* Prints the parameters; breaks the line before one that would pass the last column. */
 static void print_params(struct text *t, const struct kernel *k, size_t line_start)
 {
     size_t open = t->length - line_start;
@@ -875,8 +877,8 @@ static void print_attributes(struct text *t, const struct kernel *k)
     text_add_char(t, '\n');
 }
 
-/* What a pipeline stages is there once in the plan, and as often as it has stages when it is
- * pipelined. */
+/* Prints the bytes of tiles that a pipeline stages. The plan has each once; the pipeline makes
+ * one for each stage. */
 static void print_staged(void *user, struct stmt *s)
 {
     long long bytes = 0;

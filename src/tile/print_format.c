@@ -8,7 +8,7 @@ bool print_is_format(const char *label)
     return label && strchr(label, '%');
 }
 
-/* At most `most` characters of the set. */
+/* Returns how many characters of the set follow, at most `most`. */
 static size_t span(const char *at, const char *set, size_t most)
 {
     size_t n = strspn(at, set);
@@ -36,7 +36,8 @@ const char *print_piece_read(const char *at, struct print_piece *out)
     size_t spec = (size_t)(at - out->from);
     out->size = spec + (*at != 0);
     if (!*at || !strchr("diuxXeEfgG", *at)) {
-        while (*at && !strchr("diuxXeEfgGs %", *at)) /* lengths and what else there may be */
+        while (*at && !strchr("diuxXeEfgGs %", *at)) /* passes lengths such as `l`, up to a
+                                                      * letter that ends a conversion */
             at++;
         out->size = (size_t)(at - out->from) + (*at != 0);
         return NULL;

@@ -9,10 +9,11 @@ struct adder {
     struct line_starts lines;
     VEC(const struct sym *) loops; /* counters of the loops around */
     VEC(struct sym *) live;        /* names in scope that have a value */
-    const struct probe_name *name; /* of the statement at hand; NULL: not asked for */
-    int stop_line;                 /* the line of the stop; 0: none */
+    const struct probe_name *name; /* the name of the present statement that is shown; NULL: it
+                                    * is not requested */
+    int stop_line;                 /* line of the stop; 0: none */
     int pipelines;                 /* around */
-    bool found[64];                /* by name of the request */
+    bool found[64];                /* by name of the request: the kernel has it */
 };
 enum { MOST_NAMES = 64 };
 
@@ -39,7 +40,8 @@ static struct expr *both(struct adder *a, struct expr *x, struct expr *y)
     return x ? expr_binary(a->kernel, OP_LAND, type_scalar(DT_BOOL), x->loc, x, y) : y;
 }
 
-/* Returns the condition that this is the block, and the thread, to show; NULL: there is no other. */
+/* Returns the condition that this is the block, and the thread, to show; NULL: the kernel has
+ * only one. */
 static struct expr *is_asked(struct adder *a, struct loc at)
 {
     const struct probe_request *r = a->request;
@@ -52,7 +54,7 @@ static struct expr *is_asked(struct adder *a, struct loc at)
     return e;
 }
 
-/* Makes a site, and the print() of its value (NULL: of counters alone). */
+/* Makes a site, and the print() of its value (NULL: of the counters alone). */
 static struct stmt *print_of(struct adder *a, const char *name, struct expr *value, struct loc at)
 {
     struct kernel *k = a->kernel;
@@ -79,7 +81,7 @@ static struct stmt *print_of(struct adder *a, const char *name, struct expr *val
     return s;
 }
 
-/* Puts the list of statements into the branch of the block that is asked for. */
+/* Puts the statements under the condition that this is the requested block. */
 static struct stmt *when_asked(struct adder *a, struct stmt *body, struct loc at)
 {
     struct expr *condition = is_asked(a, at);
@@ -139,7 +141,8 @@ static bool fits(struct adder *a, const struct type *type, struct loc at)
     return fits;
 }
 
-/* Shows what goes to memory: `x` in `sa[i] = x`. Returns the link after the statement. */
+/* Shows the value that is stored to memory: `x` in `sa[i] = x`. Returns the link after the
+ * statement. */
 static struct stmt **show_stored(struct adder *a, struct stmt **link, const struct sym *sym)
 {
     struct kernel *k = a->kernel;
@@ -184,7 +187,7 @@ static struct stmt **show_assigned(struct adder *a, struct stmt **link)
 
 /* --- stops --- */
 
-/* Adds the prints of a stop ahead of the statement. Returns the link of the statement. */
+/* Adds the prints of a stop before the statement. Returns the link of the statement. */
 static struct stmt **add_stop(struct adder *a, struct stmt **link)
 {
     struct loc at = (*link)->loc;
@@ -224,7 +227,7 @@ static void take_live(struct adder *a, struct sym *s)
 
 static void add_list(struct adder *a, struct stmt **link);
 
-/* Shows a loop's counter, which its own statements assign, at the start of each turn. */
+/* Shows the counter that a loop's own statements assign, at the start of each iteration. */
 static void show_counters(struct adder *a, struct stmt *loop)
 {
     struct stmt **link = &loop->body;
@@ -252,11 +255,11 @@ static void add_loop(struct adder *a, struct stmt *s)
     a->loops.count = around;
 }
 
-/* Goes through a list; names that it declares are live up to its end. */
+/* Visits a list; names that it declares are live up to its end. */
 static void add_list(struct adder *a, struct stmt **link)
 {
     size_t outer = a->live.count;
-    int stopped = 0; /* one stop for the statements of a line */
+    int stopped = 0; /* only the first statement of a line gets the stop */
     while (*link) {
         if (!stopped && is_stop(a, *link)) {
             link = add_stop(a, link);
@@ -274,7 +277,7 @@ static void add_list(struct adder *a, struct stmt **link)
     a->live.count = outer;
 }
 
-/* Finds the first line from the one asked for on that has a statement. */
+/* Finds the first line with a statement, from the requested line on. */
 static void find_line(void *user, struct stmt *s)
 {
     struct adder *a = user;

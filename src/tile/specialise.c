@@ -1,10 +1,9 @@
-/* Specialisation: what is known of this variant goes into the program itself.
+/* Specialisation: puts the values that are known of this variant into the program.
  *
- * Named constants, tuned values and static parameters become literals wherever they stand, in the
- * grid and the extents of views too. What a launch knows of its run-time integers (they are
- * multiples of 16) becomes an assume() ahead of the body, so that the passes behind need to know
- * one way of stating a fact.
- */
+ * Named constants, tuned values and static parameters become literals everywhere, also in the
+ * grid and the extents of views. A launch's facts about its run-time integers (they are
+ * multiples of 16) become an assume() before the body, so later passes need only one form of a
+ * fact. */
 #include "tile/passes.h"
 
 static struct expr *known_literal(struct kernel *k, const struct expr *e, struct literal value)
@@ -15,8 +14,8 @@ static struct expr *known_literal(struct kernel *k, const struct expr *e, struct
     return expr_int(k, t, dtype_wrap(t, value.i), e->loc);
 }
 
-/* Integers among themselves, or the cast of a literal: what the checker computes at once when
- * they are written. */
+/* Returns true for operations on integer literals and for casts of literals: the checker
+ * computes these at once when they are written. */
 static bool computed_at_once(const struct expr *e)
 {
     if (!(op_table[e->op].flags & OP_PURE) || e->count == 0)
@@ -64,7 +63,7 @@ static void specialise_views(struct kernel *k)
     }
 }
 
-/* Values of a launch for static parameters that had none. */
+/* Binds static parameters that have no value yet to the values of the launch. */
 static void bind_statics(struct kernel *k, const struct launch_facts *facts)
 {
     for (struct param *p = k->params; p; p = p->next) {
@@ -76,7 +75,7 @@ static void bind_statics(struct kernel *k, const struct launch_facts *facts)
     }
 }
 
-/* assume(s % divisor == 0) */
+/* Makes assume(s % divisor == 0). */
 static struct stmt *divisor_fact(struct kernel *k, struct sym *s, int divisor)
 {
     enum dtype t = s->type.dtype;

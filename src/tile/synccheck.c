@@ -1,17 +1,18 @@
-/* The static synchronisation check (docs/language.md, "Synchronisation"); how it thinks stands in
- * synccheck_core.h. */
+/* The static synchronisation check (docs/language.md, "Synchronisation"). synccheck_core.h
+ * explains how it works. */
 #include "tile/synccheck_core.h"
 
 #include "base/text.h"
 
 #include <string.h>
 
-/* Steps of the two explorations. A step is an instruction of the skeleton, well under a
- * microsecond. */
+/* Limits on the steps of the two explorations. A step is an instruction of the skeleton and
+ * takes well under a microsecond. */
 enum { STEPS = 24000, STEPS_HASTY = 200000, BYTES = 64 << 20 };
-/* Values that are tried to find inputs for findings, in all; each is about as long as a step. */
+/* Limit on the values tried to find inputs for findings, for all findings together. A try takes
+ * about as long as a step. */
 enum { TRIES = 1000000 };
-enum { PROGRAMS_KEPT = 64 }; /* undecided ones, of a module */
+enum { PROGRAMS_KEPT = 64 }; /* most undecided programs kept for a module */
 
 static int line_of_site(const struct sync_check *k, int site)
 {
@@ -22,7 +23,8 @@ static int line_of_site(const struct sync_check *k, int site)
     return line;
 }
 
-/* Names the tile and the lines of the first accesses that may meet. Lives in the kernel's arena. */
+/* Returns a text that names the tile and the lines of the first accesses that may meet. It lives
+ * in the kernel's arena. */
 static const char *doubt_text(const struct sync_check *k)
 {
     static const char general[] = "it depends on values that are not known here";
@@ -100,7 +102,7 @@ static enum sync_verdict check(struct sync_check *k, const char **why)
     return verdict(k, widened, why);
 }
 
-/* The verdict on c's kernel, found anew, and reported. */
+/* Checks c's kernel without the memory, reports the findings, and returns the verdict. */
 static enum sync_verdict check_kernel(struct pass_context *c, const char **why)
 {
     struct arena *kernels = c->kernel->arena, *messages = c->diag->arena;
@@ -131,7 +133,8 @@ static enum sync_verdict check_kernel(struct pass_context *c, const char **why)
     return result;
 }
 
-/* Printed, a kernel is all that the check looks at: it compiles again to the same. */
+/* Computes the digest of the printed kernel. The check depends on nothing else, because the
+ * printed kernel compiles to the same one. */
 static void name_program(const struct kernel *kernel, unsigned char program[BLAKE2S_BYTES])
 {
     struct text text;
@@ -153,8 +156,8 @@ static const struct sync_undecided *find_undecided(const struct pass_context *c)
     return NULL;
 }
 
-/* Only what takes long is kept: it has no findings, so nothing is left to report. Returns the reason,
- * which lives as long as the memory. */
+/* Keeps the reason of an undecided verdict. Only these verdicts take long and have no findings
+ * to report again. Returns the reason, which lives as long as the memory. */
 static const char *keep_undecided(const struct pass_context *c, const char *why)
 {
     struct sync_memory *m = c->sync_memory;

@@ -1,4 +1,4 @@
-/* Which part of a tile an access touches, and whether two parts meet. */
+/* The part of a tile that an access touches, and whether two parts meet. */
 #include "tile/synccheck_core.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static const struct access *access_at(const struct sync_check *k, int a)
 
 /* --- making --- */
 
-/* The part along one axis; false: nothing of it is inside. */
+/* Computes the part along one axis. Returns false if all of it is outside. */
 static bool make_axis(struct sync_check *k, struct access *a, int axis, int start, int64_t n,
                       int64_t extent)
 {
@@ -76,20 +76,20 @@ static void constrain(struct meeting_at *out, int form, int64_t scale, int64_t l
 {
     struct fact *f = &out->constraint[out->constraints++];
     *f = (struct fact){.form = form, .residue = -1};
-    /* low <= scale * form <= high, rounded to what keeps it true */
+    /* low <= scale * form <= high, with bounds rounded inwards */
     int64_t a = scale > 0 ? low : high, b = scale > 0 ? high : low;
     f->low = a / scale + (a % scale && (a < 0) == (scale < 0) ? 1 : 0);
     f->high = b / scale - (b % scale && (b < 0) != (scale < 0) ? 1 : 0);
 }
 
-/* v in [low, high] */
+/* Checks that v is in [low, high]. */
 static enum meeting require(struct sync_check *k, const struct state *s, int v, int64_t low,
                             int64_t high, struct meeting_at *out)
 {
     struct value x = *value_at(k, v);
     if (x.kind == VALUE_SUM && !x.terms)
         return x.c >= low && x.c <= high ? MEET_SURE : MEET_NEVER;
-    if (x.kind == VALUE_MODULAR) /* some of low … high has the remainder, or none */
+    if (x.kind == VALUE_MODULAR) /* a number of low … high has the remainder, or none has */
         return x.step > high - low && ((x.c - low) % x.step + x.step) % x.step > high - low
                    ? MEET_NEVER
                    : MEET_MAYBE;
@@ -110,7 +110,7 @@ static enum meeting least(enum meeting a, enum meeting b)
     return a < b ? a : b;
 }
 
-/* The whole axis meets whatever rows a gather names. */
+/* Returns true if one access takes the whole axis, so that it meets any rows that a gather names. */
 static bool covers_gather(const struct sync_check *k, const struct access *whole,
                           const struct access *gather, int axis)
 {
@@ -119,7 +119,7 @@ static bool covers_gather(const struct sync_check *k, const struct access *whole
            !(whole->gathers >> axis & 1) && (gather->gathers >> axis & 1);
 }
 
-/* Rows that are named by data: the same names, the same rows. */
+/* Returns whether rows that data names meet: they surely do if the names are the same. */
 static enum meeting gathers_meet(const struct sync_check *k, const struct access *a,
                                  const struct access *b, int axis)
 {
@@ -138,7 +138,7 @@ static enum meeting axis_meet(struct sync_check *k, const struct state *s, const
     enum meeting met = require(k, s, difference, 1 - a->extent[axis], b->extent[axis] - 1, out);
     int64_t c, extent = k->code.tiles.data[a->tile]->type.extent[axis];
     const struct access *both[2] = {a, b};
-    for (int i = 0; i < 2 && met != MEET_NEVER; i++) /* and both inside the tile */
+    for (int i = 0; i < 2 && met != MEET_NEVER; i++) /* and both must be inside the tile */
         if (!value_number(k, both[i]->start[axis], &c))
             met = least(
                 met, require(k, s, both[i]->start[axis], 0, extent - both[i]->extent[axis], out));
@@ -156,7 +156,7 @@ static enum meeting boxes_meet(struct sync_check *k, const struct state *s, cons
 
 /* --- threads --- */
 
-/* One access as the threads make it: first element along each axis, relative to unknowns that both
+/* One access by each thread: the first element along each axis, relative to unknowns that both
  * accesses share. */
 struct per_thread {
     const struct access *access;
@@ -182,7 +182,7 @@ static bool per_thread_make(const struct sync_check *k, const struct access *a,
     return true;
 }
 
-/* The thread's mask bit: 1, 0, LANE_UNKNOWN; an unknown start makes it unknown. */
+/* Returns the thread's mask bit: 1, 0, or LANE_UNKNOWN. An unknown start also makes it unknown. */
 static int64_t thread_comes(const struct per_thread *p, int t)
 {
     int64_t m = p->mask ? p->mask[t] : p->mask_c;
@@ -197,7 +197,8 @@ static int64_t thread_start(const struct per_thread *p, int axis, int t)
     return p->lane[axis] ? p->lane[axis][t] : p->c[axis];
 }
 
-/* The elements that both accesses may touch: an origin and extents; false: too many. */
+/* The elements that both accesses may touch, as an origin and extents. window_make returns false
+ * if there are too many. */
 struct window {
     int rank;
     int64_t origin[MAX_RANK], extent[MAX_RANK], size;
@@ -230,7 +231,8 @@ static bool window_make(const struct sync_check *k, const struct per_thread *a,
     return true;
 }
 
-/* Calls on each element of thread t's box; stops at the first that answers true. */
+/* each_element visits each element of thread t's box and stops at the first for which visit
+ * returns true. */
 typedef bool element_fn(struct sync_check *k, int64_t element, int thread);
 static bool each_element(struct sync_check *k, const struct window *w, const struct per_thread *p,
                          int t, element_fn *visit, int64_t *where)
@@ -292,7 +294,8 @@ static void owner_room(struct sync_check *k, int64_t size)
     k->owner_now++;
 }
 
-/* Do two different threads meet? Only those that surely come, or all that may. */
+/* Returns true if two different threads meet: either among those that surely get here, or among
+ * all that may. */
 static bool threads_meet(struct sync_check *k, const struct per_thread *a,
                          const struct per_thread *b, bool surely, struct meeting_at *out)
 {
@@ -358,7 +361,7 @@ static enum meeting per_thread_meet(struct sync_check *k, const struct access *a
     if (unknown_starts(k, &pa) || unknown_starts(k, &pb))
         return MEET_MAYBE;
     if (threads_meet(k, &pa, &pb, true, out)) {
-        if (terms) /* the element is known but for an unknown */
+        if (terms) /* the element is known relative to an unknown */
             out->thread[0] = out->thread[1] = -1;
         return MEET_SURE;
     }
@@ -394,7 +397,7 @@ static enum meeting block_meets_threads(struct sync_check *k, const struct acces
     return met;
 }
 
-/* --- the question --- */
+/* --- whether two accesses meet --- */
 
 static bool has_lanes(const struct sync_check *k, const struct access *a)
 {
@@ -408,7 +411,8 @@ struct pair {
     int a, b;
 };
 
-/* Meetings of threads take long and do not depend on the state: they are kept. */
+/* Returns how threads meet, and keeps the result, because it takes long and does not depend on
+ * the state. */
 static enum meeting threads_meet_once(struct sync_check *k, int a, int b, bool collective,
                                       struct meeting_at *out)
 {

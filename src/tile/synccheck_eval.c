@@ -1,4 +1,4 @@
-/* Expressions as values, and conditions as intervals of what they depend on. */
+/* Expressions as values, and conditions as intervals of the forms that they depend on. */
 #include "tile/synccheck_core.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ static int fresh_site(struct sync_check *k, const struct expr *e)
     return (int)k->sites.count - 1;
 }
 
-/* A value that nothing is known about, though it keeps while it is held. */
+/* Returns a value about which nothing is known, except that it does not change while it is held. */
 static int eval_fresh(struct sync_check *k, struct state *s, const struct expr *e)
 {
     if (e->type.varying || e->type.rank)
@@ -126,7 +126,7 @@ static int eval_ref(struct sync_check *k, struct state *s, const struct expr *e)
 
 /* --- ops --- */
 
-/* Whether a form in [low, high] times scale, plus c, stands in the relation to 0: 1, 0, or
+/* Returns whether form * scale + c, for a form in [low, high], has the relation to 0: 1, 0, or
  * LANE_UNKNOWN. */
 static int64_t decide(enum op op, int64_t low, int64_t high, int64_t scale, int64_t c)
 {
@@ -135,7 +135,7 @@ static int64_t decide(enum op op, int64_t low, int64_t high, int64_t scale, int6
         a = high == FACT_MANY ? FACT_NONE : high;
         b = low == FACT_NONE ? FACT_MANY : low;
     }
-    /* At the ends of the interval; far bounds say nothing. */
+    /* The values at the ends of the interval. Bounds that are far away are not used. */
     bool a_known = a != FACT_NONE && a > -INT32_MAX && a < INT32_MAX;
     bool b_known = b != FACT_MANY && b < INT32_MAX && b > -INT32_MAX;
     int64_t least = a_known ? add_saturated(a * scale, c) : FACT_NONE;
@@ -182,7 +182,7 @@ static int eval_converted(struct sync_check *k, struct state *s, const struct ex
     if (turns)
         return value_wrapped(k, OP_CAST, to, &v, 1);
     if (dtype_table[to].bits >= dtype_table[from].bits || dtype_table[to].bits >= 32)
-        return v; /* as if nothing overflowed */
+        return v; /* the result without overflow */
     return value_op(k, OP_CAST, to, &v, 1);
 }
 
@@ -247,7 +247,8 @@ static int eval_select(struct sync_check *k, struct state *s, const struct expr 
     return value_op(k, OP_SELECT, e->type.dtype, args, 3);
 }
 
-/* (WIDE + c) / d and % d: what is known of the counter's remainder decides. */
+/* Returns (WIDE + c) / d and % d as a VALUE_MODULAR, from the known remainder of the counter;
+ * else v itself. */
 static int counter_modular(struct sync_check *k, struct state *s, int v)
 {
     const struct value *x = value_at(k, v);
@@ -264,7 +265,7 @@ static int counter_modular(struct sync_check *k, struct state *s, int v)
     return residue < 0 ? v : value_modular(k, residue, step);
 }
 
-/* Unsigned values wrap around below 0: unless it surely stays above, the result is no sum. */
+/* Returns true if an unsigned result may wrap around below 0; it is then not a sum. */
 static bool may_wrap(struct sync_check *k, const struct state *s, enum op op, enum dtype t,
                      const int *args)
 {
@@ -318,7 +319,7 @@ int eval_value(struct sync_check *k, struct state *s, const struct expr *e)
     }
 }
 
-/* The axis of a FRESH atom that stands for rows. */
+/* The axis in FRESH atoms that name rows. */
 enum { NAMED_ROWS = 8 };
 
 int eval_rows_set(struct sync_check *k, struct state *s, const struct expr *e)
@@ -386,7 +387,7 @@ static void part(int *parts, int64_t *lows, int64_t *highs, int64_t low, int64_t
     ++*parts;
 }
 
-/* The values of a form for which scale * form + c <= 0 are those up to / from a bound. */
+/* Splits by scale * form + c <= 0: the form is at most, or at least, a bound. */
 static void split_at_most(struct split *out, int64_t scale, int64_t c)
 {
     if (scale > 0) {
@@ -439,7 +440,8 @@ static void split_form(struct sync_check *k, enum op op, int difference, struct 
         split_swap(out);
 }
 
-/* Cuts the parts to what the facts allow; nothing left of one side decides. */
+/* Cuts the parts to the values that the facts allow. If a side has no values left, the condition
+ * is decided. */
 static void split_cut(struct sync_check *k, const struct state *s, struct split *out)
 {
     int64_t low, high;
@@ -458,7 +460,8 @@ static void split_cut(struct sync_check *k, const struct state *s, struct split 
     *out = cut;
 }
 
-/* `bool more = p + 16 < n; if (more)`: a comparison that was kept decides as if it stood there. */
+/* Replaces the value of a comparison by the comparison: `bool more = p + 16 < n; if (more)`
+ * decides as `if (p + 16 < n)` does. */
 static void unfold_comparison(struct sync_check *k, enum op *op, int *difference)
 {
     static const enum op opposite[] = {OP_GE, OP_LE, OP_GT, OP_LT, OP_NE, OP_EQ};
@@ -537,7 +540,7 @@ static bool never_negative(struct sync_check *k, struct state *s, const struct e
     return !below_zero(k, s, eval_value(k, s, e));
 }
 
-/* e >= low */
+/* Learns from e >= low. */
 static void assume_least(struct sync_check *k, struct state *s, const struct expr *e, int64_t low)
 {
     int64_t d, scale;
@@ -571,7 +574,7 @@ void eval_grid_facts(struct sync_check *k, struct state *s)
             assume_least(k, s, k->kernel->grid[axis], 1);
 }
 
-/* --- which threads --- */
+/* --- masks --- */
 
 int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr *e, bool negate)
 {
@@ -594,7 +597,7 @@ int eval_mask(struct sync_check *k, struct state *s, int mask, const struct expr
     return value_op(k, OP_LAND, DT_BOOL, args, 2);
 }
 
-/* Facts that put scale * form + lane into the relation for each lane. */
+/* Adds a fact under which scale * form + lane has the relation to 0 in every lane. */
 static bool force_compare(struct sync_check *k, struct state *s, const struct expr *e, bool negate)
 {
     static const enum op opposite[] = {OP_GE, OP_LE, OP_GT, OP_LT, OP_NE, OP_EQ};

@@ -14,7 +14,8 @@ struct finding_key {
     int kind, early, late, tile;
 };
 
-/* Notes a finding. Widened: a suspicion. Exact: a fact, when inputs are found that lead there. */
+/* Records a finding. Widened, it is a suspicion; exact, it is a fact if inputs are found that
+ * lead to it. */
 static void note(struct sync_check *k, const struct state *s, struct finding f,
                  const struct meeting_at *where, enum meeting met)
 {
@@ -110,14 +111,15 @@ static void check_flights(struct sync_check *k, const struct state *s, int late)
     }
 }
 
-/* Tells whether the compiler itself orders the two accesses: a tile operation reads all of its tiles
- * before it writes any, but each thread reads an element when it gets there. */
+/* Returns true if the compiler itself orders the two accesses: a tile operation reads all of its
+ * tiles before it writes any, but each thread reads an element when it gets there. */
 static bool ordered_within(const struct touch *a, const struct touch *b)
 {
     return (a->collective || b->collective) && !a->element && !b->element;
 }
 
-/* Threads of one statement: what each writes against what the others read and write in it. */
+/* Checks the threads of one statement: the writes of each against the reads and writes of the
+ * others in that statement. */
 static void check_statement(struct sync_check *k, const struct state *s, const int *access,
                             int count)
 {
@@ -176,7 +178,7 @@ static void step_set(struct sync_check *k, struct state *s, const struct instr *
     const struct sym *sym = k->code.slots.data[in->slot].sym;
     int v = sym->storage == ST_REG ? eval_rows_set(k, s, in->expr) : eval_value(k, s, in->expr);
     int mask = s->slot[in->mask], old = s->slot[in->slot];
-    bool uniform = !sym->type.varying; /* all that come have the same */
+    bool uniform = !sym->type.varying; /* all threads that get here have the same value */
     if (in->negate || mask == k->one || old == v || uniform) {
         s->slot[in->slot] = v;
         return;
@@ -192,8 +194,8 @@ static void step_set(struct sync_check *k, struct state *s, const struct instr *
                             : k->top;
 }
 
-/* Exact: a condition that some unknown decides is taken as true in every thread, or as false in
- * every one. */
+/* Exact: splits the path at a condition that an unknown decides. The condition is true in every
+ * thread on one path, and false in every thread on the other. Returns true if a path was found. */
 static bool fork_mask(struct sync_check *k, struct state *s, const struct instr *in)
 {
     bool forked = false;
@@ -206,7 +208,7 @@ static bool fork_mask(struct sync_check *k, struct state *s, const struct instr 
         copy.slot[in->slot] = truth ? outer : k->zero;
         state_park(k, &copy, s->pc + 1);
         forked = true;
-        k->doubts = true; /* true in some threads and false in others is left out */
+        k->doubts = true; /* the case of true in some threads and false in others is left out */
     }
     return forked;
 }
@@ -223,7 +225,7 @@ static bool any_lane(const struct sync_check *k, int v, int64_t wanted)
     return false;
 }
 
-/* true: go on behind it. */
+/* Computes a mask. Returns true if the path continues with the next instruction. */
 static bool step_mask(struct sync_check *k, struct state *s, const struct instr *in)
 {
     int fresh = s->fresh;
@@ -243,7 +245,7 @@ static bool step_skip(struct sync_check *k, struct state *s, const struct instr 
     int mask = s->slot[in->mask];
     if (any_lane(k, mask, 1))
         return true;
-    if (any_lane(k, mask, LANE_UNKNOWN)) /* somebody or nobody */
+    if (any_lane(k, mask, LANE_UNKNOWN)) /* some thread may get here, or none */
         state_park(k, s, s->pc + 1);
     state_park(k, s, in->target);
     return false;
@@ -277,7 +279,7 @@ static bool step_branch(struct sync_check *k, struct state *s, const struct inst
     return false;
 }
 
-/* One instruction; true: go on with the next. */
+/* Runs one instruction. Returns true if the path continues with the next one. */
 static bool step(struct sync_check *k, struct state *s)
 {
     const struct instr *in = &k->code.code.data[s->pc];

@@ -1,17 +1,17 @@
-/* Fixes of findings: where in the text a missing barrier or wait goes.
+/* Fixes of findings: finds the place in the text for a missing barrier or wait.
  *
- * The statement of the earlier access and that of the later one have an innermost list of statements
- * in common. All ways from the first to the second pass the place before the later one in that list;
- * if only the next iteration of a loop brings them together, they pass the end of the loop's body.
- * A barrier needs all threads, so there is no fix where a condition around that list differs between
- * threads, in a pipeline, and in a body without braces. */
+ * The statement of the earlier access and that of the later one have an innermost list of
+ * statements in common. All paths from the first to the second pass the place before the later
+ * statement in that list. If only the next iteration of a loop connects them, they pass the end
+ * of the loop's body instead. A barrier needs all threads, so there is no fix if a condition
+ * around that list differs between threads, in a pipeline, and in a body without braces. */
 #include "tile/synccheck_core.h"
 
 #include <string.h>
 
-/* A statement on the way from the kernel's body down to another. */
+/* A statement on the way from the kernel's body down to another statement. */
 struct level {
-    const struct stmt *list, *at; /* the first of its list, and itself */
+    const struct stmt *list, *at; /* the first statement of its list, and the statement itself */
     const struct stmt *owner;     /* NULL: the kernel */
     struct loc block;             /* the braces of the list */
 };
@@ -25,7 +25,7 @@ struct way {
 
 struct wanted {
     const struct stmt *stmt;
-    struct loc loc; /* without `stmt`: of the statement */
+    struct loc loc; /* of the statement, if `stmt` is NULL */
 };
 
 static bool is_wanted(const struct stmt *s, const struct wanted *w)
@@ -69,7 +69,7 @@ static const struct way *way_to_place(struct sync_check *k, struct loc at)
     return way_to(k, (struct wanted){.loc = at});
 }
 
-/* The number of the innermost list that two ways have in common. */
+/* Returns the number of the innermost list that two ways have in common. */
 static int common_level(const struct way *a, const struct way *b)
 {
     int level = 0;
@@ -79,7 +79,7 @@ static int common_level(const struct way *a, const struct way *b)
     return level;
 }
 
-/* Tells whether all threads of the block come to the list. */
+/* Returns true if all threads of the block get to the list. */
 static bool all_come(const struct way *way, int level)
 {
     for (int i = 0; i <= level; i++) {
@@ -96,8 +96,8 @@ static bool lies_in(struct loc at, struct loc block)
            at.offset < block.offset + block.length;
 }
 
-/* Tells whether a statement may stand before l->at. What was inlined has its own text, which is a
- * body with braces. */
+/* Returns true if a statement may be added before l->at. An inlined statement is in the text of
+ * its fn, whose body has braces. */
 static bool takes_statement(const struct level *l)
 {
     if (!l->at->start.source || l->at->added)
@@ -108,7 +108,8 @@ static bool takes_statement(const struct level *l)
 
 /* --- changes --- */
 
-/* Returns the blanks between the start of the line and the place, or -1 where more is there. */
+/* Returns the number of blanks between the start of the line and the place, or -1 if there is
+ * other text. */
 static int blanks_before(struct loc at)
 {
     const char *text = at.source->text;
@@ -121,8 +122,8 @@ static int blanks_before(struct loc at)
     return (int)(at.offset - start);
 }
 
-/* Adds a line with a statement, indented like the text at `like`, before the line of `at`; where `at`
- * is not the first on its line, directly before it. */
+/* Adds a line with a statement before the line of `at`, indented like the text at `like`. If
+ * `at` is not the first on its line, adds the statement directly before it. */
 static void insert(struct sync_check *k, struct loc at, struct loc like, const char *statement)
 {
     int blanks = blanks_before(at), indent = blanks_before(like);
@@ -144,7 +145,7 @@ static void insert_before(struct sync_check *k, const struct stmt *s, const char
     insert(k, s->start, s->start, statement);
 }
 
-/* At the end of the list, before its brace. */
+/* Adds a statement at the end of the list, before its closing brace. */
 static void insert_at_end(struct sync_check *k, const struct level *l, const char *statement)
 {
     struct loc brace = l->block, like = LOC_NONE;
@@ -155,7 +156,7 @@ static void insert_at_end(struct sync_check *k, const struct level *l, const cha
     if (brace.source->text[brace.offset] != '}')
         return;
     for (const struct stmt *s = l->list; s; s = s->next) {
-        if (s->kind == STMT_ENSURES && s->start.source) { /* these come last */
+        if (s->kind == STMT_ENSURES && s->start.source) { /* `ensures` come last */
             insert_before(k, s, statement);
             return;
         }
@@ -167,8 +168,7 @@ static void insert_at_end(struct sync_check *k, const struct level *l, const cha
 
 /* --- a barrier --- */
 
-/* Tells whether a statement of the list, or below it in no further loop, goes on with the next
- * iteration before the list's end. */
+/* Returns true if the list has a `continue` of the loop around it. */
 static bool has_continue(const struct stmt *list)
 {
     for (; list; list = list->next)
@@ -210,7 +210,7 @@ static bool is_barrier(const struct stmt *s)
     return s->kind == STMT_EFFECT && s->value->op == OP_SYNC && !s->added;
 }
 
-/* The statement of the list that comes before s. */
+/* Returns the statement of the list before s. */
 static const struct stmt *statement_before(const struct stmt *list, const struct stmt *s)
 {
     while (list && list != s && list->next != s)

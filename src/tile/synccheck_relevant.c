@@ -1,7 +1,6 @@
-/* What of a kernel matters to synchronisation: statements that touch shared tiles, copy, wait or
- * synchronise, the control flow around them, and the scalars that decide it or which part of a tile
- * is touched.
- */
+/* Finds the parts of a kernel that affect synchronisation: statements that touch shared tiles,
+ * copy, wait or synchronise, the control flow around them, and the scalars that decide it or the
+ * part of a tile that is touched. */
 #include "base/arithmetic.h"
 #include "tile/synccheck_core.h"
 
@@ -111,7 +110,7 @@ static void mark(struct marking *m, const struct expr *e)
     if (e->op == OP_REF && e->sym->storage == ST_SCALAR && e->type.rank == 0)
         mark_sym(m, e->sym);
     if (e->op == OP_ACCESS && is_checked_tile(e->sym) && e->type.rank == 0)
-        mark_sym(m, e->sym); /* which elements it has decides */
+        mark_sym(m, e->sym); /* its elements decide something */
     for (int i = 0; i < e->count; i++)
         mark(m, e->args[i]);
     for (int i = 0; i < e->indices; i++)
@@ -124,7 +123,7 @@ static void mark_as(struct marking *m, const struct expr *e, bool indexes)
     mark(m, e);
 }
 
-/* Subscripts of shared tiles below e. */
+/* Marks the subscripts of shared tiles in e. */
 static void mark_subscripts(struct marking *m, const struct expr *e)
 {
     if (!e)
@@ -141,7 +140,7 @@ static void mark_subscripts(struct marking *m, const struct expr *e)
     }
     mark_subscripts(m, e->otherwise);
     if (e->op == OP_SELECT || e->op == OP_LAND || e->op == OP_LOR)
-        if (e->type.rank == 0 && touches_shared(e)) /* decides whether it is touched */
+        if (e->type.rank == 0 && touches_shared(e)) /* it decides whether the tile is touched */
             mark_as(m, e->args[0], false);
 }
 

@@ -1,5 +1,5 @@
-/* Findings as diagnostics: what happens at the later of the two places, the earlier one, and the
- * way out. */
+/* Reports findings as diagnostics: the fault at the later of the two places, the earlier place,
+ * and the way out. */
 #include "tile/synccheck_core.h"
 
 #include <string.h>
@@ -17,13 +17,14 @@ static int line_of(struct loc at)
     return line;
 }
 
-/* Sites are numbered in program order: an equal or lower one comes later only round a loop. */
+/* Returns ", in the next iteration," if the later access is in another round: sites are numbered
+ * in program order, so an equal or lower one follows only around a loop. */
 static const char *round_text(const struct finding *f)
 {
     return f->late <= f->early ? ", in the next iteration," : "";
 }
 
-/* A place in the body of a fn is one in each call of it: which one. */
+/* Notes the calls through which the place, in the body of a fn, is reached. */
 static void note_calls(struct sync_check *k, const struct touch *t)
 {
     const struct inlining *i = t->inlined;
@@ -93,7 +94,7 @@ static void race_error(struct sync_check *k, const struct finding *f, const char
                what, round, others);
 }
 
-/* "3", or "(3, 0)" with as many numbers as the block has axes. */
+/* Returns "3", or "(3, 0)" with a number for each axis of the block. */
 static const char *thread_text(struct sync_check *k, int t)
 {
     const int *extent = k->kernel->threads;
@@ -123,7 +124,8 @@ static void note_threads(struct sync_check *k, const struct finding *f)
                   thread_text(k, f->thread[0]), thread_text(k, f->thread[1]), element_text(k, f));
 }
 
-/* No barrier can stand between the two. */
+/* Returns true if both accesses are in one pipeline, so that no barrier is possible between
+ * them. */
 static bool within_pipeline(const struct sync_check *k, const struct finding *f)
 {
     int pipeline = touch_at(k, f->late)->pipeline;
@@ -138,7 +140,7 @@ static void pipeline_way_out(struct sync_check *k, const struct finding *f, cons
               name, name);
 }
 
-/* The nearest async_wait ahead of the site in the program, NULL if there is none. */
+/* Returns the nearest async_wait before the site in the program; NULL: none. */
 static const struct instr *wait_ahead(const struct sync_check *k, int site)
 {
     const struct instr *wait = NULL;
@@ -176,7 +178,7 @@ static void report_race(struct sync_check *k, const struct finding *f, const cha
     fix_with_barrier(k, f->early, f->late, wait ? wait->loc : LOC_NONE);
 }
 
-/* Threads that meet in one execution of a statement: no barrier helps as it stands. */
+/* Reports threads that meet within one execution of a statement. A barrier alone does not help. */
 static void report_same(struct sync_check *k, const struct finding *f, const char *name)
 {
     const struct touch *early = touch_at(k, f->early), *late = touch_at(k, f->late);
@@ -203,7 +205,7 @@ static void report_same(struct sync_check *k, const struct finding *f, const cha
               "read it into a variable, and put `sync()` between that and the write");
 }
 
-/* --- copies under way --- */
+/* --- copies in flight --- */
 
 static void flight_way_out(struct sync_check *k, const struct finding *f)
 {
@@ -250,7 +252,7 @@ static void report_flight(struct sync_check *k, const struct finding *f, const c
     flight_way_out(k, f);
 }
 
-/* A wait in a loop that stands behind the copy; NULL: none. */
+/* Returns a wait in a loop that comes after the copy; NULL: none. */
 static const struct instr *wait_in_later_loop(const struct sync_check *k, int copy)
 {
     const struct instr *code = k->code.code.data;
@@ -289,7 +291,7 @@ static void report_end(struct sync_check *k, const struct finding *f, const char
         diag_note(k->diag, k->code.code.data[f->late].loc, "the kernel ends here");
 }
 
-/* --- which ones --- */
+/* --- findings that are reported --- */
 
 static bool is_race(const struct finding *f)
 {
@@ -301,8 +303,9 @@ static bool copies_again(const struct sync_check *k, const struct finding *f)
     return f->kind == FIND_FLIGHT && touch_at(k, f->late)->kind == TOUCH_COPY;
 }
 
-/* Does `other` say what f would say? One missing barrier lets an access race with several others.
- * One missing wait shows at the first use, at the next copy into the place, and at the end. */
+/* Returns true if the report of `other` makes that of f unnecessary. One missing barrier lets an
+ * access race with several others. One missing wait shows at the first use, at the next copy
+ * into the place, and at the end. */
 static bool says_enough(const struct sync_check *k, const struct finding *other,
                         const struct finding *f, bool earlier)
 {
@@ -316,7 +319,7 @@ static bool says_enough(const struct sync_check *k, const struct finding *other,
     if (f->kind == FIND_FLIGHT && !copies_again(k, f))
         return false;
     if (other->kind == FIND_FLIGHT && !copies_again(k, other))
-        return true; /* a use is the plainest */
+        return true; /* a use is the clearest report */
     return earlier && (f->kind == other->kind || f->kind > FIND_FLIGHT);
 }
 

@@ -1,16 +1,16 @@
-/* The synchronisation skeleton: flat code in program order, made once a kernel.
+/* The synchronisation skeleton: flat code in program order, made once for each kernel.
  *
- * Conditions that all threads share are branches, && and || taken apart. Conditions that differ
- * between threads divide masks: both sides are walked, and what is touched carries the mask of the
- * threads that come there.
- */
+ * Conditions that all threads share are branches, with && and || split up. Conditions that
+ * differ between threads divide masks: both sides are walked, and a touch carries the mask of
+ * the threads that get to it. */
 #include "tile/numbering.h"
 #include "tile/synccheck_core.h"
 
 /* A loop around the statement being emitted. */
 struct around {
     int again, out; /* labels of continue and break */
-    int mask;  /* slot of the threads still in it; that of the surroundings for a uniform one */
+    int mask;  /* slot of the threads still in the loop; in a uniform loop, of the threads around
+                * it */
     int depth; /* scopes around it */
     int masks; /* masks around it */
 };
@@ -21,11 +21,11 @@ struct emitter {
     VEC(int) masks;  /* slots, the innermost last; the first is that of all threads */
     VEC(const struct stmt *) scopes; /* first statement of each list around */
     VEC(struct around) loops;
-    VEC(int) open_loops; /* numbers of the loops around, whose assignments are noted */
-    size_t emitted;      /* touches that instructions have */
-    int pipeline;        /* around; 0: none */
+    VEC(int) open_loops; /* numbers of the loops around, which record the slots assigned in them */
+    size_t emitted;      /* number of touches that instructions have */
+    int pipeline;        /* number of the pipeline around; 0: none */
     int pipelines;
-    const struct stmt *stmt; /* at which we are; NULL: none */
+    const struct stmt *stmt; /* the present statement; NULL: none */
     struct numbering numbers;
     int *tile_of; /* by number of the symbol: its tile + 1; 0: none yet */
 };
@@ -102,7 +102,7 @@ static void add_touch(struct emitter *m, enum touch_kind kind, const struct expr
 
 static void emit_lazy(struct emitter *m, const struct expr *e);
 
-/* Once a statement for each part. */
+/* Adds the read of a part, once for each statement. */
 static void add_read(struct emitter *m, const struct expr *e)
 {
     for (size_t i = m->emitted; i < m->k->code.touches.count; i++) {
@@ -113,7 +113,7 @@ static void add_read(struct emitter *m, const struct expr *e)
     add_touch(m, TOUCH_READ, e, e->sym, e->loc);
 }
 
-/* Notes the reads of e, operands first. What && || ?: may leave out gets code of its own. */
+/* Adds the reads of e, operands first. Operands that && || ?: may skip get code of their own. */
 static void add_reads(struct emitter *m, const struct expr *e)
 {
     if (!e || !touches_shared(e))
@@ -140,7 +140,7 @@ static void add_reads(struct emitter *m, const struct expr *e)
         add_touch(m, TOUCH_ATOMIC, e->args[0], e->args[0]->sym, e->loc);
 }
 
-/* The touches noted since the last time, as one statement's. */
+/* Emits the touches added since the last call, as those of one statement. */
 static void emit_touches(struct emitter *m)
 {
     size_t first = m->emitted, count = m->k->code.touches.count - first;
@@ -165,8 +165,8 @@ static void emit_reads(struct emitter *m, const struct expr *e)
 
 static void emit_branch(struct emitter *m, const struct expr *e, int if_true, int if_false);
 
-/* Threads of the current mask for which e is true (negate: false) get a mask, which becomes the
- * current one. Without any of them: to the label. */
+/* Makes a mask of the threads of the present mask for which e is true (negate: false); it
+ * becomes the present mask. If there are no such threads, the code jumps to the label `none`. */
 static int enter_mask(struct emitter *m, const struct expr *e, bool negate, int none)
 {
     int slot = new_mask(m), mask = current_mask(m);
@@ -200,7 +200,7 @@ static void emit_operand_if(struct emitter *m, const struct expr *condition, boo
 
 static void emit_lazy(struct emitter *m, const struct expr *e)
 {
-    emit_touches(m); /* what is read ahead of it */
+    emit_touches(m); /* reads before it */
     if (e->op == OP_SELECT) {
         emit_operand_if(m, e->args[0], false, e->args[1]);
         emit_operand_if(m, e->args[0], true, e->args[2]);
@@ -209,8 +209,8 @@ static void emit_lazy(struct emitter *m, const struct expr *e)
     }
 }
 
-/* A uniform condition: on to the label where it leads. The code behind is reached by neither by
- * itself. */
+/* Emits a uniform condition that jumps to one of two labels. The code after it is reached only
+ * through a label. */
 static void emit_branch(struct emitter *m, const struct expr *e, int if_true, int if_false)
 {
     if (e->op == OP_NOT) {
@@ -234,7 +234,7 @@ static void emit_branch(struct emitter *m, const struct expr *e, int if_true, in
 
 static void emit_list(struct emitter *m, const struct stmt *s);
 
-/* What the scope that begins with `s` declared comes to its end. */
+/* Ends the scope that begins with `s`, and the tiles that it declares. */
 static void emit_scope_end(struct emitter *m, const struct stmt *s, bool forget)
 {
     for (; s; s = s->next) {
@@ -253,7 +253,7 @@ static void emit_scope(struct emitter *m, const struct stmt *s)
     vec_push(m->k->arena, &m->scopes, s);
     emit_list(m, s);
     m->scopes.count--;
-    if (m->scopes.count) /* the kernel's own end is looked at by I_END */
+    if (m->scopes.count) /* I_END checks the end of the kernel itself */
         emit_scope_end(m, s, true);
 }
 
@@ -279,7 +279,7 @@ static void emit_if(struct emitter *m, const struct stmt *s)
     if (s->condition->type.varying) {
         emit_reads(m, s->condition);
         int outer = current_mask(m), other = new_mask(m);
-        /* Both masks first: the body may change what the condition depends on. */
+        /* Both masks come first: the body may change values in the condition. */
         emit(m, (struct instr){.kind = I_MASK,
                                .slot = other,
                                .mask = outer,
@@ -328,7 +328,7 @@ static void push_around(struct emitter *m, int again, int out)
     vec_push(m->k->arena, &m->loops, loop);
 }
 
-/* A loop whose threads all go round together. */
+/* Emits a loop whose threads all run it together. */
 static void emit_uniform_loop(struct emitter *m, const struct stmt *s)
 {
     int again = new_label(m), out = new_label(m), body = new_label(m), head = new_label(m);
@@ -352,7 +352,7 @@ static void emit_uniform_loop(struct emitter *m, const struct stmt *s)
     m->open_loops.count--;
 }
 
-/* A loop that threads leave one by one: its mask shrinks. */
+/* Emits a loop that threads leave one by one: its mask shrinks. */
 static void emit_varying_loop(struct emitter *m, const struct stmt *s)
 {
     int again = new_label(m), out = new_label(m), head = new_label(m), first = new_label(m);
@@ -399,7 +399,7 @@ static void emit_loop(struct emitter *m, const struct stmt *s)
     emit_scope_end(m, s->init, true);
 }
 
-/* Nobody knows any more which threads of the masks from `from` on go on. */
+/* Marks the masks from `from` on: it is no longer known which of their threads continue. */
 static void emit_murky(struct emitter *m, size_t from)
 {
     for (size_t i = from; i < m->masks.count; i++)
@@ -453,7 +453,7 @@ static void emit_set(struct emitter *m, const struct sym *s, const struct expr *
                 .kind = value ? I_SET : I_FORGET, .slot = slot, .expr = value, .negate = declares});
 }
 
-/* The latest touch fills its whole tile: with what? */
+/* Records whether the latest touch fills its whole tile with elements of a const view. */
 static void note_plain(struct emitter *m, const struct expr *value)
 {
     if (value && value->op == OP_ACCESS && value->sym->storage == ST_VIEW && value->sym->is_const)
@@ -473,7 +473,8 @@ static void emit_decl(struct emitter *m, const struct stmt *s)
     }
 }
 
-/* Reads of the value and the write are one statement, so that they do not meet (at tile level). */
+/* Emits the reads of the value and the write as one statement, so that they do not meet (at tile
+ * level). */
 static void emit_store(struct emitter *m, const struct stmt *s, enum touch_kind kind)
 {
     const struct expr *target = s->target;
@@ -589,7 +590,7 @@ static void resolve(struct emitter *m)
     }
 }
 
-/* --- what is asked for later --- */
+/* --- leaves that are needed later --- */
 
 static uint64_t leaves_of(const struct sync_check *k, const struct instr *in)
 {
@@ -628,7 +629,8 @@ static void find_live(struct sync_check *k)
 
 /* --- loops that only count --- */
 
-/* i < N with i = i + c as the one assignment, and nothing else that asks for i. */
+/* Finds the counter of a loop: i in i < N, with i = i + c as its only assignment and no other
+ * use. */
 static void find_counter(struct sync_check *k, struct loop *loop)
 {
     const struct expr *c = loop->condition;

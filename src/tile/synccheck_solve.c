@@ -1,9 +1,9 @@
-/* Inputs that make a path happen: values of parameters, block indices and loaded elements under
- * which every condition of the path goes as the path went. Bounds of single unknowns nearly always
- * decide; else likely values are tried, one unknown after the other. The values that conditions are
- * made of are nodes, each computed once for every choice of the unknowns that it depends on; a
- * condition drops a choice as soon as its last unknown has a value.
- */
+/* Searches inputs that make a path happen: values of parameters, block indices and loaded
+ * elements under which every condition of the path has the result that it had on the path.
+ * Bounds of single unknowns nearly always decide; otherwise the search tries likely values, one
+ * unknown after the other. The values that occur in conditions are nodes; each is computed once
+ * for every choice of the unknowns that it depends on. A condition drops a choice as soon as its
+ * last unknown has a value. */
 #include "tile/synccheck_core.h"
 
 #include <string.h>
@@ -22,8 +22,8 @@ struct solver {
     int constraints;
     struct unknown unknown[MAX_UNKNOWNS];
     int unknowns;
-    int opaque;      /* unknowns that stand for something computed */
-    int fillings[4]; /* of tiles, of which elements are unknown: numbers */
+    int opaque;      /* number of unknowns that are results of computations */
+    int fillings[4]; /* numbers of the fillings of tiles with unknown elements */
     int filled;
     bool too_many;
     int64_t hint[16]; /* numbers that occur in ops */
@@ -31,7 +31,7 @@ struct solver {
     int tries;
 };
 
-/* --- what is unknown --- */
+/* --- unknowns --- */
 
 static bool computes_on_floats(const struct sync_check *k, const struct atom *a)
 {
@@ -43,8 +43,9 @@ static bool computes_on_floats(const struct sync_check *k, const struct atom *a)
     return false;
 }
 
-/* An element of a shared tile that is the first one to be asked of this filling. One filling with
- * elements of a view may have any; one that was computed may not: each element counts. */
+/* Returns true for an element of a shared tile whose filling is new here. A filling with
+ * elements of a view may have any values, so only its first element counts; of a computed
+ * filling each element counts. */
 static bool is_new_filling(struct solver *v, const struct atom *a)
 {
     if (a->kind != ATOM_LOAD || a->sym->storage != ST_SHARED)
@@ -58,7 +59,7 @@ static bool is_new_filling(struct solver *v, const struct atom *a)
     return true;
 }
 
-/* Its number; the last of them when there are too many. */
+/* Returns the number of the unknown; the last number if there are too many. */
 static int add_unknown(struct solver *v, int atom)
 {
     const struct atom *a = atom_at(v->k, atom);
@@ -73,21 +74,21 @@ static int add_unknown(struct solver *v, int atom)
     for (int i = 0; i < v->unknowns && a->kind == ATOM_FRESH; i++) {
         const struct atom *other = atom_at(v->k, v->unknown[i].atom);
         if (other->kind == ATOM_FRESH && other->site == a->site)
-            opaque = false; /* the same expression another time */
+            opaque = false; /* another evaluation of the same expression */
     }
     v->opaque += opaque;
     v->unknown[v->unknowns] = (struct unknown){.atom = atom, .low = a->low, .high = a->high};
     return v->unknowns++;
 }
 
-/* The node of the value; -1: it has none yet. */
+/* Returns the node of the value; -1: it has none yet. */
 static int find_node(const struct sync_check *k, int value)
 {
     int n = (size_t)value < k->node_of.count ? k->node_of.data[value] : -1;
     return n >= 0 && (size_t)n < k->nodes.count && k->nodes.data[n].value == value ? n : -1;
 }
 
-/* Nodes below it first. */
+/* Adds the node of a value, after the nodes below it. */
 static int add_node(struct solver *v, int value)
 {
     struct sync_check *k = v->k;
@@ -124,7 +125,7 @@ static int find(const struct solver *v, int atom)
     return -1;
 }
 
-/* Evaluates the atom when the unknowns below `end` have values. Returns false if it needs more. */
+/* Evaluates the atom from the unknowns below `end`. Returns false if it needs more of them. */
 static bool atom_under(const struct solver *v, int atom, int end, int64_t *out)
 {
     const struct atom *a = atom_at(v->k, atom);
@@ -160,8 +161,8 @@ static void compute(const struct solver *v, struct solve_node *n)
                        !__builtin_add_overflow(n->now, product, &n->now);
 }
 
-/* Computes what the latest unknown with a value, `which`, decides. false: a constraint does not
- * hold. */
+/* Computes the nodes that the latest unknown with a value, `which`, decides. Returns false if a
+ * constraint does not hold. */
 static bool decide_from(const struct solver *v, int which)
 {
     struct sync_check *k = v->k;
@@ -179,8 +180,8 @@ static bool decide_from(const struct solver *v, int which)
 
 /* --- searching --- */
 
-/* The bounds that constraint f puts on unknown `which` when those before it have values and decide
- * all of f but `which`. */
+/* Computes the bounds that constraint f puts on unknown `which`, if the unknowns before it have
+ * values and decide all other parts of f. */
 static bool bounds_from(const struct solver *v, const struct fact *f, int which, int64_t *low,
                         int64_t *high)
 {
@@ -272,7 +273,7 @@ static void add_constraint(struct solver *v, const struct fact *f)
     v->constraint[v->constraints++] = *f;
 }
 
-/* A block's index is below the grid's extent, which the sizes may decide. */
+/* Bounds the index of a block: it is below the grid's extent, which may depend on sizes. */
 static void bound_blocks(struct solver *v)
 {
     for (int i = 0; i < v->unknowns; i++) {
@@ -300,7 +301,7 @@ void fact_key(const struct sync_check *k, const struct fact *f, uint64_t key[2])
     key[1] = value_at(k, f->form)->sites;
 }
 
-/* Moves to the front what has to do with the first of the facts; how many. */
+/* Moves the facts that are connected with the first one to the front. Returns their number. */
 static int connected(const struct sync_check *k, struct fact *facts, int count)
 {
     uint64_t reached[2], key[2];
@@ -315,14 +316,15 @@ static int connected(const struct sync_check *k, struct fact *facts, int count)
         facts[front++] = joins;
         reached[0] |= key[0];
         reached[1] |= key[1];
-        i = front - 1; /* those before may join now */
+        i = front - 1; /* facts passed before may be connected now */
     }
     return front;
 }
 
-/* Two results of computations may depend on each other in ways that the check does not see: of all
- * groups together, one at most may be opaque. The same group comes with many states, so what came
- * of it is kept: 0 nothing yet, 1 no inputs were found, else 2 more than its opaque unknowns. */
+/* Searches inputs for a group of facts. Two results of computations may depend on each other in
+ * ways that the check does not see, so all groups together may have at most one opaque unknown.
+ * The same group occurs in many states, so its result is kept: 0: none yet, 1: no inputs were
+ * found, else 2 + the number of its opaque unknowns. */
 static bool solve_group(struct sync_check *k, const struct fact *facts, int count, int *opaque)
 {
     bool is_new;
@@ -350,7 +352,7 @@ static bool solve_group(struct sync_check *k, const struct fact *facts, int coun
     return found;
 }
 
-/* Groups of facts that have nothing to do with each other are solved one by one. */
+/* Splits the facts into groups that are not connected, and solves one after the other. */
 static bool solve_groups(struct sync_check *k, struct fact *facts, int count, int *opaque)
 {
     while (count > 0) {

@@ -1,10 +1,10 @@
-/* Where an execution stands: what is known of the unknowns, what scalars hold, what is under way.
+/* The state of an execution: the facts about unknowns, the values of scalars, and the copies in
+ * flight.
  *
- * Two executions in equal states go on alike, so a state is continued from once. Widening makes the
- * number of states finite: a counter that only meets unknown bounds becomes an unknown itself, "its
- * value at the head of the loop", and what conditions tell about it moves along with it from round
- * to round.
- */
+ * Two executions in equal states continue alike, so each state is continued from only once.
+ * Widening makes the number of states finite: a counter with unknown bounds becomes an unknown
+ * itself, "its value at the head of the loop". Facts that conditions imply about it move along
+ * with it from round to round. */
 #include "tile/synccheck_core.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ bool fact_add(struct sync_check *k, struct state *s, int form, int64_t low, int6
     if (low > high)
         return false;
     struct fact *f = fact_room(s, form);
-    if (!f) { /* forgotten: widened, that is safe */
+    if (!f) { /* the fact is forgotten; widened, that is safe */
         s->unsure = k->exact;
         return true;
     }
@@ -77,7 +77,7 @@ static void fact_remove(struct state *s, int at)
     memmove(&s->fact[at], &s->fact[at + 1], sizeof s->fact[0] * (size_t)(s->facts - at));
 }
 
-/* What the scalars and the accesses of the state are made of. */
+/* Collects the leaves and sites in the scalars and accesses of the state. */
 static void held_by(const struct sync_check *k, const struct state *s, uint64_t held[2])
 {
     held[0] = held[1] = 0;
@@ -104,8 +104,8 @@ static bool is_input(const struct sync_check *k, int form)
            (a->kind == ATOM_PARAM || (a->kind == ATOM_LOAD && a->sym->storage == ST_VIEW));
 }
 
-/* Exact: a fact also tells which inputs lead here. It may go with all that it has to do with, when
- * there are inputs for them. */
+/* Exact: keeps dead facts if needed, because a fact also restricts the inputs that lead here.
+ * Facts may be removed together with all facts connected to them, if there are inputs for these. */
 static void keep_connected(struct sync_check *k, const struct state *s, bool *dead)
 {
     struct fact group[MAX_FACTS];
@@ -134,7 +134,7 @@ static void keep_connected(struct sync_check *k, const struct state *s, bool *de
         memset(dead, 0, sizeof *dead * (size_t)s->facts);
 }
 
-/* Facts that nothing can ask for again go. */
+/* Removes facts that no later instruction can need. */
 static void facts_prune(struct sync_check *k, struct state *s, uint64_t live)
 {
     uint64_t held[2];
@@ -156,7 +156,7 @@ static void facts_prune(struct sync_check *k, struct state *s, uint64_t live)
             fact_remove(s, i);
 }
 
-/* Bounds that run away with a counter would make every round a new state. */
+/* Forgets bounds that move away with a counter: they would make every round a new state. */
 static void facts_forget_far(const struct sync_check *k, struct state *s)
 {
     for (int i = s->facts - 1; i >= 0; i--) {
@@ -176,7 +176,7 @@ static void facts_forget_far(const struct sync_check *k, struct state *s)
 
 /* --- accesses and copies --- */
 
-/* Exact: what is forgotten cannot be found, and there is doubt that all is found. */
+/* Gives up a path. Exact: findings on it are lost, so the check may not have found all. */
 static void give_up_path(struct sync_check *k, const char *why)
 {
     if (k->exact)
@@ -219,7 +219,8 @@ static int compare_flights(const struct flight *a, const struct flight *b)
     return a->left - b->left;
 }
 
-/* Oldest first; copies of one group in a canonical order, and equal ones once. */
+/* Sorts copies, the oldest first; copies of one group get a canonical order, and equal ones are
+ * kept once. */
 static void sort_flights(struct state *s)
 {
     int count = 0;
@@ -294,8 +295,8 @@ static int access_renew(struct sync_check *k, int access, int site, bool known, 
     return changed ? intern(&k->accesses, &a, sizeof a, NULL) : access;
 }
 
-/* One bound grows weaker from round to round: it goes when it says little. The other grows stronger
- * than any condition asks for: it stays where it is. */
+/* Settles bounds that move in every round. One bound grows weaker: it is removed when it says
+ * little. The other grows stronger than any condition needs: it stays at a limit. */
 static void fact_settle(struct fact *f, int64_t change)
 {
     int64_t far = mul_saturated(FAR_ROUNDS, change < 0 ? -change : change);
@@ -350,8 +351,8 @@ void state_renew(struct sync_check *k, struct state *s, int site, bool known, in
 
 /* --- widening --- */
 
-/* Rounds that are kept apart: of loops that end nobody knows when, and of those whose end the
- * numbers decide. */
+/* Limits of rounds that are kept apart: ROUNDS_UNKNOWN if the end of the loop is not known,
+ * ROUNDS_KNOWN if numbers decide it. */
 enum { ROUNDS_UNKNOWN = 2, ROUNDS_KNOWN = 72, INDEX_LIMIT = 32, MANY_LANES = 600 };
 
 static bool loads(const struct expr *e)
@@ -381,7 +382,8 @@ static bool ends_by_numbers(struct sync_check *k, struct state *s, const struct 
     return split.decided && split.form < 0;
 }
 
-/* The counter is c at this time: its remainder, and how far it is from what bounds are known of. */
+/* Adds facts about a counter that now is c: its remainder, and its distance from forms that have
+ * bounds. */
 static void relate_counter(struct sync_check *k, struct state *s, int wide, int64_t c)
 {
     struct fact old[MAX_FACTS];
@@ -408,7 +410,7 @@ static void relate_counter(struct sync_check *k, struct state *s, int wide, int6
         f->residue = (int)(c % k->code.modulus);
 }
 
-/* The slot becomes "its value at the head of the loop". */
+/* Replaces the slot's value by "its value at the head of the loop". */
 static void widen_to_counter(struct sync_check *k, struct state *s, int slot)
 {
     struct atom a = {
@@ -452,8 +454,8 @@ static void widen_slot(struct sync_check *k, struct state *s, int slot)
 
 static size_t pack(struct sync_check *k, struct state *s, int pc);
 
-/* Rounds that differ in nothing but a counter are alike: when one has led from a state to itself,
- * the others will. The last one is still gone through. */
+/* Skips rounds that differ only in a counter: if one of them has led from a state back to
+ * itself, the others do too. The last round still runs. */
 static void skip_rounds(struct sync_check *k, struct state *s, int number)
 {
     const struct loop *loop = &k->code.loops.data[number];
@@ -467,7 +469,7 @@ static void skip_rounds(struct sync_check *k, struct state *s, int number)
     left = (loop->bound - 1 - now) / loop->step;
     if (head == before && left > 0) {
         counter = sync_value_int(k, now + left * loop->step);
-        k->doubts = true; /* other ways through the rounds are left out */
+        k->doubts = true; /* other paths through the rounds are left out */
     }
     s->slot[loop->counter] = counter;
     s->visits[number] = head;
@@ -523,7 +525,7 @@ void state_copy(const struct sync_check *k, struct state *to, const struct state
     memcpy(to->flight, from->flight, (size_t)from->flights * sizeof to->flight[0]);
 }
 
-/* Into k->blob; bytes. */
+/* Packs s into k->blob; returns the bytes. */
 static size_t pack(struct sync_check *k, struct state *s, int pc)
 {
     facts_prune(k, s, k->code.code.data[pc].live);

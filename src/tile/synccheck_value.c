@@ -1,9 +1,7 @@
 /* Values of scalars in the synchronisation check.
  *
- * Equal values have equal numbers, so comparing them is comparing numbers. Integers count as
- * unbounded here: a kernel whose index arithmetic overflows is outside of what the check decides.
-
- */
+ * Equal values have equal numbers, so comparing values is comparing numbers. Integers count as
+ * unbounded here: the check does not decide kernels whose index arithmetic overflows. */
 #include "base/arithmetic.h"
 #include "tile/synccheck_core.h"
 
@@ -155,7 +153,7 @@ static uint64_t leaves_below(const struct kernel *kernel, const struct expr *e)
     return leaves | leaves_below(kernel, e->otherwise);
 }
 
-/* A block's index is below the grid's extent. */
+/* Returns the leaf of a block index, which is below the grid's extent. */
 static uint64_t block_leaf(const struct kernel *kernel, int axis)
 {
     return UINT64_C(1) << (32 + axis) | leaves_below(kernel, kernel->grid[axis]);
@@ -194,7 +192,7 @@ int value_atom(struct sync_check *k, struct atom *a)
     return intern(&k->values, &v, sizeof v, NULL);
 }
 
-/* v's lanes from `lanes`, with c added; all equal: a sum. */
+/* Returns v with lanes from `lanes`, which include c. If all are equal, it is a sum. */
 static int with_lanes(struct sync_check *k, struct value *v, const int64_t *lanes)
 {
     bool equal = true, unknown = true;
@@ -233,13 +231,13 @@ int sync_value_thread(struct sync_check *k, int axis)
     return k->thread_values[axis] = value_from_lanes(k, lanes);
 }
 
-/* Ops on lanes take long, and loops ask for the same ones again and again. */
+/* The key of an op on lanes. Such ops take long, and loops repeat the same ones. */
 struct lane_op {
     int op, type, arg[3], unused;
     int64_t factor;
 };
 
-/* Where the result is or, when *is_new, is to be put. */
+/* Returns the place of the result; if *is_new, the caller puts the result there. */
 static int *lane_result(struct sync_check *k, struct lane_op key, bool *is_new)
 {
     int number = intern(&k->lane_ops, &key, sizeof key, is_new);
@@ -273,14 +271,14 @@ int64_t mul_saturated(int64_t a, int64_t b)
     return (a < 0) == (b < 0) ? FACT_MANY : FACT_NONE;
 }
 
-/* Numbers stay far from the ends of the range, so that sums of two never overflow. */
+/* Numbers stay far from the ends of the range, so that a sum of two never overflows. */
 #define LARGEST (INT64_MAX / 8)
 static bool large(int64_t x)
 {
     return x > LARGEST || x < -LARGEST;
 }
 
-/* The terms of a plus sign times those of b; false: too many. */
+/* Joins the terms of a with `sign` times those of b. Returns false if there are too many. */
 static bool merge_terms(const struct value *a, const struct value *b, int64_t sign,
                         struct value *out)
 {
@@ -312,7 +310,7 @@ static uint64_t sites_of(const struct sync_check *k, const struct value *v)
     return sites;
 }
 
-/* The lanes of the sum, in scratch memory; NULL when neither has any. */
+/* Returns the lanes of the sum, in scratch memory; NULL if neither operand has any. */
 static const int64_t *add_lanes(struct sync_check *k, const struct value *a, const struct value *b,
                                 int64_t sign)
 {
@@ -393,7 +391,7 @@ static int scale_value(struct sync_check *k, int a, int64_t factor)
         return factor > 0 && v.step <= INT32_MAX ? value_modular(k, v.c * factor, v.step * factor)
                                                  : k->top;
     for (int i = 0; i < v.terms; i++) {
-        v.factor[i] *= factor; /* of two that are each below 2^31 */
+        v.factor[i] *= factor; /* both are below 2^31 */
         if (v.factor[i] > INT32_MAX || v.factor[i] < -(int64_t)INT32_MAX)
             return k->top;
     }
@@ -457,9 +455,9 @@ int value_renew(struct sync_check *k, int v, int site, bool known, int64_t shift
         else
             left |= a->sites;
     }
-    if (left >> (site & 63) & 1) /* inside an op, or another site with the same bit */
+    if (left >> (site & 63) & 1) /* the atom is inside an op, or another site has the same bit */
         return k->top;
-    return sync_value_add(k, v, sync_value_int(k, change), 1); /* TOP when it is too far */
+    return sync_value_add(k, v, sync_value_int(k, change), 1); /* TOP if the change is too large */
 }
 
 /* --- ops --- */
@@ -494,7 +492,7 @@ static bool op_numbers(enum op op, enum dtype t, const int64_t *x, int count, in
     return true;
 }
 
-/* false && unknown is false, true || unknown true, 0 * unknown 0; else unknown. */
+/* Returns false && unknown = false, true || unknown = true, 0 * unknown = 0; otherwise unknown. */
 static int64_t op_unknown(enum op op, const int64_t *x)
 {
     bool falsy = x[0] == 0 || x[1] == 0;
@@ -545,7 +543,7 @@ static int op_lanes(struct sync_check *k, enum op op, enum dtype t, const int *a
     return *result;
 }
 
-/* x / d, x % d, and their spellings as bits, of x = c + step * t. */
+/* Computes x / d and x % d, and their forms with bit operations, for x = c + step * t. */
 static int op_modular(struct sync_check *k, enum op op, const struct value *x, int64_t d)
 {
     if (op == OP_SHR && d >= 0 && d < 32) {
@@ -565,7 +563,7 @@ static int op_modular(struct sync_check *k, enum op op, const struct value *x, i
     return k->top;
 }
 
-/* Sums stay sums. false: op is none. */
+/* Computes an op whose result is a sum. Returns false for other ops. */
 static bool op_sum(struct sync_check *k, enum op op, const int *args, int *out)
 {
     int64_t c;

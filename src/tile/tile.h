@@ -1,15 +1,14 @@
 /* Tile IR: the typed program of one kernel, for one choice of types and tuned values.
  *
  * It is a tree of statements over trees of expressions, and its printed form is the language itself
- * (print.c): what a pass did can be read, saved, edited and compiled again. `lang` makes it from
+ * (print.c): you can read, save, edit and compile again the result of a pass. `lang` makes it from
  * text; passes (passes.h) rewrite it in place; `cpu` runs it; later `lower` makes PTX of it.
  * Everything lives in one arena.
  *
- * Scalars are *uniform* (one value a block) or *varying* (one value a thread; only with threads(x,
- * y)). A tile is a rectangle of elements with constant extents that the block's threads hold or
- * share; a per-thread array is a small rectangle that each thread has for itself. So a type is:
- * element type, extents, varying or not.
- */
+ * Scalars are *uniform* (one value for a block) or *varying* (one value for each thread; only
+ * with threads(x, y)). A tile is a rectangle of elements with constant extents that the block's
+ * threads hold or share; a per-thread array is a small rectangle that each thread has for
+ * itself. So a type is: element type, extents, varying or not. */
 #ifndef TW_TILE_H
 #define TW_TILE_H
 
@@ -20,24 +19,25 @@
 
 enum { MAX_RANK = 6, MAX_WARPS = 32, MAX_THREADS = 1024, MAX_RESIDENT = 32, WARP_LANES = 32 };
 
-/* An extent not known before launch: only in the whole-view expressions of `ensures`. */
+/* An extent known only at the launch. It occurs only in the whole-view expressions of `ensures`. */
 #define EXTENT_RUNTIME ((int64_t)-1)
 
 struct type {
     enum dtype dtype;
     int rank;                 /* 0: a scalar */
-    bool varying;             /* one such value a thread; set by the variance pass */
-    int64_t extent[MAX_RANK]; /* elements along each axis, row-major, the last contiguous */
+    bool varying;             /* each thread has its own; set by the variance pass */
+    int64_t extent[MAX_RANK]; /* elements along each axis; row-major: the last axis is contiguous */
 };
 
 /* --- symbols --- */
 
 enum storage {
     ST_PARAM,  /* scalar parameter (is_static: compiled in) or pointer parameter (is_pointer) */
-    ST_CONST,  /* named constant of the module or a tuned value: `value` holds it */
-    ST_TABLE,  /* constant values, `table`; has one axis, read by OP_LOOKUP alone */
+    ST_CONST,  /* named constant of the module, or a tuned value: `value` holds it */
+    ST_TABLE,  /* constant values, in `table`; has one axis, and only OP_LOOKUP reads it */
     ST_SCALAR, /* local scalar variable (or const local computed at run time) */
-    ST_ARRAY,  /* `f32 sum[R][R]`: one a thread at thread level, one a block in warps kernels */
+    ST_ARRAY,  /* `f32 sum[R][R]`: one for each thread at thread level, one for the block in
+                * warps kernels */
     ST_REG,    /* register tile of the block */
     ST_SHARED, /* shared tile of the block */
     ST_VIEW    /* `global`: a view of a pointer parameter, or workspace */
@@ -48,10 +48,10 @@ struct literal {
     int64_t i; /* integers and bool */
     double f;
 };
-/* Bits, not values: NaN is itself, and -0 is not 0. build.c */
+/* Compares bits, not values: a NaN equals itself, and -0 differs from 0. build.c */
 bool literal_same(struct literal a, struct literal b);
 
-/* The literal's value as an element of type t in memory. */
+/* Stores the literal's value in memory as an element of type t. */
 void literal_store(enum dtype t, void *to, const struct literal *v);
 
 struct sym {
@@ -60,27 +60,29 @@ struct sym {
     struct type type; /* element type and constant extents; a view's extents are in `dims` */
     struct loc loc;
     bool is_static, is_pointer;
-    bool is_const; /* pointer or view: nobody writes it during the launch; scalar: assigned once */
-    bool is_tuned; /* ST_CONST that came from `tune` */
+    bool is_const; /* pointer or view: not written during the launch; scalar: assigned once */
+    bool is_tuned; /* ST_CONST that comes from `tune` */
     struct literal value; /* ST_CONST; ST_PARAM that is static and bound (has_value) */
     bool has_value;
     const struct literal *table; /* ST_TABLE: a value for each element of its type */
-    bool has_default; /* ST_PARAM that is not static: `value` is what a launch takes unless given */
+    bool has_default; /* ST_PARAM that is not static: `value` is the default of a launch */
     struct expr
-        *derived; /* ST_PARAM: the launch computes it from earlier ones; NULL: it is given */
+        *derived; /* ST_PARAM: the expression over earlier parameters that the launch computes;
+                   * NULL: the caller gives the value */
     int index;    /* ST_PARAM: position in the parameter list. Others: number within the kernel */
     /* ST_VIEW */
     struct expr *dims[MAX_RANK];    /* i64/i32 scalar expressions over parameters and constants */
     struct expr *strides[MAX_RANK]; /* in elements; all NULL: row-major, contiguous */
     struct sym *base;               /* pointer parameter; NULL: workspace from the runtime */
-    struct expr *base_offset;       /* in elements, or NULL */
+    struct expr *base_offset;       /* in elements; NULL: 0 */
     bool zeroed;                    /* workspace that is 0 before each launch */
-    bool clean; /* … because each launch leaves it so: it is set to 0 once, when it is made */
+    bool clean; /* each launch leaves it 0: it is set to 0 once, when it is allocated */
     /* ST_SHARED */
-    int64_t offset; /* bytes in the block's shared memory, -1 before planning; at(…) */
-    /* ST_SHARED, filled from a const view inside a pipeline body: staged there */
+    int64_t offset; /* bytes in the block's shared memory, or the value of at(…); -1 before
+                     * planning */
+    /* ST_SHARED: filled from a const view inside a pipeline body, which stages it */
     bool staged;
-    struct sym *next; /* all symbols of the kernel in order of declaration */
+    struct sym *next; /* next symbol of the kernel, in order of declaration */
 };
 
 /* --- expressions --- */
@@ -90,14 +92,15 @@ enum index_kind {
     IX_ELEMENT, /* [e]        scalar; the axis disappears */
     IX_SLICE,   /* [e +: n]   n elements from e on; may reach past the edge unless `inside` */
     IX_ALL,     /* [:]        the whole axis */
-    IX_GATHER /* [t] or [t[:]]  rank-1 integer tile: rows t[0], t[1], …; past the edge as with slices */
+    IX_GATHER   /* [t], [t[:]] rank-1 integer tile: rows t[0], t[1], …; may reach past the edge */
 };
 struct index {
     enum index_kind kind;
     struct expr *value; /* element, start, or the index tile; NULL for IX_ALL */
     int64_t extent; /* IX_SLICE: n. IX_ALL, IX_GATHER: their length (EXTENT_RUNTIME in ensures) */
-    bool inside;    /* `[e +: n inside]`: promised (by the user or a pass) to lie within the axis */
-    bool promised;  /* by the user */
+    bool inside;    /* `[e +: n inside]`: the user promised, or a pass proved, that it lies
+                     * within the axis */
+    bool promised;  /* the user promised `inside` */
 };
 
 /* The part of a tile that print() shows: `count` indices of each axis from `first` on. */
@@ -112,13 +115,14 @@ struct expr {
     int count; /* operands */
     struct expr **args;
     struct literal literal; /* OP_LITERAL; its dtype is type.dtype */
-    struct sym *sym; /* OP_REF, OP_ACCESS, OP_FREE; OP_LOOKUP, whose args are the literal sym->index
-                        and the index */
-    struct index *
-        index; /* OP_ACCESS: `indices` of them; sa[s] of a 3-axis tile has one, the rest is whole */
+    struct sym *sym;        /* OP_REF, OP_ACCESS, OP_FREE; OP_LOOKUP, whose args are the literal
+                      * sym->index and the index */
+    struct index
+        *index; /* OP_ACCESS: `indices` of them; sa[s] of a tile with 3 axes has one, the other
+                * axes are whole */
     int indices;
-    struct expr *otherwise; /* OP_ACCESS that loads: value beyond the edge; NULL: zero */
-    int axis;        /* OP_BLOCK GRID THREAD: 0 x, 1 y, 2 z. Reductions, scan: the axis, -1 = all */
+    struct expr *otherwise; /* OP_ACCESS that loads: the value beyond the edge; NULL: zero */
+    int axis;        /* OP_BLOCK GRID THREAD: 0 x, 1 y, 2 z. Reductions, scan: the axis; -1: all */
     enum op scan_op; /* OP_SCAN: ADD MUL MIN MAX AND OR XOR */
     bool exclusive;  /* OP_SCAN */
     const char *label;                 /* OP_PRINT: text printed first, or NULL */
@@ -128,35 +132,39 @@ struct expr {
 /* --- statements --- */
 
 enum stmt_kind {
-    STMT_DECL, /* sym [= value]  (value may be an ACCESS of shared or global memory: a tile copy) */
-    STMT_ASSIGN, /* target = value; target is a REF or an ACCESS */
-    STMT_ASYNC_COPY, /* async target = value; both ACCESS: target a shared tile (or part), value a view's slice */
-    STMT_EFFECT, /* an op of class EFFECT in `value`, or a call evaluated for its effect (atomics) */
-    STMT_IF,     /* condition, body, otherwise */
-    STMT_FOR,    /* init; condition; step; body; unroll or pipeline */
-    STMT_WHILE,  /* condition, body; is_do: the body first */
-    STMT_BLOCK,  /* body: a scope */
+    STMT_DECL,       /* sym [= value]; the value may be an ACCESS of shared or global memory: a tile
+                * copy */
+    STMT_ASSIGN,     /* target = value; target is a REF or an ACCESS */
+    STMT_ASYNC_COPY, /* async target = value; both ACCESS: target a shared tile (or part), value
+                      * a view's slice */
+    STMT_EFFECT,     /* an op of class EFFECT in `value`, or a call evaluated for its effect
+                  * (atomics) */
+    STMT_IF,         /* condition, body, otherwise */
+    STMT_FOR,        /* init; condition; step; body; unroll or pipeline */
+    STMT_WHILE,      /* condition, body; is_do: the body first */
+    STMT_BLOCK,      /* body: a scope */
     STMT_BREAK,
     STMT_CONTINUE,
-    STMT_RETURN, /* leave the kernel */
-    STMT_ENSURES /* for (over[i] < bound[i]) target == value, over whole views; last in the kernel */
+    STMT_RETURN, /* leaves the kernel */
+    STMT_ENSURES /* for (over[i] < bound[i]) target == value, over whole views; last in the
+                  * kernel */
 };
 
 enum { UNROLL_NONE = 0, UNROLL_FULL = -1 };
 
-/* A call of a fn whose body stands in its place: for messages. */
+/* A call of a fn that its body replaces: for messages. */
 struct inlining {
     const char *name;
     struct loc body, call;
-    const struct inlining *outer; /* the call around; NULL: the kernel itself */
+    const struct inlining *outer; /* the call around; NULL: it is in the kernel itself */
 };
 
 struct stmt {
     enum stmt_kind kind;
     struct loc loc;
-    struct loc start;              /* its first byte in the text, length 0 */
+    struct loc start;              /* place of its first byte in the text, length 0 */
     struct loc block, other_block; /* `{ … }` of body and otherwise; without source: no braces */
-    struct stmt *next;             /* the following statement of the same body */
+    struct stmt *next;             /* the next statement of the same body */
     struct sym *sym;               /* DECL */
     struct expr *target;           /* ASSIGN, ASYNC_COPY, ENSURES */
     struct expr *value;            /* DECL (NULL: none), ASSIGN, ASYNC_COPY, EFFECT, ENSURES */
@@ -167,13 +175,14 @@ struct stmt {
     int unroll;                    /* FOR: UNROLL_NONE, UNROLL_FULL, or a factor */
     int stages;                    /* FOR: pipeline(n); 0: not a pipeline */
     bool is_do;                    /* WHILE */
-    bool
-        added; /* put in by the compiler: the static check gives no credit for it; printed with a comment */
+    bool added; /* by the compiler: the static check does not count it as a barrier of the
+                * program; printed with a comment */
     const struct inlining *inlined; /* the call that it came from; NULL: none */
-    const struct claim *claim;    /* EFFECT of ASSUME: checked on the simulator; NULL: it is not */
-    const char *hint;             /* ASYNC_COPY: hint(evict_first), …; NULL none */
-    struct sym *over[MAX_RANK];   /* ENSURES: index variables, ST_SCALAR i32 … */
-    struct expr *bound[MAX_RANK]; /* … and how far each goes, exclusive */
+    const struct claim *claim;      /* EFFECT of ASSUME: the claim to check on the simulator; NULL:
+                                   * none */
+    const char *hint;               /* ASYNC_COPY: hint(evict_first), …; NULL: none */
+    struct sym *over[MAX_RANK];     /* ENSURES: index variables, ST_SCALAR i32 … */
+    struct expr *bound[MAX_RANK];   /* … and their bounds, exclusive */
     int overs;
 };
 
@@ -190,14 +199,14 @@ struct kernel {
     struct loc loc;
     struct param *params; /* in order; sym->index counts from 0 */
     int param_count;
-    struct sym *symbols;      /* all, params and constants first */
-    struct sym **last_symbol; /* where the next one is linked in */
+    struct sym *symbols;      /* all symbols, parameters and constants first */
+    struct sym **last_symbol; /* the link for the next symbol */
     int symbol_count;
-    int param_symbols;    /* those that are parameters */
+    int param_symbols;    /* number of symbols that are parameters */
     struct expr *grid[3]; /* i32 scalars over parameters and constants; NULL: 1 */
-    int warps;            /* warps kernels; 0 at thread level */
+    int warps;            /* warps of a block in warps kernels; 0 at thread level */
     int threads[3];       /* thread level: extents of the block; {0} in warps kernels */
-    int resident;         /* blocks at a time on a multiprocessor; 0: any; -1: not said */
+    int resident;         /* blocks at a time on a multiprocessor; 0: any number; -1: not given */
     bool cooperative;     /* blocks may wait for any block of the grid */
     const char *target;   /* target(sm_90a), or NULL */
     struct stmt *body;
@@ -205,15 +214,16 @@ struct kernel {
     /* results of passes */
     bool contracted;      /* contract ran */
     bool has_claims;      /* claims_add ran */
-    bool planned;         /* plan ran: sym->offset of every shared tile is set, and: */
-    int64_t shared_bytes; /* of one block */
+    bool planned;         /* plan ran, so sym->offset of every shared tile and shared_bytes are
+                           * set */
+    int64_t shared_bytes; /* bytes of one block */
 };
 
 static inline bool kernel_thread_level(const struct kernel *k)
 {
     return k->threads[0] > 0;
 }
-/* Threads of a block: warps × 32, or the product of threads(…). */
+/* Returns the threads of a block: warps × 32, or the product of threads(…). */
 int kernel_block_threads(const struct kernel *k);
 
 /* --- build.c: making IR. All nodes live in k->arena. --- */
@@ -222,10 +232,11 @@ struct type type_scalar(enum dtype t);
 struct type type_tile(enum dtype t, int rank, const int64_t *extent);
 bool type_same_shape(const struct type *a, const struct type *b);
 int64_t type_elements(const struct type *t); /* product of the extents; 1 for a scalar */
-int64_t type_bytes(const struct type *t);    /* of all of them, without gaps */
-/* Broadcast as in NumPy, right-aligned. false: they do not fit. EXTENT_RUNTIME meets anything. */
+int64_t type_bytes(const struct type *t);    /* bytes of all elements, without gaps */
+/* Broadcasts two shapes as NumPy does, right-aligned. Returns false if they do not fit.
+ * EXTENT_RUNTIME fits any extent. */
 bool type_broadcast(const struct type *a, const struct type *b, struct type *out);
-/* "f16[128][16]", "i32"; for messages. */
+/* Returns the type as text for messages: "f16[128][16]", "i32". */
 const char *type_text(struct arena *a, const struct type *t);
 
 struct kernel *kernel_new(struct arena *a, const char *name, struct loc loc);
@@ -240,36 +251,38 @@ struct expr *expr_int(struct kernel *k, enum dtype t, int64_t v, struct loc loc)
 struct expr *expr_float(struct kernel *k, enum dtype t, double v, struct loc loc);
 struct expr *expr_ref(struct kernel *k, struct sym *s, struct loc loc);
 struct expr *expr_access(struct kernel *k, struct sym *s, int indices,
-                         struct loc loc); /* type is the caller's to set */
-/* x itself if it has that element type, else a cast of it. */
+                         struct loc loc); /* the caller sets the type */
+/* Returns x itself if it has that element type, else a cast of it. */
 struct expr *expr_cast(struct kernel *k, struct expr *x, enum dtype t);
-struct expr *expr_copy(struct kernel *k, const struct expr *x); /* deep; symbols shared */
+struct expr *expr_copy(struct kernel *k, const struct expr *x); /* a deep copy that shares
+                                                                 * symbols */
 struct stmt *stmt_new(struct kernel *k, enum stmt_kind kind, struct loc loc);
 struct stmt *stmt_effect(struct kernel *k, enum op op, struct loc loc,
                          struct expr *arg);                 /* arg may be NULL */
-bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; loc ignored */
+bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; ignores loc */
 
 /* --- walk.c: visiting --- */
 
-/* Every walk goes in program order; for a FOR: init, condition, body, step. */
+/* Every walk goes in program order; in a FOR: init, condition, body, step. */
 
 /* Calls visit on each expression below *root, operands (index values and `otherwise` included)
  * before their parent; visit may replace *at. */
 void expr_walk(struct expr **root, void (*visit)(void *user, struct expr **at), void *user);
-/* How often e (NULL: nowhere) names s, indices included. */
+/* Returns the number of times that e (may be NULL) names s, indices included. */
 int expr_mentions(const struct expr *e, const struct sym *s);
-/* The same of a list of statements and all in them, `ensures` too. */
+/* Returns the number of times that a list of statements, and all statements in them, name s,
+ * `ensures` included. */
 int stmt_mentions(struct stmt *first, const struct sym *s);
-/* Is there an atomic in e, indices included? */
+/* Returns true if e, indices included, has an atomic. */
 bool expr_has_atomic(const struct expr *e);
-/* Calls visit on each statement of the list at *first and below, the outer one first. */
+/* Calls visit on each statement of the list at *first and below it, the outer statement first. */
 void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user);
-/* Calls visit on each root expression that s itself holds (not its body's); `is_target` marks what
- * is written. */
+/* Calls visit on each root expression of s itself (not of its body); `is_target` is true for the
+ * expression that is written. */
 void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **root, bool is_target),
                       void *user);
 
-/* Does the kernel read or write through the view? What `ensures` says of it does not count. */
+/* Returns true if the kernel reads or writes through the view. Uses in `ensures` do not count. */
 bool kernel_uses(const struct kernel *k, const struct sym *view);
 
 /* --- eval.c: integer and float values at compile or launch time --- */
@@ -280,38 +293,40 @@ struct scalar_env {
     const bool *known;
     int count;
 };
-/* The value of a scalar expression of literals, constants, bound statics and env; false if it needs
- * anything else (or divides by zero). Wraps and rounds as the type does. */
+/* Evaluates a scalar expression of literals, constants, bound statics and env. Returns false if
+ * it needs any other value or divides by zero. Wraps and rounds as the type does. */
 bool eval_scalar(const struct expr *e, const struct scalar_env *env, struct literal *out);
-/* Returns the operand, 0 or 1, of a sum or difference of floats that is a product and becomes one fma
- * with it (contract.c), or -1. */
+/* Returns the operand, 0 or 1, of a sum or difference of floats that is a product and becomes
+ * one fma with it (contract.c), or -1. */
 int expr_contracted(const struct expr *e);
 bool eval_int(const struct expr *e, const struct scalar_env *env, int64_t *out);
-/* The op applied to constants of element type t, as every executor does it. false: not foldable. t
- * is the operands' type, joined; of CAST, BITS, SELECT and WHERE the result's. CAST takes integers
- * as i64: see eval_cast. */
+/* Applies the op to constants of element type t, as every executor does. Returns false if the op
+ * cannot be folded. t is the joined type of the operands; for CAST, BITS, SELECT and WHERE it is
+ * the type of the result. CAST takes integers as i64: see eval_cast. */
 bool eval_op(enum op op, enum dtype t, const struct literal *args, int count, struct literal *out);
-/* `(to) x` for a constant x of type from. */
+/* Returns `(to) x` for a constant x of type from. */
 struct literal eval_cast(enum dtype to, enum dtype from, const struct literal *x);
 
 /* --- overflow.c --- */
 
-/* The innermost part of e that does not fit its type, as far as values are known; NULL: none. In
- * signed types; strict: in unsigned ones and casts too. */
+/* Returns the innermost part of e that does not fit its type, for the values that are known;
+ * NULL: none. It checks signed types; strict: unsigned types and casts too. */
 const struct expr *eval_overflow(const struct expr *e, const struct scalar_env *env, bool strict);
-/* "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`" for what eval_overflow found. */
+/* Returns the text "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`" for the result
+ * of eval_overflow. */
 const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env);
 
 /* --- print.c --- */
 
-/* The kernel as a module that compiles again to the same kernel. Constants still named are printed
- * ahead of it. */
+/* Prints the kernel as a module that compiles again to the same kernel. The constants that it
+ * still names come before it. */
 void kernel_print(struct text *out, const struct kernel *k);
-/* The same; adds the line of each statement in the text, and its place in the source. */
+/* A line of kernel_print_lines, which prints the same text and lists the line of each statement,
+ * and its place in the source. */
 struct printed_line {
     int line; /* from 1 */
     struct loc loc;
-    bool added; /* by the compiler */
+    bool added; /* the compiler added the statement */
 };
 struct printed_lines {
     VEC(struct printed_line) list;
@@ -322,9 +337,10 @@ void stmt_print(struct text *out, const struct stmt *s, int indent); /* s alone,
 
 /* --- verify.c --- */
 
-/* NULL if every invariant of this header holds, else what is wrong (arena text). For debug builds
- * and tests: a failure is a bug of the compiler, never the user's. Checked: arities, types of every
- * op by its class, shapes, symbols declared before use, assignable targets, index counts. */
+/* Returns NULL if every invariant of this header holds, else a text that names the fault (in the
+ * arena). For debug builds and tests: a failure is a bug of the compiler, never the user's. It
+ * checks arities, the types of every op by its class, shapes, that symbols are declared before
+ * use, assignable targets, and numbers of indices. */
 const char *kernel_verify(struct arena *a, const struct kernel *k);
 
 #endif

@@ -1,63 +1,66 @@
-/* Variance: what differs between the threads of a block, and whether that keeps some of them from
- * work that needs all.
+/* Variance: finds values that differ between the threads of a block, and refuses operations that
+ * need all threads at places that only some threads reach.
  *
- * A scalar or per-thread array is varying when it is ever given a varying value, or is given any
- * value where only some of the threads for which it was declared come. (A loop counter declared
- * under a varying `if` is the same in all threads that came there: it stays uniform.) Nothing
- * becomes uniform again, so the kernel is walked until nothing changes, and then once more for the
- * messages.
+ * A scalar or per-thread array is varying if it is ever given a varying value, or is given any
+ * value at a place that only some of the threads that declared it reach. (A loop counter declared
+ * under a varying `if` is the same in all threads that get there: it stays uniform.) A varying
+ * symbol never becomes uniform again, so the pass walks the kernel until nothing changes, and then
+ * once more for the messages.
  *
- * Control flow splits at a varying condition and meets again behind the statement. Threads that
- * left a loop by `break` wait behind it, those that `continue` at its step. Threads that returned
- * are gone: values do not differ for it, but a barrier behind waits for them in vain.
- */
+ * Control flow splits at a varying condition and joins again after the statement. Threads that
+ * left a loop by `break` wait after it; those that `continue` wait at its step. Threads that
+ * returned have ended: values do not become varying through that, but a later barrier would wait
+ * for them forever. */
 #include "tile/numbering.h"
 #include "tile/passes.h"
 
 enum split_kind { SPLIT_IF, SPLIT_LOOP, SPLIT_LAZY, SPLIT_BREAK, SPLIT_CONTINUE, SPLIT_RETURN };
 
-/* A place where the threads part. */
+/* A place where the threads split. */
 struct split {
     enum split_kind kind;
-    int depth;                    /* splits around it and itself */
-    struct loc loc;               /* of the condition, or of the statement by which some leave */
-    const struct expr *condition; /* NULL: none of its own */
+    int depth;                    /* number of splits around it, including itself */
+    struct loc loc;               /* of the condition, or of the statement by which some threads
+                                   * leave */
+    const struct expr *condition; /* NULL: it has no condition of its own */
 };
 
-/* How many of the threads come to a statement. */
+/* The threads that reach a statement. */
 struct flow {
-    int depth;                   /* splits around; 0: all that have not returned */
-    const struct split *split;   /* the innermost one; NULL at depth 0 */
-    const struct split *returns; /* some may have returned before; NULL: none */
+    int depth;                   /* number of splits around; 0: all threads that have not
+                                  * returned */
+    const struct split *split;   /* the innermost split around; NULL at depth 0 */
+    const struct split *returns; /* the split by which some threads may have returned before;
+                                  * NULL: none */
 };
 
-/* By which some threads leave the statements around; NULL: none do. */
+/* The splits by which some threads leave the statements around; NULL: none. */
 struct leaving {
     const struct split *breaks, *continues, *returns;
 };
 
-/* Why a symbol is varying: the value it is given, or where. */
+/* The reason why a symbol is varying: the value that it is given, or the place. */
 struct cause {
     const struct expr *value;
     const struct split *split;
 };
 
-/* What is known of a loop, kept from one walk to the next. */
+/* Facts about a loop that are kept from one walk to the next. */
 struct loop_split {
-    const struct split *split;   /* not all threads run it equally often */
-    const struct split *returns; /* some return from inside */
+    const struct split *split;   /* set if not all threads run it equally often */
+    const struct split *returns; /* some threads return from inside */
 };
 
 struct variance {
     struct kernel *kernel;
     struct diag *diag;
     struct numbering numbers;
-    int *depth;                   /* by symbol: splits around its declaration */
+    int *depth;                   /* by symbol: number of splits around its declaration */
     struct cause *cause;          /* by symbol */
     VEC(struct loop_split) loops; /* in the order of the walk */
     size_t next_loop;
     bool changed;
-    bool reporting; /* the last walk: nothing changes any more */
+    bool reporting; /* the last walk, which changes nothing */
 };
 
 /* --- values --- */
@@ -73,7 +76,7 @@ static void note_varying(struct variance *v, struct sym *s, const struct expr *v
     v->changed = true;
 }
 
-/* A value of rank > 0 made of register tiles: the whole block holds it. */
+/* Returns true for a value of rank > 0 made of register tiles: the whole block holds it. */
 static bool held_by_block(const struct expr *e)
 {
     if (e->type.rank == 0)
@@ -92,7 +95,7 @@ static bool leaf_varies(const struct expr *e)
     case OP_THREAD: return true;
     case OP_REF: return e->sym->type.varying;
     case OP_ACCESS: return e->sym->storage == ST_ARRAY && e->sym->type.varying;
-    default: return op_is_atomic(e->op); /* each thread gets old values of its own */
+    default: return op_is_atomic(e->op); /* each thread gets an old value of its own */
     }
 }
 
@@ -128,7 +131,7 @@ static const struct expr *varying_leaf(const struct expr *e)
 
 enum { MOST_STEPS_BACK = 4 };
 
-/* Notes from a varying value back to where the difference between the threads comes from. */
+/* Adds notes from a varying value back to the origin of the difference between the threads. */
 static void explain(struct variance *v, const struct expr *e)
 {
     for (int step = 0; e && step < MOST_STEPS_BACK; step++) {
@@ -181,13 +184,13 @@ static void explain_split(struct variance *v, const struct split *split)
     diag_note(v->diag, split->loc, "%s", way_out[split->kind]);
 }
 
-/* NULL: all threads of the block come here. */
+/* Returns the split by which threads are missing; NULL: all threads of the block get here. */
 static const struct split *missing_threads(const struct flow *flow)
 {
     return flow->split ? flow->split : flow->returns;
 }
 
-/* Reports `what` unless all threads come. */
+/* Reports `what` unless all threads get here. */
 static bool needs_all(struct variance *v, const struct flow *flow, struct loc loc, const char *what)
 {
     const struct split *split = missing_threads(flow);
@@ -201,7 +204,8 @@ static bool needs_all(struct variance *v, const struct flow *flow, struct loc lo
 
 /* --- checks of expressions --- */
 
-/* A tile that all threads together read or hold: a slice with uniform indices, a register tile. */
+/* Returns true for a tile that all threads together read or hold: a slice with uniform indices,
+ * a register tile. */
 static bool is_block_tile(const struct expr *e)
 {
     if (e->type.rank == 0 || e->type.varying)
@@ -242,7 +246,7 @@ static void check_mixture(struct variance *v, const struct expr *e)
 
 static void check_expr(struct variance *v, const struct expr *e, struct flow flow);
 
-/* What && || ?: leave alone in some threads. */
+/* Checks the operands that && || ?: skip in some threads. */
 static void check_lazy(struct variance *v, const struct expr *e, struct flow flow)
 {
     struct split split = {SPLIT_LAZY, flow.depth + 1, e->args[0]->loc, e->args[0]};
@@ -319,8 +323,8 @@ static void report_same_place(struct variance *v, const struct expr *value, cons
               to->name);
 }
 
-/* A tile goes to shared or global memory: by all threads together, or by each for itself.
- * `target` NULL: all of `to`. */
+/* Checks the store of a tile to shared or global memory, by all threads together or by each for
+ * itself. `target` NULL: to all of `to`. */
 static void check_tile_store(struct variance *v, struct loc loc, const struct sym *to,
                              const struct expr *target, const struct expr *value, struct flow flow)
 {
@@ -373,7 +377,7 @@ static void check_statement(struct variance *v, const struct stmt *s, struct flo
 
 static struct leaving walk_list(struct variance *v, struct stmt *first, struct flow flow);
 
-/* `condition` is expected to live as long as the kernel. */
+/* Makes a split. `condition` must live as long as the kernel. */
 static struct split *new_split(struct variance *v, enum split_kind kind, struct loc loc,
                                const struct expr *condition)
 {
@@ -398,7 +402,7 @@ static const struct split *first_of(const struct split *a, const struct split *b
     return a ? a : b;
 }
 
-/* The one that parts more threads from the others. */
+/* Returns the split that separates more threads from the others. */
 static const struct split *deeper_of(const struct split *a, const struct split *b)
 {
     return !a || (b && b->depth > a->depth) ? b : a;
@@ -410,7 +414,7 @@ static struct leaving both(struct leaving a, struct leaving b)
                             first_of(a.returns, b.returns)};
 }
 
-/* depth: splits around the declaration, for what the value is compared with later. */
+/* Walks a declaration. depth: the splits around it; later assignments are compared with it. */
 static void walk_decl(struct variance *v, struct stmt *s, struct flow flow, int depth)
 {
     int number = numbering_of(&v->numbers, s->sym);
@@ -461,7 +465,7 @@ static struct loop_split *this_loop(struct variance *v, size_t index)
     return &v->loops.data[index];
 }
 
-/* What the body and the condition tell of the loop; once known it stays. */
+/* Records the splits of a loop from its body and its condition. They are never removed. */
 static void note_loop(struct variance *v, size_t index, const struct stmt *s, int inner_depth,
                       struct leaving leaving)
 {
@@ -512,8 +516,8 @@ static struct leaving walk_loop(struct variance *v, struct stmt *s, struct flow 
     return (struct leaving){.returns = leaving.returns};
 }
 
-/* By which the threads that come here leave. All of them do; whether that is a part of those
- * around, its depth tells. */
+/* Makes the split by which the threads that get here leave. All of them leave; the depth of the
+ * split shows whether these are only a part of the threads around. */
 static const struct split *leave(struct variance *v, const struct stmt *s, enum split_kind kind,
                                  struct flow flow)
 {
@@ -546,12 +550,13 @@ static struct leaving walk_statement(struct variance *v, struct stmt *s, struct 
         if (v->reporting)
             check_statement(v, s, flow);
         break;
-    case STMT_ENSURES: break; /* not run by threads */
+    case STMT_ENSURES: break; /* threads do not run it */
     }
     return leaving;
 }
 
-/* Threads that left by a split deeper than `flow` are missing in the rest of the list. */
+/* Returns true if threads left by a split deeper than `flow`, so that they are missing in the
+ * rest of the list. */
 static bool parts(const struct split *split, struct flow flow)
 {
     return split && split->depth > flow.depth;
@@ -583,7 +588,7 @@ void pass_variance(struct pass_context *c)
 {
     struct kernel *k = c->kernel;
     if (!kernel_thread_level(k))
-        return; /* one value a block: type.varying is false as it was made */
+        return; /* each value belongs to the block: type.varying is already false */
     struct variance v = {.kernel = k, .diag = c->diag};
     numbering_init(&v.numbers, k->arena, k);
     v.depth = arena_array(k->arena, int, v.numbers.count + 1);

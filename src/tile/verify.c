@@ -1,6 +1,5 @@
-/* The verifier: does a kernel keep what tile.h promises? Run after each pass of a debug build. It
- * trusts nothing, reads everything, and stops at the first thing that is wrong.
- */
+/* The verifier: checks that a kernel keeps the invariants of tile.h. Debug builds run it after
+ * each pass. It trusts nothing, reads everything, and stops at the first fault. */
 #include "base/text.h"
 #include "tile/numbering.h"
 
@@ -13,8 +12,8 @@ struct verifier {
     const char *problem; /* NULL: none so far */
     struct numbering numbers;
     bool *visible;                 /* by number: declared and in scope */
-    VEC(const struct sym *) scope; /* likewise, the latest last */
-    int loops;                     /* around the statement at hand */
+    VEC(const struct sym *) scope; /* declared symbols in scope, the latest last */
+    int loops;                     /* number of loops around the present statement */
     bool in_ensures;
 };
 
@@ -26,8 +25,8 @@ static bool fail(struct verifier *v, const struct expr *e, const char *what)
     text_init(&text, v->arena);
     if (e) {
         text_printf(&text, "%s: ", op_table[e->op].id);
-        /* Printing follows pointers that an ill-formed node may lack; a reference is safe to
-         * name. */
+        /* Printing follows pointers that an ill-formed node may lack; naming a reference is
+         * safe. */
         if (e->sym)
             text_printf(&text, "%s: ", e->sym->name);
     }
@@ -48,7 +47,7 @@ static bool is_int_or_bool(enum dtype t)
     return !dtype_is_float(t);
 }
 
-/* Extents agree where both are known. */
+/* Returns true if the extents agree on every axis whose extent both types know. */
 static bool same_extents(const struct type *a, const struct type *b)
 {
     if (a->rank != b->rank)
@@ -60,14 +59,14 @@ static bool same_extents(const struct type *a, const struct type *b)
     return true;
 }
 
-/* Does a value of shape `from` broadcast to exactly `to`? */
+/* Returns true if a value of shape `from` broadcasts to exactly `to`. */
 static bool fits_shape(const struct type *to, const struct type *from)
 {
     struct type both;
     return type_broadcast(to, from, &both) && same_extents(&both, to);
 }
 
-/* The broadcast of the operands from `first` on is e's shape. */
+/* Checks that the broadcast of the operands from `first` on gives e's shape. */
 static bool check_broadcast(struct verifier *v, const struct expr *e, int first)
 {
     struct type shape = e->args[first]->type;
@@ -170,7 +169,7 @@ static bool check_shape_op(struct verifier *v, const struct expr *e)
         break;
     case OP_RESHAPE: fits = v->in_ensures || type_elements(from) == type_elements(to); break;
     case OP_BROADCAST: fits = fits_shape(to, from); break;
-    default: /* the repeats */
+    default: /* repeat and repeat_interleave */
         fits = to->rank >= from->rank;
         for (int i = 1; fits && !v->in_ensures && i <= from->rank; i++)
             fits = to->extent[to->rank - i] % from->extent[from->rank - i] == 0;
@@ -237,7 +236,7 @@ static bool check_place(struct verifier *v, const struct expr *e)
                  "thread index in a warps kernel");
 }
 
-/* The extent of an axis, EXTENT_RUNTIME when only the launch knows. */
+/* Returns the extent of an axis; EXTENT_RUNTIME if only the launch knows it. */
 static int64_t axis_extent(const struct sym *s, int axis)
 {
     if (s->storage != ST_VIEW)
@@ -631,7 +630,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(const struct sym *const *)a)->name, (*(const struct sym *const *)b)->name);
 }
 
-/* Printing and reading back needs names that are unique in the kernel. */
+/* Checks that names are unique in the kernel: printing and parsing again need that. */
 static bool check_names(struct verifier *v)
 {
     VEC(const struct sym *) all = {0};
@@ -647,7 +646,7 @@ static bool check_names(struct verifier *v)
     return true;
 }
 
-/* Does e follow from constants and the parameters before index `below`? */
+/* Returns true if e depends only on constants and the parameters before index `below`. */
 static bool follows(const struct expr *e, int below)
 {
     const struct sym *s = e->op == OP_REF ? e->sym : NULL;

@@ -48,7 +48,7 @@ void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), vo
     }
 }
 
-/* What is read comes before what is written, as it happens. */
+/* Visits reads before writes, in the order in which they happen. */
 void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **root, bool is_target),
                       void *user)
 {
@@ -59,13 +59,13 @@ void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **ro
         visit(user, &s->condition, false);
     if (s->value)
         visit(user, &s->value, false);
-    if (s->target) /* what `ensures` names was written before it */
+    if (s->target) /* the memory that `ensures` names was written before it */
         visit(user, &s->target, s->kind != STMT_ENSURES);
 }
 
 struct mentions {
     const struct sym *sym;
-    bool in_ensures; /* those count, too */
+    bool in_ensures; /* count uses in `ensures` too */
     int count;
 };
 
