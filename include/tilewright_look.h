@@ -250,7 +250,8 @@ TW_SIZED(tw_written);
 TW_API tw_status tw_kernel_written(tw_kernel *k, tw_written *out);
 
 /* Finds constant number `index` that the program compares an integer parameter with (`if (n ==
- * 7)`). Runs with that value and its neighbours take both branches. *param lives as long as the
+ * 7)`), or with which a slice of constant start and extent ends its axis (`A[0 +: 1024]` of
+ * `A[n]`). Runs with that value and its neighbours take both branches. *param lives as long as the
  * kernel. Returns TW_OK, TW_NOT_FOUND past the last, or the status of a program that does not
  * compile. */
 TW_API tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_t *value);

@@ -24,14 +24,21 @@ struct check_default {
 };
 
 /* The inputs of a run: random values, or those that FILL_… of the same name makes. */
-enum check_inputs { CHECK_RANDOM, CHECK_WIDE, CHECK_NEGATIVE, CHECK_POSITIVE, CHECK_EXTREME };
+enum check_inputs {
+    CHECK_RANDOM,
+    CHECK_WIDE,
+    CHECK_NEGATIVE,
+    CHECK_POSITIVE,
+    CHECK_EXTREME,
+    CHECK_ASCENDING
+};
 
 /* A size that a run has instead of the shape's: one that the kernel compares with a constant. */
 struct check_pin {
     bool
         is_large; /* beyond the sizes of shapes: a run that takes long is broken off, and no finding */
-    const char *param; /* NULL: none */
-    int64_t value;
+    const char *param;       /* NULL: none */
+    int64_t value, constant; /* the one that it is, or is next to */
 };
 enum { CHECK_PINS = 96 }; /* at most */
 
@@ -65,10 +72,13 @@ struct check {
     struct check_pin pin;              /* of the run at hand */
     struct check_pin pins[CHECK_PINS]; /* for further runs */
     int pin_count;
-    bool wrong;    /* its values on the CPU are */
-    bool on_zeros; /* they are, and right where outputs hold zeros before */
-    int64_t past;  /* a size of several blocks, */
-    bool not_past; /* for which an `assume` does not hold */
+    struct remarks unreached; /* constants past which no size was tried to the end */
+    int ascending_shape;      /* in which the kernel takes ascending integers; -1: in none */
+    const char *ascending;    /* in this array alone; NULL: in all */
+    bool wrong;               /* its values on the CPU are */
+    bool on_zeros;            /* they are, and right where outputs hold zeros before */
+    int64_t past;             /* a size of several blocks, */
+    bool not_past;            /* for which an `assume` does not hold */
     int configurations, runs, simulated;
     double simulated_from;        /* on the clock of seconds_now */
     char *not_run;                /* why a shape was passed over, */
@@ -118,6 +128,8 @@ enum fill check_fill_of(enum check_inputs inputs);
 /* Sizes at and next to constants that the kernel compares them with: c->pins. The other sizes are of
  * CHECK_PINNED. */
 void check_find_pins(struct check *c);
+/* A size of the pin at hand is not tried to the end: it takes too long. */
+void check_take_unreached(struct check *c, const struct check_pin *pin);
 /* Of a shape past the tiles: whether the first CHECK_SIMULATED have one block along its axis. */
 bool check_needs_past(struct check *c, int shape);
 /* Whether no output was given anything by --fill: then what it holds counts as never written. */
@@ -147,6 +159,16 @@ void check_say_gaps(struct check *c);
 
 /* On the first sizes that suit. */
 void check_other_inputs(struct check *c);
+/* Integers that ascend, such as the starts of rows, which random ones rarely do. Keeps the shape that
+ * suits for the simulator. */
+void check_ascending_inputs(struct check *c);
+/* Tells whether the array may hold ascending integers: it has integers that may be indices, and
+ * --fill does not name it. */
+bool check_may_ascend(const struct check *c, const tw_param *p);
+/* " --fill start=iota" for each array that does in the run at hand. The caller frees. */
+char *check_ascending_options(const struct check *c);
+/* Adds the options of a run with ascending inputs to the last finding. */
+void check_note_ascending(struct check *c);
 
 /* The configuration at hand was simulated for its target. */
 void check_target_takes(struct check *c);

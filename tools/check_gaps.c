@@ -17,6 +17,17 @@ void check_ask_undecided(struct check *c)
     free(where);
 }
 
+void check_take_unreached(struct check *c, const struct check_pin *pin)
+{
+    if (pin->value > pin->constant)
+        remarks_add(&c->unreached,
+                    need_text("no size reached past `%s` = %lld, a comparison or the end of a "
+                              "slice: larger arrays take too long (--set %s=%lld tries one)",
+                              pin->param, (long long)pin->constant, pin->param,
+                              (long long)pin->value),
+                    "");
+}
+
 /* False: with -v another line says it. */
 static bool says(const struct check *c)
 {
@@ -41,6 +52,8 @@ void check_say_gaps(struct check *c)
         complain(NULL, "%s has no `ensures`: its values are not compared", c->name);
     if (says(c) && c->undecided_races)
         say_first(c, "", &c->undecided);
+    if (says(c) && ran && c->unreached.count)
+        say_first(c, "", &c->unreached);
     if (says(c) && c->runs && !simulated && c->not_simulated.count)
         say_first(c, " is not simulated", &c->not_simulated);
     else if (says(c) && c->runs && !simulated)

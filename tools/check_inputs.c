@@ -14,6 +14,31 @@ static bool any_varies(const struct check *c, const struct operands *arrays)
     return any;
 }
 
+bool check_may_ascend(const struct check *c, const tw_param *p)
+{
+    return p->is_pointer && p->is_const && p->dtype != TW_DTYPE_NONE && !is_float_type(p->dtype) &&
+           tw_dtype_size(p->dtype) > 1 && settings_fill(c->given, p->name) == FILL_NONE;
+}
+
+char *check_ascending_options(const struct check *c)
+{
+    char *text = need_text("%s", "");
+    tw_param p = tw_param_init();
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
+        if (check_may_ascend(c, &p) && (!c->only || strcmp(p.name, c->only) == 0))
+            append_text(&text, " --fill %s=iota", p.name);
+    return text;
+}
+
+void check_note_ascending(struct check *c)
+{
+    char *options = check_ascending_options(c);
+    char *note = need_text("ascending integers are 0, 1, 2, …:%s makes them", options);
+    findings_note(&c->findings, note);
+    free(note);
+    free(options);
+}
+
 static char *describe_inputs(const struct check *c)
 {
     switch (c->inputs) {
@@ -23,6 +48,7 @@ static char *describe_inputs(const struct check *c)
         return need_text("extreme inputs (`run --fill extreme`): the least and the largest "
                          "integers, and small ones of both signs");
     case CHECK_RANDOM:
+    case CHECK_ASCENDING:
     case CHECK_WIDE: break;
     }
     return need_text("wide inputs (`run --fill wide`): floats up to ±%d, each second row close to "
@@ -37,13 +63,19 @@ static void note_inputs(struct check *c, const struct operands *arrays)
         if (check_may_vary(c, &arrays->list[i]))
             append_text(&fills, " --fill %s=rand", arrays->list[i].param.name);
     const char *other =
-        c->inputs == CHECK_WIDE
+        c->inputs == CHECK_ASCENDING
+            ? "with random ones its values are right: are they starts of rows, or indices? If "
+              "they never ascend, say"
+        : c->inputs == CHECK_WIDE
             ? "with small ones its values are right: does something overflow, or lose "
               "smaller addends? If there are none so large, say"
             : "with random ones its values are right: what does a sum, a maximum or a comparison "
               "begin with? If there are none such, say";
     char *advice = need_text("%s%s", other, fills);
-    findings_note(&c->findings, inputs);
+    if (c->inputs == CHECK_ASCENDING)
+        check_note_ascending(c);
+    else
+        findings_note(&c->findings, inputs);
     findings_note(&c->findings, advice);
     free(inputs);
     free(advice);
@@ -99,16 +131,18 @@ static void take_unjudged(struct check *c, const char *where)
     remarks_add(&c->undecided, line, where);
 }
 
-/* False: these sizes do not suit the kernel, or it does not take these inputs: an index must lie in
- * its array, for one. */
-static bool run_inputs(struct check *c, int shape)
+struct outcome {
+    tw_status ran, verified; /* verified: TW_OK without `ensures` */
+};
+
+static struct outcome run_inputs(struct check *c, int shape)
 {
     struct operands arrays;
     char *where;
     tw_status ran = check_make_run(c, shape, &arrays, &where), verified = TW_OK;
     if (ran == TW_OK && any_varies(c, &arrays)) {
         ran = check_run_once(c);
-        if (ran == TW_OK)
+        if (ran == TW_OK && tw_kernel_has_ensures(c->kernel))
             verified = tw_launch_verify(c->launch, NULL);
     }
     if (verified == TW_WRONG_VALUES && is_far_off(c, &arrays)) {
@@ -124,7 +158,7 @@ static bool run_inputs(struct check *c, int shape)
     }
     operands_free(&arrays);
     free(where);
-    return ran == TW_OK;
+    return (struct outcome){ran, verified};
 }
 
 static const int suited[] = {CHECK_RAGGED, 5, 3,
@@ -174,11 +208,45 @@ void check_other_inputs(struct check *c)
         bool done = false;
         c->inputs = (enum check_inputs)kind;
         for (int i = 0; i < SUITED && !done; i++)
-            done = run_inputs(c, suited[i]);
+            done = run_inputs(c, suited[i]).ran == TW_OK;
         if (done && kind != CHECK_WIDE && c->status == STATUS_OK)
             run_inputs(c, CHECK_THIN); /* what is taken along the axis of 1 is each element */
         else if (!done && kind != CHECK_WIDE)
             run_one_by_one(c);
     }
+    c->inputs = CHECK_RANDOM;
+}
+
+/* False: the kernel does not take ascending integers in these arrays, or `ensures` does not. */
+static bool try_ascending(struct check *c, const char *only)
+{
+    bool taken = false;
+    c->only = only;
+    for (int i = 0; i < SUITED && !taken && c->status == STATUS_OK; i++) {
+        struct outcome o = run_inputs(c, suited[i]);
+        taken = o.ran == TW_OK && o.verified == TW_OK;
+        c->ascending_shape = suited[i];
+    }
+    c->only = NULL;
+    c->ascending = only;
+    c->runs += taken;
+    return taken;
+}
+
+void check_ascending_inputs(struct check *c)
+{
+    tw_param p = tw_param_init();
+    int first = 0;
+    bool taken = false;
+    c->inputs = CHECK_ASCENDING;
+    while (tw_kernel_param(c->kernel, first, &p) == TW_OK && !check_may_ascend(c, &p))
+        first++;
+    if (first < tw_kernel_param_count(c->kernel))
+        taken = try_ascending(c, NULL);
+    for (int i = first; !taken && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
+        if (check_may_ascend(c, &p) && c->status == STATUS_OK)
+            taken = try_ascending(c, p.name);
+    if (!taken)
+        c->ascending_shape = -1;
     c->inputs = CHECK_RANDOM;
 }

@@ -23,6 +23,20 @@ static void take_wrong(struct check *c, const struct untouched *u)
     wrong_values_free(&w);
 }
 
+/* Names the arrays of random integers: an `ensures` without a value may need others. */
+static void note_integers(struct check *c)
+{
+    char *options = check_ascending_options(c);
+    if (*options && c->inputs == CHECK_RANDOM) {
+        char *note = need_text("`ensures` may need other integers than random ones:%s gives 0, 1, "
+                               "2, …, which ascend as starts of rows do",
+                               options);
+        findings_note(&c->findings, note);
+        free(note);
+    }
+    free(options);
+}
+
 /* Of `ensures` that has no value at these sizes: how to leave them out. The last is named, where
  * several are 1. */
 static void note_sizes(struct check *c)
@@ -55,8 +69,10 @@ static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
         return;
     }
     check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
-    if (s == TW_UNSUPPORTED && c->findings.count > before)
+    if (s == TW_UNSUPPORTED && c->findings.count > before) {
+        note_integers(c);
         note_sizes(c);
+    }
     if (s != TW_WRONG_VALUES || c->findings.count == before)
         return;
     take_wrong(c, u);

@@ -41,6 +41,8 @@ void check_runs(struct check *c)
             run_pinned(c);
         if (is_default && c->status == STATUS_OK)
             check_other_inputs(c);
+        if (is_default && c->status == STATUS_OK)
+            check_ascending_inputs(c);
     }
     if (!c->runs && c->not_run && !c->to_json)
         complain(NULL, "%s is not run%s: %s", tw_kernel_name(c->kernel),

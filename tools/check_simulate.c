@@ -9,10 +9,11 @@
 #include <string.h>
 
 enum {
-    OTHERS = 4,     /* configurations besides the default, in a ragged shape */
-    ORDERS = 3,     /* of warps, for the default configuration, */
-    PATIENCE = 4,   /* for that many seconds; from then on it is the last alone */
-    SMALL = 1 << 18 /* bytes of all arrays of a run past its tiles */
+    OTHERS = 4,      /* configurations besides the default, in a ragged shape */
+    ORDERS = 3,      /* of warps, for the default configuration, */
+    PATIENCE = 4,    /* for that many seconds; from then on it is the last alone */
+    SMALL = 1 << 18, /* bytes of all arrays of a run past its tiles, */
+    MORE = 1 << 20   /* and with a size next to a constant of the kernel */
 };
 
 static const char *const targets[] = {"sm_80", "sm_90"};
@@ -53,6 +54,8 @@ static void take_finding(struct check *c, const tw_sim_finding *f, const char *w
     bool is_new = findings_take_simulated(&c->findings, f, c->name, where);
     if (is_new && c->wrong && !c->on_zeros)
         findings_note(&c->findings, "the wrong values may come of this");
+    if (is_new && c->inputs == CHECK_ASCENDING)
+        check_note_ascending(c);
     if (is_new && f->code == TW_CODE_UNINITIALISED && !c->on_zeros)
         note_output(c, f);
 }
@@ -71,7 +74,10 @@ static void take_same_values(struct check *c, const tw_sim_result *result, const
         const tw_sim_finding *f = &result->findings[i];
         if (f->code != TW_CODE_SAME_VALUE || !is_of_program(f))
             continue;
-        if (findings_take_simulated(&c->findings, f, c->name, where) && finding_of_two_blocks(f))
+        bool is_new = findings_take_simulated(&c->findings, f, c->name, where);
+        if (is_new && c->inputs == CHECK_ASCENDING)
+            check_note_ascending(c);
+        if (is_new && finding_of_two_blocks(f))
             findings_note(&c->findings,
                           "two blocks write the same elements: is the index right? If it "
                           "is, each could have elements of its own");
@@ -151,12 +157,12 @@ static tw_status run_on_cpu(struct check *c, int shape)
     return s;
 }
 
-static bool too_large(int shape, const struct operands *arrays)
+static bool too_large(const struct check *c, int shape, const struct operands *arrays)
 {
     size_t bytes = 0;
     for (int i = 0; i < arrays->count; i++)
         bytes += tensor_bytes(&arrays->list[i].array);
-    return shape >= CHECK_PAST && bytes > SMALL;
+    return c->pin.is_large ? bytes > MORE : shape >= CHECK_PAST && bytes > SMALL;
 }
 
 /* In turn and at random with copies at once, then at random with copies late; fewer than that: the
@@ -180,7 +186,7 @@ static tw_status simulate_shape(struct check *c, const char *target, int shape, 
         s = check_make_run(c, shape, &arrays, &sizes);
         if (s == TW_CANCELLED)
             check_take_messages(c, s, NULL, sizes);
-        if (s == TW_OK && (on_cpu == TW_CANCELLED || !too_large(shape, &arrays)))
+        if (s == TW_OK && (on_cpu == TW_CANCELLED || !too_large(c, shape, &arrays)))
             s = simulate_once(
                 c, &(struct simulated_run){.target = target,
                                            .arrays = &arrays,
@@ -242,6 +248,17 @@ static void simulate_pinned(struct check *c, const char *target)
     c->pin = (struct check_pin){0};
 }
 
+static void simulate_ascending(struct check *c, const char *target)
+{
+    if (c->ascending_shape < 0 || c->status != STATUS_OK)
+        return;
+    c->inputs = CHECK_ASCENDING;
+    c->only = c->ascending;
+    simulate_shape(c, target, c->ascending_shape, 1);
+    c->inputs = CHECK_RANDOM;
+    c->only = NULL;
+}
+
 /* The default configuration of each type in all shapes, some others in a ragged one; up to the
  * first that fails. */
 static void simulate_configurations(struct check *c, const char *target)
@@ -261,6 +278,8 @@ static void simulate_configurations(struct check *c, const char *target)
         }
         if (space_is_default(&c->space) && c->status == STATUS_OK)
             simulate_pinned(c, target);
+        if (space_is_default(&c->space))
+            simulate_ascending(c, target);
     }
 }
 

@@ -136,7 +136,7 @@ static bool type_holds(tw_dtype t, int64_t v)
 /* Tells whether the arrays stay small with that value of a size. */
 static bool is_small(struct check *c, const struct check_pin *pin)
 {
-    enum { MOST_ELEMENTS = 1 << 16 };
+    enum { MOST_ELEMENTS = 1 << 20 };
     tw_param p = tw_param_init();
     operands_forget(c->launch, c->kernel);
     c->pin = *pin;
@@ -153,6 +153,7 @@ static bool is_small(struct check *c, const struct check_pin *pin)
 /* Tells whether the kernel can be run with the value: a size is at least 1. */
 static bool is_possible(struct check *c, const struct axes *sizes, struct check_pin *pin)
 {
+    enum { MOST_END = 1 << 20 }; /* tiles end before it; larger ones are of an `assume`, rather */
     tw_param p = tw_param_init();
     int i = 0;
     while (tw_kernel_param(c->kernel, i, &p) == TW_OK && strcmp(p.name, pin->param) != 0)
@@ -162,7 +163,10 @@ static bool is_possible(struct check *c, const struct axes *sizes, struct check_
     if (!is_axis(sizes, pin->param))
         return p.dtype == TW_DTYPE_NONE ? pin->value >= 0 : type_holds(p.dtype, pin->value);
     pin->is_large = pin->value > MOST_PAST;
-    return pin->value >= 1 && (!pin->is_large || is_small(c, pin));
+    bool small = !pin->is_large || is_small(c, pin);
+    if (!small && pin->value <= MOST_END)
+        check_take_unreached(c, pin);
+    return pin->value >= 1 && small;
 }
 
 static bool has_pin(const struct check *c, const struct check_pin *pin)
@@ -184,7 +188,7 @@ void check_find_pins(struct check *c)
         for (int d = -1; d <= 1 && c->pin_count < CHECK_PINS; d++) {
             if ((d < 0 && value == INT64_MIN) || (d > 0 && value == INT64_MAX))
                 continue;
-            struct check_pin pin = {.param = param, .value = value + d};
+            struct check_pin pin = {.param = param, .value = value + d, .constant = value};
             if (!has_pin(c, &pin))
                 c->pins[c->pin_count++] = pin;
         }
@@ -241,11 +245,10 @@ bool check_may_hold_anything(const struct check *c, const tw_param *p)
 
 enum fill check_fill_of(enum check_inputs inputs)
 {
-    static const enum fill fills[] = {[CHECK_RANDOM] = FILL_RAND,
-                                      [CHECK_WIDE] = FILL_WIDE,
-                                      [CHECK_NEGATIVE] = FILL_NEGATIVE,
-                                      [CHECK_POSITIVE] = FILL_POSITIVE,
-                                      [CHECK_EXTREME] = FILL_EXTREME};
+    static const enum fill fills[] = {
+        [CHECK_RANDOM] = FILL_RAND,       [CHECK_WIDE] = FILL_WIDE,
+        [CHECK_NEGATIVE] = FILL_NEGATIVE, [CHECK_POSITIVE] = FILL_POSITIVE,
+        [CHECK_EXTREME] = FILL_EXTREME,   [CHECK_ASCENDING] = FILL_IOTA};
     return fills[inputs];
 }
 
@@ -256,6 +259,8 @@ bool check_may_vary(const struct check *c, const struct operand *o)
         return false;
     if (c->inputs == CHECK_WIDE)
         return is_float || o->array.dtype == TW_I8;
+    if (c->inputs == CHECK_ASCENDING && !check_may_ascend(c, &o->param))
+        return false;
     return is_float ? c->inputs != CHECK_EXTREME : !c->only || strcmp(o->param.name, c->only) == 0;
 }
 

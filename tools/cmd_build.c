@@ -2,6 +2,7 @@
 #include "build.h"
 #include "commands.h"
 #include "device_asked.h"
+#include "learn_file.h"
 #include "part_file.h"
 #include "tuned.h"
 #include "time_limit.h"
@@ -460,7 +461,13 @@ static int add_target(struct builder *b, const char *name, size_t length)
         again = again || strcmp(b->targets[i], target) == 0;
     int status = STATUS_OK;
     char *hint = capability_hint(target);
-    if (!names_gpu(target))
+    if (strcmp(target, "cpu") == 0)
+        status =
+            usage_error(NULL, b->self,
+                        "--device cpu: `build` makes code for NVIDIA GPUs. For a CPU, link the "
+                        "library, which compiles the kernel when the program runs "
+                        "(docs/howto/from-c.md)");
+    else if (!names_gpu(target))
         status = usage_error(NULL, b->self,
                              "--device %s: there are sm_80 and up, a GPU by name (h100), and "
                              "cuda, the GPU that is here%s",
@@ -560,6 +567,8 @@ static int write_files(struct builder *b, const char *name)
 {
     const char *folder = options_value(b->given, "out");
     folder = folder ? folder : ".";
+    if (folder_is_missing(folder))
+        return STATUS_FAILED;
     part_file_hold();
     tw_status s = tw_build_write(b->build, folder);
     part_file_release();

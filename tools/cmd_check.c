@@ -148,6 +148,8 @@ static void report_kernel(struct check *c, bool clean)
         json_bool(&c->json, c->runs > 0 && tw_kernel_has_ensures(c->kernel));
         json_key(&c->json, "undecided");
         remarks_json(&c->undecided, &c->json);
+        json_key(&c->json, "unreached");
+        remarks_json(&c->unreached, &c->json);
         json_key(&c->json, "ok");
         json_bool(&c->json, clean);
         json_put_text(&c->json, "status", tw_status_name(c->outcome));
@@ -162,6 +164,7 @@ static void report_kernel(struct check *c, bool clean)
         if (c->verbose) {
             print_remarks(name, "not simulated: ", &c->not_simulated);
             print_remarks(name, "", &c->undecided);
+            print_remarks(name, "", &c->unreached);
         }
     }
 }
@@ -171,6 +174,7 @@ static void check_kernel(struct check *c)
     c->configurations = c->runs = c->simulated = 0;
     c->wrong = c->on_zeros = c->undecided_races = false;
     c->pin_count = 0;
+    c->ascending_shape = -1;
     c->name = tw_kernel_name(c->kernel);
     int before = c->status;
     c->status = STATUS_OK;
@@ -203,6 +207,7 @@ static void check_kernel(struct check *c)
     findings_free(&c->findings);
     free(c->not_run);
     remarks_free(&c->undecided);
+    remarks_free(&c->unreached);
     check_forget_refused(c);
     c->not_run = NULL;
     check_worse(c, before, TW_OK);

@@ -174,6 +174,11 @@ static int find_gpu(struct explain *x)
         return usage_error(&x->complaints, x->command,
                            "--device cuda: no GPU is here that the model knows; `tilewright "
                            "explain --devices` lists those it knows");
+    if (name && strcmp(name, "cpu") == 0)
+        return usage_error(
+            &x->complaints, x->command,
+            "--device cpu: `explain` models GPUs. For the CPU, `tilewright tune` finds "
+            "the fastest tuned values and `tilewright bench` measures");
     char *hint = gpu_hint(name ? name : usual_gpu);
     usage_error(&x->complaints, x->command,
                 "--device %s: the model knows no such GPU (`tilewright explain --devices` has "

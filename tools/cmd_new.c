@@ -93,6 +93,26 @@ static bool is_name(const struct command *self, const char *kernel)
     return ok;
 }
 
+/* The kernel is a function of C once `build` has written it. false, after a message, for a keyword. */
+static bool is_free_in_c(const struct command *self, const char *kernel)
+{
+    static const char *const keywords[] = {
+        "auto",     "break",   "case",   "char",     "const",  "continue", "default",
+        "do",       "double",  "else",   "enum",     "extern", "float",    "for",
+        "goto",     "if",      "inline", "int",      "long",   "main",     "register",
+        "restrict", "return",  "short",  "signed",   "sizeof", "static",   "struct",
+        "switch",   "typedef", "union",  "unsigned", "void",   "volatile", "while"};
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (strcmp(kernel, keywords[i]) == 0) {
+            usage_error(NULL, self,
+                        "'%s' cannot name a kernel: it is a word of C, and `build` writes a C "
+                        "function of that name; write my_%s" ENDING,
+                        kernel, kernel);
+            return false;
+        }
+    return true;
+}
+
 /* Compiles the text: the name may be a word of the language. false after a message. */
 static bool compiles(const struct command *self, const char *kernel, const char *text)
 {
@@ -154,8 +174,11 @@ static int new_run(const struct command *self, const struct options *given)
     char *kernel = need_text("%.*s", (int)(strlen(base) - strlen(ENDING)), base);
     char *text = text_for(t, kernel, path);
     int status = STATUS_USAGE;
-    if (is_name(self, kernel) && compiles(self, kernel, text))
+    char *folder = need_text("%.*s", slash ? (int)(slash - path) : 0, path);
+    if (is_name(self, kernel) && is_free_in_c(self, kernel) && compiles(self, kernel, text) &&
+        !(*folder && folder_is_missing(folder)))
         status = write_new(path, text);
+    free(folder);
     free(path);
     free(kernel);
     free(text);

@@ -1,6 +1,7 @@
 /* tune: finds the fastest tuned values of a kernel, right ones, and keeps them. */
 #include "commands.h"
 #include "settings.h"
+#include "tilewright_model.h"
 #include "tune.h"
 #include "tuned.h"
 
@@ -112,6 +113,13 @@ static int choose_device(struct tuning *t)
     const char *device = options_value(t->given, "device");
     if (device && names_gpu(device))
         return choose_gpu(t, device);
+    tw_gpu known = tw_gpu_init();
+    if (device && tw_gpu_find(device, &known))
+        return usage_error(NULL, t->self,
+                           "--device %s: `tune` measures on this machine (--device cuda, or cpu). "
+                           "For a GPU that is not here, `tilewright explain FILE --sweep BM=32,64 "
+                           "--device %s` predicts times",
+                           device, device);
     if (device && strcmp(device, "cpu") != 0)
         return usage_error(NULL, t->self, "--device %s: there are cpu and cuda", device);
     return STATUS_OK;

@@ -1,4 +1,5 @@
 #include "learn_file.h"
+#include "complaints.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -55,4 +56,14 @@ enum file_written file_write_new(const char *path, const char *text)
     }
     free(beside);
     return done;
+}
+
+bool folder_is_missing(const char *folder)
+{
+    if (access(folder, F_OK) == 0 || errno != ENOENT)
+        return false;
+    char *word = shell_word(folder);
+    complain(NULL, "there is no folder `%s`: make it first (mkdir -p %s)", folder, word);
+    free(word);
+    return true;
 }

@@ -272,25 +272,45 @@ static int parameter_of(const struct expr *e)
     return is ? e->sym->index : -1;
 }
 
+static void add_compared(struct compared *all, int param, int64_t value)
+{
+    for (int i = 0; i < all->count; i++)
+        if (all->list[i].param == param && all->list[i].value == value)
+            return;
+    if (all->count == MOST_COMPARED)
+        return;
+    all->list[all->count].param = param;
+    all->list[all->count++].value = value;
+}
+
+/* A slice with a constant end is whole up to that size of its axis, and a part of it past that. */
+static void take_slices(struct compared *all, const struct expr *access)
+{
+    const struct sym *view = access->sym;
+    for (int i = 0; view->storage == ST_VIEW && i < access->indices; i++) {
+        const struct index *x = &access->index[i];
+        int64_t start, end;
+        int param = view->dims[i] ? parameter_of(view->dims[i]) : -1;
+        if (x->kind == IX_SLICE && param >= 0 && eval_int(x->value, NULL, &start) && start >= 0 &&
+            !__builtin_add_overflow(start, x->extent, &end))
+            add_compared(all, param, end);
+    }
+}
+
 static void take_compared(void *user, struct expr **at)
 {
     struct compared *all = user;
     const struct expr *e = *at;
+    if (e->op == OP_ACCESS)
+        take_slices(all, e);
     if (e->op != OP_LT && e->op != OP_GT && e->op != OP_LE && e->op != OP_GE && e->op != OP_EQ &&
         e->op != OP_NE)
         return;
     for (int side = 0; side < 2; side++) {
         int64_t value;
-        int param = parameter_of(e->args[side]), known = 0;
-        if (param < 0 || !eval_int(e->args[1 - side], NULL, &value))
-            continue;
-        while (known < all->count &&
-               (all->list[known].param != param || all->list[known].value != value))
-            known++;
-        if (known == all->count && all->count < MOST_COMPARED) {
-            all->list[all->count].param = param;
-            all->list[all->count++].value = value;
-        }
+        int param = parameter_of(e->args[side]);
+        if (param >= 0 && eval_int(e->args[1 - side], NULL, &value))
+            add_compared(all, param, value);
     }
 }
 

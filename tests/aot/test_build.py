@@ -349,13 +349,13 @@ def test_refused(tool, folder):
     refused(tool, [auto, "--set", "n"], "expected NAME=VALUE")
     refused(tool, [auto, "--set", "kk=64"], "'kk'")
     refused(tool, [auto, "--target", "sm_70", "--set", "n=64,k=64"], "there is no target `sm_70`")
-    refused(tool, [auto, "--target", "cpu", "--set", "n=64,k=64"], "there are sm_80 and up")
+    refused(tool, [auto, "--target", "cpu", "--set", "n=64,k=64"], "For a CPU, link the library")
     refused(tool, [auto, "--type", "i8", "--set", "n=64,k=64"], "--type i8: no kernel has that (T of matmul_auto: f32, f16, bf16)")
     refused(tool, [auto, "--type", "f16,U=f16", "--set", "n=64,k=64"], "--type U=f16: no kernel has that")
     refused(tool, [auto, "--name", "3d", "--set", "n=64,k=64"], "cannot start the names of C")
     refused(tool, ["kernels/matmul/stages.tile", "--set", "n=64,k=64", "--target", "sm_86", "--type", "f32", "--tune",
                    "BK=32,STAGES=5"], "sm_86 has 101376", "with these tuned values it fits")
-    refused(tool, [auto, auto, "--name", "x", "--set", "n=64,k=64", "--output", f"{folder}/missing"], "missing/x.h cannot be written",
+    refused(tool, [auto, auto, "--name", "x", "--set", "n=64,k=64", "--output", f"{folder}/missing"], "missing`: make it first",
             status=1)
     refused(tool, ["tests/aot/same_names.tile", "--name", "x"], "would be called `x_load`, as a name of the header itself")
     for kernels in ([""], [":sums", ":sums_workspace"]):  # in the file's order, in the other

@@ -82,6 +82,38 @@ VIEWS = """kernel views(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 4)) warps(2)
     ensures Y == 2;
 }
 """
+# Rows by their starts: one element more than its own is written by each block, where the row after it has one.
+STARTS = """kernel rows(i32 rows, i32 total, const i32 *start, const f32 *x, f32 *y) grid(rows) threads(32)
+{{
+    global i32 Start[rows] = start;
+    global f32 X[total] = x, Y[total] = y;
+    i32 lo = Start[block.x], hi = block.x + 1 < rows ? Start[block.x + 1] : total;
+    assume(lo <= hi);
+    for (i32 i = lo + thread.x; i < min(lo < hi ? {end} : hi, total); i += 32)
+        Y[i] = X[i] * 2 + {value};
+}}
+"""
+# The values of a block are wrong where its row begins right before the next one.
+STARTS_SUM = """kernel sums(i32 rows, i32 total, const i32 *start, const f32 *x, f32 *y) grid(rows) warps(1)
+{{
+    global i32 Start[rows] = start;
+    global f32 X[total] = x, Y[rows] = y;
+    i32 next = Start[min(block.x + 1, rows - 1)];
+    Y[block.x] = next == Start[block.x] + 1 && next > 20 ? {value} : X[0];
+    ensures for (i32 r < rows) Y[r] == X[0];
+}}
+"""
+# `ensures` reads outside X where a start lies before the first one.
+STARTS_READ = """kernel widths(i32 rows, i32 total, const i32 *start, const f32 *x, f32 *y) grid(rows) warps(1)
+{
+    global i32 Start[rows] = start;
+    global f32 X[total] = x, Y[rows] = y;
+    i32 n = Start[block.x] - Start[0];
+    f32 v = n >= 0 && n < total ? X[n] : 0;
+    Y[block.x] = v;
+    ensures for (i32 r < rows) Y[r] == X[Start[r] - Start[0]];
+}
+"""
 NO_ENSURES = "kernel bare(i32 n, f32 *o) grid(1) warps(1) { global f32 O[n] = o; O[0 +: 32] = 1; }\n"
 NOT_RUN = "kernel never(i32 n, f32 *o) grid(1) warps(1) { assume(n > 10000000); global f32 O[n] = o; O[0 +: 32] = 1; ensures O[0] == 1; }\n"
 UNDECIDED = """kernel unknown(i32 n, const i32 *a, i32 *o) grid(1) threads(32)
@@ -130,6 +162,20 @@ def main():
         run(SIZE.format(condition="n < 0"))
         if json.loads(run(VIEWS, "--json").out)[0]["runs"] < 10:
             fail("two views of one array: not run")
+
+        right = json.loads(run(STARTS.format(end="hi", value="0"), "--json").out)[0]
+        if right["findings"] or right["simulated"] != 14:
+            fail(f"starts that ascend: {right}")
+        for value, status, kind in (("(f32) block.x", 1, "race"), ("0", 0, "same-value")):
+            found = json.loads(run(STARTS.format(end="hi + 1", value=value), "--json", status=status).out)[0]["findings"]
+            if found[0]["kind"] != kind or not any("--fill start=iota" in n["text"] for n in found[0]["notes"]):
+                fail(f"starts that ascend: {found}")
+            run(STARTS.format(end="hi + 1", value=value), "--fill", "start=zero")
+        run(STARTS_SUM.format(value="X[0]"), "--strict")
+        wrong(STARTS_SUM.format(value="0"), "iota inputs")
+        said = run(STARTS_READ, status=2).err
+        if "other integers than random ones: --fill start=iota gives 0, 1, 2" not in said:
+            fail(f"an `ensures` that random integers leave without a value: {said}")
 
         for text, said, member in ((NO_ENSURES, "bare has no `ensures`: its values are not compared", "compared"),
                                    (NOT_RUN, "never is not run, no sizes tried suit it", "not_run"),

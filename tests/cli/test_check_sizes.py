@@ -78,6 +78,15 @@ UNBIASED = """kernel unbiased(i32 rows, i32 cols, const f32 *x, f32 *y) grid(row
     ensures for (i32 r < rows) Y[r] == sum(X[r]) / (f32) (cols - 1);
 }}
 """
+# Rows longer than the slice are cut off, which no usual size shows.
+FIXED = """kernel shares(i32 rows, i32 cols, const f32 *x, f32 *y) grid(rows) warps(4)
+{{{assumes}
+    global f32 X[rows][cols] = x, Y[rows][cols] = y;
+    reg f32 v[{most}] = exp(X[block.x][0 +: {most}] else -inf);
+    Y[block.x][0 +: {most}] = v / sum(v);
+    ensures Y == exp(X) / sum(exp(X), axis = 1);
+}}
+"""
 
 
 def main():
@@ -124,6 +133,19 @@ def main():
         for bm, bn in pairs:
             end = f"(BM == {bm} && BN == {bn} && BK == 32 ? k - 16 : k)"
             check(many.format(stride="BM", end=end), status=1)
+        for most in (300, 512, 1024, 2048, 4096):
+            found = check(FIXED.format(assumes="", most=most), status=1)["findings"]
+            if f"cols = {most + 1}" not in found[0]["with"]:
+                fail(f"a slice of {most}: {found}")
+            right = check(FIXED.format(assumes=f"\n    assume(cols <= {most});", most=most), status=0)
+            if right["unreached"]:
+                fail(f"a slice of {most} that is whole: {right}")
+        many = check(FIXED.format(assumes="", most=700000), "--no-sim", status=0)
+        if "no size reached past `cols` = 700000" not in many["unreached"]:
+            fail(f"a slice of 700000: {many}")
+        said = call_on(folder, FIXED.format(assumes="", most=700000), [tool, "check", "k.tile", "--no-sim"], 0)
+        if said.out or said.err.count("\n") != 1 or "(--set cols=700001 tries one)" not in said.err:
+            fail(f"a slice of 700000: {said}")
         notes = [n["text"] for n in check(UNBIASED.format(assumes=""), status=2)["findings"][0]["notes"]]
         if not any("such as `assume(cols > 1);`; --set cols=9 checks with that one alone" in text for text in notes):
             fail(f"an `ensures` without a value: {notes}")

@@ -47,7 +47,8 @@ def test_refusals(tool, folder):
     said = result(tool, folder, 2, "new", "kept.tile").err
     expect("kept.tile exists already" in said and open(f"{folder}/kept.tile").read() == "mine", said)
     for name, why in (("my-kernel", "write my_kernel.tile"), ("2d", "write k2d.tile"), ("for", "'for' cannot name a kernel"),
-                      ("", "NAME is the kernel's name"), ("no/such/folder/x", "cannot be written")):
+                      ("", "NAME is the kernel's name"), ("int", "'int' cannot name a kernel: it is a word of C"),
+                      ("no/such/folder/x", "there is no folder `no/such/folder`: make it first (mkdir -p no/such/folder)")):
         said = result(tool, folder, 2, "new", name).err
         expect(why in said, f"new {name}: {said}")
     for arguments, why in (([], "which NAME?"), (["a", "b"], "one NAME at a time"), (["--list", "a"], "--list takes no NAME"),

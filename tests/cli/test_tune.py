@@ -495,6 +495,8 @@ def check_gpu(t):
         expect(report["device"] == model and len(of_result(report, "measured")) == 1, report)
     listed = t.command(0, "--list", "--device", "cuda:1", **two).out
     expect("on simulator 1 " in listed and "on simulator  " not in listed, listed)
+    said = t.command(2, *one, "--device", "h200").err
+    expect("`tilewright explain FILE --sweep BM=32,64 --device h200` predicts times" in said, said)
     said = t.command(2, *one, "--device", "cuda:2", **two).err
     expect(said.startswith("tilewright: no GPU to run on: there is no GPU 2"), said)
     small = {**gpu, "FAKE_CUDA_SM": "86"}
