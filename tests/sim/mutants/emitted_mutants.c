@@ -80,6 +80,7 @@ static const struct {
                    {"rms_norm_matmul", "k", {117, 128}},
                    {"int8_scaled", "k", {276, 320}},
                    {"sum_all", "n", {221, 320}},
+                   {"w8a16", "k", {276, 256}},
                    {"w4a16", "n", {44, 80}},
                    {"w4a16", "k", {150, 160}},
                    {"convolution", "n", {2, 1}},
