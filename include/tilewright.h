@@ -224,13 +224,18 @@ static inline void *tw_address(const void *address)
 #ifndef __cplusplus
 #define tw_host_array(address, type, ...) TW_ARRAY(TW_ON_HOST, address, type, __VA_ARGS__)
 #define tw_device_array(address, type, ...) TW_ARRAY(TW_ON_DEVICE, address, type, __VA_ARGS__)
+#define TW_COUNT_OF(a, b, c, d, e, f, g, h, i, j, k, l, count, ...) count
+#define TW_COUNT(...) TW_COUNT_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TW_FIRST_SIX(a, b, c, d, e, f, ...)                                                        \
+    (int64_t)(a), (int64_t)(b), (int64_t)(c), (int64_t)(d), (int64_t)(e), (int64_t)(f)
+#define TW_EXTENTS(...) TW_FIRST_SIX(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define TW_ARRAY(where, address, type, ...)                                                        \
     ((tw_array){.size = sizeof(tw_array),                                                          \
                 .data = tw_address(address),                                                       \
                 .dtype = (type),                                                                   \
                 .place = (where),                                                                  \
-                .rank = (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),           \
-                .shape = {__VA_ARGS__}})
+                .rank = TW_COUNT(__VA_ARGS__),                                                     \
+                .shape = {TW_EXTENTS(__VA_ARGS__)}})
 #else
 extern "C++" {
 template <typename... Extents>

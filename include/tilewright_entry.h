@@ -19,7 +19,7 @@
  * primary context is current in the thread (a thread without one gets it with its first start),
  * and if the kernel is not cooperative and has no workspace.
  *
- * The host's kernel: `stream` is NULL. The start runs the kernel to its end on its own thread, and
+ * The host's kernel ignores `stream`. The start runs the kernel to its end on its own thread, and
  * on the context's other threads if no other start has them.
  */
 #ifndef TILEWRIGHT_ENTRY_H

@@ -265,16 +265,40 @@ static int give_array(struct run *r, struct given_array *o)
     return STATUS_USAGE;
 }
 
+static bool is_missing(const struct given_array *o)
+{
+    return !o->in && o->param.is_const && o->fill == FILL_NONE;
+}
+
+/* Names all arrays that the kernel reads and that have no file and no fill. */
+static int say_missing(struct run *r)
+{
+    char *names = NULL, *files = NULL;
+    int count = 0;
+    for (int i = 0; i < r->array_count; i++) {
+        const char *name = r->arrays[i].param.name;
+        if (!is_missing(&r->arrays[i]))
+            continue;
+        append_text(&names, "%s`%s`", count ? ", " : "", name);
+        append_text(&files, "%s--in %s=FILE.npy", count ? " " : "", name);
+        count++;
+    }
+    int status =
+        usage_error(&r->complaints, r->given->command, "%s %s not given: %s, or --fill rand", names,
+                    count == 1 ? "is" : "are", files);
+    free(names);
+    free(files);
+    return status;
+}
+
 int run_read_inputs(struct run *r)
 {
     char why[256];
     for (int i = 0; i < r->array_count; i++) {
         struct given_array *o = &r->arrays[i];
         if (!o->in) {
-            if (o->param.is_const && o->fill == FILL_NONE)
-                return usage_error(&r->complaints, r->given->command,
-                                   "`%s` is not given: --in %s=FILE.npy, or --fill rand",
-                                   o->param.name, o->param.name);
+            if (is_missing(o))
+                return say_missing(r);
             continue;
         }
         const char *wrong = npy_read(o->in, &o->array, why);

@@ -40,7 +40,10 @@ static bool compute(tw_launch *l, const struct lang_param *param, int64_t *out)
     struct scalar_env env = launch_env(l);
     const struct expr *overflow = eval_overflow(param->derived, &env, true);
     if (overflow) {
-        diag_error(d, overflow->loc, "%s", overflow_text(&l->ctx->scratch, overflow, &env));
+        bool is_all = overflow == param->derived && dtype_size(param->dtype) < 8;
+        const char *declared = is_all ? param->name : NULL;
+        diag_error(d, overflow->loc, "%s",
+                   overflow_text(&l->ctx->scratch, overflow, &env, declared));
         return false;
     }
     if (eval_int(param->derived, &env, out))

@@ -168,7 +168,7 @@ static bool check_overflow(tw_launch *l, const struct expr *e)
     const struct expr *overflow = eval_overflow(e, &env, true);
     if (overflow)
         diag_error(&l->ctx->diag, overflow->loc, "%s",
-                   overflow_text(&l->ctx->scratch, overflow, &env));
+                   overflow_text(&l->ctx->scratch, overflow, &env, NULL));
     return !overflow;
 }
 

@@ -315,7 +315,7 @@ const char *param_text(struct arena *a, const struct lang_kernel *info, int para
     return out.data;
 }
 
-const char *array_fault(const tw_array *x)
+const char *array_fault(struct arena *a, const tw_array *x)
 {
     if ((int)x->dtype < 0 || (int)x->dtype >= (int)DT_COUNT)
         return "has no valid element type";
@@ -338,7 +338,9 @@ const char *array_fault(const tw_array *x)
     if (!empty && !x->data)
         return "has no data";
     if (!empty && x->bytes && x->bytes < bytes)
-        return "has fewer bytes than its shape needs";
+        return a ? arena_printf(a, "has %zu bytes, %s needs %zu", x->bytes,
+                                array_text(a, (enum dtype)x->dtype, x->rank, x->shape), bytes)
+                 : "has fewer bytes than its shape needs";
     if ((uintptr_t)x->data % tw_dtype_size(x->dtype) != 0)
         return "is not aligned to its element type";
     return NULL;
@@ -350,7 +352,7 @@ static const char *array_refusal(const tw_launch *l, int p, const tw_array *x)
     struct arena *a = &l->ctx->scratch;
     const struct lang_kernel *info = l->kernel->info;
     const struct lang_param *param = &info->params[p];
-    const char *expected = param_text(a, info, p), *fault = array_fault(x);
+    const char *expected = param_text(a, info, p), *fault = array_fault(a, x);
     if (fault)
         return arena_printf(a, "the array given for `%s` (%s) %s", param->name, expected, fault);
     bool rank_fits =

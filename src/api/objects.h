@@ -275,8 +275,9 @@ struct tw_launch {
     void **kept; /* by parameter: a copy of an input that the latest run may have overwritten */
 };
 
-/* What is wrong with the array by itself; NULL: nothing. */
-const char *array_fault(const tw_array *x);
+/* Returns what is wrong with the array by itself; NULL: nothing. a: NULL, or memory for a text that
+ * says numbers. */
+const char *array_fault(struct arena *a, const tw_array *x);
 int64_t array_length(const tw_array *x);
 const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
 const char *param_text(struct arena *a, const struct lang_kernel *info, int param); /* f16[m][k] */

@@ -394,6 +394,26 @@ static void complete(tw_launch *l, bool statics_alone)
     }
 }
 
+/* Names the inputs that would say a missing size and were not given. */
+static void note_silent_arrays(tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    struct text names;
+    text_init(&names, &l->ctx->scratch);
+    for (int p = 0; p < info->param_count; p++) {
+        bool says = false;
+        for (int axis = 0; info->params[p].is_const && axis < info->params[p].rank; axis++) {
+            int size = info->params[p].dim_param[axis];
+            says = says || (size >= 0 && !l->choice.known[size]);
+        }
+        if (says && !l->array_set[p] && !l->array_refused[p])
+            text_printf(&names, "%s`%s` (%s)", names.length ? ", " : "", info->params[p].name,
+                        param_text(&l->ctx->scratch, info, p));
+    }
+    if (names.length)
+        diag_note(&l->ctx->diag, LOC_NONE, "no array was given for %s", names.data);
+}
+
 static void resolve_scalars(tw_launch *l, bool strict, bool statics_alone)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -420,8 +440,10 @@ static void resolve_scalars(tw_launch *l, bool strict, bool statics_alone)
                        dtype_is_float(t) ? "says a float: set it" : "given says it");
             all = false;
         }
-    if (!all)
-        launch_note_refused(l);
+    if (all)
+        return;
+    note_silent_arrays(l);
+    launch_note_refused(l);
 }
 
 /* What code for a GPU takes to divide an array's address: 16 bytes, what vectors need; less if an
@@ -450,6 +472,16 @@ static void find_divisors(tw_launch *l)
     }
 }
 
+/* Reports parameters that do not compile. Else they would count as values that the caller did not
+ * set. */
+static bool check_declarations(tw_launch *l)
+{
+    const tw_kernel *k = l->kernel;
+    struct lang_choice choice = {.target = k->target, .types = l->choice.types};
+    return !k->info->has_wrong_params ||
+           lang_check_params(&l->ctx->scratch, &l->ctx->diag, k->module->parsed, k->index, &choice);
+}
+
 static tw_status resolve(tw_launch *l, bool strict, bool statics_alone)
 {
     const struct diag *d = &l->ctx->diag;
@@ -460,6 +492,8 @@ static tw_status resolve(tw_launch *l, bool strict, bool statics_alone)
         resolve_type(l, t);
     if (d->errors)
         return TW_BAD_ARGUMENT;
+    if (strict && !check_declarations(l))
+        return TW_BAD_PROGRAM;
     resolve_tunes(l);
     resolve_scalars(l, strict, statics_alone);
     find_divisors(l);

@@ -47,7 +47,7 @@ static bool no_overflow(struct binder *b, const struct expr *e)
     const struct expr *overflow = eval_overflow(e, &b->env, true);
     if (overflow)
         refuse(b->fault, CPU_BAD_ARGUMENT, overflow->loc, "%s",
-               overflow_text(b->arena, overflow, &b->env));
+               overflow_text(b->arena, overflow, &b->env, NULL));
     return !overflow;
 }
 

@@ -280,10 +280,10 @@ static void check_grid(struct checker *c, const struct node *kernel)
             return;
         }
         struct expr *e = launch_int(c, n, "an extent of the grid");
-        if (e && e->type.dtype != DT_I32 && dtype_is_int(e->type.dtype))
-            e = convert_to(c, e, DT_I32, "the grid");
-        if (e && eval_int(e, NULL, &v) && v < 0)
+        if (e && eval_int(e, NULL, &v) && (v < 0 || v != dtype_wrap(DT_I32, v)))
             diag_error(c->diag, n->loc, "a grid of %lld blocks", (long long)v);
+        if (e && e->type.dtype != DT_I32 && dtype_is_int(e->type.dtype))
+            e = cast_to(c, e, DT_I32); /* each launch checks that the value fits */
         c->kernel->grid[axis] = e;
     }
 }
@@ -440,16 +440,33 @@ static void gather_own_names(void *user, const struct node *n)
     visit_children(n, gather_own_names, user);
 }
 
-const struct param *params_alone(struct arena *a, const struct module *m, int index)
+static const struct param *check_params(struct arena *a, struct diag *d, const struct module *m,
+                                        int index, const struct lang_choice *choice)
 {
     const struct entry *e = &m->entries[m->kernels[index]];
     struct checker c;
+    checker_init(&c, a, d, m, e->name, e->loc);
+    c.types = chosen_types(a, m, index, choice);
+    bind_params(&c, e->node, choice);
+    return c.kernel->params;
+}
+
+const struct param *params_alone(struct arena *a, const struct module *m, int index, bool *wrong)
+{
     struct diag quiet;
     diag_init(&quiet, a);
-    checker_init(&c, a, &quiet, m, e->name, e->loc);
-    c.types = chosen_types(a, m, index, NULL);
-    bind_params(&c, e->node, NULL);
-    return c.kernel->params;
+    const struct param *params = check_params(a, &quiet, m, index, NULL);
+    *wrong = quiet.errors > 0;
+    return params;
+}
+
+bool lang_check_params(struct arena *a, struct diag *d, const struct module *m, int index,
+                       const struct lang_choice *choice)
+{
+    int errors = d->errors;
+    d->code = CODE_PROGRAM;
+    check_params(a, d, m, index, choice);
+    return d->errors == errors;
 }
 
 bool lang_block_threads(struct arena *a, const struct module *m, int index,

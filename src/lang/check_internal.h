@@ -13,7 +13,7 @@
  *   check_expr.c     operators            check_call.c     calls (elementwise, reductions)
  *   check_shape.c    calls about shapes   check_effect.c   calls with effects
  *   check_access.c   names and accesses   check_fn.c       inlining
- *   check_return.c   early returns of fns
+ *   check_return.c   early returns of fns    check_uncalled.c   names in fns that no kernel calls
  *   check_decl.c     declarations         check_view.c     global views
  *   check_stmt.c     statements           check_loop.c     loops and pipelines
  *   check_ensures.c  ensures              check_assigned.c reads of variables without a value
@@ -253,8 +253,8 @@ void checker_init(struct checker *c, struct arena *a, struct diag *d, const stru
                   const char *name, struct loc loc);
 void bind_params(struct checker *c, const struct node *kernel, const struct lang_choice *choice);
 /* Returns the parameters of a kernel, checked with the first choice of its types, with the
- * values after their `=`. Does not report errors; lang_check does. */
-const struct param *params_alone(struct arena *a, const struct module *m, int index);
+ * values after their `=`. Does not report errors; lang_check does. Sets *wrong if there are any. */
+const struct param *params_alone(struct arena *a, const struct module *m, int index, bool *wrong);
 /* Enters a nested expression or statement; reports if the nesting is too deep. The caller undoes
  * each call, also one that returned false, by c->depth--. */
 bool check_deeper(struct checker *c, struct loc at);
@@ -447,7 +447,9 @@ bool fn_returns(const struct node *fn);       /* true if every path returns */
 bool fn_returns_early(const struct node *fn); /* also at another place than its end */
 /* Returns true if the fn is one expression, or a chain of `if (c) return …;` that becomes one. */
 bool fn_is_choice(const struct node *fn);
-void check_fn_returns(struct diag *d, const struct node *fn); /* reports paths without a return */
+void check_uncalled(struct checker *c, const struct node *fn); /* check_uncalled.c: the names in a
+                                                                 * fn that no kernel calls */
+void check_fn_returns(struct diag *d, const struct node *fn);  /* reports paths without a return */
 struct expr *check_choice(struct checker *c, const struct entry *fn, const struct type *type);
 bool inline_early(struct checker *c, const struct entry *fn, const struct result_types *types,
                   struct fn_results *out);
@@ -464,6 +466,9 @@ void check_decls(struct checker *c, const struct node *n);
 void check_destructure(struct checker *c, const struct node *n);
 void check_view(struct checker *c, const struct node *n);
 struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc);
+/* Reports a value whose shape does not fit `to`, and the way out. `name` is for messages. */
+bool value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
+                      const char *name, struct loc declared);
 /* Converts the value for storing it to `to`, and checks its shape. `name` is for messages. */
 struct expr *fit_value(struct checker *c, struct expr *value, const struct type *to,
                        const char *name, struct loc declared);

@@ -82,7 +82,7 @@ struct expr *launch_int(struct checker *c, const struct node *n, const char *wha
         return NULL;
     const struct expr *overflow = e ? eval_overflow(e, NULL, true) : NULL;
     if (overflow) {
-        diag_error(c->diag, overflow->loc, "%s", overflow_text(c->arena, overflow, NULL));
+        diag_error(c->diag, overflow->loc, "%s", overflow_text(c->arena, overflow, NULL, NULL));
         return NULL;
     }
     if (e && e->type.dtype != DT_I32 && e->type.dtype != DT_I64)

@@ -91,6 +91,7 @@ struct lang_kernel {
     const struct lang_tune *tunes;
     const struct lang_type *types;
     bool has_ensures;
+    bool has_wrong_params; /* with the first choice of its types, a parameter does not compile */
 };
 
 int lang_kernel_count(const struct module *m);
@@ -98,6 +99,11 @@ int lang_kernel_count(const struct module *m);
  * own tune list replaces the common one. Lives in `a`. */
 const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, int index,
                                       const char *target);
+/* Checks the parameters of a kernel for one choice of its types. Returns false if it reported an
+ * error. */
+struct lang_choice;
+bool lang_check_params(struct arena *a, struct diag *d, const struct module *m, int index,
+                       const struct lang_choice *choice);
 /* Returns the index of the parameter of that name; -1: none. */
 int lang_param_find(const struct lang_kernel *k, const char *name);
 int lang_kernel_index(const struct module *m, const char *name); /* -1: no such kernel */

@@ -128,7 +128,7 @@ static struct lang_param *describe_params(struct arena *a, const struct node *ke
 
 /* Describes the values after the `=` of parameters. */
 static void describe_values(struct arena *a, const struct module *m, int index,
-                            struct lang_param *params)
+                            struct lang_kernel *k, struct lang_param *params)
 {
     const struct node *n = kernel_entry(m, index)->node->params;
     bool has_values = false;
@@ -136,7 +136,8 @@ static void describe_values(struct arena *a, const struct module *m, int index,
         has_values = has_values || p->init;
     if (!has_values)
         return;
-    for (const struct param *p = params_alone(a, m, index); p; p = p->next, n = n->next) {
+    for (const struct param *p = params_alone(a, m, index, &k->has_wrong_params); p;
+         p = p->next, n = n->next) {
         struct lang_param *out = &params[p->sym->index];
         out->has_value = n->init && p->sym->has_value;
         out->has_default = p->sym->has_default;
@@ -213,7 +214,7 @@ const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, i
     for (const struct node *p = e->node->params; p; p = p->next)
         k->param_count++;
     describe_types(a, m, &e->uses, k);
-    describe_values(a, m, index, describe_params(a, e->node, k));
+    describe_values(a, m, index, k, describe_params(a, e->node, k));
     describe_tunes(a, m, index, target, k);
     k->has_ensures = has_ensures(e->node);
     return k;

@@ -85,7 +85,8 @@ const struct expr *eval_overflow(const struct expr *e, const struct scalar_env *
     return expr_leaves(e, env, strict) ? e : NULL;
 }
 
-const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env)
+const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env,
+                          const char *name)
 {
     struct text code, out;
     int64_t left, right;
@@ -102,7 +103,9 @@ const char *overflow_text(struct arena *a, const struct expr *e, const struct sc
         text_printf(&out, " = %lld %s %lld", (long long)left, op_table[e->op].text,
                     (long long)right);
     text_printf(&out, " overflows %s", dtype_table[e->type.dtype].name);
-    if (infix && dtype_size(e->type.dtype) < 8)
+    if (infix && dtype_size(e->type.dtype) < 8 && name)
+        text_printf(&out, ": declare it `i64 %s = (i64) %s`", name, code.data);
+    else if (infix && dtype_size(e->type.dtype) < 8)
         text_printf(&out, ": write `(i64) %s`", code.data);
     return out.data;
 }

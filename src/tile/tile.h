@@ -313,8 +313,10 @@ struct literal eval_cast(enum dtype to, enum dtype from, const struct literal *x
  * NULL: none. It checks signed types; strict: unsigned types and casts too. */
 const struct expr *eval_overflow(const struct expr *e, const struct scalar_env *env, bool strict);
 /* Returns the text "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`" for the result
- * of eval_overflow. */
-const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env);
+ * of eval_overflow. name: the parameter whose whole value e is, which the text advises to declare
+ * as i64; NULL: none. */
+const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env,
+                          const char *name);
 
 /* --- print.c --- */
 

@@ -51,9 +51,19 @@ def check_windows(clang):
     return wrong
 
 
+def check_helpers(compiler):
+    """tw_host_array converts extents of any integer type by itself."""
+    text = ('#include "tilewright.h"\ntw_array all(const float *x, size_t rows, unsigned columns);\n'
+            "tw_array all(const float *x, size_t rows, unsigned columns)\n"
+            "{\n    return tw_host_array(x, TW_F32, rows, columns);\n}\n")
+    return compiled(compiler, "c", "c11", text, "-Wsign-conversion", "-fsyntax-only")
+
+
 def main():
     compilers = {"c": os.environ.get("CC", "cc"), "c++": found(os.environ.get("CXX"), "g++", "clang++", "c++")}
     wrong = [] if all(out is not None for out in check_alone({k: v for k, v in compilers.items() if v})) else ["a header has warnings"]
+    if check_helpers(compilers["c"]) is None:
+        wrong.append("tw_host_array has warnings")
     clang = found("clang", "clang-19")
     if clang:
         wrong += check_windows(clang)

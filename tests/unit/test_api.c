@@ -471,8 +471,10 @@ static void test_arrays_by_themselves(void **state)
     a.bytes = sizeof f->a;
     succeed(f, tw_launch_array(f->launch, "a", &a));
     a.bytes--;
-    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT,
-            "has fewer bytes than its shape needs");
+    char needs[80];
+    snprintf(needs, sizeof needs, "has %zu bytes, f32[%d][%d] needs %zu", a.bytes, M, K,
+             sizeof f->a);
+    refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, needs);
     a = array(f->a, TW_F32, 2, -1, K);
     refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "negative");
     a = array(f->a, TW_F32, 2, INT64_MAX, INT64_MAX);
@@ -837,6 +839,50 @@ static void test_extents_do_not_wrap(void **state)
             "test.tile:3:18: error: `m * n` = 65536 * 65536 overflows i32: write `(i64) m * n`");
 }
 
+/* A derived parameter that does not compile is an error of the program, whatever else is given. */
+static void test_wrong_parameters(void **state)
+{
+    static const struct {
+        const char *value, *message;
+    } cases[] = {{"m * colz", "`colz` is not declared"},
+                 {"(i64) m * n", "is i64, which `total` (i32) cannot always hold"},
+                 {"m * later", "`total` follows from a parameter after it"},
+                 {"1 << 40", "does not fit"}};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "kernel k(i32 m, i32 n, i32 total = %s, f32 *c, i32 later = 1) grid(1) warps(1)\n"
+                 "{\n    global f32 C[total] = c;\n    C[0] = 1;\n}\n",
+                 cases[i].value);
+        load(f, text);
+        succeed(f, tw_launch_set(f->launch, "m", integer(2)));
+        succeed(f, tw_launch_set(f->launch, "n", integer(2)));
+        refused(f, tw_launch_prepare(f->launch), TW_BAD_PROGRAM, cases[i].message);
+    }
+}
+
+/* A grid may be an i64: the launch checks the number of blocks. */
+static void test_grid_of_i64(void **state)
+{
+    struct fixture *f = *state;
+    float c[6] = {0};
+    load(f, "kernel k(i32 m, i32 n, i64 total = (i64) m * n, i32 all = m * n, f32 *c) "
+            "grid(cdiv(total, 2)) warps(1)\n{\n    global f32 C[total] = c;\n"
+            "    C[block.x * 2 +: 2] = 1;\n}\n");
+    tw_array out = array(c, TW_F32, 1, 6, 0);
+    succeed(f, tw_launch_array(f->launch, "c", &out));
+    succeed(f, tw_launch_set(f->launch, "m", integer(2)));
+    succeed(f, tw_launch_set(f->launch, "n", integer(3)));
+    succeed(f, tw_launch_run(f->launch));
+    for (int i = 0; i < 6; i++)
+        assert_true(c[i] == 1);
+    succeed(f, tw_launch_set(f->launch, "m", integer(100000)));
+    succeed(f, tw_launch_set(f->launch, "n", integer(100000)));
+    refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT,
+            "overflows i32: declare it `i64 all = (i64) m * n`");
+}
+
 static bool after_a_while(void *user)
 {
     int *polls = user;
@@ -975,6 +1021,8 @@ int main(void)
         TEST(test_arguments_that_are_missing),
         TEST(parameters_of_unknown_types),
         TEST(test_extents_do_not_wrap),
+        TEST(test_wrong_parameters),
+        TEST(test_grid_of_i64),
         TEST(undecided_synchronisation_is_explored_once),
         TEST(test_endless_loops_end),
         TEST(test_cancel),
