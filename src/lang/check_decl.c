@@ -29,28 +29,46 @@ static void note_missing_extents(struct checker *c, const struct type *to, const
 }
 
 /* Notes the way out if only an axis of extent 1, which a reduction kept, makes the value not
- * fit. */
-static void note_axis_left(struct checker *c, struct loc at, const struct type *to,
-                           const struct expr *value)
+ * fit. Returns false if it does not. */
+static bool note_axis_left(struct checker *c, const struct type *to, const struct expr *value)
 {
     const struct type *from = &value->type;
+    struct loc at = expr_place(c, value);
     int axis = 0, next = 0;
     while (axis < to->rank && from->extent[axis] == to->extent[axis])
         axis++;
     if (from->rank != to->rank + 1 || from->extent[axis] != 1)
-        return;
+        return false;
     struct text shape;
     text_init(&shape, c->arena);
     for (; next < to->rank && from->extent[next + (next >= axis)] == to->extent[next]; next++)
         text_printf(&shape, ", %lld", (long long)to->extent[next]);
     if (next < to->rank)
-        return;
+        return false;
     diag_note(c->diag, at, "a reduction keeps its axis with extent 1; to drop it: `reshape(%s%s)`",
               at.length > 60 ? "…" : source_snippet(c, at), shape.data);
+    return true;
 }
 
-static bool value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
-                             const char *name, struct loc declared)
+static bool is_elementwise(enum op op)
+{
+    enum op_class class = op_table[op].class;
+    return class == CLASS_ARITH || class == CLASS_COMPARE || class == CLASS_LOGIC ||
+           class == CLASS_FLOAT || class == CLASS_BITWISE || op == OP_CAST || op == OP_WHERE ||
+           op == OP_SELECT;
+}
+
+/* The same note for the first operand of elementwise operations to which it applies. */
+static bool note_axis_within(struct checker *c, const struct type *to, const struct expr *value)
+{
+    bool noted = note_axis_left(c, to, value);
+    for (int i = 0; i < value->count && !noted && is_elementwise(value->op); i++)
+        noted = note_axis_within(c, to, value->args[i]);
+    return noted;
+}
+
+bool value_shape_fits(struct checker *c, const struct expr *value, const struct type *to,
+                      const char *name, struct loc declared)
 {
     if (is_untyped(value) || broadcasts_to(to, &value->type))
         return true;
@@ -65,7 +83,7 @@ static bool value_shape_fits(struct checker *c, const struct expr *value, const 
         diag_note(c->diag, at, "to give each row its value: `reshape(%s, %lld, 1)`",
                   source_snippet(c, at), (long long)to->extent[0]);
     else
-        note_axis_left(c, at, to, value);
+        note_axis_within(c, to, value);
     note_missing_extents(c, to, value);
     if (declared.source)
         diag_note(c->diag, declared, "declared here");

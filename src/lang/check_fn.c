@@ -301,6 +301,17 @@ static bool extent_mismatch(struct checker *c, const struct node *p, const struc
     return false;
 }
 
+/* Notes how a tile gets `axes` axes: the new ones come first, with extent 1. */
+static void note_more_axes(struct checker *c, const struct expr *arg, int axes)
+{
+    struct text shape;
+    text_init(&shape, c->arena);
+    for (int i = arg->type.rank - axes; i < arg->type.rank; i++)
+        text_printf(&shape, ", %lld", i < 0 ? 1LL : (long long)arg->type.extent[i]);
+    diag_note(c->diag, expr_place(c, arg), "give it %d axes: `reshape(%s%s)`", axes,
+              expr_snippet(c, arg), shape.data);
+}
+
 /* Reports an argument with too few axes. Such an argument is stretched only if an earlier
  * argument gives the extent. */
 static bool missing_extent(struct checker *c, const struct node *fn, const struct node *p,
@@ -315,11 +326,49 @@ static bool missing_extent(struct checker *c, const struct node *fn, const struc
     diag_error(c->diag, at, "argument %d of `%s` is a tile of %d ax%s, %s is given", number,
                fn->text, axes, axes == 1 ? "is" : "es",
                arg->type.rank == 0 ? "a scalar" : type_name(c, arg));
-    diag_note(c->diag, at, "it says what `%s` is: keep the value in a tile, `reg %s x[…] = %s;`",
-              d->text, is_untyped(arg) ? "f32" : dtype_table[arg->type.dtype].name,
-              source_snippet(c, at));
+    if (arg->type.rank > 0)
+        note_more_axes(c, arg, axes);
+    else
+        diag_note(c->diag, at,
+                  "it says what `%s` is: keep the value in a tile, `reg %s x[…] = %s;`", d->text,
+                  is_untyped(arg) ? "f32" : dtype_table[arg->type.dtype].name,
+                  source_snippet(c, at));
     diag_note(c->diag, p->loc, "declared here");
     return false;
+}
+
+/* Returns true for a fn of scalars that only returns a value, `fn f32 f(f32 x) { return …; }`. Its
+ * arguments may have axes: its operations are then those of tiles. */
+static bool is_scalar_fn(const struct node *fn)
+{
+    bool scalar = fn->body->body && fn->body->body->kind == N_RETURN && fn->result;
+    for (const struct node *p = fn->params; p; p = p->next)
+        scalar = scalar && !p->dims && !by_reference(p);
+    for (const struct node *r = scalar && fn->result->list ? fn->result->list : fn->result; r;
+         r = r->next)
+        scalar = scalar && !r->dims;
+    return scalar;
+}
+
+/* Gives the results of a scalar fn the shape that its arguments have together. */
+static bool take_shape(struct checker *c, const struct node *fn, struct expr **args,
+                       struct result_types *out)
+{
+    int count = 0;
+    for (const struct node *p = fn->params; p; p = p->next)
+        count++;
+    if (count == 0)
+        return true;
+    struct expr all = *args[0];
+    for (int i = 1; i < count; i++)
+        if (!join_shapes(c, expr_place(c, args[i]), &all, args[i], &all.type))
+            return false;
+    for (int i = 0; i < out->count; i++) {
+        all.type.dtype = out->type[i].dtype;
+        out->type[i] = all.type;
+        out->type[i].varying = false;
+    }
+    return check_size(c, &all.type, expr_place(c, args[0]));
 }
 
 /* Binds the extents that the parameter names, or compares them with the argument's. Adds the
@@ -328,6 +377,13 @@ static bool match_dims(struct checker *c, const struct node *fn, const struct no
                        const struct expr *arg, struct type *type)
 {
     int rank = 0;
+    if (is_scalar_fn(fn)) {
+        enum dtype t = type->dtype;
+        *type = arg->type;
+        type->dtype = t;
+        type->varying = false;
+        return true;
+    }
     for (const struct node *d = p->dims; d; d = d->next)
         rank++;
     if (arg->type.rank > rank || (by_reference(p) && arg->type.rank != rank) || rank > MAX_RANK) {
@@ -578,6 +634,8 @@ static bool inline_body(struct checker *c, const struct entry *fn, struct expr *
     struct result_types types = {.count = 0};
     const struct node *ret = last_statement(fn->node);
     if (!bind_args(c, fn->node, args) || !result_types(c, fn->node->result, &types))
+        return false;
+    if (is_scalar_fn(fn->node) && !take_shape(c, fn->node, args, &types))
         return false;
     if (ret->kind == N_RETURN && ret == fn->node->body->body)
         return check_returned_values(c, fn, ret, &types, out);

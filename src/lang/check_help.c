@@ -74,10 +74,7 @@ static const char call_help[] =
     "fmaf\0" "write `fma(a, b, c)`\0" "fma\0"
     "powf\0" "functions serve every float type: `pow(x, y)`\0" "pow\0"
     "sqr\0" "write `square(x)`\0" "square\0"
-    "relu\0" "\0" "max(x, 0)\0"
     "softmax\0" "write `exp(x - max(x)) / sum(exp(x - max(x)))`; of rows with `axis = 1` in each\0" "exp(x - max(x)) / sum(exp(x - max(x)))\0"
-    "gelu\0" "\0" "0.5 * x * (1 + erf(0.70710678 * x))\0"
-    "silu\0" "\0" "x * sigmoid(x)\0"
     "fmod\0" "\0" "x % y\0"
     "clamp\0" "write `clip(x, low, high)`\0" "clip\0"
     "__ldg\0" "read the view: whether a load may be cached is decided by `const`\0" "\0"
@@ -112,8 +109,16 @@ static const char call_help[] =
     "__shfl_down_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0"
     "__shfl_xor_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0";
 
-/* Functions of Triton and CUDA that have no counterpart function here. */
+/* Functions of Triton and CUDA that have no counterpart function here, and those of
+ * kernels/lib/activations.tile. */
 static const char other_help[] =
+    "relu\0" "write `max(x, 0)`, or `import \"lib/activations.tile\";`\0" "max(x, 0)\0"
+    "gelu\0" "write `0.5 * x * (1 + erf(0.70710678 * x))`, or `import \"lib/activations.tile\";`\0" "0.5 * x * (1 + erf(0.70710678 * x))\0"
+    "silu\0" "write `x * sigmoid(x)`, or `import \"lib/activations.tile\";`\0" "x * sigmoid(x)\0"
+    "leaky_relu\0" "it comes with `import \"lib/activations.tile\";`\0" "\0"
+    "gelu_tanh\0" "it comes with `import \"lib/activations.tile\";`\0" "\0"
+    "softplus\0" "it comes with `import \"lib/activations.tile\";`\0" "\0"
+    "swish\0" "write `x * sigmoid(x)`, or `import \"lib/activations.tile\";` and `silu(x)`\0" "x * sigmoid(x)\0"
     "load\0" "a slice of a view is loaded where it is used: `reg f32 t[16][64] = A[i +: 16][j +: 64];`; past the edge it gives 0, or `else` a value\0" "\0"
     "store\0" "assign to a slice of a view: `C[i +: 16][j +: 64] = t;`; what lies past the edge is not stored\0" "\0"
     "program_id\0" "the block's index is `block.x`, `block.y`, `block.z`\0" "\0"

@@ -14,6 +14,11 @@ static bool index_has_effect(const struct expr *e)
     return false;
 }
 
+static const char *target_name(struct checker *c, const struct node *n)
+{
+    return n->a->kind == N_NAME ? n->a->text : source_snippet(c, n->a->loc);
+}
+
 /* Checks the value of x op= e, which is x = x op e. */
 static struct expr *compound_value(struct checker *c, const struct node *n,
                                    const struct expr *target)
@@ -21,7 +26,7 @@ static struct expr *compound_value(struct checker *c, const struct node *n,
     struct type shape = target->type;
     shape.dtype = DT_NONE;
     struct expr *e = check_expr(c, n->b, &shape);
-    if (!e)
+    if (!e || !value_shape_fits(c, e, &target->type, target_name(c, n), target->sym->loc))
         return NULL;
     if (index_has_effect(target)) {
         diag_error(c->diag, n->a->loc, "the index has an effect, and `%s=` would have it twice",
@@ -51,10 +56,7 @@ void check_assign(struct checker *c, const struct node *n)
     }
     struct expr *value =
         n->op == OP_COUNT ? check_expr(c, n->b, &target->type) : compound_value(c, n, target);
-    value = value ? fit_value(c, value, &target->type,
-                              n->a->kind == N_NAME ? n->a->text : source_snippet(c, n->a->loc),
-                              target->sym->loc)
-                  : NULL;
+    value = value ? fit_value(c, value, &target->type, target_name(c, n), target->sym->loc) : NULL;
     if (!value)
         return;
     if (target->op == OP_REF && target->sym->storage == ST_SCALAR && expr_varies(c, value))

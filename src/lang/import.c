@@ -29,10 +29,11 @@ struct importer {
 
 /* --- places --- */
 
-/* Returns the folder of a file's name, up to its last '/'; "": it has none. */
+/* Returns the folder of a file's name, up to its last '/'. "": the working directory, also for a
+ * text from a pipe (/dev/stdin, /dev/fd/63). */
 static const char *folder_of(struct arena *a, const char *name)
 {
-    const char *slash = strrchr(name, '/');
+    const char *slash = strncmp(name, "/dev/", 5) == 0 ? NULL : strrchr(name, '/');
     return slash ? arena_string(a, name, (size_t)(slash - name) + 1) : "";
 }
 

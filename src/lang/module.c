@@ -489,6 +489,25 @@ static void check_values(struct builder *b)
     }
 }
 
+/* Checks the names in fns of the program's own text that no kernel and no condition reaches. */
+static void check_uncalled_fns(struct builder *b)
+{
+    const struct module *m = b->module;
+    struct module_reach r;
+    struct checker c;
+    module_reach_init(&r, b->arena, m);
+    for (int i = 0; i < m->kernel_count; i++)
+        module_reach_add(&r, m->entries[m->kernels[i]].node);
+    for (int i = 0; i < m->condition_count; i++)
+        module_reach_add(&r, m->conditions[i].node);
+    checker_init(&c, b->arena, b->diag, m, "module", LOC_NONE);
+    for (int i = 0; i < m->known_count; i++) {
+        const struct entry *e = &m->entries[i];
+        if (e->kind == ENTRY_FN && !r.reached[i] && e->loc.source == m->source && e->node->body)
+            check_uncalled(&c, e->node);
+    }
+}
+
 struct module *lang_parse(struct arena *a, struct diag *d, const struct source *source)
 {
     return lang_parse_with(a, d, source, &(struct lang_search){0});
@@ -518,6 +537,7 @@ struct module *lang_parse_with(struct arena *a, struct diag *d, const struct sou
     if (d->errors == errors) {
         find_uses(&b);
         check_values(&b);
+        check_uncalled_fns(&b);
     }
     if (d->errors > errors)
         return NULL;

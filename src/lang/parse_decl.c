@@ -384,15 +384,11 @@ static const char *parse_target(struct parser *p)
     return target;
 }
 
-/* tune = "tune" [ "(" TARGET ")" ] ( NAME | "(" NAME { "," NAME } ")" ) "=" "{" value { "," value }
- * "}" ";" */
-static struct node *parse_tune(struct parser *p)
+/* ( NAME | "(" NAME { "," NAME } ")" ) "=" "{" value { "," value } "}" */
+static struct node *parse_tune_list(struct parser *p, const char *target)
 {
-    uint32_t first = p->pos;
     struct node *n = node_new(p, N_TUNE, here(p)), **tail = &n->names;
-    advance(p);
-    if (at_target(p))
-        n->text = parse_target(p);
+    n->text = target;
     uint32_t open = p->pos;
     bool group = accept(p, TOK_LPAREN);
     do {
@@ -404,8 +400,27 @@ static struct node *parse_tune(struct parser *p)
         expect_close(p, open, "after the names");
     expect(p, TOK_ASSIGN, "after the tuned name");
     n->list = parse_braced(p, parse_tuple_or_expr, "before the values");
+    return n;
+}
+
+/* tune = "tune" [ "(" TARGET ")" ] list ";" */
+static struct node *parse_tune(struct parser *p)
+{
+    uint32_t first = p->pos;
+    advance(p);
+    const char *target = at_target(p) ? parse_target(p) : NULL;
+    struct node *n = parse_tune_list(p, target), *last = n;
+    while (at(p, TOK_COMMA) && !p->panic) {
+        if (complain(p, here(p), "a `tune` has one list of values"))
+            note(p, here(p),
+                 "one `tune` each; or `tune (BM, BN) = {(64, 64), (128, 64)};`, whose names vary "
+                 "together");
+        advance(p);
+        first = p->pos;
+        last = last->next = parse_tune_list(p, target);
+    }
     expect_semicolon(p, "after the list of values");
-    n->loc = range_from(p, first);
+    last->loc = range_from(p, first);
     return n;
 }
 

@@ -98,11 +98,56 @@ static void note_own_brackets(struct parser *p, uint32_t open)
     note_write(p, here(p), t.data);
 }
 
+/* Returns the extent of a tile that is declared before token `open` with the name there and one
+ * axis, as written; NULL: there is none. */
+static const char *declared_extent(struct parser *p, uint32_t open)
+{
+    const struct token *name = &p->tokens[open - 1];
+    for (uint32_t i = open - 1; i-- > 1;) {
+        const struct token *t = &p->tokens[i], *close;
+        if (t->kind != TOK_NAME || strcmp(token_text(p, t), token_text(p, name)) != 0 ||
+            t[-1].kind != TOK_NAME || t[1].kind != TOK_LBRACKET || t[1].match == NO_MATCH)
+            continue;
+        close = &p->tokens[t[1].match];
+        uint32_t from = t[1].offset + 1;
+        return close[1].kind == TOK_LBRACKET
+                   ? NULL
+                   : arena_string(p->arena, p->source->text + from, close->offset - from);
+    }
+    return NULL;
+}
+
+/* Reports x[:, None] and x[None, :], whose brackets open at token `open`, and passes them. */
+static bool slip_added_axis(struct parser *p, uint32_t open)
+{
+    const struct token *t = &p->tokens[open];
+    bool column = t[1].kind == TOK_COLON && t[2].kind == TOK_COMMA && token_is(p, &t[3], "None");
+    bool row = token_is(p, &t[1], "None") && t[2].kind == TOK_COMMA && t[3].kind == TOK_COLON;
+    if ((!column && !row) || t[4].kind != TOK_RBRACKET)
+        return false;
+    struct loc all = loc_join(token_loc(p, &t[-1]), token_loc(p, &t[4]));
+    const char *extent = declared_extent(p, open), *name = token_text(p, &t[-1]);
+    if (complain(p, all, "`reshape` adds an axis; there is no `None`")) {
+        is_foreign(p);
+        const char *made =
+            arena_printf(p->arena, column ? "reshape(%s, %s, 1)" : "reshape(%s, 1, %s)", name,
+                         extent ? extent : "…");
+        if (extent)
+            note_write(p, all, made);
+        else
+            note(p, all, "write `%s`", made);
+    }
+    go_to(p, open + 5);
+    return true;
+}
+
 /* Parses "[" index "]"; returns the place for the next index. */
 static struct node **parse_brackets(struct parser *p, struct node *access, struct node **tail)
 {
     uint32_t open = p->pos;
     bool more = true;
+    if (slip_added_axis(p, open))
+        return tail;
     while (more) {
         advance(p);
         *tail = parse_index(p);

@@ -407,6 +407,21 @@ static const char *near_statement(struct parser *p)
 }
 
 /* Parses a statement that begins with a name. */
+/* Reports a call that is a statement, sync() or print(x), without its parentheses. */
+static bool slip_bare_call(struct parser *p)
+{
+    const char *name = token_text(p, peek(p));
+    enum op op = op_by_text(name, FORM_CALL, -1);
+    enum token_kind next = (enum token_kind)peek_ahead(p, 1)->kind;
+    if (op == OP_COUNT || op_table[op].class != CLASS_EFFECT || next == TOK_LPAREN ||
+        next == TOK_ASSIGN || next == TOK_LBRACKET || next == TOK_INCREMENT ||
+        next == TOK_DECREMENT || token_table[next].compound != OP_COUNT)
+        return false;
+    if (fail(p, here(p), "`%s` is a call, and has no parentheses", name))
+        note(p, here(p), op_table[op].arity == 0 ? "write `%s();`" : "write `%s(…);`", name);
+    return true;
+}
+
 static struct node *parse_name_statement(struct parser *p)
 {
     const struct token *next = peek_ahead(p, 1);
@@ -416,6 +431,8 @@ static struct node *parse_name_statement(struct parser *p)
         return skip_foreign(p, way);
     if (at_future_statement(p))
         return skip_future(p);
+    if (slip_bare_call(p))
+        return node_new(p, N_EMPTY, here(p));
     const char *near = near_statement(p);
     if (near && fail_expected(p, "a statement")) {
         diag_near(p->diag, here(p), near);

@@ -266,12 +266,28 @@ static void cure_pragma(struct scanner *s, uint32_t start, uint32_t word)
                       s->text + next - blanks, (int)(end - number), s->text + number));
 }
 
+/* Returns `import "x.tile";` for `include "x.tile"` at `word`; NULL: the line is another. */
+static const char *import_of(struct scanner *s, uint32_t word)
+{
+    if (!begins_with(s, word, "include"))
+        return NULL;
+    uint32_t open = skip_blanks(s, word + 7, false), end = open + 1;
+    while (end < s->length && s->text[end] != '"' && s->text[end] != '\n')
+        end++;
+    bool is_tile = end < s->length && s->text[open] == '"' && s->text[end] == '"' &&
+                   end - open > 5 && memcmp(s->text + end - 5, ".tile", 5) == 0;
+    return is_tile ? arena_printf(s->arena, "import %.*s;", (int)(end + 1 - open), s->text + open)
+                   : NULL;
+}
+
 /* Scans a line of the C preprocessor as one problem; skips it and its continuations. */
 static void scan_directive(struct scanner *s)
 {
     uint32_t start = s->pos, word = skip_blanks(s, start + 1, false);
     bool define = begins_with(s, word, "define"), pragma = begins_with(s, word, "pragma");
-    const char *note = "a text is a whole module: nothing is included";
+    const char *import = import_of(s, word);
+    const char *note = import ? arena_printf(s->arena, "write `%s`", import)
+                              : "to use the functions of another file: `import \"file.tile\";`";
     if (define)
         note =
             "name a constant: `const i32 N = 4;`, a choice: `tune N = {4, 8};`, a function: `fn`";
@@ -286,6 +302,8 @@ static void scan_directive(struct scanner *s)
         cure_define(s, start, word);
     else if (pragma)
         cure_pragma(s, start, word);
+    else if (import)
+        cure(s, start, s->pos - start, import);
     else if (begins_with(s, word, "include"))
         cure(s, start, s->pos - start + (s->pos < s->length), "");
 }

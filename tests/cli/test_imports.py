@@ -52,6 +52,14 @@ def test_places(tool, folder):
     expect(got.status == 0, got)
 
 
+def test_standard_input(tool, folder):
+    """A program from a pipe imports from the working directory."""
+    write(f"{folder}/piped/part.tile", PART % 1)
+    program = KERNEL.replace("shared f32 s[32] = 0;", "shared f32 s[32] = 0;\n    sync();")
+    got = call([tool, "run", "-", "--set", "n=1"], cwd=f"{folder}/piped", given=program)
+    expect(got.status == 0 and "[1.0]" in got.out, got)
+
+
 def test_messages(tool, folder):
     """A race, and what the trace and the PTX say, in a line of the imported file."""
     write(f"{folder}/k.tile", KERNEL)
@@ -94,7 +102,7 @@ def test_program(tool, folder):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_places, test_messages, test_program):
+    for test in (test_places, test_standard_input, test_messages, test_program):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, os.path.realpath(folder))
 
