@@ -1,6 +1,7 @@
-/* Strongly connected parts of the graph are its outermost loops. With the ways back to their heads
- * cut, the parts of what is left are the loops inside them, and so on (Steensgaard 1993). The parts
- * are found by Tarjan's search (1972), with a stack of its own: programs are long. */
+/* Finds loops. Strongly connected parts of the graph are its outermost loops. After cutting the
+ * edges back to their heads, the parts of the remaining graph are the loops inside them, and so
+ * on (Steensgaard 1993). Tarjan's search (1972) finds the parts; it uses a stack of its own,
+ * because programs are long. */
 #include "ptx/flow.h"
 
 #include <string.h>
@@ -9,13 +10,13 @@ enum { MOST_LOOPS = 64 }; /* one inside another */
 
 struct search {
     const struct flow *flow;
-    uint32_t *part; /* of each node, as the round before left it; ways between parts are not gone */
-    bool *cut;      /* of each edge */
-    uint32_t *found;       /* the part of this round; 0: not known yet */
+    uint32_t *part;  /* of each node, from the last round; the search ignores edges between parts */
+    bool *cut;       /* of each edge */
+    uint32_t *found; /* of each node, the part of this round; 0: not known yet */
     uint32_t *order, *low; /* Tarjan's; order 0: not seen */
     uint32_t *stack, *path, *next_edge;
     uint32_t depth, steps, seen, parts;
-    bool *looping; /* by part: can its nodes come to themselves? */
+    bool *looping; /* by part: true if its nodes can reach themselves */
 };
 
 static bool goes(const struct search *s, uint32_t from, uint32_t edge)
@@ -31,7 +32,7 @@ static void enter(struct search *s, uint32_t node)
     s->path[s->steps++] = node;
 }
 
-/* All above the node on the stack are a part with it. */
+/* Makes a part of the node and all nodes above it on the stack. */
 static void close_part(struct search *s, uint32_t node)
 {
     uint32_t part = ++s->parts, top, size = 0;
@@ -87,8 +88,8 @@ static void find_parts(struct search *s)
             search_from(s, i);
 }
 
-/* Heads of this round's loops: what other parts lead to, the start, or of a loop that nobody comes
- * to, its first. */
+/* Finds the heads of this round's loops: nodes that an edge from another part enters, the start,
+ * and the first node of a loop that no edge enters. */
 static void find_heads(const struct search *s, bool *head, bool *entered)
 {
     const struct flow *f = s->flow;
@@ -103,7 +104,8 @@ static void find_heads(const struct search *s, bool *head, bool *entered)
             head[i] = entered[s->found[i]] = true;
 }
 
-/* Whether there were loops. */
+/* Counts this round's loops for each node and cuts the edges to their heads. Returns true if
+ * there were loops. */
 static bool next_round(struct search *s, const bool *head, uint16_t *loops)
 {
     const struct flow *f = s->flow;

@@ -1,17 +1,19 @@
-/* Loops of a program, whatever it is written in: a graph of its instructions. */
+/* Loops of a program in any instruction set, found in the graph of its instructions. */
 #ifndef TW_FLOW_H
 #define TW_FLOW_H
 
 #include "base/arena.h"
 
-/* Node i may be followed by to[first[i]] … to[first[i + 1] - 1]; the program starts at node 0. */
+/* The graph: node i may be followed by to[first[i]] … to[first[i + 1] - 1]; the program starts
+ * at node 0. */
 struct flow {
     uint32_t nodes;
     const uint32_t *first, *to;
 };
 
-/* Of each node, how many loops it lies in, one inside another. A loop is what can come to itself
- * again, and what it is entered at is its head; what goes round without that is a loop inside. */
+/* Returns for each node the number of loops around it. A loop is a set of nodes that can reach
+ * each other; the nodes where it is entered are its heads. A cycle that avoids the heads is an
+ * inner loop. */
 uint16_t *flow_loops(struct arena *a, const struct flow *f);
 
 #endif

@@ -1,12 +1,10 @@
 /* A PTX program as data.
  *
  * A module has items in the order of its text: variables, functions and so on. A function's body is
- * a flat list of statements; braces are statements too, and everything that a statement names
- * (registers, labels, variables, functions) is resolved, so that a reader need not look at scopes
- * or names.
+ * a flat list of statements; braces are statements too. Every name in a statement (register, label,
+ * variable, function) is resolved, so a pass over the body needs neither scopes nor names.
  *
- * All of it lives in the arena that the module was made with.
- */
+ * The arena of the module owns all of it. */
 #ifndef TW_PTX_H
 #define TW_PTX_H
 
@@ -22,38 +20,39 @@ struct ptx_statement;
 /* --- operands --- */
 
 enum ptx_operand_kind {
-    PTX_NOTHING, /* the result list of a call that has none */
+    PTX_NOTHING, /* results of a call that has none */
     PTX_REGISTER,
-    PTX_IMMEDIATE, /* integer: bits are its 64, two's complement */
-    PTX_FLOAT,     /* 0f…: bits are the 32 of a float */
-    PTX_DOUBLE,    /* 0d…, 1.5: bits are the 64 of a double */
+    PTX_IMMEDIATE, /* integer: 64 bits in two's complement */
+    PTX_FLOAT,     /* 0f…: `bits` has a float's 32 bits */
+    PTX_DOUBLE,    /* 0d…, 1.5: `bits` has a double's 64 */
     PTX_WARP_SZ,   /* the constant WARP_SZ, 32 */
     PTX_SPECIAL,   /* special register */
     PTX_SINK,      /* `_` */
     PTX_ADDRESS,   /* [base+offset], with `elements`: [base, {…}] */
-    PTX_SYMBOL,    /* variable+offset, or a function: its address */
+    PTX_SYMBOL,    /* variable+offset, or a function's address */
     PTX_VECTOR,    /* {…} */
-    PTX_LIST,      /* (…), of a call */
-    PTX_LABEL      /* a label, or the name of .branchtargets, .calltargets, .callprototype */
+    PTX_LIST,      /* (…) of a call */
+    PTX_LABEL      /* a label, or a name of .branchtargets, .calltargets, .callprototype */
 };
 
-/* What an address or a symbol starts from. */
+/* The base of an address or a symbol. */
 enum ptx_base { PTX_BASE_NONE, PTX_BASE_REGISTER, PTX_BASE_VARIABLE, PTX_BASE_FUNCTION };
 
 struct ptx_operand {
     uint8_t kind;
-    uint8_t base; /* of an address or symbol: enum ptx_base */
+    uint8_t base; /* address or symbol: enum ptx_base */
     bool negated; /* !p */
-    bool joined;  /* written behind the one before and `|` */
-    bool unified; /* of an address: [a].unified */
-    /* of an address: an offset of 0 is written, [a+0]; code for debuggers differs */
+    bool joined;  /* follows the last operand and `|` */
+    bool unified; /* address: [a].unified */
+    /* address: the text has an offset of 0, [a+0]; ptxas writes other code for it if it keeps
+     * debug information */
     bool plus_zero;
     uint16_t special; /* enum ptx_special */
     uint32_t reg;     /* index into the function's registers */
     uint32_t count;   /* of elements */
     union {
         uint64_t bits;  /* of a constant */
-        int64_t offset; /* of an address or symbol, in bytes */
+        int64_t offset; /* bytes, of an address or symbol */
         struct ptx_label *label;
     };
     union {
@@ -65,19 +64,19 @@ struct ptx_operand {
 
 /* --- instructions --- */
 
-/* A place in a source file, as .loc says. */
+/* A place in a source file, from .loc. */
 struct ptx_line {
     uint32_t file; /* index of a .file directive */
     uint32_t line, column;
-    /* Of a function that was inlined: its name as a label of a section plus an offset, and where it
-     * was called. */
+    /* For an inlined function: its name, as the label of a section plus an offset, and the place
+     * of the call. */
     const char *function_name; /* NULL: not inlined */
     int64_t function_offset;
     bool has_call;
     uint32_t call_file, call_line, call_column;
-    /* The .loc of that call, if the function that has it was inlined too. */
+    /* The .loc of that call, if the caller was itself inlined. */
     const struct ptx_line *caller;
-    /* The place in a header of the system that was inlined here; NULL: this is where it is. */
+    /* The place in a system header whose function was inlined here; NULL: no header is involved. */
     const struct ptx_line *header;
 };
 
@@ -85,23 +84,24 @@ enum { PTX_MOST_OPERANDS = 16 };
 
 struct ptx_instruction {
     uint16_t op;   /* enum ptx_op */
-    uint16_t form; /* index into ptx_forms, PTX_NO_FORM if none fits */
+    uint16_t form; /* index into ptx_forms; PTX_NO_FORM: none fits */
     uint8_t mod_count, operand_count;
     bool guarded, guard_negated; /* @p, @!p */
     uint32_t guard;              /* register */
     uint16_t mods[PTX_MOST_MODS];
     struct ptx_operand *operands;
-    /* The latest .loc of a line (not 0), NULL before the first; of a header of the system, the line
-     * of the program that the header's function was inlined at. */
+    /* The latest .loc with a line other than 0; NULL before the first. If that is in a system
+     * header, the line of the program at which the header's function was inlined. */
     const struct ptx_line *line;
 };
 
-/* Has it this modifier? */
+/* Returns true if the instruction has this modifier. */
 bool ptx_has(const struct ptx_instruction *ins, enum ptx_mod mod);
-/* Its n-th modifier of a class, from 0; MOD_NONE if it has fewer. ptx_type: its n-th type. */
+/* Returns the n-th modifier of a class, counted from 0; MOD_NONE if there are fewer. ptx_type
+ * returns the n-th type. */
 enum ptx_mod ptx_find(const struct ptx_instruction *ins, enum ptx_class class, int nth);
 enum ptx_mod ptx_type(const struct ptx_instruction *ins, int nth);
-/* Registers of a vector: 1 without .v2 and the like. */
+/* Returns the number of registers of a vector: 1 without a modifier such as .v2. */
 int ptx_vector_length(const struct ptx_instruction *ins);
 
 /* --- statements --- */
@@ -110,12 +110,12 @@ struct ptx_label {
     const char *name;
     struct loc where;
     bool defined;
-    /* index of what defines it: PTX_AT_LABEL, PTX_AT_TARGETS, PTX_AT_PROTOTYPE */
+    /* Index of the statement that defines it: PTX_AT_LABEL, PTX_AT_TARGETS or PTX_AT_PROTOTYPE. */
     uint32_t statement;
-    struct ptx_label *same; /* while parsing: the label of a scope around that is meant */
+    struct ptx_label *same; /* while parsing: the outer scope's label that is meant */
 };
 
-/* .branchtargets: labels; .calltargets: functions. */
+/* .branchtargets have labels; .calltargets have functions. */
 struct ptx_targets {
     struct ptx_label *name;
     bool calls;
@@ -134,26 +134,27 @@ enum ptx_statement_kind {
     PTX_AT_PRAGMA,
     PTX_AT_TARGETS,
     PTX_AT_PROTOTYPE,
-    PTX_AT_MARK /* while a function is built: ptx_mark */
+    PTX_AT_MARK /* of ptx_mark, until ptx_end */
 };
 
 struct ptx_statement {
     enum ptx_statement_kind kind;
-    struct loc where; /* in the parsed text */
+    struct loc where; /* place in the text */
     union {
         struct ptx_instruction *instruction;
         struct ptx_label *label;
         struct ptx_registers *registers;
         struct ptx_variable *variable;
         const struct ptx_line *line;
-        const char *pragma; /* what stands between the quotes */
+        const char *pragma; /* the text in the quotes */
         struct ptx_targets *targets;
         struct ptx_prototype *prototype;
         const void *mark;
     };
 };
 
-/* A place in a body that was built: before an instruction, numbered from 0. */
+/* A place in the body of a built function: the number of the instruction after it, counted from
+ * 0. */
 struct ptx_mark {
     uint32_t instruction;
     const void *what;
@@ -161,9 +162,9 @@ struct ptx_mark {
 
 /* --- declarations --- */
 
-/* .reg .type name; or .reg .type name<count>; the registers are first, first + 1, … of the
- * function. Of .reg .v2 and .v4 every element is a register: name.x, name.y, …; count is of
- * elements. */
+/* A declaration .reg .type name; or .reg .type name<count>; its registers are first, first + 1,
+ * … of the function. With .reg .v2 or .v4 every element is a register: name.x, name.y, …; then
+ * count is the number of elements. */
 struct ptx_registers {
     const char *name;
     uint16_t type;
@@ -172,11 +173,11 @@ struct ptx_registers {
     uint8_t vector; /* 2 or 4; 0: no vectors */
 };
 
-/* Registers of one name: 1, or the elements of a vector. */
+/* Returns the number of registers of one name: 1, or the elements of a vector. */
 uint32_t ptx_registers_width(const struct ptx_registers *r);
 
-/* A register of a function: which declaration, and which of its registers: the number in its name,
- * if they are no vectors. */
+/* A register of a function: its declaration, and its index there, which is the number in its
+ * name unless it is an element of a vector. */
 struct ptx_register {
     uint32_t range;
     uint32_t number;
@@ -184,7 +185,7 @@ struct ptx_register {
 
 enum ptx_linkage { PTX_LOCAL, PTX_VISIBLE, PTX_EXTERN, PTX_WEAK, PTX_COMMON };
 
-/* An initialiser: a value or, in braces, a list. */
+/* An initialiser: a value or a list in braces. */
 struct ptx_initial {
     enum {
         PTX_INIT_INTEGER,
@@ -193,11 +194,11 @@ struct ptx_initial {
         PTX_INIT_ADDRESS,
         PTX_INIT_LIST
     } kind;
-    bool generic;  /* generic(a): as an address of no space */
-    uint64_t mask; /* of an address: which of its bits, 0 for all */
+    bool generic;  /* generic(a): a generic address */
+    uint64_t mask; /* the address bits to use; 0: all */
     uint64_t bits; /* of a number */
     int64_t offset;
-    struct ptx_variable *variable; /* of an address, or */
+    struct ptx_variable *variable; /* of an address: this variable, or */
     struct ptx_function *function;
     VEC(struct ptx_initial) list;
 };
@@ -208,47 +209,50 @@ struct ptx_variable {
     const char *name;
     struct loc where;
     uint8_t linkage;
-    uint16_t space; /* MOD_GLOBAL, MOD_SHARED, …; MOD_NONE for a parameter in a register */
+    uint16_t space; /* MOD_GLOBAL, MOD_SHARED, …; MOD_NONE: parameter in a register */
     uint16_t type;
     uint8_t vector;     /* 2, 4, or 1 */
-    uint32_t alignment; /* bytes, as written; 0: the type's own */
+    uint32_t alignment; /* bytes, as written; 0: of the type */
     int dimensions;
     int64_t extents[PTX_MOST_DIMENSIONS]; /* PTX_UNKNOWN_EXTENT: [] */
     const struct ptx_initial *initial;    /* NULL: zeros, or undefined */
-    const char *attribute;                /* what stands in .attribute(…), NULL if nothing */
-    /* Of a parameter: .ptr, what it points to (MOD_NONE: generic) and how it is aligned (0: not
-     * said). */
+    const char *attribute;                /* the text in .attribute(…); NULL: none */
+    /* For a parameter with .ptr: the space of the memory it points to (MOD_NONE: generic) and
+     * its alignment in bytes (0: not given). */
     bool pointer;
     uint16_t pointer_space;
     uint32_t pointer_alignment;
-    uint32_t reg; /* of a parameter in a register, or its first element */
+    uint32_t reg; /* register of a parameter, or its first element */
 };
 
-/* Elements along a dimension, PTX_UNKNOWN_EXTENT if nothing says. */
+/* Returns the number of elements along a dimension, PTX_UNKNOWN_EXTENT if it is not known. */
 int64_t ptx_variable_extent(const struct ptx_variable *v, int dimension);
-/* Bytes of a variable, 0 if its extent is unknown; its alignment. */
+/* Returns the bytes of a variable, 0 if its extent is unknown. ptx_variable_alignment returns
+ * its alignment in bytes. */
 uint64_t ptx_variable_size(const struct ptx_variable *v);
 uint32_t ptx_variable_alignment(const struct ptx_variable *v);
 
-/* The address of a variable, in its space or, if asked, generic; or of a function. */
+/* Returns the address of a variable, in its space or, if `generic`, in the generic one; or the
+ * address of a function. */
 typedef uint64_t ptx_locate(void *user, const struct ptx_variable *variable,
                             const struct ptx_function *function, bool generic);
-/* Writes what a variable holds at the start into ptx_variable_size(v) bytes: its initialiser, zeros
- * for the rest. Lists within lists fill rows. `locate` is asked for addresses. */
+/* Writes the initial value of a variable into ptx_variable_size(v) bytes: its initialiser, and
+ * zeros for the rest. Nested lists fill rows. Calls `locate` for addresses. */
 void ptx_variable_image(const struct ptx_variable *v, uint8_t *bytes, ptx_locate *locate,
                         void *user);
 
-/* What a function takes and gives. */
+/* Parameters and results of a function. */
 struct ptx_signature {
     VEC(struct ptx_variable *) results, parameters;
     bool noreturn;
 };
 
 uint64_t ptx_signature_bytes(const struct ptx_signature *s);
-/* PTX ISA, kernel-function-parameters: since PTX 8.1 a kernel may have more of them. */
+/* Limits on the bytes of a kernel's parameters, before and since PTX 8.1. PTX ISA,
+ * kernel-function-parameters. */
 enum { PTX_PARAMETERS_ONCE = 4352, PTX_PARAMETERS_MOST = 32764 };
 
-/* name: .callprototype …; for calls through a pointer */
+/* name: .callprototype …; used by calls through a pointer */
 struct ptx_prototype {
     struct ptx_label *name;
     struct ptx_signature signature;
@@ -275,7 +279,7 @@ enum ptx_directive {
 };
 struct ptx_directive_info {
     const char *name;
-    uint8_t most; /* numbers behind it */
+    uint8_t most; /* numbers after it */
     uint8_t version, target;
 };
 extern const struct ptx_directive_info ptx_directives[PTX_DIRECTIVE_COUNT];
@@ -292,24 +296,25 @@ struct ptx_function {
     uint8_t linkage;
     bool entry;        /* .entry, else .func */
     bool defined;      /* it has a body */
-    bool refused;      /* ptx_refuse: something in it cannot be read, or is wrong */
-    uint32_t from, to; /* of a definition: its part of the parsed text */
+    bool refused;      /* ptx_refuse: it has an error or an unreadable part */
+    uint32_t from, to; /* a definition's range in the text */
     struct ptx_signature signature;
     VEC(struct ptx_limit) limits;
-    VEC(const char *) pragmas; /* in front of the body */
+    VEC(const char *) pragmas; /* before the body */
     VEC(struct ptx_registers *) ranges;
     VEC(struct ptx_register) registers;
     VEC(struct ptx_label *) labels;
     VEC(struct ptx_statement) body;
-    VEC(struct ptx_mark) marks; /* in order; they are not printed */
+    VEC(struct ptx_mark) marks; /* in order; never printed */
 };
 
-/* What C++ calls it: "zip" of _Z3zipPfPKf, "f" of _ZN2ns1fEv, "tile" of _ZZ3zipPfE4tile; else as it
- * is. */
+/* Returns the C++ name of a mangled one: "zip" for _Z3zipPfPKf, "f" for _ZN2ns1fEv, "tile" for
+ * _ZZ3zipPfE4tile. Returns other names unchanged. */
 const char *ptx_plain_name(struct arena *a, const char *mangled);
-/* The name of a register as text; its type. */
+/* Returns the name of a register as text. ptx_register_type returns its type. */
 const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uint32_t reg);
-/* Is the register an element of a vector? Is the operand all of one, in order? */
+/* ptx_register_is_element returns true if the register is an element of a vector.
+ * ptx_whole_vector returns true if the operand is all elements of one vector, in order. */
 bool ptx_register_is_element(const struct ptx_function *f, uint32_t reg);
 bool ptx_whole_vector(const struct ptx_function *f, const struct ptx_operand *o);
 enum ptx_mod ptx_register_type(const struct ptx_function *f, uint32_t reg);
@@ -318,7 +323,7 @@ enum ptx_mod ptx_register_type(const struct ptx_function *f, uint32_t reg);
 
 struct ptx_file {
     uint32_t number;
-    const char *name; /* the bytes of the path; the text of PTX has escapes for what is not ASCII */
+    const char *name; /* the path's bytes; PTX text escapes those that are not ASCII */
     bool stamped;
     uint64_t timestamp, size;
 };
@@ -334,7 +339,7 @@ struct ptx_datum {
     size_t count;
 };
 
-/* Debug information and the like, carried along. */
+/* A section, such as debug information. It is kept as it was read. */
 struct ptx_section {
     const char *name; /* ".debug_str" */
     VEC(struct ptx_datum) data;
@@ -355,9 +360,10 @@ enum ptx_item_kind {
 };
 struct ptx_item {
     enum ptx_item_kind kind;
-    /* of a definition or declaration: what a name means, defined here or elsewhere */
+    /* For a definition or declaration: the function of that name, defined here or in another
+     * module. */
     struct ptx_function *function;
-    const struct ptx_function *declared; /* of a declaration: as it stands here */
+    const struct ptx_function *declared; /* a declaration: its own text */
     union {
         struct ptx_variable *variable;
         struct ptx_file *file;
@@ -369,65 +375,67 @@ struct ptx_item {
 
 struct ptx_module {
     struct arena *arena;
-    int version; /* of PTX, times ten, as read; 0: the lowest that the content needs */
+    int version; /* of PTX, times ten, as read; 0: the lowest that suffices */
     struct ptx_target target;
     bool debug;               /* .target …, debug */
     const char *texture_mode; /* .target …, texmode_independent; NULL: none */
     int address_size;         /* 64 */
     VEC(struct ptx_item) items;
-    VEC(uint32_t) opaque; /* where the text has variables of types that are not supported */
+    VEC(uint32_t) opaque; /* places of variables whose types are not supported */
 };
 
-/* An empty module for a target. */
+/* Makes an empty module for a target. */
 struct ptx_module *ptx_module_new(struct arena *a, struct ptx_target target);
 
-/* The function or variable of that name, NULL if there is none. A linear search. */
+/* Return the function or the variable of that name, NULL if there is none. Each is a linear
+ * search. */
 struct ptx_function *ptx_find_function(const struct ptx_module *m, const char *name);
 struct ptx_variable *ptx_find_variable(const struct ptx_module *m, const char *name);
 
-/* The lowest version of PTX, times ten, that knows the target and all that the module has. */
+/* Returns the lowest version of PTX, times ten, that has the target and everything in the
+ * module. */
 int ptx_lowest_version(const struct ptx_module *m);
 
-/* The functions and variables that a kernel names, directly or through others; itself first. Lives
- * in the arena. */
+/* The functions and variables that a kernel names, directly or through others. The kernel is the
+ * first function. The arena owns the lists. */
 struct ptx_reach {
     struct arena *arena;
     VEC(const struct ptx_function *) functions;
     VEC(const struct ptx_variable *) variables;
-    struct number_map seen; /* the functions and variables of the two lists */
-    bool reserved;          /* what the system reserves in shared memory */
+    struct number_map seen; /* set of the functions and variables in both lists */
+    bool reserved;          /* it uses reserved shared memory */
 };
 void ptx_reach(struct ptx_reach *r, const struct ptx_function *kernel);
 
 /* --- text --- */
 
-/* The module as text. One program has one text; what ptx_parse makes of it prints the same. */
+/* Prints the module as text. Printing, parsing and printing again gives the same text. */
 void ptx_print(struct text *out, const struct ptx_module *m);
-/* One instruction without its guard's line end: "@%p1 add.s32 %r1, %r2, 3;", for messages and
- * listings. */
+/* Prints one instruction without the end of its line, for messages and listings: "@%p1 add.s32
+ * %r1, %r2, 3;". */
 void ptx_print_instruction(struct text *out, const struct ptx_function *f,
                            const struct ptx_instruction *ins);
 
-/* The module in a text, as nvcc, clang or ptx_print write it; NULL if diag has errors. The module
- * and its names live in `arena`; places (struct loc) point into `source`. */
+/* Parses a module that nvcc, clang or ptx_print wrote. Returns NULL if diag has errors. `arena`
+ * owns the module and its names; places (struct loc) point into `source`. */
 struct ptx_module *ptx_parse(struct arena *arena, const struct source *source, struct diag *diag);
-/* The same for a text with faults: what cannot be read is reported and left out. NULL: not even the
- * head can be read. */
+/* Parses a text that may have errors: reports the parts that cannot be read and leaves them out.
+ * Returns NULL if the head cannot be read. */
 struct ptx_module *ptx_parse_most(struct arena *arena, const struct source *source,
                                   struct diag *diag);
-/* Marks the functions that errors are in. False: some are in none, so that the module is of no
- * use. */
+/* Marks the functions that have errors. Returns false if an error is outside all functions; then
+ * the module cannot be used. */
 bool ptx_refuse(struct ptx_module *m, const struct diag *diag);
-/* Is the place that of a variable whose type is not supported? */
+/* Returns true if the place belongs to a variable whose type is not supported. */
 bool ptx_is_opaque(const struct ptx_module *m, struct loc where);
-/* Is the place in the function's text? */
+/* Returns true if the place is in the function's text. */
 bool ptx_is_within(const struct ptx_function *f, struct loc where);
 
 /* --- checking --- */
 
-/* Reports what is wrong with the module to diag: types, spaces, alignment, operands, what the
- * target lacks. True if nothing is. Places are those of the parsed text; a module made by the
- * compiler has none, and messages quote the instruction. */
-bool ptx_verify(const struct ptx_module *m, struct diag *diag); /* refused functions left out */
+/* Checks the module's types, spaces, alignment, operands and demands on the target, and reports
+ * errors to diag. Returns true if it finds none. Places are those of the parsed text; a module
+ * that the compiler built has none, so messages quote the instruction. */
+bool ptx_verify(const struct ptx_module *m, struct diag *diag); /* skips refused functions */
 
 #endif

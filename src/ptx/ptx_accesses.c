@@ -31,7 +31,7 @@ static uint16_t vector_bytes(const struct ptx_instruction *ins)
     return (uint16_t)(ptx_mods[ptx_type(ins, 0)].bits / 8 * ptx_vector_length(ins));
 }
 
-/* A lane holds 4 bytes of each matrix of 8 x 8 elements of 16 bits. */
+/* Returns the bytes of a lane: 4 for each matrix of 8 x 8 elements of 16 bits. */
 static uint16_t matrix_bytes(const struct ptx_instruction *ins)
 {
     return ptx_has(ins, MOD_X4) ? 16 : ptx_has(ins, MOD_X2) ? 8 : 4;
@@ -97,7 +97,7 @@ static void add_targets(struct arena *a, const struct ptx_function *f,
     }
 }
 
-/* Statements are the nodes. */
+/* Returns the loops around each statement; statements are the nodes of the graph. */
 static uint16_t *loops_of(struct arena *a, const struct ptx_function *f)
 {
     uint32_t n = (uint32_t)f->body.count, *first = arena_array(a, uint32_t, n + 2);
@@ -115,7 +115,7 @@ static uint16_t *loops_of(struct arena *a, const struct ptx_function *f)
     return flow_loops(a, &(struct flow){n, first, to.data});
 }
 
-/* The line of a place, counted on from an earlier one. */
+/* Returns the line of a place, counted from an earlier place. */
 static uint32_t line_from(struct loc *at, uint32_t line, struct loc to)
 {
     if (!to.source)
@@ -126,7 +126,7 @@ static uint32_t line_from(struct loc *at, uint32_t line, struct loc to)
     return line;
 }
 
-/* See `entry` of struct ptx_access. */
+/* Returns the `entry` of struct ptx_access. */
 static const struct ptx_instruction *entry_of(const struct ptx_function *f, const uint16_t *loops,
                                               uint32_t statement)
 {

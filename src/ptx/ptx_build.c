@@ -29,8 +29,9 @@ static const char *keep(struct ptx_builder *b, const char *name)
 
 /* --- functions --- */
 
-/* A name that the assembler takes. What it refuses gets a `$`, which names of the language lack: its
- * constant, words of .loc, `_` alone, and the function that print() calls. */
+/* Makes a name that the assembler takes. Adds a `$`, which names of the language cannot have, to
+ * the names that it refuses: its constant, the words of .loc, `_` alone, and the function that
+ * print() calls. */
 static const char *legal_name(struct ptx_builder *b, const char *name)
 {
     static const char *const words[] = {"WARP_SZ", "_", "function_name", "inlined_at", "vprintf"};
@@ -95,7 +96,7 @@ void ptx_limit(struct ptx_builder *b, enum ptx_directive directive, uint32_t cou
 
 /* --- the end of a function --- */
 
-/* Where registers go so that those of one declaration follow one another. */
+/* Returns the new number of each register, so that those of one declaration are consecutive. */
 static uint32_t *number_anew(struct ptx_builder *b)
 {
     struct ptx_function *f = b->function;
@@ -116,7 +117,7 @@ static uint32_t *number_anew(struct ptx_builder *b)
     return to;
 }
 
-/* Instructions may share a vector: each gets its own. */
+/* Renumbers the registers of an operand. Instructions may share a vector, so each gets a copy. */
 static void renumber_operand(struct arena *a, struct ptx_operand *o, const uint32_t *to)
 {
     bool based = (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER;
@@ -151,9 +152,9 @@ static bool same_line(const struct ptx_line *a, const struct ptx_line *b)
     return b && a->file == b->file && a->line == b->line && a->column == b->column;
 }
 
-/* The body with a .loc in front of each instruction whose line is another than the last one's:
- * where pieces of code were put in or left out, some stand twice. Returns how many statements it
- * has, at most twice as many as before. */
+/* Copies the body and puts a .loc before each instruction whose line differs from that of the
+ * instruction before. A moved or removed piece of code may have left two .loc in a row. Returns
+ * the number of statements, at most twice as many as before. */
 static size_t copy_body(struct arena *a, struct ptx_statement *to, struct ptx_function *f)
 {
     size_t count = 0;
@@ -208,7 +209,7 @@ struct ptx_variable *ptx_array(struct ptx_builder *b, enum ptx_mod space, enum p
                                const char *name, uint64_t count, uint32_t alignment)
 {
     struct ptx_variable *v = new_variable(b, space, type, name);
-    if (strcmp(v->name, b->function->name) == 0) /* both are of one scope */
+    if (strcmp(v->name, b->function->name) == 0) /* both have the same scope */
         v->name = arena_printf(b->arena, "%s$", v->name);
     make_array(v, count, alignment);
     push_head(b, (struct ptx_statement){.kind = PTX_AT_VARIABLE, .variable = v});
@@ -326,9 +327,9 @@ struct ptx_operand ptx_f64(double value)
 
 /* --- instructions --- */
 
-/* A mnemonic taken apart; 0 among its modifiers is a type to be filled in. */
+/* A mnemonic in parts; 0 among its modifiers is a type to be filled in. */
 struct mnemonic {
-    uint16_t op, form; /* form: of the instruction emitted last */
+    uint16_t op, form; /* form: of the last such instruction */
     uint8_t mod_count;
     uint16_t mods[PTX_MOST_MODS];
 };
@@ -384,7 +385,8 @@ static void fill_mods(struct ptx_instruction *ins, const struct mnemonic *m, con
         ins->mods[i] = m->mods[i] ? m->mods[i] : *types++;
 }
 
-/* The form of the last instruction of this mnemonic is likely that of the next. */
+/* Finds the form of an instruction. Tries first the form of the last instruction with this
+ * mnemonic. */
 static void find_form(struct ptx_builder *b, struct ptx_instruction *ins, struct mnemonic *m)
 {
     struct ptx_choice choice;
@@ -397,7 +399,8 @@ static void find_form(struct ptx_builder *b, struct ptx_instruction *ins, struct
     m->form = ins->form;
 }
 
-/* Our own mistakes show where they are made; the message is in b->complaint. */
+/* Verifies an emitted instruction, so that a mistake of the compiler shows where it is made;
+ * b->complaint has the message. */
 static void check(struct ptx_builder *b, const struct ptx_instruction *ins)
 {
 #ifdef NDEBUG

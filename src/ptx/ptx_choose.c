@@ -104,7 +104,7 @@ bool ptx_slot_takes(const struct ptx_function *f, const struct ptx_instruction *
     if (o->kind == PTX_SINK)
         return slot->kind == SLOT_SINK ||
                (slot->kind == SLOT_DESTINATION && (slot->flags & SLOT_MAY_SINK) &&
-                !(slot->flags & SLOT_VECTORIAL)); /* there it is about the elements */
+                !(slot->flags & SLOT_VECTORIAL)); /* then the length counts the elements */
     switch ((enum ptx_slot_kind)slot->kind) {
     case SLOT_SOURCE:
         if (o->kind == PTX_SPECIAL) /* cvt.u64.u32 %rd1, %tid.x */
@@ -138,7 +138,8 @@ bool ptx_slot_takes(const struct ptx_function *f, const struct ptx_instruction *
 
 /* --- all operands --- */
 
-/* results, callee, arguments, and the targets or prototype of a call through a pointer. */
+/* Checks the operands of a call: results, callee, arguments, and for a call through a pointer
+ * the targets or the prototype. */
 static bool fits_call(const struct ptx_instruction *ins)
 {
     const struct ptx_operand *o = ins->operands;
@@ -154,8 +155,8 @@ static bool fits_call(const struct ptx_instruction *ins)
            (ins->operand_count == 3 || o[3].kind == PTX_LABEL || table);
 }
 
-/* Operands from `operand` on into slots from `slot` on. An optional slot takes an operand if the
- * rest still fits then. */
+/* Fits the operands from `operand` on into the slots from `slot` on. An optional slot takes an
+ * operand if the rest then still fits. */
 static bool fits_from(const struct ptx_function *f, const struct ptx_instruction *ins,
                       const struct ptx_form *form, size_t slot, size_t operand, uint8_t *slots)
 {
@@ -200,7 +201,7 @@ void ptx_choose(const struct ptx_function *f, const struct ptx_instruction *ins,
     size_t count;
     const struct ptx_form *forms = ptx_forms_of((enum ptx_op)ins->op, &count);
     memset(choice, 0, sizeof *choice);
-    for (int way = 0; way <= any_order; way++) /* first the forms that have this very order */
+    for (int way = 0; way <= any_order; way++) /* first tries the given order in all forms */
         for (size_t i = 0; i < count; i++) {
             if (!ptx_form_takes(&forms[i], ins->mods, ins->mod_count, way ? choice->order : NULL))
                 continue;

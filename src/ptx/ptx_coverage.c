@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* --- what only the page says: sections of the PTX ISA, what each does --- */
+/* --- texts for the page alone: sections of the PTX ISA, the purpose of each instruction --- */
 
 #define INTEGER(x) "integer-arithmetic-instructions-" x
 #define EXTENDED(x) "extended-precision-integer-arithmetic-instructions-" x
@@ -44,7 +44,7 @@ static const char *const special_what[PTX_SPECIAL_COUNT] = {
 
 /* --- syntax --- */
 
-enum { LISTED = 6 }; /* alternatives that are written out in the syntax */
+enum { LISTED = 6 }; /* number of alternatives that the syntax lists */
 
 static void add_alternatives(struct text *out, const struct ptx_group *group)
 {
@@ -129,7 +129,7 @@ void ptx_form_syntax(struct text *out, const struct ptx_form *form)
 
 /* --- the page --- */
 
-/* What is older than these is not mentioned: no target of this project is. */
+/* The oldest version and target of this project: the page does not mention older ones. */
 enum { OLDEST_VERSION = 60, OLDEST_TARGET = 70 };
 
 static const struct {
@@ -167,7 +167,7 @@ static void add_row(struct text *out, const struct ptx_form *form)
     text_add_char(out, '\n');
 }
 
-/* The forms of an instruction in one section. */
+/* Writes the forms of an instruction in one section. */
 static void add_instruction(struct text *out, const char *section, int op)
 {
     text_printf(out, "\n[**%s**](%s%s): %s\n\n```text\n", ptx_ops[op].name,
@@ -183,7 +183,7 @@ static void add_section(struct text *out, const char *prefix, const char *title)
     text_printf(out, "\n## %s\n", title);
     for (size_t i = 0; i < ptx_form_count; i++) {
         const struct ptx_form *form = &ptx_forms[i];
-        bool listed = false; /* with an earlier form of the same section */
+        bool listed = false; /* an earlier form of this section listed it */
         for (size_t k = i; k > 0 && ptx_forms[k - 1].op == form->op; k--)
             listed |= strcmp(form_sections[k - 1], form_sections[i]) == 0;
         if (!listed && strncmp(form_sections[i], prefix, strlen(prefix)) == 0)
@@ -218,22 +218,24 @@ static void add_left_out(struct text *out)
     }
     text_add(out,
              "- modules with 32-bit addresses\n"
-             "\nVectors of registers are read as their elements `v.x`, `v.y`, …; a `mov.v2` or "
-             "`mov.v4` as a `mov` for each.\n");
+             "\nThe parser turns a vector of registers into its elements `v.x`, `v.y`, …, and a "
+             "`mov.v2` or `mov.v4` into one `mov` for\neach element.\n");
 }
 
 void ptx_coverage(struct text *out)
 {
     text_add(out,
              "# The PTX that Tilewright knows\n\n"
-             "Made from the tables in `src/ptx`; the parser, the printer, the verifier and the "
-             "simulator read the same ones.\n\n");
-    text_printf(out,
-                "%d instructions in %zu forms. `{.x}` may be left out; of `(.x/.y)` one is needed. "
-                "In front stand the first version\nof PTX that has the form, and the first GPU, or "
-                "the architectures that have it to themselves (`a/f`: with that suffix);\nnothing "
-                "where PTX 6 and sm_70 had it. A modifier may ask for more than its form.\n",
-                PTX_OP_COUNT, ptx_form_count);
+             "This page is made from the tables in `src/ptx`, which the parser, the printer, the "
+             "verifier and the simulator also use.\n\n");
+    text_printf(
+        out,
+        "The tables have %d instructions in %zu forms. `{.x}` is optional; `(.x/.y)` needs one of "
+        "the alternatives. The first\ncolumn is the first version of PTX that has the form; "
+        "the second is the first GPU, or the architectures that\nalone have it (`a/f`: with "
+        "that suffix). A column is empty if PTX 6 or sm_70 had the form. A modifier may need "
+        "a\nlater version or GPU than its form.\n",
+        PTX_OP_COUNT, ptx_form_count);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         add_section(out, sections[i].prefix, sections[i].title);
     add_specials(out);

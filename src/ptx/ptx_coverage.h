@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "ptx/ptx_table.h"
 
-/* docs/ptx-coverage.md: instructions by section of the PTX ISA, each form's syntax, first version
- * and target. */
+/* Writes docs/ptx-coverage.md: instructions by section of the PTX ISA, each form's syntax, first
+ * version and target. */
 void ptx_coverage(struct text *out);
-/* One form as the PTX ISA writes it: "add{.sat}.s32 d, a, b". */
+/* Writes one form as the PTX ISA does: "add{.sat}.s32 d, a, b". */
 void ptx_form_syntax(struct text *out, const struct ptx_form *form);
 
 #endif

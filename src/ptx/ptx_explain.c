@@ -1,4 +1,4 @@
-/* What to say about an instruction that no row of the table takes. */
+/* Messages about an instruction that no row of the table takes. */
 #include "ptx/ptx_verifier.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ const char *ptx_mnemonic(struct arena *a, const struct ptx_instruction *ins)
 
 /* --- modifiers --- */
 
-/* How near a form comes: modifiers that it takes, the first that it does not, the first group that
- * finds none. */
+/* How well a form matches: the number of modifiers that it takes, the first one that it does not
+ * take, and the first group that finds no modifier. */
 struct nearness {
     const struct ptx_form *form;
     int taken, missing;
@@ -59,7 +59,8 @@ static struct nearness measure(const struct ptx_form *form, const struct ptx_ins
     return n;
 }
 
-/* Of two equally near forms the one that goes along further. */
+/* Returns true if a matches better than b. Between equal matches, the form that follows the
+ * instruction further is the better one. */
 static bool nearer(const struct nearness *a, const struct nearness *b)
 {
     int more = 2 * (a->taken - b->taken) - (a->missing - b->missing);
@@ -159,13 +160,13 @@ static bool slot_is_there(const struct ptx_slot *slot, const struct ptx_instruct
     return !slot->when || ptx_has(ins, (enum ptx_mod)slot->when);
 }
 
-/* Goes through slots and operands together up to the first that does not fit. */
+/* Compares slots and operands in order, and explains the first operand that does not fit. */
 void ptx_explain_operands(struct ptx_verifier *v, const struct ptx_form *form)
 {
     const struct ptx_instruction *ins = v->instruction;
     const char *name = ptx_mnemonic(v->arena, ins);
     int operand = 0;
-    const struct ptx_slot *passed = NULL; /* an optional slot, without this operand */
+    const struct ptx_slot *passed = NULL; /* an optional slot that this operand did not fit */
     if (ins->op == PTX_CALL) {
         ptx_complain(v, "`%s` takes results, a function, arguments, and for a register its targets",
                      name);

@@ -1,6 +1,6 @@
-/* PTX ISA, warp-level-matrix-fragment-…: a warp spreads a matrix evenly over its 32 lanes, several
- * small elements to a .b32 register. So a fragment's registers follow from shape and type; the
- * exceptions are the forms of the first matrix units. */
+/* Fragments of matrices. PTX ISA, warp-level-matrix-fragment-…: a warp spreads a matrix evenly
+ * over its 32 lanes, several small elements to a .b32 register. So shape and type give the
+ * number of a fragment's registers, except in the forms of the first matrix units. */
 #include "ptx/ptx_fragments.h"
 
 enum { LANES = 32, WARPGROUP_LANES = 128 };
@@ -31,14 +31,14 @@ static struct ptx_fragment registers(int type, int count)
     return (struct ptx_fragment){(uint16_t)type, (uint16_t)count};
 }
 
-/* `elements` a lane of a matrix of factors, of `bits` each. */
+/* Returns the fragment of a matrix of factors; a lane has `elements` of its elements. */
 static struct ptx_fragment factors(const struct matrix *x, int type, int elements)
 {
     if (type == MOD_F64)
         return registers(MOD_F64, elements);
     int bits = ptx_mods[type].bits;
     if (x->small_floats)
-        bits = 8; /* 4 and 6 bits stand in 8 */
+        bits = 8; /* elements of 4 and 6 bits take 8 */
     return registers(MOD_B32, elements * bits / 32);
 }
 
@@ -49,8 +49,8 @@ static struct ptx_fragment sums(int type, int elements)
     return registers(type, elements);
 }
 
-/* mma.m8n8k4 with .f16: four multiplications, one by each quad of lanes and the quad 16
- * lanes on. */
+/* mma.m8n8k4 with .f16 makes four products; each is computed by a quad of lanes together with
+ * the quad 16 lanes later. */
 static struct ptx_fragment quads(int type, char which)
 {
     if (which == 'a' || which == 'b')
@@ -58,7 +58,7 @@ static struct ptx_fragment quads(int type, char which)
     return sums(type, 8);
 }
 
-/* wmma: every element of .f16 factors is held twice, whatever the shape. */
+/* wmma: the warp holds every element of .f16 factors twice, for all shapes. */
 static struct ptx_fragment wmma(const struct matrix *x, int type, char which)
 {
     int m, n, k;
@@ -73,7 +73,7 @@ static struct ptx_fragment wmma(const struct matrix *x, int type, char which)
 
 static struct ptx_fragment wmma_mma(const struct matrix *x, char which)
 {
-    bool short_form = x->type_count == 2; /* .f16 factors are not named */
+    bool short_form = x->type_count == 2; /* it does not name .f16 factors */
     int type = which == 'd' ? x->types[0] : which == 'c' ? x->types[short_form ? 1 : 3] : 0;
     if (which == 'a' || which == 'b')
         type = short_form ? MOD_F16 : x->types[which == 'a' ? 1 : 2];
@@ -112,14 +112,14 @@ static int count_of(const uint16_t *mods, size_t count)
     return 0;
 }
 
-/* ldmatrix, stmatrix: a register for each 8x8 matrix of 16 bits or each half of a 16x16 one of 8.
- *   */
+/* ldmatrix, stmatrix: a register for each 8x8 matrix of 16 bits, or for each half of a 16x16
+ * matrix of 8 bits. */
 static int matrix_registers(int shape, int count)
 {
     return shape == MOD_M16N16 ? 2 * count : count;
 }
 
-/* tcgen05.ld, tcgen05.st: the first count has 32 lanes x 32 bits, twice or four times that. */
+/* tcgen05.ld, tcgen05.st: one repetition is 32 lanes x 32 bits, or two or four times that. */
 static int tensor_registers(int shape, int count)
 {
     if (shape == MOD_T16X128B)
@@ -127,7 +127,7 @@ static int tensor_registers(int shape, int count)
     return shape == MOD_T16X256B ? 4 * count : count;
 }
 
-/* wmma.load.a … .type: the matrix is among the modifiers. */
+/* wmma.load.a … .type: a modifier names the matrix. */
 static struct ptx_fragment wmma_moved(const struct matrix *x, const uint16_t *mods)
 {
     char which = mods[0] == MOD_LOAD_A ? 'a' : mods[0] == MOD_LOAD_B ? 'b' : 'c';

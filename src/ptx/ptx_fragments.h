@@ -1,4 +1,4 @@
-/* Matrices in registers: how many registers of what type a thread holds. */
+/* Matrices in registers: the number and the type of the registers of one thread. */
 #ifndef TW_PTX_FRAGMENTS_H
 #define TW_PTX_FRAGMENTS_H
 
@@ -9,9 +9,10 @@ struct ptx_fragment {
     uint16_t count;
 };
 
-/* The fragment of an instruction with these modifiers. which: 'a', 'b' factors, 'c' what is added,
- * 'd' the sum of mma, wmma.mma, wgmma; 'r' of ldmatrix, stmatrix; 'w' of wmma.load, wmma.store; 't'
- * of tcgen05.ld, tcgen05.st. count 0 where the modifiers make no fragment. */
+/* Returns the fragment of an instruction with these modifiers; its count is 0 if they make none.
+ * `which` is the matrix: of mma, wmma.mma and wgmma 'a' and 'b' (factors), 'c' (addend) or 'd'
+ * (sum); 'r' of ldmatrix and stmatrix; 'w' of wmma.load and wmma.store; 't' of tcgen05.ld and
+ * tcgen05.st. */
 struct ptx_fragment ptx_fragment_of(enum ptx_op op, const uint16_t *mods, size_t count, char which);
 
 #endif

@@ -1,4 +1,4 @@
-/* Initialisers to bytes. PTX ISA, initializers. */
+/* Turns initialisers into bytes. PTX ISA, initializers. */
 #include "ptx/ptx.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ struct image {
     void *user;
 };
 
-/* Part of an address: 0xFF00(x) is the second byte of it. */
+/* Returns a part of an address: 0xFF00(x) is its second byte. */
 static uint64_t masked(uint64_t address, uint64_t mask)
 {
     if (!mask)
@@ -53,7 +53,7 @@ static uint64_t value_of(const struct image *image, const struct ptx_initial *in
     return float_bits((enum ptx_mod)image->variable->type, init);
 }
 
-/* Little endian, as the GPU is. */
+/* Writes a number in little-endian order, as the GPU does. */
 static void put(struct image *image, uint64_t at, uint64_t value)
 {
     for (unsigned i = 0; i < image->width && at + i < image->size; i++) {
@@ -62,7 +62,8 @@ static void put(struct image *image, uint64_t at, uint64_t value)
     }
 }
 
-/* Bytes of one element of a list at this depth: a row of the array, a vector, a number. */
+/* Returns the bytes of one element of a list at this depth: a row of the array, a vector, a
+ * number. */
 static uint64_t stride_at(const struct image *image, int depth)
 {
     const struct ptx_variable *v = image->variable;
@@ -74,7 +75,7 @@ static uint64_t stride_at(const struct image *image, int depth)
     return stride;
 }
 
-/* Numbers in a list of rows follow one another, as in C. */
+/* Writes an initialiser. Numbers in a list of rows follow one another, as in C. */
 static void fill(struct image *image, const struct ptx_initial *init, uint64_t at, int depth)
 {
     if (init->kind != PTX_INIT_LIST) {

@@ -1,4 +1,4 @@
-/* Instructions and modifiers of PTX by name, for reading text. */
+/* Instructions and modifiers of PTX by name, for the parser. */
 #ifndef TW_PTX_INDEX_H
 #define TW_PTX_INDEX_H
 
@@ -8,8 +8,9 @@ struct ptx_index {
     struct name_table ops, mods, specials;
 };
 void ptx_index_init(struct ptx_index *index, struct arena *a);
-/* The instruction whose name is the longest start of the `count` words (parts between dots); *used
- * says how many words it is. PTX_OP_COUNT if there is none. */
+/* Finds the instruction whose name is the longest prefix of the `count` words (parts between
+ * dots), and sets *used to the number of words in that name. Returns PTX_OP_COUNT if there is
+ * none. */
 struct ptx_word {
     const char *text;
     size_t length;

@@ -1,15 +1,14 @@
-/* Lines of the program, where .loc has those of a header.
+/* Finds lines of the program for .loc lines in headers.
  *
- * nvcc inlines the toolkit's functions, and .loc then has a line of the toolkit's header, with the
- * place of the call behind `inlined_at` (PTX ISA, debugging directives: .loc). If that call is in a
- * header too, an earlier .loc has its place, and says where it was called. The first place of this
- * chain that is in no header of the system is the line that the reader of a report wrote.
- */
+ * nvcc inlines the toolkit's functions. Their .loc has a line of the toolkit's header, and the
+ * place of the call after `inlined_at` (PTX ISA, debugging directives: .loc). If that call is in
+ * a header too, an earlier .loc has the call's place and its own caller. The first place of this
+ * chain outside the system headers is the line in the program's own source. */
 #include "ptx/ptx_parser.h"
 
 #include <string.h>
 
-enum { MOST_LOOKED_AT = 512 }; /* inlined places between a call and what was inlined there */
+enum { MOST_LOOKED_AT = 512 }; /* places searched for a call, at most */
 
 static bool calls_from(const struct ptx_line *line, const struct ptx_line *at)
 {
@@ -28,7 +27,7 @@ void ptx_link_line(struct ptx_parser *p, struct ptx_line *line)
     vec_push(p->arena, &p->inlined, line);
 }
 
-/* "cuda-13.0", "cuda/12.3": a folder that an installer made. */
+/* Returns true for a folder that an installer made: "cuda-13.0", "cuda/12.3". */
 static bool has_version(const char *name)
 {
     for (const char *at = name; (at = strstr(at, "/cuda")); at++)
@@ -66,7 +65,7 @@ static bool is_of_system(const struct ptx_module *m, uint32_t file)
 static const struct ptx_line *line_of_program(struct ptx_module *m, const struct ptx_line *line)
 {
     struct ptx_line place = *line;
-    const struct ptx_line *at = line; /* NULL: no more than the place is known */
+    const struct ptx_line *at = line; /* NULL: only the place is known */
     while (is_of_system(m, place.file)) {
         if (!at || !at->has_call)
             return line;

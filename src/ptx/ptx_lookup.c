@@ -1,4 +1,4 @@
-/* Questions to the tables. */
+/* Look-ups in the tables. */
 #include "ptx/ptx_table.h"
 
 #include <assert.h>
@@ -52,7 +52,7 @@ static bool group_has(const struct ptx_group *group, uint16_t mod, uint16_t firs
     return false;
 }
 
-/* In the form's own order, one pass. */
+/* Matches the modifiers in the form's own order, in one pass. */
 static bool takes_in_order(const struct ptx_form *form, const uint16_t *mods, size_t count)
 {
     size_t at = 0;
@@ -70,7 +70,8 @@ static bool takes_in_order(const struct ptx_form *form, const uint16_t *mods, si
     return at == count;
 }
 
-/* Types, state spaces and layouts mean something by their order among themselves. */
+/* Returns the kind of a modifier. Types, state spaces and layouts are the kinds whose order
+ * matters. */
 static int kind_of(uint16_t mod)
 {
     return ptx_is_type(mod) ? PTX_CLASS_BITS : ptx_mods[mod].class;
@@ -87,7 +88,7 @@ bool ptx_mod_overtakes(const uint16_t *mods, const bool *used, size_t i)
     return false;
 }
 
-/* In any order: each group takes the first modifier that suits it and is left. */
+/* Matches the modifiers in any order: each group takes the first unused modifier that fits it. */
 static bool takes_in_any_order(const struct ptx_form *form, const uint16_t *mods, size_t count,
                                uint16_t *order)
 {
@@ -222,7 +223,7 @@ void ptx_target_name(unsigned need, char *text, size_t size)
     }
     size_t length = 0;
     for (int i = 0; i < ARCHITECTURES; i++) {
-        bool old_name = architectures[i].number == 101; /* sm_110 since PTX 9.0 */
+        bool old_name = architectures[i].number == 101; /* named sm_110 since PTX 9.0 */
         if (!(need & architectures[i].bit) || old_name || length + 1 >= size)
             continue;
         int written = snprintf(text + length, size - length, "%ssm_%d%s", length ? ", " : "",

@@ -1,4 +1,4 @@
-/* Small questions to the data. */
+/* Queries on the data of a program. */
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
@@ -12,7 +12,8 @@ const struct ptx_directive_info ptx_directives[PTX_DIRECTIVE_COUNT] = {
 
 /* --- names --- */
 
-/* A variable within a function: its name, with its length ahead, stands at the end. */
+/* Returns the name of a variable within a function: it is the end of the mangled name, after its
+ * length. */
 static const char *local_name(const char *mangled)
 {
     for (size_t at = strlen(mangled); at-- > 3;) {
@@ -123,7 +124,7 @@ const char *ptx_register_name(struct arena *a, const struct ptx_function *f, uin
 
 /* --- variables --- */
 
-/* int x[] = {1, 2}: the initialiser says how many. */
+/* For int x[] = {1, 2} the initialiser gives the extent. */
 int64_t ptx_variable_extent(const struct ptx_variable *v, int dimension)
 {
     int64_t extent = v->extents[dimension];
@@ -145,7 +146,7 @@ uint64_t ptx_variable_size(const struct ptx_variable *v)
     return size;
 }
 
-/* Bytes of all parameters, each at a multiple of its alignment. */
+/* Returns the bytes of all parameters, each at a multiple of its alignment. */
 uint64_t ptx_signature_bytes(const struct ptx_signature *s)
 {
     uint64_t bytes = 0;

@@ -1,10 +1,10 @@
-/* Text to data: the module, and what all the parser's files use. PTX ISA, PTX module directives.
+/* Parses text: the module, and the functions that all files of the parser use. PTX ISA, PTX module
+ * directives.
  *
  *   module    = .version N.N  .target NAME{, NAME}  .address_size N  { item }
  *   item      = .file … | .section … | .alias A, B; | .pragma "…"; | [linkage] variable | [linkage]
  *             function
- *   linkage   = .extern | .visible | .weak | .common
- */
+ *   linkage   = .extern | .visible | .weak | .common */
 #include "ptx/ptx_parser.h"
 
 #include <string.h>
@@ -151,7 +151,7 @@ static enum ptx_mod mod_here(const struct ptx_parser *p)
     return name ? (enum ptx_mod)name->number : MOD_NONE;
 }
 
-/* PTX ISA, fundamental-types: those that registers and variables have. */
+/* PTX ISA, fundamental-types: the types of registers and variables. */
 enum ptx_mod ptx_accept_type(struct ptx_parser *p)
 {
     enum ptx_mod m = mod_here(p);
@@ -190,7 +190,7 @@ static bool read_version(struct ptx_parser *p)
 {
     if (!ptx_accept_dot(p, "version"))
         return ptx_expected(p, ".version at the start of a module");
-    /* "8.10" would not be a number: the two parts are read from the text */
+    /* Reads the two parts from the text, because "8.10" is not a number. */
     bool digits = p->token.length >= 3 && p->token.text[p->token.length - 1] != '.';
     if (p->token.kind != PTX_TOKEN_DOUBLE || p->token.length > 4 || !digits)
         return ptx_expected(p, "a version like 8.0");
@@ -248,7 +248,8 @@ static bool read_address_size(struct ptx_parser *p)
     struct loc where = ptx_here(p);
     uint64_t size = 0;
     if (!ptx_accept_dot(p, "address_size"))
-        return true; /* 32 is the default, but such programs are no longer assembled: 64 is meant */
+        return true; /* 32 is the default, but no assembler takes such programs any more: 64 is
+                      * meant */
     if (!ptx_read_number(p, "32 or 64", 64, &size))
         return false;
     if (size != 64) {
@@ -281,7 +282,7 @@ static char escaped(const char *s, size_t *length)
     return letter ? values[letter - letters] : '\\';
 }
 
-/* A path as the file system has it: compilers write bytes that are not ASCII in octal. */
+/* Returns a path as the file system has it: compilers write bytes that are not ASCII in octal. */
 static const char *unescaped(struct arena *a, const char *text)
 {
     char *out = arena_string(a, text, strlen(text)), *to = out;
@@ -393,7 +394,7 @@ static bool read_item(struct ptx_parser *p)
     return read_linked(p);
 }
 
-/* Behind an item that cannot be read: to what may start another one. */
+/* Skips the rest of an item that cannot be read, to the possible start of another. */
 static void skip_item(struct ptx_parser *p)
 {
     int depth = 0;

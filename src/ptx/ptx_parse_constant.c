@@ -1,11 +1,10 @@
 /* Constant expressions. PTX ISA, constants, summary of constant expression evaluation rules:
- * integers are .s64, or .u64 where they do not fit or end in U; floats are .f64.
+ * integers are .s64; they are .u64 if they do not fit or end in U. Floats are .f64.
  *
  *   constant = C's expressions without assignment, lowest first: ?: || && | ^ & == != < <= > >=
  *              << >> + - * / % unary
  *   unary    = { + | - | ! | ~ | (.s64) | (.u64) } primary
- *   primary  = NUMBER | WARP_SZ | "(" constant ")"
- */
+ *   primary  = NUMBER | WARP_SZ | "(" constant ")" */
 #include "ptx/ptx_parser.h"
 
 #include <string.h>
@@ -19,7 +18,7 @@ struct reader {
 
 static bool read_binary(struct reader *r, int level, struct ptx_constant *c);
 
-/* One level further down; what fails is not read on, so only those who succeed come up again. */
+/* Enters a nested expression. A failed parse stops here, so only successes unwind the depth. */
 static bool go_down(struct reader *r)
 {
     if (r->depth++ <= PTX_MOST_DEPTH)
@@ -162,7 +161,7 @@ static uint64_t divide(int sign, uint64_t a, uint64_t b, bool is_unsigned)
     int64_t x = (int64_t)a, y = (int64_t)b;
     if (is_unsigned)
         return sign == '/' ? a / b : a % b;
-    if (y == -1) /* the least integer has no opposite */
+    if (y == -1) /* the least integer has no negative */
         return sign == '/' ? -a : 0;
     return (uint64_t)(sign == '/' ? x / y : x % y);
 }
@@ -179,7 +178,8 @@ static uint64_t shift(int sign, uint64_t a, uint64_t b, bool is_unsigned)
 
 static uint64_t apply(int sign, uint64_t a, uint64_t b, bool is_unsigned)
 {
-    const uint64_t top = is_unsigned ? 0 : UINT64_C(1) << 63; /* signed order is that of x ^ top */
+    const uint64_t top = is_unsigned ? 0 : UINT64_C(1) << 63; /* the signed order is the order of
+                                                               * x ^ top */
     const uint64_t x = a ^ top, y = b ^ top;
     switch (sign) {
     case PTX_TWO('|', '|'): return a || b;
@@ -205,8 +205,8 @@ static bool is_shift(int sign)
     return sign == PTX_TWO('<', '<') || sign == PTX_TWO('>', '>');
 }
 
-/* The usual conversions, but: `%` is of .u64, a shift of the type of what is shifted, a comparison
- * gives .s64 (as ptxas does it). */
+/* Applies the usual conversions, except that `%` is a .u64, a shift has the type of its left
+ * operand, and a comparison gives .s64 (as in ptxas). */
 static void combine(int sign, struct ptx_constant *c, const struct ptx_constant *right)
 {
     bool keeps = sign == '|' || sign == '^' || sign == '&' || sign == '+' || sign == '-' ||
@@ -227,7 +227,7 @@ static double as_double(const struct ptx_constant *c)
     return d;
 }
 
-/* Two of 1.5, 0d…: false where the operator is not for floats. */
+/* Combines two floats (1.5, 0d…). Returns false if the operator is not for floats. */
 static bool combine_floats(int sign, struct ptx_constant *c, const struct ptx_constant *right)
 {
     double a = as_double(c), b = as_double(right);

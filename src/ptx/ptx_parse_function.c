@@ -92,7 +92,7 @@ static bool same_parameter(const struct ptx_variable *a, const struct ptx_variab
            ptx_variable_alignment(a) == ptx_variable_alignment(b);
 }
 
-/* Declarations and the definition of a function say the same. */
+/* Returns true if two declarations of a function, or a declaration and the definition, agree. */
 static bool same_signature(const struct ptx_function *a, const struct ptx_function *b)
 {
     const struct ptx_signature *s = &a->signature, *t = &b->signature;
@@ -108,7 +108,7 @@ static bool same_signature(const struct ptx_function *a, const struct ptx_functi
     return true;
 }
 
-/* The function that calls of this name reach: declared before, or new. */
+/* Returns the function that calls of this name reach: one declared before, or this new one. */
 static struct ptx_function *function_named(struct ptx_parser *p, struct ptx_function *f)
 {
     struct name_entry *name = name_table_find(&p->globals, f->name, strlen(f->name));
@@ -138,7 +138,7 @@ static bool finish_declaration(struct ptx_parser *p, struct ptx_function *f)
     return item.function != NULL;
 }
 
-/* Labels that stand for those of scopes around are replaced by them. */
+/* Replaces a label that refers to one of an outer scope by that label. */
 static void settle_operand(struct ptx_operand *o)
 {
     if (o->kind == PTX_LABEL)
@@ -188,8 +188,8 @@ static bool finish_definition(struct ptx_parser *p, struct ptx_function *f)
     return fine;
 }
 
-/* Skips a kernel whose head has an error, which is within the kernel: the others can be used
- * (ptx_refuse). */
+/* Skips a kernel whose head has an error. The error is within the kernel, so the other kernels
+ * can be used (ptx_refuse). */
 static bool skip_kernel(struct ptx_parser *p, struct ptx_function *f)
 {
     int depth = 0;
@@ -258,7 +258,7 @@ static bool read_place(struct ptx_parser *p, uint32_t *file, uint32_t *line, uin
     return true;
 }
 
-/* .loc file line column [, function_name label [+ N] [, inlined_at file line column]] */
+/* Reads .loc file line column [, function_name label [+ N] [, inlined_at file line column]]. */
 static bool read_line(struct ptx_parser *p, struct loc where)
 {
     struct ptx_line *line = arena_new(p->arena, struct ptx_line);
@@ -279,7 +279,7 @@ static bool read_line(struct ptx_parser *p, struct loc where)
         }
     }
     ptx_link_line(p, line);
-    if (line->line) /* 0: made up by the compiler, of no line; the one before will do */
+    if (line->line) /* 0: the compiler made up the code; the last line stays */
         p->line = line;
     ptx_push(p, (struct ptx_statement){.kind = PTX_AT_LINE, .where = where, .line = line});
     return true;
@@ -337,7 +337,7 @@ static bool read_prototype(struct ptx_parser *p, struct ptx_label *label)
     return ptx_expect(p, ';', "after the prototype");
 }
 
-/* A label by itself, or the name of targets or of a prototype. */
+/* Reads a label, or the name of targets or of a prototype. */
 static bool read_label(struct ptx_parser *p, struct loc where)
 {
     struct ptx_label *label = ptx_label_named(p, ptx_token_text(p));
@@ -389,8 +389,8 @@ static bool read_statement(struct ptx_parser *p)
     return ptx_read_instruction(p);
 }
 
-/* Statements up to the closing brace, which is not taken. What cannot be read is reported and left
- * out. */
+/* Reads statements up to the closing brace, which it does not take. Reports and leaves out the
+ * statements that cannot be read. */
 static void read_statements(struct ptx_parser *p)
 {
     while (!ptx_is_at(p, '}')) {
@@ -434,8 +434,9 @@ static bool read_block(struct ptx_parser *p, struct loc where)
     return ptx_expect(p, '}', "after the statements");
 }
 
-/* The outermost braces share the scope of the parameters: labels are settled where they close.
- * False only if the text behind the body cannot be read on: errors within it have been reported. */
+/* Reads a body. The outermost braces share the scope of the parameters, and labels are resolved
+ * at the closing brace. Reports errors within the body and returns false only if the text after
+ * the body cannot be read. */
 static bool read_body(struct ptx_parser *p)
 {
     p->scope->open = ptx_here(p);

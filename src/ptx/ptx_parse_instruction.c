@@ -18,7 +18,7 @@ static bool read_operand(struct ptx_parser *p, struct ptx_operand *o, int depth)
 
 /* --- operands --- */
 
-/* Operands up to the closing character. */
+/* Reads operands up to the closing character. */
 static bool read_elements(struct ptx_parser *p, struct ptx_operand *o, int close, int depth)
 {
     VEC(struct ptx_operand) elements = {0};
@@ -26,7 +26,7 @@ static bool read_elements(struct ptx_parser *p, struct ptx_operand *o, int close
     ptx_advance(p);
     while (!ptx_is_at(p, close)) {
         struct ptx_operand element = {0};
-        if (close == ')' && ptx_is_at(p, '{')) /* vectors are passed by their names */
+        if (close == ')' && ptx_is_at(p, '{')) /* calls name the vectors they pass */
             return ptx_expected(p, "an argument");
         if (!read_operand(p, &element, depth + 1))
             return false;
@@ -55,7 +55,7 @@ static bool read_number_operand(struct ptx_parser *p, struct ptx_operand *o)
     return true;
 }
 
-/* %tid.x: a name and the word behind it; or %laneid. */
+/* Reads a special register: a name and a word, as in %tid.x, or a name alone, as in %laneid. */
 static bool read_special(struct ptx_parser *p, struct ptx_operand *o)
 {
     const struct name_entry *name =
@@ -123,7 +123,7 @@ static bool read_base(struct ptx_parser *p, struct ptx_operand *o)
     switch (base.kind) {
     case PTX_REGISTER:
         if (ptx_register_is_element(p->function, base.reg)) {
-            diag_error(p->diag, where, "an element of a vector is no address");
+            diag_error(p->diag, where, "an element of a vector cannot be an address");
             return false;
         }
         o->base = PTX_BASE_REGISTER;
@@ -132,7 +132,7 @@ static bool read_base(struct ptx_parser *p, struct ptx_operand *o)
         return ptx_read_offset(p, &o->offset);
     case PTX_SYMBOL:
         o->base = base.base;
-        o->variable = base.variable; /* or the function: they share their place */
+        o->variable = base.variable; /* or the function, in the same union */
         o->offset = base.offset;
         o->plus_zero = base.plus_zero;
         return true;
@@ -205,8 +205,8 @@ static bool read_argument_list(struct ptx_parser *p, struct ptx_operand *o)
     return read_elements(p, o, ')', 0);
 }
 
-/* What a call through a register may reach: the label of a prototype or of targets, or a variable
- * that functions are in. */
+/* Reads the possible targets of a call through a register: the label of a prototype or of
+ * targets, or a variable that has functions in its initialiser. */
 static bool read_callees(struct ptx_parser *p, struct ptx_operand *o)
 {
     uint32_t reg;
@@ -309,7 +309,7 @@ static void unknown_modifier(struct ptx_parser *p, struct loc where, const struc
         diag_note(p->diag, where, "the nearest is `.%s`", near);
 }
 
-/* The name with what follows it after dots; the words are the parts. */
+/* Reads the name of an instruction and the words after its dots. */
 static bool read_mnemonic(struct ptx_parser *p, struct ptx_instruction *ins)
 {
     enum { MOST_WORDS = PTX_MOST_MODS + 5 };
@@ -349,8 +349,8 @@ static bool read_mnemonic(struct ptx_parser *p, struct ptx_instruction *ins)
     return true;
 }
 
-/* Finds the form and puts the modifiers in its order. What no form takes is kept as it is: the
- * verifier says more. */
+/* Finds the form and puts the modifiers in its order. Keeps an instruction that no form takes as
+ * it is, so that the verifier can explain it. */
 static void settle_form(struct ptx_parser *p, struct ptx_instruction *ins)
 {
     struct ptx_choice choice;

@@ -1,5 +1,5 @@
-/* Scopes. PTX ISA, control-flow-instructions-curly-braces: names and labels declared between braces
- * are known there and in braces within. */
+/* Scopes. PTX ISA, control-flow-instructions-curly-braces: names and labels declared between
+ * braces are known there and in nested braces. */
 #include "ptx/ptx_parser.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ void ptx_enter_scope(struct ptx_parser *p)
     p->depth++;
 }
 
-/* Labels that were named but not defined here are those of the scope around: references go on to
- * its label. */
+/* Hands a label that this scope names but does not define to the outer scope: references then
+ * lead to the outer label. */
 static void hand_on_label(struct ptx_scope *parent, struct name_entry *name)
 {
     struct ptx_label *label = name->object;
@@ -47,7 +47,7 @@ void ptx_leave_scope(struct ptx_parser *p)
     p->depth--;
 }
 
-/* The register that a name like %r12 means in this scope, if it has %r<13> or more. */
+/* Returns the register of a name like %r12 in this scope, if the scope has %r<13> or more. */
 static struct name_entry *numbered(const struct name_table *names, const char *text, size_t length,
                                    uint32_t *reg)
 {

@@ -126,7 +126,7 @@ static bool read_alignment(struct ptx_parser *p, uint32_t *alignment)
     return true;
 }
 
-/* Alignment, attribute, vector and type, in the orders that compilers write them in. */
+/* Reads alignment, attribute, vector and type, in the orders that compilers write. */
 static bool read_description(struct ptx_parser *p, struct ptx_variable *v)
 {
     v->vector = 1;
@@ -189,7 +189,7 @@ static void push_variable(struct ptx_parser *p, struct ptx_variable *v)
         vec_push(p->arena, &p->module->items, item);
 }
 
-/* A variable declared .extern may be declared again, defined now. */
+/* Declares a variable. A variable declared .extern may be declared again with its definition. */
 static bool declare_variable(struct ptx_parser *p, struct ptx_variable *v)
 {
     struct name_entry *old =
@@ -205,7 +205,7 @@ static bool declare_variable(struct ptx_parser *p, struct ptx_variable *v)
     return ptx_declare(p, v->name, v->where, PTX_NAME_VARIABLE, v) != NULL;
 }
 
-/* .const[3], the banks of constant memory of PTX before 2.2, and their like are not read. */
+/* Reads variables. Refuses .const[3] and its like, the banks of constant memory before PTX 2.2. */
 bool ptx_read_variables(struct ptx_parser *p, enum ptx_linkage linkage)
 {
     struct ptx_variable common = {.linkage = (uint8_t)linkage,
@@ -234,7 +234,7 @@ bool ptx_read_variables(struct ptx_parser *p, enum ptx_linkage linkage)
 
 /* --- parameters --- */
 
-/* vector: 2 or 4; 0: no vectors, which is fine. */
+/* Checks that the type has such vectors. vector: 2 or 4; 0: none, always true. */
 static bool vectors_exist(struct ptx_parser *p, struct loc where, enum ptx_mod type, uint8_t vector)
 {
     if (!vector || ptx_vector_exists(type, vector))
@@ -244,7 +244,7 @@ static bool vectors_exist(struct ptx_parser *p, struct loc where, enum ptx_mod t
     return false;
 }
 
-/* .ptr, the space that it points to, the alignment there. */
+/* Reads the rest of .ptr: the space that it points to, and the alignment there. */
 static bool read_pointer(struct ptx_parser *p, struct ptx_variable *v)
 {
     v->pointer = true;
@@ -290,7 +290,7 @@ bool ptx_read_parameter(struct ptx_parser *p, bool named, struct ptx_variable **
 
 /* --- registers --- */
 
-/* %r<10> has %r3 among its registers: no other declaration of this scope may. */
+/* Checks that no other declaration of this scope has one of these names: %r<10> has %r3. */
 static bool names_are_new(struct ptx_parser *p, struct loc where, const struct ptx_registers *range)
 {
     size_t length = strlen(range->name);

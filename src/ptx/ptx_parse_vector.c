@@ -1,7 +1,6 @@
 /* Vectors of registers (PTX ISA, vectors), special registers like %tid, mov of vectors.
  *
- * A vector is taken apart as it is read: what is behind the parser knows registers only.
- */
+ * The parser splits a vector into its registers, so the passes after it know registers only. */
 #include "ptx/ptx_parser.h"
 
 #include <string.h>
@@ -67,10 +66,10 @@ bool ptx_read_special_vector(struct ptx_parser *p, struct ptx_operand *o)
 
 /* --- mov ---
  *
- * All elements are read before any is written. So each of the movs that stand for it comes behind
- * those that read what it writes; where registers change places, one of ours keeps what is written
- * first. Of elements that go to one register the last one does.
- */
+ * A mov of a vector reads all elements before it writes any. So each mov of an element follows
+ * the movs that read the register it writes. If registers change places, an added register keeps
+ * the value that is overwritten first. If several elements go to one register, the last one
+ * counts. */
 
 enum { MOST = 4 };
 
@@ -81,10 +80,10 @@ struct vector_mov {
     uint32_t count;
     struct ptx_operand to[MOST], from[MOST];
     bool done[MOST];
-    bool opened; /* a block, for registers of ours */
+    bool opened; /* has a block for added registers */
 };
 
-/* With the modifiers of the whole but that for vectors. */
+/* Pushes the mov of one element, with the modifiers of the whole except the vector's. */
 static struct ptx_instruction *push_part(struct vector_mov *m, struct ptx_operand to,
                                          struct ptx_operand from)
 {
@@ -115,7 +114,8 @@ static bool is_lost(const struct vector_mov *m, uint32_t i)
     return lost;
 }
 
-/* Is what element i writes read by another one that is still to come? */
+/* Returns true if another element that is not yet moved reads the register that element i
+ * writes. */
 static bool is_needed(const struct vector_mov *m, uint32_t i)
 {
     bool needed = false;
@@ -134,7 +134,7 @@ static const char *new_name(const struct ptx_parser *p)
     }
 }
 
-/* Of a type that takes all that a mov of this type does. */
+/* Makes a register of a type that takes every operand of a mov of this type. */
 static bool new_register(struct vector_mov *m, struct ptx_operand *o)
 {
     struct ptx_registers *range = arena_new(m->p->arena, struct ptx_registers);
@@ -147,7 +147,7 @@ static bool new_register(struct vector_mov *m, struct ptx_operand *o)
     return true;
 }
 
-/* What the register that element i writes has now is read elsewhere from now on. */
+/* Copies the register that element i writes to a new one; later elements read the new one. */
 static bool keep(struct vector_mov *m, uint32_t i)
 {
     struct ptx_operand kept;

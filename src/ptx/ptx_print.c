@@ -1,5 +1,5 @@
-/* Data to text. One way to write everything: so what is printed, read and printed again is the
- * same. */
+/* Prints data as text. There is one way to write everything, so text that is printed, parsed and
+ * printed again does not change. */
 #include "ptx/ptx.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@ struct printer {
     int depth; /* of braces */
 };
 
-/* Most of a text is registers and offsets: quicker than printf. */
+/* Adds a number. Most of a text is registers and offsets, and this is faster than printf. */
 static void add_number(struct text *out, uint64_t value)
 {
     char digits[20];
@@ -38,7 +38,7 @@ static void indent(struct printer *p)
 
 /* --- operands --- */
 
-/* Of an element, the name of its vector. */
+/* Prints the name of a register; for an element, the name of its vector. */
 static void print_register_name(struct printer *p, uint32_t reg)
 {
     const struct ptx_register *r = &p->function->registers.data[reg];
@@ -59,7 +59,7 @@ static void print_register(struct printer *p, uint32_t reg)
     }
 }
 
-/* +4, +-4 as PTX writes it, nothing for 0. */
+/* Prints an offset as PTX writes it: +4, +-4, nothing for 0. */
 static void print_offset(struct text *out, int64_t offset)
 {
     if (!offset)
@@ -93,7 +93,7 @@ static void print_elements(struct printer *p, const struct ptx_operand *o)
     text_add_char(p->out, '}');
 }
 
-/* What a call passes: vectors by their names. */
+/* Prints the operands that a call passes, vectors by their names. */
 static void print_list(struct printer *p, const struct ptx_operand *o)
 {
     text_add_char(p->out, '(');
@@ -378,8 +378,8 @@ static void print_function(struct text *out, const struct ptx_function *f)
 
 /* --- modules --- */
 
-/* PTX is ASCII (PTX ISA, "Source Format"): other bytes, quotes and backslashes are in octal, as
- * nvcc writes them. */
+/* Prints a path. PTX is ASCII (PTX ISA, "Source Format"): other bytes, quotes and backslashes
+ * are in octal, as nvcc writes them. */
 static void print_path(struct text *out, const char *path)
 {
     for (const char *c = path; *c; c++)
@@ -413,7 +413,7 @@ static void print_datum(struct text *out, const struct ptx_datum *d)
             text_add(out, v->symbol);
         if (v->minus)
             text_printf(out, "-%s", v->minus);
-        uint64_t bits = v->number; /* -1 of a byte is 255 */
+        uint64_t bits = v->number; /* for a byte, -1 is 255 */
         if (d->bytes < 8)
             bits &= (UINT64_C(1) << d->bytes * 8) - 1;
         if (!v->symbol)

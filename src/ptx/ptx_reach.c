@@ -1,5 +1,5 @@
-/* The functions and variables that a kernel may come to use. Both lists are read while they grow:
- * chains of initialisers and of calls may be as long as the text. */
+/* Finds the functions and variables that a kernel may use. The search reads both lists while
+ * they grow, because chains of initialisers and calls may be as long as the text. */
 #include "ptx/ptx.h"
 
 static void reach_function(struct ptx_reach *r, const struct ptx_function *f)

@@ -10,7 +10,7 @@ void ptx_scan_start(struct ptx_scanner *s, const struct source *source, struct d
     *s = (struct ptx_scanner){.source = source, .diag = diag};
 }
 
-/* The character `ahead` of the position, '\0' at the end. */
+/* Returns the character `ahead` after the position, '\0' at the end. */
 static int peek(const struct ptx_scanner *s, size_t ahead)
 {
     size_t at = s->position + ahead;
@@ -67,7 +67,7 @@ static void skip_comment(struct ptx_scanner *s)
     diag_error(s->diag, place(s, start, 2), "this comment has no end");
 }
 
-/* Blanks, comments, and the lines that a preprocessor leaves (# 1 "file"). */
+/* Skips blanks, comments, and the lines that a preprocessor leaves (# 1 "file"). */
 static void skip_blanks(struct ptx_scanner *s)
 {
     while (s->position < s->source->length) {
@@ -94,7 +94,7 @@ static void fail(struct ptx_scanner *s, struct ptx_token *t, const char *message
 
 /* --- numbers --- */
 
-/* 0f and eight hexadecimal digits, 0d and sixteen. */
+/* Scans 0f and eight hexadecimal digits, or 0d and sixteen. */
 static void scan_float_bits(struct ptx_scanner *s, struct ptx_token *t, int digits)
 {
     t->kind = digits == 8 ? PTX_TOKEN_FLOAT : PTX_TOKEN_DOUBLE;
@@ -148,7 +148,7 @@ static bool looks_like_float(const struct ptx_scanner *s)
         i++;
     if (peek(s, i) == '.' && !is_letter(peek(s, i + 1)))
         return true;
-    if (i && peek(s, i) == '.') /* 1.e3; but not the dot of 8.b32 */
+    if (i && peek(s, i) == '.') /* 1.e3, but not the dot of 8.b32 */
         i++;
     return is_exponent(s, i);
 }
@@ -201,7 +201,7 @@ static void scan_number(struct ptx_scanner *s, struct ptx_token *t)
         scan_integer(s, t);
 }
 
-/* .5 and .5e3; but .2d, .16x64b and their like are words. */
+/* Returns true for .5 and .5e3. But .2d, .16x64b and their like are words. */
 static bool is_fraction(const struct ptx_scanner *s)
 {
     size_t i = 1;
@@ -264,7 +264,7 @@ static void scan_punctuation(struct ptx_scanner *s, struct ptx_token *t)
         fail(s, t, "this character has no place in PTX");
 }
 
-/* %0 is a register, but 7%4 a remainder. */
+/* Returns true if % begins a register: %0 is one, but 7%4 is a remainder. */
 static bool names_register(const struct ptx_scanner *s)
 {
     return is_digit(peek(s, 1)) && !s->after_value;

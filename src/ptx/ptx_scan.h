@@ -6,12 +6,12 @@
 
 enum ptx_token_kind {
     PTX_TOKEN_END,
-    PTX_TOKEN_NAME,    /* identifier, $ and % included */
-    PTX_TOKEN_DOT,     /* .word, with ::; text and length without the dot */
+    PTX_TOKEN_NAME,    /* identifier, with its $ and % */
+    PTX_TOKEN_DOT,     /* .word, may have ::; the text lacks the dot */
     PTX_TOKEN_INTEGER, /* bits */
-    PTX_TOKEN_FLOAT,   /* bits of a float: 0f… */
-    PTX_TOKEN_DOUBLE,  /* bits of a double: 0d…, 1.5 */
-    PTX_TOKEN_STRING,  /* text and length between the quotes */
+    PTX_TOKEN_FLOAT,   /* a float's bits: 0f… */
+    PTX_TOKEN_DOUBLE,  /* a double's bits: 0d…, 1.5 */
+    PTX_TOKEN_STRING,  /* the text between the quotes */
     PTX_TOKEN_PUNCTUATION,
     PTX_TOKEN_ERROR /* reported */
 };
@@ -21,8 +21,8 @@ struct ptx_token {
     const char *text;
     size_t length;
     uint64_t bits;
-    bool is_unsigned; /* of an integer: 1U, or too large for a signed one */
-    int punctuation;  /* the character; of << >> == != <= >= && ||: PTX_TWO */
+    bool is_unsigned; /* integer: 1U, or too large to be signed */
+    int punctuation;  /* the character; PTX_TWO of << >> == != <= >= && || */
     uint32_t offset;  /* in the source */
 };
 static inline bool ptx_token_is_number(const struct ptx_token *t)
@@ -36,7 +36,7 @@ struct ptx_scanner {
     const struct source *source;
     struct diag *diag;
     size_t position;
-    bool after_value; /* the token before was a number or `)` */
+    bool after_value; /* the last token is a number or `)` */
 };
 
 void ptx_scan_start(struct ptx_scanner *s, const struct source *source, struct diag *diag);

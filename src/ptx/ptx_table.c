@@ -1,4 +1,4 @@
-/* The tables, expanded. The macros spell the notation that ptx_instructions.def explains. */
+/* Expands the tables. The macros implement the notation that ptx_instructions.def explains. */
 #include "ptx/ptx_table.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ const struct ptx_mod_info ptx_mods[MOD_COUNT] = {
 #undef MOD
 };
 
-/* The rows of the instructions name modifiers without a prefix. */
+/* Modifiers without a prefix, for the rows of the instructions. */
 enum {
 #define MOD(id, text, class, bits, version, target) id = MOD_##id,
 #include "ptx/ptx_modifiers.def"
@@ -37,7 +37,7 @@ enum {
 #define LENGTH(type, ...) (sizeof((const type[]){__VA_ARGS__}) / sizeof(type))
 #define ONE(...) PTX_ONE + LENGTH(uint16_t, __VA_ARGS__), __VA_ARGS__
 #define OPT(...) PTX_OPTIONAL + LENGTH(uint16_t, __VA_ARGS__), __VA_ARGS__
-/* Groups and operands of a form, behind the rest of its initialiser. */
+/* Groups and operands of a form, after the rest of its initialiser. */
 #define MODS(...)                                                                                  \
     , .groups = (const uint16_t[]){__VA_ARGS__}, .words = LENGTH(uint16_t, __VA_ARGS__)
 #define ARGS(...)                                                                                  \

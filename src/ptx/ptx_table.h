@@ -14,9 +14,9 @@ enum ptx_mod {
 #include "ptx/ptx_modifiers.def"
 #undef MOD
     MOD_COUNT,
-    MOD_SAME0 = MOD_COUNT, /* in a form: the first type once more */
+    MOD_SAME0 = MOD_COUNT, /* in a form: the first type, repeated */
 
-/* Types by themselves: PTX_F32 is MOD_F32. */
+/* Types under their own names: PTX_F32 is MOD_F32. */
 #define PTX_TYPE(id) PTX_##id = MOD_##id
     PTX_TYPE(PRED),
     PTX_TYPE(B8),
@@ -52,7 +52,7 @@ enum ptx_class {
     PTX_CLASS_SIGNED,
     PTX_CLASS_FLOAT,
     PTX_CLASS_PACKED,  /* held in a .b register */
-    PTX_CLASS_ELEMENT, /* of a matrix: no register has this type */
+    PTX_CLASS_ELEMENT, /* a matrix's element; never a register's type */
     /* the rest */
     PTX_CLASS_ROUNDING,
     PTX_CLASS_NUMERIC,
@@ -83,7 +83,7 @@ struct ptx_mod_info {
     uint8_t class;
     uint8_t version; /* times ten; 0: any */
     uint8_t target;
-    uint16_t bits; /* of a type; length of a vector, number of dimensions, … */
+    uint16_t bits; /* of a type; a vector's length, dimensions, … */
 };
 extern const struct ptx_mod_info ptx_mods[MOD_COUNT];
 
@@ -92,10 +92,12 @@ static inline bool ptx_is_type(enum ptx_mod m)
     return m > MOD_NONE && m < MOD_COUNT && ptx_mods[m].class <= PTX_CLASS_ELEMENT;
 }
 
-/* PTX ISA, vectors: are there any of so many elements of the type? Not of predicates. */
+/* ptx_vector_exists returns true if the type has vectors of this many elements; predicates have
+ * none. PTX ISA, vectors. */
 enum { PTX_MOST_VECTOR_BITS = 128 };
 bool ptx_vector_exists(enum ptx_mod type, uint32_t count);
-/* Matrix shapes: m, n, k of "m16n8k16" (k 0 where the text has none); false for other modifiers. */
+/* Gives m, n and k of a matrix shape, "m16n8k16" (k is 0 if the text has none). Returns false
+ * for other modifiers. */
 bool ptx_shape(enum ptx_mod shape, int *m, int *n, int *k);
 
 /* --- targets --- */
@@ -110,26 +112,27 @@ struct ptx_target_info {
 };
 extern const struct ptx_target_info ptx_targets[];
 extern const size_t ptx_target_count;
-/* The row of a target, NULL if there is none. */
+/* Returns the row of a target, NULL if there is none. */
 const struct ptx_target_info *ptx_target_find(struct ptx_target target);
-/* "sm_90a"; false if there is no such target. */
+/* Reads a target such as "sm_90a". Returns false if there is no such target. */
 bool ptx_target_parse(const char *text, size_t length, struct ptx_target *target);
 
-/* Sets of architectures with instructions of their own, as the target of a form: PTX_OWN + bits. */
+/* Sets of architectures that have instructions of their own. The target of a form is then
+ * PTX_OWN + these bits. */
 enum {
     PTX_OWN = 0x100,
     PTX_A90 = 1,
     PTX_A100 = 2,
     PTX_A103 = 4,
-    PTX_A110 = 8, /* sm_101 of PTX 8 too */
+    PTX_A110 = 8, /* also sm_101 of PTX 8 */
     PTX_A120 = 16,
     PTX_A121 = 32,
-    PTX_FAMILY = 64 /* the 'f' targets of these too */
+    PTX_FAMILY = 64 /* also their 'f' targets */
 };
-/* Has the target what a form's (or modifier's) `need` says? */
+/* Returns true if the target meets the `need` of a form or a modifier. */
 bool ptx_target_has(struct ptx_target target, unsigned need);
-/* "sm_80" or "sm_90a" or "sm_100a, sm_103a": what a form needs, for messages and pages. Writes at
- * most `size` bytes. */
+/* Writes the need of a form for messages and pages: "sm_80", "sm_90a" or "sm_100a, sm_103a".
+ * Writes at most `size` bytes. */
 void ptx_target_name(unsigned need, char *text, size_t size);
 
 /* --- instructions --- */
@@ -143,9 +146,10 @@ enum ptx_op {
     PTX_OP_COUNT
 };
 
-/* One modifier of these is there, or, if optional, none. In the table a group is a word that says
- * so and how many, then the modifiers: there are thousands, and a pointer to each would cost a
- * library ten times as much, in relocations above all. */
+/* A set of modifiers of which an instruction has one or, if the group is optional, at most one.
+ * In the table a group is a word with this flag and the number of modifiers, then the modifiers.
+ * The table has thousands of groups; pointers to them would take ten times the space, above all
+ * in relocations. */
 struct ptx_group {
     const uint16_t *mods;
     uint8_t count;
@@ -155,21 +159,21 @@ enum { PTX_ONE = 0x4000, PTX_OPTIONAL = 0x8000 };
 
 enum ptx_slot_kind {
     SLOT_DESTINATION,
-    SLOT_SOURCE,    /* a constant must be a multiple of `step`, if that is not 0 */
+    SLOT_SOURCE,    /* a constant is a multiple of `step`, unless that is 0 */
     SLOT_PREDICATE, /* source, may be negated */
     SLOT_ADDRESS,
     SLOT_TENSOR,        /* [map, {coordinates}] */
     SLOT_TENSOR_MEMORY, /* [taddr] */
     SLOT_IMMEDIATE,
     SLOT_VECTOR,   /* source vector of `low` registers */
-    SLOT_OFFSETS,  /* what an im2col copy takes besides */
-    SLOT_LANES,    /* vector of 4 or 8 masks, for 1 or 2 blocks */
+    SLOT_OFFSETS,  /* extra operand of an im2col copy */
+    SLOT_LANES,    /* vector of masks: 4 for 1 block, 8 for 2 */
     SLOT_FRAGMENT, /* registers of matrix `low` */
-    SLOT_MOVED,    /* source of mov: special registers and addresses too */
+    SLOT_MOVED,    /* source of mov: also special registers and addresses */
     SLOT_SYMBOL,   /* register, or address of a variable */
     SLOT_PACK,     /* vector that makes up the type */
-    SLOT_SINK,     /* `_` and nothing else */
-    SLOT_BARRIER,  /* register or 0 to 15 */
+    SLOT_SINK,     /* only `_` */
+    SLOT_BARRIER,  /* register, or 0 to 15 */
     SLOT_LABEL,
     SLOT_TARGETS,
     SLOT_CALL
@@ -177,40 +181,40 @@ enum ptx_slot_kind {
 enum ptx_slot_flags {
     SLOT_OPTIONAL = 1,
     SLOT_WRITTEN = 2,
-    SLOT_READ = 4,       /* besides being written */
-    SLOT_JOINED = 8,     /* behind `|` */
-    SLOT_MAY_SINK = 16,  /* `_` will do */
-    SLOT_VECTORIAL = 32, /* a vector where a vector modifier says so */
+    SLOT_READ = 4,       /* and written */
+    SLOT_JOINED = 8,     /* after `|` */
+    SLOT_MAY_SINK = 16,  /* may be `_` */
+    SLOT_VECTORIAL = 32, /* a vector if a modifier makes it one */
     SLOT_WIDER = 64,     /* the register may be wider than the type */
     SLOT_NO_CONSTANT = 256,
-    SLOT_FIXED_SPACE = 128 /* `space` is a state space, not the number of one among the modifiers */
+    SLOT_FIXED_SPACE = 128 /* `space` is a state space, not the index of one of the modifiers */
 };
 /* Types of a slot beyond those of enum ptx_mod. */
 enum {
-    TYPE_NTH = 0x1000,  /* + n: the n-th type among the modifiers */
-    TYPE_WIDE = 0x1100, /* twice as wide as the first */
-    TYPE_ADDRESS,       /* an integer as wide as an address, 32 or 64 bits */
-    TYPE_COPY,          /* of an address: as many bytes as the constant operand says */
-    TYPE_BYTES = 0x2000 /* + n: of an address: n bytes */
+    TYPE_NTH = 0x1000,  /* + n: the n-th type of the modifiers */
+    TYPE_WIDE = 0x1100, /* twice as wide as the first type */
+    TYPE_ADDRESS,       /* an integer as wide as an address: 32 or 64 bits */
+    TYPE_COPY,          /* at an address: the constant operand's number of bytes */
+    TYPE_BYTES = 0x2000 /* + n: at an address: n bytes */
 };
 struct ptx_slot {
     uint8_t kind;
     uint8_t space;
     uint16_t flags;
     uint16_t type;
-    uint16_t when;           /* there only with this modifier; MOD_NONE: always */
-    int16_t low, high, step; /* of a constant; see the kinds */
+    uint16_t when;           /* needs this modifier; MOD_NONE: none */
+    int16_t low, high, step; /* range of a constant; see the kinds */
 };
 
 struct ptx_form {
     uint16_t op;
     uint16_t version, target;
-    uint8_t words, slots;   /* how many of each */
+    uint8_t words, slots;   /* lengths of the arrays */
     const uint16_t *groups; /* see struct ptx_group */
     const struct ptx_slot *slot;
 };
 
-/* The group whose first word this is; mods NULL: it is past the last. */
+/* Returns the group whose first word this is; its mods are NULL past the last group. */
 static inline struct ptx_group ptx_group_here(const struct ptx_form *form, const uint16_t *word)
 {
     if (word == form->groups + form->words)
@@ -234,32 +238,35 @@ struct ptx_op_info {
 extern const struct ptx_op_info ptx_ops[PTX_OP_COUNT];
 extern const struct ptx_form ptx_forms[]; /* in the order of their instructions */
 extern const size_t ptx_form_count;
-/* The forms of an instruction. */
+/* Returns the forms of an instruction. */
 const struct ptx_form *ptx_forms_of(enum ptx_op op, size_t *count);
 enum { PTX_MOST_MODS = 16, PTX_NO_FORM = 0xffff };
 
-/* Do these modifiers, in this order, make the form? If `order` is not NULL, other orders will do
- * too (see ptx_mod_overtakes), and the form's own goes there. */
+/* Returns true if the form takes these modifiers in this order. If `order` is not NULL, also
+ * allows other orders (see ptx_mod_overtakes) and writes the modifiers in the form's order to
+ * it. */
 bool ptx_form_takes(const struct ptx_form *form, const uint16_t *mods, size_t count,
                     uint16_t *order);
 
-/* May mods[i] not be taken yet, as one of its kind in front of it is not used? Types, state spaces
- * and layouts keep their order among themselves. */
+/* Returns true if mods[i] must wait because an earlier modifier of its kind is not used yet.
+ * Types, state spaces and layouts keep their order among themselves. */
 bool ptx_mod_overtakes(const uint16_t *mods, const bool *used, size_t i);
-/* The lowest version of PTX (times ten) for a choice of the form's modifiers, without the target's
- * own; and whether a target has it all. */
+/* ptx_choice_version returns the lowest version of PTX (times ten) that has this choice of the
+ * form's modifiers; a target may need a later one. ptx_choice_has returns true if the target
+ * has it all. */
 int ptx_choice_version(const struct ptx_form *form, const uint16_t *mods, size_t count);
 bool ptx_choice_has(const struct ptx_form *form, const uint16_t *mods, size_t count,
                     struct ptx_target target);
 
-/* Instructions of PTX that no target's table has here: families, for messages and pages. */
+/* Families of PTX instructions that the table leaves out for all targets, for messages and
+ * pages. */
 struct ptx_left_out {
     const char *family;       /* "textures and surfaces" */
     const char *const *names; /* first words, up to NULL */
 };
 extern const struct ptx_left_out ptx_left_out[];
 extern const size_t ptx_left_out_count;
-/* The family that an instruction starting with this word is of; NULL if none. */
+/* Returns the family of an instruction that starts with this word; NULL if it belongs to none. */
 const struct ptx_left_out *ptx_left_out_find(const char *text, size_t length);
 
 /* --- special registers --- */

@@ -48,7 +48,7 @@ static const char *target_text(struct ptx_verifier *v)
                             : arena_printf(v->arena, "sm_%d", v->target.number);
 }
 
-/* The modifier that the target lacks, if one is to blame. */
+/* Reports the modifier that the target lacks or, if there is none, the form. */
 static void lacks_target(struct ptx_verifier *v, const struct ptx_form *form)
 {
     const struct ptx_instruction *ins = v->instruction;
@@ -103,7 +103,7 @@ void ptx_verify_instruction(struct ptx_verifier *v, const struct ptx_instruction
     v->instruction = ins;
     v->where = where;
     if (ins->guarded && ptx_register_type(v->function, ins->guard) != MOD_PRED)
-        ptx_complain(v, "the guard %s is no predicate",
+        ptx_complain(v, "the guard %s is not a predicate",
                      ptx_register_name(v->arena, v->function, ins->guard));
     ptx_choose(v->function, ins, false, &choice);
     if (!choice.form) {

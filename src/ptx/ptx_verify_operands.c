@@ -1,4 +1,4 @@
-/* Operands of one instruction: types, spaces, alignment, calls. */
+/* Verifies the operands of one instruction: types, spaces, alignment, calls. */
 #include "ptx/ptx_fragments.h"
 #include "ptx/ptx_verifier.h"
 
@@ -7,11 +7,11 @@
 
 /* --- types --- */
 
-/* Does a register of type `reg` suit an instruction of type `type`? PTX ISA,
- * operand-type-checking: .b goes with everything of its size, .u and .s with each other
- * and .b, .f with .b; what is packed is held in .b. Relaxed for loads, stores and conversions
- * (operand-size-exceeding-instruction-type-size): the register may be wider, but not a float for a
- * float or an integer. */
+/* Returns true if an instruction of type `type` takes a register of type `reg`. PTX ISA,
+ * operand-type-checking: .b goes with every type of its size, .u and .s with each other and .b,
+ * .f with .b; packed values are in .b registers. Loads, stores and conversions are less strict
+ * (operand-size-exceeding-instruction-type-size): the register may be wider, but a float does
+ * not take a wider float, and a float and an integer do not mix. */
 static bool type_takes(enum ptx_mod type, enum ptx_mod reg, bool wider)
 {
     const struct ptx_mod_info *t = &ptx_mods[type], *r = &ptx_mods[reg];
@@ -76,7 +76,8 @@ static void check_typed(struct ptx_verifier *v, const struct ptx_operand *o, enu
     }
 }
 
-/* What is written needs a place, or `_` where that will do; what is read is no `_`. */
+/* Checks that a destination is a register, or `_` if the slot allows it, and that a source is
+ * not `_`. */
 static void check_place(struct ptx_verifier *v, const struct ptx_slot *slot,
                         const struct ptx_operand *o)
 {
@@ -90,7 +91,7 @@ static void check_place(struct ptx_verifier *v, const struct ptx_slot *slot,
 
 static void check_special(struct ptx_verifier *v, const struct ptx_operand *o, enum ptx_mod type);
 
-/* Special registers may be part of what is packed or stored. */
+/* Returns true if the operand may be a special register: packed and stored operands may. */
 static bool may_be_special(const struct ptx_slot *slot, const struct ptx_operand *o)
 {
     bool read = !(slot->flags & SLOT_WRITTEN);
@@ -115,7 +116,7 @@ static void check_elements(struct ptx_verifier *v, const struct ptx_slot *slot,
     }
 }
 
-/* Loads and stores of vectors take registers of one width only. */
+/* Checks that a vector's load or store takes registers of one width. */
 static void check_alike(struct ptx_verifier *v, const struct ptx_operand *o)
 {
     int first = 0;
@@ -132,7 +133,8 @@ static void check_alike(struct ptx_verifier *v, const struct ptx_operand *o)
     }
 }
 
-/* PTX ISA, special-registers: of their own width; the older ones also of 16 bits. */
+/* Checks the width of a special register. PTX ISA, special-registers: each has its own width;
+ * the older ones can also be read as 16 bits. */
 static void check_special(struct ptx_verifier *v, const struct ptx_operand *o, enum ptx_mod type)
 {
     const struct ptx_special_info *s = &ptx_specials[o->special];
@@ -172,7 +174,7 @@ static enum ptx_mod slot_space(const struct ptx_instruction *ins, const struct p
     return ptx_find(ins, PTX_CLASS_SPACE, slot->space);
 }
 
-/* Bytes that an access at this slot touches. */
+/* Returns the bytes that an access at this slot touches. */
 static uint64_t access_bytes(const struct ptx_instruction *ins, const struct ptx_slot *slot)
 {
     if (slot->type >= TYPE_BYTES)
@@ -227,7 +229,7 @@ static void check_address(struct ptx_verifier *v, const struct ptx_slot *slot,
         ptx_complain(v, "`%s`: only in .local is a number an address",
                      ptx_mnemonic(v->arena, v->instruction));
     if (o->base == PTX_BASE_FUNCTION) {
-        ptx_complain(v, "`%s`: a function is no data", ptx_mnemonic(v->arena, v->instruction));
+        ptx_complain(v, "`%s`: a function is not data", ptx_mnemonic(v->arena, v->instruction));
         return;
     }
     if (o->base != PTX_BASE_VARIABLE)
@@ -269,7 +271,7 @@ static void check_fragment(struct ptx_verifier *v, const struct ptx_slot *slot,
                          ptx_mnemonic(v->arena, ins));
 }
 
-/* mov.b64 d, {a, b}: 2 or 4 parts of equal width. */
+/* Checks mov.b64 d, {a, b}: 2 or 4 parts of equal width. */
 static void check_pack(struct ptx_verifier *v, const struct ptx_slot *slot,
                        const struct ptx_operand *o)
 {
@@ -364,7 +366,8 @@ void ptx_verify_operands(struct ptx_verifier *v, const struct ptx_choice *choice
 
 /* --- calls --- */
 
-/* `count` registers from `reg` on: it is their bits that count, but a vector takes a vector. */
+/* Checks `count` registers from `reg` on that a call passes: the number of bits must agree, and
+ * a vector takes a vector. */
 static void check_passed(struct ptx_verifier *v, uint32_t reg, uint32_t count,
                          const struct ptx_variable *parameter)
 {
@@ -413,7 +416,7 @@ static void check_list(struct ptx_verifier *v, const struct ptx_operand *o, cons
         check_argument(v, &o->elements[i], parameters[i]);
 }
 
-/* The first function in an initialiser; NULL if there is none. */
+/* Returns the first function in an initialiser; NULL if there is none. */
 static const struct ptx_function *first_function(const struct ptx_initial *init)
 {
     if (!init || init->function)

@@ -1,5 +1,5 @@
-/* Constants that have the right type but a value that the instruction does not take. What the table
- * can say is in the table (see SLOT_IMMEDIATE). */
+/* Verifies constants that have the right type: is the value in the instruction's range? The
+ * table has the ranges that it can express (see SLOT_IMMEDIATE); the others are here. */
 #include "ptx/ptx_verifier.h"
 
 #include <inttypes.h>

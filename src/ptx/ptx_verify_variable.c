@@ -1,5 +1,4 @@
-/* The verifier: variables and what they hold at the start. PTX ISA, initializers; constant state
- * space. */
+/* Verifies variables and their initial values. PTX ISA, initializers; constant state space. */
 #include "ptx/ptx_verifier.h"
 
 #include <inttypes.h>
@@ -14,7 +13,7 @@ static size_t count_values(const struct ptx_initial *init)
     return count;
 }
 
-/* Of addresses ptxas puts only into .u variables. */
+/* Checks an address in an initialiser. ptxas puts addresses only into .u variables. */
 static void check_address(struct ptx_verifier *v, const struct ptx_variable *x,
                           const struct ptx_initial *init)
 {
@@ -25,7 +24,7 @@ static void check_address(struct ptx_verifier *v, const struct ptx_variable *x,
         ptx_complain(v, "`%s`: of function `%s` only the address itself can be taken", x->name,
                      init->function->name);
     if (init->variable && init->variable->space != MOD_GLOBAL && init->variable->space != MOD_CONST)
-        ptx_complain(v, "`%s`: `%s` is in .%s; its address is no constant", x->name,
+        ptx_complain(v, "`%s`: `%s` is in .%s; its address is not a constant", x->name,
                      init->variable->name, ptx_mods[init->variable->space].text);
 }
 
@@ -79,8 +78,8 @@ static void check_initial(struct ptx_verifier *v, const struct ptx_variable *x)
         check_value(v, x, x->initial);
 }
 
-/* Larger than what a GPU can address, 2^40 bytes: then sizes and offsets can be added as they are.
- * An extent that is missing counts as 1. */
+/* Returns true if a variable has more than 2^40 bytes, which no GPU can address. Sizes and
+ * offsets below that can be added without overflow. A missing extent counts as 1. */
 static bool is_too_large(const struct ptx_variable *x)
 {
     const uint64_t most = UINT64_C(1) << 40;
@@ -109,13 +108,13 @@ void ptx_verify_variable(struct ptx_verifier *v, const struct ptx_variable *x)
         ptx_complain(v, "`%s`: a vector has at most %d bits", x->name, PTX_MOST_VECTOR_BITS);
     if (is_too_large(x))
         ptx_complain(v, "`%s` has more than 2^40 bytes, which no GPU can address", x->name);
-    if (x->vector > 1 && x->space == MOD_PARAM) /* as ptxas has it */
+    if (x->vector > 1 && x->space == MOD_PARAM) /* as in ptxas */
         ptx_complain(v, "`%s`: there are no vectors in .param", x->name);
     if (x->initial)
         check_initial(v, x);
 }
 
-/* PTX ISA, constant-state-space: 64 KB; ptxas orders the variables, so that there are no gaps. */
+/* PTX ISA, constant-state-space: 64 KB. ptxas orders the variables, so there are no gaps. */
 void ptx_verify_constants(struct ptx_verifier *v, const struct ptx_module *m)
 {
     enum { MOST = 65536 };

@@ -1,4 +1,4 @@
-/* The lowest .version that a module can say: drivers refuse what is newer than they are. */
+/* Finds the lowest .version for a module: drivers refuse versions newer than their own. */
 #include "ptx/ptx.h"
 
 #include <assert.h>

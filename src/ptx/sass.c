@@ -1,9 +1,10 @@
-/* A cubin is an ELF file with a section .text.NAME for each function. With -lineinfo it has besides
- * .nv_debug_line_sass, a line table as DWARF 2 describes it (section 6.2), from machine code to the
- * lines of the PTX. Instructions of sm_70 and later have 16 bytes: the operation in bits 0 to 11,
- * of which 9 to 11 say where operands come from, the guard in 12 to 15. NVIDIA publishes the names
- * (CUDA Binary Utilities, "Instruction Set Reference"), not the numbers; those here were read off
- * nvdisasm's listings, as in scripts/sass.py. */
+/* Reads machine code. A cubin is an ELF file with a section .text.NAME for each function. With
+ * -lineinfo it also has .nv_debug_line_sass, a line table in the format of DWARF 2 (section 6.2)
+ * from machine code to the lines of the PTX. Instructions of sm_70 and later have 16 bytes: bits
+ * 0 to 11 are the operation, of which 9 to 11 say where its operands come from; bits 12 to 15
+ * are the guard. NVIDIA publishes the names (CUDA Binary Utilities, "Instruction Set
+ * Reference"), not the numbers; the numbers here were read off nvdisasm's listings, as in
+ * scripts/sass.py. */
 #include "ptx/sass.h"
 #include "ptx/flow.h"
 
@@ -27,11 +28,11 @@ struct section {
     struct span bytes;
 };
 
-/* A row of the line table: from this address of a section on, until the next row. */
+/* A row of the line table: it holds from this address of a section to the next row. */
 struct row {
     uint32_t section, line;
     uint64_t address;
-    size_t number; /* in the table: of two rows with one address the later one counts */
+    size_t number; /* index in the table: at equal addresses the later row counts */
 };
 
 struct cubin {
@@ -47,13 +48,13 @@ struct cubin {
 
 /* --- the file --- */
 
-/* Bytes that are not there read as 0. */
+/* Reads a little-endian number. Bytes past the end read as 0. */
 static uint64_t number_at(struct span s, uint64_t offset, size_t bytes)
 {
     uint64_t v = 0;
     if (offset > s.length || bytes > s.length - offset)
         return 0;
-    memcpy(&v, s.at + offset, bytes); /* little-endian, as GPUs and their hosts are */
+    memcpy(&v, s.at + offset, bytes); /* little-endian, like GPUs and their hosts */
     return v;
 }
 
@@ -64,7 +65,7 @@ static struct span part_of(struct span s, uint64_t offset, uint64_t length)
     return (struct span){s.at + offset, (size_t)length};
 }
 
-/* A text that ends within the span, else "". */
+/* Returns a text that ends within the span, else "". */
 static const char *text_at(struct span s, uint64_t offset)
 {
     if (offset >= s.length || !memchr(s.at + offset, 0, s.length - (size_t)offset))
@@ -106,11 +107,11 @@ static uint32_t find_section(const struct cubin *c, const char *name)
 
 static int target_of(const struct cubin *c)
 {
-    uint64_t flags = number_at(c->file, 0x30, 4); /* since CUDA 13 its second byte */
+    uint64_t flags = number_at(c->file, 0x30, 4); /* since CUDA 13 in the second byte */
     return (int)(flags >> 24 ? flags >> 8 & 0xff : flags & 0xff);
 }
 
-/* "13.0.88" of "…, release 13.0, V13.0.88" in a note. */
+/* Returns the version of the assembler, "13.0.88", from the note "…, release 13.0, V13.0.88". */
 static const char *assembler_of(const struct cubin *c)
 {
     uint32_t note = find_section(c, ".note.nv.tkinfo");
@@ -144,7 +145,7 @@ static uint64_t next_byte(struct line_reader *r)
     return r->at < r->end ? number_at(r->bytes, r->at++, 1) : 0;
 }
 
-/* LEB128: 7 bits a byte, the last without the eighth. */
+/* Reads a LEB128 number: 7 bits per byte; the eighth bit is set in all bytes except the last. */
 static uint64_t next_number(struct line_reader *r, bool is_signed)
 {
     uint64_t v = 0, byte = 0x80;
@@ -159,7 +160,8 @@ static uint64_t next_number(struct line_reader *r, bool is_signed)
     return v;
 }
 
-/* The symbol that a relocation adds to a place of a table: its section and its value there. */
+/* Finds the symbol that a relocation adds at a place of a table: its section and its value
+ * there. */
 static bool symbol_at(const struct cubin *c, uint32_t table, uint64_t place, uint32_t *section,
                       uint64_t *value)
 {
@@ -229,7 +231,7 @@ static void special(struct cubin *c, struct line_reader *r, uint64_t code)
     add_row(c, r);
 }
 
-/* One program of the table, from `at`; where the next one is. */
+/* Reads one line program of the table, from `at`. Returns the place of the next. */
 static uint64_t read_lines(struct cubin *c, uint32_t table, uint64_t at)
 {
     struct span s = c->sections[table].bytes;
@@ -302,7 +304,7 @@ static unsigned guard(struct code i)
     return field(i.low, 12, 4);
 }
 
-/* Operations on memory, by their lowest nine bits. Atomic ones without a result are RED. */
+/* Operations on memory, by their lowest nine bits. RED is an atomic one without a result. */
 static const struct operation_row {
     uint16_t code;
     uint8_t kind, space;
@@ -339,7 +341,8 @@ static const struct operation_row *row_of(struct code i)
     return NULL;
 }
 
-/* Of a lane; of matrices, 4 for each. Copies have it in other bits since sm_100. */
+/* Returns the bytes per lane; for matrices, 4 for each. Copies have them in other bits since
+ * sm_100. */
 static unsigned bytes_of(struct code i, enum access_kind kind, int target)
 {
     static const uint8_t widths[8] = {1, 1, 2, 2, 4, 8, 16, 32};
@@ -357,7 +360,7 @@ static unsigned bytes_of(struct code i, enum access_kind kind, int target)
 static bool access_of(struct code i, int target, struct access *out)
 {
     const struct operation_row *row = row_of(i);
-    if (!row || guard(i) == GUARD_NEVER) /* that fills time: @!PT LDS RZ, [RZ] */
+    if (!row || guard(i) == GUARD_NEVER) /* a filler: @!PT LDS RZ, [RZ] */
         return false;
     bool matrix = row->kind == ACCESS_LOAD_MATRIX || row->kind == ACCESS_STORE_MATRIX;
     if (matrix && field(i.low, 9, 3) != 4) /* no address in a register: arithmetic */
@@ -380,9 +383,9 @@ struct function {
     bool *subroutine; /* by instruction: a function begins here */
 };
 
-/* Where a relative branch goes; its distance from the next instruction is in words of 4 bytes. A
- * call of what is no function is a branch that returns nowhere. False: it goes nowhere that is
- * known. */
+/* Finds the target of a relative branch; its distance from the next instruction is in words of 4
+ * bytes. A call whose target does not begin a function counts as a branch. Returns false if the
+ * target is not known or is a function. */
 static bool branches(const struct function *t, uint32_t number, uint32_t *to)
 {
     struct code i = code_at(t->bytes, number);
@@ -390,7 +393,7 @@ static bool branches(const struct function *t, uint32_t number, uint32_t *to)
         return false;
     uint64_t bits = i.low >> 34 | i.high << 30;
     int64_t distance = (int64_t)(bits << 16) >> 16; /* 48 bits */
-    if (t->target >= 90)                            /* eight bits more below */
+    if (t->target >= 90)                            /* eight more bits, lower */
         distance = (int64_t)((uint64_t)distance << 8 | field(i.low, 16, 8));
     int64_t at = (int64_t)number + 1 + distance * 4 / INSTRUCTION;
     if (at < 0 || at >= t->count || (operation(i) == CODE_CALL && t->subroutine[at]))
@@ -399,8 +402,8 @@ static bool branches(const struct function *t, uint32_t number, uint32_t *to)
     return true;
 }
 
-/* Whether the next instruction may follow. A branch has a predicate of its own besides the guard;
- * BRA.DIV and the like use bits 24 to 31. */
+/* Returns true if control may go on to the next instruction. In addition to the guard, a branch
+ * has a predicate of its own; BRA.DIV and its like use bits 24 to 31. */
 static bool goes_on(const struct function *t, uint32_t number)
 {
     struct code i = code_at(t->bytes, number);
@@ -417,7 +420,8 @@ static bool goes_on(const struct function *t, uint32_t number)
     }
 }
 
-/* What nothing known leads to is where a branch by a table (BRX) leads to, or a call. */
+/* Returns the instructions that a known branch or the instruction before leads to. The others
+ * are the possible targets of a branch by a table (BRX), or of a call. */
 static bool *reached(const struct function *t)
 {
     bool *known = arena_array(t->arena, bool, t->count + 1);
@@ -454,7 +458,7 @@ static uint16_t *loops_of(const struct function *t)
 
 /* --- functions --- */
 
-/* Functions that lie in a section, from the symbols. */
+/* Finds the functions that lie in a section, from the symbols. */
 static void find_subroutines(const struct cubin *c, uint32_t section, struct function *t)
 {
     t->subroutine = arena_array(c->arena, bool, t->count + 1);
@@ -509,7 +513,7 @@ const char *sass_read(struct arena *a, const void *data, size_t length,
     struct cubin c = {.arena = a, .file = {data, length}, .module = module, .kernel = kernel};
     if (length < 64 || memcmp(data, "\177ELF\2\1", 6) != 0 ||
         number_at(c.file, 0x12, 2) != MACHINE_CUDA || !read_sections(&c))
-        return "this is no machine code of a GPU (a cubin)";
+        return "this is not machine code of a GPU (a cubin)";
     uint32_t table = find_section(&c, ".nv_debug_line_sass");
     if (table == c.count)
         return "the machine code does not say of which lines it is (ptxas -lineinfo)";

@@ -1,4 +1,4 @@
-/* Machine code: what of a cubin touches memory, and for which lines of the PTX. */
+/* Machine code: the memory accesses of a cubin, and the PTX lines that they belong to. */
 #ifndef TW_SASS_H
 #define TW_SASS_H
 
@@ -6,13 +6,13 @@
 
 struct sass {
     int target;            /* 90 */
-    const char *assembler; /* "13.0.88": as it calls itself; "" if it does not */
-    struct access *list;   /* in the order of lines */
+    const char *assembler; /* version of the assembler, "13.0.88"; "": unknown */
+    struct access *list;   /* in order of lines */
     size_t count;
 };
 
-/* Reads what `ptxas -lineinfo` made of the module: the accesses of a kernel and of its functions.
- * NULL: done; else why not, in words. */
+/* Reads the output of `ptxas -lineinfo` for the module: the accesses of a kernel and of its
+ * functions. Returns NULL on success, else the reason of the failure as text. */
 const char *sass_read(struct arena *a, const void *data, size_t length,
                       const struct ptx_module *module, const char *kernel, struct sass *out);
 

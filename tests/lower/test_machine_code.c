@@ -485,7 +485,7 @@ static void every_form(void **state)
     }
 }
 
-/* --- what is no machine code --- */
+/* --- texts that are not machine code --- */
 
 static uint64_t seed = 1;
 static uint32_t draw(uint32_t below)
@@ -544,7 +544,7 @@ static void public_calls(void **state)
     assert_int_equal(tw_ptx_machine_code(p, NULL, 0), TW_BAD_ARGUMENT);
     assert_int_equal(tw_ptx_machine_code(NULL, junk, sizeof junk), TW_BAD_ARGUMENT);
     assert_int_equal(tw_ptx_machine_code(p, junk, sizeof junk), TW_BAD_PROGRAM);
-    assert_non_null(strstr(tw_context_messages(ctx), "this is no machine code of a GPU"));
+    assert_non_null(strstr(tw_context_messages(ctx), "this is not machine code of a GPU"));
     tw_sim_options options = {.size = sizeof options, .watch = TW_WATCH_COUNTERS};
     tw_sim_result r = tw_sim_result_init();
     assert_int_equal(

@@ -497,7 +497,7 @@ static void refused(void **state)
         {HEAD ".entry k() { .reg .v2 .b32 a; mov.b32 a.x, a.z; }",
          "t.ptx:4:45: error: `a` is a vector of 2 registers"},
         {HEAD ".entry k() { .reg .v2 .b64 a; prefetch.global.L1 [a.x]; }",
-         "an element of a vector is no address"},
+         "an element of a vector cannot be an address"},
         {HEAD ".func f(.reg .v2 .pred a) { ret; }", "there are no registers of type .v2 .pred"},
         {HEAD ".func f(.reg .v2 .b32 a) { call f, ({a.x, a.y}); }",
          "expected an argument, found `{`"},

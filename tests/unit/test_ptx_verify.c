@@ -187,7 +187,7 @@ static void memory(void **state)
          "warning: `ld.global.b32` reaches beyond `data`, which has 64 bytes"},
         {"ld.global.b32 %r0, [data];", "ld.global.b32 %r0, [data+-4];", "reaches beyond"},
         {"cvta.global.u64 %rd0, data;", "cvta.shared.u64 %rd0, data;", "`data` is in .global"},
-        {"prefetch.tensormap [%rd0];", "ld.global.b32 %r0, [k];", "a function is no data"},
+        {"prefetch.tensormap [%rd0];", "ld.global.b32 %r0, [k];", "a function is not data"},
     };
     CHECK_TWINS(twins);
 }
@@ -340,7 +340,7 @@ static void declarations(void **state)
         {".global .u8 x[1] = {0xff00(data)};", ".global .u8 x[1] = {data};",
          "an address cannot initialise a .u8"},
         {".global .u64 x[1] = {data};", ".global .u64 x[1] = {dynamic};",
-         "`dynamic` is in .shared; its address is no constant"},
+         "`dynamic` is in .shared; its address is not a constant"},
         {".func a() { ret; } .global .u64 x = a;", ".func a() { ret; } .global .u64 x = a+8;",
          "of function `a` only the address itself can be taken"},
         {".global .u32 x = 1;", ".global .u32 x = {1};", "`x` is no array or vector"},
