@@ -185,6 +185,11 @@ foreach(kind static shared)
     target_link_libraries(tilewright_${kind} PRIVATE $<BUILD_INTERFACE:tilewright_options>
         Threads::Threads m ${CMAKE_DL_LIBS})
 endforeach()
+# The names that an installed library has, for programs that add this folder to theirs (add_subdirectory).
+foreach(kind static shared)
+    add_library(tilewright::${kind} ALIAS tilewright_${kind})
+endforeach()
+add_library(tilewright::tilewright ALIAS tilewright_shared)
 target_compile_definitions(tilewright_static INTERFACE TW_STATIC)
 target_link_options(tilewright_shared PRIVATE LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/tilewright.map
     ${small_link_options})

@@ -516,7 +516,7 @@ TW_API bool tw_device_at(int index, tw_device *out);
 /* Compiles a text up to the choices that launches make (types, tuned values, statics). name: the
  * file in messages. The text is copied. Returns TW_OK; TW_BAD_PROGRAM with the reasons as
  * messages; TW_BAD_ARGUMENT, TW_NO_MEMORY or TW_CANCELLED. *out is NULL unless TW_OK. The context
- * owns the module. */
+ * owns the module. This finds errors of grammar; tw_launch_check finds the rest, without arrays. */
 TW_API tw_status tw_module_from_text(tw_context *ctx, const char *name, const char *text,
                                      size_t length, tw_module **out);
 

@@ -159,6 +159,22 @@ def test_examples(prefix, library, folder, environment):
             fail(f"{name} prints\n{out}")
 
 
+def test_subdirectory(folder):
+    """A program that adds the folder of the sources finds the targets of an installed library. Nothing is built."""
+    os.mkdir(f"{folder}/inside")
+    with open(f"{folder}/inside/CMakeLists.txt", "w") as out:
+        out.write(f"""cmake_minimum_required(VERSION 3.21)
+project(program C)
+add_subdirectory({os.getcwd()} tilewright EXCLUDE_FROM_ALL)
+file(WRITE main.c "int main(void) {{ return 0; }}")
+foreach(kind static shared tilewright)
+    add_executable(with_${{kind}} main.c)
+    target_link_libraries(with_${{kind}} PRIVATE tilewright::${{kind}})
+endforeach()
+""")
+    run(["cmake", "-S", f"{folder}/inside", "-B", f"{folder}/inside/build"])
+
+
 def test_cpp(prefix, library, folder, environment):
     """The program in C++, under 60 lines, with the warnings that people have on."""
     compiler = next(filter(shutil.which, [os.environ.get("CXX", ""), "g++", "clang++", "c++"]), None)
@@ -279,6 +295,7 @@ def main():
         environment = dict(os.environ, PYTHONPATH="")
         library = os.path.dirname(os.path.dirname(config))
         test_examples(prefix, library, folder, environment)
+        test_subdirectory(folder)
         test_cpp(prefix, library, folder, environment)
         test_documents(prefix)
         test_bench(prefix, folder, environment)
