@@ -158,7 +158,7 @@ static void note_stand_ins(struct look *c)
     }
     if (names.length)
         diag_note(&c->launch->ctx->diag, info->loc,
-                  "kernel `%s` was compiled with %s: extents need it, and it is not set",
+                  "`%s` was checked with %s, because extents need values and none was set",
                   info->name, names.data);
 }
 

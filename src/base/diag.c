@@ -71,6 +71,8 @@ static struct diagnostic *make(struct diag *d, enum severity severity, struct lo
 
 static void add(struct diag *d, enum severity severity, struct loc at, const char *message)
 {
+    if (d->gathers)
+        return;
     d->current = NULL; /* the notes of a dropped diagnostic are dropped too */
     if (was_added(d, severity, at, message))
         return;
@@ -117,7 +119,7 @@ void diag_warning(struct diag *d, struct loc at, const char *format, ...)
 
 void diag_note(struct diag *d, struct loc at, const char *format, ...)
 {
-    if (!d->current)
+    if (!d->current || d->gathers)
         return;
     va_list args;
     va_start(args, format);
@@ -133,11 +135,21 @@ void diag_note(struct diag *d, struct loc at, const char *format, ...)
 
 void diag_code(struct diag *d, enum diag_code code)
 {
-    if (!d->current)
+    if (!d->current || d->gathers)
         return;
     d->current->code = code;
     for (struct diagnostic *note = d->current->notes; note; note = note->next)
         note->code = code;
+}
+
+void diag_gather(struct diag *d, bool on)
+{
+    d->gathers = on && d->current;
+}
+
+static bool overlaps(struct loc a, struct loc b)
+{
+    return a.source == b.source && a.offset < b.offset + b.length && b.offset < a.offset + a.length;
 }
 
 void diag_fix(struct diag *d, struct loc at, const char *format, ...)
@@ -147,8 +159,13 @@ void diag_fix(struct diag *d, struct loc at, const char *format, ...)
     va_list args;
     va_start(args, format);
     struct edit **end = &d->current->fix;
-    while (*end)
-        end = &(*end)->next;
+    bool overlap = false;
+    for (; *end; end = &(*end)->next)
+        overlap = overlap || overlaps((*end)->at, at);
+    if (overlap && d->gathers) {
+        va_end(args);
+        return;
+    }
     *end = arena_new(d->arena, struct edit);
     **end = (struct edit){.at = at, .insert = arena_vprintf(d->arena, format, args)};
     va_end(args);

@@ -71,6 +71,7 @@ struct diag {
     int errors, warnings;
     int limit;           /* errors after which the phase stops; 0 = 20 */
     enum diag_code code; /* code of the errors and warnings that follow */
+    bool gathers;        /* errors are not added: see diag_gather */
 };
 
 void diag_init(struct diag *d, struct arena *arena);
@@ -96,6 +97,9 @@ void diag_write(struct diag *d, struct loc at, const char *text);
 void diag_near(struct diag *d, struct loc at, const char *name);
 /* Adds an access to the latest error or warning. */
 void diag_access(struct diag *d, const struct diag_access *access);
+/* Starts or ends gathering. While it lasts, errors and notes are not added, and the changes of
+ * their fixes become changes of the latest error before, except those that overlap others. */
+void diag_gather(struct diag *d, bool on);
 bool diag_full(const struct diag *d); /* the limit is reached */
 /* Keeps the first `errors` errors and one more, and drops what was added after it. Later notes
  * belong to the last error kept. */

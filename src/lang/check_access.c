@@ -283,6 +283,8 @@ static bool rest_whole(struct checker *c, struct access *x, const struct node *n
             return false;
         }
         if (axis_extent(s, axis) < 1 && !c->in_ensures && !c->any_extent) {
+            if (c->wants_static && expr_mentions(s->dims[axis], c->wants_static))
+                return false; /* once that parameter is static, the extent is known */
             diag_error(c->diag, n->loc, "`%s` has %d %s, and %d %s chosen", s->name, s->type.rank,
                        s->type.rank == 1 ? "axis" : "axes", x->indices,
                        x->indices == 1 ? "is" : "are");

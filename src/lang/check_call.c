@@ -294,6 +294,13 @@ struct expr *reduction_operand(struct checker *c, const struct node *n, enum op 
                    n->text);
         if (strcmp(n->text, "max") == 0 || strcmp(n->text, "min") == 0)
             diag_note(c->diag, n->loc, "of two values: `%s(a, b)`", n->text);
+        else if (c->thread_level)
+            diag_note(
+                c->diag, n->loc,
+                "over the threads of a block: `shared %s s[%d]; s[thread.x] = v; sync();`, and "
+                "then `%s(s)`",
+                is_untyped(x) ? "f32" : dtype_table[x->type.dtype].name,
+                kernel_block_threads(c->kernel), n->text);
         return NULL;
     }
     if (op == OP_REDUCE_ANY || op == OP_REDUCE_ALL)
@@ -427,6 +434,18 @@ static enum op find_op(const struct node *n)
     return op;
 }
 
+/* Remembers max(t, 1) and min(t, 0) of a tile, for the message if its shape does not fit. */
+static struct expr *check_arith(struct checker *c, const struct node *n, enum op op,
+                                const struct type *want)
+{
+    struct expr *e = check_elementwise(c, n, op, want);
+    const struct node *second = call_argument(n, 1);
+    if ((op == OP_MAX || op == OP_MIN) && e && e->type.rank > 0 && second &&
+        second->kind == N_INT && (second->i == 0 || second->i == 1))
+        c->axis_like = n->loc;
+    return e;
+}
+
 static struct expr *no_value(struct checker *c, const struct node *n)
 {
     diag_error(c->diag, n->loc, "`%s` is a statement, it has no value", n->text);
@@ -455,7 +474,7 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
         return check_arg_reduce(c, n, op);
     switch (op_table[op].class) {
     case CLASS_FLOAT: return check_float_function(c, n, op, want);
-    case CLASS_ARITH: return check_elementwise(c, n, op, want);
+    case CLASS_ARITH: return check_arith(c, n, op, want);
     case CLASS_REDUCE: return check_reduce(c, n, op);
     case CLASS_EFFECT: return no_value(c, n);
     default: break;

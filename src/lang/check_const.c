@@ -187,13 +187,14 @@ static void note_unknown_sym(struct checker *c, const struct expr *e)
     if (s->storage == ST_PARAM && s->is_static)
         diag_note(c->diag, s->loc, "the static parameter `%s` has no value yet: give it one",
                   s->name);
-    else if (s->storage == ST_PARAM)
+    else if (s->storage == ST_PARAM) {
+        c->wants_static = s;
         diag_note(
             c->diag, s->loc,
             "`%s` is known only when the kernel is launched; with `static %s %s` its value is "
             "compiled in",
             s->name, type, s->name);
-    else if (s->storage == ST_SCALAR && s->is_const && sym_info(c, s)->init)
+    } else if (s->storage == ST_SCALAR && s->is_const && sym_info(c, s)->init)
         note_unknown(c, sym_info(c, s)->init);
     else if (s->storage == ST_SCALAR)
         diag_note(c->diag, s->loc, "`%s` is a variable; what is known while compiling is `const`",

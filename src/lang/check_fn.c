@@ -371,6 +371,21 @@ static bool take_shape(struct checker *c, const struct node *fn, struct expr **a
     return check_size(c, &all.type, expr_place(c, args[0]));
 }
 
+/* Notes how a fn over scalars is written for tiles of the argument's rank. */
+static void note_tile_fn(struct checker *c, const struct node *fn, const struct node *p,
+                         const struct expr *arg)
+{
+    static const char *const extents[] = {"", "[N]", "[M][N]"};
+    const struct node *result = fn->result;
+    if (arg->type.rank < 1 || arg->type.rank > 2 || !p->type || !p->type->text || result->list ||
+        !result->type || !result->type->text)
+        return;
+    const char *shape = extents[arg->type.rank];
+    diag_note(c->diag, fn->loc, "for tiles write `fn reg %s%s %s(reg %s %s%s%s)`",
+              result->type->text, shape, fn->text, p->type->text, p->text, shape,
+              fn->params->next ? ", …" : "");
+}
+
 /* Binds the extents that the parameter names, or compares them with the argument's. Adds the
  * extents to *type. */
 static bool match_dims(struct checker *c, const struct node *fn, const struct node *p,
@@ -394,6 +409,8 @@ static bool match_dims(struct checker *c, const struct node *fn, const struct no
         diag_error(c->diag, at, "the parameter `%s` %s, `%s` is %s", p->text, axes,
                    source_snippet(c, at), type_name(c, arg));
         diag_note(c->diag, p->loc, "declared here");
+        if (rank == 0 && p == fn->params)
+            note_tile_fn(c, fn, p, arg);
         return false;
     }
     int axis = arg->type.rank - rank; /* below 0: the argument has no such axis and is stretched */

@@ -27,6 +27,16 @@ static const char value_help[] =
     "gridDim\0" "the extents of the grid are `grid.x`, `grid.y`, `grid.z`\0" "grid\0"
     "warpSize\0" "a warp has 32 threads: `const i32 WARP = 32;`\0" "32\0"
     "INFINITY\0" "infinity is `inf`\0" "inf\0"
+    "FLT_MAX\0" "a maximum starts from `-inf`, a minimum from `inf`\0" "inf\0"
+    "DBL_MAX\0" "a maximum starts from `-inf`, a minimum from `inf`\0" "inf\0"
+    "HUGE_VALF\0" "infinity is `inf`\0" "inf\0"
+    "FLT_MIN\0" "the least positive f32 is 0x1p-126; a maximum starts from `-inf`\0" "\0"
+    "INT_MAX\0" "write `2147483647`\0" "2147483647\0"
+    "INT_MIN\0" "write `-2147483648`\0" "(-2147483648)\0"
+    "UINT_MAX\0" "write `4294967295`\0" "4294967295\0"
+    "M_PI\0" "write `3.14159265358979`\0" "3.14159265358979\0"
+    "laneId\0" "a thread's number in its warp is `thread.x % 32`\0" "\0"
+    "lane_id\0" "a thread's number in its warp is `thread.x % 32`\0" "\0"
     "NAN\0" "not-a-number is `nan`\0" "nan\0"
     "nullptr\0" "there are no pointers in expressions; views are declared with `global`\0" "\0"
     "NULL\0" "there are no pointers in expressions; views are declared with `global`\0" "\0"
@@ -109,6 +119,58 @@ static const char call_help[] =
     "__shfl_down_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0"
     "__shfl_xor_sync\0" "lanes do not exchange values by hand: use `sum(x)`, `max(x)` of a tile\0" "\0";
 
+/* Functions of CUDA and of C. */
+static const char cuda_help[] =
+    "__syncthreads_or\0" "it is `any(x)` of a tile\0" "\0"
+    "__syncthreads_and\0" "it is `all(x)` of a tile\0" "\0"
+    "__ballot_sync\0" "lanes do not vote by hand: `any(x)` and `all(x)` of a tile of `bool`; how many are true: `sum((i32) x)`\0" "\0"
+    "__any_sync\0" "lanes do not vote by hand: use `any(x)` of a tile of `bool`\0" "\0"
+    "__all_sync\0" "lanes do not vote by hand: use `all(x)` of a tile of `bool`\0" "\0"
+    "__activemask\0" "lanes do not vote by hand: use `any(x)`, `all(x)` of a tile of `bool`\0" "\0"
+    "__reduce_add_sync\0" "use `sum(x)` of a tile\0" "\0"
+    "__reduce_max_sync\0" "use `max(x)` of a tile\0" "\0"
+    "__reduce_min_sync\0" "use `min(x)` of a tile\0" "\0"
+    "__threadfence\0" "`lock` and `unlock` order what is around them, and `sync()` within a block\0" "\0"
+    "__threadfence_block\0" "the barrier of a block, `sync()`, orders its memory\0" "sync\0"
+    "__threadfence_system\0" "`lock` and `unlock` order what is around them, and `sync()` within a block\0" "\0"
+    "__popc\0" "count with `&` and `>>`: `n = 0; while (v != 0) { v &= v - 1; n++; }`\0" "\0"
+    "__popcll\0" "count with `&` and `>>`: `n = 0; while (v != 0) { v &= v - 1; n++; }`\0" "\0"
+    "__clz\0" "count with `>>`: `n = 32; while (v != 0) { v >>= 1; n--; }`, `v` a `u32`\0" "\0"
+    "__ffs\0" "count with `&` and `>>`, in a loop\0" "\0"
+    "__fdividef\0" "\0" "x / y\0"
+    "__frcp_rn\0" "\0" "1 / x\0"
+    "__fmul_rn\0" "\0" "x * y\0"
+    "__fadd_rn\0" "\0" "x + y\0"
+    "__fmaf_rn\0" "write `fma(a, b, c)`\0" "fma\0"
+    "__fsqrt_rn\0" "functions serve every float type: `sqrt(x)`\0" "sqrt\0"
+    "__log2f\0" "functions serve every float type: `log2(x)`\0" "log2\0"
+    "__sinf\0" "functions serve every float type: `sin(x)`\0" "sin\0"
+    "__cosf\0" "functions serve every float type: `cos(x)`\0" "cos\0"
+    "__powf\0" "functions serve every float type: `pow(x, y)`\0" "pow\0"
+    "__saturatef\0" "\0" "clip(x, 0, 1)\0"
+    "__float2int_rn\0" "\0" "(i32) round(x)\0"
+    "__float2int_rz\0" "\0" "(i32) x\0"
+    "__int2float_rn\0" "\0" "(f32) x\0"
+    "__float2bfloat16\0" "\0" "(bf16) x\0"
+    "__bfloat162float\0" "\0" "(f32) x\0"
+    "__float_as_int\0" "\0" "bits<i32>(x)\0"
+    "__float_as_uint\0" "\0" "bits<u32>(x)\0"
+    "__int_as_float\0" "\0" "bits<f32>(x)\0"
+    "__uint_as_float\0" "\0" "bits<f32>(x)\0"
+    "make_float4\0" "there are no vector types: assign to a tile of 4, or to each element\0" "\0"
+    "make_float2\0" "there are no vector types: assign to a tile of 2, or to each element\0" "\0"
+    "len\0" "the extents of a view or tile are the names of its declaration\0" "\0"
+    "range\0" "write `for (i32 i = 0; i < n; i++)`; the numbers as a tile are `iota(n)`\0" "\0"
+    "memset\0" "assign the value: `t = 0;`; to a view by slices, `C[i +: 64] = 0;`\0" "\0"
+    "memcpy_async\0" "write `async s = A[i +: 64];`, `async_commit();`, `async_wait(0);`, or `pipeline(2) for`\0" "\0"
+    "memcpy\0" "assign the slice: `C[i +: 64] = A[i +: 64];`\0" "\0"
+    "cudaMemcpy\0" "a kernel runs on the device; copies between host and device belong to the program that launches it (docs/howto/from-c.md)\0" "\0"
+    "cudaMalloc\0" "workspace is a view without an array: `global f32 W[m][n];`, provided for each launch\0" "\0"
+    "malloc\0" "workspace is a view without an array: `global f32 W[m][n];`, provided for each launch\0" "\0"
+    "free\0" "what a kernel declares ends with it\0" "\0"
+    "cudaDeviceSynchronize\0" "a launch is waited for by the program that launches it; within a block `sync()`\0" "\0"
+    "swap\0" "write `f32 t = a; a = b; b = t;`\0" "\0";
+
 /* Functions of Triton and CUDA that have no counterpart function here, and those of
  * kernels/lib/activations.tile. */
 static const char other_help[] =
@@ -121,6 +183,12 @@ static const char other_help[] =
     "swish\0" "write `x * sigmoid(x)`, or `import \"lib/activations.tile\";` and `silu(x)`\0" "x * sigmoid(x)\0"
     "load\0" "a slice of a view is loaded where it is used: `reg f32 t[16][64] = A[i +: 16][j +: 64];`; past the edge it gives 0, or `else` a value\0" "\0"
     "store\0" "assign to a slice of a view: `C[i +: 16][j +: 64] = t;`; what lies past the edge is not stored\0" "\0"
+    "atomic_add\0" "write `atomic_add(C[i], x);`, and of a tile `atomic_add(C[i +: 64], x);`\0" "\0"
+    "debug_barrier\0" "the barrier of the block is `sync();`; register tiles need none\0" "sync\0"
+    "device_print\0" "write `print(\"x\", x);`\0" "\0"
+    "static_print\0" "write `print(\"x\", x);`\0" "\0"
+    "device_assert\0" "write `assume(…)`: cpu and sim check it\0" "\0"
+    "sync_threads\0" "the barrier of the block is `sync()`\0" "sync\0"
     "program_id\0" "the block's index is `block.x`, `block.y`, `block.z`\0" "\0"
     "num_programs\0" "the extents of the grid are `grid.x`, `grid.y`, `grid.z`\0" "\0"
     "expand_dims\0" "write `reshape(x, 16, 1)`\0" "\0"
@@ -145,7 +213,8 @@ static bool find_help(const char *table, const char *name, struct help *out)
 
 static bool find_call_help(const char *name, struct help *out)
 {
-    return find_help(call_help, name, out) || find_help(other_help, name, out);
+    return find_help(call_help, name, out) || find_help(cuda_help, name, out) ||
+           find_help(other_help, name, out);
 }
 
 const char *call_way_out(const char *name)
@@ -295,7 +364,7 @@ void unknown_base(struct checker *c, const char *name, const char *part, struct 
     else if (near)
         diag_near(c->diag, name_at(loc, name), near);
     else if (strcmp(part, "T") == 0)
-        diag_note(c->diag, loc, "write `trans(%s)`", name);
+        diag_write(c->diag, loc, arena_printf(c->arena, "trans(%s)", name));
     else if (strcmp(part, "shape") == 0)
         diag_note(c->diag, loc, "the extents of a tile are the constants of its declaration");
     else
@@ -372,12 +441,38 @@ void unknown_call(struct checker *c, const struct node *n)
     note_near_or_type(c, name, &names, loc);
 }
 
+/* Notes what to write for float4, half2 …, types of CUDA. Returns false for other names. */
+static bool note_vector_type(struct checker *c, const char *name, struct loc loc)
+{
+    static const char *const of_cuda[][2] = {
+        {"float", "f32"}, {"double", "f64"},        {"int", "i32"},   {"uint", "u32"},
+        {"half", "f16"},  {"__half", "f16"},        {"short", "i16"}, {"char", "i8"},
+        {"uchar", "u8"},  {"__nv_bfloat16", "bf16"}};
+    size_t length = strlen(name);
+    char count = length ? name[length - 1] : '0';
+    for (size_t i = 0; i < sizeof of_cuda / sizeof *of_cuda; i++) {
+        if (count < '2' || count > '4' || strlen(of_cuda[i][0]) != length - 1 ||
+            memcmp(name, of_cuda[i][0], length - 1) != 0)
+            continue;
+        diag_code(c->diag, CODE_FOREIGN);
+        diag_note(c->diag, loc,
+                  "there are no vector types: the compiler loads a slice of a view, "
+                  "`A[i +: 64]`, in the widest pieces that its place allows; %c values of one "
+                  "thread are `%s x[%c];`",
+                  count, of_cuda[i][1], count);
+        return true;
+    }
+    return false;
+}
+
 void unknown_type(struct checker *c, const char *name, struct loc loc)
 {
     static const char of_c[][2][9] = {
         {"float", "f32"}, {"double", "f64"}, {"int", "i32"}, {"unsigned", "u32"}};
     diag_error(c->diag, loc, "there is no type `%s`", name);
     diag_code(c->diag, CODE_NAME);
+    if (note_vector_type(c, name, loc))
+        return;
     name_list names = {0};
     known_names(c, &names, false, 1u << ENTRY_TYPE);
     for (int t = 0; t < DT_COUNT; t++)

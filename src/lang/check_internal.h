@@ -236,6 +236,8 @@ struct checker {
     bool in_ensures;
     bool any_extent; /* views of any extent may be used whole: in typeof, as arguments by
                      * reference */
+    const struct sym *wants_static; /* the parameter that was reported last as known too late */
+    struct loc axis_like; /* the latest max(t, 1) of a tile: Triton's spelling of an axis */
     bool thread_level;
     bool any_threads;   /* as in lang_choice */
     int depth;          /* of nested expressions and statements, to limit recursion */

@@ -282,11 +282,27 @@ static void note_way_out(struct checker *c, struct loc at, const struct type *a,
                   "axes are matched from the last one on; they must be equal, or one of them 1");
 }
 
+/* Notes how an axis is written if the place has max(t, 1), which takes the larger of each element
+ * and 1. */
+static void note_axis(struct checker *c, struct loc at)
+{
+    struct loc call = c->axis_like, both = loc_join(at, call);
+    bool inside = call.source && call.source == at.source &&
+                  (both.length == at.length || both.length == call.length);
+    if (!inside)
+        return;
+    const char *text = source_snippet(c, call), *comma = strrchr(text, ',');
+    if (comma)
+        diag_note(c->diag, call, "along an axis it is `%.*s, axis = %s`", (int)(comma - text), text,
+                  comma + 1 + strspn(comma + 1, " "));
+}
+
 void shape_error(struct checker *c, struct loc at, const char *left, const struct type *a,
                  const char *right, const struct type *b)
 {
     diag_error(c->diag, at, "shapes do not match: %s is %s, %s is %s", left, type_text(c->arena, a),
                right, type_text(c->arena, b));
+    note_axis(c, at);
 }
 
 bool join_shapes(struct checker *c, struct loc at, const struct expr *a, const struct expr *b,

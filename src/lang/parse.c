@@ -603,6 +603,7 @@ struct node *parse_text(struct arena *a, struct diag *d, const struct source *so
     name_table_init(&p.fn_types, a);
     name_table_init(&p.told, a);
     collect_names(&p);
+    report_other_language(&p);
     tell_problems(&p);
     struct node *head = NULL, **tail = &head;
     while (!at(&p, TOK_END)) {
@@ -613,6 +614,7 @@ struct node *parse_text(struct arena *a, struct diag *d, const struct source *so
         if (p.panic)
             recover_toplevel(&p, start);
     }
+    diag_gather(d, false);
     *type_names = p.type_names;
     *fn_names = p.fn_names;
     return head;

@@ -628,7 +628,8 @@ static struct node *parse_params(struct parser *p, struct node *(*one)(struct pa
 static struct node *parse_fn(struct parser *p)
 {
     struct node *n = node_new(p, N_FN, here(p));
-    advance(p);
+    if (!accept(p, TOK_FN))
+        slip_c_function(p);
     if (at(p, TOK_NAME) && peek_ahead(p, 1)->kind == TOK_LPAREN &&
         complain(p, here(p), "the type of the result is missing"))
         note(p, here(p), "write `fn f32 %s(…)`", token_text(p, peek(p)));
@@ -863,6 +864,8 @@ struct node *parse_toplevel(struct parser *p)
         return slip_template(p, close);
     if (cuda_words(p))
         return slip_cuda_kernel(p);
+    if (at_c_function(p))
+        return parse_fn(p);
     switch (peek(p)->kind) {
     case TOK_IMPORT: return parse_import(p);
     case TOK_CONST: return parse_const(p);

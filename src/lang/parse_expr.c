@@ -345,6 +345,9 @@ static struct node *slip_conversion(struct parser *p)
 {
     uint32_t first = p->pos;
     const char *text = token_text(p, peek(p));
+    struct node *number = slip_number_as_text(p);
+    if (number)
+        return number;
     if (complain(p, here(p), "`%s` is a type: it is not called", text)) {
         is_foreign(p);
         note(p, here(p), "a conversion is written `(%s) x`", text);
@@ -363,6 +366,8 @@ static struct node *parse_member(struct parser *p)
     advance(p);
     advance(p);
     const char *text = "";
+    if (at_number_of_module(p))
+        return slip_number_of_module(p);
     if (at(p, TOK_NAME)) {
         text = token_text(p, peek(p));
         advance(p);
@@ -372,61 +377,6 @@ static struct node *parse_member(struct parser *p)
     struct node *n = unary_node(p, N_MEMBER, first, a);
     n->text = text;
     return n;
-}
-
-/* Returns true at v.max(), np.max(v), std::exp(v): a call after a name and a separator. */
-static bool at_owned_call(struct parser *p)
-{
-    enum token_kind next = peek_ahead(p, 1)->kind;
-    uint32_t dots = next == TOK_DOT                                            ? 1
-                    : next == TOK_COLON && peek_ahead(p, 2)->kind == TOK_COLON ? 2
-                                                                               : 0;
-    return dots > 0 && peek_ahead(p, dots + 1)->kind == TOK_NAME &&
-           peek_ahead(p, dots + 2)->kind == TOK_LPAREN;
-}
-
-static bool is_module(const char *name)
-{
-    static const char *const modules[] = {"np",  "numpy", "math", "torch", "F",     "tl",
-                                          "jnp", "jax",   "std",  "cuda",  "triton"};
-    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
-        if (strcmp(name, modules[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Reports such a call. A function of a module is read as the function here with that meaning. */
-static struct node *slip_owned_call(struct parser *p)
-{
-    uint32_t first = p->pos;
-    const char *owner = token_text(p, peek(p));
-    bool scope = peek_ahead(p, 1)->kind == TOK_COLON, module = scope || is_module(owner);
-    while (p->pos == first || !at(p, TOK_NAME))
-        advance(p);
-    const char *name = token_text(p, peek(p));
-    bool alone = peek_ahead(p, 2)->kind == TOK_RPAREN;
-    struct loc before = token_loc(p, &p->tokens[first]), open = token_loc(p, peek_ahead(p, 1));
-    before.length = here(p).offset - before.offset;
-    if (complain(p, loc_join(range_from(p, first), here(p)),
-                 "`%s%s%s`: functions are called by their name alone", owner, scope ? "::" : ".",
-                 name)) {
-        const char *way_out = module ? call_way_out(name) : NULL;
-        is_foreign(p);
-        if (!way_out)
-            fix(p, before, "");
-        if (way_out) {
-            note(p, here(p), "%s", way_out);
-        } else if (module) {
-            note(p, here(p), "write `%s(…)`", name);
-        } else {
-            note(p, here(p), "write `%s(%s%s)`", name, owner, alone ? "" : ", …");
-            open.offset++;
-            open.length = 0;
-            fix(p, open, arena_printf(p->arena, "%s%s", owner, alone ? "" : ", "));
-        }
-    }
-    struct node *call = parse_call(p);
-    return module ? call : hole(p);
 }
 
 /* Reports text that is not a value at a place where a value is needed. */
@@ -463,6 +413,8 @@ static struct node *parse_primary(struct parser *p)
             return parse_bits(p);
         if (at_owned_call(p))
             return slip_owned_call(p);
+        if (at_cpp_cast(p))
+            return slip_cpp_cast(p);
         if (next->kind == TOK_LPAREN)
             return is_type_name(p, t) ? slip_conversion(p) : parse_call(p);
         return next->kind == TOK_DOT ? parse_member(p) : parse_access(p);
@@ -471,7 +423,7 @@ static struct node *parse_primary(struct parser *p)
 }
 
 /* Reports operators that C allows after an operand and this language does not. */
-static void slip_postfix(struct parser *p, const struct node *n)
+static void slip_postfix(struct parser *p, const struct node *n, uint32_t first)
 {
     if (peek(p)->line_start) {
         return; /* it begins the next statement, and a ';' is missing here */
@@ -482,6 +434,8 @@ static void slip_postfix(struct parser *p, const struct node *n)
     } else if (at(p, TOK_LBRACKET)) {
         if (fail(p, here(p), "only a name can be indexed"))
             note(p, n->loc, "give this a name first: `reg f32 t[M][N] = …;`");
+    } else if (at(p, TOK_DOT) && peek_ahead(p, 1)->kind == TOK_NAME && n->kind != N_MEMBER) {
+        slip_methods(p, first);
     } else if (at(p, TOK_ARROW) || at(p, TOK_DOT)) {
         if (fail(p, here(p), "%s is only for block.x, grid.x, thread.x", token_shown(p, peek(p))))
             note(p, here(p), "there are no structures and no pointers");
@@ -498,7 +452,7 @@ static struct node *parse_postfix(struct parser *p)
     uint32_t first = p->pos;
     bool paren = at(p, TOK_LPAREN);
     struct node *n = parse_primary(p);
-    slip_postfix(p, n);
+    slip_postfix(p, n, first);
     if (!at(p, TOK_ELSE))
         return n;
     bool access = n->kind == N_ACCESS && !paren;
@@ -639,14 +593,25 @@ static struct node *parse_unary(struct parser *p)
 }
 
 /* Reports and passes the second '*' of x ** y. */
-static void slip_power(struct parser *p)
+static void slip_power(struct parser *p, const struct node *left)
 {
     const struct token *second = peek(p), *first = second - 1;
     if (first->kind != TOK_STAR || second->kind != TOK_STAR ||
         second->offset != first->offset + first->length)
         return;
-    if (complain(p, loc_join(token_loc(p, first), here(p)), "there is no operator '**'"))
-        note(p, here(p), "powers are `square(x)`, `exp2(y * log2(x))`");
+    struct loc both = loc_join(token_loc(p, first), here(p));
+    if (complain(p, both, "there is no operator '**'")) {
+        const struct token *exponent = peek_ahead(p, 1), *next = peek_ahead(p, 2);
+        bool two = exponent->kind == TOK_INT && exponent->i == 2 && next->kind != TOK_DOT;
+        bool alone = left->kind == N_NAME || left->kind == N_ACCESS || left->kind == N_CALL;
+        is_foreign(p);
+        if (two && alone)
+            note_write(p, loc_join(left->loc, token_loc(p, exponent)),
+                       arena_printf(p->arena, "square(%.*s)", (int)left->loc.length,
+                                    p->source->text + left->loc.offset));
+        else
+            note(p, both, "powers are `pow(x, y)`, and squares `square(x)`");
+    }
     advance(p);
 }
 
@@ -676,7 +641,7 @@ static struct node *parse_binary(struct parser *p, int least)
         if (op == OP_COUNT || op_precedence(op) < least)
             return left;
         advance(p);
-        slip_power(p);
+        slip_power(p, left);
         struct node *right = parse_binary(p, op_precedence(op) + 1);
         struct node *n = unary_node(p, N_BINARY, first, left);
         n->op = op;

@@ -151,6 +151,30 @@ struct node *parse_toplevel(struct parser *p); /* one or several linked nodes, o
 struct node *parse_require(struct parser *p);
 struct node *parse_static_assert(struct parser *p);
 
+/* --- parse_foreign.c: text of other languages --- */
+
+/* Returns true at v.max(), np.max(v), std::exp(v): a call after a name and a separator. */
+bool at_owned_call(const struct parser *p);
+/* Reports such a call. A function of a module is read as the function here with that meaning. */
+struct node *slip_owned_call(struct parser *p);
+/* Reports `.T`, `.to(f32)` … after the value that began at token `first`, and passes them. */
+void slip_methods(struct parser *p, uint32_t first);
+/* Returns true after `np.`, at inf or nan. */
+bool at_number_of_module(const struct parser *p);
+struct node *slip_number_of_module(struct parser *p);
+/* Reports float('inf') and returns the number; NULL: it is not at such text. */
+struct node *slip_number_as_text(struct parser *p);
+/* Returns true at static_cast<T>(x) and its like. */
+bool at_cpp_cast(const struct parser *p);
+struct node *slip_cpp_cast(struct parser *p);
+/* Returns true at a function of C, `float relu(float x) {`, with or without `__device__`. */
+bool at_c_function(const struct parser *p);
+/* Reports it, and passes the words before the type of the result. */
+void slip_c_function(struct parser *p);
+/* Reports a text that is wholly CUDA C or Python, once: the later errors of the parser only add
+ * to its fix. Python is not read further. */
+void report_other_language(struct parser *p);
+
 /* --- parse_stmt.c --- */
 
 struct node *parse_block(struct parser *p, const char *of);

@@ -112,6 +112,14 @@ static struct node *parse_call_statement(struct parser *p)
     return n;
 }
 
+/* Reports `tl.store(…);`, a call of a module or of a value. */
+static struct node *skip_owned_call(struct parser *p)
+{
+    slip_owned_call(p);
+    expect_semicolon(p, "after the call");
+    return node_new(p, N_EMPTY, here(p));
+}
+
 /* --- constructs that are not compiled yet --- */
 
 static struct node *skip_future(struct parser *p)
@@ -438,6 +446,8 @@ static struct node *parse_name_statement(struct parser *p)
         diag_near(p->diag, here(p), near);
         return node_new(p, N_EMPTY, here(p));
     }
+    if (at_owned_call(p))
+        return skip_owned_call(p);
     if (starts_declaration(p)) {
         n = parse_declaration(p);
         expect_semicolon(p, "after the declaration");

@@ -186,11 +186,11 @@ static void scan_bad(struct scanner *s)
     add_token(s, TOK_BAD, start);
 }
 
-/* Scans 'x' as a whole, so that the quote at its end is not a second problem. */
+/* Scans 'x' or 'inf' as a whole, so that the quote at its end is not a second problem. */
 static void scan_quote(struct scanner *s)
 {
     uint32_t start = s->pos++;
-    for (uint32_t i = 0; i < 4; i++)
+    for (uint32_t i = 0; i < 8; i++)
         if (look(s, i) == '\'') {
             s->pos += i + 1;
             break;

@@ -568,14 +568,21 @@ static void test_foreign(void **state)
                    "1:1 there is no preprocessor | name a constant: `const i32 N = 4;`, a choice: "
                    "`tune N = {4, "
                    "8};`, a function: `fn`\n");
+    check_messages("__global__ void k(int n) { x = 1; }\nconst i32 A = ;",
+                   "1:1 this is CUDA C, not Tilewright's language | save it in a file whose name "
+                   "ends in .cu: `tilewright check k.cu` takes CUDA C as it is\n");
+    check_messages("@triton.jit\ndef k(x):\n    x = 1\n",
+                   "1:1 this is Python, not Tilewright's language | a kernel is written `kernel "
+                   "name(i32 n, const f32 *a, f32 *c) grid(…) warps(4) { … }`; "
+                   "docs/not-in-the-language.md lists Triton's words and what to write\n");
     check_messages(
-        "__global__ void k(int n) { x = 1; }\nconst i32 A = ;",
+        "__global__ void k(int n) { x = 1; }\nfn f32 f() { return 1; }\nconst i32 A = ;",
         "1:1 expected a declaration, saw '__global__' | this is CUDA C: `tilewright check` takes "
         "it as "
         "it is from a file whose name ends in .cu; in Tilewright's language write `kernel name(…) "
         "grid(…) threads(x, y) { … }`\n"
         "1:19 `int` is not a type here | write `i32`\n"
-        "2:15 expected an expression, saw ';'\n");
+        "3:15 expected an expression, saw ';'\n");
 }
 
 /* One message for each word, and the rest is read. */
