@@ -23,14 +23,10 @@ let wrong = 0,
   succeeded = 0,
   inEngine = 0;
 // `check` simulates for some seconds, so many launches as fit.
-const TIMES =
-  /("(?:milliseconds|median_ms|seconds|gflops|gbytes_per_s|simulated)": )[-+.e0-9]+/g;
+const TIMES = /("(?:milliseconds|median_ms|seconds|gflops|gbytes_per_s|simulated)": )[-+.e0-9]+/g;
 
 function inNative(args, cwd) {
-  const progress = path.join(
-    fs.mkdtempSync(path.join(scratch, "home-")),
-    "progress",
-  ); // nothing was learnt yet
+  const progress = path.join(fs.mkdtempSync(path.join(scratch, "home-")), "progress"); // nothing was learnt yet
   return new Promise((resolve) => {
     const env = {
       NO_COLOR: "1",
@@ -59,8 +55,7 @@ function firstDifference(a, b) {
   const x = a.split("\n"),
     y = b.split("\n");
   for (let i = 0; i < Math.max(x.length, y.length); i++)
-    if (x[i] !== y[i])
-      return `line ${i + 1}:\n    native: ${y[i]}\n    engine: ${x[i]}`;
+    if (x[i] !== y[i]) return `line ${i + 1}:\n    native: ${y[i]}\n    engine: ${x[i]}`;
   return "nothing";
 }
 
@@ -75,39 +70,31 @@ const WIDTHS = { "<f8": 8, "<f4": 4, "<f2": 2 };
 function sameArrays(a, b) {
   if (Buffer.compare(a, b) === 0) return true;
   const header = 10 + a.readUInt16LE(8),
-    width =
-      WIDTHS[/'descr': '([^']*)'/.exec(a.toString("latin1", 10, header))?.[1]];
-  if (
-    !width ||
-    a.length !== b.length ||
-    Buffer.compare(a.subarray(0, header), b.subarray(0, header)) !== 0
-  )
-    return false;
+    width = WIDTHS[/'descr': '([^']*)'/.exec(a.toString("latin1", 10, header))?.[1]];
+  if (!width || a.length !== b.length || Buffer.compare(a.subarray(0, header), b.subarray(0, header)) !== 0) return false;
   const isNan = (x, at) =>
-    width === 8
-      ? Number.isNaN(x.readDoubleLE(at))
-      : width === 4
-        ? Number.isNaN(x.readFloatLE(at))
-        : (x.readUInt16LE(at) & 0x7fff) > 0x7c00;
+    width === 8 ? Number.isNaN(x.readDoubleLE(at)) : width === 4 ? Number.isNaN(x.readFloatLE(at)) : (x.readUInt16LE(at) & 0x7fff) > 0x7c00;
   for (let at = header; at < a.length; at += width)
-    if (
-      Buffer.compare(a.subarray(at, at + width), b.subarray(at, at + width)) !==
-        0 &&
-      !(isNan(a, at) && isNan(b, at))
-    )
-      return false;
+    if (Buffer.compare(a.subarray(at, at + width), b.subarray(at, at + width)) !== 0 && !(isNan(a, at) && isNan(b, at))) return false;
   return true;
 }
 
+/** The file and those that it imports, from folders below its own or beside it: paths from `cwd`. */
+function withImports(file, cwd, found = new Set()) {
+  const name = path.normalize(file);
+  if (found.has(name) || !fs.existsSync(path.join(cwd, name))) return found;
+  found.add(name);
+  const text = fs.readFileSync(path.join(cwd, name), "latin1");
+  for (const [, other] of text.matchAll(/^import "([^"]*)"/gm)) withImports(path.join(path.dirname(name), other), cwd, found);
+  return found;
+}
+
 /** Runs a command both ways. `files`: seen from `cwd`; `texts`: made for it; `wants`: arrays that it writes. Returns the native answer. */
-async function both(
-  args,
-  { cwd = ".", files = [], texts = {}, wants = [] } = {},
-) {
+async function both(args, { cwd = ".", files = [], texts = {}, wants = [] } = {}) {
   const what = args.join(" ");
   let there = cwd;
   const given = { ...texts };
-  for (const f of files) given[f] = fs.readFileSync(path.join(cwd, f));
+  for (const f of files.flatMap((f) => [...withImports(f, cwd)])) given[f] = fs.readFileSync(path.join(cwd, f));
   if (Object.keys(texts).length || wants.length) {
     there = fs.mkdtempSync(path.join(scratch, "run-"));
     for (const [name, text] of Object.entries(given)) {
@@ -123,11 +110,7 @@ async function both(
   const want = await native;
   compared++;
   succeeded += want.status === 0 ? 1 : 0;
-  if (got.status !== want.status)
-    report(
-      what,
-      `status ${got.status}, and natively ${want.status}: ${got.err || want.err}`,
-    );
+  if (got.status !== want.status) report(what, `status ${got.status}, and natively ${want.status}: ${got.err || want.err}`);
   for (const stream of ["out", "err"]) {
     const a = got[stream].replace(TIMES, "$1_"),
       b = want[stream].replace(TIMES, "$1_");
@@ -136,13 +119,8 @@ async function both(
   for (const name of wants) {
     const file = path.join(there, name),
       here = fs.existsSync(file);
-    if (here !== name in got.files)
-      report(what, `${name} is ${here ? "not " : ""}written`);
-    else if (
-      here &&
-      !sameArrays(Buffer.from(got.files[name]), fs.readFileSync(file))
-    )
-      report(what, `${name} has other values`);
+    if (here !== name in got.files) report(what, `${name} is ${here ? "not " : ""}written`);
+    else if (here && !sameArrays(Buffer.from(got.files[name]), fs.readFileSync(file))) report(what, `${name} has other values`);
   }
   return want;
 }
@@ -154,41 +132,21 @@ function list(pattern, ending) {
     .sort();
 }
 
-const kernels = ["fused", "matmul", "sgemm", "single_block"].flatMap((d) =>
-  list(`kernels/${d}`, ".tile").map((f) => `kernels/${d}/${f}`),
-);
-const few = [
-  "kernels/sgemm/tiled.tile",
-  "kernels/matmul/stages.tile",
-  "kernels/fused/softmax.tile",
-];
+const kernels = ["fused", "matmul", "sgemm", "single_block"].flatMap((d) => list(`kernels/${d}`, ".tile").map((f) => `kernels/${d}/${f}`));
+const few = ["kernels/sgemm/tiled.tile", "kernels/matmul/stages.tile", "kernels/fused/softmax.tile"];
 
 /** What `run` needs for a kernel: sizes that it takes, and files for what it writes. */
 async function settings(kernel) {
   const listed = await inNative(["show", kernel, "--kernels", "--json"], ".");
   const { kernel: name, parameters } = JSON.parse(listed.out)[0];
   const scalars = parameters.filter((p) => !p.array);
-  const wants = parameters
-    .filter((p) => p.array && !p.const)
-    .map((p) => `${p.name}.npy`);
-  const outputs = wants.length
-    ? ["--out", wants.map((w) => `${w.slice(0, -4)}=${w}`).join(",")]
-    : [];
+  const wants = parameters.filter((p) => p.array && !p.const).map((p) => `${p.name}.npy`);
+  const outputs = wants.length ? ["--out", wants.map((w) => `${w.slice(0, -4)}=${w}`).join(",")] : [];
   for (const size of [72, 64, 128, 16]) {
     const sizes = scalars
-      .map(
-        (p) =>
-          `${p.name}=${p.type === "bool" ? "true" : p.type === "f32" ? 0.75 : p.name === "heads" || p.name === "batch" ? 2 : size}`,
-      )
+      .map((p) => `${p.name}=${p.type === "bool" ? "true" : p.type === "f32" ? 0.75 : p.name === "heads" || p.name === "batch" ? 2 : size}`)
       .join(",");
-    const args = [
-      "run",
-      `${kernel}:${name}`,
-      ...(sizes ? ["--set", sizes] : []),
-      "--fill",
-      "rand",
-      "--json",
-    ];
+    const args = ["run", `${kernel}:${name}`, ...(sizes ? ["--set", sizes] : []), "--fill", "rand", "--json"];
     const plain = await inNative(args, ".");
     if (plain.status === 0) return { args, outputs, wants };
   }
@@ -210,22 +168,9 @@ function withoutSync(text, n) {
 const suites = {
   async show() {
     for (const k of kernels)
-      for (const how of [
-        [],
-        ["--stage", "ptx", "--target", "sm_90"],
-        ["--stage", "layout"],
-        ["--kernels", "--json"],
-      ])
+      for (const how of [[], ["--stage", "ptx", "--target", "sm_90"], ["--stage", "layout"], ["--kernels", "--json"]])
         await both(["show", k, ...how], { files: [k] });
-    for (const words of [
-      ["help", "run"],
-      ["version"],
-      ["learn"],
-      ["run"],
-      ["run", "absent.tile"],
-      ["chek", "x"],
-      ["show", "--passes"],
-    ])
+    for (const words of [["help", "run"], ["version"], ["learn"], ["run"], ["run", "absent.tile"], ["chek", "x"], ["show", "--passes"]])
       await both(words);
     await both(["learn", "14"], {
       texts: {},
@@ -249,59 +194,24 @@ const suites = {
         files: [k],
         wants,
       });
-      await both(
-        [
-          ...args,
-          ...outputs,
-          "--device",
-          "sim",
-          "--seed",
-          "3",
-          "--copies",
-          "late",
-        ],
-        { files: [k], wants },
-      );
+      await both([...args, ...outputs, "--device", "sim", "--seed", "3", "--copies", "late"], { files: [k], wants });
     }
     const ptx = "kernels/cuda/block_sum.ptx";
-    await both(
-      [
-        "run",
-        ptx,
-        "--grid",
-        "4",
-        "--block",
-        "256",
-        "--arg",
-        "f32[1024]:rand",
-        "--arg",
-        "f32[4]",
-        "--arg",
-        "i32:1024",
-        "--json",
-      ],
-      {
-        files: [ptx],
-      },
-    );
+    await both(["run", ptx, "--grid", "4", "--block", "256", "--arg", "f32[1024]:rand", "--arg", "f32[4]", "--arg", "i32:1024", "--json"], {
+      files: [ptx],
+    });
   },
   async explain() {
     for (const [i, k] of (more ? kernels : few).entries()) {
       await both(["explain", k, "--json"], { files: [k] });
-      if (all || !more || i % 3 === 0)
-        await both(["explain", k], { files: [k] });
+      if (all || !more || i % 3 === 0) await both(["explain", k], { files: [k] });
     }
   },
   async check() {
     for (const [i, k] of (more ? kernels : few).entries()) {
       const text = fs.readFileSync(k, "utf8");
-      if (all || (more && i % 3 === 0))
-        await both(["check", k, "--json"], { files: [k] });
-      for (
-        let n = 0, broken;
-        n < (more ? 3 : 1) && (broken = withoutSync(text, n));
-        n++
-      )
+      if (all || (more && i % 3 === 0)) await both(["check", k, "--json"], { files: [k] });
+      for (let n = 0, broken; n < (more ? 3 : 1) && (broken = withoutSync(text, n)); n++)
         await both(["check", "broken.tile", "--json"], {
           texts: { "broken.tile": broken },
         });
@@ -312,11 +222,7 @@ const suites = {
   },
   async golden() {
     for (const f of list("tests/golden", ".tile")) {
-      const shown = [
-        ...fs
-          .readFileSync(`tests/golden/${f}`, "utf8")
-          .matchAll(/^\/\/ show:(.*)$/gm),
-      ].map((m) => m[1].trim());
+      const shown = [...fs.readFileSync(`tests/golden/${f}`, "utf8").matchAll(/^\/\/ show:(.*)$/gm)].map((m) => m[1].trim());
       for (const words of shown.length ? shown : [""])
         await both(["show", f, ...words.split(/\s+/).filter(Boolean)], {
           cwd: "tests/golden",
@@ -326,10 +232,7 @@ const suites = {
   },
   async errors() {
     for (const f of list("tests/errors", ".tile")) {
-      const command =
-        /^\/\/ command:(.*)$/m.exec(
-          fs.readFileSync(`tests/errors/${f}`, "latin1"),
-        )?.[1] ?? "check --no-run";
+      const command = /^\/\/ command:(.*)$/m.exec(fs.readFileSync(`tests/errors/${f}`, "latin1"))?.[1] ?? "check --no-run";
       const [name, ...words] = command.trim().split(/\s+/);
       await both([name, f, ...words, ...(name === "check" ? ["--json"] : [])], {
         cwd: "tests/errors",
@@ -345,23 +248,13 @@ const suites = {
     const names = more ? every : every.filter((_, i) => i % 3 === 0);
     for (const p of names) {
       const number = p.slice(0, 2),
-        solution = await both(
-          ["learn", number, `puzzles/${p}/solution.tile`, "--json"],
-          { files: [`puzzles/${p}/solution.tile`] },
-        );
+        solution = await both(["learn", number, `puzzles/${p}/solution.tile`, "--json"], { files: [`puzzles/${p}/solution.tile`] });
       if (solution.status !== 0) report(p, "its solution does not pass");
       const answers = list(`puzzles/${p}/wrong`, ".tile");
       for (const w of more ? answers : answers.slice(0, 1)) {
-        const refused = await both(
-          ["learn", number, `puzzles/${p}/wrong/${w}`, "--json"],
-          { files: [`puzzles/${p}/wrong/${w}`] },
-        );
-        const passes =
-          fs
-            .readFileSync(`puzzles/${p}/wrong/${w}`, "utf8")
-            .startsWith("// rejected:") === false;
-        if ((refused.status === 0) !== passes)
-          report(`${p}/${w}`, `status ${refused.status}`);
+        const refused = await both(["learn", number, `puzzles/${p}/wrong/${w}`, "--json"], { files: [`puzzles/${p}/wrong/${w}`] });
+        const passes = fs.readFileSync(`puzzles/${p}/wrong/${w}`, "utf8").startsWith("// rejected:") === false;
+        if ((refused.status === 0) !== passes) report(`${p}/${w}`, `status ${refused.status}`);
       }
     }
     const state = engine.call({

@@ -52,7 +52,7 @@ for (const [file, options] of [
 // The text of 2 × 2 × 6 is what lesson 2 prints.
 {
   const lesson = readFileSync(`${root}docs/tutorial/2-tiled.md`, "utf8");
-  const printed = /\$ tilewright run mine\/steps\.tile .*\n([\s\S]*?)```/.exec(lesson)[1];
+  const printed = /\$ tilewright run docs\/tutorial\/files\/tiled_steps\.tile .*\n([\s\S]*?)```/.exec(lesson)[1];
   const stepper = new Stepper(traced("kernels/sgemm/tiled.tile", "--tune T=2 --set m=2,n=2,k=6 --fill iota"));
   assert.equal(stepsText(stepper), printed);
   assert.equal(stepper.index.turns, 3);

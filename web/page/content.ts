@@ -20,9 +20,16 @@ function kernels(): ShippedKernel[] {
     return { path, name: basename(path, ".tile"), group, text, about: /^\/\/ (.*)/.exec(text)?.[1] ?? "" };
   };
   return [
-    ...filesOf("kernels", /\.tile$/).map((path) => kernel(path, basename(dirname(path)))),
+    ...filesOf("kernels", /\.tile$/)
+      .filter((path) => !path.startsWith("kernels/lib/"))
+      .map((path) => kernel(path, basename(dirname(path)))),
     ...filesOf("docs/tutorial/files", /\.tile$/).map((path) => kernel(path, "lessons")),
   ];
+}
+
+/** The functions that a kernel may import, by the path that `import` finds from any file of the page. */
+function library(): Record<string, string> {
+  return Object.fromEntries(filesOf("kernels/lib", /\.tile$/).map((path) => [`lib/${basename(path)}`, read(path)]));
 }
 
 function puzzles(): Puzzle[] {
@@ -104,6 +111,7 @@ export function content(): Plugin {
       if (source !== "\0" + id) return null;
       const parts = {
         kernels: kernels(),
+        library: library(),
         puzzles: puzzles(),
         lessons: lessons(),
         pictures: pictures(),
