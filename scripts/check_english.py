@@ -24,6 +24,7 @@ COMMENTS = [
     "src/lang/*",
     "src/layout/*",
     "src/aot/*",
+    "src/api/*",
     "src/cuda/*",
     "src/model/*",
     "src/ptx/*",

@@ -1,4 +1,5 @@
-/* Builds: kernels of launches as C to ship. src/aot writes the C; here they are compiled. */
+/* Builds: kernels of launches as C to ship. src/aot writes the C; this file compiles the
+ * kernels. */
 #include "api/objects.h"
 
 #include "aot/aot.h"
@@ -96,7 +97,7 @@ static struct diag *diag_of(const struct add_call *c)
     return &c->launch->ctx->diag;
 }
 
-/* "[m][k]" as the first view of the pointer has it. */
+/* Returns the shape in the first view of the pointer, "[m][k]". */
 static const char *shape_of(struct arena *a, const struct lang_param *p)
 {
     struct text t;
@@ -131,7 +132,7 @@ static void describe_params(struct add_call *c)
     c->given.params = list;
 }
 
-/* "T = f16" and "f16". */
+/* Makes "T = f16" and "f16". */
 static void describe_types(struct add_call *c)
 {
     const tw_launch *l = c->launch;
@@ -156,7 +157,7 @@ static bool find_range(struct add_call *c, const tw_size_range *range, struct ao
         if (strcmp(param->name, range->param) != 0)
             continue;
         if (param->is_pointer || !dtype_is_int(param->dtype)) {
-            diag_error(diag_of(c), info->params[p].loc, "`%s` is no integer: it has no range",
+            diag_error(diag_of(c), info->params[p].loc, "`%s` is not an integer: it has no range",
                        range->param);
             return false;
         }
@@ -168,7 +169,7 @@ static bool find_range(struct add_call *c, const tw_size_range *range, struct ao
     return false;
 }
 
-/* 0: not one that there is, reported. */
+/* Returns the alignment in bytes; 0: an invalid one, reported. */
 static int alignment_of(const struct add_call *c)
 {
     int bytes = c->when && c->when->alignment ? c->when->alignment : 16;
@@ -221,7 +222,7 @@ static bool statics_known(const struct add_call *c)
     return all;
 }
 
-/* Without places in the source: what is shipped is not debugged by them. */
+/* Lowers without source lines: shipped kernels are not debugged by line. */
 static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
 {
     const tw_kernel *k = c->launch->kernel;
@@ -332,8 +333,8 @@ static tw_status code_call(void *user)
     const struct code_call *c = user;
     struct aot_image *image = &c->build->build.images.data[c->index];
     if (c->length < 4 || memcmp(c->cubin, "\177ELF", 4) != 0) {
-        diag_error(&c->build->ctx->diag, LOC_NONE, "what was made of the PTX for %s is no cubin",
-                   image->target->name);
+        diag_error(&c->build->ctx->diag, LOC_NONE,
+                   "the code made from the PTX for %s is not a cubin", image->target->name);
         return TW_BAD_PROGRAM;
     }
     image->cubin = arena_copy(&c->build->arena, c->cubin, c->length);

@@ -1,5 +1,4 @@
-/* Contexts, their messages, and the guard that every public call which may allocate goes through.
- */
+/* Contexts, their messages, and the guard around every public call that may allocate. */
 #include "api/objects.h"
 
 #include "base/platform.h"
@@ -31,7 +30,7 @@ static void add_fix(tw_context *ctx, struct line_starts *lines, const struct dia
 {
     for (const struct edit *e = one->fix; e; e = e->next)
         if (e->at.source != one->loc.source)
-            return; /* edits are of the message's file */
+            return; /* edits change the message's file */
     for (const struct edit *e = one->fix; e; e = e->next)
         m->edit_count++;
     const tw_edit **list = arena_array(&ctx->message_memory, const tw_edit *, m->edit_count);
@@ -71,7 +70,7 @@ static void add_accesses(tw_context *ctx, struct line_starts *lines, const struc
     }
 }
 
-/* Copies what could go before the message does: the file's name. */
+/* Makes a public message. Copies the file's name, which may be freed before the message. */
 static tw_message public_message(tw_context *ctx, struct line_starts *lines,
                                  const struct diagnostic *one)
 {
@@ -90,7 +89,8 @@ static tw_message public_message(tw_context *ctx, struct line_starts *lines,
     return m;
 }
 
-/* Fills `shown` and `shown_notes`; `more`, the line after all messages, is a note of the last. */
+/* Fills `shown` and `shown_notes`. `more`, the line after all messages, becomes a note of the
+ * last message. */
 static void show_message(tw_context *ctx, struct line_starts *lines, const struct diagnostic *one,
                          const char *more, tw_message *m)
 {
@@ -108,7 +108,7 @@ static void show_message(tw_context *ctx, struct line_starts *lines, const struc
     m->shown_notes = shown.data + notes;
 }
 
-/* Messages are made final while the sources that they point into are there. */
+/* Completes the messages while the sources that they point into still exist. */
 static void finish_messages(tw_context *ctx)
 {
     const char *more = diag_more(&ctx->diag, &ctx->message_memory);
@@ -156,7 +156,7 @@ tw_status context_no_memory(tw_context *ctx)
     return TW_NO_MEMORY;
 }
 
-/* The call ended where it asked whether it should. */
+/* Returns the status of a call that ended because `cancelled` returned true. */
 static tw_status stopped(tw_context *ctx)
 {
     const char *doing = ctx->poll.doing;
@@ -169,7 +169,7 @@ static tw_status stopped(tw_context *ctx)
     return TW_CANCELLED;
 }
 
-/* A call's work, with the only setjmp: on the stack of the context. */
+/* The work of a call, with the only setjmp, on the stack of the context. */
 struct guarded {
     tw_context *ctx;
     tw_status (*body)(void *call);
@@ -186,7 +186,8 @@ static void run_guarded(void *user)
         if (g->status != TW_OK && g->status != TW_NO_MEMORY && !ctx->diag.first)
             diag_error(&ctx->diag, LOC_NONE, "%s", tw_status_text(g->status));
         finish_messages(ctx);
-        if (g->status == TW_NO_MEMORY && ctx->message_count == 0) /* a GPU's memory has its own */
+        if (g->status == TW_NO_MEMORY && ctx->message_count == 0) /* a GPU's memory has its own
+                                                                   * message */
             context_no_memory(ctx);
     } else {
         g->status = ctx->poll.stopped ? stopped(ctx) : context_no_memory(ctx);
@@ -248,7 +249,7 @@ void context_arena(tw_context *ctx, struct arena *a)
     a->poll = &ctx->poll;
 }
 
-/* The caller's threads, or a pool. */
+/* Takes the caller's threads, or makes a pool. */
 static bool find_threads(tw_context *ctx)
 {
     const tw_config *config = &ctx->config;
@@ -267,11 +268,11 @@ bool tw_flag_is_set(void *flag)
     return flag && *(const volatile bool *)flag;
 }
 
-#ifndef TW_INSTALLED_KERNELS /* the build says the folder of what ships */
+#ifndef TW_INSTALLED_KERNELS /* the build sets the folder of installed kernels */
 #define TW_INSTALLED_KERNELS ""
 #endif
 
-/* "first:second:…" of those that there are. NULL: no memory. */
+/* Joins the folders that exist as "first:second:…". Returns NULL if out of memory. */
 static char *find_import_path(const struct allocator *allocator, const char *given)
 {
     const char *parts[] = {given, getenv("TILEWRIGHT_PATH"), TW_INSTALLED_KERNELS};
@@ -332,7 +333,8 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
                               .user = ctx->config.cancelled_user,
                               .progress = ctx->config.progress,
                               .progress_user = ctx->config.progress_user};
-    arena_init(&ctx->message_memory, &ctx->allocator, &ctx->recovery); /* what is said is said */
+    arena_init(&ctx->message_memory, &ctx->allocator, &ctx->recovery); /* the messages are
+                                                                        * complete */
     context_arena(ctx, &ctx->scratch);
     context_arena(ctx, &ctx->probe);
     clear_messages(ctx);

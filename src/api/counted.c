@@ -1,5 +1,5 @@
-/* The simulator's counters as the public structs. Both lists of names are one: what differs between them
- * does not compile. */
+/* The simulator's counters as the public structs. Both have one list of names: a difference
+ * between them does not compile. */
 #include "api/simulation.h"
 
 #include "sim/sim_counters.h"

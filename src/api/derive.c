@@ -1,9 +1,9 @@
-/* Derived parameters: `i32 oh = (h + 2 * pad - r) / stride + 1` is computed at the launch. */
+/* Derived parameters: the launch computes `i32 oh = (h + 2 * pad - r) / stride + 1`. */
 #include "api/objects.h"
 
 #include <inttypes.h>
 
-/* Does the launch know all parameters that e needs? */
+/* Returns true if the launch knows all parameters that e needs. */
 static bool is_known(const tw_launch *l, const struct expr *e, bool statics_alone)
 {
     int p = e->op == OP_REF && e->sym->storage == ST_PARAM ? e->sym->index : -1;
@@ -33,7 +33,7 @@ const char *values_text(tw_launch *l, const struct expr *e)
     return out.length ? out.data : "";
 }
 
-/* Computes the value, all that it needs being known. False: reported. */
+/* Computes the value from inputs that are all known. Returns false after a report. */
 static bool compute(tw_launch *l, const struct lang_param *param, int64_t *out)
 {
     struct diag *d = &l->ctx->diag;

@@ -72,7 +72,7 @@ struct device_call {
     size_t bytes;
     void *made;
     double milliseconds;
-    tw_status misused; /* the status where the driver was not asked */
+    tw_status misused; /* status of a failure before the driver */
     bool (*body)(struct device_call *d, struct cuda *c, char why[CUDA_WHY]);
 };
 
@@ -94,7 +94,7 @@ static tw_status device_call(struct device_call *d)
     return context_call(d->ctx, device_body, d);
 }
 
-/* One that makes something, into *out. */
+/* Runs a call that makes an object, into *out. */
 static tw_status device_make(struct device_call *d, void **out, const char *no_place)
 {
     if (out)

@@ -1,15 +1,15 @@
-/* Arrays of other libraries, and ours for them, as DLPack describes them (github.com/dmlc/dlpack,
- * dlpack.h): a pointer, where it is, the element type, shape and strides.
+/* Arrays of other libraries, and our arrays for them, in the form of DLPack
+ * (github.com/dmlc/dlpack, dlpack.h): a pointer, its device, the element type, shape and strides.
  *
- * What is handed out leaves the context: the tensor holds the GPU by itself until whoever took it
- * calls the deleter, from whatever thread, also after the context is gone. */
+ * A tensor that we hand out outlives the context: it keeps the GPU open by itself until its
+ * consumer calls the deleter, from any thread, also after the context was freed. */
 #include "api/objects.h"
 #include "tilewright_gpu.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* --- the structs, as dlpack.h lays them out --- */
+/* --- the structs of dlpack.h, with the same layout --- */
 
 enum { ON_CPU = 1, ON_CUDA = 2, ON_CUDA_HOST = 3, ON_CUDA_MANAGED = 13 };
 
@@ -34,7 +34,7 @@ struct dl_managed {
 
 /* --- element types --- */
 
-/* The first of an element type is the one that ours is handed out as. */
+/* The DLPack types of each element type. Our arrays are handed out as the first one. */
 static const struct {
     tw_dtype dtype;
     uint8_t code, bits;
@@ -102,7 +102,7 @@ static void refuse_type(struct dlpack_call *c, struct dl_type t)
                c->param, t.code, t.code < CODES ? codes[t.code] : "unknown", t.bits, t.lanes);
 }
 
-/* Where a kernel of this launch finds it. */
+/* Finds the address of the array for a kernel of this launch. */
 static tw_status find_place(struct dlpack_call *c)
 {
     const struct dl_tensor *t = c->tensor;
@@ -140,7 +140,7 @@ static bool is_empty(const struct dl_tensor *t)
     return false;
 }
 
-/* Axes of one element have any stride. */
+/* Checks the strides; an axis of one element may have any. */
 static tw_status check_strides(struct dlpack_call *c)
 {
     const struct dl_tensor *t = c->tensor;
@@ -154,7 +154,7 @@ static tw_status check_strides(struct dlpack_call *c)
             return TW_BAD_ARGUMENT;
         }
         if (__builtin_mul_overflow(compact, t->shape[i], &compact))
-            return TW_OK; /* larger than memory, which tw_launch_array says */
+            return TW_OK; /* larger than memory: tw_launch_array reports it */
     }
     return TW_OK;
 }
@@ -190,9 +190,9 @@ tw_status tw_launch_dlpack(tw_launch *l, const char *param, const void *tensor)
 
 /* --- out --- */
 
-/* What stands behind a tensor that was handed out, in one piece of memory. */
+/* The memory of a tensor that was handed out, in one piece. */
 struct holder {
-    struct dl_managed managed; /* first: the deleter is given its address */
+    struct dl_managed managed; /* first, because the deleter gets its address */
     struct allocator allocator;
     struct cuda_given *memory;
     int64_t shape[TW_MAX_RANK], strides[TW_MAX_RANK];

@@ -1,4 +1,4 @@
-/* What an editor asks of a text. */
+/* Queries of an editor about a text. */
 #include "api/objects.h"
 
 #include "tilewright_look.h"
@@ -7,7 +7,7 @@
 
 struct format_call {
     tw_context *ctx;
-    struct source source; /* as the caller has it, then a copy, which messages point into */
+    struct source source; /* the caller's, then a copy, which messages point into */
     struct text out;
 };
 
@@ -40,7 +40,7 @@ tw_status tw_text_format(tw_context *ctx, const char *name, const char *text, si
 
 struct symbols_call {
     tw_context *ctx;
-    struct source source; /* as the caller has it, then a copy */
+    struct source source; /* the caller's, then a copy */
     struct line_starts lines;
     tw_symbol *list;
     int count;

@@ -1,18 +1,17 @@
-/* Entries: a kernel with types and tuned values fixed, started by position from any number of
+/* Entries: a kernel with fixed types and tuned values, started by position from any number of
  * threads.
  *
- * A start whose variant is known takes the quick way: the arguments are checked and a key is made
- * of them in one pass, the variant is looked up without a lock (entry_table.h), the grid is a
- * program (launch_sizes.h), and the kernel is launched with one call of the driver. Whatever that
- * way cannot vouch for (the first start of a variant, an argument that is refused, workspace, a
- * thread without a context) goes the other way: under the entry's lock, with the machinery of
- * launches and its messages. On the host what is started runs on the thread that starts it, with
- * the pool of the context that the entry came from where no other has it; only a new variant, and
- * what is to be said of a fault, takes the lock.
+ * A start whose variant exists takes the fast path: one pass checks the arguments and makes a key
+ * of them, a look-up without a lock finds the variant (entry_table.h), a small program computes the
+ * grid (launch_sizes.h), and one call of the driver launches the kernel. All other starts (the
+ * first one of a variant, one with a refused argument, with workspace, or from a thread without a
+ * context) take the slow path: under the entry's lock, with the machinery of launches and its
+ * messages. On the host a kernel runs on the thread that starts it, with the pool of the context
+ * that made the entry if no other thread is using the pool; only a new variant and the message of a
+ * fault take the lock.
  *
- * For that an entry has a context of its own with the module compiled afresh, so nothing that is
- * done elsewhere with the context that it came from meets it.
- */
+ * For this, an entry has a context of its own with its own compiled copy of the module, so calls
+ * on the context that made it never interfere. */
 #include "api/entry_table.h"
 #include "api/objects.h"
 
@@ -28,25 +27,25 @@ struct entry_param {
     tw_value_kind kind;
     enum dtype dtype; /* of a pointer: its elements */
     bool is_static;
-    bool single; /* one value alone is taken: */
+    bool single; /* takes only one value: */
     uint64_t only;
-    uint64_t below;  /* pointers: bits that are 0 where an element begins */
+    uint64_t below;  /* pointers: bits that an element's address has as 0 */
     int64_t least;   /* integers */
-    uint64_t span;   /* the greatest above `least` */
+    uint64_t span;   /* the greatest value minus `least` */
     uint64_t preset; /* the default */
 };
 
 struct entry_variant {
-    struct entry_item item; /* first: what the table holds is this */
+    struct entry_item item; /* first: the table holds its address */
     struct entry_variant *next;
     struct variant *variant;
     struct launch_sizes sizes;
-    bool quick;                        /* the driver's launch is all that there is to do */
+    bool quick;                        /* the driver's launch is all that is needed */
     const struct cpu_program *program; /* the host's */
     struct cuda_quick launch;
-    int passed;                       /* arguments that the kernel is given, */
+    int passed;                       /* arguments that the kernel gets, */
     unsigned char from[ENTRY_PARAMS]; /* by parameter */
-    /* Arrays that must not share memory, of which the first is written; NULL: any may. */
+    /* Arrays that must not share memory, the first of which is written; NULL: all may. */
     int pairs;
     unsigned char (*pair)[2];
 };
@@ -55,19 +54,19 @@ struct tw_entry {
     tw_entry *next; /* of the context */
     int param_count;
     struct entry_param params[ENTRY_PARAMS];
-    int argument_count, least_arguments;     /* fewer: the last ones are the defaults */
-    unsigned char argument_of[ENTRY_PARAMS]; /* the parameter that an argument is for */
-    int derived_count;                       /* the others: the launch computes them */
+    int argument_count, least_arguments;     /* if fewer are given, defaults follow */
+    unsigned char argument_of[ENTRY_PARAMS]; /* the parameter of each argument */
+    int derived_count;                       /* parameters that the launch computes */
     unsigned char derived[ENTRY_PARAMS];
     struct launch_sizes derive;
-    atomic_bool full; /* new combinations of facts are served by the variant without any */
+    atomic_bool full; /* new facts get the variant that assumes none */
     struct entry_table table;
     /* under the lock */
     struct platform_lock *lock;
     bool on_host;
     struct cpu_options options; /* the host's */
     tw_context *owner;
-    tw_context *ctx; /* its own */
+    tw_context *ctx; /* the entry's own */
     tw_launch *launch;
     struct variant *making;
     struct entry_variant *variants;
@@ -76,12 +75,12 @@ struct tw_entry {
 /* --- what is given --- */
 
 struct given {
-    uint64_t value[ENTRY_PARAMS]; /* as the kernel gets it */
+    uint64_t value[ENTRY_PARAMS]; /* in the form that the kernel gets */
     struct entry_key key;
     bool has_null; /* an address is NULL */
 };
 
-/* A float as the parameter's type holds it. False: it is beyond its range. */
+/* Converts a float to the parameter's type. Returns false if it is outside the type's range. */
 static bool float_bits(enum dtype t, double v, uint64_t *bits)
 {
     *bits = 0;
@@ -122,7 +121,7 @@ static inline void add_to_key(const tw_entry *e, struct given *g, int param, boo
         g->key.word[0] |= (uint64_t)fact << param;
 }
 
-/* Values of derived parameters, once all others are known. */
+/* Computes derived parameters, once all others are known. */
 static bool derive(const tw_entry *e, struct given *g)
 {
     for (int i = 0; i < e->derived_count; i++)
@@ -134,7 +133,7 @@ static bool derive(const tw_entry *e, struct given *g)
     return true;
 }
 
-/* As many arguments as the entry takes. False: something is not as it should be. */
+/* Takes the arguments; their number fits the entry. Returns false if one is invalid. */
 static inline bool take_arguments(const tw_entry *e, const tw_value *arguments, int count,
                                   struct given *g)
 {
@@ -162,7 +161,7 @@ static bool count_fits(const tw_entry *e, int count)
     return count >= e->least_arguments && count <= e->argument_count;
 }
 
-/* The variant for these arguments; NULL: there is none yet. */
+/* Returns the variant for these arguments; NULL: there is none yet. */
 static inline const struct entry_variant *find_variant(tw_entry *e, struct given *g)
 {
     const struct entry_item *item = entry_find(&e->table, &g->key);
@@ -174,8 +173,8 @@ static inline const struct entry_variant *find_variant(tw_entry *e, struct given
     return (const struct entry_variant *)item;
 }
 
-/* The first pair of arrays at one address that must not be; NULL: there is none. How long arrays
- * are is not known here. */
+/* Returns the first pair of arrays that are at one address and must not be; NULL: none. The
+ * lengths of the arrays are not known here. */
 static inline const unsigned char *shared_pair(const struct entry_variant *v, const struct given *g)
 {
     for (int i = 0; i < v->pairs; i++)
@@ -201,15 +200,15 @@ static bool start_quickly(tw_entry *e, const tw_value *arguments, int count, voi
     return cuda_quick_start(&v->launch, grid, stream, passed);
 }
 
-/* --- the other way --- */
+/* --- the slow path --- */
 
 struct entry_call {
     tw_entry *entry;
     const tw_value *arguments;
     int count;
     void *stream;
-    tw_error *error; /* NULL: the caller asks for none */
-    bool start;      /* else only what is needed for it */
+    tw_error *error; /* NULL: the caller wants none */
+    bool start;      /* else only prepares the start */
 };
 
 static const char *kind_text(const tw_entry *e, tw_value_kind kind)
@@ -239,7 +238,7 @@ static tw_status refuse_count(const struct entry_call *c)
     return TW_BAD_ARGUMENT;
 }
 
-/* Says what is wrong with argument i; true: nothing is. */
+/* Reports an error in argument i. Returns true if there is none. */
 static bool check_argument(const struct entry_call *c, int i)
 {
     tw_entry *e = c->entry;
@@ -257,9 +256,10 @@ static bool check_argument(const struct entry_call *c, int i)
     }
     uint64_t address = (uintptr_t)a->pointer;
     if (p->kind == TW_POINTER && address & p->below)
-        diag_error(d, LOC_NONE,
-                   "argument %d, `%s`: the address %#llx is no multiple of %d, so no %s is there",
-                   i + 1, name, (unsigned long long)address, (int)p->below + 1, type);
+        diag_error(
+            d, LOC_NONE,
+            "argument %d, `%s`: the address %#llx is not a multiple of %d, so no %s can be there",
+            i + 1, name, (unsigned long long)address, (int)p->below + 1, type);
     else if (p->kind == TW_INTEGER)
         value_fits(e->launch, param, p->dtype, tw_int(a->i));
     else if (p->kind == TW_FLOAT)
@@ -267,7 +267,7 @@ static bool check_argument(const struct entry_call *c, int i)
     return !d->errors;
 }
 
-/* A program for one value of a static parameter takes no other. */
+/* Reports a wrong value for a static parameter whose program is for one value. */
 static void refuse_value(const struct entry_call *c, int i)
 {
     const tw_entry *e = c->entry;
@@ -279,7 +279,8 @@ static void refuse_value(const struct entry_call *c, int i)
                a->kind == TW_FLOAT ? a->f : (double)a->i, param->name, wanted);
 }
 
-/* What a launch resolves from names: the values, and what the key says of them. */
+/* Fills in the choice that a launch would resolve from names: the values, and the facts in the
+ * key. */
 static void fill_choice(tw_entry *e, const struct given *g)
 {
     struct choice *choice = &e->launch->choice;
@@ -321,7 +322,8 @@ static tw_status check_arguments(const struct entry_call *c, struct given *g)
 
 /* --- a new variant --- */
 
-/* Too many: facts about sizes are no longer worth a variant each; values of statics must be. */
+/* Makes room for a variant. If there are many, facts about sizes get no variants of their own
+ * any more; values of statics always need one. */
 static tw_status make_room(const struct entry_call *c, struct given *g)
 {
     tw_entry *e = c->entry;
@@ -342,7 +344,7 @@ static tw_status make_room(const struct entry_call *c, struct given *g)
     return TW_UNSUPPORTED;
 }
 
-/* Of the lowered program only what a launch asks for is kept. */
+/* Keeps only the parts of the lowered program that a launch needs. */
 static void trim(struct variant *v)
 {
     const struct lowered *whole = v->lowered;
@@ -397,7 +399,8 @@ static void drop_unfinished(tw_entry *e)
     e->making = NULL;
 }
 
-/* Statics are arguments here: that their values make too many blocks is no fault of the program. */
+/* Returns true if the values of statics make too many blocks. Statics are arguments here, so
+ * that is not an error of the program. */
 static bool has_large_grid(const struct kernel *ir)
 {
     int64_t blocks;
@@ -407,7 +410,7 @@ static bool has_large_grid(const struct kernel *ir)
     return false;
 }
 
-/* e->launch is left with it. */
+/* Makes a variant. e->launch then has it. */
 static tw_status make_variant(const struct entry_call *c, struct given *g,
                               const struct entry_variant **out)
 {
@@ -459,7 +462,7 @@ static tw_status variant_of(const struct entry_call *c, struct given *g,
     return status;
 }
 
-/* The launch as if it had been given the scalars by name. */
+/* Fills the launch as if the caller had set the scalars by name. */
 static void fill_launch(tw_entry *e, const struct given *g, const struct entry_variant *v)
 {
     tw_launch *l = e->launch;
@@ -471,7 +474,7 @@ static void fill_launch(tw_entry *e, const struct given *g, const struct entry_v
         l->array_set[i] = false;
 }
 
-/* Refuses the first array at NULL that has elements: of a launch that is filled. */
+/* Refuses the first NULL array that has elements. The launch is filled. */
 static tw_status check_nulls(tw_entry *e, const struct given *g)
 {
     tw_status status = TW_OK;
@@ -481,7 +484,7 @@ static tw_status check_nulls(tw_entry *e, const struct given *g)
     return status;
 }
 
-/* As if the launch had been given all of it by name. */
+/* Enqueues the launch as if the caller had set all arguments by name. */
 static tw_status enqueue(const struct entry_call *c, const struct given *g,
                          const struct entry_variant *v)
 {
@@ -538,7 +541,7 @@ static void fill_error(const tw_entry *e, tw_status status, tw_error *error)
     FILL_SIZED(error, found);
 }
 
-/* A call on the entry's own context, which one thread has at a time. */
+/* Makes a call on the entry's own context, which one thread uses at a time. */
 static tw_status locked_call(tw_entry *e, tw_error *error, tw_status (*body)(void *call),
                              void *call)
 {
@@ -565,7 +568,8 @@ struct fault_call {
     const struct cpu_fault *fault;
 };
 
-/* An array at NULL is one without elements to the engine, which knows no names of arguments. */
+/* Reports a fault. The engine takes a NULL array as one without elements and does not know the
+ * names of arguments. */
 static tw_status say_fault(void *user)
 {
     const struct fault_call *c = user;
@@ -577,7 +581,8 @@ static tw_status say_fault(void *user)
     return status != TW_OK ? status : host_outcome(c->entry->ctx, c->fault->kind, c->fault);
 }
 
-/* How long arrays are is the caller's word: as long as anything can be. */
+/* Returns an argument. The caller vouches for the lengths of arrays, so the engine gets the
+ * greatest. */
 static struct cpu_argument host_argument(const struct entry_param *p, uint64_t value)
 {
     switch (p->kind) {
@@ -615,7 +620,7 @@ static tw_status start_on_host(const struct entry_call *c)
 
 /* --- the calls --- */
 
-/* Refuses calls without an entry, an error of the caller's that was not made by tw_error_init(), and
+/* Refuses calls without an entry, an error struct that was not made by tw_error_init(), and
  * arguments that are NULL. */
 static tw_status check_call(const tw_entry *e, const tw_value *arguments, int count,
                             tw_error *error, const char *call)
@@ -665,7 +670,7 @@ int tw_entry_variants(tw_entry *e)
 
 /* --- entries --- */
 
-/* The range of an integer type, as the values of tw_value.i. */
+/* Finds the range of an integer type, as values of tw_value.i. */
 static void find_range(struct entry_param *p)
 {
     int bits = p->dtype == DT_BOOL ? 1 : dtype_table[p->dtype].bits;
@@ -714,7 +719,7 @@ static tw_status resolve(void *user)
     return launch_resolve(l, false);
 }
 
-/* The kernel once more, in a context of the entry's own. */
+/* Makes the kernel again, in a context of the entry's own. */
 static tw_status open_own(tw_entry *e, const tw_launch *l)
 {
     const tw_context *owner = l->ctx;
@@ -742,7 +747,7 @@ static tw_status open_own(tw_entry *e, const tw_launch *l)
     return status;
 }
 
-/* Derived parameters as the module of the entry's own context computes them. */
+/* Compiles the derived parameters of the module in the entry's own context. */
 static tw_status compile_derived(void *user)
 {
     tw_entry *e = user;
@@ -799,7 +804,7 @@ tw_status tw_entry_new(tw_launch *l, tw_entry **out)
     status = e->lock ? open_own(e, l) : TW_NO_MEMORY;
     if (status == TW_OK && e->derived_count > 0)
         status = context_call(e->ctx, compile_derived, e);
-    if (status != TW_OK) { /* the text has been compiled before: there is nothing else to say */
+    if (status != TW_OK) { /* the text compiled before, so no other message applies */
         entry_destroy(e);
         return context_no_memory(l->ctx);
     }

@@ -1,10 +1,9 @@
-/* The variants of an entry (entry.c) by what they were compiled for: an open-addressing table that
- * any number of threads look into while one puts something there.
+/* The variants of an entry (entry.c), found by their keys: an open-addressing table. Any number of
+ * threads look variants up while one thread adds one.
  *
- * A variant is complete before it is published (release) and stays until the table goes, so a
- * look-up (acquire) needs no lock and what it finds needs no count. Who puts something there holds
- * the entry's lock.
- */
+ * A variant is complete before it is published (release) and lives as long as the table, so a
+ * look-up (acquire) needs no lock and its result needs no reference count. A thread that adds a
+ * variant holds the entry's lock. */
 #ifndef TW_ENTRY_TABLE_H
 #define TW_ENTRY_TABLE_H
 
@@ -13,14 +12,14 @@
 #include <stdint.h>
 
 enum {
-    ENTRY_PARAMS = 64,    /* of a kernel: one bit each in the first word of a key */
+    ENTRY_PARAMS = 64,    /* of a kernel: one bit each in a key's first word */
     ENTRY_VARIANTS = 512, /* that a table holds at most */
     ENTRY_SLOTS = 1024,   /* a power of two: half of them stay free */
     ENTRY_WORDS = 1 + ENTRY_PARAMS,
 };
 
-/* What a variant was compiled for. word[0]: by parameter, whether its integer is a multiple of 16,
- * or its address; then the values of statics, in order. */
+/* The facts that a variant was compiled for. word[0] has a bit for each parameter: its integer,
+ * or its address, is a multiple of 16. The other words are the values of statics, in order. */
 struct entry_key {
     int words; /* in use */
     uint64_t word[ENTRY_WORDS];
@@ -28,7 +27,7 @@ struct entry_key {
 
 struct entry_item {
     uint64_t hash;
-    const uint64_t *word; /* entry_key's, as many as all keys of the table have */
+    const uint64_t *word; /* words of its key; all keys of a table have equally many */
 };
 
 struct entry_table {
@@ -36,7 +35,7 @@ struct entry_table {
     int count;
 };
 
-/* Every bit of every word moves the upper bits, which choose the slot. */
+/* Hashes a key. Every bit of every word affects the upper bits, which choose the slot. */
 static inline uint64_t entry_hash(const struct entry_key *key)
 {
     uint64_t h = 0;
@@ -58,7 +57,7 @@ static inline bool entry_matches(const struct entry_item *item, const struct ent
     return true;
 }
 
-/* NULL: there is none (yet). */
+/* Looks a variant up. Returns NULL if the table does not have it (yet). */
 static inline const struct entry_item *entry_find(struct entry_table *t,
                                                   const struct entry_key *key)
 {
@@ -71,7 +70,8 @@ static inline const struct entry_item *entry_find(struct entry_table *t,
     }
 }
 
-/* item->word is set and stays; the key is not there yet. False: the table is full. */
+/* Adds a variant. item->word is set and never changes; the table does not have the key yet.
+ * Returns false if the table is full. */
 static inline bool entry_put(struct entry_table *t, struct entry_item *item,
                              const struct entry_key *key)
 {

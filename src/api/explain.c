@@ -1,5 +1,5 @@
-/* Why a kernel is as fast as it is: the public calls, and what is known of a launch before any of
- * it is counted: whether it can be launched, occupancy, waves. */
+/* Explains the speed of a kernel: the public calls, and the facts about a launch that need no
+ * counts: can it be launched, occupancy, waves. */
 #include "api/explain.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static tw_range of_rate(const struct gpu *g, const int bytes[3])
     return (tw_range){bytes[0] * clock, bytes[1] * clock, bytes[2] * clock};
 }
 
-/* What its multiprocessors and blocks of them hold. */
+/* Returns the capacities of its multiprocessors and blocks. */
 static const struct lower_target *limits_of(const struct gpu *g)
 {
     return lower_target_find((struct ptx_target){.number = (uint8_t)g->capability});
@@ -90,8 +90,8 @@ static const struct gpu *first_of(const struct lower_target *t)
     return NULL;
 }
 
-/* One that runs the kernel's target: of its own capability, or a later one where the target is not
- * one alone. */
+/* Chooses a GPU that runs the kernel's target: one of its own capability, or a later one unless
+ * the target is for one architecture alone. */
 static tw_status choose_gpu(struct explain *e)
 {
     const struct lower_target *t = e->target;
@@ -116,7 +116,7 @@ static tw_status choose_gpu(struct explain *e)
     return TW_BAD_ARGUMENT;
 }
 
-/* --- whether it can be launched --- */
+/* --- can it be launched? --- */
 
 enum limit { LIMIT_THREADS, LIMIT_SHARED, LIMIT_REGISTERS };
 
@@ -187,7 +187,7 @@ static void find_many_bytes(struct explain *e, struct kernel *ir)
     cannot(e, LIMIT_SHARED, bytes, k->device->shared_bytes);
 }
 
-/* Of a launch that does not compile: is it because the GPU has too little of something? */
+/* For a launch that does not compile: finds the resource that the GPU has too little of, if any. */
 static void find_too_much(struct explain *e)
 {
     tw_launch *l = e->launch;
@@ -240,7 +240,7 @@ static void find_block(struct explain *e)
     o->registers = o->registers > most ? most : o->registers;
 }
 
-/* An assembler spares a few registers where one more block fits then. */
+/* Lowers the registers, as an assembler does, if a few fewer let one more block fit. */
 static void spare_registers(struct explain *e, const struct occupancy_limits *has,
                             struct block_needs *needs, struct occupancy *found)
 {
@@ -287,7 +287,8 @@ static void find_occupancy(struct explain *e)
 
 /* --- the public call --- */
 
-/* What its blocks do, counted; of a launch that cannot be, what does not depend on the GPU. */
+/* Counts the work of the blocks; for a launch that cannot run, the part that does not depend on
+ * the GPU. */
 static tw_status find_work(struct explain *e)
 {
     struct explain_counts *counts = arena_new(&e->ctx->scratch, struct explain_counts);
@@ -301,7 +302,7 @@ static tw_status find_work(struct explain *e)
     return TW_OK;
 }
 
-/* Of a launch that does not compile. */
+/* Explains a launch that does not compile. */
 static tw_status explain_refused(struct explain *e)
 {
     enum { MOST_COUNTED = 16 * MAX_THREADS };
@@ -313,7 +314,7 @@ static tw_status explain_refused(struct explain *e)
     if (!l->choice.any_threads || e->out.threads > MOST_COUNTED)
         return TW_OK;
     tw_status status = launch_prepare(l);
-    if (status == TW_BAD_PROGRAM) { /* of shared memory too there is too little */
+    if (status == TW_BAD_PROGRAM) { /* too little shared memory gives this too */
         diag_init(&l->ctx->diag, &l->ctx->message_memory);
         return TW_OK;
     }
@@ -352,7 +353,7 @@ static bool is_static_shared(const struct ptx_variable *v)
     return (v->space == MOD_SHARED || v->space == MOD_SHARED_CTA) && v->linkage != PTX_EXTERN;
 }
 
-/* Bytes of shared memory that the kernel and what it calls declare. */
+/* Returns the bytes of shared memory that the kernel and its callees declare. */
 static int64_t static_shared(struct arena *a, const struct ptx_function *kernel)
 {
     struct ptx_reach r = {.arena = a};
@@ -419,7 +420,7 @@ static tw_status explain_ptx_call(void *user)
 static const tw_sim_options counters_alone = {.size = sizeof counters_alone,
                                               .watch = TW_WATCH_COUNTERS};
 
-/* Takes the options, and leaves nothing in `out`. */
+/* Reads the options, and clears `out`. */
 static tw_status read_explained(tw_context *ctx, const tw_explain_options *options,
                                 tw_explain_options *own, tw_explanation *out)
 {

@@ -1,4 +1,4 @@
-/* One tw_launch_explain: what its parts hand on. */
+/* The state of one tw_launch_explain, which its parts share. */
 #ifndef TW_EXPLAIN_H
 #define TW_EXPLAIN_H
 
@@ -13,8 +13,8 @@
 
 struct explain {
     tw_context *ctx;
-    tw_launch *launch; /* NULL: it is of PTX, */
-    tw_ptx *ptx;       /* and this is its program, */
+    tw_launch *launch; /* NULL: explains a PTX launch, */
+    tw_ptx *ptx;       /* of this program */
     const tw_ptx_launch *ptx_launch;
     const struct ptx_function *ptx_kernel;
     const struct lower_target *target;
@@ -22,45 +22,47 @@ struct explain {
     const struct gpu *gpu;
     struct arena *results; /* texts of the explanation */
     struct simulation simulation;
-    bool blocks_wait;  /* for others: those that were counted did not all come to their end */
-    double waves_gain; /* how many times as long waves take as if all places had blocks, >= 1 */
+    bool blocks_wait;  /* for others: not all counted blocks ran to their end */
+    double waves_gain; /* time of the waves, over the time with all places full; >= 1 */
     tw_explanation out;
 };
 
-/* From one launch to the next, where they follow each other. */
+/* Time from one launch to the next, when launches follow each other. */
 enum { LAUNCH_NANOSECONDS = 3000 };
 
-/* What was counted. */
+/* The counts of a launch. */
 struct explain_counts {
     struct work launch;
     struct accesses accesses; /* of the whole launch */
-    /* Of the grid's first block, by instruction: what the latencies follow from. */
+    /* The instructions of the grid's first block; the latencies follow from them. */
     const struct ptx_function *function;
     struct paced *paced; /* by statement */
     struct l2_grid l2;
-    /* Sectors of the whole launch: of loads through L1 (not there; asked for), past it; of stores;
-     * of atomics. */
+    /* Sectors of the whole launch: loads through L1 (missed; all), loads past L1, stores,
+     * atomics. */
     double missed, load_sectors, past, stores, updates;
     double tags;       /* requests of a line to L2 */
     double wavefronts; /* of L1, for global memory */
-    double awaited;    /* of what L2 is asked for, the share that is waited for in memory */
+    double awaited;    /* share of the L2 requests that wait for memory */
     int warps;
-    double longest; /* block that was run: what it executes, of the mean */
+    double longest; /* work of the longest block that was run, over the mean */
 };
 
-/* Simulates some of the launch's blocks, and counts. TW_OK, or reported. explain_count.c */
+/* Simulates some of the launch's blocks and counts. Returns TW_OK, or reports. explain_count.c */
 tw_status explain_count(struct explain *e, struct explain_counts *out);
-/* Useful operations of the launch; 0: nothing says. explain_flops.c */
+/* Returns the useful operations of the launch; 0: not known. explain_flops.c */
 double explain_flops(const tw_launch *l);
-/* Accesses by line, and what of the traffic follows from them alone. explain_access.c */
+/* Lists accesses by line, and fills in the traffic that follows from them alone.
+ * explain_access.c */
 void explain_accesses(struct explain *e, const struct accesses *accesses);
-/* Then the rest of the traffic, roofs, time and words. explain_time.c, explain_words.c */
+/* Fills in the rest of the traffic, roofs, time and words. explain_time.c, explain_words.c */
 void explain_time(struct explain *e, struct explain_counts *c);
-/* How many times as fast, if all but the launch itself were so many times as fast. */
+/* Returns the speedup of the launch if everything except the launch overhead gets `times` as
+ * fast. */
 double explain_gain(const tw_explanation *o, double times);
 void explain_words(struct explain *e, const struct explain_counts *c);
 
-/* The GPU as the public table has it. */
+/* Fills in the public description of a GPU. */
 void explain_gpu(const struct gpu *g, tw_gpu *out);
 
 #endif

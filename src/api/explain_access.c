@@ -1,4 +1,4 @@
-/* What accesses cost, by line, and loads apart from stores. */
+/* Costs of accesses by line, with loads and stores apart. */
 #include "api/explain.h"
 #include "sim/sim_counters.h"
 
@@ -19,7 +19,7 @@ static double ratio(double taken, double ideal)
     return ideal > 0 ? taken / ideal : 1;
 }
 
-/* The tile that the program means there; NULL: none of its own. */
+/* Returns the tile that the program accesses there; NULL: none of its own. */
 static const char *tile_at(const struct explain *e, uint32_t line, uint32_t column)
 {
     if (!e->launch) /* PTX of another compiler */
@@ -84,7 +84,7 @@ static tw_explained_access shown(struct explain *e, const struct accesses *all,
                                  .lanes = request_of(e, all, a)};
 }
 
-/* Adds it to one like it, or puts it behind those of its line. */
+/* Adds an access to an equal one, or inserts it after the others of its line. */
 static int keep(tw_explained_access *list, int count, const tw_explained_access *a)
 {
     for (int i = 0; i < count; i++)

@@ -1,7 +1,6 @@
-/* What a launch does, counted: some of its blocks run on the simulator, and stand for the others
- * (explain_sample.h). Each runs by itself. Where it waits for other blocks, it goes on when it is
- * certain that nobody who runs will change what it waits for, as if they had.
- */
+/* Counts the work of a launch: some of its blocks run on the simulator and represent the others
+ * (explain_sample.h). Each block runs alone. If it waits for other blocks, it continues as if
+ * they had run, once no running block can change the value that it waits for. */
 #include "api/explain.h"
 #include "api/explain_sample.h"
 #include "api/launch_params.h"
@@ -12,11 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the third axis all blocks run, if there are no more than these. Warp instructions: of one
- * block, and of those that are run to see what differs. */
+/* Limits: blocks along the third axis that all run; warp instructions of one block; warp
+ * instructions of the blocks that are run to find differences. */
 enum { FEW_ALONG_Z = 16, USUAL_STEPS = 50000000, MOST_TO_COMPARE = 12000000 };
 
-/* What was seen of one block. */
+/* The counts of one block. */
 struct seen {
     struct sim_counted *counted;
     size_t count;
@@ -30,7 +29,7 @@ struct counting {
     struct simulation *simulation;
     struct streams streams;
     struct sim_launch launch;
-    uint64_t ticket; /* where blocks draw their index; 0: they have their own */
+    uint64_t ticket; /* address from which blocks draw their index; 0: none */
     enum sim_end end;
     VEC(tw_explained_line) lines;
 };
@@ -52,7 +51,8 @@ static tw_status no_memory(struct counting *c, const char *name, uint64_t bytes)
     return TW_UNSUPPORTED;
 }
 
-/* What is given is read where it lies, or copied if it is written; what is not is zeros. */
+/* Places an argument. A given array is read in place, or copied if the kernel writes it; a
+ * missing one is zeros. */
 static tw_status place(struct counting *c, struct launch_param *p)
 {
     struct sim *sim = c->simulation->sim;
@@ -181,7 +181,7 @@ static void add_line(struct counting *c, const struct sim_counted *counted,
     out->sectors += (double)n->global_sectors * times;
 }
 
-/* The statement that an instruction is; -1: none of the kernel's own. */
+/* Returns the statement of an instruction; -1: it is not one of the kernel's own. */
 static int64_t statement_of(const struct counting *c, const struct ptx_instruction *ins)
 {
     const struct ptx_function *f = c->out->function;
@@ -202,7 +202,7 @@ static void pace_statement(struct counting *c, const struct sim_counted *counted
         c->out->paced[i].wavefronts += (double)as->shared_wavefronts * share;
 }
 
-/* share: of all blocks, those that it stands for. */
+/* Adds a block's counts. share: of all blocks, the part that this one represents. */
 static void take_counts(struct counting *c, const struct seen *seen, double times, double share)
 {
     for (size_t i = 0; i < seen->count; i++) {
@@ -237,7 +237,7 @@ static struct l1_share share_of_block(const struct explain *e, const struct samp
     return (struct l1_share){(g->l1_kb * 1024 - shared) / resident, resident, common_arrays(s)};
 }
 
-/* What L1 is asked for, by instruction. */
+/* Adds the requests to L1, by instruction. */
 static void take_instructions(struct counting *c, const struct streams *seen, double times,
                               double share)
 {

@@ -1,9 +1,9 @@
-/* Useful operations: those of the products that `ensures` names, on the arrays as they are, without
- * what tiles add at their edges or blocks do twice. */
+/* Counts useful operations: those of the products in `ensures`, on the arrays as they are,
+ * without the padding of tiles at edges and without work that several blocks repeat. */
 #include "api/explain.h"
 
-/* Rows and columns of a factor: a view, whole but for leading indices, its transpose, or anything
- * that is reshaped to a matrix. */
+/* Gives rows and columns of a factor: a view, whole except for leading indices, its transpose,
+ * or anything reshaped to a matrix. */
 static bool shape_of(const tw_launch *l, const struct expr *e, int64_t shape[2])
 {
     struct scalar_env env = launch_env(l);
@@ -34,7 +34,8 @@ static bool shape_of(const tw_launch *l, const struct expr *e, int64_t shape[2])
     return true;
 }
 
-/* The products of an expression. A function of one, such as gelu, may name it several times. */
+/* The products of an expression. A function of a product, such as gelu, may name it several
+ * times. */
 struct products {
     const tw_launch *launch;
     VEC(const struct expr *) seen;
@@ -49,7 +50,7 @@ static bool seen_before(const struct products *p, const struct expr *e)
     return false;
 }
 
-/* false: there is one whose size cannot be told. */
+/* Returns false if the size of a product cannot be found. */
 static bool add_products(struct products *p, const struct expr *e)
 {
     int64_t a[2], b[2];

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Of what one block executes: a difference that is none. */
+/* Blocks are alike if they differ by at most this share of their work. */
 static const double alike = 0.005;
 
-/* Some places along an axis, in order, and what was found there with 0 on the other axes. */
+/* Some places along an axis, in order, with the samples found there; other axes are at 0. */
 struct place {
     struct sample *sample;
     int64_t at;
@@ -40,7 +40,7 @@ static double difference(const struct sampling *s, const struct sample *a, const
     return sum > alike * fmin(a->sum, b->sum) ? sum : 0;
 }
 
-/* Puts a place where it belongs. */
+/* Runs the block at a place and inserts the place in order. */
 static bool look_at(struct sampling *s, struct axis *a, int number, int64_t where)
 {
     int64_t at[3] = {0};
@@ -56,7 +56,8 @@ static bool look_at(struct sampling *s, struct axis *a, int number, int64_t wher
     return true;
 }
 
-/* Between which two places most is not known: the index of the first; -1: nothing is. */
+/* Finds the gap between two places with the most unknown work. Returns the index of its first
+ * place; -1: no gap is left. */
 static int worst_gap(const struct sampling *s, const struct axis *a, double *unknown)
 {
     int worst = -1;
@@ -72,7 +73,7 @@ static int worst_gap(const struct sampling *s, const struct axis *a, double *unk
     return worst;
 }
 
-/* What all blocks of the axis execute, as the places have it. */
+/* Returns the work of all blocks of the axis, interpolated between the places. */
 static double total(const struct axis *a)
 {
     double sum = 0;
@@ -83,7 +84,8 @@ static double total(const struct axis *a)
     return sum;
 }
 
-/* Those of a gap are like its ends: all like the first if these are alike, else half like each. */
+/* Sets the weights. The blocks in a gap are like its ends: all like the first if the ends are
+ * alike, else half like each. */
 static void weigh(const struct sampling *s, struct axis *a)
 {
     for (size_t i = 0; i < a->places.count; i++)
@@ -106,7 +108,8 @@ static void weigh(const struct sampling *s, struct axis *a)
     a->places.count = kept + 1;
 }
 
-/* The last of an axis may be ragged, alone: where a gap ends with it, the one before it is next. */
+/* Chooses the places of an axis. Only the last block may be ragged, so the block before it comes
+ * first in a gap that ends with it. */
 static bool find_places(struct sampling *s, struct axis *a, int number)
 {
     enum { MOST_PLACES = 24 };

@@ -1,5 +1,5 @@
-/* From counts to traffic, roofs and time. docs/model.md says what is modelled, and from where its
- * figures are. */
+/* Turns counts into traffic, roofs and time. docs/model.md describes the model and the sources
+ * of its figures. */
 #include "api/explain.h"
 
 #include <math.h>
@@ -21,8 +21,9 @@ static tw_range of_work(struct range r)
 
 /* --- traffic --- */
 
-/* GPUs whose L2 is two halves, each of which keeps a copy of what its multiprocessors read: NVIDIA
- * A100 architecture whitepaper, "A100 L2 Cache"; GH100 and GB100 go on with it. */
+/* Returns 2 for GPUs whose L2 has two halves, each of which keeps a copy of the lines that its
+ * multiprocessors read: NVIDIA A100 architecture whitepaper, "A100 L2 Cache". GH100 and GB100
+ * are taken to do the same. */
 static int l2_halves(const struct gpu *g)
 {
     return g->capability == 80 || g->capability == 90 || g->capability == 100 ? 2 : 1;
@@ -31,7 +32,7 @@ static int l2_halves(const struct gpu *g)
 static void find_compulsory(struct explain *e, double *read, double *written)
 {
     const tw_launch *l = e->launch;
-    if (!l) { /* of PTX: which of its arrays it writes is not known */
+    if (!l) { /* PTX: which arrays it writes is not known */
         for (int i = 0; i < e->ptx_launch->argument_count; i++)
             *read += e->ptx_launch->arguments[i].is_array
                          ? (double)e->ptx_launch->arguments[i].bytes
@@ -56,8 +57,8 @@ static void replay_l2(const struct explain *e, struct l2_grid *g, double share, 
     l2_replay(&e->ctx->scratch, g, out);
 }
 
-/* What is read of memory if L2 holds no line twice; `mean`: if each half has its own. What it does
- * where the one fits and the other does not is not known. */
+/* Returns the bytes read from memory if L2 holds no line twice. `mean`: the result with a copy
+ * in each half. A GPU may do either if only the first fits. */
 static double read_if_held_once(const struct explain *e, const struct explain_counts *c,
                                 const struct l2_result *mean, double share, double compulsory)
 {
@@ -69,7 +70,8 @@ static double read_if_held_once(const struct explain *e, const struct explain_co
     return once.read;
 }
 
-/* together: of blocks in step; mean: as they are taken to go on. */
+/* Finds the memory traffic. together: with blocks in step; mean: with the assumed spread of
+ * blocks. */
 static void find_memory(struct explain *e, struct explain_counts *c,
                         const struct l2_result *together, const struct l2_result *mean,
                         tw_traffic *t)
@@ -77,21 +79,22 @@ static void find_memory(struct explain *e, struct explain_counts *c,
     double read = 0, written = 0;
     find_compulsory(e, &read, &written);
     t->compulsory = read + written;
-    if (!e->out.launches) /* what caches have follows from the blocks that are there together */
+    if (!e->out.launches) /* the contents of caches follow from the resident blocks */
         return;
-    /* Launches follow each other: what fits in L2 is there from the one before. */
+    /* Launches follow each other: data that fits in L2 is still there from the launch before. */
     bool stays = read * c->l2.copies + written <= c->l2.room;
     c->awaited = stays ? 0 : mean->awaited;
-    /* What is left in L2 is written behind the launch, if the next one leaves it no room. */
+    /* Data that is left in L2 is written after the launch, if the next one leaves it no room. */
     double all = mean->written + mean->left, again = fmax(0, mean->stored - all);
     double once = read_if_held_once(e, c, mean, c->l2.share, read);
     t->read.low = fmin(fmin(together->read, mean->read), once);
     t->read.middle = mean->read;
     t->read.high = fmax(together->read, mean->read);
-    /* What other blocks wrote, as partial sums, may still be there, or have left to be read again. */
+    /* Data that other blocks wrote, such as partial sums, may still be there, or must be read
+     * again. */
     t->read.low = stays ? fmin(t->read.low, read) : t->read.low;
     t->read.high += again;
-    if (e->blocks_wait) { /* which block reads what does not follow from its place */
+    if (e->blocks_wait) { /* a block's place does not tell what it reads */
         t->read = (tw_range){read, read, fmax(mean->read, read)};
         c->awaited = 1;
     }
@@ -116,7 +119,7 @@ static void find_traffic(struct explain *e, struct explain_counts *c,
            written = (c->stores + c->updates) * SECTOR_BYTES;
     t[TW_AT_HBM].by_thread = t[TW_AT_L2].by_thread;
     t[TW_AT_L2].by_request = t[TW_AT_HBM].by_request = c->launch.sectors * SECTOR_BYTES;
-    /* Requests of the two multiprocessors of a pair for the same line may be joined. */
+    /* The two multiprocessors of a pair may join requests for the same line. */
     t[TW_AT_L2].read = (tw_range){read / 2, read, read};
     t[TW_AT_L2].written = exactly(written);
     t[TW_AT_L2].moved = (tw_range){read / 2 + written, read + written, read + written};
@@ -150,15 +153,17 @@ static void add_roof(tw_explanation *o, const char *name, const char *title, con
     o->roofs[i] = r;
 }
 
-/* Of the rate at which matrix units work, what instructions of one warp reach: on GH100 an m16n8k16
- * of f16 takes 6 cycles, as read on an H200, where 4 would be all; Luo et al. (below) found about
- * as much. Only wgmma reaches all. Of GB100 half is assumed. */
+/* Returns the share of the matrix units' rate that instructions of one warp reach: on GH100 an
+ * m16n8k16 of f16 takes 6 cycles, as measured on an H200, where the full rate would take 4; Luo
+ * et al. (below) found about the same. Only wgmma reaches the full rate. For GB100 half is
+ * assumed. */
 static double matrix_share(const struct gpu *g)
 {
     return g->capability == 90 ? 2.0 / 3 : g->capability == 100 ? 0.5 : 1;
 }
 
-/* Operations a cycle and multiprocessor; in f64 without such tensor units those of its own units. */
+/* Returns operations per cycle and multiprocessor; for f64 without such tensor units, those of
+ * the f64 units. */
 static int matrix_rate(const struct gpu *g, enum matrix_unit unit)
 {
     switch (unit) {
@@ -170,7 +175,7 @@ static int matrix_rate(const struct gpu *g, enum matrix_unit unit)
     }
 }
 
-/* What is done on matrix units, and for how many cycles of a multiprocessor. */
+/* Returns the operations on matrix units, and the cycles of a multiprocessor that they take. */
 static double matrix_work(const struct gpu *g, const struct work *w, double *cycles)
 {
     double own = w->flops > 0 ? w->asynchronous_tensor / w->flops : 0, all = 0;
@@ -184,7 +189,7 @@ static double matrix_work(const struct gpu *g, const struct work *w, double *cyc
     return all;
 }
 
-/* Multiprocessor cycles a second, of all. */
+/* Returns the cycles per second of all multiprocessors together. */
 static double cycles_a_second(const struct explain *e, const struct explain_counts *c)
 {
     double busy;
@@ -199,7 +204,7 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
     tw_explanation *o = &e->out;
     tw_traffic *t = o->traffic;
     double cycles = cycles_a_second(e, c), clock = cycles / g->multiprocessors;
-    double fma = g->f32 / 64.0; /* warp instructions a cycle */
+    double fma = g->f32 / 64.0; /* warp instructions per cycle */
     tw_range wavefronts = of_work(w->wavefronts);
     wavefronts.low += c->wavefronts;
     wavefronts.middle += c->wavefronts;
@@ -226,10 +231,10 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
 
 /* --- time --- */
 
-/* Cycles: of memory by capability (devices.def), of the rest as GH100 has them. Luo et al.,
- * "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (2024), have mma when nothing
- * else is under way. A warp is issued from every second cycle: its units for f32 have 16 lanes
- * each. */
+/* Finds latencies in cycles: of memory by capability (devices.def), of the rest as on GH100. Luo
+ * et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (2024), measured mma
+ * with nothing else running. A warp issues every second cycle, because its units for f32 have 16
+ * lanes each. */
 static void find_latencies(const struct explain *e, const struct explain_counts *c,
                            struct latencies *l)
 {
@@ -252,10 +257,10 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
     l->missed_l1 = l->l2 + c->awaited * (l->memory - l->l2);
 }
 
-/* Blocks of a multiprocessor share its busiest part, and wait for it, or for what they read, in
- * turns: a closed network of one queue and a delay, by mean value analysis (Reiser & Lavenberg
- * 1980). service: cycles of that part for one block, delay: the rest of a block's time. Cycles a
- * block, once `blocks` of them are there. */
+/* Returns the cycles per block with `blocks` of them on a multiprocessor. Blocks share its
+ * busiest part, and wait in turns for that part or for their data: a closed network of one queue
+ * and a delay, by mean value analysis (Reiser & Lavenberg 1980). service: cycles of that part
+ * for one block; delay: the rest of a block's time. */
 static double cycles_of_block(double service, double delay, int blocks)
 {
     double queue = 0, pace = service + delay;
@@ -267,7 +272,7 @@ static double cycles_of_block(double service, double delay, int blocks)
     return pace;
 }
 
-/* Cycles of one block: of the busiest part, and of all when it is alone. */
+/* Finds the cycles of one block: of the busiest part, and in all when the block is alone. */
 static void find_pace(const struct explain *e, const struct explain_counts *c, double *busy,
                       double *alone)
 {
@@ -279,8 +284,8 @@ static void find_pace(const struct explain *e, const struct explain_counts *c, d
     *alone = fmax(*alone, *busy);
 }
 
-/* Cycles of a multiprocessor for all of its blocks. Where waves are few, the last one's blocks are
- * spread over all multiprocessors, and wait for few others. */
+/* Returns a multiprocessor's cycles for all of its blocks. If there are few waves, the blocks of
+ * the last one are spread over all multiprocessors, and each shares its own with few others. */
 static double cycles_of_waves(struct explain *e, double busy, double alone)
 {
     const tw_explanation *o = &e->out;
@@ -305,10 +310,10 @@ static void find_seconds(struct explain *e, const struct explain_counts *c)
     double taken = fmax(cycles_of_waves(e, busy, alone), alone * c->longest);
     double middle =
         fmax(least, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
-    /* As readings have it; where there are none, by as much as others have published of them. */
+    /* The spread of our readings of this GPU; without any, the spread of published ones. */
     bool measured = e->gpu->readings > 0;
     double low = middle * (measured ? 0.75 : 0.6), high = middle * (measured ? 1.35 : 1.9);
-    if (c->longest > 1.1) /* how the longest blocks fall together is not known */
+    if (c->longest > 1.1) /* the overlap of the longest blocks is not known */
         high *= fmin(2, c->longest);
     for (int i = 0; i < o->roof_count; i++) {
         low = fmax(low, o->roofs[i].seconds.low);
@@ -338,7 +343,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
         o->flops = o->flops_executed;
     o->shared_wavefronts = c->launch.wavefronts.middle;
     o->shared_wavefronts_ideal = c->launch.wavefronts_ideal;
-    /* How unevenly blocks go on follows from their pace, what they find in L2 from that. */
+    /* The spread of the blocks follows from their pace; their hits in L2 follow from the spread. */
     if (o->launches)
         replay_l2(e, &c->l2, in_step, l2_halves(e->gpu), &together);
     find_traffic(e, c, &together, &together);

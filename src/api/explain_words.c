@@ -1,5 +1,6 @@
-/* The verdict in a sentence, the change that would help most, and what is not known. Each piece of
- * advice has a test; the first that applies is given, in the order of what it would gain. */
+/* Writes the verdict in a sentence, the change that would help most, and the open questions.
+ * Each piece of advice has a test; the text gives the first that applies, in the order of their
+ * gain. */
 #include "api/explain.h"
 
 #include <string.h>
@@ -39,20 +40,20 @@ static bool is_bound_by(const tw_explanation *o, const char *roof)
     return o->roof_count && strcmp(o->roofs[0].name, roof) == 0;
 }
 
-/* Whether the launch itself takes the most of the time. */
+/* Returns true if the launch overhead takes most of the time. */
 static bool is_brief(const tw_explanation *o)
 {
     return o->seconds.middle < 2 * LAUNCH_NANOSECONDS * 1e-9;
 }
 
-/* Multiprocessors that the grid is too small for. */
+/* Returns the number of multiprocessors that get no block because the grid is too small. */
 static int idle_multiprocessors(const struct explain *e)
 {
     int64_t idle = e->gpu->multiprocessors - e->out.blocks;
     return idle > 0 ? (int)idle : 0;
 }
 
-/* Warps that a multiprocessor has at a time: as many as fit, if the grid has them. */
+/* Returns the warps of a multiprocessor at a time: as many as fit, or fewer in a small grid. */
 static int warps_there(const struct explain *e)
 {
     const tw_explanation *o = &e->out;
@@ -102,8 +103,8 @@ static const char *kind_of(const tw_explained_access *a)
     return a->store ? "store" : "load";
 }
 
-/* The access of shared (of global) memory that takes the most units too many; of one line, or of
- * all (0). NULL: none does. */
+/* Returns the access of shared (or global) memory with the most units above the ideal, of one
+ * line or of all lines (0). NULL: none has any. */
 static const tw_explained_access *worst_access(const tw_explanation *o, bool shared, int line)
 {
     const tw_explained_access *worst = NULL;
@@ -119,7 +120,8 @@ static const tw_explained_access *worst_access(const tw_explanation *o, bool sha
     return worst;
 }
 
-/* As the program has it and, where it has vectors, as those: "32-way (8-way as vectors)". */
+/* Returns the ways of the program as written and, if it has vectors, as vectors: "32-way (8-way
+ * as vectors)". */
 static const char *ways_text(struct arena *a, const tw_explained_access *of)
 {
     if (of->ways_by_element > 1.005 * of->ways)
@@ -127,7 +129,7 @@ static const char *ways_text(struct arena *a, const tw_explained_access *of)
     return arena_printf(a, "%.3g-way", of->ways);
 }
 
-/* The line with the most wavefronts that conflicts cost. */
+/* Explains the line that loses the most wavefronts to conflicts. */
 static const char *about_conflicts(struct explain *e)
 {
     const tw_explanation *o = &e->out;
@@ -157,9 +159,9 @@ static const char *about_conflicts(struct explain *e)
                         time_text(e->results, r->seconds.middle));
 }
 
-/* An access that would be scattered if thread.x went along the columns of `worst`: neighbouring
- * lanes are at neighbouring elements in it now. NULL: none of any weight, or tiles are there that
- * each access can go along in its own way. */
+/* Finds an access that would be scattered if thread.x went along the columns of `worst`: now its
+ * neighbouring lanes access neighbouring elements. Returns NULL if there is none of any weight,
+ * or if the kernel has shared tiles, which each access can go along in its own way. */
 static const tw_explained_access *other_way(const tw_explanation *o,
                                             const tw_explained_access *worst)
 {
@@ -226,13 +228,13 @@ static const char *about_grid(struct explain *e)
     return NULL;
 }
 
-/* Whether nothing is busy for nearly all of the time. */
+/* Returns true if no part is busy for nearly all of the time. */
 static bool mostly_waits(const tw_explanation *o)
 {
     return strcmp(o->bound, "latency") == 0 || o->roofs[0].share < 0.85;
 }
 
-/* Of a product on the units for f32, what of it is read through L1. */
+/* For a product on the units for f32: explains its reads through L1. */
 static const char *about_l1(struct explain *e, const struct explain_counts *c)
 {
     const tw_explanation *o = &e->out;
@@ -313,7 +315,7 @@ static const char *about_units(struct explain *e, const struct explain_counts *c
         return "Nearly all instructions are multiply-adds already: tensor units do them many at a "
                "time, with factors of f16, bf16 or tf32.";
     if (is_bound_by(o, "issue"))
-        return "More than half of the instructions are no arithmetic: unroll, read several "
+        return "More than half of the instructions are not arithmetic: unroll, read several "
                "elements at a time, give each thread more results.";
     if (is_bound_by(o, "tensor") && c->launch.asynchronous_tensor == 0 && e->gpu->capability == 90)
         return "It is near what mma reaches: only wgmma has all of this GPU's matrix units.";
@@ -377,11 +379,12 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
                           c->longest, (long long)o->sampled_blocks));
     if (o->flops_executed < half * o->flops)
         note(e, notes,
-             "What it does depends on the values of its arrays: those that were not given are "
+             "Its work depends on the values of its arrays: those that were not given are "
              "zeros, and with these it executes less than half of its useful operations.");
     if (o->traffic[TW_AT_HBM].moved.high > 1.2 * o->traffic[TW_AT_HBM].moved.low)
         note(e, notes,
-             "What L2 holds depends on how evenly blocks go on, which is not known: its memory's "
+             "The contents of L2 depend on how evenly blocks go on, which is not known: its "
+             "memory's "
              "bytes are a range.");
     if (c->missed + c->past > 0)
         note(e, notes,

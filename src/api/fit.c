@@ -1,7 +1,7 @@
-/* When a variant takes more shared memory or registers than its GPU has: which of the listed tuned
- * values would fit, those with the fewest changes first. What compiles and is estimated to take
- * more registers than a thread has would keep the rest in memory: it is named where nothing else
- * fits. */
+/* Suggests values for a variant that takes more shared memory or registers than its GPU has: the
+ * listed tuned values that fit, those with the fewest changes first. A combination that compiles
+ * but is estimated to take more registers than a thread has would spill: it is named only if
+ * nothing else fits. */
 #include "api/objects.h"
 
 enum { COMBINATIONS_TRIED = 256, COMBINATIONS_SEEN = 1 << 20, SHOWN = 3 };
@@ -14,20 +14,20 @@ struct fitting {
 
 struct fit {
     const tw_kernel *kernel;
-    const struct choice *wanted; /* what does not fit */
+    const struct choice *wanted; /* the choice that does not fit */
     const bool *known;
-    enum lower_excess excess; /* what it takes too much of */
+    enum lower_excess excess; /* the resource it takes too much of */
     struct choice tried;
-    int *row; /* by tune: of its list */
+    int *row; /* by tune: index in its list */
     struct fitting best[SHOWN];
     int found;
-    struct fitting spilling; /* the first that takes more registers than `there` are; 0: none */
+    struct fitting spilling; /* the first that takes more registers than `there`; 0: none */
     int there;
     int tries, looks; /* combinations compiled, and looked at */
 };
 
-/* The next combination; names of one group step together, the last group fastest. False after the
- * last. */
+/* Goes to the next combination; the names of a group step together, and the last group is the
+ * fastest. Returns false after the last combination. */
 static bool next_combination(struct fit *f)
 {
     const struct lang_kernel *info = f->kernel->info;
@@ -59,7 +59,7 @@ static int take_combination(struct fit *f)
     return changed;
 }
 
-/* Whether the combination compiles, into `out`. */
+/* Returns true if the combination compiles, and gives the result in `out`. */
 static bool compiles(const struct fit *f, struct lowered *out)
 {
     const tw_kernel *k = f->kernel;
@@ -87,7 +87,7 @@ static void remember(struct fit *f, struct fitting *in, int64_t takes)
     in->tunes = arena_copy(&f->kernel->module->ctx->scratch, f->tried.tunes, size);
 }
 
-/* Of a thread, where as many threads of a block share a multiprocessor's. */
+/* Returns the registers per thread if the block has a multiprocessor to itself. */
 static int registers_there(const struct fit *f, const struct lowered *got)
 {
     const struct lower_target *t = f->kernel->device;
@@ -111,7 +111,7 @@ static void try_combination(struct fit *f)
     }
 }
 
-/* Those that change so many values. */
+/* Tries the combinations that change `count` values. */
 static void try_changing(struct fit *f, int count)
 {
     for (int t = 0; t < f->kernel->info->tune_count; t++)
@@ -125,7 +125,7 @@ static void try_changing(struct fit *f, int count)
              next_combination(f));
 }
 
-/* "BM = 64, BN = 32": what is not as it was wanted. */
+/* Lists the values that differ from the wanted ones: "BM = 64, BN = 32". */
 static void add_changes(struct text *out, const struct fit *f, const struct fitting *x)
 {
     const struct lang_kernel *info = f->kernel->info;

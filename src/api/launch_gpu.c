@@ -1,6 +1,6 @@
-/* Launches on an NVIDIA GPU. What a prepared launch passes is worked out once; from then on a start
- * is a launch of the driver's, and before it a fill where workspace must be zero and launches do not
- * leave it so. Arrays of the host are copied to the device for each run, and back. */
+/* Launches on an NVIDIA GPU. The parameters of a prepared launch are found once; then each start
+ * is one launch of the driver, after a fill if workspace must be zero and launches do not leave
+ * it so. Arrays of the host are copied to the device for each run, and back. */
 #include "api/launch_params.h"
 #include "tilewright_gpu.h"
 
@@ -13,8 +13,8 @@ struct gpu_launch {
     struct launch_params params;
     struct cuda_launch config;
     struct cuda_module *module;
-    /* Workspace: places in one piece of memory, those that must be zero first. Clean workspace and
-     * the ticket have a piece of their own, in which nothing else is ever stored. */
+    /* Workspace: offsets in one piece of memory, first those that must be zero. Clean workspace
+     * and the ticket have a separate piece, which never holds anything else. */
     size_t *offset; /* by parameter */
     size_t workspace_bytes, zeroed_bytes, clean_bytes;
     uint64_t workspace; /* the first piece, of the latest stream */
@@ -43,7 +43,7 @@ static tw_status refuse(struct gpu_call *c, tw_status status)
     return status;
 }
 
-/* What the GPU refused. */
+/* Reports the refusal of the GPU. */
 static tw_status say(struct gpu_call *c, tw_status status)
 {
     return refuse(c, gpu_status(c->cuda, status));
@@ -72,7 +72,7 @@ static tw_status load(struct gpu_call *c)
     return say(c, TW_UNSUPPORTED);
 }
 
-/* A GPU never gets a kernel that was compiled despite its races. */
+/* Compiles the launch; a GPU never gets a kernel that was compiled despite its races. */
 static tw_status compile(struct gpu_call *c)
 {
     if (c->launch->despite_races) {
@@ -83,7 +83,7 @@ static tw_status compile(struct gpu_call *c)
     return launch_prepare(c->launch);
 }
 
-/* Compiled, and loaded on the context's GPU. */
+/* Compiles the launch and loads it on the context's GPU. */
 static tw_status prepare(struct gpu_call *c)
 {
     tw_status status = compile(c);
@@ -104,7 +104,7 @@ static size_t place_after(size_t *bytes, const struct launch_param *p)
     return at;
 }
 
-/* Zeroed ones first, so that one fill does. */
+/* Lays out the workspace, zeroed pieces first, so that one fill suffices. */
 static void lay_out_workspace(struct gpu_launch *g)
 {
     for (int i = 0; i < g->params.count; i++)
@@ -164,7 +164,7 @@ static bool is_ready(const tw_launch *l)
     return l->prepared && l->gpu;
 }
 
-/* c->gpu, and its workspace for the stream. */
+/* Makes c->gpu, and its workspace for the stream. */
 static tw_status make_ready(struct gpu_call *c)
 {
     tw_launch *l = c->launch;
@@ -194,7 +194,7 @@ static struct cuda_launch with_attributes(const struct gpu_call *c)
     struct cuda_launch config = c->gpu->config;
     memcpy(config.cluster, a->cluster, sizeof config.cluster);
     config.priority = a->priority;
-    /* Workspace is of those before it in the stream, too. */
+    /* Earlier launches of the stream may still use the workspace. */
     config.overlap = a->overlap && !c->gpu->workspace_bytes && !c->gpu->clean_bytes;
     return config;
 }
@@ -248,13 +248,13 @@ static bool copy_back(struct gpu_call *c)
 
 static void free_staged(struct gpu_call *c)
 {
-    char why[CUDA_WHY]; /* the first error has been said */
+    char why[CUDA_WHY]; /* the first error was reported */
     for (int i = 0; i < c->gpu->params.count; i++)
         if (c->staged[i])
             cuda_free(c->cuda, c->staged[i], why);
 }
 
-/* `runs` launches one after the other, after one that warms up if there are several. */
+/* Starts `runs` launches one after the other, after a warm-up if there are several. */
 static bool start_all(struct gpu_call *c)
 {
     tw_context *ctx = c->launch->ctx;
@@ -278,7 +278,7 @@ tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
     c.staged = arena_array(&l->ctx->scratch, uint64_t, c.gpu->params.count + 1);
     bool done = stage(&c) && start_all(&c) && copy_back(&c);
     status = done ? TW_OK : gpu_status(c.cuda, TW_FAULT);
-    free_staged(&c); /* before memory for a message may be missing */
+    free_staged(&c); /* first: a message may need the memory */
     *milliseconds = done ? c.milliseconds / runs : 0;
     return done ? TW_OK : refuse(&c, status);
 }

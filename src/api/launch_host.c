@@ -1,5 +1,5 @@
 /* Launches on the host: at once, or in the background, one after the other on a thread of the
- * context's. What runs in the background has arguments of its own, and pins its variant. */
+ * context. A launch in the background has its own copy of the arguments, and pins its variant. */
 #include "api/objects.h"
 
 #include "base/platform.h"
@@ -94,7 +94,7 @@ static void run_all(void *user)
     r->milliseconds = 1e3 * (platform_seconds() - from) / r->count;
 }
 
-/* As callbacks of the caller are called meanwhile, it is on the caller's stack. */
+/* Runs on the caller's stack, because the run calls callbacks of the caller. */
 tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs,
                          double *milliseconds)
 {
@@ -145,7 +145,7 @@ static tw_status begin_call(void *user)
         return TW_NO_MEMORY;
     memcpy(l->begun.args, args, (size_t)info->param_count * sizeof *args);
     l->begun.variant = l->variant;
-    l->begun.kind = CPU_CANCELLED; /* as it stays in a forked process */
+    l->begun.kind = CPU_CANCELLED; /* stays so in a forked process */
     l->begun.job = (struct platform_job){.run = run_begun, .user = l};
     platform_queue_add(ctx->queue, &l->begun.job);
     return TW_OK;

@@ -1,5 +1,4 @@
-/* What a launch of a lowered kernel passes and how large it is: the same for a GPU and for the
- * simulator. */
+/* The parameters and the size of a launch of a lowered kernel, for a GPU and for the simulator. */
 #ifndef TW_LAUNCH_PARAMS_H
 #define TW_LAUNCH_PARAMS_H
 
@@ -8,15 +7,15 @@
 struct launch_param {
     enum lower_param_kind kind;
     const struct sym *sym; /* NULL for a ticket */
-    /* A scalar's value, its bytes first; or an address for the caller to fill in. */
+    /* A scalar's value, its bytes first; or an address that the caller fills in. */
     uint64_t value;
     void *data;              /* LOWER_POINTER: the caller's array */
-    uint64_t bytes;          /* of the array; without data it may be more than there is memory */
+    uint64_t bytes;          /* of the array; may be more than all memory if data is NULL */
     int64_t shape[MAX_RANK]; /* LOWER_WORKSPACE */
     bool zeroed;             /* must be zero before each launch */
-    bool clean;              /* … and each launch leaves it so */
+    bool clean;              /* … and each launch leaves it zero */
     bool written;            /* the kernel may write the caller's array */
-    bool on_device;          /* LOWER_POINTER: `data` is an address there, or no array was given */
+    bool on_device;          /* LOWER_POINTER: `data` is a device address, or there is no array */
 };
 
 struct launch_params {
@@ -25,8 +24,8 @@ struct launch_params {
     struct launch_param *list; /* by lowered parameter */
 };
 
-/* For a prepared launch of a GPU's kernel; `given` by parameter of the kernel. The list is put into
- * arena a. False: why. */
+/* Finds the parameters of a prepared launch of a GPU's kernel. `given` is indexed by parameter
+ * of the kernel. The list lives in arena a. Returns false with the reason in `why`. */
 bool launch_params_find(tw_launch *l, struct arena *a, const struct cpu_argument *given,
                         struct launch_params *out, char why[CUDA_WHY]);
 

@@ -1,5 +1,5 @@
-/* tw_launch_probe: what a run shows of values on its way. The request lives in the module's arena, as
- * compiled versions of the kernel are kept by it. */
+/* tw_launch_probe: prints intermediate values during a run. The request lives in the module's
+ * arena, because the kernel keeps compiled versions that point to it. */
 #include "api/objects.h"
 #include "tile/probe.h"
 

@@ -9,7 +9,8 @@
 
 /* --- arrays against views --- */
 
-/* Without gaps, from the array's first element on: the array has the view's shape. */
+/* Returns true if a view has no gaps and starts at the array's first element: the array then has
+ * the view's shape. */
 static bool is_plain(const struct sym *view)
 {
     for (int i = 0; i < view->type.rank; i++)
@@ -18,7 +19,7 @@ static bool is_plain(const struct sym *view)
     return !view->base_offset;
 }
 
-/* The first view of a pointer parameter, a plain one if there is one; NULL: none. */
+/* Returns the first view of a pointer parameter, a plain one if it has one; NULL: none. */
 static const struct sym *view_of(const tw_launch *l, int param)
 {
     const struct view_list *views = &l->variant->views[param];
@@ -35,7 +36,7 @@ struct scalar_env launch_env(const tw_launch *l)
                                .count = l->kernel->info->param_count};
 }
 
-/* The view's extents at this launch; false if they need more than parameters. */
+/* Gives the view's extents at this launch. Returns false if they need more than parameters. */
 static bool view_shape(const tw_launch *l, const struct sym *view, int64_t *shape)
 {
     struct scalar_env env = launch_env(l);
@@ -45,7 +46,8 @@ static bool view_shape(const tw_launch *l, const struct sym *view, int64_t *shap
     return true;
 }
 
-/* Elements from the array's first to behind the view's last; -1 if that cannot be known here. */
+/* Returns the number of elements from the array's first to the end of the view's last; -1: not
+ * known here. */
 static int64_t view_reach(const tw_launch *l, const struct sym *view)
 {
     struct scalar_env env = launch_env(l);
@@ -83,8 +85,9 @@ int64_t launch_array_bytes(const tw_launch *l, int param)
     return most;
 }
 
-/* The view that says the array's shape: a plain one beyond which no other reaches; NULL: there is
- * none, and the array has as many elements as the farthest reaches over. */
+/* Returns the view that gives the array's shape: a plain one that no other view reaches beyond.
+ * Returns NULL if there is none; the array then has as many elements as the farthest view
+ * reaches. */
 static const struct sym *shape_of(const tw_launch *l, int param)
 {
     const struct sym *view = view_of(l, param);
@@ -103,7 +106,7 @@ int64_t array_length(const tw_array *x)
     return n;
 }
 
-/* "m = 3, n = 4": the parameters that the view's axes name. */
+/* Returns the parameters that the view's axes name: "m = 3, n = 4". */
 static const char *sizes_text(tw_launch *l, const struct lang_param *param)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -144,7 +147,7 @@ static void check_length(tw_launch *l, int p, const struct sym *view)
                (long long)reach);
 }
 
-/* The first says it: other views often have the same axis. */
+/* Reports only the first wrong extent, because other views often have the same axis. */
 static bool check_extents(tw_launch *l, const struct sym *view)
 {
     int64_t shape[MAX_RANK];
@@ -161,7 +164,7 @@ static bool check_extents(tw_launch *l, const struct sym *view)
     return false;
 }
 
-/* What a launch is made of does not wrap. */
+/* Refuses an expression of the launch that overflows. */
 static bool check_overflow(tw_launch *l, const struct expr *e)
 {
     struct scalar_env env = launch_env(l);
@@ -217,7 +220,8 @@ static bool has_blocks(const tw_launch *l)
     return true;
 }
 
-/* The position of parameter p among the arguments of a call: derived ones are none. */
+/* Returns the position of parameter p among the arguments of a call; derived parameters do not
+ * count. */
 static int argument_number(const struct lang_kernel *info, int p)
 {
     int number = p + 1;
@@ -274,7 +278,7 @@ tw_status tw_launch_prepare(tw_launch *l)
     return l ? context_call(l->ctx, prepare_call, l) : TW_BAD_ARGUMENT;
 }
 
-/* --- what came out --- */
+/* --- results --- */
 
 struct value_call {
     tw_launch *launch;
@@ -475,13 +479,13 @@ tw_status tw_launch_time(tw_launch *l, int runs, double *milliseconds)
 
 /* --- verification --- */
 
-/* The sign of a NaN says nothing. */
+/* Drops the sign of a NaN, which means nothing. */
 static double shown(double v)
 {
     return isnan(v) ? fabs(v) : v;
 }
 
-/* Says which reduction counts zeros from past an edge, a common cause of wrong values. */
+/* Names the reduction that counts zeros from past an edge, a common cause of wrong values. */
 static void note_edge_zeros(tw_launch *l)
 {
     struct edge_zeros z;

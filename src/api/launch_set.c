@@ -1,4 +1,4 @@
-/* Launches: what the caller gives, each thing checked as far as it can be by itself. */
+/* Launches: takes the caller's values, and checks each as well as it can be checked alone. */
 #include "api/objects.h"
 
 #include <stdint.h>
@@ -140,7 +140,7 @@ static int param_find(const tw_launch *l, const char *name)
     return lang_param_find(l->kernel->info, name);
 }
 
-/* What `name` is, when it is not the `wanted` kind of thing. */
+/* Reports the kind of `name`, when it is not the `wanted` kind. */
 static tw_status wrong_name(tw_launch *l, const char *name, const char *wanted,
                             const char *const *names, int count)
 {
@@ -164,7 +164,7 @@ static tw_status wrong_name(tw_launch *l, const char *name, const char *wanted,
 
 /* --- scalars, tuned values, types --- */
 
-/* Refuses an address, and a value that no helper made. */
+/* Refuses an address, and a value that was not made by a helper such as tw_int. */
 static bool is_number(struct diag *d, const char *name, bool is_float, tw_value v)
 {
     if (v.kind == TW_INTEGER || v.kind == TW_FLOAT)
@@ -346,7 +346,7 @@ const char *array_fault(struct arena *a, const tw_array *x)
     return NULL;
 }
 
-/* Why an array cannot be given for a parameter, in scratch memory; NULL: it can. */
+/* Returns why an array cannot be given for a parameter, in scratch memory; NULL: it can. */
 static const char *array_refusal(const tw_launch *l, int p, const tw_array *x)
 {
     struct arena *a = &l->ctx->scratch;

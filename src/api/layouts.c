@@ -21,7 +21,7 @@ static int64_t count_of(int rank, const int64_t *shape)
     return count;
 }
 
-/* The shape of a tile that the program does not name is that of its layout. */
+/* Gives the shape of a tile; a tile that the program does not name has the shape of its layout. */
 static int shape_of(const struct lower_placed *p, int64_t shape[TW_MAX_RANK])
 {
     const struct layout *l = p->layout;

@@ -5,17 +5,17 @@
 #include "api/objects.h"
 #include "tilewright_look.h"
 
-/* The layout as `show --stage layout` prints it. */
+/* Returns the layout as `show --stage layout` prints it. */
 const char *layout_words(struct arena *a, const struct layout *layout);
-/* Returns the place of each element of a shared tile, row-major, in bytes from `base`. *plain: they lie
- * one after the other. */
+/* Returns the place of each element of a shared tile, row-major, in bytes from `base`. Sets
+ * *plain if they are contiguous and in order. */
 const uint32_t *layout_places(struct arena *a, const struct lower_placed *tile, uint64_t base,
                               bool *plain);
-/* The element of each warp, lane and element held, row-major; -1: none. */
+/* Returns the element of each warp, lane and held element, row-major; -1: none. */
 const int32_t *layout_elements(struct arena *a, const struct layout *layout, int rank,
                                const int64_t *shape);
 
-/* All of it; lives in the arena. */
+/* Makes all tables; they live in the arena. */
 void layouts_of(struct arena *a, const struct lowered *lowered, tw_layouts *out);
 
 #endif

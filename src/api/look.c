@@ -1,4 +1,4 @@
-/* Looking inside: the checks of one variant, the program after a pass, the devices. */
+/* Looks inside: the checks of one variant, the program after a pass, the devices. */
 #include "api/layouts.h"
 
 #include "base/platform.h"
@@ -14,11 +14,11 @@
 
 /* --- a variant without all of its sizes --- */
 
-/* Statics that extents need are tried with these values, in order: multiples that most `assume`s
- * are content with. */
+/* Values that are tried, in order, for statics that extents need: most `assume`s hold for these
+ * multiples. */
 static const int64_t stand_ins[] = {16, 64, 128, 256, 1024};
 
-/* Constants that parameters are compared with. */
+/* The most constants that parameters are compared with. */
 enum { MOST_COMPARED = 64 };
 
 struct compared {
@@ -31,19 +31,19 @@ struct compared {
 
 struct look {
     tw_launch *launch;
-    bool staged; /* `stage` is asked for, not the program after a pass */
+    bool staged; /* `stage` is wanted, not the program after a pass */
     tw_stage stage;
     const char *pass;
     const char *text;
-    tw_layouts *layouts; /* are asked for, not the text */
+    tw_layouts *layouts; /* are wanted, not the text */
     const char *undecided;
     struct compared *compared;
     struct choice *choice;
-    bool *known; /* statics to compile in: given, or standing in */
+    bool *known; /* statics to compile in: given, or assumed */
 };
 
-/* Whether the kernel checks with these statics known. Uses scratch memory for the IR and for what
- * it has to say. */
+/* Returns true if the kernel checks with these statics known. The IR and the messages use
+ * scratch memory. */
 static bool would_check(struct look *c)
 {
     tw_context *ctx = c->launch->ctx;
@@ -79,14 +79,14 @@ static void set_stand_ins(struct look *c, int64_t value)
     }
 }
 
-/* NULL: reported. */
+/* Lowers the IR. Returns NULL after a report. */
 static struct lowered *lower_look(struct look *c, struct kernel *ir)
 {
     tw_launch *l = c->launch;
     return choice_lower(&l->ctx->scratch, l->kernel, ir, c->choice, c->known);
 }
 
-/* What is reported when another value stands in for the static p. */
+/* Returns the reports with another value for the static p. */
 static struct diag reports_with(struct look *c, int p, int64_t value)
 {
     tw_context *ctx = c->launch->ctx;
@@ -113,7 +113,7 @@ static bool same_reports(const struct diagnostic *a, const struct diagnostic *b)
     return !a && !b;
 }
 
-/* Whether what was reported is another thing, or speaks of other numbers, for other values of p. */
+/* Returns true if other values of p give other reports, or other numbers in them. */
 static bool depends_on(struct look *c, int p)
 {
     static const int64_t others[] = {48, 1024};
@@ -126,7 +126,7 @@ static bool depends_on(struct look *c, int p)
     return false;
 }
 
-/* Of a program that is printed, as it does not say which of its sizes nobody gave. */
+/* Warns of assumed sizes of a printed program, because its text does not tell which they are. */
 static void warn_of_stand_ins(struct look *c)
 {
     const struct lang_kernel *info = c->launch->kernel->info;
@@ -142,7 +142,7 @@ static void warn_of_stand_ins(struct look *c)
     }
 }
 
-/* Behind an error that depends on them: a clean program says nothing. */
+/* Adds a note after errors that depend on assumed sizes; a program without errors gets none. */
 static void note_stand_ins(struct look *c)
 {
     const struct lang_kernel *info = c->launch->kernel->info;
@@ -162,8 +162,8 @@ static void note_stand_ins(struct look *c)
                   info->name, names.data);
 }
 
-/* Compiles in as few of the statics that were not given as will do: a size left open shows more
- * (any number of iterations) than a small one. When nothing helps, the program itself is wrong. */
+/* Chooses the fewest of the unset statics to compile in: an open size shows more (any number of
+ * iterations) than a small one. If no choice helps, the error is in the program itself. */
 static void choose_stand_ins(struct look *c)
 {
     const struct lang_kernel *info = c->launch->kernel->info;
@@ -179,7 +179,7 @@ static void choose_stand_ins(struct look *c)
             break;
     }
     if (i == tries) {
-        set_stand_ins(c, stand_ins[0]); /* then the error is not that they are unknown */
+        set_stand_ins(c, stand_ins[0]); /* then the error is not about unknown sizes */
         return;
     }
     for (int p = 0; p < info->param_count; p++) {
@@ -191,7 +191,8 @@ static void choose_stand_ins(struct look *c)
     }
 }
 
-/* The typed program for what is known, before any pass. NULL: reported, *status says what. */
+/* Returns the typed program for the known values, before any pass; NULL after a report, with its
+ * status in *status. */
 static struct kernel *look_at(struct look *c, tw_status *status)
 {
     tw_launch *l = c->launch;
@@ -260,9 +261,9 @@ const char *tw_launch_undecided(tw_launch *l)
     return call.undecided;
 }
 
-/* --- what sizes are compared with --- */
+/* --- constants that sizes are compared with --- */
 
-/* The integer parameter that e is, widened or not; -1: it is none. */
+/* Returns the integer parameter that e is, widened or not; -1: it is not one. */
 static int parameter_of(const struct expr *e)
 {
     while (e->op == OP_CAST && dtype_is_int(e->args[0]->type.dtype))
@@ -362,8 +363,7 @@ static void add_value(struct text *out, const struct look *c, int p)
         add_literal(out, v);
 }
 
-/* What a launch of the text must know and the text itself does not say, as comments in front of
- * it. */
+/* Writes comments above the text: the facts that a launch of it needs and that the text lacks. */
 static void add_facts(struct text *out, const struct look *c, const struct lowered *lowered,
                       const struct kernel *ir)
 {
@@ -429,7 +429,7 @@ static bool is_of_program(const tw_module *m, const struct source *source)
     return false;
 }
 
-/* The IR's memory goes with the call: its places are kept as numbers. */
+/* Keeps the places of the IR as numbers, because the IR is freed with the call. */
 static void keep_line_places(tw_launch *l)
 {
     for (size_t i = 0; i < l->shown_lines.list.count; i++) {
@@ -563,7 +563,7 @@ const char *tw_pass_summary(int index)
 
 /* --- devices --- */
 
-/* Blanks at both ends go, and of several in a row one stays: names are padded with them. */
+/* Removes blanks at both ends and repeated ones: processors pad their names with them. */
 static void trim_blanks(char *text)
 {
     char *to = text;
@@ -574,8 +574,7 @@ static void trim_blanks(char *text)
     *to = '\0';
 }
 
-/* The processor's own name for itself, "" where there is no such instruction. `out` has 49 bytes.
- */
+/* Gives the processor's own name, "" if it has no instruction for that. `out` has 49 bytes. */
 static void processor_name(char *out)
 {
     out[0] = '\0';

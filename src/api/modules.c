@@ -1,4 +1,4 @@
-/* Modules and kernels: text in, and what a kernel takes out. */
+/* Modules and kernels: takes text, and describes the parameters of its kernels. */
 #include "api/source_object.h"
 
 #include <string.h>
@@ -205,7 +205,7 @@ static tw_status unknown_target(tw_context *ctx, const char *name)
 {
     VEC(const char *) names = {0};
     vec_push(&ctx->scratch, &names, "cuda");
-    /* who asks for a GPU has no use for the host, which not every command takes */
+    /* A caller that names a GPU does not want the host, which not every command takes. */
     for (int i = strncmp(name, "sm", 2) == 0; tw_target_at(i); i++)
         vec_push(&ctx->scratch, &names, tw_target_at(i));
     diag_error(&ctx->diag, LOC_NONE, "there is no target `%s`", name);
@@ -217,7 +217,7 @@ static tw_status unknown_target(tw_context *ctx, const char *name)
 
 enum { LEAST_CAPABILITY = 80 };
 
-/* The greatest target that a GPU of this compute capability runs. */
+/* Returns the greatest target that a GPU of this compute capability runs. */
 static const char *target_below(tw_context *ctx, int capability)
 {
     struct ptx_target ptx;
@@ -229,7 +229,7 @@ static const char *target_below(tw_context *ctx, int capability)
     return arena_printf(&ctx->scratch, "sm_%d", capability);
 }
 
-/* "cuda", or "cuda:1" where that is the context's GPU. */
+/* Returns true for "cuda", or for "cuda:1" if that is the context's GPU. */
 static bool is_gpu(const char *name)
 {
     return strcmp(name, "cuda") == 0 || strncmp(name, "cuda:", 5) == 0;

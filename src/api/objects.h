@@ -1,31 +1,30 @@
-/* What stands behind the handles of tilewright.h, and how a public call is made.
+/* The objects that the handles of tilewright.h point to, and the way a public call works.
  *
  *   status.c      status names, element types
  *   context.c     contexts, messages, the guard around every public call
  *   sized.c       structs that carry their size
- *   modules.c     modules, kernels and what they take; written.c: the places of what a text declares
- *   launch_set.c  launches: what the caller gives
- *   resolve.c     what follows from it: types, tuned values, sizes
+ *   modules.c     modules, kernels and their parameters; written.c: the places of declarations
+ *   launch_set.c  launches: the values that the caller gives
+ *   resolve.c     the values that follow from those: types, tuned values, sizes
  *   variant.c     one compiled version for each choice, kept
  *   launch_run.c  prepare, run, verify
  *   launch_host.c launches on the host: at once, in the background, by entries
- *   look.c        check, show, devices; editing.c: what an editor asks of a text
- *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: what both
- *                 pass
- *   entry.c       launches by position from many threads; entry_table.h: how they find variants
+ *   look.c        check, show, devices; editing.c: queries of an editor about a text
+ *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: the
+ *                 parameters that both pass
+ *   entry.c       launches by position from many threads; entry_table.h: their look-up of variants
  *   device.c      the GPU of a context: memory, streams, events
  *   ahead.c       kernels as C to ship
  *   tuning.c      keys, estimates and expected values for tuning; tuning_store.c: stored results
- *   explain.c     why a kernel is as fast as it is: what the model says; explain_*.c
+ *   explain.c     the model's reasons for a kernel's speed; explain_*.c
  *   dlpack.c      arrays of other libraries
  *   ptx_program.c PTX programs of any compiler; simulation.c: one run of the simulator; trace.c:
- *                 what its trace is told of a launch
+ *                 the description of a launch for its trace
  *
  * Memory: a context holds three arenas that live for one call (messages until the next one); a
- * module, a launch and a variant hold one each. All of them recover to context_call, the only place
- * with a setjmp. What a call was making when memory ran out is freed by the public function, which
- * holds it outside of the guard's frame.
- */
+ * module, a launch and a variant hold one each. If memory runs out, all of them recover to
+ * context_call, the only place with a setjmp. The public function holds the object that the call
+ * was making, outside of the guard's frame, and frees it then. */
 #ifndef TW_OBJECTS_H
 #define TW_OBJECTS_H
 
@@ -43,11 +42,12 @@
 #include "tilewright_sim.h"
 #include "tilewright_tuning.h"
 
-/* The stack on which public calls work, so that a caller's thread needs little: several times the
- * address space that the deepest program takes. tests/unit/test_stack.c measures it. */
+/* The size of the stack on which public calls run, so that a caller's thread needs little:
+ * several times the address space that the deepest program takes. tests/unit/test_stack.c
+ * measures it. */
 enum { STACK_BYTES = 512 << 20 };
 
-enum { VARIANTS_KEPT = 64 }; /* of one kernel; the least recently used goes first */
+enum { VARIANTS_KEPT = 64 }; /* of one kernel; the least recently used is dropped first */
 
 struct tw_context {
     struct allocator allocator;
@@ -56,7 +56,7 @@ struct tw_context {
     struct poll poll;            /* asks tw_config.cancelled */
     struct arena message_memory; /* until the next call */
     struct arena scratch;        /* until the end of the call */
-    struct arena probe;          /* freed many times in a call: for searching combinations */
+    struct arena probe;          /* for tried combinations; freed many times in a call */
     struct diag diag;
     const char *rendered;
     const tw_message *messages;
@@ -68,27 +68,28 @@ struct tw_context {
     tw_expected *expected;
     tw_store *stores;
     struct platform_stack *stack; /* of the public calls; see STACK_BYTES */
-    struct platform_pool *pool;   /* NULL: the caller has one */
-    struct parallel parallel;     /* that, or the caller's */
+    struct platform_pool *pool;   /* NULL: the caller has its own */
+    struct parallel parallel;     /* the pool's, or the caller's */
     struct platform_queue *queue; /* of launches begun; NULL: none was */
     struct cuda *cuda;            /* opened when first needed */
     struct cuda_cache *cache;
-    char *import_path; /* all folders where imported files are looked for */
+    char *import_path; /* all folders that are searched for imported files */
     tw_entry *entries;
     struct cpu_kept kept;
-    void *marks[2]; /* its events around what is timed; NULL: not made yet */
+    void *marks[2]; /* events around a timed piece; NULL: not made yet */
 };
 
-/* Runs body(call) with fresh messages and scratch memory; TW_NO_MEMORY when an allocation in it
- * failed, TW_CANCELLED when tw_config.cancelled ended it. Renders the messages at the end. Not to be nested. */
+/* Runs body(call) with no messages and empty scratch memory, and renders the messages at the
+ * end. Returns TW_NO_MEMORY if an allocation in it failed, TW_CANCELLED if tw_config.cancelled
+ * ended it, else the status of body. It must not be nested. */
 tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *call);
-/* Within context_call: runs body on the caller's own stack. For the caller's callbacks, and for what
- * needs little. */
+/* Within context_call: runs body on the caller's own stack. For the caller's callbacks, and for
+ * work that needs little stack. */
 void context_outside(tw_context *ctx, void (*body)(void *call), void *call);
-/* Object memory straight from the allocator, zeroed; NULL when there is none. */
+/* Returns zeroed memory for an object straight from the allocator; NULL: out of memory. */
 void *context_object(tw_context *ctx, size_t size);
-tw_status context_no_memory(tw_context *ctx); /* says so; TW_NO_MEMORY */
-/* Says what is wrong with a call's arguments; TW_BAD_ARGUMENT. */
+tw_status context_no_memory(tw_context *ctx); /* reports it; TW_NO_MEMORY */
+/* Reports an error in a call's arguments. Returns TW_BAD_ARGUMENT. */
 tw_status context_refuse(tw_context *ctx, const char *why);
 void context_object_free(tw_context *ctx, void *object, size_t size);
 void context_arena(tw_context *ctx, struct arena *a); /* an arena that recovers to context_call */
@@ -111,31 +112,33 @@ struct tw_kernel {
     int index;
     const char *target;                /* "cpu", "sm_80" */
     const struct lower_target *device; /* NULL: the host */
-    tw_kernel *targeted;               /* the host's: it for other targets, made when asked for */
+    tw_kernel *targeted;               /* of the host's kernel: its versions for other targets */
     tw_kernel *next;                   /* in that list */
     const struct lang_kernel *info;    /* as the target sees it */
     const tw_value **tune_values;      /* by tune */
     const tw_dtype **type_choices;     /* by type variable */
-    struct tune_rules *rules;          /* its `require`s; NULL: not asked for yet */
+    struct tune_rules *rules;          /* its `require`s; NULL: not read yet */
     struct variant *variants;          /* the most recently used first */
     int variant_count;
 };
 
-/* A module of the same texts in another context, whatever the files hold now. Reports there. */
+/* Makes a module of the same texts in another context, even if the files have changed. Reports
+ * there. */
 tw_status module_again(tw_context *ctx, const tw_module *m, tw_module **out);
 struct tune_rules *kernel_rules(tw_kernel *k);
 void module_launch_gone(tw_module *m); /* a launch of it was freed */
 
-/* What a variant was made for. Arrays by the kernel's tunes, types and parameters. */
+/* The values and facts that a variant is compiled for. Arrays are indexed by the kernel's tunes,
+ * types and parameters. */
 struct choice {
     struct literal *tunes;
     enum dtype *types;
     struct literal *values; /* of scalar parameters */
     bool *known;
-    /* A fact about a run-time integer: 16 or 1; bytes that divide a pointer's address: up to 16. */
+    /* A known divisor: of a run-time integer 16 or 1, of a pointer's address up to 16 bytes. */
     int *divisor;
-    bool any_threads;   /* as in lang_choice: to count what a block does, never to run it */
-    bool despite_races; /* as in pass_context: for the simulator alone */
+    bool any_threads;            /* as in lang_choice: for counting alone, never for a run */
+    bool despite_races;          /* as in pass_context: for the simulator alone */
     struct probe_request *probe; /* of this launch alone; NULL: none */
 };
 
@@ -154,11 +157,10 @@ struct variant {
     struct cpu_program *program; /* the host's */
     struct lowered *lowered;     /* a GPU's */
     struct cuda_module *module;  /* loaded when first run */
-    const struct source *ptx;    /* the lowered program's text and what was read back from it, */
+    const struct source *ptx;    /* text of the lowered program and the module parsed from it, */
     const struct ptx_module *read_back; /* when first simulated */
     struct claimed
-        *claimed; /* the same with what it claims checked; NULL: not made yet, or it claims
-                                nothing */
+        *claimed; /* a version with its claims checked; NULL: not made yet, or no claims */
 };
 
 /* A variant for the simulator alone (tile/claims.h). */
@@ -169,73 +171,75 @@ struct claimed {
 };
 
 struct choice choice_new(struct arena *a, const struct lang_kernel *info);
-/* Structs that carry their size, sized.c. With a message, if ctx is not NULL, about a caller's struct
- * that was not made as tilewright.h says. */
+/* Structs that carry their size, sized.c. If ctx is not NULL, these functions report a caller's
+ * struct that was not made as tilewright.h demands. */
 #define READ_SIZED(ctx, type, to, from) sized_read(ctx, #type, to, sizeof(type), from)
 #define SIZED_FITS(ctx, type, object) sized_fits(ctx, #type, object)
 #define FILL_SIZED(to, from) sized_fill(to, &(from), sizeof(from))
-/* Copies a caller's struct into `to`, which has `known` bytes; fields that the caller's lacks are 0.
- * TW_BAD_ARGUMENT: its size is none. TW_UNSUPPORTED: it sets fields that `to` lacks. */
+/* Copies a caller's struct into `to`, which has `known` bytes, with 0 for the fields that the
+ * caller's struct lacks. Returns TW_BAD_ARGUMENT if its size is invalid, TW_UNSUPPORTED if it
+ * sets fields that `to` lacks. */
 tw_status sized_read(tw_context *ctx, const char *type, void *to, size_t known, const void *from);
-/* Tells whether a caller's struct can be filled. */
+/* Returns true if a caller's struct can be filled. */
 bool sized_fits(tw_context *ctx, const char *type, const void *object);
-/* Fills a caller's struct that fits; its `size` stays. */
+/* Fills a caller's struct that fits, except its `size`. */
 void sized_fill(void *to, const void *from, size_t known);
 
-/* A literal of the compiler as a public value. */
+/* Returns a literal of the compiler as a public value. */
 static inline tw_value value_of(struct literal v)
 {
     return v.is_float ? tw_float(v.f) : tw_int(v.i);
 }
 
-/* A public integer or float as a double. */
+/* Returns a public integer or float as a double. */
 static inline double value_number(tw_value v)
 {
     return v.kind == TW_FLOAT ? v.f : (double)v.i;
 }
 
-/* A tuned value as the caller has it, into the compiler's. false: it is none of that name, which is
- * reported. launch_set.c */
+/* Converts a tuned value from the caller to a value of the compiler. Reports and returns false
+ * if the name does not take such a value. launch_set.c */
 bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
                      struct literal *out);
-/* The variant for c, compiled if there is none. Reports; TW_BAD_PROGRAM,
+/* Returns the variant for c and compiles it if there is none. Reports; TW_BAD_PROGRAM,
  * TW_UNSYNCHRONISED or TW_UNSUPPORTED. */
 tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out);
 void variants_free(tw_kernel *k);
-/* The same for one that the caller keeps: v is zeroed but for its arena. What it is lowered to
- * lives in `lowered`. */
+/* Compiles a variant that the caller keeps: v is zeroed except for its arena. Its lowered
+ * program lives in `lowered`. */
 tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *c,
                           struct arena *lowered);
 void variant_free(tw_context *ctx, struct variant *v);
-/* The program as the simulator reads it; kept with the variant. TW_OK, or reported. simulate.c */
+/* Parses the program for the simulator and keeps the result with the variant. Returns TW_OK, or
+ * reports. simulate.c */
 tw_status variant_read_back(tw_context *ctx, struct variant *v);
-/* Makes v->claimed, if it claims anything. TW_OK, or reported. simulate.c */
+/* Makes v->claimed, if the variant has claims. Returns TW_OK, or reports. simulate.c */
 tw_status variant_read_claims(tw_kernel *k, struct variant *v);
-/* Typed IR for c in arena a, before any pass; statics that are not known stay names. NULL:
- * reported. */
+/* Returns typed IR for c in arena a, before any pass; statics that are not known stay names.
+ * Returns NULL after a report. */
 struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
                             const struct choice *c, const bool *statics_known);
-/* Runs the passes up to `last` (NULL: all) over it. TW_OK, TW_UNSYNCHRONISED or TW_BAD_PROGRAM,
- * reported. */
+/* Runs the passes up to `last` (NULL: all) on the IR. Returns TW_OK, or reports and returns
+ * TW_UNSYNCHRONISED or TW_BAD_PROGRAM. */
 tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
                         const bool *statics_known, const char *last);
 
-/* Lowers the IR, after all passes, for the kernel's target. NULL: reported. */
+/* Lowers the IR, after all passes, for the kernel's target. Returns NULL after a report. */
 struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir,
                              const struct choice *c, const bool *statics_known);
-/* A note behind the error that a variant takes more than the target has: listed tuned values with
- * which it does not. */
+/* Adds a note after the error that a variant needs more than the target has; it lists tuned
+ * values that fit. */
 void note_fitting(const tw_kernel *k, const struct choice *wanted, const bool *statics_known,
                   enum lower_excess excess);
-/* Lines that `show --stage ptx` prints before the launch's PTX. look.c */
+/* Returns the number of lines that `show --stage ptx` prints before the launch's PTX. look.c */
 int look_lines_before(const tw_launch *l);
-/* For people: the layouts and accesses of a lowered kernel. show_layout.c */
+/* Writes the layouts and accesses of a lowered kernel for people. show_layout.c */
 void show_layout(struct text *out, const struct lowered *lowered, const char *target);
 
-/* A launch in the background: what it runs with, and what came of it. */
+/* A launch in the background: its inputs and its outcome. */
 struct begun {
     struct platform_job job;
-    struct variant *variant; /* NULL: none is under way */
+    struct variant *variant; /* NULL: no launch is running */
     struct cpu_argument *args;
     enum cpu_fault_kind kind;
     struct cpu_fault fault;
@@ -248,26 +252,26 @@ struct tw_launch {
     tw_launch *next;
     tw_kernel *kernel;
     struct arena arena;
-    struct arena shown;               /* text of the latest tw_launch_show, */
+    struct arena shown;               /* text of the latest tw_launch_show */
     struct printed_lines shown_lines; /* and its statements */
     struct arena simulated;           /* result of the latest tw_launch_simulate */
     struct arena key;                 /* texts of the latest tw_launch_tuning_key */
     struct arena explained;           /* result of the latest tw_launch_explain */
     /* given */
     bool *value_set, *tune_set, *type_set, *array_set;
-    bool *array_refused; /* the one given last, which stands in `refused`; none is set */
+    bool *array_refused; /* no array is set: the last one is in `refused` */
     tw_value *values;    /* by parameter */
     struct literal *tunes;
     enum dtype *types;
     tw_array *arrays, *refused; /* by parameter */
     /* worked out */
     struct choice choice;
-    bool
-        resolved; /* `choice` is that of the values and arrays set now; prepared: the program, too */
+    bool resolved; /* `choice` is up to date with the values and arrays; prepared: so is the
+                   * program */
     bool prepared;
     struct variant *variant; /* while prepared */
-    struct arena started;    /* what stands behind `gpu` */
-    struct gpu_launch *gpu;  /* while prepared: what a GPU is given; NULL: not worked out yet */
+    struct arena started;    /* memory of `gpu` */
+    struct gpu_launch *gpu;  /* while prepared: GPU parameters; NULL: not made yet */
     struct begun begun;
     bool allows_overlap, keeps_inputs, despite_races;
     struct probe_request *probe; /* of tw_launch_probe; NULL: none */
@@ -275,106 +279,119 @@ struct tw_launch {
     void **kept; /* by parameter: a copy of an input that the latest run may have overwritten */
 };
 
-/* Returns what is wrong with the array by itself; NULL: nothing. a: NULL, or memory for a text that
- * says numbers. */
+/* Returns the error of the array by itself; NULL: none. a: memory for a text with numbers; NULL: the
+ * text has none. */
 const char *array_fault(struct arena *a, const tw_array *x);
 int64_t array_length(const tw_array *x);
 const char *array_text(struct arena *a, enum dtype t, int rank, const int64_t *shape);
 const char *param_text(struct arena *a, const struct lang_kernel *info, int param); /* f16[m][k] */
-/* "BM = 128, BN = 64" of a resolved launch, in scratch memory; only_set: those that were set. */
+/* Returns "BM = 128, BN = 64" for a resolved launch, in scratch memory. only_set: lists only the
+ * values that were set. */
 const char *tunes_text(const tw_launch *l, bool only_set);
 void add_literal(struct text *out, struct literal v);
 
-/* Fills l->choice from what was given. strict: every scalar parameter must be known, else reported;
- * not strict: what is not known stays so. TW_OK or TW_BAD_ARGUMENT. */
+/* Fills l->choice from the values that were given. strict: reports scalar parameters that are
+ * not known; not strict: leaves them unknown. Returns TW_OK or TW_BAD_ARGUMENT. */
 tw_status launch_resolve(tw_launch *l, bool strict);
-/* The same, not strict, for a build: values of parameters that are not static only say what 16
- * divides, so nothing is derived from them. */
+/* Fills l->choice for a build, not strictly. The values of parameters that are not static only
+ * give divisibility by 16, so nothing is derived from them. */
 tw_status launch_resolve_facts(tw_launch *l);
 
-/* The value of scalar parameter p, rounded to its type, into l->choice. Reports what does not fit. */
+/* Puts the value of scalar parameter p, rounded to its type, into l->choice. Reports a value
+ * that does not fit. */
 void launch_take_value(tw_launch *l, int p, tw_value v);
-/* Computes derived parameter p into l->choice, if what it follows from is known there; else it is
- * what the caller gave, or stays unknown. statics_alone: the values of other parameters do not
- * count. Reports what overflows, divides by zero or is not what the caller gave. derive.c */
+/* Computes derived parameter p into l->choice if its inputs are known; otherwise it keeps the
+ * caller's value or stays unknown. statics_alone: only statics count as known. Reports overflow,
+ * division by zero, and a result that differs from the caller's value. derive.c */
 void launch_derive(tw_launch *l, int p, bool statics_alone);
-/* " with h = 5, stride = 0": the parameters that e needs, all known. In scratch memory. */
+/* Returns " with h = 5, stride = 0": the parameters that e needs, all known. In scratch memory. */
 const char *values_text(tw_launch *l, const struct expr *e);
 
-/* Notes, behind an error that something was not given, which arrays were, and why they were
- * refused. */
+/* Adds a note after the error that a value is missing; it lists the arrays that were refused,
+ * and why. */
 void launch_note_refused(tw_launch *l);
 
-/* Whether parameter p of type t can be v; reports if not. */
+/* Returns true if parameter p of type t can have the value v; otherwise reports. */
 bool value_fits(tw_launch *l, int p, enum dtype t, tw_value v);
 
-/* The GPU of the context. TW_OK, TW_UNSUPPORTED (there is none; reported) or TW_NO_MEMORY. */
+/* Gives the GPU of the context. Returns TW_OK, TW_UNSUPPORTED (no GPU; reported) or
+ * TW_NO_MEMORY. */
 tw_status context_gpu(tw_context *ctx, struct cuda **out);
-/* Of the latest call on it that refused: TW_NO_MEMORY (the GPU's), TW_FAULT (a kernel failed
- * before) or `otherwise`. */
+/* Returns the status of the latest call that the GPU refused: TW_NO_MEMORY (of the GPU),
+ * TW_FAULT (an earlier kernel failed) or `otherwise`. */
 tw_status gpu_status(const struct cuda *c, tw_status otherwise);
-tw_status gpu_run_status(const struct cuda *c); /* of a kernel; TW_UNSUPPORTED: it has none such */
-/* Reports why a call on the context's GPU refused; `misused` where the driver was not asked. */
+tw_status gpu_run_status(const struct cuda *c); /* of a kernel; TW_UNSUPPORTED: the GPU lacks it */
+/* Reports why a call on the context's GPU failed. Returns `misused` if the call never reached
+ * the driver. */
 tw_status gpu_refuse(tw_context *ctx, const char *why, tw_status misused);
-/* Milliseconds of the GPU between two marks in the default stream. */
+/* context_mark sets a mark in the default stream; context_marked gives the GPU's milliseconds
+ * between the two marks. */
 bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY]); /* 0: from, 1: to */
 bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY]);
-/* PTX to be assembled, in the call in progress. */
+/* Returns PTX for the assembler, in the call in progress. */
 struct cuda_text context_ptx(tw_context *ctx, const char *text, size_t length);
-/* Runs a prepared launch of the host's kernel `runs` times; the time of one. Reports. */
+/* Runs a prepared launch of the host's kernel `runs` times and gives the time of one run.
+ * Reports. */
 tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs,
                          double *milliseconds);
-/* How a launch of this context runs on the host; for several threads at once. */
+/* Returns the options of the context's launches on the host; several threads may use them at
+ * once. */
 struct cpu_options host_options(tw_context *ctx);
-/* What came of one, in public terms; reports what has no text of its own. kind CPU_OK: f is not
- * looked at. */
+/* Returns the public status of a launch on the host; reports a fault that has no text of its
+ * own. Ignores f if kind is CPU_OK. */
 tw_status host_outcome(tw_context *ctx, enum cpu_fault_kind kind, const struct cpu_fault *f);
-void context_settle(tw_context *ctx); /* waits for all launches that were begun */
+void context_settle(tw_context *ctx); /* waits for all launches begun */
 void launch_settle(tw_launch *l);     /* for this one */
 
-/* Prepares and runs a launch of a GPU's kernel `runs` times; the time of one. Reports.
- * launch_gpu.c */
+/* Prepares and runs a launch of a GPU's kernel `runs` times and gives the time of one run.
+ * Reports. launch_gpu.c */
 tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds);
-/* Arrays on the device are copied to the host, into scratch memory, for as long as the call lasts.
+/* Copies arrays on the device to the host, into scratch memory that lives until the call ends.
  * Reports. */
 tw_status launch_fetch(tw_launch *l, struct cpu_argument *given);
 
-/* What the scalar parameters of a resolved launch are. */
+/* Returns the values of the scalar parameters of a resolved launch. */
 struct scalar_env launch_env(const tw_launch *l);
-/* Bytes from an array's first element to behind the last that a view reaches; -1: not known. */
+/* Returns the bytes from an array's first element to the end of the last one that a view
+ * reaches; -1: not known. */
 int64_t launch_array_bytes(const tw_launch *l, int param);
-/* launch_resolve, compile, arrays against views. */
+/* Resolves the launch, compiles its variant, and checks its arrays against the views. */
 tw_status launch_prepare(tw_launch *l);
-/* The part of it about arrays and views: of a launch with all values and a variant. */
+/* Checks the arrays against the views, for a launch that has all values and a variant. */
 tw_status launch_check_sizes(tw_launch *l);
-/* Refuses that the array of parameter p is at NULL, if a view of it with elements is used. */
+/* Refuses a NULL array for parameter p if a view of it with elements is used. */
 tw_status launch_check_null(tw_launch *l, int p);
-/* Nothing is compiled or loaded while the stream is captured, which is refused in these words. */
+/* Refuses a stream that is being captured, with this text, because capturing forbids compiling
+ * and loading. */
 tw_status launch_not_captured(tw_launch *l, void *stream, const char *refusal);
-/* A launch that has its variant: loads that on the context's GPU. launch_gpu.c */
+/* Loads the variant of a launch on the context's GPU. launch_gpu.c */
 tw_status launch_load(tw_launch *l);
-/* The same and all else that it needs in the stream; starts it there, if wanted. */
+/* Loads the variant and prepares everything else that the launch needs in the stream; starts it
+ * there if `start` is set. */
 tw_status launch_enqueue(tw_launch *l, void *stream, bool start);
-/* By parameter, what a resolved launch was given, in scratch memory. */
+/* Returns the arguments of a resolved launch by parameter, in scratch memory. */
 struct cpu_argument *launch_given(const tw_launch *l);
-/* Prepares it; into *args the same. A missing array is reported. */
+/* Prepares the launch and puts its arguments, by parameter, into *args. Reports a missing array. */
 tw_status launch_arguments(tw_launch *l, struct cpu_argument **args);
-/* overlaps.c: refuses arrays that must not share memory, with both names and the bytes. */
+/* overlaps.c: refuses arrays that must not share memory; the message has both names and the
+ * bytes. */
 tw_status launch_check_overlaps(tw_launch *l);
 void launch_refuse_overlap(tw_launch *l, int written, int other);
-/* Before a run: copies the inputs that it may overwrite, for `ensures`, if the launch keeps them. */
+/* Before a run: if the launch keeps its inputs, copies those that the run may overwrite, for
+ * `ensures`. */
 tw_status launch_keep_inputs(tw_launch *l, const struct cpu_argument *args);
-/* Beneath an error: which arrays overlap. */
+/* Adds a note under an error: the arrays that overlap. */
 void launch_note_overlaps(tw_launch *l);
 
-/* A public call's work: tw_launch_verify, by values that are kept (NULL: worked out). */
+/* Does the work of tw_launch_verify, with values kept from before (NULL: computes them). */
 tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *verdict);
 
-/* Resolves the launch; what it is kept under, in its own memory. TW_OK, or reported. tuning.c */
+/* Resolves the launch and gives the key of its tuned values, in the launch's memory. Returns
+ * TW_OK, or reports. tuning.c */
 tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out);
 
 int name_find(const char *name, const char *const *names, int count); /* -1 */
-/* "did you mean" as a note, if a name is near. */
+/* Adds the note "did you mean" if a name is similar. */
 void suggest(struct diag *d, struct arena *a, const char *name, const char *const *names,
              int count);
 

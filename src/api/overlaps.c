@@ -1,4 +1,4 @@
-/* Arrays of a launch that share memory: which are refused, and what `ensures` needs of them. */
+/* Arrays of a launch that share memory: refuses them, or keeps the inputs that `ensures` needs. */
 #include "api/objects.h"
 
 #include <inttypes.h>
@@ -29,7 +29,7 @@ static bool is_in(uint64_t set, int p)
     return p < OVERLAY_PARAMS && (set >> p & 1);
 }
 
-/* --- what is refused --- */
+/* --- refusals --- */
 
 static const char *reason(const tw_launch *l, int other)
 {
@@ -90,9 +90,9 @@ tw_status tw_launch_allow_overlap(tw_launch *l, bool allow)
     return TW_OK;
 }
 
-/* --- what `ensures` needs --- */
+/* --- inputs for `ensures` --- */
 
-/* Tells whether a run may overwrite array q, which the kernel itself only reads. */
+/* Returns true if a run may overwrite array q, which the kernel itself only reads. */
 static bool may_be_lost(const tw_launch *l, int q)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -133,8 +133,8 @@ tw_status tw_launch_keep_inputs(tw_launch *l, bool keep)
     return TW_OK;
 }
 
-/* Values that come out wrong may be no fault of the kernel: what `ensures` reads of an array is
- * gone where another was written over it. */
+/* Notes that wrong values may not be an error of the kernel: `ensures` cannot read an array that
+ * another one was written over. */
 void launch_note_overlaps(tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;

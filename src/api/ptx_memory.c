@@ -45,7 +45,7 @@ static void find_pieces(struct ptx_memory *m, struct arena *a, const struct ptx_
     }
 }
 
-/* Another piece of it. */
+/* Adds another piece to a block. */
 static void join(struct arena *a, struct ptx_block *b, const struct ptx_piece *p)
 {
     size_t offset = (size_t)(p->data - b->data);
@@ -59,7 +59,7 @@ static void join(struct arena *a, struct ptx_block *b, const struct ptx_piece *p
         b->name = arena_printf(a, "%s (also %s)", b->name, p->name);
 }
 
-/* By address, so that what overlaps is neighbours. */
+/* Sorts the pieces by address, so that overlapping ones are neighbours. */
 static void find_blocks(struct ptx_memory *m, struct arena *a)
 {
     struct ptx_piece **order = arena_array(a, struct ptx_piece *, m->piece_count + 1);

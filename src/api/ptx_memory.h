@@ -4,21 +4,21 @@
 
 #include "api/ptx_program.h"
 
-/* Memory of the caller that arguments share: those that overlap are one. */
+/* Memory of the caller that arguments share; overlapping pieces form one block. */
 struct ptx_block {
     uint8_t *data;
     size_t bytes;
-    bool uninitialised; /* it counts as never written, except for the bytes at the start below */
+    bool uninitialised; /* counts as never written, except its first bytes, below */
     size_t initialised;
     bool structs; /* of a piece of it */
     const char *name;
-    uint64_t address; /* on the machine that runs the launch; its maker fills it in */
+    uint64_t address; /* on the machine that runs the launch; the caller fills it in */
 };
 
 /* The memory that one pointer points to. */
 struct ptx_piece {
     int argument;
-    size_t at;   /* of a pointer in a value: its offset there */
+    size_t at;   /* of a pointer within a value: its offset */
     bool inside; /* it is one */
     const char *name;
     uint8_t *data;
@@ -34,10 +34,11 @@ struct ptx_memory {
     int block_count, piece_count;
 };
 
-/* The launch is one that ptx_launch_kernel has taken. Lives in the arena. */
+/* Finds the memory of a launch that ptx_launch_kernel has accepted. The result lives in the
+ * arena. */
 void ptx_memory_find(struct ptx_memory *m, struct arena *a, const tw_ptx_launch *l,
                      const struct ptx_function *kernel);
-/* The bytes of each argument, when the blocks have their addresses. */
+/* Returns the bytes of each argument, once the blocks have their addresses. */
 const void **ptx_memory_values(const struct ptx_memory *m, struct arena *a);
 
 #endif

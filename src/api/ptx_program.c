@@ -13,7 +13,8 @@
 
 /* --- names --- */
 
-/* What a message calls a kernel: as its source does, unless another is called that too. */
+/* Returns a kernel's name for messages: the name in its source, unless another kernel has that
+ * too. */
 static const char *shown_name(const tw_ptx *p, const struct ptx_function *f)
 {
     const char *plain = f->name;
@@ -26,7 +27,7 @@ static const char *shown_name(const tw_ptx *p, const struct ptx_function *f)
     return plain;
 }
 
-/* "" if it is lost: compilers then write KERNEL_param_2. */
+/* Returns "" if the name is lost: compilers then write KERNEL_param_2. */
 static const char *param_name(struct arena *a, const struct ptx_function *f,
                               const struct ptx_variable *v)
 {
@@ -53,7 +54,7 @@ static void open_program(void *object, tw_context *ctx)
     context_arena(ctx, &p->explained);
 }
 
-/* Says again what was found: of a function and of what none can use, or (f NULL) all. */
+/* Repeats the reports of one function and of parts that no function can use, or (f NULL) all. */
 static void say_again(struct diag *d, const struct diag *found, const struct ptx_module *m,
                       const struct ptx_function *f)
 {
@@ -70,8 +71,8 @@ static void say_again(struct diag *d, const struct diag *found, const struct ptx
     }
 }
 
-/* Errors of a kernel, or of a function, are of those alone that need it. Only a text that leaves no
- * kernel to run is refused. */
+/* Reads the module. An error in a function only affects the kernels that need the function. The
+ * text is refused only if no kernel is left to run. */
 static struct ptx_module *read_module(tw_ptx *p)
 {
     enum { MOST_ERRORS = 1000 };
@@ -167,7 +168,7 @@ void tw_ptx_free(tw_ptx *p)
     destroy(p);
 }
 
-/* --- what it has --- */
+/* --- queries --- */
 
 int tw_ptx_kernel_count(const tw_ptx *p)
 {
@@ -293,7 +294,7 @@ const char *tw_ptx_target(const tw_ptx *p)
     return p ? p->target : "";
 }
 
-/* Whether it fits is seen for each kernel when that runs; that it is a cubin at all, now. */
+/* Takes the machine code and checks that it is a cubin. Each run checks that it fits the kernel. */
 static tw_status keep_machine_code(void *user)
 {
     const struct text_call *call = user;
@@ -358,7 +359,8 @@ static const char *param_list(tw_ptx *p, const struct ptx_function *f)
     return out.data;
 }
 
-/* Values have the size of their parameter; addresses go where one fits. */
+/* Checks that values have the size of their parameter, and that addresses are given for
+ * parameters that take one. */
 static void check_arguments(tw_ptx *p, const struct ptx_function *f, const tw_ptx_launch *l)
 {
     struct diag *d = &p->ctx->diag;
@@ -397,8 +399,8 @@ static void check_arguments(tw_ptx *p, const struct ptx_function *f, const tw_pt
     }
 }
 
-/* Says which line of the source the latest message about a function is of: that of the instruction
- * before it, as what is refused is left out. */
+/* Notes the source line of the latest message about a function: the line of the instruction
+ * before it, because the refused one was left out. */
 static void note_line(tw_ptx *p, const struct ptx_function *f)
 {
     struct diag *d = &p->ctx->diag;
@@ -416,7 +418,7 @@ static void note_line(tw_ptx *p, const struct ptx_function *f)
                       p->files.data[i]->name);
 }
 
-/* The kernel and what it reaches, without errors? */
+/* Returns true if the kernel and everything it reaches have no errors. */
 static bool is_sound(tw_ptx *p, const struct ptx_function *kernel)
 {
     struct diag *d = &p->ctx->diag;
@@ -463,8 +465,8 @@ struct simulate_ptx_call {
     tw_sim_result *result;
 };
 
-/* Memory that is given uninitialised is the machine's own, so that it does not count as written:
- * copied there, and back afterwards. */
+/* Places the memory. Uninitialised memory becomes the machine's own, so that it does not count
+ * as written: it is copied there, and back afterwards. */
 static tw_status place_memory(struct simulate_ptx_call *call, struct ptx_memory *m)
 {
     struct sim *sim = call->simulation.sim;
@@ -493,8 +495,9 @@ static void copy_back(struct simulate_ptx_call *call, const struct ptx_memory *m
     }
 }
 
-/* Makes the grid's barrier of cooperative groups, which %envreg1 and %envreg2 point to: its size and
- * a counter (struct grid_workspace of the toolkit's cooperative_groups/details/driver_abi.h). */
+/* Makes the grid's barrier of cooperative groups, which %envreg1 and %envreg2 point to: its size
+ * and a counter (struct grid_workspace of the toolkit's
+ * cooperative_groups/details/driver_abi.h). */
 static bool make_cooperative(struct simulate_ptx_call *call, struct sim_launch *launch)
 {
     enum { MOST_UNITS = 148, MOST_BLOCKS = 32, MOST_THREADS = 2048 }; /* of a B200 */
@@ -516,7 +519,7 @@ static bool make_cooperative(struct simulate_ptx_call *call, struct sim_launch *
     return launch->workspace;
 }
 
-/* The values whose bytes the caller did not all write. */
+/* Finds the values whose bytes the caller did not all write. */
 static void find_partial(struct arena *a, const tw_ptx_launch *l, const struct ptx_function *f,
                          struct sim_launch *launch)
 {
@@ -530,7 +533,7 @@ static void find_partial(struct arena *a, const tw_ptx_launch *l, const struct p
     launch->partial = partial;
 }
 
-/* For counters: the machine code, where there is some that fits. */
+/* Finds machine code that fits the kernel, for the counters. */
 static void look_assembled(struct simulate_ptx_call *call, const struct ptx_function *f)
 {
     const tw_ptx *p = call->program;

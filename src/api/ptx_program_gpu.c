@@ -77,7 +77,7 @@ static bool copy_out(struct ptx_run *r)
 
 static void free_buffers(struct ptx_run *r)
 {
-    char why[CUDA_WHY]; /* the first error is said */
+    char why[CUDA_WHY]; /* the first error was reported */
     for (int i = 0; i < r->memory.block_count; i++)
         if (r->memory.blocks[i].address)
             cuda_free(r->cuda, r->memory.blocks[i].address, why);

@@ -1,8 +1,7 @@
-/* What follows from what was given: element types, tuned values, sizes.
+/* Resolves a launch from the caller's values: element types, tuned values, sizes.
  *
  * Types come from arrays, sizes from the axes of arrays whose view has a parameter as that axis.
- * Two sources that differ are both named.
- */
+ * If two sources differ, the message names both. */
 #include "api/objects.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 
 /* --- types --- */
 
-/* The array that decides type variable t: the first parameter that has one; -1: none. */
+/* Returns the array that decides type variable t: the first parameter that has one; -1: none. */
 static int deciding_array(const tw_launch *l, int t)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -73,7 +72,7 @@ static void resolve_type(tw_launch *l, int t)
 
 /* --- tuned values --- */
 
-/* A group of names that vary together, and which row of its lists is being tried. */
+/* A group of names that vary together, and the row of its lists that is being tried. */
 struct tune_group {
     int first, end; /* its names: a range of lang_kernel.tunes */
     int *rows;      /* to be tried, in order */
@@ -82,7 +81,7 @@ struct tune_group {
 
 enum { COMBINATIONS_TRIED = 1 << 20 };
 
-/* Whether the row has what was set by hand. */
+/* Returns true if the row has the values that were set by hand. */
 static bool row_matches(const tw_launch *l, const struct tune_group *g, int row)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -92,8 +91,8 @@ static bool row_matches(const tw_launch *l, const struct tune_group *g, int row)
     return true;
 }
 
-/* Rows that have the values set by hand come alone; if there are none (an unlisted value), all rows
- * serve the names that are left. */
+/* Chooses the rows to try: those that have the values set by hand; if there are none (an
+ * unlisted value), all rows, for the names that were not set. */
 static void group_rows(tw_launch *l, struct tune_group *g, int listed, bool all_set)
 {
     g->rows = arena_array(&l->ctx->scratch, int, listed > 0 ? listed : 1);
@@ -135,7 +134,7 @@ static void take_rows(tw_launch *l, const struct tune_group *groups, int count)
     }
 }
 
-/* The last group varies fastest. */
+/* Goes to the next combination of rows; the last group varies fastest. */
 static bool next_rows(struct tune_group *groups, int count)
 {
     for (int g = count - 1; g >= 0; g--) {
@@ -146,8 +145,8 @@ static bool next_rows(struct tune_group *groups, int count)
     return false;
 }
 
-/* Moves each group whose names all come after the first `decided` ones to its last row. Returns false
- * if all of them were there. */
+/* Moves each group whose names all come after the first `decided` ones to its last row. Returns
+ * false if all of them were there. */
 static bool skip_rows(struct tune_group *groups, int count, int decided)
 {
     bool skipped = false;
@@ -223,7 +222,7 @@ static void resolve_tunes(tw_launch *l)
     int count, decided;
     struct tune_group *groups = tune_groups(l, &count);
     struct violations violated = {.count = 0};
-    int tried = 0; /* combinations, of those left out together the first */
+    int tried = 0; /* combinations; skipped ones count once */
     bool others = false;
     do {
         take_rows(l, groups, count);
@@ -250,7 +249,7 @@ static enum dtype param_dtype(const tw_launch *l, int p)
     return param->type_variable >= 0 ? l->choice.types[param->type_variable] : param->dtype;
 }
 
-/* The value as a float parameter holds it. */
+/* Returns the value rounded to the float type of a parameter. */
 static double rounded(enum dtype t, tw_value v)
 {
     _Alignas(8) unsigned char element[8];
@@ -292,14 +291,14 @@ void launch_take_value(tw_launch *l, int p, tw_value v)
                                             : (struct literal){.i = v.i};
 }
 
-/* Where a size came from: the array and its axis; array -1: set by hand. */
+/* The source of a size: the array and its axis; array -1: set by hand. */
 struct origin {
     int array, axis;
-    bool refused; /* an error names it already, as being */
-    int64_t by;   /* that by an array */
+    bool refused; /* an error already names it, with value */
+    int64_t by;   /* this from an array */
 };
 
-/* Of a derived parameter, which is `was`. */
+/* Reports a derived parameter that is `was` and differs from an array's axis. */
 static void report_derived(tw_launch *l, int p, long long was, int array, int axis)
 {
     const struct lang_param *params = l->kernel->info->params;
@@ -330,7 +329,7 @@ static void report_size(tw_launch *l, int p, struct origin *first, int array, in
                    params[array].name, axis);
 }
 
-/* Gives sizes that are not known yet, and compares those that are. */
+/* Sets sizes that are not known yet, and compares those that are. */
 static void infer_from(tw_launch *l, int array, struct origin *origins, bool derived)
 {
     const struct lang_param *param = &l->kernel->info->params[array];
@@ -342,7 +341,7 @@ static void infer_from(tw_launch *l, int array, struct origin *origins, bool der
             continue;
         int64_t extent = l->arrays[array].shape[axis];
         if (derived && !l->choice.known[p])
-            continue; /* an error was reported, or it follows from what is not known */
+            continue; /* an error was reported, or its inputs are not known */
         if (!l->choice.known[p]) {
             if (!l->value_set[p]) /* else an error was reported for it */
                 launch_take_value(l, p, tw_int(extent));
@@ -353,7 +352,7 @@ static void infer_from(tw_launch *l, int array, struct origin *origins, bool der
     }
 }
 
-/* A program for one value of a static parameter takes no other. */
+/* Takes the value of a static parameter whose program is for one value; it takes no other. */
 static bool take_only_value(tw_launch *l, int p)
 {
     const struct lang_param *param = &l->kernel->info->params[p];
@@ -370,7 +369,8 @@ static bool take_only_value(tw_launch *l, int p)
     return true;
 }
 
-/* An array of several views may be longer than one of them says: it comes last. */
+/* Infers sizes from arrays. Arrays of several views come last, because they may be longer than
+ * one view gives. */
 static void infer(tw_launch *l, struct origin *origins, bool derived)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -380,7 +380,8 @@ static void infer(tw_launch *l, struct origin *origins, bool derived)
                 infer_from(l, p, origins, derived);
 }
 
-/* Defaults where neither the caller nor an array says anything, then what follows from values. */
+/* Fills in defaults for values that neither the caller nor an array gives, then the values that
+ * follow from others. */
 static void complete(tw_launch *l, bool statics_alone)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -394,7 +395,7 @@ static void complete(tw_launch *l, bool statics_alone)
     }
 }
 
-/* Names the inputs that would say a missing size and were not given. */
+/* Names the missing inputs that would give an unset size. */
 static void note_silent_arrays(tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -446,8 +447,9 @@ static void resolve_scalars(tw_launch *l, bool strict, bool statics_alone)
     launch_note_refused(l);
 }
 
-/* What code for a GPU takes to divide an array's address: 16 bytes, what vectors need; less if an
- * array on the device is aligned to less. Those of the host are copied to where it is so. */
+/* Returns the divisor of an array's address that code for a GPU may assume: 16 bytes, which
+ * vectors need, or less for an array on the device with a lower alignment. Arrays of the host
+ * are copied to aligned memory. */
 static int address_divisor(const tw_launch *l, int p)
 {
     const tw_array *x = &l->arrays[p];
@@ -457,7 +459,7 @@ static int address_divisor(const tw_launch *l, int p)
     return divisor;
 }
 
-/* Run-time integers that are multiples of 16: what proves most masks idle. */
+/* Finds run-time integers that are multiples of 16: most masks are unnecessary because of them. */
 static void find_divisors(tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -472,8 +474,8 @@ static void find_divisors(tw_launch *l)
     }
 }
 
-/* Reports parameters that do not compile. Else they would count as values that the caller did not
- * set. */
+/* Reports parameters that do not compile. Otherwise they would count as values that the caller
+ * did not set. */
 static bool check_declarations(tw_launch *l)
 {
     const tw_kernel *k = l->kernel;
@@ -486,7 +488,7 @@ static tw_status resolve(tw_launch *l, bool strict, bool statics_alone)
 {
     const struct diag *d = &l->ctx->diag;
     l->resolved = false;
-    l->choice.despite_races = false; /* launch_prepare alone allows them, and probes */
+    l->choice.despite_races = false; /* launch_prepare alone sets both */
     l->choice.probe = NULL;
     for (int t = 0; t < l->kernel->info->type_count; t++)
         resolve_type(l, t);

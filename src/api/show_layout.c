@@ -1,5 +1,5 @@
-/* The layouts of a lowered kernel as text: tiles and who holds them, shared tiles and where their
- * elements lie, each access of memory and what it costs. */
+/* Writes the layouts of a lowered kernel as text: tiles and their holders, shared tiles and the
+ * places of their elements, each access of memory and its cost. */
 #include "api/objects.h"
 
 #include "layout/layout_draw.h"

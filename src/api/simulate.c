@@ -1,5 +1,5 @@
-/* Launches of a GPU's kernel on the simulator: the text that the GPU would get, with what the program
- * claims checked, read back. */
+/* Launches of a GPU's kernel on the simulator: it parses the text that the GPU would get, with
+ * the program's claims checked. */
 #include "api/launch_params.h"
 #include "api/trace.h"
 
@@ -10,7 +10,7 @@
 
 struct simulate_call {
     tw_launch *launch;
-    const struct lowered *lowered; /* what is run */
+    const struct lowered *lowered; /* the program to run */
     struct simulation simulation;
     struct sim_observer names;
     tw_sim_result *result;
@@ -34,7 +34,7 @@ static bool overlap(const struct sym *a, const struct sym *b)
            (uint64_t)b->offset < (uint64_t)a->offset + tile_bytes(a);
 }
 
-/* "sa", or "sa or acc" where tiles that do not live at the same time have one place. */
+/* Returns "sa", or "sa or acc" if tiles that live at different times share one place. */
 static const char *tile_name(struct arena *a, const struct kernel *ir, const struct sym *tile)
 {
     struct text out;
@@ -53,7 +53,7 @@ static bool has_bytes_alone(const struct kernel *ir, const struct sym *tile)
     return true;
 }
 
-/* Reports are few: it looks through all elements. */
+/* Searches all elements: reports are few. */
 static int64_t element_at(const void *user, int64_t place)
 {
     const struct lower_placed *tile = user;
@@ -74,8 +74,8 @@ static int64_t element_at(const void *user, int64_t place)
     return -1;
 }
 
-/* Elements of tiles that share no bytes with others; what the compiler has put a stage in front of
- * has another shape than in the program. */
+/* Names the elements of tiles that share no bytes with others. A tile to which the compiler has
+ * added an axis of stages has another shape than in the program. */
 static void name_tile_elements(struct simulate_call *call, uint64_t base)
 {
     const struct variant *v = call->launch->variant;
@@ -98,8 +98,8 @@ static void name_tile_elements(struct simulate_call *call, uint64_t base)
     }
 }
 
-/* The PTX has one variable for all shared memory, which is among the report's memory by now;
- * reports are to name the tiles in it. */
+/* Names the tiles in shared memory for reports. The PTX has one variable for all shared memory,
+ * and the report knows only that one so far. */
 static bool name_tiles(void *user, const struct sim_allocation_event *event)
 {
     struct simulate_call *call = user;
@@ -129,7 +129,7 @@ static bool name_tiles(void *user, const struct sim_allocation_event *event)
 
 /* --- the launch --- */
 
-/* NULL: reported. */
+/* Parses the PTX. Returns NULL after a report. */
 static const struct ptx_module *read_back(tw_context *ctx, struct arena *a,
                                           const struct lowered *lowered, const struct source **ptx)
 {
@@ -157,7 +157,7 @@ tw_status variant_read_back(tw_context *ctx, struct variant *v)
     return TW_OK;
 }
 
-/* Lowering changes the kernel, so it is checked and goes through the passes again. */
+/* Makes the claims. Lowering changes the kernel, so this checks it and runs the passes again. */
 tw_status variant_read_claims(tw_kernel *k, struct variant *v)
 {
     tw_context *ctx = k->module->ctx;
@@ -176,14 +176,15 @@ tw_status variant_read_claims(tw_kernel *k, struct variant *v)
     return TW_OK;
 }
 
-/* The counters and the trace are to be those of what a GPU runs. */
+/* Returns true for counters and traces: they describe the program that a GPU runs. */
 static bool counts(const struct simulate_call *call)
 {
     const tw_sim_options *o = &call->simulation.options;
     return (o->watch & TW_WATCH_COUNTERS) || o->trace;
 }
 
-/* Reports name elements of arrays, as the caller gave their shapes, and of workspace. */
+/* Names the elements of arrays, in the shapes that the caller gave, and of workspace, for
+ * reports. */
 static void name_elements(struct simulate_call *call, const struct launch_param *p)
 {
     const tw_launch *l = call->launch;
@@ -212,7 +213,7 @@ static bool counts_as_unwritten(const struct simulate_call *call, const struct l
            call->launch->kernel->info->params[p->sym->index].is_ensured;
 }
 
-/* Memory for every pointer; the caller's arrays are used in place. */
+/* Places memory for every pointer; the caller's arrays are used in place. */
 static tw_status place_params(struct simulate_call *call, struct launch_params *params)
 {
     struct diag *d = &call->launch->ctx->diag;
@@ -235,7 +236,7 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
             const char *name = p->sym ? p->sym->name : "ticket";
             p->value = sim_allocate(sim, p->bytes, NULL, name);
             if (p->value && p->zeroed)
-                sim_host(sim, p->value, 0); /* its zeros count */
+                sim_host(sim, p->value, 0); /* its zeros count as written */
         }
         if (!p->value) {
             diag_error(d, LOC_NONE, "kernel `%s`: no memory for `%s`", lowered->function->name,
@@ -263,7 +264,7 @@ static tw_status run_simulation(struct simulate_call *call, const struct launch_
     for (int i = 0; i < 3; i++) {
         launch.grid[i] = (unsigned)params->grid[i];
         launch.block[i] = (unsigned)lowered->block[i];
-        if (params->grid[i] <= 0) /* nothing to do, on a GPU too */
+        if (params->grid[i] <= 0) /* no blocks, as on a GPU */
             return TW_OK;
     }
     int64_t blocks = params->grid[0] * params->grid[1] * params->grid[2];
@@ -272,7 +273,7 @@ static tw_status run_simulation(struct simulate_call *call, const struct launch_
     return simulation_run(&call->simulation, &launch, &l->simulated, call->result);
 }
 
-/* `clean` workspace, after all blocks. */
+/* Checks `clean` workspace after all blocks. */
 static tw_status check_clean(struct simulate_call *call, const struct launch_params *params)
 {
     struct diag *d = &call->launch->ctx->diag;

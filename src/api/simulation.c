@@ -15,7 +15,7 @@
 
 const tw_sim_result simulation_nothing = {.report = "", .counters = "", .json = "{}"};
 
-/* In front of each block; as long as the alignment needs. */
+/* The head of each block; its size is a multiple of the alignment. */
 struct simulation_block {
     struct simulation_block *next, *previous;
     size_t size;   /* with this */
@@ -181,14 +181,14 @@ void simulation_as_assembled(struct simulation *s, const struct sass *sass)
     sim_counters_merge(s->counters);
 }
 
-/* --- behind it --- */
+/* --- after a run --- */
 
 static const char *keep(struct arena *a, const char *text)
 {
     return text ? arena_string(a, text, strlen(text)) : NULL;
 }
 
-/* The place of an access; its element, thread and block if they are known. */
+/* Returns the place of an access; its element, thread and block if they are known. */
 static tw_access public_access(const struct simulation *s, const struct sim_finding *f, int number,
                                struct arena *results)
 {
@@ -279,7 +279,7 @@ static void keep_finding(struct simulation *s, const struct sim_finding *f, stru
     }
 }
 
-/* The same among the call's messages. */
+/* Reports a finding among the call's messages. */
 static void report_finding(struct simulation *s, const struct sim_finding *f)
 {
     struct diag *diag = &s->ctx->diag;
@@ -308,7 +308,7 @@ static tw_code end_code(enum sim_end end)
     return TW_CODE_STOPPED;
 }
 
-/* What ended the launch, where no other finding says it. */
+/* Records why the launch ended, if no other finding has the reason. */
 static void keep_end(struct simulation *s, enum sim_end end, struct arena *results,
                      tw_sim_result *result, tw_sim_finding *out)
 {
@@ -404,7 +404,7 @@ static void write_report(struct simulation *s, struct arena *results, tw_sim_res
     result->report = report.data;
 }
 
-/* With the place, where that is known. */
+/* Reports an endless launch, with the place if it is known. */
 static void find_endless(struct simulation *s)
 {
     const struct sim_place *at = sim_stopped_at(s->sim);

@@ -1,5 +1,5 @@
-/* Structs that carry their size (the rule at the top of tilewright.h): read and filled by as many
- * bytes as the caller's program and this library both know. */
+/* Structs that carry their size (the rule at the top of tilewright.h): reads and fills the bytes
+ * that both the caller's program and this library know. */
 #include "api/objects.h"
 
 #include <string.h>

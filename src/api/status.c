@@ -1,4 +1,4 @@
-/* Status codes and element types: tables read out. */
+/* Status codes and element types, read from tables. */
 #include "tilewright.h"
 
 #include "base/diag_code.h"
@@ -102,7 +102,7 @@ _Static_assert((int)TW_SHOWN_LINES == (int)SHOWN_LINES && (int)TW_SHOWN_JSON == 
 size_t tw_text_shown(const char *text, size_t length, tw_shown how, char *out, size_t room)
 {
     size_t end = 0;
-    bool fits = room > 0; /* so far: half a piece is not written */
+    bool fits = room > 0; /* so far; no piece is written in part */
     char piece[SHOWN_PIECE];
     for (const char *at = text; text && at < text + length;) {
         size_t bytes = shown_piece(&at, text + length, (enum shown)how, piece);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* FNV-1a, 64 bits. */
+/* Hashes a text: FNV-1a, 64 bits. */
 static uint64_t hash_of(const struct source *s)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -35,7 +35,8 @@ static const int64_t *shape_of(struct arena *a, const int64_t *shape, int rank)
     return arena_copy(a, shape, (size_t)(rank ? rank : 1) * sizeof *shape);
 }
 
-/* The name by which the kernel accesses a parameter's array; NULL: it has several, or none. */
+/* Returns the name by which the kernel accesses a parameter's array; NULL: it has several, or
+ * none. */
 static const char *name_of_view(const tw_launch *l, const struct sym *param)
 {
     const struct sym *found = NULL;
@@ -112,7 +113,7 @@ void trace_tiles(struct simulation *s, const tw_launch *l, uint64_t base)
 
 /* --- variables --- */
 
-/* The register of that name in the function that runs; false: it has none. */
+/* Finds the register of that name in the function that runs. Returns false if it has none. */
 static bool find_register(struct arena *a, const struct ptx_function *f, const char *name,
                           uint32_t *reg)
 {

@@ -1,12 +1,12 @@
-/* Loops of the source as traces have them: the variable, its bounds in this launch, and where the
- * turns are in the code. */
+/* Loops of the source for traces: the variable, its bounds in this launch, and the places of the
+ * iterations in the code. */
 #include "api/trace.h"
 
 #include "sim/sim_trace.h"
 
 #include <string.h>
 
-/* A scalar that only its declaration assigns: that declaration. */
+/* A scalar that only its declaration assigns, with that declaration. */
 struct search {
     const struct sym *sym;
     const struct stmt *declared;
@@ -26,12 +26,12 @@ struct bounds {
     struct kernel kernel; /* a copy, for new expressions in another arena */
     const tw_launch *launch;
     const int64_t *block;
-    bool by_ticket; /* blocks number themselves: the index is not the launch's */
+    bool by_ticket; /* blocks draw their index: it is not the launch's */
     int replaced;
 };
 
-/* Each declaration may name others several times, and so on: an expression that is larger is not
- * worked out. */
+/* The most declarations to replace. Each may name others several times, and so on, so larger
+ * expressions are left unevaluated. */
 enum { MOST_REPLACED = 64 };
 
 static void replace(void *user, struct expr **at)
@@ -58,7 +58,7 @@ static void replace(void *user, struct expr **at)
     *at = to ? to : e;
 }
 
-/* The value of an expression in this launch and block; false: it does not follow from them. */
+/* Evaluates an expression in this launch and block. Returns false if they do not determine it. */
 static bool find_value(struct bounds *b, const struct expr *e, int64_t *out)
 {
     struct scalar_env env = launch_env(b->launch);
@@ -78,8 +78,8 @@ static const struct expr *without_casts(const struct expr *e)
     return e;
 }
 
-/* v in `v < bound`, `bound > v` and the like; NULL: the condition is another. *above: v goes up to
- * the bound; *reached: v may be the bound. */
+/* Returns v of `v < bound`, `bound > v` and the like; NULL for another condition. *up: v goes up
+ * to the bound; *reached: v may equal the bound. */
 static const struct sym *counted(const struct expr *c, const struct expr **bound, bool *up,
                                  bool *reached)
 {
@@ -97,7 +97,7 @@ static const struct sym *counted(const struct expr *c, const struct expr **bound
     return NULL;
 }
 
-/* The n of v = v + n, n + v or v - n, with *sign. */
+/* Returns n of v = v + n, n + v or v - n, with *sign. */
 static const struct expr *amount_of(const struct stmt *steps, const struct sym *v, int *sign)
 {
     for (const struct stmt *s = steps; s; s = s->next) {
@@ -123,7 +123,7 @@ static const struct expr *start_of(const struct stmt *init, const struct sym *v)
     return NULL;
 }
 
-/* The loop alone changes its variable, and once in a turn. */
+/* Returns true if only the loop changes its variable, and once per iteration. */
 static bool steps_once(const struct stmt *s, const struct sym *v)
 {
     struct search body = {.sym = v};
@@ -134,7 +134,7 @@ static bool steps_once(const struct stmt *s, const struct sym *v)
     return !body.assigned && steps == 1;
 }
 
-/* The name in the text: the compiler numbers names that are declared twice. */
+/* Returns the name in the text: the compiler numbers names that are declared twice. */
 static const char *written_name(struct arena *a, const struct sym *v)
 {
     const struct source *s = v->loc.source;

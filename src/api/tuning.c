@@ -1,5 +1,4 @@
-/* Tuning: what a launch is kept under, what it is likely to cost, and values to judge variants by.
- */
+/* Tuning: the key of a launch, its estimated cost, and expected values to judge variants by. */
 #include "api/objects.h"
 
 #include "model/occupancy.h"
@@ -39,8 +38,8 @@ static const char *types_text(struct arena *a, const tw_launch *l)
     return out.data;
 }
 
-/* Statics are part of the program, floats too; of the others, integers say how large the work is.
- */
+/* Writes the sizes of the key. Statics are part of the program, also floats; of the other
+ * parameters, integers give the amount of work. */
 static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -62,8 +61,8 @@ static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
     key->sizes = sizes.data;
 }
 
-/* The device that the kernel is for. NULL: reported. The host's has its cores in it: as many
- * threads, which is the default, need no other words. */
+/* Returns the device that the kernel is for; NULL after a report. The host's has its cores in
+ * it; a number of threads is added only if it differs from the default, all cores. */
 static const char *device_text(tw_launch *l)
 {
     tw_device host = tw_device_init();
@@ -152,7 +151,7 @@ static uint64_t hash_of(uint64_t hash, const void *data, size_t length)
     return hash;
 }
 
-/* The program as it would be run: its text and the size of the launch. */
+/* Hashes the program as it would run: its text and the size of the launch. */
 static uint64_t program_hash(struct text *text, const tw_estimate *e, const int64_t grid[3])
 {
     uint64_t hash = hash_of(14695981039346656037u, text->data, text->length);
@@ -175,7 +174,8 @@ static tw_status lower_quietly(tw_launch *l, struct kernel *ir, struct text *tex
     return TW_OK;
 }
 
-/* The CPU engine runs a block's tiles whole: how many warps it has is nothing to it. */
+/* Prints the program for the host. The CPU engine runs a block's tiles whole, so the number of
+ * warps has no effect. */
 static void print_for_host(struct text *text, struct kernel *ir)
 {
     if (!kernel_thread_level(ir))

@@ -1,4 +1,4 @@
-/* The store of tuned values behind its public face. */
+/* The public functions of the store of tuned values. */
 #include "api/objects.h"
 #include "base/number.h"
 #include "base/platform.h"
@@ -46,7 +46,7 @@ static tw_status report(tw_store *s, enum store_status status)
 
 /* --- opening --- */
 
-/* NULL: there is no place, since neither a store nor the user's home is known. */
+/* Returns NULL if no place is known: the caller named no store, and the user has no home. */
 static const char *usual_path(struct arena *a)
 {
     enum { MOST_PATH = 4096 };
@@ -60,7 +60,7 @@ static const char *usual_path(struct arena *a)
                : NULL;
 }
 
-/* SQLite keeps a database without a name, or named ":memory:", nowhere. */
+/* Returns true for a path that SQLite does not keep: one without a name, or ":memory:". */
 static bool keeps_nothing(const char *path)
 {
     return !*path || strcmp(path, ":memory:") == 0;
@@ -83,7 +83,7 @@ static tw_status report_no_place(const struct store_call *call)
     return !path && call->existing ? TW_NOT_FOUND : TW_NO_FILE;
 }
 
-/* No file, and none is to be made: where one is looked for anyway, nothing was stored yet. */
+/* Reports a store that does not exist and must not be created. Look-ups then find nothing. */
 static tw_status report_absent(const struct store_call *call)
 {
     struct diag *d = &call->store->ctx->diag;
@@ -180,7 +180,7 @@ const char *tw_store_path(const tw_store *s)
 
 /* --- rows --- */
 
-/* What a row has under one name in the store and in public. */
+/* The members that a row of the store and a public row have under one name. */
 #define ROW_MEMBERS(X)                                                                             \
     STORE_TEXTS(X)                                                                                 \
     X(samples)                                                                                     \
@@ -229,7 +229,7 @@ tw_status tw_store_put(tw_store *s, const tw_tuned *row)
                : context_call(s->ctx, put_call, &(struct store_call){.store = s, .row = &own});
 }
 
-/* The rows that the filter names, in `a`. */
+/* Returns the rows that match the filter, in `a`. */
 static tw_status select_rows(tw_store *s, struct arena *a, struct store_row filter, tw_tuned **out,
                              int *count)
 {
@@ -303,13 +303,13 @@ tw_status tw_store_forget(tw_store *s, const tw_tuned *filter, int *count)
 
 /* --- the winner --- */
 
-/* Whether b says more about this launch than a. */
+/* Returns true if b tells more about this launch than a. */
 static bool serves_better(const tw_tuned *key, const tw_tuned *a, const tw_tuned *b)
 {
     double to_a = shape_distance(key->shape, a->shape), to_b = shape_distance(key->shape, b->shape);
     if (to_a != to_b)
         return to_b < to_a;
-    /* Times of another version's code say little about this one's. */
+    /* Times of another version's code tell little about this version. */
     bool own_a = strcmp(key->version, a->version) == 0,
          own_b = strcmp(key->version, b->version) == 0;
     if (own_a != own_b)
@@ -351,8 +351,8 @@ static int tune_named(const struct lang_kernel *info, const char *name, size_t l
     return -1;
 }
 
-/* Reads "BM=128,BN=64", all of it: names that the kernel has, and a number for each. values: one a
- * name. */
+/* Reads all of "BM=128,BN=64": names that the kernel has, and a number for each. values: one for
+ * each name of the kernel. */
 static bool read_choice(const struct lang_kernel *info, const char *text,
                         struct stored_value *values)
 {
@@ -371,7 +371,8 @@ static bool read_choice(const struct lang_kernel *info, const char *text,
     return true;
 }
 
-/* Tells whether the row can be used. Names a row that was damaged, or written by another program. */
+/* Returns true if the row can be used. Reports a row that is damaged, or written by another
+ * program. */
 static bool is_whole(const struct store_call *call, const tw_tuned *row,
                      struct stored_value *values)
 {
@@ -400,7 +401,7 @@ static const tw_tuned *best_row(const struct store_call *call, const tw_tuned *k
     return best;
 }
 
-/* The values that were not set by hand. */
+/* Takes the values that were not set by hand. */
 static void take_choice(tw_launch *l, const struct stored_value *values)
 {
     for (int t = 0; t < l->kernel->info->tune_count; t++) {

@@ -55,8 +55,8 @@ static bool is_listed(const struct lang_tune *tune, struct literal value)
     return false;
 }
 
-/* Values by hand may be any, and what is wrong with one shows wherever it is used: one error says
- * it, with the value as its cause. */
+/* Reports one error for a value set by hand. It may be any value, and a wrong one causes errors
+ * wherever it is used; this error names the value as their cause. */
 static void blame_unlisted(struct arena *a, struct diag *d, const struct lang_kernel *info,
                            const struct choice *c, int errors)
 {
@@ -194,8 +194,8 @@ static void drop_oldest(tw_kernel *k)
     variant_free(k->module->ctx, oldest);
 }
 
-/* A variant is in the list while it is being compiled: when memory runs out there, it is found here
- * by the next call. */
+/* Drops a variant that a call left unfinished. A variant is in the list while it is being
+ * compiled, so that the next call finds it if memory runs out. */
 static void drop_unfinished(tw_kernel *k)
 {
     struct variant *first = k->variants;

@@ -4,7 +4,7 @@
 #include "lang/syntax.h"
 #include "tilewright_look.h"
 
-enum { MOST_HEIGHT = 64 }; /* levels of an expression that is told operand by operand */
+enum { MOST_HEIGHT = 64 }; /* levels of an expression that is listed operand by operand */
 
 struct written_call {
     tw_kernel *kernel;

@@ -121,7 +121,7 @@ static void test_machine_code(void **state)
     succeed(f, tw_build_texts(b, &header, &source));
     has(source, "aot_cubin_0[] = {\n    127,69,76,70,1,255,\n};");
     has(source, "{0, aot_ptx_0, aot_cubin_0},");
-    refused(f, tw_build_machine_code(b, 0, "code", 4), TW_BAD_PROGRAM, "is no cubin");
+    refused(f, tw_build_machine_code(b, 0, "code", 4), TW_BAD_PROGRAM, "is not a cubin");
     refused(f, tw_build_machine_code(b, 1, code, 6), TW_BAD_ARGUMENT, "no such image");
     refused(f, tw_build_machine_code(b, 0, NULL, 6), TW_BAD_ARGUMENT, "`cubin`");
 }
@@ -142,7 +142,7 @@ static void test_refused(void **state)
     tw_build_when when = {.size = sizeof when, .range_count = 1, .ranges = &range};
     refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "no scalar parameter `q`");
     range.param = "a";
-    refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "`a` is no integer");
+    refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "`a` is not an integer");
     when = (tw_build_when){.size = sizeof(tw_build_when), .alignment = 12};
     refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "an alignment of 12 bytes");
     succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &host));

@@ -191,7 +191,7 @@ static void what_is_wrong_is_named(void **state)
                     "something of no kind");
         args[2] = tw_pointer(x.a + 2);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
-                    "is no multiple of 4");
+                    "is not a multiple of 4");
         args[2] = tw_pointer(NULL);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "argument 3, `a` is NULL, but view `A` reaches over 50 elements");

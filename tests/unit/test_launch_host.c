@@ -305,7 +305,7 @@ static void an_entry_runs_by_position(void **state)
     refused_by(tw_entry_ready(entry, NULL, 4, NULL, &entry_error), TW_BAD_ARGUMENT,
                "tw_entry_ready: `arguments` is NULL");
     refused_by(start(entry, &e, 64, 4, (float *)((char *)e.c + 2)), TW_BAD_ARGUMENT,
-               "no multiple of 4");
+               "not a multiple of 4");
     tw_context_free(e.ctx);
 }
 
