@@ -31,6 +31,10 @@ COMMENTS = [
     "src/sim/*",
     "src/tile/*",
     "src/tune/*",
+    "tools/[!cl]*",
+    "tools/c[!h]*",
+    "tools/l[!e]*",
+    "tools/lef*",
 ]
 MESSAGES = [
     "tools/*",

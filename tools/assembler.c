@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A program that was compiled to a text has no file. */
+/* Returns the program's file, or writes one if the program exists only as compiled text. */
 static char *source_of(const struct ptx_file *f, const char *folder)
 {
     if (!f->text)

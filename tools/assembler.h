@@ -1,11 +1,12 @@
-/* The machine code of a PTX program, for counters as assembled. */
+/* Assembles a PTX program to machine code, for counters that describe the assembled code. */
 #ifndef TW_ASSEMBLER_H
 #define TW_ASSEMBLER_H
 
 #include "ptx_file.h"
 
-/* Assembles it for the target of --device, or for what it says it is for, where there is a ptxas that takes it, and
- * gives it to the library. Says nothing: without it counters come with wider bounds. */
+/* Assembles the program with ptxas for the target of --device, or else for the program's own
+ * target, and gives the result to the library. Reports no error: without the machine code,
+ * counters have wider bounds. */
 void assemble(const struct ptx_file *f, const struct options *o);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns the text of the bytes, with '+', '/' and padding, or for an address with '-' and '_' and without
- * padding. The caller frees. */
+/* Returns the bytes as text: with '+', '/' and padding, or, for an address, with '-' and '_' and
+ * without padding. The caller frees. */
 char *base64_text(const void *data, size_t length, bool for_address);
 
 #endif

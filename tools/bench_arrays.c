@@ -84,8 +84,8 @@ static bool make_host(struct bench_arrays *x, double scale)
     return true;
 }
 
-/* An element of an output that the kernel does not write is then wrong: bytes of 0xff are NaN, or
- * -1. */
+/* Fills an output with bytes 0xff: NaN or -1. An element that the kernel does not write is then
+ * wrong. */
 static bool leave_unwritten(const struct bench_array *a, struct gpu *g, int copies)
 {
     const struct slab *s = &a->device;

@@ -14,13 +14,13 @@ struct worker {
 struct copier {
     char *from, *to;
     size_t half; /* bytes of each */
-    int threads; /* the caller's and the workers' */
+    int threads; /* calling thread and workers */
     pthread_barrier_t start, end;
     bool over;
     struct worker *workers;
 };
 
-/* In whole pages, so that no two threads write one. */
+/* Copies one thread's part. Parts are whole pages, so that no two threads write the same page. */
 static void copy_part(const struct copier *c, int index)
 {
     const size_t page = 4096, pages = (c->half + page - 1) / page;
@@ -50,7 +50,7 @@ static bool start_workers(struct copier *c)
     for (int i = 1; i < c->threads; i++) {
         c->workers[i] = (struct worker){.copier = c, .index = i};
         if (pthread_create(&c->workers[i].thread, NULL, work, &c->workers[i]) != 0)
-            return false; /* the barrier waits for all: those that run wait to the end */
+            return false; /* the barrier needs all; running threads wait until the end */
     }
     return true;
 }
@@ -69,7 +69,7 @@ struct copier *copier_open(size_t bytes, int threads)
         free(c);
         return NULL;
     }
-    memset(c->from, 1, c->half); /* pages that nobody wrote are all one, and cost nothing to read */
+    memset(c->from, 1, c->half); /* never-written pages share one page: cheap to read */
     memset(c->to, 0, c->half);
     pthread_barrier_init(&c->start, NULL, (unsigned)threads);
     pthread_barrier_init(&c->end, NULL, (unsigned)threads);

@@ -1,4 +1,4 @@
-/* How fast this machine copies: what kernels that move more than they compute are held to. */
+/* Measures the copy speed of this machine, the reference for kernels that are bound by memory. */
 #ifndef TW_BENCH_COPY_H
 #define TW_BENCH_COPY_H
 
@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 struct copier;
-/* To move `bytes`, half of them read and half written, by that many threads. NULL: no memory. */
+/* Prepares a copy by `threads` threads that moves `bytes`, half of them read and half written.
+ * Returns NULL if memory is exhausted. */
 struct copier *copier_open(size_t bytes, int threads);
 void copier_run(struct copier *c); /* one copy, by memcpy */
 void copier_close(struct copier *c);

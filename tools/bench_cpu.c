@@ -1,4 +1,4 @@
-/* bench on the CPU: which kernels at which sizes and types, and what is printed of them. */
+/* Runs bench on the CPU: chooses the kernels with their sizes and types, and prints the results. */
 #include "bench_cpu.h"
 #include "commands.h"
 
@@ -7,14 +7,14 @@
 
 enum { DEFAULT_SIZE = 512 };
 
-/* A kernel to be timed at one size and type. */
+/* Kernel to time at one size and type. */
 struct work {
     const struct bench_entry *entry;
     const struct shape *shape; /* NULL: --set gives the sizes */
     tw_dtype dtype;
 };
 
-/* A library's own times beside kernels of one size and type. */
+/* Times of the libraries in comparison with kernels of one size and type. */
 struct beside {
     struct bench_row like;
     double *ms[PEERS];
@@ -29,9 +29,9 @@ struct bench {
     int work_count;
     bool to_json, failed;
     int row_count;
-    char *skipped;  /* the first that was: "matmul_v5: why"; NULL: some row is of another kind */
-    bool headed[2]; /* the tables of others and of products have their heads */
-    struct beside *besides; /* of the rows since a size or type was printed last */
+    char *skipped;          /* first skipped: "matmul_v5: why"; NULL: some row is of another kind */
+    bool headed[2];         /* heads of the tables of others and of products are printed */
+    struct beside *besides; /* of the rows since the last new size or type */
     int beside_count;
     const struct work *last; /* printed */
     struct bench_columns columns;
@@ -57,7 +57,7 @@ static void add_works(struct bench *b, const struct shape *s, tw_dtype type, boo
     }
 }
 
-/* Products first, type by type and size by size; then the others. */
+/* Collects the works: first the products, by type and then by size, then the other kernels. */
 static void gather_works(struct bench *b)
 {
     const struct bench_set *x = &b->set;
@@ -69,7 +69,7 @@ static void gather_works(struct bench *b)
         }
 }
 
-/* Whether there are products, or others. */
+/* Tells whether there are products (`products`) or other kernels. */
 static bool has_works(const struct bench *b, bool products)
 {
     for (int i = 0; i < b->work_count; i++)
@@ -102,7 +102,8 @@ static bool same_size(const struct bench_row *a, const struct bench_row *b)
            a->batch == b->batch;
 }
 
-/* Behind the last row of a size: how fast the libraries were beside those kernels. */
+/* After the last row of a size, prints the speed of the libraries in comparison with those
+ * kernels. */
 static void flush_besides(struct bench *b)
 {
     for (struct beside *x = b->besides; x < b->besides + b->beside_count; x++)
@@ -118,7 +119,8 @@ static void flush_besides(struct bench *b)
     b->beside_count = 0;
 }
 
-/* A kernel's default type may be its own: there may be several of a size. */
+/* Finds the library times for a row's size and type. One size can have several entries, because
+ * kernels may differ in their default type. */
 static struct beside *find_beside(struct bench *b, const struct bench_row *row)
 {
     for (struct beside *x = b->besides; x < b->besides + b->beside_count; x++)
@@ -175,7 +177,7 @@ static void put_row(struct bench *b, const struct work *w, const struct bench_ro
     progress_start(&b->common.progress);
 }
 
-/* Works that take turns with each other. */
+/* Times works that take turns with each other. */
 static int bench_group(struct bench *b, const struct work *works, int count)
 {
     struct cpu_job *jobs = need_memory((size_t)count * sizeof *jobs);
@@ -215,7 +217,7 @@ static void print_peers(const struct bench *b)
             printf("%s: %s\n", x->list[i].name, x->list[i].why);
 }
 
-/* What kernels take turns with. */
+/* Names the contenders that take turns with the kernels. */
 static const char *others_in_turn(const struct bench *b)
 {
     bool libraries = peers_any(&b->common.peers), copy = has_works(b, false);
@@ -274,7 +276,7 @@ static void json_preamble(struct bench *b)
     json_open(j, '[');
 }
 
-/* A bench that measured nothing is no success. */
+/* Returns the exit status. A bench that measured nothing fails. */
 static int judge(const struct bench *b)
 {
     if (b->work_count == 0)

@@ -1,4 +1,4 @@
-/* bench on the CPU: kernels timed in turn with libraries or with a copy, values checked. */
+/* Times kernels on the CPU in turn with libraries or with a copy, and checks their values. */
 #ifndef TW_BENCH_CPU_H
 #define TW_BENCH_CPU_H
 
@@ -16,17 +16,17 @@ struct cpu_bench {
     int threads;
     double time_limit; /* seconds of all rounds, */
     double timeout;    /* of a single run */
-    bool all_ensures;  /* values by `ensures` at every size */
+    bool all_ensures;  /* check `ensures` at every size */
     struct peers peers;
     struct progress progress;
 };
 
-/* A kernel at one size and type: all that its turns need. */
+/* Kernel at one size and type, with all that its turns need. */
 struct cpu_job {
     struct cpu_bench *bench;
     const struct bench_entry *entry;
     struct bench_row row;
-    tw_launch *launch; /* NULL: the row says why it is not timed */
+    tw_launch *launch; /* NULL: not timed, the row says why */
     struct operands arrays;
     struct gemm gemm; /* of a product */
     struct operand *a, *b, *c;
@@ -36,20 +36,21 @@ struct cpu_job {
         struct turn turn;
         struct peer_plan plan;
         void *c;       /* what it writes */
-        char why[400]; /* it does not take part */
+        char why[400]; /* reason for not taking part */
     } peers[PEERS];
-    struct cpu_job *beside; /* whose peers these are: another's, of the same product */
+    struct cpu_job *beside; /* job of the same product whose peers this one shares */
     struct copier *copier;
     struct turn copy;
 };
 
-/* Sets it up as far as it goes; the row says what does not. dtype TW_DTYPE_NONE: the kernel's
- * default; shape NULL: sizes come from --set. STATUS_OK also where the kernel does not take this;
- * else a status after a message. cpu_job_close in either case. */
+/* Prepares a kernel at a size and type; the row names the step that failed, if any. dtype
+ * TW_DTYPE_NONE: the kernel's default; shape NULL: --set gives the sizes. Returns STATUS_OK,
+ * also if the kernel does not accept this size or type; otherwise prints a message and returns
+ * another status. The caller calls cpu_job_close in either case. */
 int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct bench_entry *e,
                  const struct shape *shape, tw_dtype dtype);
-/* Times them in turn, all peers with them, then checks values. Libraries run once a round for
- * products that are the same. */
+/* Times the jobs and all their peers in turn, then checks the values. A library runs once a
+ * round for all jobs with the same product. */
 void cpu_jobs_run(struct cpu_bench *b, struct cpu_job *jobs, int count);
 void cpu_job_close(struct cpu_job *j);
 

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 4096, LONGER = 10 /* times --timeout: what is proposed */ };
+enum { SAMPLES = 4096, LONGER = 10 /* times --timeout: the proposal */ };
 static const double ensures_most = 1024.0 * 1024 * 1024; /* multiply-adds */
 
 /* --- a job --- */
 
-/* The same run for the simulator, which says where a kernel is when its steps are over. */
+/* Repeats the run on the simulator, which reports where the kernel is when its step limit is
+ * reached. */
 static void explain_endless(struct cpu_job *j)
 {
     struct bench_row *r = &j->row;
@@ -31,7 +32,8 @@ static void explain_endless(struct cpu_job *j)
     free(sets);
 }
 
-/* What the kernel does not take is no failure; a fault in the run is one. */
+/* Classifies a failure: a fault in the run is one, but a size or type that the kernel does not
+ * accept is not. */
 static void judge_failure(struct cpu_job *j, tw_status s)
 {
     struct bench_row *r = &j->row;
@@ -43,7 +45,7 @@ static void judge_failure(struct cpu_job *j, tw_status s)
     r->result = refused ? BENCH_SKIPPED : BENCH_FAIL;
 }
 
-/* The sizes of a kernel that is no product, for its row. */
+/* Writes the sizes into the row of a kernel that is not a product. */
 static void describe_sizes(struct cpu_job *j)
 {
     struct bench_row *row = &j->row;
@@ -90,7 +92,7 @@ static void find_operands(struct cpu_job *j)
                             .b_turned = p->b_turned};
 }
 
-/* Arrays for the launch. */
+/* Creates the arrays for the launch. */
 static tw_status fill(struct cpu_job *j)
 {
     struct bench_row *r = &j->row;
@@ -207,7 +209,7 @@ static bool same_bytes(const struct operand *x, const struct operand *y)
     return bytes == tensor_bytes(&y->array) && memcmp(x->array.data, y->array.data, bytes) == 0;
 }
 
-/* An earlier job of the same product, whose peers do for this one too. */
+/* Returns an earlier job with the same product, whose peers this job can share, or NULL. */
 static struct cpu_job *same_product(struct cpu_job *jobs, struct cpu_job *j)
 {
     for (struct cpu_job *other = jobs; other < j; other++)
@@ -244,7 +246,8 @@ static void add_turns(struct turns *x, struct cpu_job *jobs, struct cpu_job *j)
 
 /* --- values --- */
 
-/* One more run, on outputs that nobody has written: kernels that add to them are judged by one. */
+/* Makes one more run, on unwritten outputs. The verdict on a kernel that adds to its outputs
+ * needs exactly one run. */
 static bool run_clean(struct cpu_job *j)
 {
     operands_start(&j->arrays, j->bench->rest);
@@ -285,8 +288,9 @@ static void say_wrong(struct library_row *l, const struct value_check *v)
              (long long)v->at, v->worst_error, v->tolerance);
 }
 
-/* A library's values by themselves; and with ours, element by element, where nothing but the
- * product is in ours: where both seemed right and they differ, it is ours that was only sampled. */
+/* Checks a library's values against the reference. If the kernel computes only the product, also
+ * compares them with the kernel's values, element by element. The reference is sampled, so if
+ * both seemed right and they differ, the kernel's values are wrong. */
 static void check_peer(struct cpu_job *j, const void *theirs, struct library_row *l)
 {
     const struct gemm *g = &j->gemm;

@@ -89,7 +89,7 @@ static int bench_size(struct cuda_bench *b, const struct shape *s, tw_dtype type
     return status;
 }
 
-/* Every type at every size; then the kernels that have no sizes m, n and k. */
+/* Times every type at every size, then the kernels without the sizes m, n and k. */
 static int bench_every(struct cuda_bench *b)
 {
     const struct bench_set *x = &b->set;
@@ -157,7 +157,7 @@ static void json_preamble(struct cuda_bench *b)
     json_open(j, '[');
 }
 
-/* A bench that measured nothing is no success. */
+/* Returns the exit status. A bench that measured nothing fails. */
 static int judge(const struct cuda_bench *b)
 {
     int skipped = 0, failed = 0;

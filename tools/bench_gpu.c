@@ -10,19 +10,19 @@
 
 enum { SAMPLES = 4096 };
 static const double ensures_most = 512.0 * 512 * 512; /* multiply-adds */
-static const double ensures_bytes = 64e6;             /* of what is no product */
+static const double ensures_bytes = 64e6;             /* of a kernel that is not a product */
 
-/* What is timed of one kernel at one size. */
+/* Measurement of one kernel at one size. */
 struct job {
     struct gpu_bench *b;
     const struct bench_entry *entry;
     struct gpu_row *row;
     struct bench_arrays arrays;
-    tw_launch *first;     /* prepared; given the arrays of copy 0 */
+    tw_launch *first;     /* prepared with the arrays of copy 0 */
     tw_launch **launches; /* one for each copy */
     struct gemm gemm;     /* of a product */
     struct bench_array *a, *bm, *c;
-    struct slab turned; /* B as [n][k], which cuBLASLt's 8-bit kernels ask for */
+    struct slab turned; /* B as [n][k] for cuBLASLt's 8-bit kernels */
     struct cublaslt_plan plans[2];
     const struct cublaslt_plan *plan; /* the better one, */
     int way;                          /* and its best way */
@@ -85,8 +85,8 @@ static bool turn_b(struct job *j)
     return ok;
 }
 
-/* The fastest of a plan's ways, if it is faster than *best milliseconds (below 0: none was timed
- * yet). */
+/* Times each of a plan's algorithms and keeps the fastest if it takes less than *best
+ * milliseconds (*best < 0: none was timed yet). */
 static void try_ways(struct job *j, struct contender *c, const struct cublaslt_plan *plan,
                      double *best)
 {
@@ -109,8 +109,9 @@ static void try_ways(struct job *j, struct contender *c, const struct cublaslt_p
         c->why[0] = '\0';
 }
 
-/* cuBLASLt's kernels for 8-bit elements take B by columns (cuBLAS documentation, cublasLtMatmul:
- * "TN"); they get that too, and the row says so when it is what was timed. */
+/* Prepares cuBLASLt. Its kernels for 8-bit elements take B by columns (cuBLAS documentation,
+ * cublasLtMatmul: "TN"), so they also get B in that layout. The row names the layout if that was
+ * timed. */
 static void prepare_cublaslt(struct job *j)
 {
     struct contender *c = &j->libraries[1];
@@ -233,7 +234,7 @@ static void check_samples(struct job *j)
     bench_take_check(&j->row->common, &v, "4096 elements in double precision");
 }
 
-/* Beside what a library makes of the same arrays. */
+/* Compares the values with a library's result for the same arrays. */
 static void compare_with(struct job *j, struct contender *library)
 {
     size_t bytes = tensor_bytes(&j->c->host);
@@ -249,7 +250,7 @@ static void compare_with(struct job *j, struct contender *library)
     free(ours);
 }
 
-/* The last library that took part. */
+/* Returns the last library that took part. */
 static struct contender *library_of(struct job *j)
 {
     for (int i = LIBRARIES - 1; i >= 0; i--)
@@ -263,7 +264,8 @@ static double multiply_adds(const struct shape *s)
     return (double)s->m * (double)s->n * (double)s->k * (double)s->batch;
 }
 
-/* One more run, on outputs that nobody has written: kernels that add to them are judged by one. */
+/* Makes one more run, on unwritten outputs. The verdict on a kernel that adds to its outputs
+ * needs exactly one run. */
 static bool run_once(struct job *j)
 {
     struct bench_row *r = &j->row->common;
@@ -316,7 +318,7 @@ static void take_library(struct job *j, int i)
         j->row->best_ratio = l->ratio;
 }
 
-/* Not in turn with the others: a process of its own. */
+/* Times Triton on its own, because it runs in a separate process and cannot take turns. */
 static void take_triton(struct job *j)
 {
     struct library_row *l = &j->row->triton;
@@ -360,7 +362,7 @@ static void time_all(struct job *j)
         take_triton(j);
 }
 
-/* What the kernel does not take is no failure. */
+/* Marks the row as skipped. A size or type that the kernel does not accept is not a failure. */
 static void refuse(struct job *j, tw_status s, const char *why)
 {
     struct bench_row *r = &j->row->common;
@@ -371,7 +373,7 @@ static void refuse(struct job *j, tw_status s, const char *why)
     r->result = failed ? BENCH_FAIL : BENCH_SKIPPED;
 }
 
-/* Where nothing is timed, or the GPU did not take it. */
+/* Sets the result of a row that is not timed, or whose kernel the GPU refused. */
 static void judge_load(struct job *j, tw_status s)
 {
     const tw_occupancy *o = &j->row->occupancy;

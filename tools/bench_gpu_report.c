@@ -60,7 +60,7 @@ void gpu_header(const struct gpu_columns *w)
     cells_header(stdout, &c);
 }
 
-/* A library's row: its own time, of the run beside this kernel. */
+/* Prints a library's row: its own time, from the measurement with this kernel. */
 static void print_library(const struct gpu_row *r, const struct library_row *l,
                           const struct gpu_columns *w)
 {
@@ -186,7 +186,7 @@ static bool same_size(const struct gpu_row *a, const struct gpu_row *b)
     return a->dtype == b->dtype && memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
 }
 
-/* 0: not the first row of its size, or nothing to compare with. */
+/* Returns 0 if the row is not the first of its size, or if there is no library to compare with. */
 static double best_of_size(const struct gpu_row *rows, int count, int first)
 {
     double best = 0;

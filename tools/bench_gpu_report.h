@@ -1,4 +1,4 @@
-/* What bench --device cuda prints. */
+/* Prints the results of bench --device cuda. */
 #ifndef TW_BENCH_GPU_REPORT_H
 #define TW_BENCH_GPU_REPORT_H
 
@@ -12,14 +12,15 @@ void gpu_header(const struct gpu_columns *columns);
 void gpu_print(const struct gpu_row *row, const struct gpu_columns *columns);
 void gpu_json(const struct gpu_row *row, struct json *j);
 
-/* The fastest kernel of each size beside the faster library, over all sizes of a group and type. */
+/* Mean, over all sizes of a group and type, of the fastest kernel's speed in comparison with the
+ * faster library. */
 struct gpu_mean {
     const char *group;
     tw_dtype dtype;
     int sizes;
     double ratio; /* geometric mean */
 };
-/* NULL-terminated by sizes 0; the caller frees. */
+/* Returns the means; an entry with sizes 0 ends them. The caller frees. */
 struct gpu_mean *gpu_means(const struct gpu_row *rows, int count);
 void gpu_print_means(const struct gpu_mean *means);
 void gpu_json_means(const struct gpu_mean *means, struct json *j);

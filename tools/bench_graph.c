@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* CUDA Driver API, "Stream Management" and "Graph Management". Relaxed: a library may do anything
- * else meanwhile. */
+/* From the CUDA Driver API, "Stream Management" and "Graph Management". In relaxed mode, a
+ * library may make any other calls during the recording. */
 enum { CAPTURE_RELAXED = 2 };
 
 static bool find_calls(struct graph_calls *x, void *library)

@@ -1,5 +1,5 @@
-/* Runs recorded once as a CUDA graph and started with one call, so that what is timed of short ones
- * is the GPU and not the host. */
+/* Records runs once as a CUDA graph and starts them with one call, so that timings of short runs
+ * measure the GPU rather than the host. */
 #ifndef TW_BENCH_GRAPH_H
 #define TW_BENCH_GRAPH_H
 
@@ -18,12 +18,14 @@ struct graph_calls {
     int (*free_ready)(void *ready);
 };
 
-/* Of the driver that is in use, in the primary context of a GPU, which becomes the thread's. false:
- * there are no graphs. graphs_close only after true. */
+/* Loads the graph functions of the driver in use. Makes the GPU's primary context current in the
+ * calling thread. Returns false if graphs are not available. The caller calls graphs_close only
+ * after true. */
 bool graphs_open(struct graph_calls *x, int device);
 void graphs_close(struct graph_calls *x);
 bool graph_begin(const struct graph_calls *x, void *stream);
-/* Ends the recording; NULL: something in it is not allowed in one. Freed by free_ready. */
+/* Ends the recording. Returns a graph to free with free_ready, or NULL if the runs contain a
+ * call that graphs do not allow. */
 void *graph_end(const struct graph_calls *x, void *stream);
 
 #endif

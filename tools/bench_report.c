@@ -1,4 +1,4 @@
-/* The table and the JSON of bench on the CPU. */
+/* Prints the table and the JSON of bench on the CPU. */
 #include "bench.h"
 #include "table.h"
 
@@ -11,7 +11,8 @@ static void add_type(struct cells *c, const struct bench_row *r)
     cells_add(c, "type", 4, true, r->dtype == TW_DTYPE_NONE ? "-" : tw_dtype_name(r->dtype));
 }
 
-/* The largest error, what is wrong, and tuned values that are not the kernel's own. */
+/* Adds the largest error, a note about wrong values, and tuned values that differ from the
+ * kernel's defaults. */
 static void add_error(struct cells *c, const struct bench_row *r, int width)
 {
     char text[640] = "";
@@ -37,7 +38,7 @@ static int digits_of(double ms)
     return ms < 0.1 ? 5 : 3;
 }
 
-/* Products: sizes, name, time, speed, the fastest library beside it, verdict. */
+/* Adds a product's cells: sizes, name, time, speed, the fastest library in comparison, verdict. */
 static void add_product(struct cells *c, const struct bench_row *r, const struct bench_columns *w)
 {
     const struct library_row *best = best_of(r);
@@ -58,7 +59,7 @@ static void add_product(struct cells *c, const struct bench_row *r, const struct
     add_error(c, r, 0);
 }
 
-/* Others: bytes a second, beside those of a copy. */
+/* Adds the cells of other kernels: bytes a second, in comparison with those of a copy. */
 static void add_other(struct cells *c, const struct bench_row *r, const struct bench_columns *w)
 {
     add_type(c, r);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { BATCH_MOST = 1 << 16, GRAPH_MOST = 1024 };
-static const double short_ms = 0.03; /* the host takes some microseconds to start a run */
+static const double short_ms = 0.03; /* starting a run costs the host some microseconds */
 
 /* Milliseconds of a batch. */
 static double batch_ms(const struct gpu *g)
@@ -43,7 +43,8 @@ void gpu_close(struct gpu *g)
 
 /* --- batches --- */
 
-/* A fault shows where the GPU is waited for; it belongs to the contender that ran. */
+/* Removes a contender after a fault. A fault is noticed when the host waits for the GPU, and
+ * belongs to the contender that ran. */
 static bool give_up(struct gpu *g, struct contender *c)
 {
     tw_message m = {.size = sizeof m, .text = ""};
@@ -70,7 +71,8 @@ static bool start_runs(struct contender *c, int64_t runs)
     return true;
 }
 
-/* `batches` of c->batch runs each, without a pause; ms[i]: of one run of the i-th. */
+/* Times `batches` batches of c->batch runs each, without a pause. ms[i] is the time of one run
+ * of batch i. */
 static bool time_batches(struct gpu *g, struct contender *c, int batches, double *ms)
 {
     if (tw_event_record(g->ctx, g->events[0], g->stream) != TW_OK)
@@ -91,7 +93,7 @@ static bool time_batches(struct gpu *g, struct contender *c, int batches, double
     return true;
 }
 
-/* Runs in `ms` milliseconds, 1 at least. */
+/* Returns the number of runs in `ms` milliseconds, at least 1. */
 static int64_t runs_in(double ms, double of_one)
 {
     double runs = of_one > 0 ? ceil(ms / of_one) : BATCH_MOST;
@@ -107,7 +109,8 @@ void contender_close(struct gpu *g, struct contender *c)
     c->graph = NULL;
 }
 
-/* The batch becomes a multiple of what a graph has. false: it does not become one. */
+/* Records the contender's runs as a graph and rounds the batch up to a multiple of the graph's
+ * runs. Returns false if the runs cannot be recorded. */
 static bool capture(struct gpu *g, struct contender *c)
 {
     contender_close(g, c);
@@ -116,7 +119,7 @@ static bool capture(struct gpu *g, struct contender *c)
         return false;
     bool started = start_runs(c, c->graph_runs);
     void *graph = graph_end(&g->graphs, g->stream);
-    c->why[0] = '\0'; /* one by one they run */
+    c->why[0] = '\0'; /* single runs still work */
     if (graph && !started)
         g->graphs.free_ready(graph);
     c->graph = started ? graph : NULL;
@@ -148,7 +151,7 @@ double contender_estimate(struct gpu *g, struct contender *c)
     return time_batches(g, c, 2, ms) ? ms[1] : -1;
 }
 
-/* Whether all that take part are graphs now. */
+/* Records all contenders as graphs. Returns whether all that take part are graphs now. */
 static bool capture_all(struct gpu *g, struct contender *const *list, int count)
 {
     for (int i = 0; i < count; i++)
@@ -157,7 +160,7 @@ static bool capture_all(struct gpu *g, struct contender *const *list, int count)
     return true;
 }
 
-/* A round is as long for every contender, whatever a run takes. */
+/* Times one round. It lasts equally long for every contender, whatever one run takes. */
 static void time_round(struct gpu *g, struct contender *c, int round)
 {
     double ms[ROUND_BATCHES];

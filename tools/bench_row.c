@@ -1,4 +1,4 @@
-/* What comes of a run goes into its row. */
+/* Stores the results of a run in its row. */
 #include "bench.h"
 #include "verdict.h"
 

@@ -13,7 +13,7 @@ static int add_entry(struct bench_set *x, const struct program *p, tw_kernel *k)
     tw_status s = x->target ? tw_kernel_for_target(k, x->target, &e.kernel) : TW_OK;
     if (s != TW_OK) {
         complain_library(NULL, p->ctx, s);
-        return STATUS_USAGE; /* as `run` says that there is no GPU */
+        return STATUS_USAGE; /* as `run` does when there is no GPU */
     }
     e.takes_sizes = takes_extent(k, "m") && takes_extent(k, "n") && takes_extent(k, "k");
     e.is_product = e.takes_sizes && find_product(e.kernel, &e.product);
@@ -50,7 +50,8 @@ static int compare_entries(const void *a, const void *b)
                   tw_kernel_name(((const struct bench_entry *)b)->kernel));
 }
 
-/* kernels/matmul here, or of the checkout or the installed copy that the program is of. */
+/* Finds kernels/matmul in the current folder, else in the checkout or installed copy to which
+ * the program belongs. */
 static bool find_kernels(glob_t *found)
 {
     char *pattern = source_path("kernels/matmul/*.tile");
@@ -59,8 +60,8 @@ static bool find_kernels(glob_t *found)
     return ok;
 }
 
-/* In the order in which they are named; all of kernels/matmul by name, so that the ladder stands
- * step below step. */
+/* Collects the kernels in the order of the command line. All kernels of kernels/matmul are
+ * sorted by name, so that the ladder's steps follow each other. */
 static int gather_entries(struct bench_set *x, const struct program_config *config)
 {
     const char *const *targets = x->given->words;
@@ -85,7 +86,8 @@ static int gather_entries(struct bench_set *x, const struct program_config *conf
 
 /* --- sizes --- */
 
-/* After the kernels are known: names that none has; sizes given twice or not at all. */
+/* Checks the settings once the kernels are known: reports names that no kernel has, and sizes
+ * that are given twice or not at all. */
 static int check_settings(struct bench_set *x)
 {
     const struct options *o = &x->rest;
@@ -110,7 +112,7 @@ static int check_settings(struct bench_set *x)
     return STATUS_OK;
 }
 
-/* Batched kernels are for batched sizes, unless they are asked for by name. */
+/* Batched kernels are timed at batched sizes only, unless the command line names them. */
 bool bench_set_has(const struct bench_set *x, const struct bench_entry *e,
                    const struct shape *shape, tw_dtype type)
 {
@@ -131,7 +133,7 @@ static bool any_takes(const struct bench_set *x, tw_dtype type)
     return false;
 }
 
-/* Types that were asked for by name and will have no row. */
+/* Reports the types that --type names but that get no row. */
 static void say_untaken(const struct bench_set *x)
 {
     const char *type = options_value(x->given, "type");

@@ -1,24 +1,24 @@
-/* What a run of `bench` is to time, on any device: kernels, sizes and types. */
+/* Kernels, sizes and types that a run of `bench` times, on any device. */
 #ifndef TW_BENCH_SET_H
 #define TW_BENCH_SET_H
 
 #include "bench_settings.h"
 #include "product.h"
 
-/* A kernel to be timed. */
+/* Kernel to time. */
 struct bench_entry {
     const struct program *program;
-    tw_kernel *kernel; /* as the target has it */
+    tw_kernel *kernel; /* compiled for the target */
     struct product_of product;
-    bool is_product; /* takes m, n and k, and multiplies matrices of these sizes */
+    bool is_product; /* multiplies matrices; takes the sizes m, n and k */
     bool takes_sizes;
 };
 
 struct bench_set {
     const struct command *self;
     const struct options *given;
-    const char *target;   /* what the kernels are timed on; NULL: the CPU */
-    int64_t default_size; /* m, n and k where nothing says them */
+    const char *target;   /* target of the kernels; NULL: the CPU */
+    int64_t default_size; /* m, n and k if no option gives them */
 
     struct options rest; /* --set and --tune, and --type with a name */
     struct bench_types types;
@@ -33,10 +33,10 @@ struct bench_set {
     int name_width;   /* of the longest kernel's name */
 };
 
-/* Fills the lower part from the upper. STATUS_OK, or a status after a message; bench_set_close in
- * either case. */
+/* Fills the fields of the lower part from those of the upper part. Returns STATUS_OK, or another
+ * status after printing a message. The caller calls bench_set_close in either case. */
 int bench_set_open(struct bench_set *x, const struct program_config *config);
-/* Whether the kernel is timed at that size (NULL: without one of `shapes`) and type. */
+/* Tells whether bench times the kernel at that size (NULL: a kernel without `shapes`) and type. */
 bool bench_set_has(const struct bench_set *x, const struct bench_entry *e,
                    const struct shape *shape, tw_dtype type);
 void bench_set_close(struct bench_set *x);

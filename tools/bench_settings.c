@@ -36,7 +36,7 @@ static int add_type(struct bench_types *x, const struct command *self, const cha
     return put_type(x, self, type);
 }
 
-/* --type f16,bf16 or all: each in turn. */
+/* Adds the types of --type f16,bf16 or --type all. */
 static int add_types(struct bench_types *x, const struct command *self, const char *text)
 {
     int status = STATUS_OK;
@@ -158,7 +158,7 @@ tw_dtype bench_type_read(tw_launch *l, tw_kernel *k)
     return TW_DTYPE_NONE;
 }
 
-/* 8-bit floats hold little below 1/100: they are not made smaller with K. */
+/* Does not shrink 8-bit floats with K, because they hold few values below 1/100. */
 double bench_scale(int64_t k, tw_dtype dtype)
 {
     return k > 0 && tw_dtype_size(dtype) > 1 ? 1 / sqrt((double)k) : 1;

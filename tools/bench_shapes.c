@@ -119,7 +119,8 @@ struct extents {
     int count;
 };
 
-/* "16,64": of -m, -n, -k and --batch. Without the option, `otherwise`. */
+/* Reads a list such as "16,64" of -m, -n, -k or --batch. Uses `otherwise` if the option is
+ * absent. */
 static int read_extents(struct extents *e, const struct command *self, const struct options *given,
                         const char *name, int64_t otherwise)
 {

@@ -1,24 +1,24 @@
-/* The products that `bench` is asked for: sizes from the command line, and suites of them. */
+/* Products that `bench` times: sizes from the command line, and suites of sizes. */
 #ifndef TW_BENCH_SHAPES_H
 #define TW_BENCH_SHAPES_H
 
 #include "tool.h"
 
 struct shape {
-    char group[24]; /* of a suite: "squares", "llm"; "": from the command line */
+    char group[24]; /* suite's group: "squares", "llm"; "": command line */
     int64_t m, n, k, batch;
 };
 
 struct shapes {
     struct shape *list;
     int count;
-    bool batched; /* some have a batch */
+    bool batched; /* some products have a batch */
 };
 
-/* -s, --dims, --batch, --all-sizes, -m -n -k (lists: every combination) and --suite NAME or FILE. A
- * suite is a text: "m n k [batch]" a line, '#' starts a comment; NAME is bench/suite/NAME.txt as
- * source_path() finds it, "all" every one there. STATUS_OK, or a status after a message;
- * the caller frees `list`. */
+/* Collects the sizes of -s, --dims, --batch, --all-sizes, -m -n -k (lists: every combination)
+ * and --suite NAME or FILE. A suite is a text: "m n k [batch]" a line, '#' starts a comment.
+ * NAME means bench/suite/NAME.txt as source_path() finds it; "all" means every file there.
+ * Returns STATUS_OK, or another status after printing a message. The caller frees `list`. */
 int shapes_gather(struct shapes *x, const struct command *self, const struct options *given);
 
 /* clang-format off */

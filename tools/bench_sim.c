@@ -1,5 +1,5 @@
-/* bench sim: how fast the simulator runs the PTX of a kernel, alone and with each of its checks, on
- * one core. */
+/* Implements bench sim: measures how fast the simulator runs a kernel's PTX on one core, first
+ * without checks, then with each of its checks. */
 #include "bench.h"
 #include "commands.h"
 #include "operands.h"
@@ -29,7 +29,7 @@ static const struct watch {
 enum { WATCHES = sizeof watches / sizeof *watches };
 
 struct speed {
-    double seconds; /* of the processor, the least of all runs */
+    double seconds; /* processor time, least of all runs */
     int64_t warp_instructions;
 };
 
@@ -96,8 +96,8 @@ static tw_status time_once(struct simulated *b, int which)
     return s;
 }
 
-/* In turn, so that all see the machine in the same states. The first of each is not better than the
- * others: the least counts. Values are compared with `ensures` at the end. */
+/* Times the variants in turn, so that all see the machine in the same states. Keeps the least
+ * time of each, so a slow first run does no harm. Compares the values with `ensures` at the end. */
 static int time_all(struct simulated *b)
 {
     tw_verdict verdict = tw_verdict_init();

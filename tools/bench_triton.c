@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Its last line: the row, or what went wrong. */
+/* Runs the script and returns its last line: the row, or an error message. */
 static int run_script(const char *command, char *line, int size)
 {
     FILE *f = popen(command, "r");
@@ -18,7 +18,7 @@ static int run_script(const char *command, char *line, int size)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The value of a key in a line of JSON; NULL: there is none. */
+/* Returns the value of a key in a line of JSON, or NULL if the line has no such key. */
 static const char *value_of(const char *line, const char *key)
 {
     char quoted[32];
@@ -47,7 +47,7 @@ struct triton_time triton_time(const struct gemm *g)
         return x;
     }
     char line[2000], *script = source_path("bench/triton_matmul.py");
-    setenv("TRITON_MATMUL", script, 1); /* the shell takes it whole, whatever is in it */
+    setenv("TRITON_MATMUL", script, 1); /* the shell takes any text in it verbatim */
     char *command =
         need_text("python3 \"$TRITON_MATMUL\" %lld %lld %lld --type %s 2>&1", (long long)g->m,
                   (long long)g->n, (long long)g->k, tw_dtype_name(g->a));

@@ -1,4 +1,4 @@
-/* A product in Triton beside ours: bench/triton_matmul.py, in a process of its own. */
+/* Times a product in Triton for comparison: bench/triton_matmul.py, in a separate process. */
 #ifndef TW_BENCH_TRITON_H
 #define TW_BENCH_TRITON_H
 
@@ -7,9 +7,9 @@
 struct triton_time {
     char name[48]; /* "Triton 3.6.0" */
     double ms;
-    char why[400]; /* ms 0: no Triton, or it does not do this product */
+    char why[400]; /* if ms is 0: no Triton, or unsupported product */
 };
-/* The GPU must be idle. `python3` of the PATH runs it. */
+/* Times the product with the `python3` of the PATH. Requires an idle GPU. */
 struct triton_time triton_time(const struct gemm *g);
 
 #endif

@@ -5,8 +5,9 @@
 #include <time.h>
 
 enum { BATCH_MOST = 1000 };
-static const double waking_counts = 0.02;  /* seconds of a run: beyond, waking up is nothing */
-static const double batch_seconds = 0.001; /* of the runs of a turn, where one takes less */
+static const double waking_counts = 0.02;  /* seconds of a run: beyond, wake-up time is
+                                            * negligible */
+static const double batch_seconds = 0.001; /* of a turn's runs, if one run takes less */
 static const long pause_ns = 2000000;      /* longer than a worker spins (peers.c) */
 
 static bool run_once(struct turn *t)
@@ -21,7 +22,7 @@ static int64_t batch_of(const struct turn *t)
     return runs < 1 ? 1 : runs > BATCH_MOST ? BATCH_MOST : (int64_t)runs;
 }
 
-/* Milliseconds of a run; 0: it failed. */
+/* Takes a turn. Returns the milliseconds of one run; 0: it failed. */
 static double take_turn(struct turn *t, bool pause)
 {
     int64_t done = 0, batch = batch_of(t);

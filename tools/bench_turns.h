@@ -1,10 +1,12 @@
-/* Contenders timed in turn on the CPU.
+/* Times contenders in turn on the CPU.
  *
- * A round gives each a turn: a run that wakes its threads and brings its data near, unless it takes
- * so long that this is nothing, then as many as take a millisecond, one at least. The next
- * round starts with the next one, so that none always follows the same. Between turns of several
- * threads is a pause in which the workers of the last one go to sleep. What counts is the median
- * over the rounds, and of two contenders the median of their ratio within each round. */
+ * A round gives each contender a turn. A turn starts with a run that wakes its threads and loads
+ * its data into the caches; it is left out if a run takes so long that these effects are
+ * negligible. Then come as many runs as take a millisecond, at least one. The next round starts
+ * with the next contender, so that no contender always follows the same one. Between turns of
+ * several threads is a pause in which the workers of the previous turn go to sleep. The result
+ * is the median over the rounds; the result for two contenders is the median of their ratio
+ * within each round. */
 #ifndef TW_BENCH_TURNS_H
 #define TW_BENCH_TURNS_H
 
@@ -13,10 +15,10 @@
 #include <stdint.h>
 
 struct turn {
-    bool (*run)(struct turn *t); /* once; false: it takes no part from there on */
+    bool (*run)(struct turn *t); /* runs once; false: it drops out */
     void *user;
     const char *name;
-    bool is_kernel; /* rounds go on while one of these takes part */
+    bool is_kernel; /* rounds go on while such a contender takes part */
 
     bool failed;
     double *ms;     /* of one run, by round; turns_close frees */
@@ -25,11 +27,11 @@ struct turn {
 struct turns {
     struct turn **list;
     int count;
-    int64_t warmup, repeat; /* rounds; only the later ones count */
-    double time_limit;      /* past it there are LEAST_ROUNDS of them at least */
+    int64_t warmup, repeat; /* rounds; the warm-up is not timed */
+    double time_limit;      /* after it, rounds stop at LEAST_ROUNDS */
     bool pause;
     struct progress *progress;
-    int rounds; /* that count, by now */
+    int rounds; /* timed so far */
 };
 enum { LEAST_ROUNDS = 3 };
 
@@ -37,7 +39,7 @@ void turns_time(struct turns *x);
 void turns_close(struct turns *x); /* frees the list too */
 double turn_ms(const struct turns *x, const struct turn *t);
 double turn_least_ms(const struct turns *x, const struct turn *t);
-/* Of b's time over a's: how fast a is beside b. */
+/* Returns the median, over the rounds, of b's time divided by a's: the relative speed of a. */
 double turn_ratio(const struct turns *x, const struct turn *a, const struct turn *b);
 
 #endif

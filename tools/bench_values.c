@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERIOD = 1048583 }; /* a prime: rows of no matrix are alike */
+enum { PERIOD = 1048583 }; /* prime, so that matrix rows differ */
 
 static void fill_once(tw_array *a, uint64_t seed, double scale, int64_t limit)
 {
@@ -33,7 +33,7 @@ void values_fill(tw_array *a, uint64_t seed, double scale, int64_t limit)
     fill_once(&first, seed, scale, limit);
     size_t size = tw_dtype_size(a->dtype), done = (size_t)first.shape[0] * size;
     const size_t all = (size_t)count * size, period = done;
-    for (; done < all; done += period) /* from the start each time: what is copied is the period */
+    for (; done < all; done += period) /* repeats the first period */
         memcpy((char *)a->data + done, a->data, all - done < period ? all - done : period);
 }
 
@@ -57,7 +57,7 @@ void values_turn(const tw_array *from, int64_t batch, int64_t rows, int64_t colu
 
 #define SAFETY 2.0
 
-/* The unit roundoff of a type, and half of its least step. */
+/* Unit roundoff of a type, and half of its smallest step. */
 struct rounding {
     double unit, half_step;
 };
@@ -75,8 +75,8 @@ static struct rounding rounding_of(tw_dtype t)
     }
 }
 
-/* The bound of a sum of K products whose magnitudes add up to `magnitude`, made in f32 (f64 for
- * f64). */
+/* Returns the error bound of a sum of K products whose magnitudes add up to `magnitude`,
+ * computed in f32 (f64 for f64). */
 static double sum_bound(const struct gemm *g, double magnitude)
 {
     double terms = (double)g->k + 2, unit = g->a == TW_F64 ? 0x1p-53 : 0x1p-24;
@@ -115,7 +115,7 @@ static double load(tw_dtype t, const void *data, int64_t index)
 }
 
 struct element {
-    double value, magnitude; /* how large parts of the sum become: see src/cpu/ensures.c */
+    double value, magnitude; /* magnitude of the sum's parts: see src/cpu/ensures.c */
 };
 static struct element make_element(const struct gemm *g, const void *a, const void *b, int64_t z,
                                    int64_t i, int64_t j)
@@ -142,7 +142,8 @@ static struct element make_element(const struct gemm *g, const void *a, const vo
     return e;
 }
 
-/* One of `count`, which may be more than 2^32, by the upper bits: the lower ones are not random. */
+/* Returns an index below `count`, which may exceed 2^32. Uses the upper bits, because the lower
+ * ones are not random. */
 static int64_t pick(uint64_t random, int64_t count)
 {
     return (int64_t)((double)(random >> 11) * 0x1p-53 * (double)count);
@@ -169,8 +170,8 @@ struct value_check values_sample(const struct gemm *g, const void *a, const void
 
 /* --- against another result --- */
 
-/* Euclidean norms of the rows of A and the columns of B: by Cauchy and Schwarz, the magnitudes of
- * the products of a row and a column add up to their product at most. */
+/* Returns the Euclidean norms of the rows of A or the columns of B. By Cauchy and Schwarz, the
+ * magnitudes of the products of a row and a column add up to at most the product of their norms. */
 static double *norms(tw_dtype t, const void *data, int64_t batch, int64_t count, int64_t k,
                      bool along_rows)
 {

@@ -1,11 +1,10 @@
-/* The command `build`: what is to be built, worked out from its options.
+/* Implements the command `build`: its options determine the versions to build.
  *
  *   cmd_build.c      kernels, targets, types; the files
  *   build_types.c    element types: --type
  *   build_points.c   static values: --set
  *   build_tuned.c    tuned values from a file: --tuned
- *   build_cubins.c   machine code, objects: other people's programs
- */
+ *   build_cubins.c   machine code and objects, by external programs */
 #ifndef TW_TOOL_BUILD_H
 #define TW_TOOL_BUILD_H
 
@@ -14,17 +13,16 @@
 
 /* --- types --- */
 
-/* Whether --type asks for `type` of a type variable. Where it says nothing of that variable, all of
- * its types are asked for. */
+/* Tells whether --type requests `type` for a type variable. If --type does not mention the
+ * variable, all of its types are requested. */
 bool type_asked(const struct options *o, const tw_type *variable, const char *type);
-/* Whether every type that it names is one of some kernel: STATUS_OK, or STATUS_USAGE after a
- * message. */
+/* Checks that some kernel has each type that --type names. Returns STATUS_OK, or STATUS_USAGE
+ * after printing a message. */
 int types_check(const struct known_kernel *list, int count, const struct options *o);
 
 /* --- static values --- */
 
-/* The static values for which a kernel is built: each point gives one value to each parameter that
- * --set names. */
+/* Static values for which a kernel is built: one value for each parameter that --set names. */
 struct point {
     int count;
     struct assignment *list;
@@ -33,15 +31,15 @@ struct points {
     int count;
     struct point *list;
 };
-/* Whether every name that --set gives is a static parameter of some kernel: STATUS_OK, or
- * STATUS_USAGE after a message. */
+/* Checks that each name of --set is a static parameter of some kernel. Returns STATUS_OK, or
+ * STATUS_USAGE after printing a message. */
 int points_check(const struct known_kernel *list, int count, const struct options *o);
-/* Options that give values to the same parameters are alternatives, others go together: --set
- * n=1,k=2 --set n=3,k=4 are two points, --set n=1 --set k=2 --set k=4 are two as well. At least one
- * point. STATUS_OK, or STATUS_USAGE after a message. */
+/* Finds the points of a kernel, at least one. Uses of --set with the same parameters are
+ * alternatives; others combine: --set n=1,k=2 --set n=3,k=4 makes two points, and so does --set
+ * n=1 --set k=2 --set k=4. Returns STATUS_OK, or STATUS_USAGE after printing a message. */
 int points_find(struct points *out, tw_kernel *k, const struct options *o);
 void points_free(struct points *p);
-/* The value that the point gives to a parameter; NULL: none. */
+/* Returns the point's value of a parameter, or NULL if it has none. */
 const char *point_value(const struct point *p, const char *name);
 
 /* --- tuned values from a file --- */
@@ -49,10 +47,10 @@ const char *point_value(const struct point *p, const char *name);
 enum { TUNED_NAMES = 24 };
 struct tuned_range {
     char name[64];
-    int64_t low, high; /* both included; INT64_MIN, INT64_MAX: open */
+    int64_t low, high; /* inclusive; INT64_MIN, INT64_MAX: open */
     bool divisible;    /* by 16 */
 };
-/* How far a line of the file came. What it says is looked at in this order. */
+/* Last check that a line of the file passed. Its conditions are checked in this order. */
 enum tuned_fate {
     TUNED_NO_KERNEL,
     TUNED_OF_HOST,
@@ -63,7 +61,7 @@ enum tuned_fate {
     TUNED_DOES_NOT_FIT,
     TUNED_BUILT
 };
-/* A line of the file: for launches like these, these values. */
+/* Line of the file: tuned values for a class of launches. */
 struct tuned_entry {
     int line;
     enum tuned_fate fate;
@@ -77,18 +75,19 @@ struct tuned {
     int count;
     struct tuned_entry *list;
 };
-/* path NULL: no file, no entries. STATUS_OK, or STATUS_USAGE after a message with file and line. */
+/* Reads the file. path NULL: no file, no entries. Returns STATUS_OK, or STATUS_USAGE after
+ * printing a message with file and line. */
 int tuned_read(struct tuned *t, const char *path);
-/* The line came at least so far. */
+/* Raises the entry's fate to at least `fate`. */
 void tuned_reached(struct tuned_entry *e, enum tuned_fate fate);
-/* A note for each line that gave the build nothing, and for a file without lines. */
+/* Prints a note for each line that the build did not use, and for a file without lines. */
 void tuned_say_unused(const struct tuned *t);
 void tuned_free(struct tuned *t);
 
 /* --- programs of others --- */
 
-/* Gives the build the machine code of all its images. STATUS_OK too, with a note, where there is no
- * ptxas. */
+/* Adds the machine code of all images to the build. If there is no ptxas, prints a note and
+ * returns STATUS_OK. */
 int build_cubins(tw_build *b, tw_context *ctx);
 /* FOLDER/NAME.c to FOLDER/NAME.o. */
 int build_object(const char *folder, const char *name);

@@ -1,4 +1,5 @@
-/* Machine code and objects for `build`, by NVIDIA's assembler and a C compiler, where they are. */
+/* Makes machine code and objects for `build`, by NVIDIA's assembler and a C compiler if
+ * installed. */
 #include "build.h"
 #include "toolchain.h"
 
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <wordexp.h>
 
-/* What a program said, indented, behind a complaint. */
+/* Prints a program's messages, indented, after a complaint. */
 static void show_said(const char *folder, const char *name)
 {
     char *said = folder_read(folder, name, NULL);
@@ -70,7 +71,7 @@ static int finish(struct assembler *a, int index)
     return STATUS_FAILED;
 }
 
-/* As many at the same time as there are cores. */
+/* Assembles all images; one process for each core runs at a time. */
 static int assemble_all(struct assembler *a)
 {
     tw_device host = {.size = sizeof host, .cores = 1};
@@ -109,7 +110,7 @@ int build_cubins(tw_build *b, tw_context *ctx)
 
 enum { MOST_WORDS = 32 };
 
-/* The compiler and its options, without the rest of a command. */
+/* Compiler and its options, without the rest of the command. */
 struct compiler {
     char *path;
     int count;
@@ -123,7 +124,7 @@ static void compiler_free(struct compiler *c)
     wordfree(&c->words);
 }
 
-/* $CC, split into words as the shell does; else the first that is here. */
+/* Finds the compiler: $CC, split into words as the shell does, else the first one installed. */
 static int find_compiler(struct compiler *c)
 {
     static const char *const usual[] = {"cc", "gcc", "clang", NULL};

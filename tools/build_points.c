@@ -1,4 +1,4 @@
-/* Static values for `build`, from every --set of the command line. */
+/* Makes static values for `build` from every --set of the command line. */
 #include "build.h"
 
 #include <stdlib.h>
@@ -58,7 +58,8 @@ static int refuse_launch_value(tw_kernel *k, const struct options *o, const char
     return STATUS_USAGE;
 }
 
-/* That some kernel has such a scalar is known; one kernel's static may be another's array. */
+/* Checks that the name is a static parameter of some kernel. Some kernel is known to have such a
+ * scalar; in another kernel, the name may be an array. */
 static int check_name(const struct known_kernel *list, int count, const struct options *o,
                       const char *name)
 {
@@ -87,7 +88,7 @@ int points_check(const struct known_kernel *list, int count, const struct option
     return status;
 }
 
-/* What one --set says of this kernel's static parameters. */
+/* Reads the values of one --set for this kernel's static parameters. */
 static int read_use(struct point *out, tw_kernel *k, const struct options *o, const char *text)
 {
     struct assignment a;
@@ -113,7 +114,7 @@ static bool same_names(const struct point *a, const struct point *b)
     return same;
 }
 
-/* Every point of both. */
+/* Combines every point of `all` with every point of `group`. */
 static void multiply(struct points *all, const struct points *group)
 {
     struct points product = {0};
@@ -130,7 +131,8 @@ static void multiply(struct points *all, const struct points *group)
     *all = product;
 }
 
-/* A parameter in options of different sets of names: which values belong together is not said. */
+/* Refuses a parameter in options with different sets of names, because it is unclear which
+ * values belong together. */
 static int refuse_overlap(const struct points *all, const struct point *p, const struct options *o)
 {
     for (int i = 0; i < p->count; i++)

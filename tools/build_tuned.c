@@ -1,12 +1,11 @@
-/* Tuned values from a file: a line of JSON for each class of launches,
+/* Reads tuned values from a file: a line of JSON for each class of launches,
  *
  *   {"kernel": "matmul_v4", "types": {"T": "f16"}, "device": "NVIDIA H200", "target": "sm_90",
  *    "class": {"m": [1, 128], "n": [4096, 4096, 16]}, "tune": {"BM": 128, "BN": 64}}
  *
- * of which `kernel` and `tune` must be there. A range is [least, most], both included, null: no
- * end; a third number 16: only multiples of it. `program` is of which text of the kernel that was
- * measured. What `tune --export json` says besides is passed over.
- */
+ * `kernel` and `tune` are required. A range is [least, most], both inclusive; null means no
+ * limit, and a third number 16 means multiples of 16 only. `program` identifies the text of the
+ * kernel that was measured. Other keys of `tune --export json` are ignored. */
 #include "build.h"
 
 #include <ctype.h>
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Within one line. `bad`: what is wrong, the first thing. */
+/* Position within one line. `bad` is the first error. */
 struct cursor {
     const char *at, *bad;
 };
@@ -39,7 +38,7 @@ static bool accept(struct cursor *c, char what)
     return is;
 }
 
-/* A string without escapes but those of a character for itself: names need no others. */
+/* Reads a string. Escapes are limited to single characters, because names need no others. */
 static char *read_string(struct cursor *c)
 {
     char *text = NULL;
@@ -57,7 +56,7 @@ static char *read_string(struct cursor *c)
     return text;
 }
 
-/* A number, true or false, as it is written; a string's text. */
+/* Reads a number, true or false as written, or the text of a string. */
 static void read_scalar(struct cursor *c, char *out, size_t size)
 {
     size_t length = 0;
@@ -95,7 +94,7 @@ static void skip_value(struct cursor *c)
     } while (!c->bad && (depth > 0 || (*c->at && !strchr(",}] \t\r", *c->at))));
 }
 
-/* Calls member(user, c, key) for each, which reads the value. */
+/* Reads an object. Calls member(user, c, key) for each key; `member` reads the value. */
 static void read_object(struct cursor *c,
                         void (*member)(void *user, struct cursor *c, const char *key), void *user)
 {
@@ -255,8 +254,8 @@ static int multiples_of(const struct tuned_entry *e)
     return count;
 }
 
-/* For multiples of 16 first: a class that does not say so is for the others. The order stays
- * otherwise. */
+/* Moves the classes for multiples of 16 to the front, because the other classes cover the
+ * remaining sizes. The order is otherwise unchanged. */
 static void put_multiples_first(struct tuned *t)
 {
     for (int i = 1; i < t->count; i++) {
@@ -268,7 +267,7 @@ static void put_multiples_first(struct tuned *t)
     }
 }
 
-/* SQLite's files (sqlite.org/fileformat.html, 1.3.1), which stores are. */
+/* First bytes of SQLite's files (sqlite.org/fileformat.html, 1.3.1); stores are such files. */
 #define STORE_BEGINS "SQLite format 3"
 
 int tuned_read(struct tuned *t, const char *path)
@@ -323,7 +322,7 @@ static const char *reason(enum tuned_fate fate)
     return NULL;
 }
 
-/* The first behind `line`, in the order of the file; NULL: none. */
+/* Returns the first entry after `line`, in the order of the file, or NULL. */
 static const struct tuned_entry *next_line(const struct tuned *t, int line)
 {
     const struct tuned_entry *next = NULL;

@@ -1,15 +1,15 @@
-/* Element types for `build`: --type f16,bf16 or --type T=f16, several times for several. */
+/* Reads element types for `build`: --type f16,bf16 or --type T=f16; several uses add up. */
 #include "build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* "T=f16", or "f16" for every variable that has it: then `variable` is "". */
+/* Request "T=f16", or "f16" for every variable that has it; `variable` is then "". */
 struct wanted {
     char variable[64], type[64];
 };
 
-/* The next of all that --type names; *use and *at say where it stands. */
+/* Reads the next type that --type names; *use and *at are its position. */
 static bool next_wanted(const struct options *o, const struct option_use **use, const char **at,
                         struct wanted *out)
 {
@@ -37,7 +37,7 @@ static bool has_choice(const tw_type *variable, const char *type)
     return false;
 }
 
-/* Whether it speaks of that variable. */
+/* Tells whether the request applies to that variable. */
 static bool concerns(const struct wanted *w, const tw_type *variable)
 {
     return *w->variable ? strcmp(w->variable, variable->name) == 0 : has_choice(variable, w->type);

@@ -1,4 +1,4 @@
-/* bench: which of its kinds is asked for, and its options. */
+/* Command bench: chooses the kind of bench, and declares the options. */
 #include "bench.h"
 #include "bench_shapes.h"
 #include "commands.h"
@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-/* Options of bench --device cuda alone. */
+/* Options of bench --device cuda only. */
 static const char *const of_cuda[] = {"seconds", "load", "triton", NULL};
 
-/* `bench --device sim [FILE]`, or with the earlier word `bench sim [FILE]`. Sets *word to the index of
- * FILE. */
+/* Recognises `bench --device sim [FILE]`, or its older form `bench sim [FILE]`. Sets *word to
+ * the index of FILE. */
 static bool is_of_simulator(const struct options *given, const char *device, int *word)
 {
     *word = given->word_count > 0 && strcmp(given->words[0], "sim") == 0;

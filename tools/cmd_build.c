@@ -1,4 +1,4 @@
-/* build: kernels as C to ship. */
+/* Command build: kernels as C to ship. */
 #include "build.h"
 #include "commands.h"
 #include "device_asked.h"
@@ -14,7 +14,7 @@
 
 enum { MOST_FACTS = 4, MOST_INTEGERS = 16, MOST_TARGETS = 32 };
 
-/* A kernel of the command line, with what its launches may be built for. */
+/* Kernel of the command line, with the options for its launches. */
 struct builder {
     const struct command *self;
     const struct options *given;
@@ -27,12 +27,12 @@ struct builder {
     int target_count;
     char *targets[MOST_TARGETS];
     struct tuned tuned;
-    char *said;     /* by the compiler, latest: it says the same of many versions */
+    char *said;     /* last compiler message; many versions repeat it */
     bool refused;   /* the compiler refused the latest version */
-    bool *left_out; /* by kernel: one of its versions was refused */
+    bool *left_out; /* by kernel: the compiler refused a version */
 };
 
-/* One version to be: what all versions of a function have in common, and its own. */
+/* Version to build: first the fields that all versions of a function share, then its own. */
 struct version {
     struct builder *builder;
     const struct known_kernel *known;
@@ -40,13 +40,13 @@ struct version {
     const tw_dtype *types;
     const struct point *point;
     struct tuned_entry *entry; /* NULL: the defaults and --tune */
-    unsigned facts;            /* by bit: the run-time integers that 16 divides */
-    bool unaligned;            /* addresses are divisible by the size of an element alone */
+    unsigned facts;            /* by bit: run-time integers divisible by 16 */
+    bool unaligned;            /* addresses are multiples of the element size only */
 };
 
 /* --- run-time integers --- */
 
-/* The index-th integer that a launch gives; false: there is none. */
+/* Finds the index-th integer parameter of a launch. Returns false if there is none. */
 static bool launch_integer(tw_kernel *k, int index, tw_param *out)
 {
     for (int i = 0; tw_kernel_param(k, i, out) == TW_OK; i++)
@@ -73,8 +73,8 @@ static int bits_of(unsigned v)
     return count;
 }
 
-/* Subsets of `all`, those with more bits first: *facts becomes the next. Every one; of a large set
- * itself, those with one bit less, the empty one. */
+/* Sets *facts to the next subset of `all`, larger subsets first. Visits every subset of a small
+ * set. For a large set, visits the set itself, the subsets with one bit less, and the empty set. */
 static bool next_facts(unsigned all, unsigned *facts)
 {
     int bits = bits_of(*facts), most = bits_of(all);
@@ -104,7 +104,7 @@ static bool fact_of(tw_kernel *k, const char *name, unsigned *bit)
     return false;
 }
 
-/* Whether a version with these facts and static values is within the ranges of its entry. */
+/* Tells whether a version with these facts and static values is within the ranges of its entry. */
 static bool within(const struct version *v)
 {
     for (int i = 0; v->entry && i < v->entry->range_count; i++) {
@@ -130,7 +130,7 @@ static int set_statics(const struct version *v, tw_launch *l)
     return status;
 }
 
-/* --tune counts over what a file says. */
+/* Sets the tuned values; --tune takes precedence over the file. */
 static int set_tuned_values(const struct version *v, tw_launch *l)
 {
     const struct options *o = v->builder->given;
@@ -163,7 +163,7 @@ static void set_types_and_facts(const struct version *v, tw_launch *l)
             tw_launch_set(l, p.name, tw_int(16));
 }
 
-/* What the compiler says, once in a row. */
+/* Prints the compiler's message unless the previous one was the same. */
 static void say(struct builder *b, tw_status s)
 {
     const char *text = tw_context_messages(b->ctx);
@@ -189,8 +189,8 @@ static tw_status add_to_build(const struct version *v, tw_launch *l)
     return tw_build_add(v->builder->build, l, &when);
 }
 
-/* The PTX of a version, behind the comments in front; NULL: it does not compile. The caller
- * frees. */
+/* Returns the PTX of a version, without the leading comments, or NULL if it does not compile.
+ * The caller frees. */
 static char *ptx_of(const struct version *v)
 {
     tw_launch *l;
@@ -207,7 +207,7 @@ static char *ptx_of(const struct version *v)
     return copy;
 }
 
-/* The integers of which it makes another program that 16 divides them. */
+/* Returns the integers whose divisibility by 16 changes the program. */
 static unsigned facts_that_matter(struct version *v)
 {
     unsigned all = (1u << launch_integers(v->kernel)) - 1, matter = 0;
@@ -224,7 +224,7 @@ static unsigned facts_that_matter(struct version *v)
     return matter;
 }
 
-/* An entry of a file that says no target and does not fit this one is passed over. */
+/* Adds a version. Skips an entry of a file that names no target and does not fit this target. */
 static int add_version(const struct version *v)
 {
     tw_launch *l;
@@ -269,7 +269,7 @@ static int add_facts(struct version *v)
     return status;
 }
 
-/* What takes every launch that others do not. */
+/* Adds the version that takes every launch that the others do not take. */
 static int add_unaligned(struct version *v)
 {
     v->facts = 0;
@@ -292,8 +292,8 @@ static bool has_types(const struct version *v, const struct tuned_entry *e)
     return true;
 }
 
-/* Whether the kernel's text is the one that was measured. Its hash depends on no size, but is given
- * for a launch whose sizes are known. */
+/* Tells whether the kernel's text is the one that was measured. Its hash depends on no size, but
+ * the library returns it only for a launch with known sizes. */
 static bool is_program(const struct version *v, const struct tuned_entry *e)
 {
     tw_launch *l;
@@ -311,7 +311,7 @@ static bool is_program(const struct version *v, const struct tuned_entry *e)
     return is;
 }
 
-/* How far the entry comes with this version's kernel, target and types. */
+/* Returns the last check that the entry passes with this version's kernel, target and types. */
 static enum tuned_fate fate_with(const struct version *v, const struct tuned_entry *e)
 {
     if (strcmp(e->kernel, tw_kernel_name(v->kernel)) != 0)
@@ -349,7 +349,8 @@ static int check_entry(const struct version *v, const struct tuned_entry *e)
     return STATUS_OK;
 }
 
-/* Entries of the file that name a GPU first (`named`), then the others. */
+/* Adds the entries of the file: a first call adds those that name a GPU (`named`), a second the
+ * others. */
 static int add_entries(struct version *v, bool named)
 {
     const struct tuned *t = &v->builder->tuned;
@@ -388,7 +389,8 @@ static int add_points(struct version *v, const struct points *points)
 
 /* --- types --- */
 
-/* The next choice of types from *at on that --type allows; at: by type variable, an index. */
+/* Finds the next choice of types, from *at on, that --type allows. `at` holds an index for each
+ * type variable. */
 static bool next_types(tw_kernel *k, int *at)
 {
     tw_type type = tw_type_init();
@@ -502,7 +504,7 @@ static void add_known(struct builder *b, const struct program *p, tw_kernel *k)
     b->kernels[b->kernel_count++] = (struct known_kernel){p, k};
 }
 
-/* FILE:KERNEL is one kernel, FILE all that it has. */
+/* Finds the kernels: FILE:KERNEL is one kernel, FILE is all of its kernels. */
 static int find_kernels(struct builder *b)
 {
     b->programs = need_memory((size_t)b->given->word_count * sizeof *b->programs);
@@ -527,8 +529,8 @@ static int find_kernels(struct builder *b)
 
 /* --- the whole --- */
 
-/* --name; else the only kernel's name, or the first file's. R_OK, W_OK, X_OK and F_OK, which would be
- * names of NAME.h, are macros of <unistd.h>. The caller frees. */
+/* Returns --name, else the only kernel's name, else the first file's name. Avoids R_OK, W_OK,
+ * X_OK and F_OK as names in NAME.h, because <unistd.h> defines these macros. The caller frees. */
 static char *build_name(const struct builder *b)
 {
     const char *given = options_value(b->given, "name");
@@ -544,7 +546,8 @@ static char *build_name(const struct builder *b)
     return need_text("%.*s", (int)strcspn(stem, "."), stem);
 }
 
-/* A kernel may be called `math` or `_k`, which C's files and functions cannot: then kernel_NAME. */
+/* Opens the build. If a kernel's name, such as `math` or `_k`, is not usable for C files and
+ * functions, takes kernel_NAME. */
 static int open_build(struct builder *b, char **name)
 {
     bool given = options_has(b->given, "name");
@@ -583,7 +586,7 @@ static int write_files(struct builder *b, const char *name)
     return status;
 }
 
-/* All kernels that are not left out; the number of those that have to be from now on is added to
+/* Adds all kernels that are not left out. Adds the number of kernels to leave out from now on to
  * *more. */
 static int add_kernels(struct builder *b, int *more)
 {
@@ -601,8 +604,9 @@ static int add_kernels(struct builder *b, int *more)
     return status;
 }
 
-/* *name: NAME, for which another may come. A kernel that does not compile is left out: the build
- * then begins anew with the others, as versions of it may be there already. */
+/* Builds the kernels; may replace *name, the NAME of the build. A kernel that does not compile
+ * is left out. The build then starts again with the others, because it may already contain
+ * versions of that kernel. */
 static int build_kernels(struct builder *b, char **name)
 {
     int left_out = 0, before;
@@ -621,7 +625,7 @@ static int build_kernels(struct builder *b, char **name)
     return left_out < b->kernel_count ? status : STATUS_USAGE;
 }
 
-/* Names what was left out: it is written what there is, and not all that was asked for. */
+/* Names the kernels that were left out; the build contains only the others. */
 static int say_left_out(const struct builder *b)
 {
     int status = STATUS_OK;

@@ -1,5 +1,5 @@
-/* check: every configuration of every kernel through the static checks, then small runs against
- * `ensures`. */
+/* Command check: passes every configuration of every kernel through the static checks, then
+ * compares small runs with `ensures`. */
 #include "check.h"
 #include "commands.h"
 #include "page_link.h"
@@ -37,7 +37,8 @@ static void check_configurations(struct check *c)
         if (s == TW_OK && asked) /* ends the messages of the check */
             check_ask_undecided(c);
     }
-    if (!c->configurations && c->status == STATUS_OK) { /* the library says which `require`s */
+    if (!c->configurations && c->status == STATUS_OK) { /* the library names the failed
+                                                         * `require`s */
         tw_status s = tw_launch_check(c->launch);
         check_take_messages(c, s, NULL, "");
         check_worse(c, s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE, s);
@@ -56,13 +57,13 @@ static void print_remarks(const char *name, const char *what, const struct remar
     }
 }
 
-/* "s" of more or fewer than one. */
+/* Returns the plural "s" unless the count is one. */
 static const char *plural(int count)
 {
     return count == 1 ? "" : "s";
 }
 
-/* A line for a kernel with which nothing is wrong. */
+/* Prints the line for a kernel without findings. */
 static void print_clean(const struct check *c)
 {
     const char *name = c->name;
@@ -91,8 +92,8 @@ static void print_page_link(const struct findings *f)
         }
 }
 
-/* Prepares the text of the timer of --time-limit: the kernels until here, and that the file is not
- * checked to its end. */
+/* Prepares the text that the timer of --time-limit prints: the kernels checked so far, and a
+ * note that the check of the file is incomplete. */
 static void prepare_end(struct check *c, const char *path)
 {
     struct json j;
@@ -213,8 +214,8 @@ static void check_kernel(struct check *c)
     check_worse(c, before, TW_OK);
 }
 
-/* What was said of a file as a whole, in JSON: it does not compile, has nothing to check, cannot be
- * checked as it was asked for, or has a warning that is of no kernel. */
+/* Reports, in JSON, messages about a file as a whole: it does not compile, has nothing to check,
+ * cannot be checked with these options, or has a warning outside its kernels. */
 static void report_file(struct check *c, const struct complaints *said)
 {
     if (!c->to_json)
@@ -248,7 +249,7 @@ static void check_program(struct check *c)
     }
 }
 
-/* Is the text one for others to import? Each of its declarations begins a line. */
+/* Tells whether the text is a library for imports: some line begins with a declaration. */
 static bool is_library(const char *text)
 {
     static const char *const words[] = {"fn ", "const ", "type ", "tune "};
@@ -261,8 +262,8 @@ static bool is_library(const char *text)
     return false;
 }
 
-/* Opens every FILE; then names that --set, --tune, --type and --fill give can be told from
- * misspelt ones, with which nothing is checked. */
+/* Opens every FILE. After that, misspelt names of --set, --tune, --type and --fill can be
+ * recognised; the command then checks nothing. */
 static void open_programs(struct check *c)
 {
     struct known_kernel *known = NULL;

@@ -1,4 +1,4 @@
-/* devices: what can run kernels here. */
+/* Command devices: lists the devices of this machine that can run kernels. */
 #include "commands.h"
 #include "json.h"
 #include "target.h"
@@ -19,7 +19,7 @@ static void add_gpu(struct json *j, const tw_device *d)
     json_integer(j, d->driver);
 }
 
-/* Where assembled kernels are kept. */
+/* Prints the folder of the cache of assembled kernels. */
 static int show_cache(void)
 {
     tw_context *ctx;
@@ -38,7 +38,7 @@ static int show_cache(void)
     return status == TW_OK ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Why the list has no GPU. */
+/* Prints why the list has no GPU. */
 static void say_no_gpu(void)
 {
     tw_context *ctx;

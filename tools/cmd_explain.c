@@ -1,4 +1,4 @@
-/* explain: why kernels are as fast as they are. */
+/* Command explain: explains the speed of kernels. */
 #include "cmd_ptx.h"
 #include "commands.h"
 #include "device_asked.h"
@@ -14,14 +14,14 @@
 
 static const char usual_gpu[] = "H200 SXM";
 
-/* The GPU that is here, where the model knows it. */
+/* Finds this machine's GPU, if the model knows it. */
 static bool gpu_here(tw_gpu *out)
 {
     tw_device d = tw_device_init();
     return device_named("cuda", &d) && tw_gpu_find(d.model, out);
 }
 
-/* By a name of its own, or as the first of a target: sm_90. */
+/* Finds a GPU by its own name, or the first GPU of a target: sm_90. */
 static bool gpu_called(const char *name, tw_gpu *out)
 {
     if (tw_gpu_find(name, out))
@@ -38,7 +38,7 @@ static void lower_case(char *text)
         *text = (char)tolower((unsigned char)*text);
 }
 
-/* Without blanks, case and the maker's words. The caller frees. */
+/* Returns the name in lower case, without blanks and the maker's words. The caller frees. */
 static char *bare_name(const char *name)
 {
     static const char *const words[] = {"nvidia", "geforce"};
@@ -54,9 +54,9 @@ static char *bare_name(const char *name)
     return text;
 }
 
-/* Compares the beginning of `wanted` with those of the comma-separated names. Returns ALL if a name
- * begins with `wanted`, PART if they share at least three letters, and three quarters of `wanted` or
- * a whole name, else UNLIKE. */
+/* Compares the beginning of `wanted` with each of the comma-separated names. Returns ALL if a
+ * name begins with `wanted`. Returns PART if they share at least three letters that are three
+ * quarters of `wanted` or a whole name. Returns UNLIKE otherwise. */
 enum alike { UNLIKE, PART, ALL };
 static enum alike begins_alike(const char *names, const char *wanted)
 {
@@ -83,8 +83,8 @@ static bool begins_name_of(const tw_gpu *g, const char *wanted)
     return begins_alike(g->name, wanted) == ALL || begins_alike(g->aliases, wanted) == ALL;
 }
 
-/* Finds the GPU whose name begins so; false if there is none or several, or if the name is that of
- * another GPU, which the model does not know. */
+/* Finds the GPU whose name begins with `name`. Returns false if there is none or several, or if
+ * `name` is another GPU's, which the model does not know. */
 static bool gpu_beginning(const char *name, tw_gpu *out)
 {
     static const char *const unknown[] = {"h20", "l40", "rtx3060"};
@@ -110,7 +110,8 @@ static bool gpu_of_target(const char *target, tw_gpu *out)
     return tw_gpu_at(i, out);
 }
 
-/* "; did you mean 'RTX 3060 Laptop'?", or 'H100 SXM' or 'H100 PCIe'; NULL: no GPU's name begins so. */
+/* Returns "; did you mean 'RTX 3060 Laptop'?", or "… 'H100 SXM' or 'H100 PCIe'?" for several, or
+ * NULL if no GPU's name begins with `name`. */
 static char *prefix_hint(const char *name)
 {
     char *wanted = bare_name(name), *list = NULL;
@@ -125,7 +126,7 @@ static char *prefix_hint(const char *name)
     return hint;
 }
 
-/* For a message: the GPUs that have a name like this one, in whatever case, or all of them. */
+/* Returns, for a message, the GPUs with a similar name, regardless of case, or all GPUs. */
 static char *gpu_hint(const char *name)
 {
     enum { MOST = 64 };
@@ -241,7 +242,8 @@ static int explain_gpus(struct explain *x)
 
 /* --- kernels --- */
 
-/* A fault of a kernel is one in a table too; what does not compile there is what was asked. */
+/* Tells whether a kernel has a fault. A fault fails the command, even in a table. A row that
+ * does not compile is a result that the user requested. */
 static bool any_faults(const struct explain *x)
 {
     for (int i = 0; i < x->row_count; i++)
@@ -250,7 +252,7 @@ static bool any_faults(const struct explain *x)
     return false;
 }
 
-/* The picture that --chart and --by ask for. */
+/* Draws the picture that --chart and --by choose. */
 static int draw(struct explain *x, const char *path)
 {
     const char *chart = options_value(x->given, "chart"), *by = options_value(x->given, "by");
@@ -261,7 +263,7 @@ static int draw(struct explain *x, const char *path)
                : explain_svg(x, path, by);
 }
 
-/* --chart and --by, which are of --svg. */
+/* Checks --chart and --by, which require --svg. */
 static int check_chart(struct explain *x)
 {
     static const char *const charts[] = {"roofline", "ladder", "traffic", NULL};
@@ -290,7 +292,7 @@ static int check_chart(struct explain *x)
     return STATUS_OK;
 }
 
-/* Prints and draws what was found. */
+/* Prints and draws the results. */
 static int report(struct explain *x)
 {
     const char *svg = options_value(x->given, "svg");

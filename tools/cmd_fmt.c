@@ -1,4 +1,4 @@
-/* fmt: programs in one style, by tw_text_format. */
+/* Command fmt: formats programs in one style, by tw_text_format. */
 #include "commands.h"
 #include "line_diff.h"
 #include "part_file.h"
@@ -11,7 +11,7 @@
 struct formatting {
     tw_context *ctx;
     bool check, diff;
-    int changed; /* files that were not in the style */
+    int changed; /* files not in the style */
 };
 
 /* Writes the text to the file, whole or not at all. */

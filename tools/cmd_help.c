@@ -1,4 +1,4 @@
-/* help [COMMAND], version: all of it from the tables of the commands. */
+/* Commands help [COMMAND] and version: print texts from the tables of the commands. */
 #include "commands.h"
 #include "help_forms.h"
 

@@ -1,4 +1,4 @@
-/* learn: puzzles, and a judge for answers to them. */
+/* Command learn: puzzles, and a judge for the answers. */
 #include "commands.h"
 #include "learn_file.h"
 #include "learn_inputs.h"
@@ -77,7 +77,7 @@ static void print_statement(const struct puzzle *p)
     printf("Puzzle %d. %s\n\n%s\n", p->number, p->title, p->statement);
 }
 
-/* The next hint, or the one that is asked for. */
+/* Prints the next hint, or the requested one. */
 static int show_hint(struct learn *l, const struct puzzle *p)
 {
     struct step *s = learnt_step(&l->learnt, p->folder);
@@ -137,7 +137,7 @@ static int show_solution(struct learn *l, const struct puzzle *p)
 
 /* --- judging --- */
 
-/* The file of the puzzle in the folder; of .tile and .cu the one that is there. */
+/* Returns the puzzle's file in the folder: the .tile or the .cu file, whichever exists. */
 static char *path_in_folder(const struct learn *l, const struct puzzle *p, enum language *language)
 {
     const char *folder = options_value(l->given, "folder");
@@ -153,14 +153,15 @@ static char *path_in_folder(const struct learn *l, const struct puzzle *p, enum 
     return paths[*language];
 }
 
-/* Writes the starter where there is no file. STATUS_OK, or a status after a message. */
+/* Writes the starter if the file does not exist. Returns STATUS_OK, or another status after
+ * printing a message. */
 static int begin_file(const struct puzzle *p, enum language language, const char *path,
                       bool *written)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? need_text("%.*s", (int)(slash - path), path) : NULL;
     if (folder && *folder)
-        mkdir(folder, 0777); /* where there is one already, or none can be, the file shows it */
+        mkdir(folder, 0777); /* if it fails, writing the file shows the error */
     free(folder);
     enum file_written done = file_write_new(path, p->starter[language]);
     *written = done == FILE_WRITTEN;
@@ -186,7 +187,7 @@ static int read_answer(const char *path, char **text)
     return STATUS_USAGE;
 }
 
-/* The next one that is not passed; behind the last, the first. */
+/* Returns the next puzzle that is not passed; after the last, starts at the first. */
 static const struct puzzle *next_puzzle(struct learn *l, const struct puzzle *p)
 {
     const struct puzzle *first = NULL;
@@ -260,7 +261,8 @@ static int judge_answer(struct learn *l, const struct puzzle *p, enum language l
             else
                 report_judgement(&r, &x, stdout);
             free(again);
-            status = x.passed || written ? STATUS_OK : STATUS_FAILED; /* the starter is no try */
+            status = x.passed || written ? STATUS_OK : STATUS_FAILED; /* the starter is not an
+                                                                       * attempt */
         }
         judgement_free(&x);
     }
@@ -301,7 +303,8 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
     return status;
 }
 
-/* Writes the arrays of a case. The text of FILE, or else the starter's, draws the sizes of a random one. */
+/* Writes the arrays of a case. The text of FILE, or else the starter, determines the sizes of a
+ * random case. */
 static int write_inputs(const struct learn *l, const struct puzzle *p)
 {
     const char *path = l->given->word_count > 1 ? l->given->words[1] : NULL;
@@ -332,7 +335,7 @@ static int forget(struct learn *l, const struct puzzle *p)
     return STATUS_OK;
 }
 
-/* Options that do not go together, and words that are too many. */
+/* Refuses options that do not go together, and surplus words. */
 static int check_options(const struct learn *l)
 {
     static const char *const modes[] = {"hint", "solution", "reset", "inputs", NULL};

@@ -1,4 +1,4 @@
-/* lsp: a language server on standard input and output (Language Server Protocol 3.17). */
+/* Command lsp: a language server on standard input and output (Language Server Protocol 3.17). */
 #include "commands.h"
 #include "lsp.h"
 #include "target.h"
@@ -32,7 +32,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* The path of a file: URI; of others the whole. The caller frees. */
+/* Returns the path of a file: URI; returns another URI unchanged. The caller frees. */
 static char *path_of_uri(const char *uri)
 {
     static const char scheme[] = "file://";
@@ -47,7 +47,7 @@ static char *path_of_uri(const char *uri)
     return path;
 }
 
-/* Notes that the document has a new text. With the lock. */
+/* Records that the document has a new text. Requires the lock. */
 static void text_changed(struct lsp *l, struct lsp_document *d, const struct json_value *document)
 {
     if (!json_member_count(document, "version", &d->version))
@@ -92,7 +92,7 @@ static void close_document(struct lsp *l, const char *uri)
             atomic_store(&l->cancel, true);
         *at = d->next;
         lsp_results_free(&d->results);
-        lsp_publish(d); /* that nothing is known */
+        lsp_publish(d); /* removes its diagnostics */
         free_document(d);
         return;
     }
@@ -127,7 +127,7 @@ static bool read_position(const struct lsp_text *t, const struct json_value *p, 
     return true;
 }
 
-/* One change: of a range, or of the whole text. */
+/* Applies one change: of a range, or of the whole text. */
 static void change_text(struct lsp_document *d, const struct json_value *change)
 {
     const struct json_value *text = string_member(change, "text");
@@ -269,7 +269,7 @@ static void exit_now(struct session *s, const struct json_value *params)
     s->exits = true;
 }
 
-/* A text is checked when it changes, not when it is saved. */
+/* Ignores saving, because a text is checked when it changes. */
 static void ignore(struct session *s, const struct json_value *params)
 {
     (void)s;
@@ -278,7 +278,7 @@ static void ignore(struct session *s, const struct json_value *params)
 
 /* --- requests --- */
 
-/* The document of a request; NULL after an answer. */
+/* Returns the document of a request. If there is none, answers with an error and returns NULL. */
 static struct lsp_document *document_of(struct session *s, const struct json_value *id,
                                         const struct json_value *params)
 {
@@ -401,7 +401,7 @@ static void take_message(struct session *s, const struct json_value *m)
     const struct json_value *id = json_member(m, "id"), *params = json_member(m, "params");
     if (m && m->kind == JSON_OBJECT && !method && id &&
         (json_member(m, "result") || json_member(m, "error")))
-        return; /* an answer, though nothing was asked */
+        return; /* an answer without a request */
     if (!m || !method) {
         lsp_send_error(m ? id : NULL, m ? LSP_INVALID_REQUEST : LSP_PARSE_ERROR,
                        m ? "a message has a `method`" : "the message is not JSON");

@@ -1,4 +1,4 @@
-/* new: a first kernel to change, from a template of tools/templates. */
+/* Command new: creates a first kernel to change, from a template of tools/templates. */
 #include "commands.h"
 #include "embedded_text.h"
 #include "learn_file.h"
@@ -12,7 +12,7 @@ enum { MOST_TEMPLATES = 16 };
 #define DEFAULT_TEMPLATE "elementwise"
 #define ENDING ".tile"
 
-/* The name of a template: its file without ".tile". The caller frees. */
+/* Returns the name of a template: its file without ".tile". The caller frees. */
 static char *template_name(const struct embedded_text *t)
 {
     return need_text("%.*s", (int)(strlen(t->path) - strlen(ENDING)), t->path);
@@ -28,7 +28,7 @@ static void list_templates(void)
     }
 }
 
-/* NULL after a message. */
+/* Returns NULL after printing a message. */
 static const struct embedded_text *find_template(const struct command *self, const char *wanted)
 {
     char *names[MOST_TEMPLATES + 1] = {0};
@@ -59,7 +59,7 @@ static char *with_word_replaced(const char *text, const char *word, const char *
     return out;
 }
 
-/* The template's text for a kernel of that name in the file `path`. The caller frees. */
+/* Returns the template's text for a kernel of that name in the file `path`. The caller frees. */
 static char *text_for(const struct embedded_text *t, const char *kernel, const char *path)
 {
     char *old = template_name(t), *word = shell_word(path);
@@ -74,7 +74,7 @@ static char *text_for(const struct embedded_text *t, const char *kernel, const c
     return text;
 }
 
-/* Tells whether the letters of the name are those of a name; false after a message. */
+/* Tells whether the text is a valid name. Returns false after printing a message. */
 static bool is_name(const struct command *self, const char *kernel)
 {
     char *better = need_text("%s", kernel);
@@ -93,7 +93,8 @@ static bool is_name(const struct command *self, const char *kernel)
     return ok;
 }
 
-/* The kernel is a function of C once `build` has written it. false, after a message, for a keyword. */
+/* Tells whether the name is not a keyword of C, because `build` writes the kernel as a C function.
+ * Returns false after printing a message. */
 static bool is_free_in_c(const struct command *self, const char *kernel)
 {
     static const char *const keywords[] = {
@@ -113,7 +114,8 @@ static bool is_free_in_c(const struct command *self, const char *kernel)
     return true;
 }
 
-/* Compiles the text: the name may be a word of the language. false after a message. */
+/* Compiles the text, because the name may be a word of the language. Returns false after
+ * printing a message. */
 static bool compiles(const struct command *self, const char *kernel, const char *text)
 {
     tw_context *ctx;

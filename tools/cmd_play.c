@@ -1,4 +1,4 @@
-/* play: the page with the whole engine in it, for the kernel in a file. */
+/* Command play: serves the page that contains the whole engine, for the kernel in a file. */
 #include "commands.h"
 #include "part_file.h"
 #include "serve.h"
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* FILE#STATE: STATE is what `check`, `learn` and `explain` print, as line=17. */
+/* Target FILE#STATE. `check`, `learn` and `explain` print such states, as line=17. */
 struct wanted {
     char *file;  /* NULL: the page's own first kernel */
     char *state; /* "" without any */
@@ -26,7 +26,7 @@ static struct wanted wanted_of(const struct options *given)
         return w;
     w.file = need_text("%s", given->words[0]);
     char *mark = strrchr(w.file, '#');
-    if (mark && access(w.file, R_OK) != 0) { /* a file's own name may have a # in it */
+    if (mark && access(w.file, R_OK) != 0) { /* a file's own name may contain # */
         free(w.state);
         w.state = need_text("%s", mark + 1);
         *mark = 0;
@@ -40,7 +40,7 @@ static void wanted_free(struct wanted *w)
     free(w->state);
 }
 
-/* NAME=VALUE of an option as an object, numbers as numbers. */
+/* Adds the NAME=VALUE pairs of an option as an object, numbers as numbers. */
 static void json_assignments(struct json *j, const struct options *given, const char *option,
                              const char *key)
 {
@@ -66,8 +66,8 @@ static void json_assignments(struct json *j, const struct options *given, const 
     json_close(j, '}');
 }
 
-/* The state that the page opens with, as it reads it (web/page/src/app/share.ts). NULL after a message: the
- * file cannot be read. The caller frees. */
+/* Returns the page's initial state in the form that the page reads (web/page/src/app/share.ts).
+ * If the file cannot be read, prints a message and returns NULL. The caller frees. */
 static char *state_of(const struct wanted *w)
 {
     char *source = NULL;
@@ -105,7 +105,7 @@ static char *state_of(const struct wanted *w)
     return text;
 }
 
-/* Before each index.html: the file may have been edited since. */
+/* State that is updated before each index.html, because the file may have changed. */
 struct refreshed {
     const struct wanted *wanted;
     char *index; /* as it was built */
@@ -127,7 +127,7 @@ static void refresh(void *user, struct page *p)
     free(state);
 }
 
-/* $BROWSER, or the one that the desktop opens; returns false if there is none. */
+/* Opens $BROWSER, or the desktop's browser. Returns false if there is none. */
 static bool open_browser(const char *url)
 {
     static const char *const openers[] = {"xdg-open", "open", "wslview", NULL};
@@ -135,7 +135,7 @@ static bool open_browser(const char *url)
     char *program = browser && *browser ? find_program(browser) : find_program_of(openers);
     if (!program)
         return false;
-    pid_t child = fork(); /* twice, so that the browser is no child that waits to be collected */
+    pid_t child = fork(); /* fork twice, so that this process need not wait for the browser */
     if (child == 0) {
         if (fork() == 0) {
             setsid(); /* Ctrl-C ends the server, not the browser */
@@ -185,7 +185,7 @@ static bool write_whole(const char *path, const char *data, size_t length)
     return true;
 }
 
-/* Makes the folders that a file of the page lies in. */
+/* Makes the parent folders of a file of the page. */
 static void make_folders(const char *folder, const char *path)
 {
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -214,7 +214,7 @@ static int export_folder(const struct page *p, const char *folder)
     for (int i = 0; i < p->count; i++)
         if (&p->files[i] != index && !export_file(&p->files[i], folder))
             return STATUS_FAILED;
-    if (!export_file(index, folder)) /* the last, so that it never lacks a file that it names */
+    if (!export_file(index, folder)) /* the last, because it names the other files */
         return STATUS_FAILED;
     printf("%s: any web server can serve this folder\n", folder);
     return STATUS_OK;

@@ -1,4 +1,4 @@
-/* PTX and CUDA C, run once or checked in many orders of warps. */
+/* Runs PTX and CUDA C once, or checks them in many orders of warps. */
 #include "cmd_ptx.h"
 #include "assembler.h"
 #include "device_asked.h"
@@ -28,8 +28,8 @@ struct ptx_command {
     struct sim_options sim;
     struct trace_file trace;
     struct why why;
-    double time_limit; /* seconds of one run, */
-    double ends;       /* or, if it is given, of the command: its end, else 0 */
+    double time_limit; /* seconds of one run */
+    double ends;       /* end of the command by --time-limit, else 0 */
     int64_t seed, seeds, runs, planned;
     bool to_json, verbose, simulated, done;
     const char *device;
@@ -55,7 +55,7 @@ bool has_ptx_options(const struct options *o, const char *file)
     return other;
 }
 
-/* Many options are for .tile files alone. */
+/* Refuses the options that apply to .tile files only. */
 static int refuse_others(struct ptx_command *p)
 {
     static const char *const of_tile[] = {
@@ -72,7 +72,8 @@ static int refuse_others(struct ptx_command *p)
                  : STATUS_OK;
 }
 
-/* Refuses "90" for sm_90: compilers call that unsupported, and the assembler is not needed. */
+/* Reads the target. Refuses "90" for sm_90, because compilers call it unsupported, and the
+ * assembler is not needed. */
 static int read_target(struct ptx_command *p)
 {
     int status = device_asked_read(&p->asked, &p->given);
@@ -190,7 +191,7 @@ static void json_array(struct json *j, const struct ptx_array *a)
     }
 }
 
-/* The arrays that a struct points to. */
+/* Adds the arrays that a struct points to. */
 static void json_fields(struct json *j, const struct ptx_argument *a,
                         const struct ptx_array *arrays)
 {
@@ -308,7 +309,8 @@ static int ask_why(struct ptx_command *p)
     return p->why.array ? why_ask(&p->why, array, &p->given, &p->trace.options) : STATUS_OK;
 }
 
-/* Once more if another block wrote the element than the one that was traced. */
+/* Launches with a trace. Launches again if a different block wrote the element than the one that
+ * was traced. */
 static tw_status launch_traced(struct ptx_command *p)
 {
     tw_status s = launch_once(p);
@@ -382,7 +384,7 @@ static void take_result(struct ptx_command *p, const char *where)
     }
 }
 
-/* One order of warps. Returns whether more should be made; *status is the worst so far. */
+/* Runs one order of warps. Returns whether to run more; *status is the worst so far. */
 static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *status)
 {
     char where[64];

@@ -1,4 +1,4 @@
-/* `run` and `check` of PTX and CUDA C: k.ptx, k.cu. */
+/* Implements `run` and `check` of PTX and CUDA C: k.ptx, k.cu. */
 #ifndef TW_CMD_PTX_H
 #define TW_CMD_PTX_H
 
@@ -7,7 +7,7 @@
 int run_ptx(const struct command *self, const struct options *given);
 int check_ptx(const struct command *self, const struct options *given);
 
-/* Whether an option that is for PTX and CUDA C alone is given; then after a message. */
+/* Tells whether an option for PTX and CUDA C only is given; prints a message if so. */
 bool has_ptx_options(const struct options *o, const char *file);
 
 #endif

@@ -1,4 +1,4 @@
-/* run: one kernel, on arrays from files or made here. */
+/* Command run: runs one kernel on arrays that it reads from files or creates. */
 #include "commands.h"
 #include "cmd_ptx.h"
 #include "device_asked.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The code of the latest call's first message. */
+/* Returns the first message of the latest call. */
 static tw_message first_message(const struct run *r)
 {
     tw_message m = {.size = sizeof m, .code = TW_CODE_OTHER};
@@ -22,7 +22,7 @@ static tw_message first_message(const struct run *r)
     return m;
 }
 
-/* Names the GPU that has what this one lacks: the simulator has that one, too. */
+/* Names a GPU that has the feature that this one lacks; the simulator can run for that GPU. */
 static void offer_target(struct run *r)
 {
     tw_message m = first_message(r);
@@ -163,7 +163,7 @@ static void report_json(const struct run *r)
     json_end(&j);
 }
 
-/* A run that came to no result, in JSON. */
+/* Reports, in JSON, a run without a result. */
 static void report_failure(const struct run *r)
 {
     struct json j = {.out = stdout};
@@ -209,7 +209,8 @@ static int report(struct run *r)
 
 /* --- the command --- */
 
-/* Of a program that compiles: what is wrong with it is said first. */
+/* Refuses --verify if the kernel has no `ensures`. Requires a program that compiles, so that its
+ * errors are reported first. */
 static int check_ensures(struct run *r)
 {
     if (!r->verify || tw_kernel_has_ensures(r->kernel))
@@ -220,7 +221,7 @@ static int check_ensures(struct run *r)
     return STATUS_USAGE;
 }
 
-/* The run was ended at a line: its arrays are not what the kernel makes. */
+/* Reports a run that ended at a stop: its arrays are incomplete. */
 static int report_stop(struct run *r)
 {
     struct json j = {.out = stdout};
@@ -274,7 +275,7 @@ static int run_steps(struct run *r)
     return status == STATUS_OK ? report(r) : status;
 }
 
-/* Refuses a place that the command does not have. */
+/* Refuses a place that the command does not support. */
 static int check_place(const struct run *r, const struct device_asked *asked)
 {
     tw_gpu g = tw_gpu_init();
@@ -298,8 +299,8 @@ static int check_place(const struct run *r, const struct device_asked *asked)
     return status;
 }
 
-/* --device sim: the kernel is compiled for a GPU, and simulated. Sets *device to what it is compiled
- * for; NULL: the CPU engine. */
+/* Chooses the device. For --device sim, the kernel is compiled for a GPU and simulated. Sets
+ * *device to the compilation target; NULL: the CPU engine. */
 static int choose_device(struct run *r, const struct device_asked *asked, const char **device)
 {
     static const char *const of_simulator[] = {"counters", "copies",       "step-limit", "suppress",

@@ -1,4 +1,5 @@
-/* show: the typed program before, between and after the passes; layouts and PTX for a GPU. */
+/* Command show: prints the typed program before, between and after the passes; layouts and PTX
+ * for a GPU. */
 #include "commands.h"
 #include "device_asked.h"
 #include "json.h"
@@ -38,7 +39,7 @@ static bool is_pass(const char *name)
 static const char *const stages[] = {"tile", "layout", "ptx", NULL};
 enum { STAGE_TILE, STAGE_LAYOUT, STAGE_PTX };
 
-/* What --stage says; -1 after a message. */
+/* Returns the stage that --stage names; -1 after printing a message. */
 static int stage_asked(const struct command *self, const struct options *given)
 {
     const char *name = options_value(given, "stage");
@@ -51,8 +52,8 @@ static int stage_asked(const struct command *self, const struct options *given)
     return -1;
 }
 
-/* Returns the kernel for the target (NULL: the CPU, or for a GPU's stage sm_80). NULL after a
- * message. */
+/* Returns the kernel for the target (NULL: the CPU, or sm_80 for a GPU's stage), or NULL after
+ * printing a message. */
 static tw_kernel *kernel_for_target(const struct program *p, tw_kernel *k, const char *target,
                                     int stage)
 {
@@ -65,7 +66,7 @@ static tw_kernel *kernel_for_target(const struct program *p, tw_kernel *k, const
     return found;
 }
 
-/* Prints as JSON what is asked for; *s is what the library says of it. */
+/* Prints the requested parts as JSON; sets *s to the library's status. */
 static void show_json(tw_launch *l, const tw_kernel *k, const struct options *given, int stage,
                       tw_status *s)
 {
@@ -110,7 +111,7 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
-/* PTX has no stages: its kernels are what can be shown. */
+/* Shows the kernels of a PTX file; PTX has no stages. */
 static int show_ptx(const struct command *self, const struct options *given,
                     const struct program_config *config)
 {
@@ -129,8 +130,8 @@ static int show_ptx(const struct command *self, const struct options *given,
     return status;
 }
 
-/* Reads --device: sets *target to what the kernel is shown for (in `room`, or a word of `d`; NULL: not
- * said). STATUS_OK, or a status after a message. */
+/* Reads --device. Sets *target to the target to show (in `room`, or a word of `d`; NULL: not
+ * given). Returns STATUS_OK, or another status after printing a message. */
 static int read_target(struct device_asked *d, const struct options *given, int stage,
                        const char **target, char room[16])
 {

@@ -1,4 +1,4 @@
-/* tune: finds the fastest tuned values of a kernel, right ones, and keeps them. */
+/* Command tune: finds and stores the fastest tuned values of a kernel that give right results. */
 #include "commands.h"
 #include "settings.h"
 #include "tilewright_model.h"
@@ -13,7 +13,7 @@
 
 /* --- options --- */
 
-enum { USUAL_JOBS = 16 }; /* at most: on a GPU each has a context of its own there */
+enum { USUAL_JOBS = 16 }; /* at most: each has its own context on the GPU */
 
 static int read_options(struct tuning *t)
 {
@@ -35,7 +35,7 @@ static int read_options(struct tuning *t)
 
 /* --- the device --- */
 
-/* What a child that opens the GPU says of it. */
+/* Properties of a GPU, as reported by a child that opens it. */
 struct gpu_facts {
     tw_status status;
     char target[32], model[96], why[800];
@@ -61,8 +61,8 @@ static void look_at_gpu(const struct tuning *t, const char *name, struct gpu_fac
     }
 }
 
-/* In a process of its own: a GPU that this one had open would be of no use to those that it forks.
- */
+/* Queries the GPU in a child process. The parent must not open it, because a CUDA context does
+ * not survive `fork`. */
 static bool ask_gpu(const struct tuning *t, const char *name, struct gpu_facts *out)
 {
     int ends[2];
@@ -177,7 +177,7 @@ static int open_launch(struct tuning *t)
     return STATUS_USAGE;
 }
 
-/* The launch's next call would take the texts. */
+/* Copies the texts of the key, because the launch's next call frees them. */
 static void keep_key(struct tuning *t)
 {
     t->key.device = need_text("%s", t->key.device);
@@ -208,7 +208,7 @@ static void take_stored(struct candidate *c, const tw_tuned *row)
     c->why = *row->why ? need_text("%s", row->why) : NULL;
 }
 
-/* What was measured by this version of the library need not be measured again. */
+/* Loads the stored measurements of this version of the library, which need not be repeated. */
 static int find_stored(struct tuning *t)
 {
     tw_tuned filter = {.size = sizeof filter,

@@ -1,4 +1,4 @@
-/* The commands there are. */
+/* The list of the commands. */
 #include "commands.h"
 
 #include <string.h>

@@ -22,7 +22,7 @@ static void keep(struct complaints *c, tw_status status, const tw_message *m)
         c->status = status;
 }
 
-/* What begins a complaint that is of no place in a program. */
+/* Prefix of a complaint without a place in a program. */
 static const char head[] = "tilewright: ";
 
 /* Prints `before`, the text and `after`, and keeps the text. */

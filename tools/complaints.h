@@ -1,5 +1,5 @@
-/* What a command complains of goes to standard error; a list keeps it for those who print JSON
- * too. */
+/* Prints a command's complaints to standard error. A list also keeps them for commands that
+ * print JSON. */
 #ifndef TW_COMPLAINTS_H
 #define TW_COMPLAINTS_H
 
@@ -25,29 +25,29 @@ struct complaints {
     tw_status status; /* of the latest */
 };
 
-/* In all of them `c` may be NULL: then it is kept here, for a command that ends before it has
- * printed any JSON. */
+/* List for calls without one: in all functions `c` may be NULL. It serves commands that end
+ * before they print any JSON. */
 extern struct complaints complaints_of_nobody;
 
-/* Prints "tilewright: …" and where help is; returns STATUS_USAGE. */
+/* Prints "tilewright: …" and how to get help. Returns STATUS_USAGE. */
 __attribute__((format(printf, 3, 4))) int
 usage_error(struct complaints *c, const struct command *command, const char *format, ...);
-/* The same, of a command that takes one FILE and was given so many words. */
+/* Prints that the command takes one FILE but was given `words` words. Returns STATUS_USAGE. */
 int no_one_file(struct complaints *c, const struct command *command, int words);
-/* Prints "tilewright: …"; for what is not the usage. */
+/* Prints "tilewright: …", for errors other than usage. */
 __attribute__((format(printf, 2, 3))) void complain(struct complaints *c, const char *format, ...);
-/* Of a run that was ended as it took longer; returns STATUS_FAILED. */
+/* Reports a run that was ended because it took longer than `seconds`. Returns STATUS_FAILED. */
 int complain_of_time(struct complaints *c, const char *kernel, double seconds);
-/* Prints an indented line behind a complaint. */
+/* Prints an indented line after a complaint. */
 __attribute__((format(printf, 2, 3))) void complain_more(struct complaints *c, const char *format,
                                                          ...);
-/* Prints what the library had to say, or the status's text when it had nothing: "FILE:LINE:COLUMN:
- * error: …" of a place in a program, else "tilewright: …" too. What is found in a kernel's run
- * (TW_FAULT) stays as it is, as `check` prints it. */
+/* Prints the library's messages, or the status's text if there are none. A message with a place
+ * in a program is "FILE:LINE:COLUMN: error: …", any other "tilewright: …". Findings of a
+ * kernel's run (TW_FAULT) are printed unchanged, as `check` prints them. */
 void complain_library(struct complaints *c, const tw_context *ctx, tw_status status);
 
-/* One message (no note), and all of the context's, as the library shows them; an error without a place
- * begins as all others do. The caller frees. */
+/* Return one message without its notes, and all messages of the context, as the library shows
+ * them; an error without a place begins like all others. The caller frees. */
 char *message_shown(const tw_message *m);
 char *messages_shown(const tw_context *ctx);
 

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The functions used: CALL(where, name, symbol, parameters); all return a cublasStatus_t but the
- * text. cuBLAS documentation, https://docs.nvidia.com/cuda/cublas, and cublas_api.h, cublasLt.h of
- * CUDA 13.0; where cublas_v2.h makes a macro of a name, the symbol is what it stands for. */
+/* Functions to load: CALL(where, name, symbol, parameters). All return a cublasStatus_t, except
+ * the one that returns a text. Sources: cuBLAS documentation,
+ * https://docs.nvidia.com/cuda/cublas, and cublas_api.h, cublasLt.h of CUDA 13.0. If cublas_v2.h
+ * defines a name as a macro, `symbol` is its expansion. */
 #define CALLS(CALL)                                                                                \
     CALL(BLAS, create, "cublasCreate_v2", (void **handle))                                         \
     CALL(BLAS, destroy, "cublasDestroy_v2", (void *handle))                                        \
@@ -93,8 +94,7 @@ static int cuda_type(tw_dtype t)
     }
 }
 
-/* How sums are made, and the type of alpha and beta. f32 has all its bits: tf32 is a type of its
- * own. */
+/* Type of the sums, and of alpha and beta. f32 keeps all its bits; tf32 is a separate type. */
 struct arithmetic {
     int compute, scale_type;
     const void *one, *zero;
@@ -204,12 +204,12 @@ void cublas_close(struct cublas *x)
     if (x->handle)
         x->calls->destroy(x->handle);
     free((void *)x->calls);
-    *x = (struct cublas){0}; /* the libraries stay: they do not like to be unloaded */
+    *x = (struct cublas){0}; /* stay loaded: unloading is unreliable */
 }
 
 /* --- cuBLAS --- */
 
-/* The product as a library of columns sees it: its A is our B and the other way round. */
+/* Product as a column-major library sees it: its A is our B, and its B is our A. */
 struct turned {
     int turn_a, turn_b;
     int64_t m, n, k, lda, ldb, ldc;

@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Versions of the library's interface that are known, newest first. */
+/* Known versions of the library's interface, newest first. */
 static const char *const versions[] = {".13", ".12", NULL};
-/* In site-packages: of CUDA 13's wheel, CUDA 12's, and PyTorch's own. */
+/* Folders in site-packages: of CUDA 13's wheel, CUDA 12's wheel, and PyTorch. */
 static const char *const pip_folders[] = {"nvidia/cu13/lib", "nvidia/cublas/lib", "torch/lib",
                                           NULL};
 
-/* cuBLAS needs cuBLASLt, which lies beside it: loaded first, by path, it is found. */
+/* Opens both libraries. cuBLAS needs cuBLASLt from the same folder and finds it if it was loaded
+ * before, by path. */
 static bool open_pair(struct cublas_libraries *out, const char *folder, const char *version)
 {
     const char *slash = *folder ? "/" : "";
@@ -28,7 +29,7 @@ static bool open_pair(struct cublas_libraries *out, const char *folder, const ch
     return out->blas != NULL;
 }
 
-/* "": what the loader finds by itself. */
+/* Opens both libraries in the folder; "": in the loader's own paths. */
 static bool open_folder(struct cublas_libraries *out, const char *folder)
 {
     for (int i = 0; versions[i]; i++)
@@ -48,7 +49,7 @@ static bool open_pattern(struct cublas_libraries *out, const char *pattern)
     return ok;
 }
 
-/* $TILEWRIGHT_CUBLAS: a folder, or a file whose name may be any. */
+/* Opens $TILEWRIGHT_CUBLAS: a folder, or a file of any name. */
 static bool open_named(struct cublas_libraries *out, const char *path)
 {
     if (open_folder(out, path))
@@ -76,7 +77,7 @@ static bool open_site(struct cublas_libraries *out, const char *site)
     return ok;
 }
 
-/* What `python3` here would import from. */
+/* Searches the folders from which this machine's `python3` imports. */
 static bool open_python(struct cublas_libraries *out)
 {
     FILE *f = popen("python3 -c 'import sys; print(\"\\n\".join(sys.path))' 2>/dev/null", "r");

@@ -1,13 +1,13 @@
-/* Where libcublas and libcublasLt may be. */
+/* Finds libcublas and libcublasLt. */
 #ifndef TW_CUBLAS_FIND_H
 #define TW_CUBLAS_FIND_H
 
 #include <stdbool.h>
 
 struct cublas_libraries {
-    void *blas, *lt; /* of dlopen; lt NULL: only libcublas is there */
+    void *blas, *lt; /* of dlopen; lt NULL: only libcublas was found */
 };
-/* As cublas_open says. false: there is none. */
+/* Searches the places that cublas_open lists. Returns false if there is no library. */
 bool cublas_find(struct cublas_libraries *out);
 
 #endif

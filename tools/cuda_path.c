@@ -17,7 +17,7 @@ static bool is_plain_text(const char *path)
     return true;
 }
 
-/* nvcc looks up what the path is short for, and gives that to the shell too. */
+/* Also checks the absolute path, because nvcc computes it and passes it to the shell too. */
 bool path_is_plain(const char *path)
 {
     char *whole = realpath(path, NULL);
@@ -29,7 +29,7 @@ bool path_is_plain(const char *path)
 char *path_include(const char *path)
 {
     char *whole = realpath(path, NULL);
-    bool quoted = whole && !strchr(whole, '"'); /* C has no escapes there */
+    bool quoted = whole && !strchr(whole, '"'); /* C has no escapes in these */
     bool named = whole && !strchr(whole, '\n') && (quoted || !strchr(whole, '>'));
     char *text = NULL;
     if (named)
@@ -62,7 +62,7 @@ static char *unescaped(const char *text, size_t length)
     return out;
 }
 
-/* Adds a path as it is between quotes. */
+/* Appends a path with the escapes of quoted text. */
 static void append_escaped(char **text, const char *path)
 {
     for (; *path; path++)
@@ -78,7 +78,7 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The length up to the quote that ends the text, or the line. */
+/* Returns the length up to the closing quote, or to the end of the line. */
 static size_t quoted_length(const char *text)
 {
     size_t length = 0;
@@ -87,7 +87,7 @@ static size_t quoted_length(const char *text)
     return length;
 }
 
-/* Compilers write the file's whole path; messages say what was given. */
+/* Compilers write the file's absolute path, but messages use the given path. */
 char *path_restore_ptx(char *ptx, const char *path)
 {
     for (const char *at = ptx; (at = strstr(at, ".file")); at++) {
@@ -110,7 +110,8 @@ char *path_restore_ptx(char *ptx, const char *path)
 
 /* --- in messages --- */
 
-/* The text with each `from` as `to`. Takes it; the caller frees the one returned. */
+/* Returns the text with each `from` replaced by `to`. Takes ownership of the text; the caller
+ * frees the result. */
 static char *replace_all(char *text, const char *from, const char *to)
 {
     char *out = need_text("%s", "");

@@ -1,22 +1,22 @@
-/* Paths of CUDA C: nvcc hands them to a shell, and PTX has them in escapes. */
+/* Handles paths of CUDA C: nvcc passes them to a shell, and PTX contains them with escapes. */
 #ifndef TW_CUDA_PATH_H
 #define TW_CUDA_PATH_H
 
 #include "tool.h"
 
-/* Tells whether a shell reads the path, and its absolute form, unchanged: neither has blanks, quotes or
- * `$`. */
+/* Tells whether a shell reads the path and its absolute form unchanged: neither has blanks,
+ * quotes or `$`. */
 bool path_is_plain(const char *path);
 
-/* The text of a file that includes the one at the path; NULL: no #include can name it. The caller
- * frees. */
+/* Returns the text of a file that includes the one at the path, or NULL if no #include can name
+ * it. The caller frees. */
 char *path_include(const char *path);
 
-/* The PTX with what was given in place of the file's path in .file. Takes the text; the caller frees
- * the one returned. */
+/* Replaces the file's absolute path in .file by the given path. Takes ownership of the PTX; the
+ * caller frees the result. */
 char *path_restore_ptx(char *ptx, const char *path);
-/* The same in what a compiler said: `path` for `wrapper`, which includes it, and for its whole
- * path. */
+/* Replaces, in a compiler's messages, `wrapper` (the file that includes `path`) and the absolute
+ * path by `path`. Takes ownership of the text; the caller frees the result. */
 char *path_restore_said(char *said, const char *path, const char *wrapper);
 
 #endif

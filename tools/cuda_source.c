@@ -16,7 +16,7 @@ struct compilation {
     const struct cuda_settings *settings;
     struct complaints *complaints;
     char *folder;
-    char *wrapper; /* a file that includes that at the path; NULL: the compiler takes the path */
+    char *wrapper; /* file that includes the one at the path; NULL: the compiler takes the path */
     char *program; /* of the compiler */
     bool is_nvcc;
     char *arguments[MOST_ARGUMENTS + 1];
@@ -25,8 +25,9 @@ struct compilation {
 
 /* --- files --- */
 
-/* The headers that CUDA sources include, for clang; our header has it all. libstdc++ uses
- * `__noinline__` as an attribute's name, which CUDA defines as a macro: clang handles both since 15. */
+/* Headers that CUDA sources include, for clang; our own header replaces them all. libstdc++ uses
+ * `__noinline__` as an attribute's name, but CUDA defines it as a macro; clang handles both
+ * since version 15. */
 static const struct {
     const char *name, *text;
 } headers[] = {
@@ -63,7 +64,8 @@ static bool make_folder(struct compilation *x)
     return ok;
 }
 
-/* nvcc gives paths to a shell: one that a shell reads otherwise comes as a file that includes it. */
+/* Makes a wrapper if a shell would change the path, because nvcc passes paths to a shell. The
+ * wrapper is a file that includes the source. */
 static bool make_wrapper(struct compilation *x)
 {
     if (!x->is_nvcc || path_is_plain(x->path))
@@ -170,7 +172,7 @@ static void make_command(struct compilation *x)
     if (x->wrapper)
         add(x, "%s", x->wrapper);
     else
-        add(x, "%s%s", *x->path == '-' ? "./" : "", x->path); /* it is no option */
+        add(x, "%s%s", *x->path == '-' ? "./" : "", x->path); /* not an option */
 }
 
 static void explain(struct compilation *x, const char *said)
@@ -201,7 +203,8 @@ static void explain(struct compilation *x, const char *said)
                       "this compiler knows no such target; sm_80 is one that all know");
 }
 
-/* Whether the compiler speaks of the program, and not, say, of a target that it lacks. */
+/* Tells whether the compiler's message is about the program, and not, for example, about an
+ * unsupported target. */
 static bool is_of_program(const struct compilation *x, const char *said)
 {
     char *place = need_text("%s:", x->path);
@@ -224,7 +227,7 @@ static int compile(struct compilation *x, char **ptx)
                      : folder_read(x->folder, "said.txt", NULL);
     if (said && x->wrapper)
         said = path_restore_said(said, x->path, x->wrapper);
-    if (said) { /* it quotes the source */
+    if (said) { /* messages quote the source */
         char *shown = need_shown(said);
         free(said);
         said = shown;

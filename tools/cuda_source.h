@@ -1,25 +1,26 @@
-/* CUDA C to PTX, by a compiler of this machine: nvcc with NVIDIA's toolkit, or clang with a header
- * of our own. */
+/* Compiles CUDA C to PTX, by a compiler of this machine: nvcc with NVIDIA's toolkit, or clang
+ * with our own header. */
 #ifndef TW_CUDA_SOURCE_H
 #define TW_CUDA_SOURCE_H
 
 #include "tool.h"
 
-/* The PTX of a file; options --device, --compiler, --compiler-arg. The caller frees *ptx. STATUS_OK, or
- * a status after a message. */
+/* Compiles a file according to --device, --compiler and --compiler-arg. Writes the PTX to *ptx;
+ * the caller frees. Returns STATUS_OK, or another status after printing a message. */
 int cuda_compile(const char *path, const struct options *o, struct complaints *c, char **ptx);
 
 struct cuda_settings {
     const char *sm;               /* NULL: sm_80 */
-    const char *compiler;         /* NULL: nvcc where it is, else clang, */
-    bool clang_first;             /* or clang where it is, which is quicker */
+    const char *compiler;         /* NULL: nvcc if installed, else clang, */
+    bool clang_first;             /* or first clang, which is faster */
     const char *const *arguments; /* more for the compiler */
     int argument_count;
-    int seconds; /* that the compiler may take; 0: as many as it likes */
-    char **said; /* what the compiler said of the program, which the caller frees; NULL: it goes to
-                  * standard error */
+    int seconds; /* limit for the compiler; 0: none */
+    char **said; /* the compiler's messages about the program, which the caller frees; NULL: they
+                  * go to standard error */
 };
-/* The same, told so; with `said`, a program that does not compile is no complaint. */
+/* Like cuda_compile, with explicit settings. With `said`, a program that does not compile causes
+ * no complaint. */
 int cuda_compile_with(const char *path, const struct cuda_settings *settings, struct complaints *c,
                       char **ptx);
 

@@ -17,7 +17,7 @@ const char *target_called(const char *word, char room[16])
     return target ? room : NULL;
 }
 
-/* The start of TARGET in PLACE:TARGET; NULL: `text` has none, as "cuda:1". */
+/* Returns the start of TARGET in PLACE:TARGET, or NULL if the text has none, as in "cuda:1". */
 static const char *target_in(const char *text)
 {
     const char *colon = strrchr(text, ':');

@@ -1,13 +1,13 @@
-/* The option --device: where a kernel runs, or the GPU that is meant. It has one form in all commands,
- * PLACE or PLACE:TARGET:
+/* The option --device: the place where a kernel runs, or the GPU in question. It has one form in
+ * all commands, PLACE or PLACE:TARGET:
  *
  *   cpu          the CPU engine
- *   sim          the simulator, of the least target; sim:sm_90, sim:h100: of that one
- *   cuda         the GPU that is here; cuda:1, the second; cuda:sm_90: compiled for that target
+ *   sim          the simulator, for the least target; sim:sm_90, sim:h100: for that target
+ *   cuda         this machine's GPU; cuda:1, the second; cuda:sm_90: compiled for that target
  *   sm_90        a target, the kind of GPU that PTX is made for
  *   h100         a GPU of the model's table; h100:sm_80: PTX made for that target
  *
- * Each command says which of them it takes. */
+ * Each command states the places that it accepts. */
 #ifndef TW_DEVICE_ASKED_H
 #define TW_DEVICE_ASKED_H
 
@@ -21,11 +21,13 @@ struct device_asked {
     char place_text[64], target_text[64];
 };
 
-/* Reads --device, and --sm, the earlier word for its target. STATUS_OK, or a status after a message. */
+/* Reads --device, and --sm, the earlier option for its target. Returns STATUS_OK, or another
+ * status after printing a message. */
 int device_asked_read(struct device_asked *d, const struct options *o);
-/* The target of a word that is a target or the name of a GPU (a copy in `room`), else NULL. */
+/* Returns the target for a word that is a target or the name of a GPU (a copy in `room`), else
+ * NULL. */
 const char *target_called(const char *word, char room[16]);
-/* "--device T: TEXT", with what the word may have meant. Returns STATUS_USAGE. */
+/* Prints "--device T: TEXT" and a suggestion for the word. Returns STATUS_USAGE. */
 int device_refuse(const struct device_asked *d, const struct options *o, const char *text);
 /* Tells whether --device names this place. */
 bool device_is(const struct device_asked *d, const char *place);

@@ -7,7 +7,7 @@
 #include <time.h>
 
 static const char *volatile present, *volatile object;
-static _Atomic int64_t begun, blocks; /* of them; 0: not counted */
+static _Atomic int64_t begun, blocks; /* of that work; 0: not counted */
 static double since, drawn;
 static bool visible;
 static atomic_flag drawing = ATOMIC_FLAG_INIT;
@@ -46,7 +46,7 @@ const char *doing_of(void)
     return object;
 }
 
-/* A terminal would obey other characters. */
+/* Tells whether a terminal only prints the characters; it would obey others. */
 static bool is_plain(const char *text)
 {
     for (; *text; text++)

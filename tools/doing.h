@@ -1,22 +1,24 @@
-/* The present work of a command: for the message of a time limit that ends it (time_limit.h), and for
- * a line on the terminal while a call of the library takes longer than a second. */
+/* Records the present work of a command. The message of a time limit that ends the command
+ * (time_limit.h) names it, and so does a line on the terminal while a call of the library takes
+ * longer than a second. */
 #ifndef TW_DOING_H
 #define TW_DOING_H
 
 #include <stdint.h>
 
-/* "reading" and a file, for example. Both texts must live until the next call. `of` may be NULL;
- * `what` NULL: no work that has a name. */
+/* Sets the present work, for example "reading" and a file. Both texts must live until the next
+ * call. `of` may be NULL; `what` NULL: the work has no name. */
 void doing(const char *what, const char *of);
-/* Safe in a signal handler. */
+/* Describes the present work. Safe in a signal handler. */
 const char *doing_what(void);
 const char *doing_of(void);
 
-/* For tw_config.progress: what the library is at, and how many of its blocks have begun. */
+/* Callback for tw_config.progress: receives the library's present work, and how many of its
+ * blocks have begun. */
 void doing_told(void *user, const char *what, int64_t done, int64_t total);
 
-/* Draws the line, at most twice a second; for any thread. doing_hide: before anything else is
- * printed. */
+/* doing_show draws the line, at most twice a second; any thread may call it. doing_hide removes
+ * it; call it before anything else is printed. */
 void doing_show(void);
 void doing_hide(void);
 

@@ -1,11 +1,11 @@
-/* Files of the tree that are part of the program (embed_texts of cmake/embed.cmake). */
+/* Files of the tree that are embedded in the program (embed_texts of cmake/embed.cmake). */
 #ifndef TW_EMBEDDED_TEXT_H
 #define TW_EMBEDDED_TEXT_H
 
 #include <stddef.h>
 
 struct embedded_text {
-    const char *path; /* from the folder that is embedded; NULL ends a table */
+    const char *path; /* relative to the embedded folder; NULL ends a table */
     const char *text;
 };
 extern const struct embedded_text puzzle_texts[];   /* puzzles/, without wrong answers */

@@ -1,5 +1,5 @@
-/* Bars of explained kernels as SVG: the ladder of their speeds, and their traffic counted in six
- * ways. */
+/* Draws bars of explained kernels as SVG: the ladder of their speeds, and their traffic counted
+ * in six ways. */
 #include "explain_chart.h"
 #include "explained.h"
 #include "figures.h"

@@ -1,7 +1,7 @@
-/* The plot is on the left, on the right what its lines and points are. Colours come from classes,
- * of which there is a set for light and one for dark backgrounds; those of the levels are after
- * four of Okabe and Ito's, which colour-blind readers tell apart. Text is drawn over a line of the
- * paper's colour, so that it can be read where it crosses a line. */
+/* The plot is on the left; the legend of its lines and points is on the right. Classes give the
+ * colours: one set for light and one for dark backgrounds. The colours of the levels follow four
+ * of Okabe and Ito's, which colour-blind readers can tell apart. Text has an outline in the
+ * paper's colour, so that it is legible where it crosses a line. */
 #include "explain_chart.h"
 #include "figures.h"
 #include "part_file.h"
@@ -18,7 +18,7 @@ enum { ROW = 20, KERNEL_ROWS = 56, MEASURED_ROW = 15, LABEL_GAP = 18 };
 
 enum { NEAR = 9, NAMED = 12, NAME_HEIGHT = 14, NAME_LETTER = 7 };
 
-/* Shown: 10^x0 to 10^x1 of intensity, 10^y0 to 10^y1 of speed. */
+/* Visible range: intensities from 10^x0 to 10^x1, speeds from 10^y0 to 10^y1. */
 struct view {
     FILE *out;
     double x0, x1, y0, y1;
@@ -36,7 +36,7 @@ static double at_y(const struct view *v, double speed)
 
 /* --- text --- */
 
-/* The length of the UTF-8 character at `text`, or 0 where it is none that XML may hold. */
+/* Returns the length of the UTF-8 character at `text`, or 0 if XML does not allow the character. */
 static int character_length(const unsigned char *text)
 {
     if (*text < 0x80)
@@ -69,7 +69,7 @@ void svg_escaped(FILE *out, const char *text)
     }
 }
 
-/* Under a line of the paper's colour; `turned` in degrees. */
+/* Draws a text, turned by `turned` degrees, over an outline in the paper's colour. */
 static void text_turned(FILE *out, double x, double y, double turned, const char *class,
                         const char *text)
 {
@@ -144,7 +144,7 @@ static void grid_line(FILE *out, double x0, double y0, double x1, double y1)
     fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1f L%.1f %.1f\"/>\n", x0, y0, x1, y1);
 }
 
-/* Lines at the decades. */
+/* Draws lines at the powers of ten. */
 static void axes(const struct view *v)
 {
     char number[32];
@@ -176,7 +176,8 @@ static double highest(const struct chart *c)
     return speed;
 }
 
-/* From where it enters the plot to the highest ceiling, or to the plot's end; false: outside. */
+/* Finds the visible part of a roof: from where it enters the plot to the highest ceiling or the
+ * plot's edge. Returns false if it is outside. */
 static bool roof_ends(const struct view *v, const struct chart *c, const struct chart_roof *r,
                       double *px, double *py, double *qx, double *qy)
 {
@@ -196,7 +197,7 @@ static void draw_roof(const struct view *v, const struct chart *c, int index)
             qy);
 }
 
-/* Along the roof, where it is long enough. */
+/* Writes the label along the roof, if the roof is long enough. */
 static void label_roof(const struct view *v, const struct chart *c, int index)
 {
     const struct chart_roof *r = &c->roofs[index];
@@ -214,7 +215,7 @@ static void label_roof(const struct view *v, const struct chart *c, int index)
     free(rate);
 }
 
-/* To the right of the steepest roof. */
+/* Draws the ceiling to the right of the steepest roof. */
 static void draw_ceiling(const struct view *v, const struct chart *c, int index)
 {
     double steepest = 0, speed = c->ceilings[index].speed, y = at_y(v, speed);
@@ -226,7 +227,7 @@ static void draw_ceiling(const struct view *v, const struct chart *c, int index)
                 RIGHT, y);
 }
 
-/* Above its line; where that is taken, below. */
+/* Writes the label above the ceiling's line, or below it if that place is taken. */
 static void label_ceiling(const struct view *v, const struct chart *c, int index)
 {
     double speed = c->ceilings[index].speed, y = at_y(v, speed);
@@ -244,7 +245,7 @@ static void label_ceiling(const struct view *v, const struct chart *c, int index
 
 /* --- points --- */
 
-/* Shapes around 0, 0, of about the same area. */
+/* Shapes around (0, 0), of about equal area. */
 static const char *const shapes[] = {
     "M-6 0 A6 6 0 1 1 6 0 A6 6 0 1 1 -6 0 Z",
     "M-5.3 -5.3 H5.3 V5.3 H-5.3 Z",
@@ -255,7 +256,7 @@ static const char *const shapes[] = {
     "M0 -7 L6.7 -2.2 L4.1 5.7 H-4.1 L-6.7 -2.2 Z",
     "M-7 0 L-3.5 -6 H3.5 L7 0 L3.5 6 H-3.5 Z",
 };
-/* When all are taken they come again, with a hole. */
+/* Holes that mark the repetitions once all shapes are used. */
 static const char *const holes[] = {"", " M-2 0 A2 2 0 1 1 2 0 A2 2 0 1 1 -2 0 Z",
                                     " M-3 -0.8 H3 V0.8 H-3 Z", " M-0.8 -3 V3 H0.8 V-3 Z"};
 enum {
@@ -280,7 +281,7 @@ static bool has_points(const struct chart_kernel *k)
     return some;
 }
 
-/* Counts the earlier kernels that have a point of the level at nearly the same place. */
+/* Counts the earlier kernels with a point of that level at nearly the same place. */
 static int covered(const struct view *v, const struct chart *c, int index, int level)
 {
     const struct chart_kernel *k = &c->kernels[index];
@@ -295,13 +296,14 @@ static int covered(const struct view *v, const struct chart *c, int index, int l
     return count;
 }
 
-/* One level of a kernel: the point, what was measured; what the pointer shows. */
+/* Draws one level of a kernel: the point, the measured value, and the text that the pointer
+ * shows. */
 static void draw_point(const struct view *v, const struct chart *c, int index, int level)
 {
     const struct chart_kernel *k = &c->kernels[index];
     double x = at_x(v, k->intensity[level]);
     char class[24];
-    int below = covered(v, c, index, level); /* then around those, as a line */
+    int below = covered(v, c, index, level); /* if any: a line around those points */
     snprintf(class, sizeof class, below ? "ring r%d" : "mark l%d", level);
     mark(v->out, index, x, at_y(v, k->speed.middle), 1 + 0.6 * below, class);
     char *tip =
@@ -317,7 +319,7 @@ static void draw_point(const struct view *v, const struct chart *c, int index, i
     free(tip);
 }
 
-/* What the intervals reach, and a line that joins the levels. */
+/* Draws the intervals' extent, and a line that joins the levels. */
 static void draw_reach(const struct view *v, const struct chart *c, int index)
 {
     const struct chart_kernel *k = &c->kernels[index];
@@ -337,7 +339,7 @@ static void draw_reach(const struct view *v, const struct chart *c, int index)
                     at_x(v, k->intensity[i]), at_y(v, k->speed.low), at_y(v, k->speed.high));
 }
 
-/* A kernel that cannot be launched, where the roof would let it be. */
+/* Draws a kernel that cannot be launched, at the speed that the roof would allow. */
 static void draw_hollow(const struct view *v, const struct chart *c, int index)
 {
     const struct chart_kernel *k = &c->kernels[index];
@@ -362,8 +364,8 @@ struct name_place {
     double left, right, y;
 };
 
-/* Beside a kernel's points, to the right or, where there is no room, to the left of them; lower,
- * where another name is. */
+/* Places a name to the right of the kernel's points, or to the left if there is no room; lower
+ * if another name is there. */
 static struct name_place place_name(const struct view *v, const struct chart_kernel *k,
                                     const struct name_place *taken, int count)
 {
@@ -381,7 +383,7 @@ static struct name_place place_name(const struct view *v, const struct chart_ker
         if (p.left < taken[i].right && p.right > taken[i].left &&
             fabs(p.y - taken[i].y) < NAME_HEIGHT) {
             p.y = taken[i].y + NAME_HEIGHT;
-            i = -1; /* once more past all */
+            i = -1; /* start again below it */
         }
     return p;
 }
@@ -403,7 +405,7 @@ static void draw_names(const struct view *v, const struct chart *c)
 
 /* --- what they are --- */
 
-/* At most so many characters, the rest as "…". The caller frees. */
+/* Returns at most `most` characters and replaces the rest by "…". The caller frees. */
 static char *shortened(const char *text, int most)
 {
     int shown = 0;
@@ -468,7 +470,8 @@ static void legend(const struct view *v, const struct chart *c)
 
 /* --- all of it --- */
 
-/* Around all points, the highest ceiling and where the roofs reach it. */
+/* Chooses the range that shows all points, the highest ceiling, and the places where the roofs
+ * reach it. */
 static void choose_view(struct view *v, const struct chart *c)
 {
     double top = highest(c), x0 = 1, x1 = 10, y0 = top / 100, y1 = top;
@@ -514,7 +517,8 @@ static void draw_each(const struct view *v, const struct chart *c, int count,
         draw(v, c, i);
 }
 
-/* What comes later lies above: points over labels, these over all lines. */
+/* Draws from bottom to top: later elements cover earlier ones, so points are above labels and
+ * labels above lines. */
 static void draw_plot(const struct view *v, const struct chart *c)
 {
     axes(v);

@@ -1,5 +1,5 @@
-/* A roofline diagram (Williams, Waterman, Patterson 2009) as SVG: speed over intensity, both
- * logarithmic, a roof for each level of memory, a point for each kernel and level. */
+/* Draws a roofline diagram (Williams, Waterman, Patterson 2009) as SVG: speed over intensity,
+ * both logarithmic, with a roof for each level of memory and a point for each kernel and level. */
 #ifndef TW_EXPLAIN_CHART_H
 #define TW_EXPLAIN_CHART_H
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Speeds in FLOP/s, intensities in FLOP/B. Texts are the caller's. */
+/* Roof of the diagram. Speeds are in FLOP/s, intensities in FLOP/B. The caller owns the texts. */
 struct chart_roof {
     const char *name; /* "HBM" */
     double bandwidth; /* B/s */
@@ -21,11 +21,11 @@ struct chart_ceiling {
 enum { CHART_LEVELS = 4, CHART_CEILINGS = 4 };
 struct chart_kernel {
     const char *name;
-    char *why_not;   /* not NULL: it has no points, and this is printed at its name */
+    char *why_not;   /* not NULL: drawn without points, with this text at its name */
     tw_range speed;  /* predicted */
     double measured; /* 0: not measured */
-    double
-        allowed; /* with why_not: the speed that the first roof allows, drawn hollow; 0: not drawn */
+    double allowed;  /* with why_not: the speed that the first roof allows, drawn hollow; 0: not
+                  * drawn */
     double intensity[CHART_LEVELS]; /* for each roof; 0: does not use that level */
 };
 struct chart {
@@ -38,13 +38,14 @@ struct chart {
     struct chart_kernel *kernels;
 };
 
-/* Parts for other charts: text with its class, characters of XML, the styles. */
+/* Parts for other charts: text with a class, escaped characters, the styles. */
 void svg_text(FILE *out, double x, double y, const char *class, const char *text);
 void svg_escaped(FILE *out, const char *text);
 void svg_style(FILE *out);
 
 void chart_draw(FILE *out, const struct chart *c);
-/* Writes it whole or not at all. NULL, or why not; the caller frees. */
+/* Writes the whole diagram, or no file if that fails. Returns NULL, or a message; the caller
+ * frees. */
 char *chart_write(const char *path, const struct chart *c);
 
 #endif

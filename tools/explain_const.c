@@ -1,5 +1,5 @@
-/* Constants of a file, `const i32 T = 32, K = 5;`: they have no name in the launch, so another value
- * is another text. */
+/* Handles constants of a file, `const i32 T = 32, K = 5;`. A launch cannot set them, so another
+ * value needs another text of the program. */
 #include "explained.h"
 
 #include <ctype.h>
@@ -10,7 +10,8 @@ static bool is_of_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Past the comment or the quoted text that begins here; the same place: none does. */
+/* Returns the position after the comment or quoted text that begins at `at`, or `at` if none
+ * begins there. */
 static const char *past_aside(const char *at)
 {
     if (strncmp(at, "//", 2) == 0)
@@ -26,7 +27,8 @@ static const char *past_aside(const char *at)
     return at + (*at == '"');
 }
 
-/* Past what begins here: a comment, a word, or a character, whose bracket changes `depth`. */
+/* Returns the position after the next token: a comment, a word, or one character. A bracket
+ * changes `depth`. */
 static const char *past_token(const char *at, int *depth)
 {
     const char *end = past_aside(at);
@@ -45,8 +47,8 @@ static bool is_word(const char *at, const char *end, const char *word)
     return (size_t)(end - at) == strlen(word) && strncmp(at, word, (size_t)(end - at)) == 0;
 }
 
-/* Finds the initial value of the name in a declaration that begins at `const`, and its *end. Returns
- * NULL if the declaration has no such name. */
+/* Finds the initial value of the name, and its *end, in a declaration that begins at `const`.
+ * Returns NULL if the declaration has no such name. */
 static const char *value_in(const char *at, const char *name, const char **end)
 {
     int depth = 0;
@@ -67,7 +69,7 @@ static const char *value_in(const char *at, const char *name, const char **end)
     return NULL;
 }
 
-/* The value of a constant of the file, outside of every kernel and function. */
+/* Finds the value of a constant of the file, outside of all kernels and functions. */
 static const char *find_value(const char *text, const char *name, const char **end)
 {
     int depth = 0;

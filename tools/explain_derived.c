@@ -1,4 +1,4 @@
-/* What follows from an explanation, as the page, the table, the diagram and JSON all have it. */
+/* Derives the values that the page, the table, the diagram and JSON share from an explanation. */
 #include "explained.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@ const tw_roof *explain_roof(const tw_explanation *e, const char *name)
     return NULL;
 }
 
-/* All wavefronts are those of shared memory and of L1. */
+/* Names the level that all wavefronts belong to: shared memory, L1, or both. */
 static const char *shared_name(const tw_explanation *e)
 {
     const tw_roof *r = explain_roof(e, "shared");
@@ -55,7 +55,8 @@ char *explain_same_sizes(const struct explain *x)
     return same ? need_text("%.*s", (int)a->sizes, a->choice) : NULL;
 }
 
-/* The type of what goes into products: of the first array that is read. */
+/* Returns the element type of the products' factors: that of the first array that the kernel
+ * reads. */
 static tw_dtype factor_type(const struct explain_row *r)
 {
     tw_param p = tw_param_init();

@@ -1,4 +1,4 @@
-/* explain --device GPU: the roofline of a GPU before there is a kernel. */
+/* Implements explain --device GPU: shows a GPU's roofline without any kernel. */
 #include "explained.h"
 #include "figures.h"
 #include "table.h"

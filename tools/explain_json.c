@@ -1,4 +1,4 @@
-/* explain --json: everything that there is to know; docs/explain.md says what each field is. */
+/* Implements explain --json: writes all results; docs/explain.md describes each field. */
 #include "explained.h"
 
 static void put_range(struct json *j, const char *key, tw_range r)
@@ -155,7 +155,7 @@ static void put_roof(struct json *j, const tw_roof *r)
     json_close(j, '}');
 }
 
-/* Bytes that lanes ask for, each once. */
+/* Returns the bytes that the lanes access, counting each byte once. */
 static int64_t distinct_bytes(const tw_explained_access *a)
 {
     int64_t seen[32], count = 0;

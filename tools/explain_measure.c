@@ -1,4 +1,4 @@
-/* explain --measure: the same kernels on the GPU that is here. */
+/* Implements explain --measure: runs the same kernels on this machine's GPU. */
 #include "explained.h"
 #include "operands.h"
 
@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum { ROUNDS = 5 };
-static const double round_seconds = 0.05; /* about what a round is to take */
+static const double round_seconds = 0.05; /* approximate length of a round */
 enum { MOST_RUNS = 1000 };
 
-/* The median of rounds of runs one right after the other; 0 where it fails. */
+/* Returns the median time of rounds of back-to-back runs; 0 if a run fails. */
 static tw_status time_launch(tw_launch *l, double *seconds)
 {
     double once, rounds[ROUNDS];

@@ -1,4 +1,5 @@
-/* The page about one kernel: what holds it up and what to change, then what that follows from. */
+/* Prints the page about one kernel: first the bottleneck and the change that would help, then
+ * the details they follow from. */
 #include "explained.h"
 #include "figures.h"
 #include "table.h"
@@ -10,7 +11,7 @@
 
 /* --- what it is --- */
 
-/* "32 × 16": axes of 1 at the end are left out. */
+/* Returns "32 × 16"; leaves out trailing axes of length 1. */
 static struct figure axes_text(int64_t x, int64_t y, int64_t z)
 {
     struct figure f;
@@ -58,7 +59,7 @@ static void work(const tw_explanation *e)
 
 /* --- bytes --- */
 
-/* "0.25", "-" where nothing is moved. */
+/* Returns "0.25", or "-" if no bytes are moved. */
 static struct figure intensity_text(double v)
 {
     if (v > 0)
@@ -73,7 +74,8 @@ static struct figure bytes_text(double v)
     return (struct figure){"-"};
 }
 
-/* Where each of the counts would lead if HBM moved it: what a roofline of memory alone says. */
+/* Prints, for each way of counting bytes, the speed that HBM would allow if it moved that number
+ * of bytes. A roofline of memory alone gives these speeds. */
 static void counted(const struct explain *x, const struct explain_row *r)
 {
     const tw_explanation *e = &r->e;
@@ -127,7 +129,7 @@ static void levels(const tw_explanation *e)
     for (int i = 0; i < TW_TRAFFIC_COUNT; i++) {
         const tw_traffic *t = &e->traffic[i];
         struct cells c = {0};
-        bool asked = i != TW_AT_HBM; /* of memory nobody but L2 asks */
+        bool asked = i != TW_AT_HBM; /* only L2 accesses memory */
         cells_add(&c, "", 10, true, explain_level_name(&e->gpu, t->name));
         cells_add(&c, "by thread", 9, false, bytes_text(asked ? t->by_thread : 0).text);
         cells_add(&c, "FLOP/B", 7, false, intensity_text(asked ? t->intensity_by_thread : 0).text);
@@ -149,7 +151,7 @@ static void levels(const tw_explanation *e)
 
 static void roofs(const tw_explanation *e)
 {
-    bool binds = false; /* else all parts wait */
+    bool binds = false; /* if none: every part waits */
     printf("\nRoofs: how long each part takes at least\n");
     for (int i = 0; i < e->roof_count; i++) {
         const tw_roof *r = &e->roofs[i];
@@ -176,8 +178,8 @@ static void roofs(const tw_explanation *e)
 
 /* --- accesses by line --- */
 
-/* "32-way conflict (8-way as vectors)": of vectors that have one the text's own accesses are said
- * first. */
+/* Returns "32-way conflict (8-way as vectors)". For vectorised accesses with a conflict, the
+ * conflict of the program's own accesses comes first. */
 static struct figure conflict_text(const tw_explained_access *a)
 {
     struct figure f;
@@ -223,7 +225,7 @@ static struct figure cost_text(const tw_explained_access *a)
     return a->copy ? copy_text(a) : a->shared ? conflict_text(a) : units_text(a, "sector", "warp");
 }
 
-/* Whether its line has another such access, elsewhere in the line. */
+/* Tells whether the same line has another such access, in a different column. */
 static bool has_twin(const tw_explanation *e, const tw_explained_access *a)
 {
     for (int i = 0; i < e->access_count; i++) {

@@ -1,4 +1,4 @@
-/* `explain` of a PTX or CUDA C kernel, with the launch that --grid, --block and --arg say. */
+/* Implements `explain` of a PTX or CUDA C kernel; --grid, --block and --arg give the launch. */
 #include "explained.h"
 #include "ptx_file.h"
 #include "ptx_launch.h"

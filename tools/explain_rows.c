@@ -1,4 +1,4 @@
-/* Which kernels `explain` is asked for, by words, --compare and --sweep, and each explained. */
+/* Finds the kernels for `explain` from the words, --compare and --sweep, and explains each. */
 #include "explained.h"
 #include "ptx_file.h"
 #include "doing.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of axes that nobody sets: rows and columns, and those in front of them. */
+/* Lengths of axes without a given size: rows and columns, and the axes left of them. */
 enum { USUAL_EXTENT = 1024, USUAL_OUTER_EXTENT = 8 };
 enum { MOST_ROWS = 256, MOST_VALUES = 64 };
 
@@ -25,8 +25,8 @@ static const char *const shipped[] = {"kernels/sgemm", "kernels/matmul", "kernel
                                       "kernels/single_block"};
 enum { FOLDERS = sizeof shipped / sizeof *shipped };
 
-/* "naive" or "naive:sgemm_naive", where no file is called so: among the kernels that ship. NULL:
- * there is none. The caller frees. */
+/* Returns the path of a kernel that ships with the program, for "naive" or "naive:sgemm_naive",
+ * unless a file has that name. Returns NULL if there is none. The caller frees. */
 static char *shipped_path(const char *word)
 {
     int length = (int)strcspn(word, ":");
@@ -44,7 +44,7 @@ static char *shipped_path(const char *word)
     return NULL;
 }
 
-/* The names of the kernels that ship, NULL at the end. */
+/* Returns the names of the shipped kernels, ending with NULL. */
 static char **shipped_names(void)
 {
     char **names = need_memory(sizeof *names);
@@ -75,7 +75,7 @@ static bool is_bare_name(const char *word)
     return *word && !is_input && !word[strcspn(word, "/.")] && access(word, F_OK) != 0;
 }
 
-/* NULL after a message. */
+/* Returns NULL after printing a message. */
 static char *path_of(struct explain *x, const char *word)
 {
     if (!is_bare_name(word))
@@ -96,7 +96,7 @@ static char *path_of(struct explain *x, const char *word)
     return NULL;
 }
 
-/* All words and the names of --compare. */
+/* Returns all words and the names of --compare. */
 static char **words_asked(struct explain *x, int *count)
 {
     char **words = need_memory(sizeof *words);
@@ -164,7 +164,8 @@ static int read_sweeps(struct explain *x, struct sweep *sweeps, int *count)
 
 static const char *const settings[] = {"tune", "set", "type"};
 
-/* "tune", "set" or "type", what the kernel has the name as; NULL: it has none. */
+/* Returns "tune", "set" or "type", the option that sets the name in the kernel, or NULL if none
+ * does. */
 static const char *option_of(tw_kernel *k, const char *name)
 {
     for (int i = 0; i < 3; i++)
@@ -173,16 +174,17 @@ static const char *option_of(tw_kernel *k, const char *name)
     return NULL;
 }
 
-/* Tells whether a sweep of the name concerns this row: an option of the kernel, or a constant of its
- * file. */
+/* Tells whether a sweep of the name applies to this row: the name is an option of the kernel, or
+ * a constant of its file. */
 static bool is_swept(const struct explain_row *r, const char *name)
 {
     return option_of(r->kernel, name) || explain_has_const(r->program.text, name);
 }
 
-/* --- sizes that nobody gives --- */
+/* --- sizes that no option gives --- */
 
-/* 0: it is no axis. Axes in front of rows and columns, batches and heads, are few. */
+/* Returns the usual length of an axis, or 0 if the name is not an axis. Axes left of rows and
+ * columns, such as batches and heads, are short. */
 static int usual_extent(tw_kernel *k, const char *name)
 {
     tw_param p = tw_param_init();
@@ -212,7 +214,7 @@ static void assume_extents(struct explain_row *r, tw_launch *l, tw_kernel *k)
 
 /* --- a launch --- */
 
-/* What the combination has of the kernel's own names. */
+/* Applies the values of a combination whose names the kernel has. */
 static int apply_sweeps(struct explain *x, struct explain_row *r, tw_launch *l, tw_kernel *k)
 {
     int status = STATUS_OK;
@@ -277,7 +279,8 @@ static void describe(struct explain_row *r)
     }
 }
 
-/* The file's own name, or where it has several kernels the kernel's, and what is swept. */
+/* Names the row after its file, or after its kernel if the file has several, and adds the swept
+ * values. */
 static void name_row(struct explain_row *r)
 {
     const char *slash = strrchr(r->program.path, '/'), *file = slash ? slash + 1 : r->program.path;
@@ -312,7 +315,7 @@ static int open_row(struct explain *x, const char *word, struct explain_row *r)
     return STATUS_USAGE;
 }
 
-/* Tells whether the text may be a constant's value: a line with anything else would be one that the
+/* Tells whether the text can be a constant's value. Any other text would add a line that the
  * file does not have. */
 static bool is_constant(const char *text)
 {
@@ -320,7 +323,7 @@ static bool is_constant(const char *text)
     return parse_scalar(text, &v) || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
 }
 
-/* The kernel once more, of a text in which swept constants have the row's values. */
+/* Compiles the kernel again, from a text in which swept constants have the row's values. */
 static int set_consts(struct explain *x, struct explain_row *r)
 {
     struct program *p = &r->program;
@@ -356,8 +359,8 @@ static int set_consts(struct explain *x, struct explain_row *r)
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
-/* Half of the extent, or half of that, with which it can be launched; 0: it is not what is too
- * large, as the block has no less shared memory with a smaller one. */
+/* Halves an extent until the kernel can be launched. Returns the result, or 0 if this extent is
+ * not the cause, because a smaller value does not reduce the block's shared memory. */
 static int64_t smaller_extent(struct explain *x, struct explain_row *r, const char *name,
                               const tw_explain_options *options)
 {
@@ -370,14 +373,14 @@ static int64_t smaller_extent(struct explain *x, struct explain_row *r, const ch
     while (matters && !e.launches && v.i >= 2 * LEAST) {
         v.i /= 2;
         tw_launch_set(l, name, v);
-        matters = tw_launch_explain(l, options, &e) != TW_OK || /* too much of something else */
+        matters = tw_launch_explain(l, options, &e) != TW_OK || /* another limit is exceeded */
                   e.shared_bytes < r->e.shared_bytes;
     }
     tw_launch_free(l);
     return matters && e.launches ? v.i : 0;
 }
 
-/* Of a kernel that cannot be launched: sizes that its tiles follow from. */
+/* Advises smaller sizes, from which the tiles follow, for a kernel that cannot be launched. */
 static void advise_smaller(struct explain *x, struct explain_row *r,
                            const tw_explain_options *options)
 {
@@ -405,8 +408,8 @@ static void say_why_not(struct explain *x, struct explain_row *r, tw_status s)
         complain_more(&x->complaints, "(`tilewright check %s` says more of it)", r->program.path);
 }
 
-/* Of one row of several: the first message is why it has no figures; its place and the last note
- * are what may help. */
+/* Stores why one row of several has no results: the first message is the reason. Its place and
+ * the last note become the advice. */
 static void take_why_not(struct explain *x, struct explain_row *r, tw_status s)
 {
     tw_message first = {.size = sizeof first, .text = tw_status_text(s)}, m = tw_message_init();
@@ -429,7 +432,7 @@ static void take_why_not(struct explain *x, struct explain_row *r, tw_status s)
         .size = sizeof(tw_explanation), .gpu = x->gpu, .why_not = r->why_not, .advice = r->advice};
 }
 
-/* One of several that cannot be explained is a row that says why: `others` are shown. */
+/* Explains a row. If there are `others`, a row that cannot be explained shows the reason. */
 static int explain_row(struct explain *x, struct explain_row *r, bool others)
 {
     int64_t registers = 0, steps = 0;
@@ -471,7 +474,7 @@ static struct explain_row *add_row(struct explain *x)
     return r;
 }
 
-/* The combination of that number, the last sweep's values next to each other. */
+/* Chooses the combination of that number; the values of the last sweep vary fastest. */
 static void choose(struct explain_row *r, const struct sweep *sweeps, int count, int number)
 {
     for (int i = count - 1; i >= 0; i--) {
@@ -483,7 +486,7 @@ static void choose(struct explain_row *r, const struct sweep *sweeps, int count,
     r->swept_count = count;
 }
 
-/* The sweeps of which the kernel, or its file, has the name. */
+/* Selects the sweeps whose names the kernel, or its file, has. */
 static int sweeps_of(const struct explain_row *r, const struct sweep *all, int count,
                      struct sweep *own)
 {
@@ -546,7 +549,7 @@ static int say_not_swept(struct explain *x, const char *name)
     return STATUS_USAGE;
 }
 
-/* Whether each name swept is one of some kernel. */
+/* Checks that some kernel has each swept name. */
 static int sweeps_known(struct explain *x, const struct sweep *sweeps, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -559,7 +562,7 @@ static int sweeps_known(struct explain *x, const struct sweep *sweeps, int count
     return STATUS_OK;
 }
 
-/* Refuses a name that another option gives too. */
+/* Refuses a swept name to which another option gives a value. */
 static int swept_alone(struct explain *x, const struct sweep *sweeps, int count)
 {
     for (int i = 0; i < count; i++)
@@ -606,7 +609,8 @@ static bool any_explained(const struct explain *x)
     return false;
 }
 
-/* Where there is nothing to show of any row, what is wrong with the first is said as of one alone. */
+/* Explains all rows. If none has results, reports the error of the first row as if it were the
+ * only one. */
 static int explain_rows(struct explain *x)
 {
     int status = STATUS_OK;

@@ -1,4 +1,4 @@
-/* What the explained kernels are in a roofline diagram. */
+/* Computes the roofline diagram of the explained kernels. */
 #include "explained.h"
 #include "explain_chart.h"
 #include "figures.h"
@@ -7,15 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The levels that have a roof, from memory up. That of shared memory and L1 is in wavefronts, bank
- * conflicts and all. */
+/* Levels with a roof, from memory up. The roof of shared memory and L1 is in wavefronts, which
+ * include bank conflicts. */
 static const struct {
     const char *name, *roof;
-    double bytes; /* of a unit of the roof's work */
+    double bytes; /* of one unit of the roof's work */
 } levels[] = {{"HBM", "HBM", 1}, {"L2", "L2", 1}, {"L1/shared", "shared", 128}};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
-/* The roofs' own rates follow the clock that the kernel runs at: the greatest. */
+/* Returns a roof's bandwidth. It depends on the clock at which each kernel runs; returns the
+ * greatest. */
 static double bandwidth_of(const struct explain *x, int level)
 {
     const tw_gpu *g = &x->gpu;
@@ -32,7 +33,7 @@ static double bandwidth_of(const struct explain *x, int level)
                         : g->shared_bandwidth;
 }
 
-/* Useful FLOPs a byte at that level, as the hardware moves them. */
+/* Returns useful FLOPs per byte that the hardware moves at that level. */
 static double intensity_at(const tw_explanation *e, int level)
 {
     const tw_roof *r = explain_roof(e, levels[level].roof);
@@ -40,7 +41,7 @@ static double intensity_at(const tw_explanation *e, int level)
     return moved > 0 ? e->flops / moved : 0;
 }
 
-/* NULL: it has some. */
+/* Returns NULL if it has points. */
 static char *why_no_points(const struct explain_row *r)
 {
     const tw_explanation *e = &r->e;
@@ -65,7 +66,7 @@ static void fill_kernel(struct chart_kernel *k, const struct explain_row *r)
         k->intensity[i] = intensity_at(&r->e, i);
 }
 
-/* The rates of a GPU alone, the fastest first, each once. */
+/* Adds the distinct peak rates of a GPU alone, the fastest first. */
 static void fill_all_ceilings(struct chart *c, const tw_gpu *g)
 {
     const struct chart_ceiling all[] = {{"fp8, i8 tensor", fmax(g->tensor_fp8, g->tensor_i8)},
@@ -77,7 +78,8 @@ static void fill_all_ceilings(struct chart *c, const tw_gpu *g)
             c->ceilings[c->ceiling_count++] = all[i];
 }
 
-/* The units that the kernels' FLOPs are done in; where none can be launched, those for f32. */
+/* Adds the rates of the units that execute the kernels' FLOPs, or those for f32 if no kernel can
+ * be launched. */
 static void fill_ceilings(struct chart *c, const struct explain *x)
 {
     for (int i = 0; i < x->row_count; i++) {
@@ -95,8 +97,8 @@ static void fill_ceilings(struct chart *c, const struct explain *x)
         c->ceilings[c->ceiling_count++] = (struct chart_ceiling){"f32", x->gpu.f32};
 }
 
-/* One intensity, on the roof of memory alone; what cannot be launched is where that roof would let it
- * be. */
+/* Reduces the diagram to memory's roof and one intensity a kernel. A kernel that cannot be
+ * launched is drawn at the speed that this roof would allow. */
 static void count_by(struct chart *c, const struct explain *x, const char *by)
 {
     c->roof_count = 1;

@@ -1,4 +1,4 @@
-/* Several kernels side by side, a row each: the tables of lessons. Changes are against the first
+/* Prints several kernels, a row each: the tables of lessons. Changes are relative to the first
  * row that can be launched. */
 #include "explained.h"
 #include "figures.h"
@@ -21,7 +21,7 @@ static double loads_of(const struct explain_row *r)
     return r->e.traffic[TW_AT_L2].read_by_thread;
 }
 
-/* A change in hundredths; of a hundred times as much, or as little, the factor: "×120", "÷120". */
+/* Returns a change in percent, or as a factor from a hundredfold on: "×120", "÷120". */
 static struct figure change(double now, double then)
 {
     struct figure f;
@@ -48,14 +48,14 @@ static int name_width(const struct explain *x)
     return width;
 }
 
-/* Those that are executed, which another configuration need not execute. */
+/* Tells whether the FLOPs are counted as executed; another configuration need not execute them. */
 static bool are_flops_executed(const tw_explanation *e)
 {
     return e->flops == e->flops_executed;
 }
 
-/* Of FLOPs a second; of kernels that have none, of bytes a second; on as many bytes of arrays, of
- * launches, where no FLOPs are named but those executed. */
+/* Returns the change of FLOP/s, or of B/s if the kernels have no FLOPs. If the only FLOPs are
+ * executed ones and the arrays have equal sizes, returns the change of launches a second. */
 static struct figure speed_change(const tw_explanation *now, const tw_explanation *then)
 {
     double bytes[] = {now->traffic[TW_AT_HBM].compulsory, then->traffic[TW_AT_HBM].compulsory};
@@ -69,7 +69,7 @@ static struct figure speed_change(const tw_explanation *now, const tw_explanatio
                           : change(explain_bandwidth(now), explain_bandwidth(then));
 }
 
-/* Of its speed in GFLOP/s: "30498 to 54896", or "-". */
+/* Returns the range of the row's speed in GFLOP/s: "30498 to 54896", or "-". */
 static struct figure speed_range(const struct explain_row *r)
 {
     struct figure f = {"-"};

@@ -1,4 +1,4 @@
-/* A launch's traffic of global memory, counted in six ways, and its intensity by each of them. */
+/* Counts a launch's global-memory traffic in six ways, and its intensity by each of them. */
 #include "explained.h"
 
 static const tw_traffic *level(const tw_explanation *e, const char *name)

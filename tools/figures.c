@@ -18,7 +18,7 @@ struct scale {
 static const struct scale scales[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
 static const struct scale times[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
 
-/* The greatest that leaves 1 or more of the value when it is rounded; else the last. */
+/* Returns the largest scale in which the rounded value is at least 1, else the last scale. */
 static const struct scale *scale_of(const struct scale *list, int count, double v)
 {
     int i = 0;
@@ -99,7 +99,7 @@ struct figure figure_change(double part)
     return f;
 }
 
-/* "middle unit (low to high)", where the ends show as others in the middle's unit. */
+/* Returns "middle unit (low to high)"; leaves out the ends if they look the same as the middle. */
 static struct figure range_text(tw_range r, const struct scale *s, const char *unit)
 {
     struct figure f;

@@ -9,8 +9,8 @@ static char *copy_text(const char *text)
     return text ? need_text("%s", text) : NULL;
 }
 
-/* Texts that differ only in digits: "f16[128][16]" of one configuration, "f16[64][32]" of
- * another. */
+/* Tells whether the texts differ only in digits: "f16[128][16]" of one configuration,
+ * "f16[64][32]" of another. */
 static bool same_but_numbers(const char *a, const char *b)
 {
     for (;;) {
@@ -139,7 +139,7 @@ void findings_add(struct findings *f, tw_code code, const char *kernel, const ch
     free(text);
 }
 
-/* "FILE:LINE:COLUMN: ", as far as they are known. */
+/* Appends the known parts of "FILE:LINE:COLUMN: ". */
 static void append_place(char **text, const tw_message *m)
 {
     if (m->file && m->line)
@@ -188,7 +188,8 @@ void findings_again(struct findings *f, const struct finding *error, tw_severity
     free(text);
 }
 
-/* Kind and places, the lesser first: which access comes first depends on the order of warps. */
+/* Returns kind and places, the lesser place first, because the order of the accesses depends on
+ * the order of warps. */
 static char *key_of(const tw_sim_finding *x)
 {
     char *a = need_text("%s:%d:%d", x->file ? x->file : "", x->line, x->column);
@@ -290,7 +291,7 @@ void findings_print(const struct findings *f, FILE *out)
     }
 }
 
-/* The keys that the simulator's findings bring along. */
+/* Adds the keys that the simulator's findings already have. */
 static void json_plain(struct json *j, const struct finding *x)
 {
     json_put_text(j, "kind", x->what ? x->what : tw_code_name(x->parts.code));

@@ -1,4 +1,4 @@
-/* What `check` found: the library's messages over many configurations, each said once. */
+/* Collects the findings of `check`: the library's messages over many configurations, each once. */
 #ifndef TW_FINDINGS_H
 #define TW_FINDINGS_H
 
@@ -15,17 +15,17 @@ struct note {
 struct finding {
     const char *kernel;
     tw_severity severity;
-    char *file, *text; /* file: NULL when it has no place */
+    char *file, *text; /* file: NULL if it has no place */
     int line, column;
     char *rendered;   /* with source lines, as the library shows it */
-    const char *what; /* kind of finding, said before where: "wrong values"; or NULL */
-    char *json;   /* of the simulator's: an object with kind, message, accesses, …; else NULL */
-    char *key;    /* what tells those apart: kind and both places */
-    char *where;  /* the first configuration that it was found in */
+    const char *what; /* kind of finding, printed before `where`: "wrong values"; or NULL */
+    char *json;   /* simulator's finding: an object with kind, message, accesses, …; else NULL */
+    char *key;    /* tells those apart: kind and both places */
+    char *where;  /* first configuration with this finding */
     int seen;     /* configurations */
-    int under;    /* 1 + the number of the finding that has the same cause, or that this comes
-                         of; 0: it is by itself */
-    bool follows; /* it comes of that */
+    int under;    /* 1 + the number of the finding with the same cause, or that causes this
+                         one; 0: neither */
+    bool follows; /* that one causes it */
     struct note *notes;
     int note_count;
     struct message_parts parts;
@@ -37,33 +37,35 @@ struct findings {
     int count;
 };
 
-/* Takes in the context's messages of one call. A message is the same when it stands at the same
- * place and differs only in numbers. */
+/* Adds the context's messages of one call. Two messages are the same if they have the same place
+ * and differ only in numbers. */
 void findings_take(struct findings *f, const tw_context *ctx, const char *kernel, const char *what,
                    const char *where);
-/* What was said of a whole file, and so printed already: for findings_json alone. path: of what has
- * no place. */
+/* Adds complaints about a whole file, which are already printed; only findings_json prints them
+ * again. `path` is the file of complaints without a place. */
 void findings_take_complaints(struct findings *f, const struct complaints *said, const char *path);
-/* Adds one of our own; takes `text`. */
+/* Adds a finding of the command itself; takes ownership of `text`. */
 void findings_add(struct findings *f, tw_code code, const char *kernel, const char *file,
                   char *text, const char *where);
-/* Adds an error of another list with another severity, and text before its own. */
+/* Adds an error of another list, with another severity and with a text before its own. */
 void findings_again(struct findings *f, const struct finding *error, tw_severity severity,
                     const char *before);
-/* One of the simulator's, unless it is suppressed; the same kind with the same two places is the
- * same. Whether it is new, and so the latest. */
+/* Adds a finding of the simulator, unless it is suppressed. Two findings are the same if they
+ * have the same kind and the same two places. Returns whether the finding is new, and so the
+ * latest. */
 bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
                              const char *where);
-/* Tells whether the two accesses are of different blocks. Writes of one value by threads of a block may be
- * meant; by two blocks they are most often a wrong index. */
+/* Tells whether the two accesses are of different blocks. Threads of one block may write the
+ * same value on purpose; if two blocks do, an index is usually wrong. */
 bool finding_of_two_blocks(const tw_sim_finding *found);
-void findings_note(struct findings *f, const char *text); /* after the latest */
-/* How much is wrong, of the latest; w is taken. */
+void findings_note(struct findings *f, const char *text); /* to the latest */
+/* Adds to the latest finding how much is wrong; takes ownership of w. */
 void findings_wrong(struct findings *f, struct wrong_values *w, bool unwritten_only);
-void finding_note(struct finding *x, const char *text); /* the same after any */
-/* Before they are printed, once: races first, findings of one cause under the first of them. */
+void finding_note(struct finding *x, const char *text); /* adds a note to x */
+/* Groups the findings before printing, once: races first, and the findings of one cause below
+ * the first of them. */
 void findings_group(struct findings *f);
-/* The findings that are under one, as lines of text, or as lists of an object that is open. */
+/* Print the findings below `head`, as lines of text, or as lists in an open object. */
 void findings_print_group(const struct findings *f, int head, FILE *out);
 void findings_json_group(const struct findings *f, int head, struct json *j);
 void findings_print(const struct findings *f, FILE *out);

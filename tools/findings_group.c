@@ -1,5 +1,5 @@
-/* Findings of one cause as one: pairs of lines that the same missing barrier leaves without order,
- * and what comes of a race. */
+/* Groups findings of one cause: pairs of lines that the same missing barrier leaves unordered,
+ * and the consequences of a race. */
 #include "findings.h"
 
 #include <stdlib.h>
@@ -7,13 +7,13 @@
 
 /* --- accesses --- */
 
-/* The n-th access of a finding of the simulator; NULL: it has none. */
+/* Returns the n-th access of a simulator's finding, or NULL if it has none. */
 static const tw_access *access_of(const struct finding *x, int n)
 {
     return x->json && n < x->parts.access_count ? x->parts.accesses[n] : NULL;
 }
 
-/* "k.cu:12:5"; "" of NULL. The caller frees. */
+/* Returns "k.cu:12:5", or "" for NULL. The caller frees. */
 static char *place(const tw_access *a)
 {
     return a && a->file ? need_text("%s:%d:%d", a->file, a->line, a->column) : need_text("%s", "");
@@ -38,16 +38,17 @@ static bool is_race(const struct finding *x)
     return is_kind(x, TW_CODE_RACE) || is_kind(x, TW_CODE_ASYNC_RACE) || is_kind(x, TW_CODE_SCOPE);
 }
 
-/* The array that a finding speaks of; "" if it says none. */
+/* Returns the array that a finding is about, or "" if it names none. */
 static const char *array_of(const struct finding *x)
 {
     const tw_access *a = access_of(x, 0);
     return a && a->variable ? a->variable : "";
 }
 
-/* Threads of one block that passed the same barriers last: what lacks is a barrier there, whichever
- * lines meet. Of two blocks, or of one line with itself, what lacks is something else, and the array
- * and the line tell. NULL: of no race. */
+/* Returns a text that identifies the cause of a race, or NULL for other findings. If the threads
+ * are of one block and last passed the same barriers, a barrier is missing there, whichever
+ * lines conflict. If they are of two blocks, or a line conflicts with itself, the cause is
+ * another one, identified by the array or the line. */
 static char *cause_of(const struct finding *x)
 {
     const tw_access *a = access_of(x, 0), *b = access_of(x, 1);
@@ -72,7 +73,8 @@ static char *cause_of(const struct finding *x)
     return cause;
 }
 
-/* Does it read, at one of the lines of the race, what the race may leave unwritten? */
+/* Tells whether the finding reads, at a line of the race, memory that the race may leave
+ * unwritten. */
 static bool comes_of(const struct finding *x, const struct finding *race)
 {
     if (!is_kind(x, TW_CODE_UNINITIALISED))
@@ -96,7 +98,7 @@ static int rank(const struct finding *x)
     return first ? 0 : 1;
 }
 
-/* Races first; else as they were found. */
+/* Moves races to the front; keeps the order otherwise. */
 static void sort(struct findings *f)
 {
     for (int i = 1; i < f->count; i++) {
@@ -124,8 +126,8 @@ static void fold(struct findings *f, int i, char *const *causes)
     }
 }
 
-/* Notes which kinds of findings may follow from a race: those of an address or a condition made of the
- * value that it read. */
+/* Adds a note on the kinds of findings that may follow from a race: those of an address or a
+ * condition computed from the value that it read. */
 static void note_race(struct findings *f, struct finding *x)
 {
     static const tw_code kinds[] = {TW_CODE_OUTSIDE, TW_CODE_MISALIGNED, TW_CODE_READ_ONLY,

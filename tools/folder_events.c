@@ -27,7 +27,7 @@ void folder_events_close(struct folder_events *e)
 void folder_events_add(const struct folder_events *e, const char *folder)
 {
 #if defined(__linux__)
-    /* An editor writes the file in place, or writes another one and renames it. */
+    /* an editor writes the file in place, or writes a new file and renames it */
     if (e->file >= 0)
         inotify_add_watch(e->file, folder, IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ATTRIB);
 #else

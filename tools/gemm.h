@@ -1,10 +1,10 @@
-/* A product of matrices, as the libraries that `bench` compares with are asked for it. */
+/* Product of matrices, in the form that the libraries for `bench` take. */
 #ifndef TW_GEMM_H
 #define TW_GEMM_H
 
 #include "tilewright.h"
 
-/* C[batch][m][n] = A[batch][m][k] · B[batch][k][n], rows without gaps. */
+/* Product C[batch][m][n] = A[batch][m][k] · B[batch][k][n] of matrices whose rows have no gaps. */
 struct gemm {
     tw_dtype a, b, c; /* of the elements */
     int64_t m, n, k;

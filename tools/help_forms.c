@@ -1,5 +1,5 @@
-/* The commands as a manual page, and as scripts that complete words in bash and zsh: written when
- * the program is built (cmake/install.cmake), by the program. */
+/* Writes the commands as a manual page, and as scripts that complete words in bash and zsh. The
+ * build runs the program to write them (cmake/install.cmake). */
 #include "help_forms.h"
 #include "commands.h"
 #include "learn_puzzle.h"
@@ -11,7 +11,7 @@
 
 const char *const help_forms[] = {"man", "bash", "zsh", NULL};
 
-/* --- what goes behind an option --- */
+/* --- values of options --- */
 
 static const char *form_word(int i)
 {
@@ -20,7 +20,7 @@ static const char *form_word(int i)
 
 static const char *gpu_word(int i)
 {
-    return tw_target_at(i + 1); /* the targets but "cpu" */
+    return tw_target_at(i + 1); /* skips "cpu" */
 }
 
 static const char *target_word(int i)
@@ -39,7 +39,7 @@ static const char *dtype_word(int i)
     return i < TW_DTYPE_COUNT ? tw_dtype_name((tw_dtype)i) : NULL;
 }
 
-/* The first of a GPU's names that is a single word; "" where it has none. */
+/* Returns the first name of a GPU that is a single word, or "" if there is none. */
 static const char *model_word(int i)
 {
     static char word[64];
@@ -55,8 +55,8 @@ static const char *model_word(int i)
     return word;
 }
 
-/* What completes the value of an option, by its name, with that of its command in front where other
- * commands mean something else by it: words, or a function that gives them. */
+/* Completions of option values: words, or a function that lists them. The key is the option's
+ * name, preceded by its command's name if the option has another meaning in other commands. */
 static const struct {
     const char *option, *words;
     const char *(*word)(int index);
@@ -89,7 +89,8 @@ static bool is_key(const char *key, const struct command *c, const struct option
     return strcmp(key, s->name) == 0;
 }
 
-/* The words for an option's value with a space between; NULL: none. The caller frees. */
+/* Returns the words for an option's value, separated by spaces, or NULL if there are none. The
+ * caller frees. */
 static char *value_words(const struct command *c, const struct option_spec *s)
 {
     char *text = NULL;
@@ -106,7 +107,7 @@ static char *value_words(const struct command *c, const struct option_spec *s)
     return text;
 }
 
-/* "1 2 3 …": the puzzles of `learn`. The caller frees. */
+/* Returns "1 2 3 …", the puzzles of `learn`. The caller frees. */
 static char *puzzle_words(void)
 {
     struct puzzles all;
@@ -118,7 +119,8 @@ static char *puzzle_words(void)
     return text;
 }
 
-/* Behind FILE.tile: there are the names of its kernels, from this shell function. */
+/* Writes the shell function that lists the kernels of a file, which completes words after
+ * FILE.tile:. */
 static void write_kernels_function(FILE *out)
 {
     fputs("_tilewright_kernels() {\n"
@@ -128,7 +130,8 @@ static void write_kernels_function(FILE *out)
           out);
 }
 
-/* Behind --tune and --set: the names of the file among the words, with the '=' that follows. */
+/* Writes the shell function that lists the names of a file for --tune and --set, each with the
+ * '=' that follows. */
 static void write_names_function(FILE *out)
 {
     fputs("_tilewright_names() {\n"
@@ -147,7 +150,7 @@ static void write_names_function(FILE *out)
           out);
 }
 
-/* "tune" or "set", whose values begin with a name; NULL: another option. */
+/* Returns "tune" or "set" for an option whose values begin with a name, or NULL for others. */
 static const char *named_kind(const struct option_spec *s)
 {
     bool named = strcmp(s->name, "tune") == 0 || strcmp(s->name, "set") == 0;
@@ -159,7 +162,7 @@ static bool takes(const struct option_spec *s, const char *what)
     return s->value && strstr(s->value, what);
 }
 
-/* The options that the command has, one after the other; NULL: no more. */
+/* Returns the command's next option, or NULL after the last. */
 static const struct option_spec *next_option(const struct command *c, const struct option_spec *at)
 {
     at = at ? at + 1 : c->options;
@@ -170,7 +173,7 @@ static const struct option_spec *next_option(const struct command *c, const stru
 
 /* --- the manual page (groff_man(7)) --- */
 
-/* Lines; a dot or an apostrophe in front would be a request. */
+/* Writes lines of text. Escapes a leading dot or apostrophe, which would be a request. */
 static void man_text(FILE *out, const char *text, bool joined)
 {
     bool at_start = true;
@@ -205,7 +208,7 @@ static void man_option(FILE *out, const struct option_spec *s)
     fputc('\n', out);
 }
 
-/* Two spaces in front of each line are not shown. */
+/* Writes examples without the two leading spaces of each line. */
 static void man_examples(FILE *out, const char *text)
 {
     fputs(".PP\nExamples:\n.PP\n.nf\n.RS\n", out);
@@ -297,8 +300,8 @@ static void bash_names(FILE *out)
         fprintf(out, "%s%s", c == command_list ? "" : " ", (*c)->name);
 }
 
-/* Words that are no option and no option's value. Bash parts words at ':' too, unless
- * COMP_WORDBREAKS says otherwise: then what is completed is what stands behind it. */
+/* Writes the completion of words that are neither options nor their values. Bash also splits
+ * words at ':' (unless COMP_WORDBREAKS lacks it); it then completes only the part after the ':'. */
 static void bash_words(FILE *out)
 {
     char *puzzles = puzzle_words();
@@ -359,7 +362,7 @@ static void bash_script(FILE *out)
 
 /* --- zsh (zshcompsys(1), _arguments) --- */
 
-/* In single quotes and, of a description, in brackets: its first line. */
+/* Writes the first line of a description in single quotes, and for an option in brackets. */
 static void zsh_text(FILE *out, const char *text)
 {
     for (; *text && *text != '\n'; text++)
@@ -388,7 +391,8 @@ static void zsh_value(FILE *out, const struct command *c, const struct option_sp
     free(words);
 }
 
-/* One of two names excludes the other, unless it may be repeated, as those with values. */
+/* Writes an option. One of two names excludes the other, except for repeatable options, which
+ * are those with values. */
 static void zsh_option(FILE *out, const struct command *c, const struct option_spec *s)
 {
     for (int name = s->letter ? 0 : 1; name < 2; name++) {

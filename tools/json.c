@@ -95,7 +95,7 @@ void json_string(struct json *j, const char *text)
         fputs("null", j->out);
 }
 
-/* Bytes of the character of UTF-8 at `at`; 0: it is none. */
+/* Returns the bytes of the UTF-8 character at `at`, or 0 if it is malformed. */
 static size_t character_bytes(const unsigned char *at, size_t left)
 {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -142,7 +142,7 @@ void json_integer(struct json *j, int64_t v)
     fprintf(j->out, "%lld", (long long)v);
 }
 
-/* Shortest that reads back as the same number. */
+/* Writes the shortest text that reads back as the same number. */
 void json_real(struct json *j, double v)
 {
     char text[40];

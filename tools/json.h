@@ -1,4 +1,4 @@
-/* Writing JSON: values in order, commas and indentation kept here. */
+/* Writes JSON: values in order; commas and indentation are added here. */
 #ifndef TW_JSON_H
 #define TW_JSON_H
 
@@ -8,45 +8,44 @@
 
 struct json {
     FILE *out;
-    char *held; /* the text so far of what json_hold keeps back */
+    char *held; /* text so far, after json_hold */
     size_t held_bytes;
     int depth;
-    bool started; /* something stands before at this depth */
+    bool started; /* this depth has a value already */
     bool after_key;
     bool in_row; /* values follow each other on one line */
 };
 
-/* Begins a text that is kept in memory until json_end prints it on standard output. */
+/* Begins a text that stays in memory until json_end prints it to standard output. */
 void json_hold(struct json *j);
-/* The text so far; it changes with the next value. */
+/* Returns the text so far; the next value changes it. */
 const char *json_held(struct json *j);
-/* Ends the text instead, and returns it; the caller frees. */
+/* Ends the text without printing it, and returns it; the caller frees. */
 char *json_take(struct json *j);
 void json_open(struct json *j, char bracket); /* '{' or '[' */
 void json_close(struct json *j, char bracket);
-void json_open_row(struct json *j); /* a list of numbers, on one line; json_close(j, ']') ends it */
+void json_open_row(struct json *j); /* list of numbers on one line; json_close(j, ']') ends it */
 void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *text); /* NULL: null */
-/* The bytes of the text as they are, for a reader that writes them to a file: json_string spells out what a
- * terminal would obey. What is no UTF-8 becomes U+FFFD. */
+/* Writes the bytes of the text unchanged, for a reader that writes them to a file; json_string
+ * spells out characters that a terminal would obey. Malformed UTF-8 becomes U+FFFD. */
 void json_exact(struct json *j, const char *text, size_t length);
 void json_integer(struct json *j, int64_t v);
-/* Shortest that reads back the same; "nan", "inf" and "-inf" as strings. */
+/* Writes the shortest text that reads back the same; "nan", "inf" and "-inf" as strings. */
 void json_real(struct json *j, double v);
 void json_number(struct json *j, const char *text); /* as it is written */
-/* The members of an object that is text already: {"a": 1} adds "a": 1 to the object that is
- * open. */
+/* Adds the members of an object that is already text: {"a": 1} adds "a": 1 to the open object. */
 void json_members(struct json *j, const char *object);
 void json_bool(struct json *j, bool v);
-/* A key and its value. */
+/* Write a key and its value. */
 void json_put_text(struct json *j, const char *key, const char *text);
 void json_put_integer(struct json *j, const char *key, int64_t v);
 void json_put_real(struct json *j, const char *key, double v);
 void json_put_bool(struct json *j, const char *key, bool v);
-/* Keys file, line, column and text; file NULL: no place. */
+/* Writes the keys file, line, column and text; file NULL: no place. */
 void json_place(struct json *j, const char *file, int line, int column, const char *text);
-/* Tells whether any was begun for standard output. */
+/* Tells whether any JSON was begun for standard output. */
 bool json_begun(void);
-void json_end(struct json *j); /* the newline behind it all */
+void json_end(struct json *j); /* writes the final newline */
 
 #endif

@@ -20,7 +20,7 @@ static void skip_blanks(struct reader *r)
         r->at++;
 }
 
-/* Passes the character if it is next. */
+/* Skips the character if it is next. */
 static bool accept(struct reader *r, char c)
 {
     if (r->at == r->end || *r->at != c)
@@ -48,7 +48,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* Four digits; -1: they are none. */
+/* Reads four hexadecimal digits; returns -1 if there are none. */
 static long read_unit(struct reader *r)
 {
     long unit = 0;
@@ -76,7 +76,7 @@ static char *put_utf8(char *out, unsigned long code)
     return out;
 }
 
-/* The rest of \uXXXX; NULL: it is none. */
+/* Reads the rest of \uXXXX; returns NULL if it is malformed. */
 static char *read_escaped_unit(struct reader *r, char *out)
 {
     long unit = read_unit(r), low;
@@ -97,13 +97,13 @@ static char *read_escaped_unit(struct reader *r, char *out)
     return put_utf8(out, 0xFFFD);
 }
 
-/* A string from its opening quote on. The caller frees. NULL: it is none. */
+/* Reads a string from its opening quote on. Returns NULL if it is malformed. The caller frees. */
 static char *read_string(struct reader *r, size_t *length)
 {
     static const char escapes[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     if (!accept(r, '"'))
         return NULL;
-    const char *close = r->at; /* what is read is never longer than it is written */
+    const char *close = r->at; /* decoded text is never longer than the source */
     while (close < r->end && *close != '"')
         close += *close == '\\' ? 2 : 1;
     if (close >= r->end)
@@ -167,7 +167,7 @@ static bool read_number(struct reader *r, double *out)
 
 /* --- lists --- */
 
-/* A member's key and colon. */
+/* Reads a member's key and colon. */
 static char *read_key(struct reader *r)
 {
     size_t length;
@@ -179,7 +179,7 @@ static char *read_key(struct reader *r)
     return NULL;
 }
 
-/* Elements or members up to the bracket that closes. */
+/* Reads elements or members up to the closing bracket. */
 static bool read_list(struct reader *r, struct json_value *list, char close)
 {
     struct json_value **tail = &list->first;

@@ -10,13 +10,13 @@ enum { MOST_SEEN = 64, MOST_DEPTH = 32, MOST_LENGTH = 1 << 14 };
 
 struct reader {
     const char *at;
-    char *seen[MOST_SEEN]; /* the texts that `S_`, `S0_`, … stand for */
+    char *seen[MOST_SEEN]; /* texts for `S_`, `S0_`, … */
     int count, depth;
-    size_t length; /* of all texts that came again: each may double the last */
+    size_t length; /* of all substituted texts: each may double the last */
     bool failed;
 };
 
-/* Texts are the caller's to free, and empty after a failure. */
+/* Returned texts are empty after a failure; the caller frees them. */
 static char *read_type(struct reader *r);
 static char *read_arguments(struct reader *r);
 
@@ -41,7 +41,7 @@ static void keep(struct reader *r, const char *text)
         r->seen[r->count++] = need_text("%s", text);
 }
 
-/* "S_" is the first, then "S0_" … "SZ_", "S10_"; "St" is std. */
+/* Reads a substitution: "S_" is the first text, then "S0_" … "SZ_", "S10_"; "St" is std. */
 static char *seen_before(struct reader *r)
 {
     char *end = NULL;
@@ -70,8 +70,8 @@ static char *read_word(struct reader *r)
     return unnamed ? need_text("(anonymous namespace)") : need_text("%.*s", (int)length, end);
 }
 
-/* Behind N, up to E: "2ns5scaleIfE" and what it begins with, of which all but the whole may come
- * again. */
+/* Reads a nested name after N, up to E: "2ns5scaleIfE". Each of its prefixes, but not the whole,
+ * may be substituted later. */
 static char *read_nested(struct reader *r)
 {
     char *name = NULL;
@@ -110,7 +110,7 @@ static char *read_literal(struct reader *r)
     return text;
 }
 
-/* Up to E, with commas between them. */
+/* Reads a list up to E; returns its items separated by commas. */
 static char *read_list(struct reader *r)
 {
     char *list = NULL;
@@ -133,7 +133,7 @@ static char *read_arguments(struct reader *r)
     return text;
 }
 
-/* A type of a name: "6__half", "N2ns1AE", "1BIfE", "S0_", "S0_IfE". */
+/* Reads a type with a name: "6__half", "N2ns1AE", "1BIfE", "S0_", "S0_IfE". */
 static char *read_named(struct reader *r)
 {
     bool again = accept(r, 'S');
@@ -155,7 +155,7 @@ static char *read_named(struct reader *r)
     return name;
 }
 
-/* A type behind "P", "R", "O", "K" or "V". */
+/* Reads a type after "P", "R", "O", "K" or "V". */
 static char *read_derived(struct reader *r, char kind)
 {
     char *inner = read_type(r), *text;
@@ -219,7 +219,8 @@ char *kernel_name(const char *symbol)
 
 /* --- comparing --- */
 
-/* Without blanks between words, and with one name for a type that has two. The caller frees. */
+/* Returns the text without blanks between words, and with one spelling for a type that has two.
+ * The caller frees. */
 static char *compact(const char *text)
 {
     char *out = need_text("%s", text), *to = out;
@@ -233,7 +234,8 @@ static char *compact(const char *text)
     return out;
 }
 
-/* The place of a mark that is in no angle brackets, from there on; NULL: there is none. */
+/* Returns the first place, from `at` on, of a mark outside angle brackets, or NULL if there is
+ * none. */
 static char *outside(char *at, const char *mark)
 {
     int depth = 0;
@@ -245,7 +247,7 @@ static char *outside(char *at, const char *mark)
     return NULL;
 }
 
-/* Cuts the parameters and the `void` before it off what was given. */
+/* Removes the parameters, and the `void` before the name. */
 static const char *bare(char *text)
 {
     char *open = outside(text, "(");

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum { MOST = 64 };
-/* A place has one of both, or is free. */
+/* Each slot holds a path or a program, or is free. */
 static const char *volatile paths[MOST];
 static volatile long children[MOST];
 static int held;
@@ -17,8 +17,8 @@ static int held;
 
 extern char **environ;
 
-/* Runs `rm -rf`: opendir is not safe in a signal handler, and fork takes malloc's locks. The C
- * libraries of Linux spawn a program without either. */
+/* Runs `rm -rf`, because opendir is not safe in a signal handler, and fork takes malloc's locks.
+ * The C libraries of Linux spawn a program without either. */
 static void remove_path(const char *path)
 {
     char rm[] = "rm", options[] = "-rf", end[] = "--", *name = (char *)(uintptr_t)path;

@@ -1,4 +1,5 @@
-/* The shortest list of changed lines: E. W. Myers, An O(ND) Difference Algorithm and Its Variations, 1986. */
+/* Finds the shortest list of changed lines: E. W. Myers, An O(ND) Difference Algorithm and Its
+ * Variations, 1986. */
 #include "line_diff.h"
 #include "tool.h"
 
@@ -41,7 +42,7 @@ static bool same_line(struct text_line a, struct text_line b)
     return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
 }
 
-/* For each number of changes the furthest line of `a` on each diagonal; row d has 2d + 1 entries. */
+/* Furthest line of `a` on each diagonal, for each number d of changes; row d has 2d + 1 entries. */
 struct furthest {
     int **rows;
     int count;
@@ -52,7 +53,7 @@ static int furthest_at(const int *row, int d, int k)
     return row[k + d];
 }
 
-/* Tells whether diagonal k, after d changes, comes from k + 1: by a line of `b` that is added. */
+/* Tells whether diagonal k, after d changes, is reached from k + 1, by adding a line of `b`. */
 static bool comes_down(const int *before, int d, int k)
 {
     return k == -d ||
@@ -81,7 +82,7 @@ static struct furthest search(struct text_lines a, struct text_lines b)
     }
 }
 
-/* The lines of both texts in one list of `count`, found from the end. */
+/* Returns the lines of both texts in one list of `count`, found from the end. */
 static struct edit_line *edits_of(struct text_lines a, struct text_lines b, int *count)
 {
     struct furthest f = search(a, b);
@@ -113,7 +114,8 @@ static struct edit_line *edits_of(struct text_lines a, struct text_lines b, int 
     return list;
 }
 
-/* The end of the group of changes that begins at `from`: as many equal lines follow. */
+/* Returns the end of the group of changes that begins at `from`, after which enough equal lines
+ * follow. */
 static int group_end(const struct edit_line *list, int count, int from)
 {
     int last = from;

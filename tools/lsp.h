@@ -1,15 +1,14 @@
-/* The language server: documents, what is known of them, and the thread that checks them.
+/* The language server: documents, their check results, and the thread that checks them.
  *
  *   cmd_lsp.c          the session: messages in, answers out, documents
  *   lsp_analysis.c     a thread that compiles and checks the newest text of a document
- *   lsp_diagnostics.c  what it found, as the protocol says it: diagnostics, quick fixes
+ *   lsp_diagnostics.c  its results in the protocol's form: diagnostics, quick fixes
  *   lsp_answers.c      hover, definition, outline, formatting
  *   lsp_complete.c     completion
  *
- * The thread of the session answers from the text alone, with a context of its own. It shares documents with
- * the checking thread, under `lock`; the checking thread works on a copy, and ends as soon as there is a newer
- * text.
- */
+ * The session's thread answers from the text alone, with a context of its own. It shares the
+ * documents with the checking thread, under `lock`. The checking thread works on a copy, and
+ * stops as soon as there is a newer text. */
 #ifndef TW_LSP_H
 #define TW_LSP_H
 
@@ -31,23 +30,23 @@ struct lsp_fix {
     struct lsp_span at;
     char *insert;
 };
-/* A message about a part of the text. */
+/* Message about a part of the text. */
 struct lsp_finding {
     tw_severity severity;
     tw_code code;
     struct lsp_span at;
-    char *text;  /* with the notes that are of no other place */
+    char *text;  /* with the notes that have no other place */
     char *title; /* of its fix; NULL: it has none */
     struct lsp_note *notes;
     int note_count;
     struct lsp_fix *fixes;
     int fix_count;
 };
-/* What a kernel's compilation for the device says, for hover. */
+/* Fact for hover, from a kernel's compilation for the device. */
 struct lsp_fact {
     char *kernel;
     char *tile;       /* NULL: of the kernel */
-    int line, column; /* of an access, as the library counts; 0: of none */
+    int line, column; /* of an access, as the library counts; 0: none */
     char *text;
 };
 struct lsp_results {
@@ -60,11 +59,11 @@ struct lsp_results {
 struct lsp_document {
     char *uri, *path;
     struct lsp_text text;
-    int version;    /* the editor's; -1: it did not say */
-    long revision;  /* of the text; no two texts of a session have the same */
+    int version;    /* the editor's; -1: not given */
+    long revision;  /* of the text; unique in a session */
     bool waits;     /* for the checking thread */
-    double changed; /* when, on the clock of seconds_now */
-    long checked;   /* the revision that `results` are of; 0: none */
+    double changed; /* time, on the clock of seconds_now */
+    long checked;   /* the revision that `results` are for; 0: none */
     struct lsp_results results;
     struct lsp_document *next;
 };
@@ -76,29 +75,29 @@ struct lsp {
     long revisions;
     char *device; /* for layouts and costs: "sm_90" */
     bool ends;
-    struct lsp_document *under_way; /* the document that is checked */
-    atomic_bool cancel;             /* the checking thread drops what it does */
+    struct lsp_document *under_way; /* the document in the checking thread */
+    atomic_bool cancel;             /* stops the checking thread's present work */
     tw_context *ctx;                /* of the session's thread */
 };
 
 /* --- lsp_analysis.c --- */
 
-/* The checking thread, until lsp.ends; argument: struct lsp *. */
+/* Runs the checking thread until lsp.ends; the argument is a struct lsp *. */
 void *lsp_check_documents(void *lsp);
 void lsp_results_free(struct lsp_results *r);
 
 /* --- lsp_diagnostics.c --- */
 
-/* Publishes what is known of the document. */
+/* Publishes the document's diagnostics. */
 void lsp_publish(const struct lsp_document *d);
-/* "range": …, of the protocol. */
+/* Adds the protocol's "range": …. */
 void lsp_put_range(struct json *j, const char *key, const struct lsp_text *t, struct lsp_span at);
 void lsp_answer_fixes(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
                       const struct json_value *params);
 
 /* --- lsp_answers.c and lsp_complete.c --- */
 
-/* Each answers one request about a document; `offset` is the place that it names. */
+/* Each answers one request about a document; `offset` is the requested place. */
 void lsp_answer_hover(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
                       size_t offset);
 void lsp_answer_definition(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
@@ -109,7 +108,7 @@ void lsp_answer_formatting(struct lsp *l, const struct lsp_document *d,
 void lsp_answer_completion(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
                            size_t offset);
 
-/* Tells whether the part has the offset in it, or ends there. */
+/* Tells whether the offset is in the part or at its end. */
 bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset);
 
 /* --- words of the language: lsp_words.def, which scripts/editors.py writes --- */
@@ -119,7 +118,7 @@ struct lsp_word {
     const char *word;
     enum lsp_word_kind kind;
     const char *form;          /* "dot(…)": of an op */
-    const char *result, *note; /* the rest of its row in the index of ops; "" where that is empty */
+    const char *result, *note; /* the rest of its row in the index of ops; may be "" */
 };
 extern const struct lsp_word lsp_words[]; /* ends with a NULL word */
 

@@ -6,18 +6,18 @@
 #include <string.h>
 #include <time.h>
 
-#define SECONDS_OF_QUIET 0.1 /* after a change, before its text is checked */
-#define MOST_SECONDS 10.0    /* that one text is checked */
+#define SECONDS_OF_QUIET 0.1 /* between a change and the check of the text */
+#define MOST_SECONDS 10.0    /* limit for the check of one text */
 enum { MOST_CHECK_STEPS = 1000000, MOST_FINDINGS = 200, MOST_FACTS = 4000 };
 
-/* The check of one text. */
+/* Check of one text. */
 struct analysis {
     struct lsp_text text;
     char *path, *device;
     atomic_bool *cancel;
     double deadline;
-    bool late;       /* the time was over */
-    bool for_device; /* what the device refuses is found, not what the language does */
+    bool late;       /* time limit reached */
+    bool for_device; /* looks for errors of the device, not of the language */
     tw_context *ctx;
     struct lsp_results results;
 };
@@ -99,7 +99,7 @@ static bool is_known(const struct lsp_results *r, const struct lsp_finding *f)
     return false;
 }
 
-/* Adds the context's messages from `index` on, one with its notes. Returns where the next one is. */
+/* Adds the context's message `index` with its notes. Returns the index of the next message. */
 static int add_finding(struct analysis *a, int index, const tw_message *m)
 {
     struct lsp_results *r = &a->results;
@@ -107,7 +107,7 @@ static int add_finding(struct analysis *a, int index, const tw_message *m)
     r->findings =
         need_more_memory(r->findings, (size_t)(r->finding_count + 1) * sizeof *r->findings);
     struct lsp_finding *f = &r->findings[r->finding_count++];
-    /* a kernel that takes more than this device has may be right on another */
+    /* a kernel that exceeds this device's limits may be right on another */
     bool lacks = a->for_device && (m->code == TW_CODE_TARGET || m->code == TW_CODE_PROGRAM);
     *f = (struct lsp_finding){.severity =
                                   lacks && m->severity == TW_ERROR ? TW_WARNING : m->severity,
@@ -122,7 +122,7 @@ static int add_finding(struct analysis *a, int index, const tw_message *m)
         add_fixes(a, f, m);
     if (!f->title && f->fix_count)
         f->title = need_text("%s", m->text);
-    if (is_known(r, f)) { /* by the check for another target */
+    if (is_known(r, f)) { /* found for another target */
         struct lsp_results one = {f, 1, NULL, 0};
         r->finding_count--;
         one.findings = need_memory(sizeof *f);
@@ -249,7 +249,7 @@ static void check_kernel(struct analysis *a, tw_kernel *k)
     tw_launch_free(l);
 }
 
-/* Notes that not all was checked. */
+/* Adds a note that the check is incomplete. */
 static void add_late(struct analysis *a)
 {
     struct lsp_results *r = &a->results;
@@ -285,8 +285,8 @@ static void analyse(struct analysis *a)
 
 /* --- the thread --- */
 
-/* The document whose text waits, once it has not changed for a moment; NULL: the session ends. With the
- * lock. */
+/* Waits for a document with an unchecked text that has not changed for a moment. Returns NULL if
+ * the session ends. Requires the lock. */
 static struct lsp_document *next_document(struct lsp *l)
 {
     while (!l->ends) {
@@ -312,7 +312,7 @@ static struct lsp_document *next_document(struct lsp *l)
     return NULL;
 }
 
-/* Gives the document what was found, if its text is still the same. With the lock. */
+/* Moves the results to the document, if its text is still the same. Requires the lock. */
 static void take_results(struct lsp *l, long revision, struct analysis *a)
 {
     struct lsp_document *d = l->documents;

@@ -1,4 +1,4 @@
-/* Answers from the text: what a name is, where it is declared, the outline, the text formatted. */
+/* Answers from the text: a name's meaning and declaration, the outline, the formatted text. */
 #include "lsp.h"
 #include "tool.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { NANOSECONDS_FOR_RESULTS = 400000000 }; /* that a hover waits for the check of a new text */
+enum { NANOSECONDS_FOR_RESULTS = 400000000 }; /* time that a hover waits for a check */
 
 bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset)
 {
@@ -40,8 +40,8 @@ static bool is_named_at(const struct lsp_text *t, const tw_symbol *s, size_t off
     return false;
 }
 
-/* The symbol that the name at the offset is; NULL: none. In a statement with errors it is the last one of
- * that name that is known there. Valid until the next call on the context. */
+/* Returns the symbol of the name at the offset, or NULL if there is none. In a statement with
+ * errors, returns the last known symbol of that name. Valid until the next call on the context. */
 static const tw_symbol *symbol_at(struct lsp *l, const struct lsp_text *t, size_t offset,
                                   const tw_symbol **list)
 {
@@ -69,7 +69,7 @@ static bool is_word(const struct lsp_word *w, const struct lsp_text *t, size_t b
 
 /* --- hover --- */
 
-/* Waits a moment until the text is checked. With the lock. */
+/* Waits a moment for the check of the text. Requires the lock. */
 static bool wait_for_results(struct lsp *l, const struct lsp_document *d)
 {
     struct timespec until;
@@ -83,8 +83,8 @@ static bool wait_for_results(struct lsp *l, const struct lsp_document *d)
     return true;
 }
 
-/* Tells whether the fact is of the access that the name at `begin` makes. A copy in the background has the
- * place of its statement. */
+/* Tells whether the fact is about the access by the name at `begin`. An asynchronous copy has
+ * its statement's place. */
 static bool is_of_access(const struct lsp_text *t, const struct lsp_fact *f, size_t begin)
 {
     size_t at = lsp_offset_of_place(t, f->line, f->column), length = strlen(f->tile);
@@ -104,7 +104,7 @@ static bool has_fact(const struct lsp_text *t, const struct lsp_fact *f, const t
            strcmp(f->tile, s->name) == 0 && (!f->line || is_of_access(t, f, begin));
 }
 
-/* Adds what the check knows of the name that begins at `begin`. */
+/* Adds the check's facts about the name that begins at `begin`. */
 static void append_facts(struct lsp *l, const struct lsp_document *d, const tw_symbol *s,
                          const char *owner, size_t begin, char **text)
 {
@@ -179,7 +179,7 @@ void lsp_answer_definition(struct lsp *l, const struct lsp_document *d, const st
     lsp_send(&j);
 }
 
-/* A SymbolKind of the protocol. */
+/* Returns the protocol's SymbolKind. */
 static int outline_kind(tw_symbol_kind kind)
 {
     switch (kind) {
@@ -234,7 +234,7 @@ void lsp_answer_outline(struct lsp *l, const struct lsp_document *d, const struc
 
 /* --- formatting --- */
 
-/* Bytes of whole lines that both texts begin with. */
+/* Returns the bytes of the whole lines with which both texts begin. */
 static size_t same_lines(const char *a, const char *b)
 {
     size_t lines = 0;
@@ -244,7 +244,8 @@ static size_t same_lines(const char *a, const char *b)
     return lines;
 }
 
-/* The same at the end, without the first `begin` bytes. */
+/* Returns the bytes of the whole lines with which both texts end, apart from the first `begin`
+ * bytes. */
 static size_t same_lines_at_end(const char *a, size_t a_length, const char *b, size_t b_length,
                                 size_t begin)
 {
@@ -264,7 +265,7 @@ void lsp_answer_formatting(struct lsp *l, const struct lsp_document *d, const st
     const struct lsp_text *t = &d->text;
     size_t length;
     tw_status s = tw_text_format(l->ctx, d->path, t->bytes, t->length, &new, &length);
-    if (s != TW_OK) { /* the diagnostics say where */
+    if (s != TW_OK) { /* diagnostics show the place */
         lsp_send_error(id, LSP_REQUEST_FAILED,
                        "a text that does not follow the grammar is not formatted");
         return;

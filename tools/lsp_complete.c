@@ -1,10 +1,11 @@
-/* Completion: what may be written at a place of a text. The editor keeps what fits the letters there. */
+/* Completes words: lists the words that may follow at a place of a text. The editor filters them
+ * by the letters typed there. */
 #include "lsp.h"
 #include "tool.h"
 
 #include <string.h>
 
-/* Kinds of items, as the protocol numbers them. */
+/* Kinds of items, with the protocol's numbers. */
 enum {
     ITEM_FUNCTION = 3,
     ITEM_VARIABLE = 6,
@@ -69,7 +70,7 @@ static int item_kind(tw_symbol_kind kind)
     }
 }
 
-/* Names that are known at the offset; a later one of the same name hides an earlier one. */
+/* Adds the names that are known at the offset; a later name hides an earlier one that is equal. */
 static void put_names(struct json *j, const struct lsp_text *t, const tw_symbol *list, int count,
                       size_t offset)
 {

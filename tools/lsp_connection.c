@@ -10,7 +10,8 @@ enum { MOST_HEADER = 1 << 12, MOST_BODY = 1 << 28 };
 
 /* --- reading --- */
 
-/* One line of a header without its end; false: the input is over. What a line has past the limit is lost. */
+/* Reads one line of a header without its end; drops the part past the limit. Returns false at
+ * the end of the input. */
 static bool read_line(char line[MOST_HEADER])
 {
     int length = 0, c;
@@ -23,7 +24,8 @@ static bool read_line(char line[MOST_HEADER])
     return c != EOF;
 }
 
-/* Reads the lines up to an empty one. *length: that of the body, 0 if no line says it rightly. */
+/* Reads the lines up to an empty one. *length is the body's length, or 0 if no line gives a
+ * valid one. */
 static bool read_header(size_t *length)
 {
     static const char field[] = "Content-Length:";

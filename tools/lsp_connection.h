@@ -1,4 +1,5 @@
-/* Messages of JSON-RPC 2.0 on standard input and output, with the headers of the language server protocol. */
+/* Exchanges messages of JSON-RPC 2.0 on standard input and output, with the headers of the
+ * language server protocol. */
 #ifndef TW_LSP_CONNECTION_H
 #define TW_LSP_CONNECTION_H
 
@@ -14,20 +15,20 @@ enum lsp_error {
     LSP_REQUEST_FAILED = -32803
 };
 
-/* Reads the next message. Returns its text, which the caller frees, or NULL at the end of the input. What has
- * no right header is passed over, and answered with an error. */
+/* Reads the next message. Returns its text, which the caller frees, or NULL at the end of the
+ * input. Skips input without a valid header, and answers it with an error. */
 char *lsp_read(size_t *length);
 
-/* Begins a message: the object that all of its members go into. lsp_send ends and sends it; threads may
+/* Begins a message: opens the object for its members. lsp_send ends and sends it. Threads may
  * send at the same time. */
 void lsp_begin(struct json *j);
 void lsp_send(struct json *j);
 
-/* Begins the answer to the request of that id, up to the value of "result". */
+/* Begins the answer to the request `id`, up to the value of "result". */
 void lsp_begin_result(struct json *j, const struct json_value *id);
 /* Begins a notification, up to the value of "params". */
 void lsp_begin_notification(struct json *j, const char *method);
-/* Answers with an error; id NULL: which request it is about is not known. */
+/* Answers with an error; id NULL: the request is not known. */
 void lsp_send_error(const struct json_value *id, enum lsp_error code, const char *text);
 
 #endif

@@ -106,7 +106,7 @@ static void put_fix(struct json *j, const struct lsp_document *d, const struct l
     json_close(j, '}');
 }
 
-/* The offset that a member "start" or "end" of the range says. */
+/* Returns the offset of the range's member "start" or "end". */
 static size_t offset_of(const struct lsp_document *d, const struct json_value *range,
                         const char *key, size_t otherwise)
 {

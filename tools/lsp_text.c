@@ -50,7 +50,7 @@ void lsp_text_replace(struct lsp_text *t, size_t from, size_t to, const char *by
     find_lines(t);
 }
 
-/* Bytes of the character at `at`; what is no UTF-8 counts byte by byte. */
+/* Returns the bytes of the character at `at`; each byte of malformed UTF-8 counts as one. */
 static size_t character_bytes(const char *at, const char *end)
 {
     unsigned char c = (unsigned char)*at;
@@ -61,7 +61,7 @@ static size_t character_bytes(const char *at, const char *end)
     return length;
 }
 
-/* The end of a line, before what ends it. */
+/* Returns the end of a line, before its newline. */
 static size_t line_end(const struct lsp_text *t, int line)
 {
     size_t end = line + 1 < t->line_count ? t->lines[line + 1] - 1 : t->length;

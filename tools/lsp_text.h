@@ -1,4 +1,4 @@
-/* A text as an editor has it: lines, and positions in units of UTF-16. */
+/* Text as an editor counts it: lines, and positions in units of UTF-16. */
 #ifndef TW_LSP_TEXT_H
 #define TW_LSP_TEXT_H
 
@@ -7,25 +7,26 @@
 struct lsp_text {
     char *bytes; /* UTF-8, with a 0 at its end */
     size_t length;
-    size_t *lines; /* where each begins; there is one at least */
+    size_t *lines; /* start of each line; at least one */
     int line_count;
 };
 
-/* Takes over `bytes`. */
+/* Takes ownership of `bytes`. */
 struct lsp_text lsp_text_of(char *bytes, size_t length);
 void lsp_text_free(struct lsp_text *t);
 /* Replaces the bytes from `from` to `to`. */
 void lsp_text_replace(struct lsp_text *t, size_t from, size_t to, const char *by, size_t length);
 
-/* Returns the offset of a position of the protocol: line and UTF-16 units, both from 0. What is past the end
- * of a line or the text is its end. */
+/* Returns the offset of a position of the protocol: line and UTF-16 units, both from 0. A
+ * position past the end of a line or the text means that end. */
 size_t lsp_offset(const struct lsp_text *t, int line, int character);
-/* The other way. */
+/* Converts an offset to a position. */
 void lsp_position(const struct lsp_text *t, size_t offset, int *line, int *character);
 /* Returns the offset of a place of the library: line and bytes, both from 1. */
 size_t lsp_offset_of_place(const struct lsp_text *t, int line, int column);
 
-/* Finds the name that the offset is in or at the end of. Returns its length, 0 if there is none. */
+/* Finds the name that contains the offset or ends there. Returns its length, or 0 if there is
+ * none. */
 size_t lsp_word_at(const struct lsp_text *t, size_t offset, size_t *begin);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* `--help` anywhere, `--version` and `-h` as commands: what people try first. */
+/* Returns the command for `--help` anywhere, or for `--version` or `-h` as the first word, which
+ * new users try first. */
 static const char *usual_name(const char *word)
 {
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
@@ -24,7 +25,7 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* Of a command that could not begin as it was asked for, and prints JSON. */
+/* Prints, as JSON, the complaints of a command that could not start. */
 static void report_complaints(const struct options *given)
 {
     struct json j = {.out = stdout};
@@ -36,7 +37,7 @@ static void report_complaints(const struct options *given)
     json_end(&j);
 }
 
-/* Runs the command to its end, with standard output written. */
+/* Runs the command and flushes standard output. */
 static int run_command(const struct command *c, const struct options *given)
 {
     int status = c->run(c, given);

@@ -1,4 +1,4 @@
-/* A message's fix and accesses, kept past the call that they came from. */
+/* Copy of a message's fix and accesses, which outlives the call that produced them. */
 #ifndef TW_MESSAGE_PARTS_H
 #define TW_MESSAGE_PARTS_H
 
@@ -15,12 +15,12 @@ struct message_parts {
 };
 
 struct message_parts message_parts_copy(const tw_message *m);
-/* A message with these parts, and no more; its lists are those of `p`. */
+/* Returns a message with these parts only; its lists belong to `p`. */
 tw_message message_of_parts(const struct message_parts *p);
 void message_parts_free(struct message_parts *p);
-/* Keys of an open object: "length", "code", "fix", a list that is empty without one. */
+/* Adds the keys "length", "code" and "fix" to an open object; without a fix, the list is empty. */
 void message_parts_json(const struct message_parts *p, struct json *j);
-/* A list of objects: place, what, variable, element, thread, block. */
+/* Writes a list of objects: place, what, variable, element, thread, block. */
 void accesses_json(const tw_access *const *list, int count, struct json *j);
 
 #endif

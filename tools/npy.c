@@ -1,6 +1,6 @@
-/* The format: numpy.org/doc/stable/reference/generated/numpy.lib.format.html. "\x93NUMPY", version,
- * length of the header (2 bytes in version 1, 4 in 2 and 3), a Python dictionary with descr,
- * fortran_order and shape, padding, the data. */
+/* Reads and writes the format of numpy.org/doc/stable/reference/generated/numpy.lib.format.html:
+ * "\x93NUMPY", version, length of the header (2 bytes in version 1, 4 in 2 and 3), a Python
+ * dictionary with descr, fortran_order and shape, padding, the data. */
 #include "npy.h"
 #include "part_file.h"
 #include "doing.h"
@@ -36,7 +36,7 @@ static bool take(struct scanner *s, char c)
     return true;
 }
 
-/* A quoted text without escapes, as NumPy writes them. */
+/* Reads a quoted text without escapes, as NumPy writes it. */
 static bool take_text(struct scanner *s, char *out, size_t size)
 {
     skip_space(s);
@@ -74,7 +74,7 @@ static bool take_count(struct scanner *s, int64_t *out)
     return s->at > first;
 }
 
-/* descr as written -> element type; *why otherwise. */
+/* Returns the element type of a `descr`. For an unsupported one, writes the reason to `why`. */
 static tw_dtype type_of(const char *descr, const char *path, char *why)
 {
     const char *kind = descr + (descr[0] && strchr("<>|=", descr[0]) ? 1 : 0);
@@ -177,7 +177,7 @@ static const char *parse_header(const char *text, size_t length, const char *pat
 
 /* --- reading --- */
 
-/* Bytes of all elements, or -1 when they are more than `limit`. */
+/* Returns the bytes of all elements, or -1 if they exceed `limit`. */
 static int64_t array_bytes(const tw_array *a, int64_t limit)
 {
     int64_t bytes = (int64_t)tw_dtype_size(a->dtype);
@@ -192,7 +192,7 @@ static int64_t array_bytes(const tw_array *a, int64_t limit)
     return empty ? 0 : bytes;
 }
 
-/* The length of the header text, or 0 after a message. */
+/* Returns the length of the header text, or 0 after writing a message to `why`. */
 static size_t read_preamble(FILE *f, const char *path, char *why)
 {
     unsigned char b[12];
@@ -304,7 +304,7 @@ static bool write_content(FILE *f, const tw_array *a)
     int length = snprintf(header, sizeof header,
                           "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }",
                           tw_dtype_size(a->dtype) == 1 ? '|' : '<', numpy, shape);
-    int padded = (10 + length + 1 + 63) / 64 * 64 - 10; /* the data starts on a multiple of 64 */
+    int padded = (10 + length + 1 + 63) / 64 * 64 - 10; /* aligns the data to 64 bytes */
     unsigned char preamble[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
     preamble[8] = (unsigned char)(padded & 255);
     preamble[9] = (unsigned char)(padded >> 8);
@@ -319,7 +319,7 @@ static bool write_content(FILE *f, const tw_array *a)
 const char *npy_may_write(const char *path, char why[256])
 {
     struct stat info;
-    char *target = part_file_target(path); /* a link leads to another folder */
+    char *target = part_file_target(path); /* a link may lead to another folder */
     int error = errno;
     const char *name = target ? target : path, *slash = strrchr(name, '/');
     size_t length = slash ? (size_t)(slash - name) + 1 : 0;
@@ -333,7 +333,7 @@ const char *npy_may_write(const char *path, char why[256])
     *why = '\0';
     free(target);
     bool there = stat(path, &info) == 0, directory = there && S_ISDIR(info.st_mode);
-    bool device = there && !directory && !S_ISREG(info.st_mode); /* it is written itself */
+    bool device = there && !directory && !S_ISREG(info.st_mode); /* written directly */
     error = there || is_link_good ? 0 : error;
     if (!error && access(device ? path : folder, W_OK) != 0) {
         error = errno;

@@ -4,15 +4,15 @@
 
 #include "tilewright.h"
 
-/* Reads a file into out; out->data is malloc'ed. Returns NULL, or what is wrong (static text, or in
- * `why`). Whatever the header says, no more is allocated than the file holds. */
+/* Reads a file into out; out->data is allocated by malloc. Returns NULL, or a message (static
+ * text, or in `why`). Never allocates more than the file holds, whatever the header claims. */
 const char *npy_read(const char *path, tw_array *out, char why[256]);
 
-/* Whether a file of that path can be written, before there is something to write: NULL, or why it
- * cannot. */
+/* Checks in advance whether a file can be written at that path. Returns NULL, or the reason if
+ * it cannot. */
 const char *npy_may_write(const char *path, char why[256]);
-/* Writes beside the file and renames: the old content or the new, never half. NULL, or what is
- * wrong. */
+/* Writes a temporary file in the same folder and renames it, so the file has the old content or
+ * the new, never half. Returns NULL, or a message. */
 const char *npy_write(const char *path, const tw_array *array, char why[256]);
 
 #endif

@@ -1,7 +1,7 @@
-/* oneDNN through its C interface (oneapi/dnnl/dnnl.h, dnnl_types.h of versions 2.6 and 3): the
- * calls for f32 and bf16 that look like BLAS, and the primitive `matmul` for the other types.
- * Version 2 keeps descriptors of memory and of the operation in the caller's memory, version 3
- * gives out pointers. */
+/* Calls oneDNN through its C interface (oneapi/dnnl/dnnl.h, dnnl_types.h of versions 2.6 and 3):
+ * its BLAS-like functions for f32 and bf16, and its primitive `matmul` for the other types.
+ * Version 2 keeps descriptors of memory and of the operation in the caller's memory; version 3
+ * returns pointers. */
 #include "peer_kinds.h"
 #include "tool.h"
 
@@ -12,7 +12,8 @@ enum { ENGINE_CPU = 1, IN_ORDER = 1, SUCCESS = 0 };
 enum { TYPE_F16 = 1, TYPE_BF16 = 2, TYPE_F32 = 3 };
 enum { SOURCE = 1, WEIGHTS = 33, DESTINATION = 17 };
 enum { DIMENSIONS_MOST = 12 };
-/* Version 2.6: dnnl_memory_desc_t has 696 bytes, dnnl_matmul_desc_t 2800; room for more. */
+/* Sizes for version 2.6, with a margin: dnnl_memory_desc_t has 696 bytes, dnnl_matmul_desc_t
+ * 2800. */
 enum { MEMORY_BYTES = 1024, OPERATION_BYTES = 8192 };
 
 struct exec_arg {
@@ -23,7 +24,7 @@ struct exec_arg {
 typedef int sgemm_call(char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, float alpha,
                        const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
                        float *c, int64_t ldc);
-/* Exported, but in no header: declared as in its test, tests/gtests/test_gemm_common.hpp. */
+/* Exported, but in no header; declared as in oneDNN's test, tests/gtests/test_gemm_common.hpp. */
 typedef int bf16_call(char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, float alpha,
                       const uint16_t *a, int64_t lda, const uint16_t *b, int64_t ldb, float beta,
                       float *c, int64_t ldc);
@@ -88,8 +89,9 @@ static int type_of(tw_dtype t)
     return t == TW_F32 ? TYPE_F32 : t == TW_BF16 ? TYPE_BF16 : t == TW_F16 ? TYPE_F16 : 0;
 }
 
-/* A matrix [batch][rows][columns] (without the batch where that is 1), or one stored turned, as a
- * descriptor: of version 2 in `room`, or a pointer of version 3. NULL: refused. */
+/* Returns the descriptor of a matrix [batch][rows][columns] (without the batch if it is 1), or
+ * of one that is stored transposed. In version 2 the descriptor is in `room`; in version 3 it is
+ * a pointer. Returns NULL if oneDNN refuses the matrix. */
 static void *describe(const struct peer *p, tw_dtype type, const int64_t extents[3], bool turned,
                       void *room)
 {
@@ -109,7 +111,8 @@ static void *describe(const struct peer *p, tw_dtype type, const int64_t extents
     return init && init(room, rank, dims, type_of(type), strides) == SUCCESS ? room : NULL;
 }
 
-/* Of A, B and C. NULL: this version does not multiply these on a CPU. */
+/* Returns the descriptor of the product of A, B and C, or NULL if this version does not multiply
+ * these matrices on a CPU. */
 static void *new_descriptor(const struct peer *p, void *const matrices[3])
 {
     int (*create)(void **, void *, void *, void *, void *, void *, void *);

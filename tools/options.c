@@ -1,5 +1,5 @@
-/* A word is an option when it starts with '-' and has more, but for "-:KERNEL"; "--" ends them.
- * Both `--name value` and `--name=value` are taken. */
+/* A word is an option if it starts with '-' and is longer than that, except for "-:KERNEL". "--"
+ * ends the options. Both `--name value` and `--name=value` are accepted. */
 #include "options.h"
 #include "tool.h"
 
@@ -24,7 +24,8 @@ static const struct option_spec *spec_by_name(const struct option_spec *specs, c
     return NULL;
 }
 
-/* "run, check and bench": the commands that have the option; NULL: none. The caller frees. */
+/* Returns the commands that have the option, as text: "run, check and bench". Returns NULL if
+ * there are none. The caller frees. */
 static char *who_takes(const char *name)
 {
     char *text = NULL;
@@ -70,7 +71,7 @@ const char *import_path(void)
     return import_folders;
 }
 
-/* One option at argv[i]; returns the index behind it, or -1. */
+/* Reads the option at argv[i]. Returns the index after the option and its value, or -1. */
 static int take_option(struct options *o, const struct command *c, int argc, char **argv, int i)
 {
     const char *word = argv[i];
@@ -115,14 +116,14 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     return i;
 }
 
-/* By its name: FILE or FILE:KERNEL */
+/* Tells by its form whether the word is a program: FILE or FILE:KERNEL. */
 static bool is_program(const char *word)
 {
     return file_ending_in(word, ".tile") || file_ending_in(word, ".ptx") ||
            file_ending_in(word, ".cu");
 }
 
-/* `--in a A.npy`: the FILE of NAME=FILE apart. */
+/* Recognises `--in a A.npy`: NAME=FILE written as two words. */
 static bool parts_file(const struct options *o, const struct command *c, const char *const *at)
 {
     const struct option_use *last = o->use_count > 0 ? &o->uses[o->use_count - 1] : NULL;
@@ -139,7 +140,8 @@ static bool parts_file(const struct options *o, const struct command *c, const c
     return true;
 }
 
-/* `--set rows=5 cols=100`: NAME=VALUE behind an option that takes a list of them. */
+/* Recognises `--set rows=5 cols=100`: another NAME=VALUE after an option that takes a list of
+ * them. */
 static bool continues_list(const struct options *o, const struct command *c, const char *const *at)
 {
     const struct option_use *last = o->use_count > 0 ? &o->uses[o->use_count - 1] : NULL;

@@ -1,4 +1,4 @@
-/* Command-line options, by a table for each command. */
+/* Command-line options, parsed according to each command's table. */
 #ifndef TW_OPTIONS_H
 #define TW_OPTIONS_H
 
@@ -11,12 +11,12 @@ struct complaints;
 struct option_spec {
     const char *name;  /* without the dashes */
     char letter;       /* 0: none */
-    int values;        /* how many words follow */
-    const char *value; /* what they are, for help: "FILE" */
+    int values;        /* number of words after it */
+    const char *value; /* the kind of value, for help: "FILE" */
     const char *help;
-    const char *elsewhere; /* not NULL: no option of this command; the message that says so */
-    const char *now;       /* not NULL: an earlier word for the option of this name, or, if that is
-                              `name` itself, an option that help no longer lists */
+    const char *elsewhere; /* not NULL: no option of this command; message about it */
+    const char *now;       /* not NULL: an older name of this option; equal to `name`: an
+                              option that help no longer lists */
 };
 
 struct option_use {
@@ -28,38 +28,41 @@ struct options {
     const struct command *command;
     struct option_use *uses; /* in the order given */
     int use_count;
-    const char **words; /* what is no option */
+    const char **words; /* not options */
     int word_count;
-    struct complaints *complaints; /* where what is wrong with them is kept; NULL: nowhere */
+    struct complaints *complaints; /* keeps their errors; NULL: not kept */
 };
 
-/* The folders of all uses of OPTION_IMPORT, with ':' between them; NULL: none was given. */
+/* Returns the folders of all uses of OPTION_IMPORT, separated by ':', or NULL if the option is
+ * not used. */
 const char *import_path(void);
 
-/* Sorts argv[0 … argc-1] by the command's table. false: a message has been printed. */
+/* Sorts argv[0 … argc-1] into options and words according to the command's table. Returns false
+ * after printing a message. */
 bool options_parse(struct options *o, const struct command *c, int argc, char **argv);
 void options_free(struct options *o);
 
 bool options_has(const struct options *o, const char *name);
-/* The first of the names (NULL at the end) that is given, or NULL. */
+/* Returns the first of `names` (ends with NULL) that the command line gives, or NULL. */
 const char *options_any(const struct options *o, const char *const *names);
-/* The value of the last use, or NULL. */
+/* Returns the value of the option's last use, or NULL. */
 const char *options_value(const struct options *o, const char *name);
-/* The use after `previous` (NULL: the first) of that option, or NULL. */
+/* Returns the option's next use after `previous` (its first use if `previous` is NULL), or NULL. */
 const struct option_use *options_next(const struct options *o, const char *name,
                                       const struct option_use *previous);
-/* Integer value within [low, high]; *out keeps its value when the option is absent. false: a
- * message has been printed. */
+/* Reads an integer option that must be within [low, high]. *out keeps its value if the option is
+ * absent. Returns false after printing a message. */
 bool options_integer(const struct options *o, const char *name, int64_t low, int64_t high,
                      int64_t *out);
-/* The same with a time as "5s", "500ms" or "2m", in seconds; without a unit, "5" is seconds. */
+/* Reads a duration such as "5s", "500ms" or "2m" into seconds; a number without a unit is
+ * seconds. *out keeps its value if the option is absent. Returns false after printing a message. */
 bool options_duration(const struct options *o, const char *name, double *out);
-/* The whole text as an integer, decimal or 0x… */
+/* Parses the whole text as an integer, decimal or 0x… */
 bool parse_integer(const char *text, int64_t *out);
 bool parse_real(const char *text, double *out);
 
-/* "m=1,n=2" one at a time: copies the name (at most 63 bytes) and the value, moves *at on. false:
- * done, or *bad is set. */
+/* Reads the next assignment of a list such as "m=1,n=2": copies the name (at most 63 bytes) and
+ * the value, and advances *at. Returns false at the end, or after setting *bad. */
 struct assignment {
     char name[64];
     char value[64];

@@ -13,7 +13,7 @@
 static const char given_mark[] = "<!-- given -->";
 static const char parts_mark[] = "<!-- parts -->";
 
-/* The policy there, and the part of it that allows scripts of the page's folder. */
+/* Marks of the policy in index.html, and of its part that allows scripts of the page's folder. */
 static const char policy_mark[] = "http-equiv=\"Content-Security-Policy\"";
 static const char scripts_mark[] = "script-src 'self'";
 
@@ -52,7 +52,8 @@ static bool add_file(struct page *p, const char *folder, const char *path)
     return true;
 }
 
-/* `below` is the path from the page's folder, with a slash at its end unless it is empty. */
+/* Adds the files of a folder. `below` is its path relative to the page's folder; it ends with a
+ * slash unless it is empty. */
 static bool add_folder(struct page *p, const char *folder, const char *below, int depth)
 {
     char *full = need_text("%s/%s", folder, below);
@@ -109,7 +110,7 @@ struct page_file *page_find(const struct page *p, const char *path)
     return NULL;
 }
 
-/* Text that grows; files of the page have no 0 but at their end. */
+/* Text that grows; the page's files contain no 0 except at their end. */
 struct growing {
     char *text;
     size_t length, room;
@@ -131,8 +132,9 @@ static void add_text(struct growing *g, const char *text)
     add(g, text, strlen(text));
 }
 
-/* Adds code in <script>, which "</script" would end, and in which "<!--" may begin a comment. Both come in
- * strings and regular expressions alone, where \x3c is the same character. */
+/* Adds code in <script>. There, "</script" would end the code and "<!--" could begin a comment.
+ * Both occur only in strings and regular expressions, in which \x3c is the same character as
+ * '<'. */
 static void add_script(struct growing *g, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -169,7 +171,7 @@ char *page_policy(const struct page *p)
     return need_text("%.*s", (int)strcspn(at, "\"\r\n"), at);
 }
 
-/* Writes a new nonce, which a script that someone brings into the page cannot know. Returns false after a
+/* Writes a new nonce, which an injected script cannot know. Returns false after printing a
  * message. */
 static bool make_nonce(char out[33])
 {
@@ -185,7 +187,8 @@ static bool make_nonce(char out[33])
     return good;
 }
 
-/* The file that an attribute of a tag names, as src="./assets/x.js"; NULL: none of the page's. */
+/* Returns the page's file that an attribute of a tag names, as src="./assets/x.js", or NULL if
+ * it is none. */
 static const struct page_file *named_file(const struct page *p, const char *tag, const char *end,
                                           const char *attribute)
 {
@@ -203,7 +206,7 @@ static const struct page_file *named_file(const struct page *p, const char *tag,
     return f;
 }
 
-/* Tells whether the file is the code of the worker: Vite names it after its source, worker.ts. */
+/* Tells whether the file is the worker's code: Vite names it after its source, worker.ts. */
 static bool is_worker(const struct page_file *f)
 {
     return strncmp(f->path, "assets/worker-", 14) == 0 && ends_with(f->path, ".js");
@@ -227,7 +230,7 @@ static void add_parts(struct growing *g, const struct page *p)
     }
 }
 
-/* Copies a tag of index.html, with the file that it names in its place. */
+/* Copies a tag of index.html, or in its place the contents of the file that it names. */
 static const char *add_tag(struct growing *g, const struct page *p, const char *nonce,
                            const char *tag)
 {

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer addresses are cut off by some programs that pass them on. */
+/* Limit of an address; some programs cut off longer ones. */
 enum { LONGEST = 8192 };
 
-/* The page's state as web/page/src/app/share.ts reads it. The caller frees. */
+/* Returns the page's state in the form that web/page/src/app/share.ts reads. The caller frees. */
 static char *state_json(const char *file, const char *source, const char *state)
 {
     char *text = NULL;

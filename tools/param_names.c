@@ -77,9 +77,9 @@ static bool is_type_word(struct token t)
 }
 
 struct parameter {
-    struct token name; /* the last word of the declarator so far */
+    struct token name; /* last word of the declarator so far */
     int words;
-    bool over; /* what follows is a default value */
+    bool over; /* the default value follows */
 };
 
 static void take(struct parameter *p, struct token t, int inside)
@@ -91,15 +91,15 @@ static void take(struct parameter *p, struct token t, int inside)
     p->words++;
 }
 
-/* Returns the parameter's name, or NULL if there is a type alone, as in `int` and `view`. */
+/* Returns the parameter's name, or NULL if it has only a type, as in `int` and `view`. */
 static char *name_of(const struct parameter *p)
 {
     bool known = p->words > 1 && !is_type_word(p->name);
     return known ? need_text("%.*s", (int)p->name.length, p->name.text) : NULL;
 }
 
-/* Reads the names after "(", NULL for a parameter without one. Returns their number, or -1 if this is no
- * such list. */
+/* Reads the names after "("; a parameter without a name gets NULL. Returns their number, or -1
+ * if the text is not a parameter list. */
 static int read_parameters(const char *at, int count, char **names)
 {
     struct parameter p = {0};
@@ -128,7 +128,8 @@ static int read_parameters(const char *at, int count, char **names)
     return -1;
 }
 
-/* Behind `__global__`: where the parameters of the function begin; NULL: it is another. */
+/* Returns the start of the function's parameters after `__global__`, or NULL if this is another
+ * function. */
 static const char *find_list(const char *at, const char *function)
 {
     int depth = 0;

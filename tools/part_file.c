@@ -22,7 +22,7 @@ void part_file_hold(void)
     sigset_t set;
     sigemptyset(&set);
     for (int i = 0; i < SIGNALS; i++)
-        if (signals[i] != SIGXFSZ) /* which is raised in the write itself */
+        if (signals[i] != SIGXFSZ) /* raised in the write itself */
             sigaddset(&set, signals[i]);
     sigprocmask(SIG_BLOCK, &set, &held);
     for (int i = 0; i < SIGNALS; i++)
@@ -40,7 +40,7 @@ void part_file_release(void)
 
 /* --- the file --- */
 
-/* The folder's full name and the last part of the path. */
+/* Returns the folder's absolute path, joined with the last part of the path. */
 static char *name_in_folder(const char *path)
 {
     const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;

@@ -1,4 +1,4 @@
-/* What the parts of peers.h know of each library. */
+/* Descriptions of the libraries, shared by the files that implement peers.h. */
 #ifndef TW_PEER_KINDS_H
 #define TW_PEER_KINDS_H
 
@@ -7,23 +7,24 @@
 enum { MOST_CORES = 8 };
 struct peer_kind {
     const char *key, *title;
-    const char *variable;         /* of the environment: its path */
+    const char *variable;         /* environment variable with its path */
     const char *package;          /* Debian's */
     const char *const *places;    /* patterns of paths, NULL at the end */
     const char *unpacked;         /* pattern below build/blas/usr/lib */
-    const char *core_variable;    /* of the environment: the core that it is to be of; NULL: none */
-    const char *const *cores;     /* what that may be, MOST_CORES - 1 at most, NULL at the end */
-    bool (*open)(struct peer *p); /* after `handle` is loaded: its name; false: it is another */
-    /* How many it runs from here on; false: it cannot be told. */
+    const char *core_variable;    /* environment variable that selects the core; NULL: none */
+    const char *const *cores;     /* its values, at most MOST_CORES - 1, NULL at the end */
+    bool (*open)(struct peer *p); /* sets the name once `handle` is loaded; false: another
+                                   * library */
+    /* Sets the number of threads. Returns false if the library has no way to set it. */
     bool (*set_threads)(struct peer *p, int threads);
     bool (*plan)(struct peer_plan *p);
 };
 
 /* Sets p->handle, or p->why. */
 void peer_find(struct peer *p);
-/* Where it runs best as another core than it takes the machine for, sets core_variable. */
+/* Sets core_variable if the library runs faster as another core than the one it detects. */
 void peer_choose_core(const struct peer_kind *kind);
-/* A function of its own, or NULL. To be stored through a void **. */
+/* Returns a function of the library itself, or NULL. Store it through a void **. */
 void *peer_symbol(const struct peer *p, const char *name);
 
 /* onednn.c */

@@ -13,7 +13,7 @@ void *peer_symbol(const struct peer *p, const char *name)
 
 /* --- CBLAS --- */
 
-/* The standard's own values (BLAS Technical Forum, C interface to the legacy BLAS). */
+/* Values of the standard (BLAS Technical Forum, C interface to the legacy BLAS). */
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 
 typedef void sgemm_call(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
@@ -36,7 +36,7 @@ static int run_sgemm(struct peer_plan *p)
     return 0;
 }
 
-/* OpenBLAS's, where it was built with it (README of OpenBLAS: BUILD_BFLOAT16). */
+/* Calls OpenBLAS's function, which exists if built with BUILD_BFLOAT16 (README of OpenBLAS). */
 static int run_sbgemm(struct peer_plan *p)
 {
     const struct gemm *g = &p->gemm;
@@ -61,7 +61,7 @@ static bool cblas_plan(struct peer_plan *p)
     return p->run != NULL;
 }
 
-/* "OpenBLAS 0.3.21 NO_LAPACK … Haswell MAX_THREADS=64" -> the first two words */
+/* Sets the name: the first two words of "OpenBLAS 0.3.21 NO_LAPACK … Haswell MAX_THREADS=64". */
 static bool openblas_open(struct peer *p)
 {
     char *(*config)(void), *(*core)(void);
@@ -90,7 +90,7 @@ static bool blis_open(struct peer *p)
 {
     const char *(*version)(void), *(*core_name)(int);
     int (*core)(void), (*start)(void);
-    *(void **)&start = peer_symbol(p, "bli_init"); /* before that $BLIS_ARCH_TYPE names nothing */
+    *(void **)&start = peer_symbol(p, "bli_init"); /* until then, $BLIS_ARCH_TYPE has no effect */
     *(void **)&version = peer_symbol(p, "bli_info_get_version_str");
     *(void **)&core = peer_symbol(p, "bli_arch_query_id");
     *(void **)&core_name = peer_symbol(p, "bli_arch_string");
@@ -115,7 +115,8 @@ static bool blis_set_threads(struct peer *p, int threads)
 
 /* --- oneDNN --- */
 
-/* Of the OpenMP that it was linked with, which dlsym finds behind it. */
+/* Sets the threads of the OpenMP library that it was linked with; dlsym finds it among the
+ * dependencies. */
 static bool onednn_set_threads(struct peer *p, int threads)
 {
     void (*set)(int);
@@ -143,8 +144,8 @@ static const char *const blis_places[] = {"/usr/lib/*/blis-pthread/libblis.so*",
 static const char *const onednn_places[] = {"/usr/lib/*/libdnnl.so*", "/usr/lib64/libdnnl.so*",
                                             "/usr/lib/libdnnl.so*", "/usr/local/lib/libdnnl.so*",
                                             NULL};
-/* OpenBLAS: driver/others/dynamic.c. BLIS takes the number of a row of its enum arch_t, which
- * starts with skx, knl, knc, haswell up to 0.9 and is another one later. */
+/* Source for OpenBLAS: driver/others/dynamic.c. BLIS takes an index into its enum arch_t, which
+ * begins with skx, knl, knc, haswell up to version 0.9 and differs in later versions. */
 static const char *const openblas_cores[] = {"SapphireRapids", "Cooperlake", "SkylakeX", "Zen",
                                              "Haswell",        NULL};
 static const char *const blis_cores[] = {"0", "3", NULL};
@@ -160,9 +161,9 @@ static const struct peer_kind kinds[PEERS] = {
      NULL, NULL, onednn_open, onednn_set_threads, onednn_plan},
 };
 
-/* Idle workers spin, by default for longer than a kernel of ours takes, on cores that the kernel
- * needs: less, but longer than from one run to the next. 2^20 cycles, and about as many by
- * libgomp's count of pauses. */
+/* Shortens the spinning of idle workers. By default, they spin for longer than a kernel of ours
+ * takes, on cores that the kernel needs. The new limit still exceeds the time between two runs:
+ * 2^20 cycles, and about the same time in libgomp's count of pauses. */
 static void limit_spinning(void)
 {
     setenv("OPENBLAS_THREAD_TIMEOUT", "20", 0);

@@ -10,8 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the libraries need lies beside them when they were unpacked rather than installed; loaded
- * first, by path, it is found. The machine's own, if there is one, goes before. */
+/* Loads the dependencies of libraries that were unpacked rather than installed, from the same
+ * folder. A dependency is found if it was loaded before, by path. The machine's own copy, if
+ * any, takes precedence. */
 static void load_needed(const char *folder)
 {
     static const char *const needed[] = {"libquadmath.so.0", "libgfortran.so.5", "libgomp.so.1",
@@ -26,7 +27,7 @@ static void load_needed(const char *folder)
     }
 }
 
-/* The library of a path, if the kind knows it for its own. */
+/* Loads the library at a path, if it is of this kind. */
 static bool try_path(struct peer *p, const char *path, bool unpacked)
 {
     if (unpacked) {
@@ -55,7 +56,7 @@ static bool try_pattern(struct peer *p, const char *pattern, bool unpacked)
     return ok;
 }
 
-/* build/blas, where ./dev unpacks it. */
+/* Searches build/blas, into which ./dev unpacks the library. */
 static bool try_unpacked(struct peer *p)
 {
     char *folder = source_path("build/blas/usr");
@@ -86,7 +87,7 @@ void peer_find(struct peer *p)
     bool ok = false;
     for (int i = 0; kind->places[i] && !ok; i++)
         ok = try_pattern(p, kind->places[i], false);
-    if (ok || try_unpacked(p) || *p->why) /* one is here, but does not load: why says it */
+    if (ok || try_unpacked(p) || *p->why) /* found, but fails to load: see `why` */
         return;
     snprintf(p->why, sizeof p->why, "not found here: %s%s is Debian's package, $%s names a file",
              in_checkout() ? "`./dev bench` fetches it, " : "", kind->package, kind->variable);
@@ -95,10 +96,10 @@ void peer_find(struct peer *p)
 /* --- the core that it runs as --- */
 
 enum { TRIAL_SIZE = 384, TRIALS = 2, TRIAL_SECONDS = 10 };
-static const double trial_lasts = 0.02; /* seconds, but for a library whose one run takes longer */
-static const double worth_it = 0.9;     /* of its own choice's time: less is noise */
+static const double trial_lasts = 0.02; /* seconds; at least one run */
+static const double worth_it = 0.9;     /* of the default's time: less gain is noise */
 
-/* The least time of a product; negative: it cannot. */
+/* Returns the least time of a product; negative: failed. */
 static double time_product(struct peer *p)
 {
     const size_t count = (size_t)TRIAL_SIZE * TRIAL_SIZE;
@@ -127,7 +128,7 @@ static double time_product(struct peer *p)
     return ok ? best : -1;
 }
 
-/* In a process of its own, on one thread. */
+/* Times the library in a separate process, on one thread. */
 static double time_as_here(const struct peer_kind *kind)
 {
     struct peer p = {.kind = kind};
@@ -138,8 +139,8 @@ static double time_as_here(const struct peer_kind *kind)
     return time_product(&p);
 }
 
-/* core NULL: what it takes the machine for. A core whose instructions the machine lacks ends its
- * process. */
+/* Times the library as a core; core NULL: the one that it detects. If the machine lacks the
+ * core's instructions, the process dies. */
 static double time_as(const struct peer_kind *kind, const char *core)
 {
     int ends[2];
@@ -149,7 +150,7 @@ static double time_as(const struct peer_kind *kind, const char *core)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        int nowhere = open("/dev/null", O_WRONLY); /* what it says of cores that it does not know */
+        int nowhere = open("/dev/null", O_WRONLY); /* drops messages about unknown cores */
         dup2(nowhere, STDOUT_FILENO);
         dup2(nowhere, STDERR_FILENO);
         alarm(TRIAL_SECONDS);
@@ -167,8 +168,8 @@ static double time_as(const struct peer_kind *kind, const char *core)
     return taken;
 }
 
-/* The least of some trials; the machine may be at something else for a while, so the cores take
- * turns. `taken`: of the core so far, negative: none yet. */
+/* Returns the least time of some trials. The cores take turns, because the machine may be busy
+ * for a while. `taken` is the core's least time so far; negative: none yet. */
 static double least(double taken, double now)
 {
     return now > 0 && (taken < 0 || now < taken) ? now : taken;

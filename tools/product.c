@@ -12,7 +12,8 @@ bool takes_extent(tw_kernel *k, const char *name)
     return false;
 }
 
-/* 1: the last two axes are these; -1: in the other order; 0: they are not. */
+/* Returns 1 if the last two axes are `row` and `column`, -1 if they are in the other order, else
+ * 0. */
 static int has_axes(const tw_param *p, const char *row, const char *column)
 {
     if (p->rank != 2 && !(p->rank == 3 && strcmp(p->dims[0], "batch") == 0))

@@ -1,4 +1,4 @@
-/* A line on the terminal while something takes longer than a second. */
+/* Shows a line on the terminal while an operation takes longer than a second. */
 #ifndef TW_PROGRESS_H
 #define TW_PROGRESS_H
 
@@ -11,7 +11,7 @@ struct progress {
 };
 
 void progress_start(struct progress *p);
-/* Says what is being done; draws at most ten times a second, and nothing in the first second. */
+/* Sets the text of the line; draws at most ten times a second, and nothing in the first second. */
 __attribute__((format(printf, 2, 3))) void progress_step(struct progress *p, const char *format,
                                                          ...);
 void progress_clear(struct progress *p); /* before anything else is printed */

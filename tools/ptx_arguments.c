@@ -17,7 +17,7 @@ struct reading {
     const tw_ptx_param *param;
     struct ptx_arrays *arrays;
     uint64_t seed;
-    char *why; /* what is wrong; NULL: nothing so far */
+    char *why; /* first error; NULL: none so far */
 };
 
 __attribute__((format(printf, 2, 3))) static bool wrong(struct reading *r, const char *format, ...)
@@ -40,7 +40,7 @@ static bool is_name(const char *text, size_t length)
     return length > 0;
 }
 
-/* A number from `least` on, up to the end of the text. */
+/* Reads a number that is at least `least` and extends to the end of the text. */
 static bool read_count(const char *text, long long least, long long *number)
 {
     char *end;
@@ -108,8 +108,8 @@ static bool read_value(struct reading *r, tw_dtype t, const char *text, void *bi
 #define EXPECTED                                                                                   \
     "expected TYPE:VALUE, TYPE[ELEMENTS]:FILL, {FIELD, …}, bytes:HEXADECIMAL, null or @FILE.npy"
 
-/* "rand[50]": the fill alone, and how many elements have it; all where nothing is said. The caller
- * frees. */
+/* Splits "rand[50]": returns the fill alone, and sets the number of elements that have it; all
+ * if no number is given. The caller frees. */
 static char *without_count(struct reading *r, const char *text, struct ptx_array *a,
                            int64_t *elements)
 {
@@ -133,7 +133,8 @@ static char *without_count(struct reading *r, const char *text, struct ptx_array
     return need_text("%.*s", (int)(open - text), text);
 }
 
-/* "@FILE": elements for the start of an array whose type and shape are known, or (NULL) all. */
+/* Reads "@FILE": elements for the start of an array of known type and shape, or (NULL) a whole
+ * array. */
 static bool read_file(struct reading *r, const char *path, struct ptx_array *a, int64_t elements,
                       bool typed)
 {
@@ -213,7 +214,7 @@ static bool fill_array(struct reading *r, const char *text, struct ptx_array *a)
     return fine;
 }
 
-/* "=0", "=v.data+16": memory of an array before it. */
+/* Reads "=0", "=v.data+16": memory of an earlier array. */
 static bool read_view(struct reading *r, const char *text, struct ptx_array *a)
 {
     const char *plus = strchr(text, '+');
@@ -259,7 +260,7 @@ static struct ptx_array *add_array(struct reading *r, const char *path, const ch
     return a;
 }
 
-/* The text says an array: where its type ends; NULL: it says none. */
+/* Tells whether the text is an array. */
 static bool is_array_text(const char *text)
 {
     const char *colon = strchr(text, ':'), *open = strchr(text, '[');
@@ -279,7 +280,7 @@ static bool read_array(struct reading *r, const char *text, struct ptx_array *a)
            read_shape(r, open, colon, &a->array) && fill_array(r, colon + 1, a);
 }
 
-/* Keeps the start of an array; views need no copy of it. */
+/* Saves the initial content of an array; views need no copy of it. */
 static void keep_start(struct ptx_array *a)
 {
     if (a->is_view || !a->array.data)
@@ -290,10 +291,10 @@ static void keep_start(struct ptx_array *a)
 
 /* --- structs --- */
 
-/* Bytes with the alignment of the fields so far; `cap` is the most that a field is aligned to. */
+/* Bytes and alignment of the fields so far; `cap` is the largest alignment of a field. */
 struct layout {
     uint8_t *bytes;
-    uint8_t *unwritten; /* for each of them: 1 if no field gives it */
+    uint8_t *unwritten; /* for each byte: 1 if no field gives it */
     size_t end, alignment, cap;
     int fields;
     char *said; /* "0: pointer, 8: i32" */
@@ -340,7 +341,8 @@ static void say_field(struct layout *l, size_t at, const char *name, const char 
                 name ? " " : "", what);
 }
 
-/* "pad:4", "at:16", "align:16": true if it is one of these; *fine: and right. */
+/* Returns true if the text is spacing: "pad:4", "at:16", "align:16". Sets *fine if it is also
+ * valid. */
 static bool is_spacing(struct reading *r, const char *text, struct layout *l, bool *fine)
 {
     static const char *const words[] = {"pad:", "at:", "align:"};
@@ -409,8 +411,8 @@ static int hexadecimal_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* Returns the bytes that hexadecimal digits spell, first byte first; NULL: they spell none. The
- * caller frees. */
+/* Returns the bytes of hexadecimal digits, first byte first, or NULL if the digits are
+ * malformed. The caller frees. */
 static char *read_hexadecimal(struct reading *r, const char *digits, size_t *length)
 {
     size_t count = strlen(digits);
@@ -481,7 +483,8 @@ static bool read_pointer(struct reading *r, const char *text, const char *path, 
 static bool read_members(struct reading *r, const char *text, const char *path, const char *name,
                          struct layout *l);
 
-/* A struct in a struct: laid out by itself, then moved to where its alignment lets it lie. */
+/* Reads a struct in a struct: lays it out by itself, then moves it to an offset with its
+ * alignment. */
 static bool read_nested(struct reading *r, const char *text, const char *path, const char *name,
                         const char *field, struct layout *l)
 {
@@ -540,7 +543,7 @@ static bool read_member(struct reading *r, char *text, const char *path, const c
     return fine;
 }
 
-/* Up to a comma or a closing brace that is in no braces or brackets of its own. */
+/* Returns the length up to a comma or a closing brace outside of nested braces and brackets. */
 static size_t member_length(const char *text)
 {
     int depth = 0;
@@ -554,7 +557,7 @@ static size_t member_length(const char *text)
     return i;
 }
 
-/* "{…}", all of the text. */
+/* Reads "{…}", which must be the whole text. */
 static bool read_members(struct reading *r, const char *text, const char *path, const char *name,
                          struct layout *l)
 {
@@ -573,15 +576,15 @@ static bool read_members(struct reading *r, const char *text, const char *path, 
         free(member);
         if (!fine)
             return false;
-        number -= l->fields == before; /* spacing is no field */
+        number -= l->fields == before; /* spacing is not a field */
         at += length + 1;
         if (at[-1] == '}')
             return !*at || wrong(r, "`%s`: expected the end after '}'", text);
     }
 }
 
-/* "{…}", or "bytes:…". The parameter's alignment is the struct's, so no field has more: packed ones
- * have less. */
+/* Reads "{…}" or "bytes:…". The parameter's alignment is the struct's and limits that of each
+ * field; fields of packed structs have less. */
 static bool read_struct(struct reading *r, const char *text)
 {
     struct ptx_argument *a = r->argument;
@@ -641,7 +644,7 @@ static bool read_single(struct reading *r, const char *text)
     return read_value(r, a->type, colon + 1 + (colon[1] == '='), a->value);
 }
 
-/* A struct where something else is given. */
+/* Refuses a struct if the kernel takes something else. */
 static bool suits(struct reading *r)
 {
     const struct ptx_argument *a = r->argument;

@@ -20,22 +20,22 @@
 #include "tensor.h"
 #include "tilewright_sim.h"
 
-/* The array that a pointer of the launch points to. */
+/* Array to which a pointer of the launch points. */
 struct ptx_array {
     tw_array array;
     char *path;   /* "1": an argument; "0.2": a field of one */
-    char *name;   /* for messages: the parameter's, or "argument 2" where that is not known */
-    bool named;   /* it is the parameter's */
-    int argument; /* whose it is */
-    size_t at;    /* of a field: where its pointer lies */
+    char *name;   /* for messages: the parameter's, or "argument 2" if not known */
+    bool named;   /* the parameter's name */
+    int argument; /* its argument's index */
+    size_t at;    /* of a field: the offset of its pointer */
     bool is_field;
-    bool is_view;       /* of an array before it, whose memory it shares */
+    bool is_view;       /* shares the memory of an earlier array */
     bool uninitialised; /* except for the bytes at the start below */
     size_t initialised;
-    bool changes; /* the start says nothing, so it is worth showing */
-    char *file;   /* where it comes from, or NULL */
-    void *before; /* its content at the start; NULL: a view */
-    char *out;    /* --out: where it goes, or NULL */
+    bool changes; /* no initial content given: print it at the end */
+    char *file;   /* its source, or NULL */
+    void *before; /* its initial content; NULL: a view */
+    char *out;    /* --out: its file, or NULL */
 };
 
 enum ptx_argument_kind { PTX_VALUE, PTX_ARRAY, PTX_STRUCT };
@@ -57,12 +57,12 @@ struct ptx_arrays {
     int count;
 };
 
-/* One --arg; `param` is what the kernel takes there, with bytes 0 where it takes nothing. False:
- * *why, which the caller frees, says what is wrong. a->name is set. */
+/* Reads one --arg. `param` is the kernel's parameter; its bytes are 0 if there is none at that
+ * index. Sets a->name. Returns false after setting *why to a message, which the caller frees. */
 bool ptx_argument_read(struct ptx_argument *a, int index, const char *text,
                        const tw_ptx_param *param, struct ptx_arrays *arrays, uint64_t seed,
                        char **why);
-/* An array by its path, or its name; NULL: there is none. */
+/* Returns an array by its path or its name, or NULL if there is none. */
 struct ptx_array *ptx_array_find(const struct ptx_arrays *arrays, const char *text);
 void ptx_arrays_free(struct ptx_arrays *arrays);
 

@@ -71,8 +71,8 @@ static int read_launch(struct ptx_given *g, const struct ptx_file *f, const stru
 
 /* --- arguments --- */
 
-/* "k_param_2" is what compilers call a parameter of k, whose name is in the source alone. NULL: it is
- * not known. */
+/* Finds the parameters' names. Compilers call a parameter of k "k_param_2"; only the source has
+ * its name. NULL: not known. */
 static void find_names(const struct ptx_file *f, int count, char **names)
 {
     char *made_up = need_text("%s_param_", f->kernel);
@@ -88,7 +88,7 @@ static void find_names(const struct ptx_file *f, int count, char **names)
     free(made_up);
 }
 
-/* A float for an integer, or the other way round; of .b32 either will do. */
+/* Refuses a float for an integer, and an integer for a float; .b32 accepts both. */
 static int check_value(const struct ptx_argument *a, const tw_ptx_param *param,
                        const struct options *o)
 {
@@ -135,7 +135,7 @@ static void describe_array(const struct ptx_array *a, tw_ptx_argument *out)
                              .structs = a->array.dtype == TW_U8};
 }
 
-/* For the library, when all are read and stay where they are. */
+/* Describes an argument for the library, once all are read and no longer move in memory. */
 static void describe(struct ptx_given *g, int index)
 {
     struct ptx_argument *a = &g->list[index];

@@ -1,5 +1,5 @@
-/* What --kernel, --grid, --block, --cluster, --shared and --arg say: a launch of a PTX kernel, with
- * its arrays. */
+/* Makes a launch of a PTX kernel, with its arrays, from --kernel, --grid, --block, --cluster,
+ * --shared and --arg. */
 #ifndef TW_PTX_LAUNCH_H
 #define TW_PTX_LAUNCH_H
 
@@ -13,17 +13,18 @@ struct ptx_given {
     struct ptx_arrays arrays;
 };
 
-/* Reads the options. STATUS_OK, or a status after a message; ptx_given_free in either case. */
+/* Reads the options. Returns STATUS_OK, or another status after printing a message. The caller
+ * calls ptx_given_free in either case. */
 int ptx_given_read(struct ptx_given *g, const struct ptx_file *f, const struct options *o,
                    uint64_t seed);
 void ptx_given_free(struct ptx_given *g);
-/* The arrays as they were at the start. */
+/* Restores the initial contents of the arrays. */
 void ptx_given_restore(struct ptx_given *g);
-/* Is the array another than at the start? False of views. */
+/* Tells whether the array's content has changed since the start; false for views. */
 bool ptx_array_changed(const struct ptx_array *a);
 /* --out: writes the files. */
 int ptx_given_write(const struct ptx_given *g, struct complaints *c);
-/* Keys grid, block, shared and cooperative. */
+/* Adds the keys grid, block, shared and cooperative. */
 void ptx_given_json(const struct ptx_given *g, struct json *j);
 
 #define OPTIONS_PTX_LAUNCH                                                                         \

@@ -1,11 +1,12 @@
-/* Remarks of `check` on what it could not do, each once, with the first configuration that has it. */
+/* Collects remarks of `check` on checks that were not possible, each once, with its first
+ * configuration. */
 #ifndef TW_REMARKS_H
 #define TW_REMARKS_H
 
 #include "json.h"
 
 struct remark {
-    char *text, *where; /* where: "BM = 64, m = 3"; "": the same in all configurations */
+    char *text, *where; /* where: "BM = 64, m = 3"; "": all configurations */
 };
 
 struct remarks {
@@ -13,11 +14,11 @@ struct remarks {
     int count;
 };
 
-/* Adds one, unless its text is there. Takes `text`. */
+/* Adds a remark, unless it is in the list. Takes ownership of `text`. */
 void remarks_add(struct remarks *r, char *text, const char *where);
-/* "TEXT (with WHERE)"; the caller frees. */
+/* Returns "TEXT (with WHERE)"; the caller frees. */
 char *remark_line(const struct remark *r);
-/* The lines as one string; null without any. */
+/* Writes the lines as one string, or null if there are none. */
 void remarks_json(const struct remarks *r, struct json *j);
 void remarks_free(struct remarks *r);
 

@@ -1,5 +1,6 @@
-/* `run` of one kernel: run_arrays.c has its arrays, from files or made here; run_launch.c its
- * launches; run_verify.c the comparison with `ensures`; cmd_run.c the command and what it reports. */
+/* Runs one kernel for `run`. run_arrays.c reads or creates its arrays, run_launch.c launches it,
+ * run_verify.c compares the results with `ensures`, and cmd_run.c holds the command and its
+ * report. */
 #ifndef TW_RUN_H
 #define TW_RUN_H
 
@@ -12,17 +13,17 @@
 #include "wrong_values.h"
 #include "tilewright_sim.h"
 
-/* One pointer parameter of the kernel. */
+/* Pointer parameter of the kernel. */
 struct given_array {
     tw_param param;
     tw_array array;
     char *in, *out; /* files, or NULL */
     enum fill fill;
-    void *before, *after; /* what it held before the first run and after the last, when the kernel
-                             may write it */
-    void *in_turn;        /* after a run with the warps in turn; NULL: there was none */
+    void *before, *after; /* contents before the first run and after the last, if the kernel may
+                             write it */
+    void *in_turn;        /* after a run with the warps in turn; NULL: no such run */
     bool is_given;
-    bool unwritten; /* no option says what it starts with, and `ensures` says what it ends with */
+    bool unwritten; /* no option fills it, and `ensures` constrains its final values */
 };
 
 struct run {
@@ -34,7 +35,7 @@ struct run {
     struct given_array *arrays;
     int array_count;
     int64_t seed, repeat;
-    double time_limit; /* seconds of the whole command; 0: any number */
+    double time_limit; /* seconds for the whole command; 0: no limit */
     struct deadline deadline;
     bool json, verify;
     bool despite, worst; /* --despite race, --order worst */
@@ -43,59 +44,61 @@ struct run {
     struct wrong_values wrong;
     tw_status verified;
     char *taken; /* by --tuned, in words */
-    char *view;  /* the verdict's, kept */
+    char *view;  /* copy of the verdict's */
     bool reported;
     bool simulated;
-    bool again; /* it was right once, on outputs that held zeros */
+    bool again; /* was right on zeroed outputs; now another run */
     struct sim_options sim;
     struct trace_file trace;
     struct why why;
     struct run_probe probe;
     tw_sim_result found;
-    char *counters, *found_json, *found_report; /* of the run that is reported, kept */
+    char *counters, *found_json, *found_report; /* saved from the run that is reported */
     FILE *print;                                /* of kernels; NULL: dropped */
 };
 
 /* --- run_arrays.c --- */
 
-/* The kernel's pointer parameters, with what --in, --out and --fill say of them. */
+/* Collects the kernel's pointer parameters and applies --in, --out and --fill to them. */
 int run_gather(struct run *r);
 int run_read_inputs(struct run *r);
-/* Arrays that no file gives, once the sizes are known. */
+/* Creates the arrays that no file provides. Requires known sizes. */
 int run_make_arrays(struct run *r);
 int run_write_outputs(struct run *r);
 bool run_any_unwritten(const struct run *r);
 
 /* --- run_launch.c --- */
 
-/* As long as --time-limit says. */
+/* Makes one launch; stops it when --time-limit has passed. */
 tw_status run_launch(struct run *r, double *seconds);
-/* The launch with that number, from 0: of all that are made each begins on the same arrays. */
+/* Makes launch number `turn`, from 0. Every launch starts with the same array contents. */
 int run_turn(struct run *r, int64_t turn);
-/* A status other than TW_OK. */
+/* Reports a status other than TW_OK. Returns the exit status of the command. */
 int run_say_failed(struct run *r, tw_status s);
 
 /* --- run_races.c --- */
 
-/* Tells whether the simulation came to its end and found nothing but races. */
+/* Tells whether the simulation finished and found only races. */
 bool run_found_only_races(const struct run *r);
-/* Keeps what the last run left, to compare later ones with. */
+/* Saves the outputs of the last run, to compare later runs with them. */
 void run_keep_in_turn(struct run *r);
-/* Runs several orders of warps, each on the same arrays, and then once more the one that leaves the most wrong values, or
- * without `ensures` the most that differ from the run in turn. */
+/* Runs several orders of warps, each on the same array contents. Then repeats the worst one: the
+ * order with the most wrong values or, without `ensures`, with the most values that differ from
+ * the run in turn. */
 tw_status run_worst_order(struct run *r, double *seconds);
 /* Prints the findings to standard error, and the worst order to standard output. */
 void run_races_say(const struct run *r);
-/* Keys of an open object: order, order_seed, in_turn. */
+/* Adds the keys order, order_seed and in_turn to an open object. */
 void run_races_json(const struct run *r, struct json *j);
 
 /* --- run_verify.c --- */
 
-/* What the last run left; what is wrong is said. */
+/* Verifies the outputs of the last run and reports wrong values. */
 void run_verify(struct run *r);
-/* The error that is allowed at the worst element over the size of the outputs; 0 where it is no
- * more than a few roundings of their type, or a hundredth. A wrong value may be in it: where many
- * terms are added up, a term is less than the sum's rounding. */
+/* Returns the allowed error at the worst element, relative to the magnitude of the outputs.
+ * Returns 0 if that is at most a few roundings of their type, or at most a hundredth. A larger
+ * tolerance can hide a wrong value: in a sum of many terms, one term is smaller than the
+ * rounding of the sum. */
 double run_wide_tolerance(const struct run *r);
 void run_report_verified(const struct run *r);
 

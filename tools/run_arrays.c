@@ -1,4 +1,5 @@
-/* The arrays of a run: read from .npy files, or made and filled; what is kept of them. */
+/* Arrays of a run: reads them from .npy files or creates and fills them, and writes the ones to
+ * keep. */
 #include "npy.h"
 #include "operands.h"
 #include "part_file.h"
@@ -22,8 +23,8 @@ static struct given_array *array_by_name(struct run *r, const char *name)
     return NULL;
 }
 
-/* The comma in "a=A.npy,b=B.npy", or the end: a comma is one of the file's name unless NAME=
- * follows. */
+/* Returns the comma that ends FILE in "a=A.npy,b=B.npy", or the end of the text. A comma belongs
+ * to the file's name unless NAME= follows it. */
 static const char *end_of_file(const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -38,8 +39,8 @@ static const char *end_of_file(const char *text)
     return text + strlen(text);
 }
 
-/* The array that is to be written to the same file, by whatever name; NULL: none. A device takes
- * them all. */
+/* Returns another array that would be written to the same file, even if by another path, or
+ * NULL. A device such as /dev/null may receive any number of arrays. */
 static const char *other_out(const struct run *r, const struct given_array *o, const char *file)
 {
     const char *other = NULL;
@@ -55,7 +56,7 @@ static const char *other_out(const struct run *r, const struct given_array *o, c
     return other;
 }
 
-/* "a=FILE" of --in and --out. `file` is taken. */
+/* Reads one "a=FILE" of --in or --out. Takes ownership of `file`. */
 static int take_file(struct run *r, const char *option, const char *name, char *file)
 {
     bool is_in = option[0] == 'i';
@@ -92,7 +93,7 @@ static int take_file(struct run *r, const char *option, const char *name, char *
     return STATUS_OK;
 }
 
-/* "a=FILE,b=FILE" of --in and --out. */
+/* Reads "a=FILE,b=FILE" of --in or --out. */
 static int take_files(struct run *r, const struct option_use *use)
 {
     int status = STATUS_OK;
@@ -111,7 +112,7 @@ static int take_files(struct run *r, const struct option_use *use)
     return status;
 }
 
-/* "rand" for every array that is given no other way, "a=iota" for one. */
+/* Reads --fill: "rand" applies to every array without other data, "a=iota" to one array. */
 static int take_fill(struct run *r, const struct option_use *use)
 {
     const char *text = use->values[0];
@@ -153,7 +154,7 @@ int run_gather(struct run *r)
         if (strcmp(name, "in") == 0 || strcmp(name, "out") == 0)
             status = take_files(r, &given->uses[i]);
     }
-    /* one array's own --fill counts over the general one, else a later over an earlier */
+    /* An array's own --fill takes precedence over the general one; otherwise the last one wins. */
     for (int named = 0; named <= 1; named++)
         for (int i = 0; i < given->use_count && status == STATUS_OK; i++)
             if (strcmp(given->uses[i].spec->name, "fill") == 0 &&
@@ -162,7 +163,7 @@ int run_gather(struct run *r)
     return status;
 }
 
-/* The type that `--type` chose for a variable, or none. */
+/* Returns the type that `--type` chose for a type variable, or TW_DTYPE_NONE. */
 static tw_dtype chosen_type(const struct run *r, const char *variable)
 {
     tw_dtype t = TW_DTYPE_NONE;
@@ -179,7 +180,8 @@ static tw_dtype chosen_type(const struct run *r, const char *variable)
     return t;
 }
 
-/* Whether the variable may stand for the type; text: "T = {f32, f16}". */
+/* Tells whether the type variable may take the type. Writes its choices to `text`: "T = {f32,
+ * f16}". */
 static bool is_choice(const struct run *r, const char *variable, tw_dtype t, char *text,
                       size_t size)
 {
@@ -200,8 +202,8 @@ static bool is_choice(const struct run *r, const char *variable, tw_dtype t, cha
     return found;
 }
 
-/* What the parameter takes instead of the array's type; TW_DTYPE_NONE: nothing, it fits. `text`
- * says all that it takes. */
+/* Returns the type that the parameter needs in place of the array's type, or TW_DTYPE_NONE if
+ * the array's type fits. Writes all types that the parameter accepts to `text`. */
 static tw_dtype type_wanted(const struct run *r, const struct given_array *o, char *text,
                             size_t size)
 {
@@ -217,7 +219,7 @@ static tw_dtype type_wanted(const struct run *r, const struct given_array *o, ch
     }
     if (!variable || is_choice(r, variable, o->array.dtype, text, size))
         return TW_DTYPE_NONE;
-    if (is_choice(r, variable, TW_F32, text, size)) /* what most arrays are meant to be */
+    if (is_choice(r, variable, TW_F32, text, size)) /* the usual type of arrays */
         return TW_F32;
     for (int i = 0; tw_kernel_type(r->kernel, i, &type) == TW_OK; i++)
         if (strcmp(type.name, variable) == 0)
@@ -225,8 +227,8 @@ static tw_dtype type_wanted(const struct run *r, const struct given_array *o, ch
     return wanted;
 }
 
-/* NumPy has no bf16, tf32, e4m3, e5m2: where the kernel takes one, f32 files are converted. Any
- * other difference is the caller's to mend. */
+/* Converts f32 files if the kernel takes bf16, tf32, e4m3 or e5m2, which NumPy does not have.
+ * Reports any other difference, because only the caller can resolve it. */
 static int fit_type(struct run *r, struct given_array *o)
 {
     char taken[128];
@@ -340,7 +342,7 @@ static int find_shapes(struct run *r, int64_t *limit)
     return STATUS_OK;
 }
 
-/* Memory for all of them, before any is touched. */
+/* Allocates memory for all arrays before the program writes to any of them. */
 static int allocate_arrays(struct run *r)
 {
     double bytes = 0;

@@ -1,4 +1,4 @@
-/* One launch of a run after the other, within the time limit. */
+/* Runs one launch after another within the time limit. */
 #include "run.h"
 #include "doing.h"
 
@@ -32,7 +32,8 @@ int run_say_failed(struct run *r, tw_status s)
     return failed ? STATUS_FAILED : STATUS_USAGE;
 }
 
-/* The same with the warps in turn, whose outputs are kept. */
+/* Runs the launch with the warps in turn, keeps its outputs for comparison, and restores the
+ * arrays. */
 static tw_status run_in_turn_first(struct run *r)
 {
     tw_sim_options chosen = r->sim.options;
@@ -48,7 +49,8 @@ static tw_status run_in_turn_first(struct run *r)
     return s;
 }
 
-/* Keeps what the arrays that the kernel writes hold before the first run; puts it back before others. */
+/* Before the first run, saves the contents of the arrays that the kernel writes. Before later
+ * runs, restores them. */
 static void prepare_arrays(struct run *r, bool first)
 {
     for (int i = 0; i < r->array_count; i++) {
@@ -71,8 +73,8 @@ static int ask_why(struct run *r)
     return why_ask(&r->why, array, r->given, &r->trace.options);
 }
 
-/* Keeps where a value comes from. The run is made again if another block wrote that than the one that
- * was traced. */
+/* Records the origin of a value. If a different block wrote the value than the one that was
+ * traced, runs the kernel again and traces that block. */
 static tw_status take_why(struct run *r, double *seconds)
 {
     tw_status s = TW_OK;

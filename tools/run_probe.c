@@ -9,7 +9,7 @@ enum { DEFAULT_ROWS = 200, MOST_ROWS = 1000000 };
 
 /* --- options --- */
 
-/* Reads "[0:4]" of each axis. Returns the text after them; NULL: they are malformed. */
+/* Reads "[0:4]" of each axis. Returns the text after them, or NULL if they are malformed. */
 static const char *read_parts(tw_probe *p, const char *at)
 {
     for (p->rank = 0; *at == '['; p->rank++) {
@@ -116,7 +116,7 @@ static bool same_thread(const struct probe_row *a, const struct probe_row *b)
     return memcmp(a->thread, b->thread, sizeof a->thread) == 0;
 }
 
-/* Numbers the row within its thread. */
+/* Assigns the row its number within its thread. */
 static void number_row(const struct run_probe *p, struct probe_row *row)
 {
     row->step = row->number = 1;
@@ -136,7 +136,7 @@ static void add_row(struct probe_row **rows, int *count, struct probe_row row)
     (*rows)[(*count)++] = row;
 }
 
-/* Takes a value of a stop. The run ends at the last one of the stop that is asked for. */
+/* Records a value at a stop. The run ends after the last value of the requested stop. */
 static void take_stop(struct run_probe *p, const tw_probe_site *site, struct probe_row row)
 {
     if (!row.value)
@@ -184,7 +184,7 @@ static void take_row(struct run_probe *p, int site_index, const int thread[3], c
     }
 }
 
-/* Reads "block (0,0) thread (3,0) $2 = 32, [1.0, 2.0]". Returns false for other lines. */
+/* Parses "block (0,0) thread (3,0) $2 = 32, [1.0, 2.0]". Returns false for other lines. */
 static bool read_row(struct run_probe *p, const char *line)
 {
     int thread[3] = {0}, site;
@@ -251,7 +251,7 @@ void run_probe_end(struct run_probe *p)
 
 /* --- reports --- */
 
-/* " block (0,0,0) thread (3,0,0) k = 32". */
+/* Prints a row's place: " block (0,0,0) thread (3,0,0) k = 32". */
 static void print_place(const struct run_probe *p, const struct probe_row *row)
 {
     const int64_t *b = p->options.block;
@@ -270,7 +270,7 @@ static void print_type(const tw_probe_site *site)
         printf("[%lld]", (long long)site->shape[i]);
 }
 
-/* Prints a value, a row of a tile on each line. */
+/* Prints a value; each row of a tile gets its own line. */
 static void print_value(const char *text, int rank, int indent)
 {
     putchar(rank > 1 ? '\n' : ' ');
@@ -328,7 +328,7 @@ void run_probe_report(const struct run_probe *p)
         print_stop(p);
 }
 
-/* Numbers stay as they are; "…" and nan become strings. */
+/* Writes a value as JSON. Numbers stay numbers; "…" and nan become strings. */
 static void json_value(struct json *j, const char *text)
 {
     char *out = need_text("%s", "");

@@ -1,4 +1,4 @@
-/* run --probe and --break: what a run shows of values on its way. */
+/* Implements run --probe and --break: shows intermediate values of a run. */
 #ifndef TW_RUN_PROBE_H
 #define TW_RUN_PROBE_H
 
@@ -6,45 +6,48 @@
 #include "target.h"
 #include "tilewright_look.h"
 
-/* A value that was shown. */
+/* Value that the kernel showed at a probe or a stop. */
 struct probe_row {
     int site;
     const char *name; /* the site's */
     int thread[3];
-    int64_t step;   /* which assignment of the name it is, from 1, by thread */
-    int64_t number; /* which row of its thread */
-    char *counters; /* "k = 32, i = 1"; "": there is no loop */
-    char *value;    /* as print() writes it; NULL: the place of a stop */
+    int64_t step;   /* assignment of the name, per thread, from 1 */
+    int64_t number; /* number within its thread */
+    char *counters; /* "k = 32, i = 1"; "": no loop */
+    char *value;    /* as print() writes it; NULL: only a stop's place */
 };
 
 struct run_probe {
     tw_probe probes[TW_MOST_PROBES];
     tw_probe_options options;
-    int64_t stop_at, most_rows;    /* which time of the line; rows that are kept */
-    struct probe_row *rows, *stop; /* in the order in which they came; of the stop */
+    int64_t stop_at, most_rows;    /* visit of the line to stop at; limit of kept rows */
+    struct probe_row *rows, *stop; /* in order of arrival; rows of the stop */
     int row_count, stop_count;
-    int64_t left_out, stops; /* rows past most_rows; times that the line was reached */
+    int64_t left_out, stops; /* rows past most_rows; visits of the line */
     bool asked, recording, stopped, by_thread;
-    char *line; /* the part of a line that has come */
+    char *line; /* received part of an unfinished line */
     tw_launch *launch;
-    FILE **print; /* where rows of the kernel's own print() go */
+    FILE **print; /* output of the kernel's own print() */
     struct deadline *deadline;
 };
 
-/* Reads --probe, --break, --in-block, --in-thread and --probe-rows. STATUS_OK, or a status after a message;
- * run_probe_free in either case. */
+/* Reads --probe, --break, --in-block, --in-thread and --probe-rows. Returns STATUS_OK, or
+ * another status after printing a message. The caller calls run_probe_free in either case. */
 int run_probe_read(struct run_probe *p, const struct options *o);
 void run_probe_free(struct run_probe *p);
-/* The print callback of a context; `user` is the run_probe. */
+/* Receives the output of print() as the callback of a context; `user` is the run_probe. */
 void run_probe_take(void *user, const char *text, size_t length);
-/* Makes the launch show the values, and records them from now on. */
+/* Makes the launch show the values, and starts recording them. */
 tw_status run_probe_begin(struct run_probe *p, tw_launch *l);
-/* Ends that. Orders the rows of threads, so that the CPU engine and the simulator show the same. */
+/* Stops recording. Sorts the rows by thread, so that the CPU engine and the simulator show the
+ * same order. */
 void run_probe_end(struct run_probe *p);
-/* Prints what was shown; the JSON keys are "probes" and "stop" of an open object. */
+/* Prints the recorded values. run_probe_json adds them to an open object under the keys "probes"
+ * and "stop". */
 void run_probe_report(const struct run_probe *p);
 void run_probe_json(const struct run_probe *p, struct json *j);
-/* --break: STATUS_FAILED after a message if the line was not reached that often. */
+/* Returns STATUS_FAILED after printing a message if the run did not reach the line of --break as
+ * often as requested. */
 int run_probe_status(const struct run_probe *p, struct complaints *c);
 
 #define OPTIONS_PROBE                                                                              \

@@ -1,5 +1,5 @@
-/* --despite race: runs of a kernel that the synchronisation check refuses, on the simulator, in orders of
- * its warps that the reader chooses, or in the worst of several. */
+/* Implements --despite race: runs a kernel that the synchronisation check refuses on the
+ * simulator, in warp orders that the user chooses or in the worst of several orders. */
 #include "run.h"
 
 #include <stdlib.h>
@@ -155,8 +155,8 @@ static void use_order(struct run *r, const char *order, uint64_t seed)
 
 enum { WARPS = 32, SEEDS = 8 };
 
-/* Warps of the races that the run in turn showed; the one that comes late in the program can show it
- * by coming first. */
+/* Marks the warps whose races the run in turn showed. A warp that is late in that run can show
+ * its race by running first. */
 static void note_warps(const struct run *r, bool seen[WARPS])
 {
     for (int i = 0; i < r->found.finding_count; i++)

@@ -1,5 +1,5 @@
-/* Values of a run, compared with what `ensures` says: as it was made, and once more on outputs that
- * hold what nobody has written. */
+/* Compares values of a run with the kernel's `ensures`: first those of the run itself, then
+ * those of another run whose outputs initially hold the pattern of unwritten memory. */
 #include "operands.h"
 #include "run.h"
 #include "verdict.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the kernel ran: "in matmul_v1 with m = 3, n = 4". The caller frees. */
+/* Describes where the kernel ran: "in matmul_v1 with m = 3, n = 4". The caller frees. */
 static char *describe_run(const struct run *r)
 {
     char *text = need_text("in %s", tw_kernel_name(r->kernel));
@@ -27,7 +27,8 @@ static char *describe_run(const struct run *r)
     return text;
 }
 
-/* Right behind the comparison: the library's message goes with the next call. */
+/* Reports the wrong values. Requires a call right after the comparison, because the library's
+ * message is lost at the next call. */
 static void report_wrong(struct run *r)
 {
     complain_library(&r->complaints, r->program.ctx, r->verified);
@@ -45,7 +46,7 @@ static void verify(struct run *r)
     doing("verifying", tw_kernel_name(r->kernel));
     r->verified = tw_launch_verify(r->launch, &v);
     doing(NULL, NULL);
-    if (r->verified == TW_OK && r->again) /* the first verdict is that on what is printed */
+    if (r->verified == TW_OK && r->again) /* the first verdict is for the printed values */
         return;
     r->verdict = v;
     free(r->view);
@@ -58,7 +59,7 @@ static void verify(struct run *r)
         complain_library(&r->complaints, r->program.ctx, r->verified);
 }
 
-/* What outputs hold, aside: true; back from there. */
+/* Saves the contents of the outputs if `aside`; restores them otherwise. */
 static void keep_outputs(struct run *r, bool aside)
 {
     for (int i = 0; i < r->array_count; i++) {
@@ -82,7 +83,7 @@ static bool outputs_as_kept(const struct run *r)
     return same;
 }
 
-/* A simulation forgets what the one before it found. */
+/* Keeps the findings of the previous simulation, because the next simulation discards them. */
 static void keep_found(struct run *r)
 {
     if (!r->simulated)
@@ -92,7 +93,7 @@ static void keep_found(struct run *r)
     r->found.json = r->found_json = need_text("%s", r->found.json);
 }
 
-/* Those arrays, of which nothing was said, that hold what the run began with. */
+/* Collects the arrays without user data that still have the contents from before the run. */
 static void take_untouched(const struct run *r, struct untouched *u)
 {
     for (int i = 0; i < r->array_count; i++) {
@@ -106,8 +107,8 @@ static void take_untouched(const struct run *r, struct untouched *u)
     }
 }
 
-/* Every array as it was before the first run, but those of which nothing was said as memory is that
- * nobody has written. */
+/* Restores every array to its contents before the first run, except arrays without user data:
+ * those get the pattern of unwritten memory. */
 static void start_unwritten(struct run *r)
 {
     for (int i = 0; i < r->array_count; i++) {
@@ -158,8 +159,8 @@ static void report_how_much(struct run *r, const struct untouched *u, bool unwri
     free(matrices);
 }
 
-/* A kernel that was right on outputs of zeros, once more on outputs that hold something else: what
- * it leaves unwritten, or reads before it writes it, shows. */
+/* Runs a kernel whose results were right on zeroed outputs once more on outputs with other
+ * contents. This shows elements that the kernel leaves unwritten or reads before it writes them. */
 static void verify_unwritten(struct run *r)
 {
     struct untouched u = {0};
@@ -179,8 +180,8 @@ static void verify_unwritten(struct run *r)
     untouched_free(&u);
 }
 
-/* What is wrong, and by another run on outputs that hold something else, what of it was never
- * written. */
+/* Counts the wrong values and, by another run on outputs with other contents, how many of them
+ * the kernel never wrote. */
 static void count_wrong(struct run *r)
 {
     struct untouched u = {0};

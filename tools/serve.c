@@ -13,16 +13,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Browsers open connections ahead of use, so several are read at the same time. */
+/* Browsers open connections in advance, so the server reads several at the same time. */
 enum { MOST_CONNECTIONS = 32, REQUEST_BYTES = 8192, PORTS_TRIED = 16 };
 
-/* Reads a request, then sends the response bit by bit: a client that reads slowly keeps no other waiting. */
+/* Connection that reads a request, then sends the response piece by piece, so that a slow client
+ * does not delay others. */
 struct connection {
     int socket;
     const char *policy; /* Content-Security-Policy of each response */
     size_t length;
     char request[REQUEST_BYTES + 1];
-    char *response; /* NULL: the request is not whole yet */
+    char *response; /* NULL: the request is incomplete */
     size_t sent, total;
 };
 
@@ -33,7 +34,7 @@ static int listen_on(int port)
         return -1;
     int on = 1;
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    fcntl(s, F_SETFD, FD_CLOEXEC); /* the browser must not keep the port after the server's end */
+    fcntl(s, F_SETFD, FD_CLOEXEC); /* the browser must not keep the port after the server ends */
     fcntl(s, F_SETFL, O_NONBLOCK); /* a client may be gone before it is accepted */
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)port),
@@ -92,7 +93,7 @@ static void respond(struct connection *c, const char *status, const char *type, 
         memcpy(c->response + before, data, length);
 }
 
-/* Sends as much as the client takes now. Returns true when the connection is done with. */
+/* Sends as much as the client takes now. Returns true if the connection is finished. */
 static bool send_more(struct connection *c)
 {
     ssize_t n = send(c->socket, c->response + c->sent, c->total - c->sent, MSG_NOSIGNAL);
@@ -107,7 +108,7 @@ static void respond_text(struct connection *c, const char *status, const char *t
     respond(c, status, "text/plain; charset=utf-8", text, strlen(text), true);
 }
 
-/* Returns the value of a header; NULL: the request does not have it. */
+/* Returns the value of a header, or NULL if the request does not have it. */
 static const char *header_of(const char *request, const char *name)
 {
     size_t length = strlen(name);
@@ -119,8 +120,9 @@ static const char *header_of(const char *request, const char *name)
     return NULL;
 }
 
-/* Tells whether the request names this machine: an address, or localhost. The page of another place can
- * let its own name lead here, and would read the kernel ("DNS rebinding"). */
+/* Tells whether the request's Host is this machine: a loopback address, or localhost. Otherwise
+ * another site could let its own name resolve to this machine and read the kernel ("DNS
+ * rebinding"). */
 static bool is_for_this_machine(const char *request)
 {
     const char *host = header_of(request, "Host");
@@ -129,8 +131,8 @@ static bool is_for_this_machine(const char *request)
            (length == 9 && strncasecmp(host, "localhost", length) == 0);
 }
 
-/* The path of a request from the page's folder, in place: without query, "index.html" for "/". Files of the
- * page have plain names, so nothing is decoded. */
+/* Returns the path of a request relative to the page's folder, in place: without query,
+ * "index.html" for "/". Files of the page have plain names, so nothing is decoded. */
 static char *path_of(char *target)
 {
     target[strcspn(target, "?#")] = 0;
@@ -171,7 +173,8 @@ static void answer(struct connection *c, struct page *p, void (*refresh)(void *,
         respond_text(c, "404 Not Found", "there is no such file\n");
 }
 
-/* Reads what has come, and answers a request that is whole. Returns true when the connection is done with. */
+/* Reads available bytes, and answers a complete request. Returns true if the connection is
+ * finished. */
 static bool read_request(struct connection *c, struct page *p,
                          void (*refresh)(void *, struct page *), void *user)
 {
@@ -196,7 +199,7 @@ static void end_connection(struct connection *c)
     free(c);
 }
 
-/* Ends the oldest connection that has not asked for anything yet. Returns false if there is none. */
+/* Ends the oldest connection that has not sent anything yet. Returns false if there is none. */
 static bool end_idle(struct connection **list, int *count)
 {
     for (int i = 0; i < *count; i++)
@@ -208,7 +211,8 @@ static bool end_idle(struct connection **list, int *count)
     return false;
 }
 
-/* Returns false if the system has no descriptor for another connection: the caller should wait. */
+/* Accepts a connection. Returns false if the system has no descriptor for it; the caller should
+ * wait. */
 static bool take_connection(int listener, const char *policy, struct connection **list, int *count)
 {
     int s = accept(listener, NULL, NULL);

@@ -35,7 +35,7 @@ bool setting_named(tw_kernel *k, const char *option, const char *name)
     return false;
 }
 
-/* The latest NAME=VALUE of an option for the name; false: there is none. */
+/* Finds the last NAME=VALUE that the option gives for the name. Returns false if there is none. */
 static bool latest_assignment(const struct options *o, const char *option, const char *name,
                               struct assignment *out)
 {
@@ -67,9 +67,9 @@ bool settings_give(const struct options *o, const char *option, const char *name
 
 /* --- names that no kernel has --- */
 
-/* The value of a constant of the program that the kernel uses, as text; NULL: it is none. Tuned
- * values are printed as constants too, so this is for names that are no tuned value. The caller
- * frees. */
+/* Returns the value, as text, of a program constant that the kernel uses, or NULL if the name is
+ * not such a constant. Tuned values are printed as constants too, so call this only for names
+ * that are not tuned values. The caller frees. */
 static char *constant_value(tw_kernel *k, const char *name)
 {
     tw_launch *l;
@@ -146,7 +146,8 @@ static int say_unknown(const struct known_kernel *list, int count, const struct 
     return STATUS_USAGE;
 }
 
-/* Is `--type f16` about anything: a type variable, or an array that is of the type anyway? */
+/* Tells whether `--type f16` can apply to the kernel: it has a type variable, or an array whose
+ * fixed type is `type`. */
 static bool type_known(tw_kernel *k, const char *type)
 {
     tw_param p = tw_param_init();
@@ -179,7 +180,7 @@ static bool any_named(const struct known_kernel *list, int count, const char *op
     return found;
 }
 
-/* "f16" of --type, for all of a kernel's type variables. */
+/* Checks `--type f16`, which sets all type variables of a kernel. */
 static int every_type_known(const struct known_kernel *list, int count, const struct options *o,
                             const char *type)
 {
@@ -242,7 +243,7 @@ static bool is_hexadecimal(const char *text)
     return strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0;
 }
 
-/* An integer by its looks, of any size. */
+/* Tells whether the text has the form of an integer, of any size. */
 static bool looks_integer(const char *text)
 {
     text += *text == '-' || *text == '+';
@@ -251,7 +252,7 @@ static bool looks_integer(const char *text)
     return *text && !text[strspn(text, digits)];
 }
 
-/* 64-bit values without a sign that int64_t cannot hold: the same bits. */
+/* Parses an unsigned 64-bit value that does not fit into int64_t; stores its bits. */
 static bool parse_unsigned(const char *text, tw_value *out)
 {
     char *end;
@@ -261,7 +262,8 @@ static bool parse_unsigned(const char *text, tw_value *out)
     return end != text && !*end && !errno && *text != '-';
 }
 
-/* Of 64-bit integers; of narrower ones the library says it. NULL: none. */
+/* Returns the message about a 64-bit integer that is out of range, or NULL if it is in range.
+ * The library reports narrower integers. */
 static const char *integer_fault(tw_dtype t, const char *text, const tw_value *v)
 {
     if (t == TW_U64 && v->kind != TW_FLOAT && v->i < 0 && *text == '-')
@@ -314,7 +316,7 @@ static int set_tuned(struct setting *s, const struct assignment *a)
     return STATUS_OK;
 }
 
-/* STATUS_OK, or a word on a type that there is not. */
+/* Returns STATUS_OK, or prints a message about an unknown type. */
 static int known_type(const struct setting *s, const char *type)
 {
     const char *names[TW_DTYPE_COUNT + 1] = {0};
@@ -341,7 +343,7 @@ static int set_type(struct setting *s, const char *name, const char *type)
     return status;
 }
 
-/* `--type f16`: all type variables. */
+/* Applies `--type f16` to all type variables. */
 static int set_every_type(struct setting *s, const char *text)
 {
     tw_type type = tw_type_init();

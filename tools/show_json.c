@@ -124,12 +124,13 @@ tw_status show_json_layouts(tw_launch *l)
 
 /* --- PTX --- */
 
-/* The latest .loc N LINE COLUMN. */
+/* Place of the latest .loc N LINE COLUMN. */
 struct place {
     int file, line, column;
 };
 
-/* The instruction's name with its modifiers, without a guard; NULL: the line has none. */
+/* Returns the instruction's name with its modifiers, without a guard, or NULL if the line has no
+ * instruction. */
 static char *instruction_of(const char *line)
 {
     const char *at = line + strspn(line, " \t");
@@ -143,8 +144,8 @@ static char *instruction_of(const char *line)
     return other || !length || !strchr(at, ';') ? NULL : need_text("%.*s", (int)length, at);
 }
 
-/* Returns the number of the first modifier that begins with one of `kinds`: of ld.global.v4.f32 4 for
- * "v", 32 for "f"; 0: there is none. */
+/* Returns the number of the first modifier that begins with one of `kinds`. In ld.global.v4.f32,
+ * it is 4 for "v" and 32 for "f". Returns 0 if there is none. */
 static int part_number(const char *name, const char *kinds)
 {
     for (const char *at = strchr(name, '.'); at; at = strchr(at + 1, '.')) {
@@ -156,7 +157,8 @@ static int part_number(const char *name, const char *kinds)
     return 0;
 }
 
-/* Bytes of a lane that an instruction on memory moves; 0: it is another, or not known. */
+/* Returns the bytes that a memory instruction moves per lane, or 0 if it is another instruction
+ * or the number is not known. */
 static int bytes_of(const char *name, const char *line)
 {
     bool copies = strncmp(name, "cp.async.c", 10) == 0;
@@ -282,7 +284,7 @@ static const char *pass_at(int index)
     return index == 0 ? "check" : tw_pass_name(index - 1);
 }
 
-/* The lines of the text that are statements, with their places. */
+/* Adds the lines of the text that are statements, with their places. */
 static void put_statements(struct json *j, const tw_launch *l)
 {
     tw_shown_line line = tw_shown_line_init();
@@ -299,7 +301,7 @@ static void put_statements(struct json *j, const tw_launch *l)
     json_close(j, ']');
 }
 
-/* before: the text after the pass before; NULL: there is none. */
+/* Adds a pass. `before` is the text after the previous pass, or NULL if there is none. */
 static void put_pass(struct json *j, const tw_launch *l, int index, const char *text,
                      const char *before)
 {
@@ -317,8 +319,7 @@ tw_status show_json_passes(tw_launch *l, const tw_kernel *k, const char *pass)
 {
     const char *text;
     char *before = NULL;
-    tw_status s =
-        tw_launch_show(l, pass, &text); /* what is wrong is said before anything is printed */
+    tw_status s = tw_launch_show(l, pass, &text); /* reports errors before anything is printed */
     if (s != TW_OK)
         return s;
     struct json j = {.out = stdout};

@@ -1,10 +1,11 @@
-/* show --json: a kernel's layouts, its PTX line by line, or the program after each pass. */
+/* Implements show --json: a kernel's layouts, its PTX line by line, or the program after each
+ * pass. */
 #ifndef TW_SHOW_JSON_H
 #define TW_SHOW_JSON_H
 
 #include "tool.h"
 
-/* Print one object; what is wrong is in `complaints`. */
+/* Print one object; its `complaints` hold the errors. */
 tw_status show_json_layouts(tw_launch *l);
 tw_status show_json_ptx(tw_launch *l);
 /* pass NULL: after each. */

@@ -1,4 +1,5 @@
-/* show --kernels: the kernels of a file with their parameters, tuned values and types. */
+/* Implements show --kernels: lists the kernels of a file with their parameters, tuned values and
+ * types. */
 #include "show_kernels.h"
 #include "json.h"
 #include "tilewright_look.h"
@@ -77,7 +78,7 @@ static void json_types(struct json *j, tw_kernel *k)
     json_close(j, ']');
 }
 
-/* An expression's place, and its parts by name. */
+/* Adds an expression's place, and its operands by name. */
 static void json_expression(struct json *j, const tw_expression *e)
 {
     json_open(j, '{');

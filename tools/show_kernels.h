@@ -1,10 +1,12 @@
-/* show --kernels: the kernels of a file with their parameters, tuned values and types. */
+/* Implements show --kernels: lists the kernels of a file with their parameters, tuned values and
+ * types. */
 #ifndef TW_SHOW_KERNELS_H
 #define TW_SHOW_KERNELS_H
 
 #include "ptx_file.h"
 
-/* Prints each kernel of the program: a name, then a line for each parameter, tuned value and type. */
+/* Prints each kernel of the program: its name, then a line for each parameter, tuned value and
+ * type. */
 void show_kernels(const struct program *p);
 /* Prints a list of objects: kernel, ensures, thread_level, parameters (name, array, const, static,
  * ensured, type, shape as written), tune (name, group, values; the first is the default), types
@@ -13,8 +15,8 @@ void show_kernels(const struct program *p);
  * name, value). Extents, indices and values have line, column, length in bytes, and name, number,
  * or op, left and right. */
 void show_kernels_json(const struct program *p);
-/* The kernels of a PTX program: kernel, called (in C++), block (threads that it asks for; empty: it
- * asks for none), parameters (name, type, bytes, alignment). */
+/* Prints the kernels of a PTX program: kernel, called (in C++), block (threads that it requires;
+ * empty if it requires no number), parameters (name, type, bytes, alignment). */
 void show_ptx_kernels(const struct ptx_file *f);
 void show_ptx_kernels_json(const struct ptx_file *f);
 

@@ -1,5 +1,5 @@
-/* The options --order, --copies, --step-limit, --suppress, --same-value and --volatile of runs on the
- * simulator. */
+/* Options of simulated runs: --order, --copies, --step-limit, --suppress, --same-value and
+ * --volatile. */
 #ifndef TW_SIM_OPTIONS_H
 #define TW_SIM_OPTIONS_H
 
@@ -8,16 +8,18 @@
 
 struct sim_options {
     tw_sim_options options;
-    char *suppressions; /* the text of the file of --suppress */
+    char *suppressions; /* text of the file of --suppress */
     tw_sim_turn *order; /* of --order */
 };
 
 enum { MOST_TURNS = 4096 }; /* of --order */
-/* Reads a list "3,0:5,1" of warps, each with the instructions that it may do, into s->options. */
+/* Reads a list "3,0:5,1" of warps, each with the number of instructions that it may execute,
+ * into s->options. */
 bool sim_order_read(struct sim_options *s, const char *text);
-/* Such a list as text; the caller frees. */
+/* Returns such a list as text; the caller frees. */
 char *sim_order_text(const tw_sim_options *o);
-/* STATUS_OK, or a status after a message; sim_options_free in either case. */
+/* Reads the options. Returns STATUS_OK, or another status after printing a message. The caller
+ * calls sim_options_free in either case. */
 int sim_options_read(struct sim_options *s, const struct options *o);
 void sim_options_free(struct sim_options *s);
 

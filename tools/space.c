@@ -42,7 +42,7 @@ static void fix_type(struct space *s, const char *name, tw_dtype t)
     }
 }
 
-/* Types that are none are apply_settings' to refuse. */
+/* Ignores unknown types, which apply_settings refuses. */
 static void fix_types(struct space *s, const struct options *o)
 {
     for (const struct option_use *u = NULL; (u = options_next(o, "type", u));) {
@@ -57,7 +57,7 @@ static void fix_types(struct space *s, const struct options *o)
     }
 }
 
-/* A group with a fixed name does not vary: its other names take their first value. */
+/* A group with a fixed name does not vary; its other names take their first value. */
 static void make_axes(struct space *s)
 {
     for (int i = 0; i < s->type_count; i++)
@@ -120,10 +120,11 @@ static void take_values(struct space *s)
     }
 }
 
-/* Combinations that a `require` refuses, one after the other, after which the search ends. */
+/* Limit of consecutive combinations that a `require` refuses; the search then ends. */
 enum { REFUSED_MAX = 1000000 };
 
-/* The first `decided` names have no others that go with them. */
+/* Skips the combinations with the current values of the first `decided` names, none of which is
+ * allowed. */
 static void skip_rest(struct space *s, int decided)
 {
     for (int i = s->axis_count - 1; i >= 0 && !s->axes[i].is_type; i--) {
@@ -154,7 +155,7 @@ bool space_next(struct space *s, bool first)
         take_values(s);
         if (s->tune_count > 0 &&
             tw_kernel_decides(s->kernel, s->tuned, &allowed, &decided) != TW_OK)
-            return false; /* the launch will say why */
+            return false; /* the launch reports the error */
         if (allowed)
             return true;
         skip_rest(s, decided);
@@ -195,7 +196,7 @@ int space_types(const struct space *s)
     return choice;
 }
 
-/* Type variables first. The value's text is at most 31 bytes. */
+/* Returns the i-th name, type variables first, and its value as text of at most 31 bytes. */
 static const char *name_at(const struct space *s, int i, char value[32])
 {
     if (i < s->type_count) {

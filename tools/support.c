@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Edits that turn a into b, two letters that change places being one, over three rows of the usual
- * table. */
+/* Returns the number of edits that turn a into b; a swap of adjacent letters is one edit. Keeps
+ * three rows of the usual table. */
 static int edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 63 };
@@ -42,8 +42,8 @@ static int edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-/* Where half of the letters are others it is another word. Of one or two letters, only one more or
- * less, or another case, makes names alike. */
+/* Tells whether names are alike. If half of the letters differ, they are not. Names of one or
+ * two letters are alike only if one has a letter more, or if they differ in case. */
 static bool alike(const char *a, const char *b, int edits)
 {
     enum { SHORT = 2 };
@@ -54,7 +54,7 @@ static bool alike(const char *a, const char *b, int edits)
 const char *closest_name(const char *name, const char *const *names)
 {
     const char *best = NULL;
-    int least = (int)strlen(name) / 3 + 2; /* more edits than that is another word */
+    int least = (int)strlen(name) / 3 + 2; /* more edits make another word */
     for (; *names; names++) {
         bool same = strcasecmp(name, *names) == 0;
         int d = same ? 1 : edit_distance(name, *names);
@@ -155,7 +155,7 @@ size_t file_ending_in(const char *word, const char *end)
     return strlen(word) > n && ends_with(word, end) ? strlen(word) : 0;
 }
 
-/* Standard input that is a socket has no file to open. */
+/* If standard input is a socket, no file can be opened for it. */
 static FILE *open_to_read(const char *path)
 {
     FILE *f = fopen(path, "rb");
@@ -199,7 +199,7 @@ char *read_whole_file(const char *path, size_t *length)
     return read_at_most(path, SIZE_MAX, length);
 }
 
-/* A path seen from the folder that the program lies in; NULL: that is not known. */
+/* Returns a path relative to the program's folder, or NULL if that folder is not known. */
 static char *beside_program(const char *path)
 {
     char program[PATH_MAX];
@@ -209,7 +209,7 @@ static char *beside_program(const char *path)
     return slash ? need_text("%.*s/%s", (int)(slash - program), program, path) : NULL;
 }
 
-/* Its folder is there; the file may be a pattern. */
+/* Tells whether the path's folder exists; the file may be a pattern. */
 static bool has_folder(const char *path)
 {
     char *folder = need_text("%.*s", (int)(strrchr(path, '/') - path), path);
@@ -218,7 +218,8 @@ static bool has_folder(const char *path)
     return is_there;
 }
 
-/* TILEWRIGHT_DATA is where `cmake --install` puts kernels and suites, seen from the program. */
+/* TILEWRIGHT_DATA is the folder, relative to the program, into which `cmake --install` puts
+ * kernels and suites. */
 char *source_path(const char *path)
 {
     static const char *const places[] = {"..", TILEWRIGHT_DATA, NULL};
@@ -238,7 +239,7 @@ bool in_checkout(void)
 {
     struct stat s;
     char *script = beside_program("../dev");
-    bool found = script && stat(script, &s) == 0 && S_ISREG(s.st_mode); /* no /dev of /bin */
+    bool found = script && stat(script, &s) == 0 && S_ISREG(s.st_mode); /* not the folder /dev */
     free(script);
     return found;
 }

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes beyond the first of each UTF-8 character take no room on the screen. */
+/* Returns the columns that the text needs. Continuation bytes of a UTF-8 character take no
+ * column. */
 static int shown_width(const char *text)
 {
     int n = 0;
@@ -45,7 +46,7 @@ void table_header(FILE *out, const struct column *columns, int count)
 
 /* --- paragraphs --- */
 
-/* Of the text's words as many bytes as fit into so many characters; one word at least. */
+/* Returns the bytes of the leading words that fit into `width` columns; takes at least one word. */
 static size_t fitting(const char *text, int width)
 {
     size_t taken = 0;

@@ -1,4 +1,4 @@
-/* Tables whose rows are printed as they come, so the widths are set ahead. */
+/* Tables whose rows are printed as they arrive, so the column widths are fixed in advance. */
 #ifndef TW_TABLE_H
 #define TW_TABLE_H
 
@@ -14,7 +14,7 @@ struct column {
 void table_header(FILE *out, const struct column *columns, int count);
 void table_row(FILE *out, const struct column *columns, int count, const char *const *cells);
 
-/* A row made cell by cell, each with its column. */
+/* Row that is built cell by cell, each cell with its column. */
 enum { CELLS_MOST = 16, CELL_BYTES = 640 };
 struct cells {
     struct column columns[CELLS_MOST];
@@ -22,10 +22,11 @@ struct cells {
     int count;
 };
 void cells_add(struct cells *c, const char *title, int width, bool left, const char *text);
-/* With so many digits behind the point; "-" for what is not known, 0 or less. */
+/* Adds a number with `digits` decimals; adds "-" if the value is unknown (0 or less). */
 void cells_add_number(struct cells *c, const char *title, int width, int digits, double v);
-/* A text behind `label`, which is `indent` wide: on a terminal in lines of up to 110 characters, the
- * others below the first; else, for who looks for words in it, in one. */
+/* Prints a text after `label`, which is `indent` columns wide. A terminal gets lines of up to
+ * 110 columns, indented below the first; a file or a pipe gets one line, so that programs can
+ * search it for words. */
 void table_paragraph(FILE *out, const char *label, int indent, const char *text);
 void cells_header(FILE *out, const struct cells *c); /* the columns' titles */
 void cells_row(FILE *out, const struct cells *c);

@@ -1,4 +1,4 @@
-/* Opening files, choosing the kernel, texts of values. */
+/* Opens program files, chooses the kernel, and converts values from and to text. */
 #include "target.h"
 #include "doing.h"
 #include "files_read.h"
@@ -22,7 +22,8 @@ static void print_to_file(void *user, const char *text, size_t length)
 
 /* --- texts of programs --- */
 
-/* Those read so far. A pipe can be read once, and several words may name it: -:first -:second. */
+/* Text of a program that was read before. A pipe can be read only once, but several words may
+ * name it: -:first -:second. */
 struct kept_text {
     struct kept_text *next;
     char *path, *text;
@@ -30,8 +31,9 @@ struct kept_text {
 };
 static struct kept_text *kept_texts;
 
-/* The file that `import "word"` of the file at `path` names: in its folder, else along the search path;
- * the first of these if there is none yet. The caller frees. */
+/* Returns the path that `import "word"` means in the file at `path`: in that file's folder, else
+ * in the first folder of the search path that has it. If no such file exists, returns the path
+ * in the file's own folder. The caller frees. */
 static char *imported_file(const char *path, const char *word, size_t length)
 {
     const char *slash = strrchr(path, '/'), *given = import_path(),
@@ -54,8 +56,8 @@ static char *imported_file(const char *path, const char *word, size_t length)
     return found ? found : first;
 }
 
-/* Tells of the files that a program imports, for --watch: also of one that does not compile, or is not
- * there yet. */
+/* Registers the files that a program imports, for --watch. Works also if the program does not
+ * compile or an imported file does not exist yet. */
 static void imports_are_read(const char *path, const char *text, int levels)
 {
     enum { LARGEST_IMPORT = 1 << 20 };
@@ -76,7 +78,7 @@ static void imports_are_read(const char *path, const char *text, int levels)
     }
 }
 
-/* NULL, and errno. */
+/* Returns NULL and sets errno on failure. */
 static const struct kept_text *text_of_file(const char *path)
 {
     enum { LARGEST_PROGRAM = 64 << 20 };
@@ -96,14 +98,15 @@ static const struct kept_text *text_of_file(const char *path)
     return kept_texts = k;
 }
 
-/* Programs are text; of what is none the compiler would complain byte by byte. */
+/* Tells whether the file is text. The compiler would report an error for each byte of a binary
+ * file. */
 static bool is_text(const struct kept_text *k)
 {
     size_t looked_at = k->length < 4096 ? k->length : 4096;
     return !memchr(k->text, '\0', looked_at) && k->text[0] != '\x93';
 }
 
-/* STATUS_OK, or after a message STATUS_USAGE. */
+/* Reads the program's text. Returns STATUS_OK, or STATUS_USAGE after printing a message. */
 static int take_text(struct program *p)
 {
     struct complaints *c = p->complaints ? p->complaints : &complaints_of_nobody;
@@ -128,8 +131,8 @@ static int take_text(struct program *p)
 
 /* --- the file --- */
 
-/* "FILE:KERNEL": the last colon, when what follows is a name and no file is called like the
- * whole. `-` is standard input. */
+/* Splits "FILE:KERNEL" at the last colon, if a name follows the colon and no file is called
+ * `target`. `-` is standard input. */
 static void split_target(struct program *p, const char *target)
 {
     char *input = strcmp(target, "-") == 0 || strncmp(target, "-:", 2) == 0
@@ -159,7 +162,7 @@ static bool past_deadline(void *user)
     return d->at > 0 && seconds_about() > d->at; /* asked between blocks */
 }
 
-/* Of "cuda:1" 1; of other names 0. */
+/* Returns the ordinal of a GPU's name: 1 for "cuda:1", 0 for other names. */
 static int gpu_ordinal(const char *device)
 {
     int64_t ordinal;
@@ -196,7 +199,8 @@ int context_open(tw_context **ctx, const struct program_config *config)
     return STATUS_FAILED;
 }
 
-/* What files in another language are called. As tile kernels they would get a page of messages. */
+/* File names of other languages. Compiled as tile kernels, such files would produce a page of
+ * messages. */
 struct other_language {
     const char *ending, *name;
     bool is_run; /* by `run` and `check` */
@@ -222,8 +226,8 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* The pattern of the .tile files in the folder or, where it has none, in those below; NULL: there
- * are none. The caller frees. */
+/* Returns a pattern for the .tile files in the folder or, if it has none, in its subfolders.
+ * Returns NULL if there are none. The caller frees. */
 static char *pattern_of_files(const char *folder)
 {
     static const char *const below[] = {"*.tile", "*/*.tile", "*/*/*.tile"};
@@ -256,7 +260,7 @@ static int refuse_folder(const struct program *p)
     return STATUS_USAGE;
 }
 
-/* Splits FILE:KERNEL, and reads the file. */
+/* Splits FILE:KERNEL and reads the file. */
 static int program_find(struct program *p, const char *target, struct complaints *complaints)
 {
     *p = (struct program){.complaints = complaints};

@@ -1,4 +1,4 @@
-/* A .tile file opened for a command, and the options that several commands take. */
+/* Opens a .tile file for a command; declares the options that several commands take. */
 #ifndef TW_TARGET_H
 #define TW_TARGET_H
 
@@ -15,15 +15,15 @@ struct program {
     struct complaints *complaints;
 };
 
-/* When the calls of a context end, done or not; on the clock of seconds_now. 0: never. Set between
- * calls. */
+/* Time at which the calls of a context must end, on the clock of seconds_now, finished or not.
+ * 0: no limit. Change it only between calls. */
 struct deadline {
     double at;
 };
 
 struct program_config {
-    FILE **print; /* what print() of kernels says; NULL, or to NULL: dropped */
-    /* Takes that instead; NULL: nothing does. */
+    FILE **print; /* output of print() in kernels; NULL: dropped */
+    /* Receives the output of print() in place of `print`; NULL: not used. */
     void (*told)(void *user, const char *text, size_t length);
     void *told_user;
     int threads;                   /* 0: one a core */
@@ -32,45 +32,50 @@ struct program_config {
     struct deadline *deadline;     /* NULL: none */
     struct complaints *complaints; /* NULL: they are only printed */
 };
-/* STATUS_OK, or a status after a message. */
+/* Opens a context. Returns STATUS_OK, or another status after printing a message. */
 int context_open(tw_context **ctx, const struct program_config *config);
-/* Opens "FILE" or "FILE:KERNEL", where FILE may be a pipe and `-` is standard input. Returns STATUS_OK, or a status after a message; program_close in
- * either case. */
+/* Opens "FILE" or "FILE:KERNEL". FILE may be a pipe; `-` is standard input. Returns STATUS_OK,
+ * or another status after printing a message. The caller calls program_close in either case. */
 int program_open(struct program *p, const char *target, const struct program_config *config);
-/* The same in a context that there is, which stays the caller's. */
+/* Like program_open, but uses an existing context, which still belongs to the caller. */
 int program_open_in(struct program *p, const char *target, tw_context *ctx,
                     struct complaints *complaints);
 void program_close(struct program *p);
 
-/* The kernel named, or the only one; NULL after a message that lists them. */
+/* Returns the kernel that the target names, or the program's only kernel. Otherwise prints a
+ * message that lists the kernels and returns NULL. */
 tw_kernel *program_kernel(const struct program *p, const struct command *c);
 
-/* The index of the parameter of that name, whatever it is, or -1 after a message that suggests
- * arrays (is_pointer) or scalars. */
+/* Returns the index of the parameter called `name`, of any kind. If there is none, prints a
+ * message that suggests arrays (`is_pointer`) or scalars and returns -1. */
 int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
                tw_param *out);
 
-/* cuda, cuda:1, sm_80 and the like: the library knows which of those there are. */
+/* Tells whether the text has the form of a GPU's name: cuda, cuda:1, sm_80. The library checks
+ * whether that GPU exists. */
 bool names_gpu(const char *target);
-/* Returns "; did you mean sm_90?" for a compute capability alone, "90" or "9.0"; else "". The caller
- * frees. */
+/* Returns "; did you mean sm_90?" for a bare compute capability ("90" or "9.0"), else "". The
+ * caller frees. */
 char *capability_hint(const char *target);
 
-/* What there is of that name; "cuda:0" is "cuda", too. */
+/* Finds the device called `name`; "cuda:0" also means "cuda". */
 bool device_named(const char *name, tw_device *out);
 
-/* "m=…,n=…": the scalar parameters that are neither set nor inferred; NULL when there are none. The
- * caller frees. */
+/* Returns the scalar parameters that have neither a set nor an inferred value, as "m=…,n=…", or
+ * NULL if there are none. The caller frees. */
 char *missing_scalars(tw_launch *l, tw_kernel *k);
-/* " --set m=1,n=1": the scalar parameters that are; "" when there are none. The caller frees. */
+/* Returns the scalar parameters that are set, as options: " --set m=1,n=1", or "" if there are
+ * none. The caller frees. */
 char *set_options(tw_launch *l, tw_kernel *k);
 
-/* Text of a scalar as the language writes it: 3, 0.5, true. */
+/* Parses a scalar in the language's notation: 3, 0.5, true. */
 bool parse_scalar(const char *text, tw_value *out);
-/* A float is the shortest text that reads back as the same value of type `t`; of a type that is not
- * known, or no float type, as f32 if it is such a value, else as f64. */
+/* Writes a scalar's text. A float gets the shortest text that reads back as the same value of
+ * type `t`. If `t` is unknown or no float type, the text reads back as f32 if f32 holds the
+ * value exactly, else as f64. */
 void format_scalar(char *out, size_t size, tw_value v, tw_dtype t);
-/* Tells whether both are the same number by the bits of an f64: -0.0 is not 0.0, but 0.0 is 0. */
+/* Tells whether both values are the same number, compared by the bits of an f64: 0.0 equals
+ * integer 0, but -0.0 does not equal 0.0. */
 bool same_scalar(tw_value a, tw_value b);
 /* "f32[512][64]" */
 void format_array_type(char *out, size_t size, const tw_array *a);

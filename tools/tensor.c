@@ -1,4 +1,4 @@
-/* Elements go through tw_dtype_load and tw_dtype_store, so every type is served. */
+/* Elements are read by tw_dtype_load and written by tw_dtype_store, so every type is supported. */
 #include "tensor.h"
 #include "npy.h"
 #include "target.h"
@@ -41,7 +41,7 @@ size_t tensor_bytes(const tw_array *a)
     return (size_t)tensor_elements(a) * tw_dtype_size(a->dtype);
 }
 
-/* Larger than the machine's memory is no use, though the system may promise it. */
+/* Returns the machine's memory. Larger arrays are useless, even if the system promises them. */
 static double memory_bytes(void)
 {
     double pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);
@@ -101,7 +101,7 @@ static double random_value(tw_dtype t, const struct fill_options *o, uint64_t *s
     return (double)(bits % (uint64_t)(o->limit > 0 ? o->limit : 1));
 }
 
-/* Of an element in an even row, or in an odd one. */
+/* Returns a value of FILL_WIDE, for an element in an even or an odd row. */
 static double wide_value(tw_dtype t, const struct fill_options *o, bool odd, uint64_t *state)
 {
     struct fill_options wide = *o;
@@ -116,12 +116,12 @@ bool is_signed_integer(tw_dtype t)
     return t >= TW_I64 && t <= TW_I8;
 }
 
-/* Draws a value of one sign, and not 0. */
+/* Draws a nonzero value of one sign. */
 static double signed_value(tw_dtype t, const struct fill_options *o, uint64_t *state)
 {
     bool negative = o->kind == FILL_NEGATIVE && (is_float_type(t) || is_signed_integer(t));
     struct fill_options from_zero = *o;
-    if (o->kind == FILL_POSITIVE && o->limit > 1) /* limit - 1 is an index still */
+    if (o->kind == FILL_POSITIVE && o->limit > 1) /* limit - 1 is still an index */
         from_zero.limit = o->limit - 1;
     double v = random_value(t, &from_zero, state);
     v = t == TW_BOOL ? v : is_float_type(t) ? fabs(v) + o->scale / 16 : v + 1;
@@ -144,7 +144,7 @@ static void store_extreme(tw_array *a, int64_t i, const struct fill_options *o, 
 
 void tensor_fill(tw_array *a, const struct fill_options *o)
 {
-    enum { PIECE = 64 }; /* elements of a row, in an array of one axis */
+    enum { PIECE = 64 }; /* elements of a row, if there is only one axis */
     uint64_t state = o->seed;
     int64_t n = tensor_elements(a), row = a->rank > 1 ? a->shape[a->rank - 1] : PIECE;
     doing("filling an array", NULL);
@@ -234,7 +234,8 @@ static bool reads_back(tw_dtype t, const char *text, double v)
     return tw_dtype_load(t, store) == v;
 }
 
-/* As Python's repr: fixed for exponents from -4 to 15, always with a point or an exponent. */
+/* Formats as Python's repr does: fixed for exponents from -4 to 15, always with a point or an
+ * exponent. */
 static void float_text(char *out, size_t size, tw_dtype t, double v)
 {
     char text[40];
@@ -279,7 +280,7 @@ void tensor_element_text(char *out, size_t size, const tw_array *a, int64_t inde
         integer_text(out, size, a->dtype, at);
 }
 
-/* How many axes end before this element: a row is full, a matrix of rows, … */
+/* Returns how many axes end before this element: a row is full, a matrix of rows, … */
 static int axes_ended(const tw_array *a, int64_t index)
 {
     int64_t whole = 1;
@@ -342,7 +343,7 @@ void tensor_json(struct json *j, const tw_array *a)
 }
 
 struct summary {
-    double least, most, mean; /* of those that are numbers */
+    double least, most, mean; /* of the elements that are not NaN */
     int64_t not_numbers, infinite;
 };
 

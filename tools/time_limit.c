@@ -10,17 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The library gets this much of the processor after the deadline to end by itself, on a busy machine
- * too. A command that waits gets none of it, so the clock ends it. */
+/* After the deadline, the library gets this much processor time to end by itself, even on a busy
+ * machine. A waiting command uses no processor time, so the clock ends it. */
 enum { TICK_MICROSECONDS = 100000, PROCESSOR_TICKS = 5, MOST_TICKS = 30 };
 
 static struct {
     char message[64]; /* "time is up (--time-limit 2)" */
     double ends;      /* on the clock of seconds_now; 0: no limit */
     volatile int ticks;
-    volatile double processor;                    /* seconds of it at the deadline */
+    volatile double processor;                    /* its seconds at the deadline */
     const char *volatile before, *volatile after; /* of the JSON; NULL: none */
-    char *first; /* the `before` of prepare_json, while it counts */
+    char *first;                                  /* `before` of prepare_json, while in use */
 } limit;
 static const char head[] = "tilewright: ";
 
@@ -42,7 +42,7 @@ static void say(int to, const char *text)
     }
 }
 
-/* "time is up (--time-limit 2): running clang", of JSON if `quoted`. */
+/* Writes "time is up (--time-limit 2): running clang", escaped for JSON if `quoted`. */
 static void say_what(int to, bool quoted)
 {
     static char shown[8192];
@@ -92,7 +92,7 @@ bool time_limit_is_over(void)
 
 void time_limit_json(const char *before, const char *after)
 {
-    limit.before = NULL; /* the timer may look at any time */
+    limit.before = NULL; /* the timer may read it at any time */
     limit.after = after;
     limit.before = before;
     free(limit.first);
@@ -113,7 +113,7 @@ void time_limit_json_keys(struct json *j, const char *file)
     json_key(j, "text");
 }
 
-/* The command's object when nothing of it is known yet. */
+/* Prepares the command's JSON object for the time before any result is known. */
 static void prepare_json(const struct options *given)
 {
     struct json j;

@@ -1,5 +1,5 @@
-/* What the commands of `tilewright` share. Errors go to standard error, results to standard
- * output. */
+/* Declarations that all commands of `tilewright` share. Commands print errors to standard error
+ * and results to standard output. */
 #ifndef TW_TOOL_H
 #define TW_TOOL_H
 
@@ -13,8 +13,8 @@
 /* Exit statuses. */
 enum {
     STATUS_OK = 0,
-    STATUS_FAILED = 1, /* begun, with a bad end: values are wrong, a result cannot be written */
-    STATUS_USAGE = 2   /* not begun: bad usage, a program that does not compile, no such file */
+    STATUS_FAILED = 1, /* started but failed: wrong values, unwritable result */
+    STATUS_USAGE = 2   /* not started: bad usage, compile error, missing file */
 };
 
 struct command {
@@ -27,55 +27,62 @@ struct command {
     int (*run)(const struct command *self, const struct options *given);
 };
 extern const struct command *const command_list[]; /* ends with NULL */
-/* NULL, and a message that names the nearest, when there is none. */
+/* Returns the command called `name`. If there is none, prints a message that names the nearest
+ * command and returns NULL. */
 const struct command *command_find(const char *name);
 
-/* The name among `names` (NULL at the end) that is most like `name`, or NULL if none is close. */
+/* Returns the entry of `names` (ends with NULL) that is most like `name`, or NULL if none is
+ * close. */
 const char *closest_name(const char *name, const char *const *names);
-/* "; did you mean 'x'?", or where none is close, what there is: "; there are 'm', 'n' and 'k'". May
- * be empty. The caller frees. */
+/* Returns the hint for an unknown name: "; did you mean 'x'?", or, if no name is close, the list
+ * of names: "; there are 'm', 'n' and 'k'". May be empty. The caller frees. */
 char *name_hint(const char *name, const char *const *names);
 
 bool on_terminal(FILE *f);  /* and the terminal can do colours */
 double seconds_now(void);   /* monotonic */
-double seconds_about(void); /* the same clock, some milliseconds late, without the wait for all
-                               instructions before that reading it takes */
-double median_of(const double *values, int count); /* 0 of none */
-/* All of a file with a 0 behind it; length may be NULL. NULL, and errno, when it cannot be read.
- * The caller frees. */
+double seconds_about(void); /* the same clock, up to some milliseconds late, but faster: it does
+                               not wait for all earlier instructions */
+double median_of(const double *values, int count); /* 0 if count is 0 */
+/* Reads a whole file and appends a 0 byte. Writes its length to *length unless `length` is NULL.
+ * Returns NULL and sets errno if the file cannot be read. The caller frees. */
 char *read_whole_file(const char *path, size_t *length);
-/* The same of so many bytes, as a device may have no end; of more there is EFBIG. */
+/* Like read_whole_file, but reads at most `most` bytes, because a device may have no end. For a
+ * longer file, sets errno to EFBIG and returns NULL. */
 char *read_at_most(const char *path, size_t most, size_t *length);
 #define STANDARD_INPUT "/dev/stdin" /* what `-` is, too, where a program is wanted */
-/* A path of the source tree: here where its folder is here, else in the checkout that the program
- * was built in, else among what was installed with it. The caller frees. */
+/* Finds a file of the source tree. Returns its path relative to the current folder if the file's
+ * folder exists here, else its path in the checkout in which the program was built, else its
+ * path among the installed files. The caller frees. */
 char *source_path(const char *path);
-bool in_checkout(void); /* the program lies where it was built: ./dev is beside its folder */
-/* Returns `p`; ends the program with a message if it is NULL, as there is no memory. */
+bool in_checkout(void); /* the program is in its build folder, in a checkout with ./dev */
+/* Returns `p`. If `p` is NULL, memory is exhausted: prints a message and ends the program. */
 void *checked(void *p);
-/* malloc and friends that do the same. */
+/* Allocate as malloc, realloc and strdup do; end the program with a message if memory is
+ * exhausted. */
 void *need_memory(size_t size); /* zeroed */
-/* Zeros for an array, from the start of a cache line on, as programs that count have theirs; NULL:
- * there is not so much. */
+/* Allocates zeroed memory for an array, aligned to a cache line as arrays of numerical programs
+ * are. Returns NULL if there is not enough memory. */
 void *array_memory(size_t size);
 void *need_more_memory(void *old, size_t size);
 char *need_text(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* the caller frees */
 char *need_text_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
-/* Text of files as a terminal or a reader of JSON may have it (tw_text_shown): lines of it, which the
- * caller frees; printed. What a command prints of names, files and other programs goes through these. */
+/* Makes text from files safe for a terminal or a reader of JSON (tw_text_shown). need_shown
+ * returns the safe text, which the caller frees; print_shown prints it. Commands pass names,
+ * file contents and output of other programs through these functions before printing. */
 char *need_shown(const char *text);
 void print_as(FILE *out, const char *text, size_t length, tw_shown how);
 void print_text(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Prints the output of a program, or a program's text: byte for byte to a file or a pipe. A terminal
+/* Prints a program's output or source text. A file or a pipe gets it byte for byte. A terminal
  * would obey escape sequences, so it gets the text as print_as shows it. */
 void print_output(FILE *out, const char *text, size_t length);
-/* Appends to *text (NULL: empty), which grows. */
+/* Appends formatted text to *text and reallocates it. *text may be NULL, which means empty. */
 void append_text(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The word as it is typed in a shell, in quotes if it has to be. The caller frees. */
+/* Returns the word as a user types it in a shell, quoted if necessary. The caller frees. */
 char *shell_word(const char *word);
 bool ends_with(const char *text, const char *end);
-/* Of FILE or FILE:KERNEL, where FILE has more than that at its end: its bytes. Else 0. */
+/* Returns the length of FILE in FILE or FILE:KERNEL, if FILE ends with `end` and has text before
+ * it. Returns 0 otherwise. */
 size_t file_ending_in(const char *word, const char *end);
 
 #endif

@@ -111,7 +111,7 @@ int run_program_within(int seconds, char *const *arguments, const char *folder, 
 char *folder_make(struct complaints *complaints)
 {
     const char *base = getenv("TMPDIR");
-    bool usable = base && *base && path_is_plain(base); /* nvcc hands it to a shell */
+    bool usable = base && *base && path_is_plain(base); /* nvcc passes it to a shell */
     char *folder = need_text("%s/tilewright-XXXXXX", usable ? base : "/tmp");
     if (mkdtemp(folder)) {
         leftover_path(folder);

@@ -1,4 +1,5 @@
-/* --trace and its options: the trace of a simulated run as a file (docs/trace.md). */
+/* Implements --trace and its options: writes the trace of a simulated run to a file
+ * (docs/trace.md). */
 #ifndef TW_TRACE_FILE_H
 #define TW_TRACE_FILE_H
 
@@ -6,13 +7,13 @@
 #include "tilewright_sim.h"
 
 struct trace_file {
-    const char *path; /* NULL: no trace is asked for, or it is written */
+    const char *path; /* NULL: no trace, or already written */
     tw_trace_options options;
 };
 
-/* STATUS_OK, or a status after a message. */
+/* Reads the options. Returns STATUS_OK, or another status after printing a message. */
 int trace_file_read(struct trace_file *t, const struct options *o);
-/* Writes the trace of the run, if there is one; the first that is written is the only one. */
+/* Writes the trace of the run, if there is one. Only the first call with a trace writes. */
 int trace_file_write(struct trace_file *t, const tw_sim_result *result,
                      struct complaints *complaints);
 

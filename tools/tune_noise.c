@@ -1,4 +1,4 @@
-/* How much of a difference between two candidates is noise. */
+/* Decides how much of a difference between two candidates is noise. */
 #include "tune.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@ static int compare_samples(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of samples in order: what so many of 1 are below, between two of them where it has to be. */
+/* Returns the value below which the fraction `part` of the sorted samples lies; interpolates
+ * between two samples if necessary. */
 static double quantile(const double *list, int count, double part)
 {
     double at = part * (count - 1);
@@ -21,9 +22,9 @@ static double quantile(const double *list, int count, double part)
     return list[below] + (at - below) * (list[above] - list[below]);
 }
 
-/* The notch of a box plot: 1.57 times the quartiles' distance over the root of the count. Where two
- * notches do not meet the medians differ, in 19 cases of 20 (McGill, Tukey, Larsen: "Variations of
- * Box Plots", 1978). */
+/* Returns half the notch of a box plot: 1.57 times the interquartile range over the square root
+ * of the count. If two notches do not overlap, the medians differ in 19 cases of 20 (McGill,
+ * Tukey, Larsen: "Variations of Box Plots", 1978). */
 double candidate_noise(const struct candidate *c)
 {
     if (c->sample_count < SAMPLES_LEAST)

@@ -1,10 +1,9 @@
-/* Child processes, and what they are told and answer: messages of one size over two pipes.
+/* Child processes, and their jobs and answers: messages of one size over two pipes.
  *
- * Children are forks of the program, so they have the source, the candidates and the arrays as the
- * parent has them; a parent never opens a GPU, since what it had open would be of no use to them.
- * One ends when its input does, or with its parent. Each leads a group of processes, so that what
- * it has started ends with it.
- */
+ * Children are forks of the program, so they have the parent's source, candidates and arrays.
+ * The parent process never opens a GPU, because a CUDA context does not survive `fork`. A child
+ * ends when its input ends or when its parent does. Each child leads a process group, so that
+ * the programs that it started end with it. */
 #include "tune.h"
 
 #include <errno.h>
@@ -22,14 +21,14 @@ static _Noreturn void be_child(const struct process *p, const struct tuning *t, 
 {
     setpgid(0, 0);
     signal(SIGINT, SIG_IGN);  /* the parent's to answer, */
-    signal(SIGTERM, SIG_IGN); /* which schedulers send to all of a job, too */
+    signal(SIGTERM, SIG_IGN); /* schedulers also send it to all processes of a job */
     signal(SIGPIPE, SIG_DFL);
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     if (!p->measures)
-        setpriority(PRIO_PROCESS, 0, 10);        /* whoever measures is not to wait for a core */
-    for (int i = 0; i < t->process_count; i++) { /* else the others would not see their end */
+        setpriority(PRIO_PROCESS, 0, 10);        /* measuring processes must not wait for a core */
+    for (int i = 0; i < t->process_count; i++) { /* else the others never see end of input */
         const struct process *other = &t->processes[i];
         if (other != p && other->pid > 0) {
             close(other->to);
@@ -58,7 +57,7 @@ bool process_start(struct process *p, const struct tuning *t)
         be_child(p, t, down[0], up[1]);
     }
     if (pid > 0)
-        setpgid(pid, pid); /* whoever comes first */
+        setpgid(pid, pid); /* both processes call it */
     close(down[0]);
     close(up[1]);
     if (pid < 0) {
@@ -93,7 +92,8 @@ static void drop_job(struct process *p)
     p->since = seconds_now();
 }
 
-/* How it ended, in words. The caller frees. Programs that it had started, an assembler, end too. */
+/* Waits for the process and returns how it ended, in words. Programs that it had started, such
+ * as an assembler, end too. The caller frees. */
 static char *reap(struct process *p)
 {
     int status = 0;

@@ -1,4 +1,4 @@
-/* What came of tuning: a table of the best, and what became of the rest. */
+/* Reports the results of tuning: a table of the best candidates, and the fate of the others. */
 #include "product.h"
 #include "table.h"
 #include "tune.h"
@@ -8,7 +8,7 @@
 
 enum { ROWS = 10, REASONS = 6 };
 
-/* 2·m·n·k for each product of matrices; 0: the kernel makes none. */
+/* Returns 2·m·n·k for each product of matrices, or 0 if the kernel computes none. */
 static double product_operations(const struct tuning *t)
 {
     static const char *const extents[] = {"m", "n", "k", "batch"};
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
     return x - y < 0 ? -1 : x > y;
 }
 
-/* Indices of all, the measured ones first, by time. The caller frees. */
+/* Returns the indices of all candidates, the measured ones first, by time. The caller frees. */
 static int *ranking(const struct tuning *t, int *measured)
 {
     const struct candidates *all = &t->candidates;
@@ -53,7 +53,7 @@ static int *ranking(const struct tuning *t, int *measured)
     return order;
 }
 
-/* Blocks of a multiprocessor: as the driver says, or else as they were estimated. */
+/* Returns the blocks per multiprocessor, by the driver or else by the estimate. */
 static int resident(const struct candidate *c)
 {
     return c->occupancy.blocks > 0 ? c->occupancy.blocks : c->estimate.resident;
@@ -68,8 +68,8 @@ static bool has_few_samples(const struct candidate *c)
     return c->sample_count > 0 && candidate_noise(c) < 0;
 }
 
-/* How many of the first ranks are no slower than the first, for all that the samples say: 1, or more
- * where the notches meet. */
+/* Returns how many of the first ranks are statistically as fast as the first, whose notches
+ * overlap: at least 1. */
 static int within_noise(const struct tuning *t, const int *order, int measured)
 {
     const struct candidate *best = &t->candidates.list[order[0]];
@@ -124,7 +124,7 @@ static void print_table(const struct tuning *t, const int *order, int count)
     }
 }
 
-/* Whether the order of the first ranks means anything. */
+/* Prints whether the order of the first ranks is significant. */
 static void print_noise(const struct tuning *t, const int *order, int measured)
 {
     const struct candidate *all = t->candidates.list;
@@ -145,7 +145,8 @@ static int count_state(const struct tuning *t, enum candidate_state state, bool 
     return n;
 }
 
-/* Of candidates first … end - 1, how many have the state of this one, for the same reason. */
+/* Counts the candidates from `first` to `end` - 1 that have the state of candidate `of`, for the
+ * same reason. */
 static int count_alike(const struct tuning *t, int of, int first, int end)
 {
     const struct candidate *list = t->candidates.list;
@@ -178,7 +179,7 @@ static void print_some(const struct tuning *t, enum candidate_state state, const
         printf("  and %d more (--json lists all)\n", count - shown);
 }
 
-/* What the budget cut off. */
+/* Prints the candidates that the budget cut off. */
 static void print_unfinished(const struct tuning *t)
 {
     for (int i = 0; i < t->candidates.count; i++) {

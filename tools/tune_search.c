@@ -1,9 +1,9 @@
-/* The parent: who does what when.
+/* The parent process: gives jobs to its children.
  *
- * All candidates are estimated, then compiled in the order of their estimates while those that are
- * ready are verified and timed, one at a time, by a process of its own; at last the best few are
- * timed again in turn, with nothing else going on. What was measured is stored at once.
- */
+ * All candidates are estimated. Then the children compile them in the order of their estimates;
+ * meanwhile, a separate process verifies and times the compiled ones, one at a time. At the end,
+ * the best few are timed again in turn, while nothing else runs. Each measurement is stored at
+ * once. */
 #include "tune.h"
 
 #include <errno.h>
@@ -14,25 +14,25 @@
 #include <string.h>
 
 enum { ROUNDS = 12, ROUNDS_BEFORE_DROPPING = 4 };
-static const double near_enough = 1.15; /* times the best: to be timed again */
-static const double too_far = 1.03;     /* of those, to be dropped after some rounds */
+static const double near_enough = 1.15; /* times the best: up to here, time again */
+static const double too_far = 1.03;     /* times the best: dropped after some rounds */
 static const double final_sample_ms = 10;
 static const double final_share = 0.5; /* of the time until then, and at least … */
 static const double final_seconds = 2;
 static const double first_share = 0.85; /* of the budget, until the finals */
-static const double long_seconds = 1;   /* of a measurement that the budget cuts off: it is named */
+static const double long_seconds = 1;   /* the cut-off measurement is named if longer */
 
 struct search {
     struct tuning *tuning;
-    int *order; /* candidates to be measured, the most promising first */
+    int *order; /* candidates to measure, the most promising first */
     int order_count;
-    struct job *todo; /* for the processes that compile, from `next` on */
+    struct job *todo; /* for compiling processes, from `next` on */
     int todo_count, next;
     int estimated, compiled, measured, failed;
     int best; /* -1: none */
     double deadline;
-    bool anew;   /* samples replace those that a candidate has */
-    bool broken; /* no process can be started, or nothing be stored */
+    bool anew;   /* new samples replace the candidate's old ones */
+    bool broken; /* a process cannot start, or storing fails */
 };
 
 static volatile sig_atomic_t stop_asked;
@@ -81,7 +81,7 @@ static void store(struct search *s, const struct candidate *c)
     s->broken = true;
 }
 
-/* What a target or a launch refuses says nothing that would not be found again at once. */
+/* Refusals by a target or a launch are not worth storing: a new run would find them at once. */
 static bool is_worth_storing(tw_status status)
 {
     return status == TW_OK || status == TW_WRONG_VALUES || status == TW_FAULT ||
@@ -155,7 +155,7 @@ static bool start(struct search *s, struct process *p)
     return false;
 }
 
-/* The process is gone: its oldest job was the one that it was at, the others are done again. */
+/* Handles the end of a process: its oldest job caused the end; the other jobs are queued again. */
 static void take_end(struct search *s, struct process *p, tw_status status, const char *why)
 {
     struct job at = p->jobs[0];
@@ -210,7 +210,7 @@ static void show_progress(const struct search *s)
                   best, seconds_now() - t->started);
 }
 
-/* Waits for answers, or for a tenth of a second. */
+/* Waits for answers, at most a tenth of a second. */
 static void wait_for_answers(struct search *s)
 {
     struct tuning *t = s->tuning;
@@ -233,7 +233,7 @@ static void add_todo(struct search *s, enum job_kind kind, int index)
     s->todo[s->todo_count++] = (struct job){.kind = kind, .index = index};
 }
 
-/* Gives what is to be compiled to those that have little to do. */
+/* Gives compile jobs to the processes that have few. */
 static void give_todo(struct search *s)
 {
     struct tuning *t = s->tuning;
@@ -269,7 +269,7 @@ static void estimate_all(struct search *s)
     }
 }
 
-/* Of those that compile to the same program the first is measured. */
+/* Drops candidates that compile to the same program as an earlier one, which is measured. */
 static void drop_copies(struct search *s)
 {
     const struct candidates *all = &s->tuning->candidates;
@@ -307,7 +307,8 @@ static void put_in_order(struct search *s)
 
 /* --- measuring --- */
 
-/* The CPU's programs are compiled where they run: that takes no time worth a process. */
+/* Starts the compiling processes. The CPU's programs compile where they run, because that takes
+ * too little time for separate processes. */
 static void begin_compiling(struct search *s)
 {
     for (int i = 0; i < s->order_count; i++)
@@ -348,8 +349,9 @@ static void measure_all(struct search *s)
         process_kill(&s->tuning->processes[i]);
 }
 
-/* The budget is over: what has been measured for long is named and ended, so that the finals do not
- * wait for it. It may be slow, or without end: that it fails is --timeout's to say. */
+/* Ends the measurements that still run when the budget is over, and names the long ones, so that
+ * the finals need not wait. Such a candidate may be slow or never end; only --timeout marks it
+ * as failed. */
 static void end_unfinished(struct search *s)
 {
     struct process *p = &s->tuning->processes[0];
@@ -367,7 +369,8 @@ static void end_unfinished(struct search *s)
 
 /* --- the finals --- */
 
-/* What disturbs a measurement makes it longer: the shortest says most of few. */
+/* Returns the least sample. Disturbances only lengthen a measurement, so of few samples the
+ * shortest is the best estimate. */
 static double least_ms(const struct candidate *c)
 {
     double least = c->sample_count ? c->samples[0] : c->ms;
@@ -382,7 +385,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Those near the best, and in any case a few. */
+/* Chooses the candidates near the best, and at least a few. */
 static int choose_finalists(const struct search *s, int *list)
 {
     const struct candidates *all = &s->tuning->candidates;
@@ -405,7 +408,7 @@ static int final_runs(double ms)
     return runs > 1000 ? 1000 : (int)runs;
 }
 
-/* One sample; false: over, or it failed. */
+/* Takes one sample. Returns false if the time is over or the candidate failed. */
 static bool time_again(struct search *s, int index)
 {
     struct candidate *c = candidate_at(s, index);
@@ -419,13 +422,13 @@ static bool time_again(struct search *s, int index)
     return p->job_count == 0 && c->state == CANDIDATE_MEASURED;
 }
 
-/* 0 where too few samples say. */
+/* Returns the noise, or 0 if there are too few samples. */
 static double noise_of(const struct candidate *c)
 {
     return fmax(candidate_noise(c), 0);
 }
 
-/* Those that are slower, and not by noise alone. */
+/* Drops the candidates that are slower by more than noise. */
 static int drop_far(const struct search *s, int *list, int count)
 {
     const struct candidate *best = candidate_at(s, list[0]);
@@ -441,8 +444,8 @@ static int drop_far(const struct search *s, int *list, int count)
     return kept;
 }
 
-/* In turn, so that all see the device in the same state; the median counts, of these rounds alone.
- * How many are left. */
+/* Times the finalists in turn, so that all see the device in the same state; only samples of
+ * these rounds enter the median. Returns how many finalists are left. */
 static int play_round(struct search *s, int round, int *list, int count)
 {
     s->anew = round == 0;
@@ -471,7 +474,7 @@ static bool is_listed(int index, const int *list, int count)
     return false;
 }
 
-/* The fastest in the list; -1: all failed. */
+/* Returns the fastest in the list; -1: all failed. */
 static int fastest_of(const struct search *s, const int *list, int count)
 {
     int best = -1;
@@ -483,8 +486,8 @@ static int fastest_of(const struct search *s, const int *list, int count)
     return best;
 }
 
-/* Those of the others that were faster before than the winner is now, as when the device has become
- * slower: behind the finalists. How many. */
+/* Adds to the finalists the other candidates whose earlier time beats the winner's new time, for
+ * instance because the device has become slower. Returns how many it added. */
 static int add_challengers(const struct search *s, int winner, int *finalists, int count)
 {
     int added = 0;
@@ -564,8 +567,8 @@ int tune_search(struct tuning *t)
     struct search s = {.tuning = t, .best = -1};
     size_t count = (size_t)t->candidates.count + 1;
     s.order = need_memory(count * sizeof *s.order);
-    /* each candidate is estimated and compiled; what a process leaves behind when it ends is added
-     * again, at most JOBS_AHEAD - 1 for each that fails */
+    /* Each candidate is estimated and compiled. When a process ends, its open jobs are added
+     * again: at most JOBS_AHEAD - 1 for each failure. */
     s.todo = need_memory(2 * JOBS_AHEAD * count * sizeof *s.todo);
     t->process_count = (int)t->jobs + 1;
     t->processes = need_memory((size_t)t->process_count * sizeof *t->processes);

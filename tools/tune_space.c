@@ -1,9 +1,8 @@
-/* Every combination of tuned values that there is to try.
+/* Makes every combination of tuned values to try.
  *
- * Names declared together vary together: a row of values for each such group. --tune NAME=V,V takes
- * the rows that have one of these values; a value that no row has comes with every row of the
- * group's other names.
- */
+ * Names that are declared together vary together: each such group has a list of rows of values.
+ * --tune NAME=V,V selects the rows with one of these values. A value that is in no row is
+ * combined with every row of the group's other names. */
 #include "tune.h"
 
 #include <stdlib.h>
@@ -65,7 +64,7 @@ static int unknown_name(const struct space_maker *m, const char *name, size_t le
     return STATUS_USAGE;
 }
 
-/* "BM=64,128,WARPS=4": a word with '=' starts a name's list. */
+/* Reads "BM=64,128,WARPS=4": a word with '=' begins another name's list. */
 static int take_wanted(struct space_maker *m, const char *text)
 {
     int tune = -1;
@@ -116,7 +115,7 @@ static void add_row(const struct space_maker *m, struct row_group *g, const tw_v
     memcpy(g->rows + (size_t)g->count++ * width, row, width * sizeof *row);
 }
 
-/* Whether some row of the lists has these values of the names that are wanted. */
+/* Tells whether some row of the lists has these values of the wanted names. */
 static bool is_listed(const struct space_maker *m, int group, int count, const tw_value *row)
 {
     for (int r = 0; r < count; r++) {
@@ -130,7 +129,8 @@ static bool is_listed(const struct space_maker *m, int group, int count, const t
     return false;
 }
 
-/* What no row has: the wanted values from `tune` on, with the other names as in row `like`. */
+/* Adds the combinations that no row has: the wanted values from `tune` on, with the other names
+ * as in row `like`. */
 static void add_unlisted(const struct space_maker *m, struct row_group *g, int listed, int tune,
                          tw_value *row)
 {
@@ -221,7 +221,7 @@ static void take_rows(struct space_maker *m)
     }
 }
 
-/* The last group turns fastest. */
+/* Advances to the next combination; the last group varies fastest. */
 static bool next_rows(struct space_maker *m)
 {
     int g = m->group_count - 1;
@@ -232,8 +232,8 @@ static bool next_rows(struct space_maker *m)
 
 enum { MOST_COMBINATIONS = 1 << 20 };
 
-/* The first `decided` names have no others that go with them. How many combinations that leaves
- * out, with the one before. */
+/* Skips all combinations with the current values of the first `decided` names, none of which is
+ * allowed. Returns the number of combinations left out, with the current one. */
 static int skip_rest(struct space_maker *m, int decided)
 {
     double left_out = 1, stride = 1;
@@ -258,7 +258,7 @@ static int combine(struct candidates *c, struct space_maker *m)
         take_rows(m);
         tw_status s =
             m->tune_count == 0 ? TW_OK : tw_kernel_decides(m->kernel, m->tuned, &allowed, &decided);
-        if (s != TW_OK) { /* a value that is none of its name */
+        if (s != TW_OK) { /* the name does not have this value */
             complain_library(NULL, m->ctx, s);
             return STATUS_USAGE;
         }

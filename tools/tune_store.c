@@ -1,4 +1,4 @@
-/* What can be done with stored results: listing, forgetting, exporting. */
+/* Commands on stored results: list, forget, export. */
 #include "settings.h"
 #include "tune.h"
 #include "tuned.h"
@@ -7,29 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a row's sizes or types must say. */
+/* Condition on a row's sizes or types. */
 struct wanted {
     bool is_type;
-    struct assignment assignment; /* its name "": of any */
+    struct assignment assignment; /* name "": any name */
 };
 
 struct store_command {
     const struct command *self;
     const struct options *given;
-    struct program program; /* of FILE; else it has a context alone */
+    struct program program; /* of FILE; without FILE, only a context */
     tw_context *ctx;
     tw_store *store;
     tw_tuned filter;
     char device[256];
     int wanted_count;
     struct wanted *wanted;
-    int *rows; /* of those found, the ones that are meant */
+    int *rows; /* selected ones of those found */
     int count;
 };
 
 /* --- what is meant --- */
 
-/* What is for tuning has no meaning here; nothing of it is passed over in silence. */
+/* Refuses the options for tuning, which have no meaning here, instead of ignoring them. */
 static int check_options(const struct store_command *c)
 {
     static const char *const ways[] = {"list", "forget", "export", NULL};
@@ -48,7 +48,7 @@ static int check_options(const struct store_command *c)
     return STATUS_OK;
 }
 
-/* FILE[:KERNEL]: what is stored of that kernel, whatever its text was then. */
+/* Reads FILE[:KERNEL], which selects the results of that kernel for any version of its text. */
 static int open_filter(struct store_command *c)
 {
     if (c->given->word_count > 1)
@@ -68,7 +68,7 @@ static int open_filter(struct store_command *c)
     return settings_known(&(struct known_kernel){&c->program, k}, 1, c->given);
 }
 
-/* --device: cpu, cuda, or a name as it is stored. */
+/* Reads --device: cpu, cuda, or a name from the store. */
 static void filter_device(struct store_command *c)
 {
     const char *device = options_value(c->given, "device");
@@ -87,7 +87,7 @@ static void want(struct store_command *c, bool is_type, const struct assignment 
     c->wanted[c->wanted_count++] = (struct wanted){is_type, *a};
 }
 
-/* --set m=128 --type T=f16, or --type f16: of any type variable. */
+/* Reads --set m=128 --type T=f16, or --type f16, which matches any type variable. */
 static int read_wanted(struct store_command *c)
 {
     for (int i = 0; i < c->given->use_count; i++) {
@@ -115,7 +115,7 @@ static bool same_value(const char *a, const char *b)
     return strcmp(a, b) == 0 || (parse_scalar(a, &x) && parse_scalar(b, &y) && same_scalar(x, y));
 }
 
-/* Whether "m=128,n=64" says it too. */
+/* Tells whether the list "m=128,n=64" has the assignment `want`. */
 static bool says(const char *list, const struct assignment *want)
 {
     struct assignment a;
@@ -149,7 +149,7 @@ static int find_rows(struct store_command *c)
     return STATUS_OK;
 }
 
-/* NULL: there is none. */
+/* Returns NULL if there is none. */
 static const tw_tuned *row_at(const struct store_command *c, int index)
 {
     return index < 0 || index >= c->count ? NULL : tw_store_at(c->store, c->rows[index]);
@@ -161,7 +161,8 @@ static bool same_subject(const tw_tuned *a, const tw_tuned *b)
            strcmp(a->program, b->program) == 0 && strcmp(a->types, b->types) == 0;
 }
 
-/* Rows come sorted: by subject, class and sizes; in these what is right, the fastest first. */
+/* Tells whether row `i` begins new sizes. Rows are sorted by subject, class and sizes; within
+ * these, right results come first, by time. */
 static bool begins_sizes(const struct store_command *c, int i)
 {
     const tw_tuned *row = row_at(c, i), *before = row_at(c, i - 1);
@@ -214,7 +215,8 @@ static int list(struct store_command *c)
 
 /* --- --forget --- */
 
-/* What is meant; without a FILE only what other versions of the library measured. */
+/* Removes the selected results. Without FILE, removes only results of other versions of the
+ * library. */
 static int forget(struct store_command *c)
 {
     int deleted = 0, count, status = find_rows(c);
@@ -237,7 +239,7 @@ static int forget(struct store_command *c)
 
 /* --- --export --- */
 
-/* The next "NAME=VALUE" of a row's text. */
+/* Reads the next "NAME=VALUE" of a row's text. */
 static bool next_pair(const char **at, char name[64], char value[64])
 {
     struct assignment a;
@@ -255,7 +257,7 @@ static bool is_name(const char *text)
     return length > 0 && text[length] == '\0' && !strchr("0123456789", *text);
 }
 
-/* Tells whether a row's whole text is "NAME=VALUE,…"; the values are numbers, or types. */
+/* Tells whether a row's whole text is "NAME=VALUE,…" with numbers, or types, as values. */
 static bool reads_whole(const char *text, bool is_types)
 {
     struct assignment a;
@@ -270,7 +272,7 @@ static bool reads_whole(const char *text, bool is_types)
     return !bad;
 }
 
-/* A row that was damaged, or written by another program, cannot be exported. */
+/* Tells whether a row can be exported. A damaged row, or one that another program wrote, cannot. */
 static bool is_whole(const tw_tuned *row)
 {
     char name[64];
@@ -285,7 +287,7 @@ static bool is_whole(const tw_tuned *row)
            isfinite(row->milliseconds);
 }
 
-/* Removes from the rows what cannot be exported, and says so. */
+/* Removes the rows that cannot be exported, and prints a note about them. */
 static void keep_whole(struct store_command *c)
 {
     int kept = 0;
@@ -303,7 +305,8 @@ static void keep_whole(struct store_command *c)
     c->count = kept;
 }
 
-/* The winner of each class: of several sizes in it those measured last. */
+/* Tells whether row `i` is the winner of its class. If the class has several sizes, the sizes
+ * measured last count. */
 static bool is_winner(const struct store_command *c, int i)
 {
     const tw_tuned *row = row_at(c, i);
@@ -320,8 +323,8 @@ static bool is_winner(const struct store_command *c, int i)
     return true;
 }
 
-/* One object a line: {"kernel": "matmul_v4", "types": {"T": "f16"}, "device": …,
- * "class": {"m": [lo, hi, 16], …}, "sizes": {…}, "tune": {"BM": 128, …}, "ms": …}. */
+/* Begins an object, which takes one line: {"kernel": "matmul_v4", "types": {"T": "f16"},
+ * "device": …, "class": {"m": [lo, hi, 16], …}, "sizes": {…}, "tune": {"BM": 128, …}, "ms": …}. */
 static void line_open(struct json *j, const char *key)
 {
     if (key)
@@ -380,7 +383,7 @@ static void export_line(const tw_tuned *row)
     line_pairs(&j, "types", row->types, true);
     json_key(&j, "device");
     json_string(&j, row->device);
-    if (tuned_of_host(row->device)) { /* which another machine would not know by its name */
+    if (tuned_of_host(row->device)) { /* another machine would not know its name */
         json_key(&j, "target");
         json_string(&j, "cpu");
     }
@@ -404,15 +407,16 @@ static void c_string(const char *text)
         if (strchr("\"\\?", *c)) /* "??" might begin a trigraph */
             putchar('\\');
         unsigned char byte = (unsigned char)*c;
-        if (byte < ' ' || byte > '~') /* a terminal may obey other bytes, or turn the text around */
-            printf("\\%03o", (unsigned)byte); /* which ends after three digits */
+        if (byte < ' ' || byte > '~') /* terminals may obey other bytes, or reverse the text */
+            printf("\\%03o", (unsigned)byte); /* ends after three digits */
         else
             putchar(*c);
     }
     putchar('"');
 }
 
-/* The most names that a winner's text has; 1 at least, since C has no arrays of none. */
+/* Returns the largest number of names in a winner's text; at least 1, because C has no empty
+ * arrays. */
 static int most_names(const struct store_command *c, bool tuned)
 {
     int most = 1;
@@ -502,7 +506,7 @@ static int export_winners(struct store_command *c, const char *form)
 
 /* --- the three --- */
 
-/* Where stores are looked for there is none yet. */
+/* Reports that no store exists yet at the place of the store. */
 static int nothing_yet(const struct store_command *c)
 {
     tw_message m = tw_message_init();

@@ -1,19 +1,18 @@
-/* The arrays to tune with, and what is expected in them.
+/* Creates the arrays for tuning, and computes their expected values.
  *
- * Every candidate's values are judged by `ensures`, which is worked out once, here, before the
- * processes that measure are forked. Where that would take too long at the sizes to tune for, the
- * run-time sizes that are axes of arrays are made smaller: the program judged is the same, since
- * only statics and whether 16 divides a size are compiled in.
- */
+ * `ensures` judges the values of every candidate. The expected values are computed once, here,
+ * before the measuring processes are forked. If that would take too long at the sizes to tune
+ * for, the run-time sizes that are axes of arrays are made smaller. The judged program is the
+ * same, because only static values and the divisibility of sizes by 16 are compiled in. */
 #include "settings.h"
 #include "tune.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const double most_work = 4e9;     /* product of all sizes: a second or so of a few cores */
-static const double most_results = 2e6;  /* elements that are compared, for each candidate */
-enum { LEAST_SIZE = 272, DIVISOR = 16 }; /* some tiles of most kernels, and a part of one */
+static const double most_work = 4e9;     /* product of all sizes: about a second on a few cores */
+static const double most_results = 2e6;  /* compared elements for each candidate */
+enum { LEAST_SIZE = 272, DIVISOR = 16 }; /* some tiles of most kernels, and a partial one */
 
 static bool is_axis(tw_kernel *k, const char *name)
 {
@@ -52,7 +51,7 @@ static double results(tw_launch *l, tw_kernel *k)
     return elements;
 }
 
-/* Halves the largest size that is not compiled in. false: none can be smaller. */
+/* Halves the largest size that is not compiled in. Returns false if no size can be smaller. */
 static bool shrink(tw_launch *l, tw_kernel *k)
 {
     tw_param p = tw_param_init();
@@ -78,7 +77,7 @@ static bool is_large(tw_launch *l, tw_kernel *k)
     return work(l, k) > most_work || results(l, k) > most_results;
 }
 
-/* --tune lists candidates; only the rest goes to a launch. */
+/* Omits --tune, which lists candidates; only the other options go to a launch. */
 int tune_settings(const struct tuning *t, tw_launch *l)
 {
     struct options some = *t->given;
@@ -92,7 +91,8 @@ int tune_settings(const struct tuning *t, tw_launch *l)
     return status;
 }
 
-/* t->judged: a launch at the sizes to verify at. *smaller: these are not the ones to tune for. */
+/* Prepares t->judged, a launch at the sizes for verification. Sets *smaller if these are smaller
+ * than the sizes to tune for. */
 static int choose_sizes(struct tuning *t, const struct candidate *c, bool *smaller)
 {
     *smaller = false;
@@ -108,7 +108,7 @@ static int choose_sizes(struct tuning *t, const struct candidate *c, bool *small
         *smaller = true;
     if (status != STATUS_OK || s != TW_OK || !*smaller || tw_launch_prepare(t->judged) == TW_OK)
         return s == TW_OK ? status : STATUS_FAILED;
-    t->exact = true; /* the kernel does not take them smaller */
+    t->exact = true; /* the kernel refuses smaller sizes */
     return choose_sizes(t, c, smaller);
 }
 
@@ -132,7 +132,8 @@ static int share_operands(struct tuning *t)
     return s == TW_OK ? STATUS_OK : STATUS_FAILED;
 }
 
-/* The verdict on arrays that no kernel has written is of no interest, the values behind it are. */
+/* Computes the expected values. The verdict on arrays that no kernel has written does not
+ * matter, but the computation yields the values. */
 static int find_expected(struct tuning *t)
 {
     if (!tw_kernel_has_ensures(t->kernel)) {
@@ -153,7 +154,7 @@ static int find_expected(struct tuning *t)
     return STATUS_OK;
 }
 
-/* Without a cache the processes that compile have nowhere to leave it. */
+/* Checks for a cache. Without it, the compiling processes have no place for their results. */
 static void look_for_cache(const struct tuning *t)
 {
     tw_cache cache = tw_cache_init();

@@ -1,4 +1,4 @@
-/* What the children do: estimate, compile, verify, time. */
+/* The work of the children: estimate, compile, verify, time. */
 #include "tensor.h"
 #include "tune.h"
 
@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 enum { SAMPLES = 3, MOST_RUNS = 1000 };
-static const double sample_ms = 2;    /* so long a sample is to be */
+static const double sample_ms = 2;    /* target length of a sample */
 static const double slow_ms = 200;    /* from here on one sample is enough … */
-static const double near_best = 1.15; /* … of what is no slower than that, and is timed again */
-static const double hopeless = 3;     /* so many times as slow as the best: two are enough */
+static const double near_best = 1.15; /* … unless within this factor of the best */
+static const double hopeless = 3;     /* times the best: two samples are enough */
 
 struct worker {
     const struct tuning *tuning;
     struct answer answer;
-    bool on_device; /* the arrays to time with are on the GPU */
+    bool on_device; /* the arrays for timing are on the GPU */
 };
 
 static void say(struct worker *w, tw_status status)
@@ -50,7 +50,8 @@ static void estimate(struct worker *w)
         say(w, s);
 }
 
-/* Into the cache of assembled kernels, from which the process that measures takes it. */
+/* Compiles into the cache of assembled kernels, from which the measuring process loads the
+ * result. */
 static void compile(struct worker *w)
 {
     tw_status s = tw_launch_assemble(w->tuning->launch);
@@ -58,7 +59,7 @@ static void compile(struct worker *w)
         say(w, s);
 }
 
-/* Runs at the sizes to verify at, from the same inputs each time, and judges. */
+/* Runs at the sizes for verification, each time with the same inputs, and judges the values. */
 static bool verify(struct worker *w)
 {
     const struct tuning *t = w->tuning;
@@ -77,7 +78,7 @@ static bool verify(struct worker *w)
     return s == TW_OK;
 }
 
-/* A copy of each array on the GPU, in this process alone; it goes with the process. */
+/* Copies each array to the GPU, in this process alone; the copies end with the process. */
 static bool place_arrays(struct worker *w)
 {
     const struct tuning *t = w->tuning;
@@ -126,14 +127,14 @@ static double least_sample(const struct answer *a)
     return least;
 }
 
-/* Compares the least of all samples so far: one alone may have been disturbed. */
+/* Compares the least of all samples so far, because a single sample may have been disturbed. */
 static bool is_slower(const struct answer *a, double times)
 {
     return a->job.best_ms > 0 && least_sample(a) > times * a->job.best_ms;
 }
 
-/* A first run says how many make a sample; it counts where it is long enough itself, or so slow that
- * another has to confirm it. */
+/* Measures a candidate. A first run determines the number of runs per sample. The first run
+ * itself counts as a sample if it is long enough, or so slow that another run must confirm it. */
 static void measure(struct worker *w)
 {
     struct answer *a = &w->answer;
@@ -188,7 +189,7 @@ static bool write_answer(int out, const struct answer *a)
 {
     ssize_t put;
     do
-        put = write(out, a, sizeof *a); /* below PIPE_BUF: whole or not at all */
+        put = write(out, a, sizeof *a); /* below PIPE_BUF: written whole or not at all */
     while (put < 0 && errno == EINTR);
     return put == sizeof *a;
 }
@@ -200,7 +201,7 @@ void tune_work(const struct tuning *t, int in, int out, bool measures)
     while (read_job(in, &job)) {
         w.answer = (struct answer){.job = job};
         do_job(&w);
-        /* a GPU's fault stays with the process */
+        /* a GPU fault persists in the process */
         w.answer.leaves = measures && t->on_gpu && w.answer.status == TW_FAULT;
         if (!write_answer(out, &w.answer) || w.answer.leaves)
             return;

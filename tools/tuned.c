@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* key: of the launch as it is now; --tune may have kept some values. */
+/* Describes the values that the launch took. `key` is the launch's current key; --tune may have
+ * kept some values. */
 static char *taken_text(const tw_tuned *key, const tw_tuned *taken)
 {
     char *text = NULL;
@@ -37,7 +38,7 @@ int tuned_take(const struct program *p, tw_launch *l, const struct options *o, c
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
-/* The name, or with ", on 4 threads" behind it. */
+/* The stored name may have ", on 4 threads" after the CPU's name. */
 bool tuned_of_host(const char *device)
 {
     tw_device host = tw_device_init();

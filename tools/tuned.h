@@ -1,14 +1,15 @@
-/* --tuned: a launch takes the fastest values that the store has for it. */
+/* Implements --tuned: a launch takes the fastest stored values for it. */
 #ifndef TW_TUNED_H
 #define TW_TUNED_H
 
 #include "target.h"
 
-/* Once sizes and types are known. Does nothing without --tuned; with it *taken says what was taken:
- * the caller frees. STATUS_OK, or a status after a message. */
+/* Gives the launch stored values if --tuned is given. Requires known sizes and types. *taken
+ * describes the values; the caller frees. Returns STATUS_OK, or another status after printing a
+ * message. */
 int tuned_take(const struct program *p, tw_launch *l, const struct options *o, char **taken);
 
-/* Whether what tw_tuned calls `device` is this machine's CPU. */
+/* Tells whether `device`, a name by tw_tuned, is this machine's CPU. */
 bool tuned_of_host(const char *device);
 
 #define OPTION_TUNED                                                                               \

@@ -1,4 +1,4 @@
-/* What came of comparing with `ensures`, in words. */
+/* Describes the result of a comparison with `ensures` in words. */
 #ifndef TW_VERDICT_H
 #define TW_VERDICT_H
 
@@ -6,12 +6,12 @@
 #include "tool.h"
 
 double verdict_worst_error(const tw_verdict *v); /* |got - want| at the worst element */
-/* "480 elements, largest error 2e-08; worst element uses 7% of its tolerance (…)". The caller
- * frees. */
+/* Returns "480 elements, largest error 2e-08; worst element uses 7% of its tolerance (…)". The
+ * caller frees. */
 char *verdict_text(const tw_verdict *v);
-/* What may explain the wrong value, or NULL. */
+/* Returns a possible explanation of the wrong value, or NULL. */
 const char *verdict_hint(const tw_verdict *v);
-/* Keys verified, max_error, worst_error, tolerance, got, want, view, at, checked. */
+/* Adds the keys verified, max_error, worst_error, tolerance, got, want, view, at, checked. */
 void verdict_json(const tw_verdict *v, struct json *j);
 
 #endif

@@ -1,7 +1,8 @@
 #define _XOPEN_SOURCE 700 /* realpath */
-/* The parent watches, a child runs. The child tells which files it reads, in which state (a pipe), so
- * a file that is saved between two looks at it is another file. The parent looks at the states of all
- * files whenever something happens in their folders. */
+/* The parent watches; a child runs the command. The child tells, through a pipe, which files it
+ * reads and in which state, so that a file that is saved while the command runs counts as
+ * changed. The parent compares the states of all files whenever an event occurs in their
+ * folders. */
 #include "watch.h"
 #include "files_read.h"
 #include "folder_events.h"
@@ -79,7 +80,7 @@ static void take(struct watcher *w, const struct file_told *told, const char *pa
     w->files = need_more_memory(w->files, (size_t)(w->count + 1) * sizeof *w->files);
     w->files[w->count++] = (struct watched){.path = need_text("%s", path), .state = told->state};
     add_folder_of(w, path);
-    if (realpath(path, real)) /* a symbolic link's file may be saved in its own folder */
+    if (realpath(path, real)) /* a link's target may be saved in its own folder */
         add_folder_of(w, real);
 }
 
@@ -103,7 +104,7 @@ static bool read_exactly(int file, void *out, size_t size)
     return true;
 }
 
-/* Reads one record of the child. Returns false at the end, when the child has ended. */
+/* Reads one record of the child. Returns false at the end, after the child has ended. */
 static bool take_record(struct watcher *w)
 {
     struct file_told told;
@@ -116,7 +117,7 @@ static bool take_record(struct watcher *w)
     return true;
 }
 
-/* Tells whether a file was saved. One that is missing may be on its way: an editor that replaces a file
+/* Tells whether a file was saved. Ignores a missing file, because an editor that replaces a file
  * removes it first. */
 static bool any_saved(struct watcher *w)
 {
@@ -130,7 +131,7 @@ static bool any_saved(struct watcher *w)
     return any;
 }
 
-/* Waits until no file changes any more, as a file is written in several steps. */
+/* Waits until no file changes any more, because writing a file takes several steps. */
 static void settle(struct watcher *w)
 {
     for (bool changes = true; changes && !asked_to_end;) {
@@ -148,9 +149,10 @@ static void settle(struct watcher *w)
     any_saved(w);
 }
 
-/* --- what is said --- */
+/* --- messages --- */
 
-/* "k.tile, a.npy and 2 more": the files that were saved, or all. The caller frees. */
+/* Returns the names of the saved files, or of all files: "k.tile, a.npy and 2 more". The caller
+ * frees. */
 static char *names(const struct watcher *w, bool saved)
 {
     char *text = NULL;
@@ -216,7 +218,7 @@ static bool start(struct watcher *w,
     return false;
 }
 
-/* Waits for the child, which has ended or was told to; a run that does not end is killed. */
+/* Waits for the child, which has ended or was told to end; kills a run that does not end. */
 static int collect(struct watcher *w)
 {
     int status = 0;
@@ -247,7 +249,7 @@ static void take_status(struct watcher *w, int status)
     complain(NULL, "the run was ended by a signal: %s", strsignal(WTERMSIG(status)));
 }
 
-/* Waits until the run ends, or ends it if a file is saved in the meantime. */
+/* Waits until the run ends, or ends it if a file is saved meanwhile. */
 static void follow(struct watcher *w)
 {
     bool runs = true;

@@ -1,4 +1,4 @@
-/* --watch: runs a command again when a file that it read is saved. */
+/* Implements --watch: runs a command again when a file that it read is saved. */
 #ifndef TW_WATCH_H
 #define TW_WATCH_H
 
@@ -11,9 +11,10 @@
                 "the status of the last run"                                                       \
     }
 
-/* Calls `run` in a child process, so that a run finds nothing of the one before, and again after each
- * change of a file that the child told of (files_read.h). A change during a run ends that run. Returns
- * at SIGINT or SIGTERM, or if the command read no file, the status of the last run that ended. */
+/* Calls `run` in a child process, so that a run inherits no state of the previous one. Calls it
+ * again after each change of a file that the child reported (files_read.h). A change during a
+ * run ends that run. Returns the status of the last run that ended, on SIGINT or SIGTERM, or if
+ * the command read no file. */
 int watch(int (*run)(const struct command *c, const struct options *given), const struct command *c,
           const struct options *given);
 

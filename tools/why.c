@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_EVENTS = 4000000 }; /* of a block: a path needs all of them */
-enum { SHOWN = 6 };             /* elements of a step in the text; of more, three */
+enum { MOST_EVENTS = 4000000 }; /* of a block; a path needs all of them */
+enum { SHOWN = 6 };             /* elements of a step in the text; three if there are more */
 
 int why_read(struct why *w, const struct options *o)
 {

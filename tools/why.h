@@ -1,4 +1,5 @@
-/* --why ARRAY[I][J]: which writes, reads and products an element's value comes from. */
+/* Implements --why ARRAY[I][J]: shows the writes, reads and products that an element's value
+ * comes from. */
 #ifndef TW_WHY_H
 #define TW_WHY_H
 
@@ -6,21 +7,23 @@
 #include "tilewright_sim.h"
 
 struct why {
-    char *array; /* NULL: it is not asked */
+    char *array; /* NULL: --why is not given */
     int64_t index[TW_MAX_RANK];
     int rank;
-    char *report; /* after the run: as text, or as JSON; NULL: none yet */
+    char *report; /* after the run, as text or JSON; NULL: none yet */
 };
 
-/* STATUS_OK, or a status after a message; why_free in either case. */
+/* Reads the options. Returns STATUS_OK, or another status after printing a message. The caller
+ * calls why_free in either case. */
 int why_read(struct why *w, const struct options *o);
 void why_free(struct why *w);
-/* Lets the trace ask about the element of this array. */
+/* Adds the question about the element of this array to the trace options. */
 int why_ask(const struct why *w, const tw_array *array, const struct options *o,
             tw_trace_options *to);
-/* Tells whether another block wrote the element last; `to` then traces that one in another run. */
+/* Tells whether another block wrote the element last; `to` then traces that block in another
+ * run. */
 bool why_elsewhere(const tw_why *found, tw_trace_options *to);
-/* Keeps what was found, which another run forgets. */
+/* Saves the answer, because another run discards it. */
 void why_keep(struct why *w, const tw_why *found, const tw_trace_options *asked, bool json);
 
 #define OPTION_WHY                                                                                 \

@@ -44,7 +44,7 @@ static void take_filled(struct untouched *u, const char *name, const tw_array *n
                         int turn)
 {
     tw_array filled = *now;
-    if (!tensor_allocate(&filled)) /* then nothing is told of it */
+    if (!tensor_allocate(&filled)) /* reports nothing about it then */
         return;
     if (!zeros)
         tensor_fill_unwritten(&filled, turn);
@@ -75,7 +75,7 @@ void untouched_free(struct untouched *u)
 /* --- what is wrong --- */
 
 enum mark { WRONG = 1, UNWRITTEN = 2 };
-enum { MATRIX_MOST = 144, MATRIX_COLUMNS = 120 }; /* elements, and how wide a line may be */
+enum { MATRIX_MOST = 144, MATRIX_COLUMNS = 120 }; /* elements, and characters of a line */
 
 static struct wrong_view *view_at_hand(struct wrong_values *values, const tw_wrong *w)
 {
@@ -150,14 +150,14 @@ void wrong_values_free(struct wrong_values *w)
 
 /* --- where --- */
 
-/* The indices of marked elements along an axis. */
+/* Indices of marked elements along an axis. */
 struct along {
     int64_t low, high, count;
-    int64_t step; /* between one and the next; 0: it varies */
+    int64_t step; /* distance of neighbours; 0: varies */
 };
 
-/* Where the marked elements are: each axis apart, and whether every place that these allow is
- * marked. */
+/* Region of the marked elements: the indices of each axis, and whether every combination of them
+ * is marked. */
 struct region {
     struct along axis[TW_MAX_RANK];
     bool whole;
@@ -215,7 +215,8 @@ static bool is_full(const struct along *a, int64_t extent)
     return a->count == extent;
 }
 
-/* Whether the axis is told by its indices: "3", "3 to 7" or "1, 3, … 63"; else by its range. */
+/* Tells whether the text lists the axis's indices, "3", "3 to 7" or "1, 3, … 63", rather than
+ * its range. */
 static bool is_regular(const struct along *a)
 {
     return is_run(a) || (a->step && a->count > 2);
@@ -240,8 +241,8 @@ static bool is_told_whole(const struct wrong_view *v, const struct region *r)
     return regular;
 }
 
-/* "rows 96 to 126, columns 3 to 7"; of more axes than two "[0 to 2][96 to 126][3 to 7]". NULL: all
- * over the view. */
+/* Returns "rows 96 to 126, columns 3 to 7", or "[0 to 2][96 to 126][3 to 7]" for more than two
+ * axes. Returns NULL if the places are all over the view. */
 static char *places_text(const struct wrong_view *v, const struct region *r)
 {
     static const char *const names[3][2] = {{""}, {"element"}, {"row", "column"}};
@@ -267,7 +268,8 @@ static char *places_text(const struct wrong_view *v, const struct region *r)
     return text;
 }
 
-/* ": rows 96 to 126", ", within rows 96 to 126", ", all over it"; nothing where all of it is. */
+/* Appends ": rows 96 to 126", ", within rows 96 to 126" or ", all over it"; appends nothing if
+ * the whole view is marked. */
 static void append_places(char **text, const struct wrong_view *v, enum mark mark)
 {
     struct region r = find_region(v, mark);
@@ -285,7 +287,8 @@ static const char *are(int64_t count)
     return count == 1 ? "is" : "are";
 }
 
-/* "992 of 8710 elements of `C` are wrong", "none of the 12 elements of `C` is written" */
+/* Appends "992 of 8710 elements of `C` are wrong" or "none of the 12 elements of `C` is
+ * written". */
 static void append_count(char **text, const struct wrong_view *v, int64_t count, bool unwritten)
 {
     if (count == v->elements && unwritten)
@@ -298,7 +301,7 @@ static void append_count(char **text, const struct wrong_view *v, int64_t count,
                     unwritten ? "never written" : "wrong");
 }
 
-/* Blocks that are missing leave a part of the view, with a border. */
+/* Tells whether a part of the view is unwritten and has a border, as when blocks are missing. */
 static bool is_part_unwritten(const struct wrong_view *v)
 {
     struct region r = find_region(v, UNWRITTEN);
@@ -312,7 +315,7 @@ static void append_view(char **text, const struct wrong_view *v, bool unwritten_
         return;
     append_text(text, "%s", *text ? "\n" : "");
     append_count(text, v, only ? v->unwritten : v->wrong, only);
-    if (v->wrong > 1) /* where one is was said */
+    if (v->wrong > 1) /* a single one was reported before */
         append_places(text, v, only ? UNWRITTEN : WRONG);
     if (!only && v->unwritten) {
         append_text(text, "\n%lld of these %s never written", (long long)v->unwritten,
@@ -342,7 +345,7 @@ static char *value_text(double v)
     return isnan(v) ? need_text("nan") : need_text("%.6g", v);
 }
 
-/* "1.5 (2)"; "- (2)": it is never written; ".": it is right. */
+/* Returns "1.5 (2)"; "- (2)" if the element is never written; "." if it is right. */
 static char *cell_text(const struct wrong_view *v, int64_t number)
 {
     if (!v->marks[number])
@@ -354,7 +357,7 @@ static char *cell_text(const struct wrong_view *v, int64_t number)
     return text;
 }
 
-/* The text, each line behind four blanks. NULL: a line would be too long. */
+/* Returns the text with four blanks before each line, or NULL if a line would be too long. */
 static char *indented(const char *text)
 {
     char *all = NULL;

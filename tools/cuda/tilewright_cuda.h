@@ -1,7 +1,7 @@
-/* What `tilewright check k.cu` puts in front of a CUDA C file when clang compiles it and no CUDA
- * toolkit is there: the qualifiers, built-in variables and device functions that kernels use, in
- * terms of clang's builtins. Where the toolkit is installed its own headers are used instead. Names
- * and meaning are those of the CUDA C++ Programming Guide. */
+/* Header that `tilewright check k.cu` includes before a CUDA C file if clang compiles it and no
+ * CUDA toolkit is installed: the qualifiers, built-in variables and device functions that
+ * kernels use, in terms of clang's builtins. If the toolkit is installed, its own headers are
+ * used instead. Names and meaning are those of the CUDA C++ Programming Guide. */
 /* clang-format off */
 #ifndef TILEWRIGHT_CUDA_H
 #define TILEWRIGHT_CUDA_H
@@ -20,7 +20,7 @@
 #endif
 #define __restrict __restrict__
 #define __grid_constant__
-/* nodebug: what is inlined of these stands at the line that calls them */
+/* nodebug: inlined code belongs to the line that calls these functions */
 #define TW_D static __device__ __forceinline__ __attribute__((nodebug))
 #define TW_HD static __host__ __device__ __forceinline__ __attribute__((nodebug))
 
@@ -593,7 +593,8 @@ struct thread_block {
     TW_D dim3 dim_threads() { return group_dim(); }
 };
 TW_D thread_block this_thread_block() { return {}; }
-/* As the toolkit's: a counter behind %envreg1 and %envreg2, whose top bit turns when all have come. */
+/* Like the toolkit's grid_group: %envreg1 and %envreg2 hold a counter's address. Its top bit
+ * flips when all blocks have arrived. */
 struct grid_group {
     TW_D unsigned *counter()
     {
