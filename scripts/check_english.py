@@ -31,10 +31,7 @@ COMMENTS = [
     "src/sim/*",
     "src/tile/*",
     "src/tune/*",
-    "tools/[!cl]*",
-    "tools/c[!h]*",
-    "tools/l[!e]*",
-    "tools/lef*",
+    "tools/*",
 ]
 MESSAGES = [
     "tools/*",

@@ -1,4 +1,4 @@
-/* What came of a check: findings, and the status. */
+/* Records the results of a check: findings, and the status. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void check_set_deadline(struct check *c, bool of_run)
     c->deadline.at = of_run && (c->ends == 0 || run_ends < c->ends) ? run_ends : c->ends;
 }
 
-/* The time of the whole command is up. */
+/* Reports that the time of the whole command is up. */
 static void take_end(struct check *c, const char *where)
 {
     tw_message m = tw_message_init();
@@ -55,7 +55,8 @@ void check_take_messages(struct check *c, tw_status s, const char *what, const c
                     s);
 }
 
-/* " --fill rand" for what `check` fills by itself, and what --fill says. The caller frees. */
+/* Returns " --fill rand" for the arrays that `check` fills by itself, and the uses of --fill.
+ * The caller frees. */
 static char *fill_options(const struct check *c)
 {
     char *text = NULL;
@@ -72,11 +73,12 @@ static char *fill_options(const struct check *c)
     return all;
 }
 
-/* The run that did not end, for the simulator: it says where a kernel is when its steps are over. */
+/* Repeats the unfinished run on the simulator, which reports where the kernel is when its step
+ * limit is reached. */
 static void note_where_it_hangs(struct check *c, const char *order)
 {
     double at = c->deadline.at;
-    c->deadline.at = 0; /* time is up, and this much is said all the same */
+    c->deadline.at = 0; /* reported even though the time is up */
     char *sets = set_options(c->launch, c->kernel), *choice = space_options(&c->space),
          *fills = fill_options(c);
     c->deadline.at = at;
@@ -95,11 +97,11 @@ static void note_where_it_hangs(struct check *c, const char *order)
 void check_take_timeout(struct check *c, const char *where, const char *order)
 {
     if (c->pin.is_large && (c->ends == 0 || seconds_now() < c->ends)) {
-        if (!*order) /* a size that the simulator is too slow for was run on the CPU */
+        if (!*order) /* the CPU ran sizes for which the simulator is too slow */
             check_take_unreached(c, &c->pin);
         return; /* the work may grow faster than the size does */
     }
-    /* A limit of the whole command may come while a kernel runs that is quick enough. */
+    /* the command's limit may end even a fast kernel's run */
     bool hangs = c->longest_run > c->time_limit / 2;
     const char *with = *where ? " with " : "";
     char *text = hangs ? need_text("`%s` did not end within %g s%s%s (--time-limit)", c->name,

@@ -1,5 +1,5 @@
-/* Reports the parts of a kernel that `check` did not look at, although nothing is wrong: such a kernel
- * must not look clean. */
+/* Reports the parts of a kernel that `check` could not check, if it found no error, so that the
+ * kernel does not look fully checked. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -28,13 +28,13 @@ void check_take_unreached(struct check *c, const struct check_pin *pin)
                     "");
 }
 
-/* False: with -v another line says it. */
+/* Returns false with -v, because another line then reports it. */
 static bool says(const struct check *c)
 {
     return !c->to_json && (!c->verbose || c->strict);
 }
 
-/* "NAME AFTER_IT: REMARK", of the first remark. */
+/* Prints "NAME AFTER_IT: REMARK", for the first remark. */
 static void say_first(const struct check *c, const char *after_it, const struct remarks *remarks)
 {
     char *line = remark_line(&remarks->list[0]);

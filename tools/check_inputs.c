@@ -1,5 +1,5 @@
-/* Runs with other inputs than random ones: large, of one sign, the least and largest integers. What
- * overflows, what drowns, and a maximum that begins at 0 show. */
+/* Runs with inputs that are not random: large ones, of one sign, the least and largest integers.
+ * They show overflows, lost digits, and a maximum that starts at 0. */
 #include "check.h"
 
 #include <math.h>
@@ -84,11 +84,11 @@ static void note_inputs(struct check *c, const struct operands *arrays)
 
 struct far_off {
     const struct operands *arrays;
-    double *size; /* of what each array holds */
+    double *size; /* magnitude of each array's content */
     bool any;
 };
 
-/* The part of what is wanted, or of what the array holds, that is passed over. */
+/* Returns the tolerated error, as a part of the wanted value or of the array's magnitude. */
 static double part_passed(tw_dtype t)
 {
     return is_float_type(t) ? fmax(0.001, 8 * type_roundoff(t)) : 0;
@@ -105,8 +105,9 @@ static void take_far_off(void *user, const tw_wrong *w)
     }
 }
 
-/* With larger inputs a correct formula may lose more digits than that of `ensures`. An error counts
- * only if it is a good part of the outputs' size, and the wanted value is known and finite. */
+/* Tells whether an error counts. With larger inputs, a correct formula may lose more digits than
+ * that of `ensures`. An error counts only if it is a considerable part of the outputs'
+ * magnitude, and the wanted value is known and finite. */
 static bool is_far_off(struct check *c, const struct operands *arrays)
 {
     struct far_off f = {.arrays = arrays,
@@ -118,8 +119,8 @@ static bool is_far_off(struct check *c, const struct operands *arrays)
     return f.any;
 }
 
-/* With larger inputs too many values may overflow, or be divided by zero, to judge the rest. That is no
- * finding. */
+/* Adds a remark that the values could not be judged: with larger inputs, too many may overflow
+ * or be divided by zero. This is not a finding. */
 static void take_unjudged(struct check *c, const char *where)
 {
     tw_message m = {.size = sizeof m, .text = ""};
@@ -161,11 +162,10 @@ static struct outcome run_inputs(struct check *c, int shape)
     return (struct outcome){ran, verified};
 }
 
-static const int suited[] = {CHECK_RAGGED, 5, 3,
-                             CHECK_THIN}; /* shapes, the first that suits counts */
+static const int suited[] = {CHECK_RAGGED, 5, 3, CHECK_THIN}; /* the first suitable shape is used */
 enum { SUITED = sizeof suited / sizeof *suited };
 
-/* A shape that the kernel takes with random inputs; -1: none. */
+/* Returns a shape that the kernel accepts with random inputs; -1: none. */
 static int find_shape(struct check *c)
 {
     enum check_inputs inputs = c->inputs;
@@ -183,7 +183,7 @@ static int find_shape(struct check *c)
     return found;
 }
 
-/* One integer array after the other, where not all of them take the inputs. */
+/* Varies one integer array after the other, if the kernel refuses the inputs in all of them. */
 static void run_one_by_one(struct check *c)
 {
     enum { MOST = 4 };
@@ -210,14 +210,14 @@ void check_other_inputs(struct check *c)
         for (int i = 0; i < SUITED && !done; i++)
             done = run_inputs(c, suited[i]).ran == TW_OK;
         if (done && kind != CHECK_WIDE && c->status == STATUS_OK)
-            run_inputs(c, CHECK_THIN); /* what is taken along the axis of 1 is each element */
+            run_inputs(c, CHECK_THIN); /* a result along an axis of 1 is each element itself */
         else if (!done && kind != CHECK_WIDE)
             run_one_by_one(c);
     }
     c->inputs = CHECK_RANDOM;
 }
 
-/* False: the kernel does not take ascending integers in these arrays, or `ensures` does not. */
+/* Returns false if the kernel or its `ensures` refuses ascending integers in these arrays. */
 static bool try_ascending(struct check *c, const char *only)
 {
     bool taken = false;

@@ -1,7 +1,7 @@
-/* Configurations that the CPU engine runs and a GPU target does not take: too many registers or too
- * much shared memory, instructions that it lacks. Said of each target with -v and --json. What no
- * target takes in its default configuration is a warning, as such a kernel runs on no GPU; parameters
- * beyond what GPUs have are an error. */
+/* Configurations that the CPU engine runs but a GPU target refuses: too many registers, too much
+ * shared memory, missing instructions. -v and --json report each target. A default configuration
+ * that every target refuses gets a warning, because such a kernel runs on no GPU. Parameters
+ * beyond the limit of all GPUs are an error. */
 #include "check.h"
 #include "tilewright_look.h"
 
@@ -46,7 +46,7 @@ void check_target_refuses(struct check *c, const char *sizes)
     free(where);
 }
 
-/* Whether the default configuration of the types compiles for the target. */
+/* Tells whether the default configuration of the types compiles for the target. */
 static bool compiles_for(struct check *c, const char *target, int types)
 {
     tw_kernel *kernel;
@@ -68,8 +68,8 @@ static bool compiles_for(struct check *c, const char *target, int types)
     return compiles;
 }
 
-/* CUDA C++ Programming Guide, "__global__ Function Parameters": the same on all GPUs, so more than that
- * is a mistake, and no kernel for the CPU alone. */
+/* From the CUDA C++ Programming Guide, "__global__ Function Parameters". The limit is the same
+ * on all GPUs, so exceeding it is a mistake, not the sign of a kernel for the CPU alone. */
 enum { MOST_PARAMETER_BYTES = 32764 };
 
 static size_t parameter_bytes(tw_kernel *k)

@@ -1,4 +1,4 @@
-/* Small runs of a kernel on the CPU engine, compared with `ensures`. */
+/* Makes small runs of a kernel on the CPU engine, and compares them with `ensures`. */
 #include "check.h"
 #include "tensor.h"
 #include "verdict.h"
@@ -14,7 +14,7 @@ tw_status check_run_once(struct check *c)
     return s;
 }
 
-/* How much is wrong, with the arrays as they were compared. */
+/* Adds how much is wrong. Requires the arrays as they were compared. */
 static void take_wrong(struct check *c, const struct untouched *u)
 {
     struct wrong_values w = {0};
@@ -23,7 +23,7 @@ static void take_wrong(struct check *c, const struct untouched *u)
     wrong_values_free(&w);
 }
 
-/* Names the arrays of random integers: an `ensures` without a value may need others. */
+/* Names the arrays of random integers, because an `ensures` without a value may need others. */
 static void note_integers(struct check *c)
 {
     char *options = check_ascending_options(c);
@@ -37,7 +37,7 @@ static void note_integers(struct check *c)
     free(options);
 }
 
-/* Of `ensures` that has no value at these sizes: how to leave them out. The last is named, where
+/* Notes, if `ensures` has no value at these sizes, how to exclude them. Names the last size if
  * several are 1. */
 static void note_sizes(struct check *c)
 {
@@ -80,10 +80,11 @@ static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
         findings_note(&c->findings, verdict_hint(v));
 }
 
-/* What outputs held before the run; alone: it is the only one. */
+/* Content of outputs before the run; UNWRITTEN_ALONE: there is no other run. */
 enum before { ZEROS, UNWRITTEN, UNWRITTEN_ALONE };
 
-/* Those that hold it still. Of a type of a byte, one run does not tell. */
+/* Records the outputs that still hold their initial content. For one-byte types, one run does
+ * not suffice. */
 static void take_untouched(const struct check *c, struct untouched *u,
                            const struct operands *arrays, int shape, enum before before)
 {
@@ -112,16 +113,15 @@ void check_verify(struct check *c, const struct operands *arrays, int shape, con
     untouched_free(&u);
 }
 
-/* Sizes that the kernel says it does not take are no finding: `assume`, `static_assert`,
- * `require`. */
+/* Sizes that the kernel excludes by `assume`, `static_assert` or `require` are not a finding. */
 bool check_refuses_sizes(tw_status s)
 {
     return s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED ||
            s == TW_NOT_ASSUMED;
 }
 
-/* Why a run was not made, if nothing else says so. What is no matter of sizes is said without
- * them. */
+/* Records why a run was not made, unless another message reports it. Leaves out the sizes if
+ * they are not the reason. */
 static void take_not_run(struct check *c, tw_status s, const char *where)
 {
     tw_message m = {.size = sizeof m, .text = tw_status_text(s)};
@@ -136,7 +136,7 @@ static void take_not_run(struct check *c, tw_status s, const char *where)
 struct attempt {
     tw_status ran, verified;
     tw_verdict verdict;
-    struct untouched untouched; /* by it and by those before it; freed by the caller */
+    struct untouched untouched; /* by all runs so far; the caller frees */
 };
 
 static bool is_right(const struct attempt *a)
@@ -144,7 +144,7 @@ static bool is_right(const struct attempt *a)
     return a->ran == TW_OK && a->verified == TW_OK;
 }
 
-/* Its messages are the context's until the next call. */
+/* Makes one attempt. Its messages are the context's until the next call. */
 static struct attempt attempt(struct check *c)
 {
     struct attempt a = {.ran = check_run_once(c), .verified = TW_OK, .verdict = tw_verdict_init()};
@@ -155,9 +155,9 @@ static struct attempt attempt(struct check *c)
     return a;
 }
 
-/* After an attempt that went wrong, whether it goes right where outputs hold zeros. Then the
- * attempt is made once more, for its messages; else that on zeros is the one that counts. What an
- * `assume` says of an output holds, too, where it holds for zeros. */
+/* After a failed attempt, tells whether the kernel is right on zeroed outputs. If so, repeats
+ * the attempt for its messages; otherwise the attempt on zeros counts. An `assume` about an
+ * output is taken to hold if it holds for zeros. */
 static bool is_right_on_zeros(struct check *c, struct operands *arrays, int shape,
                               struct attempt *a)
 {

@@ -1,8 +1,8 @@
-/* Which configurations a check runs on the CPU engine, and with which sizes and inputs. */
+/* Chooses the configurations that a check runs on the CPU engine, with their sizes and inputs. */
 #include "check.h"
 
-/* Without --all: configurations besides the default that are run past their tiles, evenly chosen;
- * and up to how many there are each is run. */
+/* Without --all: number of configurations other than the default that run past their tiles,
+ * evenly chosen; and the largest number of configurations that are all run. */
 enum { RUNS_OF_OTHERS = 8, EACH = 64 };
 
 static void run_pinned(struct check *c)
@@ -15,8 +15,8 @@ static void run_pinned(struct check *c)
     c->pin = (struct check_pin){0};
 }
 
-/* The default configuration of each type in all shapes, all in a ragged one, up to EACH of them,
- * and a choice of them past their tiles; up to the first that fails. */
+/* Runs the default configuration of each type in all shapes, up to EACH configurations in a
+ * ragged shape, and some of them past their tiles. Stops at the first failure. */
 void check_runs(struct check *c)
 {
     c->not_past = false;

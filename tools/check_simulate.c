@@ -1,6 +1,6 @@
-/* The emitted PTX of a kernel, simulated with all checks: the very text that a GPU gets, for
- * targets that are lowered in different ways, on sizes that cover edges, with warps in turn and in
- * random orders, and asynchronous copies landing at once or at the last moment. Values are compared
+/* Simulates the kernel's PTX with all checks. This is the same text that a GPU gets, for targets
+ * with different lowerings, on sizes that cover edges, with warps in turn and in random orders,
+ * and with asynchronous copies that complete at once or as late as possible. Compares the values
  * with `ensures`. */
 #include "check.h"
 #include "tensor.h"
@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    OTHERS = 4,      /* configurations besides the default, in a ragged shape */
+    OTHERS = 4,      /* other configurations, in a ragged shape */
     ORDERS = 3,      /* of warps, for the default configuration, */
-    PATIENCE = 4,    /* for that many seconds; from then on it is the last alone */
+    PATIENCE = 4,    /* seconds; after that, only the last order */
     SMALL = 1 << 18, /* bytes of all arrays of a run past its tiles, */
     MORE = 1 << 20   /* and with a size next to a constant of the kernel */
 };
@@ -27,15 +27,16 @@ static bool has_statics(tw_kernel *k)
     return false;
 }
 
-/* A target that does not take what the CPU engine ran: the kernel as it is, or these sizes. */
+/* Handles a target's refusal of a kernel that the CPU engine ran: of the kernel itself, or of
+ * these sizes. */
 static void take_refusal(struct check *c, tw_status s, tw_status on_cpu, const char *sizes)
 {
     if (on_cpu == TW_OK && (s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT))
         check_target_refuses(c, s == TW_BAD_ARGUMENT || has_statics(c->kernel) ? sizes : NULL);
 }
 
-/* Of "c[3][0] in global memory is read and was never written", where what is there may be the
- * caller's to give. */
+/* Adds a note to "c[3][0] in global memory is read and was never written", if the caller may
+ * have to initialise the array. */
 static void note_output(struct check *c, const tw_sim_finding *f)
 {
     tw_param p = tw_param_init();
@@ -60,14 +61,14 @@ static void take_finding(struct check *c, const tw_sim_finding *f, const char *w
         note_output(c, f);
 }
 
-/* Tells whether the accesses are of an array or tile of the program. The compiler has memory of its
- * own between two layouts, in which lanes may write one value. */
+/* Tells whether the accesses are to an array or tile of the program. The compiler's own memory
+ * between two layouts is excluded, because lanes may write the same value there. */
 static bool is_of_program(const tw_sim_finding *f)
 {
     return f->access_count && f->accesses[0]->rank > 0;
 }
 
-/* Warnings, which leave the status as it is. */
+/* Adds warnings, which do not change the status. */
 static void take_same_values(struct check *c, const tw_sim_result *result, const char *where)
 {
     for (int i = 0; i < result->finding_count; i++) {
@@ -110,7 +111,7 @@ static void take_result(struct check *c, tw_status s, const tw_sim_result *resul
         c->simulated++;
         check_target_takes(c);
         take_same_values(c, result, where);
-        if (tw_kernel_has_ensures(c->kernel) && !c->wrong) /* that they are wrong was said */
+        if (tw_kernel_has_ensures(c->kernel) && !c->wrong) /* wrong values were already reported */
             check_verify(c, run->arrays, run->shape, where);
     } else if (!check_refuses_sizes(s) || result->ended) {
         check_take_messages(c, s, NULL, where);
@@ -135,8 +136,8 @@ static tw_status simulate_once(struct check *c, const struct simulated_run *run)
     return s;
 }
 
-/* On sizes for which an `assume` is false the PTX may do anything: the CPU engine tells, with the
- * target's tuned values. */
+/* Runs the shape on the CPU engine, with the target's tuned values, to find out whether an
+ * `assume` is false for its sizes; the PTX may then do anything. */
 static tw_status run_on_cpu(struct check *c, int shape)
 {
     tw_kernel *kernel = c->kernel;
@@ -165,8 +166,8 @@ static bool too_large(const struct check *c, int shape, const struct operands *a
     return c->pin.is_large ? bytes > MORE : shape >= CHECK_PAST && bytes > SMALL;
 }
 
-/* In turn and at random with copies at once, then at random with copies late; fewer than that: the
- * last ones. */
+/* Simulates a shape in turn and in a random order with copies at once, then in a random order
+ * with copies late. Fewer `orders` mean the last ones of these. */
 static tw_status simulate_shape(struct check *c, const char *target, int shape, int orders)
 {
     tw_status s = TW_OK;
@@ -178,7 +179,7 @@ static tw_status simulate_shape(struct check *c, const char *target, int shape, 
     if (on_cpu == TW_NOT_ASSUMED)
         return s;
     if (on_cpu == TW_CANCELLED)
-        c->deadline.at = 0; /* to say how the run is made again */
+        c->deadline.at = 0; /* to describe how to repeat the run */
     for (int turn = ORDERS - orders; turn < ORDERS && c->status == STATUS_OK && s != TW_BAD_PROGRAM;
          turn++) {
         struct operands arrays;
@@ -202,7 +203,7 @@ static tw_status simulate_shape(struct check *c, const char *target, int shape, 
     return s;
 }
 
-/* Of this target: its tuned values are its own. */
+/* Counts this target's configurations; targets differ in their tuned values. */
 static int count_configurations(struct check *c)
 {
     int count = 0;
@@ -212,7 +213,7 @@ static int count_configurations(struct check *c)
     return count;
 }
 
-/* Warnings of passes that only kernels for GPUs go through. What is refused is told by the runs. */
+/* Adds the warnings of passes for GPU kernels only. The runs report refusals. */
 static void take_warnings(struct check *c, const char *target)
 {
     tw_status s = tw_launch_check(c->launch);
@@ -227,7 +228,7 @@ static void take_warnings(struct check *c, const char *target)
     free(configuration);
 }
 
-/* How many orders of warps; 0: it is for the CPU engine alone. */
+/* Returns the number of warp orders; 0: the shape is for the CPU engine alone. */
 static int orders_of(struct check *c, int shape)
 {
     if (shape >= CHECK_EVEN && !c->not_past)
@@ -259,8 +260,8 @@ static void simulate_ascending(struct check *c, const char *target)
     c->only = NULL;
 }
 
-/* The default configuration of each type in all shapes, some others in a ragged one; up to the
- * first that fails. */
+/* Simulates the default configuration of each type in all shapes, and some others in a ragged
+ * one. Stops at the first failure. */
 static void simulate_configurations(struct check *c, const char *target)
 {
     int step = c->all ? 1 : count_configurations(c) / OTHERS + 1, index = 0;
@@ -274,7 +275,7 @@ static void simulate_configurations(struct check *c, const char *target)
         for (int shape = 0; shape < CHECK_SHAPES && c->status == STATUS_OK; shape++) {
             s = simulate_shape(c, target, shape, orders_of(c, shape));
             if (s == TW_BAD_PROGRAM && !has_statics(c->kernel))
-                break; /* and so it is of other sizes */
+                break; /* other sizes fail as well */
         }
         if (space_is_default(&c->space) && c->status == STATUS_OK)
             simulate_pinned(c, target);
@@ -283,8 +284,9 @@ static void simulate_configurations(struct check *c, const char *target)
     }
 }
 
-/* Where values are wrong on the CPU, the simulator may tell why: what races, or two blocks that write
- * the same elements; and where they are right on zeros alone, which access reads these. */
+/* Also simulates kernels whose values are wrong on the CPU, because the simulator may find the
+ * cause: a race, or two blocks that write the same elements. If they are right on zeroed outputs
+ * only, it finds the access that reads these. */
 void check_simulated(struct check *c)
 {
     tw_kernel *kernel = c->kernel;

@@ -1,4 +1,4 @@
-/* What a kernel is run with: sizes that cover edges, and what its arrays hold before. */
+/* Chooses the sizes of runs, which cover edges, and the initial contents of the arrays. */
 #include "check.h"
 #include "tensor.h"
 #include "tilewright_look.h"
@@ -7,21 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A size past the tiles, one more, a multiple of 128; up to what it grows for a grid. */
+/* Sizes past the tiles: the size, one more, and a multiple of 128. MOST_PAST limits its growth
+ * for a grid. */
 enum { PAST = -1, PAST_ONE = -2, PAST_EVEN = -3, MOST_PAST = 2 * 1024 + 1 };
 
-/* Tiny, ragged, a row or a column, past one tile, and multiples that most `assume`s are content
- * with; a row, for the CPU engine alone; then past the tiles, a third block, along each axis in
- * turn, twice. */
+/* Sizes by shape: tiny, ragged, a row or a column, past one tile, and multiples that satisfy
+ * most `assume`s; then a row, for the CPU engine alone; then, twice, sizes past the tiles, with
+ * a third block along each axis in turn. */
 static const int64_t shapes[CHECK_SHAPES][3] = {
     {1, 1, 1},          {3, 5, 7},         {64, 1, 300},        {16, 16, 16},
     {130, 67, 75},      {64, 128, 64},     {5, 3, 1},           {9, 10, PAST},
     {PAST_ONE, 10, 9},  {9, PAST_ONE, 10}, {64, 64, PAST_EVEN}, {PAST_EVEN, 64, 64},
     {64, PAST_EVEN, 64}};
 
-/* Which tuned value is a tile's side along which axis is not known. So one more than a multiple of
- * all that may be, and than twice the largest: three blocks, and a last step of one. 128 stands for
- * what is not tuned. */
+/* Returns a size past the tiles. It is not known which tuned value is a tile's side along which
+ * axis. The size is therefore one more than a common multiple of all candidates that is at least
+ * twice the largest: three blocks, and a last step of one. 128 represents tiles that are not
+ * tuned. */
 static int64_t past_tiles(const struct space *s)
 {
     enum { LEAST = 8, MOST = 512, MOST_MULTIPLE = 1024 };
@@ -54,7 +56,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names that are lengths of arrays, sorted. */
+/* Names that are lengths of arrays, sorted. */
 struct axes {
     const char **names;
     size_t count;
@@ -90,9 +92,9 @@ static int count_axes(tw_kernel *k, const struct axes *a)
     return count;
 }
 
-/* Scalars for a run: the last three axes by the shape, those before (batches, heads) 1 to 3; other
- * integers 2, flags in turn, floats 0.125, each with a default in every other shape that; then what
- * --set says. */
+/* Sets the scalars for a run. The shape gives the last three axes; earlier ones (batches, heads)
+ * get 1 to 3. Other integers get 2, flags alternate, floats get 0.125; in every other shape, a
+ * scalar with a default gets that. --set takes precedence. */
 static tw_status set_scalars(struct check *c, int shape)
 {
     struct axes sizes = find_axes(c->kernel);
@@ -150,7 +152,7 @@ static bool is_small(struct check *c, const struct check_pin *pin)
     return small;
 }
 
-/* Tells whether the kernel can be run with the value: a size is at least 1. */
+/* Tells whether the kernel can run with the value: every size must be at least 1. */
 static bool is_possible(struct check *c, const struct axes *sizes, struct check_pin *pin)
 {
     enum { MOST_END = 1 << 20 }; /* tiles end before it; larger ones are of an `assume`, rather */
@@ -177,7 +179,7 @@ static bool has_pin(const struct check *c, const struct check_pin *pin)
     return false;
 }
 
-/* The neighbours of a constant, too, so that both branches of a comparison are taken. */
+/* Adds the neighbours of a constant, too, so that both branches of a comparison are taken. */
 void check_find_pins(struct check *c)
 {
     int64_t value;
@@ -192,7 +194,7 @@ void check_find_pins(struct check *c)
             if (!has_pin(c, &pin))
                 c->pins[c->pin_count++] = pin;
         }
-    int kept = 0; /* not before all are known: this sets sizes */
+    int kept = 0; /* after all are known, because this sets sizes */
     for (int i = 0; i < c->pin_count; i++)
         if (is_possible(c, &sizes, &c->pins[i]))
             c->pins[kept++] = c->pins[i];
@@ -209,8 +211,9 @@ static int64_t count_blocks(struct check *c, int shape, int64_t past)
                : 0;
 }
 
-/* Blocks may be larger than what the tuned values tell: the least size with three of them where
- * one element has one; where none does, the grid does not depend on the axis. */
+/* Finds the least size with three blocks, in shapes where one element has one block, because
+ * blocks may be larger than the tuned values suggest. If no size has three, the grid does not
+ * depend on the axis. */
 static void find_past(struct check *c, int shape)
 {
     int64_t tiles = past_tiles(&c->space), one = count_blocks(c, shape, 1), size = tiles;
@@ -219,7 +222,7 @@ static void find_past(struct check *c, int shape)
     c->past = size <= MOST_PAST ? size : tiles;
 }
 
-/* "m = 3, k = 7, BM = 64": what a run is made with. */
+/* Describes a run: "m = 3, k = 7, BM = 64". */
 static char *describe_run(struct check *c)
 {
     char *text = need_text("%s", ""), *tuned = space_text(&c->space);
@@ -313,7 +316,7 @@ bool check_needs_past(struct check *c, int shape)
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where)
 {
     *arrays = (struct operands){0};
-    operands_forget(c->launch, c->kernel); /* those of another shape contradict the sizes */
+    operands_forget(c->launch, c->kernel); /* arrays of another shape contradict the sizes */
     if (shape >= CHECK_PAST)
         find_past(c, shape);
     tw_status s = set_scalars(c, shape);

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A browser runs slower, and knows the time of the wall alone: cmake/engine.cmake allows it more. */
+/* A browser runs slower, and can only measure elapsed time; cmake/engine.cmake gives it a larger
+ * allowance. */
 #ifndef ALLOWANCE_SHARE
 #define ALLOWANCE_SHARE 1
 #endif
-/* A run, and all of it, the compiler too: seconds, and bytes beside those of the arrays. */
+/* Limits of one run and of the whole judgement, which includes the compiler: seconds, and bytes
+ * in addition to those of the arrays. */
 enum { RUN_SECONDS = ALLOWANCE_SHARE, ALL_SECONDS = 10 * ALLOWANCE_SHARE, MOST_BYTES = 256 << 20 };
 
 static volatile sig_atomic_t stopped_by;
@@ -20,7 +22,7 @@ static void note_signal(int number)
 
 static const int signals[ALLOWANCE_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
-/* Of the processor, so that a busy machine does not make an answer wrong. */
+/* Returns processor time, so that a busy machine does not make an answer wrong. */
 static double processor_seconds(void)
 {
     struct timespec t;
@@ -71,7 +73,7 @@ bool allowance_is_over(void *user)
     return stopped_by || a->out_of_time || (a->run_until > 0 && now > a->run_until);
 }
 
-/* There is no memory left when time is up, either: so a compilation ends, too. */
+/* Refuses memory once the time is up, so that a compilation ends too. */
 void *allowance_resize(void *user, void *ptr, size_t old_size, size_t size)
 {
     struct allowance *a = user;

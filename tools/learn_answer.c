@@ -1,4 +1,4 @@
-/* Of both languages what they share, and .tile files; CUDA C is in learn_cuda.c. */
+/* Answers in .tile files, and the parts that both languages share; learn_cuda.c has CUDA C. */
 #include "learn_answer.h"
 #include "learn_cuda.h"
 #include "operands.h"
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The target whose program is simulated: the least, which every later one runs. */
+/* Target of the simulated program: the least one, which every later target can run. */
 static const char gpu_target[] = "sm_80";
 
 void answer_begin(struct answer *a, enum language language, const char *path, char *text,
                   tw_context *ctx)
 {
     *a = (struct answer){.language = language, .text = text, .ctx = ctx, .embedded = !path};
-    const char *here = path && *path == '-' ? "./" : ""; /* no compiler takes it for an option */
+    const char *here = path && *path == '-' ? "./" : ""; /* else compilers take it for an option */
     a->path =
         path ? need_text("%s%s", here, path) : need_text("solution%s", language_endings[language]);
 }
@@ -140,7 +140,7 @@ bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *c
 
 /* --- a case --- */
 
-/* Sizes, tuned values and types as the solution's launch has them. */
+/* Gives the launch the sizes, tuned values and types of the solution's launch. */
 static tw_status take_sizes(const struct case_at_hand *c, tw_kernel *k, tw_launch *l)
 {
     tw_status s = TW_OK;
@@ -163,7 +163,8 @@ static tw_status take_sizes(const struct case_at_hand *c, tw_kernel *k, tw_launc
     return s;
 }
 
-/* A launch serves all cases: those with the same tuned values are compiled once. */
+/* Prepares the launch for a case. One launch serves all cases: those with the same tuned values
+ * are compiled once. */
 static void take_case(struct answer *a, const struct case_at_hand *c, tw_kernel *k, tw_launch **l,
                       struct problems *problems)
 {

@@ -12,7 +12,7 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* The word at *at, which moves behind it and the blanks there. The caller frees. */
+/* Reads the word at *at, and moves *at past it and the blanks after it. The caller frees. */
 static char *next_word(const char **at)
 {
     const char *from = skip_blanks(*at);
@@ -21,8 +21,8 @@ static char *next_word(const char **at)
     return need_text("%.*s", (int)length, from);
 }
 
-/* The next of a row of random numbers (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
- * Generators", 2014). */
+/* Returns the next random number of a sequence (Steele, Lea, Flood, "Fast Splittable
+ * Pseudorandom Number Generators", 2014). */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t x = *state += 0x9e3779b97f4a7c15u;
@@ -31,7 +31,8 @@ static uint64_t next_random(uint64_t *state)
     return x ^ x >> 31;
 }
 
-/* "1..300": one of them; others: as they are. NULL: there is none. The caller frees. */
+/* Returns a random number of a range such as "1..300", or other text unchanged. Returns NULL if
+ * the range is malformed. The caller frees. */
 static char *drawn(const char *text, uint64_t *state)
 {
     char *end;
@@ -70,7 +71,7 @@ static const char *read_case(struct cases *c, const char *at, bool shown, uint64
     return NULL;
 }
 
-/* What stands in quotes; the caller frees. */
+/* Returns the text in quotes; the caller frees. */
 static char *quoted(const char *at)
 {
     const char *from = strchr(at, '"');
@@ -78,7 +79,7 @@ static char *quoted(const char *at)
     return need_text("%.*s", (int)strcspn(from, "\""), from);
 }
 
-/* global_sectors <= 2 * solution "why" */
+/* Reads a limit: global_sectors <= 2 * solution "why" */
 static const char *read_limit(struct cases *c, const char *at)
 {
     char *counter = next_word(&at), *relation = next_word(&at);
@@ -96,8 +97,8 @@ static const char *read_limit(struct cases *c, const char *at)
     return NULL;
 }
 
-/* The work of an answer compared with the solution's. What a count of work adds lets small cases
- * pass: a guard more is much of an answer that is a few instructions long. */
+/* Limits on an answer's work compared with the solution's. The constant terms let small cases
+ * pass: in an answer of a few instructions, one more guard is a large part. */
 static const struct counter_limit defaults[] = {
     {"warp_instructions", false, "3 * solution + 60",
      "it takes far more work than it needs: is something done more than once, or by a few threads "
@@ -154,7 +155,7 @@ static const char *read_without(struct cases *c, const char *at)
     return *f->word && *f->why ? NULL : "it is `without WORD`, and the message in quotes";
 }
 
-/* random n=1..300, or without the first word */
+/* Reads: random n=1..300; the first word is optional. */
 static const char *read_hidden(struct cases *c, const char *at, uint64_t *state)
 {
     const char *behind = at;

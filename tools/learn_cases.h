@@ -1,4 +1,4 @@
-/* `cases` of a puzzle: what answers are tried on, and limits (docs/learn.md, "Cases and limits"). */
+/* `cases` of a puzzle: the cases for answers, and limits (docs/learn.md, "Cases and limits"). */
 #ifndef TW_LEARN_CASES_H
 #define TW_LEARN_CASES_H
 
@@ -19,8 +19,8 @@ struct counter_limit {
     char *counter; /* "global_sectors" */
     bool at_least; /* >=, else <= */
     char *formula;
-    char *why;       /* what is said to who goes beyond it; "" */
-    bool by_default; /* not of `cases`: one that every puzzle has */
+    char *why;       /* explanation for learners who exceed it; "" */
+    bool by_default; /* a limit of every puzzle, not of `cases` */
 };
 
 struct forbidden {
@@ -28,9 +28,9 @@ struct forbidden {
 };
 
 struct cases {
-    char *grid, *block; /* expressions with commas between them; NULL: not given */
+    char *grid, *block; /* expressions separated by commas; NULL: not given */
     bool launch_free;
-    bool same; /* outputs are to be the same to the bit in all orders */
+    bool same; /* outputs must be bitwise equal in all orders */
     struct puzzle_case *list;
     int count;
     struct counter_limit *limits;
@@ -39,18 +39,18 @@ struct cases {
     int without_count;
 };
 
-/* NULL, or what is wrong, with the line; the caller frees it. cases_free in either case. seed: of
- * the sizes of random cases. */
+/* Reads `cases`. `seed` determines the sizes of random cases. Returns NULL, or a message with
+ * the line, which the caller frees. The caller calls cases_free in either case. */
 char *cases_read(struct cases *c, const char *text, uint64_t seed);
 void cases_free(struct cases *c);
 
-/* What the case says of the name; NULL: nothing. */
+/* Returns the case's value of the name, or NULL. */
 const char *case_value(const struct puzzle_case *c, const char *name);
-/* Gives the name a value, in place of the case's own. */
+/* Gives the name a value, which replaces the case's own. */
 void case_bind(struct puzzle_case *c, const char *name, const char *text);
-/* Whether some case gives the name a value. */
+/* Tells whether some case gives the name a value. */
 bool cases_bind(const struct cases *c, const char *name);
-/* Whether the puzzle limits the counter. */
+/* Tells whether the puzzle limits the counter. */
 bool cases_have_limit(const struct cases *c, const char *counter);
 
 #endif

@@ -22,7 +22,7 @@ static const char *const kinds[] = {
 #undef KIND_NAME
 };
 
-/* The number of a counter; -1: there is none of that name. */
+/* Returns the number of a counter; -1: there is none of that name. */
 static int counter_number(const char *name)
 {
     for (int i = 0; i < COUNTERS; i++)
@@ -40,7 +40,7 @@ static int kind_number(const char *name)
     return -1;
 }
 
-/* Counters are a row of numbers, in the order of their list. */
+/* Treats tw_counters as an array of numbers, in the order of the list of counters. */
 static int64_t value_at(const tw_counters *c, int number)
 {
     int64_t value;
@@ -88,7 +88,7 @@ int64_t counter_joined(const char *name, int64_t a, int64_t b)
     return a + b;
 }
 
-/* Whether the line of the text has a barrier. */
+/* Tells whether the line of the text has a barrier. */
 static bool has_barrier(const char *text, int64_t line)
 {
     for (; line > 1 && *text; line--)
@@ -107,7 +107,7 @@ int counter_line(const tw_counted *c, const char *name, const char *file, const 
     int64_t most = 0;
     int line = 0;
     bool barriers = strcmp(name, "barriers") == 0;
-    if (strcmp(name, "block_sectors") == 0) /* which lines do not have */
+    if (strcmp(name, "block_sectors") == 0) /* not counted by line */
         name = "global_sectors";
     int counter = counter_number(name);
     if (counter < 0 || strcmp(name, "busiest_warp") == 0)

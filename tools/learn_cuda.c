@@ -12,7 +12,7 @@
 
 enum { MOST_MACROS = 16, COMPILER_SECONDS = 10 };
 
-/* "-DSIZE=4" for each tuned value that cases give. */
+/* Lists "-DSIZE=4" for each tuned value that cases give. */
 static int macros_of(const struct case_at_hand *c, char *list[MOST_MACROS])
 {
     tw_tune t = tw_tune_init();
@@ -28,14 +28,14 @@ static int macros_of(const struct case_at_hand *c, char *list[MOST_MACROS])
     return count;
 }
 
-/* A text that is in no file is written to one. */
+/* Returns the answer's file; writes the text to one if there is none. */
 static const char *file_of(struct answer *a)
 {
     if (a->folder || !a->embedded)
         return a->path;
     a->folder = folder_make(NULL);
     if (!a->folder || !folder_write(a->folder, "solution.cu", a->text, strlen(a->text)))
-        return a->path; /* which the compiler cannot read, and so it is said */
+        return a->path; /* the compiler reports that it cannot read it */
     free(a->path);
     a->path = need_text("%s/solution.cu", a->folder);
     return a->path;
@@ -51,7 +51,7 @@ static void show_sources(struct answer *a, tw_ptx *ptx)
             tw_ptx_source(ptx, name, a->text, strlen(a->text));
 }
 
-/* "FILE:LINE:COLUMN: error: …" of the compiler, in `said`. */
+/* Adds the compiler's messages in `said`: "FILE:LINE:COLUMN: error: …". */
 static void take_said(struct answer *a, char *said, struct problems *problems)
 {
     char *place = need_text("%s:", a->path);
@@ -82,7 +82,8 @@ static bool has_fence(const char *ptx)
     return false;
 }
 
-/* Bytes of what makes the access at `at` strong, behind its `ld` or `st`; 0: it is none. */
+/* Returns the length of the qualifiers, after `ld` or `st`, that make the access at `at` strong,
+ * or 0 if it is weak. */
 static size_t strong_length(const char *at)
 {
     static const char *const strong[] = {".volatile.", ".relaxed.cta.", ".relaxed.cluster.",
@@ -95,8 +96,8 @@ static size_t strong_length(const char *at)
     return 0;
 }
 
-/* Volatile and relaxed accesses are no races in PTX, and order nothing by themselves: where no
- * fence helps them they become plain ones, whose races the simulator finds. */
+/* Makes volatile and relaxed accesses plain if there is no fence. In PTX such accesses never
+ * race and order nothing by themselves; the simulator finds the races of plain accesses. */
 static void make_accesses_plain(char *ptx)
 {
     char *to = ptx;
@@ -130,7 +131,7 @@ static int compile(struct answer *a, struct cuda_program *out, char *const *macr
                                      .said = &said};
     int status = cuda_compile_with(file_of(a), &settings, NULL, &ptx);
     if (status != STATUS_OK && !said)
-        return status; /* no compiler, which has been said */
+        return status; /* there is no compiler; that was reported */
     if (status != STATUS_OK) {
         take_said(a, said, problems);
         return STATUS_OK;
@@ -175,8 +176,8 @@ static void find_kernel(struct cuda_program *p, const char *name, struct problem
         problems_add(problems, REASON_SIGNATURE, no_kernel_text(p, name));
 }
 
-/* "is `double *` here, and `float *` in the starter"; NULL: they are the same, or not known. const is
- * no difference, nor are signs. The caller frees. */
+/* Returns "is `double *` here, and `float *` in the starter", or NULL if the types are the same
+ * or not known. Ignores const and signedness. The caller frees. */
 static char *other_types(const struct cuda_program *p, int index, const tw_param *want)
 {
     struct c_type here, there = {.bytes = tw_dtype_size(want->dtype),
@@ -252,7 +253,7 @@ static int find_program_for(struct answer *a, const struct case_at_hand *c,
 
 /* --- the launch --- */
 
-/* "cdiv(n, TPB), 1": up to three. */
+/* Reads up to three extents: "cdiv(n, TPB), 1". */
 static const char *read_extents(const struct case_at_hand *c, const char *text, int64_t out[3])
 {
     out[0] = out[1] = out[2] = 1;

@@ -1,10 +1,11 @@
-/* An answer in CUDA C. */
+/* Answers in CUDA C. */
 #ifndef TW_LEARN_CUDA_H
 #define TW_LEARN_CUDA_H
 
 #include "learn_answer.h"
 
-/* As answer_take. Macros are tuned values of cases, the launch is that of `cases`. */
+/* Implements answer_take for CUDA C. Tuned values of cases become macros; `cases` gives the
+ * launch. */
 int cuda_answer_take(struct answer *a, const struct case_at_hand *c, struct problems *problems);
 
 #endif

@@ -21,8 +21,8 @@ static bool write_all(int file, const char *text)
     return true;
 }
 
-/* Gives the file its name, unless that is taken. Where there are no links, by rename(2), which has
- * a moment in which another may take it. */
+/* Gives the file its name, unless that is taken. If the file system has no links, uses
+ * rename(2); then another process may take the name at the last moment. */
 static enum file_written name_file(const char *beside, const char *path)
 {
     if (link(beside, path) == 0)

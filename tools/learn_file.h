@@ -1,11 +1,11 @@
-/* Files that become the user's: written once, and never over one that exists. */
+/* Writes files for the user: once, and never over an existing file. */
 #ifndef TW_LEARN_FILE_H
 #define TW_LEARN_FILE_H
 
 #include <stdbool.h>
 
 enum file_written { FILE_WRITTEN, FILE_WAS_THERE, FILE_FAILED };
-/* Writes the text whole, or nothing; FILE_FAILED: errno says why. */
+/* Writes the whole text, or nothing. FILE_FAILED: errno is the reason. */
 enum file_written file_write_new(const char *path, const char *text);
 
 /* Tells whether the folder does not exist, after a message that says how to make it. */

@@ -4,13 +4,13 @@
 
 #include <stdbool.h>
 
-/* Who knows the names in it. */
+/* Look-up of the names in a formula. */
 struct formula_names {
     bool (*value)(void *user, const char *name, double *out);
     void *user;
 };
-/* The value of the expression at *at, which moves behind it and the blanks there. NULL; else what is
- * wrong, a static text. */
+/* Evaluates the expression at *at, and moves *at past it and the blanks after it. Returns NULL,
+ * or a message, which is static. */
 const char *formula_value(const char **at, const struct formula_names *names, double *out);
 
 #endif

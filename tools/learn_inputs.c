@@ -15,7 +15,7 @@ static char *path_of(const struct learn_inputs *x, const char *name)
     return need_text("%s%s%s.npy", folder, ends_with(folder, "/") ? "" : "/", name);
 }
 
-/* "SIZE=2,TPB=3" of --set, as bindings of a case. false: a message has been printed. */
+/* Reads "SIZE=2,TPB=3" of --set as values of a case. Returns false after printing a message. */
 static bool read_sizes(const struct options *given, struct puzzle_case *sizes)
 {
     for (const struct option_use *u = NULL; (u = options_next(given, "set", u));) {
@@ -35,8 +35,7 @@ static bool read_sizes(const struct options *given, struct puzzle_case *sizes)
 static int write_arrays(const struct learn_inputs *x, const struct judged_case *c)
 {
     char why[256];
-    mkdir(options_value(x->given, "inputs"),
-          0777); /* if it cannot be made, the first file shows it */
+    mkdir(options_value(x->given, "inputs"), 0777); /* on failure, the first file reports it */
     for (int i = 0; i < c->array_count; i++) {
         char *path = path_of(x, c->arrays[i].name);
         const char *wrong =
@@ -50,7 +49,7 @@ static int write_arrays(const struct learn_inputs *x, const struct judged_case *
     return STATUS_OK;
 }
 
-/* " --set n=67": the sizes of one kind as an option of `run`. */
+/* Prints the sizes of one kind as an option of `run`: " --set n=67". */
 static void print_sizes(FILE *out, const struct judged_case *c, enum size_kind kind)
 {
     bool first = true;

@@ -1,4 +1,4 @@
-/* A judgement as JSON (docs/learn.md). */
+/* Writes a judgement as JSON (docs/learn.md). */
 #include "learn_judged.h"
 #include "learn_report.h"
 #include "tensor.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines of text, without the newline at the end. */
+/* Adds a text as lines, without the newline at the end. */
 static void json_put_lines(struct json *j, const char *key, const char *text)
 {
     size_t length = text ? strlen(text) : 0;
@@ -52,7 +52,7 @@ static void put_marks(struct json *j, const char *key, const bool *marks, int64_
     json_close(j, ']');
 }
 
-/* The elements; null if the answer did not run, or if there are more than can be looked at. */
+/* Adds the elements, or null if the answer did not run or if there are too many to read. */
 static void put_values(struct json *j, const char *key, const tw_array *a, bool known)
 {
     enum { MOST = 1024 };
@@ -83,7 +83,7 @@ static void put_array(struct json *j, const struct shown_array *a)
     json_close(j, '}');
 }
 
-/* Hidden cases keep their arrays, unless the learner asks. */
+/* Adds the cases. Leaves out the arrays of hidden cases unless the learner requests them. */
 static void put_cases(struct json *j, const struct report_of *r, const struct judgement *x)
 {
     static const char *const states[] = {
@@ -141,7 +141,7 @@ static void put_counts(struct json *j, const struct counted *c, const struct cou
     }
 }
 
-/* Over all cases that were counted, and `here`: in the latest of them. */
+/* Adds each counter's total over all counted cases, and as `here` its value in the latest one. */
 static void put_counters(struct json *j, const struct judgement *x)
 {
     json_key(j, "counters");

@@ -11,12 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What memory holds that nobody has written. As f32 these are 0, 195.3, -391.5 and NaN, whole
- * numbers are large ones: a sum, a maximum or a minimum that begins with them shows in one. */
+/* Bytes that fill unwritten memory. As f32 they are 0, 195.3, -391.5 and NaN; as integers they
+ * are large. A sum, a maximum or a minimum that starts from them is wrong with at least one of
+ * them. */
 enum { CLEAN = 0, ABOVE = 0x43, BELOW = 0xc3, NANS = 0xff };
-/* A run: at most so many instructions for each of the solution's. */
+/* Instructions that a run may take for each of the solution's, and at least. */
 enum { STEPS_EACH = 100, STEPS_LEAST = 200000 };
-/* One long try of the static check, and no more: what it leaves undecided, the simulator sees. */
+/* Steps of one long attempt by the static check; the simulator finds what remains undecided. */
 enum { CHECK_STEPS = 200000 };
 
 struct judge {
@@ -24,19 +25,19 @@ struct judge {
     struct judgement *out;
     struct cases cases;
     tw_context *ctx;
-    struct answer reference; /* solution.tile: sizes, and what is expected */
+    struct answer reference; /* solution.tile: sizes, and expected values */
     struct answer solution;  /* in the answer's language: counters */
     struct answer answer;
     struct case_at_hand at;
     struct limits limits;
     int64_t step_limit;
     struct allowance allowance;
-    int beyond;    /* the first default limit that some case does not keep; -1: none */
+    int beyond;    /* first default limit that some case exceeds; -1: none */
     int beyond_in; /* the first such case */
     bool printing;
-    char *wrong_shown;       /* an element of the run that is shown; NULL: it is right */
-    const char *read_output; /* that decides values, and held what it likes; NULL: none */
-    unsigned char **first; /* what outputs were after the first simulated run that was filled so */
+    char *wrong_shown;       /* wrong element of the shown run; NULL: none */
+    const char *read_output; /* unwritten output that affects values; NULL: none */
+    unsigned char **first;   /* outputs after the first simulated run with that fill */
 };
 
 static void take_printed(void *user, const char *text, size_t length)
@@ -64,18 +65,18 @@ static void keep_warnings(struct judge *j)
         j->out->warnings = need_text("%s", text);
 }
 
-/* Our own programs; what is wrong with them is our mistake. */
+/* Reports a problem in the puzzle's own programs, which is a mistake of this project. */
 static int our_mistake(struct judge *j, const char *what, const struct problems *p)
 {
     const struct problem *first = p ? problems_first(p) : NULL;
-    if (allowance_broken_off()) /* then nobody's */
+    if (allowance_broken_off()) /* no mistake then */
         return STATUS_USAGE;
     complain(NULL, "puzzle %d is broken: %s%s%s", j->given->puzzle->number, what, first ? ": " : "",
              first ? first->text : "");
     return STATUS_USAGE;
 }
 
-/* FNV-1a: random cases are the same whenever the same answer is judged. */
+/* Returns the text's hash (FNV-1a), so that the same answer always gets the same random cases. */
 static uint64_t seed_of(const char *text)
 {
     uint64_t hash = 14695981039346656037u;
@@ -133,7 +134,8 @@ static void open_answer(struct judge *j)
 
 /* --- a case --- */
 
-/* What the case says, to the solution's launch. NULL, or what is wrong; the caller frees. */
+/* Gives the case's values to the solution's launch. Returns NULL, or a message; the caller
+ * frees. */
 static char *set_sizes(struct judge *j, tw_launch *l)
 {
     const struct puzzle_case *c = j->at.at;
@@ -162,7 +164,7 @@ static char *set_sizes(struct judge *j, tw_launch *l)
     return NULL;
 }
 
-/* What outputs should be, by running the solution. */
+/* Runs the solution to find the expected outputs. */
 static char *run_reference(struct judge *j)
 {
     case_arrays_start(&j->at.arrays, CLEAN);
@@ -173,7 +175,7 @@ static char *run_reference(struct judge *j)
     return NULL;
 }
 
-/* Counts what the solution takes. */
+/* Counts the solution's work. */
 static int run_solution(struct judge *j)
 {
     struct problems problems = {0};
@@ -198,7 +200,8 @@ static int run_solution(struct judge *j)
     return status;
 }
 
-/* Sizes, and with `data` arrays and what outputs should be. NULL, or what is wrong. */
+/* Prepares a case: its sizes, and with `data` also its arrays and expected outputs. Returns
+ * NULL, or a message. */
 static char *lay_out_case(struct judge *j, int index, bool data)
 {
     struct case_at_hand *c = &j->at;
@@ -243,7 +246,7 @@ static char *place_in(const tw_verdict *v)
     return text;
 }
 
-/* "Out[3] is 0, and should be 2.5" */
+/* Returns "Out[3] is 0, and should be 2.5". */
 static char *wrong_text(const tw_verdict *v)
 {
     char *place = place_in(v);
@@ -253,8 +256,9 @@ static char *wrong_text(const tw_verdict *v)
     return text;
 }
 
-/* The output that is not given, and read all the same; NULL: there is none. `how` is the run on
- * other memory that is otherwise like the first, whose arrays are shown. */
+/* Returns the output without data that the answer reads nevertheless, or NULL if there is none.
+ * `how` is a run that differs from the first, whose arrays are shown, only in its unwritten
+ * memory. */
 static const char *read_output(const struct judge *j, const struct answer_run *how, int byte)
 {
     if (how->seed || how->on_cpu != (j->answer.language == LANGUAGE_TILE))
@@ -266,7 +270,7 @@ static const char *read_output(const struct judge *j, const struct answer_run *h
     return NULL;
 }
 
-/* What was never written, else an element: of the run whose arrays are shown, if wrong there. */
+/* Notes unwritten elements, else a wrong element, preferably of the run whose arrays are shown. */
 static void note_wrong(struct judge *j, const tw_verdict *v, const struct answer_run *how, int byte)
 {
     struct judgement *out = j->out;
@@ -292,7 +296,7 @@ static void note_wrong(struct judge *j, const tw_verdict *v, const struct answer
         append_text(&out->wrong_values, "; it was right only where the output held zeros before");
 }
 
-/* Compares with the solution's `ensures`. */
+/* Compares the outputs by the solution's `ensures`. */
 static bool compare(struct judge *j, const struct answer_run *how, int byte)
 {
     tw_verdict v = tw_verdict_init();
@@ -312,7 +316,7 @@ static bool compare(struct judge *j, const struct answer_run *how, int byte)
     return s == TW_OK;
 }
 
-/* Keeps the arrays of the case at hand; `known`: with what the answer made of the outputs. */
+/* Keeps the arrays of the present case; with `known`, also the outputs of the answer. */
 static void show_arrays(struct judge *j, int index, bool known, bool right)
 {
     judged_case_arrays(&j->out->judged[index], &j->at.arrays, known);
@@ -322,7 +326,7 @@ static void show_arrays(struct judge *j, int index, bool known, bool right)
 
 /* --- runs --- */
 
-/* Whether outputs are, bit by bit, what they were after the first run that came here. */
+/* Tells whether the outputs are bitwise equal to those of the first run that came here. */
 static bool same_as_first(struct judge *j)
 {
     struct case_arrays *x = &j->at.arrays;
@@ -348,7 +352,7 @@ static void forget_first(struct judge *j)
     j->first = NULL;
 }
 
-/* One run. Whether another is worth making. */
+/* Makes one run. Returns whether another run is useful. */
 static bool run_once(struct judge *j, const struct answer_run *how, int byte)
 {
     struct judgement *out = j->out;
@@ -374,8 +378,8 @@ static bool run_once(struct judge *j, const struct answer_run *how, int byte)
     return true;
 }
 
-/* On clean memory first, for what is shown; then on memory with something in it, in turn, and in
- * random orders with asynchronous copies at once and late. */
+/* Runs a case: first on zeroed memory, for the shown arrays; then on memory with other contents,
+ * in turn, and in random orders with asynchronous copies at once and late. */
 static void run_case(struct judge *j)
 {
     static const int bytes[] = {ABOVE, NANS, BELOW, ABOVE};
@@ -487,7 +491,8 @@ static int judge_case(struct judge *j, int index, bool defaults)
     return STATUS_OK;
 }
 
-/* The cases after the one that failed: sizes, and of shown ones inputs and what is expected. */
+/* Prepares the cases after the failed one: sizes, and for shown cases inputs and expected
+ * outputs. */
 static void lay_out_rest(struct judge *j)
 {
     for (int i = 0; i < j->out->cases; i++) {
@@ -537,7 +542,7 @@ static int judge_all(struct judge *j)
             break;
         status = judge_case(j, i, false);
     }
-    /* First come the puzzle's own faults, in all cases; then the amount of work. */
+    /* The puzzle's own limits come first, in all cases; then the amount of work. */
     if (status == STATUS_OK && !out->problems.count && j->beyond >= 0 && !allowance_broken_off()) {
         if (j->beyond_in == 0) { /* which prints once more */
             free(out->printed);
@@ -552,14 +557,15 @@ static int judge_all(struct judge *j)
     return status;
 }
 
-/* STATUS_OK, or a status after a message; end_judge in either case. */
+/* Begins a judgement. Returns STATUS_OK, or another status after printing a message. The caller
+ * calls end_judge in either case. */
 static int begin_judge(struct judge *j, const struct judge_options *o, struct judgement *out)
 {
     *j = (struct judge){.given = o, .out = out, .beyond = -1};
     tw_config config = {.size = sizeof config,
                         .resize = allowance_resize,
                         .resize_user = &j->allowance,
-                        .threads = 1, /* time is then the processor's */
+                        .threads = 1, /* so that processor time is run time */
                         .print = take_printed,
                         .print_user = j,
                         .cancelled = allowance_is_over,

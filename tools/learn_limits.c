@@ -90,8 +90,8 @@ static void beyond(const struct limits *all, const struct answer *a, const struc
     free(message);
 }
 
-/* Tells whether the counter is beyond its limit. A default limit is relative to the solution's count,
- * and does not apply if that is 0. */
+/* Tells whether the counter exceeds its limit. A default limit is relative to the solution's
+ * count, and does not apply if that is 0. */
 static bool is_beyond(const struct counter_limit *l, int64_t have, double bound,
                       int64_t of_solution)
 {
@@ -100,7 +100,7 @@ static bool is_beyond(const struct counter_limit *l, int64_t have, double bound,
     return l->at_least ? (double)have < bound : (double)have > bound;
 }
 
-/* Limits are whole numbers, of which there are no halves to reach. */
+/* Rounds a limit to a whole number, because counters are whole numbers. */
 static int64_t whole_limit(const struct counted *c, double limit)
 {
     return (int64_t)(c->at_least ? ceil(limit) : floor(limit));

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of those of one kind, the usual one first. */
+/* Number types; within a kind, the usual one comes first. */
 static const struct {
     char letter;
     bool is_float;
@@ -40,7 +40,7 @@ const char *c_number_name(size_t bytes, bool is_float)
 
 struct reader {
     const char *at;
-    struct c_type seen[MOST_SEEN]; /* what `S_`, `S0_`, … stand for */
+    struct c_type seen[MOST_SEEN]; /* types for `S_`, `S0_`, … */
     int count;
     bool failed;
 };
@@ -54,7 +54,7 @@ static struct c_type keep(struct reader *r, struct c_type t)
     return t;
 }
 
-/* "S_" is the first, then "S0_" … "SZ_", "S10_". */
+/* Reads a substitution: "S_" is the first type, then "S0_" … "SZ_", "S10_". */
 static struct c_type seen_before(struct reader *r)
 {
     char *end;

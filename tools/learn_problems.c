@@ -28,7 +28,7 @@ void problems_add_at(struct problems *all, enum reason reason, const char *file,
 
 /* --- by message --- */
 
-/* Codes of another reason than the status of the call gives. */
+/* Returns the reason of a code if it differs from `other`, the reason of the call's status. */
 static enum reason reason_of_code(tw_code code, enum reason other)
 {
     static const struct {
@@ -97,13 +97,14 @@ void problems_take_messages(struct problems *all, const tw_context *ctx, tw_stat
 
 /* --- of the simulator --- */
 
-/* What compilers of CUDA C make of it. */
+/* Text that compilers of CUDA C generate for it. */
 static const char cut_off[] =
     "error: the compiler has left out the rest of the kernel: what it does there is undefined, as "
     "a loop\nwithout an end that changes nothing, a division by zero or an access to a null "
     "pointer\n";
 
-/* A deadlock of loops that look at memory ends no other way than one of barriers, but is none. */
+/* Returns the finding's reason. A deadlock of loops that poll memory ends like one of barriers,
+ * but has another reason. */
 static enum reason reason_of_finding(const tw_sim_finding *x)
 {
     if (x->code == TW_CODE_DEADLOCK && x->access_count && x->accesses[0]->space)
@@ -203,7 +204,7 @@ enum lamp problem_lamp(const struct problem *p)
     return lamps[p->reason];
 }
 
-/* A barrier does not order blocks. */
+/* Returns the advice for a race; a barrier does not order blocks. */
 static const char *race_words(const struct problem *p)
 {
     if (p->same_value && p->two_blocks)

@@ -1,4 +1,4 @@
-/* What is wrong with an answer to a puzzle: found by the compiler, the engine, the simulator or a
+/* Problems of an answer to a puzzle, found by the compiler, the engine, the simulator or a
  * comparison. */
 #ifndef TW_LEARN_PROBLEMS_H
 #define TW_LEARN_PROBLEMS_H
@@ -7,7 +7,7 @@
 #include "tool.h"
 #include "tilewright_sim.h"
 
-/* How far an answer came, in the order in which the judge looks. */
+/* Stages that an answer reaches, in the order in which the judge checks them. */
 #define LAMPS_OF(X)                                                                                \
     X(COMPILES, "compiles")                                                                        \
     X(MEMORY, "memory")                                                                            \
@@ -23,8 +23,9 @@ enum lamp {
 };
 extern const char *const lamp_names[LAMPS];
 
-/* Reasons (docs/learn.md, "Wrong answers"), and the lamp that each puts out. Those that cause others
- * come first: what is said is the first of them. A limit's reason is the name of its counter. */
+/* Reasons (docs/learn.md, "Wrong answers"), and the lamp that each turns off. Those that cause
+ * others come first; the report shows the first one that occurs. A limit's reason is the name of
+ * its counter. */
 #define REASONS(X)                                                                                 \
     X(COMPILE, "compile", COMPILES)                                                                \
     X(SIGNATURE, "signature", COMPILES)                                                            \
@@ -52,9 +53,9 @@ struct problem {
     enum reason reason;
     char *counter;                /* of a limit */
     char *file;                   /* NULL: no place */
-    int line, column, other_line; /* other_line: of the second access, 0: none */
+    int line, column, other_line; /* other_line: of the second access; 0: none */
     bool in_global;               /* a race there */
-    bool same_value;              /* a race whose outcome is the same in any order */
+    bool same_value;              /* a race with the same outcome in any order */
     bool two_blocks;              /* a race between threads of different blocks */
     char *text;                   /* lines as the library shows them, with the source */
     struct message_parts parts;   /* its code, accesses and fix */
@@ -65,24 +66,24 @@ struct problems {
     int count;
 };
 
-/* What the latest call on the context said of its failure. */
+/* Adds the messages of the context's latest call, which failed. */
 void problems_take_messages(struct problems *all, const tw_context *ctx, tw_status status);
-/* What ended a simulated run, or was found in it; same_value: also that threads write one value to
- * one place without order. */
+/* Adds the findings of a simulated run, and the one that ended it. With `same_value`, also adds
+ * races in which threads write the same value to the same place. */
 void problems_take_simulated(struct problems *all, const tw_sim_result *result, bool same_value);
-/* With a place in the file; takes the text. */
+/* Adds a problem with a place in the file; takes ownership of the text. */
 void problems_add_at(struct problems *all, enum reason reason, const char *file, int line,
                      char *text);
-/* Without a place; takes the text. */
+/* Adds a problem without a place; takes ownership of the text. */
 void problems_add(struct problems *all, enum reason reason, char *text);
-/* The one that explains the others; NULL: there is none. */
+/* Returns the problem that explains the others, or NULL if there is none. */
 const struct problem *problems_first(const struct problems *all);
 bool problems_have(const struct problems *all, enum reason reason);
 void problems_free(struct problems *all);
 
-const char *problem_reason(const struct problem *p); /* as tests and JSON call it */
+const char *problem_reason(const struct problem *p); /* its name in tests and JSON */
 enum lamp problem_lamp(const struct problem *p);
-/* A sentence or two for learners. */
+/* Returns a sentence or two for learners. */
 const char *problem_words(const struct problem *p);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file begins with the first line, which tells it from files of others. */
+/* First line of the file, which distinguishes it from files of other programs. */
 #define OURS "# tilewright learn"
 static const char first_line[] = OURS ": puzzle, then what was done with it\n";
 
@@ -20,7 +20,7 @@ static char *path_of(void)
                *home = getenv("HOME");
     if (named && *named)
         return need_text("%s", named);
-    if (data && *data == '/') /* XDG Base Directory Specification: others are to be ignored */
+    if (data && *data == '/') /* XDG Base Directory Specification: ignore other paths */
         return need_text("%s/tilewright/learn", data);
     return home && *home == '/' ? need_text("%s/.local/share/tilewright/learn", home) : NULL;
 }
@@ -36,7 +36,7 @@ struct step *learnt_step(struct learnt *l, const char *puzzle)
     return s;
 }
 
-/* A file that someone has edited does no harm. */
+/* Returns a number within small limits, so that an edited file does no harm. */
 static int small_number(const char *text)
 {
     enum { MOST = 1000000 };
@@ -44,7 +44,7 @@ static int small_number(const char *text)
     return v < 0 ? 0 : v > MOST ? MOST : (int)v;
 }
 
-/* "14_single_block_matmul passed at-solution cuda tries=3 hints=1 solution" */
+/* Reads "14_single_block_matmul passed at-solution cuda tries=3 hints=1 solution". */
 static void read_line(struct learnt *l, char *line)
 {
     char *rest, *word = strtok_r(line, " \r", &rest);
@@ -67,7 +67,7 @@ static void read_line(struct learnt *l, char *line)
     }
 }
 
-/* Why it cannot be read; NULL: it was, or is not there. */
+/* Reads the file. Returns the reason if that fails, or NULL, also if there is no file. */
 static const char *read_steps(struct learnt *l, const char *path)
 {
     struct stat found;
@@ -125,7 +125,7 @@ void learnt_free(struct learnt *l)
     *l = (struct learnt){.lock = -1};
 }
 
-/* The folders of the file, as the XDG Base Directory Specification wants them. */
+/* Makes the parent folders of the file, as the XDG Base Directory Specification requires. */
 static void make_folders(const char *path)
 {
     char *folder = need_text("%s", path);
@@ -155,8 +155,8 @@ static bool write_steps(const struct learnt *l, int file)
     return fclose(f) == 0 && ok;
 }
 
-/* Opens and locks what the path leads to. Another may have renamed a new file to it while this one
- * waited for the old one: then once more. */
+/* Opens and locks the file at the path. While this process waited for the lock, another may have
+ * renamed a new file to the path; then starts again. */
 static bool lock_target(struct learnt *l)
 {
     struct stat locked, named;
@@ -164,7 +164,7 @@ static bool lock_target(struct learnt *l)
         l->lock = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (l->lock < 0)
             return false;
-        while (flock(l->lock, LOCK_EX) != 0 && errno == EINTR) /* a file system may have none */
+        while (flock(l->lock, LOCK_EX) != 0 && errno == EINTR) /* a file system may lack locks */
             ;
         if (fstat(l->lock, &locked) != 0)
             return false;
@@ -208,8 +208,8 @@ bool learnt_lock(struct learnt *l)
     return !why || not_kept(l, why);
 }
 
-/* A name of its own is not needed: who writes has the lock. What someone left who was killed is
- * replaced. */
+/* The temporary file needs no unique name, because only the lock's owner writes. A file that a
+ * killed process left is replaced. */
 bool learnt_write(struct learnt *l)
 {
     if (l->lock < 0)

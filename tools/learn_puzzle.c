@@ -9,14 +9,14 @@ const char *const language_endings[LANGUAGES] = {".tile", ".cu"};
 
 /* --- puzzle.md --- */
 
-/* The next "\n## " of the text, or its end. */
+/* Returns the next "\n## " of the text, or its end. */
 static const char *section_end(const char *at)
 {
     const char *next = strstr(at, "\n## ");
     return next ? next + 1 : at + strlen(at);
 }
 
-/* Without blank lines around it. */
+/* Returns the text without blank lines at its ends. */
 static char *trimmed(const char *from, const char *to)
 {
     while (from < to && *from == '\n')
@@ -26,7 +26,8 @@ static char *trimmed(const char *from, const char *to)
     return need_text("%.*s\n", (int)(to - from), from);
 }
 
-/* Removes the word of fences that begin with "```case", which tells the page where it draws the case. */
+/* Removes the word after fences that begin with "```case"; only the page uses it, to draw the
+ * case there. */
 static void plain_fences(char *text)
 {
     static const char fence[] = "\n```case\n";

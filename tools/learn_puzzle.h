@@ -1,4 +1,4 @@
-/* The puzzles that the program has in it: their texts and programs. */
+/* Puzzles that are embedded in the program: their texts and programs. */
 #ifndef TW_LEARN_PUZZLE_H
 #define TW_LEARN_PUZZLE_H
 
@@ -25,9 +25,9 @@ struct puzzles {
 
 void puzzles_load(struct puzzles *all);
 void puzzles_free(struct puzzles *all);
-/* By number, name or folder; NULL: there is none. */
+/* Finds a puzzle by number, name or folder; returns NULL if there is none. */
 const struct puzzle *puzzles_find(const struct puzzles *all, const char *word);
-/* The name that is most like it; NULL: none is close. */
+/* Returns the most similar name, or NULL if none is close. */
 const char *puzzles_near(const struct puzzles *all, const char *word);
 
 #endif

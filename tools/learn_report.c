@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHOLE = 144 }; /* elements of an array that are printed at most */
+enum { WHOLE = 144 }; /* largest array that is printed whole */
 
 static bool is_printed(const struct shown_array *a)
 {
     return tensor_elements(&a->array) <= WHOLE;
 }
 
-/* "*0.5": one that is wrong; `wrong` may be NULL. The caller frees. */
+/* Returns an element's text; a wrong one is marked: "*0.5". `wrong` may be NULL. The caller
+ * frees. */
 static char *element_text(const tw_array *a, const bool *wrong, int64_t index)
 {
     char text[40];
@@ -21,7 +22,7 @@ static char *element_text(const tw_array *a, const bool *wrong, int64_t index)
     return need_text("%s%s", wrong && wrong[index] ? "*" : "", text);
 }
 
-/* "out: [0.0, *0.0, 0.0, 0.0]" */
+/* Prints "out: [0.0, *0.0, 0.0, 0.0]". */
 static void print_list(FILE *out, const tw_array *a, const bool *wrong)
 {
     for (int64_t i = 0; i < tensor_elements(a); i++) {
@@ -32,7 +33,7 @@ static void print_list(FILE *out, const tw_array *a, const bool *wrong)
     fputs("]\n", out);
 }
 
-/* The matrix of the last two axes whose first element has that number. */
+/* Prints the matrix of the last two axes that begins at element `first`. */
 static void print_matrix(FILE *out, const tw_array *a, const bool *wrong, int64_t first)
 {
     struct matrix m;
@@ -53,7 +54,8 @@ static bool any_wrong(const tw_array *a, const bool *wrong)
     return false;
 }
 
-/* A vector as a list, a matrix as rows, one for each index of the axes before its rows. */
+/* Prints a vector as a list, and a matrix as rows; for more axes, one matrix for each index of
+ * the others. */
 static void print_array(FILE *out, const char *name, const tw_array *a, const bool *wrong)
 {
     int axes = 0;
@@ -110,7 +112,7 @@ static const char *plural(int count)
     return count == 1 ? "" : "s";
 }
 
-/* "&case=14:2&tune=SIZE:2,TPB:3": the page then runs on the arrays of the case. */
+/* Appends "&case=14:2&tune=SIZE:2,TPB:3", which makes the page run on the arrays of the case. */
 static void append_case(char **state, const struct puzzle *p, const struct judgement *x)
 {
     if (!x->tried)

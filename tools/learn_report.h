@@ -1,4 +1,4 @@
-/* What the judge found, for people and as JSON. */
+/* Reports the results of the judge, as text and as JSON. */
 #ifndef TW_LEARN_REPORT_H
 #define TW_LEARN_REPORT_H
 
@@ -6,18 +6,18 @@
 #include "learn_judge.h"
 
 struct report_of {
-    const struct puzzle *puzzle, *next; /* next: the one to go on with, NULL: there is none */
+    const struct puzzle *puzzle, *next; /* next: the puzzle to continue with; NULL: none */
     const char *path;
     enum language language;
     bool written; /* the file, just now */
     int hints_left;
-    bool named;        /* the path was given, so that the starter is not written to it */
-    const char *again; /* the command that writes the starter if its file is not there */
+    bool named;        /* the user gave the path, so no starter is written there */
+    const char *again; /* command that writes the starter if its file is missing */
     bool open;         /* shows the arrays of a hidden case, too */
 };
 
 void report_judgement(const struct report_of *r, const struct judgement *x, FILE *out);
-/* A puzzle's text and starters; a hint, of which 0 is none; the solutions with their text. */
+/* Prints a puzzle's text and starters, a hint (0: none), or the solutions with their text. */
 void report_text_json(const struct puzzle *p, FILE *out);
 void report_hint_json(const struct puzzle *p, int number, FILE *out);
 void report_solution_json(const struct puzzle *p, FILE *out);

@@ -1,4 +1,4 @@
-/* What a case's sizes are, in words and in expressions over them. */
+/* Prints a case's sizes as text, and evaluates expressions over them. */
 #include "learn_answer.h"
 #include "learn_judge.h"
 #include "learn_formula.h"
@@ -46,7 +46,7 @@ char *case_sizes(const struct case_at_hand *c, const struct judged_case *judged)
     char *text = NULL;
     for (int i = 0; i < judged->size_count; i++)
         append_size(&text, judged->sizes[i].name, judged->sizes[i].value);
-    for (int i = 0; i < c->at->count && !c->at->shown; i++) /* whose arrays nobody sees */
+    for (int i = 0; i < c->at->count && !c->at->shown; i++) /* its arrays are hidden */
         if (c->at->list[i].text[0] == '[')
             append_size(&text, c->at->list[i].name, c->at->list[i].text);
     return text ? text : need_text("%s", "");

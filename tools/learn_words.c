@@ -11,7 +11,8 @@ static bool is_of_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* With its ends: to the next such quote, or to the end of the line, which none may contain. */
+/* Returns the length of quoted text with its quotes: to the next such quote, or to the end of
+ * the line. */
 static size_t length_of_quoted(const char *at)
 {
     size_t i = 1;
@@ -20,7 +21,8 @@ static size_t length_of_quoted(const char *at)
     return i + (at[i] == *at);
 }
 
-/* Whether the quote at text + i is that of a raw string: behind R, u8R, LR …, and no other name. */
+/* Tells whether the quote at text + i begins a raw string: after R, u8R, LR …, and no other
+ * name. */
 static bool is_raw(const char *text, size_t i)
 {
     static const char *const before[] = {"R", "LR", "uR", "UR", "u8R"};
@@ -33,7 +35,7 @@ static bool is_raw(const char *text, size_t i)
     return false;
 }
 
-/* "NAME(…)NAME" behind an R: nothing is escaped in it, and it may have lines. */
+/* Returns the length of "NAME(…)NAME" after an R, which has no escapes and may contain newlines. */
 static size_t length_of_raw(const char *at)
 {
     size_t name = strcspn(at + 1, "(\n");
@@ -46,7 +48,8 @@ static size_t length_of_raw(const char *at)
     return length;
 }
 
-/* Bytes of the comment or the text in quotes that begins at text + i; 0: none does. */
+/* Returns the length of the comment or quoted text that begins at text + i; 0: none begins
+ * there. */
 static size_t length_of_aside(const char *text, size_t i, enum language language)
 {
     const char *at = text + i;
@@ -66,7 +69,7 @@ static size_t length_of_aside(const char *text, size_t i, enum language language
     return 0;
 }
 
-/* Comments and texts in quotes as blanks. */
+/* Returns the text with comments and quoted texts replaced by blanks. */
 static char *bare_text(const char *text, enum language language)
 {
     char *bare = need_text("%s", text);
@@ -128,8 +131,8 @@ void words_check(const struct answer *a, const struct cases *cases, struct probl
 
 /* --- prints --- */
 
-/* Returns the end of the parentheses that begin at `at`, or after blanks there; NULL: there are none, or
- * they are not closed. */
+/* Returns the end of the parentheses that begin at `at`, or after blanks there, or NULL if there
+ * are none or they are not closed. */
 static const char *skip_call(const char *at)
 {
     int depth = 0;
@@ -166,7 +169,7 @@ char *words_without_prints(const char *text, enum language language)
 
 /* --- ensures --- */
 
-/* The kernel's `ensures` without blanks; "" without one. The caller frees. */
+/* Returns the kernel's `ensures` without blanks, or "" if there is none. The caller frees. */
 static char *ensures_of(const char *text)
 {
     char *bare = bare_text(text, LANGUAGE_TILE), *kept = need_text("%s", "");

@@ -1,5 +1,5 @@
-/* What an answer's text has, before anything compiles it: words that it may not use (`without` in
- * docs/learn.md), what it prints, its `ensures`, anything at all. */
+/* Examines an answer's text before it is compiled: forbidden words (`without` in docs/learn.md),
+ * its prints, its `ensures`, and whether it has any content. */
 #ifndef TW_LEARN_WORDS_H
 #define TW_LEARN_WORDS_H
 
@@ -7,11 +7,11 @@
 
 /* Blanks and comments alone. */
 bool words_empty(const char *text, enum language language);
-/* Words that may not be used, outside of comments and quotes. */
+/* Adds problems for forbidden words outside of comments and quotes. */
 void words_check(const struct answer *a, const struct cases *cases, struct problems *problems);
-/* The text, line by line, without its calls of print, or printf. The caller frees. */
+/* Returns the text, with the same lines, without its calls of print or printf. The caller frees. */
 char *words_without_prints(const char *text, enum language language);
-/* Whether the two kernels' `ensures` say something else, blanks and comments aside. */
+/* Tells whether the two kernels' `ensures` differ, apart from blanks and comments. */
 bool words_ensures_differ(const char *text, const char *other);
 
 #endif

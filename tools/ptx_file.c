@@ -11,7 +11,7 @@
 
 enum { LARGEST_SOURCE = 16 << 20 };
 
-/* Bytes of the word that are the file's name; 0: of no such file. */
+/* Returns the length of the file's name in the word, or 0 if no such file exists. */
 static size_t file_length(const char *word)
 {
     size_t length = file_ending_in(word, ".ptx");
@@ -30,7 +30,8 @@ bool is_ptx_file(const char *word)
 
 /* --- the kernel: --kernel takes any of its names --- */
 
-/* The names of all kernels with their namespaces and template arguments; NULL: a symbol says none. */
+/* Returns the names of all kernels with their namespaces and template arguments; an entry is
+ * NULL if the symbol has none. */
 static char **whole_names(const struct ptx_file *f)
 {
     int count = tw_ptx_kernel_count(f->ptx);
@@ -47,8 +48,8 @@ static void free_names(const struct ptx_file *f, char **names)
     free(names);
 }
 
-/* A name that no other kernel has, as a shell takes it: the plain one, the whole one, or the symbol.
- * The caller frees. */
+/* Returns a name that no other kernel has, quoted for a shell: the plain name, the whole name,
+ * or the symbol. The caller frees. */
 static char *shown_name(const struct ptx_file *f, char *const *whole, int kernel)
 {
     const char *called = tw_ptx_kernel_called(f->ptx, kernel);
@@ -70,7 +71,7 @@ static bool is_called(const struct ptx_file *f, char *const *whole, int kernel, 
            (whole[kernel] && kernel_name_is(whole[kernel], name));
 }
 
-/* Those of a name; NULL: all. */
+/* Lists the kernels of a name; NULL: all. */
 static int list_kernels(const struct ptx_file *f, char *const *whole, const char *name)
 {
     for (int i = 0; i < tw_ptx_kernel_count(f->ptx); i++) {
@@ -101,7 +102,7 @@ static int no_kernel(const struct ptx_file *f, char *const *whole, const char *n
     return listed ? STATUS_USAGE : list_kernels(f, whole, NULL);
 }
 
-/* The kernel with that symbol, else the one with that whole name; -1: there is none, or several. */
+/* Returns the kernel with that symbol, else the one with that whole name; -1: none, or several. */
 static int find_exact(const struct ptx_file *f, char *const *whole, const char *name)
 {
     int found = -1, alike = 0;
@@ -116,7 +117,7 @@ static int find_exact(const struct ptx_file *f, char *const *whole, const char *
     return alike == 1 ? found : -1;
 }
 
-/* *found is not -1 if it is STATUS_OK. */
+/* Chooses a kernel. With STATUS_OK, *found is its index, never -1. */
 static int choose_kernel(const struct ptx_file *f, char *const *whole, const char *name, int *found)
 {
     int count = tw_ptx_kernel_count(f->ptx), alike = 0;
@@ -140,7 +141,7 @@ static int choose_kernel(const struct ptx_file *f, char *const *whole, const cha
     return list_kernels(f, whole, name);
 }
 
-/* The whole of a file, for carets; NULL if it is not to be had. */
+/* Returns a whole file, for carets, or NULL if it cannot be read. */
 static char *read_source(const char *path, size_t *length)
 {
     struct stat info;
@@ -150,7 +151,8 @@ static char *read_source(const char *path, size_t *length)
     return fit ? read_whole_file(path, length) : NULL;
 }
 
-/* The name of the first `__global__` function, for a message: NULL if the text has none. The caller frees it. */
+/* Returns the name of the first `__global__` function, for a message, or NULL if the text has
+ * none. The caller frees. */
 static char *global_name(const char *text)
 {
     const char *word = strstr(text, "__global__"), *open = word ? strchr(word, '(') : NULL;
@@ -164,7 +166,7 @@ static char *global_name(const char *text)
     return start && start < open ? need_text("%.*s", (int)(open - start), start) : NULL;
 }
 
-/* Says the way out for a file of CUDA C of which the compiler made no kernel. */
+/* Prints the remedy for a CUDA C file from which the compiler made no kernel. */
 static void say_no_kernel(struct ptx_file *f)
 {
     size_t length = 0;

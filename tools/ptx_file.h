@@ -1,4 +1,4 @@
-/* A PTX program opened for a command: k.ptx, or k.cu through a compiler. */
+/* Opens a PTX program for a command: k.ptx, or k.cu through a compiler. */
 #ifndef TW_PTX_FILE_H
 #define TW_PTX_FILE_H
 
@@ -9,8 +9,8 @@ struct ptx_file {
     tw_context *ctx;
     tw_ptx *ptx;
     char *path;
-    char *text;   /* of the PTX, where it is a compiler's; NULL: it is the file */
-    char *kernel; /* as the PTX calls it */
+    char *text;   /* a compiler's PTX; NULL: the file is PTX */
+    char *kernel; /* its name in the PTX */
     char *shown;  /* as the source does */
     struct complaints *complaints;
 };
@@ -18,14 +18,15 @@ struct ptx_file {
 /* "k.ptx", "k.cu", "k.ptx:NAME" */
 bool is_ptx_file(const char *word);
 
-/* Opens the file and finds the kernel. STATUS_OK, or a status after a message; ptx_file_close in
- * either case. */
+/* Opens the file and finds the kernel. Returns STATUS_OK, or another status after printing a
+ * message. The caller calls ptx_file_close in either case. */
 int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
                   const struct program_config *config);
-/* The same without a kernel: it may have any number of them, or none. */
+/* Like ptx_file_open, but chooses no kernel; the file may have any number of them. */
 int ptx_file_read(struct ptx_file *f, const char *word, const struct options *o,
                   const struct program_config *config);
-/* Sets names[i] to the names of the kernel's parameters in the source, to be freed; NULL: not known. */
+/* Sets names[i] to the names of the kernel's parameters in the source (NULL: not known). The
+ * caller frees. */
 void ptx_file_param_names(const struct ptx_file *f, int count, char **names);
 void ptx_file_close(struct ptx_file *f);
 
