@@ -2,6 +2,7 @@
 
 #include "sim/sim_own.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- least recently used --- */
@@ -47,7 +48,6 @@ static void evict(struct lru *c)
     *at = e->chain;
     take_out(c, i);
     c->held -= e->weight;
-    c->evicted_marked += e->mark;
     e->chain = c->free;
     c->free = i;
 }
@@ -275,10 +275,10 @@ struct l2_run {
     struct lru cache;
     struct multiprocessor *heap;
     int count;
-    int64_t next, all;       /* blocks that are replayed */
-    int64_t steady;          /* blocks from here on represent the grid's other blocks */
-    struct l2_result before; /* the result before the first of them */
-    double asked, awaited;   /* bytes */
+    int64_t next, all;          /* blocks that are replayed */
+    int64_t steady;             /* blocks from here on represent the grid's other blocks */
+    struct l2_result represent; /* their part of the result */
+    double asked, awaited;      /* bytes */
     struct l2_result *out;
 };
 
@@ -294,6 +294,18 @@ static void sift(struct l2_run *r, int i)
         i = child;
     }
     r->heap[i] = moved;
+}
+
+/* Counts the traffic of one piece; `dirtied` are bytes that have become dirty, and that are
+ * written sooner or later. */
+static void count_piece(struct l2_run *r, int64_t block, double read, double dirtied, double stored)
+{
+    struct l2_result *to[] = {r->out, &r->represent};
+    for (int i = 0; i < (block >= r->steady ? 2 : 1); i++) {
+        to[i]->read += read;
+        to[i]->written += dirtied;
+        to[i]->stored += stored;
+    }
 }
 
 static void touch_pieces(struct l2_run *r, const struct running *b, double now)
@@ -313,15 +325,13 @@ static void touch_pieces(struct l2_run *r, const struct running *b, double now)
             key += (uint64_t)(x->step[axis] * at[axis]);
         bool found;
         struct lru_entry *e = lru_touch(&r->cache, key, weight, &found);
-        if (!found) {
-            r->out->read += x->loaded;
+        if (!found)
             e->since = now;
-        }
         r->asked += x->loaded;
         r->awaited += now - e->since < 1 ? x->loaded : 0;
-        r->out->stored += x->stored;
-        if (x->stored > e->mark)
-            e->mark = (uint32_t)x->stored;
+        uint32_t stored = (uint32_t)x->stored, dirtied = stored > e->mark ? stored - e->mark : 0;
+        e->mark += dirtied;
+        count_piece(r, b->block, found ? 0 : x->loaded, dirtied, x->stored);
     }
 }
 
@@ -345,10 +355,6 @@ static void plan(const struct l2_run *r, struct multiprocessor *m, double now)
 static void begin(struct l2_run *r, struct multiprocessor *m, double now)
 {
     struct running *b = &m->blocks[m->count++];
-    if (r->next == r->steady) {
-        r->before = *r->out;
-        r->before.written = r->cache.evicted_marked;
-    }
     *b = (struct running){.block = r->next++, .left = 1};
     touch_pieces(r, b, now);
 }
@@ -404,9 +410,14 @@ static void choose_blocks(struct l2_run *r, int64_t blocks)
     r->steady = blocks <= r->all ? -1 : r->all - (row < half ? half / row * row : half);
 }
 
-static void go_on(double *x, double before, double times)
+/* Returns the dirty bytes in L2 after the grid's last block. The blocks that are replayed may be
+ * too few to fill L2; the others then fill it with the same share of dirty lines. */
+static double left_dirty(const struct l2_run *r, bool others)
 {
-    *x += (*x - before) * times;
+    double marked = lru_marked(&r->cache), room = r->g->room;
+    if (others && r->cache.held > 0 && r->cache.held < room)
+        marked *= room / r->cache.held;
+    return fmin(marked, r->out->written);
 }
 
 void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
@@ -424,10 +435,11 @@ void l2_replay(struct arena *a, const struct l2_grid *g, struct l2_result *out)
         sift(&r, 0);
     }
     out->awaited = r.asked > 0 ? r.awaited / r.asked : 0;
-    out->written = r.cache.evicted_marked;
     double times = (double)(blocks - r.all) / (double)(r.all - r.steady);
-    go_on(&out->read, r.before.read, times);
-    go_on(&out->written, r.before.written, times);
-    go_on(&out->stored, r.before.stored, times);
-    out->left = lru_marked(&r.cache);
+    out->read += r.represent.read * times;
+    out->written += r.represent.written * times;
+    out->stored += r.represent.stored * times;
+    /* Each byte that becomes dirty is written: during the grid if L2 evicts it, or afterwards. */
+    out->left = left_dirty(&r, blocks > r.all);
+    out->written -= out->left;
 }

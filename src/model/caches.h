@@ -24,7 +24,6 @@ struct lru {
     struct lru_entry *entries; /* [0] is the list's head */
     uint32_t *buckets, bucket_count, used, free, capacity;
     double room, held;
-    double evicted_marked; /* sum of the marks of all evicted entries */
 };
 void lru_init(struct lru *c, struct arena *a, double room, uint32_t most);
 /* Returns the entry of a key and makes it the latest; *found: it was in the cache. Evicts other

@@ -125,6 +125,16 @@ def test_last_wave(tool):
     expect("-100 %" not in few and "÷" in few, few)
 
 
+def test_large_copy(tool):
+    """A copy of arrays far larger than L2 moves each byte between L2 and DRAM, and takes the time of that."""
+    for n in (2 ** 26, 2 ** 28):
+        told = json.loads(explain(tool, "docs/tutorial/files/copy.tile", "--device", "h100", "--set", f"n={n}", "--tune", "ROOM=1", "--json").out)
+        k = told["kernels"][0]
+        written = k["traffic"][3]["written"][1]
+        expect(0.99 < written / (4 * n) < 1.01, k)
+        expect(k["seconds"][1] >= 8 * n / told["gpu"]["memory_bandwidth"], k)
+
+
 def test_names(tool):
     """GPUs by the beginning of their names."""
     for given, meant in (("RTX 3060", "'RTX 3060 Laptop'?"), ("geforce rtx 3090 ti", "'RTX 3090'?"), ("l40", "'L40S'?"), ("h20", "'H200 SXM'?"), ("A100 PCIe", "'A100 SXM 80GB'?"),
@@ -576,7 +586,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_first_lines, test_last_wave, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
+    for test in (test_memory, test_page, test_first_lines, test_last_wave, test_large_copy, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
     for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_coinciding, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
