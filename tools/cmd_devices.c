@@ -84,6 +84,8 @@ static int devices_run(const struct command *self, const struct options *given)
     }
     if (count == 1 && !json && (options_has(given, "verbose") || getenv("TILEWRIGHT_CUDA_DRIVER")))
         say_no_gpu();
+    if (!json)
+        puts("`tilewright explain --devices` lists the GPUs whose time it predicts.");
     return options_has(given, "verbose") ? show_cache() : STATUS_OK;
 }
 

@@ -72,9 +72,18 @@ static int list_puzzles(struct learn *l)
 
 /* --- texts --- */
 
-static void print_statement(const struct puzzle *p)
+/* Prints the puzzle's text. Its commands name the learner's file, if that is a .tile file. */
+static void print_statement(const struct puzzle *p, const char *path)
 {
-    printf("Puzzle %d. %s\n\n%s\n", p->number, p->title, p->statement);
+    char *name = need_text(" %s%s", p->folder, language_endings[LANGUAGE_TILE]);
+    char *file = shell_word(ends_with(path, language_endings[LANGUAGE_TILE]) ? path : name + 1);
+    printf("Puzzle %d. %s\n\n", p->number, p->title);
+    const char *at = p->statement, *next;
+    for (; (next = strstr(at, name)) != NULL; at = next + strlen(name))
+        printf("%.*s %s", (int)(next - at), at, file);
+    printf("%s\n", at);
+    free(file);
+    free(name);
 }
 
 /* Prints the next hint, or the requested one. */
@@ -290,7 +299,7 @@ static int learn_puzzle(struct learn *l, const struct puzzle *p)
     bool begins =
         written || (status != STATUS_OK && p->starter[language]); /* or cannot be written */
     if (!l->to_json && (begins || options_has(l->given, "text")))
-        print_statement(p);
+        print_statement(p, path);
     if (status == STATUS_OK && !l->to_json && written) {
         char *again = call_again(l, p, language);
         print_text(stdout, "Your file: %s. `%s` judges it; this is the judge on it as it is:\n\n",

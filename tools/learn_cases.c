@@ -101,7 +101,8 @@ static const char *read_limit(struct cases *c, const char *at)
  * pass: in an answer of a few instructions, one more guard is a large part. */
 static const struct counter_limit defaults[] = {
     {"warp_instructions", false, "3 * solution + 60",
-     "it takes far more work than it needs: is something done more than once, or by a few threads "
+     "it takes far more work than it needs: is something done more than once, or past the end of "
+     "the arrays, or by a few threads "
      "while the others of their warp wait?",
      true},
     {"busiest_warp", false, "3 * solution + 60",

@@ -170,6 +170,21 @@ static char *names(const struct watcher *w, bool saved)
     return text;
 }
 
+/* Says once which files are gone. `missing` counts those that were said before. */
+static void say_missing(const struct watcher *w, int *missing)
+{
+    int count = 0;
+    const char *path = NULL;
+    for (int i = 0; i < w->count; i++)
+        if (w->files[i].state.exists && !file_state_now(w->files[i].path).exists) {
+            path = w->files[i].path;
+            count++;
+        }
+    if (count > *missing)
+        print_text(stderr, "%s is gone; waiting until it is there again (Ctrl-C ends)\n", path);
+    *missing = count;
+}
+
 static void say(const struct watcher *w, bool saved)
 {
     char clock[16] = "", *list = names(w, saved);
@@ -289,8 +304,11 @@ int watch(int (*run)(const struct command *c, const struct options *given), cons
             break;
         if (!any_saved(&w))
             say(&w, false);
-        while (!asked_to_end && !any_saved(&w))
+        for (int missing = 0; !asked_to_end && !any_saved(&w);) {
             folder_events_wait(&w.events, -1);
+            pause_for(SETTLE_MILLISECONDS); /* an editor may remove the file and write it again */
+            say_missing(&w, &missing);
+        }
         if (asked_to_end)
             break;
         settle(&w);

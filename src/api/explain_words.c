@@ -184,8 +184,9 @@ static const char *about_coalescing(struct explain *e)
     const char *fault = arena_printf(
         e->results,
         "Line %d has a %s that is not coalesced: a warp's request touches %.3g sectors where %.3g "
-        "would do (%d%% of all sectors asked for)",
+        "would do (%.3g bytes a lane; %d%% of all sectors asked for)",
         a->line, kind_of(a), a->units / a->requests, a->units_ideal / a->requests,
+        a->units_ideal * SECTOR_BYTES / a->requests / 32,
         hundredths(a->units * SECTOR_BYTES / o->traffic[TW_AT_L2].by_request));
     other = other_way(o, a);
     if (!other)

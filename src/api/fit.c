@@ -139,6 +139,23 @@ static void add_changes(struct text *out, const struct fit *f, const struct fitt
     }
 }
 
+/* ", each with BK = 16, WARPS = 4": the values that no combination changes. */
+static void add_kept(struct text *out, const struct fit *f)
+{
+    const struct lang_kernel *info = f->kernel->info;
+    const char *between = f->found > 1 ? ", each with " : ", with ";
+    for (int t = 0; t < info->tune_count; t++) {
+        bool kept = true;
+        for (int i = 0; i < f->found; i++)
+            kept = kept && literal_same(f->best[i].tunes[t], f->wanted->tunes[t]);
+        if (!kept)
+            continue;
+        text_printf(out, "%s%s = ", between, info->tunes[t].name);
+        between = ", ";
+        add_literal(out, f->wanted->tunes[t]);
+    }
+}
+
 static void say_fitting(const struct fit *f)
 {
     struct text out;
@@ -152,6 +169,7 @@ static void say_fitting(const struct fit *f)
         else if (f->excess == LOWER_MANY_REGISTERS)
             text_printf(&out, " (about %lld registers a thread)", takes);
     }
+    add_kept(&out, f);
     diag_note(&f->kernel->module->ctx->diag, LOC_NONE, "with these tuned values it fits: %s",
               out.data);
 }

@@ -106,6 +106,12 @@ struct constant {
     uint64_t bits, dtype;
 };
 
+/* A condition that holds where statements are compiled. */
+struct holds {
+    const struct expr *condition;
+    const struct holds *outer;
+};
+
 struct compiler {
     struct arena *arena;
     const struct kernel *kernel;
@@ -121,7 +127,8 @@ struct compiler {
     struct region *region;
     struct loop *loop;
     struct scope *scope;
-    struct slot *slots; /* sorted by sym */
+    const struct holds *holds; /* conditions of the `if`s around */
+    struct slot *slots;        /* sorted by sym */
     size_t slot_count;
     unsigned char *image;
     struct number_map *varying;  /* results of expr_varying, by expression with two operands */

@@ -90,6 +90,40 @@ static void access_index(struct compiler *c, struct access_axis *axis, const str
     axis->varying = v.lanes > 1;
 }
 
+static bool mentions(const struct expr *e, const struct sym *s)
+{
+    for (int i = 0; i < e->indices; i++)
+        if (e->index[i].value && expr_mentions(e->index[i].value, s))
+            return true;
+    return false;
+}
+
+/* Finds the variable that a condition keeps below the extent, if the access does not use it. */
+static const struct sym *kept_below(const struct expr *condition, const struct sym *extent,
+                                    const struct expr *access)
+{
+    if (condition->op == OP_LAND) {
+        const struct sym *first = kept_below(condition->args[0], extent, access);
+        return first ? first : kept_below(condition->args[1], extent, access);
+    }
+    if (condition->op != OP_LT || condition->args[0]->op != OP_REF ||
+        condition->args[1]->op != OP_REF || condition->args[1]->sym != extent)
+        return NULL;
+    const struct sym *variable = condition->args[0]->sym;
+    return mentions(access, variable) ? NULL : variable;
+}
+
+static const struct sym *below_extent(const struct compiler *c, const struct expr *e, int axis)
+{
+    const struct expr *extent = e->sym->dims[axis];
+    const struct sym *found = NULL;
+    if (!extent || extent->op != OP_REF || e->index[axis].kind != IX_ELEMENT)
+        return NULL;
+    for (const struct holds *h = c->holds; h && !found; h = h->outer)
+        found = kept_below(h->condition, extent->sym, e);
+    return found;
+}
+
 struct access *access_new(struct compiler *c, const struct expr *e)
 {
     struct access *a = arena_new(c->arena, struct access);
@@ -105,6 +139,7 @@ struct access *access_new(struct compiler *c, const struct expr *e)
     for (int i = 0; i < a->rank; i++) {
         if (i < e->indices) {
             access_index(c, &a->axis[i], &e->index[i]);
+            a->axis[i].below = below_extent(c, e, i);
         } else {
             a->axis[i].kind = IX_ALL;
             a->axis[i].extent = e->type.extent[e->type.rank - rest + (i - e->indices)];

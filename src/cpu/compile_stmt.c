@@ -367,6 +367,15 @@ static struct value compile_condition(struct compiler *c, const struct expr *e)
     return value_convert(c, compile_expr(c, e, NULL), DT_BOOL);
 }
 
+/* Compiles what an `if` does when its condition holds. */
+static void compile_held(struct compiler *c, const struct stmt *s)
+{
+    struct holds holds = {s->condition, c->holds};
+    c->holds = &holds;
+    compile_scope(c, s->body);
+    c->holds = holds.outer;
+}
+
 static void compile_if_uniform(struct compiler *c, const struct stmt *s)
 {
     struct label otherwise = {0}, end = {0};
@@ -374,7 +383,7 @@ static void compile_if_uniform(struct compiler *c, const struct stmt *s)
     struct value condition = compile_condition(c, s->condition);
     emit_jump(c, step_jump_unless, condition.at, &otherwise);
     c->top = top;
-    compile_scope(c, s->body);
+    compile_held(c, s);
     if (s->otherwise)
         emit_jump(c, step_jump, 0, &end);
     label_place(c, &otherwise);
@@ -382,7 +391,8 @@ static void compile_if_uniform(struct compiler *c, const struct stmt *s)
     label_place(c, &end);
 }
 
-static void compile_branch(struct compiler *c, const struct stmt *body, uint32_t mask)
+/* Compiles one side of an `if` for the lanes of a mask. */
+static void compile_branch(struct compiler *c, const struct stmt *s, bool holds, uint32_t mask)
 {
     struct label end = {0};
     struct region region = {mask, &end, c->region};
@@ -390,7 +400,10 @@ static void compile_branch(struct compiler *c, const struct stmt *body, uint32_t
     emit_jump(c, step_jump_none, mask, &end);
     c->mask = mask;
     c->region = &region;
-    compile_scope(c, body);
+    if (holds)
+        compile_held(c, s);
+    else
+        compile_scope(c, s->otherwise);
     c->mask = outer;
     c->region = region.outer;
     label_place(c, &end);
@@ -400,9 +413,9 @@ static void compile_if_varying(struct compiler *c, const struct stmt *s)
 {
     uint32_t top = c->top, yes, no;
     compile_masks(c, s->condition, &yes, s->otherwise ? &no : NULL);
-    compile_branch(c, s->body, yes);
+    compile_branch(c, s, true, yes);
     if (s->otherwise)
-        compile_branch(c, s->otherwise, no);
+        compile_branch(c, s, false, no);
     c->top = top;
 }
 

@@ -64,6 +64,27 @@ static const char *declared_extent(const struct sym *s, int axis, int *length)
     return "";
 }
 
+/* Asks whether the index that a guard keeps below the extent is meant: `Down[y]` for `Down[x]`. */
+static void ask_for_other(struct frame *f, const struct access *a, int axis, int limit_length,
+                          const char *limit)
+{
+    const char *name = a->axis[axis].below->name;
+    char meant[96];
+    size_t used = (size_t)snprintf(meant, sizeof meant, "%s", a->sym->name);
+    for (int i = 0; i < a->rank && used < sizeof meant; i++) {
+        int length;
+        const char *text = short_text(a->axis[i].loc, &length);
+        if (i == axis)
+            used += (size_t)snprintf(meant + used, sizeof meant - used, "[%s]", name);
+        else
+            used += (size_t)snprintf(meant + used, sizeof meant - used, "[%.*s]",
+                                     length ? length : 1, length ? text : ":");
+    }
+    snprintf(f->fault.way_out, sizeof f->fault.way_out,
+             "`%s` is below `%.*s` here: is it meant to be `%s`?", name, limit_length, limit,
+             used < sizeof meant ? meant : name);
+}
+
 /* Writes the condition under which an element may be accessed, in the program's own words. The
  * text offers two ways out, because this code cannot tell whether a guard is missing or the
  * index is wrong. */
@@ -89,6 +110,8 @@ static void add_guard(struct frame *f, const struct access *a, int axis, int64_t
     else if (length == limit_length && memcmp(text, limit, (size_t)length) == 0)
         snprintf(fault->way_out, sizeof fault->way_out,
                  "is it the wrong index? The last one is `%.*s - 1`", length, text);
+    else if (a->axis[axis].below)
+        ask_for_other(f, a, axis, limit_length, limit);
     else
         snprintf(fault->way_out, sizeof fault->way_out,
                  "guard it: `if (%.*s < %.*s)`; or is it the wrong index?", length, text,

@@ -169,6 +169,9 @@ struct access_axis {
     bool affine;
     int64_t step[3], low, high;
     struct loc loc; /* of the index in the source */
+    /* A variable that the access does not use and that an `if` around keeps below this axis's
+     * extent; NULL: none. */
+    const struct sym *below;
 };
 
 /* A view, shared tile, per-thread array or register tile with one index for each axis. The

@@ -273,6 +273,20 @@ static bool one_index(struct checker *c, struct access *x, const struct node *n)
     }
 }
 
+/* Says which part of an array with extents of the launch a statement may name. */
+static void note_part(struct checker *c, const struct sym *s)
+{
+    static const char *const element[] = {"", "[x]", "[y][x]", "[z][y][x]"};
+    int rank = s->type.rank;
+    if (c->thread_level && rank < (int)(sizeof element / sizeof *element))
+        diag_note(c->diag, s->loc, "one thread reads or writes one element: `%s%s`", s->name,
+                  element[rank]);
+    else
+        diag_note(c->diag, s->loc,
+                  "its extents are known only when the kernel is launched: choose "
+                  "a part of every axis, `[i +: N]`");
+}
+
 /* Takes the axes after the last index whole. */
 static bool rest_whole(struct checker *c, struct access *x, const struct node *n)
 {
@@ -288,9 +302,7 @@ static bool rest_whole(struct checker *c, struct access *x, const struct node *n
             diag_error(c->diag, n->loc, "`%s` has %d %s, and %d %s chosen", s->name, s->type.rank,
                        s->type.rank == 1 ? "axis" : "axes", x->indices,
                        x->indices == 1 ? "is" : "are");
-            diag_note(c->diag, s->loc,
-                      "its extents are known only when the kernel is launched: choose "
-                      "a part of every axis, `[i +: N]`");
+            note_part(c, s);
             return false;
         }
         x->type.extent[x->type.rank++] = axis_extent(s, axis);

@@ -120,6 +120,8 @@ def test_run(tool, folder):
     run = w.run()
     expect("saved by another name", run[0] == 0 and saved(run) == "add.tile", run)
     os.remove(path)
+    while not w.lines.get(timeout=HANGS)[1].startswith("add.tile is gone; waiting"):
+        pass
     write(path, ADD % ("4.0", "5.0"))
     expect("removed, and written again", w.run()[0] == 1, "")
     w.end(1)

@@ -88,6 +88,8 @@ def test_folder(learner):
     learner.learn("1", "--folder", "mine", out="Your file: mine/01_map.tile")
     learner.write("mine/01_map.tile", learner.solution("01_map"))
     learner.learn("1", "--folder", "mine/", out="passed")
+    learner.learn("28", "--folder", "mine", out="`tilewright explain mine/28_occupancy.tile --device a100")
+    learner.learn("29", "--folder", "mine", out="    tilewright run mine/29_slow_kernel.tile --device sim")
     expect(not os.path.exists(f"{learner.folder}/{MAP}"), "it was written here")
     learner.learn("1", "--folder", "no/such", status=2, out="Map: one thread", err="cannot be written")  # its text at least
     learner.learn("2", "--folder", "new", "--text", out=["Your file: new/02_zip.tile.", "`tilewright learn 2 --folder new` judges it"])

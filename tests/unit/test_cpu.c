@@ -675,6 +675,14 @@ static void a_fault_says_the_way_out(void **state)
         {"kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m] = c;\n"
          "    C[m] = 1;\n}\n",
          "is it the wrong index? The last one is `m - 1`"},
+        {"kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[8][m] = c;\n"
+         "    i32 x = thread.x, y = thread.x / 2;\n    if (y < m)\n"
+         "        C[0][x] = 1;\n}\n",
+         "`y` is below `m` here: is it meant to be `C[0][y]`?"},
+        {"kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m][8] = c;\n"
+         "    i32 x = thread.x, y = thread.x / 4;\n    if (y < m)\n"
+         "        C[x][y] = 1;\n}\n",
+         "guard it: `if (x < m)`; or is it the wrong index?"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
