@@ -12,7 +12,8 @@ A page says what belongs there in comments, which a reader does not see:
     <!-- status 1 -->                   above a ```sh block: the status of its commands. Each line is a command; the lines
                                         below one that begins with "$ " are its output
     <!-- part: REGEX … REGEX -->        the output from a line like the first to the next one like the second
-    <!-- keep: REGEX -->                lines of the output to show; for the others between them there is one "…"
+    <!-- keep: REGEX -->                lines of the output to show; for the others between them there is one "…". Each
+                                        alternative, REGEX|REGEX, must be like a line
     <!-- hide: REGEX -->                text of the output in place of which there is "…": times, names of machines
     <!-- given: 16 32: tile sizes … --> numbers that the whole page may use: what is chosen, not found out
     <!-- numbers                        behind a text: where the numbers in it come from, up to the code or comment in front
@@ -107,6 +108,18 @@ def part_of(lines, first, last):
     return ["…"] * (start > 0) + lines[start:end + 1] + ["…"] * (end + 1 < len(lines))
 
 
+def alternatives(regex):
+    """The parts of a regular expression between the "|" that are in no parentheses."""
+    parts, depth = [""], 0
+    for token in re.findall(r"\\.|\[(?:\\.|[^\]])*\]|.", regex):
+        depth += (token == "(") - (token == ")")
+        if token == "|" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += token
+    return parts
+
+
 def wrap(value):
     if isinstance(value, dict):
         return Fields(value)
@@ -183,11 +196,13 @@ class Page:
     def shown(self, asks, block):
         """A ```sh block with what its commands print now."""
         status, keep, hide, part = 0, None, None, None
+        unused = []  # alternatives of `keep` that no line is like yet
         for name, value in asks:
             if name == "status":
                 status = int(value)
             elif name == "keep":
                 keep = re.compile(value)
+                unused = alternatives(value)
             elif name == "hide":
                 hide = re.compile(value)
             elif name == "part":
@@ -209,9 +224,12 @@ class Page:
             if keep:
                 if not any(map(keep.search, lines)):
                     raise Wrong(f"$ {command}\nprints no line like {keep.pattern}:\n" + "\n".join(lines))
+                unused = [one for one in unused if not any(re.search(one, line) for line in lines)]
                 lines = [line if keep.search(line) else "…" for line in lines]
                 lines = [line for at, line in enumerate(lines) if line != "…" or at == 0 or lines[at - 1] != "…"]
             out += lines
+        if unused:
+            raise Wrong(f"{out[0]}\nprints no line like {' and none like '.join(unused)}")
         return "\n".join(out) + "\n" if prompted else block
 
     def source(self, where):

@@ -75,6 +75,7 @@ TWINS = (
     ("kernels/sgemm/naive.tile docs", "docs/tutorial/files/naive_no_guard.tile docs", "do not differ"),
     ("<!-- status 2 -->\n", "", "status 2, expected 0"),
     ("<!-- keep: error -->", "<!-- keep: nothing like it -->", "prints no line like"),
+    ("<!-- keep: error -->", "<!-- keep: error|nothing (like|as) it -->", "prints no line like nothing (like|as) it"),
     ("](#below)", "](#above)", "no heading for #above"),
     ("](#below)", "](nowhere.md)", "nowhere.md is not there"),
     ("`01_map`", "`01_mop`", "there is no puzzle 01_mop"),
