@@ -178,7 +178,7 @@ def freeze():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="*")
-    parser.add_argument("--library")
+    parser.add_argument("--library", dest="shared_object")
     parser.add_argument("--freeze", action="store_true")
     given = parser.parse_args()
     if given.freeze:
@@ -186,7 +186,7 @@ def main():
     if len(given.folders) not in (1, 2):
         parser.error("which headers? tests/abi/1.0.0, for example")
     old, new = Headers(given.folders[0]), Headers((given.folders + [public_headers.FOLDER])[1])
-    found = list(differences(old, new, given.library))
+    found = list(differences(old, new, given.shared_object))
     print("\n".join(found))
     if found:
         print(f"programs that were compiled with {'.'.join(map(str, old.version))} no longer run. Keep the old declarations and add new "

@@ -140,7 +140,7 @@ static struct ptx_operand special_log(struct lower *l, const struct math_split *
     return emit_select(l, MOD_F64, zero, ptx_f64(-infinity), y);
 }
 
-/* Of f: h = f^2 / 2, s = f / (2 + f); returns h + R with R = 2 atanh(s) / s - 2. */
+/* Returns h + R, where h = f^2 / 2, s = f / (2 + f) and R = 2 atanh(s) / s - 2. */
 static struct ptx_operand log_parts(struct lower *l, struct ptx_operand f, struct ptx_operand *h,
                                     struct ptx_operand *s)
 {

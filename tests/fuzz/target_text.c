@@ -66,7 +66,7 @@ static void lower(tw_kernel *k)
     tw_launch_free(l);
 }
 
-/* What is formatted stays as it is when it is formatted again. */
+/* Formatting a formatted text changes nothing. */
 static void format(tw_context *ctx, const char *text, size_t size)
 {
     const char *once, *again;

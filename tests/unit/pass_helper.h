@@ -12,7 +12,7 @@ struct program {
     struct source source;
     struct module *module;
     struct kernel *kernel; /* NULL: errors */
-    const char *name;      /* of the text's file: what it imports is beside it; NULL: none */
+    const char *name;      /* path of the text, for its imports; NULL: none */
     int64_t statics;       /* the value of every static integer parameter; 0: none is known */
     int divisor;           /* of every run-time integer, known at launch; 0: nothing known */
     const char *target;

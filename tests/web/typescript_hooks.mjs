@@ -16,7 +16,7 @@ export async function resolve(name, context, next) {
 export async function load(url, context, next) {
   if (url === "virtual:content") {
     const kernels = [{ path: tiled, name: "tiled", text: await readFile(new URL(`../${tiled}`, web), "utf8") }];
-    return { format: "module", source: `export const kernels = ${JSON.stringify(kernels)}, library = {};`, shortCircuit: true };
+    return { format: "module", source: `export const kernels = ${JSON.stringify(kernels)}, importable = {};`, shortCircuit: true };
   }
   if (!url.endsWith(".ts")) return next(url, context);
   const options = { target: "ES2022", module: "ESNext", verbatimModuleSyntax: true };

@@ -28,7 +28,7 @@ function kernels(): ShippedKernel[] {
 }
 
 /** The functions that a kernel may import, by the path that `import` finds from any file of the page. */
-function library(): Record<string, string> {
+function importable(): Record<string, string> {
   return Object.fromEntries(filesOf("kernels/lib", /\.tile$/).map((path) => [`lib/${basename(path)}`, read(path)]));
 }
 
@@ -111,7 +111,7 @@ export function content(): Plugin {
       if (source !== "\0" + id) return null;
       const parts = {
         kernels: kernels(),
-        library: library(),
+        importable: importable(),
         puzzles: puzzles(),
         lessons: lessons(),
         pictures: pictures(),

@@ -2,7 +2,7 @@ declare module "virtual:content" {
   import type { Lesson, Measured, Puzzle, ShippedKernel } from "./app/content_types.ts";
   export const kernels: ShippedKernel[];
   /** Files that kernels may import, by path. */
-  export const library: Record<string, string>;
+  export const importable: Record<string, string>;
   export const puzzles: Puzzle[];
   export const lessons: Lesson[];
   export const measured: Measured[];

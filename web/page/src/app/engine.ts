@@ -1,6 +1,6 @@
 /** The page's engines: clients of the same module, so that a long simulation never delays the answer to a key. */
 import { compile, EngineClient, type AskOptions } from "$engine/client.ts";
-import { kernels, library } from "virtual:content";
+import { kernels, importable } from "virtual:content";
 import type { Explanation } from "./results.ts";
 import { underWay } from "./under_way.ts";
 import type { Answer } from "$engine/engine.ts";
@@ -80,7 +80,7 @@ async function answerOf(name: Lane, args: string[], files: Files, options: AskOp
   const known = await madeAhead(args, files);
   if (known) return known;
   try {
-    return await lane(name).ask({ args, files: { ...library, ...files }, wants }, rest);
+    return await lane(name).ask({ args, files: { ...importable, ...files }, wants }, rest);
   } catch (error) {
     if (options.signal?.aborted) throw new Stopped();
     throw error;
