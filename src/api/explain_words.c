@@ -68,13 +68,13 @@ static const char *verdict(struct explain *e)
     struct arena *a = e->results;
     const tw_roof *r = &o->roofs[0];
     const char *time = time_text(a, o->seconds.middle);
-    const char *next = o->roof_count > 1 ? arena_printf(a, "; next: %s, %s", o->roofs[1].title,
+    const char *next = o->roof_count > 1 ? arena_printf(a, " Next: %s, %s.", o->roofs[1].title,
                                                         time_text(a, o->roofs[1].seconds.middle))
                                          : "";
     if (r->share >= half)
-        return arena_printf(a, "It is bound by %s: %s at full rate, of %s in all%s%s.", r->title,
+        return arena_printf(a, "It is bound by %s: this alone takes %s of the %s%s.%s", r->title,
                             time_text(a, r->seconds.middle), time,
-                            r->share < 0.85 ? ", for the rest of which warps wait" : "", next);
+                            r->share < 0.85 ? ", and warps wait in the rest" : "", next);
     o->bound = "latency";
     o->bound_title = "latency";
     if (is_brief(o))

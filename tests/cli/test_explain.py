@@ -102,7 +102,7 @@ def test_first_lines(tool):
     page = explain(tool, TILED, "--device", "h200").out
     order = [page.index(f"\n{part}") for part in ("Verdict", "To change", "Predicted", "Work", "Roofs", "Limits", "Notes")]
     expect(order == sorted(order) and page[:order[0]].count("\n") <= 5, page)
-    verdict = re.search(r"\nVerdict    It is bound by wavefronts of shared memory and L1: ([\d.]+) µs at full rate, of ([\d.]+) µs in all; next: .*, [\d.]+ µs\.\n", page)
+    verdict = re.search(r"\nVerdict    It is bound by wavefronts of shared memory and L1: this alone takes ([\d.]+) µs of the ([\d.]+) µs\. Next: .*, [\d.]+ µs\.\n", page)
     expect(verdict and float(verdict[1]) > 0.85 * float(verdict[2]), page)
     expect("L1 has none of the sectors" in page and "the last wave: 87.9 % of its places have a block" in page, page)
     naive = explain(tool, "naive", "--device", "h200").out
