@@ -125,19 +125,26 @@ static struct pair log_of(struct lower *l, const struct pow_format *p, struct pt
     return sum_of(l, t, sum.high, math_add(l, t, sum.low, near.low));
 }
 
+/* e^x in f64, 2^x in f32.
+ *
+ * In f32, an x.high of 128 may belong to a finite result, because x.low may be negative: there 2^-17
+ * moves from x.high to x.low, so that the first factor is finite. No other x.high of a finite result
+ * overflows. If x.high is infinite, or 2^x.high overflows, the sum is no number, and 2^x.high is the
+ * result. */
 static struct ptx_operand power_of_pair(struct lower *l, enum ptx_mod t, struct pair x)
 {
-    struct ptx_operand y;
     if (t == MOD_F64) { /* far out `low` is no number, and does not matter */
         struct ptx_operand size = math_abs(l, t, x.high);
         struct ptx_operand near = NEW(l, MOD_PRED, "setp.lt.f64", size, ptx_f64(1000));
         return math_exp_of_sum_f64(l, x.high, emit_select(l, t, near, x.low, ptx_f64(0)));
     }
-    y = math_exp2_f32(l, x.high);
+    struct ptx_operand top = NEW(l, MOD_PRED, "setp.eq.f32", x.high, ptx_f32(128));
+    x.high = emit_select(l, t, top, ptx_f32(0x1.fffffep6f), x.high);
+    ptx_when(ptx_emit(&l->b, "add.rn.f32", x.low, x.low, ptx_f32(0x1p-17f)), top);
+    struct ptx_operand y = math_exp2_f32(l, x.high);
     struct ptx_operand rest = math_mul(l, t, x.low, ptx_f32(0x1.62e43p-1f)); /* ln 2 */
-    struct ptx_operand usual = NEW(l, MOD_PRED, "setp.lt.f32", y, ptx_f32(__builtin_inff()));
-    usual = NEW(l, MOD_PRED, "setp.gt.and.f32", y, ptx_f32(0), usual);
-    return emit_select(l, t, usual, math_fma(l, t, y, rest, y), y);
+    struct ptx_operand r = math_fma(l, t, y, rest, y);
+    return emit_select(l, t, NEW(l, MOD_PRED, "setp.num.f32", r, r), r, y);
 }
 
 /* |x|^y, right but for an x of 1 and a NaN. */

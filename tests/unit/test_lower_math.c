@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
 static uint64_t state = 1;
 
 static uint64_t random_bits(void)
@@ -214,7 +216,17 @@ static void with_a_rough_unit(void **unused)
 
 static double exponents[SAMPLES];
 
-/* A pair for sample i: special values first, then powers of usual size. */
+/* Returns a logarithm to base 2 close to the largest or the least result, or to the least that is not
+ * subnormal: within 4 in one half of the samples, within 2^-16 in the other. */
+static double near_an_end(size_t i, enum dtype t, double part)
+{
+    int least = t == DT_F32 ? -126 : -1022;
+    int ends[] = {-least + 2, least, least + 1 - (t == DT_F32 ? FLT_MANT_DIG : DBL_MANT_DIG)};
+    return ends[i % 3] + ldexp(part, i % 2 ? 2 : -16);
+}
+
+/* A pair for sample i: special values first, then powers of usual size, and some close to an end of
+ * the range. */
 static void pair_at(size_t i, enum dtype t, double *x, double *y)
 {
     static const double values[] = {0,           -0.0,     1,   -1,   2,        -2,
@@ -231,6 +243,8 @@ static void pair_at(size_t i, enum dtype t, double *x, double *y)
     int most = t == DT_F32 ? 126 : 1022;
     *x = i % 3 == 0 ? 0.5 + chance : ldexp(1 + chance, (int)(random_bits() % 250) - 125);
     *y = (other - 0.5) * 2 * (most + 10) / fabs(log2(*x));
+    if (i % 5 == 0)
+        *y = near_an_end(i / 5, t, other - 0.5) / log2(*x);
     if (i % 7 == 0)
         *y = nearbyint(*y);
     if (i % 14 == 0)
@@ -269,6 +283,27 @@ static void try_pow(enum dtype t, int slip, double allowed)
     bench_close(&b);
 }
 
+/* Results next to the largest number are finite, though the logarithm rounds to that of infinity. */
+static void powers_next_to_infinity(void **unused)
+{
+    (void)unused;
+    static const float x[] = {FLT_MAX, 1.844674e19f, 7131.55f, 3.1293312e-06f, 2, 0x1.fffffep63f};
+    static const float y[] = {1, 2, 10, -7, 128, 2};
+    const void *args[2] = {x, y};
+    struct bench b;
+    struct subject s = {.name = "function", .emit = emit_op, .op = OP_POW, .count = 2};
+    s.t = s.result = s.arg[0] = s.arg[1] = DT_F32;
+    bench_open(&b, 80);
+    bench_run(&b, bench_add(&b, &s), &s, results, args, COUNT(x), 0);
+    read_results(DT_F32);
+    for (size_t i = 0; i < COUNT(x); i++) {
+        long double truth = powl(x[i], y[i]);
+        if (isinf(results[i]) != (truth > FLT_MAX) || !(distance(DT_F32, results[i], truth) <= 2.5))
+            fail_msg("pow(%a, %a) is %a", (double)x[i], (double)y[i], results[i]);
+    }
+    bench_close(&b);
+}
+
 static void powers(void **unused)
 {
     (void)unused;
@@ -280,10 +315,9 @@ static void powers(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(f32_functions),
-        cmocka_unit_test(f64_functions),
-        cmocka_unit_test(with_a_rough_unit),
-        cmocka_unit_test(powers),
+        cmocka_unit_test(f32_functions),           cmocka_unit_test(f64_functions),
+        cmocka_unit_test(with_a_rough_unit),       cmocka_unit_test(powers),
+        cmocka_unit_test(powers_next_to_infinity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
