@@ -26,7 +26,7 @@ BROKEN = [
         ("& 15) - 8", "& 15) - 7"),
         ("Scale[p / GROUP", "Scale[p / GROUP / 2")]),
     ("grouped_products", "groups=9,most=9,n=5,k=40", [("iota(BM, 1) < rows", "iota(BM, 1) <= rows")]),
-    ("argmax", "rows=5,cols=700", [("j + argmax", "argmax"), ("else -inf", "else 2")]),
+    ("argmax", "rows=5,cols=700", [("j + argmax", "argmax"), ("else nan", "else 2")]),
 ]
 
 PLACES = """
