@@ -129,7 +129,7 @@ static struct pair log_of(struct lower *l, const struct pow_format *p, struct pt
  *
  * In f32, an x.high of 128 may belong to a finite result, because x.low may be negative: there 2^-17
  * moves from x.high to x.low, so that the first factor is finite. No other x.high of a finite result
- * overflows. If x.high is infinite, or 2^x.high overflows, the sum is no number, and 2^x.high is the
+ * overflows. If x.high is infinite, or 2^x.high overflows, the sum may be NaN; 2^x.high is then the
  * result. */
 static struct ptx_operand power_of_pair(struct lower *l, enum ptx_mod t, struct pair x)
 {
