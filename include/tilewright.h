@@ -585,6 +585,7 @@ typedef struct tw_param {
     /* A pointer's axes: those of its first view without strides and offset. 0: it has no such view. */
     int rank;
     const char *dims[TW_MAX_RANK]; /* the axes as written: "m", "k" */
+    const char *view;              /* the name of that view; NULL: there is none */
 } tw_param;
 TW_SIZED(tw_param);
 

@@ -119,7 +119,8 @@ class _Value(ctypes.Structure):
 class _Param(_Sized):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("is_pointer", c_bool), ("is_const", c_bool),
                 ("is_static", c_bool), ("is_ensured", c_bool), ("dtype", c_int), ("type_name", c_char_p),
-                ("default_value", _Value), ("derived", c_char_p), ("rank", c_int), ("dims", c_char_p * 6)]
+                ("default_value", _Value), ("derived", c_char_p), ("rank", c_int), ("dims", c_char_p * 6),
+                ("view", c_char_p)]
 
 
 class _Tune(_Sized):

@@ -300,13 +300,20 @@ static int choose_device(struct ptx_command *p)
 
 static int ask_why(struct ptx_command *p)
 {
-    const tw_array *array = NULL;
+    const struct ptx_array *found = NULL;
+    char *names = NULL;
     for (int i = 0; p->why.array && i < p->launch.arrays.count; i++) {
         const struct ptx_array *a = &p->launch.arrays.list[i];
+        append_text(&names, "%s`%s`", names ? ", " : "", a->name);
         if (strcmp(a->name, p->why.array) == 0)
-            array = &a->array;
+            found = a;
     }
-    return p->why.array ? why_ask(&p->why, array, &p->given, &p->trace.options) : STATUS_OK;
+    int status = p->why.array
+                     ? why_ask(&p->why, found ? found->name : NULL, found ? &found->array : NULL,
+                               names, &p->given, &p->trace.options)
+                     : STATUS_OK;
+    free(names);
+    return status;
 }
 
 /* Launches with a trace. Launches again if a different block wrote the element than the one that

@@ -90,6 +90,23 @@ static void show_text(tw_launch *l, const struct options *given, int stage, tw_s
         putchar('\n');
 }
 
+/* Says why the pass `pipeline` has changed nothing: the program is for the CPU, or has no such
+ * loop. */
+static void say_no_stages(tw_launch *l, tw_kernel *k, const struct options *given)
+{
+    const char *after = options_value(given, "after"), *text = NULL, *word;
+    bool is_cpu = strcmp(tw_kernel_target(k), "cpu") == 0;
+    if (!after || strcmp(after, "pipeline") != 0 || tw_launch_show(l, "check", &text) != TW_OK)
+        return;
+    word = strstr(text, "pipeline(");
+    if (!word)
+        complain(NULL, "`%s` has no loop with pipeline(n), so this pass changes nothing",
+                 tw_kernel_name(k));
+    else if (is_cpu)
+        complain(NULL, "a CPU runs the loop as it is written, without stages, so this pass changes "
+                       "nothing; what a GPU gets: --device sm_80");
+}
+
 static int show_kernel(const struct program *p, tw_kernel *k, const struct options *given,
                        int stage)
 {
@@ -106,21 +123,24 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
         show_json(l, k, given, stage, &s);
     else
         show_text(l, given, stage, &s);
+    if (s == TW_OK && !options_has(given, "json"))
+        say_no_stages(l, k, given);
     if (s != TW_OK || *tw_context_messages(p->ctx))
         complain_library(NULL, p->ctx, s);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
-/* Shows the kernels of a PTX file; PTX has no stages. */
+/* Shows the kernels of a PTX or CUDA C file; they have no stages. */
 static int show_ptx(const struct command *self, const struct options *given,
                     const struct program_config *config)
 {
     struct ptx_file f = {0};
     if (!options_has(given, "kernels"))
         return usage_error(NULL, self,
-                           "%s is PTX: --kernels lists its kernels; `tilewright run` and "
-                           "`tilewright explain` take it",
-                           given->words[0]);
+                           "%s is %s: --kernels lists its kernels; `tilewright check`, `run` and "
+                           "`explain` take it",
+                           given->words[0],
+                           file_ending_in(given->words[0], ".ptx") ? "PTX" : "CUDA C");
     int status = ptx_file_read(&f, given->words[0], given, config);
     if (status == STATUS_OK && options_has(given, "json"))
         show_ptx_kernels_json(&f);
@@ -143,9 +163,10 @@ static int read_target(struct device_asked *d, const struct options *given, int 
     const char *called = target_called(d->place, room);
     *target = d->target ? d->target : called ? called : device_is(d, "sim") ? "sm_80" : d->place;
     if (stage != STAGE_TILE && strcmp(*target, "cpu") == 0)
-        return usage_error(NULL, given->command,
-                           "--stage %s is of a GPU: say --device sm_90, or leave --device cpu out",
-                           stages[stage]);
+        return usage_error(
+            NULL, given->command,
+            "--stage %s shows what a GPU gets: say --device sm_90, or leave --device cpu out",
+            stages[stage]);
     bool known = device_is(d, "cpu") ? !d->target : names_gpu(*target);
     return known ? STATUS_OK
                  : device_refuse(d, given,
@@ -176,7 +197,7 @@ static int show_run(const struct command *self, const struct options *given)
         return STATUS_USAGE;
     struct program_config config = {
         .colour = on_terminal(stderr), .device = device.place, .deadline = &deadline};
-    if (file_ending_in(given->words[0], ".ptx"))
+    if (is_ptx_file(given->words[0]))
         return show_ptx(self, given, &config);
     int status = program_open(&p, given->words[0], &config);
     if (status == STATUS_OK && options_has(given, "kernels")) {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MOST_ARGUMENTS = 64 };
@@ -24,6 +25,33 @@ struct compilation {
 };
 
 /* --- files --- */
+
+/* Tells whether the file has a kernel. */
+static bool has_global(const char *path)
+{
+    enum { LARGEST_HEADER = 16 << 20 };
+    struct stat info;
+    size_t length;
+    bool fit = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < LARGEST_HEADER;
+    char *text = fit ? read_whole_file(path, &length) : NULL;
+    bool found = text && strstr(text, "__global__");
+    free(text);
+    return found;
+}
+
+size_t cuda_file_length(const char *word)
+{
+    static const char *const endings[] = {".cu", ".cuh", ".h", ".hpp"};
+    for (int i = 0; i < 4; i++) {
+        size_t length = file_ending_in(word, endings[i]);
+        char *path = length && i >= 2 ? need_text("%.*s", (int)length, word) : NULL;
+        bool is_cuda = length && (!path || has_global(path));
+        free(path);
+        if (is_cuda)
+            return length;
+    }
+    return 0;
+}
 
 /* Headers that CUDA sources include, for clang; our own header replaces them all. libstdc++ uses
  * `__noinline__` as an attribute's name, but CUDA defines it as a macro; clang handles both
@@ -64,11 +92,11 @@ static bool make_folder(struct compilation *x)
     return ok;
 }
 
-/* Makes a wrapper if a shell would change the path, because nvcc passes paths to a shell. The
- * wrapper is a file that includes the source. */
+/* Makes a wrapper, a file that includes the source, if a shell would change the path, because nvcc
+ * passes paths to a shell; and for a header, because nvcc warns of its `#pragma once`. */
 static bool make_wrapper(struct compilation *x)
 {
-    if (!x->is_nvcc || path_is_plain(x->path))
+    if (!x->is_nvcc || (path_is_plain(x->path) && ends_with(x->path, ".cu")))
         return true;
     char *text = path_include(x->path);
     x->wrapper = need_text("%s/source.cu", x->folder);
@@ -112,6 +140,10 @@ static bool find_compiler(struct compilation *x)
                      "%s needs a compiler of CUDA C, and neither nvcc nor clang is here", x->path);
         complain_more(x->complaints, "Debian, Ubuntu: apt install clang; or NVIDIA's CUDA toolkit, "
                                      "https://developer.nvidia.com/cuda-downloads");
+        complain_more(x->complaints,
+                      "or make PTX on another machine, and check that: nvcc -x cu -ptx -lineinfo "
+                      "-arch=sm_80 -o k.ptx %s",
+                      x->path);
         return false;
     }
     const char *base = strrchr(x->program, '/');
@@ -138,13 +170,14 @@ static void add_list(struct compilation *x, const char *const *list, size_t coun
 
 static void make_command(struct compilation *x)
 {
-    static const char *const nvcc[] = {"-ptx", "-lineinfo", "-O3"};
+    static const char *const nvcc[] = {"-x", "cu", "-ptx", "-lineinfo", "-O3"};
     static const char *const clang[] = {"-x",
                                         "cuda",
                                         "--cuda-device-only",
                                         "-nocudainc",
                                         "-nocudalib",
                                         "-Wno-unknown-cuda-version",
+                                        "-Wno-pragma-once-outside-header",
                                         "-fdeclspec",
                                         "-Xclang",
                                         "-target-feature",

@@ -12,6 +12,9 @@ struct reader {
     const char *at;
     char *seen[MOST_SEEN]; /* texts for `S_`, `S0_`, … */
     int count, depth;
+    char *arguments[MOST_SEEN]; /* of the function's template, for `T_`, `T0_`, … */
+    int argument_count;
+    bool in_name;  /* of the function: its template arguments are kept */
     size_t length; /* of all substituted texts: each may double the last */
     bool failed;
 };
@@ -41,21 +44,33 @@ static void keep(struct reader *r, const char *text)
         r->seen[r->count++] = need_text("%s", text);
 }
 
-/* Reads a substitution: "S_" is the first text, then "S0_" … "SZ_", "S10_"; "St" is std. */
-static char *seen_before(struct reader *r)
+/* Reads "_", "0_" … "Z_", "10_" and returns a copy of the text with that number, 0, 1, …. */
+static char *read_numbered(struct reader *r, char *const *texts, int count)
 {
     char *end = NULL;
-    if (accept(r, 't'))
-        return need_text("std");
     bool is_first = *r->at == '_',
          is_digit = isdigit((unsigned char)*r->at) || isupper((unsigned char)*r->at);
     long number = is_first ? 0 : is_digit ? 1 + strtol(r->at, &end, 36) : -1;
     if (end)
         r->at = end;
-    if (!accept(r, '_') || number < 0 || number >= r->count)
+    if (!accept(r, '_') || number < 0 || number >= count)
         return fail(r);
-    r->length += strlen(r->seen[number]);
-    return r->length <= MOST_LENGTH ? need_text("%s", r->seen[number]) : fail(r);
+    r->length += strlen(texts[number]);
+    return r->length <= MOST_LENGTH ? need_text("%s", texts[number]) : fail(r);
+}
+
+/* Reads a substitution: "S_" is the first text, then "S0_"; "St" is std. */
+static char *seen_before(struct reader *r)
+{
+    return accept(r, 't') ? need_text("std") : read_numbered(r, r->seen, r->count);
+}
+
+/* Reads a template parameter after T: "T_" is the first argument, then "T0_". */
+static char *read_parameter(struct reader *r)
+{
+    char *text = read_numbered(r, r->arguments, r->argument_count);
+    keep(r, text);
+    return text;
 }
 
 /* "5scale" */
@@ -119,7 +134,10 @@ static char *read_list(struct reader *r)
     while (!r->failed && !accept(r, 'E')) {
         char *one = accept(r, 'L') ? read_literal(r) : accept(r, 'J') ? read_list(r) : read_type(r);
         append_text(&list, "%s%s", list && *one ? ", " : "", one);
-        free(one);
+        if (r->in_name && r->depth == 1 && r->argument_count < MOST_SEEN)
+            r->arguments[r->argument_count++] = one;
+        else
+            free(one);
     }
     r->depth--;
     return list ? list : need_text("%s", "");
@@ -182,6 +200,8 @@ static char *read_type(struct reader *r)
     } else if (*r->at && strchr("PROKV", *r->at)) {
         char kind = *r->at++;
         text = read_derived(r, kind);
+    } else if (accept(r, 'T')) {
+        text = read_parameter(r);
     } else {
         text = read_named(r);
     }
@@ -193,6 +213,7 @@ static char *read_name(struct reader *r)
 {
     if (accept(r, 'N'))
         return read_nested(r);
+    accept(r, 'L'); /* a static function */
     char *name = read_word(r);
     if (*r->at == 'I' && !r->failed) {
         keep(r, name);
@@ -203,17 +224,53 @@ static char *read_name(struct reader *r)
     return name;
 }
 
+/* Reads the name of a symbol. The caller frees it and calls end_reader. */
+static char *begin_symbol(struct reader *r, const char *symbol)
+{
+    bool is_mangled = strncmp(symbol, "_Z", 2) == 0;
+    *r = (struct reader){.at = symbol + 2 * is_mangled, .failed = !is_mangled, .in_name = true};
+    char *name = read_name(r);
+    r->in_name = false;
+    return name;
+}
+
+static void end_reader(struct reader *r)
+{
+    for (int i = 0; i < r->count; i++)
+        free(r->seen[i]);
+    for (int i = 0; i < r->argument_count; i++)
+        free(r->arguments[i]);
+}
+
 char *kernel_name(const char *symbol)
 {
-    if (strncmp(symbol, "_Z", 2) != 0)
-        return NULL;
-    struct reader r = {.at = symbol + 2};
-    char *name = read_name(&r);
-    for (int i = 0; i < r.count; i++)
-        free(r.seen[i]);
+    struct reader r;
+    char *name = begin_symbol(&r, symbol);
+    end_reader(&r);
     if (!r.failed)
         return name;
     free(name);
+    return NULL;
+}
+
+char **kernel_parameters(const char *symbol, int count)
+{
+    struct reader r;
+    char *name = begin_symbol(&r, symbol),
+         **types = need_memory(((size_t)count + 1) * sizeof *types);
+    int found = 0;
+    if (ends_with(name, ">")) /* a template's instance has its result's type first */
+        free(read_type(&r));
+    while (!r.failed && *r.at && *r.at != '.' && found < count)
+        types[found++] = read_type(&r);
+    bool whole = !r.failed && found == count && (!*r.at || *r.at == '.' || !count);
+    end_reader(&r);
+    free(name);
+    if (whole)
+        return types;
+    for (int i = 0; i < found; i++)
+        free(types[i]);
+    free(types);
     return NULL;
 }
 

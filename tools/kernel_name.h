@@ -9,6 +9,10 @@
  * (the Itanium C++ ABI, "Mangling"). Returns NULL if the symbol is not such a name, or has a
  * part that this function does not know. The caller frees. */
 char *kernel_name(const char *symbol);
+/* Returns the types of a symbol's parameters as C++ writes them, "const float*", template
+ * parameters replaced. Returns NULL if the symbol does not have exactly `count` parameters, or if a
+ * part of it is not known. The caller frees each text and the list. */
+char **kernel_parameters(const char *symbol, int count);
 /* Tells whether a text names the function of such a name. The text may omit the first
  * namespaces, the template arguments, the parameters and the `void` before the name. Blanks do
  * not matter. */

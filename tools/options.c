@@ -1,6 +1,7 @@
 /* A word is an option if it starts with '-' and is longer than that, except for "-:KERNEL". "--"
  * ends the options. Both `--name value` and `--name=value` are accepted. */
 #include "options.h"
+#include "ptx_file.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -119,8 +120,7 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
 /* Tells by its form whether the word is a program: FILE or FILE:KERNEL. */
 static bool is_program(const char *word)
 {
-    return file_ending_in(word, ".tile") || file_ending_in(word, ".ptx") ||
-           file_ending_in(word, ".cu");
+    return file_ending_in(word, ".tile") || is_ptx_file(word);
 }
 
 /* Recognises `--in a A.npy`: NAME=FILE written as two words. */
@@ -212,6 +212,14 @@ const char *options_any(const struct options *o, const char *const *names)
     while (*names && !options_has(o, *names))
         names++;
     return *names;
+}
+
+int options_count(const struct options *o, const char *name)
+{
+    int count = 0;
+    for (const struct option_use *u = NULL; (u = options_next(o, name, u));)
+        count++;
+    return count;
 }
 
 const char *options_value(const struct options *o, const char *name)

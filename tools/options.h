@@ -47,6 +47,8 @@ bool options_has(const struct options *o, const char *name);
 const char *options_any(const struct options *o, const char *const *names);
 /* Returns the value of the option's last use, or NULL. */
 const char *options_value(const struct options *o, const char *name);
+/* Returns how many times the option is used. */
+int options_count(const struct options *o, const char *name);
 /* Returns the option's next use after `previous` (its first use if `previous` is NULL), or NULL. */
 const struct option_use *options_next(const struct options *o, const char *name,
                                       const struct option_use *previous);

@@ -77,13 +77,16 @@ static bool is_type_word(struct token t)
 }
 
 struct parameter {
+    const char *start; /* its first token; NULL: none yet */
     struct token name; /* last word of the declarator so far */
     int words;
-    bool over; /* the default value follows */
+    bool is_array; /* "c[4]", which is a pointer */
+    bool over;     /* the default value follows */
 };
 
 static void take(struct parameter *p, struct token t, int inside)
 {
+    p->start = p->start ? p->start : t.text;
     p->over = p->over || is(t, "=");
     if (p->over || inside || !starts_name(*t.text) || is(t, "__grid_constant__"))
         return;
@@ -98,9 +101,38 @@ static char *name_of(const struct parameter *p)
     return known ? need_text("%.*s", (int)p->name.length, p->name.text) : NULL;
 }
 
-/* Reads the names after "("; a parameter without a name gets NULL. Returns their number, or -1
+static bool is_qualifier(struct token t)
+{
+    static const char *const words[] = {"__restrict__", "__restrict", "restrict",
+                                        "__grid_constant__"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (is(t, words[i]))
+            return true;
+    return false;
+}
+
+/* Returns the tokens before the name, "const float *", or NULL if the parameter has no name. */
+static char *type_of(const struct parameter *p)
+{
+    char *text = NULL;
+    bool known = p->words > 1 && !is_type_word(p->name), after_word = false;
+    const char *at = p->start;
+    for (struct token t = next(&at); known && t.length && t.text < p->name.text; t = next(&at)) {
+        if (is_qualifier(t))
+            continue;
+        bool is_word = starts_name(*t.text);
+        bool apart = text && (is_word ? after_word : after_word && *t.text == '*');
+        append_text(&text, "%s%.*s", apart ? " " : "", (int)t.length, t.text);
+        after_word = is_word;
+    }
+    if (text && p->is_array)
+        append_text(&text, " *");
+    return text;
+}
+
+/* Reads the names and types after "("; a parameter without a name gets NULL. Returns their number, or -1
  * if the text is not a parameter list. */
-static int read_parameters(const char *at, int count, char **names)
+static int read_parameters(const char *at, int count, char **names, char **types)
 {
     struct parameter p = {0};
     int found = 0, round = 0, square = 0, angle = 0;
@@ -111,6 +143,7 @@ static int read_parameters(const char *at, int count, char **names)
                 return 0;
             if (found == count)
                 return -1;
+            types[found] = type_of(&p);
             names[found++] = name_of(&p);
             p = (struct parameter){0};
             if (ends)
@@ -119,6 +152,7 @@ static int read_parameters(const char *at, int count, char **names)
         }
         round += is(t, "(") || is(t, "{");
         round -= is(t, ")") || is(t, "}");
+        p.is_array = p.is_array || (is(t, "[") && !p.over && !angle);
         square += is(t, "[");
         square -= is(t, "]");
         angle += !p.over && is(t, "<");
@@ -161,20 +195,37 @@ static void merge(char **names, char **more, int count)
     }
 }
 
-void param_names_in(const char *source, const char *function, int count, char **names)
+/* Keeps the types that are not known yet, and frees the others. */
+static void merge_types(char **types, char **more, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (types[i])
+            free(more[i]);
+        else
+            types[i] = more[i];
+}
+
+void param_names_in(const char *source, const char *function, int count, char **names, char **types)
 {
     const char *at = source;
     char **found = need_memory(((size_t)count + 1) * sizeof *found);
+    char **found_types = need_memory(((size_t)count + 1) * sizeof *found_types);
     for (struct token t = next(&at); t.length; t = next(&at)) {
         const char *list = is(t, "__global__") ? find_list(at, function) : NULL;
         if (!list)
             continue;
         memset(found, 0, (size_t)count * sizeof *found);
-        if (read_parameters(list, count, found) == count)
+        memset(found_types, 0, (size_t)count * sizeof *found_types);
+        if (read_parameters(list, count, found, found_types) == count) {
             merge(names, found, count);
-        else
-            for (int i = 0; i < count; i++)
-                free(found[i]);
+            merge_types(types, found_types, count);
+            continue;
+        }
+        for (int i = 0; i < count; i++) {
+            free(found[i]);
+            free(found_types[i]);
+        }
     }
     free(found);
+    free(found_types);
 }

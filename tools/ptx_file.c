@@ -15,12 +15,7 @@ enum { LARGEST_SOURCE = 16 << 20 };
 static size_t file_length(const char *word)
 {
     size_t length = file_ending_in(word, ".ptx");
-    return length ? length : file_ending_in(word, ".cu");
-}
-
-static bool is_cuda(const char *path)
-{
-    return ends_with(path, ".cu");
+    return length ? length : cuda_file_length(word);
 }
 
 bool is_ptx_file(const char *word)
@@ -178,7 +173,8 @@ static void say_no_kernel(struct ptx_file *f)
     else if (template && template <strstr(text, "__global__"))
         complain_more(f->complaints,
                       "the compiler makes a template only where it is instantiated; add a line "
-                      "for each instance, with the types of its parameters: "
+                      "for each instance, here or in a .cu file that includes this, with the types "
+                      "of its parameters: "
                       "`template __global__ void %s<float>(int, const float *, float *);`",
                       name);
     else
@@ -203,7 +199,9 @@ static int find_kernel(struct ptx_file *f, const char *name)
     if (status != STATUS_OK)
         return status;
     f->kernel = need_text("%s", tw_ptx_kernel_at(f->ptx, found));
-    f->shown = need_text("%s", tw_ptx_kernel_called(f->ptx, found));
+    f->called = need_text("%s", tw_ptx_kernel_called(f->ptx, found));
+    char *shown = kernel_name(f->kernel);
+    f->shown = shown ? shown : need_text("%s", f->called);
     return STATUS_OK;
 }
 
@@ -225,7 +223,7 @@ static int read_program(struct ptx_file *f, const struct options *o)
 {
     tw_status s;
     file_is_read(f->path);
-    if (is_cuda(f->path)) {
+    if (!ends_with(f->path, ".ptx")) {
         int status = cuda_compile(f->path, o, f->complaints, &f->text);
         if (status != STATUS_OK)
             return status;
@@ -264,14 +262,14 @@ int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
     return find_kernel(f, kernel ? kernel : word[length] ? word + length + 1 : NULL);
 }
 
-void ptx_file_param_names(const struct ptx_file *f, int count, char **names)
+void ptx_file_param_names(const struct ptx_file *f, int count, char **names, char **types)
 {
     const char *name;
     for (int i = 0; count && (name = tw_ptx_source_at(f->ptx, i)); i++) {
         size_t length;
         char *text = read_source(name, &length);
         if (text)
-            param_names_in(text, f->shown, count, names);
+            param_names_in(text, f->called, count, names, types);
         free(text);
     }
 }
@@ -282,6 +280,7 @@ void ptx_file_close(struct ptx_file *f)
     free(f->path);
     free(f->text);
     free(f->kernel);
+    free(f->called);
     free(f->shown);
     *f = (struct ptx_file){0};
 }

@@ -1,4 +1,4 @@
-/* Opens a PTX program for a command: k.ptx, or k.cu through a compiler. */
+/* Opens a PTX program for a command: k.ptx, or CUDA C through a compiler. */
 #ifndef TW_PTX_FILE_H
 #define TW_PTX_FILE_H
 
@@ -11,11 +11,13 @@ struct ptx_file {
     char *path;
     char *text;   /* a compiler's PTX; NULL: the file is PTX */
     char *kernel; /* its name in the PTX */
-    char *shown;  /* as the source does */
+    char *called; /* its name in the source, without namespaces and template arguments */
+    char *shown;  /* its whole name, for messages: "ns::scale<float, 4>" */
     struct complaints *complaints;
 };
 
-/* "k.ptx", "k.cu", "k.ptx:NAME" */
+/* Tells whether the word names PTX or CUDA C: "k.ptx", "k.cu", "k.cuh", "k.ptx:NAME", or a header
+ * with a kernel. */
 bool is_ptx_file(const char *word);
 
 /* Opens the file and finds the kernel. Returns STATUS_OK, or another status after printing a
@@ -25,9 +27,9 @@ int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
 /* Like ptx_file_open, but chooses no kernel; the file may have any number of them. */
 int ptx_file_read(struct ptx_file *f, const char *word, const struct options *o,
                   const struct program_config *config);
-/* Sets names[i] to the names of the kernel's parameters in the source (NULL: not known). The
- * caller frees. */
-void ptx_file_param_names(const struct ptx_file *f, int count, char **names);
+/* Sets names[i] and types[i] to the names and types of the kernel's parameters in the source
+ * (NULL: not known). The caller frees. */
+void ptx_file_param_names(const struct ptx_file *f, int count, char **names, char **types);
 void ptx_file_close(struct ptx_file *f);
 
 #endif

@@ -1,6 +1,7 @@
 #include "ptx_launch.h"
 #include "npy.h"
 #include "part_file.h"
+#include "ptx_params.h"
 #include "target.h"
 
 #include <ctype.h>
@@ -62,31 +63,10 @@ static int read_launch(struct ptx_given *g, const struct ptx_file *f, const stru
         g->launch.block[i] = (int)block[i];
         g->launch.cluster[i] = (int)cluster[i];
     }
-    if (!block[0] && !tw_ptx_block(f->ptx, f->kernel, g->launch.block))
-        return usage_error(o->complaints, o->command,
-                           "how many threads has a block of %s? --block X, --block X,Y …",
-                           f->shown);
     return STATUS_OK;
 }
 
 /* --- arguments --- */
-
-/* Finds the parameters' names. Compilers call a parameter of k "k_param_2"; only the source has
- * its name. NULL: not known. */
-static void find_names(const struct ptx_file *f, int count, char **names)
-{
-    char *made_up = need_text("%s_param_", f->kernel);
-    tw_ptx_param param = tw_ptx_param_init();
-    ptx_file_param_names(f, count, names);
-    for (int i = 0; i < count; i++) {
-        bool fine = tw_ptx_param_at(f->ptx, f->kernel, i, &param) == TW_OK;
-        if (fine && strncmp(param.name, made_up, strlen(made_up)) != 0) {
-            free(names[i]);
-            names[i] = need_text("%s", param.name);
-        }
-    }
-    free(made_up);
-}
 
 /* Refuses a float for an integer, and an integer for a float; .b32 accepts both. */
 static int check_value(const struct ptx_argument *a, const tw_ptx_param *param,
@@ -168,21 +148,19 @@ static void describe(struct ptx_given *g, int index)
 static int read_arguments(struct ptx_given *g, const struct ptx_file *f, const struct options *o,
                           uint64_t seed)
 {
-    int count = 0, params = tw_ptx_param_count(f->ptx, f->kernel), status = STATUS_OK;
-    for (const struct option_use *u = NULL; (u = options_next(o, "arg", u));)
-        count++;
+    struct ptx_params params;
+    int count = options_count(o, "arg"), status = STATUS_OK;
+    bool has_block = g->launch.block[0] || tw_ptx_block(f->ptx, f->kernel, g->launch.block);
+    ptx_params_find(&params, f);
     g->list = need_memory(((size_t)count + 1) * sizeof *g->list);
     g->arguments = need_memory(((size_t)count + 1) * sizeof *g->arguments);
-    params = params > 0 ? params : 0;
-    char **names = need_memory(((size_t)params + 1) * sizeof *names);
-    find_names(f, params, names);
     for (const struct option_use *u = NULL; status == STATUS_OK && (u = options_next(o, "arg", u));
          g->count++)
         status = read_one(g, g->count, u->values[0], f, o, seed,
-                          g->count < params ? names[g->count] : NULL);
-    for (int i = 0; i < params; i++)
-        free(names[i]);
-    free(names);
+                          g->count < params.count ? params.list[g->count].name : NULL);
+    if (status == STATUS_OK && (!has_block || (params.count > 0 && params.count != count)))
+        status = ptx_params_refuse(&params, f, o, has_block);
+    ptx_params_free(&params);
     if (status != STATUS_OK)
         return status;
     for (int i = 0; i < g->count; i++)

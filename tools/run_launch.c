@@ -2,6 +2,7 @@
 #include "run.h"
 #include "doing.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 tw_status run_launch(struct run *r, double *seconds)
@@ -66,11 +67,20 @@ static void prepare_arrays(struct run *r, bool first)
 
 static int ask_why(struct run *r)
 {
-    const tw_array *array = NULL;
-    for (int i = 0; i < r->array_count; i++)
-        if (strcmp(r->arrays[i].param.name, r->why.array) == 0)
-            array = &r->arrays[i].array;
-    return why_ask(&r->why, array, r->given, &r->trace.options);
+    const struct given_array *found = NULL;
+    char *names = NULL;
+    for (int i = 0; i < r->array_count; i++) {
+        const struct given_array *a = &r->arrays[i];
+        const char *view = a->param.view;
+        append_text(&names, "%s`%s`", names ? ", " : "", a->param.name);
+        if (strcmp(a->param.name, r->why.array) == 0 ||
+            (!found && view && strcmp(view, r->why.array) == 0))
+            found = a;
+    }
+    int status = why_ask(&r->why, found ? found->param.name : NULL, found ? &found->array : NULL,
+                         names, r->given, &r->trace.options);
+    free(names);
+    return status;
 }
 
 /* Records the origin of a value. If a different block wrote the value than the one that was

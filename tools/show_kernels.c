@@ -2,7 +2,12 @@
  * types. */
 #include "show_kernels.h"
 #include "json.h"
+#include "kernel_name.h"
+#include "ptx_params.h"
 #include "tilewright_look.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static void json_scalar(struct json *j, tw_value v)
 {
@@ -205,7 +210,10 @@ void show_ptx_kernels_json(const struct ptx_file *f)
         tw_ptx_param p = tw_ptx_param_init();
         json_open(&j, '{');
         json_put_text(&j, "kernel", name);
+        char *whole = kernel_name(name);
         json_put_text(&j, "called", tw_ptx_kernel_called(f->ptx, i));
+        json_put_text(&j, "whole_name", whole ? whole : name);
+        free(whole);
         json_key(&j, "block");
         json_open_row(&j);
         for (int axis = 0; asks && axis < 3; axis++)
@@ -233,13 +241,27 @@ void show_ptx_kernels(const struct ptx_file *f)
     const char *name;
     for (int i = 0; (name = tw_ptx_kernel_at(f->ptx, i)); i++) {
         int block[3];
-        tw_ptx_param p = tw_ptx_param_init();
-        print_text(stdout, "%s", name);
+        struct ptx_file one = *f;
+        struct ptx_params params;
+        char *whole = kernel_name(name);
+        one.kernel = need_text("%s", name);
+        one.called = need_text("%s", tw_ptx_kernel_called(f->ptx, i));
+        ptx_params_find(&params, &one);
+        print_text(stdout, "%s", whole ? whole : name);
         if (tw_ptx_block(f->ptx, name, block))
             printf("  block %d,%d,%d", block[0], block[1], block[2]);
+        if (whole)
+            print_text(stdout, "  (%s)", name);
         puts("");
-        for (int n = 0; tw_ptx_param_at(f->ptx, name, n, &p) == TW_OK; n++)
-            print_text(stdout, "  %s %s\n", p.type, p.name);
+        for (int n = 0; n < params.count; n++) {
+            char *text = ptx_param_text(&params.list[n]);
+            print_text(stdout, "  %s\n", text);
+            free(text);
+        }
+        ptx_params_free(&params);
+        free(one.kernel);
+        free(one.called);
+        free(whole);
     }
 }
 

@@ -1,5 +1,6 @@
 /* Opens program files, chooses the kernel, and converts values from and to text. */
 #include "target.h"
+#include "cuda_source.h"
 #include "doing.h"
 #include "files_read.h"
 
@@ -203,21 +204,36 @@ int context_open(tw_context **ctx, const struct program_config *config)
  * messages. */
 struct other_language {
     const char *ending, *name;
-    bool is_run; /* by `run` and `check` */
 };
 static const struct other_language languages[] = {
-    {".ptx", "PTX", true},   {".cu", "CUDA C", true}, {".cuh", "CUDA C", false},
-    {".c", "C", false},      {".h", "C", false},      {".cc", "C++", false},
-    {".cpp", "C++", false},  {".cxx", "C++", false},  {".hpp", "C++", false},
-    {".py", "Python", false}};
+    {".c", "C"},     {".h", "C"},     {".cc", "C++"},    {".cpp", "C++"},
+    {".cxx", "C++"}, {".hpp", "C++"}, {".py", "Python"},
+};
 
-static const struct other_language *other_language(const char *path)
+static const char *other_language(const char *path)
 {
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < sizeof languages / sizeof *languages; i++)
         if (strcmp(dot, languages[i].ending) == 0)
-            return &languages[i];
+            return languages[i].name;
     return NULL;
+}
+
+/* Refuses a file of another language. Returns STATUS_OK if the file is none. */
+static int refuse_other_language(const struct program *p)
+{
+    const char *other = other_language(p->path);
+    if (ends_with(p->path, ".ptx") || cuda_file_length(p->path))
+        complain(p->complaints,
+                 "%s is %s, and this command takes tile kernels, FILE.tile; `tilewright check`, "
+                 "`run` and `explain` take PTX and CUDA C",
+                 p->path, ends_with(p->path, ".ptx") ? "PTX" : "CUDA C");
+    else if (other)
+        complain(p->complaints, "%s is %s by its name, and tile kernels are wanted here", p->path,
+                 other);
+    else
+        return STATUS_OK;
+    return STATUS_USAGE;
 }
 
 static bool is_folder(const char *path)
@@ -265,13 +281,9 @@ static int program_find(struct program *p, const char *target, struct complaints
 {
     *p = (struct program){.complaints = complaints};
     split_target(p, target);
-    const struct other_language *other = other_language(p->path);
-    if (other) {
-        complain(p->complaints, "%s is %s by its name, and tile kernels are wanted here%s", p->path,
-                 other->name,
-                 other->is_run ? "; `tilewright run` and `tilewright check` take it" : "");
-        return STATUS_USAGE;
-    }
+    int status = refuse_other_language(p);
+    if (status != STATUS_OK)
+        return status;
     if (is_folder(p->path))
         return refuse_folder(p);
     return take_text(p);

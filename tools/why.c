@@ -45,8 +45,8 @@ void why_free(struct why *w)
     *w = (struct why){0};
 }
 
-int why_ask(const struct why *w, const tw_array *array, const struct options *o,
-            tw_trace_options *to)
+int why_ask(const struct why *w, const char *name, const tw_array *array, const char *names,
+            const struct options *o, tw_trace_options *to)
 {
     int64_t element = 0;
     bool inside = array && array->rank == w->rank;
@@ -55,12 +55,13 @@ int why_ask(const struct why *w, const tw_array *array, const struct options *o,
         element = element * array->shape[i] + w->index[i];
     }
     if (!array)
-        return usage_error(o->complaints, o->command, "--why %s: the kernel has no array `%s`",
-                           options_value(o, "why"), w->array);
+        return usage_error(o->complaints, o->command,
+                           "--why %s: the kernel has no array `%s`; it has %s",
+                           options_value(o, "why"), w->array, names ? names : "none");
     if (!inside)
         return usage_error(o->complaints, o->command, "--why %s: `%s` has no such element",
                            options_value(o, "why"), w->array);
-    to->why = w->array;
+    to->why = name;
     to->why_bytes = (int64_t)tw_dtype_size(array->dtype);
     to->why_offset = element * to->why_bytes;
     if (!to->events)

@@ -17,9 +17,10 @@ struct why {
  * calls why_free in either case. */
 int why_read(struct why *w, const struct options *o);
 void why_free(struct why *w);
-/* Adds the question about the element of this array to the trace options. */
-int why_ask(const struct why *w, const tw_array *array, const struct options *o,
-            tw_trace_options *to);
+/* Adds the question about the element of this array to the trace options. name: the array's
+ * parameter; `array` NULL: there is none of the asked name; the kernel has those of `names`. */
+int why_ask(const struct why *w, const char *name, const tw_array *array, const char *names,
+            const struct options *o, tw_trace_options *to);
 /* Tells whether another block wrote the element last; `to` then traces that block in another
  * run. */
 bool why_elsewhere(const tw_why *found, tw_trace_options *to);

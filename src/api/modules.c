@@ -356,6 +356,7 @@ tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
         .derived = p->derived_text,
         .type_name = p->type_variable >= 0 ? k->info->types[p->type_variable].name : NULL,
         .rank = p->rank,
+        .view = p->view_name,
     };
     for (int i = 0; i < p->rank; i++)
         found.dims[i] = p->dim_text[i];

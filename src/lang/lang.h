@@ -65,6 +65,7 @@ struct lang_param {
     int rank;
     int dim_param[MAX_RANK];
     const char *dim_text[MAX_RANK]; /* the extent of the axis as written, for messages */
+    const char *view_name;          /* the name of that view; NULL: there is none */
 };
 struct lang_tune {
     const char *name;

@@ -76,8 +76,10 @@ static void describe_view(void *user, const struct node *n)
     struct lang_param *p = pointer ? &s->described[pointer->number] : NULL;
     if (p && p->is_pointer) {
         p->views++;
-        if (p->rank == 0 && !n->strides && n->init->kind == N_NAME)
+        if (p->rank == 0 && !n->strides && n->init->kind == N_NAME) {
             describe_extents(s, p, n->dims);
+            p->view_name = n->text;
+        }
         p->is_ensured = p->is_ensured || find_name(&s->ensured, n->text);
     }
     visit_children(n, describe_view, user);

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 import tempfile
 
@@ -583,7 +584,7 @@ def test_names(s):
     s.write("more.ptx", head + "".join(map(entry, ("_Z9block_sumPKfi", "_ZN2ns5scaleEPKfi", "_Z5scaleIfEvPKfi"))))
     launch = ("--block", "32", "--arg", "f32[32]:zero")
     for words, needle, more in (
-            (["run", "one.ptx", *launch], "block_sum takes 2 arguments, 1 is given", "they are .u64 (8 bytes), .u32 (4 bytes)"),
+            (["run", "one.ptx", *launch], "block_sum takes 2 arguments, 1 is given", "1: int (no name)"),
             (["run", "one.ptx", *launch, "--arg", "i64:1"], "argument 1 of block_sum: it has 4 bytes (.u32), the value given has 8", ""),
             (["run", "one.ptx"], "how many threads has a block of block_sum?", ""),
             (["run", "more.ptx"], "--kernel block_sum", "--kernel 'ns::scale'"),
@@ -593,6 +594,42 @@ def test_names(s):
     for name in ("block_sum", "_Z9block_sumPKfi", "_ZN2ns5scaleEPKfi", "ns::scale", "scale<float>"):
         s.expect(["run", "more.ptx", "--kernel", name, *launch, "--arg", "i32:1"], 0)
     s.expect(["run", "more.ptx:scale<float>", *launch, "--arg", "i32:1"], 0)
+
+
+HEADER = """#pragma once
+struct pair { float *p; int n; };
+template <class T, int N> __global__ void scale(const T *__restrict__ x, T *y, int n, T f)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i + 1] * f;
+}
+template __global__ void scale<double, 4>(const double *, double *, int, double);
+template __global__ void scale<float, 4>(const float *, float *, int, float);
+extern "C" __global__ void plain(float4 *const v, const int *at, unsigned char c[4], struct pair s, bool b, long long k)
+{
+    v[at[0]].x = c[0] + s.n + b + k;
+}
+"""
+
+
+def test_missing_arguments(s):
+    """A header with kernels is CUDA C. A launch without its arguments is told their C types, and a line that launches."""
+    if not cuda_compiler():
+        return
+    for name in ("k.cuh", "k.h", "k.cu"):
+        s.write(name, HEADER)
+        done = s.expect(["check", name, "--kernel", "scale<double, 4>"], 2, "how many threads has a block of scale<double, 4>?",
+                        "0: const double *x\n", "1: double *y\n", "2: int n\n", "3: double f\n")
+        line = re.search("tilewright (check .*)", done.err).group(1)
+        s.expect(shlex.split(line), 0)
+        s.expect([*shlex.split(line)[:-8], "--arg", "f64[32]:rand", "--arg", "f64[32]:none", "--arg", "i32:32", "--arg", "f64:1"], 1,
+                 f"{name}:7:", "out-of-bounds", "in scale<double, 4> with seed 0")
+    s.expect(["check", "k.cu", "--kernel", "plain", "--block", "1"], 2, "0: float4 *const v\n", "1: const int *at\n", "2: unsigned char *c\n",
+             "3: struct pair s\n", "5: long long k\n", "--arg 'f32[1024][4]:zero' --arg 'i32[1024]:iota' --arg 'u8[1024]:zero' --arg '{…}' --arg u8:1 --arg i64:32")
+    s.write("none.h", "int zip(void);\n")
+    s.expect(["run", "none.h"], 2, "none.h is C by its name")
+    s.expect(["tune", "k.h"], 2, "k.h is CUDA C, and this command takes tile kernels")
 
 
 # Symbols of g++ 12, and names that only they have.
@@ -665,7 +702,7 @@ def test_refused(s):
         return run("--arg", text)
 
     for words, *needles in (
-            (run(*good[2:4]), "mirror takes 3 arguments, 1 is given", ".u64 in (8 bytes)", ".u32 n (4 bytes)"),
+            (run(*good[2:4]), "mirror takes 3 arguments, 1 is given", "0: in (.u64, 8 bytes)   is given: ", "2: n (.u32, 4 bytes)", " --arg i32:32\n"),
             (run(*good[2:], "--arg", "i32:1"), "takes 3 arguments, 4 are given"),
             (run(*good[2:6], "--arg", "i64:100"), "argument 2", "`n` has 4 bytes", "has 8"),
             (run(*good[2:6], "--arg", "f32:100"), "n is .u32, and f32 is given: --arg u32:"),
@@ -803,6 +840,7 @@ def main():
         test_no_end(s)
         test_names(s)
         test_whole_names(s)
+        test_missing_arguments(s)
         test_refused(s)
         test_truncated(s)
         test_tile(s, kernels)

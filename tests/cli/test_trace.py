@@ -466,6 +466,7 @@ def provenance(r):
     text = call([r.tool, "run", TILED, "--device", "sim", "--why", "c[0][1]", *sizes(m=2, n=2, k=6), "--tune", "T=2",
                  "--fill", "iota"], cwd=r.root).out
     expect("c[0][1], by thread 1 of block 0,0,0: 6 products, 12 elements read of shared memory" in text, text)
+    expect(why(r, TILED, "C[0][1]", [*sizes(m=2, n=2, k=6), "--tune", "T=2", "--fill", "iota"])["path"] == lesson["path"], "C, the view of c")
     for file, size, (i, k), more in (
         (V1, 64, (5, 9), ["--type", "f16"]),
         (V4, 128, (77, 101), ["--type", "bf16"]),
@@ -486,7 +487,7 @@ def provenance(r):
     asks = [r.tool, "run", TILED, "--device", "sim", "--fill", "rand", "--trace", r.path("why.bin")]
     got = call([*asks, "--why", "c[40][50]", "--in-block", "0,0", *sizes(m=64, n=64, k=8)], cwd=r.root)
     expect("c[40][50]: block 1,1,0 wrote it, not the one of --in-block" in got.out, str(got))
-    for cell, says, *more in (("c", "expected an element"), ("c[0][8]", "no such element"), ("d[0][0]", "no array `d`"),
+    for cell, says, *more in (("c", "expected an element"), ("c[0][8]", "no such element"), ("d[0][0]", "no array `d`; it has `a`, `b`, `c`"),
                               ("c[0][0]", "--trace-from leaves some out", "--trace-from", "9"),
                               ("c[0][0]", "--trace-events leaves some out", "--trace-events", "9")):
         got = call([*asks, "--why", cell, *sizes(m=8, n=8, k=8), *more], cwd=r.root)

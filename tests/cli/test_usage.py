@@ -73,12 +73,23 @@ def test_show_kernels(tool):
             [at(e) for e in x] for x in bs["elements"]] != [["ty", "tx"], ["q", "tx"]]:
         fail(f"shared arrays: {bs}")
     ptx = ["show", "kernels/cuda/block_sum.ptx"]
-    expect(tool, [*ptx, "--kernels"], 0, out="  .u32 _Z9block_sumPKfPfi_param_2", err="")
+    expect(tool, [*ptx, "--kernels"], 0, out="block_sum  (_Z9block_sumPKfPfi)\n  const float *in\n  float *out\n  int n\n", err="")
     found = json.loads(expect(tool, [*ptx, "--kernels", "--json"], 0, err="").out)
-    if [(k["called"], k["block"], [p["type"] for p in k["parameters"]]) for k in found] != [
-            ("block_sum", [], [".u64", ".u64", ".u32"])]:
+    if [(k["called"], k["whole_name"], k["block"], [p["type"] for p in k["parameters"]]) for k in found] != [
+            ("block_sum", "block_sum", [], [".u64", ".u64", ".u32"])]:
         fail(f"kernels of PTX: {found}")
     expect(tool, ptx, 2, err="is PTX: --kernels lists its kernels")
+    expect(tool, ["show", "kernels/cuda/block_sum.cu"], 2, err="is CUDA C: --kernels lists its kernels; `tilewright check`, `run` and `explain` take it")
+
+
+def test_no_stages(tool):
+    """`show --after pipeline` says why the program is as it was."""
+    auto = ["show", "kernels/matmul/auto.tile", "--after", "pipeline"]
+    expect(tool, auto, 0, out="pipeline(3) for", err="a CPU runs the loop as it is written, without stages, so this pass changes nothing; what a GPU gets: --device sm_80\n")
+    expect(tool, [*auto, "--device", "sm_80"], 0, out="async_commit()", err="")
+    expect(tool, [*auto, "--json"], 0, err="")
+    expect(tool, ["show", SHARED, "--after", "pipeline", "--device", "sm_80"], 0, err="`matmul_v1` has no loop with pipeline(n), so this pass changes nothing\n")
+    expect(tool, ["show", SHARED, "--stage", "ptx", "--device", "cpu"], 2, err="--stage ptx shows what a GPU gets: say --device sm_90")
 
 
 def test_signed_zeros(tool, folder):
@@ -403,6 +414,7 @@ def main():
         test_verify(tool, folder)
         test_reach(tool, folder)
         test_signed_zeros(tool, folder)
+    test_no_stages(tool)
     test_settings(tool)
     test_target_types(tool)
 

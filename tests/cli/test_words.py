@@ -81,7 +81,7 @@ def test_device(tool):
                         (["run", SHARED, *SMALL, "--sm", "sm_90"], "--sm is a target of the simulator: --device sim:sm_90"),
                         (["run", SHARED, *SMALL, "--device", "sim:sm_80", "--sm", "sm_90"], "--device sim:sm_80, --sm sm_90: one target at a time"),
                         (["show", SHARED, "--device", "sim:cpu"], "--device sim:cpu: there are cpu, sm_80 and up"),
-                        (["show", SHARED, "--stage", "ptx", "--device", "cpu"], "--stage ptx is of a GPU"),
+                        (["show", SHARED, "--stage", "ptx", "--device", "cpu"], "--stage ptx shows what a GPU gets"),
                         (["build", SHARED, "--device", "h1000"], "--device h1000: there are sm_80 and up, a GPU by name (h100)")):
         if said not in run(tool, *words, status=2).err:
             fail(f"{words}: {call([tool, *words])}")
