@@ -176,7 +176,7 @@ static struct expr *derived_value(struct checker *c, const struct node *n, enum 
                   dtype_table[from_float ? from->type.dtype : t].name, n->text);
         return NULL;
     }
-    struct expr *e = launch_int(c, n->init, "the value of a parameter");
+    struct expr *e = launch_whole(c, n->init, "the value of a parameter");
     return e ? convert_to(c, e, t, arena_printf(c->arena, "`%s`", n->text)) : NULL;
 }
 

@@ -476,6 +476,8 @@ struct expr *fit_value(struct checker *c, struct expr *value, const struct type 
                        const char *name, struct loc declared);
 /* Checks an integer scalar over parameters and constants; replaces const locals with their
  * values. */
+struct expr *launch_whole(struct checker *c, const struct node *n, const char *what);
+/* Does the same as launch_whole, and converts the value to i64 unless it is i32. */
 struct expr *launch_int(struct checker *c, const struct node *n, const char *what);
 struct expr *launch_known(struct checker *c, struct expr *e, const char *what);
 

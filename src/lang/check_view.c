@@ -71,7 +71,7 @@ static bool not_too_deep(struct checker *c, const struct expr *e, struct loc at,
     return false;
 }
 
-struct expr *launch_int(struct checker *c, const struct node *n, const char *what)
+struct expr *launch_whole(struct checker *c, const struct node *n, const char *what)
 {
     bool hoistable = c->hoistable;
     c->hoistable = false;
@@ -85,6 +85,12 @@ struct expr *launch_int(struct checker *c, const struct node *n, const char *wha
         diag_error(c->diag, overflow->loc, "%s", overflow_text(c->arena, overflow, NULL, NULL));
         return NULL;
     }
+    return e;
+}
+
+struct expr *launch_int(struct checker *c, const struct node *n, const char *what)
+{
+    struct expr *e = launch_whole(c, n, what);
     if (e && e->type.dtype != DT_I32 && e->type.dtype != DT_I64)
         e = cast_to(c, e, DT_I64);
     return e;

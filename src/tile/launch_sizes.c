@@ -49,13 +49,19 @@ static bool is_plain_type(enum dtype t)
     return (int)t >= 0 && dtype_is_int(t) && t != DT_BOOL && t != DT_U64;
 }
 
+/* The range of a type's values as int64_t. A u64 may have any bits, because values above INT64_MAX
+ * are kept as negative numbers. */
 static int64_t least_of(enum dtype t)
 {
+    if (t == DT_U64)
+        return INT64_MIN;
     return dtype_table[t].kind == DK_UINT ? 0 : (int64_t)(-1ULL << (dtype_table[t].bits - 1));
 }
 
 static int64_t most_of(enum dtype t)
 {
+    if (t == DT_U64)
+        return INT64_MAX;
     int value_bits = dtype_table[t].bits - (dtype_table[t].kind != DK_UINT);
     return (int64_t)(UINT64_MAX >> (64 - value_bits));
 }

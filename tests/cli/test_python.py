@@ -112,6 +112,13 @@ need((y == -x[::2]).all(), y)
 refused(TypeError, "takes 3 to 5 arguments (n, x, y, by, step); 2 were given", lambda: every(51, x))
 refused(tw.ArgumentError, "`half` is set to 20, but it is 26 (`(n + 1) / 2` with n = 51): leave it out", lambda: every(x=x, y=y, half=20))
 refused(tw.ArgumentError, "`half` is 26 (`(n + 1) / 2` with n = 51), but it is 25 by `y` (axis 0)", lambda: every(x=x, y=y[:25]))
+for kind, code in (("u64", "u8"), ("u32", "u4"), ("i16", "i2"), ("u8", "u1"), ("i8", "i1")):
+    of_kind = tw.compile("kernel k(i32 n, " + kind + " w = (" + kind + ") n + 1, f64 by = 0.5, f64 *y) grid(1) warps(1)"
+                         " { global f64 Y[1] = y; Y[0] = (f64) w * by; }")["k"]
+    y = np.zeros(1)
+    of_kind(n=41, y=y)
+    need(y[0] == 21, (kind, y))
+    refused(tw.ArgumentError, "`w` is set to 7, but it is 42", lambda: of_kind(n=41, y=y, w=7))
 import array
 z = array.array("d", [0] * 4)
 one(0.25, 0, np.bool_(False), z)

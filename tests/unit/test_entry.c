@@ -534,6 +534,31 @@ static void every_failing_call_is_reported(void **state)
     }
 }
 
+/* Derived parameters of other integer types than i32 and i64, also above INT64_MAX. */
+static void derived_of_all_types(void **state)
+{
+    static const char text[] =
+        "kernel every(i32 n, u64 all = (u64) n << 58, u64 half = all / 2, u32 d = (u32) n * 2,\n"
+        "             i8 small = (i8) n, const f32 *a, f32 *c)\n"
+        "    grid(cdiv(d, 128)) warps(1)\n"
+        "{\n"
+        "    global f32 A[n] = a, C[n] = c;\n"
+        "    f32 by = (f32) (half >> 57) - (f32) small + (f32) (all >> 63) + 1;\n"
+        "    C[block.x * 64 +: 64] = A[block.x * 64 +: 64] * by;\n"
+        "}\n";
+    struct entry_fixture x;
+    open_entry(&x, *state, text);
+    tw_value args[] = {tw_int(40), tw_pointer(x.a), tw_pointer(x.c)};
+    started(&x, tw_entry_start(x.entry, args, 3, NULL, &x.error));
+    expect_scaled(&x, 40, 2, 0); /* 40 << 58 has its highest bit set */
+    args[0] = tw_int(64);
+    not_started(&x, tw_entry_start(x.entry, args, 3, NULL, &x.error), TW_BAD_ARGUMENT,
+                "overflows u64");
+    args[0] = tw_int(-1);
+    not_started(&x, tw_entry_start(x.entry, args, 3, NULL, &x.error), TW_BAD_ARGUMENT,
+                "overflows u64");
+}
+
 /* Derived parameters are no arguments, the last ones with defaults may be left out. */
 static void defaults_and_derived_parameters(void **state)
 {
@@ -620,6 +645,7 @@ int main(void)
         TEST(other_contexts_are_left_alone),
         TEST(every_failing_call_is_reported),
         TEST(defaults_and_derived_parameters),
+        TEST(derived_of_all_types),
         TEST(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
