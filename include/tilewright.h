@@ -758,8 +758,9 @@ TW_SIZED(tw_verdict);
 /* Evaluates `ensures` in double on the arrays as they are now, and compares, with a tolerance
  * that follows from types and sizes. verdict: filled on TW_OK and TW_WRONG_VALUES; may be NULL.
  * If an output overlaps an input, the run has overwritten the input; call tw_launch_keep_inputs
- * before the run. Returns TW_OK, TW_WRONG_VALUES with the element as a message, or TW_UNSUPPORTED
- * if there is no `ensures` or it cannot be evaluated. */
+ * before the run. Returns TW_OK, TW_WRONG_VALUES with the element as a message, TW_UNSUPPORTED if
+ * there is no `ensures` or it cannot be evaluated, or TW_FAULT if the launch was the last one that
+ * tw_launch_start started and left `clean` workspace that is not 0. */
 TW_API tw_status tw_launch_verify(tw_launch *l, tw_verdict *verdict);
 
 /* Lets each later run copy the inputs that an overlapping output may overwrite, for verification.

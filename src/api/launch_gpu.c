@@ -2,6 +2,7 @@
  * is one launch of the driver, after a fill if workspace must be zero and launches do not leave
  * it so. Arrays of the host are copied to the device for each run, and back. */
 #include "api/launch_params.h"
+#include "tile/clean.h"
 #include "tilewright_gpu.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@ struct gpu_launch {
     size_t *offset; /* by parameter */
     size_t workspace_bytes, zeroed_bytes, clean_bytes;
     uint64_t workspace; /* the first piece, of the latest stream */
+    uint64_t clean;     /* the piece that launches leave 0, of the latest stream */
 };
 
 struct gpu_call {
@@ -151,6 +153,7 @@ static tw_status work_out(struct gpu_call *c)
     if (status != TW_OK)
         return status;
     arena_free(&l->started);
+    l->unchecked = NULL;
     struct gpu_launch *g = arena_new(&l->started, struct gpu_launch);
     if (!launch_params_find(l, &l->started, given, &g->params, c->why))
         return refuse(c, TW_BAD_ARGUMENT);
@@ -185,6 +188,7 @@ static tw_status make_ready(struct gpu_call *c)
             p->value = (p->clean ? clean : base) + g->offset[i];
     }
     g->workspace = base;
+    g->clean = clean;
     return TW_OK;
 }
 
@@ -268,6 +272,64 @@ static bool start_all(struct gpu_call *c)
     return context_mark(ctx, 1, c->why) && context_marked(ctx, &c->milliseconds, c->why);
 }
 
+/* --- `clean` workspace --- */
+
+/* Reports the first element that the launch left in its `clean` workspace, a copy of which is at
+ * `data`. Returns false if all is 0. */
+static bool report_dirty(struct gpu_call *c, const char *data)
+{
+    struct diag *d = &c->launch->ctx->diag;
+    char message[CLEAN_TEXT];
+    for (int i = 0; i < c->gpu->params.count; i++) {
+        const struct launch_param *p = &c->gpu->params.list[i];
+        if (!p->sym || !p->clean || !p->bytes ||
+            !clean_is_dirty(p->sym, p->shape, data + c->gpu->offset[i], message))
+            continue;
+        diag_error(d, p->sym->loc, "%s", message);
+        diag_code(d, CODE_FAULT);
+        diag_note(d, p->sym->loc, "%s", clean_way_out);
+        return true;
+    }
+    return false;
+}
+
+/* Checks `clean` workspace after the launches, which the caller waited for. If a kernel left it
+ * dirty, sets it to 0 again, because all launches of the stream use the same memory. */
+static tw_status check_clean(struct gpu_call *c)
+{
+    const struct gpu_launch *g = c->gpu;
+    if (!g->clean_bytes)
+        return TW_OK;
+    char *copy = arena_room(&c->launch->ctx->scratch, g->clean_bytes);
+    if (!cuda_copy_out(c->cuda, copy, g->clean, g->clean_bytes, NULL, c->why))
+        return say(c, TW_FAULT);
+    if (!report_dirty(c, copy))
+        return TW_OK;
+    if (!cuda_fill(c->cuda, g->clean, 0, g->clean_bytes, NULL, c->why))
+        return say(c, TW_FAULT);
+    return TW_FAULT;
+}
+
+/* Remembers that the launch was started and its `clean` workspace was not checked. */
+static void leave_unchecked(struct gpu_call *c)
+{
+    tw_launch *l = c->launch;
+    l->unchecked = c->gpu->clean_bytes ? c->gpu : NULL;
+    l->unchecked_start = c->gpu->clean_bytes ? ++l->ctx->clean_starts : 0;
+}
+
+tw_status launch_check_clean(tw_launch *l)
+{
+    struct gpu_call c = {.launch = l, .gpu = l->unchecked};
+    l->unchecked = NULL;
+    if (!c.gpu || l->unchecked_start != l->ctx->clean_starts)
+        return TW_OK;
+    tw_status status = context_gpu(l->ctx, &c.cuda);
+    if (status != TW_OK || !cuda_keeps_clean(c.cuda, c.gpu->clean))
+        return status;
+    return check_clean(&c);
+}
+
 tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
 {
     struct gpu_call c = {.launch = l, .runs = runs};
@@ -280,7 +342,7 @@ tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
     status = done ? TW_OK : gpu_status(c.cuda, TW_FAULT);
     free_staged(&c); /* first: a message may need the memory */
     *milliseconds = done ? c.milliseconds / runs : 0;
-    return done ? TW_OK : refuse(&c, status);
+    return done ? check_clean(&c) : refuse(&c, status);
 }
 
 tw_status launch_load(tw_launch *l)
@@ -366,6 +428,8 @@ static tw_status start_call(void *user)
         status = ready_call(c);
     if (status == TW_OK && !start(c))
         status = refuse(c, gpu_run_status(c->cuda));
+    if (status == TW_OK)
+        leave_unchecked(c);
     return status;
 }
 

@@ -549,6 +549,8 @@ static tw_status verify_call(void *user)
     if (status == TW_OK)
         status = launch_fetch(l, args);
     if (status != TW_OK)
+    if (status == TW_OK)
+        status = launch_check_clean(l);
         return status;
     context_settle(l->ctx);
     for (int p = 0; l->kept && p < l->kernel->info->param_count; p++)

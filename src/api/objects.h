@@ -72,6 +72,7 @@ struct tw_context {
     struct parallel parallel;     /* the pool's, or the caller's */
     struct platform_queue *queue; /* of launches begun; NULL: none was */
     struct cuda *cuda;            /* opened when first needed */
+    int64_t clean_starts;         /* number of starts in a stream that have `clean` workspace */
     struct cuda_cache *cache;
     char *import_path; /* all folders that are searched for imported files */
     tw_entry *entries;
@@ -272,6 +273,10 @@ struct tw_launch {
     struct variant *variant; /* while prepared */
     struct arena started;    /* memory of `gpu` */
     struct gpu_launch *gpu;  /* while prepared: GPU parameters; NULL: not made yet */
+    /* The latest start in a stream, if its `clean` workspace was not checked, and the number of
+     * that start in the context. Its memory is `started`, too. */
+    struct gpu_launch *unchecked;
+    int64_t unchecked_start;
     struct begun begun;
     bool allows_overlap, keeps_inputs, despite_races;
     struct probe_request *probe; /* of tw_launch_probe; NULL: none */
@@ -346,6 +351,9 @@ void launch_settle(tw_launch *l);     /* for this one */
 /* Prepares and runs a launch of a GPU's kernel `runs` times and gives the time of one run.
  * Reports. launch_gpu.c */
 tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds);
+/* Checks the `clean` workspace of the launch that tw_launch_start started last, if no other launch
+ * was started since. Reports what is left there, and sets it to 0. */
+tw_status launch_check_clean(tw_launch *l);
 /* Copies arrays on the device to the host, into scratch memory that lives until the call ends.
  * Reports. */
 tw_status launch_fetch(tw_launch *l, struct cpu_argument *given);

@@ -123,6 +123,9 @@ void cuda_given_free(const struct allocator *allocator, struct cuda_given *g);
 bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, bool clean, uint64_t *address,
                     char why[CUDA_WHY]);
 
+/* Returns true if the address is a `clean` piece that was not freed. */
+bool cuda_keeps_clean(const struct cuda *c, uint64_t address);
+
 /* --- streams, events --- */
 
 bool cuda_stream_new(struct cuda *c, void **stream, char why[CUDA_WHY]);

@@ -296,6 +296,14 @@ bool cuda_workspace(struct cuda *c, void *stream, size_t bytes, bool clean, uint
     return found;
 }
 
+bool cuda_keeps_clean(const struct cuda *c, uint64_t address)
+{
+    const struct cuda_object *o = c->objects;
+    while (o && (o->kind != CUDA_CLEAN || o->handle != address))
+        o = o->next;
+    return o != NULL;
+}
+
 static void free_workspaces(struct cuda *c, const void *stream)
 {
     for (struct cuda_object **at = &c->objects; *at;) {

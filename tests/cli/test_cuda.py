@@ -40,6 +40,18 @@ def main():
     expect(product, 2, "compute capability 7.5; kernels are made for 8.0", FAKE_CUDA_SM="75")
 
     with tempfile.TemporaryDirectory() as folder:
+        dirty = os.path.join(folder, "dirty.tile")
+        with open(dirty, "w") as out:
+            out.write("tune W = {1, 2};\nkernel k(i32 n, const f32 *a, f32 *c) grid(4) warps(W)\n{\n    global f32 A[n] = a, C[n] = c;\n"
+                      "    global i32 turn[1] = 0 clean;\n    lock(turn[0], block.x);\n    C[block.x * 16 +: 16] = A[block.x * 16 +: 16];\n"
+                      "    unlock(turn[0], block.x + 1);\n    ensures C == A;\n}\n")
+        left = r"dirty.tile:5:16: error: (inside: )?`turn\[0\]` is 4 after the launch, and not 0"
+        for device in ("cpu", "sim", "cuda"):
+            expect(f"run {dirty} --device {device} --set n=64 --fill rand --verify", 1, left, "store 0 where the last block is done with it")
+        expect(f"bench {dirty} --device cuda --set n=64", 1, r"`turn\[0\]` is 4 after the launch")
+        expect(f"tune {dirty} --device cuda --set n=64 --store {folder}/s.db", 1, r"`turn\[0\]` is 4 after the launch")
+
+    with tempfile.TemporaryDirectory() as folder:
         cache = {"TILEWRIGHT_CACHE": os.path.join(folder, "kept"), "TILEWRIGHT_CACHE_MIB": "8"}
         expect("devices -v", 0, r"cache +/.*/kept, 0 kernels, 0\.0 of 8 MiB\n", **cache)
         for _ in range(2):

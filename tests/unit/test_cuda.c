@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -349,6 +350,63 @@ static void test_clean_workspace_is_zeroed_once(void **state)
     succeed(f, tw_stream_free(f->ctx, stream));
 }
 
+/* Makes `clean` workspace that the kernel leaves dirty: sums[0] is the total, turn[0] is 4. */
+static char *dirty_total(void)
+{
+    static char text[1024];
+    snprintf(text, sizeof text, "%s", cuda_clean_total);
+    char *at = strstr(text, "(block.x + 1) % 4");
+    memcpy(at, "(block.x + 1) * 1", 17);
+    return text;
+}
+
+static void aim_at_total(struct fixture *f, const char *text)
+{
+    load(f, text);
+    aim_at_gpu(f);
+    tw_array a = tw_host_array(f->a, TW_F32, 64), c = tw_host_array(f->c, TW_F32, 1);
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    succeed(f, tw_launch_array(f->launch, "c", &c));
+}
+
+/* A launch that the caller waits for says what it left, and the memory is 0 again. */
+static void test_dirty_workspace_is_found(void **state)
+{
+    static const char dirty[] = "`turn[0]` is 4 after the launch, and not 0";
+    struct fixture *f = *state;
+    double ms;
+    aim_at_total(f, dirty_total());
+    refused(f, tw_launch_run(f->launch), TW_FAULT, dirty);
+    refused(f, tw_launch_time(f->launch, 1, &ms), TW_FAULT, dirty);
+    tw_launch_free(f->launch);
+    f->launch = NULL;
+    tw_module_free(f->module);
+    f->module = NULL;
+    aim_at_total(f, cuda_clean_total);
+    succeed(f, tw_launch_run(f->launch)); /* would wait for ever with a turn of 4 */
+    succeed(f, tw_launch_time(f->launch, 3, &ms));
+}
+
+/* Verification finds what the latest started launch left. */
+static void test_dirty_workspace_of_a_start_is_found(void **state)
+{
+    struct fixture *f = *state;
+    char text[1100];
+    snprintf(text, sizeof text, "%s", dirty_total());
+    snprintf(strrchr(text, '}'), 32, "    ensures C[0] == sum(A);\n}\n");
+    text_on_device(f, text);
+    void *stream;
+    succeed(f, tw_stream_new(f->ctx, &stream));
+    succeed(f, tw_launch_start(f->launch, stream));
+    succeed(f, tw_stream_wait(f->ctx, stream));
+    refused(f, tw_launch_verify(f->launch, NULL), TW_FAULT, "`turn[0]` is 4");
+    succeed(f, tw_launch_verify(f->launch, NULL));
+    succeed(f, tw_launch_start(f->launch, stream)); /* the turn is 0 again */
+    succeed(f, tw_stream_wait(f->ctx, stream));
+    succeed(f, tw_stream_free(f->ctx, stream)); /* and its workspace */
+    succeed(f, tw_launch_verify(f->launch, NULL));
+}
+
 /* --- captures --- */
 
 static void replay(struct fixture *f, void *graph, void *stream, int times)
@@ -476,6 +534,8 @@ int main(void)
         GPU_TEST(test_occupancy),
         GPU_TEST(test_workspace_is_zeroed_in_the_stream),
         GPU_TEST(test_clean_workspace_is_zeroed_once),
+        GPU_TEST(test_dirty_workspace_is_found),
+        GPU_TEST(test_dirty_workspace_of_a_start_is_found),
         GPU_TEST(test_start_is_captured),
         GPU_TEST(test_capture_of_what_is_not_ready),
         GPU_TEST(test_ready_beside_a_capture),
