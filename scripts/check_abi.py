@@ -7,7 +7,8 @@
 FROZEN and PRESENT are folders with tilewright*.h; PRESENT is include/ if it is left out. The library must export each function.
 Both versions are preprocessed and compiled to tables of sizes, offsets and values. Stable headers may change when the major
 version does, the others when the major or the minor version does (docs/versions.md). Additions pass: functions, values, and
-fields at the end of a struct.
+fields at the end of a struct. A struct that a field of another one points to never grows: it is an element of an array, whose
+next element a program finds by the size that it knows. Structs with a `size`, and those in SINGLE, are no such elements.
 """
 import argparse
 import os
@@ -22,6 +23,7 @@ import public_headers
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 STABLE = {"tilewright.h", "tilewright_entry.h", "tilewright_gpu.h", "tilewright_build.h"}
 FIXED = {"tw_value", "tw_size_range"}  # callers pass them by value, or in arrays
+SINGLE = {"tw_counted", "tw_why"}  # a field points to one of them, and not to an array
 MARK = re.compile(r'^# \d+ "(.*?)".*$')
 STRUCT = re.compile(r"typedef struct (tw_\w+) \{(.*?)\} \1;", re.S)
 ENUM = re.compile(r"\benum(?: tw_\w+)? \{(.*?)\}", re.S)
@@ -107,7 +109,15 @@ class Headers:
         return {row.split()[0]: tuple(map(int, row.split()[1:])) for row in rows if row}
 
 
+def elements(headers):
+    """The structs of plain arrays: fields of other structs point to them."""
+    fields = (declaration for _, members in headers.structs.values() for declaration in members.values())
+    pointed = {found.group(1) for found in (re.fullmatch(r"(?:const )?(tw_\w+)\*\w+", one) for one in fields) if found}
+    return {name for name in pointed & headers.structs.keys() if name not in SINGLE and "size" not in headers.structs[name][1]}
+
+
 def compare_structs(old, new, held):
+    fixed = FIXED | elements(old)
     for struct, (header, fields) in old.structs.items():
         if not held(header):
             continue
@@ -129,7 +139,7 @@ def compare_structs(old, new, held):
             if offset < end:
                 yield (f"{header}: {struct}.{field} is new at offset {offset}, within the {end} bytes that programs know: "
                        "put it at the end, after a field that fills the padding")
-        if struct in FIXED and old.table[struct] != new.table[struct]:
+        if struct in fixed and old.table[struct] != new.table[struct]:
             yield f"{header}: {struct} never changes; it has {new.table[struct][0]} bytes, had {end}"
 
 
