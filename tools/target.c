@@ -71,7 +71,9 @@ static void imports_are_read(const char *path, const char *text, int levels)
             continue;
         char *name = imported_file(path, at + 1, length);
         file_is_read(name);
-        char *inner = levels ? read_at_most(name, LARGEST_IMPORT, &size) : NULL;
+        struct stat info;
+        bool plain = stat(name, &info) == 0 && S_ISREG(info.st_mode);
+        char *inner = levels && plain ? read_at_most(name, LARGEST_IMPORT, &size) : NULL;
         if (inner)
             imports_are_read(name, inner, levels - 1);
         free(inner);

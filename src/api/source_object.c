@@ -49,11 +49,13 @@ void *source_object(tw_context *ctx, const struct source_kind *kind,
 tw_status source_read(const struct source_given *given, struct arena *a, struct diag *diag,
                       struct source *out)
 {
+    enum { MOST_TEXT = 64 << 20 }; /* bytes: a device may have no end */
     const char *why = "";
     out->name = arena_string(a, given->name, strlen(given->name));
     out->length = given->length;
-    out->text = given->is_file ? platform_read_file(a, given->name, &out->length, &why)
-                               : arena_string(a, given->text, given->length);
+    out->text = given->is_file
+                    ? platform_read_text(a, given->name, MOST_TEXT, false, &out->length, &why)
+                    : arena_string(a, given->text, given->length);
     if (out->text)
         return TW_OK;
     diag_error(diag, LOC_NONE, "cannot read `%s`: %s", given->name, why);

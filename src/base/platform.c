@@ -40,12 +40,17 @@ static const char *reason(struct arena *a, int error)
 }
 
 /* Reads all bytes up to the end of fd, which may be a pipe. Returns NULL and sets *error on
- * failure. */
-static char *read_all(struct arena *a, int fd, size_t *length, int *error)
+ * failure: to EFBIG if there are more than `most` bytes. */
+static char *read_all(struct arena *a, int fd, size_t most, size_t *length, int *error)
 {
     struct stat info;
     size_t capacity = 4096, used = 0;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
+    bool known = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+    if (known && (uintmax_t)info.st_size > most) {
+        *error = EFBIG;
+        return NULL;
+    }
+    if (known)
         capacity = (size_t)info.st_size + 2; /* one byte to see the end, one for the '\0' */
     char *data = arena_alloc(a, capacity);
     for (;;) {
@@ -58,10 +63,10 @@ static char *read_all(struct arena *a, int fd, size_t *length, int *error)
         ssize_t got = read(fd, data + used, capacity - used - 1);
         if (got == 0)
             break;
-        if (got > 0) {
+        if (got > 0)
             used += (size_t)got;
-        } else if (errno != EINTR) {
-            *error = errno;
+        if (used > most || (got < 0 && errno != EINTR)) {
+            *error = used > most ? EFBIG : errno;
             return NULL;
         }
     }
@@ -71,7 +76,7 @@ static char *read_all(struct arena *a, int fd, size_t *length, int *error)
 }
 
 /* Does the same as read_all, and closes fd even if memory runs out. */
-static char *read_and_close(struct arena *a, int fd, size_t *length, int *error)
+static char *read_and_close(struct arena *a, int fd, size_t most, size_t *length, int *error)
 {
     jmp_buf *volatile outer = a->out_of_memory;
     volatile int file = fd;
@@ -82,13 +87,14 @@ static char *read_and_close(struct arena *a, int fd, size_t *length, int *error)
         a->out_of_memory = outer;
         longjmp(*outer, 1);
     }
-    char *data = read_all(a, file, length, error);
+    char *data = read_all(a, file, most, length, error);
     a->out_of_memory = outer;
     close(file);
     return data;
 }
 
-char *platform_read_file(struct arena *a, const char *path, size_t *length, const char **why)
+static char *read_most(struct arena *a, const char *path, size_t most, size_t *length,
+                       const char **why)
 {
     int error = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -96,10 +102,28 @@ char *platform_read_file(struct arena *a, const char *path, size_t *length, cons
         *why = reason(a, errno);
         return NULL;
     }
-    char *data = read_and_close(a, fd, length, &error);
-    if (!data)
+    char *data = read_and_close(a, fd, most, length, &error);
+    if (!data && error == EFBIG)
+        *why = arena_printf(a, "it has more than %zu MiB", most >> 20);
+    else if (!data)
         *why = reason(a, error);
     return data;
+}
+
+char *platform_read_file(struct arena *a, const char *path, size_t *length, const char **why)
+{
+    return read_most(a, path, SIZE_MAX, length, why);
+}
+
+char *platform_read_text(struct arena *a, const char *path, size_t most, bool regular,
+                         size_t *length, const char **why)
+{
+    struct stat info; /* before the file is opened, because opening a pipe waits for its writer */
+    if (regular && stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+        *why = S_ISDIR(info.st_mode) ? "it is a folder" : "it is a device or a pipe";
+        return NULL;
+    }
+    return read_most(a, path, most, length, why);
 }
 
 /* 0, or the error. */

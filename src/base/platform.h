@@ -72,6 +72,10 @@ void platform_queue_wait(struct platform_queue *q, const struct platform_job *jo
 /* Reads a whole file into the arena and adds a '\0'. Returns NULL on failure and sets *why to the
  * reason (static or arena text). */
 char *platform_read_file(struct arena *a, const char *path, size_t *length, const char **why);
+/* Reads the text of a program as platform_read_file does. Refuses a text of more than `most` bytes,
+ * and if `regular` is set, devices, pipes and folders, which have no end or are read only once. */
+char *platform_read_text(struct arena *a, const char *path, size_t most, bool regular,
+                         size_t *length, const char **why);
 /* The file's path from the root, without links; NULL: there is no such file. In the arena. */
 const char *platform_real_path(struct arena *a, const char *path);
 /* Writes a new file and renames it to the path, so that the path has the old content or the new

@@ -82,12 +82,14 @@ static const struct source *known_source(const struct importer *im, const char *
     return NULL;
 }
 
-/* Returns the file of that name; NULL if it cannot be read. */
-static struct file *open_file(struct importer *im, const char *name, const struct file *importer)
+/* Returns the file of that name. NULL: it does not exist, or *why says why it cannot be read. */
+static struct file *open_file(struct importer *im, const char *name, const struct file *importer,
+                              const char **why)
 {
     struct arena *a = im->arena;
     const struct source *known = known_source(im, name);
-    const char *why, *path = known ? name : platform_real_path(a, name);
+    const char *path = known ? name : platform_real_path(a, name);
+    *why = NULL;
     if (!path)
         return NULL;
     for (size_t i = 0; i < im->files.count; i++)
@@ -97,7 +99,7 @@ static struct file *open_file(struct importer *im, const char *name, const struc
     source->name = name;
     source->length = known ? known->length : 0;
     source->text = known ? arena_string(a, known->text, known->length)
-                         : platform_read_file(a, name, &source->length, &why);
+                         : platform_read_text(a, name, LANG_MOST_TEXT, true, &source->length, why);
     if (!source->text)
         return NULL;
     struct file *file = arena_new(a, struct file);
@@ -117,9 +119,16 @@ static struct file *find_file(struct importer *im, const struct file *importer, 
     rest = *path == '/' || !rest ? "" : rest;
     for (bool more = true; more;) {
         const char *name = *path == '/' ? path : join(a, folder, path);
-        struct file *file = open_file(im, name, importer);
+        const char *why;
+        struct file *file = open_file(im, name, importer, &why);
         if (file)
             return file;
+        if (why) {
+            diag_error(im->diag, at, "cannot import `%s`: %s", name, why);
+            diag_note(im->diag, at, "a program's file is a regular file of at most %d MiB",
+                      LANG_MOST_TEXT >> 20);
+            return NULL;
+        }
         text_printf(&places, "%s`%s`", places.length ? ", " : "", name);
         rest += strspn(rest, ":");
         size_t length = strcspn(rest, ":");

@@ -21,6 +21,8 @@ struct lang_sources {
     size_t count, capacity;
 };
 
+enum { LANG_MOST_TEXT = 16 << 20 }; /* bytes of an imported file */
+
 /* The places of imported files, in addition to the folder of the importing file. */
 struct lang_search {
     const char *path; /* folders separated by ':'; NULL: none */

@@ -52,6 +52,21 @@ def test_places(tool, folder):
     expect(got.status == 0, got)
 
 
+def test_no_regular_files(tool, folder):
+    """Devices and pipes have no end, or none yet; a long file is none of ours."""
+    os.makedirs(f"{folder}/odd/folder", exist_ok=True)
+    os.mkfifo(f"{folder}/odd/pipe")
+    with open(f"{folder}/odd/long.tile", "wb") as out:
+        out.truncate((16 << 20) + 1)
+    for name, why in (("/dev/zero", "`/dev/zero`: it is a device or a pipe"), ("pipe", "odd/pipe`: it is a device or a pipe"),
+                      ("folder", "odd/folder`: it is a folder"), ("long.tile", "odd/long.tile`: it has more than 16 MiB")):
+        write(f"{folder}/odd/k.tile", f'import "{name}";\n' + PART)
+        for command in ("check", "run"):
+            got = call([tool, command, f"{folder}/odd/k.tile"])
+            expect(got.status == 2 and "k.tile:1:8: error: cannot import `" in got.err and why in got.err
+                   and "a regular file of at most 16 MiB" in got.err, got)
+
+
 def test_standard_input(tool, folder):
     """A program from a pipe imports from the working directory."""
     write(f"{folder}/piped/part.tile", PART % 1)
@@ -102,7 +117,7 @@ def test_program(tool, folder):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_places, test_standard_input, test_messages, test_program):
+    for test in (test_places, test_no_regular_files, test_standard_input, test_messages, test_program):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, os.path.realpath(folder))
 

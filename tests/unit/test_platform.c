@@ -323,6 +323,22 @@ static void devices_are_written_to_not_replaced(void **state)
         assert_false(platform_write_file(&arena, "/dev/full", "x", 1, &why));
 }
 
+/* The text of a program is limited, because a device may have no end. */
+static void texts_are_limited(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    size_t length;
+    assert_null(platform_read_text(&arena, "/dev/zero", 1 << 20, false, &length, &why));
+    assert_string_equal(why, "it has more than 1 MiB");
+    assert_null(platform_read_text(&arena, "/dev/zero", 1 << 20, true, &length, &why));
+    assert_string_equal(why, "it is a device or a pipe");
+    assert_true(platform_write_file(&arena, path_of("text"), "four", 4, &why));
+    assert_non_null(platform_read_text(&arena, path_of("text"), 1 << 20, true, &length, &why));
+    assert_null(platform_read_text(&arena, path_of("text"), 3, true, &length, &why));
+    unlink(path_of("text"));
+}
+
 static int allocations_left;
 
 static void *scarce_resize(void *user, void *ptr, size_t old_size, size_t size)
@@ -522,6 +538,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_link_keeps_being_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failures_say_why_and_leave_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(devices_are_written_to_not_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(texts_are_limited, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_that_runs_out_closes_the_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_are_written_or_none, set_up, tear_down),
 #ifdef __linux__
