@@ -7,7 +7,7 @@
  *   rand(s, o)            the upper 24 bits of philox(s, o), times 2^-24
  *   randn(s, o)           sqrt(-2 log(1 - u)) cos(2 pi v) (Box and Muller 1958), u and v from words 0
  *                         and 1
- *   randint(s, o, a, b)   a + (philox(s, o) (b - a) >> 32), in 64 bits */
+ *   randint(s, o, a, b)   a + (philox(s, o) (b - a) >> 32), in 64 bits; a if b <= a */
 #include "lang/check_internal.h"
 
 struct expr *keep_for_uses(struct checker *c, const char *name, struct expr *e)
@@ -143,6 +143,18 @@ static struct expr *normal(struct checker *c, struct loc loc, struct expr *u, st
                        expr_unary(c->kernel, OP_COS, turn->type, loc, turn));
 }
 
+/* Returns where(high > low, range, 0): without integers to choose from, the result is low. */
+static struct expr *unless_empty(struct checker *c, const struct node *n, const struct expr *low,
+                                 const struct expr *high, struct expr *range)
+{
+    struct expr *any = make_binary(c, OP_GT, n->loc, again(c, high), again(c, low));
+    struct expr *e = expr_new(c->kernel, OP_WHERE, range->type, n->loc, 3);
+    e->args[0] = any;
+    e->args[1] = range;
+    e->args[2] = expr_int(c->kernel, DT_U32, 0, n->loc);
+    return any ? e : NULL;
+}
+
 /* Returns low + (word (high - low) >> 32), with the product in 64 bits. */
 static struct expr *whole_within(struct checker *c, const struct node *n, struct expr *word,
                                  struct expr *low, struct expr *high)
@@ -155,11 +167,16 @@ static struct expr *whole_within(struct checker *c, const struct node *n, struct
                   "it is written `randint(seed, offset, low, high)`, with low < high");
         return NULL;
     }
+    bool known = eval_int(low, NULL, &least) && eval_int(high, NULL, &most);
     low = keep_for_uses(c, "low", low);
-    struct expr *range = make_binary(c, OP_SUB, n->loc, high, again(c, low));
+    high = keep_for_uses(c, "high", high);
+    struct expr *range = make_binary(c, OP_SUB, n->loc, again(c, high), again(c, low));
+    range = range ? cast_to(c, range, DT_U32) : NULL;
+    if (range && !known)
+        range = unless_empty(c, n, low, high, range);
     if (!range)
         return NULL;
-    range = cast_to(c, cast_to(c, range, DT_U32), DT_U64);
+    range = cast_to(c, range, DT_U64);
     struct expr *product = make_binary(c, OP_MUL, n->loc, cast_to(c, word, DT_U64), range);
     if (!product)
         return NULL;
