@@ -485,11 +485,12 @@ static double shown(double v)
     return isnan(v) ? fabs(v) : v;
 }
 
-/* Names the reduction that counts zeros from past an edge, a common cause of wrong values. */
-static void note_edge_zeros(tw_launch *l)
+/* Names the reduction that counts zeros from past an edge, a common cause of wrong values in the
+ * view. */
+static void note_edge_zeros(tw_launch *l, const char *view)
 {
     struct edge_zeros z;
-    if (!edge_zeros_find(&l->ctx->scratch, l->variant->ir, &z))
+    if (!edge_zeros_find(&l->ctx->scratch, l->variant->ir, view, &z))
         return;
     struct text slice;
     text_init(&slice, &l->ctx->scratch);
@@ -516,7 +517,7 @@ static void report_wrong(tw_launch *l, const struct ensures_report *r)
         text_printf(&at, "[%" PRId64 "]", r->at[i]);
     diag_error(&l->ctx->diag, r->loc, "%s is %.9g, expected %.9g (within %.3g)", at.data,
                shown(r->got), shown(r->want), shown(r->tolerance));
-    note_edge_zeros(l);
+    note_edge_zeros(l, r->view);
 }
 
 static void take_wrong(void *user, const struct ensures_wrong *w)
@@ -548,9 +549,9 @@ static tw_status verify_call(void *user)
     tw_status status = launch_arguments(l, &args);
     if (status == TW_OK)
         status = launch_fetch(l, args);
-    if (status != TW_OK)
     if (status == TW_OK)
         status = launch_check_clean(l);
+    if (status != TW_OK)
         return status;
     context_settle(l->ctx);
     for (int p = 0; l->kept && p < l->kernel->info->param_count; p++)

@@ -1,15 +1,21 @@
-/* Finds reductions that count the zeros past an edge. A slice that reaches past the edge of its
- * view reads zeros there. They do not change a sum; but a maximum of negative values becomes 0, and
- * exp(0 - m) is not 0.
+/* Finds the reduction that counts the zeros past an edge and whose result flows into a wrong
+ * output. A slice that reaches past the edge of its view reads zeros there. They do not change a
+ * sum; but a maximum of negative values becomes 0, and exp(0 - m) is not 0.
  *
- * One walk in program order follows, for each tile, the slice whose zeros it has:
+ * A walk in program order follows, for each tile, the slice whose zeros it has:
  *
  *   zeros      still zeros: after casts, products, shapes, sums and differences of such tiles
  *   changed    something else: after exp, or a sum with a tile that has no such zeros
  *
+ * and the first reduction that counted zeros and that the tile's values come from. The second walk
+ * adds the values that loops carry from one iteration to the next.
+ *
  * The result is a guess for a note on wrong values, not a proof: `where` counts as a mask that
- * clears the zeros, and the launch decides whether the slice reaches past the edge. */
+ * clears the zeros, values are not followed through conditions, and the launch decides whether the
+ * slice reaches past the edge. */
 #include "tile/passes.h"
+
+#include <string.h>
 
 struct past {
     const struct expr *slice; /* NULL: the tile has no zeros of an edge */
@@ -18,8 +24,12 @@ struct past {
 };
 
 struct edges {
-    struct past *of; /* by symbol */
-    struct edge_zeros found;
+    struct arena *arena;
+    struct past *of;                   /* by symbol */
+    const struct edge_zeros **counted; /* by symbol: the reduction that its values come from */
+    const struct sym *wrong;           /* the output; NULL: any */
+    const struct edge_zeros *found;
+    bool again; /* the second walk */
 };
 
 static const struct past none = {NULL, false, false};
@@ -35,8 +45,8 @@ static bool may_pass_edge(const struct expr *e)
     return slice && !e->otherwise && e->sym->storage == ST_VIEW;
 }
 
-/* Joins the zeros of the operands. If `shifts`, an operand without such zeros changes those of
- * the others. */
+/* Joins the zeros of the operands: those that something changed, else the first ones. If `shifts`,
+ * an operand without such zeros changes those of the others. */
 static struct past join(struct edges *g, const struct expr *e, bool shifts)
 {
     struct past joined = none;
@@ -44,10 +54,8 @@ static struct past join(struct edges *g, const struct expr *e, bool shifts)
     for (int i = 0; i < e->count; i++) {
         struct past p = past_of(g, e->args[i]);
         all = all && p.slice;
-        if (p.slice && !joined.slice)
-            joined.slice = p.slice;
-        joined.changed = joined.changed || p.changed;
-        joined.powers = joined.powers || p.powers;
+        if (p.slice && (!joined.slice || (p.changed && !joined.changed)))
+            joined = p;
     }
     joined.changed = joined.slice && (joined.changed || (shifts && !all));
     return joined;
@@ -64,17 +72,6 @@ static struct past product(struct edges *g, const struct expr *e)
     return join(g, e, false);
 }
 
-/* Checks a reduction. It counts zeros that something changed, and if `counts`, also unchanged
- * ones. Its result has no zeros of an edge. */
-static struct past reduced(struct edges *g, const struct expr *e, bool counts)
-{
-    struct past p = e->op == OP_DOT ? product(g, e) : join(g, e, false);
-    if (p.slice && (counts || p.changed) && !g->found.slice)
-        g->found = (struct edge_zeros){
-            .slice = p.slice, .use = e, .changed = p.changed, .powers = p.powers};
-    return none;
-}
-
 static struct past past_of(struct edges *g, const struct expr *e)
 {
     struct past p;
@@ -82,18 +79,15 @@ static struct past past_of(struct edges *g, const struct expr *e)
     case OP_ACCESS: return may_pass_edge(e) ? (struct past){.slice = e} : g->of[e->sym->index];
     case OP_REF: return g->of[e->sym->index];
     case OP_MUL: return product(g, e);
-    case OP_DIV: past_of(g, e->args[1]); return past_of(g, e->args[0]);
+    case OP_DIV: return past_of(g, e->args[0]);
     case OP_ADD:
     case OP_SUB:
     case OP_FMA: return join(g, e, true);
     case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN: return reduced(g, e, true);
-    case OP_REDUCE_SUM: return reduced(g, e, false);
-    case OP_DOT: return reduced(g, e, false);
-    case OP_WHERE:
-        for (int i = 0; i < e->count; i++)
-            past_of(g, e->args[i]);
-        return none;
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_SUM:
+    case OP_DOT:
+    case OP_WHERE: return none;
     case OP_EXP:
     case OP_EXP2:
         p = past_of(g, e->args[0]);
@@ -109,21 +103,86 @@ static struct past past_of(struct edges *g, const struct expr *e)
     }
 }
 
+/* Returns the zeros that the reduction counts, or NULL: those that something changed, and if it is
+ * a maximum or a minimum, also unchanged ones. */
+static const struct edge_zeros *counted_by(struct edges *g, const struct expr *e)
+{
+    bool extreme = e->op == OP_REDUCE_MAX || e->op == OP_REDUCE_MIN;
+    if (!extreme && e->op != OP_REDUCE_SUM && e->op != OP_DOT)
+        return NULL;
+    struct past p = e->op == OP_DOT ? product(g, e) : join(g, e, false);
+    if (!p.slice || (!extreme && !p.changed))
+        return NULL;
+    struct edge_zeros *z = arena_new(g->arena, struct edge_zeros);
+    *z = (struct edge_zeros){.slice = p.slice, .use = e, .changed = p.changed, .powers = p.powers};
+    return z;
+}
+
+/* Returns the first reduction that counts zeros and that e comes from; NULL: none. */
+static const struct edge_zeros *counted_in(struct edges *g, const struct expr *e)
+{
+    const struct edge_zeros *z = NULL;
+    for (int i = 0; i < e->count && !z; i++)
+        z = counted_in(g, e->args[i]);
+    if (!z && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->storage != ST_VIEW)
+        z = g->counted[e->sym->index];
+    return z ? z : counted_by(g, e);
+}
+
+/* Returns true if a write to the view changes the wrong output. */
+static bool is_wrong(const struct edges *g, const struct sym *view)
+{
+    return !g->wrong || view == g->wrong || (view->base && view->base == g->wrong->base);
+}
+
+/* Returns true if e, an atomic operation, changes the wrong output. */
+static bool updates_wrong(const struct edges *g, const struct expr *e)
+{
+    bool updates = e->op == OP_ACCESS && e->sym->storage == ST_VIEW && is_wrong(g, e->sym);
+    for (int i = 0; i < e->count && !updates; i++)
+        updates = updates_wrong(g, e->args[i]);
+    return updates;
+}
+
+static void assign(struct edges *g, const struct expr *target, const struct sym *to, struct past p,
+                   const struct edge_zeros *z)
+{
+    bool part = target && target->op == OP_ACCESS;
+    g->of[to->index] = p;
+    if (z || (!part && !g->again)) /* the second walk keeps what a loop carries */
+        g->counted[to->index] = z;
+}
+
 static void follow(void *user, struct stmt *s)
 {
     struct edges *g = user;
     if (s->kind == STMT_ENSURES || !s->value)
         return;
     struct past p = past_of(g, s->value);
+    const struct edge_zeros *z = counted_in(g, s->value);
     const struct sym *to = s->kind == STMT_DECL ? s->sym : s->target ? s->target->sym : NULL;
+    bool ends =
+        to ? to->storage == ST_VIEW && is_wrong(g, to)
+           : s->kind == STMT_EFFECT && expr_has_atomic(s->value) && updates_wrong(g, s->value);
+    if (ends && !g->found)
+        g->found = z;
     if (to && to->storage != ST_VIEW)
-        g->of[to->index] = p;
+        assign(g, s->target, to, p, z);
 }
 
-bool edge_zeros_find(struct arena *a, struct kernel *k, struct edge_zeros *out)
+bool edge_zeros_find(struct arena *a, struct kernel *k, const char *view, struct edge_zeros *out)
 {
-    struct edges g = {.of = arena_array(a, struct past, k->symbol_count + 1)};
+    struct edges g = {.arena = a,
+                      .of = arena_array(a, struct past, k->symbol_count + 1),
+                      .counted = arena_array(a, const struct edge_zeros *, k->symbol_count + 1)};
+    for (const struct sym *s = k->symbols; s && view && !g.wrong; s = s->next)
+        if (s->storage == ST_VIEW && strcmp(s->name, view) == 0)
+            g.wrong = s;
     stmt_walk(k->body, follow, &g);
-    *out = g.found;
-    return out->slice != NULL;
+    g.again = true;
+    if (!g.found)
+        stmt_walk(k->body, follow, &g);
+    if (g.found)
+        *out = *g.found;
+    return g.found != NULL;
 }

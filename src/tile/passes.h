@@ -87,16 +87,16 @@ void pass_masks(struct pass_context *c);
  * folds again). diagnoses: pipelines in which nothing can be fetched ahead (a warning). */
 void pass_pipeline(struct pass_context *c);
 
-/* edges.c: finds the first reduction that counts the zeros which a slice without `else` reads
- * past the edge of its view; a guess, for a note on wrong values. Returns false if there is
- * none. */
+/* edges.c: finds the first reduction that counts the zeros which a slice without `else` reads past
+ * the edge of its view, and whose result flows into the output that the view `view` shows (NULL:
+ * into any); a guess, for a note on wrong values. Returns false if there is none. */
 struct edge_zeros {
     const struct expr *slice; /* the load of the slice */
     const struct expr *use;   /* the reduction */
     bool changed;             /* the reduction gets changed zeros, such as exp(0) */
     bool powers;              /* exp or exp2 changed the zeros */
 };
-bool edge_zeros_find(struct arena *a, struct kernel *k, struct edge_zeros *out);
+bool edge_zeros_find(struct arena *a, struct kernel *k, const char *view, struct edge_zeros *out);
 
 /* plan.c: gives every shared tile an offset. Tiles whose lives do not overlap share bytes if a
  * barrier separates them; the pass adds missing barriers. requires: variance. sets: sym->offset,

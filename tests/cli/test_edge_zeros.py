@@ -35,6 +35,27 @@ CASES = (("t - max(t)", "", "the `max` of line 6 counts them: write `else -inf` 
          ("t / sum(square(where(iota(128) < d, t - 1, 0)))", "", ""),
          ("t - sum(t) - 1", "", None))
 
+# Two inputs and two outputs: the note names the reduction that the wrong values come from, and the slice that this one counts.
+TWO = """kernel f(i32 n, i32 d, const f32 *a, const f32 *b, f32 *c, f32 *e) grid(n) warps(1)
+{
+    assume(d <= 128);
+    global f32 A[n][d] = a, B[n][d] = b, C[n][d] = c, E[n][d] = e;
+    reg f32 t[128] = A[block.x][0 +: 128], u[128] = B[block.x][0 +: 128];
+%s
+    ensures C == %s;
+    ensures E == %s;
+}
+"""
+#             body, line 6 on                                                                            C, E                               the note's slice and words
+TWO_CASES = (("    E[block.x][0 +: 128] = max(u) + 0 * u;\n    C[block.x][0 +: 128] = t * 2;", "A", "B * 0 + max(B, axis = 1)", None),
+             ("    C[block.x][0 +: 128] = t * max(u);\n    E[block.x][0 +: 128] = u;", "A * max(B, axis = 1)", "B", "B", "`max` of line 6"),
+             ("    reg f32 m[1] = max(u);\n    reg f32 s[1] = sum(t);\n    E[block.x][0 +: 128] = u * 0 + m;\n    C[block.x][0 +: 128] = t - s - 1;",
+              "A - sum(A, axis = 1)", "B * 0", None),
+             ("    C[block.x][0 +: 128] = 0 * t + sum(t + exp(u));\n    E[block.x][0 +: 128] = u;", "A * 0 + sum(A, axis = 1) + sum(exp(B), axis = 1)", "B",
+              "B", "`sum` of line 6"),
+             ("    f32 m = 0;\n    for (i32 i = 0; i < 2; i++) {\n        C[block.x][0 +: 128] = t * m;\n        m = max(u);\n    }\n"
+              "    E[block.x][0 +: 128] = u;", "A * max(B, axis = 1)", "B", "B", "`max` of line 9"))
+
 failures = 0
 with tempfile.TemporaryDirectory() as folder:
     path = f"{folder}/k.tile"
@@ -52,5 +73,15 @@ with tempfile.TemporaryDirectory() as folder:
         if not good:
             failures += 1
             print(f"{value} {otherwise}: {done.returncode}\n{said}", file=sys.stderr)
-print(f"{len(CASES)} kernels, {failures} failures")
+    for body, c, e, *note in TWO_CASES:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(TWO % (body, c, e))
+        done = subprocess.run([TOOL, "run", path, "--set", "n=3,d=100", "--fill", "negative", "--verify"], capture_output=True, text=True, timeout=120, check=False)
+        said = done.stdout + done.stderr
+        wrong = said[said.index("error: C["):] if "error: C[" in said else ""
+        named = f"where `{note[0]}[block.x][0 +: 128]` reaches past" in wrong and note[1] in wrong if note[0] else "past the edge" not in wrong
+        if done.returncode != 1 or not wrong or not named:
+            failures += 1
+            print(f"{body}: {done.returncode}\n{said}", file=sys.stderr)
+print(f"{len(CASES) + len(TWO_CASES)} kernels, {failures} failures")
 sys.exit(failures > 0)
