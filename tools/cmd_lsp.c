@@ -432,6 +432,7 @@ static void end_session(struct session *s)
     }
     tw_context_free(l->ctx);
     free(l->device);
+    free(l->import_folders);
 }
 
 static int lsp_run(const struct command *self, const struct options *given)
@@ -452,6 +453,7 @@ static int lsp_run(const struct command *self, const struct options *given)
         return STATUS_FAILED;
     }
     s.lsp.device = need_text("%s", device ? device : DEFAULT_DEVICE);
+    s.lsp.import_folders = import_folders();
     if (pthread_create(&s.checker, NULL, lsp_check_documents, &s.lsp) != 0) {
         complain(NULL, "no thread can be made");
         return STATUS_FAILED;
@@ -472,6 +474,7 @@ static const struct option_spec lsp_options[] = {
      .value = "DEVICE",
      .help = "cpu or sm_80 and up: what layouts and costs are shown for (default: " DEFAULT_DEVICE
              "); the\neditor's initialization option \"device\" does the same"},
+    OPTION_IMPORT,
     {.name = "stdio", .help = "nothing: standard input and output are what it uses"},
     {.name = NULL},
 };

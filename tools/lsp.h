@@ -5,6 +5,7 @@
  *   lsp_diagnostics.c  its results in the protocol's form: diagnostics, quick fixes
  *   lsp_answers.c      hover, definition, outline, formatting
  *   lsp_complete.c     completion
+ *   lsp_imports.c      the files that a document imports
  *
  * The session's thread answers from the text alone, with a context of its own. It shares the
  * documents with the checking thread, under `lock`. The checking thread works on a copy, and
@@ -12,6 +13,7 @@
 #ifndef TW_LSP_H
 #define TW_LSP_H
 
+#include "imports.h"
 #include "lsp_connection.h"
 #include "lsp_text.h"
 #include "tilewright_look.h"
@@ -73,7 +75,8 @@ struct lsp {
     pthread_cond_t news; /* a text to check, or results, or the end */
     struct lsp_document *documents;
     long revisions;
-    char *device; /* for layouts and costs: "sm_90" */
+    char *device;         /* for layouts and costs: "sm_90" */
+    char *import_folders; /* searched for imported files; separated by ':' */
     bool ends;
     struct lsp_document *under_way; /* the document in the checking thread */
     atomic_bool cancel;             /* stops the checking thread's present work */
@@ -107,6 +110,35 @@ void lsp_answer_formatting(struct lsp *l, const struct lsp_document *d,
                            const struct json_value *id);
 void lsp_answer_completion(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
                            size_t offset);
+
+/* --- lsp_imports.c --- */
+
+struct lsp_imported {
+    char *path;
+    struct lsp_text text;
+};
+/* The files that a text imports, and those that these import. */
+struct lsp_imports {
+    struct lsp_imported *files;
+    int count;
+};
+/* Reads them; leaves out those that do not exist. The caller frees with lsp_imports_free. */
+struct lsp_imports lsp_imports_of(const struct lsp *l, const struct lsp_document *d);
+void lsp_imports_free(struct lsp_imports *list);
+/* Tells whether a file that imports the symbol's file can use it. */
+bool lsp_is_exported(const tw_symbol *s);
+/* Returns the name's symbol and its file, or NULL if no imported file declares it. The symbol is
+ * valid until the next call on l->ctx. */
+const tw_symbol *lsp_imported_symbol(struct lsp *l, const struct lsp_imports *list,
+                                     const char *word, size_t length,
+                                     const struct lsp_imported **file);
+/* Finds the import whose quoted file name has the offset. The caller frees line->path. */
+bool lsp_import_at(const struct lsp_document *d, size_t offset, struct import_line *line);
+/* Returns the part of the text at `path` that imports the file, else its first import, because
+ * other files are imported through one. An empty span: it has no import. */
+struct lsp_span lsp_import_of_file(const char *path, const struct lsp_text *t, const char *file);
+/* Returns the file: URI of an existing file, with its whole path. The caller frees. */
+char *lsp_uri_of_path(const char *path);
 
 /* Tells whether the offset is in the part or at its end. */
 bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset);

@@ -13,7 +13,7 @@ enum { MOST_CHECK_STEPS = 1000000, MOST_FINDINGS = 200, MOST_FACTS = 4000 };
 /* Check of one text. */
 struct analysis {
     struct lsp_text text;
-    char *path, *device;
+    char *path, *device, *import_folders;
     atomic_bool *cancel;
     double deadline;
     bool late;       /* time limit reached */
@@ -58,8 +58,10 @@ static struct lsp_span span_of(const struct analysis *a, const tw_message *m)
 {
     struct lsp_span s;
     bool here = m->file && strcmp(m->file, a->path) == 0;
-    s.begin = here ? lsp_offset_of_place(&a->text, m->line, m->column) : 0;
-    s.end = here ? s.begin + (size_t)(m->length > 0 ? m->length : 1) : 0;
+    if (!here)
+        return m->file ? lsp_import_of_file(a->path, &a->text, m->file) : (struct lsp_span){0, 0};
+    s.begin = lsp_offset_of_place(&a->text, m->line, m->column);
+    s.end = s.begin + (size_t)(m->length > 0 ? m->length : 1);
     if (s.end > a->text.length)
         s.end = a->text.length;
     return s;
@@ -68,10 +70,14 @@ static struct lsp_span span_of(const struct analysis *a, const tw_message *m)
 static void add_note(const struct analysis *a, struct lsp_finding *f, const tw_message *note)
 {
     struct lsp_span at = span_of(a, note);
-    bool other_place = note->file && at.end > 0 && at.begin != f->at.begin;
+    bool here = note->file && strcmp(note->file, a->path) == 0;
     if (!f->title)
         f->title = need_text("%s", note->text);
-    if (!other_place) {
+    if (note->file && !here) {
+        append_text(&f->text, "\n%s:%d: %s", note->file, note->line, note->text);
+        return;
+    }
+    if (!here || at.begin == f->at.begin) {
         append_text(&f->text, "\n%s", note->text);
         return;
     }
@@ -269,6 +275,7 @@ static void analyse(struct analysis *a)
                         .cancelled = asked_to_end,
                         .cancelled_user = a,
                         .cache = "",
+                        .import_path = a->import_folders,
                         .check_steps = MOST_CHECK_STEPS};
     tw_module *m;
     a->deadline = seconds_now() + MOST_SECONDS;
@@ -340,6 +347,7 @@ void *lsp_check_documents(void *argument)
         struct analysis a = {.text = lsp_text_of(bytes, d->text.length),
                              .path = need_text("%s", d->path),
                              .device = need_text("%s", l->device),
+                             .import_folders = l->import_folders,
                              .cancel = &l->cancel};
         long revision = d->revision;
         d->waits = false;

@@ -128,15 +128,36 @@ static void append_word(char **text, const struct lsp_word *w)
         append_text(text, "%s\n\n", w->note);
 }
 
+/* Adds the declaration of a name from an imported file. */
+static void append_imported(struct lsp *l, const struct lsp_document *d, const char *word,
+                            size_t length, char **text)
+{
+    struct lsp_imports imports = lsp_imports_of(l, d);
+    const struct lsp_imported *file;
+    const tw_symbol *s = lsp_imported_symbol(l, &imports, word, length, &file);
+    if (s)
+        append_text(text, "```tile\n%s\n```\nfrom %s\n\n", s->declaration, file->path);
+    lsp_imports_free(&imports);
+}
+
 void lsp_answer_hover(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
                       size_t offset)
 {
     const tw_symbol *list = NULL, *s = symbol_at(l, &d->text, offset, &list);
     size_t begin, length = lsp_word_at(&d->text, offset, &begin);
     char *text = NULL;
-    if (s)
+    struct import_line line;
+    if (lsp_import_at(d, offset, &line)) {
+        append_text(&text, "%s\n\n", line.path);
+        free(line.path);
+        begin = line.begin;
+        length = line.end - line.begin;
+        s = NULL;
+    } else if (s)
         append_text(&text, "```tile\n%s\n```\n", s->declaration);
-    for (const struct lsp_word *w = lsp_words; !s && length && w->word; w++)
+    else if (length)
+        append_imported(l, d, d->text.bytes + begin, length, &text);
+    for (const struct lsp_word *w = lsp_words; !text && length && w->word; w++)
         if (is_word(w, &d->text, begin, length) && *w->form)
             append_word(&text, w);
     if (s)
@@ -162,21 +183,43 @@ void lsp_answer_hover(struct lsp *l, const struct lsp_document *d, const struct 
 
 /* --- definition and outline --- */
 
+/* Answers with a place: the symbol's, or a file's beginning (s: NULL). file: NULL for the
+ * document's own. */
+static void put_place(const struct json_value *id, const struct lsp_document *d,
+                      const struct lsp_imported *file, const tw_symbol *s)
+{
+    const struct lsp_text *t = file ? &file->text : &d->text;
+    char *uri = file ? lsp_uri_of_path(file->path) : NULL;
+    struct json j;
+    lsp_begin_result(&j, id);
+    json_open(&j, '{');
+    json_put_text(&j, "uri", uri ? uri : d->uri);
+    lsp_put_range(&j, "range", t, s ? span_of(t, &s->at) : (struct lsp_span){0, 0});
+    json_close(&j, '}');
+    lsp_send(&j);
+    free(uri);
+}
+
 void lsp_answer_definition(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
                            size_t offset)
 {
     const tw_symbol *list, *s = symbol_at(l, &d->text, offset, &list);
-    if (!s) {
+    size_t begin, length = lsp_word_at(&d->text, offset, &begin);
+    struct lsp_imports imports = lsp_imports_of(l, d);
+    const struct lsp_imported *file = NULL;
+    struct import_line line = {0};
+    bool to_file = lsp_import_at(d, offset, &line);
+    if (to_file)
+        for (int i = 0; i < imports.count; i++)
+            file = strcmp(imports.files[i].path, line.path) == 0 ? &imports.files[i] : file;
+    else if (!s && length)
+        s = lsp_imported_symbol(l, &imports, d->text.bytes + begin, length, &file);
+    if (to_file ? file != NULL : s != NULL)
+        put_place(id, d, file, to_file ? NULL : s);
+    else
         answer_null(id);
-        return;
-    }
-    struct json j;
-    lsp_begin_result(&j, id);
-    json_open(&j, '{');
-    json_put_text(&j, "uri", d->uri);
-    lsp_put_range(&j, "range", &d->text, span_of(&d->text, &s->at));
-    json_close(&j, '}');
-    lsp_send(&j);
+    free(line.path);
+    lsp_imports_free(&imports);
 }
 
 /* Returns the protocol's SymbolKind. */

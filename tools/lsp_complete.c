@@ -85,6 +85,23 @@ static void put_names(struct json *j, const struct lsp_text *t, const tw_symbol 
     }
 }
 
+/* Adds the names that imported files declare. */
+static void put_imported(struct json *j, struct lsp *l, const struct lsp_document *d)
+{
+    struct lsp_imports imports = lsp_imports_of(l, d);
+    for (int i = 0; i < imports.count; i++) {
+        const struct lsp_text *t = &imports.files[i].text;
+        const tw_symbol *list;
+        int count;
+        if (tw_text_symbols(l->ctx, t->bytes, t->length, &count, &list) != TW_OK)
+            continue;
+        for (int k = 0; k < count; k++)
+            if (lsp_is_exported(&list[k]))
+                put_item(j, list[k].name, item_kind(list[k].kind), list[k].declaration, "");
+    }
+    lsp_imports_free(&imports);
+}
+
 void lsp_answer_completion(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
                            size_t offset)
 {
@@ -104,6 +121,7 @@ void lsp_answer_completion(struct lsp *l, const struct lsp_document *d, const st
     } else if (!quiet) {
         if (tw_text_symbols(l->ctx, t->bytes, t->length, &count, &list) == TW_OK)
             put_names(&j, t, list, count, offset);
+        put_imported(&j, l, d);
         put_words(&j);
     }
     json_close(&j, ']');

@@ -3,6 +3,7 @@
 #include "cuda_source.h"
 #include "doing.h"
 #include "files_read.h"
+#include "imports.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -32,52 +33,18 @@ struct kept_text {
 };
 static struct kept_text *kept_texts;
 
-/* Returns the path that `import "word"` means in the file at `path`: in that file's folder, else
- * in the first folder of the search path that has it. If no such file exists, returns the path
- * in the file's own folder. The caller frees. */
-static char *imported_file(const char *path, const char *word, size_t length)
-{
-    const char *slash = strrchr(path, '/'), *given = import_path(),
-               *set = getenv("TILEWRIGHT_PATH");
-    int folder = slash && *word != '/' ? (int)(slash - path) + 1 : 0;
-    char *first = need_text("%.*s%.*s", folder, path, (int)length, word), *found = NULL;
-    char *all = need_text("%s:%s", given ? given : "", set ? set : "");
-    for (const char *at = all; !found && access(first, F_OK) != 0 && *at;) {
-        size_t part = strcspn(at, ":");
-        char *name = need_text("%.*s/%.*s", (int)part, at, (int)length, word);
-        if (part && access(name, F_OK) == 0)
-            found = name;
-        else
-            free(name);
-        at += part + (at[part] == ':');
-    }
-    free(all);
-    if (found)
-        free(first);
-    return found ? found : first;
-}
-
 /* Registers the files that a program imports, for --watch. Works also if the program does not
  * compile or an imported file does not exist yet. */
 static void imports_are_read(const char *path, const char *text, int levels)
 {
-    enum { LARGEST_IMPORT = 1 << 20 };
-    static const char word[] = "import";
-    for (const char *at = text; (at = strstr(at, word));) {
-        at += strlen(word);
-        at += strspn(at, " \t");
-        size_t length = *at == '"' ? strcspn(at + 1, "\"\n") : 0, size;
-        if (!length || at[1 + length] != '"')
-            continue;
-        char *name = imported_file(path, at + 1, length);
-        file_is_read(name);
-        struct stat info;
-        bool plain = stat(name, &info) == 0 && S_ISREG(info.st_mode);
-        char *inner = levels && plain ? read_at_most(name, LARGEST_IMPORT, &size) : NULL;
+    struct import_line line;
+    for (size_t at = 0, size; next_import(path, text, &at, &line);) {
+        file_is_read(line.path);
+        char *inner = levels ? read_import(line.path, &size) : NULL;
         if (inner)
-            imports_are_read(name, inner, levels - 1);
+            imports_are_read(line.path, inner, levels - 1);
         free(inner);
-        free(name);
+        free(line.path);
     }
 }
 
@@ -177,10 +144,7 @@ static int gpu_ordinal(const char *device)
 int context_open(tw_context **ctx, const struct program_config *config)
 {
     shows_work = on_terminal(stderr);
-    char *shipped = source_path("kernels"), *path = NULL;
-    if (import_path())
-        append_text(&path, "%s:", import_path());
-    append_text(&path, "%s", shipped);
+    char *path = import_folders();
     tw_config settings = {.size = sizeof settings,
                           .threads = config->threads,
                           .import_path = path,
@@ -194,7 +158,6 @@ int context_open(tw_context **ctx, const struct program_config *config)
                           .cancelled_user = config->deadline,
                           .progress = doing_told};
     tw_status s = tw_context_new(&settings, ctx);
-    free(shipped);
     free(path);
     if (s == TW_OK)
         return STATUS_OK;

@@ -7,6 +7,8 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
+import urllib.parse
 
 from lsp_client import Server
 from tile_runner import PATIENCE, expect
@@ -263,6 +265,62 @@ def test_names(tool):
     expect(s.end() == 0, "status")
 
 
+IMPORTS = """import "mine.tile";
+import "lib/activations.tile";
+
+kernel scaled(i32 n, const f32 *x, f32 *y) grid(1) warps(1)
+{
+    global f32 X[n] = x, Y[n] = y;
+    reg f32 t[32] = X[0 +: 32];
+    Y[0 +: 32] = relu(twice(t)) * FACTOR;
+}
+"""
+MINE = """import "deeper.tile";
+
+// Doubles.
+fn f32 twice(f32 x)
+{
+    return 2 * x;
+}
+"""
+
+
+def test_imports(tool):
+    """Names of imported files, of files that these import, of a file that the editor has not saved; errors in one."""
+    with tempfile.TemporaryDirectory(prefix="a b%") as folder:
+        def uri(name):
+            return "file://" + urllib.parse.quote(os.path.realpath(os.path.join(folder, name)))
+
+        for name, text in (("mine.tile", MINE), ("deeper.tile", "const f32 FACTOR = 3;\n"), ("t.tile", IMPORTS)):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(text)
+        s = Server(tool)
+        s.initialize()
+        s.open(uri("t.tile"), IMPORTS)
+        expect(s.diagnostics(uri("t.tile"), 1) == [], "imports")
+        for word, declared, name, line in (("twice", "fn f32 twice(f32 x)", "mine.tile", 3), ("FACTOR", "const f32 FACTOR = 3", "deeper.tile", 0)):
+            place = position(IMPORTS, word)
+            expect(declared in s.at("hover", uri("t.tile"), *place)["contents"]["value"], f"hover over {word}")
+            found = s.at("definition", uri("t.tile"), *place)
+            expect(found["uri"] == uri(name) and found["range"]["start"]["line"] == line, f"{word}: {found}")
+        found = s.at("definition", uri("t.tile"), *position(IMPORTS, "relu"))
+        expect(found["uri"].endswith("/kernels/lib/activations.tile"), found)
+        found = s.at("definition", uri("t.tile"), *position(IMPORTS, "mine.tile"))
+        expect(found == {"uri": uri("mine.tile"), "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}}, found)
+        expect("mine.tile" in s.at("hover", uri("t.tile"), *position(IMPORTS, "mine.tile"))["contents"]["value"], "hover over an import")
+        labels = {i["label"] for i in s.at("completion", uri("t.tile"), *position(IMPORTS, "twice"))}
+        expect({"twice", "FACTOR", "relu", "gelu"} <= labels, "completion of imported names")
+        s.open(uri("mine.tile"), MINE.replace("twice", "doubled"))
+        labels = {i["label"] for i in s.at("completion", uri("t.tile"), *position(IMPORTS, "twice"))}
+        expect("doubled" in labels and "twice" not in labels, "completion from a text that is not saved")
+        with open(os.path.join(folder, "mine.tile"), "w") as f:
+            f.write(MINE.replace("2 * x", "2 * z"))
+        s.change(uri("t.tile"), 2, {"text": IMPORTS + "\n"})
+        found = s.diagnostics(uri("t.tile"), 2)
+        expect(len(found) == 1 and part(IMPORTS, found[0]["range"]) == '"mine.tile"' and "mine.tile:6: " in found[0]["message"], found)
+        expect(s.end() == 0, "status")
+
+
 def test_formatting(tool):
     s = Server(tool)
     s.initialize()
@@ -287,7 +345,7 @@ def test_formatting(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_session, test_damaged, test_random_damage, test_diagnostics, test_newer_text, test_hover, test_names, test_formatting):
+    for test in (test_session, test_damaged, test_random_damage, test_diagnostics, test_newer_text, test_hover, test_names, test_imports, test_formatting):
         test(tool)
 
 
