@@ -59,6 +59,7 @@ struct check {
     char *json_at_end; /* part of the output of --time-limit's timer */
     bool to_json, all, verbose, strict, no_run, no_sim;
     struct sim_options sim;
+    enum fill fill; /* of the inputs that --fill does not name */
     /* of the present kernel */
     const char *name;
     tw_kernel *kernel;
@@ -163,6 +164,10 @@ void check_say_gaps(struct check *c);
 
 /* Runs on the first suitable sizes. */
 void check_other_inputs(struct check *c);
+/* Adds a remark, where remarks are shown, that the values could not be judged: with such inputs, too
+ * many may overflow or be divided by zero. This is not a finding. Requires a call right after the
+ * comparison. */
+void check_take_unjudged(struct check *c, const char *inputs, const char *where);
 /* Runs with integers that ascend, such as the starts of rows; random ones rarely do. Keeps the
  * suitable shape for the simulator. */
 void check_ascending_inputs(struct check *c);

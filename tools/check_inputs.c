@@ -119,13 +119,13 @@ static bool is_far_off(struct check *c, const struct operands *arrays)
     return f.any;
 }
 
-/* Adds a remark that the values could not be judged: with larger inputs, too many may overflow
- * or be divided by zero. This is not a finding. */
-static void take_unjudged(struct check *c, const char *where)
+void check_take_unjudged(struct check *c, const char *inputs, const char *where)
 {
     tw_message m = {.size = sizeof m, .text = ""};
+    if (!c->verbose && !c->to_json)
+        return;
     tw_context_message(c->program->ctx, 0, &m);
-    char *line = need_text("not decided whether values are right of wide inputs: ");
+    char *line = need_text("not decided whether values are right of %s inputs: ", inputs);
     if (m.file)
         append_text(&line, "%s:%d: ", m.file, m.line);
     append_text(&line, "%s", m.text);
@@ -153,9 +153,8 @@ static struct outcome run_inputs(struct check *c, int shape)
         c->wrong = true;
         check_verify(c, &arrays, shape, where);
         note_inputs(c, &arrays);
-    } else if (verified == TW_UNSUPPORTED && c->inputs == CHECK_WIDE &&
-               (c->verbose || c->to_json)) {
-        take_unjudged(c, where);
+    } else if (verified == TW_UNSUPPORTED && c->inputs == CHECK_WIDE) {
+        check_take_unjudged(c, "wide", where);
     }
     operands_free(&arrays);
     free(where);

@@ -58,6 +58,16 @@ static void note_sizes(struct check *c)
     free(note);
 }
 
+/* Tells whether --fill asks for special values in some array. */
+static bool has_special(const struct check *c)
+{
+    tw_param p = tw_param_init();
+    bool found = c->fill == FILL_SPECIAL;
+    for (int i = 0; !found && tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
+        found = settings_fill(c->given, p.name) == FILL_SPECIAL;
+    return found;
+}
+
 static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
                           const struct untouched *u, const char *where)
 {
@@ -66,6 +76,10 @@ static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
         return;
     if (s == TW_CANCELLED) {
         check_take_timeout(c, where, "");
+        return;
+    }
+    if (s == TW_UNSUPPORTED && has_special(c)) {
+        check_take_unjudged(c, "special", where);
         return;
     }
     check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);

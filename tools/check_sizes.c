@@ -260,6 +260,8 @@ bool check_may_vary(const struct check *c, const struct operand *o)
     bool is_float = is_float_type(o->array.dtype);
     if (!o->param.is_const || settings_fill(c->given, o->param.name) != FILL_NONE)
         return false;
+    if (is_float && c->fill != FILL_NONE)
+        return false;
     if (c->inputs == CHECK_WIDE)
         return is_float || o->array.dtype == TW_I8;
     if (c->inputs == CHECK_ASCENDING && !check_may_ascend(c, &o->param))
@@ -275,6 +277,8 @@ void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros)
     for (int i = 0; i < arrays->count; i++) {
         struct operand *o = &arrays->list[i];
         enum fill kind = settings_fill(c->given, o->param.name);
+        if (kind == FILL_NONE && o->param.is_const)
+            kind = c->fill;
         struct fill_options fill = {.kind = kind, .seed = 1 + (uint64_t)i, .scale = 1, .limit = 8};
         fill.limit = index_limit(&o->array, fill.limit);
         if (c->inputs != CHECK_RANDOM && check_may_vary(c, o)) {

@@ -346,6 +346,7 @@ static int check_run(const struct command *self, const struct options *given)
                       .no_run = options_has(given, "no-run"),
                       .no_sim = options_has(given, "no-run") || options_has(given, "no-sim"),
                       .time_limit = 10,
+                      .fill = settings_fill_of_all(given),
                       .verbose = options_has(given, "verbose") || on_terminal(stdout)};
     if (!time_limit_begin(given, &c.time_limit, &c.ends))
         return STATUS_USAGE;
@@ -393,10 +394,11 @@ static const struct option_spec check_options[] = {
              "each run is ended after 10s)"},
     {.name = "fill",
      .values = 1,
-     .value = "NAME=KIND",
-     .help = "what the caller gives in an array: " FILL_NAMES ";\n"
-             "else inputs are random, and outputs that `ensures` speaks of count\n"
-             "as never written"},
+     .value = "[NAME=]KIND",
+     .help = "what the caller gives in an array, without NAME in the other inputs: rand,\n"
+             "zero, iota, ones, wide, negative, positive, extreme or special (NaN,\n"
+             "infinities, …); else inputs are random, and outputs that `ensures`\n"
+             "speaks of count as never written"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,

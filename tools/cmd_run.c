@@ -456,7 +456,8 @@ static const struct option_spec run_options[] = {
          "for arrays without --in, without NAME for the const ones: rand (uniform in\n±0.5, "
          "integers 0 to 7), zero, iota (0, 1, 2, …), ones, wide (floats up to\n±100, each "
          "second row close to 100; i8 of all its values), negative or\npositive (each element), "
-         "or extreme (the least and largest integers)"},
+         "extreme (the least and largest integers), or\nspecial (NaN, infinities, ±0, subnormal "
+         "and largest floats, among random\nones)"},
     {.name = "seed",
      .values = 1,
      .value = "N",

@@ -72,7 +72,7 @@ static const struct {
     {"type", NULL, dtype_word},
     {"after", NULL, tw_pass_name},
     {"stage", "tile layout ptx", NULL},
-    {"fill", "rand zero iota ones wide", NULL},
+    {"fill", "rand zero iota ones wide negative positive extreme special", NULL},
     {"copies", "early late", NULL},
     {"export", "c json", NULL},
     {"compiler", "nvcc clang", NULL},

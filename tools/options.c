@@ -146,11 +146,12 @@ static bool continues_list(const struct options *o, const struct command *c, con
 {
     const struct option_use *last = o->use_count > 0 ? &o->uses[o->use_count - 1] : NULL;
     const char *value = last ? last->spec->value : NULL;
-    if (!value || strncmp(value, "NAME=", 5) != 0 || !strchr(*at, '=') || is_program(*at))
+    bool any = value && *value == '['; /* [NAME=]KIND: a list if there is a NAME */
+    if (!value || strncmp(value + any, "NAME=", 5) != 0 || !strchr(*at, '=') || is_program(*at))
         return false;
     const char *list = last->values[0];
     size_t equals = strlen(last->spec->name) + 3; /* --set=rows=5 */
-    if (list != at[-1] && list != at[-1] + equals)
+    if ((list != at[-1] && list != at[-1] + equals) || (any && !strchr(list, '=')))
         return false;
     size_t length = strlen(list);
     usage_error(NULL, c, "`%s` is separate from --%s: one word takes them all, --%s %.*s,%s", *at,

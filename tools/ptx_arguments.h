@@ -2,7 +2,7 @@
  *
  *   argument = array | value | struct | bytes | null
  *   array    = TYPE "[" N "]" … ":" fill | "@" FILE | "=" REFERENCE ["+" ELEMENTS]
- *   fill     = ( rand | zero | iota | ones | wide | "=" VALUE | "@" FILE ) [ "[" ELEMENTS "]" ] | none
+ *   fill     = ( a name of --fill | "=" VALUE | "@" FILE ) [ "[" ELEMENTS "]" ] | none
  *   value    = TYPE ":" VALUE
  *   struct   = "{" member { "," member } "}"
  *   bytes    = bytes ":" ( HEXADECIMAL | "@" FILE )

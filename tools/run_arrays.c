@@ -112,10 +112,9 @@ static int take_files(struct run *r, const struct option_use *use)
     return status;
 }
 
-/* Reads --fill: "rand" applies to every array without other data, "a=iota" to one array. */
-static int take_fill(struct run *r, const struct option_use *use)
+/* Reads a fill: "rand" applies to every array without other data, "a=iota" to one array. */
+static int take_fill(struct run *r, const char *text)
 {
-    const char *text = use->values[0];
     const char *equals = strchr(text, '=');
     enum fill kind = fill_from_name(equals ? equals + 1 : text);
     if (kind == FILL_NONE)
@@ -134,6 +133,18 @@ static int take_fill(struct run *r, const struct option_use *use)
         if (r->arrays[i].param.is_const)
             r->arrays[i].fill = kind;
     return STATUS_OK;
+}
+
+/* Reads the fills of --fill that have a NAME, or those that have none. */
+static int take_fills(struct run *r, const struct option_use *use, bool named)
+{
+    char *list = need_text("%s", use->values[0]);
+    int status = STATUS_OK;
+    for (char *text = strtok(list, ","); text && status == STATUS_OK; text = strtok(NULL, ","))
+        if ((strchr(text, '=') != NULL) == named)
+            status = take_fill(r, text);
+    free(list);
+    return status;
 }
 
 int run_gather(struct run *r)
@@ -157,9 +168,8 @@ int run_gather(struct run *r)
     /* An array's own --fill takes precedence over the general one; otherwise the last one wins. */
     for (int named = 0; named <= 1; named++)
         for (int i = 0; i < given->use_count && status == STATUS_OK; i++)
-            if (strcmp(given->uses[i].spec->name, "fill") == 0 &&
-                (strchr(given->uses[i].values[0], '=') != NULL) == named)
-                status = take_fill(r, &given->uses[i]);
+            if (strcmp(given->uses[i].spec->name, "fill") == 0)
+                status = take_fills(r, &given->uses[i], named);
     return status;
 }
 

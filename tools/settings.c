@@ -59,6 +59,14 @@ enum fill settings_fill(const struct options *o, const char *name)
     return latest_assignment(o, "fill", name, &a) ? fill_from_name(a.value) : FILL_NONE;
 }
 
+enum fill settings_fill_of_all(const struct options *o)
+{
+    enum fill kind = FILL_NONE;
+    for (const struct option_use *u = NULL; (u = options_next(o, "fill", u));)
+        kind = strchr(u->values[0], '=') ? kind : fill_from_name(u->values[0]);
+    return kind;
+}
+
 bool settings_give(const struct options *o, const char *option, const char *name)
 {
     struct assignment a;
@@ -166,9 +174,12 @@ static int say_no_types(const struct known_kernel *list, int count, const struct
                        who, count == 1 ? "no" : "a");
 }
 
-static int bad_fill(struct complaints *c, const struct options *o, const char *text)
+static int bad_fill(struct complaints *c, const struct options *o, const struct option_use *use)
 {
-    return usage_error(c, o->command, "--fill %s: expected NAME=" FILL_NAMES, text);
+    const char *text = use->values[0];
+    bool takes_all = *use->spec->value == '[';
+    return usage_error(c, o->command, "--fill %s: expected %s" FILL_NAMES, text,
+                       takes_all ? "[NAME=]" : "NAME=");
 }
 
 static bool any_named(const struct known_kernel *list, int count, const char *option,
@@ -200,6 +211,8 @@ static int use_known(const struct known_kernel *list, int count, const struct op
     tw_value v;
     if (is_type && !strchr(at, '='))
         return every_type_known(list, count, o, at);
+    if (is_fill && *use->spec->value == '[' && fill_from_name(at) != FILL_NONE)
+        return STATUS_OK;
     while (next_assignment(&at, &a, &bad)) {
         if (!any_named(list, count, option, a.name))
             return say_unknown(list, count, o, option, a.name);
@@ -207,10 +220,10 @@ static int use_known(const struct known_kernel *list, int count, const struct op
             return usage_error(said, o->command, "--tune %s=%s: expected a number", a.name,
                                a.value);
         if (is_fill && fill_from_name(a.value) == FILL_NONE)
-            return bad_fill(said, o, use->values[0]);
+            return bad_fill(said, o, use);
     }
     if (bad && is_fill)
-        return bad_fill(said, o, use->values[0]);
+        return bad_fill(said, o, use);
     if (bad && !is_type)
         return usage_error(said, o->command, "--%s %s: expected NAME=VALUE", option, at);
     return STATUS_OK;

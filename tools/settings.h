@@ -32,6 +32,9 @@ int settings_known(const struct known_kernel *list, int count, const struct opti
 
 /* Returns the fill that --fill gives for the array, or FILL_NONE if it gives none. */
 enum fill settings_fill(const struct options *o, const char *name);
+/* Returns the last fill that --fill gives without a NAME, or FILL_NONE if it gives none. Only options
+ * whose value is [NAME=]KIND may. */
+enum fill settings_fill_of_all(const struct options *o);
 /* Like settings_known, but checks --fill only and one kernel. Errors in the other options appear
  * when they are applied. */
 int settings_fills_known(const struct known_kernel *k, const struct options *o);

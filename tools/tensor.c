@@ -12,12 +12,12 @@
 static const char *const fill_names[] = {
     [FILL_RAND] = "rand",         [FILL_ZERO] = "zero",       [FILL_IOTA] = "iota",
     [FILL_ONES] = "ones",         [FILL_WIDE] = "wide",       [FILL_NEGATIVE] = "negative",
-    [FILL_POSITIVE] = "positive", [FILL_EXTREME] = "extreme",
+    [FILL_POSITIVE] = "positive", [FILL_EXTREME] = "extreme", [FILL_SPECIAL] = "special",
 };
 
 enum fill fill_from_name(const char *name)
 {
-    for (enum fill i = FILL_RAND; i <= FILL_EXTREME; i++)
+    for (enum fill i = FILL_RAND; i <= FILL_SPECIAL; i++)
         if (strcmp(name, fill_names[i]) == 0)
             return i;
     return FILL_NONE;
@@ -142,11 +142,56 @@ static void store_extreme(tw_array *a, int64_t i, const struct fill_options *o, 
         memcpy(element(a, i), &bits, size); /* little-endian */
 }
 
+/* Values of FILL_SPECIAL; those from ZERO on are finite. */
+enum special { NOT_A_NUMBER, INFINITE, ZERO, LEAST, LARGEST, SPECIALS };
+
+static void store_special_value(tw_array *a, int64_t i, enum special kind, bool negative)
+{
+    size_t size = tw_dtype_size(a->dtype);
+    uint64_t bits = 0, sign = UINT64_C(1) << (8 * size - 1);
+    char *at = element(a, i);
+    tw_dtype_store(a->dtype, at, kind == NOT_A_NUMBER ? NAN : INFINITY);
+    memcpy(&bits, at, size); /* little-endian */
+    if (kind == LARGEST && !isfinite(tw_dtype_load(a->dtype, at)))
+        bits--;
+    else if (kind == ZERO)
+        bits = 0;
+    else if (kind == LEAST) /* of bf16 the least that is not subnormal: some processors multiply
+                             * subnormal ones as 0 */
+        bits = a->dtype == TW_BF16 ? 0x80 : 1;
+    if (negative && kind != NOT_A_NUMBER)
+        bits |= sign;
+    memcpy(at, &bits, size);
+}
+
+/* Stores a value of FILL_SPECIAL. `row` counts from a number that differs between arrays. */
+static void store_special(tw_array *a, int64_t i, uint64_t row, const struct fill_options *o,
+                          uint64_t *state)
+{
+    static const enum special alone[] = {INFINITE, NOT_A_NUMBER, INFINITE, ZERO};
+    uint64_t choice = next_random(state), turn = row / 4;
+    int kind = SPECIALS;
+    if (row % 4 == 1 && choice % 8 == 0)
+        kind = (int)(choice / 8 % SPECIALS);
+    else if (row % 4 == 2 && choice % 4 == 0)
+        kind = ZERO + (int)(choice / 8 % (SPECIALS - ZERO));
+    if (kind == LARGEST && turn % 8 != 0) /* sums and products of more of them overflow */
+        kind = SPECIALS;
+    else if (row % 4 == 3)
+        kind = alone[turn % 4];
+    if (is_float_type(a->dtype) && kind != SPECIALS)
+        store_special_value(a, i, (enum special)kind,
+                            row % 4 == 3 ? turn % 4 == 0 : choice >> 63 != 0);
+    else
+        tw_dtype_store(a->dtype, element(a, i), random_value(a->dtype, o, state));
+}
+
 void tensor_fill(tw_array *a, const struct fill_options *o)
 {
-    enum { PIECE = 64 }; /* elements of a row, if there is only one axis */
+    /* elements of a row, if there is only one axis */
+    const int64_t piece = o->kind == FILL_SPECIAL ? 16 : 64;
     uint64_t state = o->seed;
-    int64_t n = tensor_elements(a), row = a->rank > 1 ? a->shape[a->rank - 1] : PIECE;
+    int64_t n = tensor_elements(a), row = a->rank > 1 ? a->shape[a->rank - 1] : piece;
     doing("filling an array", NULL);
     for (int64_t i = 0; i < n; i++) {
         double v = 0;
@@ -156,6 +201,7 @@ void tensor_fill(tw_array *a, const struct fill_options *o)
         case FILL_NEGATIVE:
         case FILL_POSITIVE: v = signed_value(a->dtype, o, &state); break;
         case FILL_EXTREME: store_extreme(a, i, o, &state); continue;
+        case FILL_SPECIAL: store_special(a, i, o->seed + (uint64_t)(i / row), o, &state); continue;
         case FILL_IOTA: v = (double)i; break;
         case FILL_ONES: v = 1; break;
         case FILL_NONE:

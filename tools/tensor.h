@@ -17,10 +17,11 @@ enum fill {
     FILL_WIDE,
     FILL_NEGATIVE,
     FILL_POSITIVE,
-    FILL_EXTREME
+    FILL_EXTREME,
+    FILL_SPECIAL
 };
 /* List of the fills, for messages and help. */
-#define FILL_NAMES "rand, zero, iota, ones, wide, negative, positive or extreme"
+#define FILL_NAMES "rand, zero, iota, ones, wide, negative, positive, extreme or special"
 /* Returns the fill of that name, or FILL_NONE if there is none. */
 enum fill fill_from_name(const char *name);
 const char *fill_name(enum fill fill); /* not of FILL_NONE */
@@ -48,7 +49,11 @@ bool tensor_allocate(tw_array *a);
  * in both.
  *
  * FILL_EXTREME: the least and the largest integer, and small ones of both signs; floats as
- * FILL_RAND. */
+ * FILL_RAND.
+ *
+ * FILL_SPECIAL: NaN, infinities, zeros of both signs, the least and the largest magnitude, among
+ * values of FILL_RAND. One row of four has any of them here and there, one only those that are
+ * finite, one is all -inf, NaN, inf or 0, and one has none. Integers as FILL_RAND. */
 enum { WIDEST = 100 };
 struct fill_options {
     enum fill kind;

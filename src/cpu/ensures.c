@@ -66,7 +66,7 @@ static struct judgement judge_float(enum dtype t, double got, struct number want
 {
     want.v = float_saturated(t, want.v);
     struct judgement j = {.got = got, .want = want.v};
-    double size = fabs(want.v);
+    double size = fabs(want.v), toward = signbit(got) == signbit(want.v) ? size : -size;
     j.allowed = want.error;
     if (want.error != 0)
         j.allowed =
@@ -74,8 +74,8 @@ static struct judgement judge_float(enum dtype t, double got, struct number want
     j.undecided = !isfinite(j.allowed);
     if (isnan(got) || isnan(want.v)) {
         j.error = isnan(got) && isnan(want.v) ? 0 : INFINITY;
-    } else if (isinf(got) && size + j.allowed >= float_overflow(t)) {
-        j.error = isfinite(j.allowed) && signbit(got) != signbit(want.v) ? INFINITY : 0;
+    } else if (isinf(got) && toward + j.allowed >= float_overflow(t)) {
+        j.error = 0; /* may have overflowed */
     } else if (isfinite(got) && size - j.allowed >= float_overflow(t)) {
         j.error = INFINITY; /* must have overflowed */
     } else {

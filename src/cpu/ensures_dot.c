@@ -176,12 +176,26 @@ static void dot_ints(struct oracle *o, const struct oracle_tile *a, const struct
 struct finish {
     struct rule rule;
     struct oracle_tile *out;
+    const double *a, *b; /* the operands */
     const double *v, *magnitude, *runs;
     const double *upper; /* sum (|a| + ea)(|b| + eb); NULL: exact operands */
     const bool *rows_alike, *columns_alike;
     const struct oracle_tile *c;
     int64_t strides[MAX_RANK], n, k;
 };
+
+/* Returns whether the finite products of an infinite sum may overflow, to the other infinity too:
+ * then its order decides. */
+static bool rest_may_overflow(const struct finish *f, int64_t at)
+{
+    const double *a = &f->a[at / f->n * f->k], *b = &f->b[at % f->n];
+    double size = 0;
+    for (int64_t p = 0; p < f->k; p++) {
+        double product = fabs(a[p] * b[p * f->n]);
+        size += isfinite(product) ? product : 0;
+    }
+    return size >= f->rule.overflow;
+}
 
 static void finish_element(struct finish *f, int64_t at)
 {
@@ -198,7 +212,7 @@ static void finish_element(struct finish *f, int64_t at)
     if (sum_may_overflow(v, m.size, f->rule.overflow))
         error = INFINITY;
     if (!isfinite(v)) /* the sums of magnitudes are useless then */
-        error = f->upper || c.error != 0 ? INFINITY : 0;
+        error = f->upper || c.error != 0 || (isinf(v) && rest_may_overflow(f, at)) ? INFINITY : 0;
     double reach = fabs(v) + error;
     if (!(error >= 0) || (!f->rule.is_root && reach >= f->rule.overflow && isfinite(v)))
         error = INFINITY;
@@ -239,6 +253,8 @@ static void dot_reals(struct oracle *o, const struct expr *e, struct oracle_tile
     }
     struct finish f = {.out = out, .v = v, .magnitude = magnitude, .upper = upper, .c = c};
     f.runs = runs;
+    f.a = a->v;
+    f.b = b->v;
     f.rows_alike = a_alike;
     f.columns_alike = b_alike;
     enum dtype from[RULE_OPERANDS] = {e->type.dtype, e->type.dtype, e->type.dtype};

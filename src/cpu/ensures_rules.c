@@ -200,7 +200,8 @@ double sum_error(double terms, double unit, const struct magnitudes *m)
 
 bool sum_may_overflow(double v, double size, double overflow)
 {
-    bool one_sign = fabs(v) >= size * (1 - 0x1p-20);
+    /* the terms of the other sign are less than size * 2^-20, so their sum does not overflow */
+    bool one_sign = fabs(v) >= size * (1 - 0x1p-20) && size < overflow * 0x1p20;
     return size >= overflow && !one_sign;
 }
 

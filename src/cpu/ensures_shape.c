@@ -224,6 +224,7 @@ static struct number lane_get(const struct lane *l, int64_t i)
 struct total {
     uint64_t whole; /* integers, wrapping */
     double sum, error, size;
+    double finite;                     /* `size` of the finite terms */
     double runs, run, least, greatest; /* input of sum_error */
     int64_t n;
 };
@@ -237,6 +238,7 @@ static void total_add(struct total *t, enum dtype from, struct number x)
     t->error += x.error;
     double size = fabs(v) + x.error;
     t->size += size;
+    t->finite += isfinite(size) ? size : 0;
     t->least = t->n == 0 || size < t->least ? size : t->least;
     t->greatest = t->n == 0 || size > t->greatest ? size : t->greatest;
     t->run += v;
@@ -254,8 +256,11 @@ static struct number total_value(const struct total *t, enum dtype to, bool is_r
             exact.error = number_real(to, exact) == t->sum ? t->error : INFINITY;
         return exact;
     }
-    if (!isfinite(t->sum))
-        return (struct number){.v = t->sum, .error = isfinite(t->error) ? 0 : INFINITY};
+    if (!isfinite(t->sum)) { /* finite terms that overflow may give the other infinity, and NaN */
+        bool order_decides = isinf(t->sum) && t->finite >= float_overflow(to);
+        bool known = isfinite(t->error) && !order_decides;
+        return (struct number){.v = t->sum, .error = known ? 0 : INFINITY};
+    }
     struct magnitudes m = {.size = t->size,
                            .runs = t->runs + fabs(t->run) + t->error,
                            .alike = t->least == t->greatest};

@@ -93,7 +93,7 @@ def main():
                 if "`p`" in run(text, *arguments, "--fill", "p=zero", status=2).err:
                     fail(f"{arguments}: an array that is not there")
         run(kernel("O[i] = A[i];"), "bench", *sizes, status=0)
-        for wrong in ("o", "o=0", "zero"):
+        for wrong in ("o", "o=0", "zeros"):
             run(ADDS, "check", "--fill", wrong, status=2)
         if "`p`" in run(ADDS, "check", "--fill", "p=zero", status=2).err:
             fail("an array that is not there")
