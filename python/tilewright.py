@@ -69,6 +69,7 @@ _INTEGER, _FLOAT, _POINTER = 1, 2, 3  # tw_value_kind
 _ARRAY = struct.Struct("@NPiii4x6qN")
 _pack_array = _ARRAY.pack
 _PRINT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+_PROGRESS = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_int64, c_int64)
 
 
 class _Sized(ctypes.Structure):
@@ -969,21 +970,65 @@ def _free_context(native: Any, handle: int, _flag: Any) -> None:
     native.tw_context_free(handle)
 
 
+class _Progress:
+    """Passes the library's progress on to a function, at most ten times a second. True: to a line that is
+    cleared when the call ends."""
+
+    def __init__(self, progress: Any):
+        self._show = progress_line if progress is True else progress
+        self._clears, self._shown, self._latest = progress is True, False, time.monotonic()
+        self.callback = _PROGRESS(self._take)  # kept: the library calls it
+
+    def _take(self, _user: Any, doing: bytes, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._latest >= 0.1:
+            self._latest, self._shown = now, True
+            self._show(done, total, doing.decode())
+
+    def end(self) -> None:
+        if self._clears and self._shown:
+            print("\r" + 79 * " " + "\r", end="", flush=True)
+        self._shown = False
+
+
+class _Options(NamedTuple):
+    """What all contexts of a module have in common."""
+    threads: int
+    import_path: Optional[bytes]
+    progress: Optional[_Progress]
+
+
+def _options(threads: Any, import_path: Any, progress: Any) -> _Options:
+    threads = operator.index(threads)
+    if not 0 <= threads < 2**31:
+        raise ArgumentError(f"threads={threads}: expected how many, or 0 for one a core")
+    folders = [import_path] if isinstance(import_path, (str, bytes, os.PathLike)) else list(import_path)
+    for folder in map(os.fsencode, folders):
+        if b":" in folder:
+            raise ArgumentError(f"import_path: the folder {os.fsdecode(folder)!r} has a `:`, which separates folders")
+    if progress not in (None, False, True) and not callable(progress):
+        raise TypeError(f"progress={progress!r}: expected True, or a function of (done, total, text)")
+    return _Options(threads, b":".join(map(os.fsencode, folders)) or None, _Progress(progress) if progress else None)
+
+
 class _Context:
     """A tw_context, and a module in it if there is a text. One thread at a time: whoever calls into
     it holds `lock`. It is not freed when the interpreter ends, since a daemon thread may be in
     it, and a GPU's never, since its kernels may be under way when nobody holds it any more."""
 
-    def __init__(self, gpu: int, threads: int, name: str = "", text: Optional[bytes] = None,
+    def __init__(self, gpu: int, options: _Options, name: str = "", text: Optional[bytes] = None,
                  time_limit: Optional[float] = None):
         self.native = _library()
+        self.progress = options.progress
+        told = ctypes.cast(self.progress.callback, c_void_p) if self.progress else None
         self.gpu = gpu
         self.epoch = _epoch
         self.lock = threading.RLock()
         self.launches: dict = {}
         self.kernels: dict = {}
         self.flag = c_bool(False)  # set: what runs in the context ends
-        config = _Config(threads=threads, print=ctypes.cast(_on_print, c_void_p), device=max(gpu, 0),
+        config = _Config(threads=options.threads, import_path=options.import_path, progress=told,
+                         print=ctypes.cast(_on_print, c_void_p), device=max(gpu, 0),
                          cancelled=ctypes.cast(self.native.tw_flag_is_set, c_void_p),
                          cancelled_user=ctypes.addressof(self.flag))
         handle = c_void_p()
@@ -998,7 +1043,11 @@ class _Context:
 
     def call(self, name: str, *arguments: Any, time_limit: Optional[float] = None) -> int:
         """A function of the library that may take long. Returns its status."""
-        return _interruptibly(self.flag, getattr(self.native, name), arguments, time_limit)
+        try:
+            return _interruptibly(self.flag, getattr(self.native, name), arguments, time_limit)
+        finally:
+            if self.progress:
+                self.progress.end()
 
     def _take_module(self, name: str, text: bytes, time_limit: Optional[float]) -> None:
         module = c_void_p()
@@ -1471,15 +1520,12 @@ def _write_whole(path: Any, data: bytes) -> None:
 class Module(Mapping):
     """The kernels of one text, by name: `module["matmul_v1"]`. Made by load() and compile()."""
 
-    def __init__(self, name: str, text: bytes, threads: int = 0, time_limit: Optional[float] = None):
-        threads = operator.index(threads)
-        if not 0 <= threads < 2**31:
-            raise ArgumentError(f"threads={threads}: expected how many, or 0 for one a core")
+    def __init__(self, name: str, text: bytes, options: _Options, time_limit: Optional[float] = None):
         self.name = name
-        self._text, self._threads = text, threads
+        self._text, self._options = text, options
         self._contexts: dict = {}
         self._lock, self._epoch = threading.Lock(), _epoch
-        self._contexts[-1, False] = _Context(-1, threads, name, text, _limit(time_limit))
+        self._contexts[-1, False] = _Context(-1, options, name, text, _limit(time_limit))
         self._kernels = {kernel: Kernel(self, kernel) for kernel in self._context(-1).kernels}
 
     def _context(self, gpu: int, limited: bool = False) -> _Context:
@@ -1494,7 +1540,7 @@ class Module(Mapping):
             return context
         with self._lock:
             if key not in self._contexts:
-                self._contexts[key] = _Context(gpu, self._threads, self.name, self._text)
+                self._contexts[key] = _Context(gpu, self._options, self.name, self._text)
             return self._contexts[key]
 
     def __getitem__(self, name: str) -> Kernel:
@@ -1514,22 +1560,27 @@ class Module(Mapping):
         return f"<tilewright.Module {self.name}: {', '.join(self._kernels)}>"
 
 
-def load(path: Any, threads: int = 0, time_limit: Optional[float] = None) -> Module:
-    """Compiles a .tile file. `threads`: for the CPU; 0: one a core. time_limit: seconds. Raises OSError,
-    CompileError, TimeLimit."""
+def load(path: Any, threads: int = 0, time_limit: Optional[float] = None, *, import_path: Any = (),
+         progress: Any = None) -> Module:
+    """Compiles a .tile file. `threads`: for the CPU; 0: one a core. time_limit: seconds. import_path: a folder or
+    several, searched for imported files after the file's own folder. progress: True shows a line while a call
+    takes long; a function is called with (done, total, text), from any thread, total 0 if it is not known. Raises
+    OSError, CompileError, TimeLimit."""
     if not isinstance(path, (str, bytes, os.PathLike)):  # open() takes numbers for descriptors
         raise TypeError(f"load: `path` is {path!r}, expected the path of a .tile file")
+    options = _options(threads, import_path, progress)
     with open(path, "rb") as file:
-        return Module(os.fsdecode(path), file.read(), threads, time_limit)
+        return Module(os.fsdecode(path), file.read(), options, time_limit)
 
 
 def compile(text: Any, name: str = "<text>", threads: int = 0,  # noqa: A001
-            time_limit: Optional[float] = None) -> Module:
-    """Compiles a text (str, or bytes in UTF-8); `name` stands for its file in messages."""
+            time_limit: Optional[float] = None, *, import_path: Any = (), progress: Any = None) -> Module:
+    """Compiles a text (str, or bytes in UTF-8) as load() does; messages name `name` as its file."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"compile: `text` is a {type(text).__name__}, expected the text of a program; "
                         "load(path) reads a file")
-    return Module(name, text.encode() if isinstance(text, str) else text, threads, time_limit)
+    return Module(name, text.encode() if isinstance(text, str) else text, _options(threads, import_path, progress),
+                  time_limit)
 
 
 # --- kernels ---
@@ -1621,7 +1672,7 @@ class Tuning(NamedTuple):
 
 def progress_line(done: int, total: int, doing: str) -> None:
     """Shows progress as one line of standard output that is written over, on a terminal and in a notebook."""
-    print(f"\r{done}/{total} {doing:<60.60}", end="\n" if done == total else "", flush=True)
+    print(f"\r{f'{done}/{total}' if total else ''} {doing:<60.60}", end="\n" if done == total > 0 else "", flush=True)
 
 
 class _Tunes(dict):
@@ -2284,7 +2335,7 @@ _gpu_lock = threading.Lock()
 def _gpu_context(gpu: int) -> _Context:
     with _gpu_lock:
         if gpu not in _gpu_contexts:
-            _gpu_contexts[gpu] = _Context(gpu, 0)
+            _gpu_contexts[gpu] = _Context(gpu, _Options(0, None, None))
         return _gpu_contexts[gpu]
 
 

@@ -271,6 +271,28 @@ def test_notebook():
     expect(len(repr(shown)) < 200, repr(shown))
 
 
+def test_options():
+    """Folders of imported files, and the progress of a call that takes long."""
+    text = 'import "mine.tile";\nkernel add(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 32)) warps(1)\n' \
+           "{ global f32 A[n] = a, C[n] = c; C[block.x * 32 +: 32] = twice(A[block.x * 32 +: 32]); }\n"
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "mine.tile"), "w") as file:
+            file.write("fn f32 twice(f32 x)\n{\n    return 2 * x;\n}\n")
+        refuses(tw.CompileError, "mine.tile", lambda: tw.compile(text))
+        said = []
+        for path in (folder, [folder], (b"/nowhere", folder)):
+            add = tw.compile(text, import_path=path, progress=lambda *now: said.append(now))["add"]
+    a, c = np.ones(1 << 18, "f4"), np.zeros(1 << 18, "f4")
+    add.simulate(a=a, c=c)
+    expect((c == 2).all() and any(what == "simulating" and 0 < done <= total == 1 << 13 for done, total, what in said), said)
+    for options, kind in (({"progress": 3}, TypeError), ({"import_path": "a:b"}, tw.ArgumentError), ({"threads": -1}, tw.ArgumentError)):
+        refuses(kind, next(iter(options)), lambda: tw.compile(text, **options))
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        tw.compile(text.split("\n", 1)[1].replace("twice", "exp"), progress=True)["add"].simulate(a=a, c=c)
+    expect(re.match(r"\r\d+/8192 simulating *\r", shown.getvalue()) and shown.getvalue().endswith(" \r"), repr(shown.getvalue()))
+
+
 def test_document():
     """The example of docs/python.md: each print prints the text after its #."""
     page = open("docs/python.md").read()
@@ -287,7 +309,7 @@ def test_document():
 
 
 def main():
-    for test in (test_counters, test_race, test_findings, test_layouts, test_explanations, test_traces, test_copies, test_refused, test_notebook, test_document):
+    for test in (test_counters, test_race, test_findings, test_layouts, test_explanations, test_traces, test_copies, test_refused, test_notebook, test_options, test_document):
         test()
 
 
