@@ -271,7 +271,7 @@ class _ExplainedAccess(ctypes.Structure):
     _fields_ = [("file", c_char_p), ("line", c_int), ("column", c_int), ("shared", c_bool), ("store", c_bool),
                 ("copy", c_bool), ("bytes", c_int), ("requests", c_double), ("units", c_double),
                 ("units_ideal", c_double), ("ways", c_double), ("ways_by_element", c_double),
-                ("lanes", _ExplainedRequest)]
+                ("lanes", _ExplainedRequest), ("atomic", c_char_p)]
 
 
 class _Roof(ctypes.Structure):

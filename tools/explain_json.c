@@ -202,6 +202,7 @@ static void put_access(struct json *j, const tw_explained_access *a)
     json_put_integer(j, "column", a->column);
     json_put_text(j, "space", a->shared ? "shared" : "global");
     json_put_bool(j, "store", a->store);
+    json_put_text(j, "atomic", a->atomic);
     json_put_bool(j, "copy", a->copy);
     json_put_integer(j, "bytes", a->bytes);
     json_put_real(j, "requests", a->requests);

@@ -231,7 +231,7 @@ static bool has_twin(const tw_explanation *e, const tw_explained_access *a)
     for (int i = 0; i < e->access_count; i++) {
         const tw_explained_access *b = &e->accesses[i];
         if (b->line == a->line && b->column != a->column && b->shared == a->shared &&
-            b->store == a->store)
+            b->store == a->store && !b->atomic == !a->atomic)
             return true;
     }
     return false;
@@ -244,8 +244,11 @@ static void access_row(const struct explain_row *r, const tw_explained_access *a
     char number[16], kind[64], text[CELL_BYTES];
     char *line = explain_source_line(r, a->line);
     snprintf(number, sizeof number, "%d", a->line);
-    snprintf(kind, sizeof kind, "%s %s", a->shared ? "shared" : "global",
-             a->store ? "store" : "load");
+    snprintf(kind, sizeof kind, "%s %s%s", a->shared ? "shared" : "global",
+             a->atomic  ? "atomic "
+             : a->store ? "store"
+                        : "load",
+             a->atomic ? a->atomic : "");
     char *which = has_twin(&r->e, a) ? explain_source_access(r, a->line, a->column) : NULL;
     snprintf(text, sizeof text, "%s%s%s", which ? which : "", which ? ": " : "", line ? line : "");
     cells_add(&c, "line", 4, false, number);

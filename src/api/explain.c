@@ -223,6 +223,58 @@ static bool fits_gpu(struct explain *e)
 
 static const char *const limiters[] = {"registers", "shared memory", "threads", "blocks"};
 
+static const struct ptx_limit *limit_of(const struct ptx_function *f, enum ptx_directive directive)
+{
+    for (size_t i = 0; i < f->limits.count; i++)
+        if (f->limits.data[i].directive == directive)
+            return &f->limits.data[i];
+    return NULL;
+}
+
+/* Returns the most registers of a thread with which a multiprocessor holds so many blocks of so
+ * many threads. */
+static int registers_for(const struct explain *e, int threads, int64_t blocks)
+{
+    enum { GRAIN = 8 }; /* registers of a thread are allocated in this unit */
+    const struct lower_target *t = limits_of(e->gpu);
+    struct occupancy_limits has = {.registers = t->registers, .threads = t->threads_of_sm};
+    struct block_needs needs = {.threads = threads, .registers = t->register_limit};
+    struct occupancy found;
+    for (; needs.registers > 2 * GRAIN; needs.registers = (needs.registers - 1) / GRAIN * GRAIN) {
+        occupancy_find(&has, &needs, &found);
+        if (found.by[BY_REGISTERS] >= blocks)
+            break;
+    }
+    return needs.registers;
+}
+
+/* Finds the registers of a thread: as given, else the estimate, which an assembler lowers to what
+ * the kernel's limits allow. It ignores .minnctapersm without the size of a block (PTX ISA,
+ * "Performance-Tuning Directives"). */
+static void find_registers(struct explain *e, const struct ptx_function *f, int estimate)
+{
+    tw_explanation *o = &e->out;
+    const struct ptx_limit *size = limit_of(f, PTX_REQNTID), *least = limit_of(f, PTX_MINNCTAPERSM),
+                           *each = limit_of(f, PTX_MAXNREG);
+    size = size ? size : limit_of(f, PTX_MAXNTID);
+    e->registers_wanted = estimate;
+    e->most_registers = limits_of(e->gpu)->register_limit;
+    int most = e->most_registers;
+    if (size) {
+        int threads = 1;
+        for (uint32_t i = 0; i < size->count; i++)
+            threads *= (int)size->values[i];
+        most = registers_for(e, threads, least ? least->values[0] : 1);
+    }
+    if (each && (int)each->values[0] < most)
+        most = (int)each->values[0];
+    e->most_registers = most < e->most_registers ? most : e->most_registers;
+    o->registers_known = e->options->registers > 0;
+    o->registers = o->registers_known ? e->options->registers : estimate;
+    most = o->registers_known ? limits_of(e->gpu)->register_limit : e->most_registers;
+    o->registers = o->registers > most ? most : o->registers;
+}
+
 static void find_block(struct explain *e)
 {
     const struct variant *v = e->launch->variant;
@@ -234,10 +286,7 @@ static void find_block(struct explain *e)
         o->threads *= o->block[i];
     }
     o->shared_bytes = v->lowered->shared_bytes;
-    o->registers_known = e->options->registers > 0;
-    o->registers = o->registers_known ? e->options->registers : v->lowered->registers;
-    int most = limits_of(e->gpu)->register_limit;
-    o->registers = o->registers > most ? most : o->registers;
+    find_registers(e, v->lowered->function, v->lowered->registers);
 }
 
 /* Lowers the registers, as an assembler does, if a few fewer let one more block fit. */
@@ -381,11 +430,7 @@ static void find_ptx_block(struct explain *e)
         o->blocks *= o->grid[i];
     }
     o->shared_bytes = l->shared_bytes + static_shared(&e->ctx->scratch, e->ptx_kernel);
-    o->registers_known = e->options->registers > 0;
-    o->registers = o->registers_known ? e->options->registers
-                                      : lower_registers_of(&e->ctx->scratch, e->ptx_kernel);
-    int most = limits_of(e->gpu)->register_limit;
-    o->registers = o->registers > most ? most : o->registers;
+    find_registers(e, e->ptx_kernel, lower_registers_of(&e->ctx->scratch, e->ptx_kernel));
 }
 
 static tw_status explain_ptx_call(void *user)

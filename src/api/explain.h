@@ -22,7 +22,9 @@ struct explain {
     const struct gpu *gpu;
     struct arena *results; /* texts of the explanation */
     struct simulation simulation;
-    bool blocks_wait;  /* for others: not all counted blocks ran to their end */
+    bool blocks_wait; /* for others: not all counted blocks ran to their end */
+    /* Registers of a thread by the estimate, and the most that the GPU and the kernel's limits allow. */
+    int registers_wanted, most_registers;
     double waves_gain; /* time of the waves, over the time with all places full; >= 1 */
     tw_explanation out;
 };

@@ -11,7 +11,16 @@ static bool alike(const tw_explained_access *a, const tw_explained_access *b)
            a->shared == b->shared && a->store == b->store && a->bytes == b->bytes &&
            fabs(a->ways - b->ways) < 0.005 &&
            fabs(a->units / a->requests - b->units / b->requests) < 0.005 &&
+           strcmp(a->atomic ? a->atomic : "", b->atomic ? b->atomic : "") == 0 &&
            strcmp(a->file, b->file) == 0;
+}
+
+/* Returns the operation of an atomic instruction; NULL: it is another one. */
+static const char *atomic_of(const struct ptx_instruction *ins)
+{
+    bool is_atomic = ins->op == PTX_ATOM || ins->op == PTX_RED;
+    enum ptx_mod operation = is_atomic ? ptx_find(ins, PTX_CLASS_OPERATION, 0) : MOD_NONE;
+    return operation != MOD_NONE ? ptx_mods[operation].text : NULL;
 }
 
 static double ratio(double taken, double ideal)
@@ -81,7 +90,8 @@ static tw_explained_access shown(struct explain *e, const struct accesses *all,
                                  .ways = ratio(c->units, c->ideal),
                                  .ways_by_element =
                                      a->shared ? ratio(c->by_element, c->ideal_by_element) : 1,
-                                 .lanes = request_of(e, all, a)};
+                                 .lanes = request_of(e, all, a),
+                                 .atomic = atomic_of(a->place.ins)};
 }
 
 /* Adds an access to an equal one, or inserts it after the others of its line. */

@@ -13,7 +13,9 @@ static const char *time_text(struct arena *a, double seconds)
         return arena_printf(a, "%.3g s", seconds);
     if (seconds >= 1e-3)
         return arena_printf(a, "%.3g ms", seconds * 1e3);
-    return arena_printf(a, "%.3g µs", seconds * 1e6);
+    if (seconds >= 1e-6)
+        return arena_printf(a, "%.3g µs", seconds * 1e6);
+    return arena_printf(a, "%.3g ns", seconds * 1e9);
 }
 
 static int hundredths(double x)
@@ -78,12 +80,12 @@ static const char *verdict(struct explain *e)
     o->bound = "latency";
     o->bound_title = "latency";
     if (is_brief(o))
-        return arena_printf(
-            a,
-            "There is little to do: of the %s, %s are the launch itself; nothing is "
-            "busy for more than %d%% (%s).",
-            time, time_text(a, LAUNCH_NANOSECONDS * 1e-9),
-            hundredths(r->share > 0.01 ? r->share : 0.01), r->title);
+        return arena_printf(a,
+                            "The launch is too small to keep this GPU busy: of the %s, %s are the "
+                            "launch itself, and "
+                            "nothing is busy for more than %d%% (%s).",
+                            time, time_text(a, LAUNCH_NANOSECONDS * 1e-9),
+                            hundredths(r->share > 0.01 ? r->share : 0.01), r->title);
     int idle = idle_multiprocessors(e), warps = warps_there(e);
     const char *others = idle ? arena_printf(a, "; %d of %d multiprocessors have no block", idle,
                                              e->gpu->multiprocessors)
@@ -98,9 +100,12 @@ static const char *verdict(struct explain *e)
 
 /* --- advice --- */
 
-static const char *kind_of(const tw_explained_access *a)
+/* Returns the kind of access: "load", "store" or "reduction (atomic add)". */
+static const char *kind_of(struct arena *a, const tw_explained_access *of)
 {
-    return a->store ? "store" : "load";
+    return of->atomic  ? arena_printf(a, "reduction (atomic %s)", of->atomic)
+           : of->store ? "store"
+                       : "load";
 }
 
 /* Returns the access of shared (or global) memory with the most units above the ideal, of one
@@ -129,8 +134,9 @@ static const char *ways_text(struct arena *a, const tw_explained_access *of)
     return arena_printf(a, "%.3g-way", of->ways);
 }
 
-/* Explains the line that loses the most wavefronts to conflicts. */
-static const char *about_conflicts(struct explain *e)
+/* Explains the line that loses the most wavefronts to conflicts, if shared memory is busy for a
+ * quarter of the time, or at any share of it. */
+static const char *about_conflicts(struct explain *e, bool any_share)
 {
     const tw_explanation *o = &e->out;
     const tw_explained_line *worst = NULL;
@@ -143,20 +149,23 @@ static const char *about_conflicts(struct explain *e)
         }
     }
     if (!worst || worst->conflict_ways < 1.5 || excess < 0.2 * o->shared_wavefronts ||
-        share_of(o, "shared") < half / 2)
+        (share_of(o, "shared") < half / 2 && !any_share))
         return NULL;
     const tw_explained_access *a = worst_access(o, true, worst->line);
     if (!a)
         return NULL;
+    const char *fault = arena_printf(
+        e->results,
+        "Line %d has a %s with bank conflicts, %s: let the threads of a warp go along the rows of "
+        "the tile, or make its rows an element longer.",
+        a->line, kind_of(e->results, a), ways_text(e->results, a));
+    if (any_share)
+        return fault;
     const tw_roof *r = roof_of(o, "shared");
     double without = r->work.middle - (o->shared_wavefronts - o->shared_wavefronts_ideal);
-    return arena_printf(e->results,
-                        "Line %d has a %s with bank conflicts, %s: let the threads of a warp go "
-                        "along the rows of the tile, or make its rows an element longer. Without "
-                        "conflicts shared memory and L1 would be busy for %s, not %s.",
-                        a->line, kind_of(a), ways_text(e->results, a),
-                        time_text(e->results, without / r->rate),
-                        time_text(e->results, r->seconds.middle));
+    return arena_printf(
+        e->results, "%s Without conflicts shared memory and L1 would be busy for %s, not %s.",
+        fault, time_text(e->results, without / r->rate), time_text(e->results, r->seconds.middle));
 }
 
 /* Finds an access that would be scattered if thread.x went along the columns of `worst`: now its
@@ -185,7 +194,7 @@ static const char *about_coalescing(struct explain *e)
         e->results,
         "Line %d has a %s that is not coalesced: a warp's request touches %.3g sectors where %.3g "
         "would do (%.3g bytes a lane; %d%% of all sectors asked for)",
-        a->line, kind_of(a), a->units / a->requests, a->units_ideal / a->requests,
+        a->line, kind_of(e->results, a), a->units / a->requests, a->units_ideal / a->requests,
         a->units_ideal * SECTOR_BYTES / a->requests / 32,
         hundredths(a->units * SECTOR_BYTES / o->traffic[TW_AT_L2].by_request));
     other = other_way(o, a);
@@ -197,14 +206,19 @@ static const char *about_coalescing(struct explain *e)
                         "%s. Turning thread.x and thread.y round would only move that to the %s of "
                         "line %d: go through shared memory, read a tile along the rows of one "
                         "array, and write it from there along the rows of the other.",
-                        fault, kind_of(other), other->line);
+                        fault, kind_of(e->results, other), other->line);
 }
 
-static const char *about_launch(const struct explain *e)
+/* A launch that is too small to matter: names the fault that would count in a larger one. */
+static const char *about_launch(struct explain *e)
 {
     if (!is_brief(&e->out) || e->out.roofs[0].share >= half)
         return NULL;
-    return "Give a launch more to do, or do this in the kernel before or after it.";
+    const char *fault = about_conflicts(e, true);
+    fault = fault ? fault : about_coalescing(e);
+    return arena_printf(
+        e->results, "Give a launch more to do, or do this in the kernel before or after it.%s%s",
+        fault ? " In a larger launch this would count: " : "", fault ? fault : "");
 }
 
 static const char *about_grid(struct explain *e)
@@ -327,7 +341,7 @@ static const char *about_units(struct explain *e, const struct explain_counts *c
 static const char *advice(struct explain *e, const struct explain_counts *c)
 {
     const char *said = about_launch(e);
-    said = said ? said : about_conflicts(e);
+    said = said ? said : about_conflicts(e, false);
     said = said ? said : about_coalescing(e);
     said = said ? said : about_grid(e);
     said = said ? said : about_l1(e, c);
@@ -361,13 +375,21 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
                           "No time was measured on the %s, only on H200 and H100 SXM: the interval "
                           "is wider than theirs, from 40%% below to 90%% above.",
                           e->gpu->name));
-    int wanted = e->launch ? e->launch->variant->lowered->registers : 0;
-    if (!o->registers_known && wanted > e->out.gpu.registers_of_thread)
+    int most = e->most_registers;
+    bool by_launch = most < o->gpu.registers_of_thread;
+    if (!o->registers_known &&
+        (by_launch ? e->registers_wanted > 1.1 * most : e->registers_wanted > most))
         note(e, notes,
              arena_printf(e->results,
-                          "About %d registers a thread would be needed, and a thread has %d: the "
-                          "rest would be kept in memory, which is not in the time.",
-                          wanted, e->out.gpu.registers_of_thread));
+                          "About %d registers a thread would be needed, and %s: the rest would be "
+                          "kept in memory, which is not in the time.",
+                          e->registers_wanted,
+                          by_launch
+                              ? arena_printf(e->results,
+                                             "the number of blocks or threads that the kernel "
+                                             "asks for (resident, launch bounds) leaves %d",
+                                             most)
+                              : arena_printf(e->results, "a thread has %d", most)));
     if (e->blocks_wait)
         note(e, notes,
              "Blocks wait for each other: each was run by itself, as if what it waits for "

@@ -228,6 +228,51 @@ def test_charts(tool, folder):
     refused(tool, [TILED, "--svg", f"{folder}/x.svg", "--by", "hand"], "expected thread")
 
 
+REDUCES = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry small(.param .u64 out)
+.maxntid 32, 1, 1
+.minnctapersm LEAST
+{
+    .reg .u32 %r<4>;
+    .reg .u64 %rd<2>;
+    .reg .f32 %f<2>;
+    .shared .align 4 .b8 tile[4096];
+    ld.param.u64 %rd0, [out];
+    mov.u32 %r0, %tid.x;
+    shl.b32 %r1, %r0, 7;
+    mov.u32 %r2, tile;
+    add.u32 %r3, %r2, %r1;
+    st.shared.f32 [%r3], 0f00000000;
+    ld.shared.f32 %f1, [%r3];
+    red.global.add.f32 [%rd0], %f1;
+    ret;
+}
+"""
+
+
+def test_limits(tool, folder):
+    """Reductions are named; a small launch has its fault named; the blocks that a kernel asks for limit its registers."""
+    with open(f"{folder}/small.ptx", "w") as out:
+        out.write(REDUCES.replace("LEAST", "1"))
+    launch = [f"{folder}/small.ptx", "--arg", "f32[1]:zero", "--block", "32", "--device", "h200"]
+    page = explain(tool, *launch).out
+    expect("  19  global atomic add      4 " in page, page)
+    expect("The launch is too small to keep this GPU busy" in page and "In a larger launch this would count: Line 17 has a store with bank conflicts, 32-way: " in page, page)
+    found = json.loads(explain(tool, *launch, "--json").out)["kernels"][0]["accesses"]
+    expect([(a["line"], a["store"], a["atomic"]) for a in found] == [(17, True, None), (18, False, None), (19, True, "add")], found)
+    with open("kernels/matmul/shared.tile") as text:
+        shared = text.read()
+    for least, registers in ((2, 255), (4, 128), (5, 96), (8, 64)):
+        with open(f"{folder}/resident.tile", "w") as out:
+            out.write(shared.replace("warps(4)", f"warps(4) resident({least})"))
+        x = json.loads(explain(tool, f"{folder}/resident.tile", "--device", "h200", "--json").out)["kernels"][0]
+        expect(x["resident_blocks"] >= least and x["registers"] <= registers, (least, x["registers"], x["resident_blocks"]))
+        said = "(resident, launch bounds) leaves 64: the rest would be kept in memory" in " ".join(x["notes"])
+        expect(said == (least == 8), x["notes"])
+
+
 def test_scalars(tool, folder):
     """A float is the shortest text that reads back as the same value of its parameter's type."""
     with open(f"{folder}/scaled.tile", "w") as file:
@@ -588,7 +633,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     for test in (test_memory, test_page, test_first_lines, test_last_wave, test_large_copy, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
-    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_coinciding, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
+    for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_limits, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_coinciding, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
 
