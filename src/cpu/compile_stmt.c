@@ -310,7 +310,7 @@ static void compile_print(struct compiler *c, const struct expr *e)
         if (d->is_format)
             format = print_piece_read(format, &item->piece);
         item->window = i + 1 == e->count ? e->window : NULL;
-        if (v.rank > 0 && v.lanes == 1)
+        if (v.rank > 0 && !expr_is_per_thread(e->args[i]))
             d->by_thread = false; /* a tile of the block */
     }
     if (d->is_format)

@@ -248,24 +248,11 @@ static const struct value **product(struct lower *l, const struct expr *e)
 
 /* --- what the block holds together --- */
 
-static void find_leaf(const struct expr *e, bool *array, bool *held)
-{
-    bool leaf = e->op == OP_REF || e->op == OP_ACCESS;
-    if (leaf && e->type.rank > 0 && e->sym->storage == ST_ARRAY)
-        *array = true;
-    if (leaf && e->sym->storage == ST_REG)
-        *held = true;
-    for (int i = 0; i < e->count; i++)
-        find_leaf(e->args[i], array, held);
-}
-
 bool array_is_own(const struct lower *l, const struct expr *e)
 {
-    bool array = false, held = false;
     if (op_is_atomic(e->op))
         return kernel_thread_level(l->kernel) || e->args[0]->type.varying;
-    find_leaf(e, &array, &held);
-    return e->type.varying || (array && !held);
+    return expr_is_per_thread(e);
 }
 
 /* A tile of the block that each thread is to have whole. */
@@ -317,14 +304,12 @@ const struct value **array_atomic(struct lower *l, const struct expr *e, bool re
 
 const struct value **array_values(struct lower *l, const struct expr *e)
 {
-    bool array = false, held = false;
     if (e->type.rank == 0) {
         const struct value **v = new_values(l, 1);
         v[0] = scalar_eval(l, e);
         return v;
     }
-    find_leaf(e, &array, &held);
-    if (held)
+    if (expr_has_register_tile(e))
         return of_block(l, e);
     switch (e->op) {
     case OP_REF: return array_elements(l, e->sym);

@@ -37,8 +37,9 @@ struct bodies {
     int64_t copies; /* bodies written out by `unroll`, of all loops together */
     /* loads and assignments are for threads where this holds; NULL: all */
     const struct value *lazy;
-    struct map assigned;     /* sym -> sym: assigned besides its declaration */
-    struct name_table texts; /* of print; object: the variable that holds it */
+    struct map assigned;      /* sym -> sym: assigned besides its declaration */
+    struct name_table texts;  /* of print; object: the variable that holds it */
+    struct ptx_variable *row; /* of print: memory of each thread for a row; NULL: none yet */
     /* lines of the source */
     const struct source *source;
     struct line_starts lines;

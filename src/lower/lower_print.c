@@ -466,12 +466,16 @@ static struct ptx_operand generic_of_shared(struct lower *l, const struct value 
     return generic;
 }
 
-static struct ptx_operand new_local(struct lower *l, int64_t bytes)
+/* Returns memory of the thread for a row. All rows of a kernel share it, one after the other. */
+static struct ptx_operand row_memory(struct lower *l, int64_t bytes)
 {
     struct ptx_operand address = ptx_reg(&l->b, MOD_B64), generic = ptx_reg(&l->b, MOD_B64);
-    const char *name = arena_printf(l->arena, "$row_%u", (unsigned)l->b.labels++);
-    struct ptx_variable *v = ptx_array(&l->b, MOD_LOCAL, MOD_B8, name, (uint64_t)bytes, 16);
-    ptx_emit(&l->b, "mov.b64", address, ptx_address_of(v, 0));
+    struct ptx_variable **row = &l->bodies->row;
+    if (!*row)
+        *row = ptx_array(&l->b, MOD_LOCAL, MOD_B8, "$row", (uint64_t)bytes, 16);
+    if (bytes > (*row)->extents[0])
+        (*row)->extents[0] = bytes;
+    ptx_emit(&l->b, "mov.b64", address, ptx_address_of(*row, 0));
     ptx_emit(&l->b, "cvta.local.u64", generic, address);
     return generic;
 }
@@ -509,7 +513,7 @@ static void print_once(struct lower *l, const struct expr *e, struct shown *show
     struct printer p = {.l = l};
     text_init(&p.pending, l->arena);
     p.at = p.start =
-        tiles ? generic_of_shared(l, value_affine(l, scratch, 1, bytes)) : new_local(l, row);
+        tiles ? generic_of_shared(l, value_affine(l, scratch, 1, bytes)) : row_memory(l, row);
     add_row(&p, e, shown, false);
     scope_close(l, &scope);
     place_label(l, end);
@@ -521,7 +525,7 @@ static void print_by_thread(struct lower *l, const struct expr *e, struct shown 
 {
     struct printer p = {.l = l};
     text_init(&p.pending, l->arena);
-    p.at = p.start = new_local(l, row_length(l, e, shown));
+    p.at = p.start = row_memory(l, row_length(l, e, shown));
     add_row(&p, e, shown, true);
 }
 
@@ -536,7 +540,7 @@ void print_emit(struct lower *l, const struct stmt *s)
         shown[i] = (struct shown){.e = x, .type = shown_type(&x->type, window), .window = window};
         if (x->type.rank == 0 || array_is_own(l, x) || lower_ragged_block(l))
             shown[i].element = array_values(l, x);
-        if (x->type.rank > 0 && !x->type.varying)
+        if (x->type.rank > 0 && !array_is_own(l, x))
             by_thread = false; /* a tile of the block */
     }
     if (by_thread)

@@ -175,8 +175,9 @@ struct stmt {
     int unroll;                    /* FOR: UNROLL_NONE, UNROLL_FULL, or a factor */
     int stages;                    /* FOR: pipeline(n); 0: not a pipeline */
     bool is_do;                    /* WHILE */
-    bool added; /* by the compiler: the static check does not count it as a barrier of the
+    bool added;     /* by the compiler: the static check does not count it as a barrier of the
                 * program; printed with a comment */
+    bool divergent; /* set by variance: only some threads of the block may come here */
     const struct inlining *inlined; /* the call that it came from; NULL: none */
     const struct claim *claim;      /* EFFECT of ASSUME: the claim to check on the simulator; NULL:
                                    * none */
@@ -275,6 +276,12 @@ int expr_mentions(const struct expr *e, const struct sym *s);
 int stmt_mentions(struct stmt *first, const struct sym *s);
 /* Returns true if e, indices included, has an atomic. */
 bool expr_has_atomic(const struct expr *e);
+/* Returns true if e names a register tile, outside of indices. */
+bool expr_has_register_tile(const struct expr *e);
+/* Returns true if each thread has a value of e, of rank > 0, for itself: it differs between
+ * threads, or comes from a per-thread array and from no register tile. Returns false for a tile
+ * that all threads of the block hold or read together. Requires variance. */
+bool expr_is_per_thread(const struct expr *e);
 /* Calls visit on each statement of the list at *first and below it, the outer statement first. */
 void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user);
 /* Calls visit on each root expression of s itself (not of its body); `is_target` is true for the

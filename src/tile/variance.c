@@ -299,6 +299,10 @@ static void check_effect(struct variance *v, const struct stmt *s, struct flow f
         needs_all(v, &flow, s->loc,
                   arena_printf(v->kernel->arena, "`%s()` needs all threads of the block",
                                op_table[e->op].text));
+    for (int i = 0; e->op == OP_PRINT && i < e->count; i++)
+        if (e->args[i]->type.rank > 0 && !expr_is_per_thread(e->args[i]))
+            needs_all(v, &flow, e->args[i]->loc,
+                      "`print` of a tile is the work of the whole block");
     if (e->op == OP_LOCK || e->op == OP_UNLOCK)
         for (int i = 0; i < e->count; i++)
             check_uniform(v, e->args[i], "a lock is taken and given once a block");
@@ -529,6 +533,7 @@ static const struct split *leave(struct variance *v, const struct stmt *s, enum 
 static struct leaving walk_statement(struct variance *v, struct stmt *s, struct flow flow)
 {
     struct leaving leaving = {0};
+    s->divergent = missing_threads(&flow) != NULL;
     switch (s->kind) {
     case STMT_DECL: walk_decl(v, s, flow, flow.depth); break;
     case STMT_ASSIGN: walk_assign(v, s, flow); break;

@@ -37,6 +37,29 @@ bool expr_has_atomic(const struct expr *e)
     return found;
 }
 
+static bool has_array(const struct expr *e)
+{
+    bool leaf = e->op == OP_REF || e->op == OP_ACCESS;
+    bool found = leaf && e->type.rank > 0 && e->sym->storage == ST_ARRAY;
+    for (int i = 0; i < e->count && !found; i++)
+        found = has_array(e->args[i]);
+    return found;
+}
+
+bool expr_has_register_tile(const struct expr *e)
+{
+    bool leaf = e->op == OP_REF || e->op == OP_ACCESS;
+    bool found = leaf && e->sym->storage == ST_REG;
+    for (int i = 0; i < e->count && !found; i++)
+        found = expr_has_register_tile(e->args[i]);
+    return found;
+}
+
+bool expr_is_per_thread(const struct expr *e)
+{
+    return e->type.varying || (has_array(e) && !expr_has_register_tile(e));
+}
+
 void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user)
 {
     for (struct stmt *s = first; s; s = s->next) {
