@@ -121,9 +121,9 @@ TW_SIZED(tw_probe_options);
 
 /* Adds print() statements to the program of a launch, on any device. options: NULL for none; the
  * call copies everything that it points to. Each statement prints a row through the context's
- * print callback (tw_config): "block (0,0) $N = I, J, VALUE", at thread level with " thread
- * (X,Y)" before the "$". N is the number of the site, I and J are the counters of the loops
- * around it. The values that the program computes stay the same. Returns TW_OK, TW_NO_MEMORY or
+ * print callback (tw_config): "block (0,0) $N = I, J, VALUE", with " thread (X,Y)" before the "$"
+ * if the value is a thread's own; rows of a tile of the block come once, also if a thread is
+ * chosen. N is the number of the site, I and J are the counters of the loops around it. The values that the program computes stay the same. Returns TW_OK, TW_NO_MEMORY or
  * TW_BAD_ARGUMENT; tw_launch_prepare returns TW_BAD_ARGUMENT for names and lines that the kernel
  * does not have. */
 TW_API tw_status tw_launch_probe(tw_launch *l, const tw_probe_options *options);

@@ -257,14 +257,15 @@ static int run_steps(struct run *r)
         status = check_ensures(r);
     if (status == STATUS_OK)
         status = run_make_arrays(r);
-    for (int64_t turn = 0; turn < r->repeat && status == STATUS_OK; turn++) {
+    for (int64_t turn = 0; turn < r->repeat && status == STATUS_OK && !r->probe.stops.reached;
+         turn++) {
         status = run_turn(r, turn);
         run_probe_end(&r->probe);
     }
     if (r->probe.asked && !r->json)
         run_probe_report(&r->probe);
-    if (r->probe.stopped)
-        return report_stop(r);
+    if (r->probe.stops.reached)
+        return status == STATUS_OK ? report_stop(r) : status;
     if (status == STATUS_OK)
         status = run_probe_status(&r->probe, &r->complaints);
     if (status != STATUS_OK)

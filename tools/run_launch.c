@@ -115,8 +115,8 @@ int run_turn(struct run *r, int64_t turn)
         s = take_why(r, &r->seconds[turn]);
     fflush(stdout);
     status = trace_file_write(&r->trace, &r->found, &r->complaints);
-    r->sim.options.trace = NULL; /* of the first run alone */
-    if (r->probe.stopped) {      /* which ended the run */
+    r->sim.options.trace = NULL;  /* of the first run alone */
+    if (r->probe.stops.reached) { /* which ended the run */
         r->deadline.at = 0;
         return STATUS_OK;
     }

@@ -1,11 +1,12 @@
 #include "run_probe.h"
+#include "run_stops.h"
 #include "trace_file.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_ROWS = 200, MOST_ROWS = 1000000 };
+enum { DEFAULT_ROWS = 200, MOST_ROWS = 1000000, MOST_COUNTED = 2048 /* twice a block's threads */ };
 
 /* --- options --- */
 
@@ -49,11 +50,11 @@ static bool read_line(struct run_probe *p, const char *text)
 {
     char *end;
     long line = strtol(text, &end, 10);
-    p->stop_at = 1;
+    p->stops.wanted = 1;
     if (*end == ':' && isdigit((unsigned char)end[1]))
-        p->stop_at = strtoll(end + 1, &end, 10);
+        p->stops.wanted = strtoll(end + 1, &end, 10);
     p->options.line = (int)line;
-    return !*end && line > 0 && line < INT32_MAX && p->stop_at > 0;
+    return !*end && line > 0 && line < INT32_MAX && p->stops.wanted > 0;
 }
 
 int run_probe_read(struct run_probe *p, const struct options *o)
@@ -88,69 +89,97 @@ int run_probe_read(struct run_probe *p, const struct options *o)
     for (int i = 0; i < 3; i++)
         p->options.thread[i] = (int)at[i];
     p->options.all_threads = !thread && !line;
+    p->stops.prompts =
+        line && !options_has(o, "json") && !options_has(o, "watch") && run_stops_can_prompt();
     return options_integer(o, "probe-rows", 1, MOST_ROWS, &p->most_rows) ? STATUS_OK : STATUS_USAGE;
 }
 
-static void free_rows(struct probe_row *rows, int count)
+void probe_row_free(struct probe_row *row)
 {
-    for (int i = 0; i < count; i++) {
-        free(rows[i].counters);
-        free(rows[i].value);
-    }
-    free(rows);
+    free(row->counters);
+    free(row->value);
 }
 
 void run_probe_free(struct run_probe *p)
 {
     for (int i = 0; i < p->options.count; i++)
         free((char *)p->probes[i].name);
-    free_rows(p->rows, p->row_count);
-    free_rows(p->stop, p->stop_count);
+    for (int64_t i = 0; i < p->row_count; i++)
+        probe_row_free(&p->rows[i]);
+    free(p->rows);
+    for (int i = 0; p->threads && i < MOST_COUNTED; i++)
+        free(p->threads[i].rows);
+    free(p->threads);
+    run_stops_free(&p->stops);
     free(p->line);
 }
 
 /* --- rows --- */
 
-static bool same_thread(const struct probe_row *a, const struct probe_row *b)
+/* Returns the counters of the thread. An open hash table keeps them. */
+static int64_t *counters_of(struct run_probe *p, const int thread[3])
 {
-    return memcmp(a->thread, b->thread, sizeof a->thread) == 0;
-}
-
-/* Assigns the row its number within its thread. */
-static void number_row(const struct run_probe *p, struct probe_row *row)
-{
-    row->step = row->number = 1;
-    for (int i = p->row_count - 1; i >= 0; i--)
-        if (same_thread(&p->rows[i], row)) {
-            row->number += row->number == 1 ? p->rows[i].number : 0;
-            if (strcmp(p->rows[i].name, row->name) == 0) {
-                row->step = p->rows[i].step + 1;
-                break;
-            }
-        }
-}
-
-static void add_row(struct probe_row **rows, int *count, struct probe_row row)
-{
-    *rows = need_more_memory(*rows, ((size_t)*count + 1) * sizeof **rows);
-    (*rows)[(*count)++] = row;
-}
-
-/* Records a value at a stop. The run ends after the last value of the requested stop. */
-static void take_stop(struct run_probe *p, const tw_probe_site *site, struct probe_row row)
-{
-    if (!row.value)
-        p->stops++;
-    if (p->stopped || p->stops != p->stop_at) {
-        free(row.counters);
-        free(row.value);
-        return;
+    if (!p->threads)
+        p->threads = need_memory(MOST_COUNTED * sizeof *p->threads);
+    unsigned at = (unsigned)(thread[0] + thread[1] * 37 + thread[2] * 1009);
+    struct probe_thread *t;
+    for (;; at++) {
+        t = &p->threads[at % MOST_COUNTED];
+        if (!t->rows || memcmp(t->thread, thread, sizeof t->thread) == 0)
+            break;
     }
-    add_row(&p->stop, &p->stop_count, row);
-    if (site->last) {
-        p->stopped = true;
-        p->deadline->at = 1e-9; /* past: the library ends the run */
+    if (!t->rows)
+        t->rows = need_memory((size_t)(p->options.count + 1) * sizeof *t->rows);
+    memcpy(t->thread, thread, sizeof t->thread);
+    return t->rows;
+}
+
+/* Assigns the row its number within its thread, and its step. */
+static void number_row(struct run_probe *p, struct probe_row *row)
+{
+    int64_t *rows = counters_of(p, row->thread);
+    int name = 0;
+    while (name < p->options.count - 1 && strcmp(p->probes[name].name, row->name) != 0)
+        name++;
+    row->number = ++rows[p->options.count];
+    row->step = ++rows[name];
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct probe_row *x = a, *y = b;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    for (int axis = 2; axis >= 0; axis--)
+        if (x->thread[axis] != y->thread[axis])
+            return x->thread[axis] < y->thread[axis] ? -1 : 1;
+    return 0;
+}
+
+/* Sorts the rows by their number and thread, and drops those past the limit. */
+static void sort_rows(struct run_probe *p)
+{
+    if (p->row_count)
+        qsort(p->rows, (size_t)p->row_count, sizeof *p->rows, by_number);
+    while (p->row_count > p->most_rows) {
+        probe_row_free(&p->rows[--p->row_count]);
+        p->left_out++;
     }
+}
+
+/* Keeps the row, and about twice as many as are shown: those of other threads that have smaller
+ * numbers may arrive later. */
+static void add_row(struct run_probe *p, struct probe_row row)
+{
+    number_row(p, &row);
+    if (p->row_count == p->row_room) {
+        if (p->row_room >= 2 * p->most_rows)
+            sort_rows(p);
+        else
+            p->row_room = p->row_room ? 2 * p->row_room : 256;
+        p->rows = need_more_memory(p->rows, (size_t)p->row_room * sizeof *p->rows);
+    }
+    p->rows[p->row_count++] = row;
 }
 
 static void take_row(struct run_probe *p, int site_index, const int thread[3], const char *values)
@@ -158,7 +187,7 @@ static void take_row(struct run_probe *p, int site_index, const int thread[3], c
     tw_probe_site site = tw_probe_site_init();
     struct probe_row row = {.site = site_index, .counters = need_text("%s", "")};
     if (!tw_launch_probe_site(p->launch, site_index, &site)) {
-        free(row.counters);
+        probe_row_free(&row);
         return;
     }
     memcpy(row.thread, thread, sizeof row.thread);
@@ -173,27 +202,25 @@ static void take_row(struct run_probe *p, int site_index, const int thread[3], c
     if (site.name)
         row.value = need_text("%s", values);
     if (site.stops) {
-        take_stop(p, &site, row);
-    } else if (p->stopped || p->row_count >= p->most_rows) {
-        p->left_out += !p->stopped;
-        free(row.counters);
-        free(row.value);
+        if (run_stops_take(&p->stops, p->launch, row))
+            p->deadline->at = 1e-9; /* past: the library ends the run */
+    } else if (p->stops.reached) {
+        probe_row_free(&row);
     } else {
-        number_row(p, &row);
-        add_row(&p->rows, &p->row_count, row);
+        add_row(p, row);
     }
 }
 
 /* Parses "block (0,0) thread (3,0) $2 = 32, [1.0, 2.0]". Returns false for other lines. */
 static bool read_row(struct run_probe *p, const char *line)
 {
-    int thread[3] = {0}, site;
+    int thread[3] = {-1, -1, -1}, site; /* of no thread: of the block */
     const char *at = strstr(line, " $"), *by = strstr(line, " thread (");
     char *end;
     if (strncmp(line, "block (", 7) != 0 || !at || !isdigit((unsigned char)at[2]))
         return false;
     if (by && by < at) {
-        p->by_thread = true;
+        thread[2] = 0;
         sscanf(by, " thread (%d,%d,%d)", &thread[0], &thread[1], &thread[2]);
     }
     site = (int)strtol(at + 2, &end, 10);
@@ -231,48 +258,35 @@ tw_status run_probe_begin(struct run_probe *p, tw_launch *l)
     return tw_launch_probe(l, &p->options);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct probe_row *x = a, *y = b;
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    for (int axis = 2; axis >= 0; axis--)
-        if (x->thread[axis] != y->thread[axis])
-            return x->thread[axis] < y->thread[axis] ? -1 : 1;
-    return 0;
-}
-
 void run_probe_end(struct run_probe *p)
 {
     p->recording = false;
-    if (p->by_thread && p->row_count)
-        qsort(p->rows, (size_t)p->row_count, sizeof *p->rows, by_number);
+    sort_rows(p);
+    run_stops_end(&p->stops);
 }
 
 /* --- reports --- */
 
-/* Prints a row's place: " block (0,0,0) thread (3,0,0) k = 32". */
-static void print_place(const struct run_probe *p, const struct probe_row *row)
+void probe_row_print_place(const struct run_probe *p, const struct probe_row *row)
 {
     const int64_t *b = p->options.block;
     printf(" block (%lld,%lld,%lld)", (long long)b[0], (long long)b[1], (long long)b[2]);
-    if (p->by_thread)
+    if (row->thread[0] >= 0)
         printf(" thread (%d,%d,%d)", row->thread[0], row->thread[1], row->thread[2]);
     if (*row->counters)
         print_text(stdout, " %s", row->counters);
 }
 
-/* "f32[64][64]" */
-static void print_type(const tw_probe_site *site)
+void probe_row_print_type(const tw_probe_site *site)
 {
     fputs(tw_dtype_name(site->type), stdout);
     for (int i = 0; i < site->rank; i++)
         printf("[%lld]", (long long)site->shape[i]);
 }
 
-/* Prints a value; each row of a tile gets its own line. */
-static void print_value(const char *text, int rank, int indent)
+void probe_row_print_value(const struct probe_row *row, int rank, int indent)
 {
+    const char *text = row->value;
     putchar(rank > 1 ? '\n' : ' ');
     if (rank > 1)
         printf("%*s", indent, "");
@@ -292,40 +306,22 @@ static void print_row(const struct run_probe *p, const struct probe_row *row)
     tw_probe_site site = tw_probe_site_init();
     tw_launch_probe_site(p->launch, row->site, &site);
     print_text(stdout, "%s:%d", site.file, site.line);
-    print_place(p, row);
+    probe_row_print_place(p, row);
     print_text(stdout, " step %lld: %s = ", (long long)row->step, site.name);
-    print_type(&site);
-    print_value(row->value, site.rank, 4);
-}
-
-static void print_stop(const struct run_probe *p)
-{
-    for (int i = 0; i < p->stop_count; i++) {
-        const struct probe_row *row = &p->stop[i];
-        tw_probe_site site = tw_probe_site_init();
-        tw_launch_probe_site(p->launch, row->site, &site);
-        if (row->value) {
-            print_text(stdout, "  %s = ", site.name);
-            print_type(&site);
-            print_value(row->value, site.rank, 6);
-            continue;
-        }
-        print_text(stdout, "stopped before %s:%d", site.file, site.line);
-        print_place(p, row);
-        if (site.line != p->options.line)
-            printf(" (line %d has no statement)", p->options.line);
-        putchar('\n');
-    }
+    probe_row_print_type(&site);
+    probe_row_print_value(row, site.rank, 4);
 }
 
 void run_probe_report(const struct run_probe *p)
 {
-    for (int i = 0; i < p->row_count; i++)
+    for (int64_t i = 0; i < p->row_count; i++)
         print_row(p, &p->rows[i]);
     if (p->left_out)
         printf("… %lld more (--probe-rows N shows N of them)\n", (long long)p->left_out);
-    if (p->stopped)
-        print_stop(p);
+    if (p->stops.reached && p->stops.prompts)
+        run_stops_prompt(p);
+    else if (p->stops.reached)
+        run_stops_print(p);
 }
 
 /* Writes a value as JSON. Numbers stay numbers; "…" and nan become strings. */
@@ -381,7 +377,7 @@ static void json_row(const struct run_probe *p, const struct probe_row *row, str
     json_put_integer(j, "line", site.line);
     const int64_t *b = p->options.block;
     json_triple(j, "block", b[0], b[1], b[2]);
-    if (p->by_thread)
+    if (row->thread[0] >= 0)
         json_triple(j, "thread", row->thread[0], row->thread[1], row->thread[2]);
     json_counters(j, row->counters);
     if (!site.stops)
@@ -403,7 +399,7 @@ void run_probe_json(const struct run_probe *p, struct json *j)
 {
     json_key(j, "probes");
     json_open(j, '[');
-    for (int i = 0; i < p->row_count; i++)
+    for (int64_t i = 0; i < p->row_count; i++)
         json_row(p, &p->rows[i], j);
     json_close(j, ']');
     json_put_integer(j, "probes_left_out", p->left_out);
@@ -411,20 +407,21 @@ void run_probe_json(const struct run_probe *p, struct json *j)
         return;
     json_key(j, "stop");
     json_open(j, '[');
-    for (int i = 0; i < p->stop_count; i++)
-        json_row(p, &p->stop[i], j);
+    const struct probe_stop *stop = p->stops.reached;
+    for (int i = 0; stop && i < stop->count; i++)
+        json_row(p, &stop->rows[i], j);
     json_close(j, ']');
 }
 
 int run_probe_status(const struct run_probe *p, struct complaints *c)
 {
     const int64_t *b = p->options.block;
-    if (!p->options.line || p->stopped)
+    if (!p->options.line || p->stops.reached)
         return STATUS_OK;
     complain(c,
              "--break %d:%lld: block %lld,%lld,%lld came to it %lld times (--in-block names "
              "another block)",
-             p->options.line, (long long)p->stop_at, (long long)b[0], (long long)b[1],
-             (long long)b[2], (long long)p->stops);
+             p->options.line, (long long)p->stops.wanted, (long long)b[0], (long long)b[1],
+             (long long)b[2], (long long)p->stops.visits);
     return STATUS_FAILED;
 }

@@ -10,21 +10,48 @@
 struct probe_row {
     int site;
     const char *name; /* the site's */
+    int thread[3];    /* thread[0] < 0: a tile of the block, or of a block without threads(…) */
+    int64_t step;     /* assignment of the name, per thread, from 1 */
+    int64_t number;   /* number within its thread */
+    char *counters;   /* "k = 32, i = 1"; "": no loop */
+    char *value;      /* as print() writes it; NULL: only a stop's place */
+};
+
+/* Values at one visit of the line of --break. */
+struct probe_stop {
+    int group;     /* the first of its sites: a line in a function has one group for each call */
+    int64_t visit; /* of the line, from 1; 0: its place has not arrived yet */
+    int count;     /* rows that arrived */
+    bool complete; /* all rows arrived, in the order of the sites */
+    struct probe_row *rows;
+};
+
+/* The stops of a run. run_stops.c */
+struct run_stops {
+    int64_t wanted, visits;  /* the visit to stop at; visits so far */
+    struct probe_stop *list; /* in order of arrival */
+    int count;
+    bool prompts;                     /* the run goes to its end and keeps the rows of all stops */
+    int kept;                         /* with rows, sorted by visit; set by run_stops_end */
+    const struct probe_stop *reached; /* the wanted one, when it is complete */
+};
+
+/* Numbers of rows that a thread, or the block, has shown: of each probe, and of all together. */
+struct probe_thread {
     int thread[3];
-    int64_t step;   /* assignment of the name, per thread, from 1 */
-    int64_t number; /* number within its thread */
-    char *counters; /* "k = 32, i = 1"; "": no loop */
-    char *value;    /* as print() writes it; NULL: only a stop's place */
+    int64_t *rows; /* NULL: no thread */
 };
 
 struct run_probe {
     tw_probe probes[TW_MOST_PROBES];
     tw_probe_options options;
-    int64_t stop_at, most_rows;    /* visit of the line to stop at; limit of kept rows */
-    struct probe_row *rows, *stop; /* in order of arrival; rows of the stop */
-    int row_count, stop_count;
-    int64_t left_out, stops; /* rows past most_rows; visits of the line */
-    bool asked, recording, stopped, by_thread;
+    struct run_stops stops;
+    int64_t most_rows;      /* limit of shown rows */
+    struct probe_row *rows; /* sorted when the run has ended */
+    int64_t row_count, row_room;
+    int64_t left_out;             /* rows past most_rows */
+    struct probe_thread *threads; /* NULL: no row arrived yet */
+    bool asked, recording;
     char *line; /* received part of an unfinished line */
     tw_launch *launch;
     FILE **print; /* output of the kernel's own print() */
@@ -46,6 +73,12 @@ void run_probe_end(struct run_probe *p);
  * and "stop". */
 void run_probe_report(const struct run_probe *p);
 void run_probe_json(const struct run_probe *p, struct json *j);
+/* Print parts of a row: " block (0,0,0) thread (3,0,0) k = 32", "f32[64][64]", and the value, with
+ * a line for each row of a tile. */
+void probe_row_print_place(const struct run_probe *p, const struct probe_row *row);
+void probe_row_print_type(const tw_probe_site *site);
+void probe_row_print_value(const struct probe_row *row, int rank, int indent);
+void probe_row_free(struct probe_row *row); /* its texts */
 /* Returns STATUS_FAILED after printing a message if the run did not reach the line of --break as
  * often as requested. */
 int run_probe_status(const struct run_probe *p, struct complaints *c);
@@ -60,7 +93,7 @@ int run_probe_status(const struct run_probe *p, struct complaints *c);
          .values = 1,                                                                              \
          .value = "LINE[:N]",                                                                      \
          .help = "stops before the line, the N-th time (default 1), and shows all names that\n"    \
-                 "have a value there"},                                                            \
+                 "have a value there; on a terminal, a prompt walks all stops after the run"},     \
         {.name = "in-block",                                                                       \
          .values = 1,                                                                              \
          .value = "X[,Y[,Z]]",                                                                     \

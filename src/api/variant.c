@@ -108,8 +108,11 @@ tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choi
                                   .sm = k->device ? k->device->ptx.number : 0,
                                   .despite_races = c->despite_races};
     int errors = passes.diag->errors;
-    if (c->probe)
+    if (c->probe) {
+        if (!passes_run(&passes, "variance"))
+            return TW_BAD_PROGRAM;
         probe_add(ir, c->probe, passes.diag);
+    }
     if (passes.diag->errors > errors)
         return TW_BAD_ARGUMENT;
     if (passes_run(&passes, last))

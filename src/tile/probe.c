@@ -7,13 +7,14 @@ struct adder {
     struct probe_request *request;
     struct diag *diag;
     struct line_starts lines;
-    VEC(const struct sym *) loops; /* counters of the loops around */
-    VEC(struct sym *) live;        /* names in scope that have a value */
-    const struct probe_name *name; /* the name of the present statement that is shown; NULL: it
+    VEC(const struct sym *) loops;  /* counters of the loops around */
+    VEC(struct sym *) live;         /* names in scope that have a value */
+    VEC(const struct sym *) hidden; /* shared tiles that stops leave out */
+    const struct probe_name *name;  /* the name of the present statement that is shown; NULL: it
                                     * is not requested */
-    int stop_line;                 /* line of the stop; 0: none */
-    int pipelines;                 /* around */
-    bool found[64];                /* by name of the request: the kernel has it */
+    int stop_line;                  /* line of the stop; 0: none */
+    int pipelines;                  /* around */
+    bool found[64];                 /* by name of the request: the kernel has it */
 };
 enum { MOST_NAMES = 64 };
 
@@ -40,16 +41,17 @@ static struct expr *both(struct adder *a, struct expr *x, struct expr *y)
     return x ? expr_binary(a->kernel, OP_LAND, type_scalar(DT_BOOL), x->loc, x, y) : y;
 }
 
-/* Returns the condition that this is the block, and the thread, to show; NULL: the kernel has
- * only one. */
-static struct expr *is_asked(struct adder *a, struct loc at)
+/* Returns the condition that this is the block, and with `own` the thread, to show; NULL: there
+ * is only one. */
+static struct expr *is_asked(struct adder *a, bool own, struct loc at)
 {
     const struct probe_request *r = a->request;
+    bool threads = own && kernel_thread_level(a->kernel) && r->thread[0] >= 0;
     struct expr *e = NULL;
     for (int axis = 0; axis < 3; axis++)
         if (a->kernel->grid[axis])
             e = both(a, e, index_is(a, OP_BLOCK, axis, r->block[axis], at));
-    for (int axis = 0; axis < 3 && kernel_thread_level(a->kernel) && r->thread[0] >= 0; axis++)
+    for (int axis = 0; axis < 3 && threads; axis++)
         e = both(a, e, index_is(a, OP_THREAD, axis, r->thread[axis], at));
     return e;
 }
@@ -69,7 +71,7 @@ static struct stmt *print_of(struct adder *a, const char *name, struct expr *val
     }
     if (value) {
         e->args[count - 1] = value;
-        e->window = a->name && a->name->rank ? &a->name->window : NULL;
+        e->window = a->name && a->name->rank && value->type.rank ? &a->name->window : NULL;
         site.type = value->type;
     }
     if (name)
@@ -81,10 +83,12 @@ static struct stmt *print_of(struct adder *a, const char *name, struct expr *val
     return s;
 }
 
-/* Puts the statements under the condition that this is the requested block. */
-static struct stmt *when_asked(struct adder *a, struct stmt *body, struct loc at)
+/* Puts the statements under the condition that this is the requested block and, with `own`, the
+ * requested thread. Without `own` all threads of the block reach them, as they must to print a
+ * tile of the block. */
+static struct stmt *when_asked(struct adder *a, struct stmt *body, bool own, struct loc at)
 {
-    struct expr *condition = is_asked(a, at);
+    struct expr *condition = is_asked(a, own, at);
     if (!condition)
         return body;
     struct stmt *s = stmt_new(a->kernel, STMT_IF, at);
@@ -141,30 +145,56 @@ static bool fits(struct adder *a, const struct type *type, struct loc at)
     return fits;
 }
 
-/* Shows the value that is stored to memory: `x` in `sa[i] = x`. Returns the link after the
- * statement. */
-static struct stmt **show_stored(struct adder *a, struct stmt **link, const struct sym *sym)
+/* Returns a name that no symbol of the kernel has. */
+static const char *free_name(struct adder *a, const char *base)
 {
     struct kernel *k = a->kernel;
-    struct stmt *s = *link;
-    if (!fits(a, &s->value->type, s->loc))
-        return &s->next;
-    struct expr *shown = s->value;
-    if (shown->op == OP_ACCESS) {
-        shown = expr_copy(k, shown);
-    } else {
-        enum storage storage = shown->type.rank ? ST_REG : ST_SCALAR;
-        struct sym *own = sym_new(k, arena_printf(k->arena, "%s_stored", sym->name), storage,
-                                  shown->type, s->loc);
-        struct stmt *decl = stmt_new(k, STMT_DECL, s->loc);
-        decl->sym = own;
-        decl->value = shown;
-        decl->added = true;
-        link = insert(link, decl);
-        s->value = expr_ref(k, own, s->loc);
-        shown = expr_ref(k, own, s->loc);
+    const char *name = arena_printf(k->arena, "%s_stored", base);
+    int number = 1;
+    for (const struct sym *s = k->symbols; s;) {
+        bool taken = strcmp(s->name, name) == 0;
+        if (taken)
+            name = arena_printf(k->arena, "%s_stored_%d", base, ++number);
+        s = taken ? k->symbols : s->next;
     }
-    link = insert(link, when_asked(a, print_of(a, sym->name, shown, s->loc), s->loc));
+    return name;
+}
+
+/* Moves the value of the statement at *link to a variable, which the statement then stores.
+ * Returns the link of the statement. */
+static struct stmt **take_value(struct adder *a, struct stmt **link, const char *name,
+                                enum storage storage)
+{
+    struct kernel *k = a->kernel;
+    struct stmt *s = *link, *decl = stmt_new(k, STMT_DECL, s->loc);
+    decl->sym = sym_new(k, free_name(a, name), storage, s->value->type, s->loc);
+    decl->value = s->value;
+    decl->added = true;
+    s->value = expr_ref(k, decl->sym, s->loc);
+    return insert(link, decl);
+}
+
+/* Shows the value that is stored to memory: `x` in `sa[i] = x`. A variable takes a scalar and a
+ * thread's own array. A tile of the block is computed a second time, so that the store keeps the
+ * form that passes know (a copy, an operand of a pipeline), unless it has an atomic. Returns the
+ * link after the statement. */
+static struct stmt **show_stored(struct adder *a, struct stmt **link, const struct sym *sym)
+{
+    struct stmt *s = *link;
+    struct kernel *k = a->kernel;
+    const struct type *type = &s->value->type;
+    const struct type *filled = s->target ? &s->target->type : &sym->type;
+    bool own = kernel_thread_level(k) &&
+               (type->rank == 0 || filled->varying || expr_is_per_thread(s->value));
+    bool fills = type->rank == 0 && filled->rank > 0; /* a scalar, all of a tile */
+    if (!fits(a, fills ? filled : type, s->loc))
+        return &s->next;
+    if (type->rank == 0)
+        link = take_value(a, link, sym->name, ST_SCALAR);
+    else if (own || expr_has_atomic(s->value))
+        link = take_value(a, link, sym->name, own ? ST_ARRAY : ST_REG);
+    struct stmt *print = print_of(a, sym->name, expr_copy(k, s->value), s->loc);
+    link = insert(link, when_asked(a, print, own, s->loc));
     return &(*link)->next;
 }
 
@@ -182,30 +212,68 @@ static struct stmt **show_assigned(struct adder *a, struct stmt **link)
     if (!fits(a, &sym->type, s->loc))
         return &s->next;
     struct expr *value = expr_ref(a->kernel, sym, s->loc);
-    return insert(&s->next, when_asked(a, print_of(a, sym->name, value, s->loc), s->loc));
+    bool own = sym->storage != ST_REG;
+    return insert(&s->next, when_asked(a, print_of(a, sym->name, value, s->loc), own, s->loc));
 }
 
 /* --- stops --- */
 
-/* Adds the prints of a stop before the statement. Returns the link of the statement. */
+/* Adds the prints of the live names before *end; tiles of the block, or the others. Returns the
+ * link after them. */
+static struct stmt **print_live(struct adder *a, struct stmt **end, bool of_block, struct loc at)
+{
+    struct kernel *k = a->kernel;
+    for (size_t i = 0; i < a->live.count; i++) {
+        struct sym *s = a->live.data[i];
+        bool is_counter = false, is_hidden = false;
+        for (size_t c = 0; c < a->loops.count; c++)
+            is_counter |= a->loops.data[c] == s;
+        for (size_t h = 0; h < a->hidden.count; h++)
+            is_hidden |= a->hidden.data[h] == s;
+        if (is_counter || is_hidden ||
+            (s->storage == ST_REG || s->storage == ST_SHARED) != of_block)
+            continue;
+        struct expr *value =
+            s->storage == ST_SHARED ? expr_access(k, s, 0, at) : expr_ref(k, s, at);
+        value->type = s->type;
+        end = insert(end, print_of(a, s->name, value, at));
+    }
+    return end;
+}
+
+/* Returns a barrier: the threads have written what the next statements read of shared tiles. In a
+ * pipeline the compiler places the barriers itself. */
+static struct stmt *barrier(struct adder *a, struct loc at)
+{
+    bool shared = false;
+    for (size_t i = 0; i < a->live.count; i++)
+        shared |= a->live.data[i]->storage == ST_SHARED;
+    if (!shared || a->pipelines)
+        return NULL;
+    struct stmt *s = stmt_effect(a->kernel, OP_SYNC, at, NULL);
+    s->added = true;
+    return s;
+}
+
+/* Adds the prints of a stop before the statement; tiles of the block only where all threads come.
+ * Returns the link of the statement. */
 static struct stmt **add_stop(struct adder *a, struct stmt **link)
 {
     struct loc at = (*link)->loc;
     a->name = NULL;
-    struct stmt *list = print_of(a, NULL, NULL, at), **end = &list->next;
-    size_t first = a->request->sites.count - 1;
-    for (size_t i = 0; i < a->live.count; i++) {
-        struct sym *s = a->live.data[i];
-        bool is_counter = false;
-        for (size_t c = 0; c < a->loops.count; c++)
-            is_counter |= a->loops.data[c] == s;
-        if (!is_counter)
-            end = insert(end, print_of(a, s->name, expr_ref(a->kernel, s, at), at));
-    }
+    size_t first = a->request->sites.count;
+    struct stmt *own = print_of(a, NULL, NULL, at), *tiles = NULL;
+    print_live(a, &own->next, false, at);
+    if (!(*link)->divergent)
+        print_live(a, &tiles, true, at);
     for (size_t i = first; i < a->request->sites.count; i++)
         a->request->sites.data[i].stops = true;
     a->request->sites.data[a->request->sites.count - 1].last = true;
-    return insert(link, when_asked(a, list, at));
+    struct stmt *sync = tiles ? barrier(a, at) : NULL;
+    if (sync)
+        link = insert(link, sync);
+    link = insert(link, when_asked(a, own, true, at));
+    return tiles ? insert(link, when_asked(a, tiles, false, at)) : link;
 }
 
 static bool is_stop(struct adder *a, const struct stmt *s)
@@ -216,11 +284,27 @@ static bool is_stop(struct adder *a, const struct stmt *s)
 
 static void take_live(struct adder *a, struct sym *s)
 {
-    bool shown = s && s->name && (s->storage == ST_SCALAR || s->storage == ST_REG);
+    bool shown = s && s->name && s->storage != ST_VIEW;
     for (size_t i = 0; shown && i < a->live.count; i++)
         shown = a->live.data[i] != s;
     if (shown)
         vec_push(a->kernel->arena, &a->live, s);
+}
+
+/* Stops leave out tiles that the program has freed. */
+static void note_freed(struct adder *a, const struct stmt *s)
+{
+    if (s->kind == STMT_EFFECT && s->value->op == OP_FREE)
+        vec_push(a->kernel->arena, &a->hidden,
+                 s->value->sym ? s->value->sym : s->value->args[0]->sym);
+}
+
+/* Stops leave out tiles that `async` fills: a copy may still be under way. */
+static void note_async(void *user, struct stmt *s)
+{
+    struct adder *a = user;
+    if (s->kind == STMT_ASYNC_COPY)
+        vec_push(a->kernel->arena, &a->hidden, s->target->sym);
 }
 
 /* --- the walk --- */
@@ -238,7 +322,8 @@ static void show_counters(struct adder *a, struct stmt *loop)
             continue;
         a->found[a->name - a->request->names] = true;
         struct expr *value = expr_ref(a->kernel, sym, s->loc);
-        link = insert(link, when_asked(a, print_of(a, sym->name, value, s->loc), s->loc));
+        struct stmt *print = print_of(a, sym->name, value, s->loc);
+        link = insert(link, when_asked(a, print, true, s->loc));
     }
 }
 
@@ -250,14 +335,32 @@ static void add_loop(struct adder *a, struct stmt *s)
         if (sym && sym->storage == ST_SCALAR && sym->type.rank == 0)
             vec_push(a->kernel->arena, &a->loops, sym);
     }
+    a->pipelines += s->stages > 0;
     add_list(a, &s->body);
     show_counters(a, s);
+    a->pipelines -= s->stages > 0;
     a->loops.count = around;
 }
 
-/* Visits a list; names that it declares are live up to its end. */
+/* Drops the names that became live in a list, at its end: they may have no value where the list
+ * did not run. Shared tiles from outside stay: their elements have values one by one. */
+static void drop_declared(struct adder *a, const struct stmt *list, size_t outer)
+{
+    size_t kept = outer;
+    for (size_t i = outer; i < a->live.count; i++) {
+        bool stays = a->live.data[i]->storage == ST_SHARED;
+        for (const struct stmt *s = list; s && stays; s = s->next)
+            stays = s->kind != STMT_DECL || s->sym != a->live.data[i];
+        if (stays)
+            a->live.data[kept++] = a->live.data[i];
+    }
+    a->live.count = kept;
+}
+
+/* Visits a list. */
 static void add_list(struct adder *a, struct stmt **link)
 {
+    struct stmt **first = link;
     size_t outer = a->live.count;
     int stopped = 0; /* only the first statement of a line gets the stop */
     while (*link) {
@@ -272,9 +375,10 @@ static void add_list(struct adder *a, struct stmt **link)
             add_list(a, &s->body);
         add_list(a, &s->otherwise);
         take_live(a, assigned(s));
+        note_freed(a, s);
         link = show_assigned(a, link);
     }
-    a->live.count = outer;
+    drop_declared(a, *first, outer);
 }
 
 /* Finds the first line with a statement, from the requested line on. */
@@ -316,6 +420,7 @@ void probe_add(struct kernel *k, struct probe_request *r, struct diag *d)
     for (struct param *p = k->params; p; p = p->next)
         if (!p->sym->is_pointer && !p->sym->is_static)
             vec_push(k->arena, &a.live, p->sym);
+    stmt_walk(k->body, note_async, &a);
     add_list(&a, &k->body);
     refuse_unknown(&a);
 }

@@ -40,10 +40,12 @@ struct probe_request {
  *     acc = acc + dot(sa, sb);   ->   acc = acc + dot(sa, sb);
  *                                     if (block.x == 0 && block.y == 0) print("$3", k, acc);
  *
- * The label is the number of the site. A value that goes to memory is shown as stored: a load is
- * read a second time before the store; any other value goes through a variable of its own. A
- * stop adds such prints for all names that have a value. The program's own values keep all their
- * bits. requires: types; before all passes. diagnoses: names that the kernel does not have,
+ * The label is the number of the site. A value that goes to memory is shown as stored: a scalar,
+ * a thread's own array and a value with an atomic go through a variable; a tile is computed a
+ * second time before the store. At thread level, only the requested thread prints its own values,
+ * and all threads print a tile of the block, because that takes all of them. A stop adds such
+ * prints for all names that have a value, after a barrier if it reads shared tiles. The program's
+ * own values keep all their bits. requires: variance; before all other passes. diagnoses: names that the kernel does not have,
  * parts of another rank, a line after the last statement. */
 void probe_add(struct kernel *k, struct probe_request *r, struct diag *d);
 

@@ -504,7 +504,10 @@ static void emit_effect(struct emitter *m, const struct stmt *s)
     case OP_ASYNC_WAIT: in.kind = I_WAIT; break;
     case OP_ASSUME: in.kind = I_ASSUME; break;
     case OP_FREE: in.kind = I_FREE; break;
-    default: emit_reads(m, e); return;
+    default:
+        if (!s->added) /* probe.c guards its prints with barriers of its own */
+            emit_reads(m, e);
+        return;
     }
     if (e->op == OP_ASYNC_WAIT || e->op == OP_ASSUME)
         in.expr = e->args[0];

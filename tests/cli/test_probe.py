@@ -2,6 +2,9 @@
 """run --probe and --break: the values on their way, compared with plain Python and between the CPU engine and the simulator."""
 import json
 import os
+import pty
+import select
+import subprocess
 import sys
 import tempfile
 
@@ -132,10 +135,10 @@ def test_break(tool, folder):
     found = runs[0]["stop"]
     expect("of both", runs[1]["stop"], found)
     expect("the place", (found[0]["line"], found[0]["counters"], found[0]["name"]), (14, {"k": 1, "q": 1}, None))
-    expect("live names", {p["name"]: p["value"] for p in found[1:]}, {"n": 8, "from": 4, "t": [2 * (2 * (2 * x + 1) + 1) + 2 + 1 for x in (4, 5, 6, 7)]})
+    expect("live names", {p["name"]: p["value"] for p in found[1:]}, {"n": 8, "from": 4, "s": [4, 5, 6, 7], "t": [2 * (2 * (2 * x + 1) + 1) + 2 + 1 for x in (4, 5, 6, 7)]})
     expect("no arrays", "arrays" in runs[0], False)
     text = both(tool, folder, *given[:-1], "--break", "9").out
-    if not text.startswith("stopped before sums.tile:11 block (1,1,0) (line 9 has no statement)\n  n = i32 8\n  from = i32 4\n  t = i32[4] [4, 5, 6, 7]\n"):
+    if not text.startswith("stopped before sums.tile:11 block (1,1,0) (line 9 has no statement)\n  n = i32 8\n  from = i32 4\n  s = i32[4] [4, 5, 6, 7]\n  t = i32[4] [4, 5, 6, 7]\n"):
         fail(text)
     text = both(tool, folder, "each.tile", "--set", "n=11", "--fill", "ones", "--break", "8:2", "--in-thread", "3").out
     if text != "stopped before each.tile:8 block (0,0,0) thread (3,0,0) k = 1\n  n = i32 11\n  i = i32 3\n  v = f32 1.0\n":
@@ -145,6 +148,142 @@ def test_break(tool, folder):
                                 (["--probe", "t[a]"], 2, "expected names, as acc,k or acc[0:4][0:4]"), (["--in-thread", "1"], 2, "--in-thread goes with --probe or --break")):
         if said not in both(tool, folder, *given[:-1], *words, status=status).err:
             fail(f"{words}: {run(tool, folder, *given[:-1], *words, status=status)}")
+
+
+# Threads that store tiles of the block, slices of their own, elements by an atomic, and twice to one view.
+BLOCK = """kernel block_tiles(i32 n, const f32 *a, i32 *count, f32 *c, f32 *d) grid(1) threads(96)
+{
+    global f32 A[n] = a, C[96] = c, D[96] = d;
+    global i32 Count[1] = count;
+    shared f32 s[96], u[96], never[4];
+    i32 t = thread.x;
+    s = A[0 +: 96] * 2;
+    sync();
+    if (t < 24) {
+        f32 v[4] = s[t * 4 +: 4];
+        u[t * 4 +: 4] = v;
+        u[t * 4 +: 2] = 0;
+    }
+    sync();
+    f32 x = u[95 - t];
+    C[atomic_add(Count[0], 1)] = A[0];
+    D[t] = x * 2;
+    D[95 - t] = u[t] * 2;
+}
+"""
+TILE = """kernel counted(i32 n, const f32 *a, i32 *count, f32 *c) grid(1) warps(2)
+{
+    global f32 A[n] = a, C[32] = c;
+    global i32 Count[8] = count;
+    shared i32 s[8];
+    for (i32 k = 0; k < 3; k++) {
+        s = atomic_add(Count[0 +: 8], iota(8));
+        sync();
+    }
+    C[0 +: 32] = A[0 +: 32];
+    C[atomic_add(Count[0], 1)] = A[atomic_add(Count[0], 1)];
+    f32 x = A[1];
+    C[2] = x * 2;
+    C[3] = x * 3;
+}
+"""
+
+
+def test_watched(tool, folder):
+    """Watching changes no value: tiles of the block are shown by all threads, stores with atomics run once."""
+    given = {"block": ["block.tile", "--set", "n=80", "--fill", "iota"], "tile": ["tile.tile", "--set", "n=32", "--fill", "iota"]}
+    rows = {}
+    for name, probed in (("block", "s,u,C,D,v,x,t"), ("tile", "s,C,x")):
+        for device in ("cpu", "sim", "sim:sm_90"):
+            plain = json.loads(run(tool, folder, *given[name], "--device", device, "--json").out)["arrays"]
+            for words in (["--probe", probed], ["--probe", probed, "--in-thread", "41"], *(["--probe", one] for one in probed.split(","))):
+                if name == "block" or "--in-thread" not in words:
+                    found = json.loads(run(tool, folder, *given[name], "--device", device, "--json", "--probe-rows", "5000", *words).out)
+                    expect(f"outputs of {name} on {device} with {words}", found["arrays"], plain)
+                    rows[name, tuple(words)] = found["probes"]
+    first = [2.0 * i for i in range(4)] + ["…"] + [0.0] * 4
+    own = rows["block", ("--probe", "s,u,C,D,v,x,t", "--in-thread", "41")]
+    expect("the block's tile", [p["value"] for p in own if p["name"] == "s"], [first])
+    expect("its thread", ["thread" in p for p in own if p["name"] == "s"], [False])
+    expect("a thread's own values", [(p["name"], p["thread"][0]) for p in own if p["name"] != "s"], [("t", 41), ("x", 41), ("C", 41), ("D", 41), ("D", 41)])
+    expect("slices of threads", [(p["thread"][0], p["value"]) for p in rows["block", ("--probe", "u")]][-1], (23, 0.0))
+    expect("both slices", len(rows["block", ("--probe", "u")]), 48)
+    expect("old values", [p["value"] for p in rows["tile", ("--probe", "s")]], [[k * i for i in range(8)] for k in range(3)])
+    expect("all stores", [p["value"] for p in rows["tile", ("--probe", "C")]][1:], [0.0, 2.0, 3.0])
+
+
+def test_break_of_block(tool, folder):
+    """A stop shows shared tiles where all threads come, and what a thread has where only some do."""
+    given = ["block.tile", "--set", "n=80", "--fill", "iota", "--in-thread", "23", "--json", "--break"]
+    for line, names in ((8, ["n", "t", "s"]), (10, ["n", "t"]), (11, ["n", "t", "v"]), (16, ["n", "t", "x", "s", "u"])):
+        stops = [json.loads(run(tool, folder, *given, str(line), "--device", d).out)["stop"] for d in ("cpu", "sim", "sim:sm_90")]
+        expect(f"live at {line}", [p["name"] for p in stops[0]], [None, *names])
+        expect(f"devices at {line}", stops[1:], [stops[0]] * 2)
+    expect("what the threads stored", stops[0][-1]["value"], [0.0, 0.0, 4.0, 6.0, "…", 0.0, 0.0, 0.0, 0.0])
+
+
+class Terminal:
+    """The program on a terminal of its own."""
+
+    def __init__(self, tool, folder, *words):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen([tool, "run", *words], cwd=folder, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "NO_COLOR": "1"})
+        os.close(slave)
+
+    def answer(self, command=None):
+        """The lines up to the next prompt, or to the end, after a command."""
+        if command is not None:
+            os.write(self.master, (command + "\n").encode())
+        text = ""
+        while not text.endswith("\n> "):
+            if not select.select([self.master], [], [], 60)[0]:
+                fail(f"no answer to {command}: {text}")
+            try:
+                part = os.read(self.master, 65536).decode()
+            except OSError:  # the program ended
+                break
+            if not part:
+                break
+            text += part.replace("\r", "")
+        lines = text.split("\n")
+        return lines[1 if command is not None else 0:-1]
+
+    def end(self):
+        status = self.process.wait(60)
+        os.close(self.master)
+        return status
+
+
+def test_prompt(tool, folder):
+    """On a terminal --break offers a prompt that walks all stops."""
+    for device in ("cpu", "sim"):
+        t = Terminal(tool, folder, "sums.tile", "--set", "n=8", "--fill", "iota", "--break", "14:2", "--device", device)
+        place = "before sums.tile:14 block (0,0,0) k = {}, q = {}"
+        names = ["  n = i32 8", "  from = i32 0", "  s: i32[4]", "  t: i32[4]"]
+        second = [f"stop 2 of 6, {place.format(0, 1)}", *names]
+        expect("the first answer", t.answer()[-5:], second)
+        expect("print", t.answer("print t"), ["  t = i32[4] [0, 2, 4, 6]"])
+        expect("next", t.answer("next"), [f"stop 3 of 6, {place.format(1, 0)}", *names])
+        expect("print later", t.answer("print t"), ["  t = i32[4] [1, 5, 9, 13]"])
+        expect("previous", t.answer("p"), second)
+        expect("a number", t.answer("6")[0], f"stop 6 of 6, {place.format(2, 1)}")
+        expect("past the last", t.answer(""), ["the stops are 1 to 6"])
+        expect("list", t.answer("list"), names)
+        expect("all", t.answer("print"), [*names[:2], "  s = i32[4] [0, 1, 2, 3]", "  t = i32[4] [12, 44, 76, 108]"])
+        expect("an unknown name", t.answer("print tt"), ["no 'tt' has a value here; did you mean 't'?"])
+        expect("an unknown command", t.answer("step")[0], "no command 'step'; there are")
+        expect("help", [line.split()[0] for line in t.answer("help")], ["next,", "previous,", "NUMBER", "print", "list,", "quit,"])
+        expect("quit", t.answer("quit"), [])
+        expect("status", t.end(), 0)
+    wrong = SUM.replace("C[block.y][from +: 4] = t - 1;", "i32 far = n * 100;\n    C[block.y][far] = 1;")
+    open(f"{folder}/wrong.tile", "w").write(wrong)
+    t = Terminal(tool, folder, "wrong.tile", "--set", "n=8", "--fill", "iota", "--break", "16")
+    lines = t.answer()
+    if not any("outside" in line for line in lines) or not lines[-5].startswith("stop 1 of 1, before wrong.tile:16"):
+        fail(f"a run that fails: {lines}")
+    expect("what there was", t.answer("print t"), ["  t = i32[4] [24, 88, 152, 216]"])
+    t.answer("quit")
+    expect("the status of the run", t.end(), 1)
 
 
 def test_kernels(tool):
@@ -174,9 +313,9 @@ def test_print(tool, folder):
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("sums", SUM), ("each", THREADS), ("wide", WIDE)):
+        for name, text in (("sums", SUM), ("each", THREADS), ("wide", WIDE), ("block", BLOCK), ("tile", TILE)):
             open(f"{folder}/{name}.tile", "w").write(text)
-        for test in (test_tile_level, test_threads, test_wide, test_break, test_print):
+        for test in (test_tile_level, test_threads, test_wide, test_break, test_print, test_watched, test_break_of_block, test_prompt):
             test(tool, folder)
     test_kernels(tool)
 

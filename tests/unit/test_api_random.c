@@ -1,5 +1,7 @@
-/* Random programs through the public interface: what the engine computes is what the oracle says, for every type. */
+/* Random programs through the public interface: what the engine computes is what the oracle says, for every type,
+ * and the same when values are shown on their way. */
 #include "api_helper.h"
+#include "tilewright_look.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +50,23 @@ static void random_expression(char *out, size_t size, uint32_t *seed, const char
     snprintf(out + length, size - (size_t)length, "))");
 }
 
+/* Runs the launch again with its values shown, and compares the 64 elements of the output. */
+static void run_watched(struct fixture *f, const char *text, void *output, size_t size)
+{
+    static const tw_probe probes[] = {{.name = "A"}, {.name = "B"}, {.name = "C"}};
+    tw_probe_options options = tw_probe_options_init();
+    char before[64 * 8];
+    options.probes = probes;
+    options.count = 3;
+    options.line = 5;
+    memcpy(before, output, 64 * size);
+    memset(output, 0, 64 * size);
+    succeed(f, tw_launch_probe(f->launch, &options));
+    succeed(f, tw_launch_run(f->launch));
+    if (memcmp(before, output, 64 * size) != 0)
+        fail_msg("other values when they are shown:\n%s", text);
+}
+
 static void run_random_program(struct fixture *f, uint32_t *seed, tw_dtype t)
 {
     char expression[1200], text[4000];
@@ -79,6 +98,7 @@ static void run_random_program(struct fixture *f, uint32_t *seed, tw_dtype t)
     tw_status status = tw_launch_verify(f->launch, NULL);
     if (status != TW_OK && status != TW_UNSUPPORTED) /* rounding may decide too much */
         fail_msg("%s\n%s", text, tw_context_messages(f->ctx));
+    run_watched(f, text, memory[2], tw_dtype_size(t));
     tw_launch_free(f->launch);
     tw_module_free(f->module);
 }
