@@ -1,7 +1,6 @@
 /* Makes small runs of a kernel on the CPU engine, and compares them with `ensures`. */
 #include "check.h"
 #include "tensor.h"
-#include "verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +67,8 @@ static bool has_special(const struct check *c)
     return found;
 }
 
-static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
-                          const struct untouched *u, const char *where)
+static void take_verified(struct check *c, tw_status s, const struct untouched *u,
+                          const char *where)
 {
     int before = c->findings.count;
     if (s == TW_OK)
@@ -90,8 +89,6 @@ static void take_verified(struct check *c, tw_status s, const tw_verdict *v,
     if (s != TW_WRONG_VALUES || c->findings.count == before)
         return;
     take_wrong(c, u);
-    if (verdict_hint(v) && !c->on_zeros && c->inputs == CHECK_RANDOM)
-        findings_note(&c->findings, verdict_hint(v));
 }
 
 /* Content of outputs before the run; UNWRITTEN_ALONE: there is no other run. */
@@ -116,14 +113,13 @@ static void take_untouched(const struct check *c, struct untouched *u,
 
 void check_verify(struct check *c, const struct operands *arrays, int shape, const char *where)
 {
-    tw_verdict v = tw_verdict_init();
     struct untouched u = {0};
     check_set_deadline(c, true);
-    tw_status s = tw_launch_verify(c->launch, &v);
+    tw_status s = tw_launch_verify(c->launch, NULL);
     check_set_deadline(c, false);
     if (s == TW_WRONG_VALUES)
         take_untouched(c, &u, arrays, shape, UNWRITTEN_ALONE);
-    take_verified(c, s, &v, &u, where);
+    take_verified(c, s, &u, where);
     untouched_free(&u);
 }
 
@@ -149,7 +145,6 @@ static void take_not_run(struct check *c, tw_status s, const char *where)
 
 struct attempt {
     tw_status ran, verified;
-    tw_verdict verdict;
     struct untouched untouched; /* by all runs so far; the caller frees */
 };
 
@@ -161,10 +156,10 @@ static bool is_right(const struct attempt *a)
 /* Makes one attempt. Its messages are the context's until the next call. */
 static struct attempt attempt(struct check *c)
 {
-    struct attempt a = {.ran = check_run_once(c), .verified = TW_OK, .verdict = tw_verdict_init()};
+    struct attempt a = {.ran = check_run_once(c), .verified = TW_OK};
     check_set_deadline(c, true);
     if (a.ran == TW_OK && tw_kernel_has_ensures(c->kernel))
-        a.verified = tw_launch_verify(c->launch, &a.verdict);
+        a.verified = tw_launch_verify(c->launch, NULL);
     check_set_deadline(c, false);
     return a;
 }
@@ -199,7 +194,7 @@ static void take_attempt(struct check *c, const struct attempt *a, const char *w
     } else if (a->ran == TW_OK) {
         c->runs++;
         c->wrong = a->verified == TW_WRONG_VALUES;
-        take_verified(c, a->verified, &a->verdict, &a->untouched, where);
+        take_verified(c, a->verified, &a->untouched, where);
     } else if (check_refuses_sizes(a->ran)) {
         take_not_run(c, a->ran, where);
     } else {

@@ -32,11 +32,8 @@ static char *describe_run(const struct run *r)
 static void report_wrong(struct run *r)
 {
     complain_library(&r->complaints, r->program.ctx, r->verified);
-    const char *hint = verdict_hint(&r->verdict);
     char *where = describe_run(r);
     complain_more(&r->complaints, "wrong values %s", where);
-    if (hint && !r->again)
-        complain_more(&r->complaints, "%s", hint);
     free(where);
 }
 

@@ -32,12 +32,6 @@ char *verdict_text(const tw_verdict *v)
     return text;
 }
 
-const char *verdict_hint(const tw_verdict *v)
-{
-    bool only_got = isnan(v->got) && !isnan(v->want);
-    return only_got ? "NaN: a tile or scalar without a value starts as NaN" : NULL;
-}
-
 void verdict_json(const tw_verdict *v, struct json *j)
 {
     json_key(j, "verified");

@@ -508,7 +508,8 @@ static void note_edge_zeros(tw_launch *l, const char *view)
               slice.data, op, line, z.changed ? "what becomes of them" : "them", way);
 }
 
-static void report_wrong(tw_launch *l, const struct ensures_report *r)
+static void report_wrong(tw_launch *l, const struct ensures_report *r,
+                         const struct cpu_argument *args)
 {
     struct text at;
     text_init(&at, &l->ctx->scratch);
@@ -518,6 +519,7 @@ static void report_wrong(tw_launch *l, const struct ensures_report *r)
     diag_error(&l->ctx->diag, r->loc, "%s is %.9g, expected %.9g (within %.3g)", at.data,
                shown(r->got), shown(r->want), shown(r->tolerance));
     note_edge_zeros(l, r->view);
+    launch_note_nan(l, r, args);
 }
 
 static void take_wrong(void *user, const struct ensures_wrong *w)
@@ -577,7 +579,7 @@ static tw_status verify_call(void *user)
     for (int i = 0; i < r.rank; i++)
         v->at[i] = r.at[i];
     if (!r.ok) {
-        report_wrong(l, &r);
+        report_wrong(l, &r, args);
         launch_note_overlaps(l);
     }
     return r.ok ? TW_OK : TW_WRONG_VALUES;

@@ -390,6 +390,9 @@ void launch_refuse_overlap(tw_launch *l, int written, int other);
 tw_status launch_keep_inputs(tw_launch *l, const struct cpu_argument *args);
 /* Adds a note under an error: the arrays that overlap. */
 void launch_note_overlaps(tw_launch *l);
+/* Adds a note under wrong values: what may have made the NaN, if the worst one is a NaN and
+ * `ensures` expects a number. */
+void launch_note_nan(tw_launch *l, const struct ensures_report *r, const struct cpu_argument *args);
 
 /* Does the work of tw_launch_verify, with values kept from before (NULL: computes them). */
 tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *verdict);

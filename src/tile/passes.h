@@ -98,6 +98,16 @@ struct edge_zeros {
 };
 bool edge_zeros_find(struct arena *a, struct kernel *k, const char *view, struct edge_zeros *out);
 
+/* nans.c: finds what may give NaN, a guess for a note on wrong values. `env` has the parameters of
+ * the launch: a branch that they exclude does not count. */
+struct nan_causes {               /* the first of each in program order; NULL: none */
+    const struct expr *unset;     /* a read of a variable that may have no value there */
+    const struct expr *shifted;   /* an exp or exp2 of a difference from a maximum */
+    const struct expr *undefined; /* a quotient, or a function that is not defined everywhere */
+};
+void nan_causes_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
+                     struct nan_causes *out);
+
 /* plan.c: gives every shared tile an offset. Tiles whose lives do not overlap share bytes if a
  * barrier separates them; the pass adds missing barriers. requires: variance. sets: sym->offset,
  * kernel->shared_bytes, kernel->planned. diagnoses: more bytes than GPUs have (a warning). */

@@ -173,8 +173,8 @@ def test_verdicts(run):
     run("bench", "programs.tile:wrong", "--set", "n=3", *QUICK, status=1, out=["FAIL", "programs.tile:6: C[0] is "])
     run("bench", "programs.tile:outside", "--set", "n=3", *QUICK, status=1, out="programs.tile:26: ")
     for command in (["run", "programs.tile:unset", "--set", "n=3", "--fill", "rand", "--verify"], ["check", "programs.tile:unset"]):
-        run(*command, status=1, err=["C[0] is nan, expected", "NaN: a tile or scalar without a value starts as NaN"], not_in="-nan")
-    run("check", "programs.tile:unset", status=1, err="\n    note: NaN: ")
+        run(*command, status=1, err=["C[0] is nan, expected", "`x` may have no value here, and is NaN then: give it one where it is declared"], not_in="-nan")
+    run("check", "programs.tile:unset", status=1, err="programs.tile:12:53: note: `x` may have no value here")
 
 
 def test_failures_in_json(run):

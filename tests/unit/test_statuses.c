@@ -68,6 +68,23 @@ static void runs_that_fail(void **state)
     says(f, tw_launch_time(f->launch, 0, &ms), TW_BAD_ARGUMENT);
 }
 
+static void a_wrong_nan(void **state)
+{
+    struct fixture *f = *state;
+    float c[4] = {0};
+    tw_array x = array(c, TW_F32, 1, 4, 0);
+    load(f, "kernel k(f32 *c) grid(1) warps(1)\n"
+            "{\n"
+            "    global f32 C[4] = c;\n"
+            "    reg f32 t[4] = C / C;\n"
+            "    C = t;\n"
+            "    ensures C == 1.0;\n"
+            "}\n");
+    succeed(f, tw_launch_array(f->launch, "c", &x));
+    succeed(f, tw_launch_run(f->launch));
+    refused(f, tw_launch_verify(f->launch, NULL), TW_WRONG_VALUES, "is NaN where both are 0");
+}
+
 static void programs_that_do_not_compile(void **state)
 {
     struct fixture *f = *state;
@@ -166,9 +183,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(runs_that_fail),           TEST(programs_that_do_not_compile),
-        TEST(kernels_that_are_missing), TEST(launches_that_are_ended),
-        TEST(memory_that_is_out),       cmocka_unit_test(all_were_seen),
+        TEST(runs_that_fail),
+        TEST(programs_that_do_not_compile),
+        TEST(kernels_that_are_missing),
+        TEST(launches_that_are_ended),
+        TEST(memory_that_is_out),
+        TEST(a_wrong_nan),
+        cmocka_unit_test(all_were_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
