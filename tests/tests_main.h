@@ -1,4 +1,5 @@
-/* The main() of each test file of a folder, under the name that CMakeLists.txt compiles it as. This header precedes each of them. */
+/* Names the main() of each test file of a folder as CMakeLists.txt compiles it. This header
+ * precedes each of them. */
 #ifndef TILEWRIGHT_TESTS_MAIN_H
 #define TILEWRIGHT_TESTS_MAIN_H
 

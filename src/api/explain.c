@@ -231,8 +231,8 @@ static const struct ptx_limit *limit_of(const struct ptx_function *f, enum ptx_d
     return NULL;
 }
 
-/* Returns the most registers of a thread with which a multiprocessor holds so many blocks of so
- * many threads. */
+/* Returns the most registers of a thread with which a multiprocessor holds `blocks` blocks of
+ * `threads` threads. */
 static int registers_for(const struct explain *e, int threads, int64_t blocks)
 {
     enum { GRAIN = 8 }; /* registers of a thread are allocated in this unit */

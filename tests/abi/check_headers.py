@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The public headers as programs include them: each by itself, in each standard of C and C++, without a warning; for Windows,
-where clang is there, with the functions imported from a DLL or linked statically."""
+"""The public headers as programs include them: each by itself, in each standard of C and C++, without a warning; also for Windows, if
+clang is installed, with the functions imported from a DLL or linked statically."""
 import os
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ WINDOWS = ["--target=x86_64-pc-windows-msvc", "-ffreestanding"]
 
 
 def compiled(compiler, language, standard, text, *options):
-    """Standard output of the compiler, or None with its messages printed."""
+    """Returns the standard output of the compiler, or None after printing its messages."""
     command = [*compiler.split(), "-x", language, f"-std={standard}", *WARNINGS, "-I", os.path.join(ROOT, "include"), *options, "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     if done.returncode != 0:
@@ -52,7 +52,7 @@ def check_windows(clang):
 
 
 def check_helpers(compiler):
-    """tw_host_array converts extents of any integer type by itself."""
+    """tw_host_array itself converts extents of any integer type."""
     text = ('#include "tilewright.h"\ntw_array all(const float *x, size_t rows, unsigned columns);\n'
             "tw_array all(const float *x, size_t rows, unsigned columns)\n"
             "{\n    return tw_host_array(x, TW_F32, rows, columns);\n}\n")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs of released versions against the library that was just built, and twins of the present headers that
-scripts/check_abi.py has to catch or to pass.
+"""Programs of released versions run with the library that was just built, and twins of the present headers that scripts/check_abi.py must
+catch or accept.
 
     released_programs.py LIBRARY    (with CC, CFLAGS, FAKE_CUDA in the environment)
 """
@@ -17,7 +17,7 @@ sys.path.append(os.path.join(HERE, "..", "..", "scripts"))
 import check_abi  # noqa: E402
 import public_headers  # noqa: E402
 
-# (what is done to the headers, header, text, text in its place, what check_abi.py says; None: it passes)
+# (the change in words, header, old text, new text, message of check_abi.py; None: accepted)
 TWINS = (
     ("a function is removed", "tilewright.h", "TW_API tw_status tw_launch_check(tw_launch *l);", "", "function tw_launch_check was removed"),
     ("a function has another parameter", "tilewright_gpu.h", "tw_launch_ready(tw_launch *l, void *stream);",

@@ -1,5 +1,5 @@
-/* Three built modules in one program, linked with a driver library: values, sizes that are refused,
- * loads by several threads. */
+/* Three built modules in one program, linked with a driver library: values, refused sizes, loads
+ * by several threads. */
 #include "odd.h"
 #include "scores.h"
 #include "sgemm_tiled.h"
@@ -28,7 +28,7 @@ static void expect(int good, const char *what)
 }
 
 #define EXPECT(condition) expect(condition, #condition)
-/* The status, and a piece of what is said. */
+/* Checks the status, and that the message contains this text. */
 #define EXPECT_STATUS(call, status, said)                                                          \
     do {                                                                                           \
         int got = (int)(call);                                                                     \
@@ -165,7 +165,7 @@ static int value_b(int p, int j)
     return (p * 2 + j * 3) % 5 - 2;
 }
 
-/* The arrays begin `shift` elements behind an address that 16 divides. */
+/* The arrays begin `shift` elements after an address that 16 divides. */
 static void test_product(const odd_module *module, int m, int n, int k, int shift)
 {
     static uint16_t a[SIDE * SIDE], b[SIDE * SIDE], c[SIDE * SIDE];
@@ -197,7 +197,7 @@ static void test_product(const odd_module *module, int m, int n, int k, int shif
 static void *load(void *out)
 {
     expect(odd_load(0, out) == ODD_OK, odd_message());
-    EXPECT(*odd_message() == 0); /* nor of machine code that the driver refused */
+    EXPECT(*odd_message() == 0); /* nor one about machine code that the driver refused */
     return NULL;
 }
 
@@ -231,7 +231,7 @@ int main(void)
     void *context;
     test_loads();
     expect(odd_load(0, &odd) == ODD_OK, odd_message());
-    EXPECT(strstr(odd_message(), "`module` is NULL") != NULL); /* of the call before that failed */
+    EXPECT(strstr(odd_message(), "`module` is NULL") != NULL); /* of the failed call before */
     expect(scores_load(0, &scores) == SCORES_OK, scores_message());
     expect(sgemm_tiled_load(0, &sgemm) == SGEMM_TILED_OK, sgemm_tiled_message());
     if (failures)

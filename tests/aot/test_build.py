@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`tilewright build`: what it writes compiles without a warning, links with others of its kind, runs on the driver library of
-the tests (FAKE_CUDA) with the right values, and says what is wrong. The header of one kernel is a golden (--bless)."""
+"""`tilewright build`: its output compiles without a warning, links with other modules, runs on the driver library of the tests (FAKE_CUDA)
+with the right values, and reports errors. The header of one kernel is a golden (--bless)."""
 import ctypes
 import glob
 import json
@@ -16,7 +16,7 @@ from tile_runner import call, compare, fail
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FAKE = os.environ.get("FAKE_CUDA")
-FAKE_PTXAS = os.environ.pop("TILEWRIGHT_PTXAS", None)  # what it makes is for FAKE_CUDA alone
+FAKE_PTXAS = os.environ.pop("TILEWRIGHT_PTXAS", None)  # its output is for FAKE_CUDA alone
 CC = os.environ.get("CC", "cc")
 FLAGS = os.environ.get("CFLAGS", "").split()
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -41,7 +41,7 @@ def refused(tool, arguments, *texts, status=2, **options):
 
 
 def sets_of(path):
-    """--set with a value for each static parameter of a file: that of STATICS, else 16. Derived ones need none."""
+    """Returns --set with a value for each static parameter of a file: that of STATICS, else 16. Derived ones need none."""
     names = re.findall(r"static \w+ (\w+)(?!\w| =)", open(path).read())
     known = dict(s.split("=") for s in STATICS.split(","))
     found = [f"{name}={known.get(name, 16)}" for name in dict.fromkeys(names)]
@@ -55,12 +55,12 @@ def compilers():
 
 
 def test_kernels(tool, folder):
-    """All kernels: C without warnings, a header that is C++ too."""
+    """All kernels: C without warnings, and a header that also compiles as C++."""
     for path in sorted(glob.glob(os.path.join(ROOT, "kernels/*/*.tile"))):
         if "\nkernel " not in open(path).read():
-            continue  # for others to import
+            continue  # a file for others to import
         name = os.path.basename(path).split(".")[0]
-        targets = ["--target", "sm_89,sm_90"] if name == "fp8" else []  # the first that have 8-bit floats
+        targets = ["--target", "sm_89,sm_90"] if name == "fp8" else []  # the first targets with 8-bit floats
         run([tool, "build", path, "--name", f"k_{name}", "--output", folder, *sets_of(path), *targets])
         source = f"{folder}/k_{name}.c"
         run([CC, *FLAGS, *STRICT, "-c", source, "-o", f"{folder}/x.o"])
@@ -77,7 +77,7 @@ def test_kernels(tool, folder):
 
 
 def test_odd_values(tool, folder):
-    """Static floats that no number of C is; names that C++ has another use for."""
+    """Static floats that C has no constant for; names with another meaning in C++."""
     path = f"{folder}/values.tile"
     open(path, "w").write("kernel values(static f32 s, static f64 d, i32 n, i32 requires, i32 co_await, f32 *x) grid(cdiv(n, 16)) warps(1)\n"
                           "{\n    global f32 X[n] = x;\n    X[block.x * 16 +: 16] = s + (f32) d + (f32) (requires + co_await);\n}\n")
@@ -99,7 +99,7 @@ HEADERS = ("assert", "complex", "ctype", "errno", "float", "inttypes", "iso646",
 
 
 def test_names(tool, folder):
-    """Any name of the language is a name of C, after any header, in every C and in C++."""
+    """Any name of the language works as a name in C, after any header, in every standard of C and in C++."""
     run([tool, "build", "tests/aot/nasty_names.tile", "--set", "assert=-0.0,INT64_MIN=-9223372036854775808", "--no-cubin",
          "--output", folder])
     includes = "".join(f"#include <{h}.h>\n" for h in HEADERS)
@@ -115,7 +115,7 @@ def test_names(tool, folder):
 
 
 def test_file_names(tool, folder):
-    """NAME.h does not take the place of <math.h>, nor NAME_OK be a macro of <unistd.h>."""
+    """NAME.h does not hide <math.h>, and NAME_OK does not clash with a macro of <unistd.h>."""
     os.makedirs(f"{folder}/named")
     for kernel, name in (("math", "kernel_math"), ("Signal", "kernel_Signal"), ("_k", "kernel__k"), ("aot", "kernel_aot"),
                          ("x", "kernel_x"), ("register", "register")):
@@ -147,7 +147,7 @@ def test_header(tool, folder, bless):
 
 
 def make_program(tool, folder, driver, *targets):
-    """Three modules in one program, one of them linked with the driver."""
+    """Builds three modules into one program, one of them linked with the driver."""
     path = os.path.dirname(tool) + os.pathsep + os.environ["PATH"]
     run(["sh", "examples/shipped/build.sh", folder, *targets], env=dict(os.environ, PATH=path))
     run([tool, "build", *ODD, "--unaligned", "--output", folder, *targets])
@@ -166,7 +166,7 @@ def run_program(folder, driver, **settings):
 
 
 def test_program(tool, folder):
-    """As PTX of one target and of several, on GPUs of several kinds; a GPU that does not take the machine code takes the PTX."""
+    """As PTX of one target and of several, on GPUs of several kinds; a GPU that refuses the machine code gets the PTX."""
     make_program(tool, folder, FAKE, "--target", "sm_80,sm_90,sm_120", "--no-cubin")
     for capability in (80, 86, 90, 100, 121):
         run_program(folder, FAKE, FAKE_CUDA_SM=str(capability))
@@ -177,7 +177,7 @@ def test_program(tool, folder):
 
 
 def test_gpu(tool, folder):
-    """The same on the GPU that is here, if there is one."""
+    """The same on this machine's GPU, if it has one."""
     try:
         driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
     except OSError:
@@ -193,14 +193,14 @@ def test_gpu(tool, folder):
 
 
 def test_driver(folder):
-    """Every call of the driver fails once: a message, no crash; no driver, no GPU, one that is too old."""
+    """Every call of the driver fails once, and there is a message and no crash; also no driver, no GPU, a driver that is too old."""
     log = f"{folder}/calls"
     environment = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=FAKE)
     run([f"{folder}/scores"], env=dict(environment, FAKE_CUDA_LOG=log))
     calls = re.findall(r"^(cu\w+)$", open(log).read(), re.M)
     for name in sorted(set(calls) - {"cuCtxPopCurrent_v2", "cuModuleUnload", "cuMemFree_v2", "cuDevicePrimaryCtxRelease_v2",
                                      "cuGetErrorName", "cuGetErrorString", "cuDeviceGetAttribute", "cuDeviceGetName"}):
-        last = name == "cuCtxPushCurrent_v2"  # of the unload, which has no status
+        last = name == "cuCtxPushCurrent_v2"  # the call of the unload, which returns no status
         for n in range(1, calls.count(name) + 1 - last):
             result = call([f"{folder}/scores"], env=dict(environment, FAKE_CUDA_FAIL=f"{name}:{n}:2"))
             if result.status != 1 or not result.err.startswith("scores: "):
@@ -218,7 +218,7 @@ def sizes_of(source):
 
 
 def test_targets(tool, folder):
-    """PTX of the least target, machine code of each; without an assembler PTX of each."""
+    """PTX of the lowest target, machine code of each; without an assembler PTX of each."""
     build = [tool, "build", "kernels/matmul/auto.tile", "--type", "f16", "--set", "n=64,k=64", "--output", folder]
     source = f"{folder}/matmul_auto.c"
     run(build)
@@ -250,7 +250,7 @@ def rows_of(header):
 
 
 def test_tuned(tool, folder):
-    """Tuned values by class, device and target; what does not go with a kernel is passed over or refused."""
+    """Tuned values by class, device and target; values that do not fit a kernel are skipped or refused."""
     lines = ['# comment',
              '{"kernel": "matmul_auto", "types": {"T": "f16"}, "class": {"m": [1, 128], "n": [64, 64]}, "tune": {"BM": 128, "BN": 64, "BK": 32}}',
              '{"kernel": "matmul_auto", "device": "NVIDIA H200", "target": "sm_90", "class": {"m": [129, null, 16]}, '
@@ -294,7 +294,7 @@ def test_tuned(tool, folder):
 
 
 def test_tuned_unused(tool, folder):
-    """What a line of the file does not come to is said, and why."""
+    """A message names each line of the file that has no effect, with the reason."""
     path = f"{folder}/unused.jsonl"
     build = [tool, "build", "kernels/matmul/auto.tile", "--type", "f16", "--set", "n=64,k=64", "--output", folder, "--target", "sm_80",
              "--no-cubin", "--tuned", path]
@@ -315,7 +315,7 @@ def test_tuned_unused(tool, folder):
 
 
 def test_tuned_exported(tool, folder):
-    """What `tune` found, from the store to a build: what is of this text, and of a GPU."""
+    """Results of `tune` go from the store to a build, if they are of this text and of a GPU."""
     store, path = f"{folder}/tuned.db", f"{folder}/exported.jsonl"
     kernel = "kernels/matmul/auto.tile"
     usual = dict(os.environ, TILEWRIGHT_STORE=store)
@@ -358,12 +358,12 @@ def test_refused(tool, folder):
     refused(tool, [auto, auto, "--name", "x", "--set", "n=64,k=64", "--output", f"{folder}/missing"], "missing`: make it first",
             status=1)
     refused(tool, ["tests/aot/same_names.tile", "--name", "x"], "would be called `x_load`, as a name of the header itself")
-    for kernels in ([""], [":sums", ":sums_workspace"]):  # in the file's order, in the other
+    for kernels in ([""], [":sums", ":sums_workspace"]):  # in the file's order, and in another
         files = [f"tests/aot/same_workspace.tile{kernel}" for kernel in kernels]
         refused(tool, [*files, "--name", "x"], "would be called `x_sums_workspace`, as one for `sums")
     again = f"{folder}/again.tile"
     shutil.copy("kernels/sgemm/tiled.tile", again)
-    # of a file with a kernel that does not compile, the others are written
+    # one kernel of a file does not compile: the others are written
     two = f"{folder}/two.tile"
     kernel = "kernel %s(i32 n, const f32 *a, f32 *b) grid(cdiv(n, 64)) warps(2)\n{\n    global f32 A[n] = a, B[n] = b;\n" \
              "    i32 i = block.x * 64;\n    %s\n    B[i +: 64] = A[i +: 64] + 1;\n}\n"

@@ -1,4 +1,4 @@
--- Run by test_lsp_neovim.py in Neovim: works on the file as a user does, and writes what came of it as JSON.
+-- test_lsp_neovim.py runs this in Neovim: it works on the file as a user does, and writes the results as JSON.
 local file, result, seconds = vim.env.TILE_FILE, {}, 400
 
 local function wait(what, ready)

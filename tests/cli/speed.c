@@ -1,8 +1,7 @@
-/* Text to runnable program: the best of several compilations of each file given, in milliseconds,
+/* Times text to runnable program: the best of several compilations of each file, in milliseconds,
  * one line a file.
  *
- *     speed RUNS FILE…
- */
+ *     speed RUNS FILE… */
 #include "tilewright.h"
 
 #include <stdio.h>
@@ -12,7 +11,7 @@
 static double seconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* whatever else the machine does */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* not the wall clock */
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

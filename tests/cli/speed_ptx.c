@@ -1,14 +1,13 @@
-/* Text to PTX: the best of several compilations, each in a context of its own, of every kernel of
- * every file for each of its types and each target given; in milliseconds, one line each.
+/* Times text to PTX: the best of several compilations, each in a context of its own, of every
+ * kernel of every file for each of its types and each target; in milliseconds, one line each.
  *
  *     speed_ptx RUNS TARGET,TARGET… NAME=VALUE,NAME=VALUE… ONLY FILE…
  *
- * The values are those of scalar parameters; one that is not named is 4096. Each kernel comes with
- * the default of its tuned values and with the largest; where the target has no room for these, it
- * is left out. The time is the processor's, so that what else the machine does counts little;
- * memory stays with the process once it has it, as in a program that compiles a second kernel.
- * ONLY is what a line says behind its time: nothing else is compiled then; or "".
- */
+ * The values are those of scalar parameters; a parameter without one is 4096. Each kernel is
+ * compiled with the default of its tuned values and with the largest ones, unless these do not
+ * fit the target. The time is the processor's, so load on the machine counts little; the process
+ * keeps memory that it has got, as in a program that compiles a second kernel. ONLY is the text
+ * of a line after its time: then only that line's kernel is compiled; or "". */
 #include "tilewright.h"
 #include "tilewright_look.h"
 
@@ -33,7 +32,7 @@ static double milliseconds(void)
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-/* What `values` says of a name. */
+/* Finds the value that `values` gives for a name. */
 static bool find_value(const char *values, const char *name, tw_value *out)
 {
     size_t length = strlen(name);
@@ -51,7 +50,7 @@ static bool is_tuned(const tw_kernel *k, int index, tw_tune *tune)
     return tw_kernel_tune(k, index, tune) == TW_OK;
 }
 
-/* The row of a group of tuned names whose values have the greatest product. */
+/* Returns the row of a group of tuned names whose values have the greatest product. */
 static int largest_row(const tw_kernel *k, int group, int rows)
 {
     double most = 0;
@@ -90,7 +89,7 @@ static tw_status set_values(const struct task *t, const tw_kernel *k, tw_launch 
     return s;
 }
 
-/* The whole way of one kernel. */
+/* Compiles one kernel, from text to PTX. */
 static tw_status compile(const struct task *t, tw_context *ctx)
 {
     tw_module *m;
@@ -107,7 +106,7 @@ static tw_status compile(const struct task *t, tw_context *ctx)
     return s == TW_OK ? tw_launch_show_stage(l, TW_STAGE_PTX, &text) : s;
 }
 
-/* The least time of `runs`; below 0 where it does not compile. */
+/* Returns the least time of `runs`; below 0 if it does not compile. */
 static double least_time(const struct task *t, int runs)
 {
     double best = 1e9;
@@ -126,7 +125,7 @@ static double least_time(const struct task *t, int runs)
     return best;
 }
 
-/* All types of a kernel, or `only` one; the names are from a module of their own. */
+/* Times all types of a kernel, or `only` one; the names are from a module of their own. */
 static void time_kernel(struct task t, const tw_kernel *k, int runs, const char *only)
 {
     tw_type type = tw_type_init();

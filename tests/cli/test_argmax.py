@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""argmax and argmin of rows with NaN, infinities and equal elements, on cpu and sim: the index is inside the row, NaN is passed over, and of
-NaN alone the index is 0. The shipped recipe follows the same rule over several pieces of a row."""
+"""argmax and argmin of rows with NaN, infinities and equal elements, on cpu and sim: the index is inside the row, NaN is ignored, and if all
+elements are NaN the index is 0. The shipped recipe follows the same rule over several pieces of a row."""
 import itertools
 import os
 import sys
@@ -27,7 +27,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def rows_of(cols, random):
-    """Rows of floats: NaN, infinities and equal elements alone, at the first and the last place, and among numbers."""
+    """Returns rows of floats: NaN, infinities and equal elements alone, at the first and the last place, and among numbers."""
     numbers = (random.integers(-9, 9, cols) / 2).tolist()
     alone = [[v] * cols for v in (NAN, -INF, INF, 2.5, -0.0)]
     ends = [row for v in (NAN, -INF, INF)
@@ -43,7 +43,7 @@ def integer_rows(cols, random):
 
 
 def first(row, best):
-    """The first place of the best number; 0 if there is none."""
+    """Returns the first place of the best number; 0 if there is none."""
     numbers = [v for v in row if v == v]
     return list(row).index(best(numbers)) if numbers else 0
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`bench` on the CPU: every kernel that ships passes at small and ragged sizes; libraries beside it, right, wrong and absent;
-statuses; what is skipped says why."""
+"""`bench` on the CPU: every shipped kernel passes at small and ragged sizes; libraries to compare with, right, wrong and absent; statuses;
+the report gives the reason for each case that it skips."""
 import glob
 import json
 import os
@@ -40,7 +40,7 @@ def bench(tool, status, *arguments, **where):
 
 
 def rows_of(tool, status, *arguments, **environment):
-    """The report with these in the environment."""
+    """Returns the report with these variables in the environment."""
     return json.loads(bench(tool, status, *arguments, *QUICK, env=dict(os.environ, **environment)))
 
 
@@ -49,7 +49,7 @@ NONE = {name: "" for name in FAKES}
 
 
 def check_peers(tool, folder):
-    """Each is named with its core, timed on as many threads as the kernel, and compared."""
+    """Each library is named with its core, timed on as many threads as the kernel, and compared."""
     log = f"{folder}/threads"
     report = rows_of(tool, 0, "kernels/matmul/shared.tile", "-s", "48", "--threads", "2", **FAKES, FAKE_PEERS_LOG=log)
     names = ["OpenBLAS 9.8.7 (SkylakeX)", "BLIS 7.6.5", "oneDNN 2.6.3"]
@@ -68,7 +68,7 @@ def check_peers(tool, folder):
 
 
 def check_peer_types(tool):
-    """Types that only some have; operands stored turned, with more than the product; batches; oneDNN 2 and 3."""
+    """Types that only some libraries have; transposed operands, with more than the product; batches; oneDNN 2 and 3."""
     for library, name in (os.environ["FAKE_PEERS"], "oneDNN 2.6.3"), (os.environ["FAKE_PEERS_3"], "oneDNN 3.4.5"):
         fakes = {**FAKES, "TILEWRIGHT_ONEDNN": library}
         report = rows_of(tool, 0, "kernels/matmul/shared.tile", "kernels/matmul/batched.tile", "-m", "24", "-n", "40", "-k", "36", "--batch", "3",
@@ -85,7 +85,7 @@ def check_peer_types(tool):
 
 
 def check_wrong_peers(tool):
-    """Values that are wrong, calls that fail and libraries that are none: said, and never the peer that counts."""
+    """Wrong values, failing calls and files that are not libraries: the report names them and never compares with them."""
     arguments = ["kernels/matmul/shared.tile", "-s", "32"]
     row, = rows_of(tool, 1, *arguments, **FAKES, FAKE_PEERS_WRONG="cblas")["rows"]
     expect(row["ok"] and row["peer"].startswith("oneDNN"), row)
@@ -99,8 +99,8 @@ def check_wrong_peers(tool):
     expect("peer" not in report["rows"][0] and report["rows"][0]["ok"], report)
 
 
-def check_beside(tool):
-    """The head says what kernels take turns with: libraries, a copy, both, nothing; where all are skipped the last line says so."""
+def check_turns(tool):
+    """The head names the libraries, the copy, both or nothing that kernels take turns with; if all are skipped, the last line says that."""
     shared, softmax = "kernels/matmul/shared.tile", ["kernels/fused/softmax.tile", "--set", "rows=8,cols=20"]
     for arguments, fakes, said in ((softmax, FAKES, "s), kernel and a copy in turn; inputs"), ([shared], NONE, " s); inputs"),
                                    ([shared], FAKES, "s), kernel and libraries in turn; inputs"),
@@ -114,7 +114,7 @@ def check_beside(tool):
 
 
 def check_together(tool):
-    """Kernels and types that take turns; libraries once for the same product."""
+    """Kernels and types take turns; libraries run once for the same product."""
     report = rows_of(tool, 0, "kernels/matmul/shared.tile", "kernels/matmul/tuned.tile", "kernels/fused/softmax.tile", "--set", "rows=8,cols=20",
                      "-s", "32", "-s", "16", "--type", "f32,bf16", "--together", **FAKES)
     sizes = [(r["dtype"], r.get("m"), r["kernel"]) for r in report["rows"]]
@@ -126,7 +126,7 @@ def check_together(tool):
 
 
 def check_endless(tool, folder):
-    """A run without end fails with what allows it longer and what says where; the kernels behind it are timed."""
+    """An endless run fails, with the option that allows more time and the command that finds the place; the kernels after it are timed."""
     shared = "kernels/matmul/shared.tile"
     endless = f"{folder}/endless.tile"
     with open(shared) as text, open(endless, "w") as out:
@@ -147,7 +147,7 @@ def check_endless(tool, folder):
 
 
 def check_choices(tool):
-    """--peers, --all-sizes and suites; what there is none of."""
+    """--peers, --all-sizes and suites; names that match nothing."""
     report = rows_of(tool, 0, "kernels/matmul/shared.tile", "-s", "16", "--peers", "blis", **FAKES)
     expect([p["name"] for p in report["peers"]] == ["BLIS 7.6.5"], report["peers"])
     report = rows_of(tool, 0, "kernels/matmul/shared.tile", "-s", "16", "--peers", "none", **FAKES)
@@ -175,7 +175,7 @@ def main():
         check_endless(tool, folder)
     check_peer_types(tool)
     check_wrong_peers(tool)
-    check_beside(tool)
+    check_turns(tool)
     check_together(tool)
     check_choices(tool)
     os.environ.update(NONE)

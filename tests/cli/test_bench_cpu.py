@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/cpu.py beside libraries on plain loops: parts, figures and verdicts, the report, what is absent, statuses."""
+"""bench/cpu.py with libraries of plain loops: parts, figures and verdicts, the report, absent libraries, statuses."""
 import glob
 import json
 import os
@@ -36,7 +36,7 @@ launch    -                              -    -           -
 
 
 def figures(tool, folder, status, *parts, **environment):
-    """The figures of the parts by name, and all that was printed."""
+    """Returns the figures of the parts by name, and the whole output."""
     command = [sys.executable, "bench/cpu.py", "--quick", *parts, "--tool", tool, "--out", folder, "--configurations", f"{folder}/table.txt"]
     result = call(command, env=dict(os.environ, **environment))
     if result.status != status:
@@ -47,7 +47,7 @@ def figures(tool, folder, status, *parts, **environment):
 
 
 def check_all(tool, folder):
-    """Every part has its figures; the table that is printed and the one that is kept say the same."""
+    """Every part has its figures; the printed table and the stored one agree."""
     found, report, text = figures(tool, folder, 0)
     expect(report["failed"] == {}, report["failed"])
     parts = ["f32 32x32x32, 1 thread / oneDNN", "f32 32x32x32, 1 thread / OpenBLAS", "f32 33x35x37, 1 thread / OpenBLAS",
@@ -66,7 +66,7 @@ def check_all(tool, folder):
 
 
 def check_loops(tool, folder):
-    """The loops in C, where they are there."""
+    """The loops in C, if they are built."""
     found, _, _ = figures(tool, folder, 0, "threads")
     naive = found["sgemm_naive 32x32x32 / naive loops in C"]
     expect((naive["value"] is None) == (not os.path.exists("bench/cpu_loops.c")), naive)
@@ -91,7 +91,7 @@ def check_absent_and_wrong(tool, folder):
 
 
 def check_verdicts():
-    """Above the goal, between goal and floor, below; where less is better the other way round."""
+    """Above the goal, between goal and floor, below; in the other direction if less is better."""
     verdicts = [cpu.Figure("", value, 1.0, 0.9).verdict() for value in (1.0, 0.95, 0.89, None)]
     expect(verdicts == ["PASS", "short of the goal", "SHORT", "not measured"], verdicts)
     verdicts = [cpu.Figure("", value, 1.0, 1.1, most=True).verdict() for value in (1.0, 1.05, 1.2)]
@@ -103,7 +103,7 @@ def check_verdicts():
 
 
 def check_table(tool):
-    """The table that ships: its kernels are here and take its types and values, at sizes that take no time."""
+    """The shipped table: its kernels exist and accept its types and values, at sizes that take no time."""
     small = {"rows": 8, "cols": 20, "heads": 2, "nq": 32, "nk": 40}
     for line in cpu.read_table("bench/configurations_cpu.txt", cpu.Line):
         expect(line.pattern == "-" or glob.glob(line.pattern), f"there is no {line.pattern}")

@@ -26,7 +26,7 @@ def bench(tool, status, *arguments, **variables):
 
 
 def check_types(tool):
-    """Every type has a kernel; each beside both libraries, but 8-bit floats, which cublasGemmEx does not take."""
+    """Every type has a kernel; each is compared with both libraries, except 8-bit floats, which cublasGemmEx does not take."""
     result = bench(tool, 0, *FILES, *SMALL, "--type", "all", "--json")
     rows = {r["dtype"]: r for r in result["rows"]}
     expect(list(rows) == ALL_TYPES, list(rows))
@@ -45,7 +45,7 @@ def check_types(tool):
 
 
 def check_values(tool):
-    """A value that differs from the library's is a failure; so is a broken kernel."""
+    """A value that differs from the library's is a failure; a broken kernel fails, too."""
     said = bench(tool, 1, "kernels/matmul/shared.tile", *SMALL, FAKE_CUBLAS_WRONG="1")
     expect("FAIL" in said and "off by" in said and "compared with cuBLASLt" in said, said)
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +56,7 @@ def check_values(tool):
 
 
 def check_samples(tool):
-    """Without `ensures`, as at large sizes: elements made in double precision, and the library's."""
+    """Without `ensures`, as at large sizes, samples are compared with double precision, and with the library's elements."""
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/silent.tile"
         with open("kernels/matmul/shared.tile") as source:
@@ -86,7 +86,7 @@ def check_shapes(tool):
 
 
 def check_graphs(tool):
-    """Runs that cannot be recorded are started one by one, all contenders alike."""
+    """Runs that cannot be recorded are started one by one, for all contenders."""
     arguments = "kernels/matmul/shared.tile", *SMALL, "--json"
     with tempfile.TemporaryDirectory() as folder:
         log, made = f"{folder}/log", 0
@@ -102,7 +102,7 @@ def check_graphs(tool):
 
 
 def check_triton(tool):
-    """Words where it is absent; a row where a python3 prints one."""
+    """A message if Triton is absent; a row if a python3 prints one."""
     arguments = "kernels/matmul/shared.tile", *SMALL, "--triton"
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}:{os.environ['PATH']}"
@@ -119,7 +119,7 @@ def check_triton(tool):
 
 
 def check_tuned(tool):
-    """What `tune` has stored, for these sizes, for the nearest, or else the defaults."""
+    """The values that `tune` has stored for these sizes, for the nearest ones, or else the defaults."""
     with tempfile.TemporaryDirectory() as folder:
         store = ["--store", f"{folder}/tuned.db"]
         tuned = call([tool, "tune", "kernels/matmul/auto.tile", "--device", "cuda", "--set", "m=64,n=48,k=72", "--tune",

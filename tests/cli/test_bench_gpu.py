@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/gpu.py on a driver and a cuBLAS that run on the host: parts, the report, what is absent, statuses."""
+"""bench/gpu.py on a driver and a cuBLAS that run on the host: parts, the report, absent libraries, statuses."""
 import glob
 import json
 import os
@@ -27,7 +27,7 @@ def nvcc():
 
 
 def gpu(tool, folder, status, *parts):
-    """The report of the parts, as JSON and as text."""
+    """Returns the report of the parts, as JSON and as text."""
     result = call([sys.executable, "bench/gpu.py", *parts, "--tool", tool, "--out", folder, "--configurations", f"{folder}/table.txt",
                    "--sgemm", f"{folder}/sgemm.ptx", "--rounds", "1", "--seconds", "0.0001"])
     if result.status != status:
@@ -86,13 +86,13 @@ def check_costs(tool, folder):
 
 
 def check_load(tool):
-    """What a kernel takes, without timing it."""
+    """The resources that a kernel uses, without timing it."""
     row, = json.loads(call([tool, "bench", "--device", "cuda", "--load", "--json", "kernels/matmul/auto.tile", "-s", "4096"]).out)["rows"]
     expect(row["threads"] == 128 and row["registers"] > 0 and row["shared_bytes"] > 0 and row["blocks_at_a_time"] > 0 and "ms" not in row, row)
 
 
 def check_table(tool):
-    """The table that ships: every kernel is here and takes its sizes and values."""
+    """The shipped table: every kernel exists and accepts its sizes and values."""
     with open("bench/configurations.txt") as table:
         lines = [text.split() for text in table if text.split() and not text.startswith("#")]
     for part, kernel, dtype, sizes, values in lines:
@@ -117,7 +117,8 @@ UNWRITTEN = """kernel half(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 64)) warps(
 
 
 def check_unwritten(tool, folder):
-    """Outputs hold what is no value before the run that is verified: zeros that the kernel leaves are not taken for its own."""
+    """Before the verified run, outputs hold values that no kernel computes, so zeros that the kernel does not write are not taken for its
+    own."""
     with open(f"{folder}/half.tile", "w") as out:
         out.write(UNWRITTEN)
     for device in ("cuda", "cpu"):

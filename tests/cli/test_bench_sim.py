@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`bench --device sim`: the simulator's speed, by what is watched."""
+"""`bench --device sim`: the simulator's speed, for each set of watched checks."""
 import json
 import sys
 
@@ -25,7 +25,7 @@ def main():
     if [r["watch"] for r in rows] != WATCHES or not speeds["cpu"] or speeds["kernel"] != "sgemm_tiled":
         fail(f"{speeds}")
     if len({r["warp_instructions"] for r in rows}) != 1:
-        fail(f"what is watched changes what runs: {rows}")
+        fail(f"the set of checks changes the run: {rows}")
     if not all(r["cpu_seconds"] > 0 and r["million_warp_instructions_per_second"] > 0 for r in rows):
         fail(f"{rows}")
     table = bench(tool, 0, "kernels/sgemm/naive.tile", "-s", "32", "--repeat", "1")

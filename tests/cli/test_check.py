@@ -10,7 +10,7 @@ from tile_runner import call, fail
 
 
 def without(text, needle, which):
-    """The text less the which-th line that holds needle, and the number of that line."""
+    """Returns the text without the which-th line that holds needle, and the number of that line."""
     lines = text.splitlines(True)
     found = [i for i, line in enumerate(lines) if needle in line]
     del lines[found[which]]
@@ -43,7 +43,7 @@ AHEAD = """kernel k(i32 m, i32 n, const f32 *a, f32 *c) grid(1) warps(1)
 
 
 def test_warnings_for_gpus(tool, folder):
-    """What only the passes for GPUs warn of is said, once for all targets, and fails nothing."""
+    """A warning of a pass for GPUs alone is printed once for all targets, and the command succeeds."""
     result, findings = check(tool, folder, AHEAD)
     if result.status != 0 or result.err.count("twin.tile:5:5: warning: nothing is fetched ahead in this pipeline") != 1:
         fail(f"a warning for GPUs: {result}")
@@ -55,7 +55,7 @@ def test_warnings_for_gpus(tool, folder):
 
 
 def ends_late(tool, folder, text, said, *options):
-    """`check` stops it; the command that is then proposed ends, and names a line of the loop."""
+    """`check` stops it; the command that the message proposes ends, and names a line of the loop."""
     with open(f"{folder}/twin.tile", "w") as out:
         out.write(text)
     result = call([tool, "check", "twin.tile", "--time-limit", "1", *options], cwd=folder)
@@ -71,7 +71,7 @@ def ends_late(tool, folder, text, said, *options):
 
 
 def test_proposed(tool, folder, text):
-    """What is proposed runs the very configuration: sizes, types, tuned values, what is in the arrays, the target."""
+    """The proposed command runs the same configuration: sizes, types, tuned values, contents of the arrays, the target."""
     ends_late(tool, folder, text.replace("p += BK", "p += 0"), "m = 1, n = 1, k = 1, T = f32")
     tuned = text.replace("p += BK", "p += STEP").replace("kernel", "tune STEP = {16, 0};\nkernel", 1)
     command = ends_late(tool, folder, tuned, "m = 70, n = 67, k = 75, T = bf16, STEP = 0", "--type", "T=bf16", "--set", "m=70", "--fill", "a=ones")
@@ -105,7 +105,7 @@ def main():
         result, findings = check(tool, folder, wrong)
         if result.status != 1 or "wrong values" not in result.err or len(findings) != 1:
             fail(f"wrong values: {result}")
-        # what fails, and the sizes that it takes to see it again, whichever run it is
+        # a kernel that fails, and the sizes that show it again, whichever run finds it
         late = text.replace("acc += dot(ra, rb);", "acc += dot(ra, rb);\n        if (m == 3 && k == 7)\n            acc += 1.0;")
         result, findings = check(tool, folder, late)
         if result.status != 1 or "wrong values in matmul_v1 with m = 3, n = 5, k = 7, T = f32" not in result.err:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`check` runs with inputs of one sign and extreme integers, at sizes that a kernel compares with constants, and says what it did not
-look at; what is right, an index above all, stays right."""
+"""`check` runs with inputs of one sign and with extreme integers, at sizes that a kernel compares with constants, and reports the cases
+that it did not try. Correct kernels pass, above all those that use integers as indices."""
 import json
 import os
 import sys
@@ -8,7 +8,7 @@ import tempfile
 
 from tile_runner import call_on, fail
 
-# The extreme of a row begins with a value that no element need have.
+# The extreme of a row begins with a value that need not be an element's.
 ROWS = """kernel rows(i32 m, i32 n, const {type} *a, {type} *o) grid(m) warps(1)
 {{
     global {type} A[m][n] = a, O[m] = o;
@@ -19,7 +19,7 @@ ROWS = """kernel rows(i32 m, i32 n, const {type} *a, {type} *o) grid(m) warps(1)
     ensures O == reshape({op}(A, axis = 1), m);
 }}
 """
-# One thread level, over all.
+# A thread-level kernel over the whole array.
 WHOLE = """kernel whole(i32 n, const f32 *a, f32 *o) grid(1) threads(64)
 {
     assume(n > 60);
@@ -41,7 +41,7 @@ WHOLE = """kernel whole(i32 n, const f32 *a, f32 *o) grid(1) threads(64)
     ensures O == max(A);
 }
 """
-# An element's number must lie in its array, where its value may be any.
+# An index must lie in its array, while a value may be any number.
 GATHER = """kernel gather(i32 n, const i32 *number, const i32 *a, i32 *o) grid(cdiv(n, 32)) threads(32)
 {{
     global i32 Number[n] = number, A[n] = a, O[n] = o;
@@ -60,7 +60,7 @@ MEAN = """kernel mean(i32 n, const i32 *a, const i32 *b, i32 *o) grid(cdiv(n, 32
     ensures O == (i32) (((i64) A + (i64) B) / 2);
 }}
 """
-# Branches that only one size, or one value of another parameter, takes.
+# Branches for a single size, or a single value of another parameter.
 SIZE = """kernel size(i32 n, i32 mode, const f32 *a, f32 *o) grid(cdiv(n, 32)) warps(1)
 {{
     global f32 A[n] = a, O[n] = o;
@@ -71,7 +71,7 @@ SIZE = """kernel size(i32 n, i32 mode, const f32 *a, f32 *o) grid(cdiv(n, 32)) w
     ensures O == A;
 }}
 """
-# Two views of one array, of which the second reaches farther than the one that names its shape.
+# Two views of one array; the second reaches farther than the one that gives the array's shape.
 VIEWS = """kernel views(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 4)) warps(2)
 {
     global f32 A[n][n] = a, X[n] = c, Y[n] = c + n;
@@ -82,7 +82,7 @@ VIEWS = """kernel views(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 4)) warps(2)
     ensures Y == 2;
 }
 """
-# Rows by their starts: one element more than its own is written by each block, where the row after it has one.
+# Rows by their starts: each block writes one element too many, if there is a row after its own.
 STARTS = """kernel rows(i32 rows, i32 total, const i32 *start, const f32 *x, f32 *y) grid(rows) threads(32)
 {{
     global i32 Start[rows] = start;
@@ -93,7 +93,7 @@ STARTS = """kernel rows(i32 rows, i32 total, const i32 *start, const f32 *x, f32
         Y[i] = X[i] * 2 + {value};
 }}
 """
-# The values of a block are wrong where its row begins right before the next one.
+# The values of a block are wrong if its row begins right before the next one.
 STARTS_SUM = """kernel sums(i32 rows, i32 total, const i32 *start, const f32 *x, f32 *y) grid(rows) warps(1)
 {{
     global i32 Start[rows] = start;
@@ -103,7 +103,7 @@ STARTS_SUM = """kernel sums(i32 rows, i32 total, const i32 *start, const f32 *x,
     ensures for (i32 r < rows) Y[r] == X[0];
 }}
 """
-# `ensures` reads outside X where a start lies before the first one.
+# `ensures` reads outside X if a start lies before the first one.
 STARTS_READ = """kernel widths(i32 rows, i32 total, const i32 *start, const f32 *x, f32 *y) grid(rows) warps(1)
 {
     global i32 Start[rows] = start;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`check`, `run --verify`, `bench` and `tune` of kernels that are right only where their outputs hold zeros before the launch."""
+"""`check`, `run --verify`, `bench` and `tune` of kernels that are right only if their outputs hold zeros before the launch."""
 import json
 import os
 import sys
@@ -27,9 +27,9 @@ LEAVES = kernel("if (A[i] > 0) O[i] = A[i];", "max(A, 0)")
 GREATEST = kernel("O[i] = max(O[i], abs(A[i]));", "abs(A)")
 ATOMIC = kernel("atomic_add(O[i], A[i]);")
 HINT = "it is right where `o` holds zeros before the launch"
-# Read, and of no consequence: nothing but the simulator sees it.
+# A read without consequence: only the simulator sees it.
 IDLE = kernel("{ f32 v = O[i]; O[i] = A[i] + (v == 12345.0 ? 1.0 : 0.0); }")
-# What no `ensures` speaks of is the caller's to give: a count that goes on.
+# The caller gives arrays that `ensures` does not mention: a count that goes on.
 COUNTS = kernel("{ O[i] = A[i]; N[i] += 1; }", more=", i32 *count", view="\n    global i32 N[n] = count;")
 
 
@@ -63,14 +63,14 @@ def main():
             fail(f"a read of no consequence: {result}")
         run(COUNTS, "check", status=0)
         run(COUNTS, *verify, status=0)
-        # neither prints twice nor forgets what was counted
+        # it prints once, and the counts are kept
         result = run(kernel("{ O[i] = A[i]; print(i); }"), *verify, "--set", "n=2", status=0)
         if result.out.count("i = ") != 2:
             fail(f"printed: {result}")
         result = run(kernel("O[i] = A[i];"), *verify, "--device", "sim", "--counters", status=0)
         if "warp_instructions" not in result.out or "verified: 70 elements" not in result.out:
             fail(f"counters: {result}")
-        # of two outputs, one is given
+        # the caller gives one of two outputs
         both = kernel("{ O[i] += A[i]; P[i] += A[i]; }", "A;\n    ensures P == A", more=", f32 *p", view="\n    global f32 P[n] = p;")
         for arguments in (["check"], verify):
             if "where `o`, `p` hold zeros" not in run(both, *arguments, status=1).err:
@@ -81,7 +81,7 @@ def main():
         run("kernel g(i32 n, f32 *o) grid(1) threads(1) { global f32 O[n] = o; O[0] = 0; }", "run", "--set", "n=70", "--out", "o=o.npy", status=0)
         if "where `p` holds zeros" not in run(both, *verify, "--in", "o=o.npy", status=1).err:
             fail("one of two outputs is given")
-        # what is timed is verified so, too
+        # timed runs are verified in the same way
         sizes = ["--set", "n=5000"]
         for text in (ADDS, LEAVES):
             for arguments in (["bench", *sizes], ["tune", *sizes, "--store", "s.db"]):

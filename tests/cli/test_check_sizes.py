@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mistakes that show at few sizes: `check` finds them by sizes of its own."""
+"""Mistakes that show at few sizes: `check` chooses the sizes that find them."""
 import json
 import os
 import sys
@@ -7,7 +7,7 @@ import tempfile
 
 from tile_runner import call_on, fail
 
-# A product with a bias, so that a step of K that is left out shows; tiles of 128 are not the default.
+# A product with a bias, so that an omitted step of K shows; tiles of 128 are not the default.
 LINEAR = """tune (BM, BN) = {{(64, 64), (32, 32), (128, 64)}};
 tune BK = {{16, 32}};
 
@@ -30,7 +30,7 @@ kernel linear(i32 m, i32 n, i32 k, const f32 *x, const f32 *w, const f32 *bias, 
     ensures Y == max(dot(X, W) + Bias, 0);
 }}
 """
-# Two blocks copy the same rows, and the last one what is then missing.
+# Two blocks copy the same rows, the last block those that are then missing.
 OVERLAP = """kernel rows(i32 m, const f32 *a, f32 *c) grid(cdiv(m, 128)) warps(4)
 {
     global f32 A[m][16] = a, C[m][16] = c;
@@ -41,7 +41,7 @@ OVERLAP = """kernel rows(i32 m, const f32 *a, f32 *c) grid(cdiv(m, 128)) warps(4
     ensures C == A;
 }
 """
-# Threads of one block may write one value.
+# Threads of one block may write the same value.
 ONE_BLOCK = """kernel same(i32 n, f32 *c) grid(1) threads(64)
 {
     global f32 C[1] = c;
@@ -49,7 +49,7 @@ ONE_BLOCK = """kernel same(i32 n, f32 *c) grid(1) threads(64)
     ensures C[0] == (f32) n;
 }
 """
-# Blocks of 256 elements and more: the sizes are those of several blocks.
+# Blocks of 256 elements and more: `check` takes sizes of several blocks.
 STRIDE = """kernel twice(i32 n, const f32 *a, f32 *c) grid(cdiv(n, {tile})) warps(2)
 {{
     global f32 A[n] = a, C[n] = c;
@@ -67,7 +67,7 @@ FIRST = """kernel first(i32 rows, i32 n, const f32 *a, f32 *c) grid(rows, cdiv(n
         {add};
 }}
 """
-# `ensures` has no value where a row has one element.
+# `ensures` has no value if a row has one element.
 UNBIASED = """kernel unbiased(i32 rows, i32 cols, const f32 *x, f32 *y) grid(rows) warps(1)
 {{{assumes}
     global f32 X[rows][cols] = x, Y[rows] = y;
@@ -78,7 +78,7 @@ UNBIASED = """kernel unbiased(i32 rows, i32 cols, const f32 *x, f32 *y) grid(row
     ensures for (i32 r < rows) Y[r] == sum(X[r]) / (f32) (cols - 1);
 }}
 """
-# Rows longer than the slice are cut off, which no usual size shows.
+# Rows longer than the slice are cut off, which usual sizes do not show.
 FIXED = """kernel shares(i32 rows, i32 cols, const f32 *x, f32 *y) grid(rows) warps(4)
 {{{assumes}
     global f32 X[rows][cols] = x, Y[rows][cols] = y;
@@ -100,7 +100,7 @@ def main():
         check(LINEAR.format(stride="BM", end="k"), status=0)
         for end in ("k - 1", "k - 2", "k - 4"):
             check(LINEAR.format(stride="BM", end=end), status=1)
-        # a last step alone, where K of one element is right by chance
+        # a last step alone: K of one element is right by chance
         for end in ("k == 1 ? 1 : k - 1", "k < 16 ? k : k - 1"):
             found = check(LINEAR.format(stride="BM", end=f"({end})"), status=1)["findings"]
             if "k = 257" not in found[0]["with"]:

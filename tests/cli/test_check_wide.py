@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`check` runs once with wide inputs: what overflows or loses digits there is wrong, and what is right stays right."""
+"""`check` runs once with wide inputs: kernels that overflow or lose digits there are wrong, and correct kernels pass."""
 import json
 import os
 import re
@@ -21,7 +21,7 @@ kernel softmax(i32 rows, static i32 cols, const T *x, T *y) grid(rows) warps(4)
     ensures for (i32 r < rows) Y[r] == exp((f32) X[r] - max((f32) X[r])) / sum(exp((f32) X[r] - max((f32) X[r])));
 }}
 """
-# The variance by two passes, or by two sums.
+# The variance in two passes, or from two sums.
 NORM = """kernel norm(i32 rows, static i32 cols, const f32 *x, f32 *y) grid(rows) warps(4)
 {{
     const i32 W = pow2_ceil(cols);
@@ -36,7 +36,7 @@ NORM = """kernel norm(i32 rows, static i32 cols, const f32 *x, f32 *y) grid(rows
 """
 TWO_PASSES = NORM.format(variance="sum(square(where(column < cols, v - mean, 0))) / cols")
 TWO_SUMS = NORM.format(variance="sum(v * v) / cols - mean * mean")
-# Two formulas of one function; one has fewer digits for large inputs.
+# Two formulas of one function; one loses digits for large inputs.
 SILU = """kernel silu(i32 n, const f32 *x, f32 *y) grid(cdiv(n, 256)) threads(256)
 {
     global f32 X[n] = x, Y[n] = y;
@@ -56,7 +56,7 @@ SIGN = """kernel widen(i32 n, const i8 *x, i32 *y) grid(cdiv(n, 256)) threads(25
     ensures Y == (i32) X;
 }
 """
-# Integers may be indices: they stay small.
+# Integers may be indices, so they remain small.
 GATHER = """kernel gather(i32 m, i32 n, const i32 *at, const f32 *x, f32 *y) grid(n) threads(32)
 {
     global i32 At[n] = at;
@@ -66,7 +66,7 @@ GATHER = """kernel gather(i32 m, i32 n, const i32 *at, const f32 *x, f32 *y) gri
     ensures Y == X[At];
 }
 """
-# Of large inputs everything is infinite on the way, or may be.
+# For large inputs every intermediate value is infinite, or may be.
 GROWS = """kernel grows(i32 n, const f32 *x, f32 *y) grid(cdiv(n, 256)) threads(256)
 {
     global f32 X[n] = x, Y[n] = y;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`check` and `run --verify` say how many elements are wrong, how many of these were never written, and where."""
+"""`check` and `run --verify` print the number of wrong elements, the number of those that were never written, and their places."""
 import json
 import os
 import re
@@ -74,7 +74,7 @@ def main():
             return call_on(folder, text, [tool, arguments[0], "k.tile", *arguments[1:]], status)
 
         def says(text, lines, sizes=None, advice=False):
-            """Of `run --verify` on the CPU and the simulator, or of `check`."""
+            """Checks the message of `run --verify` on the CPU and the simulator, or of `check`."""
             verify = ["run", "--set", sizes, "--fill", "rand", "--verify"]
             for arguments in [verify, [*verify, "--device", "sim"]] if sizes else [["check"]]:
                 err = run(text, *arguments).err
@@ -87,21 +87,21 @@ def main():
         says(short, ["    note: 32 of 64 elements of `C` are never written: rows 32 to 63\n"], advice=True)
         says(rows(from_=32), ["    64 of 80 elements of `C` are never written: columns 0 to 31\n"], "m=2,n=40", advice=True)
         says(rows(value="A[i +: {t}][j +: 32]"), ["    all 80 elements of `C` are wrong\n"], "m=2,n=40")
-        # some are written, and wrong
+        # some are written with wrong values
         some = rows(stride=32, tile=32, value="(i > 0 ? 1 : 2) * A[i +: {t}][j +: 32]")
         says(some, ["    95 of 127 elements of `C` are wrong: rows 32 to 126\n", "    63 of these are never written: rows 64 to 126\n"], "m=127,n=1", advice=True)
         says(BATCHES, ["    12 of 24 elements of `O` are never written: O[0 to 1][2 to 3][0 to 2]\n"], "b=2,m=4,n=3", advice=True)
-        # with a step, and with none
+        # with a step between them, and without
         says(elements("O[i] = i % 3 == 1 ? 1.0 : A[i];"), ["    23 of 70 elements of `O` are wrong: elements 1, 4, … 67\n"], "n=70")
         says(elements("O[i] = i == 3 || i == 4 || i == 9 ? 1.0 : A[i];"), ["    3 of 70 elements of `O` are wrong, within elements 3 to 9\n"], "n=70")
         says(elements("O[i] = i == 3 ? 1.0 : A[i];"), ["    1 of 70 elements of `O` is wrong\n"], "n=70")
-        # what is right on zeros: what was not written is told alone
+        # right on zeros: only the unwritten ones are reported
         leaves = elements("if (i < 30) O[i] = 3;", "where(iota(n) < 30, 3.0, 0.0)")
         says(leaves, ["    40 of 70 elements of `O` are never written: elements 30 to 69\n", "where `o` holds zeros"], "n=70")
         adds = run(elements("O[i] += A[i];"), "check").err
         if "never written: " in adds or "are wrong" in adds:
             fail(f"read before it is written: {adds}")
-        # a byte that is written may be as what nobody wrote
+        # a written byte may equal an unwritten one
         for type in ("i8", "u8"):
             bytes_ = elements(f"if (i > 5) O[i] = i % 3 == 0 ? ({type}) 255 : i % 3 == 1 ? ({type}) 67 : ({type}) 195;", f"({type}) 1", type)
             says(bytes_, ["elements of `O` are wrong", "    6 of these are never written: elements 0 to 5\n"], "n=70", advice=True)
@@ -117,7 +117,7 @@ def main():
         found = json.loads(run(some, "run", "--set", "m=127,n=1", "--fill", "rand", "--verify", "--json").out)["wrong"][0]
         if (found["wrong"], found["never_written"], found["wrong_region"]["low"]) != (95, 63, [32, 0]):
             fail(f"run --json: {found}")
-        # small ones are shown as matrices, right elements as dots
+        # small arrays are printed as matrices, right elements as dots
         head = "    `O`, wrong elements as: what it is (what it should be); -: it is never written\n"
         matrix = r"                0 +1 +2 +3\n      0 +\. +\. +\. +\.\n      1 +\. +\. +- \(1\.\d+\) +\.\n      2  7 \(0\.\d+\) +\. +\. +\.\n"
         for arguments in ["run", "--set", "m=3,n=4", "--fill", "rand", "--verify"], ["check", "--set", "m=3,n=4"]:
@@ -129,15 +129,16 @@ def main():
         row = run(elements("O[i] = i == 1 ? 1.0 : A[i];"), "run", "--set", "n=3", "--fill", "rand", "--verify").err
         if not re.search(r"\n +0 +1 +2\n +0 +\. +1 \(-?0\.\d+\) +\.\n", row):
             fail(f"a vector: {row}")
-        # what is wrong on the CPU is simulated: what races is told, and two blocks that write the same; no wrong value twice
+        # an array that is wrong on the CPU is simulated: the report names the race, and two blocks that write the same element; no wrong
+        # value twice
         raced = run(RACES, "check").err
         if raced.count("wrong values in total") != 1 or "error: race: " not in raced or "the wrong values may come of this" not in raced:
-            fail(f"a race behind wrong values: {raced}")
+            fail(f"a race as the cause of wrong values: {raced}")
         both = run(rows(stride=32, tile=64), "check").err
         if "same-value" not in both or "two blocks write the same elements" not in both or "may come of this" in both:
             fail(f"blocks that overlap: {both}")
         if "race" in run(RACES, "check", "--no-sim").err:
-            fail("simulated all the same")
+            fail("simulated nevertheless")
 
 
 if __name__ == "__main__":

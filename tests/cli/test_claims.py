@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The claims of a program are checked on the simulator: `assume`, and slices marked `inside` by hand. Each claim has a clean twin, for
-which nothing is said, and a broken one, which `run --device sim` and `check` catch on the user's line with the values."""
+"""The simulator checks the claims of a program: `assume`, and slices marked `inside` by hand. Each claim has a clean twin without a
+message, and a broken one that `run --device sim` and `check` report at the user's line with the values."""
 import json
 import os
 import sys
@@ -18,7 +18,7 @@ WARPS = """kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 32)) warps(2)
 THREADS = WARPS.replace("warps(2)", "threads(32)").replace("* 32;", "* 32 + thread.x;")
 COPY = "    C[i +: 32] = A[i +: 32];\n"
 
-# name: (head, body, n of a clean run, n of a broken one, kind, line, what is said)
+# name: (head, body, n of a clean run, n of a broken one, kind, line, message)
 TWINS = {
     "assume of a parameter": (WARPS, "    assume(n % 4 == 0);\n" + COPY, 68, 70, "assume", 5, "assume(n % 4 == 0) does not hold: n = 70"),
     "assume of two names": (WARPS, "    assume(n >= i + 32);\n" + COPY, 64, 70, "assume", 5, "assume(n >= i + 32) does not hold: n = 70, i = 64"),
@@ -45,7 +45,7 @@ TWINS = {
                                "the slice 64 +: 32 is marked `inside`"),
 }
 
-# Faults that the CPU engine, which `check` runs first, does not see: its tuned values are other ones, its blocks run in turn.
+# Faults that the CPU engine, which `check` runs first, does not see: its tuned values differ, and its blocks run in turn.
 CHECKED_INSIDE = """tune(cpu) W = {{1}};
 tune W = {{{width}}};
 kernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)
@@ -89,7 +89,7 @@ def on_sim(tool, folder):
         expect(result.status == 1 and f"k.tile:{line}:" in result.err and f"error: {kind}: " in result.err and said in result.err,
                f"{name}, broken: {result}")
         counted = call([tool, "run", "k.tile", "--set", f"n={clean}", "--fill", "rand", "--device", "sim", "--counters"], cwd=folder)
-        expect("claim" not in counted.out, f"{name}: what is counted is what a GPU runs: {counted}")
+        expect("claim" not in counted.out, f"{name}: the counted instructions are those of a GPU: {counted}")
         shown = call([tool, "show", "k.tile", "--stage", "ptx", "--target", "sm_90"], cwd=folder)
         expect(shown.status == 0 and "$claim" not in shown.out, f"{name}: a GPU checks nothing: {shown}")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program with a host part: clang, with small forms of the toolkit's headers, makes the same of it as nvcc."""
+"""A program with a host part: clang, with small versions of the toolkit's headers, compiles it to the same kernels as nvcc."""
 import os
 import shutil
 import sys

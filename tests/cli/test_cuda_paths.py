@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""CUDA C in files of any name: nvcc hands paths to a shell, which must not read anything of them; findings name what was given.
-nvcc is a stand-in that does the same, and the one that is here, if there is one."""
+"""CUDA C in files of any name: nvcc passes paths to a shell, which must not interpret them; findings name the path given. Runs a stand-in
+for nvcc that does the same, and nvcc itself if it is installed."""
 import os
 import shutil
 import sys

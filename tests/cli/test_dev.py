@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`./dev` beside stand-ins for what it builds with: what it refuses, and what `./dev test` counts and says of a few tests that ctest
-alone runs."""
+"""`./dev` with stand-ins for the programs that it builds with: refused arguments, and the counts and messages of `./dev test` for a few
+tests that run under ctest alone."""
 import fcntl
 import os
 import re
@@ -26,7 +26,7 @@ def write(path, text, mode=0o644):
 
 
 def make(folder):
-    """`dev`, and stand-ins for what it builds with, which keep a list of their calls."""
+    """Makes a tree with `dev`, and stand-ins for the build programs that log their calls."""
     shutil.copy("dev", f"{folder}/dev")
     for name in ("cmake", "ninja", "cc", "python", "apt-get"):
         write(f"{folder}/bin/{name}", STAND_IN, 0o755)
@@ -43,7 +43,7 @@ def dev(folder, *words, **variables):
 
 
 def test(folder, quick, more, *options, **variables):
-    """`./dev test` of these tests; those of `more` have the label that keeps them out."""
+    """Runs `./dev test` on these tests; those of `more` have the label that leaves them out."""
     labelled = "".join(f"{line}\n" + re.sub(r"add_test\((\S+).*", r"set_tests_properties(\1 PROPERTIES LABELS more)\n", line)
                        if line.startswith("add_test") else f"{line}\n" for line in more.splitlines())
     write(f"{folder}/build-test/CTestTestfile.cmake", quick + labelled)
@@ -51,7 +51,7 @@ def test(folder, quick, more, *options, **variables):
 
 
 def test_refused(folder):
-    """What it does not take is refused before anything is built or installed."""
+    """Unknown arguments are refused before anything is built or installed."""
     for words, why, variables in (("build", "CC is 'nocc', and there is no such program", {"CC": "nocc"}),
                                   ("demo", "CC is 'nocc'", {"CC": "nocc"}),
                                   ("demo extra --x", "demo does not take: extra --x", {}),
@@ -76,7 +76,7 @@ def test_refused(folder):
 
 
 def test_demo(folder):
-    """Libraries are timed on one thread: more of them spin where others use the cores, and the table would be of that."""
+    """Libraries are timed on one thread: with more, they spin while other programs use the cores, and the table would measure that."""
     write(f"{folder}/build/tilewright", '#!/bin/sh\necho "$*"\n[ "$1" != check ]\n', 0o755)
     write(f"{folder}/kernels/matmul/shared.tile", "    sync();\n    sync();\n")
     done = dev(folder, "demo", TILEWRIGHT_BLAS="", TILEWRIGHT_BLIS="", TILEWRIGHT_ONEDNN="")
@@ -87,12 +87,12 @@ def test_demo(folder):
 
 
 def test_python(folder):
-    """Which python3 is used is said, where it is not the first."""
+    """A message names the python3 used, if it is not the first one."""
     write(f"{folder}/bin/python3", "#!/bin/sh\nexit 1\n", 0o755)
     done = test(folder, PASSES.format("a"), PASSES.format("b"), PYTHON="")
     os.remove(f"{folder}/bin/python3")
     said = f"python3 is {folder}/bin/python3, which has no numpy; used here: "
-    missing = "numpy" in done.stderr and done.returncode == 2  # no other has it here
+    missing = "numpy" in done.stderr and done.returncode == 2  # no other python3 of this machine has it
     expect(missing or re.search("^" + re.escape(said) + r"/.*/python3\n", done.stderr, re.M), done)
     expect("which has no numpy" not in test(folder, PASSES.format("a"), PASSES.format("b")).stderr, "the one that is given")
 
@@ -125,7 +125,7 @@ def test_lock(folder):
 
 
 def test_within(folder, plain):
-    """The groups that fit into the minutes; the others are named."""
+    """It runs the groups that fit into the minutes, and names the others."""
     write(f"{folder}/build-test/CTestTestfile.cmake", plain)
     write(f"{folder}/build/CTestTestfile.cmake", PASSES.format("size"))
     done = dev(folder, "test", "--within", "10")
@@ -148,20 +148,20 @@ def main():
         test_lock(folder)
         test_within(folder, plain)
         test_steps(folder)
-        # Skipped ones are not among those that passed, and are named with why.
+        # Skipped tests do not count as passed; they are named with the reason.
         done = test(folder, plain + SKIPPED.format("gpu.x", "there is no GPU") + SILENT.format("y") + SKIPPED.format("z", "no QEMU"), "")
         expect(done.returncode == 0 and done.stdout.endswith("\n2 passed, 0 failed, 3 skipped\n"), done)
         expect(re.search(r"^build-test: 2 passed, time .*\n  skipped: gpu\.x: there is no GPU\n"
                          r"  skipped: y: it does not say why\n  skipped: z: no QEMU\n", done.stdout, re.M), done)
-        # A failure is shown whole, and what was skipped beside it.
+        # A failure is printed whole, and the skipped tests with it.
         done = test(folder, plain + FAILS.format("bad") + SKIPPED.format("z", "no QEMU"), "")
         expect(done.returncode == 1 and done.stdout.endswith("\n2 passed, 1 failed, 1 skipped\n"), done)
         expect("it went wrong" in done.stdout and "z: no QEMU" in done.stdout, done)
-        # A selection takes tests of every tier.
+        # A selection includes tests of every tier.
         done = test(folder, plain, PASSES.format("c"), "-R", "^[bc]$")
         expect(done.returncode == 0 and done.stdout.endswith("\n2 passed, 0 failed\n"), done)
         expect("running 2 tests of build-test on" in done.stderr and " min" not in done.stderr, done)
-        # Nothing at all was run, or nothing but skipped: no success.
+        # No test was run, or all were skipped: no success.
         for options in (["-R", "nosuch"], ["-R", "^z$"]):
             done = test(folder, plain + SKIPPED.format("z", "no QEMU"), "", *options)
             expect(done.returncode == 1 and "\n0 passed, 0 failed" in "\n" + done.stdout, done)

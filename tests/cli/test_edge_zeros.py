@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Wrong values whose cause is zeros read past an edge: the note names the slice, the reduction and the way out. The
-kernel that follows the advice is clean, and wrong values of another cause have no such note."""
+"""Wrong values because zeros are read past an edge: the note names the slice, the reduction and the fix. The kernel that follows the
+advice is clean, and wrong values of another cause get no such note."""
 import subprocess
 import sys
 import tempfile

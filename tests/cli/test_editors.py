@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""editors/: what scripts/editors.py makes of the compiler's tables is there, and highlights every word of the language,
-in Vim itself where it is, by the patterns that VS Code has, and by tree-sitter's grammar, which takes every kernel."""
+"""editors/: the files are those that scripts/editors.py writes from the compiler's tables, and highlight every word of the language: in
+Vim if it is installed, by VS Code's patterns, and by tree-sitter's grammar, which accepts every kernel."""
 import glob
 import json
 import os
@@ -13,7 +13,7 @@ import tempfile
 from tile_runner import PATIENCE, fail
 
 EDITORS = "scripts/editors.py"
-# An argument's name and a cache hint are words where they stand as such, and ordinary names elsewhere.
+# An argument's name and a cache hint are words in their own places, and ordinary names elsewhere.
 WHERE = {"argument": "{} = 1", "hint": "hint({})", "function": "{}(x)", "effect": "{}(x)"}
 DUMP = """
 const say = (type) => (...members) => ({type, members: members.map(plain)});
@@ -79,10 +79,10 @@ def test_textmate(words):
             fail(f"VS Code shows {text} as {first}")
 
 
-# --- tree-sitter: the grammar as it says, by Earley's algorithm ---
+# --- tree-sitter: the grammar as written, by Earley's algorithm ---
 
 def simple(grammar):
-    """Rules without choices and repetitions inside: {name: [[symbol or terminal, …], …]}; and the terminals."""
+    """Returns rules without choices and repetitions inside, {name: [[symbol or terminal, …], …]}, and the terminals."""
     rules, terminals = {}, {}
 
     def pattern(rule):
@@ -119,7 +119,7 @@ def simple(grammar):
 
 
 def tokens(text, terminals):
-    """For each token the terminals that it may be: the longest match; a word may be a keyword too."""
+    """Returns for each token the terminals that it may be: the longest match; a word may also be a keyword."""
     at, found = 0, []
     skip = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
     while (at := skip.match(text, at).end()) < len(text):
@@ -133,7 +133,7 @@ def tokens(text, terminals):
 
 
 def accepts(rules, start, stream):
-    """Earley (1970), with nullable rules completed when they are predicted (Aycock and Horspool, 2002)."""
+    """Parses by Earley (1970), with nullable rules completed when they are predicted (Aycock and Horspool, 2002)."""
     nullable = {name for name, ways in rules.items() if [] in ways}
     columns = [dict.fromkeys([(start, tuple(way), 0, 0) for way in rules[start]])]
     for i, token in enumerate([*stream, set()]):
@@ -187,7 +187,7 @@ def test_tree_sitter(words):
 
 
 def test_tree_sitter_itself():
-    """Its own generator and parser, where they are installed."""
+    """Tree-sitter's own generator and parser, if they are installed."""
     program = shutil.which("tree-sitter")
     if not program or not shutil.which("node"):
         return
@@ -219,7 +219,7 @@ activate().then(deactivate).then(() => console.log(JSON.stringify(seen)));
 
 
 def test_vscode_server():
-    """The extension starts the server as its settings say, and does nothing where the client's module is missing."""
+    """The extension starts the server as its settings say, and does nothing if the client's module is missing."""
     if not shutil.which("node"):
         return
     package = json.load(open("editors/vscode/package.json"))
@@ -233,7 +233,7 @@ def test_vscode_server():
 
 
 def test_installing():
-    """The commands of docs/install.md, for somebody who has nothing of the editor yet."""
+    """The commands of docs/install.md, for a user who has no files for the editor yet."""
     commands = re.findall(r"^\| [^|`]* \| `(mkdir [^`]*)`", open("docs/install.md").read(), re.M)
     with tempfile.TemporaryDirectory() as home:
         for command in commands:

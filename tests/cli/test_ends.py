@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Commands that are ended while they wait for a pipe or a compiler: --time-limit says what they were doing, and neither it nor a
-signal leaves files or programs behind. Paths to write that are symbolic links."""
+"""Commands that are ended while they wait for a pipe or a compiler: the message of --time-limit names their work at that point, and
+neither it nor a signal leaves files or programs. Output paths that are symbolic links."""
 import json
 import os
 import pty
@@ -49,7 +49,7 @@ def expect_nothing_left(folder, command):
         except ProcessLookupError:
             return
         with open(f"/proc/{child}/stat") as file:
-            if file.read().split(")")[1].split()[0] == "Z":  # ended; its parent is whoever takes orphans
+            if file.read().split(")")[1].split()[0] == "Z":  # ended; its parent is the process that adopts orphans
                 return
         time.sleep(0.1)
     fail(f"{command} left the compiler running")
@@ -68,7 +68,7 @@ def test_limits(tool, folder):
 
 
 def test_json(tool, folder):
-    """With --json the status says it, and what was checked before stays."""
+    """With --json the status tells it, and earlier results remain."""
     limit = ["--json", "--time-limit", "0.3"]
     waiting = [([*RUN, "--in", "a=pipe"], "reading pipe"), (["check", "k.tile", "pipe"], "reading pipe"), (["explain", "pipe"], "reading pipe"),
                (["show", "pipe"], "reading pipe"), (["run", *CHECK_CUDA[1:]], "running ./slow/clang"), (CHECK_CUDA, "running ./slow/clang")]
@@ -90,7 +90,7 @@ def test_json(tool, folder):
 
 
 def test_status(tool, folder):
-    """A command that the library ends has status 1, too."""
+    """A command that a limit of the library ends has status 1, too."""
     with open(f"{folder}/endless.tile", "w") as out:
         out.write("kernel endless(i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[n] = c;\n"
                   "    for (i32 p = 0; p < n; p += 0)\n        C[p] = 1;\n}\n")
@@ -120,7 +120,7 @@ def test_signals(tool, folder):
 
 
 def test_shown(tool, folder):
-    """On a terminal a line says what takes long, and is gone before anything else is printed."""
+    """On a terminal a line names long work, and is erased before anything else is printed."""
     here, there = pty.openpty()
     process = subprocess.Popen([tool, "run", "endless.tile", "--set", "n=32", "--time-limit", "2.5"], cwd=folder, stdout=there, stderr=there,
                                env={**os.environ, "TERM": "xterm"})
@@ -137,7 +137,7 @@ def test_shown(tool, folder):
 
 
 def test_links(tool, folder):
-    """A link to a file that is not there yet is followed; links in a circle are refused."""
+    """A link to a file that does not exist yet is followed; links in a circle are refused."""
     run = ["run", "k.tile", "--set", "n=32", "--fill", "a=iota"]
     for link, target in (("out.npy", "made.npy"), ("far.npy", "none/made.npy"), ("circle.npy", "circle.npy"), ("copy.h", "made.h")):
         os.symlink(target, f"{folder}/{link}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `ensures` says of kernels that are wrong, and of sizes and places that an array has.
+"""The verdict of `ensures` on wrong kernels, and on sizes and places that an array holds.
 
     test_ensures.py TILEWRIGHT
 """
@@ -8,7 +8,7 @@ import tempfile
 
 from tile_runner import arguments, call, call_on, expect, fail
 
-# A kernel, its sizes, and changes of it that are wrong: each must be found.
+# A kernel, its sizes, and wrong versions of it: each must be found.
 BROKEN = [
     ("convolution", "n=2,h=5,w=6,c=5,r=3,s=2,f=4,stride=2,pad=1", [
         ("stride - pad, left", "stride, left"),
@@ -47,7 +47,7 @@ def check_broken(tool, folder):
         text = open(path).read()
         run = [tool, "run", "k.tile", "--set", sizes, "--fill", "rand", "--verify"]
         if "*length" in text:
-            run += ["--fill", "length=extreme"]  # none, or as many as there is room for
+            run += ["--fill", "length=extreme"]  # 0, or as long as the array allows
         call_on(folder, text, run, 0)
         for old, new in changes:
             body, ensures = text.rsplit("\n    ensures", 1)
@@ -68,7 +68,7 @@ def check_places(tool, folder):
 
 
 def check_printed(tool, folder):
-    """What `show` prints of a slice with a length of the launch compiles again, and says the same."""
+    """Checks that a slice with a length given at the launch, as `show` prints it, compiles again to the same text."""
     sizes = ["--set", "n=70,r=5,pad=2"]
     call_on(folder, open("tests/parity/ensures_sizes.tile").read(), [tool, "check", "k.tile", "--no-run"], 0)
     shown = call([tool, "show", "k.tile:smooth", *sizes], cwd=folder)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every example of every `help COMMAND` runs, in a folder that looks like a checkout; what it writes is in .gitignore."""
+"""Every example of every `help COMMAND` runs, in a folder like a checkout; every file that it writes is in .gitignore."""
 import os
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import numpy as np
 from tile_runner import cuda_compiler, fail, not_ignored
 
 COMMANDS = ["run", "check", "bench", "tune", "explain", "show", "build", "learn", "devices", "help"]
-QUICK = {"bench": " --warmup 0 --repeat 1", "check": " --time-limit 1400"}  # a later option counts
+QUICK = {"bench": " --warmup 0 --repeat 1", "check": " --time-limit 1400"}  # the last option wins
 
 
 def examples(tool):
@@ -21,9 +21,9 @@ def examples(tool):
             fail(f"help {name} has no examples")
         for line in lines:
             if not line.startswith("tilewright "):
-                fail(f"help {name}: an example that is no command: {line}")
+                fail(f"help {name}: an example that is not a command: {line}")
             if ".cu " in line and not cuda_compiler() or name == "tune" and "--device cuda" in line:
-                continue  # the simulator would take its time
+                continue  # slow on the simulator
             yield name, line + (" --load" if "--device cuda" in line else QUICK.get(name, ""))
 
 
@@ -31,7 +31,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.environ["PATH"]]),
                        TILEWRIGHT_STORE="tuned.db", TILEWRIGHT_LEARN="learnt", TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"], FAKE_CUDA_SM="90")
-    environment.pop("TILEWRIGHT_PTXAS", None)  # one that makes no machine code
+    environment.pop("TILEWRIGHT_PTXAS", None)  # a ptxas that makes no machine code
     root = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.join(root, "kernels"), os.path.join(folder, "kernels"))

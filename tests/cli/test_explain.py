@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`explain`: its pages, tables, diagrams and JSON; what it refuses; that docs/explain.md has every field."""
+"""`explain`: its pages, tables, diagrams and JSON; refused arguments; docs/explain.md has every field."""
 import json
 import math
 import os
@@ -98,7 +98,7 @@ def test_page(tool):
 
 
 def test_first_lines(tool):
-    """The bottleneck and the change that helps come first; no line is empty of facts."""
+    """The bottleneck and the best change come first; every line has facts."""
     page = explain(tool, TILED, "--device", "h200").out
     order = [page.index(f"\n{part}") for part in ("Verdict", "To change", "Predicted", "Work", "Roofs", "Limits", "Notes")]
     expect(order == sorted(order) and page[:order[0]].count("\n") <= 5, page)
@@ -113,7 +113,7 @@ def test_first_lines(tool):
 
 
 def test_last_wave(tool):
-    """Occupancy, and how full the last wave is, in tables and JSON."""
+    """Occupancy, and the part of the last wave that is full, in tables and JSON."""
     table = explain(tool, "naive", "tiled", "--device", "h200").out
     expect(re.search(r"\nnaive .* 100 % +87\.9 % +- +1024  L1\ntiled .* 100 % +87\.9 % +8 KiB +1024  L1, shared\n", table), table)
     k = json.loads(explain(tool, "tiled", "--device", "h200", "--json").out)["kernels"][0]
@@ -126,7 +126,7 @@ def test_last_wave(tool):
 
 
 def test_large_copy(tool):
-    """A copy of arrays far larger than L2 moves each byte between L2 and DRAM, and takes the time of that."""
+    """A copy of arrays far larger than L2 moves each byte between L2 and DRAM, and is predicted to take that time."""
     for n in (2 ** 26, 2 ** 28):
         told = json.loads(explain(tool, "docs/tutorial/files/copy.tile", "--device", "h100", "--set", f"n={n}", "--tune", "ROOM=1", "--json").out)
         k = told["kernels"][0]
@@ -136,7 +136,7 @@ def test_large_copy(tool):
 
 
 def test_names(tool):
-    """GPUs by the beginning of their names."""
+    """The beginning of a name selects a GPU."""
     for given, meant in (("RTX 3060", "'RTX 3060 Laptop'?"), ("geforce rtx 3090 ti", "'RTX 3090'?"), ("l40", "'L40S'?"), ("h20", "'H200 SXM'?"), ("A100 PCIe", "'A100 SXM 80GB'?"),
                          ("H100 NVL", "'H100 SXM'?"), ("rtx 30", "'RTX 3060 Laptop' or 'RTX 3090'?"), ("h1", "'H100 SXM' or 'H100 PCIe'?")):
         refused(tool, [TILED, "--device", given], f"(`tilewright explain --devices` has their short names); did you mean {meant}")
@@ -145,7 +145,7 @@ def test_names(tool):
 
 
 def test_intervals(tool):
-    """The text says for which GPUs the model was compared with measurements."""
+    """The text names the GPUs on which the model was compared with measurements."""
     for device, measured in ("h200", True), ("h100", True), ("h100 pcie", False), ("3060", False), ("b200", False):
         page = explain(tool, TILED, *SMALL[:2], "--device", device).out
         low, high = re.search(r"Predicted .*? \(([\d.]+) to ([\d.]+)\)", page).groups()
@@ -153,7 +153,7 @@ def test_intervals(tool):
 
 
 def test_constants(tool, folder):
-    """A constant of the file, not of a kernel, a comment or a parameter, is swept too."""
+    """A sweep also accepts a constant of the file, not of a kernel, a comment or a parameter."""
     with open(TILED) as file:
         tiled = file.read()
     text = re.sub(r"\ntune T = .*\n", "\n// const i32 T = 5;\nconst i32 U = (3, 4)[0] + 1, T = 32; /* T = 7 */\n".replace("(3, 4)[0]", "max(1, 2)"), tiled)
@@ -190,7 +190,7 @@ def test_svg_alone(tool, folder):
 
 
 def test_ptx(tool, folder):
-    """The PTX of a kernel, with its launch by hand, is explained like the kernel."""
+    """The PTX of a kernel, launched by hand, is explained like the kernel."""
     done = call([tool, "show", TILED, "--stage", "ptx", "--target", "sm_80"])
     with open(f"{folder}/tiled.ptx", "w") as out:
         out.write(done.out)
@@ -209,7 +209,7 @@ def test_ptx(tool, folder):
 
 
 def test_charts(tool, folder):
-    """T walks up the roof of memory when bytes are counted by thread; bars of speeds and of traffic."""
+    """T walks up the memory roof if bytes are counted by thread; bars of speeds and of traffic."""
     sizes = ["--device", "h100", "--set", "m=128,n=128,k=128"]
     done = explain(tool, TILED, *sizes, "--sweep", "T=16,32,64", "--svg", f"{folder}/walk.svg", "--by", "thread", "--json")
     rows = json.loads(done.out)["kernels"]
@@ -253,7 +253,7 @@ REDUCES = """.version 8.0
 
 
 def test_limits(tool, folder):
-    """Reductions are named; a small launch has its fault named; the blocks that a kernel asks for limit its registers."""
+    """The report names reductions, and the fault of a small launch; the blocks that a kernel asks for limit its registers."""
     with open(f"{folder}/small.ptx", "w") as out:
         out.write(REDUCES.replace("LEAST", "1"))
     launch = [f"{folder}/small.ptx", "--arg", "f32[1]:zero", "--block", "32", "--device", "h200"]
@@ -284,7 +284,7 @@ def test_scalars(tool, folder):
 
 
 def test_verdicts(tool):
-    """Of a short launch; of a last wave."""
+    """Verdicts on a short launch, and on a last wave."""
     page = explain(tool, "softmax", "--device", "h200").out
     words = " ".join(page.split())
     expect("busy for more than 1% " in explain(tool, "softmax", "--set", "rows=1,cols=32", "--device", "h200").out, "0% is not more")
@@ -294,7 +294,7 @@ def test_verdicts(tool):
 
 
 def test_advice(tool):
-    """What is advised makes it faster."""
+    """The advised change makes it faster."""
     large = ["--type", "f16", "--set", "m=4096,n=4096,k=4096", "--device", "h200", "--json"]
     for before, advice, after in ((["registers"], "asynchronously", ["stages"]),
                                   (["tuned"], "asynchronously", ["stages"]),
@@ -323,7 +323,7 @@ def test_unlaunchable(tool):
 
 
 def test_too_large(tool):
-    """Which size makes tiles too large, and with what it can be launched; nobody has to have set it."""
+    """The message names the size that makes tiles too large, even if it is a default, and a size that fits."""
     attention = ["attention", "--set", "heads=1,nq=128,nk=64,causal=0,scale=1", "--device", "h200"]
     page = explain(tool, *attention).out
     expect("(d=1024: not set" in page, page)
@@ -333,7 +333,7 @@ def test_too_large(tool):
 
 
 def test_not_compiled(tool, folder):
-    """A combination that does not compile, or cannot be simulated, is a row of a table; where all are so, it is an error."""
+    """A combination that does not compile, or cannot be simulated, is a row of the table; if all are, it is an error."""
     arguments = ["kernels/matmul/stages.tile", "--type", "f16", "--set", "m=256,n=256,k=256", "--device", "h200"]
     result = explain(tool, *arguments, "--sweep", "BM=64,512,128", "--svg", f"{folder}/rows.svg")
     why = "does not compile: the register tiles of `matmul_v4` take 512 registers a thread, and a thread has 255"
@@ -358,7 +358,7 @@ def test_not_compiled(tool, folder):
 
 
 def test_spilling(tool):
-    """More registers than a thread has are said."""
+    """A message tells that a thread needs more registers than it has."""
     rows = ["tests/errors/target_spills.tile", "--set", "n=2048", "--device", "h200", "--tune"]
     page = " ".join(explain(tool, *rows, "ROWS=8").out.split())
     expect(re.search(r"About 26\d registers a thread would be needed, and a thread has 255: the rest would be kept in memory", page), page)
@@ -410,7 +410,7 @@ def write_copy(folder):
 
 
 def test_table_speeds(tool, folder):
-    """Changes are of FLOP/s, not of times of more work; copies are rated by their bytes."""
+    """Changes compare FLOP/s, not times of different amounts of work; copies are rated by their bytes."""
     arguments = ["naive", "--device", "h200", "--sweep", "k=256,1024"]
     rows = json.loads(explain(tool, *arguments, "--json").out)["kernels"]
     change = rows[1]["flops_per_second"][1] / rows[0]["flops_per_second"][1] - 1
@@ -428,7 +428,7 @@ def test_table_speeds(tool, folder):
 
 
 def keys_of(value):
-    """Every key in it, but those of `set` and `tune`, which are the kernel's names."""
+    """Returns every key, except those in `set` and `tune`, which are the kernel's names."""
     if isinstance(value, list):
         return set().union(*map(keys_of, value), set())
     if not isinstance(value, dict):
@@ -464,7 +464,7 @@ def test_gpus(tool):
 
 
 def test_work(tool):
-    """Products count once, however often a function of them names them (gelu); --device also takes a target."""
+    """A product counts once, even if a function of it names it several times (gelu); --device also accepts a target."""
     k = json.loads(explain(tool, "linear_gelu", *SMALL[:2], "--device", "sm_80", "--json").out)
     expect(k["gpu"]["name"] == "A100 SXM 80GB" and k["kernels"][0]["flops"] == 2 * 128**3, k["kernels"][0]["flops"])
 
@@ -492,7 +492,7 @@ def test_svg(tool, folder):
 
 
 def test_svg_marks(tool, folder):
-    """Each of 32 kernels has a mark of its own; of more it is said that marks repeat."""
+    """Each of 32 kernels has a mark of its own; if there are more, a note says that marks repeat."""
     path = f"{folder}/marks.svg"
     for count, head in ((32, "Kernels, speed as predicted"), (33, "Kernels, speed as predicted; marks repeat")):
         explain(tool, "naive", "--set", "m=16,n=16", "--device", "h200", "--sweep", f"k={','.join(str(16 * i) for i in range(1, count + 1))}", "--svg", path)
@@ -503,7 +503,7 @@ def test_svg_marks(tool, folder):
 
 
 def test_svg_coinciding(tool, folder):
-    """A mark where another is goes around it; each kernel of few has its name beside its marks; no decade is empty."""
+    """Marks at the same place surround each other; if there are few kernels, each has its name next to its marks; no decade is empty."""
     for name in "one", "two", "three":
         shutil.copy(TILED, f"{folder}/{name}.tile")
     path = f"{folder}/same.svg"
@@ -530,7 +530,7 @@ def test_quoted_name(tool, folder):
 
 
 def test_f64(tool, folder):
-    """Products in f64, in TFLOP/s: on tensor units twice as fast on an A100, on an RTX 4090 no faster than without any."""
+    """Products in f64, in TFLOP/s: tensor units are twice as fast on an A100, and no faster than none on an RTX 4090."""
     with open(f"{folder}/f64.tile", "w") as out:
         out.write("""kernel product(i32 n, const f64 *a, const f64 *b, f64 *c) grid(cdiv(n, 64), cdiv(n, 64)) warps(4)
 {
@@ -549,7 +549,7 @@ def test_f64(tool, folder):
 
 
 def test_unlike_blocks(tool):
-    """Two thirds of the blocks copy, and the others, which wait for them, multiply."""
+    """Two thirds of the blocks copy; the others wait for them and multiply."""
     told = json.loads(explain(tool, "kernels/matmul/ragged.tile", "--set", "m=1024,n=1024,k=1024", "--device", "h200", "--json").out)["kernels"][0]
     expect(0.95 < told["flops_executed"] / told["flops"] < 1.15, f"the multiplying blocks are not seen: {told}")
     expect(told["sampled_blocks"] < told["blocks"] / 4, told)
@@ -566,7 +566,7 @@ def test_larger_than_memory(tool):
 
 
 def test_svg_figures(tool, folder):
-    """A point lies at the prediction, its line is the interval, and both are said; copies have a time; all labels fit."""
+    """A point marks the prediction, its line the interval, and the text gives both; copies have a time; all labels fit."""
     copy = write_copy(folder)
     path = f"{folder}/roofline.svg"
     arguments = ["naive", copy, "--device", "4090"]
@@ -590,7 +590,7 @@ def test_svg_figures(tool, folder):
 
 
 def test_svg_names(tool, folder):
-    """Names that are no XML as they stand, and no UTF-8."""
+    """Names that need escapes in XML, or are not UTF-8."""
     odd = os.path.join(folder.encode(), b"a<b>&\xff.tile")
     shutil.copy(TILED, odd)
     path = f"{folder}/odd.svg"
@@ -601,7 +601,7 @@ def test_svg_names(tool, folder):
 
 
 def test_svg_whole_or_not(tool, folder):
-    """What was there stays where the new one cannot be written."""
+    """If the new file cannot be written, the old one remains."""
     path = f"{folder}/kept.svg"
     with open(path, "w") as out:
         out.write("kept")
@@ -613,7 +613,7 @@ def test_svg_whole_or_not(tool, folder):
 
 
 def test_memory(tool):
-    """Arrays that nobody gives take memory only where the chosen blocks touch them: here 1 GB."""
+    """Arrays without data take memory only for the parts that the sampled blocks touch: here 1 GB."""
     page = explain(tool, "naive", "--set", "m=16384,n=16384,k=64", "--device", "h200").out
     expect("Predicted" in page, page)
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss

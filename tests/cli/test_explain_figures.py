@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every figure of the lessons on tiled products is printed by an `explain` command, and is what it should be.
+"""An `explain` command prints every figure of the lessons on tiled products, with the right value.
 
-Each row: what the lesson says, the command, and a pattern that a line of its output matches. Where the lesson's figure is a
-measured speed, the predicted interval contains it (INTERVALS).
+Each row: the lesson's text, the command, and a pattern that a line of its output matches. If the lesson's figure is a measured speed,
+the predicted interval contains it (INTERVALS).
 """
 import json
 import re
@@ -70,7 +70,7 @@ def kernel(tool, *arguments):
 
 
 def across(folder):
-    """The naive kernel with its rows along thread.x: what a warp asks of A and C is not coalesced."""
+    """Writes the naive kernel with its rows along thread.x: a warp's accesses to A and C are not coalesced."""
     with open(NAIVE, encoding="utf-8") as file:
         text = file.read()
     turned = text.replace("block.y * T + thread.y, col = block.x * T + thread.x", "block.x * T + thread.x, col = block.y * T + thread.y")
@@ -91,7 +91,7 @@ def test_figures(tool):
 
 
 def test_intervals(tool):
-    """What was measured lies in the interval; and a verdict from the memory's roof alone is wrong: both are above or far from it."""
+    """The measured speeds lie in the intervals. A verdict from the memory's roof alone is wrong: both speeds are above it or far from it."""
     for figure, file, measured in INTERVALS:
         k = kernel(tool, file, *K1024, *H200)
         low, _, high = k["flops_per_second"]
@@ -102,7 +102,7 @@ def test_intervals(tool):
 
 
 def test_compulsory(tool):
-    """2MNK / 4(MK + KN + MN): the same of every kernel; and counted by thread, exactly what the lesson's formulas give."""
+    """2MNK / 4(MK + KN + MN): the same for every kernel; and counted by thread, exactly the values of the lesson's formulas."""
     n = 1024
     for file, tile in ((NAIVE, 1), (TILED, 32), (TRANSPOSED, 32)):
         k = kernel(tool, file, *K1024, *H200)
@@ -114,8 +114,8 @@ def test_compulsory(tool):
 
 
 def test_sums(tool, folder):
-    """Where rows are not a multiple of 16 bytes no assembler may join their elements: lines, roofs and levels are the sums of the
-    accesses, as they are at other sizes."""
+    """If rows are not multiples of 16 bytes, no assembler may join their elements: lines, roofs and levels are the sums of the accesses,
+    as at other sizes."""
     for size in (250, 256):
         k = kernel(tool, across(folder), "--set", f"m={size},n={size},k={size}", *H200)
         accesses = k["accesses"]
@@ -130,7 +130,7 @@ def test_sums(tool, folder):
 
 
 def test_advice(tool, folder):
-    """It names the worst access with the figures that the list has, finds it at all sizes, and says how much there is to gain."""
+    """The advice names the worst access with the figures of the list, finds it at all sizes, and gives the possible gain."""
     for size, sectors in ((1000, "31.2 sectors where 3.91"), (1023, "31.8 sectors where 4"), (1024, "32 sectors where 16")):
         page = explain(tool, across(folder), "--set", f"m={size},n={size},k={size}", *H200)
         expect(f"Line 14 has a load that is not coalesced: a warp's request touches {sectors} would do" in page, page)
@@ -163,7 +163,7 @@ def test_advice(tool, folder):
 
 
 def test_elements(tool, folder):
-    """Elements of any type, one at a time: of vectors of 16 bytes a lane each asks for 16 sectors."""
+    """Elements of any type, one at a time: for vectors of 16 bytes a lane, each access asks for 16 sectors."""
     with open(f"{folder}/copy.tile", "w", encoding="utf-8") as file:
         file.write("""type T = {f16, bf16, e4m3, i8, f32, f64, i64};
 kernel copy(i32 n, const T *a, T *c) grid(cdiv(n, 2048)) warps(4)

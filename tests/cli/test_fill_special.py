@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--fill special: the values that it gives in each float type; kernels that treat NaN and infinity as their `ensures` says pass `check`, and
+"""--fill special: the values that it gives in each float type; kernels that treat NaN and infinity like their `ensures` pass `check`, and
 their broken twins are caught with these inputs alone; elements that the order of a sum decides are not judged."""
 import itertools
 import os

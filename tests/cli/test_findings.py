@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One finding for one cause: pairs of lines that the same missing barrier leaves without order are under the first of them, what is
-read before it is written under the race, races before what may come of them; each access in JSON with its place, thread and
+"""One finding for each cause: pairs of lines that one missing barrier leaves unordered are listed under the first of them, reads of
+unwritten memory under the race, and races come before their possible consequences; each access in JSON has its place, thread and
 element."""
 import json
 import os
@@ -63,7 +63,7 @@ def check_groups(tool, folder):
         for access in one["accesses"]:
             expect(access["file"] == "phases.cu" and access["line"] >= 6 and "thread" in access and
                    access["element"].startswith("element "), access)
-    # one line with itself is no missing barrier
+    # a line that races with itself does not miss a barrier
     twice = ["phases.ptx", "--kernel", "twice", "--block", "64", "--arg", "f32[64]:none", "--arg", "i32[64]:iota"]
     _, found = found_in(tool, folder, *twice)
     races = [f for f in found if f["kind"] == "race"]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fixes that messages bring along: applied to the text, they remove their message.
+"""Fixes in messages: applied to the text, they remove their message.
 
     test_fixes.py TILEWRIGHT
 
-Every fix of every program in tests/errors, one by one. Kernels of CUDA C as people paste them (tests/pasted), which the fixes turn
-into kernels that pass `check`; the matrix products with the right values. Every `sync();` and `async_wait(…);` that is a line of a kernel, taken away:
-where `check` says something about that, its fixes make the kernel clean again."""
+Tries every fix of every program in tests/errors, one by one. Fixes turn kernels of CUDA C as users paste them (tests/pasted) into
+kernels that pass `check`; the matrix products also give the right values. Every line of a kernel that is `sync();` or `async_wait(…);`
+is removed in turn: if `check` reports that, its fixes make the kernel clean again."""
 import collections
 import glob
 import json
@@ -18,7 +18,7 @@ from tile_runner import call, expect, fail
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 ROUNDS = 20
-# Messages with a fix, at least, and of the lines taken away those that the fix gives back byte for byte.
+# The least number of messages with a fix, and of removed lines that the fix restores byte for byte.
 MESSAGES, SAME = 80, 20
 TAKEN = re.compile(r"^[ \t]*(sync\(\)|async_wait\([^)\n]*\));\n", re.M)
 
@@ -32,7 +32,7 @@ def found(tool, folder, text):
 
 
 def apply(text, fixes):
-    """Makes the changes of fixes; one that was made already, or overlaps others, is left out."""
+    """Applies the changes of fixes; a change that was made already, or overlaps others, is left out."""
     starts = [0] + [i + 1 for i, byte in enumerate(text) if byte == ord("\n")]
     made = []
     for fix in fixes:
@@ -50,7 +50,7 @@ def messages(findings):
 
 
 def check_each(tool, folder):
-    """The fix of one message leaves one such message less."""
+    """Checks that the fix of each message leaves one such message less."""
     fixed = 0
     for path in sorted(glob.glob(f"{ROOT}/tests/errors/*.tile")):
         text = open(path, "rb").read()
@@ -63,7 +63,7 @@ def check_each(tool, folder):
             fixed += 1
             _, after = found(tool, folder, apply(text, [finding["fix"]]))
             said = re.sub(r"\d+", "0", finding["text"])
-            if messages(after)[said] >= messages(before)[said] and len(before) < 20: # more than 20 are not said
+            if messages(after)[said] >= messages(before)[said] and len(before) < 20: # only the first 20 are printed
                 fail(f"{path}: the fix of {json.dumps(finding, indent=1)}\nleaves the message: {json.dumps(after, indent=1)}")
     expect(fixed >= MESSAGES, f"{fixed} messages have fixes")
     return fixed
@@ -89,7 +89,8 @@ def check_kernels(tool, folder, chosen):
     return same, other, unsaid
 
 
-# What a pasted kernel computes, and sizes for it. tiled_whole.cu is for multiples of its tile alone, which it does not say: it compiles.
+# The `ensures` of each pasted kernel, and sizes for it. tiled_whole.cu requires multiples of its tile but does not say it, so it only has
+# to compile.
 PASTED = {"naive": ("C == dot(A, B)", "M=37,N=41,K=29"), "tiled": ("C == dot(A, B)", "M=37,N=41,K=29"),
           "tiled_whole": ("C == dot(A, B)", "N=64"), "saxpy": None, "histogram": None, "transpose": ("out == trans(in)", "width=37,height=70")}
 
@@ -123,7 +124,7 @@ def main():
         print(check_each(tool, folder), "messages of tests/errors have fixes")
         check_pasted(tool, folder)
         same, other, unsaid = check_kernels(tool, folder, "" if every else "sgemm")
-        print(f"{same} lines come back byte for byte, {other} as other statements; {unsaid} of what was taken away was not missed")
+        print(f"{same} removed lines were restored byte for byte, {other} as other statements; {unsaid} were not reported as missing")
         expect(same >= (SAME if every else 8), "too few")
 
 

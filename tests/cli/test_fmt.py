@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`fmt`: files that ship are in its style; texts with other blanks come back to it; tokens and comments stay; files are safe."""
+"""`fmt`: shipped files have its style; texts with other white space return to it; tokens and comments remain; files are safe."""
 import glob
 import os
 import random
@@ -83,7 +83,7 @@ kernel k(i32 n, static bool all, const T *a, T *c) grid(cdiv(n, N)) warps(B)
 
 
 def formatted(tool, text, status=0):
-    """Standard output for a text on standard input; of the right status, and formatted again the same."""
+    """Returns the standard output for a text on standard input; checks the status, and that formatting it again changes nothing."""
     done = subprocess.run([tool, "fmt", "-"], input=text, capture_output=True, timeout=300)
     expect(done.returncode == status, f"status {done.returncode}, not {status}: {done.stderr.decode()}\n{text.decode()}")
     if status == 0:
@@ -93,7 +93,7 @@ def formatted(tool, text, status=0):
 
 
 def tokens(text):
-    """Tokens, and comments without regard to blanks."""
+    """Returns tokens, and comments without regard to white space."""
     return [re.sub(r"\s+", "", t) if t.startswith(("//", "/*")) else t for t in TOKEN.findall(text)]
 
 
@@ -110,7 +110,7 @@ def test_shipped(tool):
 
 
 def test_mangled(tool, files):
-    """Blanks at the start of lines, and within them, come back; one token a line keeps its tokens."""
+    """White space at the start of lines and within them is restored; with one token a line, tokens remain."""
     chance = random.Random(7)
     for path in chance.sample(files, 60):
         text = open(path, newline="").read()

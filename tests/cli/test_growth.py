@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Work in proportion to the program: four times as many kernels, names, loops, views or tiles take four times the instructions.
-`growth_all` looks at all kinds of things; tests/python/growth.py has them. Without valgrind, which counts, it is skipped."""
+"""Work is proportional to the program: four times as many kernels, names, loops, views or tiles take four times the instructions.
+`growth_all` tries all kinds of things, listed in tests/python/growth.py. Skipped without valgrind, which counts."""
 import sys
 
 from growth import QUICK, too_much

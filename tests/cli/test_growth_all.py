@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Work and memory in proportion to the program, for each kind of thing that a program can have many of (tests/python/growth.py).
-test_growth.py counts the work of some kinds, this test that of all others.
-The instructions are those that valgrind counts; without it only the memory is looked at."""
+"""Work and memory are proportional to the program, for each kind of thing that a program can have in any number (tests/python/growth.py).
+test_growth.py counts the work of some kinds, this test that of all others. Valgrind counts the instructions; without it, only the
+memory is measured."""
 import sys
 import tempfile
 
 from growth import FACTOR, KINDS, MOST, QUICK, command, kernels, peak_memory, too_much
 
-# Sizes that take many times the memory of Python, with which a command begins.
+# Numbers of things that take many times the memory that Python needs to start a command.
 MEMORY = {"kernels": 1000, "loops of one counter": 2500, "register tiles": 2500, "views": 2500, "stores": 1000, "shared tiles": 1500}
 CHECKED = 40  # kernels
-# Their first hundreds are compared with each other, so fewer things would show more than their share.
+# Their first hundreds are compared with each other, so fewer things would show a larger growth.
 LARGE = ["stores", "views on a GPU"]
 
 

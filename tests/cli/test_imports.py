@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`import "file.tile";`: where files are looked for, what counts as the program, where messages and traces point."""
+"""`import "file.tile";`: the search path, the texts that a program consists of, the places in messages and traces."""
 import json
 import os
 import re
@@ -32,7 +32,7 @@ def write(path, text):
 
 
 def test_places(tool, folder):
-    """The importing file's folder, then -I, then $TILEWRIGHT_PATH, then what ships."""
+    """The importing file's folder comes first, then -I, then $TILEWRIGHT_PATH, then the shipped files."""
     plain = KERNEL.replace("shared f32 s[32] = 0;", "shared f32 s[32] = 0;\n    sync();")
     write(f"{folder}/own/k.tile", plain)
     places = [f"{folder}/environment", f"{folder}/second", f"{folder}/first", f"{folder}/own"]
@@ -53,7 +53,7 @@ def test_places(tool, folder):
 
 
 def test_no_regular_files(tool, folder):
-    """Devices and pipes have no end, or none yet; a long file is none of ours."""
+    """Devices and pipes may have no end; a very long file is refused, too."""
     os.makedirs(f"{folder}/odd/folder", exist_ok=True)
     os.mkfifo(f"{folder}/odd/pipe")
     with open(f"{folder}/odd/long.tile", "wb") as out:
@@ -76,7 +76,7 @@ def test_standard_input(tool, folder):
 
 
 def test_messages(tool, folder):
-    """A race, and what the trace and the PTX say, in a line of the imported file."""
+    """A race, a trace and PTX have the line of the imported file."""
     write(f"{folder}/k.tile", KERNEL)
     write(f"{folder}/part.tile", PART % 1)
     found = call([tool, "check", "k.tile", "--json"], cwd=folder)
@@ -97,7 +97,7 @@ def test_messages(tool, folder):
 
 
 def test_program(tool, folder):
-    """A changed import is another program; a comment in it is not."""
+    """A change in an import makes another program; a comment in it does not."""
     write(f"{folder}/k.tile", KERNEL.replace("C[0", "sync();\n    C[0").replace("kernel", "tune Q = {1, 2};\nrequire(Q > 0);\nkernel")
           .replace("= 0;", "= Q;"))
     texts = [PART % 1, PART % 1 + "// more\nkernel other(f32 *c) grid(1) warps(1) { }\n", PART % 2]

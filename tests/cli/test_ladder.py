@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The simulator's counters of the ladder's kernels are the profiler's on an H200 (tests/sim/ladder-counters.csv).
+"""For the ladder's kernels, the simulator's counters equal those of the profiler on an H200 (tests/sim/ladder-counters.csv).
 
-256 cubed; with --all also 512 cubed. The readings count asynchronous copies among the loads of global memory."""
+Runs 256 cubed; with --all also 512 cubed. The readings count asynchronous copies among the loads of global memory."""
 import csv
 import json
 import os
@@ -9,7 +9,7 @@ import sys
 
 from tile_runner import call, fail
 
-# What the simulator counts, and the columns of the readings whose sum that is.
+# The simulator's counters, each with the columns of the readings whose sum it equals.
 COUNTERS = {
     "shared_wavefronts": ["shared_wavefronts"],
     "shared_wavefronts_ideal": ["shared_wavefronts_ideal"],
@@ -19,7 +19,7 @@ COUNTERS = {
     "global_requests": ["global_load_requests", "global_store_requests"],
     "global_sectors": ["global_load_sectors", "global_store_sectors"],
 }
-# Its blocks wait for each other: how often they look is a matter of time.
+# Its blocks wait for each other, so the number of polls depends on time.
 POLLS = "split_k"
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The shared library as an engine links it: its size, what it needs, what it shows and under which version, what a launch costs; the
-table of statuses in docs/embedding.md."""
+"""The shared library as an engine links it: its size, its dependencies, its exports with their version, the cost of a launch; the table of
+statuses in docs/embedding.md."""
 import os
 import re
 import shlex
@@ -16,7 +16,7 @@ import public_headers  # noqa: E402
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 MOST_BYTES = 2_199_000  # stripped
 LAUNCH_LIMIT = 5.0  # microseconds, of a product of 16 x 16 x 16
-ROUNDS, BATCH = 5, 100  # BATCH: launches, as bench/launch_cpu.c times them
+ROUNDS, BATCH = 5, 100  # BATCH: launches, as in bench/launch_cpu.c
 C_LIBRARY = r"linux-vdso|linux-gate|libc\.|libm\.|libpthread\.|libdl\.|ld-linux|ld-musl|ld64"
 
 
@@ -31,13 +31,13 @@ def stripped_bytes(library, folder):
 
 
 def strangers(library):
-    """What it is linked to besides the C library."""
+    """Returns the libraries that it is linked to, except the C library."""
     lines = [line.strip() for line in output("ldd", library).splitlines()]
     return [line for line in lines if line and not re.search(C_LIBRARY, line)]
 
 
 def unversioned(library):
-    """Exported names that are not tw_… of the version that CMake's map gives."""
+    """Returns exported names that are not tw_… with the version of CMake's map."""
     lines = [line.split() for line in output("nm", "-D", "--defined-only", library).splitlines()]
     return [parts[-1] for parts in lines if parts[1] != "A" and not re.fullmatch(r"tw_\w+@@TILEWRIGHT_1\.0", parts[-1])]
 
@@ -51,8 +51,8 @@ def exported(library):
 
 
 def launch_times(library, folder):
-    """{way: least microseconds}; what is over the limit gets more rounds, as the machine may just have been busy, and what stays
-    over it is judged by its instructions."""
+    """Returns {way: least microseconds}. A way over the limit gets more rounds, because the machine may have been busy; if it remains over
+    the limit, its instructions decide."""
     program = os.path.join(folder, "launch_cpu")
     subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O2", "-D_POSIX_C_SOURCE=200809L", "-I", os.path.join(ROOT, "include"),
                     os.path.join(ROOT, "bench", "launch_cpu.c"), library, "-Wl,-rpath," + os.path.dirname(library),
@@ -69,7 +69,7 @@ def launch_times(library, folder):
 
 
 def undocumented():
-    """Rows of the table of statuses that docs/embedding.md does not have word for word."""
+    """Returns rows of the table of statuses that docs/embedding.md does not have word for word."""
     with open(os.path.join(ROOT, "include", "tilewright.h")) as header, open(os.path.join(ROOT, "docs", "embedding.md")) as page:
         rows = re.findall(r'X\((TW_\w+), (\d+), "(.*?)"\)', header.read())
         lines = page.read().splitlines()

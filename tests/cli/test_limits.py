@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Programs that would take for ever: refused with a message that names the limit, or ended by --time-limit.
+"""Programs that would take for ever: they are refused with a message that names the limit, or --time-limit ends them.
 
-No clock is looked at: a command that does not end is ended by the test's own time limit."""
+The test reads no clock: its own time limit ends a command that does not end."""
 import os
 import sys
 import tempfile
@@ -12,7 +12,7 @@ HEAD = "kernel k(i32 n, const f32 *a, f32 *c) grid(1) warps(1)\n{\n    global f3
 SUM = " + ".join(f"t{i}" for i in range(5))
 TUNED = "".join(f"tune t{i} = {{{', '.join(map(str, range(1, 17)))}}};\n" for i in range(5))
 SPACE = f"{TUNED}require({SUM} == 81);\n{HEAD}    C[0 +: 1] = (f32) ({SUM});\n}}\n"
-# Intervals do not tell that this is never so.
+# Intervals do not show that this is never true.
 HASHED = f"{TUNED}require(({SUM} ^ t0 * t1) % 128 == 127 && (t1 ^ t2) == 64);\n{HEAD}    C[0 +: 1] = (f32) ({SUM});\n}}\n"
 UNROLLED = HEAD + "    i32 x = 0;\n    " + " ".join(f"unroll for (i32 q{i} = 0; q{i} < 2; q{i}++)" for i in range(16)) + " x += n;\n    C[0 +: 1] = (f32) x;\n}\n"
 RANGES = HEAD + "    C[0 +: 1] = 0;\n    ensures for (i32 h < 1000000, i32 g < 1000000) C[0] == 0;\n}\n"
@@ -36,7 +36,7 @@ RING = """kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 8)) warps(2)
 
 
 def of_parameters(count):
-    """A kernel with an array and `count` values: 4 * count + 8 bytes of parameters."""
+    """Returns a kernel with an array and `count` values: 4 * count + 8 bytes of parameters."""
     values = ", ".join(f"i32 a{i}" for i in range(count))
     return f"kernel k({values}, i32 *o) grid(1) warps(1)\n{{\n    global i32 O[1] = o;\n    O[0] = a0 + a{count - 1};\n}}\n"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The library in a host program that has called setlocale(): a decimal comma is nowhere read nor written. The locale is made here."""
+"""The library in a host program that has called setlocale(): it never reads or writes a decimal comma. The test makes the locale."""
 import os
 import shutil
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`lsp`: the session's rules, texts in UTF-16, what is published, quick fixes, hover, names, completion, formatting; messages that
-are damaged. test_lsp_neovim.py has the same through an editor."""
+"""`lsp`: the session's rules, texts in UTF-16, diagnostics, quick fixes, hover, names, completion, formatting; damaged messages.
+test_lsp_neovim.py tries the same through an editor."""
 import json
 import os
 import random
@@ -26,7 +26,7 @@ WIDE = """kernel k(i32 n, const f32 *a, f32 *c) grid(1) warps(1)
 
 
 def offset(text, position):
-    """Where in the text, in characters, a position of UTF-16 units is."""
+    """Returns the place in the text, in characters, of a position in UTF-16 units."""
     lines = text.split("\n")
     units = 0
     for i, c in enumerate(lines[position["line"]] + "\n"):
@@ -47,7 +47,7 @@ def edited(text, edits):
 
 
 def position(text, word, nth=0, more=0):
-    """The position of the nth `word`."""
+    """Returns the position of the nth `word`."""
     at = [m.start() for m in re.finditer(re.escape(word), text)][nth] + more
     line = text.count("\n", 0, at)
     start = text.rfind("\n", 0, at) + 1
@@ -162,11 +162,11 @@ def test_diagnostics(tool):
     found = s.diagnostics(URI, 4)
     expect(found and found[0]["range"]["start"] == {"line": 2, "character": 8}, found)
 
-    # what cannot be is left out
+    # impossible changes are left out
     s.change(URI, 5, {"range": {"start": {"line": 9, "character": 0}, "end": {"line": 1, "character": 0}}, "text": "x"}, {"text": 5}, {})
     expect(s.diagnostics(URI, 5) == found, "changes that cannot be made")
 
-    # races, and what the device lacks, which is a warning
+    # races, and a feature that the device lacks, which is a warning
     race = "kernel r(f32 *c) grid(1) threads(64)\n{\n    global f32 C[64] = c;\n    shared f32 s[64];\n    s[thread.x] = 1;\n    C[thread.x] = s[63 - thread.x];\n}\n"
     s.change(URI, 6, {"text": race})
     found = s.diagnostics(URI, 6)
@@ -185,7 +185,7 @@ def test_diagnostics(tool):
 
 
 def test_newer_text(tool):
-    """While a text is checked the server answers; a newer text ends the check, and nothing is said of the old one."""
+    """The server answers while it checks a text; a newer text ends the check, and the old one gets no diagnostics."""
     s = Server(tool)
     s.initialize()
     head, kernel = STAGES[:STAGES.index("kernel")], STAGES[STAGES.index("kernel"):]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The language server in Neovim, started by editors/nvim: diagnostics, quick fix, hover, definition, completion, formatting on a
-kernel that ships. Skipped without Neovim."""
+"""The language server in Neovim, started by editors/nvim: diagnostics, quick fix, hover, definition, completion and formatting on a
+shipped kernel. Skipped without Neovim."""
 import json
 import os
 import shutil

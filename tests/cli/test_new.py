@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`new`: every template runs, verifies and checks clean under a name of the user's; nothing is overwritten; names are checked."""
+"""`new`: every template runs, verifies and checks clean under a name that the user chooses; no file is overwritten; names are checked."""
 import os
 import re
 import shlex
@@ -18,7 +18,7 @@ def result(tool, folder, status, *arguments):
 
 
 def test_template(tool, folder, template):
-    """The commands that `new` prints work as they are, and no check is left out."""
+    """The commands that `new` prints work as printed, and no check is left out."""
     made = result(tool, folder, 0, "new", f"sub/my_{template}", "--from", template).out
     text = open(f"{folder}/sub/my_{template}.tile").read()
     expect(f"kernel my_{template}(" in text and " ensures " in text, text)
@@ -56,7 +56,7 @@ def test_refusals(tool, folder):
         said = result(tool, folder, 2, "new", *arguments).err
         expect(why in said, f"new {arguments}: {said}")
     left = sorted(os.listdir(folder))
-    expect(left == ["kept.tile", "sub"], f"left behind: {left}")
+    expect(left == ["kept.tile", "sub"], f"left over: {left}")
 
 
 def main():

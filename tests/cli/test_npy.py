@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Array files: every type there and back, and what a file can have wrong. A lying header must cost no memory."""
+"""Array files: every type is written and read back, and every kind of damaged file is refused. A false header must cost no memory."""
 import json
 import os
 import re
@@ -63,7 +63,7 @@ def test_printing(tool, folder):
 
 
 def test_printing_rows(tool):
-    """An array with axes is printed by rows; JSON has its shape beside a flat list."""
+    """An array with axes is printed by rows; JSON has its shape and a flat list."""
     command = [tool, "run", os.path.abspath("kernels/matmul/batched.tile"), "--set", "m=2,n=3,k=4,batch=2", "--fill", "iota"]
     rows = ("c: f32[2][2][3]\n[[[  42.0,   48.0,   54.0],\n  [ 114.0,  136.0,  158.0]],\n"
             " [[ 642.0,  680.0,  718.0],\n  [ 906.0,  960.0, 1014.0]]]\n")
@@ -89,7 +89,7 @@ def good(descr="'<f4'", order="False", shape="(2,)"):
     return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}"
 
 
-BROKEN = {  # content of the file: what the message must hold
+BROKEN = {  # content of the file: a part of the message
     "empty": (b"", "no .npy file"),
     "garbage": (b"garbage, not an array at all", "no .npy file"),
     "magic": (b"\x93NUMPY", "no .npy file"),
@@ -124,7 +124,7 @@ def test_broken(tool, folder):
 
 
 def test_archive(tool, folder):
-    """Several arrays in a file: how to take one out, which is tried."""
+    """Several arrays in a file: the message gives the command that takes one out, and the test runs it."""
     for save in (np.savez, np.savez_compressed):
         save(f"{folder}/a.npy.npz", x=np.ones(3, "f4"), NAME=np.arange(3, dtype="f4"))
         os.replace(f"{folder}/a.npy.npz", f"{folder}/a.npy")
@@ -138,7 +138,7 @@ def test_archive(tool, folder):
 
 
 def test_misfits(tool, folder):
-    """Right files for the wrong parameter: the message names it and what it expected."""
+    """A valid file for the wrong parameter: the message names the parameter and the expected array."""
     cases = [(np.zeros((2, 2), "f4"), ["`a`"]), (np.zeros((), "f4"), ["`a`"])]
     for a, texts in cases:
         np.save(f"{folder}/a.npy", a)
@@ -159,7 +159,7 @@ def test_misfits(tool, folder):
 
 
 def test_interrupted(tool, folder):
-    """What ends the program while it writes leaves what was there, and nothing beside it."""
+    """If the program ends while it writes, the old file remains, and no other file is left."""
     np.save(f"{folder}/a.npy", np.zeros(1 << 20, "f4"))
     np.save(f"{folder}/kept.npy", np.ones(3, "f4"))
     done = subprocess.run([tool, "run", "copy.tile", "--in", "a=a.npy", "--out", "c=kept.npy"], cwd=folder, capture_output=True,
@@ -167,11 +167,11 @@ def test_interrupted(tool, folder):
     if done.returncode != -signal.SIGXFSZ:
         fail(f"a file larger than allowed: {done}")
     if any(".part-" in f for f in os.listdir(folder)) or np.load(f"{folder}/kept.npy").tolist() != [1, 1, 1]:
-        fail(f"left by what was ended: {os.listdir(folder)}")
+        fail(f"files that the ended program left: {os.listdir(folder)}")
 
 
 def test_targets(tool, folder):
-    """A link's file is replaced and keeps its mode, by `build` too; a read-only file is refused; no array is lost to another."""
+    """A link's target is replaced and keeps its mode, by `build` too; a read-only file is refused; no array overwrites another."""
     np.save(f"{folder}/a.npy", np.zeros(3, "f4"))
     os.makedirs(f"{folder}/behind", exist_ok=True)
     build = [tool, "build", "copy.tile", "--type", "T=f32", "--output", "."]
@@ -225,7 +225,7 @@ def test_targets(tool, folder):
 
 
 def test_build_interrupted(tool, folder):
-    """A file larger than allowed is an error of `build`, and nothing is left."""
+    """A file larger than the limit is an error of `build`, and no file is left."""
     os.makedirs(f"{folder}/small")
     done = subprocess.run([tool, "build", os.path.abspath(f"{folder}/copy.tile"), "--type", "T=f32", "--output", "."], cwd=f"{folder}/small",
                           capture_output=True, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))

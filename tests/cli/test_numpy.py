@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`run` against NumPy: sizes tiny, ragged, long and large; element types; a tolerance derived from the type and K."""
+"""`run` compared with NumPy: tiny, ragged, long and large sizes; element types; a tolerance derived from the type and K."""
 import os
 import sys
 import tempfile
@@ -14,7 +14,7 @@ EPSILON = {"f2": 2.0**-11, "f4": 2.0**-24}
 
 
 def product(a, b):
-    """a · b in float64, and how far a result summed in f32 and rounded once to the type may be off."""
+    """Returns a · b in float64, and the greatest error of a result summed in f32 and rounded once to the type."""
     want = a.astype("f8") @ b.astype("f8")
     size = np.abs(a.astype("f8")) @ np.abs(b.astype("f8"))
     k = a.shape[1]

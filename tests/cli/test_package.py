@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `cmake --install` puts where: manual page and completions with every option, examples against the installed
-library by pkg-config and by find_package, a .deb that runs in a root with nothing but libc."""
+"""The files of `cmake --install`: manual page and completions with every option, examples built with the installed library by pkg-config
+and by find_package, and a .deb that runs in a root that has only libc."""
 import glob
 import os
 import re
@@ -36,7 +36,7 @@ def run(command, **more):
 
 
 def commands(tool):
-    """{command: (options with dashes, letters with a dash)} as `help` has them."""
+    """Returns {command: (options with dashes, letters with a dash)} from `help`."""
     names = re.findall(r"^  ([a-z]+) ", run([tool, "help"]), re.M)
     found = {}
     for name in names:
@@ -50,7 +50,7 @@ def environment_variables(tool):
 
 
 def test_man(page, options, tool):
-    """Every command, option and variable, no more, and no warning where a formatter is."""
+    """The page has exactly the commands, options and variables, and a formatter, if installed, gives no warning."""
     text = open(page).read().replace("\\-", "-")
     for name, (long, letters) in options.items():
         section = re.search(rf"^\.SS tilewright {name} .*?(?=^\.S[SH])", text, re.M | re.S)
@@ -69,7 +69,7 @@ def test_man(page, options, tool):
 
 
 def complete(script, words):
-    """What bash would offer for the last word."""
+    """Returns bash's completions for the last word."""
     program = f'. "{script}"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tilewright; printf "%s\\n" "${{COMPREPLY[@]}}"'
     return run(["bash", "--norc", "-c", program, "bash", *words]).split()
 
@@ -114,13 +114,13 @@ def test_completion(share, options, tool):
     if len(puzzles) < 20 or complete(script, ["tilewright", "learn", ""]) != puzzles or f"'1:puzzle:({' '.join(puzzles)})'" not in zsh:
         fail(f"the puzzles are {puzzles}")
     if "--hint" not in complete(script, ["tilewright", "learn", "--"]) or complete(script, ["tilewright", "learn", "3", "READ"]) != ["README.md"]:
-        fail("bash completes numbers of puzzles where none stands")
+        fail("bash completes numbers of puzzles in another place")
     file = "tests/parity/dot_types.tile"
     kernels = re.findall(r"^kernel (\w+)", open(file).read(), re.M)
-    for parted in ([file, ":"], [file, ":", ""], [f"{file}:"]):  # by bash, or not
+    for parted in ([file, ":"], [file, ":", ""], [f"{file}:"]):  # split by bash, or not
         lead = "" if len(parted) > 1 else f"{file}:"
         if complete(script, ["tilewright", "run", *parted]) != [lead + name for name in kernels]:
-            fail(f"bash does not complete kernels behind {parted}")
+            fail(f"bash does not complete kernels after {parted}")
     tuned = "kernels/matmul/tuned.tile"
     for words, names in (([tuned, "--tune", ""], "BK= BM= BN= WARPS="), ([f"{tuned}:matmul_v2", "--tune", "B"], "BK= BM= BN="), ([tuned, "--set", ""], "k= m= n="),
                          (["none.tile", "--set", ""], ""), (["kernels/matmul/shared.tile", "--tune", ""], ""), (["--set", ""], "")):
@@ -134,7 +134,7 @@ def test_completion(share, options, tool):
 
 
 def test_examples(prefix, library, folder, environment):
-    """Under 60 lines each; one by pkg-config, all by find_package. The GPU is the driver of the tests."""
+    """Each has under 60 lines; one is built by pkg-config, all by find_package. The GPU is the driver of the tests."""
     source = f"{prefix}/share/tilewright/examples/c"
     names = {os.path.basename(path)[:-2]: len(open(path).readlines()) for path in glob.glob(f"{source}/*.c")}
     if set(names) != set(EXAMPLES) or max(names.values()) >= 60:
@@ -176,7 +176,7 @@ endforeach()
 
 
 def test_cpp(prefix, library, folder, environment):
-    """The program in C++, under 60 lines, with the warnings that people have on."""
+    """The program in C++, under 60 lines, with the warnings that users turn on."""
     compiler = next(filter(shutil.which, [os.environ.get("CXX", ""), "g++", "clang++", "c++"]), None)
     if not compiler or not shutil.which("pkg-config"):
         print(f"skipped: examples/cpp is not built: there is no {'pkg-config' if compiler else 'C++ compiler'}")
@@ -205,7 +205,7 @@ def test_python(prefix, environment):
 
 
 def test_documents(prefix):
-    """Links lead to what is installed; nothing but them is changed."""
+    """Links lead to installed files; nothing else is changed."""
     documents = f"{prefix}/share/doc/tilewright"
     link = re.compile(r"\]\((?!\w+:)([^)#]+)[^)]*\)")
     seen = 0
@@ -216,14 +216,14 @@ def test_documents(prefix):
         if dead:
             fail(f"{documents}/{name} leads to {dead}, which is not there")
         if link.sub("", text) != link.sub("", source):
-            fail(f"{documents}/{name} is not what is in the sources")
+            fail(f"{documents}/{name} differs from the sources")
         seen += len(link.findall(text))
     if seen < 30:
         fail(f"the documents have {seen} links?")
 
 
 def test_bench(prefix, folder, environment):
-    """What `bench` takes unless told: kernels and suites are found beside the installed program, from anywhere."""
+    """The defaults of `bench`: kernels and suites are found next to the installed program, from any folder."""
     away = f"{folder}/away"
     os.makedirs(away)
     alone = dict(environment, TILEWRIGHT_BLAS="", TILEWRIGHT_BLIS="", TILEWRIGHT_ONEDNN="")
@@ -231,20 +231,20 @@ def test_bench(prefix, folder, environment):
         out = run([f"{prefix}/bin/tilewright", "bench", *arguments.split()], cwd=away, env=alone)
         if not re.search(expected, out, re.M):
             fail(f"the installed bench {arguments} prints\n{out}")
-    # All of a suite, whose kernels the GPU of the tests only loads.
+    # A whole suite; the GPU of the tests only loads its kernels.
     gpu = dict(alone, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
     kernel = f"{prefix}/share/tilewright/kernels/matmul/shared.tile"
     out = run([f"{prefix}/bin/tilewright", "bench", "--device", "cuda", "--load", kernel, "--suite", "squares"], cwd=away, env=gpu)
     if len(re.findall(r" matmul_v1 ", out)) < 3:
         fail(f"the installed bench --suite squares prints\n{out}")
-    # There is no ./dev to fetch what is missing: nobody is told to use it.
+    # There is no ./dev to fetch missing libraries, so no message mentions it.
     out = run([f"{prefix}/bin/tilewright", "bench", kernel, "-s", "16", "--warmup", "0", "--repeat", "1"], cwd=away, env=environment)
     if "./dev" in out:
         fail(f"the installed bench prints\n{out}")
 
 
 def test_deb(build, folder, version):
-    """Unpacked by dpkg into an empty root, to which libc is copied: nothing else is needed."""
+    """dpkg unpacks it into an empty root with a copy of libc: nothing else is needed."""
     run(["cpack", "-G", "DEB", "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none", "-B", f"{folder}/deb"], cwd=build)
     package, = glob.glob(f"{folder}/deb/*.deb")
     root = f"{folder}/root"

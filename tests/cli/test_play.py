@@ -103,7 +103,7 @@ def test_served(tool, folder):
         for host, status in (("localhost:1", 200), ("[::1]:8017", 200), ("", 200), ("example.org", 421), ("127.0.0.1.example.org", 421)):
             expect(f"host {host}", server.ask("/", host=host)[0], status)
         expect("the policy", server.header("/", "Content-Security-Policy"), "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'")
-        idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]  # a browser opens some ahead
+        idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]  # like connections that a browser opens ahead
         write(f"{folder}/one.tile", KERNEL.replace("1.0", "2.0"))
         expect("the text after an edit", given_of(server.ask("/")[2])["source"], KERNEL.replace("1.0", "2.0"))
         for connection in idle:
@@ -118,7 +118,7 @@ def test_served(tool, folder):
 
 
 def test_slow_client(tool, folder):
-    """A client that does not read keeps no other waiting, and gets the whole file when it reads."""
+    """A client that does not read keeps no other client waiting, and gets the whole file when it reads."""
     large = os.urandom(1 << 20) * 24
     write(f"{folder}/web/page/dist/large.bin", large)
     with Server(tool, folder) as server:
@@ -137,14 +137,14 @@ def test_slow_client(tool, folder):
 
 
 def test_no_descriptors(tool, folder):
-    """Without a descriptor for one more client the server waits, and goes on when another client has gone."""
+    """Without a descriptor for another client the server waits, and goes on when a client has gone."""
     with open(f"{folder}/web/page/dist/large.bin", "wb") as file:
         file.truncate(24 << 20)
     with Server(tool, folder, files=6) as server:
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
         expect("the page while others ask nothing", server.ask("/")[0], 200)
         slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(4)]
-        for client in slow:  # these have asked, so they keep their place
+        for client in slow:  # these sent a request, so they keep their place
             client.sendall(b"GET /large.bin HTTP/1.1\r\n\r\n")
         slow[0].recv(16)
         begun = server.processor_seconds()
@@ -222,7 +222,7 @@ def test_browser(tool, folder):
 
 
 def test_links(tool, folder):
-    """Reports say where the page shows it, and with TILEWRIGHT_PLAY_URL have a link that has the program in it."""
+    """Reports tell where the page shows the finding, and with TILEWRIGHT_PLAY_URL they have a link that contains the program."""
     racy = open("kernels/sgemm/tiled.tile").read().split("\n")
     write(f"{folder}/racy.tile", "\n".join(racy[:15] + racy[16:]))
     environment = {**os.environ, "TILEWRIGHT_PLAY_URL": "https://example.org/page/"}

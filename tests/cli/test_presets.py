@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each preset configures in an empty folder. With --all: every preset of CMakePresets.json, else the one that `./dev demo` builds."""
+"""Each preset configures in an empty folder. With --all it tries every preset of CMakePresets.json, else the one that `./dev demo` builds."""
 import json
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run --probe and --break: the values on their way, compared with plain Python and between the CPU engine and the simulator."""
+"""run --probe and --break: intermediate values, compared with plain Python and between the CPU engine and the simulator."""
 import json
 import os
 import pty
@@ -58,7 +58,7 @@ def run(tool, folder, *words, status=0):
 
 
 def both(tool, folder, *words, status=0):
-    """The same text from the CPU engine and from the simulator, for two targets."""
+    """Checks that the CPU engine and the simulator, for two targets, print the same text, and returns it."""
     found = [run(tool, folder, *words, "--device", device, status=status) for device in ("cpu", "sim", "sim:sm_90")]
     for other in found[1:]:
         if (other.out, other.err) != (found[0].out, found[0].err):
@@ -93,7 +93,7 @@ def test_tile_level(tool, folder):
     if "sums.tile:14 block (1,1,0) k = 0, q = 1 step 4: t = i32[4] [19, 23, 27, 31]\n" not in text:
         fail(f"text: {text}")
     _, found = probes(tool, folder, *given, "--probe", "C,k,t[1:3]")
-    expect("what is stored, a counter, a part", [(p["name"], p["value"]) for p in found["probes"] if p["name"] != "t"][-2:], [("k", 2), ("C", [x - 1 for x in t])])
+    expect("a stored value, a counter, a part", [(p["name"], p["value"]) for p in found["probes"] if p["name"] != "t"][-2:], [("k", 2), ("C", [x - 1 for x in t])])
     expect("the part", [p["value"] for p in found["probes"] if p["name"] == "t"][-1], t[1:3])
     plain = json.loads(run(tool, folder, *given[:-2], "--json").out)["arrays"]
     expect("the outputs", found["arrays"], plain)
@@ -287,7 +287,7 @@ def test_prompt(tool, folder):
 
 
 def test_kernels(tool):
-    """Pipelines, asynchronous copies, products: what a kernel computes is the same with a probe, and each line can be stopped at."""
+    """Pipelines, asynchronous copies, products: a probe does not change the kernel's results, and --break can stop at each line."""
     for path, sizes, names in (("kernels/matmul/auto.tile", "m=17,n=16,k=40", "acc,sa,sb"), ("kernels/matmul/stages.tile", "m=17,n=16,k=40", "acc,sa"),
                                ("kernels/sgemm/tiled.tile", "m=3,n=5,k=17", "sum,as,C"), ("kernels/fused/softmax.tile", "rows=3,cols=5", "v,Y")):
         for device in ("cpu", "sim"):
@@ -302,7 +302,7 @@ def test_kernels(tool):
 
 
 def test_print(tool, folder):
-    """The kernel's own print() stays."""
+    """The kernel's own print() remains."""
     text = SUM.replace("    sync();\n", "    sync();\n    print(from);\n", 1)
     open(f"{folder}/printing.tile", "w").write(text)
     out = run(tool, folder, "printing.tile", "--set", "n=8", "--fill", "iota", "--probe", "from").out

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Counters as assembled: nvcc's PTX of tests/gpu/scalars.cu, of which the assembler merges accesses, and of columns.cu, of
-which it does not. What the machine code does is counted here by hand, from its listing:
+"""Counters as assembled: nvcc's PTX of tests/gpu/scalars.cu, whose accesses the assembler merges, and of columns.cu, whose accesses it
+does not merge. The counts here were made by hand from the listing of the machine code:
 
     scalars   of 256 threads each warp has 4 loads of global memory, one STS.128, one LDS.128, a store
     columns   each warp has 4 LDG, 4 STS, 4 LDS, 4 STG, all of 32 bits
 
     dots      of 512 threads each warp has, in each of 64 rounds, 16 LDS.128 and 8 LDS; PTX has 72 loads in a loop of its own
 
-Where there is no ptxas the bounds are those of the rules alone, and hold the same counts.
+Without ptxas the bounds are those of the rules alone, and contain the same counts.
 """
 import json
 import os
@@ -21,7 +21,7 @@ from tile_runner import call, fail
 
 WARPS = 8
 LAUNCH = ["--block", "256", "--arg", "f32[1024]:iota", "--arg", "f32[1024]:none"]
-# 128 bits a lane, side by side: 512 bytes, 4 wavefronts; lanes of columns.cu's loads are all in one bank
+# 128 bits a lane, next to each other: 512 bytes, 4 wavefronts; the lanes of columns.cu's loads are all in one bank
 SCALARS = {"shared_loads": WARPS, "shared_stores": WARPS, "shared_wavefronts": WARPS * (4 + 4), "shared_wavefronts_ideal": WARPS * (4 + 4),
            "bank_conflicts": 0, "global_loads": WARPS * 4, "global_stores": WARPS, "global_requests": WARPS * 5, "global_sectors": WARPS * 5 * 4}
 COLUMNS = {"shared_loads": WARPS * 4, "shared_stores": WARPS * 4, "shared_wavefronts": WARPS * 4 * (1 + 32),
@@ -59,7 +59,7 @@ def check(name, counted, by_hand, exact, assembled):
 
 
 def check_unrolled(tool, assembled):
-    """The inner loop that the assembler writes out loses no accesses."""
+    """The assembler unrolls the inner loop; no access is lost."""
     launch = ["--block", "512", "--arg", "f32[1024]:rand", "--arg", "f32[1024]:rand", "--arg", "f32[4096]:none", "--arg", "i32:512"]
     for target in ("sm_80", "sm_90"):
         done = call([tool, "run", "tests/gpu/dots.ptx", "--sm", target, *launch, "--counters", "--json"])
@@ -77,7 +77,7 @@ def check_text(tool, path, lines):
 
 
 def check_listing(name, target):
-    """What is counted by hand above is in the machine code."""
+    """The machine code has the instructions that are counted by hand above."""
     ptxas, lister = program("ptxas"), program("nvdisasm", "cuobjdump")
     if not ptxas or not lister:
         print("there is no nvdisasm nor cuobjdump: no listing")
@@ -97,7 +97,7 @@ def check_listing(name, target):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    os.environ.pop("TILEWRIGHT_PTXAS", None)  # one that makes no machine code
+    os.environ.pop("TILEWRIGHT_PTXAS", None)  # a ptxas that makes no machine code
     assembled = bool(program("ptxas"))
     if not assembled:
         print("there is no ptxas: bounds by the rules alone")
@@ -108,7 +108,7 @@ def main():
             check(f"{name} {target}", counters(tool, "run", path, "--sm", target), by_hand, exact, assembled)
             check_listing(name, target)
         check(f"{name}, checked", counters(tool, "check", path), by_hand, exact, assembled)
-        # older than the program: ptxas does not take it
+        # older than the program's target: ptxas refuses it
         check(f"{name} alone", counters(tool, "run", path, "--sm", "sm_75"), by_hand, exact, False)
         check_text(tool, path, 0 if exact else 1)
         if program("nvcc"):

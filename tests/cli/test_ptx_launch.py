@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Launches of CUDA C kernels: structs, shared and partly written arrays, cooperative grids, kernels refused one by one, the user's
-lines in place of inlined lines of toolkit headers. Uses kept PTX of nvcc, and nvcc itself if it is installed."""
+"""Launches of CUDA C kernels: structs, shared and partly written arrays, cooperative grids, kernels that are refused one by one, the
+user's lines in place of inlined lines of toolkit headers. Uses stored PTX of nvcc, and nvcc itself if it is installed."""
 import json
 import os
 import re
@@ -17,7 +17,7 @@ STEPS = ["--kernel", "two_steps", "--grid", "2", "--block", "32", "--arg", "i32[
 WEIGH = ["--kernel", "weigh", "--block", "8", "--arg"]
 FILL = ["--kernel", "fill", "--block", "8", "--arg"]
 
-# command, options, status, what is said, what is not
+# command, options, status, expected texts, unexpected texts
 CASES = [
     # structs
     ("check", FILL + ["{i32[8]:zero, i32:8}"], 0, [], ["error"]),
@@ -40,7 +40,7 @@ CASES = [
     ("run", NESTED + ["f32:{0,0,0.25,0}", "--arg", "i32[4]:none"], 0, ["[0.25, 3.25, 6.25, 9.25]"], []),
     ("check", NESTED + ["f32:{0,0,0.25}", "--arg", "i32[4]:none"], 2, ["shift has 16 bytes", "these fields make"], []),
     ("run", ["--kernel", "fill_packed", "--block", "4", "--arg", "{i8:1, i32[4]:none, i16:5}"], 0, ["[6, 6, 6, 6]"], []),
-    # bytes that no field gives
+    # bytes that no field covers
     ("check", FILL + ["{data=i32[8]:zero, pad:8}"], 1, ["launches.cu:30:", "uninitialised: byte 8 of v is read, and the launch gives it no value",
                                                          "what follows from it decides a branch"], []),
     ("check", FILL + ["{data=i32[8]:zero, bytes:0800, pad:6}"], 1, ["byte 10 of v is read"], []),
@@ -53,7 +53,7 @@ CASES = [
     ("check", WEIGH + ["{n=i32:8, bytes:00000000, in=f32[8]:iota, tag=i16:1}", "--arg", "f32[8]:none"], 0, [], ["error"]),
     ("check", ["--kernel", "keep", "--block", "4", "--arg", "{n=i32:8, alpha=f32:2, in=f32[8]:iota, tag=i16:1}", "--arg", "u8[96]:none"],
      0, [], ["error"]), # padding is copied
-    # bytes as they are
+    # bytes without a type
     ("run", FILL + ["{i32[8]:zero, bytes:0300000000000000}"], 0, ["0.0 v.0: [0, 1, 2, 0, 0, 0, 0, 0]"], []),
     ("run", FILL + ["{data=i32[8]:zero, n=bytes:@three.bin, pad:4}"], 0, ["0.0 v.data: [0, 1, 2, 0, 0, 0, 0, 0]"], []),
     ("run", NESTED + ["bytes:00000000000000000000803E00000000", "--arg", "i32[4]:none"], 0, ["[0.25, 3.25, 6.25, 9.25]"], []),
@@ -91,7 +91,7 @@ CASES = [
     ("check", STEPS, 1, ["launches.cu:58:5: error: trap: ", "only a cooperative launch has (--cooperative)",
                          "cooperative_groups.h:180:13: note: in this header"], []),
     ("check", STEPS[:2] + ["--grid", "5000", "--block", "1024", "--cooperative"] + STEPS[6:], 2, ["no GPU runs more than 296"], []),
-    # kernels are refused one by one
+    # each broken kernel is refused by itself
     ("check", ["--kernel", "bad", "--block", "1"], 1, ["launches.cu:69:5: error: misaligned: ", "offset 1 of 'table'"], []),
     ("check", ["--kernel", "good", "--block", "4", "--arg", "i32[4]:none"], 0, [], ["error"]),
     ("check", ["--kernel", "sample", "--block", "4", "--arg", "u64:0", "--arg", "f32[4]:none"], 2,
@@ -142,7 +142,7 @@ def check_files(tool, folder):
         if done.status:
             fail(f"suppressed by {place}: {done}")
     gpu = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
-    with open(f"{folder}/launches.ptx") as whole, open(f"{folder}/plain.ptx", "w") as out: # the driver takes a program as a whole
+    with open(f"{folder}/launches.ptx") as whole, open(f"{folder}/plain.ptx", "w") as out: # the driver loads a program as a whole
         out.write(re.sub(r"(?m)^.*\btex\.2d.*$", "", whole.read()))
     shared = ["plain.ptx", *SHIFT, "--arg", "i32[16]:iota", "--arg", "=0+8", "--arg", "i32:5"]
     for options, text in ((["plain.ptx", *nested[1:]], "0.1.0 d.1.x: [0.5, 3.5, 6.5, 9.5]"),
@@ -171,7 +171,7 @@ HEADS = """.version 7.8
 
 
 def check_heads(tool, folder):
-    """A parameter that is not supported refuses its kernel alone."""
+    """A parameter of an unsupported kind makes its own kernel refused, and no other."""
     with open(f"{folder}/heads.ptx", "w") as out:
         out.write(HEADS)
     for kernel, status, said in (("plain", 0, "out: [7]"), ("textured", 2, "textures and surfaces are not supported: .texref")):
@@ -181,7 +181,7 @@ def check_heads(tool, folder):
 
 
 def check_compiled(tool, folder):
-    """The same with what nvcc makes here."""
+    """As above with PTX that nvcc makes now."""
     if not cuda_compiler("nvcc"):
         print("there is no nvcc: launches.cu is not compiled, its PTX alone was tried")
         return

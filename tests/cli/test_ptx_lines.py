@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions that a compiler gives line 0, as made up by it: reports and counters have them at the line before."""
+"""Instructions that the compiler invented have line 0: reports and counters show them at the line before."""
 import json
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The text of PTX, whatever files, kernels and variables are called: ASCII that ptxas takes (skipped where there is none), and that is
-read back as it was meant, from us and from other compilers."""
+"""The text of PTX, for any names of files, kernels and variables: it is ASCII that ptxas accepts (skipped without ptxas), and it reads
+back with the same meaning, from us and from other compilers."""
 import json
 import os
 import shutil
@@ -12,7 +12,7 @@ from tile_runner import call, fail
 
 PTXAS = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
 PATHS = ["\u00e9 \u732b.tile", 'quote".tile', "back\\slash.tile", "tab\tend.tile", "$x`y`'z.tile", "007.tile"]
-# (in the text of a compiler, the path)
+# (text of a compiler, the path that it means)
 WRITTEN = [("\\303\\251.cu", "\u00e9.cu"), ("a\\042b.cu", 'a"b.cu'), ('a\\"b.cu', 'a"b.cu'), ("a\\\\b.cu", "a\\b.cu"), ("a\\134\\\\", "a\\\\"),
            ("a\\q.cu", "a\\q.cu"), ("a\\0607", "a07")]
 BEYOND = """kernel k(i32 n, f32 *a) grid(1) threads(32)
@@ -21,7 +21,7 @@ BEYOND = """kernel k(i32 n, f32 *a) grid(1) threads(32)
     A[thread.x] = 1;
 }
 """
-# The kernel, a scalar, a local array, and an array of the caller with one name.
+# A kernel, a scalar, a local array, and an array of the caller that all have one name.
 NAMED = """kernel %(name)s(i32 %(scalar)s, const f32 *a, f32 *o) grid(1) threads(32)
 {
     global f32 A[200] = a, O[32] = o;
@@ -74,7 +74,7 @@ def test_other_compilers(tool, folder):
     ours = call([tool, "show", "beyond.tile", "--stage", "ptx"], cwd=folder).out
     for written, path in WRITTEN:
         text = ours.replace('"beyond.tile"', f'"{written}"')
-        assemble(text, folder, written, None if '\\"' in written else PTXAS)  # which it does not take
+        assemble(text, folder, written, None if '\\"' in written else PTXAS)  # which ptxas refuses
         need(place_of(tool, "assembled.ptx", folder) == path, f"{written}: {place_of(tool, 'assembled.ptx', folder)}")
         with open(f"{folder}/known", "w") as out:
             out.write(f"* {path}:4\n")

@@ -482,7 +482,7 @@ for limit in (0, -1, float("nan"), "5"):
 
 
 def test_structs(folder):
-    """Each struct has the header's fields, in places of their own; numbers are the header's."""
+    """Each struct has the header's fields, at the same offsets; numbers are the header's."""
     sys.path.insert(0, "python")
     import tilewright
     lines = []
@@ -541,7 +541,7 @@ def test_example_without_numpy(folder):
 
 
 def test_document():
-    """The first program of docs/python.md, and the error that it shows; what it says a verdict has. All programs of the how-to."""
+    """The first program of docs/python.md, and its error; the fields that it names of a verdict. All programs of the how-to."""
     text = open("docs/python.md").read()
     import tilewright
     verdict = re.search(r"^A `Verdict`.*?\n\n", text, re.M | re.S).group()
@@ -562,7 +562,7 @@ def test_document():
 
 
 def test_library(library):
-    """What is not there, or is another library, is said."""
+    """A message tells that the library is missing, or that the file is another library."""
     for path, text in (("/not/there.so", "/not/there.so"), ("libm.so.6", "is no libtilewright")):
         done = subprocess.run([sys.executable, "-c", PRELUDE], capture_output=True, text=True,
                               env=dict(os.environ, TILEWRIGHT_LIBRARY=path))
@@ -580,7 +580,7 @@ def test_library(library):
 
 def main():
     if "-fsanitize" in os.environ.get("CFLAGS", ""):
-        return  # a library with sanitizers does not load into another program
+        return  # a sanitized library cannot load into this Python
     library = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libtilewright.so")
     os.environ["TILEWRIGHT_LIBRARY"] = library
     with tempfile.TemporaryDirectory() as folder:

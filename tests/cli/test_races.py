@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`run --despite race`: a kernel that `check` refuses runs on the simulator, in orders of warps that are given or in the worst one
-found, and says what came of the race. Lesson 2's: without its first barrier the tiled product of ones is 18 in place of 32."""
+"""`run --despite race`: a kernel that `check` refuses runs on the simulator, in given orders of warps or in the worst one found, and the
+report tells the effect of the race. Lesson 2's example: without its first barrier the tiled product of ones gives 18 instead of 32."""
 import json
 import os
 import re
@@ -44,7 +44,7 @@ def check_first_barrier(tool, folder):
 
 
 def check_second_barrier(tool, folder):
-    """Only an order that lets a warp run ahead shows it; the worst one is found."""
+    """Only an order that lets a warp run ahead shows it; the search finds the worst one."""
     done, found = run(tool, folder, "--despite", "race", "--json", "--verify", "--order", "worst", fill="rand")
     most = found["wrong"][0]["wrong"]
     expect(done.status == 1 and most > 0, found)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README.md and docs/first-kernel.md show the kernel that they name, word for word; the C program of docs/howto/from-c.md builds against an
+"""README.md and docs/first-kernel.md show the kernel that they name, word for word; the C program of docs/howto/from-c.md builds with an
 installed library."""
 import os
 import re
@@ -16,7 +16,7 @@ PKG_CONFIG = re.compile(r"`(cc [^`]*\$\(pkg-config[^`]*)`")
 
 
 def test_listing(page):
-    """The first listing of the page is the kernel named above it."""
+    """Checks that the first listing of the page is the kernel named above it."""
     found = LISTING.search(open(page).read())
     if not found:
         fail(f"{page}: no listing found")
@@ -33,7 +33,7 @@ def run(command, **options):
 
 
 def test_installed(text, build):
-    """The command with pkg-config, for a library installed into a folder."""
+    """Checks the command with pkg-config, for a library installed into a folder."""
     if not shutil.which("pkg-config") or not shutil.which("cmake"):
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""What `run`, `check` and `bench` say: numbers as they are, the line of a wrong value, the sizes that ran, names misspelt,
-runs without an end."""
+"""Reports of `run`, `check` and `bench`: exact numbers, the line of a wrong value, the sizes that ran, misspelt names, endless runs."""
 import json
 import os
 import resource
@@ -59,7 +58,7 @@ kernel copy(i32 n, const T *a, T *c) grid(cdiv(n, 16)) warps(1)
     ensures C == A;
 }
 """
-# A shared tile whose element depends on data: whether the two accesses meet is not known.
+# A shared tile with an index that depends on data: it is unknown if the two accesses meet.
 UNDECIDED = """
 kernel undecided(i32 n, const i32 *x, f32 *c) grid(1) threads(32)
 {
@@ -72,7 +71,7 @@ kernel undecided(i32 n, const i32 *x, f32 *c) grid(1) threads(32)
     C[thread.x] = s[thread.x];
 }
 """
-# Nothing says how long d is.
+# No view gives the length of d.
 VIEWLESS = """
 kernel viewless(i32 n, const f32 *d, f32 *c) grid(1) warps(1)
 {
@@ -80,7 +79,7 @@ kernel viewless(i32 n, const f32 *d, f32 *c) grid(1) warps(1)
     C[0 +: 16] = 1.0;
 }
 """
-# Two warnings: of the file, and of what the blocks do.
+# Two warnings: one of the file, one of the blocks' accesses.
 WARNED = """
 tune unused = {1, 2};
 kernel warned(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16), 4) warps(1)
@@ -89,7 +88,7 @@ kernel warned(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16), 4) warps(1)
     C[block.x * 16 +: 16] += A[block.x * 16 +: 16];
 }
 """
-# With R = 512 it is for the CPU alone.
+# With R = 512 it runs on the CPU alone.
 LARGE = """
 tune R = {512, 16};
 kernel large(const f32 *a, f32 *c) grid(1) warps(4)
@@ -119,7 +118,7 @@ class Program:
                 fail(f"{arguments}: no '{text}' in the errors: {result}")
         for text in (not_in,) if isinstance(not_in, str) else not_in:
             if text in result.out + result.err:
-                fail(f"{arguments}: '{text}' is said: {result}")
+                fail(f"{arguments}: prints '{text}': {result}")
         return result
 
     def json(self, *arguments, status=0):
@@ -138,7 +137,7 @@ def test_bench_sizes(run):
         err="nothing was measured: matmul_v1: needs --set n=…,k=…")
     batch = run.json("bench", "programs.tile:batch", "-s", "8", "--set", "z=3", *QUICK)["rows"]
     if len(batch) != 1 or "gflops" in batch[0] or batch[0]["peer"] != "copy" or batch[0]["sizes"] != "z = 3, m = 8, n = 8, k = 8":
-        fail(f"a batch is no product: {batch}")
+        fail(f"a batch does not count as a product: {batch}")
     run("bench", "programs.tile:batch", "-s", "8", "--set", "z=3", *QUICK, out="GB/s", not_in=["BLAS", "gflops"])
 
 
@@ -246,9 +245,9 @@ def test_files(run):
     run("run", SHARED, "--in", "a=D.npy", "--in", "b=B.npy", status=2,
         err=["D.npy holds f64, but `a` of matmul_v1 takes T = {f32, f16, bf16}", 'numpy.save("D.npy", a.astype("f4"))'])
     run("run", SHARED, "--set", "m=2000000000,n=2000000000,k=2000000000", "--fill", "rand", status=2, err=["no memory for `a`", "GB"])
-    # what cannot be had is found before anything is filled
+    # memory that cannot be allocated is found before any array is filled
     run("run", SHARED, "--set", "m=100000000,n=100000000,k=1", "--fill", "rand", status=2, err=["no memory for `c`", "4e+07 GB", "ahead of it take 0.8 GB"])
-    if resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 390_000:  # KiB of the largest program so far; each of the two is 0.4 GB
+    if resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 390_000:  # KiB of the largest child process so far; each of the two arrays is 0.4 GB
         fail("arrays are filled though one of them cannot be had")
 
 
@@ -268,7 +267,7 @@ def test_check(run):
 
 
 def test_warnings(run):
-    """However `check` is asked, its warnings come, and are no failure."""
+    """`check` prints its warnings with all options, and they are not failures."""
     of_kernel, of_file = "4 blocks update the same elements of `C` here", "`unused` is used by no kernel"
     for options in ((), ("-v",)):
         run("check", "warned.tile", "--no-run", *options, err=["warned.tile:6:5: warning: " + of_kernel, of_file])
@@ -280,7 +279,7 @@ def test_warnings(run):
 
 
 def test_refused(run):
-    """What no GPU takes is right on the CPU: a warning with the reason. What one target does not take is told by -v."""
+    """A kernel that no GPU takes is right on the CPU: a warning gives the reason. -v names a kernel that a single target does not take."""
     taken = "registers a thread, and a thread has 255"
     warning = "large.tile:3:8: warning: no GPU takes this, and it is not simulated: "
     fits = "note: with these tuned values it fits: R = 16"
@@ -296,7 +295,7 @@ def test_refused(run):
     expect(kernel["ok"] and found["severity"] == "warning" and found["line"] == 3 and taken in found["message"], kernel)
     expect(found["with"] == "R = 512" and fits[6:] in found["notes"][-1]["text"], found)
     expect([line[:5] for line in kernel["not_simulated"].split("\n")] == ["sm_80", "sm_90"], kernel)
-    # e4m3 comes with sm_89: sm_90 takes it
+    # e4m3 begins with sm_89, so sm_90 accepts it
     f8 = ("check", "kernels/matmul/fp8.tile", "--tune", "BM=128,BN=128,BK=64")
     run(*f8, not_in="warning")
     run(*f8, "-v", out="matmul_f8: not simulated: sm_80 does not take it: sm_80 has no `e4m3`", not_in=["warning", "sm_90 does not"])

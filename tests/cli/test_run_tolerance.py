@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`run --verify` says where the tolerance is large beside the values, and nowhere else; and how many values it cannot judge."""
+"""`run --verify` warns only if the tolerance is large compared with the values, and gives the number of values that it cannot judge."""
 import json
 import os
 import struct
@@ -8,7 +8,7 @@ import tempfile
 
 from tile_runner import call, fail
 
-# The last element is left out.
+# The kernel omits the last element.
 SUM = """kernel total(i32 n, const f32 *a, f32 *out) grid(1) threads(256)
 {
     global f32 A[n] = a, Out[1] = out;
@@ -29,7 +29,7 @@ SUM = """kernel total(i32 n, const f32 *a, f32 *out) grid(1) threads(256)
     ensures Out == reshape(sum(A), 1);
 }
 """
-# Of one element in 20, wrong here, nothing can be said, as its square overflows.
+# One element in 20 is wrong here and cannot be judged, because its square overflows.
 INVERSE = """kernel inverse(i32 n, const f32 *a, f32 *out) grid(cdiv(n, 32)) threads(32)
 {
     global f32 A[n] = a, Out[n] = out;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`show --json`: layouts, PTX and passes say what the text says, and where it comes from."""
+"""`show --json`: layouts, PTX and passes have the contents of the text, and the place of their source."""
 import json
 import os
 import re
@@ -27,7 +27,7 @@ def show(tool, file, *options):
 
 
 def drawn(text):
-    """{name: rows of cells} of the register tiles in `show --stage layout`."""
+    """Returns {name: rows of cells} of the register tiles in `show --stage layout`."""
     tiles, rows = {}, None
     for line in text.split("\n"):
         head = re.match(r"reg \w+ (\w+)\[.*\](?:, .*)?$", line)

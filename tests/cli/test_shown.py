@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Text of files, stores and other programs is shown without anything that a terminal obeys: escape sequences, control characters,
-marks that turn the direction of text, broken UTF-8. Letters of any alphabet stay. JSON stays JSON."""
+"""Text of files, stores and other programs is shown without characters that a terminal obeys: escape sequences, control characters, marks
+that turn the direction of text, broken UTF-8. Letters of any alphabet remain. JSON remains JSON."""
 import json
 import os
 import pty
@@ -47,7 +47,7 @@ kernel k(i32 n, f32 *a) grid(1) warps(1)
 
 
 def clean(result, *shown):
-    """Nothing harmful in it, and these."""
+    """Checks that the output has these texts and nothing harmful."""
     text = result.out + result.err
     found = HARMFUL.search(text)
     if found:
@@ -70,7 +70,7 @@ def test_ptx(tool, folder):
     argument = ["--block", "32", "--arg", "f32[4]:zero"]
     for command in (["check", "-v"], ["check", "--counters"], ["run"], ["run", "--device", "sim"]):
         result = call([tool, command[0], "k.ptx", *argument, *command[1:]], cwd=folder)
-        if command[0] == "run": # what the program prints is its own, in a pipe
+        if command[0] == "run": # in a pipe, the program's own output is not changed
             result.out = result.out.replace("h\x1b[31mi\n", "")
         if result.status == 2:
             continue
@@ -90,7 +90,7 @@ def test_source(tool, folder):
     result = call([tool, "check", "--json", "k.tile"], cwd=folder)
     clean(result)
     json.loads(result.out)
-    path = f"a{ESCAPE}{TURN}.tile" # names of files are text of files too
+    path = f"a{ESCAPE}{TURN}.tile" # names of files are shown like other text
     write(folder, path, TILE.replace("STATEMENT", "x = 1;"))
     for options in ([], ["--json"]):
         clean(call([tool, "check", *options, path], cwd=folder))
@@ -124,13 +124,13 @@ def on_terminal(command, folder):
 
 
 def test_output_of_programs(tool, folder):
-    """Byte for byte in a pipe; a terminal does not obey it."""
+    """The output passes byte for byte in a pipe; a terminal gets nothing that it obeys."""
     write(folder, "k.ptx", PTX.replace("FILE", "a.cu").replace("ACCESS", ""))
     write(folder, "k.tile", TILE.replace("STATEMENT", 'print("h\\x1b[31mi é");' if False else f'print("h{ESCAPE}i é");'))
     for command, said in (([tool, "run", "k.ptx", "--block", "1", "--arg", "f32[4]:zero"], "h\x1b[31mi\n"),
                           ([tool, "run", "k.tile", "--set", "n=32"], "h\x1b[31mi é")):
         result = call(command, cwd=folder)
-        if result.status == 2 and "k.tile" in command: # such a text is no string of the language
+        if result.status == 2 and "k.tile" in command: # the language has no such string
             clean(result)
             continue
         expect(result.status == 0 and said in result.out, result)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`run` and `check` on the simulator: .tile, .ptx and, where a compiler is there, .cu."""
+"""`run` and `check` on the simulator: .tile, .ptx and, if a compiler is installed, .cu."""
 import json
 import os
 import re
@@ -86,7 +86,7 @@ second:
     ret;
 }
 """
-# Thread 0 waits for a flag that thread 32 sets behind a barrier.
+# Thread 0 waits for a flag that thread 32 sets after a barrier.
 FLAG = HEAD + """
 .global .u32 ready;
 .visible .entry late()
@@ -108,7 +108,7 @@ done:
     ret;
 }
 """
-# A struct passed to a function and back, and what vprintf, malloc and an indirect call give: all of it in memory of .param
+# A struct passed to a function and back, and the results of vprintf, malloc and an indirect call: all of it in .param memory
 CALLS = HEAD + """
 .extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);
 .extern .func (.param .b64 memory) malloc(.param .b64 bytes);
@@ -229,7 +229,7 @@ class Simulator:
         return call([self.tool, *words], cwd=self.folder)
 
     def expect(self, words, status, *needles):
-        """The command's status, and texts that it prints somewhere."""
+        """Checks the command's status, and that each text occurs somewhere in its output."""
         result = self.call(*words)
         text = result.out + result.err
         missing = [n for n in needles if n not in text]
@@ -376,7 +376,7 @@ def test_masks(s):
 
 
 def test_steps(s):
-    """Whichever warp takes the last step, also one that then waits for the others: a line of the loop is named."""
+    """Whichever warp takes the last step, even one that then waits for the others, the message names a line of the loop."""
     text = open("kernels/matmul/shared.tile").read().replace("p += BK", "p += 0")
     first = 1 + text[:text.index("for (i32 p")].count("\n")
     s.write("steps.tile", text)
@@ -426,7 +426,8 @@ LOCK = """kernel turns(i32 n, f32 *out) grid(3) threads(64)
 
 
 def test_waits(s):
-    """Who waits in a loop for what nobody changes: the line, the element by its name, its value, and who else waits."""
+    """A thread waits in a loop for an element that no thread changes: the report has the line, the element's name, its value, and the
+    other waiting threads."""
     s.write("lock.tile", LOCK)
     said = s.expect(["run", "lock.tile", "--set", "n=3", "--fill", "zero", "--device", "sim"], 1,
                     "lock.tile:5:5: error: deadlock: this waits for turn[1][0] to change, but it is 1, and no thread will change it",
@@ -442,18 +443,18 @@ def test_waits(s):
         said = s.expect([command, "late.ptx", "--block", "64"], 1, "late.ptx:13:5: error: deadlock: this waits for element 0 of ready to change,"
                         " but it is 0, and no thread will change it", "threads that wait for memory: 1; at barriers: 63\n")
         if "barrier 0 waits" in said.err:
-            fail(f"{command}: the barrier is no cause: {said}")
+            fail(f"{command}: the barrier is not the cause: {said}")
 
 
 def test_calls(s):
-    """What a call writes is written: arguments and results in memory, of functions and of those that the machine has."""
+    """A call writes memory: arguments and results of functions, and of those that the machine provides."""
     launch = ["--block", "48", "--arg", "i32[48]:zero"]
     s.write("calls.ptx", CALLS.replace("STORE", "st.local.u32 [depot], %r1;"))
     s.expect(["check", "calls.ptx", *launch], 0)
     values = s.json(["run", "calls.ptx", *launch], 0)["arguments"][0]["values"]
     if values != [2 * i + 1 if i < 40 else 0 for i in range(48)]:
         fail(f"calls: {values}")
-    # the store and what reads it, by two warps; not what functions are given and give back
+    # the store and the load, by two warps; not the parameters and results of functions
     counters = s.json(["run", "calls.ptx", *launch, "--counters"], 0)["counters"]
     if counters["local_accesses"] != 4:
         fail(f"local accesses: {counters['local_accesses']}")
@@ -495,7 +496,7 @@ TOTAL = """kernel total(i32 n, const f32 *x, f32 *out) grid(cdiv(n, 64)) warps(1
 
 
 def test_elements(s):
-    """Of a .tile kernel: its line, the element of the array, floats as numbers, and PTX that is in no file."""
+    """Findings of a .tile kernel: its line, the element of the array, floats as numbers; and PTX that is in no file."""
     s.write("total.tile", TOTAL)
     s.expect(["check", "total.tile", "--set", "n=128"], 1,
              "total.tile:5:5: error: race: write and read of out[2][1] in global memory with no order", "4 bytes at global address 0x",
@@ -527,7 +528,7 @@ ALIKE = """
 
 
 def test_values_of_races(s):
-    """Values are numbers; two that print alike have their bits too."""
+    """Values are printed as numbers; two that print alike also have their bits."""
     for kind, first, says in (
         ("f32", "0x7fc00000", r"end up as nan \(0x7fc0000[01]\) \(.*\) or as nan \(0x7fc0000[01]\) \("),
         ("f32", "0x3f800000", r"end up as 1(\.00000012)? \(block.* or as 1(\.00000012)? \(block"),
@@ -556,7 +557,7 @@ SHARED = """kernel hop(i32 n, const f32 *a, f32 *out, const i32 *to) grid(1) thr
 
 
 def test_shared_elements(s):
-    """A tile's element by its name, and nothing of a value where both orders give the same."""
+    """A tile's element has its name, and no value is printed if both orders give the same."""
     launch = ["--set", "n=32"]
     s.write("hop.tile", SHARED.replace("WRITE", "if (t != 29) rows[t / 8][t % 8] = A[t];"))
     s.expect(["check", "hop.tile", *launch], 1, "uninitialised: rows[3][5] in shared memory is read and was never written")
@@ -567,7 +568,7 @@ def test_shared_elements(s):
 
 
 def test_no_end(s):
-    """What a compiler left out as undefined, as clang does behind `for (;;) ;`."""
+    """Code that a compiler left out as undefined, as clang does after `for (;;) ;`."""
     head = ".version 8.0\n.target sm_80\n.address_size 64\n"
     s.write("end.ptx", head + entry("_Z3zipPKfi").replace("ret;", ""))
     s.expect(["check", "end.ptx", "--block", "32", "--arg", "f32[32]:zero", "--arg", "i32:3"], 1,
@@ -578,7 +579,7 @@ def test_no_end(s):
 
 
 def test_names(s):
-    """Messages call kernels as C++ does, where that says which; their parameters have no names."""
+    """Messages use the C++ name of a kernel if it is unique; its parameters have no names."""
     head = ".version 8.0\n.target sm_80\n.address_size 64\n"
     s.write("one.ptx", head + entry("_Z9block_sumPKfi"))
     s.write("more.ptx", head + "".join(map(entry, ("_Z9block_sumPKfi", "_ZN2ns5scaleEPKfi", "_Z5scaleIfEvPKfi"))))
@@ -614,7 +615,7 @@ extern "C" __global__ void plain(float4 *const v, const int *at, unsigned char c
 
 
 def test_missing_arguments(s):
-    """A header with kernels is CUDA C. A launch without its arguments is told their C types, and a line that launches."""
+    """A header with kernels is CUDA C. The message about missing arguments lists their C types, and has a command that launches."""
     if not cuda_compiler():
         return
     for name in ("k.cuh", "k.h", "k.cu"):
@@ -632,7 +633,7 @@ def test_missing_arguments(s):
     s.expect(["tune", "k.h"], 2, "k.h is CUDA C, and this command takes tile kernels")
 
 
-# Symbols of g++ 12, and names that only they have.
+# Symbols of g++ 12, and their C++ names.
 SYMBOLS = {
     "_Z2tkIN2ns1BINS0_1AEEEEvPT_": ("tk<ns::B<ns::A>>", "tk<ns::B<ns::A> >"),
     "_Z2tkIPKfEvPT_": ("tk<const float *>", "tk<const float*>"),
@@ -661,10 +662,10 @@ SYMBOLS = {
 
 
 def doubled(times):
-    """A symbol whose every argument names the one before twice: its whole name has 2 to the power of `times` letters."""
+    """Returns a symbol whose every argument names the one before twice: its whole name has 2 to the power of `times` letters."""
     symbol = "_Z1kI1A"
     for i in range(times):
-        last = f"S{'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[2 * i]}_"  # B<…> of the last turn; S0_ is A
+        last = f"S{'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[2 * i]}_"  # B<…> of the last iteration; S0_ is A
         symbol += f"1BI{last}{last}E"
     return symbol + "EvPf"
 
@@ -673,7 +674,7 @@ SYMBOLS.update({symbol: (symbol,) for symbol in (doubled(18), "_Z1kI" + "J" * 10
 
 
 def test_whole_names(s):
-    """--kernel takes names as C++ has them; what several kernels have is listed."""
+    """--kernel accepts C++ names; a name that several kernels have is listed."""
     empty = "".join(f".visible .entry {symbol}()\n{{\n ret;\n}}\n" for symbol in SYMBOLS)
     s.write("names.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n" + empty)
     for symbol, names in SYMBOLS.items():
@@ -752,7 +753,7 @@ def test_refused(s):
 
 
 def test_truncated(s):
-    """A program cut short anywhere: an error with a place, or the kernel is not there."""
+    """A program cut short anywhere: an error with a place, or the kernel is missing."""
     for length in range(0, len(CLEAN) - 4, 61):
         s.write("cut.ptx", CLEAN[:length])
         result = s.call("check", "cut.ptx", *arguments())
@@ -774,13 +775,13 @@ def test_tile(s, kernels):
     s.expect(["run", tile, "--set", "m=1,n=1,k=1", "--fill", "rand", "--counters"], 2, "--counters is for --device sim")
     s.expect(["run", tile, *sizes, "--grid", "2"], 2, "--grid is for PTX")
     s.expect(["run", tile, *sizes, "--sm", "sm_75"], 2, "sm_75")
-    # a fault of the plain run has its line, and the tile that the one variable of the PTX holds there
+    # a fault of the plain run has its line, and the tile that the PTX's one variable holds at that point
     s.write("hist.tile", HISTOGRAM)
     s.expect(["run", "hist.tile", "--set", "n=200", "--fill", "iota", "--device", "sim"], 1,
              "hist.tile:7:9: error: out-of-bounds: write of 4 bytes outside memory: just past the end of 's' (64 bytes)",
              "            atomic_add(s[A[i]], 1);", "block (0,0,0) thread (16,0,0)", "at shared address 0x40 in 's'",
              "note: is the index right for every thread of the block, or the array too small?")
-    # the static check cannot tell which elements these are; the simulator sees the race
+    # the static check does not know these elements; the simulator sees the race
     racy = """kernel hop(f32 *out, const f32 *a, const i32 *to) grid(1) threads(64)
 {
     global f32 A[64] = a, Out[64] = out;

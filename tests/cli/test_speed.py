@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""How long things may take: text to runnable program under 2 ms for every kernel that ships, text to PTX under 5 ms for each of
-its types on each target, with the default and the largest tuned values; V1 at 512³ and the naive kernel at 256³ under a second
-on one core, and no kernel for threads slower than the naive loops in C."""
+"""Limits of time: text to runnable program under 2 ms for every shipped kernel; text to PTX under 5 ms for each of its types on each
+target, with the default and the largest tuned values; V1 at 512³ and the naive kernel at 256³ under a second on one core; and no kernel
+for threads slower than the naive loops in C."""
 import glob
 import json
 import os
@@ -20,7 +20,7 @@ RUNS, MORE_RUNS, ROUNDS = 3, 20, 2
 
 
 def built(tool, folder, name):
-    """A program of this folder with the library beside the tool."""
+    """Builds a program of this folder with the library next to the tool; returns its path."""
     library = os.path.join(os.path.dirname(os.path.abspath(tool)), "libtilewright.a")
     program = os.path.join(folder, name)
     subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O2", "-D_POSIX_C_SOURCE=200809L",
@@ -30,7 +30,7 @@ def built(tool, folder, name):
 
 
 def timed(*command):
-    """(milliseconds, what took them), a line of output each."""
+    """Returns (milliseconds, name) for each line of output."""
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     return [(float(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines]
 
@@ -40,9 +40,9 @@ def kernel_files():
 
 
 def least_times(limit, program, files, arguments_of):
-    """What `program RUNS ARGUMENTS… FILE…` says of each, the least of its times; what is over the limit gets more runs, as the machine
-    may just have been busy, and what stays over it is judged by its instructions. arguments_of(what): ARGUMENTS for that alone, and
-    its file; of None: for all."""
+    """Returns the least times of `program RUNS ARGUMENTS… FILE…`, by name. A time over the limit gets more runs, because the machine may
+    have been busy; if it remains over the limit, its instructions decide. arguments_of(name) returns ARGUMENTS for that name alone, and
+    its file; arguments_of(None) those for all."""
     least = {what: ms for ms, what in timed(program, str(RUNS), *arguments_of(None), *files)}
     for _ in range(ROUNDS):
         for what in [what for what, ms in least.items() if ms >= limit]:
@@ -71,8 +71,8 @@ def ptx_times(tool):
 
 
 def slower_than_c(tool):
-    """Lines of bench/cpu_loops.c, as docs/cpu-engine.md builds it, that are slower than its first; all are ten times as fast, so that
-    no load makes up for it."""
+    """Returns lines of bench/cpu_loops.c, built as in docs/cpu-engine.md, that are slower than its first. Normally all are ten times as
+    fast, so load on the machine does not explain it."""
     library = os.path.join(os.path.dirname(os.path.abspath(tool)), "libtilewright.a")
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "cpu_loops")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every command does with 256 KiB of stack, as `ulimit -s 256` gives: long and nested programs work or are refused."""
+"""Every command needs at most 256 KiB of stack, as `ulimit -s 256` sets: long and nested programs work or are refused."""
 import os
 import resource
 import sys

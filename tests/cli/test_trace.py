@@ -106,7 +106,7 @@ class Runner:
 
 
 def counts_are_explained(r, file, options):
-    """Bytes by thread and request, wavefronts, sectors and FLOPs of the only block."""
+    """Bytes by thread and request, wavefronts, sectors and FLOPs of the only block equal those of `explain`."""
     t = r.run(file, [*options, "--fill", "rand"])
     e = r.explain(file, options)
     expect(e["blocks"] == 1 and not t.head["truncated"], f"{file}: one block, all of it")
@@ -149,7 +149,7 @@ def order_is_sound(t, file):
 
 
 def lesson(r):
-    """tiled.tile at 2 x 2 x 6 with T = 2, as the second lesson draws it."""
+    """tiled.tile at 2 x 2 x 6 with T = 2, as in the drawing of the second lesson."""
     options = [*sizes(m=2, n=2, k=6), "--tune", "T=2", "--fill", "iota"]
     t = replays(r, TILED, options, ["c"])
     order_is_sound(t, TILED)
@@ -204,7 +204,7 @@ def tile_snapshots(r):
     places = t.column("places")[shared[0]["places"] :][: 64 * 16]
     expect(len(set(places.tolist())) == 64 * 16, "each element of sa has a place of its own")
     scratch = [s for s in t.head["sites"] if s["space"] == "shared" and s["variable"] is None]
-    expect(scratch and all(s["phase"] == "store" for s in scratch), "the epilogue's memory is no tile's")
+    expect(scratch and all(s["phase"] == "store" for s in scratch), "the epilogue's memory belongs to no tile")
 
 
 def copies(r):
@@ -227,7 +227,7 @@ def copies(r):
 
 
 def copies_land_between(r):
-    """--copies N: N instructions of the warp after the issue, or at the wait."""
+    """--copies N: a copy lands N instructions of the warp after its issue, or at the wait."""
     options = ["--type", "f16", *sizes(m=64, n=64, k=64), "--fill", "rand"]
     early = None
     for number in ("early", "1", "30", "100", "100000", "late"):
@@ -243,7 +243,7 @@ def copies_land_between(r):
 
 
 def turns(r):
-    """Turns are the source's, whatever the compiler makes of the loop, and its bounds are numbers."""
+    """Iterations are those of the source, however the compiler changes the loop, and its bounds are numbers."""
     stages = ["--type", "f16", *sizes(m=128, n=128, k=128), "--fill", "rand"]
     unrolled = r.path("unrolled.tile")
     with open(os.path.join(r.root, TILED), encoding="utf-8") as file:
@@ -285,7 +285,7 @@ def turns(r):
 
 
 def many_loops(r):
-    """Turns begin anew whenever a loop does; bounds are told only if the loop alone changes its variable."""
+    """Iterations begin again whenever a loop does; the trace has bounds only if the loop alone changes its variable."""
     path = r.path("loops.tile")
     with open(path, "w", encoding="utf-8") as file:
         file.write(LOOPS)
@@ -308,7 +308,7 @@ def many_loops(r):
 
 
 def lanes_are_traced(r):
-    """Each access of `explain` shows the lanes of a request that the trace has."""
+    """Each access of `explain` has the lanes of a request that the trace has."""
     for file, options in (("kernels/sgemm/transposed.tile", ["--tune", "T=32,PAD=0", *sizes(m=32, n=32, k=32)]),
                           ("kernels/sgemm/transposed.tile", ["--tune", "T=16,PAD=1", *sizes(m=16, n=16, k=16)]),
                           (V1, ["--type", "f16", *sizes(m=64, n=64, k=64)])):
@@ -336,7 +336,7 @@ def lanes_are_traced(r):
 
 
 def wavefronts_are_told(r):
-    """Of each access to shared memory, the wavefronts that serve its lanes are as many as it takes."""
+    """For each access to shared memory, the number of wavefronts is the number that its lanes need."""
     with open(r.path("scattered.ptx"), "w", encoding="utf-8") as file:
         file.write(SCATTERED)
     for file, options in (
@@ -387,7 +387,7 @@ def windows(r):
 
 
 def faults(r):
-    """A run that ends in a fault leaves the trace up to there, with the fault as an event of its block."""
+    """A run that ends in a fault leaves the trace up to that point, with the fault as an event of its block."""
     path = r.path("outside.tile")
     with open(os.path.join(r.root, TILED), encoding="utf-8") as file:
         text = file.read()
@@ -454,7 +454,7 @@ def elements(path, kind, array):
 
 
 def provenance(r):
-    """The path of an element of a product holds a row of A, a column of B, and as many products."""
+    """The path of an element of a product contains a row of A, a column of B, and their products."""
     lesson = why(r, TILED, "c[0][1]", [*sizes(m=2, n=2, k=6), "--tune", "T=2", "--fill", "iota"])
     expect((lesson["shared_reads"], lesson["products"], lesson["thread"]) == (12, 6, 1), str(lesson))
     expect(elements(lesson, "read", "a") == {f"a[0][{q}]" for q in range(6)}, "row 0 of A")
@@ -506,7 +506,7 @@ kernel total(i32 n, const f32 *x, f32 *y) grid(cdiv(n, 32)) threads(32)
 
 
 def other_blocks(r):
-    """The path names the write of another block that it goes on from, by a number that finds its event."""
+    """The path names the write of another block that it continues from, by a number that finds its event."""
     total = r.path("total.tile")
     with open(total, "w", encoding="utf-8") as file:
         file.write(TOTAL)
@@ -522,7 +522,7 @@ def other_blocks(r):
         event = [i for i in t.events("write", "update") if t.site(i)["space"] == "global"][w["write"]]
         expect(t.site(event)["line"] == line and t.column("warp")[event] == w["warp"], f"{file}: {t.site(event)}")
         expect(w["lane"] in t.lanes(event), f"{file}: lane {w['lane']}")
-        # Every step has its event, arithmetic too.
+        # Every step has its event, arithmetic included.
         t = r.run(file, [*options, "--in-block", ",".join(map(str, x["block"]))])
         for s in x["path"]:
             expect(t.kinds[s["event"]] == s["kind"] and t.column("warp")[s["event"]] == s["warp"], f"{file}: {s}")
@@ -532,7 +532,7 @@ def other_blocks(r):
 
 
 def racy(r):
-    """Without its barriers the kernel's values are those of the traced order of warps."""
+    """Without its barriers, the kernel gives the values of the traced order of warps."""
     shown = call([r.tool, "show", TILED, "--stage", "ptx", *sizes(m=32, n=32, k=64)], cwd=r.root).out
     with open(r.path("racy.ptx"), "w", encoding="utf-8") as file:
         file.write("\n".join(line for line in shown.split("\n") if "bar.sync" not in line))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tune`: what is found, disqualified, timed out, stored; processes that are killed; stores that are none; exports."""
+"""`tune`: found, disqualified, timed out and stored candidates; processes that are killed; files that are not stores; exports."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ import time
 
 from tile_runner import PATIENCE, call, expect, fail
 
-# Configuration W = 3 is wrong, LOOP = 1 never ends, EDGE = 1 reads beyond its view.
+# W = 3 gives wrong values, LOOP = 1 never ends, EDGE = 1 reads beyond its view.
 TWINS = """
 tune W = {2, 3};
 tune LOOP = {0, 1};
@@ -72,7 +72,7 @@ int main(void)
 }
 """
 TUNED = ["kernels/matmul/tuned.tile", "--set", "m=96,n=64,k=64"]
-# Seconds for a candidate where one of them takes for ever: more is given when the others, on a machine that is busy, need it.
+# Seconds for a candidate when one of them never ends. Larger limits are tried if the others need them on a busy machine.
 CANDIDATE_SECONDS = (0.7, 4, 20)
 
 
@@ -95,7 +95,7 @@ class Tuner:
         return result
 
     def tune(self, status, *arguments, **more):
-        """On a machine that is busy a candidate takes its time."""
+        """On a busy machine a candidate takes longer."""
         return json.loads(self.command(status, "--timeout", "100s", *arguments, "--json", **more).out)
 
     def rows(self, where="1"):
@@ -110,11 +110,11 @@ def of_result(report, result):
 
 
 def check_space(t):
-    """What is tried, what is kept, and that it is not measured twice."""
+    """The tried and stored candidates; none is measured twice."""
     report = t.tune(0, *TUNED)
     measured = of_result(report, "measured")
     expect(len(report["candidates"]) == 12 and report["verified"], report)
-    expect(len(measured) == 6 and len(of_result(report, "same")) == 6, report)  # warps are nothing to the CPU
+    expect(len(measured) == 6 and len(of_result(report, "same")) == 6, report)  # the CPU ignores `warps`
     expect(measured[0]["ms"] == min(c["ms"] for c in measured) > 0, measured)
     expect(report["shape"] == "m=64..127/16,n=64,k=64" and report["types"] == "T=f32", report)
     again = t.tune(0, *TUNED)
@@ -139,7 +139,7 @@ def check_space(t):
     expect("of best" in table and "blocks/SM" not in table and "noise" in table, table)
     alone = t.command(0, "kernels/matmul/shared.tile", "--set", "m=16,n=16,k=16", "--no-store").out
     expect("matmul_v1 has no tuned values" in alone and "nothing to choose" in alone and "to choose" not in t.command(0, *TUNED).out, alone)
-    # on any machine: 8 petabytes
+    # too large for any machine: 8 petabytes
     huge = t.command(2, "kernels/matmul/shared.tile", "--set", "m=2000000000,n=4,k=1000000", "--no-store").err
     expect(huge.startswith("tilewright: no memory for `a`: f32[2000000000][1000000] takes 8e+06 GB\n"), huge)
     batch = t.command(0, "kernels/matmul/batched.tile", "--set", "batch=2,m=16,n=16,k=16", "--tune", "BM=64,BN=64,BK=16,STAGES=3", "--type",
@@ -149,7 +149,7 @@ def check_space(t):
 
 
 def check_twins(t):
-    """Wrong values, faults and what never ends do not win, and say why."""
+    """Candidates that give wrong values, fault or never end do not win, and the report gives the reason."""
     path = t.write("twins.tile", TWINS)
     for seconds in CANDIDATE_SECONDS:
         report = t.tune(None, path, "--set", "m=200", "--timeout", f"{seconds}s", "--again")
@@ -174,7 +174,7 @@ def start_slow(t, *arguments, **options):
 
 
 def wait_for_rows(t, count):
-    """Reading while the tuner writes."""
+    """Reads the store while the tuner writes."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if os.path.exists(t.store):
@@ -197,7 +197,7 @@ def is_running(pid):
 
 
 def still_running(pids):
-    """A signal is not at once."""
+    """Waits, because a signal takes time; returns the processes that still run."""
     end = time.monotonic() + 60
     while (left := [p for p in pids if is_running(p)]) and time.monotonic() < end:
         time.sleep(0.05)
@@ -209,7 +209,7 @@ def children(pid):
 
 
 def check_killed(t):
-    """kill -9 keeps all but the running measurement, and leaves no process; Ctrl-C reports."""
+    """kill -9 keeps all but the running measurement, and leaves no process; Ctrl-C prints the report."""
     tuner = start_slow(t)
     wait_for_rows(t, 3)
     others = children(tuner.pid)
@@ -218,7 +218,7 @@ def check_killed(t):
     kept = len(t.rows("kernel = 'slow'"))
     expect(kept >= 3, kept)
     left = still_running(others)
-    expect(others and not left, f"left behind: {left} of {others}")
+    expect(others and not left, f"left over: {left} of {others}")
     tuner = start_slow(t)
     wait_for_rows(t, kept + 3)
     tuner.send_signal(signal.SIGINT)
@@ -231,7 +231,7 @@ def check_killed(t):
 
 
 def check_cut_off(t):
-    """What takes the rest of a budget is named, and is no failure; --timeout makes it one."""
+    """The report names the candidate that uses up the rest of a budget, which is not a failure; --timeout makes it one."""
     with open("kernels/matmul/shared.tile") as shared:
         path = t.write("cut.tile", shared.read().replace("p += BK", "p += STEP").replace("kernel", "tune STEP = {16, 0};\nkernel", 1))
     arguments = [path, "--set", "m=32,n=32,k=32", "--no-store", "--budget", "5s"]
@@ -245,7 +245,7 @@ def check_cut_off(t):
 
 
 def check_terminated(t):
-    """A whole job is told to end, as `timeout` and batch systems do: no candidate is blamed for it."""
+    """A whole job gets a signal to end, as from `timeout` and batch systems: no candidate is blamed for it."""
     for _ in range(4):
         t.command(0, os.path.join(t.folder, "slow.tile"), "--forget")
         tuner = start_slow(t, start_new_session=True)
@@ -257,7 +257,7 @@ def check_terminated(t):
 
 
 def check_many(t):
-    """Eight at once on a store that is not there yet: no result is lost, none is locked out."""
+    """Eight at once on a store that does not exist yet: no result is lost, and no process is locked out."""
     t.store = os.path.join(t.folder, "many", "folders", "tuned.db")
     t.environment["TILEWRIGHT_STORE"] = t.store
     tuners = [subprocess.Popen([t.tool, "tune", "kernels/matmul/tuned.tile", "--set", f"m={32 + i // 2},n=32,k=32", "-j", "1"],
@@ -269,7 +269,7 @@ def check_many(t):
 
 
 def check_stores(t):
-    """What is no store is refused with the way out; a deleted one begins anew."""
+    """A file that is not a store is refused, with the way out; a deleted store is made again."""
     damaged = t.write("damaged.db", "this is no database at all, but long enough to be looked at as one\n" * 20)
     said = t.command(2, "--list", "--store", damaged).err
     expect("damaged" in said and "move it away" in said, said)
@@ -283,11 +283,11 @@ def check_stores(t):
     for command, path, why in ((TUNED, f"{damaged}/tuned.db", "this user may write"), (["--list"], t.folder, "can be read and written")):
         said = t.command(2, *command, "--store", path).err
         expect(why in said and "name another store with --store" in said, said)
-    for name in ("", ":memory:"):  # which SQLite keeps nowhere
+    for name in ("", ":memory:"):  # which SQLite stores in no file
         for command in (TUNED, ["--list"], ["--export", "c"]):
             said = t.command(2, *command, "--store", name)
             expect("names no file" in said.err and "kept in" not in said.out, said)
-    for name in ("file:uri.db?mode=memory", ":colon.db"):  # files like any other
+    for name in ("file:uri.db?mode=memory", ":colon.db"):  # ordinary file names
         expect(f"kept in {name}" in t.command(0, *TUNED, "--store", name).out and os.path.exists(name), name)
         for end in ("", "-wal", "-shm"):
             if os.path.exists(name + end):
@@ -306,12 +306,12 @@ def check_stores(t):
     expect("nothing is stored" in t.command(0, "--list").out, "a new store")
     expect("nothing is stored" in t.command(1, "--export", "json").err, "nothing to export")
     check_absent(t)
-    if os.geteuid() != 0:  # root writes where it likes
+    if os.geteuid() != 0:  # root may write anywhere
         check_read_only(t)
 
 
 def check_bench(t):
-    """`bench` takes what is stored for as many threads as it uses, and says where there is nothing."""
+    """`bench` uses results stored for its number of threads, and a message tells if there are none."""
     def bench(kernel, *arguments):
         ran = t.command(0, kernel, "-s", "64", "--peers", "none", "--warmup", "0", "--repeat", "1", "--tuned", "--json", *arguments, program="bench")
         return json.loads(ran.out)["rows"][0].get("config_from"), ran.err
@@ -333,7 +333,7 @@ def check_bench(t):
 
 
 def check_absent(t):
-    """What is asked of a store that is not there makes none; tuning makes no folder that it was told of."""
+    """Queries of a missing store do not make one; tuning makes no folder on a given path."""
     folder = os.path.join(t.folder, "typo")
     path = os.path.join(folder, "tuned.db")
     for asked in (["--list"], ["--forget"], ["--export", "c"]):
@@ -406,7 +406,7 @@ def check_exports(t):
 
 
 def check_damaged(t, lines, winners):
-    """Rows that were damaged are left out with a message; texts of any kind are quoted."""
+    """Damaged rows are left out with a message; texts of any kind are quoted."""
     columns = "device, kernel, program, types, shape, sizes, tune, why, version, status, samples, milliseconds, measured"
     good = ["d", "k", "p", "T=f32", "m=16..31", "m=17", "B=2", "", "1", 0, 1, 1.0, 1]
     damaged = [("kernel", "k\""), ("types", "T=\"f32"), ("types", "f32"), ("shape", "m=16..x"), ("shape", "\"=1"), ("shape", "m="), ("tune", "B=2,C=;system"),
@@ -436,7 +436,7 @@ def check_damaged(t, lines, winners):
 
 
 def check_old(t):
-    """What another version measured is shown as such, and measured anew; comments make no difference, code does."""
+    """Results that another version measured are marked, and measured again; comments make no difference, code does."""
     text = open("kernels/matmul/tuned.tile").read()
     path = t.write("own.tile", text)
     sizes = ["--set", "m=96,n=64,k=64"]
@@ -462,29 +462,29 @@ def check_old(t):
 
 
 def check_assembler_ends(t, arguments, gpu):
-    """A process that takes too long takes its ptxas along."""
+    """A process that takes too long is ended together with its ptxas."""
     pids = os.path.join(t.folder, "pids")
     slow = t.write("ptxas", f"#!/bin/sh\necho $$ >>{pids}\nexec sleep 1000\n")
     os.chmod(slow, 0o755)
     for seconds in CANDIDATE_SECONDS:
         report = t.tune(1, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1", "--timeout", f"{seconds}s", "--no-store",
                         **{**gpu, "TILEWRIGHT_PTXAS": slow, "TILEWRIGHT_CACHE": os.path.join(t.folder, "empty"), "TMPDIR": t.folder})
-        if os.path.exists(pids):  # it was the assembler that took too long
+        if os.path.exists(pids):  # the assembler took too long
             break
     expect(all("compiling took more" in c["why"] for c in of_result(report, "failed")), report)
     started = open(pids).read().split()
     left = still_running(started)
-    expect(started and not left, f"left behind: {left} of {started}")
+    expect(started and not left, f"left over: {left} of {started}")
 
 
 def check_gpu(t):
-    """The same through a driver; a target's own refusals are counted."""
+    """The same through a driver; the target's refusals are counted."""
     gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90",
            "TILEWRIGHT_CACHE": os.path.join(t.folder, "cache")}
     arguments = ["kernels/matmul/split_k.tile", "--device", "cuda", "--type", "f16", "--set", "m=40,n=64,k=64"]
     report = t.tune(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3", **gpu)
     expect(len(of_result(report, "measured")) == 8 and report["verified"], report)
-    expect(len(os.listdir(gpu["TILEWRIGHT_CACHE"])) >= 8, "what is assembled is left in the cache")
+    expect(len(os.listdir(gpu["TILEWRIGHT_CACHE"])) >= 8, "assembled kernels remain in the cache")
     said = t.command(0, *arguments, "--tune", "BM=64,BK=16,STAGES=3,SPLIT=1,WARPS=4", "--no-store", **{**gpu, "TILEWRIGHT_CACHE": ""})
     expect("not kept" in said.err and "1 measured" in said.out and "blocks/SM" in said.out, said)
     expect(all(c["resident"] > 0 and c["registers"] > 0 for c in report["candidates"]), report)
@@ -514,10 +514,11 @@ def check_gpu(t):
 
 
 def check_noise(t):
-    """One sample that something disturbed, the first of a candidate, a later one, loses nobody; what cannot be told apart is not."""
+    """One disturbed sample, the first of a candidate or a later one, disqualifies no candidate; the report does not rank candidates that
+    noise hides."""
     gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90"}
     arguments = ["kernels/matmul/split_k.tile", "--device", "cuda", "--type", "f16", "--set", "m=40,n=64,k=64", "--tune", "BM=64,BK=16,STAGES=3", "--no-store"]
-    # of a candidate a run that is verified and four samples are timed, of a slow one that run and one
+    # a candidate has a verified run and four timed samples, a slow one the verified run and one sample
     for usual, count, disturbed in (("20", 25, "20,100"), ("20", 25, "20,20,100"), ("250", 10, "250,900")):
         times = ",".join([usual] * count + [disturbed, usual])
         report = t.tune(0, *arguments, *(["--finalists", "2"] if usual == "20" else []), FAKE_CUDA_TIMES=times, **gpu)
@@ -529,7 +530,7 @@ def check_noise(t):
 
 
 def check_refused(t):
-    """What does not compile, of a kernel without tuned values: the line, and why."""
+    """For a kernel without tuned values that does not compile: the line, and the reason."""
     path = t.write("racy.tile", RACY)
     said = t.command(1, path, "--set", "m=64").out
     expect(f"1 failed:\n  {path}:6: `s` is read here while" in said, said)

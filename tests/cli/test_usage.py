@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: help, versions, misspelt names, statuses, what goes to which stream, JSON that parses."""
+"""Usage: help, versions, misspelt names, statuses, the stream of each text, JSON that parses."""
 import glob
 import json
 import os
@@ -48,7 +48,7 @@ def test_help(tool):
 
 
 def test_show_kernels(tool):
-    """`show --kernels` names what a kernel takes, as text and as JSON."""
+    """`show --kernels` lists a kernel's parameters, as text and as JSON."""
     expect(tool, ["show", SHARED, "--kernels"], 0, out="matmul", err="")
     found = json.loads(expect(tool, ["show", "-", "--kernels", "--json"], 0, given=TWO, err="").out)
     if [k["kernel"] for k in found] != ["one", "two", "three"] or [k["ensures"] for k in found] != [True, True, False]:
@@ -83,7 +83,7 @@ def test_show_kernels(tool):
 
 
 def test_no_stages(tool):
-    """`show --after pipeline` says why the program is as it was."""
+    """`show --after pipeline` gives the reason that a program is unchanged."""
     auto = ["show", "kernels/matmul/auto.tile", "--after", "pipeline"]
     expect(tool, auto, 0, out="pipeline(3) for", err="a CPU runs the loop as it is written, without stages, so this pass changes nothing; what a GPU gets: --device sm_80\n")
     expect(tool, [*auto, "--device", "sm_80"], 0, out="async_commit()", err="")
@@ -93,7 +93,7 @@ def test_no_stages(tool):
 
 
 def test_signed_zeros(tool, folder):
-    """A value of -0.0 is not 0.0: not for a program that has it compiled in, nor as a tuned value."""
+    """A value of -0.0 is not 0.0, neither compiled into a program nor as a tuned value."""
     open(f"{folder}/zero.tile", "w").write("tune F = {0.0, -0.0};\nkernel zero(i32 n, static f32 s = -0.0, f32 *o) grid(1) warps(1)\n"
                                            "{ global f32 O[1] = o; O[0] = 1 / s + 1 / F; }\n")
     given = [f"{folder}/zero.tile", "--set"]
@@ -108,7 +108,7 @@ def test_signed_zeros(tool, folder):
 
 
 def test_lists(tool):
-    """A space for the comma of a list."""
+    """A space in place of the comma of a list."""
     for command, given, meant in (("run", ("--set", "rows=5", "cols=100"), "--set rows=5,cols=100"),
                                   ("explain", ("--set=rows=5,", "cols=100"), "--set rows=5,cols=100"),
                                   ("run", ("--in", "a=A.npy", "b=B.npy"), "--in a=A.npy,b=B.npy"),
@@ -124,7 +124,7 @@ def test_lists(tool):
 
 
 def test_environment(tool):
-    """Every variable that is looked at is in `help`, and in the document of the command line."""
+    """Every variable that the program reads is in `help`, and in the document of the command line."""
     overview = expect(tool, ["help"], 0).out
     with open("docs/command-line.md") as text:
         document = text.read()
@@ -141,7 +141,7 @@ def test_environment(tool):
 
 
 def test_bench_options(tool):
-    """What `help bench` marks as CPU or GPU is refused by the other; the rest is of both."""
+    """Options that `help bench` marks as CPU or GPU are refused for the other; the rest work for both."""
     text, both = expect(tool, ["help", "bench"], 0).out.split("Options:")[1], set()
     for name, value, words in re.findall(r"\n  (?:-\w, |    )--([\w-]+)((?: [A-Z]\S*)*) +(.*)", text):
         where = "CPU" if name == "threads" else words.split(":")[0]
@@ -157,7 +157,7 @@ def test_bench_options(tool):
 
 
 def test_examples(tool):
-    """The examples of `help` parse: no unknown option."""
+    """The examples of `help` parse: they have no unknown option."""
     for name in COMMANDS:
         for line in call([tool, "help", name]).out.split("Examples:")[-1].splitlines():
             words = line.split()
@@ -189,7 +189,7 @@ def test_misspelt(tool):
     for command, device in (("run", "gpu"), ("show", "gpu"), ("run", "CPU")):
         refused = expect(tool, [command, SHARED, "--device", device], 2, err="cuda (the GPU that is here; cuda:1 the second)")
         if "did you mean" in refused.err:
-            fail(f"{device} is no misspelt cpu: {refused}")
+            fail(f"{device} is not a misspelt cpu: {refused}")
     for words in (["run", SHARED, *small, "--device", "90"], ["run", SHARED, *small, "--device", "sim", "--sm", "9.0"], ["show", SHARED, "--target", "90"],
                   ["build", SHARED, "--target", "90"], ["check", "kernels/cuda/block_sum.cu", "--sm", "90"], ["run", "kernels/cuda/block_sum.ptx", "--sm", "90"]):
         expect(tool, words, 2, err="; did you mean sm_90?")
@@ -201,7 +201,7 @@ def test_misspelt(tool):
     for command, folder, said in (("check", ".", "several are taken all: */*.tile\n"), ("check", "kernels/sgemm/", "all: kernels/sgemm/*.tile\n"),
                                   ("run", "kernels", "all: kernels/*/*.tile\n"), ("explain", "include", "there is no .tile file in it: name a file\n"),
                                   ("bench", "kernels/sgemm", "all: kernels/sgemm/*.tile\n"), ("tune", ".", "name a file in it"), ("build", ".", "name a file in it")):
-        here = "kernels" if folder == "." else None  # the root may hold files of whoever works there
+        here = "kernels" if folder == "." else None  # the root may hold files of the person who works there
         expect(os.path.abspath(tool), [command, folder], 2, out="", err=f"`{folder}` is a folder", cwd=here)
         expect(os.path.abspath(tool), [command, folder], 2, err=said, cwd=here)
     expect(tool, ["run", SHARED + ":matmul_v2"], 2, err="matmul_v1")
@@ -292,11 +292,11 @@ def test_json(tool, folder):
     if len(devices) == 1:
         missing = {expect(tool, ["run", "two.tile:one", "--device", name], 2, out="", cwd=folder).err for name in ("cuda", "sm_90")}
         if len(missing) != 1 or not missing.pop().startswith("tilewright: no GPU to run on: "):
-            fail(f"no GPU is said in two ways: {missing}")
+            fail(f"two messages for a missing GPU: {missing}")
 
 
 def test_verify(tool, folder):
-    """What cannot be verified: refused before it runs where that is known, else what was begun failed."""
+    """A verification that is impossible is refused before the run if that is known, else the run fails."""
     with open(f"{folder}/loose.tile", "w") as out:
         out.write("""kernel bare(f32 *c) grid(1) warps(1) { global f32 C[4] = c; print("%d\\n", 7); C[0 +: 4] = 2.0; }
 kernel loose(const f32 *a, f32 *c) grid(1) warps(1)
@@ -314,7 +314,7 @@ kernel loose(const f32 *a, f32 *c) grid(1) warps(1)
 
 
 def test_reach(tool, folder):
-    """An array that the tool makes has room for all of its views."""
+    """An array that the tool allocates has room for all of its views."""
     with open(f"{folder}/halves.tile", "w") as out:
         out.write("""kernel halves(i32 rows, static i32 half, f32 *x) grid(rows) warps(1)
 {
@@ -337,7 +337,7 @@ def test_settings(tool):
         fail("another seed gives the same values")
     expect(tool, ["show", SHARED, "--set", "n=16,k=16", "--type", "f16"], 0, out="f16")
     expect(tool, ["show", "--passes"], 0, out="plan")
-    # integers that their type does not hold, which 64 bits would
+    # integers that fit 64 bits but not their type
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/wide.tile", "w") as out:
             out.write("""kernel wide(u64 u, i64 i, u32 v, i32 m, u64 *c, i64 *d) grid(1) warps(1)
@@ -350,7 +350,7 @@ def test_settings(tool):
                             ("i=9223372036854775808", "i64, which does not hold that"), ("v=-1", "`v` = -1 does not fit u32"),
                             ("v=4294967296", "does not fit u32"), ("m=5000000000", "`m` = 5000000000 does not fit i32"), ("u=1.5", "is of type u64\n")):
             expect(tool, [*run, "--set", right, "--set", given], 2, out="", err=said)
-    # a static that extents need and that is not set
+    # an unset static that extents need
     softmax = "kernels/fused/softmax.tile"
     taken = "warning: cols = 16 is assumed: `softmax` needs it, and it is not set (--set cols=VALUE)\n"
     shown = expect(tool, ["show", softmax], 0, err=taken)
@@ -358,7 +358,7 @@ def test_settings(tool):
         fail(f"which value is taken: {shown}")
     if expect(tool, ["show", softmax, "--set", "cols=16"], 0, err="").out != shown.out:
         fail("a value that is taken shows another program than one that is given")
-    # what divides by a size that is 0 compiles again all the same
+    # a program that divides by a size of 0 compiles again
     with tempfile.TemporaryDirectory() as folder:
         printed = expect(tool, ["show", "kernels/matmul/stream_k.tile", "--set", "n=3,k=0"], 0, out="/ (grid.x & 0)").out
         with open(f"{folder}/printed.tile", "w") as out:
@@ -368,7 +368,7 @@ def test_settings(tool):
 
 
 def test_summaries(tool, folder):
-    """Arrays too long to be printed, where not all elements are numbers, or finite."""
+    """Arrays too long to print, with elements that are NaN or infinite."""
     with open(f"{folder}/fill.tile", "w") as out:
         out.write("""kernel fill(f64 x, f64 y, f64 z, f64 *c) grid(1) warps(1)
 { global f64 C[128] = c; C[0 +: 128] = x; C[0 +: 64] = y; C[0 +: 32] = z; }""")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""--watch: a command runs again when a file that it read is saved. The test reads the command's output through pipes, saves a file when the
-command says that it watches, and waits for the next run: no time is measured."""
+"""--watch: a command runs again when a file that it read is saved. The test reads the command's output through pipes, saves a file when
+the command prints that it watches, and waits for the next run: it measures no time."""
 import os
 import pty
 import queue
@@ -56,7 +56,7 @@ class Watch:
         self.lines.put((name, None))
 
     def run(self):
-        """The next run, up to where it says that it watches. What it printed before is in the pipe by then."""
+        """Returns the next run, up to the line that it watches. Its earlier output is in the pipe by then."""
         said = {"out": "", "err": ""}
         while True:
             name, line = self.lines.get(timeout=HANGS)
@@ -94,7 +94,7 @@ def saved(run):
 
 
 def test_run(tool, folder):
-    """In place, by a rename, through another link; arrays; a mistake in the program."""
+    """Saves in place, by a rename, through another link; arrays; a mistake in the program."""
     path = f"{folder}/add.tile"
     write(path, ADD % ("1.0", "1.0"))
     np.save(f"{folder}/a.npy", np.arange(4, dtype="f4"))
@@ -128,7 +128,7 @@ def test_run(tool, folder):
 
 
 def test_imports(tool, folder):
-    """Imported files, from the file's folder and from the search path; one that is missing."""
+    """Imported files, from the file's folder and from the search path; a missing one."""
     os.makedirs(f"{folder}/lib")
     write(f"{folder}/lib/far.tile", "const f32 FAR = 1.0;\n")
     write(f"{folder}/near.tile", 'import "far.tile";\nconst f32 NEAR = FAR;\n')
@@ -149,7 +149,7 @@ def test_imports(tool, folder):
 
 
 def test_own_output(tool, folder):
-    """A file that the command reads and writes itself is no change."""
+    """A file that the command itself reads and writes does not count as changed."""
     write(f"{folder}/add.tile", ADD % ("1.0", "1.0"))
     np.save(f"{folder}/x.npy", np.zeros(4, "f4"))
     w = Watch(tool, folder, "run", "add.tile", "--in", "a=x.npy", "--out", "c=x.npy", "--watch")
@@ -160,11 +160,11 @@ def test_own_output(tool, folder):
 
 
 def test_during_run(tool, folder):
-    """A file that is saved during a run ends that run."""
+    """Saving a file during a run ends that run."""
     write(f"{folder}/spin.tile", "kernel spin(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c; "
           "for (i32 k = 0; k < 2000; k++) print(k); i32 i = 0; while (i < n) { i = i * 1; } C[0 +: 4] = 1.0; }\n")
     w = Watch(tool, folder, "run", "spin.tile", "--set", "n=4", "--watch")
-    expect("it runs", w.lines.get(timeout=HANGS)[0] == "out", "what it printed fills a buffer")
+    expect("it runs", w.lines.get(timeout=HANGS)[0] == "out", "its output fills a buffer")
     replace(f"{folder}/spin.tile", "kernel spin(i32 n, f32 *c) grid(1) warps(1) { global f32 C[n] = c; C[0 +: 4] = 1.0; }\n")
     run = w.run()
     expect("after the save", run[0] == 0, run)
@@ -172,7 +172,7 @@ def test_during_run(tool, folder):
 
 
 def test_others(tool, folder):
-    """show, check of several files, learn, JSON; a file that is not there yet; a terminal."""
+    """show, check of several files, learn, JSON; a file that does not exist yet; a terminal."""
     for name in ("one", "two"):
         write(f"{folder}/{name}.tile", ADD % ("1.0", "1.0"))
     w = Watch(tool, folder, "check", "one.tile", "two.tile", "--no-sim", "--watch")
@@ -208,7 +208,8 @@ def test_others(tool, folder):
 
 
 def shown(w, run, until):
-    """Standard output of the run up to that text. It comes through another pipe, so in no order with the line that ends the run."""
+    """Returns the run's standard output up to that text. It comes through another pipe, so its order with the line that ends the run is
+    not defined."""
     text = run[2]["out"]
     while until not in text:
         name, line = w.lines.get(timeout=HANGS)

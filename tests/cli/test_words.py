@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One word for one thing: options that several commands have are in the table of docs/command-line.md, which names these commands, and
-earlier words are accepted and listed nowhere."""
+"""One word for one thing: options that several commands have are in the table of docs/command-line.md, which names these commands; earlier
+words are accepted, and listed nowhere."""
 import re
 import sys
 import tempfile
@@ -23,13 +23,13 @@ def run(tool, *words, status=0):
 
 
 def options_of(tool):
-    """The options of each command, with the word for their value."""
+    """Returns the options of each command, with the word for their value."""
     names = re.findall(r"^  (\w+) ", run(tool, "help").out.split("COMMAND [OPTIONS]")[1].split("\n\n`")[0], re.M)
     return {name: dict(re.findall(r"^  (?:-\w, |    )--([\w-]+)((?: [^\s]+)?)(?=  |$)", call([tool, "help", name]).out, re.M)) for name in names}
 
 
 def test_table(tool):
-    """The table has each option of two or more commands, and each that differs in its value."""
+    """The table has each option of two or more commands, and each option whose value differs."""
     options = options_of(tool)
     text = open("docs/command-line.md").read().split("## Words")[1].split("\nTimes have")[0]
     rows = {}

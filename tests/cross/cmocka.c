@@ -1,4 +1,4 @@
-/* Runs tests one after the other; what ends one, or its fixture, jumps back to here. */
+/* Runs tests one after the other; a failure in a test or its fixture jumps back to here. */
 #include "cmocka.h"
 
 #include <setjmp.h>
@@ -43,7 +43,7 @@ void cross_memory(const char *file, int line, const void *a, const void *b, size
         cross_fail(file, line, "%zu bytes are %s", n, equal ? "not the same" : "the same");
 }
 
-/* How a fixture or a test ends, by its own return or by a jump. */
+/* Runs a fixture or a test; tells how it ends, by its own return or by a jump. */
 static int attempt(int (*fixture)(void **state), void (*test)(void **state), void **state)
 {
     switch (setjmp(next)) {

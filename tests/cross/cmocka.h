@@ -1,5 +1,5 @@
-/* In cmocka's place where tests are compiled for another machine, for which there is seldom a
- * package of it: what the tests here use, by the same names. */
+/* Replaces cmocka where tests are compiled for another machine, because few machines have a
+ * package of it: the functions that the tests use, with the same names. */
 #ifndef TW_CROSS_CMOCKA_H
 #define TW_CROSS_CMOCKA_H
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The library for AArch64, made here, and tests of the CPU engine's NEON routines under QEMU. Where a compiler for it, its C
-library or QEMU is missing, that is said, with status 77.
+"""Builds the library for AArch64, and runs tests of the CPU engine's NEON routines under QEMU. If a compiler for AArch64, its C library or
+QEMU is missing, a message names it, with status 77.
 
-    test_aarch64.py PROGRAM    builds in the folder aarch64 beside PROGRAM
+    test_aarch64.py PROGRAM    builds in the folder aarch64 next to PROGRAM
 """
 import os
 import shutil
@@ -42,7 +42,7 @@ def run(*command):
 def main():
     need_tools()
     build = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "aarch64")
-    # The routines have the flags of a release; for the rest it would take longer than the tests do.
+    # The routines have the flags of a release; with them, the rest would take longer to compile than the tests take.
     run("cmake", "-S", ".", "-B", build, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/aarch64.cmake",
         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_C_FLAGS_RELEASE=-O0", "-DTILEWRIGHT_UNIT_TESTS=ON")
     run("cmake", "--build", build, "-j", "2", "--target", *(f"test_{name}" for name in TESTS))

@@ -28,7 +28,7 @@ static void given(void **state) { assert_ptr_equal(*state, here); }
 %s
 int main(void) { const struct CMUnitTest tests[] = {%s}; return cmocka_run_group_tests(tests, %s, %s); }
 """
-# (tests, setup and teardown of all, how many fail)
+# (tests, setup and teardown of all, number of failures)
 FIXTURES = [("cmocka_unit_test_setup(given, gives)", "NULL", "NULL", 0), ("cmocka_unit_test(given)", "gives", "NULL", 0),
             ("cmocka_unit_test(given)", "NULL", "NULL", 1), ("cmocka_unit_test_setup_teardown(empty, NULL, bad)", "NULL", "NULL", 1),
             ("cmocka_unit_test_setup_teardown(empty, NULL, ends)", "NULL", "NULL", 1),
@@ -37,7 +37,7 @@ FIXTURES = [("cmocka_unit_test_setup(given, gives)", "NULL", "NULL", 0), ("cmock
 
 
 def failures(folder, functions, tests, setup="NULL", teardown="NULL"):
-    """How many failures a program with these tests reports."""
+    """Returns the number of failures that a program with these tests reports."""
     with open(f"{folder}/tests.c", "w") as out:
         out.write(PROGRAM % ("\n".join(functions), tests, setup, teardown))
     command = [*shlex.split(os.environ.get("CC", "cc")), *shlex.split(os.environ.get("CFLAGS", "")), "-std=c17", "-I", FOLDER,

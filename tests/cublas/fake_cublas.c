@@ -1,10 +1,11 @@
-/* What `bench --device cuda` calls of cuBLAS and cuBLASLt, on the host, with the memory of the
- * driver that $TILEWRIGHT_CUDA_DRIVER names. TILEWRIGHT_CUBLAS names this library.
+/* The functions of cuBLAS and cuBLASLt that `bench --device cuda` calls, on the host, with the
+ * memory of the driver that $TILEWRIGHT_CUDA_DRIVER names. TILEWRIGHT_CUBLAS names this library.
  *
- *   FAKE_CUBLAS_WRONG  1: the last element of each product is off
+ *   FAKE_CUBLAS_WRONG  1: the last element of each product is wrong
  *
- * As with the real ones, 8-bit integers are multiplied where m and k are multiples of 4, by
- * cuBLASLt only with A transposed, and of the ways that its heuristic answers one does not run. */
+ * Like the real libraries, it multiplies 8-bit integers only if m and k are multiples of 4, and
+ * in cuBLASLt only with A transposed; and one of the algorithms that its heuristic returns does
+ * not run. */
 #include "tilewright.h"
 
 #include <dlfcn.h>
@@ -75,7 +76,7 @@ static void find_driver(void)
     *(void **)&driver.copy_out = dlsym(library, "cuMemcpyDtoHAsync_v2");
 }
 
-/* Where something can be waited for: what is captured cannot. */
+/* Returns a stream that can be waited for, which a captured one cannot. */
 static void *stream_to_wait_for(void)
 {
     static void *other;
@@ -87,7 +88,7 @@ static void *stream_to_wait_for(void)
     return other;
 }
 
-/* The bytes there, on the host; the caller frees. */
+/* Copies the bytes there to the host; the caller frees the copy. */
 static void *fetch(const void *address, size_t bytes)
 {
     void *data = malloc(bytes), *stream = stream_to_wait_for();
@@ -100,7 +101,7 @@ static void *fetch(const void *address, size_t bytes)
 /* --- products --- */
 
 struct matrix {
-    const void *data; /* of the device, then of the host */
+    const void *data; /* on the device, then on the host */
     int type;
     int64_t ld, stride;
     int turned;
@@ -208,7 +209,7 @@ API int cublasGemmStridedBatchedEx(void *handle, int turn_a, int turn_b, int m, 
 {
     (void)handle, (void)alpha, (void)beta, (void)compute, (void)algorithm;
     if (type_a == 28)
-        return NOT_SUPPORTED; /* 8-bit floats are cuBLASLt's */
+        return NOT_SUPPORTED; /* only cuBLASLt takes 8-bit floats */
     return multiply((struct matrix){a, type_a, lda, stride_a, turn_a},
                     (struct matrix){b, type_b, ldb, stride_b, turn_b},
                     &(struct matrix){c, type_c, ldc, stride_c, 0}, (int64_t[]){m, n, k, batch});

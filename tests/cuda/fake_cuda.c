@@ -1,4 +1,4 @@
-/* Calls: counted, logged, made to fail. Devices and contexts. */
+/* Calls, which are counted, logged and made to fail. Devices and contexts. */
 #include "fake_cuda.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ static struct {
     FILE *log;
     bool read_environment;
     char fail_name[64]; /* "": nothing fails; "*": any */
-    const char *failed; /* the function that did */
+    const char *failed; /* the function that failed */
     long fail_at, fail_seen;
     int fail_code;
     struct fake_object *objects;
@@ -46,14 +46,14 @@ int fake_capability(void)
     return (int)fake_setting("FAKE_CUDA_SM", 80);
 }
 
-/* --- what a test asks the library itself --- */
+/* --- calls by tests to the library itself --- */
 
 API void fake_cuda_fail(const char *name, long at, int code);
 API long fake_cuda_calls(const char *name);
 API long fake_cuda_live(int kind);
 API const char *fake_cuda_failed(void);
 
-/* The at-th call from now on of that function ("*": of any) returns code. at 0: none does. */
+/* Makes the at-th call of that function from now on ("*": of any) return code. at 0: none. */
 API void fake_cuda_fail(const char *name, long at, int code)
 {
     snprintf(fake.fail_name, sizeof fake.fail_name, "%s", at > 0 ? name : "");
@@ -63,13 +63,13 @@ API void fake_cuda_fail(const char *name, long at, int code)
     fake.failed = NULL;
 }
 
-/* The function that was made to fail since then; NULL: none yet. */
+/* Returns the function that has been made to fail since then; NULL: none yet. */
 API const char *fake_cuda_failed(void)
 {
     return fake.failed;
 }
 
-/* So far; NULL: of all functions. */
+/* Returns the number of calls so far; NULL: of all functions. */
 API long fake_cuda_calls(const char *name)
 {
     if (!name)
@@ -80,8 +80,8 @@ API long fake_cuda_calls(const char *name)
     return 0;
 }
 
-/* Objects of that kind (enum fake_kind) that there are; -1: of all, contexts that are retained
- * too. */
+/* Returns the number of live objects of that kind (enum fake_kind); -1: of all kinds, with
+ * retained contexts. */
 API long fake_cuda_live(int kind)
 {
     long count = 0;
@@ -120,7 +120,7 @@ static void count_call(const char *name)
         fprintf(fake.log, "%s\n", name);
 }
 
-/* A fault that kernels make sticks, told by whatever call. */
+/* Returns true for errors that a kernel's fault causes: every later call returns them. */
 static bool sticks(int code)
 {
     static const int all[] = {226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 911};
@@ -268,7 +268,7 @@ static int device_count(void)
     return count < 0 ? 0 : count > FAKE_DEVICES ? FAKE_DEVICES : (int)count;
 }
 
-/* The last holder is gone: so is everything in it. */
+/* Destroys a context whose last holder is gone, with everything in it. */
 static void destroy_context(int device)
 {
     struct fake_object *o = fake.objects;
@@ -278,7 +278,7 @@ static void destroy_context(int device)
         struct fake_object *next = o->next;
         if (o->device == device) {
             free_object(o);
-            next = fake.objects; /* a stream takes others along */
+            next = fake.objects; /* destroying a stream destroys others too */
         }
         o = next;
     }
@@ -420,7 +420,7 @@ API int cuGetErrorName(int error, const char **text)
     return *text ? GOOD : INVALID_VALUE;
 }
 
-/* A fault says what the simulator found. */
+/* For a fault, the text is the simulator's finding. */
 API int cuGetErrorString(int error, const char **text)
 {
     FAKE;

@@ -7,12 +7,13 @@
  *   fake_module.c  modules
  *   fake_launch.c  launches, on the simulator
  *
- * What is enqueued in a stream is done when something waits for it, not before: a caller that does
- * not wait sees it. What the real driver refuses is refused with its code: calls without a current
- * context, handles that are none, calls that a capture forbids, everything after a kernel's fault.
+ * Work in a stream is done when a call waits for it, not before, so a caller that does not wait
+ * notices. The library refuses what the real driver refuses, with its codes: calls without a
+ * current context, invalid handles, calls that a capture forbids, every call after a kernel's
+ * fault.
  *
  * From the environment:
- *   FAKE_CUDA_DEVICES  how many (1); 0: cuInit says that there is none
+ *   FAKE_CUDA_DEVICES  number of devices (1); 0: cuInit returns that there is none
  *   FAKE_CUDA_SM       compute capability (80)
  *   FAKE_CUDA_VERSION  of the driver (13000): PTX newer than it is refused
  *   FAKE_CUDA_MEMORY   bytes of a device (2^30)
@@ -21,10 +22,9 @@
  *   FAKE_CUDA_CHECK    1: races, barriers and memory are watched; a finding makes the launch fail,
  *                      and the report goes to standard error
  *   FAKE_CUDA_FAIL     NAME:N:CODE: the N-th call (from 1) of that function fails; NAME *: of any
- *   FAKE_CUDA_TIMES    1,1,50,1: what cuEventElapsedTime says in a process in turn, in ms, the last
- *                      for good
- *   FAKE_CUDA_LOG      a file that gets a line for each call, and at the end how many of each
- */
+ *   FAKE_CUDA_TIMES    1,1,50,1: results of cuEventElapsedTime in a process in turn, in ms; the
+ *                      last one repeats
+ *   FAKE_CUDA_LOG      a file that gets a line for each call, and at the end the number of each */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
@@ -67,14 +67,13 @@ enum fake_result {
 
 enum { FAKE_DEVICES = 8, FAKE_SHARED_BYTES = 227 * 1024, FAKE_MULTIPROCESSORS = 4 };
 
-/* Each entry of the driver begins with one of these: counts the call, takes the lock until the
- * function returns, and returns the code when it is to fail.
+/* Each entry of the driver begins with one of these. It counts the call, holds the lock until the function returns, and returns the code if the call is to fail.
  *   FAKE          needs nothing
- *   FAKE_CONTEXT  a current context whose kernels have not failed
- *   FAKE_UNSAFE   besides, that no stream is being captured, as far as the modes of the capture and
- *                 of the thread have it (CUDA Driver API, cuThreadExchangeStreamCaptureMode): else
- *                 the capture is invalid
- *   FAKE_RELEASE  frees something: what it is to do it does even when it is to fail */
+ *   FAKE_CONTEXT  needs a current context whose kernels have not failed
+ *   FAKE_UNSAFE   also needs that no stream is being captured, by the modes of the capture and of
+ *                 the thread (CUDA Driver API, cuThreadExchangeStreamCaptureMode): else the capture
+ *                 becomes invalid
+ *   FAKE_RELEASE  frees something: it does so even if it is to fail */
 struct fake_entry {
     int held;
 };
@@ -97,16 +96,16 @@ int fake_enter(struct fake_entry *e, const char *name);
     return CAPTURE_UNSUPPORTED
 #define FAKE_RELEASE FAKE_ENTRY(entered)
 
-/* Of the current context: INVALID_CONTEXT, or a fault that sticks, or GOOD. */
+/* Returns the state of the current context: INVALID_CONTEXT, or a permanent fault, or GOOD. */
 int fake_state(void);
-/* Whether a stream is being captured that this call disturbs; that capture is lost then. */
+/* Returns true if this call disturbs the capture of a stream; that capture becomes invalid. */
 bool fake_capture_forbids(void);
 
 int64_t fake_setting(const char *name, int64_t otherwise);
 int fake_capability(void);
 
-/* Everything that a caller can hold has this in front. Kept in a list, so that what is none is
- * noticed, and counted. */
+/* The head of every object that a caller can hold. A list of all objects finds invalid handles,
+ * and counts. */
 enum fake_kind {
     FAKE_CONTEXT_KIND,
     FAKE_MODULE,
@@ -120,14 +119,14 @@ enum fake_kind {
 struct fake_object {
     struct fake_object *next;
     enum fake_kind kind;
-    int device; /* whose primary context it is in */
+    int device; /* the device of its primary context */
 };
 void *fake_new(enum fake_kind kind, size_t size); /* of the current context; NULL: no memory */
-/* handle as that kind; NULL: it is none. */
+/* handle as that kind; NULL: invalid */
 void *fake_object(const void *handle, enum fake_kind kind);
 struct fake_object *fake_next(const struct fake_object *after, enum fake_kind kind);
 void fake_remove(void *object); /* from the list */
-void fake_delete(void *object); /* and its memory; what is in it is the caller's to free */
+void fake_delete(void *object); /* with its memory; the caller first frees its content */
 int fake_current_device(void);  /* -1: no context is current */
 
 /* --- memory --- */
@@ -137,7 +136,7 @@ struct fake_memory {
     uint64_t address;
     size_t bytes;
 };
-/* The bytes at that address of the current device; NULL: it is none of it. */
+/* Returns the bytes at that address of the current device; NULL: not in its memory. */
 void *fake_bytes(uint64_t address, size_t bytes);
 void fake_memory_free(struct fake_memory *m);
 
@@ -164,11 +163,11 @@ struct fake_work {
 struct fake_work *fake_work_new(enum fake_work_kind kind); /* NULL: no memory */
 void fake_work_free(struct fake_work *w);
 void *fake_copy(const void *data, size_t bytes); /* for free(); NULL: no memory */
-/* Copies of what the launch passes; false: no memory. */
+/* Copies the arguments of the launch; false: no memory. */
 bool fake_take_arguments(struct fake_work *w, void *const *from);
-/* At the end of the stream, or into its capture. Takes the work. */
+/* Adds work at the end of the stream, or to its capture. Takes ownership of the work. */
 int fake_enqueue(void *stream, struct fake_work *w);
-/* Does all that is enqueued on the current device. A fault that a kernel made. */
+/* Does all work in the queues of the current device. Returns a fault that a kernel caused. */
 int fake_drain(void);
 
 struct fake_event {
@@ -177,10 +176,10 @@ struct fake_event {
     double at; /* microseconds of the device */
 };
 
-/* Of the device: what it has done so far takes so long. Deterministic. */
+/* Returns the time that the device's work has taken so far. Deterministic. */
 double fake_clock(void);
 void fake_clock_add(double microseconds);
-void fake_fault(int result, const char *why); /* sticks to the current context */
+void fake_fault(int result, const char *why); /* makes a fault permanent in the current context */
 
 /* --- modules, launches --- */
 
@@ -192,7 +191,7 @@ struct fake_module {
     struct diag diag;
     struct ptx_module *module;
 };
-/* What a caller holds as a function. */
+/* The object of a function handle. */
 struct fake_kernel {
     struct fake_module *from;
     const struct ptx_function *function;
@@ -201,10 +200,11 @@ struct fake_kernel {
 };
 void fake_module_free(struct fake_module *m);
 void fake_stream_free(void *stream);
-void fake_default_clear(int device); /* what is in its default stream */
+void fake_default_clear(int device); /* the work in its default stream */
 void fake_graph_free(void *graph);
 
-/* Runs it on the current device's simulator: GOOD, or the fault, which sticks. */
+/* Runs it on the current device's simulator; returns GOOD, or the fault, which becomes
+ * permanent. */
 int fake_run(const struct fake_work *w);
 struct sim *fake_machine(void);                       /* of the current device */
 void fake_forget_module(const struct fake_module *m); /* it goes */

@@ -1,4 +1,4 @@
-/* Launches, on the simulator; what a function takes. */
+/* Launches on the simulator; resources of functions. */
 #include "fake_cuda.h"
 
 #include "cuda/cuda_driver.h" /* the layout of cuLaunchKernelEx's configuration */
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One for each device, made when first needed. */
+/* One for each device, made at its first use. */
 struct machine {
     struct arena arena;
     jmp_buf out_of_memory;
@@ -85,7 +85,7 @@ static bool load(struct machine *m, struct fake_module *from)
     return loaded;
 }
 
-/* What went wrong sticks; findings go to standard error in full. */
+/* Makes faults permanent; prints findings in full to standard error. */
 static int judge(struct machine *m, enum sim_end end)
 {
     int64_t failures = 0;
@@ -132,7 +132,7 @@ int fake_run(const struct fake_work *w)
     return result;
 }
 
-/* --- what a function takes --- */
+/* --- resources of functions --- */
 
 enum {
     ATTRIBUTE_THREADS = 0,

@@ -1,4 +1,4 @@
-/* Memory: the simulator's, whose addresses are none of the host. */
+/* Memory: that of the simulator, whose addresses are not valid on the host. */
 #include "fake_cuda.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ API int cuMemGetInfo_v2(size_t *unused, size_t *all)
     return GOOD;
 }
 
-/* Waits for what uses it. */
+/* Waits for work that uses it. */
 API int cuMemFree_v2(uint64_t address)
 {
     FAKE_RELEASE;
@@ -91,7 +91,8 @@ static struct fake_work *transfer(enum fake_work_kind kind, uint64_t address, si
     return w;
 }
 
-/* What is to be copied may change once the call has returned, as memory that is not pinned. */
+/* Copies the data at once, because memory that is not pinned may change after the call has
+ * returned. */
 API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
     FAKE_CONTEXT;

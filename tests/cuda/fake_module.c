@@ -1,4 +1,4 @@
-/* Modules: PTX, or a "cubin" of fake_ptxas, which is a mark and the PTX behind it. */
+/* Modules: PTX, or a "cubin" of fake_ptxas, which is a mark with the PTX after it. */
 #include "fake_cuda.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@ static const char mark[8] = "FAKECUB";
 
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 
-/* The text into the caller's buffer for errors, if it gave one. */
+/* Writes the text to the caller's buffer for errors, if it gave one. */
 static void tell(unsigned count, const int *options, void **values, const char *text)
 {
     char *log = NULL;
@@ -23,8 +23,8 @@ static void tell(unsigned count, const int *options, void **values, const char *
         snprintf(log, room, "%s", text);
 }
 
-/* CUDA 13.0 takes PTX up to 9.0, 12.4 up to 8.4 (PTX ISA, "PTX ISA Version History"; near enough
- * from 12.5 on). */
+/* CUDA 13.0 accepts PTX up to 9.0, 12.4 up to 8.4 (PTX ISA, "PTX ISA Version History";
+ * approximate from 12.5 on). */
 static bool takes_version(const struct ptx_module *m)
 {
     int driver = (int)fake_setting("FAKE_CUDA_VERSION", 13000);
@@ -46,8 +46,8 @@ static int read_module(struct fake_module *m, const char *text, struct text *log
     return m->module->target.number > fake_capability() ? NO_BINARY : GOOD;
 }
 
-/* The simulator knows functions and variables by their addresses: what was unloaded stays to the
- * end, so that no other gets them. */
+/* The simulator identifies functions and variables by address, so unloaded modules are kept to
+ * the end: their addresses are not reused. */
 static struct fake_object *unloaded;
 
 void fake_module_free(struct fake_module *m)

@@ -1,4 +1,4 @@
-/* Streams, whose work is done when something waits for it; events; captures and graphs. */
+/* Streams, whose work is done when a call waits for it; events; captures and graphs. */
 #include "fake_cuda.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct fake_stream {
     const void *capturer; /* the thread that began it */
     struct fake_list queue, captured;
 };
-/* A graph, or one that is instantiated. */
+/* A graph, or an instantiated one. */
 struct fake_graph {
     struct fake_object object;
     struct fake_list list;
@@ -134,7 +134,7 @@ static int drain(struct fake_stream *s)
         result = perform(w);
         fake_work_free(w);
     }
-    clear(&s->queue); /* behind a fault nothing is done */
+    clear(&s->queue); /* after a fault no work is done */
     return result;
 }
 
@@ -169,9 +169,9 @@ int fake_drain(void)
 
 /* CUstreamCaptureMode */
 enum { MODE_GLOBAL, MODE_THREAD_LOCAL, MODE_RELAXED };
-static _Thread_local int thread_mode = MODE_GLOBAL; /* its address stands for the thread */
+static _Thread_local int thread_mode = MODE_GLOBAL; /* its address identifies the thread */
 
-/* CUDA Driver API, cuThreadExchangeStreamCaptureMode. */
+/* The rules of CUDA Driver API, cuThreadExchangeStreamCaptureMode. */
 static bool forbids(const struct fake_stream *s)
 {
     if (!s->capturing || thread_mode == MODE_RELAXED || s->capture_mode == MODE_RELAXED)
@@ -204,7 +204,7 @@ API int cuThreadExchangeStreamCaptureMode(int *mode)
 }
 #endif
 
-/* The default stream would wait for one that is being captured. */
+/* Returns true if the default stream would wait for one that is being captured. */
 static bool implicit(const struct fake_stream *s)
 {
     bool any = false;
@@ -216,7 +216,7 @@ static bool implicit(const struct fake_stream *s)
     return any;
 }
 
-/* CU_STREAM_PER_THREAD: there from its first use on, until the context goes. */
+/* Returns CU_STREAM_PER_THREAD: it exists from its first use until the context is destroyed. */
 static struct fake_stream *own_stream(void)
 {
     static _Thread_local struct fake_stream *own[FAKE_DEVICES];
@@ -372,7 +372,7 @@ API int cuEventSynchronize(void *event)
     return e->recorded && !e->done ? fake_drain() : GOOD;
 }
 
-/* The next of FAKE_CUDA_TIMES; false: it is not set. */
+/* Returns the next of FAKE_CUDA_TIMES; false: it is not set. */
 static bool told_time(float *milliseconds)
 {
     static size_t next; /* in the text */

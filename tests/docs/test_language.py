@@ -3,9 +3,9 @@
 
     test_language.py TILEWRIGHT FILE.md… [--bless]
 
-A block that opens with ```tile is a whole module: `tilewright check` must pass it, and each `// run: ARGUMENTS` line in it runs
-the kernel that follows, verified where it has an `ensures`. A block that opens with ```tile error must be refused, and with ```tile warning warned of; the
-```text block behind it is the message, with the file shown as example.tile; --bless rewrites those.
+A block that opens with ```tile is a whole module: `tilewright check` must accept it, and each `// run: ARGUMENTS` line in it runs the
+kernel that follows, verified if it has an `ensures`. A block that opens with ```tile error must be refused, and one with ```tile
+warning must get a warning; the ```text block after it is the message, with the file shown as example.tile; --bless rewrites those.
 """
 import os
 import re
@@ -23,7 +23,7 @@ def call(tool, *arguments, cwd):
 
 
 def kernels_with_runs(text):
-    """(kernel name, arguments) for each run line; the kernel is the next one in the text."""
+    """Returns (kernel name, arguments) for each run line; the kernel is the next one in the text."""
     pending = []
     for line in text.splitlines():
         if line.startswith("// run:"):
@@ -51,7 +51,7 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 with open(os.path.join(folder, "example.tile"), "w") as out:
                     out.write(source)
-                # what is warned of is for the simulator an error
+                # the simulator would report these as errors
                 static = ["--no-run"] if is_error else []
                 status, printed, said = call(tool, "check", *static, "example.tile", cwd=folder)
                 if is_error:

@@ -3,8 +3,8 @@
 
     test_sources.py TILEWRIGHT [--bless]
 
-A comment <!-- source: FILE [FIRST-LAST] --> above a block names the file, and the lines if they are not all. --bless writes the
-blocks. (scripts/tutorial.py does so for docs/tutorial.)
+A comment <!-- source: FILE [FIRST-LAST] --> above a block names the file, and the lines if it is a part. --bless writes the blocks.
+(scripts/tutorial.py does that for docs/tutorial.)
 """
 import glob
 import os
@@ -22,7 +22,7 @@ def lines_of(name, first, last):
 
 
 def updated(text):
-    """The text with each block as its file has it, and how many blocks there are."""
+    """Returns the text with the contents of each block's file, and the number of blocks."""
     def block(match):
         name, first, last, kind, _ = match.groups()
         head = match.group(0).partition("```")[0]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""scripts/tutorial.py --check finds what is wrong with a page: a right page passes, and each of its broken twins is refused for its
-own reason; without --check the page is written as it should be."""
+"""scripts/tutorial.py --check finds errors in a page: a right page passes, and each of its broken twins is refused for its own reason;
+without --check the script writes the page right."""
 import os
 import shutil
 import subprocess
@@ -59,7 +59,7 @@ kernels/sgemm/tiled.tile:5:34: error: … a block; there may be up to 1024
 …
 ```
 """
-# (what is replaced, by what, what is said; None: the script writes the page right again)
+# (old text, new text, message; None: the script writes the page right again)
 TWINS = (
     ("takes 168 requests", "takes 1681 requests", "does not say 168"),
     ("Sizes are 16.", "Sizes are 17.", "where does 17 come from?"),
@@ -95,7 +95,7 @@ def run(tool, path, *options):
 
 
 def test_made_by_readers(tool):
-    """What a reader made in the checkout is not there for a page's commands, which would write through the link."""
+    """A page's commands do not see files that a reader made in the checkout, because they would write through the link."""
     root, run_documents.ROOT = run_documents.ROOT, tempfile.mkdtemp()
     shutil.copy(os.path.join(root, ".gitignore"), run_documents.ROOT)
     for name in ("docs", "mine"):
@@ -125,7 +125,7 @@ def main():
         if status != 0:
             fail(f"the page should pass:\n{said}")
         if said != "1 page says what the program does\n":
-            fail(f"what is said of a right page: {said}")
+            fail(f"messages about a right page: {said}")
         write(PAGE.replace("{32, 16, 8}", "{32, 16}"))
         run(tool, path, "--help")
         if open(path).read() != PAGE.replace("{32, 16, 8}", "{32, 16}"):

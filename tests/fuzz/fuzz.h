@@ -5,15 +5,14 @@
  *   fuzz_generate.c  random modules from the grammar, most of them well typed
  *   fuzz_expr.c      their expressions
  *   fuzz_mutate.c    damaged copies of texts, by token and by byte
- *   fuzz_pipeline.c  what is done with a text, and what must hold
- *   fuzz_ptx.c       PTX, through the parser and the simulator; fuzz_ptx_mutate.c: damaged copies
- */
+ *   fuzz_pipeline.c  the steps that a text goes through, and their invariants
+ *   fuzz_ptx.c       PTX, through the parser and the simulator; fuzz_ptx_mutate.c: damaged copies */
 #ifndef TW_FUZZ_H
 #define TW_FUZZ_H
 
 #include "base/text.h"
 
-/* splitmix64: every case begins from a seed of its own, so that one number reproduces it. */
+/* splitmix64: every case begins with a seed of its own, so that one number reproduces it. */
 struct rng {
     uint64_t state;
 };
@@ -32,24 +31,24 @@ struct corpus {
 
 enum { FUZZ_STAGES = 6, FUZZ_FOLDERS = 6 };
 
-/* What is fuzzed. */
+/* The subject of a fuzzer. */
 struct fuzz_subject {
     const char *name;                  /* of the program */
-    const char *endings[2];            /* of the corpus's files; the second may be NULL */
-    const char *folders[FUZZ_FOLDERS]; /* where they are; NULL at the end */
-    const char *stages[FUZZ_STAGES];   /* how far a text comes; NULL at the end */
-    /* The text of case `number`: the same for the same number and corpus. */
+    const char *endings[2];            /* endings of the corpus's files; the second may be NULL */
+    const char *folders[FUZZ_FOLDERS]; /* their folders; NULL at the end */
+    const char *stages[FUZZ_STAGES];   /* the stages that a text reaches; NULL at the end */
+    /* Writes the text of case `number`: the same for the same number and corpus. */
     void (*make)(struct text *out, const struct corpus *c, uint64_t number);
-    /* Takes it as far as it goes: a stage. Aborts with a message on standard error when something
-     * does not hold that always must. */
+    /* Runs the text to the last stage that it reaches, and returns that stage. Aborts with a
+     * message on standard error if an invariant is broken. */
     int (*run)(const char *text, size_t n);
 };
 int fuzz_main(int argc, char **argv, const struct fuzz_subject *subject);
 
-/* How far a program of the language came. */
+/* The stage that a program of the language reached. */
 enum reached { NOT_PARSED, PARSED, CHECKED, PASSED, RAN };
 
-/* Takes a text through everything there is: parse, check, passes, print and parse again, run. */
+/* Takes a text through all stages: parse, check, passes, print and parse again, run. */
 int fuzz_one(const char *text, size_t n);
 
 void generate_module(struct text *out, struct rng *r);

@@ -1,9 +1,8 @@
 /* The fuzzers' driver.
  *
- * Cases run in a worker process. When one crashes, hangs (a watchdog) or finds something that must
- * not be, the driver names its number and goes on with a new worker, so that a run of minutes finds
- * more than one thing.
- */
+ * Cases run in a worker process. If one crashes, hangs (a watchdog ends it) or breaks an
+ * invariant, the driver prints its number and goes on with a new worker, so that a run of
+ * minutes finds several errors. */
 #include "fuzz.h"
 
 #include "base/platform.h"
@@ -78,8 +77,8 @@ static bool ends_with(const char *path, const char *ending)
     return n > m && strcmp(path + n - m, ending) == 0;
 }
 
-/* Every file of these endings below a folder, in the order of names, so that a case's number means
- * the same text again. */
+/* Adds every file of these endings below a folder, in the order of names, so that a case's
+ * number always means the same text. */
 static void corpus_add_folder(struct corpus *c, const char *folder, const char *const endings[2])
 {
     DIR *dir = opendir(folder);
@@ -138,7 +137,7 @@ static void print_case(void *user, const struct text *t)
     fflush(user);
 }
 
-/* What run_case is told, and what it tells. */
+/* The input and the result of run_case. */
 struct one_run {
     const struct fuzz *fuzz;
     int reached;
@@ -147,7 +146,7 @@ struct one_run {
 static void run_case(void *user, const struct text *t)
 {
     struct one_run *run = user;
-    /* A block of exactly the size, so that a read past its end is seen. */
+    /* A block of exactly the size, so that a read past its end is noticed. */
     char *exact = malloc(t->length > 0 ? t->length : 1);
     if (!exact)
         abort();
@@ -158,9 +157,9 @@ static void run_case(void *user, const struct text *t)
 
 /* --- workers --- */
 
-/* What a worker tells its driver, kept in an unnamed file that both have open. */
+/* The state that a worker shares with its driver, in an unnamed file that both have open. */
 struct progress {
-    uint64_t number; /* of the case under way */
+    uint64_t number; /* number of the running case */
     uint64_t next;   /* index of the case after it */
     uint64_t reached[FUZZ_STAGES];
 };
@@ -177,7 +176,8 @@ static uint64_t case_number(uint64_t seed, uint64_t index)
     return rng_next(&r) >> 16; /* short enough to type */
 }
 
-/* Ends the process if it takes `seconds` more of processor time, or waits for ever. 0 ends the watch. */
+/* Ends the process if it uses `seconds` more of processor time, or waits for ever. 0 ends the
+ * watch. */
 static void watch(int seconds)
 {
     struct itimerval processor = {.it_value.tv_sec = seconds};
@@ -251,7 +251,7 @@ static int drive(const struct fuzz *f, double seconds, uint64_t seed)
             abort();
         if (child == 0) {
             work(f, seed, deadline, fileno(shared), p);
-            exit(0); /* leaks are looked for here */
+            exit(0); /* leaks are reported here */
         }
         int status = 0;
         waitpid(child, &status, 0);

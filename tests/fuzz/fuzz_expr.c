@@ -1,5 +1,5 @@
-/* Random expressions: of a class (integer, float, bool) and a shape, made of what the program has
- * declared. */
+/* Random expressions of a class (integer, float, bool) and a shape, made of the program's
+ * declared names. */
 #include "fuzz_gen.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ void gen_put(struct gen *g, const char *s)
     text_add(g->out, s);
 }
 
-/* --- what there is --- */
+/* --- the available names --- */
 
 enum value_class gen_class_of(enum dtype t)
 {
@@ -78,7 +78,7 @@ static bool same_shape(const struct shape *a, const struct shape *b)
            memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent) == 0;
 }
 
-/* Can a be stretched to b? */
+/* Returns true if a can be broadcast to b. */
 static bool broadcasts(const struct shape *a, const struct shape *b)
 {
     if (a->rank > b->rank)
@@ -128,7 +128,8 @@ struct var *gen_add_var(struct gen *g, enum storage_kind storage, enum dtype t, 
     return v;
 }
 
-/* A variable of that storage that `fits` (NULL: any), chosen evenly; NULL if there is none. */
+/* Returns a variable of that storage that `fits` (NULL: any), chosen evenly; NULL if there is
+ * none. */
 struct var *gen_pick(struct gen *g, enum storage_kind storage, const struct shape *fits, bool exact)
 {
     struct var *chosen = NULL;
@@ -158,7 +159,7 @@ static void literal(struct gen *g, enum value_class c)
         gen_put(g, c == C_INT ? ints[gen_below(g, 10)] : floats[gen_below(g, 9)]);
 }
 
-/* Puts the conversion from class `from` to class `to` around what comes between open and close. */
+/* Writes the conversion from class `from` to class `to` around the text between open and close. */
 static void open_class(struct gen *g, enum value_class from, enum value_class to)
 {
     if (from == to)
@@ -172,8 +173,8 @@ static void close_class(struct gen *g, enum value_class from, enum value_class t
         gen_put(g, to == C_BOOL ? ") != 0)" : ")");
 }
 
-/* A scalar integer that stays small: for indices. */
-/* At the ends of what numbers can be. */
+/* Writes a scalar integer that is usually small: for indices. */
+/* Writes a number near an end of its range. */
 void gen_huge_int(struct gen *g)
 {
     static const char *const huge[] = {
@@ -228,7 +229,7 @@ void gen_put_indices(struct gen *g, const struct var *v, const struct shape *s)
     }
 }
 
-/* A slice of a view that gives shape s: V[e +: n]…, leading axes by element. */
+/* Writes a slice of a view that gives shape s: V[e +: n]…, leading axes by element. */
 static bool view_slice(struct gen *g, enum value_class c, const struct shape *s, bool convert)
 {
     for (int tries = 0; tries < 8; tries++) {
@@ -259,7 +260,7 @@ static bool one_long_axis(const struct shape *s)
     return n == 1;
 }
 
-/* A part of a larger tile: t[k +: n]… with constant starts. */
+/* Writes a part of a larger tile: t[k +: n]… with constant starts. */
 static bool tile_part(struct gen *g, enum value_class c, const struct shape *s)
 {
     struct var *v = gen_pick(g, gen_chance(g, 50) ? V_REG : V_SHARED, NULL, false);
@@ -282,7 +283,7 @@ static bool tile_part(struct gen *g, enum value_class c, const struct shape *s)
     return true;
 }
 
-/* A value of exactly shape s and class c, made of names. */
+/* Writes a value of exactly shape s and class c, made of names. */
 static void leaf(struct gen *g, enum value_class c, const struct shape *s)
 {
     enum storage_kind kinds[] = {V_REG, V_REG, V_SHARED, V_ARRAY};
@@ -328,7 +329,7 @@ static void call(struct gen *g, const char *name, enum value_class c, const stru
     gen_put(g, ")");
 }
 
-/* Something that moves elements: the shape of the operand follows from s. */
+/* Writes an op that moves elements: the shape of the operand follows from s. */
 static void shape_op(struct gen *g, enum value_class c, const struct shape *s, int depth)
 {
     struct shape from = *s;
@@ -364,12 +365,12 @@ static void shape_op(struct gen *g, enum value_class c, const struct shape *s, i
     }
 }
 
-/* A sum over an axis that is 1 in s, or over all. */
+/* Writes a sum over an axis that is 1 in s, or over all. */
 static void reduction(struct gen *g, enum value_class c, const struct shape *s, int depth)
 {
     static const char *const names[] = {"sum", "max", "min", "argmax", "argmin"};
     struct shape from = *s;
-    const int count = c == C_INT ? 5 : 3; /* the place of a float is another after a rounding */
+    const int count = c == C_INT ? 5 : 3; /* rounding may change the place of a float's extreme */
     const char *name =
         c == C_BOOL ? (gen_chance(g, 50) ? "any" : "all") : names[gen_below(g, count)];
     if (s->rank == 0) {
@@ -423,7 +424,7 @@ static void binary(struct gen *g, enum value_class c, const struct shape *s, int
     gen_put(g, ")");
 }
 
-/* Division and shifts, with right operands that are safe. */
+/* Writes divisions and shifts, with right operands that are safe. */
 static void divide(struct gen *g, enum value_class c, const struct shape *s, int depth)
 {
     static const char *const ops[] = {"/", "%", "<<", ">>"};
@@ -550,8 +551,8 @@ static void composite(struct gen *g, enum value_class c, const struct shape *s, 
     }
 }
 
-/* A value of class c and shape s. Where scalars stand for tiles too (most operands), broadcasting
- * is left to the language. */
+/* Writes a value of class c and shape s. Operands that accept a scalar in place of a tile (most
+ * do) leave broadcasting to the language. */
 void gen_expr(struct gen *g, enum value_class c, const struct shape *s, int depth)
 {
     struct shape wrong = {2, {2, 7, 1}};
@@ -563,7 +564,7 @@ void gen_expr(struct gen *g, enum value_class c, const struct shape *s, int dept
         composite(g, c, s, depth - 1);
 }
 
-/* The same, cast to type t. */
+/* As above, cast to type t. */
 void gen_value(struct gen *g, enum dtype t, const struct shape *s)
 {
     bool cast = !gen_slip(g);

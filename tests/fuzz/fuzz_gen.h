@@ -1,5 +1,5 @@
-/* What the two halves of the generator share: fuzz_expr.c writes expressions, fuzz_generate.c
- * statements and modules. */
+/* Shared declarations of the two halves of the generator: fuzz_expr.c writes expressions,
+ * fuzz_generate.c statements and modules. */
 #ifndef TW_FUZZ_GEN_H
 #define TW_FUZZ_GEN_H
 
@@ -21,7 +21,7 @@ struct var {
     char name[12];
     enum storage_kind storage;
     enum dtype dtype;   /* DT_NONE: the type variable T, a float */
-    struct shape shape; /* views: what their extents are about */
+    struct shape shape; /* views: their approximate extents */
     bool writable, varying, live;
 };
 
@@ -39,7 +39,7 @@ struct gen {
     int const_count;
     bool threads, type_variable, has_fn, has_pair;
     int block[2];       /* threads(…) */
-    int varying, loops; /* how many such constructs we are in */
+    int varying, loops; /* depth of nested constructs of these kinds */
     bool pipelined;
     int slips; /* in a thousand */
 };
@@ -48,7 +48,7 @@ extern const struct shape scalar_shape;
 
 bool gen_chance(struct gen *g, int percent);
 int gen_below(struct gen *g, int n);
-bool gen_slip(struct gen *g); /* now and then something wrong on purpose */
+bool gen_slip(struct gen *g); /* true now and then: for an error on purpose */
 void gen_put(struct gen *g, const char *s);
 #define gen_printf(g, ...) text_printf((g)->out, __VA_ARGS__)
 
@@ -62,19 +62,19 @@ void gen_put_extent(struct gen *g, int n); /* the number, or a constant of that 
 void gen_put_extents(struct gen *g, const struct shape *s);
 
 struct var *gen_add_var(struct gen *g, enum storage_kind storage, enum dtype t, struct shape s);
-/* A variable of that storage that is as `fits` (exact) or stretches to it; NULL: any. NULL if there
- * is none. */
+/* Returns a variable of that storage with the shape `fits` (exact), or one that can be broadcast
+ * to it; NULL: any shape. NULL if there is none. */
 struct var *gen_pick(struct gen *g, enum storage_kind storage, const struct shape *fits,
                      bool exact);
 
-/* An expression of class c and shape s. */
+/* Writes an expression of class c and shape s. */
 void gen_expr(struct gen *g, enum value_class c, const struct shape *s, int depth);
 void gen_value(struct gen *g, enum dtype t, const struct shape *s); /* the same, cast to type t */
 void gen_huge_int(struct gen *g); /* a constant near an end of its range */
-/* A scalar integer that stays small, but for a few: for indices. limit > 0: below it, most
- * often. */
+/* Writes a scalar integer that is usually small: for indices. limit > 0: usually below it. */
 void gen_small_int(struct gen *g, int limit, int depth);
-/* Indices of v that leave a tile of shape s: elements of the leading axes, slices of the last. */
+/* Writes indices of v that leave a tile of shape s: elements of the leading axes, slices of the
+ * last. */
 void gen_put_indices(struct gen *g, const struct var *v, const struct shape *s);
 
 #endif

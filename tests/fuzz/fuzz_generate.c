@@ -1,5 +1,5 @@
-/* Random modules. The generator knows what it has declared, with types and extents, and writes what
- * fits; so most of its programs compile and the late stages get something to do. */
+/* Random modules. The generator knows its declarations, with types and extents, and writes what
+ * fits; so most of its programs compile and reach the late stages. */
 #include "fuzz_gen.h"
 
 static void line(struct gen *g)
@@ -75,7 +75,7 @@ static void declare_tile(struct gen *g)
     gen_add_var(g, storage, t, s);
 }
 
-/* A shared tile, filled before anyone reads it. */
+/* Declares a shared tile, filled before it is read. */
 static void declare_shared(struct gen *g)
 {
     enum dtype t = gen_some_type(g, gen_some_class(g));
@@ -121,7 +121,7 @@ static void assign(struct gen *g)
         sync(g);
 }
 
-/* Into a view: a tile, or an element at thread level. */
+/* Writes a store to a view: a tile, or an element at thread level. */
 static void store(struct gen *g)
 {
     struct var *v = pick_writable(g, V_VIEW);
@@ -211,7 +211,7 @@ static struct var *const_view(struct gen *g)
     return NULL;
 }
 
-/* A shared tile filled by an asynchronous copy, waited for. */
+/* Writes a shared tile filled by an asynchronous copy, and the wait. */
 static void async_copy(struct gen *g)
 {
     struct var *from = const_view(g);
@@ -269,7 +269,7 @@ static void pipeline(struct gen *g)
     gen_put(g, "}");
 }
 
-/* At thread level: a shared array, an element a thread. */
+/* At thread level: writes a shared array, an element a thread. */
 static void exchange(struct gen *g)
 {
     enum dtype t = gen_some_type(g, gen_some_class(g));
@@ -292,7 +292,7 @@ static void exchange(struct gen *g)
     gen_add_var(g, V_SCALAR, t, scalar_shape)->varying = true;
 }
 
-/* Blocks one after the other, in the order of their ids. */
+/* Writes blocks that run one after the other, in the order of their ids. */
 static void in_turn(struct gen *g)
 {
     if (g->threads || g->varying > 0 || g->pipelined || g->loops > 0 || g->names == 0)
@@ -429,7 +429,7 @@ static void module_head(struct gen *g)
         gen_put(g, "fn (i32, i32) pair(i32 t) { i32 q = t / 3; return (q, t % 3); }\n");
 }
 
-/* Three arrays, each with a view or two. */
+/* Writes three arrays, each with a view or two. */
 static void kernel_views(struct gen *g, const enum dtype *types, const bool *writable)
 {
     static const char *const dims[] = {"m", "n", "m", "n", "48", "40", "m + 2", "n * 2"};

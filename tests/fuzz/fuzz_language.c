@@ -9,7 +9,7 @@
  */
 #include "fuzz.h"
 
-/* The text of case `number`: made from the grammar, or a damaged kernel of the corpus. */
+/* Writes the text of case `number`: made from the grammar, or a damaged kernel of the corpus. */
 static void make_text(struct text *out, const struct corpus *c, uint64_t number)
 {
     struct rng r = {number};

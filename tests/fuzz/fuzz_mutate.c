@@ -1,5 +1,5 @@
-/* Damaged copies. Token edits keep most of a text's sense: a kernel with another operator, number
- * or name often still compiles, and then is a kernel that nobody wrote. */
+/* Damaged copies. Token edits keep most of a text's sense: a kernel with another operator,
+ * number or name often still compiles, and is a kernel that no programmer would write. */
 #include "fuzz.h"
 
 #include "base/dtype.h"
@@ -9,7 +9,7 @@
 
 enum { MAX_TOKENS = 20000 };
 
-/* One token as text; `space` before it as it was in the source. */
+/* One token as text; `space`: the white space before it in the source. */
 struct piece {
     const char *text;
     size_t length;
@@ -135,8 +135,8 @@ static bool is_assign(const struct piece *p)
     return p->kind == TOK_ASSIGN || token_table[p->kind].compound != OP_COUNT;
 }
 
-/* Another token of the same kind: number for number, operator for operator, name for a name of the
- * text. */
+/* Replaces a token by one of the same kind: a number by a number, an operator by an operator, a
+ * name by a name of the text. */
 static void replace_alike(struct rng *r, piece_list *list, size_t at)
 {
     struct piece *p = &list->data[at];
@@ -176,7 +176,7 @@ static void insert(struct arena *a, piece_list *list, size_t at, struct piece on
     list->data[at] = one;
 }
 
-/* From token `at` to the end of its statement. */
+/* Returns the number of tokens from `at` to the end of its statement. */
 static size_t statement_length(const piece_list *list, size_t at)
 {
     size_t n = 0;
@@ -193,7 +193,7 @@ static size_t statement_length(const piece_list *list, size_t at)
     return n;
 }
 
-/* A token that begins a line, and so most often a statement. */
+/* Returns a token that begins a line, and therefore usually a statement. */
 static size_t some_line(struct rng *r, const piece_list *list)
 {
     size_t at = (size_t)rng_below(r, (int)list->count);
@@ -202,7 +202,7 @@ static size_t some_line(struct rng *r, const piece_list *list)
     return at;
 }
 
-/* A statement removed, doubled, or moved elsewhere. */
+/* Removes a statement, doubles it, or moves it elsewhere. */
 static void edit_statement(struct arena *a, struct rng *r, piece_list *list)
 {
     size_t at = some_line(r, list), n = statement_length(list, at);

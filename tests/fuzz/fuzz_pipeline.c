@@ -1,12 +1,11 @@
-/* One text through the whole compiler. What must always hold, whatever the text:
+/* One text through the whole compiler. Invariants for every text:
  *
  *   a module or kernel is missing exactly when an error was reported;
  *   every kernel verifies, before and after the passes;
  *   the printed kernel compiles again, and prints the same text again;
  *   a launch gives the same bits twice, and the printed kernel gives the same bits as the kernel,
- *   and so does the kernel with nothing but the passes that it cannot do without;
- *   memory that runs out is no crash.
- */
+ *   and so does the kernel after only the passes that it needs;
+ *   running out of memory is not a crash. */
 #include "fuzz.h"
 
 #include "cpu/cpu.h"
@@ -18,7 +17,7 @@
 #include <string.h>
 
 enum {
-    MEMORY_LIMIT = 256 << 20, /* bytes that one text may make the compiler take */
+    MEMORY_LIMIT = 256 << 20, /* most bytes that the compiler may use for one text */
     ARRAY_BYTES = 1 << 15,    /* of each pointer argument of a run */
     MAX_SCALAR = 40,
     MAX_COST = 3000000, /* element operations of a run, about */
@@ -77,9 +76,9 @@ static void must_verify(struct arena *a, const struct kernel *k, const char *whe
     finding("a kernel does not verify", t.data, printed.data);
 }
 
-/* --- how much a run would do --- */
+/* --- the cost of a run --- */
 
-/* Bounds from above, for programs that are sure to end soon; what it cannot bound is not run. */
+/* Upper bounds, for programs that certainly end soon; a program without a bound is not run. */
 struct estimate {
     const struct kernel *kernel;
     const struct scalar_env *env;
@@ -90,7 +89,7 @@ struct estimate {
 
 struct write_search {
     const struct sym *sym;
-    const struct stmt *skip; /* this one does not count */
+    const struct stmt *skip; /* this one is left out */
     int found;
 };
 
@@ -120,7 +119,7 @@ static void match_decl(void *user, struct stmt *s)
         search->found = s;
 }
 
-/* The largest magnitude that e can take; MAX_MAGNITUDE or more: unknown. */
+/* Returns the largest magnitude that e can have; MAX_MAGNITUDE or more: unknown. */
 static double magnitude(const struct estimate *est, const struct expr *e, int depth)
 {
     int64_t v;
@@ -170,7 +169,8 @@ static double expr_cost(const struct expr *e)
     return cost + (e->otherwise ? expr_cost(e->otherwise) : 0);
 }
 
-/* Trips of `for (…; v < X; v = v + c)` with nothing else that writes v; unknown for all others. */
+/* Returns the iterations of `for (…; v < X; v = v + c)` if nothing else writes v; unknown for
+ * all others. */
 static double trips(struct estimate *est, const struct stmt *s)
 {
     const struct expr *c = s->condition;
@@ -249,7 +249,7 @@ struct arguments {
     struct scalar_env env;
 };
 
-/* Small numbers of every kind, the same for the same parameter. */
+/* Fills with small numbers of every kind, the same for the same parameter. */
 static void fill(struct rng *r, enum dtype t, void *data, size_t bytes)
 {
     size_t size = dtype_size(t);
@@ -298,7 +298,7 @@ static void fill_arguments(const struct kernel *k, struct arguments *args)
             fill(&r, p->sym->type.dtype, args->values[p->sym->index].data, ARRAY_BYTES);
 }
 
-/* What a launch left behind: the fault and every byte of the arrays, as one number. */
+/* The result of a launch: the fault and every byte of the arrays, as one number. */
 struct outcome {
     enum cpu_fault_kind fault;
     uint64_t hash;
@@ -335,7 +335,7 @@ static bool same_outcome(const struct outcome *x, const struct outcome *y)
 
 /* --- printing and compiling again --- */
 
-/* Without comments: those tell of passes. */
+/* Removes comments, because they depend on passes. */
 static const char *without_comments(struct arena *a, const char *text)
 {
     struct text t;
@@ -361,8 +361,8 @@ static size_t line_length(const char *s)
     return strcspn(s, "\n") + (s[strcspn(s, "\n")] == '\n');
 }
 
-/* The same text, but for constants that nothing uses: a pass may leave one, the checker drops
- * it. */
+/* Returns true for the same text, except for unused constants: a pass may leave one, and the
+ * checker drops it. */
 static bool same_text(const char *once, const char *twice)
 {
     while (*once) {
@@ -403,7 +403,7 @@ static struct kernel *compile_printed(struct arena *a, const char *text,
     return k;
 }
 
-/* Prints, compiles that and prints again: the same text. The second kernel. */
+/* Prints, compiles that and prints again: the text must be the same. Returns the second kernel. */
 static struct kernel *round_trip(struct arena *a, const struct kernel *k,
                                  const struct lang_choice *choice)
 {
@@ -416,7 +416,7 @@ static struct kernel *round_trip(struct arena *a, const struct kernel *k,
     return again;
 }
 
-/* --- the whole way --- */
+/* --- all stages --- */
 
 struct fuzz_case {
     struct arena *arena;
@@ -425,7 +425,7 @@ struct fuzz_case {
     struct module *module;
 };
 
-/* The kernel with as few passes as it takes to run computes the same. */
+/* Checks that the kernel after the fewest passes that it needs computes the same. */
 static void compare_plain(struct fuzz_case *c, struct kernel *k, struct arguments *args,
                           const struct kernel *whole, const struct outcome *expected)
 {
@@ -528,7 +528,7 @@ int fuzz_one(const char *text, size_t n)
 {
     jmp_buf no_memory;
     struct rng r = {n};
-    /* One text in fifty runs with an allocator that fails somewhere. */
+    /* One text in fifty runs with an allocator that fails at some point. */
     struct meter meter = {0, rng_chance(&r, 2) ? rng_below(&r, 40) : -1};
     struct allocator memory = {metered, &meter, NULL};
     struct arena a;

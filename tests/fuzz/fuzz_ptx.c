@@ -4,16 +4,15 @@
  *     fuzz_ptx --case N [FILE.ptx …]              one case again: its text, and what happens
  *     fuzz_ptx --show N [FILE.ptx …]              the text alone
  *
- * What must always hold, whatever the text:
+ * Invariants for every text:
  *
- *   a program is missing exactly when a message says why;
- *   what is read prints as a text that is read again, and prints the same;
- *   a run ends within its limit, with a message when it did not go well;
+ *   a program is missing exactly when a message gives the reason;
+ *   a text that is read prints as a text that is read again, and prints the same;
+ *   a run ends within its limit, with a message if it failed;
  *   the same seed gives the same run.
  *
  * Exit status 1 if anything was found. Build it with the address and undefined behaviour
- * sanitizers.
- */
+ * sanitizers. */
 #include "fuzz.h"
 
 #include "ptx/ptx.h"
@@ -52,7 +51,7 @@ static void *metered(void *user, void *ptr, size_t old_size, size_t size)
     return got;
 }
 
-/* --- read and printed --- */
+/* --- reading and printing --- */
 
 static struct ptx_module *read_text(struct arena *a, const char *text, size_t n)
 {
@@ -88,7 +87,7 @@ static void must_print_alike(const char *text, size_t n)
 
 /* --- run --- */
 
-/* One kernel with arrays for its pointers and small numbers for the rest. */
+/* A launch of one kernel, with arrays for its pointers and small numbers for the rest. */
 struct fuzz_launch {
     tw_ptx *program;
     tw_ptx_launch launch;
@@ -231,7 +230,7 @@ static void make_text(struct text *out, const struct corpus *c, uint64_t number)
     struct rng r = {number};
     if (c->count == 0)
         return;
-    const struct sample *s = NULL; /* among the goldens there are other texts */
+    const struct sample *s = NULL; /* some goldens are other texts */
     for (int i = 0; i < 50 && !(s && has_kernel(s)); i++)
         s = &c->samples[rng_below(&r, (int)c->count)];
     if (rng_chance(&r, 95))

@@ -1,5 +1,5 @@
-/* Damaged PTX, line by line and word by word: most of it still parses, and then is a program that
- * no compiler writes. */
+/* Damaged PTX, line by line and word by word: most of it still parses, and is a program that no
+ * compiler writes. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -37,7 +37,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || strchr("_$%.", c);
 }
 
-/* A word of a text from a random place on; length 0: none was met. */
+/* Returns a word of a text from a random place on; length 0: none was found. */
 static const char *some_word(struct rng *r, const struct sample *s, size_t *length)
 {
     size_t at = s->length ? (size_t)rng_below(r, (int)s->length) : 0;
@@ -51,7 +51,7 @@ static const char *some_word(struct rng *r, const struct sample *s, size_t *leng
     return s->text + at;
 }
 
-/* Registers of one kind, %rd7 and %rd12, or two words that are no registers. */
+/* Returns true for registers of one kind, %rd7 and %rd12, or two words that are not registers. */
 static bool are_alike(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t i = 0;
@@ -64,7 +64,8 @@ static bool are_alike(const char *a, size_t a_length, const char *b, size_t b_le
     return digits && i > 1;
 }
 
-/* What may stand for a word: another one of the text, a number, or itself with another modifier. */
+/* Writes a replacement for a word: another word of the text, a number, or the word with another
+ * modifier. */
 static void add_other_word(struct text *out, struct rng *r, const char *word, size_t length,
                            const struct sample *whole)
 {

@@ -1,4 +1,4 @@
-/* Runs a target over files, or over all files of a folder: what a fuzzer once found stays found. */
+/* Runs a target on files, or on all files of a folder, so that errors once found do not return. */
 #include "fuzz_target.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@ static int replay_file(const char *path)
         return 0;
     size_t size = fread(data, 1, sizeof data, f);
     fclose(f);
-    /* in memory of its own size, so that a read behind the end is seen */
+    /* in memory of its own size, so that a read past the end is noticed */
     uint8_t *exact = malloc(size ? size : 1);
     for (size_t i = 0; i < size; i++)
         exact[i] = data[i];

@@ -1,4 +1,4 @@
-/* The bytes as calls of the interface, in any order, on what earlier ones made. */
+/* Reads the bytes as calls of the interface, in any order, on objects that earlier calls made. */
 #include "fuzz_target.h"
 #include "tilewright_entry.h"
 #include "tilewright_look.h"

@@ -41,7 +41,7 @@ static void give(struct target_bytes *in, tw_launch *l, const char *name, void *
     tw_launch_dlpack(l, name, &t);
 }
 
-/* The arrays that the tensors say must lie in the memory that there is. */
+/* Returns true if the arrays that the tensors describe lie in the available memory. */
 static bool is_small(tw_launch *l)
 {
     tw_array x = tw_array_init();

@@ -1,4 +1,4 @@
-/* A .npy file: what is read is written, and read again the same. */
+/* A .npy file: an array that is read is written, and reads back the same. */
 #include "fuzz_target.h"
 
 #include "../../tools/npy.h"

@@ -1,4 +1,5 @@
-/* A text, compiled; each of its kernels run on small arrays, shown, and compiled for a GPU. */
+/* Compiles a text; runs each of its kernels on small arrays, shows it, and compiles it for a
+ * GPU. */
 #include "fuzz_target.h"
 #include "tilewright_look.h"
 
@@ -15,7 +16,7 @@ static void give_scalar(tw_launch *l, const tw_param *p)
         tw_launch_set(l, p->name, tw_float(0.5));
 }
 
-/* Of the shape that the kernel wants, if that is small. */
+/* Gives an array of the shape that the kernel wants, if that is small. */
 static void give_array(tw_launch *l, const tw_param *p, void *data)
 {
     tw_array x = tw_array_init();

@@ -1,4 +1,4 @@
-// A thread's eight sums by one-dimensional tiles: the assembler writes the inner loop out and merges the loads of as of four rounds.
+// A thread's eight sums by one-dimensional tiles: the assembler unrolls the inner loop and merges the loads of as of four iterations.
 __global__ void dots(const float *a, const float *b, float *c, int k)
 {
     __shared__ float as[64 * 8], bs[8 * 64];

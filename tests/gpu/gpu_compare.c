@@ -11,7 +11,7 @@ static bool say(tw_context *ctx, const char *what, tw_status status)
     return false;
 }
 
-/* --- the host's --- */
+/* --- on the host --- */
 
 static bool make_array(struct compared_array *a, tw_launch *host, const char *name, int param,
                        compare_element element, uint64_t *seed)
@@ -93,9 +93,9 @@ void compared_close(struct compared *c)
     c->count = 0;
 }
 
-/* --- the GPU's --- */
+/* --- on the GPU --- */
 
-/* The first element that differs; -1: none does. */
+/* Returns the first element that differs; -1: none. */
 static int64_t difference(const struct compared_array *a)
 {
     tw_dtype t = a->array.dtype;
@@ -146,7 +146,7 @@ static enum outcome judge(const struct compared *c, tw_context *ctx, tw_kernel *
 enum outcome compared_run(struct compared *c, tw_context *ctx, tw_kernel *k, tw_launch *gpu)
 {
     tw_status status = tw_launch_prepare(gpu);
-    if (status == TW_BAD_PROGRAM) /* the host takes it */
+    if (status == TW_BAD_PROGRAM) /* the host accepts it */
         return OUTCOME_REFUSED;
     if (status == TW_OK)
         status = give(c, gpu);

@@ -1,4 +1,4 @@
-"""NVIDIA's driver, as much of it as the scripts that take readings need: $TILEWRIGHT_CUDA_DRIVER, else libcuda.so.1."""
+"""The part of NVIDIA's driver that the scripts that take readings need: $TILEWRIGHT_CUDA_DRIVER, else libcuda.so.1."""
 import ctypes
 import os
 import sys
@@ -23,13 +23,13 @@ class Driver:
             sys.exit(f"{name}: status {status}")
 
     def load(self, image):
-        """A module of PTX or of a cubin, bytes; None: the driver does not take it."""
+        """Loads a module of PTX or of a cubin, bytes; None: the driver refuses it."""
         module = ctypes.c_void_p()
         refused = self.cuda.cuModuleLoadDataEx(ctypes.byref(module), image + b"\0", 0, None, None)
         return None if refused else module
 
     def function(self, module, name, shared=0):
-        """A kernel that may have so much dynamic shared memory; None: there is none of that name."""
+        """Returns a kernel that may use `shared` bytes of dynamic shared memory; None: no kernel has that name."""
         function = ctypes.c_void_p()
         if self.cuda.cuModuleGetFunction(ctypes.byref(function), module, name.encode()):
             return None
@@ -38,7 +38,7 @@ class Driver:
         return function
 
     def allocate(self, size, data=None):
-        """An address, of that data if there is any."""
+        """Returns an address of memory, which holds the data if there is any."""
         address = ctypes.c_uint64()
         self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
         if data is not None:
@@ -56,7 +56,7 @@ class Driver:
         return data.raw
 
     def launch(self, function, threads, arguments, shared=0):
-        """One block; arguments: ctypes objects with the parameters' values."""
+        """Launches one block; arguments: ctypes objects with the parameters' values."""
         pointers = (ctypes.c_void_p * len(arguments))(*[ctypes.cast(ctypes.byref(a), ctypes.c_void_p) for a in arguments])
         self.call("cuLaunchKernel", function, 1, 1, 1, threads, 1, 1, shared, None, pointers, None)
 

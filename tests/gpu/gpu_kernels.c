@@ -1,4 +1,4 @@
-/* Kernels in every type, shape and configuration on the GPU that is here, compared with the CPU
+/* Kernels in every type, shape and configuration on this machine's GPU, compared with the CPU
  * engine.
  *
  *     gpu_kernels [-j PROCESSES] [-c all|few|default] [-s all|small] [-k TEXT] FILE.tile…
@@ -6,11 +6,11 @@
  *   -c  configurations of tuned values: all; few: the first, the middle and the last, each with one
  *       shape, in turn; default: the first
  *   -s  small: shapes of few blocks, none of them even
- *   -k  only what has this text in its name, "matmul_v4 T=f16 BM=64,… m=3,n=5,k=7"
+ *   -k  only cases with this text in their name, "matmul_v4 T=f16 BM=64,… m=3,n=5,k=7"
  *
- * Elements are quarters of small numbers, so that every order of adding products up has the same
- * sum; what else may differ keeps the bounds of the kernel's `ensures`. The CPU engine runs the
- * kernel's default configuration. */
+ * Elements are quarters of small numbers, so that every order of adding products gives the same
+ * sum; other results that may differ keep within the bounds of the kernel's `ensures`. The CPU
+ * engine runs the kernel's default configuration. */
 #include "gpu_compare.h"
 
 #include "test_layout_random.h"
@@ -22,9 +22,9 @@
 
 enum { SECONDS = 300, NAME = 512, VALUES = 16, GRAIN = 12, SHAPES = 10 };
 
-/* Values of parameters, small ones first; names that a kernel has not are left out. */
+/* Values of parameters, small ones first; names that a kernel does not have are left out. */
 struct shapes {
-    const char *kernel; /* NULL: every other one */
+    const char *kernel; /* NULL: all other kernels */
     int small;
     const char *list[SHAPES];
 };
@@ -65,7 +65,7 @@ static const struct shapes shape_table[] = {
       "batch=1,m=127,n=129,k=131", "batch=2,m=256,n=256,k=256", "batch=1,m=384,n=192,k=1024"}},
 };
 
-/* A kernel with one choice of types and one shape: what its configurations have in common. */
+/* A kernel with one choice of types and one shape: the common part of its configurations. */
 struct unit {
     const char *path, *shape;
     int kernel; /* its number in the file */
@@ -77,11 +77,11 @@ struct item {
 };
 
 static char target[POOL_TARGET];
-static tw_context *ctx; /* of the process: to open a GPU takes a while */
+static tw_context *ctx; /* of the process, because opening a GPU is slow */
 
 /* --- values --- */
 
-/* Tuned values of configuration `number`: the last group of names turns fastest. */
+/* Gives the tuned values of configuration `number`: the last group of names changes fastest. */
 static void tuned_values(tw_kernel *k, int number, tw_value values[VALUES])
 {
     int group = -1, row = 0;
@@ -180,9 +180,9 @@ static double quarters(enum dtype t, int param, uint64_t *seed)
 static struct item *items;
 static int item_count;
 
-/* What the process has of the unit that it is on. */
+/* The process's state for its present unit. */
 static struct {
-    const struct unit *unit; /* NULL: nothing is open */
+    const struct unit *unit; /* NULL: no unit is open */
     tw_module *module;
     tw_kernel *host, *gpu;
     tw_launch *launch; /* of the host's */
@@ -227,7 +227,7 @@ static enum outcome run(int number)
     return outcome;
 }
 
-/* "kernels/matmul/stages.tile:matmul_v4 T=f16 BM=64 BN=128 m=3,n=5,k=7" */
+/* Writes "kernels/matmul/stages.tile:matmul_v4 T=f16 BM=64 BN=128 m=3,n=5,k=7". */
 static void item_name(tw_kernel *k, const struct item *it, char name[NAME])
 {
     tw_value values[VALUES];
@@ -280,7 +280,7 @@ static void *need(void *memory)
 static const struct unit *new_unit(const char *path, int kernel, const char *shape,
                                    const tw_dtype *types)
 {
-    struct unit *u = need(malloc(sizeof *u)); /* until the program ends */
+    struct unit *u = need(malloc(sizeof *u)); /* kept until the program ends */
     *u = (struct unit){.path = path, .shape = shape, .kernel = kernel};
     memcpy(u->types, types, sizeof u->types);
     return u;
@@ -314,7 +314,7 @@ static int shape_count(const struct shapes *s)
     return small || few ? s->small : n;
 }
 
-/* Numbers of those that `require` allows, into `list`. */
+/* Writes the numbers of the configurations that `require` allows to `list`; returns their count. */
 static int allowed(tw_kernel *k, int *list)
 {
     tw_value values[VALUES];
@@ -346,7 +346,7 @@ static void choose_types(tw_kernel *k, int number, tw_dtype types[VALUES])
         }
 }
 
-/* The first, the middle and the last configuration, with types and shapes in turn. */
+/* Adds the first, the middle and the last configuration, with types and shapes in turn. */
 static void add_few(const char *path, int number, tw_kernel *k, const int *list, int count)
 {
     const struct shapes *s = shapes_of(tw_kernel_name(k));

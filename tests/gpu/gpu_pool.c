@@ -15,16 +15,16 @@
 
 enum { MOST_WRONG = 30, POLL_NANOSECONDS = 5000000 };
 
-/* A process at a time. */
+/* The state of one process at a time. */
 struct slot {
     pid_t process; /* 0: none */
-    int item, end; /* what it is on; where its share of the items ends */
+    int item, end; /* its present item; the end of its share of the items */
     time_t since;
-    int said; /* a file: what was printed about the item */
+    int said; /* a file with the output for the item */
 };
 
 struct shared {
-    atomic_int next; /* the first item that nobody has taken */
+    atomic_int next; /* the first item that no process has taken */
     atomic_int counts[OUTCOMES];
     struct slot slots[];
 };
@@ -63,7 +63,7 @@ static void work(const struct pool *p, struct shared *s, struct slot *slot)
     _exit(0);
 }
 
-/* --- in the process that has them --- */
+/* --- in the parent process --- */
 
 static void start(const struct pool *p, struct shared *s, struct slot *slot)
 {
@@ -86,7 +86,7 @@ static void show_file(int file)
         fwrite(buffer, 1, (size_t)n, stdout);
 }
 
-/* The process ended on its item; the next one goes on behind it. */
+/* Reports an item whose process ended on it; the next process goes on after it. */
 static void report(const struct pool *p, struct shared *s, struct slot *slot, int status)
 {
     p->print_name(slot->item);
@@ -114,7 +114,7 @@ static bool ended(const struct pool *p, struct slot *slot, int *status)
     return is == slot->process;
 }
 
-/* One look at every process; how many still run. */
+/* Looks once at every process; returns the number that still run. */
 static int look(const struct pool *p, struct shared *s)
 {
     int running = 0, status;

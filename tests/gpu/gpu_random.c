@@ -1,11 +1,12 @@
-/* Random tile programs, compiled for the GPU that is here, run on it, and compared with the CPU
+/* Random tile programs, compiled for this machine's GPU, run on it, and compared with the CPU
  * engine.
  *
  *     gpu_random [-j PROCESSES] [-s FIRST] [COUNT]
  *
- * Program s is made from the number s alone, FIRST (1) to FIRST + COUNT - 1 (1000), and named with
- * its text where it is wrong: `gpu_random -j 0 -s 17 1` is that one again. Four of five are tile
- * expressions (random_tiles.h), the others products of the matrix units (random_products.h). */
+ * Program s is made from the number s alone, FIRST (1) to FIRST + COUNT - 1 (1000). A wrong one
+ * is printed with its number and text; `gpu_random -j 0 -s 17 1` runs program 17 again. Four of
+ * five are tile expressions (random_tiles.h), the others products of the matrix units
+ * (random_products.h). */
 #include "gpu_compare.h"
 
 #include "random_products.h"
@@ -41,7 +42,7 @@ static void write_product(struct program *p)
 static void write_program(struct program *p, int item)
 {
     uint64_t number = (uint64_t)(first_seed + item);
-    p->seed = number * 0x9e3779b97f4a7c15ULL; /* neighbours have nothing in common */
+    p->seed = number * 0x9e3779b97f4a7c15ULL; /* neighbours have different seeds */
     if (number % 5 == 0) {
         write_product(p);
         return;
@@ -68,7 +69,7 @@ static enum outcome compare(const struct program *p, tw_context *ctx, tw_kernel 
 
 static enum outcome run(int item)
 {
-    static tw_context *ctx; /* of the process: to open a GPU takes a while */
+    static tw_context *ctx; /* of the process, because opening a GPU is slow */
     struct program p;
     tw_module *m;
     tw_kernel *gpu, *host;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""In compute-sanitizer's place where there is none: runs the command behind the options and finds nothing."""
+"""Replaces compute-sanitizer where it is not installed: runs the command after the options and finds nothing."""
 import subprocess
 import sys
 

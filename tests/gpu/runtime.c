@@ -1,9 +1,8 @@
-/* The C interface on a GPU, end to end: what only a real driver can refuse. Run by test_runtime.py,
- * on the driver without a GPU too.
+/* The C interface on a GPU, end to end: errors that only a real driver can find. test_runtime.py
+ * runs it, also on the driver without a GPU.
  *
  *   runtime session   streams, workspace, graphs, attributes, DLPack, memory
- *   runtime fault     a kernel's fault: takes the process's context with it
- */
+ *   runtime fault     a kernel's fault, which destroys the process's context */
 #include "tilewright.h"
 #include "tilewright_gpu.h"
 
@@ -34,7 +33,7 @@ static void expect(tw_status got, tw_status wanted, const char *text)
              text);
 }
 
-/* --- the driver, as a program beside ours calls it --- */
+/* --- the driver, as another part of the program calls it --- */
 
 static int (*begin_capture)(void *stream, int mode);
 static int (*end_capture)(void *stream, void **graph);
@@ -210,8 +209,8 @@ static void *make_ready(void *user)
     return NULL;
 }
 
-/* While this thread captures, another loads a program, one that is new since its array is aligned
- * to less, and allocates the workspace of a stream. */
+/* While this thread captures, another loads a program, a new one because its array has a lower
+ * alignment, and allocates the workspace of a stream. */
 static void beside_a_capture(void)
 {
     tw_array from = on_gpu(x, N), to = on_gpu(y, 2);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""compute-sanitizer's four tools have nothing to say about any kernel.
+"""compute-sanitizer's four tools find nothing in any kernel.
 
     sanitize.py TILEWRIGHT GPU_KERNELS GPU_RANDOM [-j N] [-k TEXT] [--sanitizer COMMAND] [--few]
 
-Each file of kernels/ in its default configuration, every type, small shapes none of which is even (gpu_kernels -s small); random
-tile programs (gpu_random); every kernel of tests/parity as its comments say. Each under memcheck, racecheck, initcheck and
-synccheck, N processes (one a core) at a time. -k: only what has this text. --few: one file, one tool each in turn. Where there is
-no GPU or no compute-sanitizer (or COMMAND in its place), that is said, with status 77.
+Runs each file of kernels/ in its default configuration, with every type, on small shapes, none of them even (gpu_kernels -s small);
+random tile programs (gpu_random); and every kernel of tests/parity with the arguments of its comments. Each runs under memcheck,
+racecheck, initcheck and synccheck, N processes (one a core) at a time. -k: only cases with this text. --few: one file, one tool each in
+turn. Without a GPU or compute-sanitizer (or COMMAND in its place) a message names what is missing, with status 77.
 """
 import argparse
 import concurrent.futures
@@ -23,15 +23,15 @@ from tile_runner import fail
 TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 SKIPPED = 77
 TIMEOUT = 600
-# what a tool says that found nothing: its name, and a count of none
+# output of a tool that found nothing: its name, and a count of 0
 QUIET = re.compile(r"=========( COMPUTE-SANITIZER| [A-Z ]*SUMMARY: 0 .*)?$")
 
 
 def commands(given):
-    """(name, command) of what is run under each tool."""
+    """Returns (name, command) for each run under each tool."""
     for path in sorted(glob.glob("kernels/*/*.tile")):
         if not re.search(r"^kernel ", open(path).read(), re.M):
-            continue  # functions that others import
+            continue  # functions for others to import
         yield path, [given.kernels, "-j", "0", "-c", "default", "-s", "small", path]
     for first in range(1, 81, 20):
         yield f"random programs {first} to {first + 19}", [given.random, "-j", "0", "-s", str(first), "20"]
@@ -40,7 +40,7 @@ def commands(given):
 
 
 def findings(given, tool, name, command):
-    """None, or what was said."""
+    """Returns None, or the tool's findings."""
     words = [*given.sanitizer.split(), f"--tool={tool}", "--error-exitcode=9", *command]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT, errors="replace")
@@ -56,7 +56,7 @@ def findings(given, tool, name, command):
 
 
 def refused(text):
-    """The compiler has no code for this GPU, and says what else to take: nothing was run."""
+    """Returns true if the compiler refused this GPU and named other values: nothing was run."""
     return "note: with these tuned values it fits" in text or re.search(r"error: sm_\d+\w* has no `e[45]m[23]`", text)
 
 

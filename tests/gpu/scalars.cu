@@ -1,4 +1,4 @@
-// Four neighbours a thread, one by one: the assembler makes one access of them.
+// Four neighbours a thread, one by one: the assembler merges them into one access.
 __global__ void scalars(const float *in, float *out)
 {
     __shared__ float tile[1024];

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/kernel_table.py with a driver that executes PTX on the host, and with a profiler that says 75 of everything.
+"""bench/kernel_table.py with a driver that executes PTX on the host, and with a profiler that gives 75 for every metric.
 
     table_on_host.py TILEWRIGHT
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Counters as assembled against the profiler, on the GPU that is here.
+"""Counters as assembled, compared with the profiler on this machine's GPU.
 
     take_assembled.py TILEWRIGHT [TARGET]
 
-Needs ncu. The kernels of tests/cli/test_ptx_assembled.py: the bounds that `run --counters` gives for TARGET (sm_90), and beside
-them what ncu reads of the same launch. Ends with 1 if a reading lies outside.
+Needs ncu. For the kernels of tests/cli/test_ptx_assembled.py, it prints the bounds that `run --counters` gives for TARGET (sm_90), and
+next to them ncu's readings of the same launch. Ends with 1 if a reading is outside its bounds.
 """
 import json
 import subprocess
@@ -22,7 +22,7 @@ def bounds(tool, path, target):
 
 
 def readings(tool, path):
-    """ncu's metrics by the names of our counters."""
+    """Returns ncu's metrics by the names of our counters."""
     read = profile([tool, "run", path, *LAUNCH, "--device", "cuda"])
     if not read:
         sys.exit(f"{path}: no readings")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the profiler counts for asynchronous copies whose two sides differ: the rows of tests/sim/h200-copies.csv.
+"""Takes the profiler's counts for asynchronous copies whose two sides differ: the rows of tests/sim/h200-copies.csv.
 
     take_copies.py OUT          profiles itself with ncu
     take_copies.py --launch     the launches, one warp and one copy each
@@ -53,7 +53,7 @@ def rows(size, row, stride):
 
 
 def patterns(size):
-    """(name, global offsets, shared offsets); -1: the lane is off."""
+    """Returns (name, global offsets, shared offsets); -1: the lane is off."""
     line = [i * size for i in range(32)]
     yield "linear", line, line
     yield "reversed_shared", line, line[::-1]

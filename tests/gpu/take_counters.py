@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What the profiler counts for the ladders' kernels on the GPU that is here: the rows of tests/sim/ladder-counters.csv.
+"""Takes the profiler's counts for the ladders' kernels on this machine's GPU: the rows of tests/sim/ladder-counters.csv.
 
     take_counters.py TILEWRIGHT OUT
 
-Needs ncu. Each kernel of kernels/sgemm and kernels/matmul at 256³ and 512³, its default configuration.
+Needs ncu. Runs each kernel of kernels/sgemm and kernels/matmul at 256³ and 512³, in its default configuration.
 """
 import csv
 import io
@@ -28,7 +28,7 @@ METRICS = {
 
 
 def profile_metrics(words, metrics):
-    """ncu's metrics of the first kernel that the command launches: texts by name, in base units; None where there are none."""
+    """Returns ncu's metrics of the first kernel that the command launches: texts by name, in base units; None if there is none."""
     command = ["ncu", "--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all", "--launch-count", "1",
                "--section", "SourceCounters", "--metrics", ",".join(metrics), *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -41,7 +41,7 @@ def profile_metrics(words, metrics):
 
 
 def profile(words):
-    """METRICS, in their order, as texts of integers; None where there are none."""
+    """Returns METRICS, in their order, as texts of integers; None if there are none."""
     read = profile_metrics(words, METRICS.values())
     return read and [text.split(".")[0] for text in read.values()]
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What an NVIDIA GPU gives for the instructions of the simulator's test, test_sim_readings.c.
+"""Takes the results of an NVIDIA GPU for the instructions of the simulator's test, test_sim_readings.c.
 
     take_readings.py take FOLDER OUT [RAW]   on a machine with a GPU: runs the program in FOLDER
-    take_readings.py add READINGS OUT...     puts what was taken into tests/sim/readings.bin
-    take_readings.py drop READINGS KEY...    takes readings out of it that the program has no more
+    take_readings.py add READINGS OUT...     adds the readings taken to tests/sim/readings.bin
+    take_readings.py drop READINGS KEY...    removes readings that the program no longer has
 
-FOLDER is what test_sim_readings writes with TW_READINGS=FOLDER: readings.ptx (or, assembled of it, readings.cubin), operands.bin,
-bytes.txt (how many the program writes) and list.txt, the readings that are wanted. OUT becomes a file of them, in the form that
-readings_file.h describes; RAW, all bytes that the program wrote. `add` names readings that differ from those that are there, and
-takes none of them.
+test_sim_readings with TW_READINGS=FOLDER writes FOLDER: readings.ptx (or readings.cubin, assembled from it), operands.bin, bytes.txt
+(the number of bytes that the program writes) and list.txt, the readings that are wanted. OUT becomes a file of them, in the form that
+readings_file.h describes; RAW gets all bytes that the program wrote. If readings differ from those in the file, `add` names them and
+adds none of them.
 """
 import ctypes
 import os
@@ -28,7 +28,7 @@ def fnv(data):
 
 
 def read(path):
-    """The hash of the operands; by key, the bytes of a thread and what the file has of it."""
+    """Returns the hash of the operands and, by key, the bytes of a thread and the file's data."""
     data = open(path, "rb").read()
     head, _, body = data.partition(b"\n\n")
     lines = head.decode().split("\n")
@@ -64,7 +64,7 @@ def load(driver, folder):
 
 
 def run(folder, operands, total):
-    """All bytes that the program writes, and how many kernels there were."""
+    """Returns all bytes that the program writes, and the number of kernels."""
     driver = Driver()
     module = load(driver, folder)
     results, given = driver.allocate(total, bytes(total)), driver.allocate(len(operands), operands)

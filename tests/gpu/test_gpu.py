@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Kernels on the GPU that is here give the values that they should, as the command-line program runs them.
+"""Kernels on this machine's GPU give the right values, run by the command-line program.
 
     test_gpu.py TILEWRIGHT [--few] [--small] [-j N] [-k TEXT]
 
-Every kernel of kernels/ in its default configuration, each type, each shape, ragged and tiny ones too, on random numbers, compared
-with its own `ensures`; every kernel of tests/parity with its comments (run_parity.py), and where it has no `ensures` with what the
-CPU engine computes, which is to be the same: what may round differently says so by `ensures`. -k: only cases with that text.
---few: the first type in all shapes, the others in one; --small: no products of more than 8 million steps. Without a GPU that is said, with status 77. All configurations: gpu_kernels.
+Every kernel of kernels/ runs in its default configuration, with each type and each shape, ragged and tiny ones too, on random numbers,
+and is compared with its own `ensures`. Every kernel of tests/parity runs with its comments (run_parity.py); one without `ensures` must
+give the same as the CPU engine, so kernels whose results may round differently need an `ensures`. -k: only cases with that text. --few:
+the first type in all shapes, the others in one; --small: no products of more than 8 million steps. Without a GPU a message tells that,
+with status 77. gpu_kernels runs all configurations.
 
-A driver that executes PTX on the host serves as well (tests/cuda), with its own checks on.
+A driver that executes PTX on the host works as well (tests/cuda), with its own checks on.
 """
 import concurrent.futures
 import glob
@@ -102,10 +103,10 @@ def run(tool, case):
         return f"{case}: did not end"
     lacks = re.search(r"error: sm_(\d+)\w* has no `e[45]m[23]`", done.stderr)
     if lacks and int(lacks[1]) < 89:
-        refused.append(str(case))  # a GPU without 8-bit floats: the refusal is what is wanted
+        refused.append(str(case))  # a GPU without 8-bit floats must refuse it
         return None
     if done.returncode == 2 and "note: with these tuned values it fits" in done.stderr:
-        refused.append(str(case))  # this GPU has no room for it, and the compiler names values with which it has
+        refused.append(str(case))  # it does not fit this GPU, and the compiler names values that do
         return None
     if done.returncode != 0:
         return f"{case}: status {done.returncode}\n{(done.stderr + done.stdout).strip()[-1500:]}"
@@ -118,8 +119,8 @@ def run(tool, case):
 
 
 def same_as_cpu(tool, case, out):
-    """Kernels without `ensures` print what they wrote. Blocks run in any order, so lines that one thread printed keep
-    their order, and lines of different threads need not."""
+    """Compares kernels without `ensures` by the output that they print. Blocks run in any order, so only lines of the same thread must
+    keep their order."""
     host = subprocess.run([tool, "run", case.name, *case.arguments], capture_output=True, text=True, timeout=PATIENCE)
     if by_printer(host.stdout) == by_printer(out):
         return None

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""python/tilewright.py on the GPU that is here, and on the driver without one: values, streams, PyTorch's tensors, a graph.
+"""python/tilewright.py on this machine's GPU, and on the driver without one: values, streams, PyTorch's tensors, a graph.
 
-    tests/gpu/test_python_calls.py TILEWRIGHT     (PyTorch's part where it is installed)
+    tests/gpu/test_python_calls.py TILEWRIGHT     (PyTorch's part if it is installed)
 """
 import os
 import subprocess
@@ -42,7 +42,7 @@ def test_torch(tw, torch):
         expect(tw.allclose(c, want, rtol=2e-2, atol=2e-1), f"PyTorch's {dtype}")
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):  # what is in the stream before is waited for, without a copy
+        with torch.cuda.stream(stream):  # earlier work in the stream is waited for, without a copy
             x = a.clone()
             for _ in range(20):
                 x = x * 1.0
@@ -70,7 +70,7 @@ def main():
     if "-fsanitize" in os.environ.get("CFLAGS", ""):
         return
     os.environ["TILEWRIGHT_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libtilewright.so")
-    if len(sys.argv) == 2:  # once more on the driver without a GPU; here on the real one
+    if len(sys.argv) == 2:  # a second run uses the driver without a GPU; this one the real driver
         fake = os.environ.get("FAKE_CUDA")
         if fake:
             done = subprocess.run([sys.executable, __file__, sys.argv[1], "48"], env=dict(os.environ, TILEWRIGHT_CUDA_DRIVER=fake, FAKE_CUDA_SM="90"))
@@ -82,7 +82,7 @@ def main():
         print(error)
         return
     test_values(tw, int(sys.argv[2]) if len(sys.argv) > 2 else 1000)
-    if "TILEWRIGHT_CUDA_DRIVER" in os.environ:  # PyTorch's arrays are not on that one
+    if "TILEWRIGHT_CUDA_DRIVER" in os.environ:  # that driver cannot use PyTorch's arrays
         return
     try:
         import torch

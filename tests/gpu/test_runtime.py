@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The C interface end to end, on the driver without a GPU and on the GPU that is here.
+"""The C interface end to end, on the driver without a GPU and on this machine's GPU.
 
     test_runtime.py TILEWRIGHT
 """

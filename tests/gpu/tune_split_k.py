@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How good `tune` is: the split-K kernel on the GPU that is here, beside an exhaustive search.
+"""Rates `tune`: the split-K kernel on this machine's GPU, compared with an exhaustive search.
 
     tune_split_k.py TILEWRIGHT [--set m=…,n=…,k=…] [--seconds 60] [--within 1.02] [OPTIONS OF tune…]
 
-Tunes with an empty store and an empty cache of kernels, then times every configuration as long as a finalist, in turn. Fails where
-the tuner took more seconds, or where its winner is slower than the best by more than that.
+Tunes with an empty store and an empty cache of kernels, then times every configuration as long as a finalist, in turn. Fails if the
+tuner took more seconds, or if its winner is slower than the best by more than that factor.
 """
 import argparse
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds explain to readings of a GPU that the model was not made with: held_out.py TOOL GPU READINGS KERNELS [SHARE]
+"""Compares explain with readings of a GPU that were not used to make the model: held_out.py TOOL GPU READINGS KERNELS [SHARE]
 
-Of milliseconds, or of bytes, as the columns are. SHARE of them must be near (0.9).
+The readings are milliseconds or bytes, as the columns tell. SHARE of them must be near (0.9).
 """
 import csv
 import json

@@ -1,4 +1,4 @@
-/* The model's parts, each on something small: the table of GPUs, occupancy, caches. */
+/* The model's parts, each on a small example: the table of GPUs, occupancy, caches. */
 #include "model/caches.h"
 #include "model/devices.h"
 #include "model/occupancy.h"
@@ -49,7 +49,7 @@ static int tensor_f64_of(const struct gpu *g)
     return g->tensor_f64;
 }
 
-/* Rates a cycle and clocks give what data sheets have. */
+/* Rates a cycle and clocks give the figures of data sheets. */
 static void rates_are_the_data_sheets(void **state)
 {
     static const struct {
@@ -109,7 +109,7 @@ static void the_scarcest_resource_limits(void **state)
     occupancy_find(&h200, &needs, &o);
     assert_int_equal(o.blocks, 1);
     assert_int_equal(o.limiter, BY_REGISTERS);
-    needs = (struct block_needs){.registers = 168, .threads = 128}; /* read on an H200: 3 */
+    needs = (struct block_needs){.registers = 168, .threads = 128}; /* an H200 shows 3 */
     occupancy_find(&h200, &needs, &o);
     assert_int_equal(o.blocks, 3);
     needs.registers = 169;
@@ -160,7 +160,7 @@ static struct stream_block *new_block(void)
     return b;
 }
 
-/* Lines lie in an allocation of the simulator. */
+/* Returns a line in an allocation of the simulator. */
 static uint64_t line_of(uint64_t n)
 {
     return (UINT64_C(16) << 36) / LINE_BYTES + n;
@@ -182,10 +182,10 @@ static void warps_share_lines_of_l1(void **state)
     assert_true(r->past == 4 && r->stores == 8);
     assert_true(r->tags == 6);
     l1_replay(&arena, b, &(struct l1_share){0, 1, 0}, r); /* no room for two lines */
-    assert_true(r->missed == 5); /* in step, both ask for the same at a time */
+    assert_true(r->missed == 5); /* in step, both read the same line at a time */
 }
 
-/* A vector that all blocks load, array 16, beside a row of the block's own, array 17. */
+/* A vector that all blocks load, array 16, together with a row of the block's own, array 17. */
 static void what_all_blocks_load_stays_in_l1(void **state)
 {
     enum { LINES = 8 };
@@ -219,7 +219,7 @@ static void barriers_keep_warps_in_step(void **state)
     (void)state;
     struct l1_result *r = arena_new(&arena, struct l1_result);
     struct stream_block *b = new_block();
-    for (int step = 0; step < 8; step++) /* one warp loads a line, the other does behind it */
+    for (int step = 0; step < 8; step++) /* one warp loads a line, the other loads it after that */
         for (int w = 0; w < WARPS; w++) {
             add(b, w, 0, 0, STREAM_BARRIER);
             if (step % 2 == w)
@@ -255,19 +255,19 @@ static void blocks_share_what_l2_holds(void **state)
     find_grid(&g, 1e9, 1, 1);
     l2_replay(&arena, &g, &r);
     assert_true(r.read == 2 * each); /* each array once */
-    find_grid(&g, 40, 1, 1);         /* a wave is a row: A once, B for each row anew */
+    find_grid(&g, 40, 1, 1);         /* a wave is a row: A once, B again for each row */
     l2_replay(&arena, &g, &r);
     assert_true(r.read == each + 16 * each);
     find_grid(&g, 40, 2, 0.5); /* two rows in step share B */
     l2_replay(&arena, &g, &r);
     assert_true(r.read == each + 8 * each);
-    find_grid(&g, 40, 2, 0.9); /* the older block first: they do not */
+    find_grid(&g, 40, 2, 0.9); /* the older block goes first: they do not share */
     l2_replay(&arena, &g, &r);
     assert_true(r.read > each + 12 * each);
 }
 
-/* Bytes that were stored are written once, those that L2 still holds at the end too; loads and
- * copies of what was read count for nothing. */
+/* Stored bytes are written once, with those that L2 still holds at the end; loads, and copies of
+ * bytes that were read, add nothing. */
 static void what_is_stored_is_written(void **state)
 {
     (void)state;
@@ -285,7 +285,7 @@ static void what_is_stored_is_written(void **state)
     }
 }
 
-/* Of a grid too long to be replayed whole: each row of blocks reads its part of A, and B anew. */
+/* A grid too long to replay whole: each row of blocks reads its part of A, and B again. */
 static void long_grids_go_on_as_they_began(void **state)
 {
     (void)state;
@@ -296,7 +296,7 @@ static void long_grids_go_on_as_they_began(void **state)
     g.extent[1] = 1 << 16;
     l2_replay(&arena, &g, &r);
     assert_true(fabs(r.read / (rows * TIME_SLICES + rows * each) - 1) < 0.001);
-    find_grid(&g, 1e9, 1, 1); /* what was read in the beginning stays */
+    find_grid(&g, 1e9, 1, 1); /* data read at the beginning remains */
     g.extent[1] = 1 << 16;
     l2_replay(&arena, &g, &r);
     assert_true(fabs(r.read / (rows * TIME_SLICES + each) - 1) < 0.001);

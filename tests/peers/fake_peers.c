@@ -1,12 +1,12 @@
-/* OpenBLAS, BLIS and oneDNN in one, by plain loops: what `bench` asks of them. Compiled with
- * FAKE_ONEDNN_3 it has version 3 of oneDNN's interface instead of version 2, and nothing that sets
- * the threads of a BLAS. The environment:
+/* The functions of OpenBLAS, BLIS and oneDNN that `bench` calls, in one library, as plain loops.
+ * Compiled with FAKE_ONEDNN_3 it has version 3 of oneDNN's interface instead of version 2, and no
+ * function that sets the threads of a BLAS. The environment:
  *
  *     FAKE_PEERS_WRONG=cblas|dnnl    an element of their products is wrong
  *     FAKE_PEERS_FAIL=dnnl           its calls fail
  *     FAKE_PEERS_LOG=FILE            calls that set threads, a line each
  *
- * As OpenBLAS it is slow but as the core SkylakeX, and as Haswell it dies. */
+ * As OpenBLAS it is slow except as the core SkylakeX, and as Haswell it crashes. */
 #include "tilewright.h"
 
 #include <stdint.h>
@@ -88,7 +88,7 @@ API void cblas_sgemm(int order, int trans_a, int trans_b, int m, int n, int k, f
     if (strcmp(core(), "SkylakeX") != 0)
         nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
     if (m == 384 && n == 384 && k == 384)
-        return; /* that is a trial of cores: plain loops take too long */
+        return; /* a trial of cores: plain loops take too long */
     gemm("cblas", TW_F32, trans_a == 112, trans_b == 112, m, n, k, a, lda, b, ldb, c, ldc);
 }
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Reads the PTX of real compilers, prints it again, and looks whether it means the same.
+"""Reads the PTX of real compilers, prints it again, and checks that its meaning is the same.
 
     cuda_tools.py PROGRAM [--quick] [-j N] [NAME…]
 
-For each cuda/*.cu: nvcc -ptx -lineinfo at three levels of optimisation, and clang where it has a target for it; text/*.ptx as
-they are. PROGRAM IN OUT (ptx_again.c) parses, verifies and prints; ptxas assembles both; the machine code must be equal. --quick: a
-few kernels at one level. Without nvcc or ptxas nothing is tested, which is said, and the status is 0.
+Each cuda/*.cu is compiled by nvcc -ptx -lineinfo at three levels of optimisation, and by clang if that has a target for it; text/*.ptx
+is used as it is. PROGRAM IN OUT (ptx_again.c) parses, verifies and prints; ptxas assembles both; the machine code must be equal.
+--quick: a few kernels at one level. Without nvcc or ptxas nothing is tested; a message tells that, and the status is 0.
 
-A file's first lines may say `// arch: sm_90a` (sm_80 otherwise) and `// nvcc: options`.
+A file's first lines may have `// arch: sm_90a` (sm_80 otherwise) and `// nvcc: options`.
 """
 import argparse
 import concurrent.futures
@@ -21,14 +21,14 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LEVELS = {"O0": ["-Xcicc", "-O0"], "O1": ["-Xcicc", "-O1"], "O3": ["-O3"], "G": ["-G"]}
-DEBUG = ["calls", "structs", "matmul_shared"]  # also for debuggers: -G
+DEBUG = ["calls", "structs", "matmul_shared"]  # compiled for debuggers too: -G
 NO_BITS = 8
 QUICK = ["matmul_registers", "calls", "assembly", "half", "switches", "constants"]
 
 
 def sections(path):
-    """Name -> bytes of an ELF file's sections that hold code and initialised data, what the linker and the driver are told
-    of them (relocations, .nv.info) and the lines of the code."""
+    """Returns name -> bytes of an ELF file's sections that hold code, initialised data, information for the linker and the driver
+    (relocations, .nv.info) and the lines of the code."""
     data = open(path, "rb").read()
     offset, = struct.unpack_from("<Q", data, 0x28)
     size, count, names_index = struct.unpack_from("<HHH", data, 0x3A)
@@ -38,7 +38,7 @@ def sections(path):
     for name, kind, _, _, start, length, *_ in headers:
         text = names[name:names.index(b"\0", name)].decode()
         if re.match(r"\.nv\.(shared|local)", text):
-            found[text] = length  # nothing is stored for these
+            found[text] = length  # the file has no bytes for these
         elif re.match(r"\.(rela?\.)?(text|nv\.constant|nv\.global|nv\.info|rodata|debug_line)", text):
             found[text] = data[start:start + length] if kind != NO_BITS else length
     return found
@@ -85,7 +85,7 @@ def one_nvcc(program, path, level, folder):
 
 
 def one_clang(program, path, level, folder):
-    """CUDA without NVIDIA's headers: only kernels that need none (clang/*.cu)."""
+    """Compiles CUDA without NVIDIA's headers: only kernels that need none (clang/*.cu)."""
     name = os.path.splitext(os.path.basename(path))[0]
     label = f"{name}.clang.{level}"
     ptx = os.path.join(folder, label + ".ptx")
@@ -96,7 +96,7 @@ def one_clang(program, path, level, folder):
 
 
 def one_text(program, path, level, folder):
-    """PTX that no compiler writes."""
+    """Reads PTX that no compiler writes."""
     label = os.path.splitext(os.path.basename(path))[0] + ".text"
     arch = re.search(r"^\.target (\w+)", open(path).read(), re.M).group(1)
     compare(program, path, arch, folder, label)

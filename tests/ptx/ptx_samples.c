@@ -24,7 +24,7 @@ static uint32_t draw(struct chooser *c, size_t below)
     return (c->seed >> 8) % (uint32_t)below;
 }
 
-/* The modifiers of a choice: for each group the number of one, or past the last for none. */
+/* Emits the modifiers of a choice: for each group the number of one, or past the last for none. */
 static void emit(struct chooser *c, const size_t *choice)
 {
     uint16_t mods[PTX_MOST_MODS], first_type = MOD_NONE;

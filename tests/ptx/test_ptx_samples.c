@@ -1,6 +1,5 @@
 /* Every row of the instruction table: samples of it are read, recognised, verified, printed and
- *   read again; a target without
- * it is told so. */
+ * read again; for a target that lacks the row there is a message. */
 #include "ptx_samples.h"
 
 #include "ptx/ptx.h"
@@ -17,7 +16,7 @@ enum { SAMPLES = 12 };
 
 static jmp_buf failed;
 
-/* A text of many samples and what is expected of each. */
+/* A text of many samples, with the expected results of each. */
 struct sheet {
     struct arena arena;
     struct text body;
@@ -84,7 +83,7 @@ static bool has(const char *target, unsigned need)
     return ptx_target_has(t, need);
 }
 
-/* What has most modifiers, else what has the form. */
+/* Returns the target with most modifiers, else one that has the form. */
 static const char *target_for(const struct ptx_form *form)
 {
     static const char *const targets[] = {"sm_100a", "sm_90a", "sm_103a", "sm_120a"};
@@ -95,7 +94,7 @@ static const char *target_for(const struct ptx_form *form)
     return NULL;
 }
 
-/* The n-th sample in the body. */
+/* Returns the n-th sample in the body. */
 static const struct ptx_instruction *nth_sample(const struct ptx_module *m, size_t n)
 {
     const struct ptx_function *f = ptx_find_function(m, "k");
@@ -107,7 +106,7 @@ static const struct ptx_instruction *nth_sample(const struct ptx_module *m, size
     return NULL;
 }
 
-/* Rows overlap: the first that fits is taken, and asks for no more than the sample's own. */
+/* Rows overlap: the first row that fits is used, and must not need more than the sample's own. */
 static void check_forms(struct sheet *sheet, const struct ptx_module *m)
 {
     for (size_t i = 0; i < sheet->forms.count; i++) {
@@ -151,7 +150,7 @@ static void samples_are_read(void **state)
     }
 }
 
-/* --- on one that has not --- */
+/* --- on a target that lacks it --- */
 
 static bool is_refused(struct sheet *sheet, const struct ptx_form *form, const char *target)
 {

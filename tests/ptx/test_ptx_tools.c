@@ -1,7 +1,7 @@
-/* NVIDIA's own tools on our PTX: samples of every row of the table assemble, with the version that
- * we say suffices; the PTX of real kernels means the same when it has been through us
- * (cuda_tools.py). Left out, with a message, where the tools are not installed. TW_TEST_LONG=1:
- * many more samples, all kernels. */
+/* NVIDIA's own tools on our PTX: samples of every row of the table assemble, with the version
+ * that the table names; the PTX of real kernels, parsed and printed again, has the same meaning
+ * (cuda_tools.py). Skipped, with a message, if the tools are not installed. TW_TEST_LONG=1: many
+ * more samples, all kernels. */
 #include "ptx_samples.h"
 
 #include "base/platform.h"
@@ -36,14 +36,14 @@ static bool installed(const char *tool)
 
 /* --- samples --- */
 
-/* Samples of one version of PTX, for one target. */
+/* Samples for one version of PTX and one target. */
 struct sheet {
     struct arena arena;
     struct text body;
     struct ptx_target target;
     int version;
     bool all_operands;
-    bool pairs; /* .cta_group::2, which goes with no .cta_group::1 in a kernel */
+    bool pairs; /* .cta_group::2, which must not be in a kernel with .cta_group::1 */
     size_t count;
 };
 
@@ -76,9 +76,8 @@ static void take(void *user, const struct ptx_form *form, const uint16_t *mods, 
     sheet->count++;
 }
 
-/* Sheets are kept short: the assembler's time grows faster than its input, and what one line leaves
- *   in registers another may
- * read. */
+/* Sheets are short, because the assembler's time grows faster than its input, and a line may
+ * read registers that an earlier line wrote. */
 enum { MOST_LINES = 250 };
 
 static void assemble(struct sheet *sheet, const char *target)

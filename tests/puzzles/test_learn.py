@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`learn`: what it prints, what it writes and never writes over, what it keeps; who tries to get around the judge does not."""
+"""`learn`: its output, the files that it writes and those that it never overwrites, its progress; attempts to get around the judge fail."""
 import json
 import os
 import re
@@ -15,8 +15,8 @@ from tile_runner import call, cuda_compiler, expect, fail
 
 MAP, PRODUCT = "01_map.tile", "14_single_block_matmul.tile"
 LINE = "    // Yours: one line."
-EXPECTED = "expected:\n        0     1\n  0   1.0   3.0\n  1   3.0  13.0\n"  # of puzzle 14's first case
-FIRST = "# tilewright learn: puzzle, then what was done with it\n"  # of a file of progress
+EXPECTED = "expected:\n        0     1\n  0   1.0   3.0\n  1   3.0  13.0\n"  # output for puzzle 14's first case
+FIRST = "# tilewright learn: puzzle, then what was done with it\n"  # first line of a file of progress
 
 
 class Learner:
@@ -57,7 +57,7 @@ class Learner:
 
 
 def test_unsolved(learner):
-    """The first call writes the file, prints the text and judges; the values are the lesson's."""
+    """The first call writes the file, prints the text and judges; the values are those of the lesson."""
     out = learner.learn("14", out=["Matmul in a single block", f"Your file: {PRODUCT}", "never written"])
     expect("\nout (* is wrong):\n        0     1\n  0  *0.0  *0.0\n  1  *0.0  *0.0\n" + EXPECTED in out, out)
     expect(sorted(os.listdir(learner.folder)) == [PRODUCT, "data"], os.listdir(learner.folder))
@@ -67,7 +67,7 @@ def test_unsolved(learner):
 
 
 def test_kept_file(learner):
-    """A file that is there is never written over, whatever it holds and however often one calls."""
+    """An existing file is never overwritten, whatever it holds and however often `learn` runs."""
     for text in "", "no kernel at all\n", learner.solution("01_map").replace("+ 10", "+ 11"):
         learner.write(MAP, text)
         for words in (["1"], ["1", "--text"], ["1", "--hint"], ["1", "--solution"], ["1", "--reset"], ["--reset"]):
@@ -91,14 +91,14 @@ def test_folder(learner):
     learner.learn("28", "--folder", "mine", out="`tilewright explain mine/28_occupancy.tile --device a100")
     learner.learn("29", "--folder", "mine", out="    tilewright run mine/29_slow_kernel.tile --device sim")
     expect(not os.path.exists(f"{learner.folder}/{MAP}"), "it was written here")
-    learner.learn("1", "--folder", "no/such", status=2, out="Map: one thread", err="cannot be written")  # its text at least
+    learner.learn("1", "--folder", "no/such", status=2, out="Map: one thread", err="cannot be written")  # the text at least
     learner.learn("2", "--folder", "new", "--text", out=["Your file: new/02_zip.tile.", "`tilewright learn 2 --folder new` judges it"])
     if cuda_compiler():
         learner.learn("2", "--cuda", out="`tilewright learn 2 --cuda` judges it")
 
 
 def test_passing(learner):
-    """The counters, the next puzzle, and a list that knows."""
+    """The counters, the next puzzle, and a list that shows the progress."""
     learner.write("mine.tile", learner.solution("01_map"))
     second = json.loads(learner.learn("--json"))[1]
     learner.learn("map", "mine.tile", out=["passed", f"Next: {second['puzzle']}, {second['title']}: `tilewright learn {second['puzzle']}`\n"])
@@ -108,7 +108,7 @@ def test_passing(learner):
     out = learner.learn(out=["  1  passed  map ", " 14  passed  single_block_matmul  Matmul"])
     listed = {row["name"]: row for row in json.loads(learner.learn("--json"))}
     expect(listed["map"]["passed"] and listed["single_block_matmul"]["passed"] and f"{sum(r['passed'] for r in listed.values())} of" in out, out)
-    for row in listed.values():  # all but the first, then that
+    for row in listed.values():  # all except the first, then the first
         with open(learner.progress, "a") as file:
             file.write(f"{row['puzzle']:02}_{row['name']} passed\n" if row["name"] != "map" else "")
     learner.learn("1", "--reset")
@@ -120,7 +120,7 @@ def test_passing(learner):
     learner.write("mine.tile", learner.solution("01_map").replace("+ 10;\n\n", "+ 11;\n    print(\"x\", i);\n"))
     said = json.loads(call([learner.tool, "learn", "1", "mine.tile", "--json"], cwd=learner.folder, env=learner.environment).out)
     expect("x" in said["printed"] and not any(isinstance(text, str) and text.endswith("\n") for text in said.values()), said)
-    expect("passed" in learner.learn().split("\n")[0], "what was passed stays so")
+    expect("passed" in learner.learn().split("\n")[0], "passed puzzles remain passed")
     learner.learn("1", "--reset")
     expect("passed" not in learner.learn().split("\n")[0], "it was forgotten")
     learner.learn("--reset")
@@ -128,7 +128,7 @@ def test_passing(learner):
 
 
 def test_judgements_in_json(learner):
-    """Every case with its sizes, arrays of shown ones, and of a hidden one that failed when asked; limits; lamps; marks."""
+    """Every case has its sizes; shown cases have arrays, and so has a hidden one that failed, if asked for; limits; lamps; marks."""
     def judged(text, *more):
         learner.write("mine.tile", text)
         return json.loads(call([learner.tool, "learn", "14", "mine.tile", "--json", *more], cwd=learner.folder, env=learner.environment).out)
@@ -164,7 +164,7 @@ def test_judgements_in_json(learner):
 
 
 def test_texts_in_json(learner):
-    """A puzzle's text and starter without a file, its hints by number, its solution; what cures an answer."""
+    """A puzzle's text and starter without a file, its hints by number, its solution; the fix for an answer."""
     text = json.loads(learner.learn("14", "--text", "--json"))
     expect("Puzzle" not in text["text"] and text["starter"] == learner.solution("14_single_block_matmul", name="starter"), text)
     expect(text["hints"] == 3 and "__global__" in text["starter_cuda"], text)
@@ -225,13 +225,13 @@ def test_usage(learner):
 
 
 def test_progress(learner):
-    """Where it is, what is done where it cannot be, what a file holds that is damaged."""
+    """The place of the progress, the message if it cannot be written, and damaged files."""
     learner.write("mine.tile", learner.solution("01_map"))
     elsewhere = f"{learner.folder}/else/where"
     learner.learn("1", "mine.tile", out="passed", TILEWRIGHT_LEARN=elsewhere)
     expect(os.path.exists(elsewhere), "it is not where TILEWRIGHT_LEARN says")
     learner.learn("1", "mine.tile", out="passed", err="progress is not kept", TILEWRIGHT_LEARN="/dev/null/learn")
-    if os.geteuid() != 0:  # who may read all
+    if os.geteuid() != 0:  # root may read everything
         os.chmod(elsewhere, 0o200)
         learner.learn("1", "mine.tile", out="passed", err="progress cannot be read", TILEWRIGHT_LEARN=elsewhere)
         os.chmod(elsewhere, 0o600)
@@ -251,7 +251,7 @@ def test_progress(learner):
 
 
 def test_progress_of_others(learner):
-    """What is no file of progress, as that of an array named by mistake, is not written over, and said."""
+    """A file that is not one of progress, for example an array named by mistake, is not overwritten, and a message tells that."""
     learner.write("mine.tile", learner.solution("01_map"))
     for text in "\0\0\0", "01_map passed\n", "\x93NUMPY\1\0v\0{'descr': '<f4'", "\n" + FIRST:
         learner.write("theirs", text)
@@ -264,7 +264,7 @@ def test_progress_of_others(learner):
 
 
 def test_progress_at_once(learner):
-    """Many learners with one file: what each has passed stays, and what was passed while a long judgement ran."""
+    """Many learners with one file: every result remains, also one that is added while a long judgement runs."""
     def passed(): return [row["name"] for row in json.loads(learner.learn("--json")) if row["passed"]]
     def start(*words): return subprocess.Popen([learner.tool, "learn", *words], cwd=learner.folder, env=learner.environment, stdout=subprocess.DEVNULL)
     names = "01_map", "02_zip", "03_guards", "04_map_2d", "05_broadcast"
@@ -285,7 +285,7 @@ def test_progress_at_once(learner):
 
 
 def test_progress_elsewhere(learner):
-    """Links stay links; what is no file is not replaced; nothing known, nothing kept."""
+    """Links remain links; a path that is not a file is not replaced; without a known place, nothing is stored."""
     learner.write("mine.tile", learner.solution("01_map"))
     for target in "there", "new":
         link = f"{learner.folder}/link_{target}"
@@ -314,7 +314,7 @@ def test_progress_elsewhere(learner):
 
 
 def test_killed(learner):
-    """Whoever is killed leaves the old progress or the new: never a part, never none."""
+    """A killed process leaves the old progress or the new: never a part, never none."""
     learner.write("mine.tile", learner.solution("01_map"))
     learner.learn("1", "mine.tile", out="passed")
     for attempt in range(40):
@@ -330,7 +330,7 @@ def test_killed(learner):
 
 
 def test_interrupted(learner):
-    """Ctrl-C leaves nothing beside the progress and in the folder for temporary files."""
+    """Ctrl-C leaves no other file next to the progress or in the folder for temporary files."""
     os.makedirs(f"{learner.folder}/tmp")
     learner.environment["TMPDIR"] = f"{learner.folder}/tmp"
     good = learner.solution("01_map", "cu" if cuda_compiler() else "tile")
@@ -355,7 +355,7 @@ def rejected(learner, name, text, reason, **more):
 
 
 def test_evasions(learner):
-    """What is compared with is the puzzle's own; the sizes are its own, too."""
+    """Answers are compared with the puzzle's own `ensures`, at the puzzle's own sizes."""
     good = learner.solution("01_map")
     wrong = good.replace("    Out[i] = A[i] + 10;", "    Out[i] = 0;")
     rejected(learner, "ensures.tile", wrong.replace("ensures Out == A + 10", "ensures Out == A * 0"), "values")
@@ -404,7 +404,7 @@ def test_evasions(learner):
 
 
 def test_print(learner):
-    """What an answer prints is shown, and is not counted; what it does besides in a print is."""
+    """Printing is shown and does not count as work; other effects in a print do."""
     good = learner.solution("01_map")
     def counted(name):
         counter = learner.judge("1", name)["counters"][0]
@@ -414,7 +414,7 @@ def test_print(learner):
         learner.learn("1", "print.tile", out=["thread (3,0) i", "passed"])
         expect(counted("print.tile") == 0, f"{before} counts")
     learner.write("print.tile", good.replace("    Out[i] =", "    if (SIZE > 7)\n        print(\"i\", i);\n    Out[i] ="))
-    learner.learn("1", "print.tile", out="passed")  # none in the first case
+    learner.learn("1", "print.tile", out="passed")  # no print in the first case
     expect(counted("print.tile") == 0, "it counts")
     learner.write("print.tile", good.replace("    Out[i] =", "    print(\"i\", i);\n    Out[i] = 1 +"))
     learner.learn("1", "print.tile", status=1, out=["thread (3,0) i = 3\n", "wrong values"])
@@ -432,7 +432,7 @@ def test_print(learner):
 
 
 def test_drawn(learner):
-    """Sizes of a random case are the answer's own, and the same whenever it is judged."""
+    """The sizes of a random case depend on the answer, and are the same each time it is judged."""
     listed = learner.solution("01_map").replace("Out[i] =", "if (SIZE <= 7 || SIZE == 32 || SIZE == 67 || SIZE == 256 || SIZE == 1024)\n        Out[i] =")
     drawn = set()
     for number in range(8):
@@ -444,7 +444,7 @@ def test_drawn(learner):
 
 
 def test_inputs(learner):
-    """The arrays of a case, written for `run`, give the values that the judge has; a random case is that of the answer, or of --set."""
+    """The arrays of a case, written for `run`, give the judge's values; a random case is that of the answer, or of --set."""
     answer = learner.solution("14_single_block_matmul", name="wrong/result_turned")
     judged = rejected(learner, "turned.tile", answer, "values", puzzle="14", case_is="hidden", case=2)
     learner.learn("14", "--inputs", "no/folder", status=1, err="no/folder/a.npy")
@@ -461,7 +461,7 @@ def test_inputs(learner):
     drawn = [json.loads(learner.learn(*words, "--inputs", "other", "--case", "9", "--json"))["set"]["n"] for words in (["3"], ["3", "turned.tile"])]
     expect(drawn[0] != drawn[1], f"drawn from the starter and from an answer: {drawn}")
     learner.learn("3", "--inputs", "other", "--case", "9", "--set", "n=7,TPB=32", out="run 03_guards.tile --set n=7 --tune TPB=32 --in a=other/a.npy\n")
-    expect(os.path.getsize(f"{learner.folder}/other/a.npy") == 128 + 7 * 4, "seven floats behind the head")
+    expect(os.path.getsize(f"{learner.folder}/other/a.npy") == 128 + 7 * 4, "seven floats after the head")
     learner.learn("19", "--inputs", "codes", out="--in table=codes/table.npy --in code=codes/code.npy --in mate=codes/mate.npy\n")
     for words, said in ((["--case", "0"], "--case 0"), (["--case", "10"], "puzzle 3 has cases 1 to 9"), (["--set", "n"], "expected NAME=VALUE"),
                         (["--set", "n=x"], "n=x: expected a number"), (["--set", "q=1"], "has no tuned value `q`"), (["--set", "n=7"], "not a list of its 7 elements")):
@@ -472,7 +472,7 @@ def test_inputs(learner):
 
 
 def test_undecided(learner):
-    """Right answers with loops that the static check cannot follow, in any of seven programs, do not take its longest time in each."""
+    """Right answers with loops that the static check cannot follow, in any of seven programs, do not use its longest time in each."""
     good = learner.solution("10_dot")
     steps = good[good.index("    for (i32 half"):good.index("    if (t == 0)")]
     learner.write("tree.tile", good.replace(steps, """    i32 left = n;
@@ -492,7 +492,7 @@ def test_undecided(learner):
 
 
 def test_hogs(learner):
-    """Memory and time have an end, in the kernel and in the compiler."""
+    """Memory and time have limits, in the kernel and in the compiler."""
     good = learner.solution("01_map")
     for extent in 100_000_000, 3_000_000_000, 1 << 40:
         hog = good.replace("    i32 i =", f"    global f32 big[{extent}] = 0;\n    i32 i =").replace("Out[i] =", "big[i] = 0;\n    Out[i] =")
@@ -526,7 +526,7 @@ def test_forbidden_words(learner):
 
 
 def test_luck(learner):
-    """Right values do not suffice, and it says so."""
+    """Right values by luck are refused, and a message gives the reason."""
     no_barrier = learner.solution("14_single_block_matmul").replace("    sync();\n", "")
     learner.write("no_barrier.tile", no_barrier)
     learner.learn("14", "no_barrier.tile", status=1, out=["no_barrier.tile:18:20: error: `as` is read here", "Not yet: a race"])
@@ -539,7 +539,7 @@ def test_luck(learner):
     expect(verdict["other_line"] == verdict["line"] == 10, f"a statement races with itself: {verdict}")
     verdict = rejected(learner, "copy.tile", learner.solution("20_async_copies").replace("    async_wait(0);", ""), "async", puzzle="20")
     expect(verdict["other_line"] < verdict["line"] and verdict["other_line"], f"the copy: {verdict}")
-    for wait in "async_wait()", "async_waits(0)":  # no copy is at fault
+    for wait in "async_wait()", "async_waits(0)":  # no copy is the cause
         rejected(learner, "wait.tile", learner.solution("20_async_copies").replace("async_wait(0)", wait), "compile", puzzle="20")
     if not cuda_compiler():
         return
@@ -550,7 +550,7 @@ def test_luck(learner):
 
 
 def test_volatile(learner):
-    """Volatile and relaxed accesses order nothing, within a warp either; where fences and atomics do, nothing is wrong."""
+    """Volatile and relaxed accesses order nothing, not even within a warp; fences and atomics do, and such answers pass."""
     if not cuda_compiler():
         return
     good = learner.solution("08_shared_memory", "cu")
@@ -591,7 +591,7 @@ def test_volatile(learner):
 
 
 def test_endless(learner):
-    """Loops without an end, and with a far one, are told from threads that wait for each other, with a line of theirs."""
+    """Endless loops, and very long ones, are told from threads that wait for each other; the message names a line of the loop."""
     good = learner.solution("01_map")
     for loop in "while (1) { }", "for (;;) ;", "while (A[0] == A[0])\n        i = i + 0;", "for (i32 q = 0; q < 1000000; q++)\n        Out[i] = q;":
         far = rejected(learner, "loop.tile", good.replace("    Out[i] =", f"    {loop}\n    Out[i] ="), "endless", file="loop.tile")
@@ -602,12 +602,12 @@ def test_endless(learner):
     good = learner.solution("01_map", "cu")
     far = rejected(learner, "far.cu", good.replace("    out[i]", "    for (int q = 0; q < 1000000; q++)\n        ((volatile float *)out)[i] = q;\n    out[i]"), "endless")
     expect(far["line"] in (10, 11), far)
-    for text in "for (;;) ;", "*(int *)0 = 3;":  # of which clang makes nothing
+    for text in "for (;;) ;", "*(int *)0 = 3;":  # code that clang drops
         rejected(learner, "left_out.cu", good.replace("    out[i]", f"    {text}\n    out[i]"), "endless")
 
 
 def test_shown_values(learner):
-    """The element that is named is of the arrays that stand above it."""
+    """The named element belongs to the arrays shown above the message."""
     learner.write("adds.tile", learner.solution("01_map").replace("= A[i] + 10;\n\n", "= Out[i] + A[i] + 1;\n\n"))
     out = learner.learn("1", "adds.tile", status=1, out="wrong values")
     shown = re.search(r"^out \(\* is wrong\): \[(.*)\]$", out, re.M).group(1).split(", ")
@@ -618,7 +618,7 @@ def test_shown_values(learner):
 
 
 def test_output_read(learner):
-    """Who reads an output that nobody has written is told so, where it stays as it was for some element, too."""
+    """An answer that reads an unwritten output is told that, also if some element keeps its old value."""
     good = learner.solution("01_map")
     for text, wrong in ("Out[i] + A[i]", "Out[0] is 0, and should be 10"), ("Out[i] + A[i] + 10", "Out[0] is 205.262741, and should be 10"):
         words = rejected(learner, "reads.tile", good.replace("= A[i] + 10;\n\n", f"= {text};\n\n"), "values")["wrong_values"]
@@ -632,7 +632,7 @@ def test_output_read(learner):
 
 
 def test_advice(learner):
-    """A comment does not change what is said of it."""
+    """A comment does not change the advice."""
     race = learner.solution("08_shared_memory").replace("    sync();\n", "    // from global memory\n")
     expect("A barrier between" in rejected(learner, "race.tile", race, "race", puzzle="8")["words"], "advice")
     same = learner.solution("01_map").replace("    Out[i] =", "    Out[0] = 5;\n    sync();\n    Out[i] =")
@@ -649,7 +649,7 @@ def test_advice(learner):
 
 
 def test_matrices(learner):
-    """Rows and columns with their numbers, wrong elements marked; several matrices one after the other."""
+    """Rows and columns have their numbers, and wrong elements are marked; several matrices follow one another."""
     good = learner.solution("04_map_2d")
     learner.write("one.tile", good.replace("Out[y][x] = A", "Out[y][x] = y == 1 && x == 0 ? 5 : A"))
     out = learner.learn("4", "one.tile", status=1, out="out (* is wrong):\n")
@@ -658,7 +658,7 @@ def test_matrices(learner):
 
 
 def test_work(learner):
-    """Limits that every puzzle has: work over and over, and one warp that works for all."""
+    """Limits of every puzzle: repeated work, and one warp that works for all."""
     good = learner.solution("01_map")
     over = good.replace("    Out[i] =", "    for (i32 q = 0; q < 50; q++)\n        Out[i] = A[i] + q;\n    Out[i] =")
     limit = rejected(learner, "over.tile", over, "global_sectors")  # the puzzle's own limits come first
@@ -672,7 +672,7 @@ def test_work(learner):
 
 
 def test_words(learner):
-    """Warnings of what is right and hardly meant, beside the judge's words."""
+    """Warnings about correct code that is hardly intended, together with the judge's words."""
     good = learner.solution("03_guards")
     learner.write("semicolon.tile", good.replace("if (i < n)", "if (i < n);"))
     learner.learn("3", "semicolon.tile", status=1,
@@ -690,7 +690,7 @@ def test_cuda(learner):
         return
     good = learner.solution("01_map", "cu")
     learner.learn("1", "--cuda", out="Your file: 01_map.cu")
-    learner.learn("1", status=1, out="01_map.cu: case 1")  # it is there, and no 01_map.tile
+    learner.learn("1", status=1, out="01_map.cu: case 1")  # this file exists, and 01_map.tile does not
     learner.write("01_map.cu", good)
     learner.learn("1", out="passed")
     rejected(learner, "syntax.cu", good.replace("+ 10;", "+ ;"), "compile", line=10)

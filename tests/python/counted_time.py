@@ -1,14 +1,15 @@
-"""Times that are counted, not measured: what else the machine does has no part in them."""
+"""Times that are counted, not measured, so load on the machine does not change them."""
 import re
 import shutil
 import subprocess
 
-# From the slowest products to PTX, by a library of gcc's, on an Intel Xeon (Sapphire Rapids) that does nothing else; others have fewer.
+# Measured on the slowest programs, products compiled to PTX, with a library built by gcc, on an idle Intel Xeon (Sapphire Rapids); other
+# machines execute fewer.
 INSTRUCTIONS_PER_MS = 9_000_000
 
 
 def counted_time(*command):
-    """What the instructions of a second run are in milliseconds, whatever the machine does; infinity without valgrind."""
+    """Returns the instructions of a second run in milliseconds, the same on any machine; infinity without valgrind."""
     if not shutil.which("valgrind"):
         return float("inf")
     count = []

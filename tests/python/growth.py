@@ -1,4 +1,4 @@
-"""How the work of a command grows with its program: counted instructions and memory, for N and four times N of one thing."""
+"""Growth of a command's work with its program: counted instructions and memory, for N and four times N of one thing."""
 import os
 import re
 import shutil
@@ -7,7 +7,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 FACTOR = 4
-MOST = 1.1  # times FACTOR: tables that double, and numbers that get longer, cost a little
+MOST = 1.1  # times FACTOR: doubled tables and longer numbers cost a little
 
 HEAD = """kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 32)) warps(1)
 {
@@ -26,7 +26,7 @@ COPY = "    C[i +: 32] = A[i +: 32];\n"
 
 
 def each(n, text):
-    """The text n times, with @ for its number."""
+    """Returns the text n times, with its number in place of @."""
     return "".join(text.replace("@", str(number)) for number in range(n))
 
 
@@ -35,7 +35,7 @@ def kernel(body, ahead="", head=HEAD):
 
 
 def summed(body, n):
-    """A kernel that adds up what body says of each x."""
+    """Returns a kernel that adds up the body for each x."""
     return kernel("    i32 x = n;\n" + each(n, body) + "    C[i +: 32] = (f32) x;\n")
 
 
@@ -53,7 +53,7 @@ def pointers(n):
                   head=HEAD.replace("(i32 n", "(i32 n" + each(n, ", f32 *p@")))
 
 
-# name: (program of n things, arguments of the command: FILE stands for the program)
+# name: (program of n things, arguments of the command: FILE is replaced by the program)
 SHOW = ["show", "FILE"]
 PTX = ["show", "FILE", "--stage", "ptx", "--target", "sm_90"]
 RUN = ["run", "FILE", "--set", "n=64", "--fill", "rand"]
@@ -115,7 +115,7 @@ KINDS = {
     "conditions": (lambda n: kernel("    if (n > 0" + each(n, " && n != @ + 1") + ")\n        C[i +: 32] = 1;\n"), RUN),
     "errors": (lambda n: kernel(each(n, "    C[i +: 32] = q@;\n")), SHOW),
 }
-# One of each: modules, names, loops, views at a launch, plans of tiles.
+# One kind of each: modules, names, loops, views at a launch, plans of tiles.
 QUICK = ["kernels", "fns", "loops of one counter", "views", "register tiles"]
 
 
@@ -145,13 +145,13 @@ def peak_memory(arguments):
 
 
 def grown(tool, folder, kind, n):
-    """Instructions of FACTOR * n things as a multiple of FACTOR times those of n."""
+    """Returns the instructions of FACTOR * n things as a multiple of FACTOR times those of n."""
     small, large = (instructions(command(tool, folder, kind, count)) for count in (n, FACTOR * n))
     return large / small / FACTOR
 
 
 def too_much(tool, kinds, n):
-    """Lines that name the kinds whose work grows by more than MOST; None without valgrind."""
+    """Returns lines that name the kinds whose work grows by more than MOST; None without valgrind."""
     if not shutil.which("valgrind"):
         return None
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:

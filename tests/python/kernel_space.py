@@ -1,4 +1,4 @@
-"""Kernels of .tile files, their types, and their tuned configurations, read from the text as the tuner would list them."""
+"""Kernels of .tile files, their types, and their tuned configurations, read from the text and listed like the tuner's."""
 import itertools
 import re
 
@@ -12,7 +12,7 @@ class Kernel:
 
 
 def groups(text, body):
-    """(names, rows) of each tune list that the kernel's text uses; a target's own lists aside."""
+    """Returns (names, rows) of each tune list that the kernel's text uses, except a target's own lists."""
     found = []
     for names, rows in re.findall(r"^tune\s+(\w+|\([\w, ]+\))\s*=\s*\{(.*?)\};", text, re.M | re.S):
         names = re.findall(r"\w+", names)
@@ -36,7 +36,7 @@ def kernels(path):
 
 
 def configurations(kernel):
-    """All combinations of tuned values, the default first: dictionaries."""
+    """Returns all combinations of tuned values, the default first: dictionaries."""
     text = re.sub(r"//.*", "", open(kernel.path).read())
     start = re.search(rf"^kernel\s+{kernel.name}\b", text, re.M).start()
     body = re.split(r"^\}", text[start:], maxsplit=1, flags=re.M)[0]

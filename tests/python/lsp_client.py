@@ -1,4 +1,4 @@
-"""A client of the language server protocol: requests, notifications, what the server sends by itself."""
+"""A client of the language server protocol: requests, notifications, and messages that the server sends by itself."""
 import json
 import queue
 import subprocess
@@ -41,7 +41,7 @@ class Server:
         self.send_text(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False))
 
     def next_where(self, fits):
-        """The first message, of those that came and those to come, that fits; the others are kept."""
+        """Returns the first message, received or still to come, that fits; the others are kept."""
         for i, message in enumerate(self.kept):
             if fits(message):
                 return self.kept.pop(i)
@@ -81,7 +81,7 @@ class Server:
         self.notify("textDocument/didChange", textDocument={"uri": uri, "version": version}, contentChanges=list(changes))
 
     def diagnostics(self, uri, version):
-        """What is published about that version of a document."""
+        """Returns the diagnostics of that version of a document."""
         fits = lambda m: m.get("method", "").endswith("publishDiagnostics") and m["params"]["uri"] == uri and (
             m["params"].get("version") == version)
         return self.next_where(fits)["params"]["diagnostics"]
@@ -90,7 +90,7 @@ class Server:
         return self.result(f"textDocument/{method}", textDocument={"uri": uri}, position={"line": line, "character": character}, **more)
 
     def end(self):
-        """Ends the session as the protocol has it; the exit status."""
+        """Ends the session by the protocol; returns the exit status."""
         self.result("shutdown")
         self.notify("exit")
         return self.process.wait(PATIENCE)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kernels that ship: `check` finds nothing, and says nothing.
+"""Shipped kernels: `check` finds nothing and prints nothing.
 
     run_clean.py TILEWRIGHT FILE.tile…
 """

@@ -3,19 +3,18 @@
 
     run_documents.py TILEWRIGHT FILE.md…
 
-In a ```sh block each line is a command (a trailing backslash continues it; what follows " #" is a comment). Where lines start with
-"$ ", the lines between are what the command prints: standard output, then standard error; "…" stands for any text within
-a line, a line "…" for any lines. A comment line above the block, <!-- status 1 -->, gives the status expected. Commands run in a
-folder that looks like a checkout, with build/ the build under test. Not run: ./dev, git, sudo, package managers, which are
-the machine's set-up and run by other means; commands on CUDA C where no compiler of it is. What they leave in the folder
-.gitignore must have.
+In a ```sh block each line is a command (a trailing backslash continues it; text after " #" is a comment). If lines start with "$ ", the
+lines between them are the command's output: standard output, then standard error; "…" stands in for any text within a line, and a line
+"…" for any lines. A comment line above the block, <!-- status 1 -->, gives the expected status. Commands run in a folder that looks
+like a checkout, with build/ the build under test. Not run: ./dev, git, sudo and package managers, which set up the machine and are run
+in other ways; commands on CUDA C if no compiler for it is installed. .gitignore must list the files that commands leave in the folder.
 
 The GPU of the documents is the driver library of the tests (tests/cuda).
 
 A comment line <!-- file: mine/NAME --> above a block makes it a file for the commands that follow.
 
-A ```c block that holds "int main" is compiled as example.c, linked with the static library and run. A command `cc …` is run with
-the build's compiler and flags.
+A ```c block that holds "int main" is compiled as example.c, linked with the static library and run. A command `cc …` is run with the
+build's compiler and flags.
 """
 import fnmatch
 import os
@@ -32,7 +31,7 @@ NOT_RUN = ("./dev", "git ", "cd ", "sudo ", "apt", "dnf ", "pacman ", "cmake ", 
 
 
 def split_commands(block):
-    """(command, lines expected or None) for each command of a block."""
+    """Returns (command, expected lines or None) for each command of a block."""
     prompted = any(line.startswith("$ ") for line in block.splitlines())
     found = []
     continued = False
@@ -52,7 +51,7 @@ def split_commands(block):
 
 
 def pattern(lines):
-    """A regular expression for the output expected."""
+    """Returns a regular expression for the expected output."""
     parts = []
     for line in lines:
         if line.strip() in ("…", "..."):
@@ -63,7 +62,8 @@ def pattern(lines):
 
 
 def make_checkout(folder, tool):
-    """Without what readers of the documents made in ROOT: a command that writes it again would write through the link."""
+    """Makes the folder without files that readers of the documents made in ROOT, because a command that writes one again would write
+    through the link."""
     with open(os.path.join(ROOT, ".gitignore")) as file:
         made = [line.strip().strip("/") for line in file if line.startswith("/")]
     for name in os.listdir(ROOT):

@@ -3,8 +3,8 @@
 
     run_errors.py TILEWRIGHT FILE.tile… [--bless]
 
-`tilewright check FILE.tile --no-run` must say what stands in FILE.err, and end with status 1 (a race) or 2; with 0 when there are
-warnings alone. A comment "// command: run --fill rand" takes another command.
+`tilewright check FILE.tile --no-run` must print the text of FILE.err, and end with status 1 (a race) or 2; with 0 if there are only
+warnings. A comment "// command: run --fill rand" selects another command.
 """
 import os
 import shlex

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What passes make of small kernels.
+"""Small kernels after passes.
 
     run_golden.py TILEWRIGHT FILE.tile… [--bless]
 
-Each comment "// show: --after PASS …" is a call of `tilewright show FILE`; what they print, one after the other, stands in
-FILE.golden. Programs must compile again; layouts and PTX (--stage) need not.
+Each comment "// show: --after PASS …" is a call of `tilewright show FILE`; FILE.golden holds their output, one after the other. Printed
+programs must compile again; layouts and PTX (--stage) need not.
 """
 import os
 import shlex
@@ -32,7 +32,7 @@ def main():
                     out.write(result.out)
                 again = call([tool, "show", again_path, "--after", "check"])
                 if again.status != 0:
-                    fail(f"{path} {given}: what is shown does not compile: {again}\n{result.out}")
+                    fail(f"{path} {given}: the shown program does not compile: {again}\n{result.out}")
         compare(os.path.splitext(path)[0] + ".golden", got, bless)
 
 

@@ -8,7 +8,7 @@
     // expect-output: TEXT            each run must print TEXT
     // expect-error: TEXT             `check` must refuse the file (status 1 or 2) with TEXT in the message
     // expect-fault: TEXT             each run must end with status 1 and TEXT in the message
-Comments stand before the kernel they are for; expect-error is for the whole file. Each kernel must pass the static checks too.
+Comments precede the kernel that they are for; expect-error is for the whole file. Each kernel must pass the static checks too.
 """
 import os
 import re
@@ -20,7 +20,7 @@ KERNEL = re.compile(r"^kernel\s+(\w+)", re.M)
 
 
 def kernels(text):
-    """(name, comments before it, its text) for each kernel."""
+    """Returns (name, comments before it, its text) for each kernel."""
     starts = [m.start() for m in KERNEL.finditer(text)]
     begin = 0
     for i, start in enumerate(starts):

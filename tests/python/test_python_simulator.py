@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""python/tilewright.py: the simulator, layouts and explanations say what the program's --json says.
+"""python/tilewright.py: the simulator, layouts and explanations agree with the program's --json.
 
     test_python_simulator.py TILEWRIGHT
 """
@@ -23,7 +23,7 @@ KERNELS = (  # file, kernel, sizes, choices
 
 
 def settings(sizes, choices):
-    """Types are words, tuned values numbers."""
+    """Returns types as words, tuned values as numbers."""
     types = {name: value for name, value in choices.items() if isinstance(value, str)}
     tunes = {name: value for name, value in choices.items() if name not in types}
     return [word for option, given in (("--set", sizes), ("--tune", tunes), ("--type", types)) if given
@@ -31,13 +31,13 @@ def settings(sizes, choices):
 
 
 def said(*command):
-    """The object that the program prints with --json."""
+    """Returns the object that the program prints with --json."""
     done = subprocess.run([TOOL, *command, "--json"], capture_output=True, text=True, timeout=PATIENCE)
     return json.loads(done.stdout)
 
 
 def plain(x):
-    """Records as dicts, as JSON has them."""
+    """Returns records as dicts, as in JSON."""
     return json.loads(json.dumps(x, default=dict))
 
 
@@ -110,7 +110,7 @@ def test_race():
     ran = mended.simulate(**given, T=16)
     expect(ran.failures == 0 and (given["c"] == 32).all(), ran)
     again = kernel.with_(T=16)
-    for call in (lambda: again.check("sm_80"), lambda: again.simulate(**given)):  # the races were allowed in that one run
+    for call in (lambda: again.check("sm_80"), lambda: again.simulate(**given)):  # races were allowed in that one run only
         refuses(tw.RaceError, "`as` is read here", call)
 
 
@@ -169,7 +169,7 @@ def files_of(given, folder):
 
 
 def test_traces():
-    """A trace is byte for byte the file that the program writes; so is where a value comes from."""
+    """A trace equals the program's file byte for byte; the path of a value does, too."""
     path, name, sizes, choices = KERNELS[0]
     with tempfile.TemporaryDirectory() as folder:
         for end in ("trace", "json"):
@@ -188,7 +188,7 @@ def test_traces():
 
 
 def test_copies():
-    """Asynchronous copies land when the program lets them."""
+    """Asynchronous copies land at the program's option."""
     path, name, sizes, _ = KERNELS[2]
     traces = set()
     with tempfile.TemporaryDirectory() as folder:
@@ -254,7 +254,7 @@ def test_refused():
 
 
 def test_notebook():
-    """What a notebook shows, and tune() with its progress."""
+    """The output in a notebook, and tune() with its progress."""
     kernel = tw.compile("tune N = {4, 8, 16};\nkernel add(i32 n, const f32 *a, f32 *c) grid(cdiv(n, N)) warps(1)\n"
                         "{ global f32 A[n] = a, C[n] = c; require(N < 16); C[block.x * N +: N] = A[block.x * N +: N] + 1; ensures C == A + 1; }\n", "<add>.tile")["add"]
     a, c, said = np.zeros(32, "f4"), np.zeros(32, "f4"), []
@@ -316,7 +316,7 @@ def main():
 if __name__ == "__main__":
     TOOL = os.path.abspath(sys.argv[1])
     if "-fsanitize" in os.environ.get("CFLAGS", ""):
-        sys.exit(0)  # a library with sanitizers does not load into another program
+        sys.exit(0)  # a sanitized library cannot load into this Python
     os.environ["TILEWRIGHT_LIBRARY"] = os.path.join(os.path.dirname(TOOL), "libtilewright.so")
     sys.path.insert(0, "python")
     import numpy as np

@@ -1,4 +1,4 @@
-"""What the runners share: calling the program, reading comments of .tile files, comparing with a golden."""
+"""Shared functions of the runners: calling the program, reading comments of .tile files, comparing with a golden."""
 import difflib
 import os
 import re
@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-PATIENCE = 500  # seconds, from which on a program hangs, on any machine; a test has more (tests/CMakeLists.txt)
+PATIENCE = 500  # seconds after which a program hangs, on any machine; a test has more (tests/CMakeLists.txt)
 
 
 class Result:
@@ -18,7 +18,7 @@ class Result:
 
 
 def call(command, cwd=None, env=None, timeout=PATIENCE, given=None):
-    """The program's result, with the text given on standard input; a crash (a signal, a sanitizer) is never what a test expects."""
+    """Runs the program with the text `given` on standard input; returns its result. A crash (a signal, a sanitizer) always fails the test."""
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, timeout=timeout, input=given and given.encode())
     result = Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
     if done.returncode < 0 or "Sanitizer" in result.err or "internal error" in result.err:
@@ -27,7 +27,7 @@ def call(command, cwd=None, env=None, timeout=PATIENCE, given=None):
 
 
 def call_on(folder, text, command, status):
-    """The result of a command on k.tile in the folder, which gets the text; it has to have that status."""
+    """Returns the result of a command on k.tile in the folder, which gets the text; its status must be that one."""
     with open(f"{folder}/k.tile", "w") as out:
         out.write(text)
     result = call(command, cwd=folder)
@@ -36,12 +36,12 @@ def call_on(folder, text, command, status):
     return result
 
 
-# As tools/cuda_source.c looks for them.
+# The places where tools/cuda_source.c looks for them.
 CUDA_COMPILERS = {"nvcc": ["nvcc", "/usr/local/cuda/bin/nvcc"], "clang": ["clang", *[f"clang-{n}" for n in range(20, 13, -1)]]}
 
 
 def cuda_compiler(*kinds):
-    """Whether CUDA C can be compiled here, by one of these: "nvcc", "clang"; without any, by either."""
+    """Returns true if one of these can compile CUDA C here: "nvcc", "clang"; without arguments, either."""
     return any(shutil.which(name) for kind in kinds or CUDA_COMPILERS for name in CUDA_COMPILERS[kind])
 
 
@@ -51,14 +51,14 @@ def fail(text):
 
 
 def expect(condition, what):
-    """Fails with what there is instead."""
+    """Fails, printing the actual value, unless the condition holds."""
     if not condition:
         fail(str(what))
 
 
 def not_ignored(folder, besides=()):
-    """What lies in a folder that looks like a checkout and would show in `git status` of a real one: left there by a command of a
-    document, it would be committed some day. Where there is no git, nothing."""
+    """Returns files in a folder like a checkout that `git status` of a real one would show: a document's command left them there, and they
+    might be committed one day. Without git, nothing."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if not shutil.which("git"):
         return []
@@ -70,7 +70,7 @@ def not_ignored(folder, besides=()):
 
 
 def comments(text, word):
-    """The texts behind "// word:"."""
+    """Returns the texts after "// word:"."""
     return re.findall(rf"^// {word}: *(.*?) *$", text, re.M)
 
 
@@ -91,7 +91,7 @@ def compare(path, got, bless):
 
 
 def arguments():
-    """(program, files, bless) from the command line."""
+    """Returns (program, files, bless) from the command line."""
     bless = "--bless" in sys.argv
     tool, *files = [a for a in sys.argv[1:] if a != "--bless"]
     return os.path.abspath(tool), files, bless

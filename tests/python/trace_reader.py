@@ -1,4 +1,4 @@
-"""Reads a trace (docs/trace.md): `head`, the columns as NumPy arrays, and what follows from them."""
+"""Reads a trace (docs/trace.md): `head`, the columns as NumPy arrays, and values computed from them."""
 
 import json
 import struct
@@ -47,7 +47,7 @@ class Trace:
         return [i for i in range(self.count) if self.kinds[i] in kinds]
 
     def values(self, event):
-        """A row of bytes for each lane, or None."""
+        """Returns a row of bytes for each lane, or None."""
         start = self.values_at.get(event)
         if start is None:
             return None
@@ -59,7 +59,7 @@ class Trace:
                    for i in self.events("read", "write") if self.site(i)["space"] == space)
 
     def units(self, space):
-        """Sectors of global memory, wavefronts of shared memory."""
+        """Returns sectors of global memory, wavefronts of shared memory."""
         return sum(int(self.column("units")[i])
                    for i in self.events("read", "write") if self.site(i)["space"] == space)
 
@@ -67,7 +67,7 @@ class Trace:
         return sum(int(self.column("base")[i]) for i in self.events("compute", "mma"))
 
     def replay(self):
-        """Shared memory and the arrays (None: not in the trace) after all events."""
+        """Returns shared memory and the arrays (None: not in the trace) after all events."""
         shared = np.zeros(self.head["shared_bytes"], np.uint8)
         start = self.column("shared")
         shared[: len(start)] = start
@@ -87,7 +87,7 @@ class Trace:
         return shared, arrays
 
     def snapshots(self, name):
-        """(event, warp, words of 32 lanes as bytes) of a variable, in order."""
+        """Yields (event, warp, words of 32 lanes as bytes) of a variable, in order."""
         for event, number, start in zip(self.column("snapshot_event").tolist(),
                                         self.column("snapshot_variable").tolist(),
                                         self.column("snapshot_start").tolist()):

@@ -18,7 +18,7 @@ enum {
     TO_LOCAL = 1024,
     TO_CONST = 2048,
     TO_PARAM = 4096,
-    IN_CALLEE = 8192, /* a function's parameter, its result; what a call passes, what it gets */
+    IN_CALLEE = 8192, /* a function's parameter and result; a call's argument and result */
     RESULT = 16384,
     PASSED = 32768,
     RECEIVED = 65536
@@ -52,7 +52,7 @@ const struct bounds_space bounds_spaces[] = {
      true, false, true},
     {"generic param", "", NULL, "mov.b64 %base, p; cvta.param.u64 %base, %base;", TO_PARAM,
      BOUNDS_HEAD, O + BOUNDS_HEAD, true, false, true},
-    /* The kernel's frame has two objects, the function's above it two more. */
+    /* The kernel's frame has two objects; the function's frame, above it, has two more. */
     {"parameter", ".param", "fp", NULL, IN_CALLEE, 2 * O, 4 * O, false, false, false},
     {"result", ".param", "fr", NULL, RESULT, 3 * O, 4 * O, false, false, false},
     {"passed", ".param", "cp", NULL, PASSED, 0, 2 * O, false, false, false},

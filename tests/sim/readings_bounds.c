@@ -18,7 +18,7 @@ static double number(enum ptx_mod t, uint64_t bits)
     return t == PTX_F64 ? f64_from_bits(bits) : (double)f32_from_bits((uint32_t)bits);
 }
 
-/* The type of one element of a reading. */
+/* Returns the type of one element of a reading. */
 static enum ptx_mod element_type(const struct reading *r)
 {
     return r->type == PTX_F16X2 ? PTX_F16 : r->type == PTX_BF16X2 ? PTX_BF16 : r->type;
@@ -29,7 +29,8 @@ static bool is_coarse(const struct reading *r)
     return r->type == PTX_F64 && strstr(r->key, ".ftz");
 }
 
-/* The last digit of a value so large: of the coarse ones of f64, that of the high word. */
+/* Returns the last digit of a value of this size; for the coarse functions of f64, the last
+ * digit of the high word. */
 static double ulp(const struct reading *r, double size)
 {
     int least = -126, digits = 23;
@@ -43,14 +44,14 @@ static double ulp(const struct reading *r, double size)
     return ldexp(1, (exponent > least ? exponent : least) - digits);
 }
 
-/* --- what PTX promises --- */
+/* --- bounds that PTX gives --- */
 
-/* A result's distance from the true value. */
+/* The distance of a result from the true value, by kind. */
 enum measure {
     ULPS,
     RELATIVE,
     ABSOLUTE,
-    LOGARITHM, /* absolute where the result is below 1, else relative */
+    LOGARITHM, /* absolute if the result is below 1, else relative */
     ANGLE      /* absolute, by the argument */
 };
 
@@ -58,20 +59,20 @@ static const struct promise {
     enum ptx_op op;
     enum ptx_mod type;
     enum measure measure;
-    double error; /* ULPS: so many; else as a power of two */
+    double error; /* ULPS: their number; else a power of two */
 } promises[] = {
-    /* PTX ISA 9.7.3.8, floating-point-instructions-div: .full of all, .approx of divisors from
-     * 2^-126 to 2^126; larger ones give 0 or NaN, of smaller ones it does not tell: held to the
-     * same */
+    /* PTX ISA 9.7.3.8, floating-point-instructions-div: .full for all divisors, .approx for
+     * divisors from 2^-126 to 2^126; larger ones give 0 or NaN. It gives no bound for smaller
+     * ones: the test uses the same bound. */
     {PTX_DIV, PTX_F32, ULPS, 2},
-    /* 9.7.3.13, floating-point-instructions-rcp; 9.7.3.14, -rcp-approx-ftz-f64, tells none: the
-     * last digit it has */
+    /* 9.7.3.13, floating-point-instructions-rcp; 9.7.3.14, -rcp-approx-ftz-f64, gives no bound:
+     * the test uses the last digit of its result. */
     {PTX_RCP, PTX_F32, ULPS, 1},
     {PTX_RCP, PTX_F64, ULPS, 1},
     /* 9.7.3.15, -sqrt */
     {PTX_SQRT, PTX_F32, RELATIVE, -23},
-    /* 9.7.3.16, -rsqrt; of f64 it tells none, as little as 9.7.3.17, -rsqrt-approx-ftz-f64: the
-     * last digit */
+    /* 9.7.3.16, -rsqrt; it gives no bound for f64, nor does 9.7.3.17, -rsqrt-approx-ftz-f64: the
+     * test uses the last digit. */
     {PTX_RSQRT, PTX_F32, RELATIVE, -22.9},
     {PTX_RSQRT, PTX_F64, ULPS, 1},
     /* 9.7.3.18, -sin; 9.7.3.19, -cos */
@@ -91,8 +92,8 @@ static const struct promise {
     {PTX_EX2, PTX_BF16, RELATIVE, -7},
 };
 
-/* PTX ISA 9.7.3.18: 2^-20.5 up to two turns, 2^-14.7 up to a hundred times pi. Beyond that
- * nothing is promised: -1. */
+/* Returns the bound for an angle, PTX ISA 9.7.3.18: 2^-20.5 up to two turns, 2^-14.7 up to a
+ * hundred times pi. It gives no bound for larger angles: -1. */
 static double error_of_angle(uint64_t argument)
 {
     const double pi = 3.141592653589793, x = fabs(number(PTX_F32, argument & 0xffffffff));
@@ -117,10 +118,11 @@ static double error_of(const struct reading *r, double size, uint64_t argument)
     return 0;
 }
 
-/* A sum of k products, below 4 each, and of C, below 2. To f32: terms lose what is below 2^-25
- * of the greatest's exponent (on an H200 halves whose sums cancel are off by at most 2^-26), and
- * in at most four steps (a supposition, that holds for all readings) what has been summed up is
- * cut or rounded to f32. To f16: of f16 factors one rounding, of 8-bit ones two. */
+/* Returns the bound of a sum of k products, below 4 each, and of C, below 2. To f32: terms lose
+ * the part below 2^-25 of the greatest exponent (on an H200, halves whose sums cancel are off by
+ * at most 2^-26), and in at most four steps (an assumption that holds for all readings) the
+ * partial sum is cut or rounded to f32. To f16: f16 factors are rounded once, 8-bit factors
+ * twice. */
 static double bound_of_product(const struct reading *r, double size)
 {
     int m = 0, n = 0, k = 0;
@@ -136,7 +138,8 @@ static double bound_of_product(const struct reading *r, double size)
 
 /* --- comparison --- */
 
-/* Both results are within what is promised; ours, made in double precision, is rounded. */
+/* Returns true if both results are within the bound; ours, computed in double precision, is
+ * rounded. */
 static bool is_near(const struct reading *r, uint64_t a, uint64_t b, uint64_t argument)
 {
     if (a == b)

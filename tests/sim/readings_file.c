@@ -14,7 +14,7 @@ uint64_t reading_hash(const void *data, size_t count)
     return value;
 }
 
-/* The line at `*at`, without its end; NULL: there is none. */
+/* Returns the line at `*at`, without its end; NULL after the last. */
 static char *next_line(char **at, char *end)
 {
     char *line = *at, *stop = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;

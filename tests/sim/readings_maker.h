@@ -1,11 +1,11 @@
-/* What the files that make the program of readings share. */
+/* Shared declarations of the files that make the program of readings. */
 #ifndef READINGS_MAKER_H
 #define READINGS_MAKER_H
 
 #include "base/text.h"
 #include "readings_program.h"
 
-/* Kinds of operands, 64 bits each: pairs of f32, four halves (f16 and bf16 alike), … */
+/* Kinds of operands, 64 bits each: pairs of f32, four halves (the same bits for f16 and bf16), … */
 enum {
     INTEGERS,
     ANY_F32,
@@ -21,7 +21,7 @@ enum {
 
 enum { MOST_NAME = 16 };
 
-/* One choice of a form's modifiers. */
+/* One combination of a form's modifiers. */
 struct maker {
     struct readings *r;
     struct ptx_target target;
@@ -29,13 +29,13 @@ struct maker {
     const uint16_t *mods;
     size_t count;
     const char *head;     /* the instruction without operands */
-    int choice;           /* its number among the form's */
-    int immediate;        /* its constant operand; -1: it has none */
-    int names;            /* of registers: so many were taken in this kernel */
+    int choice;           /* its number among the form's combinations */
+    int immediate;        /* its constant operand; -1: none */
+    int names;            /* number of registers that this kernel uses */
     int in_group;         /* instructions of this kernel */
-    int sources, results; /* operands so far that were loaded, readings so far */
+    int sources, results; /* operands loaded so far, readings so far */
     bool memory;          /* this kernel has the places of readings_memory.c */
-    bool spoilt;          /* it turned out to be none of these */
+    bool spoilt;          /* the combination cannot be read */
     /* of mma: registers of the sum */
     char sum[16][MOST_NAME];
     int sums, sum_bits;
@@ -45,31 +45,32 @@ struct maker {
 
 bool maker_has(const struct maker *m, enum ptx_mod mod);
 enum ptx_mod maker_type(const struct maker *m, int nth);
-/* The n-th modifier of a class. */
+/* Returns the n-th modifier of a class. */
 enum ptx_mod maker_find(const struct maker *m, int class, int nth);
-int maker_bits(const struct maker *m, uint16_t type); /* of a type or a TYPE_NTH */
-/* A new register of so many bits; 128 and up to 8: kernels with memory only. */
+int maker_bits(const struct maker *m, uint16_t type); /* bits of a type or a TYPE_NTH */
+/* Names a new register of `bits` bits; 128 and up to 8: in kernels with memory only. */
 void maker_register(struct maker *m, int bits, char name[MOST_NAME]);
-/* A register with the next operand of a class in it. */
+/* Loads the next operand of a class into a register. */
 void maker_load(struct maker *m, int class, int bits, char name[MOST_NAME]);
-/* A predicate with the next operand's bit. */
+/* Sets a predicate to the next operand's bit. */
 void maker_predicate(struct maker *m, char name[MOST_NAME]);
-/* The class of a matrix's elements. */
+/* Returns the class of a matrix's elements. */
 int maker_factor_class(enum ptx_mod type);
-/* A new reading, its place among all; %dat becomes the thread's place less that. */
+/* Adds a reading and returns its place among all; %dat becomes the thread's place minus it. */
 size_t maker_reading(struct maker *m, const char *suffix, int bytes, enum ptx_mod type);
-/* A reading of a register. */
+/* Adds a reading of a register. */
 void maker_keep(struct maker *m, const char *suffix, int bits, const char *reg, enum ptx_mod type);
-/* The instruction's line is complete, with its operands. */
+/* Ends the instruction's line, with its operands. */
 void maker_line(struct maker *m, const char *operands);
 
 /* --- readings_memory.c --- */
 
-/* Is the choice one of an instruction that moves data, and of those that are taken? Then takes
- * it, in a kernel with places. */
+/* If the combination is of an instruction that moves data and can be read, adds its readings, in
+ * a kernel with places, and returns true. */
 bool maker_is_memory(const struct maker *m);
 void maker_take_memory(struct maker *m);
-/* The places that its instructions work on, at a kernel's start; outside of kernels. */
+/* Writes the places that its instructions work on: those at a kernel's start, and those outside
+ * of kernels. */
 void maker_places(struct text *out);
 void maker_constants(struct text *out);
 

@@ -1,10 +1,8 @@
-/* Instructions that move data. Each thread has 32 bytes of operands, to read, in every space
- * (global: %dgiven, shared: %rgiven, local: %dgiven_local, constant: %dfixed, the parameter
- * `words`), and 32 bytes to write in shared and local memory; in global memory it writes to its
- * reading.
+/* Instructions that move data. Each thread has 32 bytes of operands to read in every space (global:
+ * %dgiven, shared: %rgiven, local: %dgiven_local, constant: %dfixed, the parameter `words`), and 32
+ * bytes to write in shared and local memory; in global memory it writes to its reading.
  *
- * Orders, scopes and cache operations are not gone through: they change no value of a thread alone.
- */
+ * Orders, scopes and cache operations are not tried: they change no value of a single thread. */
 #include "readings_maker.h"
 
 #include "ptx/ptx_fragments.h"
@@ -65,7 +63,7 @@ static bool is_shared(enum ptx_mod space)
     return space == MOD_SHARED || space == MOD_SHARED_CTA || space == MOD_SHARED_CLUSTER;
 }
 
-/* The thread's place to read in a space, "": it has none. */
+/* Returns the thread's place to read in a space, "": none. */
 static const char *given_in(enum ptx_mod space)
 {
     switch ((int)space) {
@@ -107,7 +105,7 @@ static void add_fragment(struct text *line, const struct vector *v)
     text_add(line, "}");
 }
 
-/* One register stands alone. */
+/* A single register has no braces. */
 static void add_vector(struct text *line, const struct vector *v)
 {
     if (v->count == 1)
@@ -132,7 +130,7 @@ static struct vector loaded_vector(struct maker *m, int class, int count, int bi
     return v;
 }
 
-/* Registers into a reading of their own, one behind the other. */
+/* Stores the registers to a reading of their own, one after the other. */
 static void keep_vector(struct maker *m, const char *suffix, const struct vector *v,
                         enum ptx_mod type)
 {
@@ -148,7 +146,7 @@ static void keep_vector(struct maker *m, const char *suffix, const struct vector
                         at + (size_t)(i * v->bits / 8), v->name[i]);
 }
 
-/* Bytes of a place in a space into a reading. */
+/* Copies the bytes of a place in a space to a reading. */
 static void keep_place(struct maker *m, const char *suffix, const char *space, const char *address,
                        int bytes, enum ptx_mod type)
 {
@@ -167,7 +165,8 @@ static bool is_float(enum ptx_mod t)
     return ptx_mods[t].class == PTX_CLASS_FLOAT;
 }
 
-/* Registers that a type's values go through: as wide as the type, in two spaces wider ones too. */
+/* Returns true if a type's values may use registers of this width: the type's own width, and in
+ * two spaces wider ones too. */
 static bool takes_width(const struct maker *m, enum ptx_mod type, int bits)
 {
     int least = ptx_mods[type].bits < 16 ? 16 : ptx_mods[type].bits;
@@ -224,7 +223,7 @@ static void take_access(struct maker *m)
     }
 }
 
-/* Neither order nor scope, and of the caches at most .nc. */
+/* Returns true for no order, no scope, and no cache operation except .nc. */
 static bool is_plain(const struct maker *m)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -236,7 +235,7 @@ static bool is_plain(const struct maker *m)
     return true;
 }
 
-/* Rows of the table overlap. */
+/* Returns true if this combination is read; rows of the table overlap. */
 static bool is_taken(const struct maker *m)
 {
     const struct readings *r = m->r;
@@ -296,12 +295,12 @@ static void take_matrices(struct maker *m)
                 "    mad.lo.s32 %%rspare, %%rspare, %d, %%rrow_taken;\n",
                 4 * count - 16);
     keep_place(m, "", "shared", "%rspare", 4 * count, PTX_B32);
-    text_add(&m->body, "    bar.warp.sync 0xffffffff;\n"); /* before somebody writes there again */
+    text_add(&m->body, "    bar.warp.sync 0xffffffff;\n"); /* before the next write there */
 }
 
-/* --- wmma: matrices out of memory, their product into memory --- */
+/* --- wmma: matrices from memory, their product to memory --- */
 
-/* What is between the first modifiers and the types: "m16n16k16". */
+/* Returns the name between the first modifiers and the types: "m16n16k16". */
 static const char *shape_of(const struct maker *m)
 {
     return ptx_mods[maker_find(m, PTX_CLASS_SHAPE, 0)].text;
@@ -315,7 +314,7 @@ static const char *layout_of(const struct maker *m, int nth)
     return "row";
 }
 
-/* Types of D, A, B, C; factors of .f16 are not written. */
+/* Returns the type of D, A, B or C; .f16 of factors is not written. */
 static enum ptx_mod matrix_type(const struct maker *m, char which)
 {
     bool all = maker_type(m, 2) != MOD_NONE;
@@ -326,7 +325,7 @@ static enum ptx_mod matrix_type(const struct maker *m, char which)
     }
 }
 
-/* wmma.load or wmma.store; it is read too. */
+/* Writes wmma.load or wmma.store; reads the stored matrix, too. */
 static void move_matrix(struct maker *m, char which, const char *layout, const struct vector *v,
                         const char *address)
 {
@@ -367,7 +366,7 @@ static void take_product(struct maker *m)
         add_fragment(&line, &v[i]);
         if (which == 'd')
             continue;
-        /* a warp's matrix is 2048 bytes at most, the three of them in different thirds */
+        /* a warp's matrix is 2048 bytes at most; each of the three is in a third of its own */
         int at = maker_factor_class(matrix_type(m, which)) * READING_OPERANDS * READING_THREADS * 8;
         snprintf(address, sizeof address, "%%dwarp+%d", at + (which - 'a') * 4096);
         move_matrix(m, which, layout_of(m, which == 'b'), &v[i], address);
@@ -437,7 +436,7 @@ static void take_atomic(struct maker *m)
 
 /* --- addresses --- */
 
-/* The address of the thread's place in a space, in %dspare0: the space's own, a generic one. */
+/* Computes the address of the thread's place in a space into %dspare0: in the space, or generic. */
 static void own_address(struct maker *m, enum ptx_mod space)
 {
     text_printf(&m->body, "    %s %%dspare0, %s;\n", is_shared(space) ? "cvt.u64.u32" : "mov.u64",
@@ -451,7 +450,7 @@ static void generic_address(struct maker *m, enum ptx_mod space)
         text_printf(&m->body, "    cvta.%s.u64 %%dspare0, %%dspare0;\n", ptx_mods[space].text);
 }
 
-/* Of addresses in each space: whether they are in this one. */
+/* Reads, for addresses of each space, if they are in this one. */
 static void take_is_in(struct maker *m)
 {
     static const enum ptx_mod spaces[] = {MOD_GLOBAL, MOD_SHARED, MOD_LOCAL, MOD_CONST, MOD_PARAM};
@@ -465,7 +464,7 @@ static void take_is_in(struct maker *m)
     }
 }
 
-/* An address that was converted, by what is there: to generic, or from it. */
+/* Reads the value at an address that was converted to generic, or from it. */
 static void take_conversion(struct maker *m)
 {
     enum ptx_mod space = space_of(m);
@@ -483,7 +482,7 @@ static void take_conversion(struct maker *m)
     maker_keep(m, "", 64, value, PTX_B64);
 }
 
-/* Shared memory of the cluster's only block, by what is there; and that block's number. */
+/* Reads the value in shared memory of the cluster's only block, and that block's number. */
 static void take_block(struct maker *m)
 {
     bool shared = space_of(m) == MOD_SHARED_CLUSTER, word = maker_type(m, 0) == PTX_U32;
@@ -576,11 +575,11 @@ static void take_copy(struct maker *m)
             if (way && last->kind == SLOT_PREDICATE) {
                 maker_predicate(m, predicate);
                 snprintf(more, sizeof more, ", %s", predicate);
-            } else if (way) { /* of so many bytes the rest becomes 0 */
+            } else if (way) { /* after these bytes the rest becomes 0 */
                 text_printf(&m->body, "    rem.u32 %%rspare, %%rtid, %d;\n", bytes + 1);
                 snprintf(more, sizeof more, ", %%rspare");
             } else if (last->kind == SLOT_PREDICATE) {
-                continue; /* the other form has it */
+                continue; /* the other form reads it */
             }
             text_add(&m->body, "    mov.b64 %dspare0, -1;\n"
                                "    st.shared.v2.b64 [%rtaken], {%dspare0, %dspare0};\n");

@@ -51,7 +51,7 @@ static uint64_t integer(uint64_t *s)
     return drawn(s, SPECIAL(special), any % 4 ? any : any >> (any >> 8) % 60);
 }
 
-/* Floats near others: exponents that meet, so that sums cancel and round. */
+/* Returns floats with close exponents, so that sums cancel and round. */
 static uint64_t f32(uint64_t *s)
 {
     static const uint64_t special[] = {0,          0x80000000, 1,          0x80000001, 0x7fffff,
@@ -108,7 +108,7 @@ static uint64_t half(uint64_t *s)
                  any % 2 ? (any >> 8 & 0x83ff) | (12 + (any >> 32) % 8) << 10 : any >> 8 & 0xffff);
 }
 
-/* Floats of moderate size, for sums of many products. */
+/* Returns floats of moderate size, for sums of many products. */
 static uint64_t moderate(uint64_t *s, int class)
 {
     uint64_t v = mixed(s);
@@ -191,8 +191,8 @@ int maker_bits(const struct maker *m, uint16_t type)
     return t == MOD_PRED ? 1 : ptx_mods[t].bits;
 }
 
-/* Bytes are kept in registers of 16 bits, but for conversions from and to bf16: those take .b8
- * alone. */
+/* Returns the bits of the register for a type. Bytes are kept in registers of 16 bits, except
+ * for conversions from and to bf16, which accept only .b8. */
 static int held_bits(const struct maker *m, uint16_t type)
 {
     int bits = maker_bits(m, type);
@@ -222,8 +222,7 @@ void maker_load(struct maker *m, int class, int bits, char name[MOST_NAME])
         text_printf(&m->body, "    mov.b128 %s, {%s, %s};\n", name, other, wide);
         return;
     }
-    if (bits >= 16) { /* (a 32-bit part of a 64-bit register is what ptxas 13.0 gets wrong in
-                         atom.shared.add.f16x2) */
+    if (bits >= 16) { /* ptxas 13.0 fails with part of a 64-bit register */
         maker_register(m, bits, name);
         text_printf(&m->body, "    ld.global.b%d %s, [%%din+%zu];\n", bits, name, at);
         return;
@@ -313,7 +312,7 @@ void maker_keep(struct maker *m, const char *suffix, int bits, const char *reg, 
                 bits == 1 ? "%rtmp" : reg);
 }
 
-/* The next result of an instruction. */
+/* Stores the next result of an instruction. */
 static void keep_result(struct maker *m, int bits, const char *reg, enum ptx_mod type)
 {
     char suffix[MOST_NAME] = "";
@@ -356,7 +355,7 @@ static void end_kernel(struct maker *m)
     begin_kernel(m);
 }
 
-/* What a choice has made so far, to take it back. */
+/* The state before a combination, to undo it. */
 struct mark {
     size_t body, readings, bytes;
     int names;
@@ -387,7 +386,7 @@ static bool is_carried(enum ptx_op op)
     return op == PTX_ADDC || op == PTX_SUBC || op == PTX_MADC;
 }
 
-/* The carry that such an instruction takes: of a sum of operands before it. */
+/* Makes the carry that such an instruction takes: that of a sum of operands before it. */
 static void make_carry(struct maker *m)
 {
     struct ptx_slot word = {.type = PTX_U32};
@@ -412,7 +411,7 @@ int maker_factor_class(enum ptx_mod t)
     }
 }
 
-/* Registers of a matrix, filled or, for the sum, to be filled. */
+/* Writes the registers of a matrix: filled ones, or those that receive the sum. */
 static void fragment(struct maker *m, const struct ptx_slot *slot, struct text *line)
 {
     char which = (char)slot->low, name[MOST_NAME];
@@ -437,7 +436,7 @@ static void fragment(struct maker *m, const struct ptx_slot *slot, struct text *
     }
 }
 
-/* The word that an atomic operation changes: one a thread, with an operand in it at first. */
+/* Writes the word that an atomic operation changes: one a thread, which starts as an operand. */
 static void changed_word(struct maker *m, const struct ptx_slot *slot, struct text *line)
 {
     int bits = maker_bits(m, slot->type);
@@ -459,7 +458,7 @@ static void source(struct maker *m, const struct ptx_slot *slot, char name[MOST_
         load(m, slot, name);
 }
 
-/* What stands for a slot, behind what is there already. */
+/* Adds the operand of a slot to the line. */
 static void add_operand(struct maker *m, const struct ptx_slot *slot, struct text *line,
                         char result[2][MOST_NAME], int *results)
 {
@@ -481,7 +480,7 @@ static void add_operand(struct maker *m, const struct ptx_slot *slot, struct tex
         m->immediate = slot->low + (m->choice * 37 + 27) % (slot->high - slot->low + 1);
         snprintf(name, sizeof name, "%d", m->immediate);
         break;
-    default: m->spoilt = true; return; /* such an operand is not ours to choose */
+    default: m->spoilt = true; return; /* the test cannot choose such an operand */
     }
     text_printf(line, "%s%s",
                 line->length == 0           ? " "
@@ -530,8 +529,8 @@ static void take_value(struct maker *m)
         maker_keep(m, "carry", 32, carry, PTX_U32);
 }
 
-/* Of atomics those of a word in global memory, of one order and scope; others move data, or
- * change nothing about it. */
+/* Returns true for atomics of a word in global memory, with one order and scope. Others move
+ * data, or only change the order. */
 static bool is_wanted(const struct maker *m)
 {
     if (maker_has(m, MOD_SP) || maker_has(m, MOD_SP_ORDERED) || maker_has(m, PTX_B128) ||
@@ -544,7 +543,8 @@ static bool is_wanted(const struct maker *m)
            !maker_find(m, PTX_CLASS_VECTOR, 0) && (!space || space == MOD_GLOBAL);
 }
 
-/* Instructions whose results are their operands' alone, and those of the lanes of a full warp. */
+/* Returns true for instructions whose results depend on their operands alone, or on those of the
+ * lanes of a full warp. */
 static bool is_value(enum ptx_op op)
 {
     return (op >= PTX_ADD && op <= PTX_SZEXT) || op == PTX_SHFL || op == PTX_VOTE ||
@@ -588,7 +588,7 @@ static void take_choice(struct maker *m)
         end_kernel(m);
 }
 
-/* Every choice of a form's modifiers. */
+/* Tries every combination of a form's modifiers. */
 static void each_choice(struct maker *m, const struct ptx_form *form)
 {
     size_t choice[PTX_MOST_MODS] = {0}, groups = ptx_group_count(form), g;

@@ -1,4 +1,4 @@
-/* Events for observers, made by hand: a machine of the tests' own that only says what it does. */
+/* Events for observers, made by hand: a machine for the tests that executes nothing. */
 #ifndef TW_TEST_SIM_FEED_H
 #define TW_TEST_SIM_FEED_H
 
@@ -19,19 +19,19 @@ struct feed {
     struct sim_access access; /* the last */
 };
 
-/* A launch of so many blocks, all begun. */
+/* Starts a launch of `blocks` blocks, all begun. */
 void feed_start(struct feed *f, struct sim_observer *o, struct sim_report *report, int blocks,
                 int threads);
 void feed_end(struct feed *f);
-/* Findings so far, all counts together. */
+/* Returns the number of findings so far, repetitions included. */
 int64_t feed_found(const struct feed *f);
 
 struct sim_place feed_place(const struct feed *f, int block, int warp);
-/* One access; `address` of FEED_BASE and above is global. Each lane's at address + lane * stride;
- * values: all bytes `value`. Memory is written. */
+/* Makes one access; an `address` of FEED_BASE or more is global. Lane i accesses address + i *
+ * stride; all bytes of values are `value`. Memory is written. */
 void feed_access(struct feed *f, int block, int warp, uint32_t mask, enum sim_kind kind,
                  uint64_t address, int stride, int bytes, int value);
-/* The same with order, scope, the number of an asynchronous copy, and each lane's address. */
+/* As above, with order, scope, the number of an asynchronous copy, and each lane's address. */
 void feed_full(struct feed *f, int block, int warp, uint32_t mask, enum sim_kind kind,
                const uint64_t *addresses, int bytes, int value, enum sim_order order,
                enum sim_scope scope, uint32_t group);

@@ -13,29 +13,29 @@ struct sim_case {
     struct source source;
     struct ptx_module *module;
     struct sim *sim;
-    /* of launches; grid and block are 1 x 1 x 1 at first. Kernel and arguments are filled by
-     * sim_case_run. */
+    /* of launches; grid and block are 1 x 1 x 1 at first. sim_case_run fills in kernel and
+     * arguments. */
     struct sim_launch launch;
-    enum sim_end end; /* of the last launch */
+    enum sim_end end; /* outcome of the last launch */
 };
 
-/* Reads and loads a program; in front of it stand .version 8.4, .target sm_90, .address_size 64 if
- * it has no .version. */
+/* Reads and loads a program. If it has no .version, it gets the head .version 8.4, .target
+ * sm_90, .address_size 64. */
 void sim_case_open(struct sim_case *c, const char *ptx);
 void sim_case_open_file(struct sim_case *c, const char *path);
 void sim_case_close(struct sim_case *c);
-/* A launch; values of the parameters by number, each of up to 8 bytes. */
+/* Launches a kernel; values of the parameters by number, each of up to 8 bytes. */
 enum sim_end sim_case_run(struct sim_case *c, const char *kernel, int count,
                           const uint64_t *values);
-/* The same, and it must be done without a fault. */
+/* As above, and checks that the launch ends without a fault. */
 void sim_case_done(struct sim_case *c, const char *kernel, int count, const uint64_t *values);
-/* sim_allocate with names b0, b1, … as they come. */
+/* Calls sim_allocate with the names b0, b1, … in order. */
 uint64_t sim_case_buffer(struct sim_case *c, size_t bytes, const void *data);
 uint32_t *sim_case_words(struct sim_case *c, uint64_t address, size_t count);
 
-/* One kernel `k` with one parameter, `.param .u64 out`, already in %out as a global address; the
- * body is given. Registers %r<64> %rd<32> %f<32> %fd<8> %rs<16> %p<8> are declared; %r0 is the
- * thread. It runs on `threads` threads, `words` words of output start as 0, and are given back. */
+/* Runs one kernel `k` with the given body and one parameter, `.param .u64 out`, which is in %out
+ * as a global address. Registers %r<64> %rd<32> %f<32> %fd<8> %rs<16> %p<8> are declared; %r0 is
+ * the thread. It runs on `threads` threads; returns `words` words of output, which start as 0. */
 const uint32_t *sim_case_body(struct sim_case *c, const char *body, unsigned threads, size_t words);
 
 #endif

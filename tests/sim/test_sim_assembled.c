@@ -1,5 +1,5 @@
-/* Counters as assembled: which accesses may be merged, and what they become; loops; bounds from
- * machine code that is made up here (tests/lower/test_machine_code.c has ptxas'). */
+/* Counters as assembled: the accesses that may be merged, and the merged ones; loops; bounds
+ * from machine code that is made up here (tests/lower/test_machine_code.c has that of ptxas). */
 #include "ptx/flow.h"
 #include "sim/sim_assembled.h"
 #include "warp_program.h"
@@ -15,7 +15,7 @@
 
 /* --- loops --- */
 
-/* Edges as pairs; what each node is expected to be in. */
+/* Checks the loops of a graph: edges as pairs, and the loop expected for each node. */
 static void check_loops(uint32_t nodes, const uint32_t (*edges)[2], size_t count,
                         const uint16_t *expected)
 {
@@ -43,22 +43,22 @@ static void loops_in_loops(void **state)
     check_loops(3, straight, 2, (const uint16_t[]){0, 0, 0});
     static const uint32_t itself[][2] = {{0, 1}, {1, 1}, {1, 2}};
     check_loops(3, itself, 3, (const uint16_t[]){0, 1, 0});
-    /* 1 … 4 with 2, 3 inside; a way from 3 out of both */
+    /* 1 … 4 with 2, 3 inside; an edge from 3 out of both */
     static const uint32_t nested[][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 2},
                                          {3, 4}, {3, 5}, {4, 1}, {4, 5}};
     check_loops(6, nested, 8, (const uint16_t[]){0, 1, 2, 2, 1, 0});
-    /* `continue`: two ways back to one head are one loop */
+    /* `continue`: two edges back to one head are one loop */
     static const uint32_t twice[][2] = {{0, 1}, {1, 2}, {2, 1}, {2, 3}, {3, 1}, {3, 4}};
     check_loops(5, twice, 6, (const uint16_t[]){0, 1, 1, 1, 0});
     /* entered at two places */
     static const uint32_t tangle[][2] = {{0, 1}, {0, 2}, {1, 2}, {2, 1}, {2, 3}};
     check_loops(4, tangle, 5, (const uint16_t[]){0, 1, 1, 0});
-    /* a loop that nobody comes to; one that is the start */
+    /* an unreachable loop; one that is the start */
     static const uint32_t lost[][2] = {{0, 0}, {0, 1}, {2, 3}, {3, 2}};
     check_loops(4, lost, 4, (const uint16_t[]){1, 0, 1, 1});
 }
 
-/* --- what may be merged --- */
+/* --- accesses that may be merged --- */
 
 static const char head[] =
     ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
@@ -69,7 +69,7 @@ static const char head[] =
     "shl.b32 %a, %t, 4;\nmov.u32 %b, s;\nadd.s32 %a, %a, %b;\nmov.u32 %c, z;\n"
     "setp.lt.u32 %p, %t, 32;\nsetp.lt.u32 %q, %t, 8;\n";
 
-/* A kernel's accesses as written, and as merged. */
+/* A kernel's accesses as written, and merged. */
 static const struct {
     const char *what, *body;
     int written, merged; /* warp instructions on shared memory, of one warp */
@@ -186,7 +186,7 @@ static void what_merges(void **state)
     }
 }
 
-/* --- what they become --- */
+/* --- merged accesses --- */
 
 static int64_t wavefronts;
 static int pieces;
@@ -198,7 +198,7 @@ static void count_piece(void *user, const struct sim_access *piece)
     pieces++;
 }
 
-/* Parts of an access of 8 or 16 bytes. */
+/* Makes parts of an access of 8 or 16 bytes. */
 static void random_merge(struct sim_merge *m, struct sim_merged *list, int width)
 {
     *m = (struct sim_merge){.kind = ACCESS_LOAD, .list = list};
@@ -217,8 +217,8 @@ static void random_addresses(struct sim_access *a, uint32_t width)
     }
 }
 
-/* What the bounds rest on: together they take no more than one by one, and none takes more than all
- * together. */
+/* The bounds rely on this: merged accesses take at most as many wavefronts as single ones, and a
+ * single one takes at most as many as the merged one. */
 static void merged_takes_no_more(void **state)
 {
     (void)state;
@@ -250,8 +250,8 @@ static void merged_takes_no_more(void **state)
     }
 }
 
-/* At addresses that are not aligned for all of it, it is made in pieces; lanes that are aligned
- * differently leave less. */
+/* At addresses that are not aligned for the whole access, it is made in pieces; lanes of
+ * different alignment allow only smaller ones. */
 static void pieces_are_aligned(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void pieces_are_aligned(void **state)
 
 /* --- with machine code --- */
 
-/* The line of a text in the program. */
+/* Returns the line of a text in the program. */
 static uint32_t line_of(const struct sim_case *c, const char *text)
 {
     const char *at = strstr(c->source.text, text);
@@ -299,14 +299,14 @@ static uint32_t line_of(const struct sim_case *c, const char *text)
 #define LOOP_OF_TWO                                                                                \
     "mov.b32 %i, 4;\nagain:\nld.shared.b32 %r0, [%a];\nld.shared.b32 %r1, [%a+4];\n"               \
     "sub.s32 %i, %i, 1;\nsetp.ne.s32 %q, %i, 0;\n@%q bra again;\n"
-/* What a compiler wrote, the accesses that an assembler made of it, each of a line of that, and
- * what follows from both. */
+/* Code of a compiler, the accesses that an assembler made of it, each with its line, and the
+ * resulting bounds. */
 static const struct {
     const char *what, *body;
     struct {
-        const char *line; /* a piece of it */
+        const char *line; /* a part of the line's text */
         uint8_t kind, space;
-        uint16_t bytes, loops; /* loops: that it stands in */
+        uint16_t bytes, loops; /* loops: the number around it */
     } made[8];
     int64_t low, high; /* of shared memory: loads and stores at least, loads at most */
     const char *why;   /* NULL: exact */

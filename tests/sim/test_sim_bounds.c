@@ -1,7 +1,8 @@
-/* Every memory, every family of instructions, addresses inside and far outside: what is outside is
- * found, what is inside is not, and the simulator itself touches nothing but its own. The caller's
- * array ends at a page that cannot be touched, and the machine's own memory has guards that are
- * looked at when it is given back. TW_TEST_LONG=1 goes through all of the product. */
+/* Every memory, every family of instructions, addresses inside and far outside: accesses outside
+ * are found, accesses inside are not reported, and the simulator itself touches only its own
+ * memory. The caller's array ends at a page that cannot be accessed, and the machine's own
+ * memory has guards, which are checked when it is given back. TW_TEST_LONG=1 tries all
+ * combinations. */
 #include "bounds_kernels.h"
 
 #include "tilewright.h"
@@ -35,10 +36,10 @@ static void must_stand(const uint8_t *guard)
 {
     for (int i = 0; i < GUARD; i++)
         if (guard[i] != GUARD_BYTE)
-            fail_msg("the simulator wrote beside memory of its own");
+            fail_msg("the simulator wrote outside its own memory");
 }
 
-/* The block's size and a guard before it, a guard after it. */
+/* The block's size, with a guard before and after it. */
 static void *guarded(void *user, void *ptr, size_t old_size, size_t size)
 {
     uint8_t *old = ptr;
@@ -63,7 +64,7 @@ static void *guarded(void *user, void *ptr, size_t old_size, size_t size)
     return block + GUARD;
 }
 
-/* BOUNDS_OBJECT bytes whose end is the end of what may be touched. */
+/* Returns BOUNDS_OBJECT bytes that end where accessible memory ends. */
 static uint8_t *object_at_the_edge(void)
 {
     enum { PAGES = 1 << 16 };
@@ -77,7 +78,7 @@ static uint8_t *object_at_the_edge(void)
 
 #define TWO_TO(n) (INT64_C(1) << (n))
 
-/* Distances from the object's start; `bytes` of the access are added as often as `widths` says. */
+/* Distances from the object's start; `widths` times the `bytes` of the access are added. */
 static const struct distance {
     int64_t from;
     int widths;
@@ -151,7 +152,7 @@ static void place_lanes(struct run *r, int64_t distance, enum lanes lanes)
     }
 }
 
-/* --- what is to be found --- */
+/* --- expected findings --- */
 
 enum verdict { INSIDE, OUTSIDE, EITHER };
 
@@ -274,7 +275,7 @@ static bool load(struct machine *m, const struct run *r, struct text *text)
     tw_status status = tw_ptx_from_text(m->ctx, "bounds.ptx", text->data, text->length, &m->ptx);
     if (status == TW_OK)
         return true;
-    /* an address that is wrong whatever happens may be refused at once */
+    /* an address that is always misaligned may be refused at once */
     bool misplaced = r->immediate % r->family->alignment != 0;
     if (r->way != BOUNDS_IMMEDIATE || (verdict_of(r) != OUTSIDE && !misplaced))
         fail_msg("%s\n%s", tw_context_messages(m->ctx), text->data);

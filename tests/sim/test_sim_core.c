@@ -42,7 +42,7 @@ static void guards(void **state)
     sim_case_close(&c);
 }
 
-/* Both sides of an if, one in the other; then all lanes are together again. */
+/* Both sides of a nested if; afterwards all lanes are together again. */
 static void branches_join(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void calls_through_pointers(void **state)
     sim_case_close(&c);
 }
 
-/* Lanes that did not branch alike are together behind it, in the function too. */
+/* Lanes that branched apart are together after the branch, in the function too. */
 static void joined_before_a_call(void **state)
 {
     (void)state;
@@ -317,7 +317,7 @@ static void reductions_at_barriers(void **state)
     sim_case_close(&c);
 }
 
-/* Lanes come to barrier 0 by two ways, and some have left. */
+/* Lanes reach barrier 0 on two paths, and some have left. */
 static void barriers_of_threads(void **state)
 {
     (void)state;
@@ -395,7 +395,7 @@ static const char turns[] = ".global .u32 turn;\n" KERNEL(
          "mad.wide.u32 %rd0, %r1, 4, %out;\nst.global.u32 [%rd0], %r2;\nadd.u32 %r2, %r2, 1;\n"
          "st.release.gpu.global.u32 [turn], %r2;\nWAIT_ALL:\nbar.sync 0;\nret;\n}\n";
 
-/* Blocks go in the order against their numbers: it works as long as all are there. */
+/* Blocks run in descending order of their numbers: that works if all of them are resident. */
 static void blocks_wait_for_blocks(void **state)
 {
     (void)state;
@@ -440,7 +440,8 @@ static void too_few_blocks_at_a_time(void **state)
     sim_case_close(&c);
 }
 
-/* Runs some of eight blocks that go in turn, and looks at who wrote: block 7 - i its turn i. */
+/* Runs some of eight blocks that go in turn, and checks which have written: block 7 - i has turn
+ * i. */
 static enum sim_end run_chosen(const int64_t *chosen, int count, bool waits_end, uint32_t out[8],
                                int64_t *waits)
 {
@@ -473,7 +474,7 @@ static void chosen_blocks_run_in_their_order(void **state)
     assert_int_equal(out[1], 9);
 }
 
-/* Only those for memory: it goes on with what it read. */
+/* Only waits for memory can be ended: the program goes on with the value that it read. */
 static void waits_can_end(void **state)
 {
     (void)state;
@@ -596,8 +597,7 @@ static void wrong_launches(void **state)
 
 /* --- seeds --- */
 
-/* Who comes last writes last: a race, whose outcome is the seed's. */
-/* As much as ptxas 13.0 takes. */
+/* The limit is that of ptxas 13.0. */
 static void static_shared_memory_has_limits(void **state)
 {
     static const struct {
@@ -620,6 +620,7 @@ static void static_shared_memory_has_limits(void **state)
         }
 }
 
+/* The last thread to come writes last: a race, whose outcome depends on the seed. */
 static void same_seed_same_run(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Counters: every reading of h200-counters.csv and of h200-copies.csv; random accesses against the
- * rules spelt out; sums by line and kind. */
+/* Counters: every reading of h200-counters.csv and of h200-copies.csv; random accesses compared
+ * with the rules written out; sums by line and kind. */
 #include "sim/sim_counters.h"
 #include "sim/sim_groups.h"
 #include "warp_program.h"
@@ -56,7 +56,7 @@ static void lanes_of(const struct reading *r, struct sim_access *a)
         }
 }
 
-/* What the instruction of a reading is on its shared side, and on its global one. */
+/* Gives the access of a reading's instruction on its shared side, and on its global side. */
 static bool shared_side(const struct reading *r, struct sim_access *a)
 {
     const char *s = r->access;
@@ -93,7 +93,8 @@ static bool global_side(const struct reading *r, struct sim_access *a)
     return s[0] == 'g' || s[0] == 'c';
 }
 
-/* sim_serve tells of as many wavefronts as there are, and each of them serves some lane. */
+/* Checks that sim_serve returns the right number of wavefronts, and that each of them serves
+ * some lane. */
 static void check_served(const struct sim_access *a, uint8_t wavefront[SIM_LANES])
 {
     uint32_t used = 0;
@@ -101,7 +102,7 @@ static void check_served(const struct sim_access *a, uint8_t wavefront[SIM_LANES
     assert_int_equal(count, sim_wavefronts(a));
     for (int i = 0; i < SIM_LANES; i++) {
         bool active = a->mask >> i & 1;
-        if (!active || !a->group) /* a copy may be replaced by a later lane's */
+        if (!active || !a->group) /* a later lane's copy may replace it */
             assert_int_equal(wavefront[i] != SIM_NOT_SERVED, active);
         if (wavefront[i] != SIM_NOT_SERVED)
             used |= 1u << wavefront[i];
@@ -151,8 +152,8 @@ static void every_reading(void **state)
 enum { COPY_COUNTS = 4, COPY_FIELDS = COPY_COUNTS + 2 * SIM_LANES };
 
 /* access (the instruction and its bytes: cpa.ca, but cpa16 .cg and cpaa16 .ca), pattern,
- * wavefronts, the fewest, sectors, requests, offsets in global and in shared memory; -1: the lane
- * is off */
+ * wavefronts, the least number, sectors, requests, offsets in global and in shared memory; -1:
+ * the lane is off */
 static void copy_of(const char *access, const int field[COPY_FIELDS], struct sim_access *read,
                     struct sim_access *write)
 {
@@ -217,7 +218,7 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)((seed >> 33) % below);
 }
 
-/* The most distinct words that a bank has among lanes first to last. */
+/* Returns the greatest number of distinct words in one bank among lanes first to last. */
 static int plain_phase(const struct sim_access *a, int first, int last, int bytes)
 {
     int most = 0;
@@ -256,7 +257,7 @@ static int plain_wavefronts(const struct sim_access *a)
     return sum;
 }
 
-/* In one wavefront a bank gives one word. */
+/* Checks that a bank gives one word in a wavefront. */
 static void check_apart(const struct sim_access *a)
 {
     uint8_t served[SIM_LANES];
@@ -282,7 +283,7 @@ static int plain_sectors(const struct sim_access *a)
     return count;
 }
 
-/* Addresses of the kinds that kernels have, and of none. */
+/* Makes addresses in patterns of real kernels, and in none. */
 static void random_access(struct sim_access *a)
 {
     static const int widths[] = {1, 2, 4, 8, 16};
@@ -314,7 +315,7 @@ static void random_accesses(void **state)
     }
 }
 
-static void nobody_active(void **state)
+static void no_lane_active(void **state)
 {
     (void)state;
     struct sim_access a = {.kind = SIM_READ, .bytes = 16};
@@ -343,11 +344,11 @@ static const char program[] = ".version 8.0\n"
                               "    st.global.f32 [%rd1], %f2;\n"
                               "    .loc 1 7 8\n"
                               "    add.s32 %r2, %r1, %r1;\n"
-                              "    .loc 1 0 0\n" /* what the compiler made up, of the line before */
+                              "    .loc 1 0 0\n" /* invented by the compiler, of the line before */
                               "    ret;\n"
                               "}\n";
 
-/* Tells an observer of each instruction of the program and of its accesses. */
+/* Sends an observer each instruction of the program and its accesses. */
 static void feed(const struct sim_observer *o, const struct ptx_function *f)
 {
     for (size_t i = 0; i < f->body.count; i++) {
@@ -402,7 +403,7 @@ static void by_line_and_kind(void **state)
     assert_int_equal(lines[0].counts.warp_instructions, 8); /* the ret too */
     assert_int_equal(lines[1].line, 9);
     assert_int_equal(lines[1].counts.global_requests, 1);
-    assert_string_equal(lines[2].file, "k.ptx"); /* in front of the first .loc */
+    assert_string_equal(lines[2].file, "k.ptx"); /* before the first .loc */
     assert_int_equal(lines[2].line, 10);
     text_init(&out, &arena);
     sim_counters_json(&out, c, module, NULL);
@@ -426,8 +427,8 @@ static void by_line_and_kind(void **state)
 
 /* --- a launch --- */
 
-/* Two warps: a copy of 16 bytes a thread in the background, matrices from it, a column of a
- * row-major array, a store that half of the lanes make. */
+/* Two warps: an asynchronous copy of 16 bytes a thread, matrices from it, a column of a
+ * row-major array, and a store by half of the lanes. */
 static const char kernel[] =
     ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
     "    .shared .align 128 .b8 s[8192];\n    .reg .b32 %t, %x, %y, %r<4>;\n    .reg .b64 %i, %o, "
@@ -461,9 +462,9 @@ static void counted_in_a_launch(void **state)
         assert_int_equal(n.thread_instructions, 2 * (21 * 32 + 16));
         assert_int_equal(n.async_copies, 2);
         assert_int_equal(n.async_bytes, 1024);
-        assert_int_equal(n.async_depth, 0); /* all is waited for */
+        assert_int_equal(n.async_depth, 0); /* all groups are waited for */
         assert_int_equal(n.async_overlap, 0);
-        assert_int_equal(n.busiest_warp, 22); /* of two that do the same */
+        assert_int_equal(n.busiest_warp, 22); /* of two equal warps */
         assert_int_equal(n.shared_loads, 4);
         assert_int_equal(n.shared_stores, 0);
         assert_int_equal(n.shared_wavefronts, 2 * (4 + 4 + 32)); /* copy, matrices, column */
@@ -482,7 +483,8 @@ static void counted_in_a_launch(void **state)
     }
 }
 
-/* Block b of three reads a sector at a time, in turn with the others, so many times. */
+/* Each of three blocks reads sectors one at a time, by turns with the others; the number
+ * differs. */
 static void busiest_block(void **state)
 {
     (void)state;
@@ -495,7 +497,7 @@ static void busiest_block(void **state)
     const struct sim_observer *o = sim_counters_observer(counters);
     struct sim_access a = {
         .space = SIM_GLOBAL, .kind = SIM_READ, .mask = 1, .bytes = 4, .at.ins = &none};
-    for (int round = 0; round < 2; round++) { /* two launches; in the second one block stays */
+    for (int round = 0; round < 2; round++) { /* two launches; the second has one long block */
         for (int64_t i = 0; i < 5; i++)
             for (a.at.block = 0; a.at.block < 3; a.at.block++)
                 if (i < times[a.at.block] + round)
@@ -532,7 +534,7 @@ static int64_t bytes_under_way(const struct sim_groups *g, const struct sim_plac
     return bytes;
 }
 
-/* What lanes 0 and 1 of warp 1, block 5, do. */
+/* Sends the event for lanes 0 and 1 of warp 1, block 5. */
 static void tell(struct sim_groups *g, enum sim_async kind, uint32_t mask, int pending, bool all)
 {
     struct sim_async_event e = {
@@ -557,7 +559,7 @@ static void groups_under_way(void **state)
     tell(&g, SIM_ASYNC_WAIT, 1, 1, false); /* lane 0 alone */
     assert_int_equal(under_way(&g, &here, 1), 1);
     assert_int_equal(under_way(&g, &here, 3), 3);
-    tell(&g, SIM_ASYNC_ISSUE, 1, 0, false); /* committed by nobody yet */
+    tell(&g, SIM_ASYNC_ISSUE, 1, 0, false); /* no lane has committed it yet */
     assert_int_equal(under_way(&g, &here, 1), 2);
     tell(&g, SIM_ASYNC_WAIT, 3, 0, false);
     assert_int_equal(under_way(&g, &here, 3), 1);
@@ -581,7 +583,8 @@ static void tell_copy(struct sim_groups *g, uint8_t first, uint8_t second)
     sim_groups_see(g, &e);
 }
 
-/* Bytes of a warp's copies, by what they read: filled with zeros alone are none. */
+/* Bytes of a warp's copies, counted by the bytes that they read: a copy that only fills with
+ * zeros has none. */
 static void bytes_of_groups(void **state)
 {
     (void)state;
@@ -599,11 +602,11 @@ static void bytes_of_groups(void **state)
     assert_int_equal(bytes_under_way(&g, &here), 30);
     tell(&g, SIM_ASYNC_WAIT, 1, 1, false); /* lane 0's older group */
     assert_int_equal(bytes_under_way(&g, &here), 14);
-    tell(&g, SIM_ASYNC_WAIT, 3, 0, false); /* what is not committed goes on */
+    tell(&g, SIM_ASYNC_WAIT, 3, 0, false); /* uncommitted copies go on */
     assert_int_equal(bytes_under_way(&g, &here), 2);
     tell(&g, SIM_ASYNC_WAIT, 3, 0, true);
     assert_int_equal(bytes_under_way(&g, &here), 0);
-    for (int i = 0; i < 200; i++) { /* the oldest of more than 64 groups are forgotten */
+    for (int i = 0; i < 200; i++) { /* of more than 64 groups, the oldest are forgotten */
         tell_copy(&g, 1, 1);
         tell(&g, SIM_ASYNC_COMMIT, 3, 0, false);
     }
@@ -613,7 +616,7 @@ static void bytes_of_groups(void **state)
     sim_groups_end_block(&g, &(struct sim_block_event){.block = 5, .warps = 4});
     assert_int_equal(g.used, 0);
     assert_int_equal(bytes_under_way(&g, &here), 0);
-    tell_copy(&g, 2, 2); /* in a warp's memory that is used again */
+    tell_copy(&g, 2, 2); /* in a warp's memory that is reused */
     assert_int_equal(bytes_under_way(&g, &here), 4);
     sim_groups_clear(&g);
     assert_int_equal(bytes_under_way(&g, &here), 0);
@@ -624,7 +627,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_reading),    cmocka_unit_test(every_copy),
-        cmocka_unit_test(random_accesses),  cmocka_unit_test(nobody_active),
+        cmocka_unit_test(random_accesses),  cmocka_unit_test(no_lane_active),
         cmocka_unit_test(by_line_and_kind), cmocka_unit_test(counted_in_a_launch),
         cmocka_unit_test(groups_under_way), cmocka_unit_test(bytes_of_groups),
         cmocka_unit_test(busiest_block),

@@ -1,4 +1,5 @@
-/* shfl, vote, match, redux, elect, activemask against the PTX ISA's pseudo-code, lane by lane. */
+/* shfl, vote, match, redux, elect, activemask compared with the PTX ISA's pseudo-code, lane by
+ * lane. */
 #include "base/float_bits.h"
 #include "warp_program.h"
 
@@ -13,14 +14,14 @@
 
 enum { LANES = SIM_LANES, WORDS_IN = 4, UNTOUCHED = 0x5ca1ab1e };
 
-/* Operands of a warp: words of each lane, and what comes out. */
+/* Operands of a warp, words of each lane, and the results. */
 struct words {
-    uint32_t in[WORDS_IN][LANES]; /* the last: which lanes take part, 1 or 0 */
+    uint32_t in[WORDS_IN][LANES]; /* the last: 1 if the lane takes part, else 0 */
     uint32_t out[2][LANES];
 };
 
-/* A kernel whose lanes have in[0] to in[2] in %a, %b, %c (and in[0], in[1] as %w), of which
- * those with in[3] run `body` and store %d, and %q as 0 or 1. */
+/* Runs a kernel whose lanes have in[0] to in[2] in %a, %b, %c (and in[0], in[1] as %w). Lanes
+ * with in[3] run `body`, and store %d, and %q as 0 or 1. */
 static void run(const char *body, struct words *x)
 {
     char program[4096];
@@ -46,7 +47,7 @@ static void run(const char *body, struct words *x)
     warp_run(program, LANES, arrays, 2);
 }
 
-/* Lanes that take part: all, or some; the mask. */
+/* Chooses the lanes that take part, all or some; returns the mask. */
 static uint32_t some_lanes(struct words *x, bool all)
 {
     uint32_t mask = all ? UINT32_MAX : warp_bits() | 1u << warp_draw(32);
@@ -114,7 +115,7 @@ static void shuffles(void **state)
     }
 }
 
-/* d may be a, and p may be left out. */
+/* d may be the same register as a, and p may be left out. */
 static void shuffle_in_place(void **state)
 {
     (void)state;
@@ -243,7 +244,7 @@ static void reductions(void **state)
     }
 }
 
-/* redux.sync.f32 of a few values, the rest of the lanes repeating the last. */
+/* Executes redux.sync.f32 on a few values; the other lanes repeat the last one. */
 static uint32_t float_reduction(const char *op, const float *values, int count)
 {
     struct words x;
@@ -312,9 +313,9 @@ static void active_lanes(void **state)
         assert_int_equal(x.out[0][i], mask >> i & 1 ? mask : UNTOUCHED);
 }
 
-/* --- paths that have parted --- */
+/* --- diverged paths --- */
 
-/* Even and odd lanes shuffle by themselves, at different places. */
+/* Even and odd lanes shuffle separately, at different places. */
 static void two_groups(void **state)
 {
     (void)state;
@@ -332,7 +333,7 @@ static void two_groups(void **state)
         assert_int_equal(x.out[0][i], i % 2 ? i ^ 4 : i ^ 2);
 }
 
-/* Lanes that are elsewhere are waited for: one half comes later, from a longer way. */
+/* The instruction waits for lanes that are elsewhere: one half comes later, on a longer path. */
 static void members_are_waited_for(void **state)
 {
     (void)state;
@@ -369,8 +370,8 @@ static void masks_by_lane(void **state)
         assert_int_equal(x.out[0][i], x.in[2][i]);
 }
 
-/* A guard that is false for some members: those go on, and are not waited for once they have
- * exited. */
+/* A guard that is false for some members: these go on, and the others do not wait for them once
+ * they have exited. */
 static void exited_members(void **state)
 {
     (void)state;
@@ -396,7 +397,7 @@ static void not_in_its_mask(void **state)
     sim_case_close(&c);
 }
 
-/* A member that never comes, as it waits for the block's barrier. */
+/* A member that never comes, because it waits for the block's barrier. */
 static void member_that_never_comes(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Requests that the simulator refuses: ranks of blocks that the cluster does not have, more stack, heap
- * or registers than there are, calls of kernels, texts at invalid addresses. Also the stack that alloca
- * moves. */
+/* Requests that the simulator refuses: ranks of blocks that the cluster does not have, more
+ * stack, heap or registers than it has, calls of kernels, texts at invalid addresses. Also the
+ * stack that alloca moves. */
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
@@ -19,7 +19,7 @@
     "ld.param.u64 %out, [out]; mov.u32 %r0, %tid.x;\n" body "ret;\n}\n"
 #define STORE(reg) "mad.wide.u32 %rd31, %r0, 4, %out; st.global.b32 [%rd31], " reg ";\n"
 
-/* The launch ends so, for this reason. */
+/* Checks that the launch ends in this way, for this reason. */
 static void ends(const char *ptx, unsigned threads, enum sim_end end, const char *why)
 {
     struct sim_case c;
@@ -79,7 +79,7 @@ static void ranks(void **state)
 
 /* --- parameters --- */
 
-/* Reads of parameters have a fast path, which must not take what lies past their end. */
+/* Reads of parameters have a fast path, which must not read past their end. */
 static void parameters_end(void **state)
 {
     (void)state;
@@ -100,7 +100,7 @@ static void stack_moves(void **state)
     struct sim_case c;
     const uint32_t *out = sim_case_body(
         &c,
-        /* each lane as much as it wants, in a loop: what one writes the others do not see */
+        /* each lane takes an amount of its own, in a loop: its writes do not show in other lanes */
         "stacksave.u32 %r1;\nmad.lo.u32 %r2, %r0, 8, 16;\n"
         "alloca.u32 %r3, %r2, 16;\nst.local.u32 [%r3], %r0;\n"
         "add.u32 %r4, %r3, %r2; st.local.u32 [%r4+-4], %r0;\n"
@@ -115,7 +115,7 @@ static void stack_moves(void **state)
     sim_case_close(&c);
 }
 
-/* A function that takes room and calls on; its callers' rooms stay what they are. */
+/* A function that takes stack and calls another; its callers' parts do not change. */
 static void stack_of_calls(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void stack_ends(void **state)
         32, SIM_FAULT, "which stacksave did not give");
 }
 
-/* --- more than there is --- */
+/* --- more than is available --- */
 
 static void too_much(void **state)
 {
@@ -204,7 +204,7 @@ static void kernels_are_not_called(void **state)
              "P: .callprototype _ (.param .align 16 .b8 _[4096]);\n"
              "call %rd1, (a), P;\n}\n"),
          32, SIM_STOPPED, "`j` is a kernel, which is not called");
-    /* a guessed address of a function that the kernel does not name, so that nothing verified it */
+    /* a guessed address of a function that the kernel does not name, so it was not verified */
     ends(".func hidden()\n{\nret;\n}\n.global .u64 t[1] = {hidden};\n" KERNEL(
              "mov.u64 %rd1, 0x4000000010;\nP: .callprototype _ ();\ncall %rd1, (), P;\n"),
          32, SIM_STOPPED, "no place among the functions that the kernel names");
@@ -259,7 +259,7 @@ static void texts_lie_in_memory(void **state)
 
 /* --- launches --- */
 
-/* Copies under way when a launch ends with a fault are none of the next one. */
+/* Copies in flight when a launch ends with a fault do not belong to the next launch. */
 static void copies_end_with_their_launch(void **state)
 {
     (void)state;
@@ -281,10 +281,10 @@ static void copies_end_with_their_launch(void **state)
     sim_case_close(&c);
 }
 
-/* --- much of something --- */
+/* --- large numbers of something --- */
 
-/* Each variable holds the address of the one before it. The time is in proportion to their number:
- * if it were its square, this test would hang. */
+/* Each variable holds the address of the one before it. The time is proportional to their
+ * number: if it grew with the square, this test would hang. */
 static void a_long_chain_of_variables(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void a_long_chain_of_variables(void **state)
     KERNEL("mov.u32 %r1, 0; mov.u32 %r2, 1000; mov.u64 %rd2, 1000; mov.u64 %rd3, 99;\n"            \
            "again:\n" body "add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, 20000; @%p0 bra again;\n")
 
-/* A fault that the checks report and then pass over takes memory once, not each time. */
+/* A fault that the checks report and then ignore takes memory once, not each time. */
 static void repeated_faults_take_no_memory(void **state)
 {
     (void)state;
@@ -349,8 +349,8 @@ static void repeated_faults_take_no_memory(void **state)
     }
 }
 
-/* Each line races. The time is in proportion to their number: if it were its square, this test would
- * hang. */
+/* Each line races. The time is proportional to their number: if it grew with the square, this
+ * test would hang. */
 static void many_findings(void **state)
 {
     (void)state;

@@ -114,7 +114,7 @@ static void faults_name_the_memory(void **state)
     assert_non_null(strstr(report.first->steps[0], "guard it: `if (i < n)`, or clip the index"));
 }
 
-static void faults_as_far_away_as_can_be(void **state)
+static void faults_at_the_farthest_addresses(void **state)
 {
     (void)state;
     struct sim_observer *o = sim_memcheck_observer(memory);
@@ -231,7 +231,7 @@ static void those_who_left(void **state)
     expect(SIM_FOUND_EXITED, 1);
 }
 
-/* bar.arrive is no wait: the report names the instruction that does. */
+/* bar.arrive does not wait: the report names the instruction that waits. */
 static void a_wait_is_where_it_is(void **state)
 {
     (void)state;
@@ -334,7 +334,7 @@ static void who_waits_for_an_mbarrier(void **state)
             wait.address[l] = 16;
         assert_true(f.observer->sync(f.observer->user, &wait));
     }
-    arrive_aligned(0, LANES, 1, 96, false); /* this one has given it up */
+    arrive_aligned(0, LANES, 1, 96, false); /* this block has released it */
     sim_barrier_check_deadlock(barriers, NULL);
     expect(SIM_FOUND_DEADLOCK, 2);
     assert_string_equal(
@@ -376,7 +376,7 @@ int main(void)
         TEST(shared_memory_starts_unwritten),
         TEST(global_memory_as_the_host_left_it),
         TEST(faults_name_the_memory),
-        TEST(faults_as_far_away_as_can_be),
+        TEST(faults_at_the_farthest_addresses),
         TEST(copies_must_be_waited_for),
         TEST(lanes_may_come_one_by_one),
         TEST(counts),

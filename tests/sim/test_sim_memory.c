@@ -1,5 +1,4 @@
-/* Memory of all spaces: loads, stores, atomics, asynchronous copies, and what is wrong with an
- * address. */
+/* Memory of all spaces: loads, stores, atomics, asynchronous copies, and wrong addresses. */
 #include "sim_helper.h"
 
 #include <stdarg.h>
@@ -44,7 +43,7 @@ static void widths_and_signs(void **state)
     sim_case_close(&c);
 }
 
-/* Rows, the same place, columns, and partial warps: the short ways and the long one agree. */
+/* Rows, a single place, columns, and partial warps: the fast paths and the general one agree. */
 static void ways_to_lie(void **state)
 {
     (void)state;
@@ -97,7 +96,7 @@ static void variables(void **state)
     uint64_t out = sim_case_buffer(&c, 4, NULL);
     sim_case_done(&c, "k", 1, &out);
     assert_int_equal(*sim_case_words(&c, out, 1), 326);
-    sim_case_done(&c, "k", 1, &out); /* memory stays from launch to launch */
+    sim_case_done(&c, "k", 1, &out); /* memory keeps its content between launches */
     assert_int_equal(*sim_case_words(&c, out, 1), 327);
     sim_case_close(&c);
 }
@@ -228,7 +227,7 @@ static bool counts(void *user, const struct sim_access *access)
     return true;
 }
 
-/* Reads 0 and writes nothing. */
+/* Ignored faults read 0 and write nothing. */
 static void pardoned_faults(void **state)
 {
     (void)state;
@@ -336,13 +335,13 @@ static void copies_land(void **state)
         const uint32_t *words = sim_case_words(&c, out, 256);
         for (uint32_t i = 0; i < 128; i++)
             assert_int_equal(words[i], i % 4 < i / 4 % 4 ? i + 100 : 0);
-        for (uint32_t i = 0; i < 32; i++) /* what was there before, or not */
+        for (uint32_t i = 0; i < 32; i++) /* the old contents, or not */
             assert_int_equal(words[128 + i * 4], late ? 9 : i % 4 ? i * 4 + 100 : 0);
         sim_case_close(&c);
     }
 }
 
-/* Each thread arrives when its copies are there; all wait for the phase. */
+/* Each thread arrives when its copies have completed; all wait for the phase. */
 static const char with_mbarrier[] =
     KERNEL("k") ".shared .align 16 .b8 s[512];\n.shared .b64 bar;\nmov.u32 %r1, s;\nmad.lo.u32 "
                 "%r1, %r0, 4, %r1;\n"

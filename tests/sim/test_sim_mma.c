@@ -1,6 +1,6 @@
-/* mma.sync of every shape and type, in each way that there is to compute it (sim_mma.h),
- * ldmatrix, stmatrix, movmatrix and wmma, with fragments placed by the formulae of the PTX ISA,
- * against a plain product of matrices. */
+/* mma.sync of every shape and type, computed in every way (sim_mma.h), ldmatrix, stmatrix,
+ * movmatrix and wmma, with fragments placed by the formulae of the PTX ISA, compared with a
+ * plain product of matrices. */
 #include "base/dtype.h"
 #include "base/float_bits.h"
 #include "sim/sim_machine.h"
@@ -74,8 +74,8 @@ static uint64_t random_bits(const struct type *t)
     }
 }
 
-/* Bits of any value: NaN, infinities, subnormals; wider floats mostly with exponents in whose
- * sums digits are lost. */
+/* Returns random bits: NaN, infinities, subnormals; wider floats mostly have exponents whose
+ * sums lose digits. */
 static uint64_t wild_bits(const struct type *t)
 {
     uint64_t bits = (uint64_t)warp_bits() << 32 | warp_bits();
@@ -88,7 +88,7 @@ static uint64_t wild_bits(const struct type *t)
 
 /* --- a multiplication: matrices, their fragments, the kernel --- */
 
-/* D's registers: others than C's, the same, the same the other way round. */
+/* D's registers: others than C's, the same, the same in reverse order. */
 enum where { APART, IN_PLACE, CROSSED };
 
 struct product {
@@ -103,9 +103,9 @@ struct product {
     int count[4]; /* registers of a, b, c, d */
 };
 
-/* Where element i of a lane's fragment is. "Matrix Fragments for mma.m…": groupID = lane / 4,
- * threadID_in_group = lane % 4; the formulae of all shapes are these, e being the elements of a
- * 32-bit register (1 of .f64). */
+/* Gives the row and column of element i of a lane's fragment. "Matrix Fragments for mma.m…":
+ * groupID = lane / 4, threadID_in_group = lane % 4. These formulae hold for all shapes, if e is
+ * the number of elements in a 32-bit register (1 for .f64). */
 static void place_a(const struct product *p, int lane, int i, int *row, int *col)
 {
     int e = p->a_type->bits < 32 ? 32 / p->a_type->bits : 1, word = i / e;
@@ -223,7 +223,7 @@ static void move_registers(struct text *out, char name, const struct type *t, bo
     }
 }
 
-/* D's registers are %d… or, with C's in their place, %c…. */
+/* Lists D's registers: %d… or, if they are C's, %c…. */
 static void sum_list(struct text *out, int count, enum where where)
 {
     text_add(out, "{");
@@ -265,7 +265,7 @@ static void write_program(struct text *out, const struct product *p, enum where 
     text_add(out, "    ret;\n}\n");
 }
 
-/* The bits that a sum becomes. */
+/* Returns the bits of a rounded sum. */
 static uint64_t rounded(const struct product *p, double v)
 {
     if (p->d_type == &f64)
@@ -296,7 +296,7 @@ static void check_product(struct product *p)
         }
 }
 
-/* --- running it: as a program, and in each way that there is on its registers --- */
+/* --- running it: as a program, and in each way on its registers --- */
 
 enum { MOST_WAYS = 4 };
 
@@ -304,7 +304,7 @@ enum { MOST_WAYS = 4 };
 sim_mma_way *sim_mma_way_of_v3(const struct sim_mma *p, bool wide);
 #endif
 
-/* For any machine, for AVX2, with wider vectors: those that this machine can. */
+/* Lists the ways for any machine, for AVX2, and for wider vectors, if this machine has them. */
 static int ways_of(const struct sim_mma *p, sim_mma_way *ways[MOST_WAYS])
 {
     int count = 0;
@@ -361,7 +361,7 @@ static void forget_factors(const struct sim_mma *p)
         p->kept_a->filled = p->kept_b->filled = false;
 }
 
-/* Each way twice: with factors that are unpacked, with those that were kept. */
+/* Runs each way twice: with factors that are unpacked now, and with those kept from before. */
 static void run_ways(struct product *p, const struct sim_op *op, size_t file_bytes)
 {
     sim_mma_way *ways[MOST_WAYS];
@@ -380,7 +380,7 @@ static void run_ways(struct product *p, const struct sim_op *op, size_t file_byt
     free(file);
 }
 
-/* Its program, read and run. */
+/* Reads its program and runs it. */
 static void open_product(struct sim_case *c, struct product *p, enum where where)
 {
     jmp_buf no_memory;
@@ -397,7 +397,7 @@ static void open_product(struct sim_case *c, struct product *p, enum where where
                                         {p->in[1], sizeof p->in[1]},
                                         {p->in[2], sizeof p->in[2]},
                                         {p->out, sizeof p->out}};
-    static char text[1 << 14]; /* the case points into it */
+    static char text[1 << 14]; /* the case has pointers into it */
     assert_true(program.length < sizeof text);
     memcpy(text, program.data, program.length + 1);
     arena_free(&arena);
@@ -445,7 +445,7 @@ static void try_product(int m, int n, int k, const struct type *d, const struct 
     }
 }
 
-/* Factors of two types in all ways, in shapes of m, n, k. */
+/* Tries factors of two types in all ways, in shapes of m, n, k. */
 static void try_pairs(const int shapes[][3], int count, const struct type *sum,
                       const struct type *const types[2])
 {
@@ -468,7 +468,7 @@ static void halves(void **state)
     try_product(16, 8, 16, &f32, &bf16, &bf16, &f32, "");
 }
 
-/* C and D of two types: wmma has that, here mma's registers are used for it. */
+/* C and D of two types: wmma allows that, here with mma's registers. */
 static void halves_mixed(void **state)
 {
     (void)state;
@@ -519,7 +519,7 @@ static void small_floats_by_kind(void **state)
     run_product(p, APART);
 }
 
-/* What is left out is named. */
+/* The message names the feature that is not simulated. */
 static void sparse_ones_are_refused(void **state)
 {
     (void)state;
@@ -629,10 +629,10 @@ static void special_values(void **state)
 enum {
     ROW_BYTES = 48,
     MATRICES = 4
-}; /* rows in shared memory are further apart than they are long */
+}; /* rows in shared memory are farther apart than their length */
 
-/* Shared memory is filled from `in`, matrices go from there to registers and to `out`, registers
- * first. */
+/* Shared memory is filled from `in`; matrices go from there to registers and then to `out`, the
+ * registers first. */
 static void moved_by(const char *count, int matrices, bool trans, bool stores)
 {
     char program[4096], list[64] = "";
@@ -737,7 +737,7 @@ static void turned_in_registers(void **state)
             assert_int_equal(out[r][c], in[c][r]);
 }
 
-/* --- wmma: matrices in memory in, matrices out --- */
+/* --- wmma: matrices from memory, results to memory --- */
 
 struct wmma {
     int m, n, k;
@@ -747,7 +747,7 @@ struct wmma {
     const char *front, *types, *back;
 };
 
-/* Element (row, column) of a matrix in memory. */
+/* Returns the index of element (row, column) of a matrix in memory. */
 static size_t at(int row, int col, int rows, int cols, bool by_columns, int pad)
 {
     int stride = (by_columns ? rows : cols) + (pad > 0 ? pad : 0);

@@ -1,6 +1,5 @@
-/* What nvcc makes of tests/ptx/cuda/, optimised and for debuggers, computes what the host does.
- * Without nvcc nothing is run.
- */
+/* The PTX that nvcc makes of tests/ptx/cuda/, optimised and for debuggers, computes the same as
+ * the host. Skipped without nvcc. */
 #include "sim_helper.h"
 
 #include <stdarg.h>
@@ -17,7 +16,7 @@
 static const char *const levels[] = {"", "-G"};
 enum { LEVELS = 2 };
 
-/* false: there is no nvcc */
+/* Opens a program; returns false if there is no nvcc. */
 static bool open_program(struct sim_case *c, const char *name, const char *level)
 {
     char command[512], path[256];
@@ -36,7 +35,7 @@ static bool open_program(struct sim_case *c, const char *name, const char *level
     return true;
 }
 
-/* A case a level; `check` runs it. */
+/* Runs `check` on a case for each level. */
 static void each_level(const char *name, void (*check)(struct sim_case *c))
 {
     for (int i = 0; i < LEVELS; i++) {
@@ -134,7 +133,7 @@ static void lock(struct sim_case *c)
         uint64_t v[3] = {sim_case_buffer(c, 4, NULL), sim_case_buffer(c, 4, NULL),
                          floats(c, 60, x)};
         for (uint32_t i = 0; i < 20; i++)
-            sum += x[20 * seed + i]; /* the ticket goes on */
+            sum += x[20 * seed + i]; /* the ticket continues */
         c->launch.grid[0] = 20;
         c->launch.block[0] = 40;
         c->launch.options.seed = seed;
@@ -229,7 +228,7 @@ static void copy_async(struct sim_case *c)
     }
 }
 
-/* The last thread to leave drops the count to 0, of which PTX says that it is not defined. */
+/* The last thread to leave drops the count to 0, which PTX leaves undefined. */
 static void mbarriers(struct sim_case *c)
 {
     uint64_t v = sim_case_buffer(c, 64 * 4, NULL);

@@ -1,4 +1,4 @@
-/* The race check on events made by hand: what orders and what does not. */
+/* The race check on events made by hand: events that order accesses, and events that do not. */
 #include "sim/sim_race.h"
 #include "sim_feed.h"
 
@@ -138,9 +138,9 @@ static void lanes_are_threads(void **state)
     feed_sync(&f, 0, 0, LANES, SIM_WARP_SYNC, SIM_WEAK, SIM_CTA);
     feed_access(&f, 0, 0, 0x7fffffff, R, 4, 4, 4, 0);
     expect(0);
-    feed_access(&f, 0, 0, 1, W, 4, 4, 4, 2); /* itself read it … */
+    feed_access(&f, 0, 0, 1, W, 4, 4, 4, 2); /* lane 0 read it itself … */
     expect(0);
-    feed_access(&f, 0, 0, 1, W, 8, 4, 4, 2); /* … lane 1 this one */
+    feed_access(&f, 0, 0, 1, W, 8, 4, 4, 2); /* … lane 1 read this one */
     expect_kind(SIM_FOUND_RACE);
 }
 
@@ -224,7 +224,7 @@ static void release_and_acquire(void **state)
     pass_flag(SIM_RELAXED, SIM_RELAXED, SIM_GPU, SIM_GPU, SIM_GPU);
     expect(0);
     pass_flag(SIM_VOLATILE, SIM_VOLATILE, SIM_GPU, SIM_SYS, SIM_CTA);
-    expect(1); /* of the flag alone, as no loop waits with this read */
+    expect(1); /* of the flag alone, because this read is not in a loop that waits */
     expect_kind_alone(SIM_FOUND_VOLATILE);
 }
 
@@ -257,7 +257,7 @@ static void scope_too_narrow(void **state)
     assert_non_null(sim_report_find(&report, SIM_FOUND_RACE));
 }
 
-/* The last of the blocks to count up reads what all wrote. */
+/* The last of the blocks to count up reads all blocks' writes. */
 static void a_chain_of_updates(void **state)
 {
     (void)state;
@@ -285,11 +285,11 @@ static void atomics_do_not_race(void **state)
     for (int i = 0; i < 4; i++)
         feed_full(&f, i % 2, i / 2, LANES, SIM_UPDATE, bins, 4, 1, SIM_RELAXED, SIM_GPU, 0);
     expect(0);
-    feed_access(&f, 1, 1, 1, R, G, 4, 4, 1); /* lane 0 was not the last, and not alone */
+    feed_access(&f, 1, 1, 1, R, G, 4, 4, 1); /* lane 0 came neither last nor alone */
     assert_int_equal(report.first->kind, SIM_FOUND_RACE);
 }
 
-/* Of two unordered writes of one value neither stands for the other. */
+/* If two writes of one value are unordered, both are remembered. */
 static void both_writers_are_kept(void **state)
 {
     (void)state;
@@ -307,7 +307,8 @@ static void both_writers_are_kept(void **state)
     assert_int_equal(report.last->access[0].at.warp, 0);
 }
 
-/* What another write has covered is not the same value, though the bytes are now. */
+/* A write whose value another write has replaced is not of the same value, though the bytes are
+ * equal now. */
 static void a_value_that_was_covered(void **state)
 {
     (void)state;
@@ -320,8 +321,8 @@ static void a_value_that_was_covered(void **state)
     assert_non_null(sim_report_find(&report, SIM_FOUND_SAME_VALUE));
 }
 
-/* A read for each of 128 warps, and for each of their lanes in turn; the last to count up knows of
- * all but the first. */
+/* A read for each of 128 warps, and for each of their lanes in turn; the last lane to count up
+ * is ordered after all but the first. */
 static void readers_without_end(void **state)
 {
     (void)state;
@@ -340,7 +341,7 @@ static void readers_without_end(void **state)
     assert_int_equal(report.first->access[0].at.warp, 0);
 }
 
-/* Readers that take turns do not make a list without end, nor do writers of one value. */
+/* Readers that take turns do not make an endless list; writers of one value do not, either. */
 static void lists_stay_short(void **state)
 {
     (void)state;
@@ -393,7 +394,7 @@ static void named_barriers(void **state)
     expect(2);
 }
 
-/* A barrier of some threads is none of those that have left. */
+/* A barrier of some threads does not include those that have left. */
 static void named_barriers_and_those_who_left(void **state)
 {
     (void)state;
@@ -437,7 +438,7 @@ static void copies_are_agents(void **state)
     expect(2);
 }
 
-/* Landing late is no excuse for what happened in between. */
+/* A late completion does not excuse accesses in between. */
 static void copies_begin_when_issued(void **state)
 {
     (void)state;
@@ -470,7 +471,7 @@ static void copies_waited_for_apart(void **state)
     expect_kind(SIM_FOUND_RACE);
 }
 
-/* A kernel that copies on and on and never waits. */
+/* A kernel that copies endlessly and never waits. */
 static void copies_without_end(void **state)
 {
     (void)state;
@@ -497,7 +498,7 @@ static void mbarriers_order(void **state)
     feed_mbarrier(&f, 0, 1, LANES, SIM_MBARRIER_WAIT, 248, 0);
     feed_access(&f, 0, 1, LANES, R, 0, 4, 4, 1);
     expect(0);
-    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 2); /* the reader has not answered */
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 2); /* the reader has not replied */
     assert_int_equal(report.first->kind, SIM_FOUND_RACE);
 }
 
@@ -535,8 +536,8 @@ static void findings_are_not_repeated(void **state)
     assert_non_null(strstr(t.data, "\"kind\": \"race\""));
 }
 
-/* However many warnings there are, what fails is not lost; nor is it behind findings that are
- * suppressed. */
+/* Whatever the number of warnings, failures are not lost; nor are they if suppressed findings
+ * come before. */
 static void many_findings(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* The race check against a plain one: a vector clock for each thread and copy, every access of
- * every byte kept. Random programs, mostly steered around races, until the first race: both must
- * see it at the same event. Unordered writes of one value are none, but what comes behind them may
- * race with any of them. */
+/* The race check compared with a plain one, which has a vector clock for each thread and copy,
+ * and keeps every access of every byte. Random programs, mostly steered around races, run until
+ * the first race: both checks must see it at the same event. Unordered writes of one value are
+ * not a race, but later accesses may race with any of them. */
 #include "sim/sim_race.h"
 #include "sim_feed.h"
 
@@ -18,12 +18,12 @@ enum {
     WARPS = 2,
     THREADS = 40, /* of a block: its second warp has 8 lanes */
     SLOTS = BLOCKS * WARPS * 32,
-    COPIES = 64, /* lanes' copies in one program */
+    COPIES = 64, /* most lanes' copies in one program */
     AGENTS = SLOTS + COPIES,
     SHARED = 64,
     GLOBAL = 64, /* around the end of a page of the shadow memory */
     BYTES = BLOCKS * SHARED + GLOBAL,
-    MBARRIER = SHARED - 8, /* the offset of a block's */
+    MBARRIER = SHARED - 8, /* offset of a block's mbarrier */
     EVENTS = 300
 };
 #define GLOBAL_BASE (FEED_BASE + 4096 - GLOBAL / 2)
@@ -36,12 +36,12 @@ struct past {
     int agent, order, scope, element, value;
     uint32_t time;
     enum sim_kind kind;
-    bool covered; /* a later write is ordered behind it and stands for it */
+    bool covered; /* a later write is ordered after it and replaces it */
 };
 struct value {
     struct clock wide, local;
     int block;        /* of local */
-    int writer;       /* the thread that wrote last */
+    int writer;       /* the thread of the last write */
     int bytes, write; /* what it wrote */
 };
 struct mbarrier {
@@ -55,7 +55,7 @@ static struct model {
     bool fenced[2][SLOTS];
     struct past *past[BYTES];
     struct value value[BYTES];
-    int write[BYTES], writes; /* by byte: number of the last one */
+    int write[BYTES], writes; /* by byte: number of its last write */
     struct mbarrier mbarrier[BLOCKS];
     int copies;                         /* agents used */
     int copy_of[COPIES], index[COPIES]; /* thread, commit group; -1: waited for */
@@ -132,7 +132,7 @@ static bool excused(const struct request *q, int agent, const struct past *p)
            (is_wide(q->order, q->scope) && is_wide(p->order, p->scope));
 }
 
-/* What the place carries, if it was written as a whole last; NULL: it was not. */
+/* Returns the value that the place carries, if its last write was of the whole place; else NULL. */
 static const struct value *carried(const struct request *q, int lane)
 {
     const struct value *v = &m->value[byte_of(q, lane)];
@@ -142,7 +142,8 @@ static const struct value *carried(const struct request *q, int lane)
     return v;
 }
 
-/* What the agent knows at the access: an acquiring one what it acquires. */
+/* Gives the events known to the agent at the access, with those that an acquiring access
+ * acquires. */
 static void known_at(const struct request *q, int lane, struct clock *known)
 {
     const struct value *v = carried(q, lane);
@@ -165,7 +166,8 @@ static bool knows(const struct clock *known, int agent, const struct past *p)
     return p->agent == agent || p->time <= known->at[p->agent];
 }
 
-/* What lies before one of two writes of a value may be forgotten: such races may be found. */
+/* The check may forget events before one of two writes of a value, so it may or may not find
+ * such races: PERHAPS. */
 enum verdict { NO_RACE, PERHAPS, RACE };
 
 static enum verdict worse(enum verdict a, enum verdict b)
@@ -173,7 +175,8 @@ static enum verdict worse(enum verdict a, enum verdict b)
     return a > b ? a : b;
 }
 
-/* Of the accesses of a byte, newest first. `stands`: nobody has written another value since. */
+/* Judges the accesses of a byte, newest first. `stands`: no thread has written another value
+ * since. */
 static enum verdict byte_races(const struct request *q, int agent, const struct clock *known,
                                const struct past *p)
 {
@@ -193,7 +196,7 @@ static enum verdict byte_races(const struct request *q, int agent, const struct 
     return verdict;
 }
 
-/* What the check need not keep behind a write that is ordered behind it. */
+/* Marks accesses that the check need not keep, because a later write is ordered after them. */
 static void cover(const struct request *q, int agent, const struct clock *known, struct past *p)
 {
     for (; p; p = p->next) {
@@ -204,7 +207,7 @@ static void cover(const struct request *q, int agent, const struct clock *known,
     }
 }
 
-/* Lanes of one instruction write one value, and do not race with each other. */
+/* Lanes of one instruction that write one value do not race with each other. */
 static enum verdict access_races(const struct request *q, bool keep)
 {
     enum verdict races = NO_RACE;
@@ -351,8 +354,8 @@ static void whole_barrier(struct feed *f, int block)
     feed_barrier(f, block);
 }
 
-/* One warp arrives and goes on, or waits; the other waits: 64 threads, the second warp counting
- * what it has. */
+/* One warp arrives and goes on, or waits; the other waits. The barrier has 64 threads; the
+ * second warp counts as many as it has. */
 static void warp_barrier(struct feed *f, int block)
 {
     bool waits = below(2);
@@ -410,7 +413,7 @@ static bool no_more_copies(const struct request *q)
     return q->order != SIM_WEAK || !q->mask || m->copies + __builtin_popcount(q->mask) > COPIES;
 }
 
-/* A copy of some lanes: its read or its write. */
+/* Makes a copy of some lanes: its read or its write. */
 static void copy(struct feed *f, bool avoid, enum verdict *races)
 {
     struct request q;
@@ -441,7 +444,8 @@ static void copy(struct feed *f, bool avoid, enum verdict *races)
     feed_request(f, &q, group);
 }
 
-/* Those that arrived at an mbarrier are known at any wait. */
+/* Returns true if the copy is waited for. Copies that arrived at an mbarrier are known at any
+ * wait. */
 static bool is_waited_for(int copy, int slot_of, int pending)
 {
     if (m->copy_of[copy] != slot_of)
@@ -466,8 +470,8 @@ static void tell_mbarrier(struct feed *f, int block, int warp, uint32_t mask, en
     f->observer->sync(f->observer->user, &e);
 }
 
-/* Lanes whose copies arrive: nobody of their instruction has waited for its part, and they for
- * none. */
+/* Returns lanes whose copies may arrive: no lane of their instruction has waited for its part,
+ * and they have waited for none. */
 static uint32_t lanes_that_copy(int block, int warp)
 {
     uint32_t lanes = 0;
@@ -477,7 +481,7 @@ static uint32_t lanes_that_copy(int block, int warp)
             fine = m->group[other] != m->group[c] || m->index[other] >= 0 || m->arrived[other];
         lanes |= fine ? 1u << m->copy_of[c] % 32 : 0;
     }
-    for (int c = 0; c < m->copies; c++) /* all of a lane's */
+    for (int c = 0; c < m->copies; c++) /* all copies of a lane */
         if (m->index[c] < 0 && !m->arrived[c] && m->copy_of[c] / 32 == block * WARPS + warp)
             lanes &= ~(1u << m->copy_of[c] % 32);
     return lanes;
@@ -499,8 +503,8 @@ static void arrive(struct mbarrier *bar, int s, bool copies)
     step(s);
 }
 
-/* An init, an arrival, a phase's end or a wait; each but the first is an atomic update of the 8
- * bytes, too. */
+/* Makes an init, an arrival, a phase's end or a wait; each but the init is also an atomic update
+ * of the 8 bytes. */
 static bool mbarrier(struct feed *f, int block, int warp, bool avoid, enum verdict *races)
 {
     struct mbarrier *bar = &m->mbarrier[block];
@@ -593,8 +597,8 @@ static enum verdict random_event(struct feed *f)
     return races;
 }
 
-/* Races by the model's rules. Volatile accesses are strong, so that they make none; findings of their own kinds
- * are about what their order leaves open. */
+/* Returns true for races by the model's rules. Volatile accesses are strong, so they make none;
+ * findings of their own kinds are about the order that they leave open. */
 static bool found_race(const struct sim_report *r)
 {
     for (const struct sim_finding *f = r->first; f; f = f->next)
@@ -622,7 +626,7 @@ static void one_program(uint64_t seed, int64_t *events, int *raced)
             struct text t;
             text_init(&t, &arena);
             sim_report_text(&t, &report, false);
-            fputs(t.data, stderr); /* longer than messages of the tests may be */
+            fputs(t.data, stderr); /* too long for a message of the tests */
             fail_msg("seed %llu event %d line %u: %s", (unsigned long long)seed, i,
                      (unsigned)f.line, found ? "there is no race" : "a race is missed");
         }

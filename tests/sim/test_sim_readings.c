@@ -1,20 +1,20 @@
-/* The simulator against an NVIDIA H200: every form of the value, lane, atomic and matrix
- * instructions and of those that move data, with every choice of modifiers that a value depends on,
- * on generated operands (readings_program.h). readings.bin has what the GPU gave. Results that PTX
- * gives a bound for are held to the bound. What is not read, of all instructions of the table,
- * stands in unread.txt with the reason.
+/* The simulator compared with an NVIDIA H200: every form of the value, lane, atomic and matrix
+ * instructions and of those that move data, with every combination of modifiers that a value
+ * depends on, on generated operands (readings_program.h). readings.bin has the GPU's results. If
+ * PTX gives a bound for a result, the bound is checked. unread.txt lists all other instructions of
+ * the table, with the reason for having no reading.
  *
- * With TW_READINGS=FOLDER the program, its operands and a list of its readings are written there
- * instead; with TW_READINGS_ALL set too, also those that readings.bin has. On a machine with a GPU,
- * tests/gpu/take_readings.py makes a file of readings of them, and adds that to readings.bin.
- */
+ * With TW_READINGS=FOLDER the test instead writes the program, its operands and a list of its
+ * readings to the folder; with TW_READINGS_ALL set too, also those that readings.bin has. On a
+ * machine with a GPU, tests/gpu/take_readings.py makes a file of readings from them, and adds it
+ * to readings.bin. */
 #include "readings_bounds.h"
 #include "readings_file.h"
 #include "readings_program.h"
 
 #include "sim/sim_machine.h"
 
-/* Every instruction as a line of text, as the tests of PTX make it. */
+/* Makes every instruction as a line of text, like the tests of PTX. */
 #include "../ptx/ptx_samples.c"
 
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static struct taken_file taken;
 static struct excuses excuses;
 static uint64_t operands[READING_CLASSES * READING_OPERANDS * READING_THREADS];
 
-/* --- what a machine with a GPU is given --- */
+/* --- files for a machine with a GPU --- */
 
 static void write_file(const char *folder, const char *name, const void *data, size_t size)
 {
@@ -116,7 +116,7 @@ static void check_reading(const struct reading *r, const uint8_t *ours, const ui
     memcpy(&wanted, theirs, sizeof wanted); /* the host is little-endian */
     theirs += sizeof wanted;
     for (size_t t = 0; t < READING_SHOWN; t++) {
-        /* the first operand of those that PTX promises something by */
+        /* the first operand, on which PTX's bounds depend */
         uint64_t argument = operands[READING_OPERANDS * READING_THREADS + t];
         char a[80], b[80];
         if (reading_same(r, ours + t * size, theirs + t * size, argument))
@@ -190,7 +190,7 @@ static void as_on_the_gpu(void **state)
     sim_free(sim);
 }
 
-/* --- what is not read --- */
+/* --- instructions without a reading --- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -209,7 +209,7 @@ static void keys_are_unique(void **state)
     for (size_t i = 1; i < keys.count; i++)
         if (strcmp(keys.data[i - 1], keys.data[i]) == 0)
             complain(&c, "%s", keys.data[i]);
-    end(&c, "keys stand for two readings");
+    end(&c, "keys name two readings");
 }
 
 /* Instructions without a reading: a line of PTX and a reason each. */
@@ -258,7 +258,7 @@ static struct ptx_module *module_of(const struct unread *u, struct diag *diag)
     return ptx_parse(&arena, source, diag);
 }
 
-/* Says of each whether the simulator has it, as its reason does. */
+/* Checks that the simulator has each instruction, or not, as its reason says. */
 static void check_simulated(struct unread *u)
 {
     struct diag diag;
@@ -268,7 +268,7 @@ static void check_simulated(struct unread *u)
     struct ptx_function *k = ptx_find_function(module, "k");
     struct sim *sim = sim_new(&arena);
     assert_true(sim_load(sim, module, NULL, &diag));
-    /* the last instruction becomes one that nobody knows */
+    /* the last instruction becomes an unknown one */
     k->body.data[k->body.count - 1].instruction->op = PTX_OP_COUNT;
     const struct sim_code *code = sim_program_of(sim, k, 90)->kernel_code;
     const struct sim_op *first = code->ops + sample_instructions_before();

@@ -1,6 +1,6 @@
-/* Twins (tests/sim/twins): of each pair the broken one gives the finding that its first line names,
- * within a few orders of warps, and the clean one gives none, or only the warning that it names.
- * TW_TWIN=name runs one pair and prints what is found. */
+/* Twins (tests/sim/twins): the broken one of each pair gives the finding that its first line
+ * names, within a few orders of warps; the clean one gives none, or only the warning that it
+ * names. TW_TWIN=name runs one pair and prints the findings. */
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
@@ -26,7 +26,7 @@ struct twin {
     bool raw, broken, shown;
 };
 
-/* Its first two lines. */
+/* Reads its first two lines. */
 static void read_head(struct twin *t, const char *text)
 {
     const char *launch = strstr(text, "// launch:"), *end = strchr(launch, '\n'), *at;
@@ -55,7 +55,7 @@ static void tell_memory(struct sim_memcheck *m, uint64_t address, const char *na
 }
 
 struct outcome {
-    bool found, more; /* the kind that is expected; others, warnings too */
+    bool found, more; /* the expected kind was found; others, warnings too */
     enum sim_end end;
 };
 

@@ -1,13 +1,12 @@
-/* Takes something away from kernels that are right (source_mutants.h), and sees whether the static
+/* Removes or moves one thing in correct kernels (source_mutants.h), and checks that the static
  * synchronisation check notices.
  *
  *     mutants [-v] [-l HARMLESS] FILE.tile …
  *
- * For every kernel with shared tiles, in every tuned configuration: the kernel itself must be
- * silent, each mutant must be caught, and a report must be about lines that use the tile it names.
- * A mutant that does no harm stands in the list HARMLESS with its argument: `KERNEL MUTATION
- * NUMBER: why`; one that is listed and caught all the same is a failure too.
- */
+ * For every kernel with shared tiles, in every tuned configuration: the kernel itself must have
+ * no finding, each mutant must be caught, and a report must be about lines that use the tile it
+ * names. A mutant that does no harm is in the list HARMLESS with its argument: `KERNEL MUTATION
+ * NUMBER: why`; a listed mutant that is caught is a failure too. */
 #include "source_mutants.h"
 
 #include "base/platform.h"
@@ -42,7 +41,7 @@ static bool line_has(const char *text, struct loc at, const char *word)
     return false;
 }
 
-/* The error is about lines that use the tile it names. */
+/* Returns true if the error is about lines that use the tile it names. */
 static bool lines_fit(struct arena *a, const char *text, const struct diagnostic *e,
                       const struct mutant *m)
 {
@@ -104,7 +103,7 @@ static enum outcome judge_text(struct arena *a, const struct judge *j, const cha
     return OUT_WRONG_LINES;
 }
 
-/* --- the list of harmless ones --- */
+/* --- the list of harmless mutants --- */
 
 static bool listed(const char *list, const char *kernel, const struct mutant *m)
 {
@@ -128,7 +127,7 @@ struct total {
 static const char *const outcome_text[] = {"silent", "undecided", "caught",
                                            "caught, with wrong lines", "refused"};
 
-/* The worst of a mutant over all configurations: silent in one is silent. */
+/* Judges a mutant over all configurations: if it is silent in one, it is silent. */
 static void judge_mutant(struct judge *j, const struct mutant *m, const char *kernel,
                          const struct literal *const *tunes, int configurations, const char *list,
                          bool verbose, struct total *total)
@@ -163,7 +162,7 @@ static void judge_mutant(struct judge *j, const struct mutant *m, const char *ke
     }
 }
 
-/* All combinations of tuned values, names of a group together. */
+/* Lists all combinations of tuned values; names of a group change together. */
 static int configurations_of(struct arena *a, const struct module *module, int kernel,
                              const struct literal *const **out)
 {

@@ -15,7 +15,7 @@ struct step {
     enum step_kind kind;
     bool reads, writes, atomic;
     struct box read, write;
-    int c; /* WAIT: groups that stay. COPY: its number in the trace. LEAVE: the tile */
+    int c; /* WAIT: groups that may stay. COPY: its number in the trace. LEAVE: the tile */
     int line;
 };
 struct trace {
@@ -99,7 +99,7 @@ static void add_copy(struct unrolling *u, const struct node *n)
                               .line = n->line});
 }
 
-/* Every thread reads the element when it comes there: a step of its own. */
+/* Every thread reads the element when it gets there: a step of its own. */
 static void add_element(struct unrolling *u, const struct node *n)
 {
     struct step s = {
@@ -122,7 +122,7 @@ static void add_element(struct unrolling *u, const struct node *n)
 
 static void unroll(struct unrolling *u, int first);
 
-/* The condition of a loop, as it is evaluated. */
+/* Evaluates the condition of a loop. */
 static bool go_on(struct unrolling *u, const struct node *n, bool holds)
 {
     if (n->asks) {
@@ -208,7 +208,7 @@ static bool on_same_bytes(const struct program *p, const struct box *a, const st
            p->offset[b->tile] < p->offset[a->tile] + p->bytes[a->tile];
 }
 
-/* Of tiles that lie on the same bytes. */
+/* Returns true for a conflict of tiles that share bytes. */
 static bool planned_conflict(const struct program *p, const struct step *a, const struct step *b)
 {
     return (a->writes && b->writes && on_same_bytes(p, &a->write, &b->write)) ||
@@ -225,8 +225,8 @@ static bool conflict(const struct step *a, const struct step *b)
            (a->reads && b->writes && overlap(&a->read, &b->write));
 }
 
-/* Where two threads stand: how far each is, and which of its copies have not landed (of those it
- * began). */
+/* The state of two threads: the position of each, and the copies that each began and that have
+ * not landed. */
 struct moment {
     uint8_t at[2];
     uint16_t under_way[2];
@@ -237,7 +237,7 @@ struct walk {
     const struct trace *t;
     const struct program *planned; /* NULL: tiles do not share bytes */
     int copy_step[MAX_COPIES];
-    uint16_t awaited[MAX_STEPS]; /* by a WAIT: copies that must have landed before it lets go */
+    uint16_t awaited[MAX_STEPS]; /* by a WAIT: copies that must have landed before it ends */
     struct moment queue[TABLE / 2];
     int count;
     uint64_t table[TABLE]; /* moment + 1; cleared through `used` */
@@ -263,7 +263,8 @@ static void wrong(struct oracle_answer *out, int line, int other)
     out->pair[out->pairs++][1] = line < other ? other : line;
 }
 
-/* Both threads do the same, so moments that differ in who is who are one. */
+/* Both threads run the same program, so moments that differ only by an exchange of the threads
+ * are one. */
 static void visit(struct walk *w, struct moment m)
 {
     if (m.at[0] < m.at[1] || (m.at[0] == m.at[1] && m.under_way[0] < m.under_way[1]))
@@ -283,7 +284,7 @@ static void visit(struct walk *w, struct moment m)
     w->queue[w->count++] = m;
 }
 
-/* Copies that must have landed before the wait at position `at` lets go. */
+/* Returns the copies that must have landed before the wait at position `at` ends. */
 static uint16_t awaited(const struct trace *t, int at)
 {
     int committed = 0;
@@ -302,7 +303,7 @@ static uint16_t awaited(const struct trace *t, int at)
     return mask;
 }
 
-/* Does a thread at this position leave the kernel, or the tile's scope? */
+/* Returns true if a thread at this position leaves the kernel, or the tile's scope. */
 static bool leaves(const struct trace *t, int at, int tile)
 {
     return at == t->steps || (t->step[at].kind == STEP_LEAVE && t->step[at].c == tile);
@@ -313,7 +314,7 @@ static bool conflicts(const struct walk *w, const struct step *a, const struct s
     return w->planned ? planned_conflict(w->planned, a, b) : conflict(a, b);
 }
 
-/* What can happen at this moment, together. */
+/* Finds accesses that can happen together at this moment. */
 static void look(struct walk *w, const struct moment *m)
 {
     const struct trace *t = w->t;

@@ -1,12 +1,11 @@
-/* Small tile programs, and what can go wrong in them: found by trying every interleaving of two
- * threads and of their asynchronous copies. It shares nothing with the check that it judges.
+/* Small tile programs, and their errors, found by trying every interleaving of two threads and of
+ * their asynchronous copies. It shares nothing with the check that it judges.
  *
  * A program is a list of nodes, printed as a kernel (random_programs.c) and unrolled here, for
- * every value of its inputs, into a trace: what both threads do, one step a statement. Then all
- * orders of the steps are walked. A program is wrong if in some order two conflicting accesses of
- * different statements' executions can happen at the same time, or if it ends with a copy under
- * way.
- */
+ * every value of its inputs, into a trace of the steps of both threads, one step a statement.
+ * Then all orders of the steps are walked. A program is wrong if in some order two conflicting
+ * accesses of different statements' executions can happen at the same time, or if a copy has not
+ * landed when it ends. */
 #ifndef TW_TEST_ORACLE_H
 #define TW_TEST_ORACLE_H
 
@@ -52,15 +51,15 @@ enum node_kind {
     NODE_WAIT, /* c groups stay */
     NODE_SYNC,
     NODE_STAGE, /* s = (s + c) % modulus */
-    NODE_FOR,   /* loop `variable` to input `input` (or the number c when input < 0) */
+    NODE_FOR,   /* loop `variable` up to input `input` (or the number c if input < 0) */
     NODE_IF,
     NODE_SCOPE, /* a block with a tile of its own, c */
-    NODE_FREE,  /* of tile c, for good */
+    NODE_FREE,  /* of tile c, until the end */
     NODE_BREAK,
     NODE_CONTINUE,
     NODE_RETURN
 };
-enum { LOCAL_TILE = 2 }; /* the first of those of scopes */
+enum { LOCAL_TILE = 2 }; /* the first tile of a scope */
 enum test_form {
     TEST_NOT_ZERO,
     TEST_ONE,
@@ -81,10 +80,10 @@ enum element_form {
     ELEMENT_ELSE,
     ELEMENT_TERNARY, /* if flag f0 is not 0 */
     ELEMENT_CALL,    /* an argument of a fn */
-    ELEMENT_STORE,   /* the first element of `to` alone is written */
-    ELEMENT_ADD,     /* the same, by an atomic */
-    ELEMENT_COPY,    /* as INDEX, of an async copy */
-    ELEMENT_PLACE,   /* an index of what is written, which is no shared tile */
+    ELEMENT_STORE,   /* writes only the first element of `to` */
+    ELEMENT_ADD,     /* as above, by an atomic */
+    ELEMENT_COPY,    /* like INDEX, in an async copy */
+    ELEMENT_PLACE,   /* an index of the written place, which is not a shared tile */
     ELEMENT_PRINT,
     ELEMENT_ATOMIC,
     ELEMENT_LOCK, /* a barrier follows */
@@ -97,10 +96,10 @@ struct node {
     int c, variable, modulus, input, stage;
     enum test_form test;
     int spelling; /* STAGE, SYNC: one of several; FOR: enum loop_form; ELEMENT: element_form */
-    bool asks;    /* FOR: the condition reads a row of `from` too */
+    bool asks;    /* FOR: the condition also reads a row of `from` */
     int body, otherwise; /* first node, -1 none */
     int next;            /* -1 none */
-    int line;            /* in the printed text */
+    int line;            /* its line in the printed text */
     int condition_line;  /* FOR */
 };
 
@@ -110,27 +109,26 @@ struct program {
     int tiles, stages[MAX_TILES], scopes;
     bool counts_up;   /* counters are unsigned */
     int step;         /* of every loop */
-    bool loaded_flag; /* the second flag is read from memory */
+    bool loaded_flag; /* the second flag is loaded from memory */
     bool uses[INPUTS];
-    int bound[LOOPS], constant[LOOPS]; /* input and number of each loop */
-    /* As planned, by tile: where it lies, and whether a barrier was added before its
-     * declaration. */
+    int bound[LOOPS], constant[LOOPS]; /* input and constant of each loop's bound */
+    /* The plan, by tile: its place, and true if a barrier was added before its declaration. */
     int64_t offset[MAX_TILES], bytes[MAX_TILES];
     bool barrier[MAX_TILES];
 };
 
-/* What can go wrong: pairs of lines, the lower first; for a copy under way at the end, 0 and its
- * line. */
+/* The errors found: pairs of lines, the lower first; for a copy that has not landed at the end,
+ * 0 and its line. */
 enum { MAX_PAIRS = 256 };
 struct oracle_answer {
     bool wrong;
     bool too_large; /* some trace was too long to walk */
     int pairs, pair[MAX_PAIRS][2];
 };
-/* Loops with an unknown bound go 0 … trips rounds. */
+/* Finds the errors. Loops with an unknown bound run 0 … trips iterations. */
 void oracle_ask(const struct program *p, int trips, struct oracle_answer *out);
-/* As planned: do accesses of different tiles on the same bytes meet? The first such pair is
- * noted. */
+/* Finds accesses of different tiles to the same bytes in the planned program. Notes the first
+ * such pair. */
 void oracle_ask_planned(const struct program *p, int trips, struct oracle_answer *out);
 bool oracle_has_pair(const struct oracle_answer *a, int line, int other);
 

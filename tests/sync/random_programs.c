@@ -1,12 +1,11 @@
-/* Random small tile programs: the static synchronisation check against the oracle.
+/* Random small tile programs: compares the static synchronisation check with the oracle.
  *
  *     random_programs [COUNT [SEED [-v]]]
  *
- * Each program is printed as a kernel, compiled by `lang`, checked, and unrolled for the oracle. It
- * fails if a race is missed, if there is a false alarm, if a report names lines that do not race,
- * or if more than 1% stay undecided. Then the kernel is planned: tiles that were put on the same
- * bytes must not be in use at the same time.
- */
+ * Each program is printed as a kernel, compiled by `lang`, checked, and unrolled for the oracle.
+ * The test fails if a race is missed, if there is a false alarm, if a report names lines that do
+ * not race, or if more than 1% remain undecided. Then the kernel is planned: tiles that share
+ * bytes must not be in use at the same time. */
 #include "chance.h"
 #include "oracle.h"
 
@@ -23,12 +22,12 @@ struct maker {
     struct program *p;
     struct chance *r;
     int sync_percent, wait_percent;
-    int loops[LOOPS], loops_open, loops_made; /* around the place being made */
+    int loops[LOOPS], loops_open, loops_made; /* around the present place */
     int left;                                 /* nodes to spend */
     bool in_for;
     bool slices, plain_stages;
-    int scope;       /* its tile; 0: none around */
-    bool only_local; /* the others are freed */
+    int scope;       /* its tile; 0: not in a scope */
+    bool only_local; /* the other tiles are freed */
 };
 
 static int new_node(struct maker *m, enum node_kind kind)
@@ -228,7 +227,7 @@ static int make_sync(struct maker *m)
     return i;
 }
 
-/* Links `i` behind *last. */
+/* Links `i` after *last. */
 static void link_node(struct maker *m, int *first, int *last, int i)
 {
     if (*last >= 0)
@@ -255,7 +254,7 @@ static int make_list(struct maker *m, int depth)
     return first;
 }
 
-/* The tiles are freed, and others live on. */
+/* Frees the scope's tiles; others live on. */
 static void make_frees(struct maker *m, int *first, int *last)
 {
     for (int t = 0; t < m->p->tiles; t++) {
@@ -287,8 +286,8 @@ static void make_wild(struct maker *m)
     m->p->first = first;
 }
 
-/* A loop at the end of the scope whose condition reads the scope's tile, with a barrier in each
- * round. */
+/* Makes a loop at the end of the scope whose condition reads the scope's tile, with a barrier in
+ * each iteration. */
 static void make_last_loop(struct maker *m, int scope)
 {
     int last = m->p->node[scope].body, tile = m->p->node[scope].c, loop, end;
@@ -306,7 +305,7 @@ static void make_last_loop(struct maker *m, int scope)
     m->p->node[last].next = loop;
 }
 
-/* Scopes one behind the other, so that their tiles may lie on the same bytes. */
+/* Makes scopes one after the other, so that their tiles may share bytes. */
 static void make_scopes(struct maker *m)
 {
     int first = -1, last = -1, count = 2 + below(m->r, 2);
@@ -350,7 +349,7 @@ static void add_kind(struct maker *m, int *first, int *last, enum node_kind kind
     link_node(m, first, last, i);
 }
 
-/* The body of a ring of S stages: wait, barrier, next copy, use, next stage. */
+/* Makes the body of a ring of S stages: wait, barrier, next copy, use, next stage. */
 static int make_ring_body(struct maker *m, int stages, int ahead, bool loop_index)
 {
     int first = -1, last = -1;
@@ -386,7 +385,7 @@ static int make_ring_body(struct maker *m, int stages, int ahead, bool loop_inde
     return first;
 }
 
-/* A pipeline by hand as people write them, before mutation. */
+/* Makes a pipeline as programmers write it by hand, before mutation. */
 static void make_ring(struct maker *m)
 {
     int stages = 2 + below(m->r, 4), ahead = stages - 1, first = -1, last = -1;
@@ -407,7 +406,7 @@ static void make_ring(struct maker *m)
     m->p->first = first;
 }
 
-/* Load, barrier, use, barrier. */
+/* Makes a loop of load, barrier, use, barrier. */
 static void make_plain_loop(struct maker *m)
 {
     int first = -1, last = -1, in = -1, in_last = -1, loop = new_node(m, NODE_FOR);
@@ -435,7 +434,7 @@ static void make_plain_loop(struct maker *m)
     m->p->first = first;
 }
 
-/* Takes a node out of its list: everything that points to it points behind it. */
+/* Removes a node from its list: links to it go to the node after it. */
 static void unlink_node(struct program *p, int gone)
 {
     int next = p->node[gone].next;
@@ -601,7 +600,7 @@ static void print_test(struct printer *o, const struct node *n, int indent)
     print(o, indent, "}");
 }
 
-/* The first element of a part. */
+/* Returns the first element of a part. */
 static const char *element_text(const struct program *p, const struct part *part, char *out)
 {
     char row[128];
@@ -782,7 +781,7 @@ static int line_at(struct loc at)
     return line;
 }
 
-/* Every error must be about a pair of lines that the oracle saw. */
+/* Returns true if every error is about a pair of lines that the oracle found. */
 static bool lines_are_right(const struct diag *d, const struct oracle_answer *truth)
 {
     for (const struct diagnostic *e = d->first; e; e = e->next) {
@@ -811,7 +810,7 @@ static void show(const struct printer *text, const struct diag *d, struct arena 
     printf("--- %s\n%s%s", what, text->text, messages.data);
 }
 
-/* Where tiles lie and which declarations got a barrier, from the planned kernel. */
+/* Reads, from the planned kernel, the places of tiles and the declarations that got a barrier. */
 static void read_plan(struct program *p, const struct stmt *s)
 {
     const struct stmt *before = NULL;
@@ -827,7 +826,7 @@ static void read_plan(struct program *p, const struct stmt *s)
     }
 }
 
-/* Tiles that share bytes must never be in use at the same time. */
+/* Checks that tiles that share bytes are never in use at the same time. */
 static const char *judge_plan(struct program *p, struct pass_context *c, int trips, struct tally *n)
 {
     struct oracle_answer answer;
@@ -885,7 +884,7 @@ static bool judge(struct program *p, struct printer *text, struct tally *n, bool
     oracle_ask(p, trips, &truth);
     bool right = lines_are_right(&d, &truth);
     for (int more = 3; verdict == SYNC_RACE && (!truth.wrong || !right) && more < 20; more += 7) {
-        n->deeper += more == 3; /* it may take more rounds of a loop */
+        n->deeper += more == 3; /* the race may need more iterations of a loop */
         oracle_ask(p, trips + more, &truth);
         right = lines_are_right(&d, &truth);
     }

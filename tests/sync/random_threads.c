@@ -1,16 +1,15 @@
-/* Random small kernels at thread level: the static synchronisation check against running every
- * thread.
+/* Random small kernels at thread level: compares the static synchronisation check with running
+ * every thread.
  *
  *     random_threads [COUNT [SEED [-v]]]
  *
  * A program is a tree of statements that each thread runs by itself, for every value of the one
- * input; what it touches goes into a log, by epoch. Two accesses race if they are of the same epoch
+ * input; its accesses go into a log, by epoch. Two accesses race if they are of the same epoch
  * and element and of different threads, one of them writes, not both are atomic, and they do not
- * both write the one uniform value that programs store. What all threads do together (copies of
- * whole tiles) counts as touched by nobody knows whom. It fails if a race is missed or there is a
- * false alarm, or if more than 20% stay undecided (thread level is decided as far as numbers go).
-
- */
+ * both write the one uniform value that programs store. Accesses that all threads make together
+ * (copies of whole tiles) belong to an unknown thread. The test fails if a race is missed or
+ * there is a false alarm, or if more than 20% remain undecided (at thread level the check
+ * decides programs with known numbers). */
 #include "chance.h"
 
 #include "lang/lang.h"
@@ -25,7 +24,7 @@
 
 enum { ROWS = 4, COLUMNS = 8, MAX_NODES = 40, MAX_LOOPS = 3 };
 
-/* x * tx + y * ty + factor * loop + own * v + d, the remainder of the extent. */
+/* x * tx + y * ty + factor * loop + own * v + d, modulo the extent. */
 struct subscript {
     int x, y, loop, factor, own, d;
 };
@@ -40,8 +39,8 @@ enum kind {
     SET, /* v = (v + c) % COLUMNS, a scalar of each thread */
     SYNC,
     IF,      /* test, body, otherwise */
-    FOR,     /* loop from 0 to count, or to n when count is 0 */
-    STRIDED, /* loop from tx to count by the block's width: varying */
+    FOR,     /* loop from 0 to count, or to n if count is 0 */
+    STRIDED, /* loop from tx to count in steps of the block's width: varying */
     SHRINK   /* for (half = count; half > 0; half /= 2) */
 };
 enum test { X_BELOW, X_IS, Y_IS, ODD, N_ABOVE, X_AND_N, X_BELOW_LOOP };
@@ -183,7 +182,7 @@ struct touch {
     int epoch, element, thread; /* -1: some thread */
     bool writes, atomic, uniform;
     int node;
-    uint64_t instance; /* which execution of the statement */
+    uint64_t instance; /* number of the statement's execution */
 };
 enum { MAX_TOUCHES = 60000 };
 struct run {
@@ -312,7 +311,7 @@ static int by_place(const void *a, const void *b)
     return x->epoch != y->epoch ? x->epoch - y->epoch : x->element - y->element;
 }
 
-/* Does some n up to the limit make it race? */
+/* Returns true if some n up to the limit makes it race. */
 static bool oracle(const struct program *p, int limit, struct touch *log)
 {
     for (int n = 0; n <= limit; n++) {

@@ -10,7 +10,7 @@
 
 struct statement {
     struct span at;
-    int list;  /* number of the list it stands in */
+    int list;  /* number of its list */
     int outer; /* the statement around that list, -1 none */
 };
 enum { MAX_STATEMENTS = 256 };
@@ -41,7 +41,7 @@ bool source_word_at(const char *t, size_t i, const char *word)
     return strncmp(t + i, word, n) == 0 && !isalnum((unsigned char)t[i + n]) && t[i + n] != '_';
 }
 
-/* Past the bracket that closes the one at i. */
+/* Returns the place after the bracket that closes the one at i. */
 static size_t skip_brackets(const char *t, size_t i)
 {
     int depth = 0;
@@ -63,7 +63,7 @@ static void read_list(struct outline *o, size_t i, size_t end, int outer)
         i = read_statement(o, i, list, outer);
 }
 
-/* A body: a block's statements form a list; one without braces has none. */
+/* Reads a body: a block's statements form a list; a body without braces has none. */
 static size_t read_body(struct outline *o, size_t i, int self)
 {
     i = skip_blank(o->text, i);
@@ -134,13 +134,13 @@ static struct mutant *add_mutant(struct mutants *m, const char *kind, size_t pla
     return &m->found->data[m->found->count - 1];
 }
 
-/* The text with `what` in place of a span; lines keep their numbers. */
+/* Returns the text with `what` in place of a span; lines keep their numbers. */
 static char *replaced(struct mutants *m, const char *text, struct span at, const char *what)
 {
     return arena_printf(m->arena, "%.*s%s%s", (int)at.begin, text, what, text + at.end);
 }
 
-/* The text without a span, and with `what` put in at another place. */
+/* Returns the text without a span, and with `what` inserted at another place. */
 static char *moved(struct mutants *m, struct span from, size_t to, const char *what)
 {
     if (to >= from.end)
@@ -148,7 +148,7 @@ static char *moved(struct mutants *m, struct span from, size_t to, const char *w
     return replaced(m, replaced(m, m->text, from, ""), (struct span){to, to}, what);
 }
 
-/* The neighbour in the same list before (direction -1) or behind (1), -1 none. */
+/* Returns the neighbour before (direction -1) or after (1) in the same list, -1 none. */
 static int neighbour(const struct outline *o, int self, int direction)
 {
     int best = -1;
@@ -192,7 +192,7 @@ static bool calls(const char *text, struct span at, const char *name)
            text[skip_blank(text, at.begin + strlen(name))] == '(';
 }
 
-/* Past the bracket that closes [ at i. */
+/* Returns the place after the bracket that closes [ at i. */
 static size_t skip_subscript(const char *t, size_t i)
 {
     int depth = 0;
@@ -203,7 +203,7 @@ static size_t skip_subscript(const char *t, size_t i)
     return i;
 }
 
-/* Every use of a shared tile of three axes or more, from its declaration on. */
+/* Changes every use of a shared tile of three axes or more, from its declaration on. */
 static void mutate_stages(struct mutants *m, const char *name, const char *stages, struct span body)
 {
     const char *t = m->text;
@@ -272,14 +272,14 @@ struct source_mutants *source_mutants_make(struct arena *a, const char *text, st
     return m->found;
 }
 
-/* --- of values --- */
+/* --- mutations of values --- */
 
 static bool is_name(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Is `at` in front of the `=` of a declarator, in the statement from `begin` on? */
+/* Returns true if `at` comes before the `=` of a declarator, in the statement from `begin` on. */
 static bool declares(const char *t, size_t begin, size_t at)
 {
     static const char *const words[] = {"shared", "global", "reg", "f32", "i32"};
@@ -296,7 +296,7 @@ static bool declares(const char *t, size_t begin, size_t at)
     return declaration && !value;
 }
 
-/* `a[i][j]` at the first bracket: each axis shifted. */
+/* Shifts each axis of `a[i][j]`, from the first bracket on. */
 static size_t shift_axes(struct mutants *m, size_t i)
 {
     while (m->text[i] == '[') {
@@ -306,7 +306,7 @@ static size_t shift_axes(struct mutants *m, size_t i)
     return i;
 }
 
-/* Extents of a sum: without its last term. */
+/* Removes the last term of extents that are a sum. */
 static size_t remove_padding(struct mutants *m, size_t i)
 {
     size_t end = skip_subscript(m->text, i), plus = end;

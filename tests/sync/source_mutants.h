@@ -1,12 +1,11 @@
-/* Kernels as text with something taken away or moved:
+/* Kernels as text with one thing removed or moved:
  *
  *   sync-removed, sync-up, sync-down   (moved by one statement; at the end of a body, out of it)
  *   wait-removed, wait-more            (async_wait(n) -> n + 1)
  *   commit-removed
  *   stage                              (sa[e] of a tile of several axes -> sa[(e + 1) % stages])
  *
- * Mutations of a kind are numbered from 1 in the order of the text; lines keep their numbers.
- */
+ * Mutations of a kind are numbered from 1 in the order of the text; lines keep their numbers. */
 #ifndef TW_SOURCE_MUTANTS_H
 #define TW_SOURCE_MUTANTS_H
 
@@ -27,23 +26,23 @@ struct mutant {
     char *text;
 };
 
-/* Of a kernel that compiles; `body` from its brace to behind the last one. */
+/* The mutants of a kernel that compiles; `body` goes from its opening brace to the place after
+ * its last one. */
 struct source_mutants {
     struct mutant *data;
     size_t count, capacity;
 };
 struct source_mutants *source_mutants_make(struct arena *a, const char *text, struct span body);
-/* Of values, not of synchronisation:
+/* Mutations of values, not of synchronisation:
  *
  *   index              (a[e] -> a[1 + e], of every subscript of a tile or view, each axis)
- *   padding-removed    (shared a[T][T + 1] -> a[T][T])
- */
+ *   padding-removed    (shared a[T][T + 1] -> a[T][T]) */
 struct source_mutants *source_value_mutants_make(struct arena *a, const char *text,
                                                  struct span body);
 
-/* The body of the kernel that is declared at an offset. */
+/* Returns the body of the kernel that is declared at an offset. */
 struct span source_body(const char *text, size_t kernel);
-/* Is this word there, and no longer one? */
+/* Returns true if exactly this word is at that place. */
 bool source_word_at(const char *text, size_t at, const char *word);
 
 #endif

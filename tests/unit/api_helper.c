@@ -75,7 +75,7 @@ void succeed(struct fixture *f, tw_status status)
         fail_msg("%s: %s", tw_status_name(status), tw_context_messages(f->ctx));
 }
 
-/* The call failed with this status, and its messages contain `text`. */
+/* Checks that the call failed with this status and that its messages contain `text`. */
 void refused(struct fixture *f, tw_status status, tw_status expected, const char *text)
 {
     const char *said = tw_context_messages(f->ctx);

@@ -1,5 +1,5 @@
-/* A context with a counting allocator, a module and a launch: what tests of the public interface
- * begin with. */
+/* A context with a counting allocator, a module and a launch: the common beginning of tests of
+ * the public interface. */
 #ifndef API_HELPER_H
 #define API_HELPER_H
 
@@ -14,11 +14,11 @@
 /* A product of two types, with tuned values, a requirement and `ensures`. */
 extern const char api_matmul[];
 
-/* An allocator that counts, and fails when told. */
+/* An allocator that counts, and fails from a chosen call on. */
 struct counting {
     long live;      /* bytes */
     long calls;     /* allocations so far */
-    long fail_from; /* the call that fails, and all after it; negative: none */
+    long fail_from; /* the first call that fails, with all after it; negative: none */
 };
 void *counting_resize(void *user, void *ptr, size_t old_size, size_t size);
 
@@ -33,15 +33,15 @@ struct fixture {
     float a[M * K], b[K * N], c[M * N];
     char printed[256];
 };
-/* For cmocka: *state is a struct fixture with a context; all memory must have been given back at
- * the end. */
+/* For cmocka: api_setup makes *state a struct fixture with a context; api_teardown checks that
+ * all memory was given back. */
 int api_setup(void **state);
 int api_teardown(void **state);
 
 void succeed(struct fixture *f, tw_status status);
-/* The call failed with this status, and its messages contain `text`. */
+/* Checks that the call failed with this status and that its messages contain `text`. */
 void refused(struct fixture *f, tw_status status, tw_status expected, const char *text);
-/* The module of that text, and a launch of its first kernel. */
+/* Compiles the text as the fixture's module, and makes a launch of its first kernel. */
 void load(struct fixture *f, const char *text);
 
 tw_array array(void *data, tw_dtype t, int rank, int64_t rows, int64_t columns);

@@ -50,7 +50,7 @@ int cuda_setup(void **state)
     static const char *const settings[] = {"FAKE_CUDA_SM", "FAKE_CUDA_VERSION",
                                            "FAKE_CUDA_DEVICES"};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        unsetenv(settings[i]); /* of the test before */
+        unsetenv(settings[i]); /* left over from the test before */
     setenv("TILEWRIGHT_CUDA_DRIVER", TW_FAKE_CUDA, 1);
     setenv("TILEWRIGHT_CACHE", "", 1);
     if (!driver.fake_cuda_live)

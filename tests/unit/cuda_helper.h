@@ -1,11 +1,11 @@
-/* A context on the driver without a GPU (tests/cuda/fake_cuda.h), and what a test asks that driver.
- */
+/* A context on the driver without a GPU (tests/cuda/fake_cuda.h), and the calls of that driver
+ * that tests use. */
 #ifndef CUDA_HELPER_H
 #define CUDA_HELPER_H
 
 #include "api_helper.h"
 
-/* The driver's own functions, as a program beside ours calls them. */
+/* The driver's own functions, as another part of the program calls them. */
 #define DRIVER_CALLS(X)                                                                            \
     X(int, cuInit, (unsigned flags))                                                               \
     X(int, cuDevicePrimaryCtxRetain, (void **context, int device))                                 \
@@ -31,18 +31,18 @@ struct driver {
 };
 extern struct driver driver;
 
-/* For cmocka, around every test: as api_setup and api_teardown, besides nothing of the driver's
- * must be left. */
+/* For cmocka, around every test: api_setup and api_teardown, which also check that no object of
+ * the driver is left. */
 int cuda_setup(void **state);
 int cuda_teardown(void **state);
 
-/* A sum with workspace that must be zero: four blocks add up in turn. */
+/* A sum with workspace that must be zero: four blocks add to it in turn. */
 extern const char cuda_total[];
-extern const char cuda_clean_total[]; /* the same; launches leave its workspace 0 */
+extern const char cuda_clean_total[]; /* as above, but launches leave its workspace 0 */
 
-/* The fixture's launch becomes one of its first kernel for the GPU. */
+/* Makes the fixture's launch one of its first kernel for the GPU. */
 void aim_at_gpu(struct fixture *f);
-/* A copy of that memory on the device, as an array. */
+/* Copies that memory to the device; returns the copy as an array. */
 tw_array on_device(struct fixture *f, const void *data, tw_dtype t, int64_t rows, int64_t columns);
 
 #endif

@@ -90,7 +90,7 @@ static void write_loop(struct text *out, const struct program_item *item)
     write_term(out, l->start);
     text_printf(out, "; c %s ", op_table[l->compare].text);
     write_term(out, l->end);
-    if (l->most % 2) /* the condition asks for a variable of the body, or the body leaves */
+    if (l->most % 2) /* the condition reads a variable of the body, or the body leaves the loop */
         text_printf(out, " && trips < %d", l->most);
     text_printf(out, "; c %s= ", l->down ? "-" : "+");
     write_term(out, l->step);
@@ -141,7 +141,7 @@ static const char *write_program(struct arena *arena, const struct integer_progr
     return out.data;
 }
 
-/* --- what it means --- */
+/* --- expected values --- */
 
 struct element {
     const struct integer_program *p;

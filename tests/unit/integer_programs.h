@@ -1,5 +1,5 @@
-/* Programs of integer expressions: each as text, compiled and run on the CPU engine and on the
- * simulator, and evaluated here with eval_op, element by element. */
+/* Programs of integer expressions. Each is written as text, compiled, and run on the CPU engine
+ * and on the simulator; eval_op evaluates it here, element by element, for comparison. */
 #ifndef INTEGER_PROGRAMS_H
 #define INTEGER_PROGRAMS_H
 
@@ -8,18 +8,18 @@
 
 #include <stdint.h>
 
-/* At thread level a scalar of each thread; at tile level one of the block, or an element of a
- * tile. */
+/* At thread level a scalar of each thread; at tile level a scalar of the block, or an element of
+ * a tile. */
 enum program_mode { MODE_THREAD, MODE_UNIFORM, MODE_TILE, MODE_COUNT };
 
 enum term_kind {
     TERM_LITERAL,
-    TERM_A, /* what is read from memory, in the program's types a and b */
+    TERM_A, /* read from memory, in the program's types a and b */
     TERM_B,
     TERM_P,     /* i32, known when the kernel is launched */
     TERM_Q,     /* i64, the same */
     TERM_S,     /* i32, compiled in */
-    TERM_INDEX, /* i32: which element it is, with a range that the compiler knows */
+    TERM_INDEX, /* i32: the element's index, whose range the compiler knows */
     TERM_COUNTER,
     TERM_OP
 };
@@ -33,15 +33,15 @@ struct term {
     const struct term *args[3];
 };
 
-/* for (TYPE c = start; c `compare` end; c += step) { if (trips == most) break; … }; the element is
- * the last of acc = acc * 3 + value. */
+/* for (TYPE c = start; c `compare` end; c += step) { if (trips == most) break; … }; the element
+ * is the final value of acc = acc * 3 + value. */
 struct term_loop {
     enum dtype type;
     const struct term *start, *end, *step;
     enum op compare;
     bool down;  /* c -= step */
     int most;   /* 0: no break */
-    int unroll; /* 0: not said; -1: `unroll for`; n: unroll(n) */
+    int unroll; /* 0: no word; -1: `unroll for`; n: unroll(n) */
 };
 
 struct program_item {
@@ -68,9 +68,9 @@ struct program_runner {
     int64_t elements, programs, wrong;
 };
 
-/* The value of the item for element i, as the language has it. */
+/* Returns the item's value for element i, as the language defines it. */
 int64_t program_expected(const struct integer_program *p, const struct program_item *item, int i);
-/* Runs it, and prints the first elements that differ, with the expression. */
+/* Runs the program, and prints the first elements that differ, with the expression. */
 void program_run(struct program_runner *r, const struct integer_program *p);
 
 #endif

@@ -17,7 +17,7 @@ static void branch(struct machine *m, int thread)
         guarded_off(m, thread) ? m->pc[thread] + 1 : m->ins->operands[0].label->statement;
 }
 
-/* Everybody who is left waits: on they go. */
+/* Lets all waiting threads go on, if every thread that has not left waits. */
 static void barrier_opens(struct machine *m)
 {
     for (int t = 0; t < m->threads; t++)
@@ -70,7 +70,7 @@ static void step_warps(struct machine *m, uint32_t pc)
     }
 }
 
-/* Until it ends, or so many steps have been done in all: then false. */
+/* Runs a block until it ends. Returns false if `steps` steps were done before that. */
 static bool run_block(struct machine *m, int64_t steps)
 {
     size_t count = m->f->body.count;
@@ -105,7 +105,7 @@ static bool run_block(struct machine *m, int64_t steps)
     return m->why != NULL;
 }
 
-/* Where each label is, whether the text was parsed or built. */
+/* Finds the place of each label, in parsed and in built functions. */
 static void find_labels(struct machine *m)
 {
     for (size_t i = 0; i < m->f->body.count; i++)
@@ -142,7 +142,7 @@ static void start_block(struct machine *m, int number)
     m->barrier = 0;
 }
 
-/* One block after the other. */
+/* Runs the blocks one after the other. */
 static const char *run_in_order(struct lockstep *s, int blocks)
 {
     struct machine *m = new_machine(s);
@@ -154,7 +154,7 @@ static const char *run_in_order(struct lockstep *s, int blocks)
     return m->why;
 }
 
-/* All blocks are there, and take turns. */
+/* Runs all blocks at the same time, by turns. */
 static const char *run_together(struct lockstep *s, int blocks)
 {
     struct machine **m = arena_array(s->arena, struct machine *, blocks);

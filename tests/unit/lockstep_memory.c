@@ -1,4 +1,4 @@
-/* Operands, and memory: global arrays with their bounds, shared memory with who used it. */
+/* Operands and memory: global arrays with their bounds, shared memory with its users. */
 #include "lockstep_own.h"
 
 #include <string.h>
@@ -40,7 +40,8 @@ static uint64_t special(struct machine *m, int thread, unsigned id, const int *c
     }
 }
 
-/* .extern .shared is at 0; other variables have memory of their own. */
+/* Returns a variable's address. .extern .shared is at 0; other variables have memory of their
+ * own. */
 uint64_t machine_address(struct machine *m, int thread, const struct ptx_variable *v)
 {
     if (v->space == MOD_SHARED)
@@ -117,7 +118,7 @@ static void touch(struct machine *m, int thread, uint64_t at, size_t bytes, bool
     }
 }
 
-/* Where an address of an instruction points; NULL: nowhere. */
+/* Returns the host address for an address of an instruction; NULL if it points into no memory. */
 uint8_t *machine_place(struct machine *m, int thread, const struct ptx_operand *o, bool shared,
                        size_t bytes, bool write)
 {

@@ -1,4 +1,4 @@
-/* What a thread does by itself, memory aside. */
+/* The instructions of a single thread, except those on memory. */
 #include "lockstep_own.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ uint64_t bits_of_f64(double d)
     return v;
 }
 
-/* A float of type t as a double, and back with one rounding. */
+/* Reads a float of type t as a double; bits_store rounds once on the way back. */
 double bits_load(enum ptx_mod t, uint64_t v)
 {
     switch ((int)t) {
@@ -57,7 +57,7 @@ uint64_t bits_store(enum ptx_mod t, double d)
     }
 }
 
-/* An integer of type t, extended to 64 bits. */
+/* Extends an integer of type t to 64 bits. */
 uint64_t bits_extend(enum ptx_mod t, uint64_t v)
 {
     int bits = bits_of(t);
@@ -164,7 +164,7 @@ static bool is_real(enum ptx_mod t)
     return is_float(t) || t == PTX_F16X2 || t == PTX_BF16X2;
 }
 
-/* The upper 64 bits of a product. */
+/* Returns the upper 64 bits of a product. */
 static uint64_t high_half(enum ptx_mod t, uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
@@ -248,7 +248,7 @@ static uint64_t to_byte(enum ptx_mod t, double d)
     return t == MOD_E4M3X2 ? f32_to_e4m3((float)d) : f32_to_e5m2((float)d);
 }
 
-/* Two floats of 8 bits. */
+/* Converts two floats to or from 8 bits each. */
 static void convert_bytes(struct machine *m, int thread)
 {
     enum ptx_mod to = ptx_type(m->ins, 0), from = ptx_type(m->ins, 1);
@@ -408,7 +408,7 @@ static void function(struct machine *m, int thread)
     machine_result(m, thread, bits_store(t, r));
 }
 
-/* --- which does what --- */
+/* --- the table of instructions --- */
 
 static void sign(struct machine *m, int thread)
 {
@@ -449,7 +449,7 @@ static void choose(struct machine *m, int thread)
     machine_result(m, thread, machine_arg(m, thread, p ? 1 : 2, ptx_type(m->ins, 0)));
 }
 
-/* Of floats. */
+/* Executes operations on floats. */
 static bool real(struct machine *m, int thread)
 {
     enum ptx_mod t = ptx_type(m->ins, 0);

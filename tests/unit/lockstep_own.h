@@ -1,13 +1,13 @@
-/* What the files of the lockstep machine share. */
+/* Shared declarations of the lockstep machine's files. */
 #ifndef LOCKSTEP_OWN_H
 #define LOCKSTEP_OWN_H
 
 #include "base/dtype.h"
 #include "lockstep.h"
 
-/* Who used a byte of shared memory since which barrier. */
+/* The latest uses of a byte of shared memory. */
 struct byte_use {
-    int32_t write_at, read_at; /* barriers that had been then; -1: never */
+    int32_t write_at, read_at; /* number of barriers before the use; -1: never */
     int16_t writer, reader;    /* warps; reader -2: several */
 };
 
@@ -58,21 +58,22 @@ uint64_t bits_extend(enum ptx_mod t, uint64_t v);
 /* --- operands --- */
 
 uint64_t *machine_reg(struct machine *m, int thread, uint32_t reg);
-/* An operand's bits; machine_arg: of operand i, integers extended. */
+/* Returns an operand's bits; machine_arg returns those of operand i, integers extended. */
 uint64_t machine_value(struct machine *m, int thread, const struct ptx_operand *o, enum ptx_mod t);
 uint64_t machine_arg(struct machine *m, int thread, int i, enum ptx_mod t);
 void machine_set(struct machine *m, int thread, const struct ptx_operand *o, uint64_t v);
 void machine_result(struct machine *m, int thread, uint64_t v); /* to operand 0 */
-/* The registers of a vector, or the one. */
+/* Returns the registers of a vector operand, or the single register. */
 const struct ptx_operand *machine_parts(const struct ptx_operand *o, int *count);
 uint64_t machine_address(struct machine *m, int thread, const struct ptx_variable *v);
-/* Where an address points, checked; NULL: nowhere, and the machine stops. */
+/* Returns the host address for a checked address; NULL: it points into no memory, and the
+ * machine stops. */
 uint8_t *machine_place(struct machine *m, int thread, const struct ptx_operand *o, bool shared,
                        size_t bytes, bool write);
 
-/* --- instructions; false: not one of these --- */
+/* --- instructions; a function returns false if the instruction is not its own --- */
 
-/* a and b by an operation of atomics and redux. */
+/* Combines a and b by an operation of atomics and redux. */
 uint64_t machine_combined(enum ptx_mod op, enum ptx_mod t, uint64_t a, uint64_t b);
 bool machine_memory(struct machine *m, int thread);
 bool machine_number(struct machine *m, int thread);

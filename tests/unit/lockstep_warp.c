@@ -1,11 +1,11 @@
-/* What the lanes of a warp do together. */
+/* The instructions that the lanes of a warp execute together. */
 #include "lockstep_own.h"
 
 #include "layout/layout_named.h"
 
 #include <string.h>
 
-/* --- what a warp does together --- */
+/* --- instructions of a whole warp --- */
 
 static void shuffle(struct machine *m, int first)
 {
@@ -82,7 +82,7 @@ static void matrices(struct machine *m, int first, bool store_them)
     }
 }
 
-/* A factor's or the sum's element `reg` of a lane. */
+/* Returns element `reg` of a lane, of a factor or of the sum. */
 static double fragment_element(struct machine *m, int thread, const struct ptx_operand *o,
                                enum ptx_mod t, int reg)
 {

@@ -1,4 +1,4 @@
-/* A kernel lowered and executed, against what the CPU engine makes of the same text. */
+/* Lowers a kernel, executes it, and compares it with the CPU engine's results for the same text. */
 #ifndef LOWER_COMPARE_H
 #define LOWER_COMPARE_H
 
@@ -7,10 +7,11 @@
 
 #include <stdint.h>
 
-/* An element of type t of the array of const parameter `param`; random numbers from the seed. */
+/* Returns an element of type t for the array of const parameter `param`; random numbers come
+ * from the seed. */
 typedef double (*compare_element)(enum dtype t, int param, uint64_t *seed);
 
-/* A launch of one block; the arrays in the order of lowered->params. */
+/* A launch of one block; the arrays are in the order of lowered->params. */
 struct compare_array {
     const char *name;
     void *data;
@@ -23,14 +24,14 @@ struct compare_launch {
     struct compare_array arrays[MOST_ARRAYS];
     int count;
 };
-/* Executes it. NULL, or what went wrong (arena text). */
+/* Executes the launch. Returns NULL, or a message about the fault (arena text). */
 typedef const char *(*compare_run)(const struct compare_launch *launch);
 
-/* Fails the test where an element differs at all. The kernel has one block, and a view of the whole
- * of each of its parameters, which are pointers. */
+/* Fails the test if any element differs. The kernel must have one block and, for each parameter,
+ * a pointer with a view of the whole array. */
 void compare_run_with_cpu(compare_run run, const char *text, const char *target, uint64_t seed,
                           compare_element element);
-/* Executed in lockstep (lockstep.h). */
+/* Compares as above, executing in lockstep (lockstep.h). */
 void compare_with_cpu(const char *text, const char *target, uint64_t seed, compare_element element);
 
 #endif

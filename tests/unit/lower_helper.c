@@ -134,8 +134,8 @@ static void must(bool good, const struct subject *s, const char *why)
 
 enum { GPU_BLOCK = 64, SKIPPED = 77 /* ctest's SKIP_RETURN_CODE */ };
 
-/* A module of its own, with that kernel alone. Elements past n, up to a whole block, are computed
- * in vain. */
+/* Runs a module with that kernel alone. The last block also computes elements past n, which are
+ * not compared. */
 static void run_on_gpu(int target, const struct subject *s, void *out, const void *const *args,
                        size_t n)
 {
@@ -149,7 +149,7 @@ static void run_on_gpu(int target, const struct subject *s, void *out, const voi
     bench_add(&b, s);
     text_init(&text, &b.arena);
     ptx_print(&text, b.l.b.module);
-    static struct cuda *gpu; /* opened once: that takes a while */
+    static struct cuda *gpu; /* opened once, because that is slow */
     gpu = gpu ? gpu : cuda_open(&allocator_libc, 0, why);
     if (!gpu) {
         printf("skipped: %s\n", why);

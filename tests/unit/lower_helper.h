@@ -1,5 +1,5 @@
-/* Kernels with one elementwise op each: built, executed for one element after another, assembled.
- */
+/* Kernels with one elementwise op each: builds them, executes them element by element, assembles
+ * them. */
 #ifndef LOWER_HELPER_H
 #define LOWER_HELPER_H
 
@@ -9,8 +9,8 @@
 
 enum { SUBJECT_ARGS = 3 };
 
-/* out[i] = emit(a[i], b[i], c[i]) for elements of these types; what NULL arguments would be is left
- * out. */
+/* out[i] = emit(a[i], b[i], c[i]) for elements of these types; operands whose array is NULL are
+ * left out. */
 struct subject {
     const char *name;
     enum dtype result, arg[SUBJECT_ARGS];
@@ -29,19 +29,20 @@ struct bench {
     int instructions; /* of the last op */
 };
 
-/* A module for sm_<target>. */
+/* Opens a module for sm_<target>. */
 void bench_open(struct bench *b, int target);
 void bench_close(struct bench *b);
 /* Adds the kernel of that subject to the module. */
 struct ptx_function *bench_add(struct bench *b, const struct subject *s);
-/* Element by element; slip: see ptx_thread.h. Fails the test if an instruction is not known. With
- * TW_TEST_GPU in the environment: on the GPU that is here, whatever slip says. */
+/* Executes the kernel element by element; slip: see ptx_thread.h. Fails the test if an
+ * instruction is not known. With TW_TEST_GPU in the environment it runs on this machine's GPU
+ * and ignores slip. */
 void bench_run(struct bench *b, const struct ptx_function *f, const struct subject *s, void *out,
                const void *const *args, size_t n, int slip);
-/* The whole module by ptxas, if there is one: warnings are errors. */
+/* Assembles the whole module by ptxas, if that is installed; warnings are errors. */
 void bench_assemble(struct bench *b);
 
-/* op_emit of s->op on s->t. */
+/* Emits s->op on s->t by op_emit. */
 struct ptx_operand emit_op(struct lower *l, const struct subject *s,
                            const struct ptx_operand *args);
 

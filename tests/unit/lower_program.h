@@ -7,16 +7,18 @@
 
 #include <stdarg.h>
 
-/* The kernel of `p` (program_check came first) through all passes and lower_kernel. false: errors,
- * in p->diag. */
+/* Takes the kernel of `p`, which program_check has checked, through all passes and lower_kernel.
+ * Returns false after errors, which are in p->diag. */
 bool program_lower(struct program *p, const char *target, struct lowered *out);
-/* Its PTX as text. */
+/* Returns its PTX as text. */
 const char *lowered_text(struct program *p, const struct lowered *lowered);
-/* How often `what` is in the text. */
+/* Returns the number of times `what` occurs in the text. */
 int occurrences(const char *text, const char *what);
-/* The text has so many of each: "what", number, …, NULL. `made_of` is said where it has not. */
+/* Checks the number of occurrences of each string: "text", number, …, NULL. A failure prints
+ * `made_of`. */
 void expect_occurrences(const char *made_of, const char *text, va_list counts);
-/* Whether ptxas is there; assembles a text: NULL, or what ptxas says against it. */
+/* has_assembler returns true if ptxas is installed; the other assembles a text and returns NULL
+ * or the message of ptxas. */
 bool has_assembler(void);
 const char *assemble(struct program *p, const char *target, const char *ptx);
 

@@ -24,7 +24,7 @@ int program_kernels(const struct program *p)
     return p->module ? lang_kernel_count(p->module) : 0;
 }
 
-/* Every static parameter gets the one value, as far as its type can hold it. */
+/* Gives every static parameter the one value, if its type can hold it. */
 static void choose_statics(struct program *p, int index, struct lang_choice *choice)
 {
     const struct lang_kernel *k = lang_kernel(&p->arena, p->module, index, p->target);

@@ -64,7 +64,7 @@ static bool is_signed(enum ptx_mod t)
     return ptx_mods[t].class == PTX_CLASS_SIGNED;
 }
 
-/* A float of any format as a double, and back, rounded as the mode says. */
+/* Reads a float of any format as a double; bits_of rounds it back as the mode says. */
 static double real_of(enum ptx_mod t, uint64_t x)
 {
     switch ((int)t) {
@@ -115,7 +115,7 @@ static uint64_t argument(const struct ptx_thread *t, const struct ptx_variable *
     return t->arguments[i];
 }
 
-/* The word of a table at `address`, which is that of the variable plus an offset. */
+/* Reads a word of a table. `address` is the variable's address plus an offset. */
 static uint64_t read_constant(const struct ptx_thread *t, uint64_t address, size_t bytes)
 {
     const struct ptx_variable *v = NULL;
@@ -260,7 +260,7 @@ static uint64_t moved(enum ptx_mod type, uint64_t x, int slip)
     return sign | (rest + (uint64_t)by);
 }
 
-/* -0 is below +0, a number wins over NaN. */
+/* Returns the lesser or greater number: -0 is below +0, and a number wins over NaN. */
 static double extreme(double a, double b, bool least)
 {
     if (isnan(a) || isnan(b))
@@ -286,13 +286,14 @@ static uint64_t special_unit(const struct ptx_thread *t, const struct ptx_instru
     case PTX_RSQRT: y = (double)(1 / sqrtl((long double)x)); break;
     default: y = log2(x); break;
     }
-    if (type == MOD_F64 && ins->op == PTX_RCP) /* of the upper word alone */
+    if (type == MOD_F64 && ins->op == PTX_RCP) /* the upper word alone counts */
         return of_f64(y) & 0xffffffff00000000;
     uint64_t r = moved(type, of_real(type, y), t->slip);
     return type == MOD_F32 ? of_f32((float)flushed(ins, (double)f32_of(r))) : r;
 }
 
-/* Rounded once: products of two f32 (or less) are exact in double, sums made odd. */
+/* Returns a * b + c rounded once: products of two f32 (or less) are exact in double, and sums
+ * are rounded to odd. */
 static uint64_t sum_of(const struct ptx_instruction *ins, enum ptx_mod type, double a, double b,
                        double c)
 {
@@ -301,7 +302,7 @@ static uint64_t sum_of(const struct ptx_instruction *ins, enum ptx_mod type, dou
                                       : FE_TONEAREST;
     if (type == MOD_F64)
         return of_f64(fma(a, b, c));
-    volatile double exact = add_to_odd(a * b, c); /* before the mode changes */
+    volatile double exact = add_to_odd(a * b, c); /* computed before the mode changes */
     fesetround(mode);
     uint64_t r = of_real(type, exact);
     fesetround(FE_TONEAREST);
@@ -389,7 +390,8 @@ static uint64_t to_integer(enum ptx_mod to, enum ptx_mod from, double v)
     return v < 0 ? (uint64_t)(int64_t)v : (uint64_t)v;
 }
 
-/* An integer as a double that rounds as the integer itself does: odd where it is cut. */
+/* Converts an integer to a double that later rounds as the integer itself does: cut values are
+ * made odd. */
 static uint64_t from_integer(const struct ptx_instruction *ins, enum ptx_mod to, enum ptx_mod from,
                              uint64_t x)
 {
@@ -454,7 +456,7 @@ static bool load_or_store(struct ptx_thread *t, const struct ptx_instruction *in
     return true;
 }
 
-/* Old value to the first operand of atom; memory = old op value. */
+/* Gives the old value to the first operand of atom, and sets memory to old op value. */
 static bool atomic(struct ptx_thread *t, const struct ptx_instruction *ins)
 {
     int first = ins->op == PTX_ATOM;
@@ -502,7 +504,7 @@ static bool move(struct ptx_thread *t, const struct ptx_instruction *ins)
     return true;
 }
 
-/* Two halves in a word: the op on each. */
+/* Applies the op to each half of a word. */
 static bool pair_op(struct ptx_thread *t, const struct ptx_instruction *ins, enum ptx_mod type,
                     const uint64_t *x, uint64_t *r)
 {
@@ -530,7 +532,7 @@ static uint64_t half_of_byte(enum ptx_mod type, uint64_t x)
     return f32_to_f16(v);
 }
 
-/* cvt to or from what has several elements, the first source highest; tf32. */
+/* Executes cvt to or from packed elements, the first source highest, and to tf32. */
 static bool packed(const struct ptx_instruction *ins, const uint64_t *x, uint64_t *r)
 {
     enum ptx_mod to = ptx_type(ins, 0), from = ptx_type(ins, 1);

@@ -1,9 +1,9 @@
-/* Executes what one thread of a kernel does, for tests of what the compiler emits: arithmetic,
- * conversions, branches, loads and stores. No other threads, no shared memory.
+/* Executes one thread of a kernel, to test the code that the compiler emits: arithmetic,
+ * conversions, branches, loads and stores. There are no other threads and there is no shared
+ * memory.
  *
- * The results of the special function unit are the right ones, rounded, moved by up to `slip`
- * units in the last place.
- */
+ * Results of the special function unit are the correctly rounded ones, moved by up to `slip`
+ * units in the last place. */
 #ifndef PTX_THREAD_H
 #define PTX_THREAD_H
 
@@ -11,7 +11,7 @@
 
 struct ptx_thread {
     const struct ptx_function *function;
-    const uint64_t *arguments; /* by parameter; pointers as addresses of the host */
+    const uint64_t *arguments; /* by parameter; pointers are addresses of the host */
     uint32_t index;            /* %tid.x; the block is 0 */
     int slip;
     /* the executor's own */
@@ -20,7 +20,7 @@ struct ptx_thread {
 };
 
 void ptx_thread_init(struct ptx_thread *t, struct arena *a, const struct ptx_function *f);
-/* NULL, or the mnemonic of what it cannot do. */
+/* Returns NULL, or the mnemonic of an instruction that it cannot execute. */
 const char *ptx_thread_run(struct ptx_thread *t);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Each is told M, N, WARPS and the types T (of the data) and S (of sums). */
+/* Each body is compiled with M, N, WARPS and the types T (of the data) and S (of sums). */
 static const char *const bodies[] = {
     /* reductions along each axis and over everything */
     "kernel t(const T *a, S *c, T *d, S *e, T *f) grid(1) warps(WARPS)\n"
@@ -17,7 +17,7 @@ static const char *const bodies[] = {
     "    E[0] = sum(x);\n"
     "    F[0] = max(x);\n"
     "}\n",
-    /* what lies beyond the edge, and what `else` says of it */
+    /* reads past the edge, and their values with `else` */
     "kernel t(const T *a, S *c, T *d, T *e) grid(1) warps(WARPS)\n"
     "{\n"
     "    global T A[M][N] = a, D[M][N] = d, E[1][N + 4] = e;\n"
@@ -60,7 +60,7 @@ static const char *const bodies[] = {
     "    E = repeat(x, 2, 3);\n"
     "    F = repeat_interleave(x, 2, 1);\n"
     "}\n",
-    /* shapes of shapes, and sums of what was moved */
+    /* tiles reshaped several times, and sums of moved tiles */
     "kernel t(const T *a, S *c, T *d, T *e) grid(1) warps(WARPS)\n"
     "{\n"
     "    global T A[M][N] = a, D[N][M] = d, E[M][N] = e;\n"

@@ -1,5 +1,6 @@
-/* Kernels of tile expressions: reductions, edges, scans, shapes, masks, casts, shared memory, over
- * random extents, types and numbers of warps. One block; a view of the whole of each parameter. */
+/* Kernels of tile expressions: reductions, edges, scans, shapes, masks, casts and shared memory,
+ * over random extents, types and numbers of warps. They have one block, and a view of the whole
+ * of each parameter. */
 #ifndef RANDOM_TILES_H
 #define RANDOM_TILES_H
 
@@ -10,11 +11,11 @@
 
 enum { TILE_BODIES = 10, TILE_TYPES = 8 };
 
-/* Both write `text` and give it back. */
+/* Both write to `text` and return it. */
 const char *tile_kernel_write(char *text, size_t size, int body, int type, int m, int n, int warps);
 const char *tile_kernel_random(char *text, size_t size, uint64_t *seed);
 
-/* Small numbers (compare_element): sums of them are exact in every type. */
+/* Returns small numbers (compare_element), whose sums are exact in every type. */
 double tile_kernel_number(enum dtype t, int param, uint64_t *seed);
 
 #endif

@@ -1,4 +1,4 @@
-/* The public interface: what follows from what is given, what is refused and how it is said. */
+/* The public interface: results of each call, and refused calls with their messages. */
 #include "api_helper.h"
 
 #include "api/objects.h"
@@ -120,7 +120,7 @@ static void test_float_tunes(void **state)
     const char *violated;
     assert_true(tw_kernel_allows(k, (tw_value[]){tw_float(0.5)}, &violated));
     assert_true(
-        tw_kernel_allows(k, (tw_value[]){tw_int(1)}, &violated)); /* as tw_launch_tune takes it */
+        tw_kernel_allows(k, (tw_value[]){tw_int(1)}, &violated)); /* as tw_launch_tune accepts it */
     assert_false(tw_kernel_allows(k, (tw_value[]){tw_int(2)}, &violated));
     assert_string_equal(violated, "S < 2.0");
     assert_false(tw_kernel_allows(k, &(tw_value){.f = 0.5}, &violated));
@@ -156,7 +156,8 @@ static void test_bad_program(void **state)
     assert_int_equal(message.line, 3);
 }
 
-/* `shown` of all messages, joined, is the whole text; the errors that were too many are in it. */
+/* The `shown` parts of all messages, joined, are the whole text, including the count of errors
+ * past the limit. */
 static void test_messages_as_shown(void **state)
 {
     struct fixture *f = *state;
@@ -316,7 +317,7 @@ static void test_a_forgotten_kernel_is_compiled_again(void **state)
     long before = f->memory.live;
     succeed(f, tw_launch_run(f->launch));
     long compiled = f->memory.live;
-    tw_kernel_forget(other); /* of any target: all are forgotten */
+    tw_kernel_forget(other); /* of any target: removes all */
     assert_true(compiled - f->memory.live > (compiled - before) / 2);
     succeed(f, tw_launch_run(f->launch));
     tw_verdict v = tw_verdict_init();
@@ -325,7 +326,8 @@ static void test_a_forgotten_kernel_is_compiled_again(void **state)
     tw_kernel_forget(NULL);
 }
 
-/* Inputs that were written over: the values are wrong, whatever the kernel did, and it is said. */
+/* If an output overwrites inputs, the values are wrong whatever the kernel computes, and the
+ * report says that. */
 static void test_wrong_values_of_arrays_that_overlap(void **state)
 {
     struct fixture *f = *state;
@@ -375,7 +377,7 @@ static void test_shape_of_an_output(void **state)
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "no array was given for `c`");
 }
 
-/* --- what is refused --- */
+/* --- refused calls --- */
 
 static void test_sizes_in_conflict(void **state)
 {
@@ -435,7 +437,8 @@ static void test_unlisted_type(void **state)
     refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "`a` is i32, but T = {f32, f16}");
 }
 
-/* What follows when the status of tw_launch_array is not looked at. */
+/* A program may ignore the failure of tw_launch_array: later messages do not call that array
+ * missing. */
 static void test_a_refused_array_is_not_called_missing(void **state)
 {
     struct fixture *f = *state;
@@ -485,7 +488,7 @@ static void test_arrays_by_themselves(void **state)
     refused(f, tw_launch_array(f->launch, "a", &a), TW_BAD_ARGUMENT, "element type");
 }
 
-/* What tw_module_kernel gives where there is no such kernel, asked about. */
+/* Queries about the result of tw_module_kernel if there is no such kernel. */
 static void test_no_kernel(void **state)
 {
     struct fixture *f = *state;
@@ -529,7 +532,7 @@ static void place_is(const tw_expression *e, const char *text)
     assert_memory_equal(line + e->column - 1, text, strlen(text));
 }
 
-/* Where a text declares arrays in shared memory and names their elements. */
+/* Finds the declarations of arrays in shared memory, and the uses of their elements, in a text. */
 static void test_written(void **state)
 {
     struct fixture *f = *state;
@@ -792,8 +795,8 @@ static void test_fault_is_placed(void **state)
     refused(f, tw_launch_run(f->launch), TW_FAULT, "in block (1, 0, 0), thread (2, 0, 0)");
 }
 
-/* What is wrong with a call's own arguments is said too; the index behind the last ends a loop
- * quietly. */
+/* Wrong arguments of a call get a message too; an index one past the last ends a loop without a
+ * message. */
 static void test_arguments_that_are_missing(void **state)
 {
     struct fixture *f = *state;
@@ -839,7 +842,8 @@ static void test_extents_do_not_wrap(void **state)
             "test.tile:3:18: error: `m * n` = 65536 * 65536 overflows i32: write `(i64) m * n`");
 }
 
-/* A derived parameter that does not compile is an error of the program, whatever else is given. */
+/* A derived parameter that does not compile is an error of the program, whatever other arguments
+ * it has. */
 static void test_wrong_parameters(void **state)
 {
     static const struct {
@@ -937,7 +941,7 @@ static void test_print(void **state)
     assert_non_null(strstr(f->printed, "42"));
 }
 
-/* What is asked and given of parameters of no type is answered; the compiler says there is none. */
+/* Calls about parameters of unknown type succeed; the compiler reports the missing type. */
 static void parameters_of_unknown_types(void **state)
 {
     struct fixture *f = *state;
@@ -951,8 +955,8 @@ static void parameters_of_unknown_types(void **state)
     refused(f, tw_launch_prepare(f->launch), TW_BAD_PROGRAM, "there is no type `i65`");
 }
 
-/* A sum as a tree whose steps no launch fact decides: explored once, for all targets and
- * questions. */
+/* A sum as a tree. The arguments of the launch decide none of its steps, so it is explored once
+ * for all targets and queries. */
 static void undecided_synchronisation_is_explored_once(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
-/* Builds through the public interface: what is added, which version a launch takes, what is
- * refused, memory that runs out at every allocation. tests/aot compiles and runs what comes out. */
+/* Builds through the public interface: added versions, the version that a launch takes, refused
+ * calls, and memory that runs out at every allocation. tests/aot compiles and runs the results. */
 #include "api_helper.h"
 #include "tilewright_build.h"
 
@@ -19,7 +19,7 @@ static const char text[] =
     "    C[block.x * BM +: BM] = sum((f32) A[block.x * BM +: BM][0 +: 16], axis = 1);\n"
     "}\n";
 
-/* A launch of the module's kernel for sm_80, with the statics set. */
+/* Makes a launch of the module's kernel for sm_80, with the statics set. */
 static tw_launch *launch_of(tw_module *module, int64_t k)
 {
     tw_kernel *kernel;
@@ -83,8 +83,8 @@ static void test_texts(void **state)
     tw_build_free(b);
 }
 
-/* The first that goes with a launch is taken: the same again, or one that compiles to the same
- * where less is known, leaves nothing behind. */
+/* A launch takes the first row that fits it. Adding the same row again, or one that knows less
+ * and compiles to the same code, adds nothing. */
 static void test_rows(void **state)
 {
     struct fixture *f = *state;
@@ -100,7 +100,7 @@ static void test_rows(void **state)
     succeed(f, tw_launch_tune(l, "BM", integer(16)));
     succeed(f, tw_build_add(b, l, NULL));
     succeed(f, tw_launch_tune(l, "BM", integer(32)));
-    succeed(f, tw_build_add(b, l, NULL)); /* never comes to it */
+    succeed(f, tw_build_add(b, l, NULL)); /* is never reached */
     succeed(f, tw_build_texts(b, &header, &source));
     has(header, "sm_80 (NVIDIA H200); k = 64; m from 1 to 64: BM = 32\n *   sm_80; k = 64: BM = "
                 "16\n */");

@@ -1,4 +1,4 @@
-/* The public interface where memory runs out, at each allocation in turn. */
+/* The public interface if memory runs out, at each allocation in turn. */
 #include "api_helper.h"
 #include "tilewright_look.h"
 
@@ -37,7 +37,7 @@ static tw_status whole_story(struct fixture *f, struct counting *memory)
         s = tw_launch_show(l, NULL, &shown);
     if (s == TW_NO_MEMORY && ctx)
         assert_non_null(strstr(tw_context_messages(ctx), "out of memory"));
-    if (s == TW_NO_MEMORY && l) { /* what is there goes on working, or says so again */
+    if (s == TW_NO_MEMORY && l) { /* the objects made so far still work, or fail again */
         memory->fail_from = -1;
         tw_status again = tw_launch_array(l, "a", &a);
         again = again == TW_OK ? tw_launch_array(l, "b", &b) : again;

@@ -1,5 +1,5 @@
-/* Random programs through the public interface: what the engine computes is what the oracle says, for every type,
- * and the same when values are shown on their way. */
+/* Random programs through the public interface: for every type, the engine's results are those
+ * of the oracle, and they are the same if intermediate values are shown. */
 #include "api_helper.h"
 #include "tilewright_look.h"
 
@@ -12,7 +12,7 @@ static uint32_t next_random(uint32_t *seed)
     return *seed >> 9;
 }
 
-/* An expression over A and B; every op's result is cast back to the type. */
+/* Writes an expression over A and B; every op's result is cast back to the type. */
 static void random_expression(char *out, size_t size, uint32_t *seed, const char *type,
                               bool is_float, int depth)
 {
@@ -96,7 +96,7 @@ static void run_random_program(struct fixture *f, uint32_t *seed, tw_dtype t)
     }
     succeed(f, tw_launch_run(f->launch));
     tw_status status = tw_launch_verify(f->launch, NULL);
-    if (status != TW_OK && status != TW_UNSUPPORTED) /* rounding may decide too much */
+    if (status != TW_OK && status != TW_UNSUPPORTED) /* too close to a rounding edge */
         fail_msg("%s\n%s", text, tw_context_messages(f->ctx));
     run_watched(f, text, memory[2], tw_dtype_size(t));
     tw_launch_free(f->launch);

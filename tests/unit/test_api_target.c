@@ -1,5 +1,5 @@
-/* Kernels for GPUs through the public interface: targets, their tuned values, what is shown, what
- * is refused and how it is said, memory that runs out at every allocation, and contexts of several
+/* Kernels for GPUs through the public interface: targets, their tuned values, shown stages,
+ * refusals and their messages, memory that runs out at every allocation, and contexts of several
  * threads. No GPU is needed. */
 #include "api_helper.h"
 #include "tilewright_look.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Its tuned values differ between targets. */
+/* A kernel whose tuned values differ between targets. */
 static const char tuned_text[] =
     "type T = {f16, f32};\n"
     "tune BM = {16};\n"
@@ -34,7 +34,7 @@ static const char tuned_text[] =
     "    C[block.x * 128 +: 128] = A[block.x * 128 +: 128];\n"
     "}\n";
 
-/* Too large for some: 32 KB a stage. */
+/* A kernel too large for some targets: 32 KB a stage. */
 static const char large_text[] =
     "tune STAGES = {4, 3, 2};\n"
     "kernel large(i32 m, i32 k, const f32 *a, f32 *c) grid(cdiv(m, 128)) warps(4)\n"
@@ -56,7 +56,7 @@ static const char wide_text[] = "tune ROWS = {128, 64};\n"
                                 "    C[0 +: ROWS] = t / sum(t);\n"
                                 "}\n";
 
-/* The fixture's launch is made anew, of its first kernel for that target. */
+/* Makes the fixture's launch again, of its first kernel for that target. */
 static tw_kernel *aim(struct fixture *f, const char *target)
 {
     tw_kernel *k = NULL;
@@ -186,7 +186,7 @@ static void test_arguments_that_are_missing(void **state)
     assert_true(time == 0);
 }
 
-/* --- tuned values and what is shown --- */
+/* --- tuned values and shown stages --- */
 
 static void test_targets_have_their_own_tuned_values(void **state)
 {
@@ -216,7 +216,7 @@ static void test_show_follows_the_choices(void **state)
     load(f, tuned_text);
     aim(f, "sm_80");
     shows(f, TW_STAGE_PTX, ".target sm_80");
-    shows(f, TW_STAGE_PTX, ".param .u32 k,"); /* not known: a parameter */
+    shows(f, TW_STAGE_PTX, ".param .u32 k,"); /* its value is not known: a parameter */
     shows(f, TW_STAGE_LAYOUT, "rows for sm_80: 128 x 1 x 1 threads");
     shows(f, TW_STAGE_LAYOUT, "shared f16 s[3][64][32]");
     succeed(f, tw_launch_tune(f->launch, "BM", integer(32)));
@@ -240,7 +240,7 @@ static void test_two_targets_of_one_kernel(void **state)
     aim(f, "sm_80");
     succeed(f, tw_kernel_for_target(tw_module_kernel_at(f->module, 0), "sm_90", &k));
     succeed(f, tw_launch_new(k, &second));
-    const char *first_text = shown(f, TW_STAGE_PTX); /* stays while the other is shown */
+    const char *first_text = shown(f, TW_STAGE_PTX); /* remains valid while another is shown */
     succeed(f, tw_launch_show_stage(second, TW_STAGE_PTX, &text));
     assert_non_null(strstr(text, ".target sm_90"));
     assert_non_null(strstr(first_text, ".target sm_80"));
@@ -258,7 +258,7 @@ static void test_two_targets_of_one_kernel(void **state)
     tw_launch_free(f->launch);
 }
 
-/* What a module gives remains the host's. */
+/* Values that a module returns remain those of the host. */
 static void test_the_host_keeps_its_kernel(void **state)
 {
     struct fixture *f = *state;
@@ -277,7 +277,7 @@ static void test_the_host_keeps_its_kernel(void **state)
     succeed(f, tw_launch_verify(f->launch, NULL));
 }
 
-/* Where there is no GPU, a launch is prepared all the same, and running it says what is missing. */
+/* Without a GPU a launch can be prepared; running it reports that there is no GPU. */
 static void test_run_where_no_gpu_is(void **state)
 {
     struct fixture *f = *state;
@@ -297,7 +297,7 @@ static void test_run_where_no_gpu_is(void **state)
     refused(f, tw_launch_time(f->launch, 2, &time), TW_UNSUPPORTED, "no GPU to run on: ");
 }
 
-/* --- what a target lacks --- */
+/* --- limits of targets --- */
 
 static void test_too_much_shared_memory(void **state)
 {
@@ -355,7 +355,7 @@ static void test_types_that_a_target_lacks(void **state)
     succeed(f, tw_launch_new(k, &f->launch));
     refused(f, tw_launch_show_stage(f->launch, TW_STAGE_PTX, &text), TW_BAD_PROGRAM,
             "sm_80 has no `e4m3`: sm_89 is the first that has");
-    succeed(f, tw_launch_check(f->launch)); /* the program itself is in order */
+    succeed(f, tw_launch_check(f->launch)); /* the program itself is correct */
     tw_launch_free(f->launch);
     succeed(f, tw_kernel_for_target(bytes, "sm_89", &k));
     succeed(f, tw_launch_new(k, &f->launch));
@@ -393,7 +393,7 @@ static void test_races_are_found_for_targets_too(void **state)
 
 /* --- every allocation can fail --- */
 
-/* Two targets of a kernel shown and prepared; then run, where there is no GPU. */
+/* Shows and prepares two targets of a kernel, then runs it, where no GPU is. */
 static tw_status target_story(tw_context *ctx, tw_module *m)
 {
     static const char *const targets[] = {"sm_80", "sm_90"};
@@ -423,7 +423,7 @@ static tw_status target_story(tw_context *ctx, tw_module *m)
     return s;
 }
 
-/* A variant that does not fit, its notes, and one that does. */
+/* Compiles a variant that does not fit, with its notes, and one that fits. */
 static tw_status refused_story(tw_context *ctx, tw_module *m)
 {
     tw_kernel *k;
@@ -443,7 +443,7 @@ static tw_status refused_story(tw_context *ctx, tw_module *m)
     return s;
 }
 
-/* No GPU here, or no target of that name. */
+/* Asks for a GPU that is missing, and for a target of unknown name. */
 static tw_status missing_story(tw_context *ctx, tw_module *m)
 {
     (void)ctx;
@@ -468,7 +468,7 @@ static tw_status told_with(struct counting *memory, const char *text,
         s = tw_module_from_text(ctx, "test.tile", text, strlen(text), &m);
     if (s == TW_OK)
         s = story(ctx, m);
-    if (s == TW_NO_MEMORY && m) { /* once there is memory again, all of it works */
+    if (s == TW_NO_MEMORY && m) { /* with memory again, all of it works */
         memory->fail_from = -1;
         tw_status again = story(ctx, m);
         if (again != TW_OK)
@@ -500,17 +500,17 @@ static void test_out_of_memory_everywhere(void **state)
     assert_true(count_allocations(tuned_text, missing_story) > 5);
 }
 
-/* --- contexts are independent: each belongs to a thread --- */
+/* --- contexts are independent: each belongs to one thread --- */
 
 enum { THREADS = 4, ROUNDS = 3 };
 
 struct worker {
     pthread_t thread;
-    char *first; /* what the first of its rounds gave */
+    char *first; /* result of its first round */
     bool good;
 };
 
-/* The PTX for every target, one after the other. NULL: something failed. */
+/* Returns the PTX for all targets in order; NULL if any step failed. */
 static char *all_ptx(void)
 {
     tw_context *ctx = NULL;

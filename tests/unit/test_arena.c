@@ -1,4 +1,4 @@
-/* The arena: alignment, zeroing, growth, and what happens when memory runs out. */
+/* The arena: alignment, zeroing, growth, and memory that runs out. */
 #include "base/arena.h"
 
 #include <setjmp.h>
@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* Fails after `left` allocations; counts what is not given back, in the sizes the arena says. */
+/* An allocator that fails after `left` allocations; it counts the memory not given back, in the
+ * sizes that the arena passes. */
 struct scarce {
     int left;
     size_t blocks, bytes;

@@ -1,4 +1,5 @@
-/* BLAKE2s against RFC 7693, appendix B, and Python's hashlib around the edges of a block. */
+/* BLAKE2s compared with RFC 7693, appendix B, and with Python's hashlib around the edges of a
+ * block. */
 #include "base/blake2s.h"
 
 #include <setjmp.h>

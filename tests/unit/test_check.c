@@ -1,5 +1,4 @@
-/* The checker: what text means as Tile IR, shown as text again, and what callers may ask of a
- * module. */
+/* The checker: the Tile IR of a text, printed as text again, and queries about a module. */
 #include "pass_helper.h"
 
 #include <setjmp.h>
@@ -13,8 +12,8 @@
 
 /* --- helpers --- */
 
-/* A kernel of one warp over f32 views C[64] and A[m], with the given body; more of the module in
- * front. */
+/* Returns a kernel of one warp over f32 views C[64] and A[m], with the given body, below the
+ * text `module`. */
 static char *wrap(const char *module, const char *body)
 {
     static const char head[] =
@@ -30,7 +29,7 @@ static char *wrap(const char *module, const char *body)
     return text;
 }
 
-/* One line of the printed kernel that holds `part`, without its indent. */
+/* Checks that the printed kernel has this line, which contains `part`, without its indent. */
 static void expect_line(const char *module, const char *body, const char *line)
 {
     char *text = wrap(module, body);
@@ -210,7 +209,7 @@ static void test_conditions_of_statics(void **state)
     char *text = wrap("", "const i32 both = d + d; static_assert(both % 3 == 0); require(d > 16);");
     struct program p = {.statics = 0};
     program_open(&p, text);
-    assert_true(program_check(&p, 0)); /* they wait for a value of d */
+    assert_true(program_check(&p, 0)); /* they need a value of d first */
     program_free(&p);
     free(text);
 }
@@ -350,7 +349,7 @@ static void test_views(void **state)
                 "global f32 V[m][(i64) d] = a;");
 }
 
-/* What one thread has for itself is kept in an array, not in a tile of the block. */
+/* Arrays of one thread are kept as arrays, not as tiles of the block. */
 static void test_values_of_threads(void **state)
 {
     (void)state;
@@ -476,7 +475,7 @@ static void test_defaults_and_require(void **state)
     program_open(&p, tuned);
     struct literal tunes[5];
     assert_true(lang_default_tunes(&p.arena, &p.diag, p.module, 0, NULL, tunes));
-    assert_int_equal(tunes[0].i, 32); /* 64 * 64 is too large, and with 4 warps 32 * 64 is */
+    assert_int_equal(tunes[0].i, 32); /* 64 * 64 is too large, and so is 32 * 64 with 4 warps */
     assert_int_equal(tunes[1].i, 64);
     assert_int_equal(tunes[2].i, 2);
     struct loc violated = LOC_NONE;

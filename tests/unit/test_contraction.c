@@ -1,6 +1,6 @@
-/* a * b + c has the same bits on the CPU engine and on the simulator, whatever of it is known while
- * compiling: each of a, b and c is read from memory, a static parameter, a literal, or a constant.
- * TW_TEST_LONG: many more values. */
+/* a * b + c has the same bits on the CPU engine and on the simulator, whichever of its operands
+ * are known at compile time: each of a, b and c is read from memory, a static parameter, a
+ * literal, or a constant. TW_TEST_LONG: many more values. */
 #include "tile/tile.h"
 #include "tilewright.h"
 #include "tilewright_sim.h"
@@ -33,11 +33,12 @@ static int below(int n)
 enum { READ, STATIC, LITERAL, CONSTANT, WAYS, PARTS = 3, FORMS = 8, UNROLLED = 3 };
 enum { ITEMS = FORMS * WAYS * WAYS * WAYS + UNROLLED };
 
-/* @0, @1, @2 are a, b and c; the value is x * y + z with signs, or what `apart` says. */
+/* @0, @1, @2 are a, b and c; the value is x * y + z with signs, or with two roundings if
+ * `apart`. */
 static const struct form {
     const char *text;
     int sign_product, sign_sum;
-    bool apart; /* the product is rounded by itself */
+    bool apart; /* the product is rounded separately */
 } forms[FORMS] = {{"@0 * @1 + @2", 1, 1, false},
                   {"@2 + @0 * @1", 1, 1, false},
                   {"@0 * @1 - @2", 1, -1, false},
@@ -182,7 +183,7 @@ static double some_number(enum dtype t)
     return rounded(t, below(2) ? -v : v);
 }
 
-/* Subtracting most of a * b leaves a rest that shows how the product was rounded. */
+/* Subtracts most of a * b: the rest shows how the product was rounded. */
 static void same_bits(void **state)
 {
     static const enum dtype types[] = {DT_F32, DT_F64, DT_F16, DT_BF16};

@@ -1,4 +1,4 @@
-/* The CPU engine: what a kernel means, lanes and masks, and everything that is a fault. */
+/* The CPU engine: the meaning of kernels, lanes and masks, and every kind of fault. */
 #include "cpu_helper.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static void fill_iota(float *x, size_t n)
         x[i] = (float)i;
 }
 
-/* Runs the text once and expects that fault, at that line, with words of its message. */
+/* Runs the text once and expects that fault, at that line, with these words in its message. */
 static void expect_fault(const char *text, const struct given *given, enum cpu_fault_kind kind,
                          int line, const char *words)
 {
@@ -270,7 +270,7 @@ static void threads_have_slices_of_their_own(void **state)
     cpu_close(&r);
 }
 
-/* A kernel that only the variance pass has seen gives the same. */
+/* A kernel after the variance pass alone gives the same results. */
 static void passes_are_not_needed(void **state)
 {
     static const char text[] =
@@ -299,7 +299,7 @@ static void passes_are_not_needed(void **state)
     assert_true(first[0] == 2 * (0 * 0 + 1 * 7 + 2 * 14 + 3 * 21 + 4 * 28 + 5 * 35 + 6 * 42) + 1);
 }
 
-/* --- memory that nothing was put into --- */
+/* --- uninitialised memory --- */
 
 static void unwritten_tiles_are_poison(void **state)
 {
@@ -315,7 +315,7 @@ static void unwritten_tiles_are_poison(void **state)
     assert_int_equal(cpu_go(&r, 1), CPU_OK);
     assert_true(isnan(c[0]) && isnan(c[1]) && isnan(c[2]) && c[3] == 0);
     cpu_close(&r);
-    /* nor is what was there before seen: in the loop's last turn, or in the last block */
+    /* earlier contents do not show either: in the loop's last iteration, or in the last block */
     static const char *const texts[] = {
         "kernel k(f32 *c) grid(1) warps(1)\n{\n    global f32 C[4] = c;\n"
         "    for (i32 i = 0; i < 4; i++) {\n        shared f32 s[1];\n"
@@ -389,7 +389,7 @@ static void touching_a_copy_under_way_is_a_fault(void **state)
                  GIVEN({"n", 1}), CPU_ASYNC, 8, "line 6");
 }
 
-/* --- blocks and each other --- */
+/* --- blocks that wait for each other --- */
 
 static const char turns_text[] =
     "kernel k(i32 n, i32 *c) grid(n) warps(1)\n{\n"
@@ -415,7 +415,7 @@ static void locks_order_blocks(void **state)
     }
 }
 
-static void a_lock_that_nobody_can_release_is_a_deadlock(void **state)
+static void a_lock_that_no_block_can_release_is_a_deadlock(void **state)
 {
     (void)state;
     for (int threads = 1; threads <= 4; threads++) {
@@ -445,7 +445,7 @@ static void a_loop_that_waits_for_plain_memory_is_reported(void **state)
         GIVEN({"n", 1}), CPU_ENDLESS, 6, "waits for memory to change");
 }
 
-/* Each block waits for the next one: only with all of them alive. */
+/* Each block waits for the next one, so all of them must run at once. */
 static const char backwards_text[] =
     "kernel k(i32 n, i32 *c) grid(n) warps(1) cooperative\n{\n"
     "    global i32 C[n] = c, turn[1] = 0;\n"
@@ -461,7 +461,7 @@ static void cooperative_blocks_may_wait_for_higher_ones(void **state)
     assert_int_equal(cpu_go(&r, 2), CPU_OK);
     for (int i = 0; i < 50; i++)
         assert_int_equal(c[i], 49 - i);
-    ((int32_t *)r.args[1].data)[0] = 1; /* now each sets one too many */
+    ((int32_t *)r.args[1].data)[0] = 1; /* now each block stores 1 too much */
     assert_int_equal(cpu_go(&r, 2), CPU_DEADLOCK);
     assert_int_equal(r.fault.block[0], 0);
     cpu_close(&r);
@@ -654,7 +654,7 @@ static void floats_are_printed_plainly(void **state)
     cpu_close(&r);
 }
 
-/* Along each axis, up and down. */
+/* Checks the advice for each axis, at its lower and upper edge. */
 static void a_fault_says_the_way_out(void **state)
 {
     static const struct {
@@ -754,8 +754,7 @@ static void a_launch_can_be_cancelled(void **state)
     cpu_close(&r);
 }
 
-/* Blocks are under way when it is said, in loops that would never end: a fault of a lower block
- * ends them too. */
+/* Blocks run endless loops when the launch is cancelled; a fault of a lower block ends them too. */
 static void endless_loops_can_be_cancelled(void **state)
 {
     static const char *const loops[] = {
@@ -814,7 +813,7 @@ int main(void)
         cmocka_unit_test(copies_happen_at_the_wait),
         cmocka_unit_test(touching_a_copy_under_way_is_a_fault),
         cmocka_unit_test(locks_order_blocks),
-        cmocka_unit_test(a_lock_that_nobody_can_release_is_a_deadlock),
+        cmocka_unit_test(a_lock_that_no_block_can_release_is_a_deadlock),
         cmocka_unit_test(a_loop_that_waits_for_plain_memory_is_reported),
         cmocka_unit_test(cooperative_blocks_may_wait_for_higher_ones),
         cmocka_unit_test(the_first_fault_in_block_order_is_reported),

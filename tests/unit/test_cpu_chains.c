@@ -1,5 +1,6 @@
-/* Chains of elementwise operations, run strip by strip, against the plain way, an operation at a
- * time over whole tiles: the same bits with every set of routines, and the same faults. */
+/* Chains of elementwise operations run strip by strip. They are compared with the plain way, an
+ * operation at a time over whole tiles: the same bits with every set of routines, and the same
+ * faults. */
 #include "cpu_helper.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ struct outcome {
     float c[FLOATS];
 };
 
-/* Parameters: i32 n, f32 a and c, f16 h, i32 q, each of FLOATS elements. */
+/* Runs with parameters i32 n, f32 a and c, f16 h, i32 q, each of FLOATS elements. */
 static void run_once(const char *text, int64_t n, const struct routine_set *set, bool plain,
                      struct outcome *out)
 {
@@ -79,7 +80,7 @@ static enum cpu_fault_kind expect_same(const char *text, int64_t n)
     "    global f16 H[130][140] = h;\n    global i32 Q[130][140] = q;\n" body "}\n"
 
 static const char *const texts[] = {
-    /* rows, columns and scalars that are broadcast: short rows, long ones, three axes */
+    /* broadcast rows, columns and scalars: short rows, long ones, three axes */
     KERNEL("    reg f32 x[37][40] = A[0 +: 37][0 +: 40], y[1][40] = A[0 +: 1][0 +: 40], z[37][1] = "
            "A[0 +: 37][0 +: 1];\n    f32 s = V[2];\n"
            "    reg f32 r[37][40] = exp2(x - z) * y + s / (x * x + 1);\n"
@@ -110,7 +111,7 @@ static const char *const texts[] = {
            "    C[0 +: 9][0 +: 130] = (f32) y;\n"),
     KERNEL("    reg i32 z[9][130] = Q[0 +: 9][0 +: 130], y[9][130] = 1 + 100 / z;\n"
            "    C[0 +: 9][0 +: 130] = (f32) y;\n"), /* divides by 0 */
-    /* a row that lies in a view yet, spread over rows of a type that is computed in another */
+    /* a row still in its view, broadcast over rows of a type that is computed in another type */
     KERNEL("    global f16 R[9][300] = h;\n    reg f16 g[300] = R[7], x[4][300] = R[0 +: 4];\n"
            "    x = x + g;\n    g = g * 2;\n    O[0 +: 1200] = reshape((f32) (x + g), 1200);\n"),
     KERNEL("    global f16 R[9][300] = h;\n    reg f16 g[300] = R[7];\n    reg f32 x[3][300] = "
@@ -120,7 +121,7 @@ static const char *const texts[] = {
     KERNEL("    reg f32 x[30][77] = A[0 +: 30][0 +: 77], y[77] = A[9][0 +: 77];\n"
            "    x = where(x > y, x * 2, -x);\n    x = x / sum(x, axis = 1);\n"
            "    x = x * x + trans(reshape(x, 77, 30)) + x;\n    C[0 +: 30][0 +: 77] = x;\n"),
-    /* into memory: clipped, strided, an element's row, over what is read */
+    /* stores to memory: clipped, strided, with a row's element, over memory that is read */
     KERNEL(
         "    reg f32 x[32][64] = A[0 +: 32][0 +: 64];\n    D[n - 20 +: 32][5 +: 64] = x * 2 + 1;\n"
         "    D[-3 +: 32][-60 +: 64] = -x;\n    D[n + 1 +: 32][0 +: 64] = x + 7;\n"),
@@ -153,7 +154,7 @@ static const char *const texts[] = {
            "    O[2] = any(z > 49) ? 1 : 2;\n    O[3] = all(z * z >= 0) ? 1 : 2;\n"
            "    O[4] = (f32) sum(z > 3);\n    O[5] = (f32) max(x + 1);\n"
            "    C[50 +: 20][0 +: 1] = sum((f32) x * 2, axis = 1);\n"),
-    /* one value for a row, on either side, and functions of a difference */
+    /* one value a row, as left or right operand, and functions of a difference */
     KERNEL("    reg f32 x[3][1500] = L[0 +: 3][0 +: 1500], z[3][1] = L[0 +: 3][7 +: 1];\n"
            "    f32 s = V[3] + 4;\n"
            "    reg f32 r[3][1500] = (s + (z - x) * s) / (z * z + 0.3) - exp(x - max(x, axis = 1)) "
@@ -161,7 +162,7 @@ static const char *const texts[] = {
            "    r = r * 0.5 + exp2(s - x) - (x - s) * exp2(x - s) + s / z;\n"
            "    O[0 +: 4500] = reshape(r, 4500);\n"
            "    O[4500 +: 4500] = reshape(exp(x - z) - s - (z + z), 4500);\n"),
-    /* scaled, multiplied and added to; sums of products; the same of what is there only in part */
+    /* scaled, multiplied and added; sums of products; all of it on partly masked tiles */
     KERNEL("    reg f32 x[3][1500] = L[0 +: 3][0 +: 1500], z[3][1] = L[0 +: 3][7 +: 1];\n"
            "    f32 s = V[3] + 4;\n    reg f32 y[1500] = L[1][3 +: 1500];\n"
            "    reg f32 r[3][1500] = x * s * y + x - (y * (x * z) + x) * (x * s * (x * s) + y);\n"
@@ -169,7 +170,7 @@ static const char *const texts[] = {
            "    O[0 +: 4500] = reshape(r, 4500);\n    C[0 +: 3][0 +: 1] = sum(x * r, axis = 1);\n"
            "    C[4 +: 3][0 +: 1] = sum(z * r, axis = 1);\n    O[9000] = sum(r * r);\n"
            "    O[9001] = sum(y * s) + sum(y * L[0][9 +: 1500]) + sum((y + s) * (y - s));\n"),
-    /* scaled and multiplied, at once or with something between, at the end and in a reduction */
+    /* scaled and multiplied, at once or with an operation in between, last and in a reduction */
     KERNEL("    reg f32 x[3][1500] = L[0 +: 3][0 +: 1500];\n"
            "    f32 s = V[3] + 4;\n    reg f32 y[1500] = L[1][3 +: 1500];\n"
            "    reg f32 r[3][1500] = 0.5 * x * (1 + tanh(s * x * x * y));\n"
@@ -182,8 +183,8 @@ static const char *const texts[] = {
            "    f32 s = V[3] + 4;\n    O[0 +: 600] = x * s * V[2 +: 600] + V[-1 +: 600];\n"
            "    O[600] = sum(x * y);\n    O[601] = sum(x * V[n - 9 +: 600]) + sum(s * V[7 +: "
            "600]);\n"),
-    /* rows that are read where they lie until they are assigned to: whole ones, clipped, strided,
-     * outside; by reductions, by other steps than chains, into others' memory */
+    /* rows that are read in place until they are assigned: whole ones, clipped, strided,
+     * outside; read by reductions, by steps that are not chains, stored to memory of other tiles */
     KERNEL("    reg f32 x[1000] = L[1][7 +: 1000];\n    x = exp(x - max(x));\n"
            "    O[3 +: 1000] = x / sum(x);\n"),
     KERNEL("    reg f32 x[600] = V[n - 300 +: 600] else -5;\n    reg f32 y[600] = V[-3 +: 600];\n"
@@ -204,7 +205,7 @@ static const char *const texts[] = {
         "    y = y + 1;\n    x = x * 2;\n    O[0 +: 300] = x + y;\n"),
     KERNEL("    reg f32 x[300] = L[1][0 +: 300];\n    f32 some = sum(x[7 +: 16]);\n"
            "    x = x * some;\n    O[0 +: 300] = x;\n"),
-    /* a difference and the sum of its squares, in one step or, where something lies between, not */
+    /* a difference and the sum of its squares: one step, unless an operation lies in between */
     KERNEL("    reg f32 x[600] = V[3 +: 600];\n    x = x - sum(x) / 600;\n"
            "    O[600] = rsqrt(sum(x * x) / 600);\n    O[0 +: 600] = x;\n"),
     KERNEL("    reg f32 x[1531] = L[1][5 +: 1531], y[300] = 1;\n    y = V[n - 200 +: 300] - 1.5;\n"
@@ -220,19 +221,19 @@ static const char *const texts[] = {
            "    O[0] = sum(x * x);\n    y = 2 - y;\n    O[1] = sum(y * y);\n    y = y - A[0][0 +: "
            "1];\n"
            "    O[2] = max(y * y);\n    O[3 +: 300] = y;\n"),
-    /* rows of several strips, whose leaves are tiles, again and again */
+    /* rows of several strips, whose leaves are tiles, repeatedly */
     KERNEL("    reg f32 x[1531], y[1531] = 1;\n    for (i32 r = 0; r < 3; r++) {\n"
            "        x = L[r][5 +: 1531] * 2;\n        y = x * y - r;\n"
            "        O[r * 1531 +: 1531] = y + x;\n        O[9000 + r] = sum(y * x + y);\n    }\n"),
-    /* an axis of one element, with a stride that nobody takes */
+    /* an axis of one element, whose stride is never used */
     KERNEL("    global f32 one[1][n] = a strides(4611686018427387904, 1);\n"
            "    reg f32 x[60] = one[0][0 +: 60];\n    x = x - max(x);\n    O[0 +: 60] = x;\n"),
-    /* one too far: along an axis of rows; along the row */
+    /* one element too far: along an axis of rows; along the row */
     KERNEL("    reg f32 x[300] = L[n / 80 + 2][0 +: 300];\n    x = x * 2;\n    O[0 +: 300] = x;\n"),
     KERNEL("    reg f32 x[60] = V[n - 59 +: 60], y[60] = V[n - 60 +: 60];\n    x = x * y + 1;\n"
            "    D[n - 1] = x[0 +: 20];\n    D[n / 80 + 78][0 +: 20] = y[0 +: 20] * 2;\n"
            "    x = where(V[-3 +: 60] == 0, 1, 2);\n    O[3000 +: 60] = x;\n"),
-    /* rows of nothing, one after another */
+    /* empty rows, one after another */
     KERNEL("    global f32 N[9][n - 80] = a strides(4, 1);\n    for (i32 r = 0; r < 3; r++) {\n"
            "        reg f32 v[1024] = N[2 - r][0 +: 1024] else 1;\n        v = exp(v) + v;\n"
            "        O[r * 1024 +: 1024] = v;\n    }\n"),
@@ -351,8 +352,7 @@ static void random_rows_are_as_the_plain_way(void **state)
     }
 }
 
-/* More operations under each other than one step has room for: into a value, memory, a
- * reduction. */
+/* More nested operations than one step has room for: into a value, memory, a reduction. */
 static void deep_chains_are_as_the_plain_way(void **state)
 {
     static const char *const levels[][2] = {
@@ -386,18 +386,19 @@ static void deep_chains_are_as_the_plain_way(void **state)
     free(statement);
 }
 
-/* What is stored past the caches is what is stored: views of 8 MiB and more, rows that begin
+/* Stores past the caches give the right elements: views of 8 MiB and more, rows that begin
  * anywhere within a line. */
 static void large_views_get_every_element(void **state)
 {
     enum { ROWS = 2100, COLUMNS = 1003 };
     static const struct {
         const char *text;
-        float scale, divisor; /* of 2 a + 1 */
+        float scale, divisor; /* multiplies and divides 2 a + 1 */
     } bodies[] = {
         {"reg f32 x[1024] = A[block.x][0 +: 1024];\n    C[block.x][0 +: 1024] = x * 2 + 1;", 1, 1},
         {"reg f32 x[1003] = A[block.x];\n    x = x * 2;\n    C[block.x] = x + 1;", 1, 1},
-        /* what ends in each operation that writes past the caches, and in one that does not */
+        /* chains that end in each operation that writes past the caches, and in one that does
+         * not */
         {"C[block.x] = A[block.x] + (A[block.x] + 1);", 1, 1},
         {"C[block.x] = (A[block.x] * 3 + 1) - A[block.x];", 1, 1},
         {"C[block.x] = (A[block.x] * 2 + 6) - five;", 1, 1},

@@ -1,5 +1,5 @@
-/* The CPU engine: effects happen as often as the language says, in an order that does not show, and
- * what looks like waiting or like nothing is told from what is. */
+/* The CPU engine: effects happen exactly as often as the language says, in an order that does
+ * not show. Loops that only seem to wait, or to do nothing, are told from real ones. */
 #include "cpu_helper.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #define GIVEN(...) ((const struct given[]){__VA_ARGS__, {NULL, 0}})
 
-/* The kernel's array c of i32 after a run on zeros. */
+/* Checks the kernel's array c of i32 after a run on zeros. */
 static void expect_ints(const char *text, const struct given *given, int workers,
                         const int32_t *expected, size_t count)
 {
@@ -38,7 +38,7 @@ static bool is_serial(const char *text)
 
 /* --- atomics --- */
 
-/* Whatever the compiler finds out about the operands. */
+/* Holds whatever the compiler learns about the operands. */
 static void an_atomic_happens_once_a_thread(void **state)
 {
     static const char *const values[] = {"thread.x * 0 + 1", "1", "thread.x - thread.x + n", "n"};
@@ -153,7 +153,7 @@ static void a_uniform_element_outside_names_the_first_thread_there(void **state)
                  GIVEN({"n", 4}), CPU_BOUNDS, 5);
 }
 
-/* The copy goes to bytes 4 to 7 of what thread 0 reads as one f64. The plan would refuse that. */
+/* The copy writes bytes 4 to 7 of the f64 that thread 0 reads. The pass `plan` would refuse it. */
 static void a_wide_element_over_a_copy_is_a_fault(void **state)
 {
     struct cpu_run r;
@@ -189,7 +189,7 @@ static void too_many_cooperative_blocks_are_refused(void **state)
 
 /* --- scans --- */
 
-/* An exclusive scan begins with the neutral element of the type that is stored. */
+/* An exclusive scan begins with the neutral element of the stored type. */
 static void exclusive_scans_begin_in_the_stored_type(void **state)
 {
     static const struct {

@@ -1,7 +1,6 @@
-/* Packed tiles and products that wait (src/cpu/packed.h) against the plain way, in which tiles lie
- * as they are declared and every product is added at once: the same bits, the same faults, with
- * every set of routines, on one worker and on three.
- */
+/* Packed tiles and delayed products (src/cpu/packed.h), compared with the plain way, in which
+ * tiles are stored as declared and every product is added at once: the same bits and the same
+ * faults, with every set of routines, on one worker and on three. */
 #include "cpu_helper.h"
 
 #include <math.h>
@@ -32,7 +31,7 @@ static double sometimes_infinite(size_t i)
     return i * 37 % 101 == 100 ? INFINITY : usual(i);
 }
 
-/* Products of two are too small for f32, and most of them below zero. */
+/* Products of two are too small for f32, and most values are negative. */
 static double tiny(size_t i)
 {
     return i % 3 == 1 ? 1e-30 : -1e-30;
@@ -43,7 +42,7 @@ static double (*element)(size_t i) = usual; /* of an array */
 static void fill(const struct param *p, unsigned char *data)
 {
     static unsigned char filled[DT_COUNT][ARRAY];
-    static double (*made[DT_COUNT])(size_t i); /* of what each is filled with */
+    static double (*made[DT_COUNT])(size_t i); /* the fill function of each type */
     enum dtype t = p->sym->type.dtype;
     size_t size = dtype_size(t);
     for (size_t i = 0; i < ARRAY / size && made[t] != element; i++)
@@ -52,7 +51,7 @@ static void fill(const struct param *p, unsigned char *data)
     memcpy(data, filled[t], ARRAY);
 }
 
-/* *packed: how many tiles the engine packs. */
+/* *packed: the number of tiles that the engine packs. */
 static void run_once(const char *text, int64_t n, const struct routine_set *set, bool plain,
                      int threads, struct outcome *out, uint32_t *packed)
 {
@@ -72,7 +71,8 @@ static void run_once(const char *text, int64_t n, const struct routine_set *set,
     cpu_close(&r);
 }
 
-/* Runs the text on three workers; returns the fault, and how many stages of tiles are packed. */
+/* Runs the text on three workers; returns the fault, and in *packed the number of packed stages
+ * of tiles. */
 static struct cpu_fault look_for_races(const char *text, int64_t n, uint32_t *packed)
 {
     static struct outcome got;
@@ -80,7 +80,8 @@ static struct cpu_fault look_for_races(const char *text, int64_t n, uint32_t *pa
     return got.fault;
 }
 
-/* Runs the text each way; returns the fault, and how many stages of tiles are packed. */
+/* Runs the text each way; returns the fault, and in *packed the number of packed stages of
+ * tiles. */
 static struct cpu_fault expect_same(const char *text, int64_t n, uint32_t *packed)
 {
     if (TW_TEST_RACES_ONLY)
@@ -129,7 +130,7 @@ static const struct sample samples[] = {
           "sa = A[i +: 12][p +: 8];\nsb = B[p +: 8][j +: 20];\nsync();\n"
           "reg f32 ra[12][8] = sa, rb[8][20] = sb;\nacc += dot(ra, rb);\nsync();\n}\n" TAIL,
      4, CPU_OK},
-    /* the copy keeps what the tile was filled with before */
+    /* the copy keeps earlier values of the tile */
     {HEAD "shared f32 sa[12][8];\n"
           "for (i32 p = 0; p < n; p += 8) {\n"
           "sa = A[i +: 12][p +: 8];\nsync();\nreg f32 ra[12][8] = sa;\nsync();\n"
@@ -155,21 +156,21 @@ static const struct sample samples[] = {
           "for (i32 p = 0; p < 24; p += 8) {\nsa[p / 8] = A[i +: 12][p +: 8];\nsync();\n"
           "reg f32 rb[8][20] = B[p +: 8][j +: 20];\nacc += dot(sa[p / 8], rb);\nsync();\n}\n" TAIL,
      3, CPU_BOUNDS},
-    /* a slice that is said to lie inside and does not */
+    /* a slice declared inside its view that is not */
     {HEAD "for (i32 p = 0; p < n; p += 8) {\nreg f32 ra[12][8] = A[i +: 12][p +: 8 inside];\n"
           "reg f32 rb[8][20] = B[p +: 8][j +: 20];\nacc += dot(ra, rb);\n}\n" TAIL,
      2, CPU_BOUNDS},
-    /* turned, both of them, and read from the view's other axis */
+    /* both transposed, and read along the view's other axis */
     {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
           "reg f32 ra[8][12] = A[p +: 8][i +: 12], rb[20][8] = B[j +: 20][p +: 8];\n"
           "acc += dot(trans(ra), trans(rb));\n}\n" TAIL,
      2, CPU_OK},
-    /* places that are no multiples of the tile, and below zero */
+    /* places that are not multiples of the tile, and negative ones */
     {HEAD "for (i32 p = -3; p < n; p += 8) {\n"
           "reg f32 ra[12][8] = A[i - 2 +: 12][p +: 8], rb[8][20] = B[p +: 8][j - 5 +: 20];\n"
           "acc += dot(ra, rb);\n}\n" TAIL,
      2, CPU_OK},
-    /* the same in pairs, from odd places */
+    /* as above with pairs of elements, from odd places */
     {"kernel k(i32 n, const bf16 *a, const bf16 *b, f32 *c) grid(3) warps(1)\n{\n"
      "global bf16 A[n][74] = a, B[20][74] = b;\nglobal f32 C[n][20] = c;\n"
      "i32 i = block.x * 12;\nreg f32 acc[12][20] = 0;\n"
@@ -177,13 +178,13 @@ static const struct sample samples[] = {
      "reg bf16 ra[12][8] = A[i +: 12][p +: 8], rb[20][8] = B[0 +: 20][p +: 8];\n"
      "acc += dot(ra, trans(rb));\n}\nC[i +: 12][0 +: 20] = acc;\n}\n",
      2, CPU_OK},
-    /* blocks fault whose turns come in another order than their numbers */
+    /* the blocks that fault run in another order than their numbers */
     {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
           "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
           "acc += dot(ra, rb);\n}\n"
           "if (block.x + block.y == 1)\nacc = A[7 * block.x - 40 +: 12 inside][j +: 20];\n" TAIL,
      2, CPU_BOUNDS},
-    /* a tile is read by two products, of which one has an operand that goes on for longer */
+    /* a tile read by two products; an operand of one is longer */
     {"kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(2) warps(1)\n{\n"
      "global f32 A[24][n] = a, B[n][20] = b, D[n + 2][20] = b, C[24][20] = c;\n"
      "i32 i = block.x * 12;\nreg f32 acc[12][20] = 0;\n"
@@ -191,7 +192,7 @@ static const struct sample samples[] = {
      "reg f32 rb[8][20] = B[p +: 8][0 +: 20], rd[8][20] = D[p +: 8][0 +: 20];\n"
      "acc += dot(ra, rb);\nacc += dot(ra, rd);\n}\nC[i +: 12][0 +: 20] = acc;\n}\n",
      3, CPU_OK},
-    /* the sum is read in the loop, left early, and begun anew */
+    /* the sum is read in the loop, left early, and started again */
     {HEAD "reg f32 top[12][20] = 0;\n"
           "for (i32 p = 0; p < n; p += 8) {\n"
           "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
@@ -201,22 +202,22 @@ static const struct sample samples[] = {
           "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
           "acc += dot(ra, rb);\n}\n" TAIL,
      4, CPU_OK},
-    /* a tile that never got a value */
+    /* a tile that gets no value */
     {HEAD "shared f32 sa[12][8];\nreg f32 rb[8][20] = B[0 +: 8][j +: 20];\n"
           "acc += dot(sa, rb);\nacc = where(acc == acc, 1.0, 2.0);\n" TAIL,
      2, CPU_OK},
-    /* twice, and copied to another one */
+    /* copied twice, once to another tile */
     {HEAD "shared f32 sx[12][8], sa[12][8];\nreg f32 rb[8][20] = B[0 +: 8][j +: 20];\n"
           "acc += dot(sx, rb);\nacc += dot(sx, rb);\nsync();\nsa = sx;\nsync();\n"
           "acc += dot(sa, rb);\nacc = where(acc == acc, 1.0, 2.0);\n" TAIL,
      3, CPU_OK},
-    /* and in the first turn of a loop alone, by two products */
+    /* and in the first iteration of a loop alone, by two products */
     {HEAD "shared f32 sa[12][8];\nreg f32 top[12][20] = 0;\n"
           "for (i32 p = 0; p < n; p += 8) {\nif (p > 0)\nsa = A[i +: 12][p +: 8];\nsync();\n"
           "reg f32 rb[8][20] = B[p +: 8][j +: 20];\nacc += dot(sa, rb);\nacc += dot(sa, rb);\n"
           "top += where(acc == acc, 1.0, 2.0);\nsync();\n}\nacc = top;\n" TAIL,
      2, CPU_OK},
-    /* read by something else, too: an ordinary tile */
+    /* also read by another operation: an ordinary tile */
     {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
           "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
           "acc += dot(ra, rb) + sum(ra);\n}\n" TAIL,
@@ -231,7 +232,7 @@ static const struct sample samples[] = {
           "reg f32 ra[12][8] = rx, rd[12][8] = ry, rb[8][20] = B[p +: 8][j +: 20];\n"
           "acc += dot(ra, rb);\nacc += dot(rd, rb);\n}\n" TAIL,
      1, CPU_OK},
-    /* copied to a tile that nobody reads */
+    /* copied to a tile that is never read */
     {HEAD "for (i32 p = 0; p < n; p += 8) {\n"
           "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
           "acc += dot(ra, rb);\nreg f32 rc[12][8] = ra;\n}\n" TAIL,
@@ -241,7 +242,7 @@ static const struct sample samples[] = {
           "reg f32 ra[12][8] = A[i +: 12][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"
           "reg f32 twice[12][8] = ra + ra;\nacc += dot(twice, rb);\n}\n" TAIL,
      1, CPU_OK},
-    /* what is written by the kernel is read as it is then */
+    /* reads see what the kernel has written before */
     {"kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(1) warps(1)\n{\n"
      "global f32 A[n][n] = a, C[n][n] = c;\nreg f32 x[8][8] = A[0 +: 8][0 +: 8];\n"
      "C[0 +: 8][0 +: 8] = x + x;\nreg f32 y[8][8] = C[0 +: 8][0 +: 8];\n"
@@ -265,7 +266,8 @@ static void kernels_are_the_same(void **state)
         }
 }
 
-/* So deep that sums are added several times, in cached parts and in the views themselves. */
+/* Products so deep that sums are added several times, in cached parts and in the views
+ * themselves. */
 static void deep_products_are_the_same(void **state)
 {
     static const char text[] =
@@ -284,7 +286,7 @@ static void deep_products_are_the_same(void **state)
     }
 }
 
-/* What a sum is where a loop adds nothing, and where it does not begin with 0. */
+/* Sums that no loop adds to, and sums that do not begin with 0. */
 static void sums_begin_as_declared(void **state)
 {
     static const char form[] =
@@ -317,14 +319,15 @@ static void sums_begin_as_declared(void **state)
     "reg f32 ra[" rows "][8] = A[i +: " rows "][p +: 8], rb[8][20] = B[p +: 8][j +: 20];\n"        \
     "acc += dot(ra, rb);\np += 8;\n}\n"
 
-/* Wherever a sum is stored behind its loop, and whatever its operands' tiles show by then. */
+/* Sums are right wherever they are stored after their loop, whatever their operands' tiles hold
+ * then. */
 static void sums_are_stored_as_written(void **state)
 {
     static const char *const texts[] = {
-        /* places that are computed */
+        /* computed places */
         PLACED("[12][20]",
                ADDED("12") "C[block.x * 12 + 1 +: 12][block.y * 20 - p / 8 +: 20] = acc;\n"),
-        /* so far apart that their distance is no number */
+        /* places so far apart that their distance overflows */
         PLACED(
             "[12][20]",
             ADDED("12") "i64 far = block.x % 2 == 0 ? 9223372036854775000 : -9223372036854775000;\n"
@@ -332,9 +335,9 @@ static void sums_are_stored_as_written(void **state)
         PLACED("[12][20]",
                "i64 far = block.x % 2 == 0 ? 9223372036854775800 : -9223372036854775806;\n" ADDED(
                    "12") "C[far +: 12][j +: 20] = acc * 2;\n"),
-        /* more rows than the sum has: each gets it */
+        /* more rows than the sum has: every row gets the sum */
         PLACED("[1][20]", ADDED("1") "C[i +: 12][j +: 20] = acc;\n"),
-        /* the last tile was given to a copy that shows nothing */
+        /* the last tile was given to a copy that has not completed */
         PLACED("[12][20]", "while (p < n) {\nsa = A[i +: 12][p +: 8];\nsync();\n"
                            "reg f32 rb[8][20] = B[p +: 8][j +: 20];\nacc += dot(sa, rb);\nsync();\n"
                            "sa = sx;\nsync();\np += 8;\n}\nC[i +: 12][j +: 20] = acc;\n"),
@@ -354,12 +357,12 @@ static void sums_are_stored_as_written(void **state)
     "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"                \
     "acc += dot(ra, rb);\n" step "}\nC" place " = acc;\n}\n"
 
-/* Tiles that reach beyond their views, along each axis and not all as far. */
+/* Tiles that reach beyond their views, along each axis by different amounts. */
 static void edges_are_the_same(void **state)
 {
     static const char *const texts[] = {
         EDGED("global f32 A[27][n] = a, B[n][45] = b, C[27][45] = c;\n", "", "[i +: 12][j +: 20]"),
-        /* the sum's view is smaller than the operands', and larger */
+        /* the sum's view is smaller than the operands' views, and larger */
         EDGED("global f32 A[36][n] = a, B[n][60] = b, C[25][30] = c;\n", "", "[i +: 12][j +: 20]"),
         EDGED("global f32 A[26][n] = a, B[n][41] = b, C[35][59] = c;\n", "", "[i +: 12][j +: 20]"),
         /* one operand ends before the other */
@@ -367,7 +370,7 @@ static void edges_are_the_same(void **state)
               "[i +: 12][j +: 20]"),
         EDGED("global f32 A[27][n - 3] = a, B[n][45] = b, C[27][45] = c;\n", "",
               "[i +: 12][j +: 20]"),
-        /* where the sum goes is known in front of the loop, or it is not, or it begins outside */
+        /* the place of the sum is known before the loop, is not known, or is outside */
         EDGED("global f32 A[27][n] = a, B[n][45] = b, C[2][27][45] = c;\n", "",
               "[1][2 * i - 5 +: 12][j + i +: 20]"),
         EDGED("global f32 A[27][n] = a, B[n][45] = b, C[27][45] = c;\n", "q = q + 1;\n",
@@ -393,9 +396,9 @@ static void edges_are_the_same(void **state)
     element = usual;
 }
 
-/* --- how much of a sum is seen --- */
+/* --- the visible part of a sum --- */
 
-/* Operands that go on beyond the views that sums end in, so that what lies outside is not 0. */
+/* Operands that go on beyond the views of their sums, so elements outside are not 0. */
 #define SEEN_HEAD                                                                                  \
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(4, 3) warps(1)\n{\n"                 \
     "global f32 A[48][n] = a, B[n][60] = b, E[48][60] = b, Bias[60] = a + 7;\n"                    \
@@ -408,7 +411,7 @@ static void edges_are_the_same(void **state)
 #define SEEN_SUM SEEN_HEAD "reg f32 acc[12][20] = 0;\n" SEEN_LOOP
 
 struct seen_case {
-    bool clipped; /* products leave out what nobody sees */
+    bool clipped; /* products leave out invisible elements */
     const char *text;
 };
 
@@ -419,17 +422,17 @@ static const struct seen_case seen_cases[] = {
                     "C[i +: 12][j +: 20] = 0.5 * x * (1 + tanh(x + x * x));\n}\n"},
     {true, SEEN_SUM "C[i +: 12][j +: 20] = where(acc > 0, 2 * acc + 0.5 * E[i +: 12][j +: 20], "
                     "(f32) (i32) acc);\n}\n"},
-    /* other tiles on the way, declared before and assigned to */
+    /* other tiles in between, declared before and assigned to */
     {true, SEEN_HEAD "reg f32 acc[12][20] = 0, top[12][20] = 1;\n" SEEN_LOOP
                      "acc = -acc;\nif (block.x > 0)\ntop = max(top, acc);\n"
                      "C[i +: 12][j +: 20] = top * top;\n}\n"},
-    /* as much as any of the stores takes, whichever is reached */
+    /* the largest part of any store, whichever is reached */
     {true, SEEN_SUM "D[i +: 12][j +: 20] = acc;\nC[i +: 12][j +: 20] = acc * 2;\n}\n"},
     {true, SEEN_SUM "if (block.x == block.y)\nC[i +: 12][j +: 20] = acc;\n"
                     "else\nD[i +: 12][j +: 20] = acc + 1;\n}\n"},
     {true, SEEN_SUM "C[i +: 12][j +: 20] = acc * 2;\nD[i - 8 +: 12][j - 8 +: 20] = acc * 3;\n}\n"},
     {true, SEEN_SUM "atomic_add(C[i +: 12][j +: 20], acc * 2);\n}\n"},
-    /* it does not begin with 0, or with a product, or has several */
+    /* it does not begin with 0, begins with a product, or has several */
     {true, SEEN_HEAD "reg f32 acc[12][20] = E[i +: 12][j +: 20];\n" SEEN_LOOP
                      "C[i +: 12][j +: 20] = acc;\n}\n"},
     {true, SEEN_HEAD "reg f32 ra[12][8] = A[i +: 12][0 +: 8], rb[8][20] = B[0 +: 8][j +: 20];\n"
@@ -440,16 +443,16 @@ static const struct seen_case seen_cases[] = {
                      "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"
                      "acc = acc * 0.5 + dot(ra, rb);\nacc += dot(ra * 2, rb);\n}\n"
                      "C[i +: 12][j +: 20] = acc - 1;\n}\n"},
-    /* nothing is added to it, or by some blocks alone */
+    /* it gets no product, or gets one in some blocks alone */
     {true, SEEN_HEAD "reg f32 acc[12][20] = 0;\nfor (i32 p = n * (block.x % 2); p < n; p += 24) {\n"
                      "reg f32 ra[12][24] = A[i +: 12][p +: 24], rb[24][20] = B[p +: 24][j +: 20];\n"
                      "acc += dot(ra, rb);\n}\nC[i +: 12][j +: 20] = acc + 2;\n}\n"},
-    /* one sum after the other, each in its place */
+    /* one sum after another, each in its own place */
     {true, SEEN_HEAD "for (i32 t = 0; t < 2; t++) {\nreg f32 acc[12][20] = 0;\n" SEEN_LOOP
                      "C[i + 48 - t * 48 +: 12][j +: 20] = acc * 2;\n}\n}\n"},
     {true, SEEN_HEAD "unroll for (i32 t = 0; t < 2; t++) {\nreg f32 acc[12][20] = 0;\n" SEEN_LOOP
                      "C[i + 48 - t * 48 +: 12][j +: 20] = acc * 2;\n}\n}\n"},
-    /* the place is changed before the sum, and behind it */
+    /* the place changes before the sum, and after it */
     {true, SEEN_HEAD "reg f32 acc[12][20] = 0;\nq = q + 1;\ni32 r = i - 1;\n" SEEN_LOOP
                      "C[r +: 12][q +: 20] = acc * 2;\nr = r + 50;\nq = q + 50;\n}\n"},
     /* in the loop, before the store, or after one and before another */
@@ -462,11 +465,11 @@ static const struct seen_case seen_cases[] = {
                      "D[i + 48 - t * 48 +: 12][j +: 20] = acc * 2;\n}\n"},
     {false, SEEN_HEAD "reg f32 acc[12][20] = 0;\nfor (i32 t = 0; t < 2; t++) {\n" SEEN_LOOP
                       "D[i + 48 - t * 48 +: 12][j +: 20] = acc * 2;\n}\n}\n"},
-    /* another tile keeps it for the next turn's place */
+    /* another tile keeps it for the next iteration's place */
     {false, SEEN_HEAD "reg f32 last[12][20] = 0;\nfor (i32 t = 0; t < 2; t++) {\n"
                       "i32 r = i + 48 - t * 48;\nC[r +: 12][j +: 20] = last;\n"
                       "reg f32 acc[12][20] = 0;\n" SEEN_LOOP "last = acc * 2;\n}\n}\n"},
-    /* all of it is seen: reductions, scans, other places, operands, memory of the block */
+    /* all of it is visible: reductions, scans, other places, operands, memory of the block */
     {false, SEEN_SUM "C[i +: 12][j +: 20] = acc * 2;\n"
                      "R[i +: 12][block.y +: 1] = sum(acc, axis = 1);\n}\n"},
     {false, SEEN_SUM "reg f32 x[12][20] = acc * 2;\nC[i +: 12][j +: 20] = x;\n"
@@ -480,14 +483,14 @@ static const struct seen_case seen_cases[] = {
     {false, SEEN_SUM "C[i +: 12][j +: 20] = acc;\nshared f32 s[12][20] = acc;\nsync();\n"
                      "F[i +: 12][j +: 20] = s;\n}\n"},
     {false, SEEN_SUM "assume(sum(acc) < 0 || sum(acc) > -1);\nC[i +: 12][j +: 20] = acc;\n}\n"},
-    /* a division by what it becomes outside is a fault */
+    /* a division by an element outside is a fault */
     {false, "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(3) warps(1)\n{\n"
             "global f32 A[25][n] = a, B[n][20] = b, C[25][20] = c;\ni32 i = block.x * 12, j = 0;\n"
             "reg f32 acc[12][20] = 0;\n" SEEN_LOOP
             "C[i +: 12][j +: 20] = (f32) (100000 / (i32) (acc * acc * 1000));\n}\n"},
 };
 
-/* Is there a product that knows how much of its sum is seen? */
+/* Returns true if some product knows the visible part of its sum. */
 static bool is_clipped(const char *text)
 {
     struct cpu_run r;
@@ -502,8 +505,8 @@ static bool is_clipped(const char *text)
     return found;
 }
 
-/* Products leave out what lies beyond the edges of the views that their sums end in, and nobody sees
- * that. */
+/* Products leave out elements beyond the edges of the views that their sums end in, and results
+ * do not change. */
 static void what_is_not_seen_is_left_out(void **state)
 {
     static const struct {
@@ -524,7 +527,7 @@ static void what_is_not_seen_is_left_out(void **state)
     element = usual;
 }
 
-/* Runs the text with n = 96, its last array where the one of that name is. */
+/* Runs the text with n = 96; its last array shares the memory of the array of that name. */
 static void run_over(const char *text, const struct routine_set *set, bool plain, const char *name,
                      unsigned char *data)
 {
@@ -543,7 +546,7 @@ static void run_over(const char *text, const struct routine_set *set, bool plain
     cpu_close(&r);
 }
 
-/* A block that writes its sums to what it read its left operand from: all is read before. */
+/* A block stores its sums over its left operand: it has read all of it before. */
 static void sums_may_go_where_operands_came_from(void **state)
 {
     static const char text[] =
@@ -564,8 +567,8 @@ static void sums_may_go_where_operands_came_from(void **state)
         }
 }
 
-/* The same with the right operand, whose panels are packed one after the other: the sums of the
- * first go where the second one lies. */
+/* As above with the right operand, whose panels are packed one after the other: the sums of the
+ * first panel overwrite the second. */
 static void sums_may_go_where_panels_came_from(void **state)
 {
     static const char text[] =
@@ -600,7 +603,7 @@ static void sums_may_go_where_panels_came_from(void **state)
     "reg " t " rb[" depth "][" columns "] = B[p +: " depth "][j +: " columns "];\n"                \
     "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = acc;\n}\n"
 
-/* The same with a result of f16. */
+/* As above with a result of f16. */
 #define HALVES(m, n, rows, columns, depth, t, strides)                                             \
     "kernel k(i32 n, const " t " *a, const " t " *b, f16 *c) grid(cdiv(" m ", " rows "), "         \
     "cdiv(" n ", " columns ")) warps(1)\n{\n"                                                      \
@@ -612,7 +615,7 @@ static void sums_may_go_where_panels_came_from(void **state)
     "reg " t " rb[" depth "][" columns "] = B[p +: " depth "][j +: " columns "];\n"                \
     "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = (f16) acc;\n}\n"
 
-/* The same with sums in a view of another extent. */
+/* As above with sums in a view of another extent. */
 #define NARROW(m, n, rows, columns, extent)                                                        \
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(" m ", " rows "), "             \
     "cdiv(" n ", " columns ")) warps(1)\n{\n"                                                      \
@@ -623,19 +626,20 @@ static void sums_may_go_where_panels_came_from(void **state)
     "reg f32 rb[32][" columns "] = B[p +: 32][j +: " columns "];\n"                                \
     "acc += dot(ra, rb);\n}\nC[i +: " rows "][j +: " columns "] = acc;\n}\n"
 
-/* Operands are packed on the way of the first product that reads them, where rows are all there is
- * to copy; up to an edge, and where another worker packs the same. */
+/* The first product that reads operands packs them as it goes, if only rows must be copied; also
+ * at an edge, and while another worker packs the same operands. */
 static void operands_are_packed_on_the_way(void **state)
 {
     static const struct {
         const char *text;
         int64_t depth;
     } cases[] = {
-        {GRID("32", "32", "8", "32", "64", "f32", "f32"), 1024},  /* rows 4096 bytes apart: both */
+        {GRID("32", "32", "8", "32", "64", "f32", "f32"), 1024},  /* rows 4096 bytes apart: both
+                                                                   * operands */
         {GRID("24", "192", "12", "64", "32", "f32", "f32"), 160}, /* one part a column of blocks */
         {GRID("84", "192", "28", "64", "32", "f32", "f32"), 160}, /* a block of registers packs */
         {GRID("26", "180", "12", "64", "32", "f32", "f32"), 150}, /* edges */
-        {GRID("24", "31", "8", "16", "64", "f32", "f32"), 1030},  /* no row begins with a line */
+        {GRID("24", "31", "8", "16", "64", "f32", "f32"), 1030},  /* rows begin within lines */
         {GRID("56", "64", "14", "32", "48", "f32", "f32"), 1056}, /* deeper than a product */
         {GRID("56", "64", "14", "32", "1040", "f32", "f32"), 1040}, /* one deep tile */
         {NARROW("28", "64", "14", "32", "[28][40]"), 128}, /* not all columns are needed, */
@@ -643,15 +647,15 @@ static void operands_are_packed_on_the_way(void **state)
         {NARROW("28", "64", "14", "32", "[14][32]"), 128}, /* or none */
         {GRID("30", "32", "3", "16", "32", "f64", "f64"), 512},
         {GRID("24", "48", "8", "16", "32", "f32", "f32"), 160},   /* half a panel */
-        {GRID("24", "192", "12", "64", "32", "f16", "f32"), 160}, /* converted on the way, */
+        {GRID("24", "192", "12", "64", "32", "f16", "f32"), 160}, /* converted while packing, */
         {GRID("84", "192", "28", "64", "32", "f16", "f32"), 160},
         {GRID("26", "180", "12", "64", "32", "f16", "f32"), 150}, /* up to edges, */
         {GRID("56", "64", "14", "32", "1035", "f16", "f32"), 1035},
         {GRID("32", "32", "8", "32", "64", "f16", "f32"), 2048},  /* from rows 4096 bytes apart */
-        {HALVES("84", "192", "28", "64", "32", "f16", ""), 160},  /* and back as sums are stored, */
-        {HALVES("26", "180", "12", "64", "32", "f32", ""), 150},  /* to a row's edge, */
+        {HALVES("84", "192", "28", "64", "32", "f16", ""), 160},  /* back when stored, */
+        {HALVES("26", "180", "12", "64", "32", "f32", ""), 150},  /* to the edge of a row, */
         {HALVES("56", "64", "14", "32", "48", "bf16", ""), 1056}, /* of each type, */
-        {HALVES("56", "64", "14", "32", "48", "f32", " strides(1, 56)"), 96}, /* or by way of f32 */
+        {HALVES("56", "64", "14", "32", "48", "f32", " strides(1, 56)"), 96}, /* or through f32 */
         {GRID("24", "192", "12", "64", "32", "bf16", "f32"), 160},
     };
     (void)state;
@@ -662,7 +666,7 @@ static void operands_are_packed_on_the_way(void **state)
     }
 }
 
-/* Two blocks of 28 by 32, along `axis` of the grid, each of which adds what the loop says. */
+/* Two blocks of 28 by 32, along `axis` of the grid, each adding the products of the loop. */
 #define SHARES(axis, tiles, loop)                                                                  \
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(" axis ") warps(1)\n{\n"             \
     "global f32 A[56][n] = a, B[640][64] = b, C[28][64] = c;\n"                                    \
@@ -670,8 +674,8 @@ static void operands_are_packed_on_the_way(void **state)
     "}\nC[0 +: 28][j +: 32] = acc;\n}\n"
 #define LOADED "reg f32 ra[28][64] = A[i +: 28][p +: 64], rb[64][32] = B[p +: 64][j +: 32];\n"
 
-/* Sums of the second block, after the first one; `written`: the array that both go to is the one of
- * that name, at its beginning, else one of their own. */
+/* Gives the sums of the second block, after the first one. `written`: both blocks store to the
+ * beginning of the array of that name; NULL: to an array of their own. */
 static void take_sums(const char *text, const struct routine_set *set, const char *written,
                       float sums[28][32])
 {
@@ -693,14 +697,15 @@ static void take_sums(const char *text, const struct routine_set *set, const cha
     cpu_close(&r);
 }
 
-/* What several blocks read is packed once: the first one writes its sums over what it has read, and
- * the second one does not notice. (No kernel may do that; here it shows what was read when.) */
+/* Operands that several blocks read are packed once: the first block stores its sums over its
+ * operands, and the second block does not notice. (No kernel may do that; here it shows when
+ * operands are read.) */
 static void parts_are_packed_once(void **state)
 {
     static const struct {
         const char *text, *written;
     } cases[] = {
-        /* blocks that share B, of which as many rows as C has are written over */
+        /* blocks that share B, whose first rows, as many as C has, are overwritten */
         {SHARES("2", LOADED "acc += dot(ra, rb);\n", "for (i32 p = 0; p < 640; p += 64)"), "b"},
         {SHARES("2", LOADED "acc = acc * 0.5;\nacc += dot(ra, rb);\n",
                 "for (i32 p = 0; p < 640; p += 64)"),
@@ -711,7 +716,7 @@ static void parts_are_packed_once(void **state)
         {SHARES("2", LOADED "acc += dot(ra, rb);\nacc += dot(ra, rb);\n",
                 "for (i32 p = 0; p < 640; p += 64)"),
          "b"},
-        /* the product begins, or ends, in the middle of a part */
+        /* the product begins or ends in the middle of a part */
         {SHARES("2", LOADED "acc += dot(ra, rb);\n", "for (i32 p = 64; p < 640; p += 64)"), "b"},
         /* blocks that share A, whose rows lie 16 KiB apart */
         {SHARES("1, 2", LOADED "acc += dot(ra, rb);\n", "for (i32 p = 0; p < 640; p += 64)"), "a"},
@@ -739,8 +744,8 @@ static void parts_are_packed_once(void **state)
     "reg " t " ra[8][64] = A" a_place "[p +: 64], rb[64][32] = B" b_place "[j +: 32];\n"           \
     "acc += dot(ra, rb);\n}\nC[z][i +: 8][j +: 32] = acc;\n}\n"
 
-/* Packed tiles that take more than half of a large page, for which their memory begins with one; of
- * an array that is far smaller, as its view's rows lie over each other. */
+/* Packed tiles of more than half a large page, whose memory therefore begins at a page. The
+ * array is far smaller, because its view's rows overlap. */
 static void many_tiles_are_the_same(void **state)
 {
     static const char text[] =
@@ -756,8 +761,8 @@ static void many_tiles_are_the_same(void **state)
     assert_int_equal(packed, 2);
 }
 
-/* Each tile is looked up in all statements: in so many no longer, so compiling takes its time, not
- * the day. */
+/* Each tile is looked up in all statements. Above a limit it is not, so that compiling takes
+ * seconds. */
 static void many_sums_are_compiled_in_time(void **state)
 {
     enum { SUMS = 1000, ROOM = SUMS * 160 };
@@ -783,7 +788,7 @@ static void many_sums_are_compiled_in_time(void **state)
         fail_msg("%g s", seconds);
 }
 
-/* Views whose rows lie backwards, in one place, over each other or apart, and batches. */
+/* Views whose rows go backwards, coincide, overlap or lie apart, and batches. */
 static void views_are_read_as_they_lie(void **state)
 {
     static const char *const texts[] = {
@@ -799,12 +804,12 @@ static void views_are_read_as_they_lie(void **state)
                "[n][2][96] = b strides(48, 17, 1)", "[p +: 64][z]"),
         VIEWED("f32", "[20][n] = a + (n - 1) strides(n, -1)", "[i +: 8]",
                "[n][96] = b + 95 strides(48, -1)", "[p +: 64]"),
-        /* zeros follow: below, on the right, beyond along the depth */
+        /* zeros outside: below, on the right, beyond the depth */
         VIEWED("f32", "[18][n] = a strides(1024, 1)", "[i +: 8]", "[n - 30][90] = b strides(48, 1)",
                "[p +: 64]"),
         VIEWED("f32", "[20][n - 30] = a strides(1024, 1)", "[i +: 8]", "[n][70] = b strides(48, 1)",
                "[p +: 64]"),
-        /* one row, and no number for how far it is to others */
+        /* one row, and a distance to the next one that overflows */
         VIEWED("f32", "[1][n] = a strides(1000000000000000000, 1)", "[i +: 8]",
                "[1][96] = b strides(1000000000000000000, 1)", "[p +: 64]"),
         "kernel k(i32 n, const f16 *a, const f16 *b, f32 *c) grid(2, 2) warps(1)\n{\n"
@@ -826,7 +831,7 @@ static void views_are_read_as_they_lie(void **state)
         }
 }
 
-/* --- random ones --- */
+/* --- random products --- */
 
 struct shape {
     int m, n, k, stages;

@@ -1,6 +1,6 @@
-/* The engine's short cuts (affine indices as strides, unrolled loops, rectangles of lanes, values
- * made in place) against the plain way, with every set of routines: the same bits, the same faults.
- */
+/* The engine's short cuts (affine indices as strides, unrolled loops, rectangles of lanes,
+ * values made in place), compared with the plain way, with every set of routines: the same bits,
+ * the same faults. */
 #include "cpu_helper.h"
 
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static bool same_fault(const struct cpu_fault *x, const struct cpu_fault *y)
            strcmp(x->message, y->message) == 0;
 }
 
-/* Runs the text each way; returns what it gives. */
+/* Runs the text each way; returns its fault. */
 static struct cpu_fault expect_same(const char *text, int64_t n)
 {
     struct outcome *plain = calloc(1, sizeof *plain), *got = calloc(1, sizeof *got);
@@ -113,7 +113,7 @@ static void products_are_the_same(void **state)
     "    i32 x = thread.x, y = thread.y, z = thread.z;\n" body "}\n"
 
 static const char *const small_texts[] = {
-    /* every lane stores to the same element, to those of its neighbours, backwards */
+    /* every lane stores to the same element, to its neighbours' elements, backwards */
     SMALL("8, 4", "    C[y][0] = A[y][x];\n    C[y][3] = x;\n"),
     SMALL("8, 4", "    L[x + y] = A[y][x];\n    L[100 - x * 2 - y] = A[y][x];\n"),
     SMALL("8, 4", "    L[x + 8 * y] = A[3 - y][7 - x];\n"),
@@ -127,7 +127,7 @@ static const char *const small_texts[] = {
         "16",
         "    i32 v = x > 3 ? A[block.x][x - 3] : 7;\n    L[x] = v;\n    L[x * 2 + 50 +: 4] = v;\n"),
     SMALL("8", "    L[x * 4 +: 2] = A[1][x +: 2];\n    L[x * 4 + 40 +: 3] = A[1][x +: 3];\n"),
-    /* masks: rectangles, others, lanes that leave one by one */
+    /* masks: rectangles, other shapes, lanes that leave one by one */
     SMALL("8, 4", "    if (x > 1 && x < 6 && y < 3)\n        C[y][x + n] = A[y][x - 2];\n"),
     SMALL("8, 4", "    if (x > 1 && x < n && y < 3)\n        C[y][x] = A[y][x - 2];\n"),
     SMALL("8, 4", "    if ((x + y) % 2 == 0)\n        C[y][x] = A[y][x] + A[y + 1][x];\n"),
@@ -141,7 +141,7 @@ static const char *const small_texts[] = {
                 "        L[j] = A[block.x][x] + i;\n    }\n"),
     SMALL("16", "    if (x > 9)\n        return;\n    L[x] = A[1][x];\n    C[3][x * 2] += 4;\n"),
     SMALL("8, 4", "    i32 v[8] = 1;\n    v[x] = y;\n    L[x + 8 * y] = v[x] + v[7 - x] + v[y];\n"),
-    /* as many lanes as a rectangle has, or a rectangle and more */
+    /* the same number of lanes as a rectangle, or a rectangle and more */
     SMALL("8, 4", "    if (y == 0 && x > 0 && x < 4 || y == 1 && (x == 0 || x == 2 || x == 3))\n"
                   "        C[y][x] = A[y][x] + 1;\n"),
     SMALL("8, 4", "    if (y == 0 && x > 0 && x < 7 || y == 1 && x > 0 && x < 4)\n"
@@ -170,7 +170,7 @@ static const char *const small_texts[] = {
     SMALL("8, 4", "    f64 e[2] = D[y][x +: 2 inside];\n    L[x] = e[0] > 1 ? 1 : 0;\n"),
     SMALL("16", "    global i32 Z[4294967296] = c strides(0);\n"
                 "    i32 i = x * 1000000 + 2140000000;\n    L[x] = Z[i];\n"),
-    /* a copy under way */
+    /* an asynchronous copy that has not completed */
     SMALL("8, 4", "    async s = A[0 +: 16][0 +: 16];\n    async_wait(0);\n    sync();\n"
                   "    L[x + 8 * y] = s[y][x];\n"),
     SMALL("8, 4", "    async s = A[0 +: 16][0 +: 16];\n    if (n > 4)\n        L[x] = s[y][x];\n"
@@ -271,7 +271,7 @@ static void random_indices_are_the_same(void **state)
 
 /* --- sums of products, at random --- */
 
-/* Of loop counters p, q, lanes and a constant; mostly within small arrays. */
+/* Writes an index of loop counters p, q, lanes and a constant, mostly within small arrays. */
 static void product_index(uint32_t *seed, const char *counters, char *out, size_t size)
 {
     int p = number(seed, 0, 3) == 0 ? number(seed, -1, 2) : number(seed, 0, 1);
@@ -331,7 +331,7 @@ static void product_sums(uint32_t *seed, const char *type, char *out, size_t siz
                  "        v += %s * u;\n    }\n",
                  unroll, start, limit, step, type, index, a);
         break;
-    case 3: /* elements loaded into arrays first, that may be read elsewhere, too */
+    case 3: /* elements loaded into arrays first, which other code may also read */
         product_index(seed, "p", index, sizeof index);
         product_factor(seed, "p", type, a, sizeof a);
         snprintf(out, size,
@@ -344,7 +344,7 @@ static void product_sums(uint32_t *seed, const char *type, char *out, size_t siz
                  start, limit, step, type, unroll, index, unroll, cpu_draw(seed, 4) ? 2 : 1, index,
                  unroll, cpu_draw(seed, 4) ? 2 : 1, cpu_draw(seed, 3) ? "t = t" : "sum = u[1]");
         break;
-    case 4: /* the same with scalars; f is read before it is loaded, or after */
+    case 4: /* as above with scalars; f is read before it is loaded, or after */
         product_factor(seed, "p", type, a, sizeof a);
         product_index(seed, "p", index, sizeof index);
         snprintf(out, size,

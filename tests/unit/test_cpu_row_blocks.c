@@ -1,5 +1,5 @@
-/* Blocks of rows whose steps are bound to a frame (row_blocks.c), against the plain way: the same
- * bits with every set of routines, on one worker and on several, wherever rows lie. */
+/* Blocks of rows whose steps are bound to a frame (row_blocks.c), compared with the plain way:
+ * the same bits with every set of routines, on one worker and on several, wherever rows lie. */
 #include "cpu_helper.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ enum { MOST = 1 << 17 };
 struct outcome {
     struct cpu_fault fault;
     int line;
-    bool bound; /* the program is of the kind that can be */
+    bool bound; /* the program is of a kind that can be bound */
     float c[MOST], d[MOST];
     int32_t p[MOST];
 };
@@ -56,7 +56,7 @@ static bool same_values(const float *x, const float *y)
 }
 
 static struct outcome plain, got;
-static bool of_the_kind; /* all programs since it was set were */
+static bool of_the_kind; /* all programs since its last reset were bound */
 
 static enum cpu_fault_kind expect_same_up_to(const char *text, int64_t n, int most_threads)
 {
@@ -74,7 +74,7 @@ static enum cpu_fault_kind expect_same_up_to(const char *text, int64_t n, int mo
                 strcmp(plain.fault.message, got.fault.message) != 0)
                 fail_msg("%s: line %d: %s, not line %d: %s\n%s", routine_set_at(s)->name, got.line,
                          got.fault.message, plain.line, plain.fault.message, text);
-            /* of a launch that faults blocks may have ended or not */
+            /* if a launch faults, other blocks may have ended or not */
             if (plain.fault.kind == CPU_OK &&
                 !(same_values(plain.c, got.c) && same_values(plain.d, got.d) &&
                   memcmp(plain.p, got.p, sizeof plain.p) == 0))
@@ -101,7 +101,7 @@ static enum cpu_fault_kind expect_same(const char *text, int64_t n)
 static void blocks_of_rows_are_as_the_plain_way(void **state)
 {
     static const char *const texts[] = {
-        /* softmax and norms, of one strip and of more, of a part of the row */
+        /* softmax and norms, of one strip and of several, of a part of the row */
         KERNEL("    reg f32 v[700] = X[block.x];\n    v = exp(v - max(v));\n"
                "    Y[block.x] = v / sum(v);\n"),
         KERNEL("    reg f32 v[1500] = Z[block.x];\n    v = exp(v - max(v));\n"
@@ -117,7 +117,7 @@ static void blocks_of_rows_are_as_the_plain_way(void **state)
         /* one value a row */
         KERNEL("    reg f32 v[700] = X[block.x];\n    f32 m = max(v);\n"
                "    S[block.x] = m + log(sum(exp(v - m)));\n    Y[block.x] = v;\n"),
-        /* by a name of block.x, several rows, constants, types */
+        /* rows by a copy of block.x, several rows, constants, types */
         KERNEL("    i32 r = block.x;\n    reg f32 v[700] = X[r] * G[0 +: 700] + X[0];\n"
                "    Y[r] = v * tanh(v) + half;\n"),
         KERNEL("    reg f16 v[700] = H[block.x];\n    reg i32 w[700] = Q[block.x];\n"
@@ -139,13 +139,13 @@ static void blocks_of_rows_are_as_the_plain_way(void **state)
         KERNEL(
             "    reg f32 v[700] = X[block.x];\n    Y[block.x] = X[block.x] * max(X[block.x]) - v;\n"
             "    S[block.x] = sum(X[block.x]);\n"),
-        /* an axis of one element, whose stride is any number */
+        /* an axis of one element, whose stride is arbitrary */
         HEAD("grid(1, n)") "    global f32 X[1][1][300] = a strides(1152921504606846976, "
                            "1152921504606846976, 1);\n"
                            "    global f32 Y[n][300] = c, Z[1][300] = a "
                            "strides(-23058430092136939, 1);\n"
                            "    Y[block.y] = X[block.x][block.x] * 2 + Z[block.x];\n}\n",
-        /* two rows stored, the second over what the first was */
+        /* two rows stored, the second over the first */
         KERNEL("    reg f32 v[700] = X[block.x] + 1;\n    Y[block.x] = v * v;\n"
                "    S[block.x] = sum(v);\n    Y[block.x] = Y[block.x] / 3;\n"),
         /* more axes of the grid */
@@ -174,8 +174,9 @@ static void blocks_of_rows_are_as_the_plain_way(void **state)
     }
 }
 
-/* What can't be bound to the launch runs step by step: rows that reach past an edge, or lie apart;
- * elements wherever they are; what is stored over what is read; more of the grid than rows. */
+/* Blocks that cannot be bound to the launch run step by step: rows that reach past an edge, or
+ * are not contiguous; elements at any place; stores over rows that are read; more blocks than
+ * rows. */
 static void others_run_step_by_step(void **state)
 {
     static const char *const texts[] = {
@@ -209,14 +210,14 @@ static void others_run_step_by_step(void **state)
                                         "    Y[block.x] = X[block.x] * 2;\n}\n",
                     40),
         CPU_BOUNDS);
-    /* a race, but not on one worker: what is stored is read, one element further on */
+    /* a race, except on one worker: the stored value is read one element further on */
     assert_int_equal(expect_same_up_to(HEAD("grid(9)") "    global f32 C[n] = c;\n"
                                                        "    C[1 +: 300] = C[0 +: 300] + 1;\n}\n",
                                        400, 1),
                      CPU_OK);
 }
 
-/* More rows, calls, or places of rows than there is room for. */
+/* More rows, calls, or places of rows than the bound form has room for. */
 static void large_kernels_run_step_by_step(void **state)
 {
     enum { ROOM = 1 << 14 };
@@ -246,7 +247,7 @@ static bool third_time(void *user)
     return ++*asked >= 3;
 }
 
-/* How many blocks of a launch are run that is cancelled when that is asked for the third time. */
+/* Returns the number of blocks that run in a launch that is cancelled at the third query. */
 static int blocks_run(int across, int rows, int columns)
 {
     struct cpu_run r;
@@ -272,7 +273,7 @@ static int blocks_run(int across, int rows, int columns)
     return run;
 }
 
-/* Of a launch that is cancelled few more are run, where they are short some. */
+/* A cancelled launch runs few more blocks: if they are short, some. */
 static void cancelling_does_not_take_long(void **state)
 {
     (void)state;
@@ -282,8 +283,8 @@ static void cancelling_does_not_take_long(void **state)
     assert_in_range(blocks_run(2, 200, 20000), 2, 10); /* short axes */
 }
 
-/* Rows of views that nobody writes are not loaded, whatever is stored meanwhile; but where the caller
- * gave the same array for another view that is written, they are. */
+/* Rows of views that the kernel does not write are not loaded, whatever it stores meanwhile; but
+ * they are loaded if the caller gave the same array for a view that it writes. */
 static void rows_of_const_views_are_read_where_they_lie(void **state)
 {
     static const char text[] = "kernel k(i32 n, const f32 *a, f32 *c) grid(n) warps(1)\n{\n"
@@ -303,7 +304,7 @@ static void rows_of_const_views_are_read_where_they_lie(void **state)
             int loads = 0;
             for (size_t i = 0; i < r.program->count; i++)
                 loads += r.program->code[i].step == step_load;
-            assert_int_equal(loads, short_cuts ? 2 : 5); /* of Y; of X, too */
+            assert_int_equal(loads, short_cuts ? 2 : 5); /* loads of Y; of X, too */
             float *a = cpu_array(&r, "a", COUNT * sizeof *a);
             float *c = cpu_array(&r, "c", COUNT * sizeof *c);
             for (int i = 0; i < COUNT; i++)
@@ -360,15 +361,15 @@ static void random_blocks_are_as_the_plain_way(void **state)
     }
 }
 
-/* Rows of views of more than 8 MiB are stored past the caches, those whose lines are not whole in
- * parts. */
+/* Rows of views of more than 8 MiB are stored past the caches; rows that do not fill whole lines
+ * are stored in parts. */
 static void large_rows_are_as_the_plain_way(void **state)
 {
     static const int lengths[] = {1003, 1008, 1024};
     enum { ROWS = 2200, LENGTHS = sizeof lengths / sizeof *lengths };
     static const char *const bodies[] = {
         "v = exp(v - max(v));\n    C[block.x] = v / sum(v);",
-        /* powers that are 0, subnormal, small; changed before or behind; of a row that is loaded */
+        /* powers that are 0, subnormal, small; changed before or after; of a loaded row */
         "f32 m = max(v) + 90;\n    v = exp(v - m);\n    C[block.x] = v / (0 * sum(v) + 1.9);",
         "v = exp(v - max(v));\n    C[block.x] = v / (sum(v) * 1e-41);",
         "v = exp(v - max(v));\n    f32 by = 0 * sum(v) + 1.9;\n    v = v * 1e-36;\n"
@@ -425,7 +426,7 @@ static void large_rows_are_as_the_plain_way(void **state)
     }
 }
 
-/* Rows of all sorts, by turns. */
+/* Fills rows of all kinds, by turns. */
 static void fill_rows(float *a, int rows, int columns)
 {
     for (int i = 0; i < rows * columns; i++)
@@ -435,11 +436,11 @@ static void fill_rows(float *a, int rows, int columns)
         int some = row * 61 % columns;
         for (int k = 0; k < columns; k++)
             switch (row % 10) {
-            case 1: x[k] = k == some ? 0 : -fabsf(x[k]); break; /* the greatest is 0 */
-            case 2: x[k] = -INFINITY; break;                    /* no number at all */
-            case 3: x[k] = k > some ? NAN : x[k]; break;        /* some are no numbers */
+            case 1: x[k] = k == some ? 0 : -fabsf(x[k]); break; /* the maximum is 0 */
+            case 2: x[k] = -INFINITY; break;                    /* no finite number at all */
+            case 3: x[k] = k > some ? NAN : x[k]; break;        /* some are NaN */
             case 4: x[k] = k == some ? INFINITY : x[k]; break;  /* too large */
-            case 5: x[k] = k > some ? -INFINITY : x[k]; break;  /* as masks leave it */
+            case 5: x[k] = k > some ? -INFINITY : x[k]; break;  /* as a mask leaves it */
             case 6: x[k] = x[k] * 20; break;                    /* powers of all sizes */
             case 7: x[k] = k == some ? -70 : x[k]; break;       /* one is small */
             case 8: x[k] = k % 3 == 0 ? 0 : -0.0f; break;       /* zeros of both signs */
@@ -448,7 +449,7 @@ static void fill_rows(float *a, int rows, int columns)
     }
 }
 
-/* Powers whose sum is taken, by one pass where they are of one tile. */
+/* Powers and their sum: one pass if both are of one tile. */
 #define V "reg f32 v[W] = A[r];\n    "
 static void powers_and_sums_are_as_the_plain_way(void **state)
 {
@@ -458,7 +459,7 @@ static void powers_and_sums_are_as_the_plain_way(void **state)
         V "f32 m = max(v);\n    v = exp(v - m);\n    f32 s = sum(v);\n    reg f32 w[W] = m;\n"
           "    D[r] = w;\n    C[r] = v / s;",
         "f32 m = max(A[r][W / 2 +: W / 2]);\n    " V "v = exp(v - m);\n    C[r] = v / sum(v);",
-        /* of two tiles, the first of which is divided last; the sum of another row */
+        /* of two tiles, where the first is divided last; the sum of another row */
         V "v = exp(v - max(v));\n    f32 s = sum(v);\n    reg f32 w[W] = B[r] * 2;\n"
           "    w = exp(w - 80);\n    f32 t = sum(w);\n    D[r] = w / t;\n    C[r] = v / s;",
         V "f32 m = max(v);\n    D[r] = exp(v - m);\n    f32 s = sum(B[r]);\n    C[r] = v / s;",

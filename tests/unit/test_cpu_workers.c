@@ -1,7 +1,6 @@
-/* How workers share a launch: each block runs once however many there are, the lowest fault is
- * told, and who has no block left takes part in the products of others (src/cpu/workers.c,
- * exec_shared.c).
- */
+/* Workers share a launch: each block runs once, whatever the number of workers; the launch
+ * reports the lowest fault; and a worker that has no block left helps with the products of
+ * others (src/cpu/workers.c, exec_shared.c). */
 #include "base/platform.h"
 #include "cpu_helper.h"
 
@@ -43,7 +42,8 @@ static void every_block_runs_once(void **state)
     }
 }
 
-/* Whoever's part it is in; and what lies behind it need not be gone through block by block. */
+/* The lowest fault is reported in whichever worker's part it is, and the blocks after it need
+ * not run one by one. */
 static void the_lowest_fault_is_told(void **state)
 {
     static const int64_t places[] = {0, 1, 499, 500, 501, 998};
@@ -60,14 +60,14 @@ static void the_lowest_fault_is_told(void **state)
     struct cpu_run r;
     cpu_open(&r, counts, GIVEN({"n", INT32_MAX}, {"most", 3}));
     cpu_array(&r, "c", 12);
-    clock_t start = clock(); /* of all threads: a busy machine takes nothing of it */
+    clock_t start = clock(); /* CPU time of all threads, so load on the machine does not count */
     assert_int_equal(cpu_go(&r, 3), CPU_BOUNDS);
     assert_int_equal(r.fault.block[0], 3);
     assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 10);
     cpu_close(&r);
 }
 
-/* --- a product that several take part in --- */
+/* --- a product that several workers share --- */
 
 enum { M = 30, K = 70, N = 200, MOST_WIDTH = 64, PANELS = N / 4 + 1 };
 
@@ -107,7 +107,7 @@ static void take_part(void *product, int index)
     help_with_product(product);
 }
 
-/* Sums are added to, so a panel that two took, or nobody, is another result. */
+/* Products are added to sums, so a panel that is taken twice, or not at all, changes the result. */
 static void each_panel_is_taken_once(void **state)
 {
     struct operands *want = malloc(sizeof *want), *got = malloc(sizeof *got);
@@ -142,9 +142,9 @@ static void each_panel_is_taken_once(void **state)
     free(got);
 }
 
-/* Whose product it is sets the next one up as soon as nobody helps with this one; others come all
- * the time. Each product is another one: what is added twice, not at all or to another's sums
- * shows. */
+/* The owner of a product sets up the next one as soon as no worker helps with this one; helpers
+ * come all the time. All products differ: one that is added twice, not at all or to another's
+ * sums shows. */
 struct owner {
     struct shared_product product;
     const struct routine_set *set;
@@ -205,9 +205,9 @@ static void products_follow_each_other(void **state)
     free(owner.got);
 }
 
-/* Blocks of which half have nothing to do: the others' sums are those of one worker, whether they go
- * to the view from the product or by way of the block's memory, and are packed for all blocks, with
- * rows of the left operand that have to be, or for one. */
+/* Half the blocks do nothing: the others' sums are those of one worker. The sums go to the view
+ * from the product or through the block's memory, and operands are packed for all blocks, with
+ * rows of the left operand if they must be, or for one block. */
 static void results_are_those_of_one_worker(void **state)
 {
     static const char form[] =
@@ -218,7 +218,7 @@ static void results_are_those_of_one_worker(void **state)
         "reg f32 ra[64][64] = A[i +: 64][p +: 64], rb[64][256] = B[p +: 64][j +: 256];\n"
         "acc += dot(ra, rb);\n}\nC[i +: 64][j +: 256] = %s;\n}\n";
     static const char *const stored[] = {"acc", "acc * 2", "exp(acc * 0.001) + acc"};
-    /* all that is left but one is done while that one packs its operands */
+    /* all blocks but one are finished while that one packs its operands */
     static const char *const idle[] = {"block.y % 2 == 1", "block.x * 4 + block.y < 7"};
     enum { ROWS = 128, STRIDE = 4096 };
     static float want[ROWS * 1024];

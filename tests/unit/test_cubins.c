@@ -1,5 +1,5 @@
-/* What is assembled once is not assembled again: by launches, entries and PTX programs, in contexts
- * and processes that share a folder. On the driver without a GPU, whose cubin is the text. */
+/* A text is assembled once for all launches, entries and PTX programs, in contexts and processes
+ * that share a folder. Uses the driver without a GPU, whose cubin is the text. */
 #include "cuda_helper.h"
 #include "tilewright_entry.h"
 #include "tilewright_gpu.h"
@@ -33,7 +33,8 @@ static int cache_setup(void **state)
     return result;
 }
 
-/* The path of the only file of the folder, NULL if there is none; removed if wanted. */
+/* Returns the path of the only file of the folder, NULL if there is none; removes it if
+ * `remove_it`. */
 static const char *only_file(bool remove_it)
 {
     static char path[512];
@@ -62,7 +63,7 @@ static int cache_teardown(void **state)
     return cuda_teardown(state);
 }
 
-/* A context of its own, as another process has it. */
+/* A context of its own, like that of another process. */
 struct session {
     tw_context *ctx;
     tw_launch *launch;
@@ -94,7 +95,7 @@ static void run(struct session *s)
         assert_true(s->c[i] == 2 * s->a[i]);
 }
 
-/* How often ptxas was called. */
+/* Returns the number of calls of ptxas. */
 static long assembled(void)
 {
     long lines = 0;
@@ -106,7 +107,7 @@ static long assembled(void)
     return lines;
 }
 
-/* Runs it in a new context; how often ptxas was called. */
+/* Runs it in a new context; returns the number of calls of ptxas. */
 static long assembled_by_a_run(const char *cache)
 {
     struct session s;
@@ -124,8 +125,8 @@ static void the_second_context_assembles_nothing(void **state)
     assert_non_null(only_file(false));
     assert_int_equal(assembled_by_a_run(NULL), 0);
     setenv("TILEWRIGHT_CACHE", "", 1);
-    assert_int_equal(assembled_by_a_run(folder), 0); /* the configuration says where */
-    assert_int_equal(assembled_by_a_run(NULL), 0);   /* nowhere: the driver takes the text */
+    assert_int_equal(assembled_by_a_run(folder), 0); /* the configuration names the folder */
+    assert_int_equal(assembled_by_a_run(NULL), 0);   /* no folder: the driver takes the text */
 }
 
 static void without_a_cache_the_driver_takes_the_text(void **state)
@@ -170,8 +171,8 @@ static void a_damaged_file_is_replaced(void **state)
     assert_int_equal(assembled_by_a_run(NULL), 0);
 }
 
-/* What the driver refuses of the cache is assembled afresh; what ptxas refuses, or where there is
- * none, the driver is given the text. */
+/* If the driver refuses a file of the cache, it is assembled again. If ptxas refuses the text or
+ * is missing, the driver gets the text. */
 static void refusals_have_a_way_out(void **state)
 {
     (void)state;
@@ -218,7 +219,7 @@ static void ahead_without_sizes(void **state)
     open_session(&s, NULL);
     tw_launch_array(s.launch, "a", NULL);
     tw_launch_array(s.launch, "c", NULL);
-    assert_int_equal(tw_launch_assemble(s.launch), TW_BAD_ARGUMENT); /* a multiple of 16? */
+    assert_int_equal(tw_launch_assemble(s.launch), TW_BAD_ARGUMENT); /* is it a multiple of 16? */
     tw_launch_set(s.launch, "n", integer(50));
     assert_int_equal(tw_launch_assemble(s.launch), TW_OK);
     tw_context_free(s.ctx);
@@ -280,7 +281,7 @@ static void what_goes_wrong_shows(void **state)
     tw_context_free(s.ctx);
 }
 
-/* With a cache as without one: a status, and nothing is left. */
+/* With and without a cache, a failure gives a status and leaks nothing. */
 static void memory_may_run_out(void **state)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* The runtime on a GPU, on a driver without one: arrays in place, streams, events, captures,
+/* The runtime for GPUs, on a driver without one: arrays in place, streams, events, captures,
  * workspace. */
 #include "cuda_helper.h"
 #include "tilewright_gpu.h"
@@ -28,7 +28,7 @@ static void expect_product(const struct fixture *f, const float *c)
         }
 }
 
-/* A launch of the product whose arrays are on the device. */
+/* Makes a launch of the product with arrays on the device. */
 static tw_array product_on_device(struct fixture *f)
 {
     load(f, api_matmul);
@@ -150,7 +150,7 @@ static void test_occupancy(void **state)
 
 /* --- several devices --- */
 
-/* Two contexts in one thread, each on its GPU. The device of one is nothing to the other. */
+/* Two contexts in one thread, each on its GPU: neither changes the other's device. */
 static void test_two_devices(void **state)
 {
     struct fixture *f = *state;
@@ -181,7 +181,7 @@ static void test_two_devices(void **state)
     assert_false(tw_device_at(3, &d));
 }
 
-/* The program's own context is as it was after each call. */
+/* After each call, the program's own CUDA context is current again. */
 static void test_context_of_the_program(void **state)
 {
     struct fixture *f = *state;
@@ -225,7 +225,7 @@ static void test_start_with_attributes(void **state)
     refused(f, tw_launch_start_with(f->launch, NULL, &odd), TW_BAD_ARGUMENT, "1 to 16 blocks");
 }
 
-/* Clusters are refused; what is only allowed is left out. */
+/* Checks that clusters are refused, and that optional attributes are left out. */
 static void expect_no_clusters(struct fixture *f, const char *why)
 {
     tw_array c = product_on_device(f);
@@ -331,7 +331,7 @@ static void test_workspace_is_zeroed_in_the_stream(void **state)
     succeed(f, tw_stream_free(f->ctx, stream));
 }
 
-/* Neither workspace that launches leave 0 nor the ticket of a lock is filled again. */
+/* Workspace that launches leave 0, and the ticket of a lock, are zeroed once only. */
 static void test_clean_workspace_is_zeroed_once(void **state)
 {
     struct fixture *f = *state;
@@ -344,7 +344,7 @@ static void test_clean_workspace_is_zeroed_once(void **state)
         expect_total(f, &c, stream);
     }
     assert_int_equal(driver.fake_cuda_calls("cuMemsetD8Async") - before, 1);
-    succeed(f, tw_launch_start(f->launch, NULL)); /* another stream's is another */
+    succeed(f, tw_launch_start(f->launch, NULL)); /* another stream has another workspace */
     expect_total(f, &c, NULL);
     assert_int_equal(driver.fake_cuda_calls("cuMemsetD8Async") - before, 2);
     succeed(f, tw_stream_free(f->ctx, stream));
@@ -369,7 +369,7 @@ static void aim_at_total(struct fixture *f, const char *text)
     succeed(f, tw_launch_array(f->launch, "c", &c));
 }
 
-/* A launch that the caller waits for says what it left, and the memory is 0 again. */
+/* A launch that the caller waits for reports the dirty elements, and the memory is 0 again. */
 static void test_dirty_workspace_is_found(void **state)
 {
     static const char dirty[] = "`turn[0]` is 4 after the launch, and not 0";
@@ -387,7 +387,7 @@ static void test_dirty_workspace_is_found(void **state)
     succeed(f, tw_launch_time(f->launch, 3, &ms));
 }
 
-/* Verification finds what the latest started launch left. */
+/* Verification finds the elements that the latest started launch left dirty. */
 static void test_dirty_workspace_of_a_start_is_found(void **state)
 {
     struct fixture *f = *state;
@@ -446,9 +446,9 @@ static void test_capture_of_what_is_not_ready(void **state)
     succeed(f, tw_stream_new(f->ctx, &other));
     assert_int_equal(driver.cuStreamBeginCapture_v2(stream, 0), 0);
     refused(f, tw_launch_start(f->launch, stream), TW_BAD_ARGUMENT, "call tw_launch_ready");
-    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0); /* it was not disturbed */
+    assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0); /* the capture is intact */
     assert_int_equal(driver.cuGraphDestroy(graph), 0);
-    succeed(f, tw_launch_ready(f->launch, other)); /* another stream's workspace does not serve */
+    succeed(f, tw_launch_ready(f->launch, other)); /* another stream's workspace cannot be used */
     assert_int_equal(driver.cuStreamBeginCapture_v2(stream, 0), 0);
     refused(f, tw_launch_start(f->launch, stream), TW_NO_MEMORY, "bytes of workspace");
     assert_int_equal(driver.cuStreamEndCapture(stream, &graph), 0);
@@ -463,7 +463,7 @@ struct helper {
     struct fixture *f;
     void *stream, *memory;
     tw_status allocated, ready, freed;
-    int mode; /* of its thread, after that */
+    int mode; /* capture mode of its thread afterwards */
 };
 
 static void *make_ready(void *user)
@@ -483,7 +483,8 @@ static void *free_memory(void *user)
     return NULL;
 }
 
-/* What another thread does while this one captures, in the mode that forbids most; how it ends. */
+/* Runs `body` in another thread while this one captures, in the mode that forbids most; checks
+ * how the capture ends. */
 static void beside_a_capture(struct helper *h, void *(*body)(void *), int end)
 {
     pthread_t thread;
@@ -497,7 +498,7 @@ static void beside_a_capture(struct helper *h, void *(*body)(void *), int end)
         assert_int_equal(driver.cuGraphDestroy(graph), 0);
 }
 
-static void test_ready_beside_a_capture(void **state)
+static void test_ready_during_a_capture(void **state)
 {
     enum { UNDISTURBED = 0, INVALIDATED = 901 };
     struct fixture *f = *state;
@@ -512,7 +513,7 @@ static void test_ready_beside_a_capture(void **state)
     expect_total(f, &c, h.stream);
     beside_a_capture(&h, free_memory, INVALIDATED);
     refused(f, h.freed, TW_FAULT, "cannot be done while a stream is captured");
-    succeed(f, tw_device_free(f->ctx, h.memory)); /* it is still there */
+    succeed(f, tw_device_free(f->ctx, h.memory)); /* the memory still exists */
 }
 
 int main(void)
@@ -538,7 +539,7 @@ int main(void)
         GPU_TEST(test_dirty_workspace_of_a_start_is_found),
         GPU_TEST(test_start_is_captured),
         GPU_TEST(test_capture_of_what_is_not_ready),
-        GPU_TEST(test_ready_beside_a_capture),
+        GPU_TEST(test_ready_during_a_capture),
     };
     return cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
 }

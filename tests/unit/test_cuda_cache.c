@@ -1,5 +1,5 @@
-/* Cubins on disk: found again by all that they depend on, never taken when damaged, and no more of
- * them than may be. */
+/* Cubins on disk: a look-up finds them by everything that they depend on, never takes a damaged
+ * one, and the cache keeps within its size. */
 #include "cuda/cuda_cache.h"
 
 #include "base/platform.h"
@@ -56,7 +56,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The only file that there is. */
+/* Returns the path of the only file. */
 static const char *only_file(void)
 {
     struct platform_files files = platform_list_files(&arena, folder);
@@ -144,14 +144,14 @@ static void a_damaged_file_counts_as_absent(void **state)
         overwrite(path, whole, shorter);
         expect(c, &key, NULL);
     }
-    overwrite(path, whole, length + 1); /* the '\0' behind what was read */
+    overwrite(path, whole, length + 1); /* the '\0' after the bytes read */
     expect(c, &key, NULL);
     put(c, &key, "machine code");
     assert_string_equal(only_file(), path);
     expect(c, &key, "machine code");
 }
 
-/* The file of another key, renamed: its content says what it is. */
+/* The file of another key, renamed: its content names its key. */
 static void a_file_under_a_wrong_name_is_not_taken(void **state)
 {
     struct cuda_cache *c = *state;
@@ -171,7 +171,7 @@ static void a_file_under_a_wrong_name_is_not_taken(void **state)
 
 enum { WRITERS = 8, ROUNDS = 50, CUBIN = 40000 };
 
-/* Writes the same file and reads it, over and over: what is read is whole. */
+/* Writes the same file and reads it, repeatedly: each read gets a whole file. */
 static int write_and_read(int writer)
 {
     static char cubin[CUBIN];
@@ -206,10 +206,10 @@ static void processes_write_at_the_same_time(void **state)
         assert_int_equal(waitpid(children[i], &status, 0), children[i]);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
-    only_file(); /* nothing temporary is left */
+    only_file(); /* no temporary file is left */
 }
 
-/* A file stands where the folder should be: nothing can be written there, by whomever. */
+/* A file has the folder's name, so no user can write there. */
 static void without_a_folder_nothing_is_kept(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void a_folder_that_is_read_only_is_read(void **state)
     struct cuda_cache_key key = cuda_cache_key(&usual);
     put(c, &key, "machine code");
     assert_int_equal(chmod(folder, 0500), 0);
-    bool allowed = access(folder, W_OK) == 0; /* root may all the same */
+    bool allowed = access(folder, W_OK) == 0; /* root may nevertheless */
     put(c, &key, "other machine code");
     expect(c, &key, allowed ? "other machine code" : "machine code");
     assert_int_equal(cuda_cache_look(c, &arena).trouble == NULL, allowed);
@@ -258,7 +258,7 @@ static struct cuda_cache_key numbered(int number)
     return cuda_cache_key(&from);
 }
 
-/* Sets the time of the latest use; file systems may count in coarse steps. */
+/* Sets the time of the latest use, as file systems may count in coarse steps. */
 static void age(const char *path, int seconds)
 {
     struct timespec times[2] = {{.tv_sec = (time_t)platform_date() - seconds}};
@@ -266,7 +266,7 @@ static void age(const char *path, int seconds)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* 1 MiB in files of 64 KiB: 15 fit, so that a sixteenth is free. */
+/* 1 MiB in files of 64 KiB: 15 fit, and space for a sixteenth stays free. */
 static void the_least_recently_used_go(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void the_least_recently_used_go(void **state)
     cuda_cache_close(c);
 }
 
-/* What a killed process left goes once it is old; what another is writing stays. */
+/* An old file of a killed process is removed; a file that another process writes remains. */
 static void leftovers_go(void **state)
 {
     struct cuda_cache *c = *state;
@@ -307,7 +307,7 @@ static void leftovers_go(void **state)
     overwrite(young, "half", 4);
     age(old, 7200);
     struct cuda_cache *other = cuda_cache_open(&allocator_libc, folder);
-    put(other, &key, "machine code"); /* a cache's first file makes it look */
+    put(other, &key, "machine code"); /* a cache looks for old files at its first write */
     assert_int_not_equal(access(old, F_OK), 0);
     assert_int_equal(access(young, F_OK), 0);
     cuda_cache_close(other);
@@ -361,7 +361,7 @@ static void *failing_resize(void *user, void *ptr, size_t old_size, size_t size)
     return f->calls++ == f->fail_at ? NULL : realloc(ptr, size);
 }
 
-/* Whatever allocation fails, nothing is left behind and no half file is found. */
+/* Whichever allocation fails, nothing leaks and no partial file is found. */
 static void memory_may_run_out(void **state)
 {
     (void)state;

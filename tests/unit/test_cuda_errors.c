@@ -1,5 +1,6 @@
-/* What goes wrong on a GPU: what is said of each result of the driver; a context that a kernel's
- * fault has taken; every call of a session failing in turn, and every allocation of the host. */
+/* Errors on a GPU: the message for each result of the driver, a context that a kernel's fault
+ * has destroyed, and a session in which each call, and each allocation of the host, fails in
+ * turn. */
 #include "cuda_helper.h"
 #include "tilewright_gpu.h"
 #include "tilewright_sim.h"
@@ -18,7 +19,7 @@ static const char double_text[] = "kernel twice(i32 n, const f32 *x, f32 *y) gri
                                   "    global f32 X[n] = x, Y[n] = y;\n"
                                   "    Y[0 +: 32] = 2 * X[0 +: 32];\n"
                                   "}\n";
-/* With workspace: the sum goes through memory of the launch's own. */
+/* A kernel with workspace: the sum goes through memory of the launch's own. */
 static const char total_text[] = "kernel total(i32 n, const f32 *x, f32 *y) grid(1) warps(1)\n"
                                  "{\n"
                                  "    global f32 X[n] = x, Y[n] = y;\n"
@@ -27,7 +28,7 @@ static const char total_text[] = "kernel total(i32 n, const f32 *x, f32 *y) grid
                                  "    Y[0 +: 1] = sums[0 +: 1];\n"
                                  "}\n";
 
-/* --- what is said --- */
+/* --- messages --- */
 
 static void give_arrays(struct fixture *f, const tw_array *x, const tw_array *y)
 {
@@ -35,7 +36,7 @@ static void give_arrays(struct fixture *f, const tw_array *x, const tw_array *y)
     succeed(f, tw_launch_array(f->launch, "y", y));
 }
 
-/* A launch of `twice` with arrays of the host. */
+/* Makes a launch of `twice` with arrays of the host. */
 static void twice(struct fixture *f)
 {
     load(f, double_text);
@@ -108,7 +109,7 @@ static const struct saying sayings[] = {
     {"cuEventSynchronize", 4711, TW_FAULT, {"unknown error (no description)"}},
 };
 
-/* Each in a context of its own. */
+/* Runs each case in a context of its own. */
 static void test_what_is_said(void **state)
 {
     (void)state;
@@ -154,7 +155,7 @@ static void test_program_for_another_gpu(void **state)
 
 /* --- a lost context --- */
 
-/* Every call says so at once, without asking the driver; freeing goes on. */
+/* Every call reports it at once, without calling the driver; freeing still works. */
 static void test_lost_context(void **state)
 {
     struct fixture *f = *state;
@@ -182,7 +183,7 @@ static void test_lost_context(void **state)
     refused(f, tw_stream_free(f->ctx, stream), TW_FAULT, NEW_PROCESS);
 }
 
-/* Nothing injected: an array that is shorter than it says. */
+/* A real fault: an array that is shorter than its extents. */
 static void test_fault_of_a_kernel(void **state)
 {
     struct fixture *f = *state;
@@ -200,16 +201,16 @@ static void test_fault_of_a_kernel(void **state)
     refused(f, status, TW_FAULT, "the kernel started last is twice");
 }
 
-/* --- a whole session, with everything failing in turn --- */
+/* --- a whole session, in which each call fails in turn --- */
 
 struct session {
     tw_context *ctx;
-    tw_status status; /* of the first call that did not succeed */
+    tw_status status; /* status of the first call that failed */
     float x[32], y[32], z[32];
     double milliseconds;
 };
 
-/* Whether the next step is to be done. Whoever fails says why. */
+/* Returns true if the session goes on to the next step. A failed call must have a message. */
 static bool going_on(struct session *s, tw_status status)
 {
     s->status = status;
@@ -270,7 +271,7 @@ static tw_status run_session(struct counting *memory)
     return s->status;
 }
 
-/* What has no result to be told: cleaning up. */
+/* Returns true for calls that clean up: they have no result. */
 static bool may_fail_silently(const char *function)
 {
     static const char *const names[] = {"cuCtxPopCurrent_v2",
@@ -289,7 +290,7 @@ static bool may_fail_silently(const char *function)
     return false;
 }
 
-/* The n-th call of the driver fails with this result, for every n there is. */
+/* Makes the n-th call of the driver fail with this result, for every n. */
 static void walk_driver(int result)
 {
     const char *failed = "";
@@ -301,7 +302,7 @@ static void walk_driver(int result)
         failed = driver.fake_cuda_failed();
         driver.fake_cuda_fail("", 0, 0);
         if (failed && status == TW_OK && !may_fail_silently(failed))
-            fail_msg("nobody notices that call %ld, %s, fails with %d", n, failed, result);
+            fail_msg("call %ld, %s, failed with %d unnoticed", n, failed, result);
         assert_true(failed || status == TW_OK);
         assert_int_equal(driver.fake_cuda_live(-1), before);
         assert_int_equal(memory.live, 0);
@@ -319,8 +320,8 @@ static void test_every_call_fails(void **state)
     walk_driver(999);
 }
 
-/* Where the program has a context of its own current, which stays so. */
-static void test_every_call_fails_beside_another(void **state)
+/* The program has a context of its own current, which remains current. */
+static void test_every_call_fails_with_another_context(void **state)
 {
     (void)state;
     void *own, *now;
@@ -364,7 +365,7 @@ int main(void)
         GPU_TEST(test_lost_context),
         GPU_TEST(test_fault_of_a_kernel),
         cmocka_unit_test_setup(test_every_call_fails, prepare),
-        cmocka_unit_test_setup(test_every_call_fails_beside_another, prepare),
+        cmocka_unit_test_setup(test_every_call_fails_with_another_context, prepare),
         cmocka_unit_test_setup(test_every_allocation_fails, prepare),
     };
     return cmocka_run_group_tests_name("cuda_errors", tests, NULL, NULL);

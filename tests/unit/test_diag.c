@@ -1,4 +1,4 @@
-/* Diagnostics: the exact text that people see. */
+/* Diagnostics: the exact text that users see. */
 #include "base/diag.h"
 
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static struct source *text_source(const char *text)
     return source;
 }
 
-/* Where `part` first stands in the text. */
+/* Returns the place where `part` first occurs in the text. */
 static struct loc place(const struct source *source, const char *part)
 {
     const char *at = strstr(source->text, part);
@@ -149,7 +149,7 @@ static void a_long_line_is_cut_around_the_caret(void **state)
     line = strchr(out, '\n') + 1;
     carets = strchr(line, '\n') + 1;
     assert_int_equal(strlen(carets),
-                     carets - line + 1); /* the caret stands right behind the line */
+                     carets - line + 1); /* the caret is right after the end of the line */
 }
 
 static void the_same_is_said_once(void **state)
@@ -194,7 +194,7 @@ static void only_the_first_since(void **state)
 {
     (void)state;
     diag_error(&diag, LOC_NONE, "before");
-    diag_keep_first(&diag, diag.errors); /* there is none since */
+    diag_keep_first(&diag, diag.errors); /* no error has come since */
     diag_warning(&diag, LOC_NONE, "as well");
     diag_error(&diag, LOC_NONE, "the cause");
     diag_error(&diag, LOC_NONE, "what comes of it");
@@ -205,7 +205,7 @@ static void only_the_first_since(void **state)
                         "error: before\nwarning: as well\nerror: the cause\n    note: a note\n");
     assert_int_equal(diag.errors, 2);
     assert_int_equal(diag.warnings, 1);
-    diag_error(&diag, LOC_NONE, "what comes of it"); /* it is not known any more */
+    diag_error(&diag, LOC_NONE, "what comes of it"); /* the kept count is forgotten */
     assert_int_equal(diag.errors, 3);
 }
 

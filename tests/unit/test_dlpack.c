@@ -1,5 +1,5 @@
-/* Arrays of other libraries in DLPack's structs, and ours handed out in them. Against the real
- * header, where it is installed (libdlpack-dev). */
+/* Arrays of other libraries in DLPack's structs, and ours exported in them. Compiled with the
+ * real header if it is installed (libdlpack-dev). */
 #include "cuda_helper.h"
 #include "tilewright_gpu.h"
 
@@ -51,8 +51,8 @@ static void expect_twice(const struct fixture *f, const float *x)
         assert_true(f->c[i] == 2 * x[i]);
 }
 
-/* In place on the device, from the middle of an allocation, in a DLManagedTensor; out to the
- * host. */
+/* Takes memory in place on the device, from the middle of an allocation, in a DLManagedTensor;
+ * copies it to the host. */
 static void test_taken_in_place(void **state)
 {
     struct fixture *f = *state;
@@ -69,7 +69,7 @@ static void test_taken_in_place(void **state)
     expect_twice(f, f->a + 4);
 }
 
-/* A kernel of the host takes what is there, pinned and managed memory too. */
+/* A kernel of the host takes memory of the host, pinned and managed memory too. */
 static void test_on_the_host(void **state)
 {
     struct fixture *f = *state;
@@ -124,7 +124,7 @@ static void test_devices(void **state)
     refused(f, tw_launch_dlpack(f->launch, "x", NULL), TW_BAD_ARGUMENT, "`tensor` is NULL");
 }
 
-/* Codes of types that headers of 0.6 do not have yet. */
+/* Codes of types that headers of version 0.6 lack. */
 enum { BOOLEAN = 6, E4M3FN = 10, E5M2 = 12 };
 
 static void test_types(void **state)
@@ -146,7 +146,7 @@ static void test_types(void **state)
         succeed(f, tw_launch_shape(f->launch, "y", &shape));
         assert_string_equal(tw_dtype_name(shape.dtype), types[i].name);
     }
-    x.dl.dtype = (DLDataType){BOOLEAN, 8, 1}; /* known, but none of T */
+    x.dl.dtype = (DLDataType){BOOLEAN, 8, 1}; /* a known type, but not one of T */
     succeed(f, tw_launch_dlpack(f->launch, "x", &x.dl));
     refused(f, tw_launch_prepare(f->launch), TW_BAD_ARGUMENT, "bool");
     x.dl.dtype = (DLDataType){kDLComplex, 64, 1};
@@ -197,7 +197,7 @@ static void *delete_it(void *managed)
     return NULL;
 }
 
-/* Freed by another thread when the context is gone. */
+/* Another thread frees it after the context. */
 static void test_outlives_the_context(void **state)
 {
     struct fixture *f = *state;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A 16-bit format, and the slow way to its values: by the definition. */
+/* A 16-bit format, with its values computed slowly, from the definition. */
 struct format {
     int fraction, bias;
     float (*to_f32)(uint16_t bits);
@@ -73,7 +73,8 @@ static void there_and_back_all_patterns(void **state)
     }
 }
 
-/* Between two neighbours: the middle goes to the even one, what lies beside it to the nearer. */
+/* Between two neighbours: the middle rounds to the even one, values next to the middle to the
+ * nearer. */
 static void rounding_at_every_boundary(void **state)
 {
     (void)state;
@@ -85,7 +86,7 @@ static void rounding_at_every_boundary(void **state)
             if (high < infinity_of(f))
                 b = value_of(f, high);
             double middle = a + (b - a) / 2; /* exact */
-            float narrow = (float)middle;    /* exact too, but for the last bf16 subnormal's half */
+            float narrow = (float)middle;    /* exact, except for half of the least bf16 */
             for (unsigned sign = 0; sign <= 0x8000u; sign += 0x8000u) {
                 double s = sign ? -1 : 1;
                 assert_int_equal(f->from_f64(s * middle), sign | even);
@@ -104,7 +105,8 @@ static void rounding_at_every_boundary(void **state)
 static void doubles_are_rounded_once(void **state)
 {
     (void)state;
-    /* Just above the middle: through f32 it would become the middle and go to the even side. */
+    /* Just above the middle: rounding through f32 first would give the middle, and then the even
+     * neighbour. */
     double above = 1 + 0x1p-11 + 0x1p-40;
     assert_int_equal(f64_to_f16(above), 0x3c01);
     assert_int_equal(f32_to_f16((float)above), 0x3c00);
@@ -164,7 +166,8 @@ static void joins(void **state)
                              dtype_join((enum dtype)b, (enum dtype)a));
 }
 
-/* Largest and smallest value as doubles; those of 64 bits rounded, which decides nothing here. */
+/* Returns the largest or smallest value as a double; 64-bit values are rounded, which makes no
+ * difference here. */
 static double end_of(enum dtype t, bool largest)
 {
     int bits = dtype_table[t].bits;
@@ -184,7 +187,7 @@ static double end_of(enum dtype t, bool largest)
     return largest ? top : -top;
 }
 
-/* A type is held when both its ends fit. */
+/* A type holds another if it holds both ends of it. */
 static void holds_is_about_range(void **state)
 {
     (void)state;
@@ -215,8 +218,8 @@ static void holds_is_about_range(void **state)
     assert_false(dtype_holds(DT_F16, DT_U16));
 }
 
-/* An 8-bit format by its definition: bias, fraction, whether its top exponent is for numbers too.
- */
+/* Returns a value of an 8-bit format by its definition: bias, fraction bits, and whether its top
+ * exponent is for numbers too. */
 static double small_value(unsigned bits, int fraction, int bias, bool has_infinity)
 {
     unsigned rest = bits & 0x7f, exponent = rest >> fraction, top = 0x7fu >> fraction;

@@ -1,4 +1,4 @@
-/* What an editor asks of a text: formatting, symbols. */
+/* Calls that editors make for a text: formatting, symbols. */
 #include "api_helper.h"
 #include "tilewright_look.h"
 
@@ -86,7 +86,7 @@ static void test_symbols(void **state)
                 x->uses[0].column == 31 && x->uses[1].column == 40);
 }
 
-/* What is wrong in a text hides only what it is in. */
+/* An error hides only the symbols of the construct that it is in. */
 static void test_symbols_of_broken_text(void **state)
 {
     struct fixture *f = *state;

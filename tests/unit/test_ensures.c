@@ -1,5 +1,5 @@
-/* The oracle: what it accepts, what it refuses, and that its bounds hold for arithmetic in the
- * types themselves. */
+/* The oracle: results that it accepts and refuses, and proof that its bounds hold for arithmetic
+ * in the types themselves. */
 #include "cpu/cpu.h"
 #include "lang/lang.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* --- a kernel that only says what it ensures, and arrays --- */
+/* --- a kernel that has only an ensures clause, and its arrays --- */
 
 struct fixture {
     jmp_buf recovery;
@@ -58,8 +58,8 @@ static void give_float(struct fixture *f, double v)
 #define give(f, array)                                                                             \
     ((f)->args[(f)->count++] = (struct cpu_argument){.data = (array), .bytes = sizeof(array)})
 
-/* Whether it could be evaluated; f->report then says the rest. `text` is a whole module with one
- * kernel. */
+/* Returns true if the clause could be evaluated; f->report has the result. `text` is a whole
+ * module with one kernel. */
 static bool evaluate(struct fixture *f, const char *text)
 {
     if (setjmp(f->recovery) != 0)
@@ -86,7 +86,7 @@ static bool holds(struct fixture *f, const char *text)
     return f->report.ok;
 }
 
-/* m, a, b, c: the kernel's parameters. */
+/* A kernel with the parameters m, a, b and c. */
 #define ELEMENTWISE(T, expression)                                                                 \
     "kernel k(i32 m, const " T " *a, const " T " *b, " T " *c) grid(1) warps(1)\n"                 \
     "{\n"                                                                                          \
@@ -94,7 +94,7 @@ static bool holds(struct fixture *f, const char *text)
     "    ensures C == " expression ";\n"                                                           \
     "}\n"
 
-/* --- exact things are met exactly --- */
+/* --- exact values must be met exactly --- */
 
 static void test_copy_is_exact(void **state)
 {
@@ -191,7 +191,7 @@ static void test_division_by_zero_cannot_be_evaluated(void **state)
 static void test_where_admits_both_sides_within_the_error(void **state)
 {
     struct fixture *f = *state;
-    /* A * A against B: equal up to rounding in the first, far apart in the others */
+    /* A * A compared with B: equal up to rounding in the first element, far apart in the others */
     float a[3] = {1.1f, 1, 2}, b[3] = {1.1f * 1.1f, 3, 3}, c[3] = {10, 10, 20};
     const char *text = ELEMENTWISE("f32", "where(A * A <= B, 10, 20)");
     give_int(f, 3);
@@ -222,7 +222,8 @@ static void test_exact_comparisons_are_decided(void **state)
     assert_false(holds(f, text));
 }
 
-/* Of exact values the first greatest is it, NaN passed over; of sums only a clear winner is judged. */
+/* For exact values the first maximum is right, NaN ignored; for sums only a clear winner is
+ * judged. */
 static void test_places_of_extremes(void **state)
 {
     static const char text[] = "kernel k(i32 m, const f32 *a, i32 *c) grid(1) warps(1)\n"
@@ -240,7 +241,7 @@ static void test_places_of_extremes(void **state)
     give(f, c);
     snprintf(program, sizeof program, text, "argmax(A, axis = 1)");
     assert_true(holds(f, program));
-    c[0] = 2; /* as great, but later */
+    c[0] = 2; /* equal, but later */
     assert_false(holds(f, program));
     c[0] = 0;
     c[1] = 2;
@@ -248,7 +249,7 @@ static void test_places_of_extremes(void **state)
     assert_true(holds(f, program));
     float b[24][4];
     int32_t best[24];
-    for (int i = 0; i < 24; i++) { /* two close ones in one row only */
+    for (int i = 0; i < 24; i++) { /* two close ones, in one row only */
         best[i] = i % 3;
         for (int j = 0; j < 4; j++)
             b[i][j] = j == best[i] ? 5 : (float)j;
@@ -314,13 +315,13 @@ static void test_overflow_of_the_view(void **state)
     assert_true(holds(f, text));
     c[1] = f32_to_f16(INFINITY);
     assert_true(holds(f, text));
-    c[0] = f32_to_f16(65504); /* 90000 cannot round to that */
+    c[0] = f32_to_f16(65504); /* 90000 cannot round to 65504 */
     assert_false(holds(f, text));
     c[0] = f32_to_f16(-INFINITY);
     assert_false(holds(f, text));
 }
 
-/* A written cast overflows in its own type, whatever the view could hold. */
+/* An explicit cast overflows in its own type, even if the view could hold the value. */
 static void test_overflow_of_a_cast(void **state)
 {
     struct fixture *f = *state;
@@ -335,7 +336,7 @@ static void test_overflow_of_a_cast(void **state)
     assert_false(holds(f, text));
 }
 
-/* A kernel may get an infinity on the way, and then NaN, where doubles do not. */
+/* A kernel may get an infinity in an intermediate value, and then NaN, where doubles do not. */
 static void test_overflow_on_the_way(void **state)
 {
     struct fixture *f = *state;
@@ -379,7 +380,7 @@ static void test_overflow_of_a_part_of_a_sum(void **state)
     assert_false(holds(f, ROWS_OF_THREE("sum(A, axis = 1)")));
 }
 
-/* What divides by zero may be what `where` leaves out. */
+/* A division by zero is allowed where `where` does not choose its result. */
 static void test_division_by_zero_that_is_not_chosen(void **state)
 {
     struct fixture *f = *state;
@@ -441,15 +442,14 @@ static void test_dot(void **state)
     assert_true(holds(f, MATMUL("f32")));
     assert_int_equal(f->report.checked, M * N);
     assert_true(f->report.max_error > 0 && f->report.tolerance < 0.05);
-    c[3 * N + 2] -= a[3 * K + 100] * b[100 * N + 2]; /* a product left out */
+    c[3 * N + 2] -= a[3 * K + 100] * b[100 * N + 2]; /* omits a product */
     assert_false(holds(f, MATMUL("f32")));
     assert_int_equal(f->report.rank, 2);
     assert_int_equal(f->report.at[0], 3);
     assert_int_equal(f->report.at[1], 2);
 }
 
-/* --- long sums: a right kernel passes in any order of adding, one that loses a step does not ---
- */
+/* --- long sums: a right kernel passes in any order of addition; one that loses a step fails --- */
 
 enum { SIDE = 8, LONG_K = 32768 };
 
@@ -457,10 +457,10 @@ struct long_product {
     float a[SIDE * LONG_K], b[LONG_K * SIDE], c[SIDE * SIDE];
     uint16_t a16[SIDE * LONG_K], b16[LONG_K * SIDE];
     int k;
-    const char *dtype; /* of a and b */
+    const char *dtype; /* type of a and b */
 };
 
-/* Values from `low` on, one wide, as the type holds them. */
+/* Fills with values from `low` to `low` + 1, as the type holds them. */
 static void fill_long(struct long_product *x, int k, const char *dtype, float low, uint32_t seed)
 {
     x->k = k;
@@ -478,7 +478,7 @@ static void fill_long(struct long_product *x, int k, const char *dtype, float lo
     }
 }
 
-/* c from steps 0 to `steps` of k, in `parts` sums: of neighbours, or interleaved. */
+/* Computes c from steps 0 to `steps` of k, in `parts` sums: of neighbours, or interleaved. */
 static void multiply_long(struct long_product *x, int steps, int parts, bool interleaved)
 {
     for (int at = 0; at < SIDE * SIDE; at++) {
@@ -536,7 +536,7 @@ static void test_long_dot(void **state)
         for (int t = 0; t < 3; t++) {
             fill_long(&x, k, dtypes[t], -0.5f, 7u + (uint32_t)t);
             expect_right(f, &x);
-            multiply_long(&x, k - 1, 1, true); /* the last step left out */
+            multiply_long(&x, k - 1, 1, true); /* without the last step */
             assert_false(long_holds(f, &x));
             multiply_long(&x, k - 16, 1, true); /* the last tile */
             assert_false(long_holds(f, &x));
@@ -559,13 +559,13 @@ static void test_long_dot_of_one_sign(void **state)
         fill_long(&x, k, "bf16", 0, 12);
         expect_right(f, &x);
     }
-    for (int i = 0; i < SIDE * LONG_K; i++) /* all roundings in one direction */
+    for (int i = 0; i < SIDE * LONG_K; i++) /* all roundings go in one direction */
         x.a[i] = x.b[i] = 0.3f;
     x.dtype = "f32";
     expect_right(f, &x);
 }
 
-/* Neighbours cancel, and what lies 16 apart does not: the worst for sums that are interleaved. */
+/* Neighbours cancel, and terms 16 apart do not: the worst case for interleaved sums. */
 static void test_long_dot_of_alternating_signs(void **state)
 {
     struct fixture *f = *state;
@@ -608,7 +608,7 @@ static void test_long_sum(void **state)
     assert_false(holds(f, text));
 }
 
-/* --- nothing passes because nothing was judged --- */
+/* --- a kernel does not pass if nothing was judged --- */
 
 static void test_few_may_be_undecided(void **state)
 {
@@ -628,7 +628,7 @@ static void test_few_may_be_undecided(void **state)
     a[5] = 3e20f;
     assert_false(evaluate(f, text));
     assert_non_null(strstr(f->report.message, "6 of 100 elements of `C`"));
-    c[50] = 2; /* what is wrong is told all the same */
+    c[50] = 2; /* wrong elements are reported nevertheless */
     assert_false(holds(f, text));
     assert_int_equal(f->report.at[0], 50);
 }
@@ -676,7 +676,7 @@ static void test_dot_of_f16_sums_in_f32(void **state)
     give(f, b);
     give(f, c);
     assert_true(holds(f, MATMUL("f16")));
-    /* Sums in f16 lose more than that. */
+    /* Sums in f16 have larger errors than that. */
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             uint16_t sum = 0;
@@ -724,7 +724,7 @@ static void test_empty(void **state)
     assert_int_equal(f->report.checked, 0);
 }
 
-/* --- shapes, one expression each: A is 2×3 with 1 … 6, the result as given --- */
+/* --- shapes, one expression each: A is 2×3 with 1 … 6, the result is given --- */
 
 static void check_shape(struct fixture *f, const char *shape, const char *expression,
                         const float *want, int count)
@@ -856,7 +856,7 @@ static void test_fn_and_scalars(void **state)
     assert_false(holds(f, text));
 }
 
-/* The argument of a fn stands wherever its parameter did; it is evaluated once. */
+/* The argument of a fn replaces its parameter everywhere; it is evaluated once. */
 static void test_twins(void **state)
 {
     struct fixture *f = *state;
@@ -874,7 +874,7 @@ static void test_twins(void **state)
         "}\n";
     give(f, a);
     give(f, c);
-    /* row 0: sums of (1, 2) * ((1, 1), (3, 4)); row 1: of (3, 4) * ((1, 2), (1, 1)) */
+    /* row 0: sums of (1, 2) * ((1, 1), (3, 4)); row 1: sums of (3, 4) * ((1, 2), (1, 1)) */
     const float sums[4] = {4, 10, 6, 12};
     for (int i = 0; i < 4; i++)
         c[i] = sums[i] * sums[i] + sums[i];
@@ -993,7 +993,7 @@ static void test_bounds_hold_for_random_expressions(void **state)
         diag_init(&f->diag, &f->arena);
     }
     assert_true(judged > 1900);
-    assert_true(seen > judged * 9 / 10); /* and they are tight enough to see an error of 1e-3 */
+    assert_true(seen > judged * 9 / 10); /* tight enough to find an error of 1e-3 */
 }
 
 int main(void)

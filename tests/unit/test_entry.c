@@ -1,4 +1,5 @@
-/* Entries: which variant a start takes, what it costs, what it refuses; from many threads. */
+/* Entries: the variant that a start takes, the calls that it costs, the arguments that it
+ * refuses; from many threads. */
 #include "cuda_helper.h"
 
 #include "api/entry_table.h"
@@ -26,7 +27,7 @@ struct entry_fixture {
     tw_entry *entry;
     char *a, *c; /* on the device, LENGTH floats each */
     float host[LENGTH];
-    tw_error error; /* of the latest start that failed */
+    tw_error error; /* error of the latest start that failed */
 };
 
 static void open_entry(struct entry_fixture *x, struct fixture *f, const char *text)
@@ -94,7 +95,8 @@ static void a_start_is_one_call_of_the_driver(void **state)
     assert_int_equal(driver.fake_cuda_calls(NULL), calls);
 }
 
-/* Multiples of 16, addresses of less than 16 bytes: variants of their own, and right ones. */
+/* Multiples of 16 and addresses of less than 16 bytes get variants of their own, and correct
+ * ones. */
 static void facts_choose_the_variant(void **state)
 {
     struct entry_fixture x;
@@ -138,9 +140,9 @@ static void statics_choose_the_variant(void **state)
         }
 }
 
-/* Types and tuned values are those of the launch when the entry was made; the launch and its module
- * may go. */
-static void an_entry_stands_by_itself(void **state)
+/* Types and tuned values are those that the launch had when the entry was made; the launch and
+ * its module may be freed. */
+static void an_entry_outlives_its_launch(void **state)
 {
     struct fixture *f = *state;
     struct entry_fixture x = {.error = tw_error_init()};
@@ -171,7 +173,7 @@ static void what_is_wrong_is_named(void **state)
     open_entry(&x, f, scale_text);
     tw_value good[] = {tw_int(50), tw_float(2), tw_pointer(x.a), tw_pointer(x.c)};
     tw_value args[4];
-    for (int pass = 0; pass < 2; pass++) { /* before there is a variant, and after */
+    for (int pass = 0; pass < 2; pass++) { /* before the variant exists, and after */
         not_started(&x, tw_entry_start(x.entry, good, 3, NULL, &x.error), TW_BAD_ARGUMENT,
                     "kernel `scale` takes 4 arguments (n, by, a, c); 3 were given");
         memcpy(args, good, sizeof args);
@@ -227,7 +229,7 @@ static void a_grid_is_too_large(void **state)
     struct entry_fixture x;
     open_entry(&x, *state, columns_text);
     tw_value args[] = {tw_int(0), tw_int(7), tw_int(1), tw_pointer(x.a), tw_pointer(x.c)};
-    for (int s = 0; s < 2; s++) /* known when it is compiled, and when it is started */
+    for (int s = 0; s < 2; s++) /* static at compile time, and given at the start */
         for (int pass = 0; pass < 2; pass++) {
             args[1] = tw_int(s ? 7 : 65536);
             args[2] = tw_int(s ? 65536 : 1);
@@ -240,7 +242,7 @@ static void a_grid_is_too_large(void **state)
     args[3] = tw_pointer(NULL);
     args[2] = tw_int(0); /* no blocks */
     started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
-    args[2] = tw_int(1); /* `a` is not used where `more` is false */
+    args[2] = tw_int(1); /* `a` is not used if `more` is false */
     started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
     args[0] = tw_int(1);
     not_started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error), TW_BAD_ARGUMENT,
@@ -272,9 +274,9 @@ static void start_bits(struct entry_fixture *x, int facts, int s)
     assert_int_equal(got, want);
 }
 
-/* 128 combinations of facts: 64 have variants of their own, the others share one. With another
- * static there is one more. */
-static void variants_are_no_more_than_so_many(void **state)
+/* 128 combinations of facts: 64 have variants of their own, the others share one. Another value
+ * of the static adds one more. */
+static void variants_have_a_limit(void **state)
 {
     struct entry_fixture x;
     open_entry(&x, *state, bits_text);
@@ -293,12 +295,12 @@ static void variants_are_no_more_than_so_many(void **state)
     assert_int_equal(driver.fake_cuda_calls(NULL) - calls, 4); /* a launch, three for the copy */
 }
 
-/* The one without facts may be among the first 64. */
+/* The variant without facts may be among the first 64. */
 static void the_variant_without_facts_is_made_once(void **state)
 {
     struct entry_fixture x;
     open_entry(&x, *state, bits_text);
-    x.c += 4; /* not divisible by 16 either */
+    x.c += 4; /* an address not divisible by 16 either */
     start_bits(&x, 0, 1);
     x.c -= 4;
     for (int facts = 127; facts > 127 - 63; facts--)
@@ -338,7 +340,7 @@ struct worker {
     pthread_t thread;
 };
 
-/* Each thread its own part of the arrays, sizes and alignments of all kinds. */
+/* Uses a part of the arrays of its own, with sizes and alignments of all kinds. */
 static void *work(void *user)
 {
     struct worker *w = user;
@@ -370,7 +372,7 @@ static void threads_start_at_the_same_time(void **state)
     assert_int_equal(tw_entry_variants(x.entry), 4); /* n % 16, address % 16 */
 }
 
-/* Starts with too many arguments, as many more as the worker's number says. */
+/* Starts with too many arguments; the worker's number is the count of extra ones. */
 static void *start_wrongly(void *user)
 {
     struct worker *w = user;
@@ -404,7 +406,7 @@ static void each_thread_has_its_own_error(void **state)
                      (int)workers[i].error.code, workers[i].error.text);
 }
 
-/* --- what is not quick --- */
+/* --- work that the first start does --- */
 
 static void workspace_is_provided(void **state)
 {
@@ -436,7 +438,7 @@ static void *start_total(void *user)
     return NULL;
 }
 
-/* The stream of each thread is another, though all have one name. */
+/* Each thread has a stream of its own, though all have one name. */
 static void threads_have_workspace_each(void **state)
 {
     struct entry_fixture x;
@@ -445,7 +447,7 @@ static void threads_have_workspace_each(void **state)
     struct worker there = {.x = &x, .number = 1, .error = tw_error_init()};
     long before = driver.fake_cuda_calls("cuMemAlloc_v2");
     start_total(&here);
-    assert_int_equal(driver.fake_cuda_calls("cuMemAlloc_v2") - before, 2); /* one for the ticket */
+    assert_int_equal(driver.fake_cuda_calls("cuMemAlloc_v2") - before, 2); /* one is the ticket */
     assert_int_equal(pthread_create(&there.thread, NULL, start_total, &there), 0);
     pthread_join(there.thread, NULL);
     started(&x, here.status);
@@ -453,7 +455,7 @@ static void threads_have_workspace_each(void **state)
     assert_int_equal(driver.fake_cuda_calls("cuMemAlloc_v2") - before, 4);
 }
 
-/* What is new cannot be compiled during a capture; what is ready can be captured and replayed. */
+/* A new variant cannot be compiled during a capture; a ready one can be captured and replayed. */
 static void capture_after_ready(struct entry_fixture *x, const tw_value *args, int count)
 {
     void *stream, *graph, *replay;
@@ -492,7 +494,7 @@ static void workspace_is_captured(void **state)
     capture_after_ready(&x, args, 3);
 }
 
-/* A thread whose current context is that of another device, or none. */
+/* Threads whose current context is that of another device, or none. */
 static void other_contexts_are_left_alone(void **state)
 {
     struct entry_fixture x;
@@ -527,7 +529,7 @@ static void every_failing_call_is_reported(void **state)
         driver.fake_cuda_fail("", 0, 0);
         if (status != TW_OK)
             not_started(&x, status, status, "CUDA_ERROR_INVALID_VALUE");
-        else if (failed) /* as the thread leaves: there is no more to be told */
+        else if (failed) /* restoring the mode afterwards: its error is not reported */
             assert_string_equal(failed, "cuThreadExchangeStreamCaptureMode");
         started(&x, scale(&x, 100, 2, 0));
         expect_scaled(&x, 100, 2, 0);
@@ -559,7 +561,7 @@ static void derived_of_all_types(void **state)
                 "overflows u64");
 }
 
-/* Derived parameters are no arguments, the last ones with defaults may be left out. */
+/* Derived parameters are not arguments; the last ones with defaults may be left out. */
 static void defaults_and_derived_parameters(void **state)
 {
     static const char text[] =
@@ -630,10 +632,10 @@ int main(void)
         TEST(a_start_is_one_call_of_the_driver),
         TEST(facts_choose_the_variant),
         TEST(statics_choose_the_variant),
-        TEST(an_entry_stands_by_itself),
+        TEST(an_entry_outlives_its_launch),
         TEST(what_is_wrong_is_named),
         TEST(a_grid_is_too_large),
-        TEST(variants_are_no_more_than_so_many),
+        TEST(variants_have_a_limit),
         TEST(the_variant_without_facts_is_made_once),
         TEST(the_table_is_full_at_last),
         TEST(threads_start_at_the_same_time),

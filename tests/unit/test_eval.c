@@ -1,4 +1,5 @@
-/* Constant values: wrapping, rounding, division, shifts, laziness; helpers of build, walk, ops. */
+/* Constant values: wrapping, rounding, division, shifts, lazy evaluation; helpers of build,
+ * walk, ops. */
 #include "tile/tile.h"
 
 #include <setjmp.h>
@@ -106,7 +107,7 @@ static void integer_division(void **state)
     assert_int_equal(int2(OP_CDIV, DT_I32, 8, 2), 4);
     assert_int_equal(int2(OP_CDIV, DT_I32, -7, 2), -3);
     assert_int_equal(int2(OP_CDIV, DT_I32, -7, -2), 4);
-    assert_int_equal(int2(OP_CDIV, DT_I32, INT32_MAX, 2), 1 << 30); /* no overflow on the way */
+    assert_int_equal(int2(OP_CDIV, DT_I32, INT32_MAX, 2), 1 << 30); /* no intermediate overflow */
     assert_true((uint64_t)int2(OP_CDIV, DT_U64, -1, 2) == 0x8000000000000000u);
 }
 
@@ -158,7 +159,7 @@ static uint64_t next_random(uint64_t *seed)
 static float random_float(uint64_t *seed)
 {
     uint32_t bits = (uint32_t)(next_random(seed) >> 32);
-    if (next_random(seed) & 1) /* near one, so that sums meet */
+    if (next_random(seed) & 1) /* near 1, so that sums round */
         bits = (bits & 0x80ffffffu) | 0x3f000000u;
     float f;
     memcpy(&f, &bits, sizeof f);
@@ -173,7 +174,7 @@ static void check_float(double got, float want)
         assert_true(got == (double)want && !signbit(got) == !signbit(want));
 }
 
-/* Against the machine's own f32 arithmetic. */
+/* Compares with the machine's own f32 arithmetic. */
 static void f32_rounds_once(void **state)
 {
     (void)state;
@@ -194,7 +195,7 @@ static void f32_rounds_once(void **state)
 static void fma_of_small_types_rounds_once(void **state)
 {
     (void)state;
-    /* The product lies in the middle of two values; what is too far below for a double decides. */
+    /* The product is half way between two values; a part too small for a double decides. */
     double a = 1 + 0x1p-10, tie;
     assert_true(float_op(OP_FMA, DT_F16, a, 0x1p-11, 1) == 1 + 0x1p-10);
     assert_true(float_op(OP_FMA, DT_F16, 1, 0x1p-11, 1) == 1);
@@ -213,7 +214,7 @@ static void fma_of_small_types_rounds_once(void **state)
                 fma(0x1.0000000000001p0, 0x1.0000000000001p0, -1));
 }
 
-/* Every op on f16 must give a value of f16: rounding it again changes nothing. */
+/* Every op on f16 must give an f16 value: rounding it again changes nothing. */
 static void results_are_values_of_the_type(void **state)
 {
     (void)state;
@@ -355,7 +356,7 @@ static void operands_are_joined(void **state)
     struct literal out;
     int64_t v;
     struct expr *minus = num(-1), *wide = expr_int(k, DT_U64, 1, LOC_NONE);
-    /* -1 as u64 is the largest: compared as C does. */
+    /* -1 as u64 is the largest: the comparison is that of C. */
     assert_true(eval_int(binary(OP_LT, DT_BOOL, minus, wide), NULL, &v) && v == 0);
     struct expr *small = expr_int(k, DT_U8, 255, LOC_NONE);
     assert_true(eval_int(binary(OP_ADD, DT_I32, small, num(1)), NULL, &v) && v == 256);

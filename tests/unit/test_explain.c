@@ -1,5 +1,5 @@
-/* The public call that explains a launch: what it refuses, what it says where nothing can be
- * launched, and figures of a small product that follow by hand. */
+/* The public call that explains a launch: refused calls, the answer if nothing can be launched,
+ * and figures of a small product that can be checked by hand. */
 #include "tilewright.h"
 #include "tilewright_model.h"
 
@@ -91,7 +91,7 @@ static void says_what_is_too_much(void **state)
     assert_false(x.launches);
     assert_string_equal(x.why_not, "cannot launch: 4096 threads a block, the limit is 1024");
     assert_string_equal(tw_context_messages(f->ctx), "");
-    /* What a block does is counted all the same, but no such block is ever run. */
+    /* The work of a block is counted nevertheless, but no such block is run. */
     const tw_traffic *l2 = &x.traffic[TW_AT_L2], *hbm = &x.traffic[TW_AT_HBM];
     assert_true(x.blocks == 1 && x.sampled_blocks == 1 && x.shared_bytes == 0);
     assert_true(x.flops == 2 * 64.0 * 64 * 64 && x.flops_executed == x.flops);
@@ -106,7 +106,7 @@ static void says_what_is_too_much(void **state)
     assert_true(x.launches && x.registers == 255 && x.resident_blocks == 1);
 }
 
-/* 64³ in blocks of 16 × 16: a warp has two rows of a block. */
+/* 64³ in blocks of 16 × 16: a warp covers two rows of a block. */
 static void counts_follow_by_hand(void **state)
 {
     struct fixture *f = *state;
@@ -133,7 +133,7 @@ static void counts_follow_by_hand(void **state)
     }
 }
 
-/* Two loads of one line are told apart by where in it they stand. */
+/* Two loads of one line have different columns. */
 static void accesses_have_their_place(void **state)
 {
     struct fixture *f = *state;
@@ -147,7 +147,7 @@ static void accesses_have_their_place(void **state)
     }
 }
 
-/* Ragged sizes: what is useful is less than what blocks stand for. */
+/* Ragged sizes: the useful work is less than that of whole blocks. */
 static void edges_have_blocks_of_their_own(void **state)
 {
     struct fixture *f = *state;

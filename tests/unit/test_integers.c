@@ -1,7 +1,8 @@
-/* Tests what the compiler assumes about integers: compares the CPU engine, the simulator, and constants
- * evaluated as the language says. All pairs of 8-bit values under every operation,
- * compositions of two operations under every comparison, the ends of every type, random expressions
- * of mixed types, and loops whose counters pass the ends of theirs. TW_TEST_LONG: 165 times as many. */
+/* Tests the compiler's assumptions about integers: compares the CPU engine, the simulator, and
+ * constants evaluated as the language defines. It tries all pairs of 8-bit values under every
+ * operation, compositions of two operations under every comparison, the ends of every type,
+ * random expressions of mixed types, and loops whose counters pass the ends of their types.
+ * TW_TEST_LONG: 165 times as many. */
 #include "integer_programs.h"
 
 #include "base/arithmetic.h"
@@ -39,7 +40,7 @@ static int bits_of(enum dtype t)
     return dtype_table[t].bits;
 }
 
-/* Near 0, near powers of two, near the ends; else any. */
+/* Returns a value near 0, near a power of two or near an end of the type, or any value. */
 static int64_t some_value(enum dtype t)
 {
     int bits = bits_of(t);
@@ -56,7 +57,7 @@ static int64_t some_value(enum dtype t)
     }
 }
 
-/* The values in which 8-bit operations change what they do. */
+/* The values at which 8-bit operations change their behaviour. */
 static const int64_t edges[] = {-128, -127, -126, -96, -65, -64, -63, -33, -32, -17, -8,
                                 -7,   -3,   -2,   -1,  0,   1,   2,   3,   5,   7,   8,
                                 15,   16,   31,   32,  33,  63,  64,  65,  100, 126, 127};
@@ -104,7 +105,7 @@ static const enum op unaries[] = {OP_NEG, OP_INVERT, OP_ABS, OP_SQUARE, OP_POW2_
 static const enum op compares[] = {OP_LT, OP_LE, OP_GT, OP_GE, OP_EQ, OP_NE};
 enum { BINARIES = 13, UNARIES = 5, COMPARES = 6 };
 
-/* Tells whether the term is an input, possibly cast, whose value no compiler knows. */
+/* Returns true if the term is an input, possibly cast, whose value the compiler cannot know. */
 static bool is_read(const struct term *e)
 {
     if (e->kind == TERM_OP)
@@ -112,7 +113,8 @@ static bool is_read(const struct term *e)
     return e->kind != TERM_LITERAL && e->kind != TERM_S && e->kind != TERM_COUNTER;
 }
 
-/* The right operand as that op takes it: no divisor is 0, no shift too far where that is known. */
+/* Makes the term a right operand for that op: no divisor is 0, and no shift count known to the
+ * compiler is too large. */
 static const struct term *operand_for(enum op op, enum dtype t, const struct term *b)
 {
     bool divides = op == OP_DIV || op == OP_REM || op == OP_CDIV,
@@ -132,7 +134,7 @@ static const struct term *binary(enum op op, enum dtype t, const struct term *a,
     return apply(op, t, a, operand_for(op, t, b), NULL);
 }
 
-/* --- a program that fills up --- */
+/* --- a program that collects items --- */
 
 static struct integer_program program;
 
@@ -153,7 +155,8 @@ static void begin(enum program_mode mode, enum dtype a, enum dtype b, int n)
     program.s = some_value(DT_I32);
 }
 
-/* The terms of an item are lost with the program that they are in: true if it has been run. */
+/* Adds an item; runs the program when it is full. Returns true if it was run, because the terms
+ * of the item are lost with it. */
 static bool push(const struct term *value, const struct term_loop *loop)
 {
     program.items[program.count++] = (struct program_item){value, loop};
@@ -196,7 +199,7 @@ static int fill_some(enum dtype t, int n)
     return n;
 }
 
-/* Every op of two values of type t, computed in t or in a wider type. */
+/* Tries every op on two values of type t, computed in t or in a wider type. */
 static void every_op(enum dtype in)
 {
     const struct term *pa = new_term(TERM_A, program.a), *pb = new_term(TERM_B, program.b);
@@ -259,7 +262,7 @@ static void wide_amounts(void **state)
     finish("shifts by amounts of another type", before);
 }
 
-/* --- two operations under a comparison --- */
+/* --- a comparison of two operations --- */
 
 static const struct term *one_op(int o, enum dtype t, const struct term *a, int64_t c)
 {
@@ -267,7 +270,7 @@ static const struct term *one_op(int o, enum dtype t, const struct term *a, int6
                         : apply(unaries[o - BINARIES], t, a, NULL, NULL);
 }
 
-/* compare(second(first(a, c), d), e), or max, min and remainder of it. */
+/* Makes compare(second(first(a, c), d), e), or max, min and remainder of it. */
 static const struct term *composed(int first, int second, int last, enum dtype t,
                                    const int64_t *numbers)
 {
@@ -304,7 +307,7 @@ static void compose(enum program_mode mode, enum dtype t, int64_t count)
     flush();
 }
 
-/* All: every op with every edge, under every comparison with every edge. */
+/* Tries every op with every edge, under every comparison with every edge. */
 static void compose_all(enum dtype t)
 {
     begin(MODE_THREAD, t, t, fill_single(t));
@@ -345,8 +348,8 @@ static const struct term *some_leaf(enum dtype t, bool counter, enum dtype count
     }
 }
 
-/* A part of e that has its type, or e; with a number added, or scaled: what e is compared with is
- * often made of the same. */
+/* Returns a part of e that has its type, or e; with a number added, or scaled: programs often
+ * compare values with parts of themselves. */
 static const struct term *relative(const struct term *e)
 {
     enum dtype t = e->type;
@@ -383,7 +386,7 @@ static const struct term *some_term(enum dtype t, int size, bool counter, enum d
 {
     if (size <= 1)
         return some_leaf(t, counter, counted);
-    if (below(6) == 0) /* by way of another type */
+    if (below(6) == 0) /* through another type */
         return cast(t, some_term(types[below(TYPES)], size - 1, counter, counted));
     const struct term *a = some_term(t, size / 2, counter, counted);
     switch (below(10)) {
@@ -436,8 +439,8 @@ static const struct term *some_end(enum dtype t)
     }
 }
 
-/* With a break it may go anywhere; without one it ends after a few trips, near an end of the type
- * or not. */
+/* A loop with a break may go anywhere; one without ends after a few iterations, near an end of
+ * the type or not. */
 static const struct term_loop *some_loop(void)
 {
     static const enum dtype counters[] = {DT_I32, DT_I32, DT_I64, DT_U32, DT_U64, DT_I8, DT_U16};
@@ -457,7 +460,7 @@ static const struct term_loop *some_loop(void)
     int64_t last = (int64_t)(top - 1 + top), bottom = dtype_is_signed(t) ? -last - 1 : 0;
     int64_t start = below(2) ? (l->down ? bottom + room : last - room) : 50 + below(10);
     int64_t end = l->down ? start - trips * step : start + trips * step;
-    if (t == DT_U64 && start < 0) /* above what a signed sum may reach */
+    if (t == DT_U64 && start < 0) /* more than a signed sum may reach */
         end = (int64_t)((uint64_t)start + (uint64_t)(trips * step));
     l->unroll = below(3) ? 0 : below(2) ? 1 + below(4) : -1;
     l->start = literal(t, start);
@@ -489,7 +492,7 @@ static void loops(void **state)
 
 /* --- philox --- */
 
-/* Seed and offset fill two words each, by sign: the offset -3 is (0xfffffffd, 0xffffffff). */
+/* Seed and offset fill two words each, sign-extended: the offset -3 is (0xfffffffd, 0xffffffff). */
 static void philox_words(void **state)
 {
     static const char text[] = "kernel k(i32 offset, i64 seed, u32 *o) grid(1) threads(1)\n"

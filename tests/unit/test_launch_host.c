@@ -1,5 +1,5 @@
-/* Launches on the host from an engine's side: its own threads, launches that do not wait, entries
- * from many threads. */
+/* Launches on the host as an engine makes them: with its own threads, without waiting, and
+ * through entries from many threads. */
 #include "api_helper.h"
 #include "tilewright_entry.h"
 #include "tilewright_gpu.h"
@@ -22,7 +22,7 @@ static const char text[] =
     "    ensures C == A * by;\n"
     "}\n";
 
-/* A context that allocates from libc, as several threads may. */
+/* A context that allocates from libc, so several threads may use it. */
 struct engine {
     tw_context *ctx;
     tw_module *module;
@@ -73,7 +73,7 @@ static void expect_scaled(const struct engine *e, const float *c, int n, float b
 
 /* --- threads --- */
 
-/* Backwards, and as if the engine had none to spare. */
+/* Runs the tasks backwards, one at a time, as an engine does that has no free threads. */
 static void run_backwards(void *user, int tasks, void (*task)(void *argument, int index),
                           void *argument)
 {
@@ -156,7 +156,7 @@ static void begun_launches_end_in_order(void **state)
     tw_context_free(e.ctx);                    /* waits */
 }
 
-/* A launch that is held up by its callback's caller: what goes on meanwhile. */
+/* A launch whose callback waits: tests what goes on meanwhile. */
 struct gate {
     pthread_mutex_t lock;
 };
@@ -185,7 +185,7 @@ static void the_context_is_free_meanwhile(void **state)
     ok(&e, tw_launch_set(e.launch, "by", tw_float(3)));
     pthread_mutex_unlock(&gate.lock);
     ok(&e, tw_launch_wait(e.launch));
-    expect_scaled(&e, e.c, LENGTH, 2); /* as it was begun */
+    expect_scaled(&e, e.c, LENGTH, 2); /* the values of when it began */
     ok(&e, tw_launch_run(e.launch));
     expect_scaled(&e, e.c, LENGTH, 3);
     ok(&e, tw_launch_begin(e.launch, NULL, NULL));
@@ -196,10 +196,10 @@ static void the_context_is_free_meanwhile(void **state)
     free(c);
 }
 
-/* What the process was at when it was forked is lost there, and may be begun again. */
+/* A forked process loses the launches of its parent, and may begin them again. */
 static int try_forked(struct engine *e, tw_launch *second, const float *c)
 {
-    alarm(300); /* rather than wait for ever */
+    alarm(300); /* ends a hang */
     if (tw_launch_wait(second) != TW_CANCELLED || tw_launch_begin(second, NULL, NULL) != TW_OK ||
         tw_launch_wait(second) != TW_OK || tw_launch_run(e->launch) != TW_OK)
         return 1;
@@ -261,7 +261,7 @@ static void what_went_wrong_is_said_by_wait(void **state)
 
 /* --- entries --- */
 
-static tw_error entry_error = {.size = sizeof entry_error}; /* of the latest start */
+static tw_error entry_error = {.size = sizeof entry_error}; /* error of the latest start */
 
 static tw_status start(tw_entry *entry, struct engine *e, int64_t n, double by, float *c)
 {

@@ -1,4 +1,5 @@
-/* Grids by program against grids by tree: random expressions on random values. */
+/* Grids by compiled program, compared with grids by expression tree: random expressions on
+ * random values. */
 #include "tile/launch_sizes.h"
 
 #include "arena_helper.h"
@@ -68,7 +69,7 @@ static struct expr *random_expr(struct kernel *k, enum dtype t, int depth)
                        random_expr(k, t, depth - 1));
 }
 
-/* By parameter, as a launch gives them. */
+/* Fills both: by parameter, as a launch gives them. */
 static void random_values(uint64_t *values, struct literal *literals)
 {
     for (int i = 0; i < PARAMS; i++) {
@@ -95,7 +96,7 @@ static bool has_division(const struct expr *e)
     return found;
 }
 
-/* What a launch from a script says of this kernel and these values. */
+/* Returns the answer of a launch from a script for this kernel and these values. */
 static bool expected_grid(const struct kernel *k, const struct sym *view, struct scalar_env *env,
                           int64_t grid[3])
 {
@@ -142,7 +143,7 @@ static void programs_are_the_trees(void **state)
             bool did = launch_sizes_run(&sizes, values, grid);
             if (did)
                 assert_memory_equal(grid, wanted, sizeof grid);
-            if (did || !divides) /* it leaves divisors 0 and -1 to others */
+            if (did || !divides) /* it leaves divisors 0 and -1 to the tree */
                 assert_int_equal(did, can);
             good += did;
             agreed += did == can;

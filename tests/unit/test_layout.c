@@ -1,5 +1,5 @@
-/* Layouts as functions: the normal form, composition, inverse, product, quotient, parts, on
- * thousands of random ones. */
+/* Layouts as functions: the normal form, composition, inverse, product, quotient and parts, on
+ * thousands of random layouts. */
 #include "layout/layout.h"
 #include "layout/layout_text.h"
 
@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-/* Every value of the counters, one after the other. */
+/* Counts through all values of the counters. */
 static bool next(const struct layout *l, int32_t *in)
 {
     for (int i = 0; i < l->in_count; i++) {
@@ -48,7 +48,7 @@ static void check_same_function(const struct layout *a, const struct layout *b)
     } while (next(a, in));
 }
 
-/* outer(inner(x)) by applying one after the other. */
+/* Checks outer(inner(x)) by applying one after the other. */
 static void check_composed(const struct layout *outer, const struct layout *inner,
                            const struct layout *composed)
 {
@@ -80,7 +80,7 @@ static void digits_that_continue_each_other_are_one(void **state)
     layout_add_digit(&b, AXIS_REG, 96, AXIS_D0, 1);
     layout_normalise(&b);
     assert_true(layout_same(&a, &b));
-    assert_int_equal(a.digit_count, 6); /* five bits and a three */
+    assert_int_equal(a.digit_count, 6); /* five bits and a digit of 3 */
     assert_string_equal(text_of(&a), "layout(reg(96:[1]) -> [96])");
 }
 
@@ -147,7 +147,7 @@ static void composing_is_applying_one_after_the_other(void **state)
         composed++;
         check_composed(&shared, &registers, &both);
     }
-    assert_true(composed > tried / 3); /* not: random xors into padded rows */
+    assert_true(composed > tried / 3); /* the others: random xors into padded rows */
 }
 
 static void composing_is_associative(void **state)
@@ -331,7 +331,7 @@ static void a_part_of_a_register_tile(void **state)
     struct layout_census census;
     layout_take_census(&part, &arena, &census);
     assert_true(census.surjective && census.injective && census.masked);
-    /* One row of blocks: held by one value of the upper register digit. */
+    /* One row of blocks: one value of the upper register digit holds it. */
     assert_true(layout_slice_out(&tile, AXIS_D0, 32, 16, &part));
     layout_take_census(&part, &arena, &census);
     assert_true(census.surjective && census.injective && census.masked);
@@ -361,7 +361,7 @@ static void fixing_and_dropping(void **state)
     assert_int_equal(at, 2 * 1536 + 5 * 88 + 9);
     assert_int_equal(at, at_one);
     layout_mma((struct mma_shape){16, 8, 16, 16}, MATRIX_C, &l);
-    layout_drop_out(&l, AXIS_D1, &column); /* a row's sum: four lanes hold the same */
+    layout_drop_out(&l, AXIS_D1, &column); /* a row's sum: four lanes hold the same value */
     assert_int_equal(layout_free_extent(&column, AXIS_LANE), 4);
     assert_int_equal(layout_free_extent(&column, AXIS_REG), 2);
     layout_transpose(&l, &column);
@@ -377,7 +377,7 @@ static void who_walks_along_an_axis(void **state)
     struct layout_walk walk;
     struct mma_tiling tiling = {.shape = {16, 8, 16, 16}, .warps_m = 2, .warps_n = 2};
     layout_mma_tile(&tiling, MATRIX_C, (const int32_t[]){64, 80}, &l);
-    layout_walk_along(&l, AXIS_LANE, AXIS_D1, &walk); /* a row is held by four neighbouring lanes */
+    layout_walk_along(&l, AXIS_LANE, AXIS_D1, &walk); /* four neighbouring lanes hold a row */
     assert_int_equal(walk.count, 2);
     assert_int_equal(walk.weight[0], 1);
     assert_int_equal(walk.weight[1], 2);

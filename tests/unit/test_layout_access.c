@@ -1,5 +1,5 @@
-/* What accesses cost: wavefronts, vectors, sectors, matrix accesses, against enumeration lane by
- * lane. */
+/* The cost of accesses: wavefronts, vectors, sectors and matrix accesses, compared with an
+ * enumeration lane by lane. */
 #include "layout/layout_access.h"
 #include "layout/layout_named.h"
 #include "layout/layout_text.h"
@@ -12,7 +12,7 @@
 
 #include "test_layout_random.h"
 
-/* --- The bank rule, said once more in another way: mark words in a table of banks --- */
+/* --- The bank rule in another way: mark words in a table of banks --- */
 
 static int slow_wavefronts(const uint32_t *address, uint32_t active, int bytes)
 {
@@ -48,7 +48,7 @@ static void wavefronts_of_known_patterns(void **state)
         a[l] = l * 33 * 4; /* a padded column */
     assert_int_equal(shared_wavefronts(a, UINT32_MAX, 4), 1);
     memset(a, 0, sizeof a);
-    assert_int_equal(shared_wavefronts(a, UINT32_MAX, 4), 1); /* all lanes one word */
+    assert_int_equal(shared_wavefronts(a, UINT32_MAX, 4), 1); /* all lanes read one word */
     for (uint32_t l = 0; l < 32; l++)
         a[l] = l * 16;
     assert_int_equal(shared_wavefronts(a, UINT32_MAX, 16), 4);
@@ -94,7 +94,7 @@ static void sectors_of_known_patterns(void **state)
 
 /* --- Accesses from maps --- */
 
-/* Where a register's element sits, asking the two maps one after the other. -1: masked. */
+/* Returns the place of a register's element by applying the two maps in turn; -1: masked. */
 static int32_t place_of(const struct layout *regs, const struct layout *memory, int32_t reg,
                         int32_t lane, int32_t warp)
 {
@@ -105,7 +105,7 @@ static int32_t place_of(const struct layout *regs, const struct layout *memory, 
     return place;
 }
 
-/* The registers that an instruction moves: base + the sum of the chosen weights. */
+/* Returns a register that an instruction moves: base + the sum of the chosen weights. */
 static int32_t register_of(const struct access *a, int32_t base, int element)
 {
     for (int b = 0; b < a->vector_bits; b++)
@@ -188,7 +188,7 @@ static void lane_accesses_of_blocked_layouts(void **state)
             }
 }
 
-/* ldmatrix as the PTX ISA says it, on places instead of values. */
+/* Executes ldmatrix as the PTX ISA defines it, on places instead of values. */
 static void check_matrices(const struct layout *regs, const struct layout *memory, int bits,
                            const struct access *a)
 {
@@ -247,9 +247,9 @@ static void matrix_accesses_of_factors(void **state)
         layout_rows(a_extents, 2, 0, &memory);
         assert_true(layout_access_matrix(&a, &memory, cases[c].bits, false, &access));
         assert_int_equal(access.matrices,
-                         4); /* 16 rows and 32 bytes are masked or not as a whole */
+                         4); /* a mask keeps or drops 16 rows and 32 bytes as a whole */
         check_matrices(&a, &memory, cases[c].bits, &access);
-        /* [n][k] in memory: no transposition; [k][n]: with .trans, for 16 bits */
+        /* [n][k] in memory: no transposition; [k][n]: .trans, for 16 bits */
         layout_transpose(&b, &b_turned);
         layout_rows(turned, 2, 0, &memory);
         assert_true(layout_access_matrix(&b_turned, &memory, cases[c].bits, false, &access));
@@ -263,7 +263,7 @@ static void matrix_accesses_of_factors(void **state)
     }
 }
 
-/* Neighbouring registers that are not a digit of their own are no word of a fragment. */
+/* Neighbouring registers that do not form a digit of their own cannot form a word of a fragment. */
 static void odd_registers_are_no_fragment(void **state)
 {
     (void)state;
@@ -315,7 +315,7 @@ static void sectors_of_blocked_layouts(void **state)
     assert_int_equal(layout_sectors(&l, strides, 16, &instructions), 96 * 11);
 }
 
-/* Elements that a warp holds, a bit each. */
+/* Marks the elements that a warp holds, a bit each. */
 static void held_by_warp(const struct layout *l, int warp, unsigned char *held)
 {
     memset(held, 0, 64 * 64);
@@ -343,8 +343,8 @@ static void check_widened(const struct layout *l, int vector)
     }
 }
 
-/* Sums of products: two elements of a row in a thread, then four or eight; each warp keeps what it
- * has. */
+/* Sums of products: a thread holds two elements of a row, then four or eight; each warp keeps
+ * its elements. */
 static void vectors_are_widened_within_warps(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void vectors_are_widened_within_warps(void **state)
             check_widened(&sum, 8);
             assert_false(layout_widen(&sum, 1, 64 * 2, &none)); /* longer than a row */
         }
-    struct layout rows; /* a thread has one element: nothing to give for its neighbours' */
+    struct layout rows; /* a thread has one element: it has none to exchange */
     assert_true(layout_blocked((const int32_t[2]){1, 64}, 2, 32, 1, 2, &rows));
     assert_false(layout_widen(&rows, 1, 4, &(struct layout){0}));
 }
@@ -383,7 +383,7 @@ static void addresses_split_into_pointers_and_constants(void **state)
         int reg = layout_in_index(&all, AXIS_REG);
         for (in[2] = 0; in[2] < all.ins[2].extent; in[2]++)
             for (in[1] = 0; in[1] < 32; in[1]++) {
-                /* what a lane computes once: the bits of the place it xors, and what it adds */
+                /* a lane computes once: the bits to xor into the place, and the number to add */
                 int32_t xors = all.flip[0], adds = 0;
                 int32_t rest[LAYOUT_INS];
                 memcpy(rest, in, sizeof rest);

@@ -1,5 +1,5 @@
-/* Conversions between register layouts: each plan is executed here, on element numbers instead of
- * values, and every thread must end with what the new layout says. */
+/* Conversions between register layouts. Each plan is executed here on element numbers instead of
+ * values, and every thread must end with the elements of the new layout. */
 #include "layout/layout_convert.h"
 #include "layout/layout_text.h"
 
@@ -14,7 +14,7 @@
 
 enum { REGS = 2048, WARPS = 64, NOTHING_HELD = -1 };
 
-/* The element a register holds, as one number; NOTHING_HELD where masked. */
+/* Returns the number of the element that a register holds; NOTHING_HELD if masked. */
 static int32_t held(const struct layout *l, int32_t reg, int32_t lane, int32_t warp)
 {
     int32_t at[LAYOUT_OUTS], n = 0;
@@ -53,7 +53,7 @@ static int32_t *reg_at(const struct block *b, int32_t warp, int32_t lane, int32_
 static void run_shuffles(const struct convert_shuffles *s, const struct block *old,
                          struct block *new)
 {
-    for (int n = 1; n < s->rounds; n++) { /* what depends on the lane is the same in all rounds */
+    for (int n = 1; n < s->rounds; n++) { /* all rounds treat the lane alike */
         assert_memory_equal(s->give[n].basis, s->give[0].basis, sizeof s->give[0].basis);
         assert_memory_equal(s->take[n].basis, s->take[0].basis, sizeof s->take[0].basis);
     }
@@ -81,7 +81,7 @@ static void run_shuffles(const struct convert_shuffles *s, const struct block *o
                 }
 }
 
-/* The register of `whole` that holds what register `reg` of its part does. */
+/* Returns the register of `whole` with the element that register `reg` of its part holds. */
 static int32_t register_in_whole(const struct layout *whole, const struct layout *part, int axis,
                                  int32_t start, int32_t reg, int32_t lane, int32_t warp)
 {
@@ -99,7 +99,8 @@ static int32_t register_in_whole(const struct layout *whole, const struct layout
     return -1;
 }
 
-/* One side of a way through memory: every instruction of the access, element by element. */
+/* Executes one side of a conversion through memory: every instruction of the access, element by
+ * element. */
 static void run_access(const struct layout *whole, const struct layout *part, int axis,
                        int32_t start, const struct shared_choice *scratch, int bits,
                        const struct access *a, bool store, struct block *b, int32_t *memory)
@@ -138,7 +139,7 @@ static void run_access(const struct layout *whole, const struct layout *part, in
         }
 }
 
-/* Registers that hold the same as another and were not moved: copies within the thread. */
+/* Copies, within the thread, registers that hold the same element as another and were not moved. */
 static void copy_duplicates(const struct layout *l, struct block *b)
 {
     if (layout_free_extent(l, AXIS_REG) == 1)
@@ -255,7 +256,7 @@ static void registers_in_another_order(void **state)
     layout_normalise(&a);
     layout_normalise(&b);
     assert_int_equal(convert(&a, &b, 32, 0, &plan), CONVERT_MOVES);
-    assert_int_equal(plan.cost, 0); /* words change names only */
+    assert_int_equal(plan.cost, 0); /* words change their names only */
     assert_int_equal(convert(&a, &b, 16, 0, &plan), CONVERT_MOVES);
     assert_int_equal(plan.permutes, 4);
 }
@@ -263,7 +264,7 @@ static void registers_in_another_order(void **state)
 static void eight_bit_sums_to_factors_are_shuffled(void **state)
 {
     (void)state;
-    /* m16n8k32: a lane has two neighbours of the sum, four of the factor. */
+    /* m16n8k32: a lane has two neighbouring elements of the sum, four of the factor. */
     struct mma_tiling t = {.shape = {16, 8, 32, 8}, .warps_m = 4, .warps_n = 1};
     struct layout sum, factor;
     struct convert_plan plan;
@@ -351,7 +352,7 @@ static void random_layouts(void **state)
                   kinds[3]);
 }
 
-/* The new layout is the old one after a random exchange within warps: memory is never needed. */
+/* The new layout is the old one after a random exchange within warps, so memory is never needed. */
 static void random_exchanges_within_warps(void **state)
 {
     (void)state;
@@ -368,7 +369,7 @@ static void random_exchanges_within_warps(void **state)
         int reg_bits = 0;
         while (regs % (2 << reg_bits) == 0 && reg_bits < 4)
             reg_bits++;
-        /* the low bits of registers and the lanes mixed, the rest as it is */
+        /* the low bits of registers and the lanes mixed, the rest unchanged */
         struct layout mixed;
         random_atom(&seed, reg_bits, 0, reg_bits, 5, random_below(&seed, 4) != 0, &mixed);
         enum layout_axis map[AXIS_COUNT];

@@ -1,5 +1,5 @@
-/* Fragments against the formulae of the PTX ISA, section by section; coalesced and shared layouts
- * against what they promise. */
+/* Fragments compared with the formulae of the PTX ISA, section by section; coalesced and shared
+ * layouts compared with their contracts. */
 #include "layout/layout_access.h"
 #include "layout/layout_named.h"
 
@@ -65,7 +65,7 @@ FORMULA(m16n8k64_s4_b, i < 8 ? IN_GROUP * 8 + (i & 7) : IN_GROUP * 8 + (i & 7) +
 
 static const struct {
     struct mma_shape shape;
-    int elements[3]; /* of a lane: A, B, C */
+    int elements[3]; /* elements of a lane: A, B, C */
     formula *at[3];
 } sections[] = {
     {{8, 8, 4, 64}, {1, 1, 2}, {m8n8k4_f64_a, m8n8k4_f64_b, m8n8_c}},
@@ -107,7 +107,7 @@ static void fragments_are_those_of_the_isa(void **state)
     assert_false(layout_mma((struct mma_shape){8, 8, 4, 16}, MATRIX_A, &none));
 }
 
-/* "Register Fragments for wgmma.mma_async": as figure 149 draws the sum. */
+/* "Register Fragments for wgmma.mma_async": the sum of figure 149. */
 static void warpgroup_sums(void **state)
 {
     (void)state;
@@ -141,8 +141,8 @@ static void warpgroup_sums(void **state)
     assert_false(layout_wgmma(12, &other));
 }
 
-/* ldmatrix: "each thread of a row's four holds two elements"; rows from addresses of lanes 0-7,
- * 8-15, … */
+/* ldmatrix: "each thread of a row's four holds two elements"; the rows' addresses come from
+ * lanes 0-7, 8-15, … */
 static void matrices_as_ldmatrix_gives_them(void **state)
 {
     (void)state;
@@ -198,8 +198,7 @@ static void tiles_of_fragments_cover_their_tile(void **state)
                     }
 }
 
-/* Every thread finds, in its registers of A and B, the factors of each of its elements of the
- * sum. */
+/* Every thread finds in its registers of A and B the factors of each of its elements of the sum. */
 static void factors_of_multiply_adds_meet(void **state)
 {
     (void)state;
@@ -264,7 +263,7 @@ static void blocked_layouts_cover_their_tile(void **state)
                     layout_take_census(&l, &arena, &census);
                     assert_true(census.injective && census.surjective);
                     assert_true(layout_vector(&l, 1, vector, weights, &count) == vector);
-                    /* nobody works twice while others could do it once */
+                    /* no thread repeats work that an idle thread could share */
                     int64_t threads = 32 * warps[w], vectors = sizes[i] * sizes[j] / vector;
                     assert_true(census.holders == 1 || threads > vectors);
                 }

@@ -1,4 +1,4 @@
-/* Random layouts for the tests of src/layout: the same ones for the same seed. */
+/* Random layouts for the tests of src/layout: the same seed gives the same ones. */
 #ifndef TW_TEST_LAYOUT_RANDOM_H
 #define TW_TEST_LAYOUT_RANDOM_H
 
@@ -22,14 +22,14 @@ static inline int random_below(uint64_t *state, int n)
     return (int)(random_next(state) % (uint32_t)n);
 }
 
-/* How many random layouts a property is tried on: more when TW_TEST_LONG is set. */
+/* Returns the number of random layouts to try a property on: more if TW_TEST_LONG is set. */
 static inline int random_rounds(int n)
 {
     return getenv("TW_TEST_LONG") ? 50 * n : n;
 }
 
-/* Bits of the place that each of `ins` bits of (reg, lane, warp) moves: one bit each, all
- * different, while there are; the first often the lowest, as in vectors. */
+/* Chooses the bits of the place that each of `ins` bits of (reg, lane, warp) moves: one bit
+ * each, all different while there are enough; the first is often the lowest, as in vectors. */
 static inline void random_permutation(uint64_t *state, int ins, int outs, uint32_t *vector)
 {
     int order[32], keep = random_below(state, 4);
@@ -44,9 +44,9 @@ static inline void random_permutation(uint64_t *state, int ins, int outs, uint32
         vector[i] = i < outs ? 1u << order[i] : random_below(state, 2) ? 0 : 1u << order[i - outs];
 }
 
-/* An atom: reg_bits, 5 lane bits and warp_bits onto [2^rows][2^columns]: a bijection, or any linear
- * map. Half of them move one bit each, as in practice, a quarter of them with xors between, a
- * quarter is a random matrix. */
+/* Makes an atom: reg_bits, 5 lane bits and warp_bits onto [2^rows][2^columns], as a bijection or
+ * as any linear map. Half of the atoms move one bit for each bit, as in practice, a quarter of
+ * them with xors in between; a quarter is a random matrix. */
 static inline void random_atom(uint64_t *state, int reg_bits, int warp_bits, int rows, int columns,
                                bool bijective, struct layout *out)
 {
@@ -77,8 +77,8 @@ static inline void random_atom(uint64_t *state, int reg_bits, int warp_bits, int
     layout_normalise(out);
 }
 
-/* Digits of registers and warps around it: rows times `row_factor`, columns times `column_factor`,
- * dealt at random. */
+/* Adds digits of registers and warps above the atom: rows times `row_factor`, columns times
+ * `column_factor`, distributed at random. */
 static inline void random_outer(uint64_t *state, int row_factor, int column_factor,
                                 struct layout *out)
 {
@@ -100,13 +100,13 @@ static inline void random_outer(uint64_t *state, int row_factor, int column_fact
     layout_normalise(out);
 }
 
-/* The shape of a tile: powers of two times odd (or any) factors, and how many bits of it are of
- * registers and of warps. */
+/* The shape of a tile, powers of two times odd (or any) factors, and the number of its bits that
+ * belong to registers and to warps. */
 struct random_shape {
     int rows, columns, row_factor, column_factor, reg_bits, warp_bits;
 };
 
-/* Extents such as 32, 80, 96, 176. */
+/* Returns extents such as 32, 80, 96, 176. */
 static inline struct random_shape random_shape(uint64_t *state)
 {
     static const int factors[] = {1, 1, 1, 2, 3, 5, 6, 11};
@@ -123,7 +123,7 @@ static inline struct random_shape random_shape(uint64_t *state)
     return s;
 }
 
-/* A register layout of that shape that covers its tile once (bijective) or somehow. */
+/* Makes a register layout of that shape: one that covers its tile once (bijective), or any. */
 static inline void random_of_shape(uint64_t *state, const struct random_shape *s, bool bijective,
                                    struct layout *out)
 {
@@ -142,7 +142,7 @@ static inline void random_registers(uint64_t *state, bool bijective, struct layo
     random_of_shape(state, &s, bijective, out);
 }
 
-/* A shared layout for a tile of two axes, and how it was made. */
+/* Makes a shared layout for a tile of two axes, and tells how it was made. */
 static inline void random_shared(uint64_t *state, const int32_t extents[2], struct layout *out)
 {
     static const int by_column[2] = {0, 1};

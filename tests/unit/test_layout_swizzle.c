@@ -1,5 +1,5 @@
-/* The choice of a shared layout: no conflicts where there need be none, and never worse than the
- * plain layout. */
+/* The choice of a shared layout: it has no conflicts if they can be avoided, and is never worse
+ * than the plain layout. */
 #include "layout/layout_swizzle.h"
 #include "layout/layout_text.h"
 
@@ -36,8 +36,8 @@ static void check_bijective(const struct shared_wish *w, const struct layout *l)
     arena_free(&arena);
 }
 
-/* A tile copied asynchronously from global memory and read as a factor of mma: what the shipped
- * kernels do. */
+/* Checks a tile that is copied asynchronously from global memory and read as a factor of mma, as
+ * in the shipped kernels. */
 static void check_factor(int32_t rows, int32_t columns, int bits, int k, int warps_m, int warps_n,
                          enum matrix_operand operand, bool turned)
 {
@@ -97,7 +97,7 @@ static void it_finds_the_usual_swizzles(void **state)
         add_access(&w, &factor, ANY, 0);
         assert_true(layout_choose_shared(&w, &c));
         assert_int_equal(c.form, SHARED_SWIZZLED);
-        /* 32, 64, 128 bytes a row: what a bulk tensor copy would write */
+        /* 32, 64, 128 bytes a row: the layout that a bulk tensor copy writes */
         assert_true(layout_tensor_box(extents, 16, columns * 2, &usual));
         assert_true(layout_equal(&c.layout, &usual));
     }
@@ -182,8 +182,8 @@ static void never_worse_than_plain(void **state)
     assert_true(chosen_sum < plain_sum);
 }
 
-/* Two linear accesses need not conflict: a common complement of two subspaces always exists. So the
- * choice costs no more than accesses of single words without conflicts. */
+/* Two linear accesses need not conflict, because two subspaces always have a common complement.
+ * So the choice costs at most as much as accesses of single words without conflicts. */
 static void two_linear_accesses_need_not_conflict(void **state)
 {
     (void)state;
@@ -209,8 +209,7 @@ static void two_linear_accesses_need_not_conflict(void **state)
     print_forms(forms);
 }
 
-/* The linear method by itself: rated, it has no conflicts either, with the vectors that both
- * accesses have. */
+/* The linear method alone has no conflicts either, with the vectors that both accesses have. */
 static void complements_have_no_conflicts(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Layouts as text: what is printed parses back; what is wrong is said; pictures. */
+/* Layouts as text: printed layouts parse back, wrong ones get a message; drawings. */
 #include "layout/layout_draw.h"
 #include "layout/layout_text.h"
 
@@ -126,7 +126,7 @@ static void what_is_wrong_is_said(void **state)
     check_error("layout(reg(65536:1), lane(65536:1) -> 4)", "the layout is too large", 40);
 }
 
-/* No text makes the parser fail in another way than by saying so. */
+/* Whatever the text, the parser either succeeds or gives a message. */
 static void broken_texts(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void broken_texts(void **state)
     }
 }
 
-/* The text must begin with `head`. */
+/* Checks that the text begins with `head`. */
 static void check_head(const char *text, const char *head)
 {
     assert_true(strlen(text) >= strlen(head));

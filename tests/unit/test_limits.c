@@ -1,6 +1,6 @@
-/* The caller ends calls that take long: tw_config.cancelled says yes at some question of every
- * phase, and the call returns TW_CANCELLED with a message of what it was doing. No test looks at a
- * clock. Then the limits that need no caller. */
+/* The caller can end long calls: tw_config.cancelled returns true at some query of every phase,
+ * and the call returns TW_CANCELLED with a message about its work at that point. No test looks
+ * at a clock. The last tests are about limits that need no caller. */
 #include "tilewright.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* --- a caller who counts the questions --- */
+/* --- a caller that counts the queries --- */
 
 struct caller {
     tw_context *ctx;
@@ -53,7 +53,7 @@ static void expect(struct caller *c, tw_status got, tw_status wanted)
                  tw_context_messages(c->ctx));
 }
 
-/* `count` times `line` with its number in place of %d. */
+/* Returns `count` copies of `line`, with the copy's number in place of %d. */
 static char *repeated(const char *before, const char *line, int count, const char *after)
 {
     size_t room = strlen(before) + (strlen(line) + 32) * (size_t)count + strlen(after) + 1;
@@ -67,7 +67,8 @@ static char *repeated(const char *before, const char *line, int count, const cha
 
 typedef tw_status call_fn(struct caller *c);
 
-/* The call, whole and then ended at its first, a middle and its last question; and whole again. */
+/* Makes the call whole, then cancels it at its first, a middle and its last query, and makes it
+ * whole again. */
 static void end_everywhere(struct caller *c, call_fn *call, call_fn *again, tw_status whole,
                            const char *doing)
 {
@@ -102,7 +103,7 @@ static tw_status read_text(struct caller *c)
     return tw_module_from_text(c->ctx, "long.tile", c->text, strlen(c->text), &c->module);
 }
 
-/* A new module and launch, so that nothing is kept of the call before. */
+/* Opens a new module and launch, so that nothing is kept from the call before. */
 static tw_status open_launch(struct caller *c, const char *target)
 {
     long yes_at = c->yes_at;
@@ -249,8 +250,8 @@ static void unrolled_loops_multiply(void **state)
     caller_close(&c);
 }
 
-/* Sums of intervals, products and remainders tell that nothing can be allowed, or where what is
- * allowed begins, without trying 16 to the 5th combinations. */
+/* Sums of intervals, products and remainders show that no value can be allowed, or where allowed
+ * values begin, without trying 16 to the 5th combinations. */
 static void searches_leave_out_what_cannot_be(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* Lowering: kernels as a whole, control flow, scalars. What others do with tiles and memory is
- * tested elsewhere. */
+/* Lowering: whole kernels, control flow, scalars. Other files test tiles and memory. */
 #include "lower_program.h"
 
 #include "lower/lower_state.h"
@@ -27,7 +26,7 @@ static void open_kernel(struct program *p, const char *text, struct lowered *low
         fail_msg("%s\n%s", text, program_messages(p));
 }
 
-/* A thread-level kernel's PTX from the statements behind its views. */
+/* Returns a thread-level kernel's PTX, from the statements after its views. */
 static const char *ptx_of(struct program *p, const char *statements)
 {
     char text[4096];
@@ -37,7 +36,7 @@ static const char *ptx_of(struct program *p, const char *statements)
     return lowered_text(p, &lowered);
 }
 
-/* The statements make that many of each: "what", number, …, NULL. */
+/* Checks the number of occurrences of each text in the statements' PTX: "text", number, …, NULL. */
 static void expect_counts(const char *statements, ...)
 {
     struct program p = {0};
@@ -142,7 +141,7 @@ static void test_branches(void **state)
 static void test_variables(void **state)
 {
     (void)state;
-    /* An arm's assignment is seen behind it; a constant is known until then. */
+    /* The value that an arm assigns is seen after the `if`; a constant is known until then. */
     expect_counts("i32 i = 1; if (m < k) i = 2; C[i] = x;", "mov.b32", 2, "mad.wide.s32", 1, NULL);
     expect_counts("i32 i = 1; i = i + 1; C[i] = x;", "+8]", 1, "add.s32", 0, NULL);
     expect_counts("i32 i = m; i += 1; i += 2; C[i - m] = x;", "add.s32", 2, NULL);
@@ -151,7 +150,7 @@ static void test_variables(void **state)
 static void test_loops(void **state)
 {
     (void)state;
-    /* Guard, head, one way back. */
+    /* A guard, a head, one branch back. */
     expect_counts("for (i32 i = thread.x; i < k; i += 32) { if (A[i] > 0) break; C[i] = x; }",
                   "bra $", 3, "$loop", 2, "$exit", 3, "mul", 0, NULL);
     expect_counts("i32 i = 0; while (A[i] > 0) { i++; if (A[i] == 2) continue; C[i] = x; }",
@@ -167,12 +166,12 @@ static void test_unrolling(void **state)
     expect_counts("for (i32 i = 0; i < 3; i++) C[i] = x;", "st.global", 3, "bra", 0, NULL);
     expect_counts("unroll for (i32 i = 0; i < 9; i++) { if (A[i] > 0) break; C[i] = x; }",
                   "st.global", 9, "$exit", 10, NULL);
-    /* Sixteen at a time, and the rest; addresses step by a constant. */
+    /* Sixteen iterations at a time, and the rest; addresses step by a constant. */
     expect_counts("f32 s = 0; for (i32 i = 0; i < k; i++) s += A[i]; C[0] = s;", "add.rn.f32", 17,
                   "$rest", 2, "mul", 0, NULL);
     expect_counts("f32 s = 0; for (i32 i = 0; i < 400; i++) s += A[i]; C[0] = s;", "add.rn.f32", 16,
                   "bra", 1, NULL);
-    /* Of larger bodies fewer; as many as come out even. */
+    /* Larger bodies are copied fewer times: a number that divides the iterations. */
     expect_counts("f32 s = 0; for (i32 i = 0; i < 408; i++) s += A[i]; C[0] = s;", "add.rn.f32", 8,
                   "bra", 1, NULL);
     expect_counts("f32 s = 0; for (i32 i = 0; i < k; i++) s += A[i] * A[i + m] + A[m * i] * x * m; "
@@ -182,7 +181,7 @@ static void test_unrolling(void **state)
                   "add.rn.f32", 3, NULL);
     expect_counts("f32 s = 0; for (i32 i = 0, j = 1; i < k; i += j, j += 1) s += A[i]; C[0] = s;",
                   "add.rn.f32", 1, NULL);
-    /* Round and round among constants: a copy for each. */
+    /* The counter cycles through constants: a copy for each. */
     expect_counts("shared f32 t[3][32]; for (i32 i = 0, s = 0; i < k; i++, s = (s + 1) % 3) { "
                   "t[s][thread.x] = A[i]; sync(); C[i] = t[s][0]; sync(); }",
                   "bar.sync", 6, "+128], ", 1, "+256], ", 1, "rem", 0, "$exit", 4, NULL);
@@ -234,7 +233,7 @@ static const char *read_text(struct program *p, const char *path)
     return t.data;
 }
 
-/* What is printed reads back as the same. */
+/* Checks that printed PTX parses to the same module. */
 static void expect_parses(struct program *p, const char *text)
 {
     struct source source = {"t.ptx", text, strlen(text)};
@@ -267,7 +266,7 @@ static void lower_kernels(const char *path, const char *target, bool assembled)
     program_free(&file);
 }
 
-/* The kernels that ship, as they are by default; with TW_TEST_LONG they are assembled for all
+/* The shipped kernels with their default choices; with TW_TEST_LONG they are assembled for all
  * targets. */
 static void test_kernels(void **state)
 {

@@ -1,4 +1,4 @@
-/* Atomics: what one does to an element, as the CPU engine does it; all are assembled. */
+/* Atomics: each has the same effect on an element as on the CPU engine; all are assembled. */
 #include "lower_helper.h"
 
 #include "cpu/atomic_ops.h"
@@ -17,8 +17,8 @@ static const enum op ops[] = {OP_ATOMIC_ADD, OP_ATOMIC_MIN, OP_ATOMIC_MAX,      
                               OP_ATOMIC_OR,  OP_ATOMIC_XOR, OP_ATOMIC_EXCHANGE, OP_ATOMIC_CAS};
 enum { OP_KINDS = sizeof ops / sizeof ops[0] };
 
-/* An atomic on memory[i] with a[i] (and b[i]), guarded where asked; gives the old value, or 1 if it
- * is not wanted. */
+/* An atomic on memory[i] with a[i] (and b[i]), guarded if `guarded`; gives the old value, or 1
+ * if it is not wanted. */
 struct atomic_bench {
     struct bench b;
     enum op op;
@@ -34,7 +34,7 @@ static struct ptx_operand zero_of(struct lower *l, enum dtype t)
     return to;
 }
 
-/* args: the address, the value, what is desired. */
+/* args: the address, the value, the desired value. */
 static struct ptx_operand emit_atomic(struct lower *l, const struct subject *s,
                                       const struct ptx_operand *args)
 {
@@ -67,7 +67,7 @@ static struct subject subject_of(struct atomic_bench *a)
     return s;
 }
 
-/* --- what it does --- */
+/* --- effects --- */
 
 enum { SAMPLES = 15 * 15 };
 static const double numbers[15] = {0, -0.0, 1,   -1,    2.5,      -2.5,      100,        -7,

@@ -1,5 +1,6 @@
-/* Products: how the work is divided, and that the instructions emitted compute the product: they
- * are executed here on small integers, all threads of the block. What masks cut off is poisoned. */
+/* Products: the division of the work, and proof that the emitted instructions compute the
+ * product: they are executed here on small integers, for all threads of the block. Elements
+ * outside masks are poisoned. */
 #include "lower/lower_dot_factor.h"
 #include "lower_program.h"
 
@@ -103,7 +104,7 @@ static void assert_fma(int m, int n, enum dtype t, int warps, int rows, int colu
     bench_close(&b);
 }
 
-/* Elements of the sum a thread has, and vectors. */
+/* Checks the elements of the sum that a thread has, and its vectors. */
 static void test_multiply_adds(void **state)
 {
     (void)state;
@@ -115,11 +116,11 @@ static void test_multiply_adds(void **state)
     assert_fma(7, 7, DT_F32, 1, 1, 2, 1, 2);
 }
 
-/* --- Executing what was emitted --- */
+/* --- Executing the emitted code --- */
 
 enum { POISON = 1000003, PER_WORD = 4 };
 
-/* Registers by number, thread, element within the register. */
+/* Registers by number, thread, and element within the register. */
 struct machine {
     struct bench *b;
     int64_t *cells;
@@ -208,7 +209,7 @@ static void execute_prmt(struct machine *s, const struct ptx_instruction *ins)
         }
 }
 
-/* The number of mma or fma. */
+/* Executes it; returns the number of mma or fma. */
 static int execute(struct machine *s)
 {
     int count = 0;
@@ -271,7 +272,7 @@ static struct dot_factor factor(struct bench *b, enum dtype t, bool right)
     return f;
 }
 
-/* Emits the product of the plan and executes it: the number of instructions. */
+/* Emits the product of the plan and executes it; returns the number of instructions. */
 static int run(struct bench *b, enum dtype t)
 {
     struct machine s = {.b = b};
@@ -303,7 +304,7 @@ static int product(int sm, int m, int n, int k, enum dtype t, enum dtype sum, in
     return count;
 }
 
-/* Bytes in shared memory, transposed or not. */
+/* Tries factors of bytes in shared memory, transposed or not. */
 static void bytes(int m, int n, int k, int warps, bool left_transposed, bool right_transposed,
                   bool a_paired, bool b_paired)
 {
@@ -351,10 +352,10 @@ static void test_products(void **state)
     product(80, 96, 80, 8, DT_F32, DT_F32, 12, false);
 }
 
-/* --- What a program's products become --- */
+/* --- The instructions for a program's products --- */
 
-/* c = dot(LEFT, RIGHT) of shared tiles a [64][32] and b [32][64]; at [32][64], bt [64][32]:
- * transposed. */
+/* c = dot(LEFT, RIGHT) of shared tiles a [64][32] and b [32][64]; at [32][64] and bt [64][32]
+ * are the transposed ones. */
 static const char program_text_of[] =
     "kernel product(const %s *p, const %s *q, %s *r) grid(1) warps(4)\n"
     "{\n"
@@ -406,7 +407,7 @@ static void test_programs(void **state)
         {"f16", "f16", "f32", "a", "trans(bt)", "m8n8.x4.shared", 8},
         {"f16", "f16", "f32", "trans(at)", "b", "m8n8.x4.trans.shared", 8},
         {"bf16", "bf16", "f32", "a", "b", "f32.bf16.bf16.f32", 16},
-        /* the types join in i16, and yet */
+        /* the types join in i16, but bytes are multiplied */
         {"i8", "u8", "i32", "a", "b", "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", 8},
         {"i8", "i8", "i32", "a", "b", "m8n8.x4.trans.shared", 2},
         {"i8", "i8", "i32", "a", "b", "prmt", 8},

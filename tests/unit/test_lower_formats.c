@@ -1,6 +1,6 @@
-/* Products of the formats of matrix units (tf32, e4m3, e5m2), executed in lockstep, against the CPU
- * engine: from shared memory, transposed or not, from registers, cast on the way; and what they are
- * made of. */
+/* Products in the formats of matrix units (tf32, e4m3, e5m2), executed in lockstep and compared
+ * with the CPU engine: from shared memory, transposed or not, from registers, with a cast
+ * before; and the instructions that they become. */
 #include "lower_compare.h"
 #include "lower_program.h"
 #include "random_products.h"
@@ -39,7 +39,7 @@ static void products_of_bytes(void **state)
     random_products(product_bytes, PRODUCT_BYTES, byte_targets, 4, 6);
 }
 
-/* --- What they are made of --- */
+/* --- Their instructions --- */
 
 struct wanted {
     const char *target;
@@ -50,7 +50,7 @@ struct wanted {
     int count;
 };
 
-/* 64 x 64 by four warps: each has 2 x 4 sums. */
+/* 64 x 64 by four warps: each has 2 x 4 tiles of the sum. */
 static const struct wanted wanted[] = {
     {"sm_80",
      {"f32", "f32", "(tf32)", "(tf32)"},
@@ -107,7 +107,7 @@ static const struct wanted wanted[] = {
      IN_SHARED,
      IN_SHARED,
      "ldmatrix.sync.aligned.m8n8.x4.trans",
-     2}, /* pairs of bytes, put in order */
+     2}, /* pairs of bytes, reordered */
     {"sm_120", {"e5m2", "e4m3", "", ""}, 32, IN_SHARED, IN_SHARED, "prmt", 8},
     {"sm_120",
      {"f32", "f32", "(e4m3)", "(e4m3)"},
@@ -116,7 +116,7 @@ static const struct wanted wanted[] = {
      IN_SHARED_TRANSPOSED,
      "cvt.rn.satfinite.e4m3x2.f32",
      2 * (2 * 4 + 4 * 2)},
-    /* no units for bytes: as f16, each fragment converted once */
+    /* no matrix units for bytes: as f16, each fragment is converted once */
     {"sm_90",
      {"e4m3", "e5m2", "", ""},
      64,
@@ -145,7 +145,7 @@ static const struct wanted wanted[] = {
      IN_SHARED,
      "m16n8k8.row.col.f32.f16.f16.f32",
      3 * 8},
-    /* said by the program */
+    /* explicit casts */
     {"sm_120",
      {"e4m3", "e4m3", "(f16)", "(f16)"},
      32,
@@ -175,7 +175,7 @@ static void instructions(void **state)
     }
 }
 
-/* Every target's assembler takes them. */
+/* Every target's assembler accepts them. */
 static void they_assemble(void **state)
 {
     static const char *const targets[] = {"sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};

@@ -1,4 +1,4 @@
-/* Functions of <math.h> as PTX: how far from the truth. */
+/* Functions of <math.h> as PTX: their distance from the true value. */
 #include "lower_helper.h"
 
 #include <setjmp.h>
@@ -24,8 +24,8 @@ static uint64_t random_bits(void)
 
 /* --- distances --- */
 
-/* Units in the last place of t between a result and the truth; infinite where only one is a number,
- * or only one is infinite. */
+/* Returns the distance of a result from the true value, in units in the last place of t;
+ * infinite if only one is a number, or only one is infinite. */
 static double distance(enum dtype t, double result, long double truth)
 {
     int digits = t == DT_F32 ? FLT_MANT_DIG : DBL_MANT_DIG;
@@ -33,7 +33,7 @@ static double distance(enum dtype t, double result, long double truth)
     long double most = t == DT_F32 ? (long double)FLT_MAX : (long double)DBL_MAX;
     if (isnan(truth) || isnan(result))
         return isnan(truth) && isnan(result) ? 0 : HUGE_VAL;
-    if (fabsl(truth) > most) /* rounds to infinity, or nearly so */
+    if (fabsl(truth) > most) /* rounds to infinity, or nearly */
         truth = copysignl(ldexpl(1, t == DT_F32 ? 128 : 1024), truth);
     long double value = (long double)result;
     if (isinf(result))
@@ -43,7 +43,7 @@ static double distance(enum dtype t, double result, long double truth)
     return (double)(fabsl(value - truth) / ldexpl(1, exponent - digits));
 }
 
-/* --- functions and where they are tried --- */
+/* --- the functions, and the arguments to try --- */
 
 static long double rsqrt_truth(long double x)
 {
@@ -58,7 +58,7 @@ static long double sigmoid_truth(long double x)
 static const struct function {
     enum op op;
     long double (*truth)(long double);
-    double low, high; /* where most arguments are from */
+    double low, high; /* the range of most arguments */
     double f32, f64;  /* units allowed */
 } functions[] = {
     {OP_EXP, expl, -104, 89, 1.5, 1.5},    {OP_EXP2, exp2l, -150, 129, 1, 1.5},
@@ -204,7 +204,7 @@ static void f64_functions(void **unused)
         try_function(&functions[i], DT_F64, 0, functions[i].f64);
 }
 
-/* The special function unit is off by as much as it may be. */
+/* The special function unit has its largest permitted error. */
 static void with_a_rough_unit(void **unused)
 {
     (void)unused;
@@ -225,8 +225,8 @@ static double near_an_end(size_t i, enum dtype t, double part)
     return ends[i % 3] + ldexp(part, i % 2 ? 2 : -16);
 }
 
-/* A pair for sample i: special values first, then powers of usual size, and some close to an end of
- * the range. */
+/* Chooses a pair for sample i: special values first, then powers of usual size, and some close to
+ * an end of the range. */
 static void pair_at(size_t i, enum dtype t, double *x, double *y)
 {
     static const double values[] = {0,           -0.0,     1,   -1,   2,        -2,

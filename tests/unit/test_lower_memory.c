@@ -1,5 +1,5 @@
-/* Global and shared memory, copies and barriers, as PTX: which instructions, how many, and that
- * they assemble. */
+/* Global and shared memory, copies and barriers, as PTX: the instructions, their number, and
+ * proof that they assemble. */
 #include "lower_program.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* One kernel in PTX. */
+/* One kernel as PTX. */
 struct made {
     struct program program;
     struct lowered out;
@@ -40,7 +40,7 @@ static void free_made(struct made *m)
     program_free(&m->program);
 }
 
-/* Instructions (or parts of one) with that text. */
+/* Counts the instructions that have this text. */
 static int count(const struct made *m, const char *text)
 {
     int n = 0;
@@ -158,7 +158,7 @@ static void test_asynchronous_copies(void **state)
     copy_is("", 16, "cp.async.cg.shared.global [", 4);
     copy_is("", 4, "cp.async.ca.shared.global [", 8);
     copy_is("", 2, "cp.async.ca.shared.global [", 16);
-    copy_is("", 1, "st.shared", 32); /* rows of odd length: 2 bytes are too few */
+    copy_is("", 1, "st.shared", 32); /* rows of odd length: 2 bytes are too few for cp.async */
     copy_is(" else 1", 16, "ld.global.nc.v4.b32", 4);
     copy_is(" else 0", 16, "cp.async.cg", 4);
     copy_is(" hint(evict_first)", 16, "L2::cache_hint", 4);
@@ -247,7 +247,7 @@ static void test_stmatrix_from_sm_90(void **state)
     assert_true(count_in("sm_80", 16, text, "st.global.v4.b32") > 0);
 }
 
-/* --- blocks that are no whole warps --- */
+/* --- blocks that are not whole warps --- */
 
 static void test_ragged_blocks(void **state)
 {
@@ -292,7 +292,7 @@ static void test_views_in_program_order(void **state)
     assert_int_equal(barriers("C[0 +: 32][0 +: 32] = A[0 +: 32][0 +: 32];"
                               "D[0 +: 32][0 +: 32] = A[0 +: 32][0 +: 32];"),
                      0);
-    /* another part of it: other threads' elements */
+    /* another part of the tile: other threads' elements */
     assert_int_equal(barriers("C[0 +: 32][0 +: 32] = A[0 +: 32][0 +: 32];"
                               "D[0 +: 32][0 +: 32] = C[1 +: 32][0 +: 32];"),
                      1);
@@ -330,7 +330,7 @@ static void test_loops_over_views(void **state)
 static void test_arms(void **state)
 {
     (void)state;
-    /* a barrier in one arm is none in the other, nor surely one behind */
+    /* a barrier in one arm is not one in the other arm, nor certainly one after the `if` */
     assert_int_equal(
         barriers("C[0 +: 32][0 +: 32] = A[0 +: 32][0 +: 32];"
                  "if (n > 64) sync(); else D[0 +: 32][0 +: 32] = C[1 +: 32][0 +: 32];"),

@@ -1,5 +1,5 @@
-/* Elementwise ops as PTX, against the routines of the CPU engine, bit by bit; with TW_TEST_GPU in
- * the environment on the GPU that is here. */
+/* Elementwise ops as PTX, compared bit by bit with the routines of the CPU engine; with
+ * TW_TEST_GPU in the environment they run on this machine's GPU. */
 #include "lower_helper.h"
 
 #include "cpu/routines.h"
@@ -101,7 +101,7 @@ static void some_element(enum dtype t, void *at, size_t i)
     }
 }
 
-/* Every special value meets every other, then chance. */
+/* Fills so that every special value meets every other, then with random values. */
 static void fill(enum dtype t, void *array, int which)
 {
     size_t side = 37, size = dtype_size(t);
@@ -147,7 +147,7 @@ static void compare(const struct subject *s, int target)
     }
 }
 
-/* --- what the CPU engine does --- */
+/* --- results of the CPU engine --- */
 
 static void convert(enum dtype to, enum dtype from, void *out, const void *in)
 {
@@ -190,7 +190,7 @@ static const enum op all_ops[] = {
     OP_OR,    OP_LAND,  OP_LOR,    OP_FMA,  OP_MIN,  OP_MAX,      OP_ABS, OP_SQUARE, OP_CLIP,
     OP_ROUND, OP_FLOOR, OP_CEIL,   OP_SQRT, OP_CDIV, OP_POW2_CEIL};
 
-/* The 8-bit floats are sm_89's. */
+/* Returns true if the target has the type: 8-bit floats begin with sm_89. */
 static bool has_type(const struct bench *b, enum dtype t)
 {
     return b->target.ptx.number >= 89 || (t != DT_E4M3 && t != DT_E5M2);
@@ -219,7 +219,7 @@ static struct subject subject_of(struct bench *b, enum op op, enum dtype t)
     return s;
 }
 
-/* Division by 0 has no meaning. */
+/* Division by 0 is undefined. */
 static void avoid_zero(const struct subject *s)
 {
     size_t size = dtype_size(s->t);
@@ -343,7 +343,7 @@ static void where_of_all_types(void **unused)
     bench_close(&b);
 }
 
-/* Four bytes or two halves of a word, taken apart and put together. */
+/* Takes the four bytes or two halves of a word apart, and puts them together. */
 static struct ptx_operand emit_words(struct lower *l, const struct subject *s,
                                      const struct ptx_operand *args)
 {
@@ -391,7 +391,7 @@ static struct ptx_operand emit_pair(struct lower *l, const struct subject *s,
     return result;
 }
 
-/* Two at once as each alone. */
+/* Two at once give the same as each alone. */
 static void pairs(void **unused)
 {
     (void)unused;
@@ -457,7 +457,7 @@ static struct ptx_operand emit_constant(struct lower *l, const struct subject *s
     return to;
 }
 
-/* What changes nothing, as a constant. */
+/* An operand that changes nothing, as a constant. */
 static void neutral_elements(void **unused)
 {
     (void)unused;
@@ -516,7 +516,7 @@ static void random_numbers(void **unused)
     bench_close(&b);
 }
 
-/* --- how many instructions --- */
+/* --- number of instructions --- */
 
 static int cost(enum op op, enum dtype t, int target)
 {
@@ -556,7 +556,7 @@ static void single_instructions(void **unused)
     assert_int_equal(cost(OP_ADD, DT_I8, 80), 2);
 }
 
-/* --- the assembler takes it all --- */
+/* --- the assembler accepts all of it --- */
 
 static void add_everything(struct bench *b)
 {

@@ -1,4 +1,4 @@
-/* The plan of lowering: layouts of register and shared tiles, before anything is emitted. */
+/* The plan of lowering: layouts of register and shared tiles, before code is emitted. */
 #include "lower/lower_plan_own.h"
 
 #include "lang/lang.h"
@@ -15,7 +15,7 @@
 
 enum { TUNES_MOST = 12 };
 
-/* One kernel for one choice, with its plan. */
+/* One kernel for one choice of types and tuned values, with its plan. */
 struct planned {
     struct arena arena;
     char *text; /* of a file */
@@ -29,11 +29,11 @@ struct planned {
     int index; /* of the kernel */
     int sm;
     int64_t size; /* of static parameters */
-    int divisor;  /* of run-time integers; 1: nothing is known */
+    int divisor;  /* a divisor of run-time integers; 1: none known */
     struct lower l;
     struct lower_options options;
     struct lowered out;
-    double ms; /* for the plan alone */
+    double ms; /* time of the plan alone */
 };
 
 static void open_kernel(struct planned *p, const char *name, const char *text, int index)
@@ -89,7 +89,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Checks, and runs all passes, as a launch does. NULL: errors. */
+/* Checks the kernel, and runs all passes, as a launch does. NULL: errors. */
 static struct kernel *checked(struct planned *p)
 {
     int count = p->kernel->param_count;
@@ -175,7 +175,8 @@ static const struct dot_plan *dot_of(const struct planned *p, size_t i)
     return &p->l.plan->dots.data[i].plan;
 }
 
-/* Every tile has a layout that holds all of it; shared ones nothing twice, within their bytes. */
+/* Checks that every tile has a layout that holds all of it, and that shared layouts hold no
+ * element twice and keep within their bytes. */
 static void check_layouts(struct planned *p)
 {
     struct layout_census census;
@@ -199,7 +200,7 @@ static void check_layouts(struct planned *p)
     }
 }
 
-/* --- Shipped kernels: every shared access takes the least possible wavefronts --- */
+/* --- Shipped kernels: every shared access takes the fewest wavefronts possible --- */
 
 static void describe(const struct planned *p, char *text, size_t room)
 {
@@ -239,7 +240,7 @@ static void check_plan(struct planned *p, struct tally *t)
     t->most_ms = p->ms > t->most_ms ? p->ms : t->most_ms;
 }
 
-/* Goes on to the next combination of the lists; names of a group together. */
+/* Goes on to the next combination of tuned values; names of a group change together. */
 static bool next_tunes(struct planned *p, int *choice)
 {
     const struct lang_kernel *k = p->kernel;
@@ -312,7 +313,7 @@ static void shipped_kernels_have_no_conflicts(void **state)
     check_kernel("kernels/fused/attention.tile", 128, 90);
 }
 
-/* --- What is chosen --- */
+/* --- Chosen layouts --- */
 
 static void open_file(struct planned *p, const char *name, enum dtype t)
 {
@@ -330,7 +331,7 @@ static void set_tune(struct planned *p, const char *name, int64_t value)
             p->tunes[i].i = value;
 }
 
-/* The n-th statement of that kind, from 0. */
+/* Returns the n-th statement of that kind, from 0. */
 static const struct stmt *statement(const struct planned *p, enum stmt_kind kind, int n)
 {
     for (size_t i = 0; i < p->l.plan->stmts.count; i++)
@@ -340,7 +341,7 @@ static const struct stmt *statement(const struct planned *p, enum stmt_kind kind
     return NULL;
 }
 
-/* The first assignment to a view. */
+/* Returns the first assignment to a view. */
 static const struct stmt *store(const struct planned *p)
 {
     for (int i = 0;; i++) {
@@ -350,7 +351,7 @@ static const struct stmt *store(const struct planned *p)
     }
 }
 
-/* Consecutive elements of the last axis that a lane has. */
+/* Returns the number of consecutive elements of the last axis that a lane has. */
 static int vector_of(const struct layout *l)
 {
     int32_t weights[ACCESS_VECTOR_BITS];
@@ -380,8 +381,8 @@ static void attention_keeps_its_factor_in_registers(void **state)
     }
 }
 
-/* Eight warps cannot each have whole rows of 64: the sum is turned into a factor after the cast, in
- * half the bytes. */
+/* Eight warps cannot each have whole rows of 64: the sum is converted to a factor after the
+ * cast, in half the bytes. */
 static void a_sum_is_turned_over_after_the_cast(void **state)
 {
     (void)state;
@@ -441,7 +442,7 @@ static void sums_that_meet_agree(void **state)
     close_plan(&p);
 }
 
-/* Prologue and loop copy alike, in 16 bytes; stages lie one after the other. */
+/* Prologue and loop copy in the same way, in 16 bytes; stages follow one another in memory. */
 static void stages_are_copied_alike(void **state)
 {
     (void)state;
@@ -473,8 +474,8 @@ static const struct layout *stored_in(struct planned *p, const struct stmt *s)
     return plan_view(&p->l, s->target, natural, true);
 }
 
-/* Fragments are 4 bytes of f16 a lane, 8 of f32; stores are of 16, and turned over among a warp's
- * lanes where that is cheaper than through shared memory. */
+/* Fragments are 4 bytes of f16 a lane, 8 of f32. Stores are of 16 bytes; a warp's lanes exchange
+ * elements for them if that is cheaper than going through shared memory. */
 static void sums_are_stored_in_wide_vectors(void **state)
 {
     (void)state;
@@ -497,7 +498,7 @@ static void sums_are_stored_in_wide_vectors(void **state)
     close_plan(&p);
 }
 
-/* A sum that blocks add to memory in turn is turned over once, behind the last product. */
+/* A sum that blocks add to memory in turn changes its layout once, after the last product. */
 static void sums_that_meet_memory_are_settled(void **state)
 {
     (void)state;
@@ -516,14 +517,14 @@ static void sums_that_meet_memory_are_settled(void **state)
     assert_int_equal(wide, 1);
     assert_int_equal(vector_of(settled), 4);
     close_plan(&p);
-    open_file(&p, "kernels/fused/linear_gelu.tile", DT_F16); /* one store, nothing to add */
+    open_file(&p, "kernels/fused/linear_gelu.tile", DT_F16); /* a store, no addition */
     make_plan(&p);
     for (size_t i = 0; i < p.l.plan->symbols.count; i++)
         assert_null(plan_settled(&p.l, p.l.plan->symbols.data[i]->sym));
     close_plan(&p);
 }
 
-/* Loads that a product wants as fragments are made coalesced, and turned over. */
+/* Loads that a product needs as fragments are coalesced, and converted to fragments afterwards. */
 static void factors_are_loaded_in_wide_vectors(void **state)
 {
     (void)state;
@@ -551,7 +552,7 @@ static const char copies[] = "kernel k(i32 m, i32 n, const f16 *a, f16 *c) grid(
                              "    }\n"
                              "}\n";
 
-/* Where nothing is known of the rows, lanes take one element each, side by side. */
+/* If nothing is known of the rows, lanes take one element each, next to each other. */
 static void vectors_are_as_wide_as_rows_are_aligned(void **state)
 {
     (void)state;
@@ -652,8 +653,8 @@ static void odd_tiles_have_layouts(void **state)
         }
 }
 
-/* A part that begins anywhere is found by adding to an address, so the tile is not swizzled for it;
- * where the loop is unrolled it may be. */
+/* The start of such a part is added to an address, so the tile is not swizzled for it; if the
+ * loop is unrolled, it may be. */
 static void parts_at_run_time_are_sums(void **state)
 {
     (void)state;
@@ -694,7 +695,7 @@ static void parts_at_run_time_are_sums(void **state)
     }
 }
 
-/* Whatever the parity programs do. Sizes that a program does not like are left out. */
+/* Plans all programs of tests/parity. Sizes that a program refuses are left out. */
 static void plan_file(const char *path, int *plans)
 {
     char *text = file_text(path), whole[1024];
@@ -757,7 +758,7 @@ static void shared_tiles_of_threads_are_rows(void **state)
     close_plan(&p);
 }
 
-/* Rows that are loaded once and kept: whole vectors of what is loaded, over all threads. */
+/* Rows that are loaded once and kept: whole vectors of the loaded elements, over all threads. */
 static void elementwise_tiles_are_coalesced(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* print(), lowered: rows are put together in memory and given to vprintf whole. That the texts are
- * those of the CPU engine, digit by digit, takes a device: tests/gpu. */
+/* print(), lowered: rows are assembled in memory and passed to vprintf as a whole. A device is
+ * needed to compare the texts with those of the CPU engine, digit by digit: tests/gpu. */
 #include "lower_program.h"
 
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void every_type_and_shape(void **state)
                "    if (x > 3)\n        print(\"varying\", x, d, h, q, u, i, b, v, t);\n"
                "    print(x + 1, v);\n    print(\"nothing\");\n}\n",
                &l);
-    assert_int_equal(occurrences(ptx, "call $print_show"), 3); /* a row each, of each thread */
+    assert_int_equal(occurrences(ptx, "call $print_show"), 3); /* one row each, for each thread */
     /* memory that the rows share, and vprintf's arguments */
     assert_int_equal(occurrences(ptx, ".local .align"), 2);
     assert_int_equal(l.shared_bytes, 0);

@@ -1,5 +1,5 @@
-/* What threads have for themselves, lowered: elements, slices, arrays. The PTX is executed thread
- * by thread (lockstep.h), and gives the same bits as the CPU engine. */
+/* Values of single threads, lowered: elements, slices, arrays. The PTX is executed thread by
+ * thread (lockstep.h), and gives the same bits as the CPU engine. */
 #include "lockstep.h"
 #include "lower_program.h"
 
@@ -68,7 +68,7 @@ static void fill(struct cpu_argument *arg, enum dtype t, uint32_t random)
     }
 }
 
-/* Arrays as large as their first views. */
+/* Makes arrays as large as their first views. */
 static void make_arrays(struct side *s)
 {
     for (const struct param *p = s->program.kernel->params; p; p = p->next) {
@@ -137,7 +137,7 @@ static const char *run_lowered(struct side *s, const char *text)
     return ptx;
 }
 
-/* The text's one kernel: all its scalars are `n`, of which the compiler knows that `divisor`
+/* Compares the text's one kernel: all its scalars are `n`, and the compiler knows that `divisor`
  * divides it. */
 static void compare(const char *text, int64_t n, int divisor)
 {
@@ -157,8 +157,8 @@ static void compare(const char *text, int64_t n, int divisor)
     close_side(&lowered);
 }
 
-/* Statements of a kernel of 32 threads a block, x is a thread's column; for ragged and even sizes.
- * `type`: of the elements. */
+/* Compares statements of a kernel of 32 threads a block, for ragged and even sizes; x is a
+ * thread's column, `type` the type of the elements. */
 static void same_for(const char *type, const char *statements)
 {
     char text[4096];
@@ -255,7 +255,7 @@ static void arrays_with_free_indices(void **state)
     same("f32 v[4] = 0;\n if (x % 4 != 2)\n v[x % 4] = A[r][0];\n C[r][x * 4 +: 4] = v;");
 }
 
-/* Those that no thread has registers for: what is assigned to all of their elements is a loop. */
+/* Arrays too large for registers: an assignment to all of their elements is a loop. */
 static void large_arrays(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void expressions_over_arrays(void **state)
 
 /* --- loads --- */
 
-/* In the PTX of these statements there are so many of each. */
+/* Checks the number of occurrences of each text in the PTX of these statements. */
 static void expect_counts(const char *statements, ...)
 {
     struct side s;
@@ -342,7 +342,7 @@ static void loads_as_wide_as_they_may_be(void **state)
 static void loads_once(void **state)
 {
     (void)state;
-    /* neighbours become one; what was loaded is not loaded again */
+    /* neighbouring loads become one; loaded elements are not loaded again */
     expect_counts("C[0][x] = S[x][0] * S[x][1] + S[x][2] * S[x][3] + S[x][0];", "ld.shared.v4.f32",
                   1, "ld.shared.f32", 0, NULL);
     expect_counts("C[0][x] = S[x][1] + S[x][2];", "ld.shared.f32", 2, NULL);
@@ -364,7 +364,8 @@ static void loads_once(void **state)
 
 /* --- conditions --- */
 
-/* An `if` of a few light assignments has no branch; what it does not load need not be there. */
+/* An `if` with a few cheap assignments has no branch; the elements that it does not load need
+ * not exist. */
 static void ifs_without_branches(void **state)
 {
     (void)state;
@@ -382,7 +383,7 @@ static void ifs_without_branches(void **state)
          "v = A[q * q % 8][x + 40 * r] + q;\n }\n if (x < n) C[r][x] = v;");
 }
 
-/* The condition is what it was when it was evaluated. */
+/* The condition keeps the value that it had when it was evaluated. */
 static void conditions_that_the_arms_change(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Tile expressions: kernels over random extents, types and numbers of warps, lowered, executed in
- * lockstep, and compared with what the CPU engine makes of the same text. */
+/* Tile expressions: kernels over random extents, types and numbers of warps, lowered, executed
+ * in lockstep, and compared with the CPU engine's results for the same text. */
 #include "lower_compare.h"
 #include "lower_program.h"
 #include "random_tiles.h"
@@ -24,7 +24,7 @@ static void random_tiles(void **state)
     }
 }
 
-/* The assembler takes them, without a warning. */
+/* The assembler accepts them without a warning. */
 static void they_assemble(void **state)
 {
     char text[4096];
@@ -41,7 +41,7 @@ static void they_assemble(void **state)
     }
 }
 
-/* --- What a tile op costs --- */
+/* --- The cost of tile ops --- */
 
 static int instructions(const struct ptx_function *f, enum ptx_op op)
 {

@@ -1,4 +1,4 @@
-/* Scalars at run time: what is emitted where. Each test makes a kernel by hand and reads its
+/* Scalars at run time: the code, and its place. Each test makes a kernel by hand and reads its
  * PTX. */
 #include "lower/lower_value.h"
 #include "lower/lower_op.h"
@@ -111,7 +111,7 @@ static void loop_close(struct loop *f)
     frame_close(&lower, &f->frame);
 }
 
-/* Ends the kernel; its text, verified, and assembled where there is an assembler. */
+/* Ends the kernel; returns its text, verified, and assembled if ptxas is installed. */
 static const char *finish(void)
 {
     struct text t;
@@ -141,7 +141,7 @@ static int count(const char *text, const char *what)
     return n;
 }
 
-/* What stands behind the label of that name; between it and another. */
+/* `from` returns the text after the label of that name; `between` ends it at another label. */
 static const char *from(const char *text, const char *label)
 {
     const char *at = strstr(text, arena_printf(&arena, "$%s_", label));
@@ -244,7 +244,7 @@ static void bits_of_lanes(void **state)
     assert_ptr_equal(value_bits(&lower, tid, 0, 5), lane);
     assert_ptr_equal(value_apply2(&lower, OP_DIV, DT_I32, tid, number(32)), warp);
     assert_ptr_equal(value_apply2(&lower, OP_REM, DT_I32, tid, number(32)), lane);
-    /* no bit in common: a sum */
+    /* no bit in common: xor becomes a sum */
     assert_ptr_equal(value_xor(&lower, value_affine(&lower, warp, 32, 0), lane), tid);
     /* the swizzle touches the low bits only */
     const struct value *row = value_bits(&lower, lane, 0, 3);
@@ -339,7 +339,7 @@ static void rows_of_a_tile(void **state)
 
 /* --- loops --- */
 
-static void invariants_stand_in_front(void **state)
+static void invariants_are_hoisted(void **state)
 {
     (void)state;
     struct loop outer, inner;
@@ -357,7 +357,7 @@ static void invariants_stand_in_front(void **state)
     assert_true(strstr(text, "max.s32") < strstr(text, "$loop_1"));
 }
 
-/* A[row][p], B[p][col] of the plainest kernel, unrolled by 4. */
+/* A[row][p], B[p][col] of the simplest kernel, unrolled by 4. */
 static void pointers_are_stepped(void **state)
 {
     (void)state;
@@ -376,11 +376,11 @@ static void pointers_are_stepped(void **state)
     }
     loop_close(&f);
     const char *text = finish(), *body = between(text, "body", "none");
-    /* 16 accesses; 3 rows of b from the first; two pointers and the counter stepped; setp, bra,
+    /* 16 accesses; 3 rows of b from the first; steps of two pointers and the counter; setp, bra,
      * ret */
     all(body, 16 + 3 + 3 + 3);
     assert_int_equal(count(body, "add.s64"), 3 + 1 + 1);
-    assert_int_equal(count(text, "mul.wide.s32"), 1); /* 4 n, in front */
+    assert_int_equal(count(text, "mul.wide.s32"), 1); /* 4 n, before the loop */
     assert_int_equal(count(body, "cvt"), 0);
 }
 
@@ -406,7 +406,7 @@ static void nested_pointers(void **state)
     all(between(text, "after", "none"), 2 + 2 + 1);
 }
 
-/* What is loaded in the loop is added to the pointer that follows it. */
+/* A value loaded in the loop is added to the pointer that follows the counter. */
 static void partly_followed(void **state)
 {
     (void)state;
@@ -455,7 +455,7 @@ static void masks_in_loops(void **state)
     guard_apply(ptx_emit_plain(&lower.b, "ret"), g);
     loop_close(&f);
     const char *text = finish();
-    /* the column is subtracted from the bound in front of the loop */
+    /* the column is subtracted from the bound before the loop */
     all(between(text, "body", "none"), 2 + 1 + 2 + 1);
 }
 
@@ -520,7 +520,7 @@ int main(void)
         TEST(facts_of_sums),           TEST(bits_of_lanes),
         TEST(comparisons_are_decided), TEST(emitted_once),
         TEST(common_factor),           TEST(addresses_share_a_register),
-        TEST(rows_of_a_tile),          TEST(invariants_stand_in_front),
+        TEST(rows_of_a_tile),          TEST(invariants_are_hoisted),
         TEST(pointers_are_stepped),    TEST(nested_pointers),
         TEST(partly_followed),         TEST(shared_addresses),
         TEST(masks_in_loops),          TEST(forgotten_at_the_end_of_a_scope),

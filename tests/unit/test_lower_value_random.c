@@ -1,5 +1,5 @@
-/* Random values in random loops: the emitted PTX, interpreted here, against plain evaluation.
- * TW_TEST_LONG: many more. */
+/* Random values in random loops: the emitted PTX, interpreted here, compared with plain
+ * evaluation. TW_TEST_LONG: many more. */
 #include "lower/lower_value.h"
 #include "lower/lower_op.h"
 
@@ -29,12 +29,12 @@ static int below(int n)
 
 enum { PARAMS = 5, MOST_LOOPS = 3, MOST_STEPS = 256, MOST_EVENTS = 1 << 15, TID = 77, CTAID = 3 };
 
-/* An expression: what it means, next to the value made of it. */
+/* An expression: its meaning, and the value made for it. */
 struct node {
     enum { LITERAL, PARAM, BASE, THREAD, BLOCK, COUNTER, VARIABLE, LOADED, OP, INDEX } kind;
     enum op op;
     enum dtype dtype;
-    int64_t number; /* which parameter, loop … */
+    int64_t number; /* index of the parameter, loop … */
     int count;
     const struct node *args[3];
     const struct value *value;
@@ -55,7 +55,7 @@ static int depth;                                /* loops that are open */
 static const struct value *counters[MOST_LOOPS]; /* of those */
 static struct ptx_operand variable_register;
 static const struct value *variable_value, *loaded_value;
-static int loaded_by; /* the step that did */
+static int loaded_by; /* the step that loaded it */
 
 static struct node *new_node(enum dtype t, int kind)
 {
@@ -141,7 +141,7 @@ static const struct node *any_i32(int size)
     case 9: return apply(below(2) ? OP_XOR : OP_OR, DT_I32, a, any_i32(size - size / 2));
     case 10: return apply(below(2) ? OP_MIN : OP_MAX, DT_I32, a, any_i32(size - size / 2));
     case 11: return apply(OP_CDIV, DT_I32, a, small_literal());
-    case 12: { /* by way of u32 */
+    case 12: { /* through u32 */
         const struct node *u = apply(OP_CAST, DT_U32, a, NULL);
         u = apply(below(2) ? OP_SHR : OP_ADD, DT_U32, u, literal(DT_U32, 1 + below(5)));
         return apply(OP_CAST, DT_I32, u, NULL);
@@ -188,7 +188,7 @@ static const struct node *any_condition(void)
     return apply(op, DT_BOOL, any_index(1 + below(3)), any_index(1 + below(3)));
 }
 
-/* --- making them --- */
+/* --- making programs --- */
 
 static struct step *push_step(int kind, const struct node *n)
 {
@@ -208,7 +208,7 @@ static void emit_address(void)
     ptx_emit(&lower.b, "st.global.u32", value_address(&lower, s->node->value), ptx_int(s->number));
 }
 
-/* Copies of a body, as an unrolled loop has them. */
+/* Emits copies of a body, as an unrolled loop does. */
 static void emit_unrolled(void)
 {
     const struct node *step = leaf(PARAM, 1, param_values[1]), *other = index_node(any_leaf());
@@ -366,7 +366,7 @@ static void make_program(void)
     ptx_emit_plain(&lower.b, "ret");
 }
 
-/* --- what they mean --- */
+/* --- evaluating them --- */
 
 struct event {
     int step;
@@ -442,7 +442,7 @@ static int skip_to(int at, int open, int close)
     return at;
 }
 
-/* Runs steps from `at` to the end of their list; gives the index behind. */
+/* Runs steps from `at` to the end of their list; returns the index after it. */
 static int run_steps(int at, int level)
 {
     bool ignored = false;
@@ -458,7 +458,7 @@ static int run_steps(int at, int level)
             break;
         case LOOP: {
             int64_t step = eval(s->node3, &ignored), behind = at;
-            if (level >= MOST_LOOPS) /* there are none so deep */
+            if (level >= MOST_LOOPS) /* there are no deeper loops */
                 return step_count;
             counter_now[level] = eval(s->node, &ignored);
             do {
@@ -474,7 +474,8 @@ static int run_steps(int at, int level)
     return at;
 }
 
-/* A condition whose index wraps would go either way: such programs are left out. */
+/* Returns true if a condition has an index that wraps: its value is undefined, so such programs
+ * are left out. */
 static bool condition_wraps(int at)
 {
     (void)at;

@@ -1,4 +1,4 @@
-/* The table of names: what was added is found, with many names too. */
+/* The table of names: all added names are found, however many. */
 #include "base/name_table.h"
 
 #include "arena_helper.h"

@@ -1,4 +1,5 @@
-/* Numbers as text: as C's library has them in the C locale, which this program never leaves. tests/cli/test_locale.py has others. */
+/* Numbers as text, as C's library prints and reads them in the C locale. This program never
+ * leaves that locale; tests/cli/test_locale.py tries others. */
 #include "base/number.h"
 
 #include <setjmp.h>
@@ -100,7 +101,8 @@ static void random_numbers_are_read(void **state)
     }
 }
 
-/* Half way between two doubles, digit for digit, and just above: the digits that decide are far behind. */
+/* Half way between two doubles, digit for digit, and just above: the digits that decide come
+ * late. */
 static void all_digits_count(void **state)
 {
     (void)state;
@@ -109,8 +111,7 @@ static void all_digits_count(void **state)
     double v = nextafter(0x1p-1022, 1);
     snprintf(text, ROOM, "%.1074f", v); /* exact */
     same(text);
-    snprintf(text, ROOM, "%.1075f",
-             0x1p-1074 / 2 + v); /* what is between is no double: digits of v */
+    snprintf(text, ROOM, "%.1075f", 0x1p-1074 / 2 + v); /* half a step is 0: the digits of v */
     same(text);
     const char *half = "9007199254740993"; /* 2^53 + 1 */
     for (int zeros = 760; zeros < 830; zeros++) {

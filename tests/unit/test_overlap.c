@@ -1,4 +1,5 @@
-/* Arrays of a launch that share memory: which are refused, and in place what `ensures` reads is kept. */
+/* Arrays of a launch that share memory: the refused overlaps, and, for arrays in place, the old
+ * values that are kept for `ensures`. */
 #include "api_helper.h"
 #include "tilewright_entry.h"
 #include "tilewright_sim.h"
@@ -19,7 +20,7 @@ static void fill(void)
     }
 }
 
-/* The kernels of these tests: sizes m and n, arrays a, b and c. */
+/* The kernels of these tests have sizes m and n, and arrays a, b and c. */
 #define KERNEL(level, body)                                                                        \
     "tune B = {16};\n"                                                                             \
     "kernel k(i32 m, i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(m, B), cdiv(n, "         \
@@ -38,7 +39,8 @@ static void give(struct fixture *f, float *a, float *b, float *c)
     succeed(f, tw_launch_array(f->launch, "c", &z));
 }
 
-/* c over a, then over b: the launch, and an entry of it. `a` and `b`: what the refusal says, NULL: it runs. */
+/* Lets c overlap a, then b, for the launch and for an entry of it. `a` and `b`: the reason of
+ * the refusal; NULL: it runs. */
 static void over(struct fixture *f, const char *text, const char *a, const char *b)
 {
     for (int i = 0; i < 2; i++) {
@@ -61,7 +63,7 @@ static void over(struct fixture *f, const char *text, const char *a, const char 
         for (int turn = 0; turn < 3; turn++) {
             tw_launch_allow_overlap(f->launch, turn == 2);
             succeed(f, tw_entry_new(f->launch, &e));
-            if (turn == 1) { /* when the variant is there */
+            if (turn == 1) { /* with a compiled variant */
                 const tw_value apart[] = {arguments[0], arguments[1], arguments[2], arguments[3],
                                           tw_pointer(third)};
                 assert_int_equal(tw_entry_start(e, apart, 5, NULL, NULL), TW_OK);
@@ -147,7 +149,8 @@ static void neighbours_may_not(void **state)
          elsewhere, NULL);
 }
 
-/* Elements that several blocks read or write, because no index tells the blocks apart. */
+/* Elements that several blocks read or write, because their index does not contain the blocks'
+ * number. */
 static void elements_of_several_blocks_may_not(void **state)
 {
     over(*state, KERNEL(TILES, "C[i +: B][0 +: B] = A[i +: B][0 +: B] + D[i +: B][0 +: B];\n"),
@@ -169,7 +172,7 @@ static void elements_of_several_blocks_may_not(void **state)
          elsewhere, elsewhere);
 }
 
-/* Blocks in another order, on one axis instead of two, and one block alone. */
+/* Blocks in another order, on one axis instead of two, and a single block. */
 static void each_block_has_its_own(void **state)
 {
     over(*state,
@@ -211,7 +214,7 @@ static void arrays_that_begin_elsewhere(void **state)
         "    C[block.x][0 +: 32] = A[block.x][0 +: 32] + 1;\n"
         "}\n";
     fill();
-    load(f, strided); /* two halves of each row */
+    load(f, strided); /* the two halves of each row */
     give(f, first, second, first);
     succeed(f, tw_launch_run(f->launch));
     for (int i = 0; i < S; i++)
@@ -244,7 +247,7 @@ static void inputs_are_kept_for_ensures(void **state)
         refused(f, tw_launch_verify(f->launch, NULL), TW_WRONG_VALUES, "C[");
         assert_true((strstr(tw_context_messages(f->ctx), "tw_launch_keep_inputs") != NULL) ==
                     !kept);
-        give(f, second, second, first); /* nothing of the old array stays */
+        give(f, second, second, first); /* nothing of the old array remains */
         succeed(f, tw_launch_run(f->launch));
         succeed(f, tw_launch_verify(f->launch, NULL));
     }

@@ -1,8 +1,8 @@
-/* The parser: trees of what is right, messages for what is not, and that nothing makes it crash or
- * hang.
+/* The parser: trees of right texts, messages for wrong ones, and proof that no text makes it crash
+ * or hang.
  *
- * A tree is shown as (operator operand …); messages as "line:column text", notes behind " | ".
- */
+ * A tree is printed as (operator operand …); messages as "line:column text", with notes after "
+ * | ". */
 #include "lang/scan.h"
 #include "lang/syntax.h"
 
@@ -198,7 +198,7 @@ static void show(struct text *t, const struct node *n)
     text_add(t, ")");
 }
 
-/* --- what tests say --- */
+/* --- checks --- */
 
 static void add_messages(struct parsed *p)
 {
@@ -223,7 +223,7 @@ static void check_tree(const char *text, const char *want)
     arena_free(&p.arena);
 }
 
-/* One expression, as the value of a constant. */
+/* Checks one expression, as the value of a constant. */
 static void check_expr(const char *text, const char *want)
 {
     struct text t;
@@ -241,7 +241,8 @@ static void check_expr(const char *text, const char *want)
     arena_free(&p.arena);
 }
 
-/* Statements within a kernel whose body begins at line 1; the tree of the body alone. */
+/* Checks statements within a kernel whose body begins at line 1; prints the tree of the body
+ * alone. */
 static void check_body(const char *text, const char *want)
 {
     struct parsed p, q;
@@ -316,7 +317,7 @@ static void test_casts(void **state)
     check_expr("(n) - x", "(- n x)");
     check_expr("(n) * x", "(* n x)");
     check_expr("(f33) x", "(cast type:f33 x)"); /* the checker names the nearest type */
-    check_expr("(half) - x + (u4) * y", "(+ (- half x) (* u4 y))"); /* names as good as any */
+    check_expr("(half) - x + (u4) * y", "(+ (- half x) (* u4 y))"); /* names like any other */
     check_expr("(f16) (f32) x", "(cast type:f16 (cast type:f32 x))");
     check_expr("(typeof(a[0])) x", "(cast type:typeof a[0] x)");
     check_expr("bits<u32>(x) + 1", "(+ (bits type:u32 x) 1)");
@@ -585,7 +586,7 @@ static void test_foreign(void **state)
         "3:15 expected an expression, saw ';'\n");
 }
 
-/* One message for each word, and the rest is read. */
+/* One message for each word; the rest is parsed. */
 static void test_later_constructs(void **state)
 {
     (void)state;
@@ -655,7 +656,7 @@ static void test_nul_byte(void **state)
     arena_free(&p.arena);
 }
 
-/* Each slip one message; what follows it is read again. */
+/* One message for each error; parsing goes on after it. */
 static void test_recovery(void **state)
 {
     (void)state;
@@ -687,7 +688,7 @@ static void test_recovery(void **state)
 
 /* --- depth and size --- */
 
-/* head, then middle count times, then tail, in a kernel's body; the first message. */
+/* Checks the first message for a kernel's body of head, then middle `count` times, then tail. */
 static void check_deep(const char *middle, size_t count, const char *want)
 {
     struct parsed p, q;
@@ -733,7 +734,7 @@ static void test_depth(void **state)
     }
 }
 
-/* 1 inside so many of `open` and `close`; the first message, "" of none. */
+/* Checks the first message, or "" for none, for a 1 inside `levels` of `open` and `close`. */
 static void check_levels(const char *open, const char *close, int levels, const char *want)
 {
     struct parsed p, q;
@@ -751,7 +752,7 @@ static void check_levels(const char *open, const char *close, int levels, const 
     arena_free(&p.arena);
 }
 
-/* Each bracket and each prefix operator is one. */
+/* Each bracket and each prefix operator counts as one level. */
 static void test_levels(void **state)
 {
     (void)state;
@@ -804,7 +805,7 @@ static void test_large_text(void **state)
     arena_free(&p.arena);
 }
 
-/* Unpaired brackets of all kinds in any number are read in linear time. */
+/* Unpaired brackets of all kinds, in any number, are parsed in linear time. */
 static void test_brackets(void **state)
 {
     (void)state;
@@ -824,7 +825,7 @@ static void test_brackets(void **state)
     }
 }
 
-/* A text cut anywhere, or with any one byte replaced, gives messages and no more than that. */
+/* A text cut anywhere, or with any one byte replaced, gives messages and does no other harm. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -870,7 +871,7 @@ static void test_utf8(void **state)
     assert_true(unicode_printable('a') && !unicode_printable(0x1B) && !unicode_printable(0x202E));
 }
 
-/* The scanner's table of operators says the same as the table of ops. */
+/* The scanner's table of operators agrees with the table of ops. */
 static void test_operator_table(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The passes: small programs, and what each pass makes or says of them. */
+/* The passes: small programs, and the result or message of each pass. */
 #include "pass_helper.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@
     "threads(8, 4)\n"
 #define VIEWS "global f32 A[m][k] = a, C[m][k] = c;\n"
 
-/* What stands between the braces of the kernel, lines behind `skip` of them. */
+/* Returns the text between the braces of the kernel, without its first `skip` lines. */
 static const char *body_of(struct program *p, int skip)
 {
     const char *text = strstr(program_text(p), "\n{\n") + 3;
@@ -28,8 +28,8 @@ static const char *body_of(struct program *p, int skip)
     return arena_string(&p->arena, text, strlen(text) - 2);
 }
 
-/* VIEWS, then `statements`: after the passes up to `pass`, what follows the two views is
- * `expected`. */
+/* Checks that, for VIEWS and then `statements`, the text below the two views is `expected` after
+ * the passes up to `pass`. */
 static void expect_after(const char *pass, const char *head, const char *statements, int divisor,
                          const char *expected)
 {
@@ -43,7 +43,7 @@ static void expect_after(const char *pass, const char *head, const char *stateme
     program_free(&p);
 }
 
-/* Messages of the passes up to variance. */
+/* Checks the messages of the passes up to variance. */
 static void expect_messages(const char *statements, const char *expected)
 {
     char text[4096];
@@ -60,7 +60,7 @@ static void expect_messages(const char *statements, const char *expected)
 
 /* --- variance --- */
 
-/* Names of the varying symbols, in order. */
+/* Checks the names of the varying symbols, in order. */
 static void expect_varying(const char *statements, const char *expected)
 {
     char text[4096];
@@ -84,7 +84,7 @@ static void test_varying_values(void **state)
     (void)state;
     expect_varying("i32 i = block.x, j = thread.x + i, l = j * 2; f32 y = A[i][0], z = A[j][0];",
                    "j l z ");
-    expect_varying("i32 i = thread.z;", "i "); /* by its kind, though it is 0 everywhere */
+    expect_varying("i32 i = thread.z;", "i "); /* varying by its kind, though it is 0 everywhere */
     expect_varying(
         "i32 i = atomic_add(C[0][0], 1.0) > 0 ? 1 : 0; f32 v[4] = atomic_add(C[0][0 +: 4], 1.0);",
         "i v "); /* an atomic happens in each thread, whatever its operands */
@@ -101,7 +101,7 @@ static void test_varying_control_flow(void **state)
     (void)state;
     expect_varying("i32 i = 0; if (thread.x < 3) i = 1;", "i ");
     expect_varying("i32 i = 0; if (block.x < 3) i = 1;", "");
-    /* The counter is the same in all threads that come there. */
+    /* The counter is the same in all threads that reach the loop. */
     expect_varying("if (thread.x < 3) { f32 s = 0; for (i32 p = 0; p < k; p++) s += A[p][0]; "
                    "C[thread.x][0] = s; }",
                    "");
@@ -110,7 +110,7 @@ static void test_varying_control_flow(void **state)
     expect_varying(
         "i32 i = 0, j = 0; for (i32 p = 0; p < k; p++) { i++; if (thread.x == p) continue; j++; }",
         "j ");
-    /* Who returned does not count. */
+    /* Threads that have returned do not count. */
     expect_varying("i32 i = 0; if (thread.x > 3) return; i = 1;", "");
 }
 
@@ -144,7 +144,7 @@ static void test_barriers_need_all(void **state)
         " | 5: some threads leave the loop here"
         " | 5: `thread.x` is another number in each thread"
         " | 5: let all threads stay in the loop, with an `if` around what depends on the thread\n");
-    /* Before the `continue`, and at uniform conditions, all come. */
+    /* All threads reach it before the `continue`, and under uniform conditions. */
     expect_messages("for (i32 p = 0; p < k; p++) {\n"
                     "    sync();\n"
                     "    if (thread.x == p) continue;\n"
@@ -300,7 +300,8 @@ static void test_contract(void **state)
 
 /* --- masks --- */
 
-/* The index of one slice of A's first axis (extent m) or of its second (extent k), after masks. */
+/* Checks the index of one slice of A's first axis (extent m) or of its second (extent k), after
+ * the pass `masks`. */
 static void expect_slice(const char *before, const char *slice, int divisor, bool inside)
 {
     char text[2048], wanted[256];
@@ -353,7 +354,7 @@ static void test_masks_of_loops(void **state)
     expect_slice("for (i32 p = 0; k > p; p += 16)", "B[p +: 16]", 16, true);
     expect_slice("for (i32 p = 0; p <= k; p += 16)", "B[p +: 16]", 16, false);
     expect_slice("for (i32 p = 0; p + 16 <= k; p += 16)", "B[p +: 16]", 16,
-                 false); /* not a form we read */
+                 false); /* a form that the pass does not recognise */
     expect_slice("for (i32 p = 8; p < k; p += 16)", "B[p +: 16]", 16, false);
     expect_slice("for (i32 p = -16; p < k; p += 16)", "B[p +: 16]", 16, false);
     expect_slice("for (i32 p = 0; p < k; p += 32)", "B[p +: 16]", 16,
@@ -373,7 +374,7 @@ static void test_masks_of_loops(void **state)
 
 /* --- plan --- */
 
-/* The planned kernel of these statements. */
+/* Prints the planned kernel of these statements. */
 static void plan(struct program *p, char *text, size_t size, const char *statements)
 {
     snprintf(text, size,
@@ -398,13 +399,13 @@ static void expect_plan(const char *statements, const char *expected)
 static void test_plan_scopes(void **state)
 {
     (void)state;
-    /* Both alive: side by side, on multiples of 128. */
+    /* Both alive at once: next to each other, at multiples of 128. */
     expect_plan("shared f32 s[8] = 1.0, t[8] = 2.0; sync(); C[0 +: 8] = s + t;",
                 "    shared f32 s[8] at(0) = 1.0;\n"
                 "    shared f32 t[8] at(128) = 2.0;\n"
                 "    sync();\n"
                 "    C[0 +: 8] = s + t;\n");
-    /* One after the other, with the program's barrier between. */
+    /* One after the other, with the program's barrier in between. */
     expect_plan("{ shared f32 s[8] = 1.0; sync(); C[0 +: 8] = s; }\n"
                 "sync();\n"
                 "{ shared f32 t[8] = 1.0; sync(); C[0 +: 8] = t; }",
@@ -419,7 +420,7 @@ static void test_plan_scopes(void **state)
                 "        sync();\n"
                 "        C[0 +: 8] = t;\n"
                 "    }\n");
-    /* Without one, it is added. */
+    /* Without a barrier, the pass adds one. */
     expect_plan("{ shared f32 s[8] = 1.0; sync(); C[0 +: 8] = s; }\n"
                 "shared f32 t[16] = 1.0;",
                 "    {\n"
@@ -429,7 +430,7 @@ static void test_plan_scopes(void **state)
                 "    }\n"
                 "    sync(); // added by the compiler\n"
                 "    shared f32 t[16] at(0) = 1.0;\n");
-    /* A life ended early. */
+    /* A life that ends early. */
     expect_plan(
         "shared f32 s[8] = 1.0; sync(); C[0 +: 8] = s; sync(); free(s); shared f32 t[8] = 1.0;",
         "    shared f32 s[8] at(0) = 1.0;\n"
@@ -443,7 +444,7 @@ static void test_plan_scopes(void **state)
 static void test_plan_loops(void **state)
 {
     (void)state;
-    /* Around the loop as well: t of one turn, s of the next. */
+    /* Around the loop as well: t of one iteration, s of the next. */
     expect_plan("for (i32 p = 0; p < 8; p++) {\n"
                 "  { shared f32 s[8] = 1.0; sync(); C[0 +: 8] = s; }\n"
                 "  sync();\n"
@@ -463,7 +464,7 @@ static void test_plan_loops(void **state)
                 "            C[0 +: 8] = t;\n"
                 "        }\n"
                 "    }\n");
-    /* The barrier may be passed by. */
+    /* The barrier may be skipped. */
     expect_plan("for (i32 p = 0; p < 8; p++) {\n"
                 "  shared f32 s[8] = 1.0; sync(); C[0 +: 8] = s; if (p == m) break; sync();\n"
                 "}\n"
@@ -479,7 +480,7 @@ static void test_plan_loops(void **state)
                 "    }\n"
                 "    sync(); // added by the compiler\n"
                 "    shared f32 t[8] at(0) = 1.0;\n");
-    /* Not in a pipeline: before it. */
+    /* In a pipeline no barrier is added inside; it comes before the loop. */
     expect_plan("{ shared f32 s[8] = 1.0; sync(); C[0 +: 8] = s; }\n"
                 "pipeline(2) for (i32 p = 0; p < 8; p++) {\n"
                 "  shared f32 t[8] = A[p +: 8], u[8] = A[p +: 8]; C[0 +: 8] = t;\n"
@@ -497,7 +498,7 @@ static void test_plan_loops(void **state)
                 "    }\n");
 }
 
-/* The condition of a loop is evaluated once more behind its last round. */
+/* The condition of a loop is evaluated once more after its last iteration. */
 static void test_plan_conditions(void **state)
 {
     (void)state;
@@ -528,7 +529,7 @@ static void test_plan_conditions(void **state)
 static void test_plan_copies_under_way(void **state)
 {
     (void)state;
-    /* Waited for, and a barrier. */
+    /* The copy is waited for, and there is a barrier. */
     expect_plan(
         "{ shared f32 s[8]; async s = A[0 +: 8]; async_wait(0); sync(); C[0 +: 8] = s; sync(); }\n"
         "shared f32 t[8] = 1.0;",
@@ -541,7 +542,7 @@ static void test_plan_copies_under_way(void **state)
         "        sync();\n"
         "    }\n"
         "    shared f32 t[8] at(0) = 1.0;\n");
-    /* Perhaps still under way: apart. */
+    /* The copy may not have completed: the tiles stay apart. */
     expect_plan("{ shared f32 s[8]; async s = A[0 +: 8]; async_commit(); async_wait(1); sync(); }\n"
                 "shared f32 t[8] = 1.0;",
                 "    {\n"
@@ -568,7 +569,7 @@ static void test_plan_fixed(void **state)
                 " | 5: without `at(…)` the compiler finds a place for it\n");
 }
 
-/* Where not all threads come no barrier is added: the tiles stay apart. */
+/* If not all threads come there, no barrier is added: the tiles stay apart. */
 static void test_plan_varying(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* The pass `pipeline`: what it makes of a loop prints as a program that compiles again, passes the
- * synchronisation check with barriers that are then its own, and computes the same bits on the CPU
- * engine. */
+/* The pass `pipeline`: the loop that it writes prints as a program that compiles again, passes
+ * the synchronisation check with the barriers now written out, and computes the same bits on the
+ * CPU engine. */
 #include "cpu/cpu.h"
 #include "lang/lang.h"
 #include "tile/passes.h"
@@ -17,7 +17,7 @@ enum { GPU = 80, MOST_PARAMS = 16, MOST_TUNES = 16 };
 
 static jmp_buf out_of_memory;
 
-/* A kernel on its way from text to the engine. */
+/* A kernel between its text and the engine. */
 struct variant {
     struct arena arena;
     struct diag diag;
@@ -57,7 +57,7 @@ static void variant_free(struct variant *v)
     arena_free(&v->arena);
 }
 
-/* A value for each scalar: sizes that are ragged, and small. */
+/* Chooses a value for each scalar: ragged sizes, and small ones. */
 static struct literal scalar_value(const struct lang_param *p, int ordinal, int round)
 {
     static const int sizes[][4] = {{40, 33, 70, 16}, {1, 1, 1, 16}, {5, 7, 64, 32}, {70, 40, 9, 8}};
@@ -175,7 +175,8 @@ static void expect_equal(const struct variant *a, const struct variant *b, const
     }
 }
 
-/* The kernel as it is, rewritten, and rewritten, printed and compiled again. */
+/* Compares the kernel as written, the kernel rewritten, and the kernel rewritten, printed and
+ * compiled again. */
 static void compare(const char *text, int index, int round, const struct literal *tunes,
                     const char *what)
 {
@@ -200,7 +201,7 @@ static void compare(const char *text, int index, int round, const struct literal
 
 /* --- every choice of tuned values --- */
 
-/* The next choice, names of one group together; false: there is none. */
+/* Goes on to the next choice, names of one group together; returns false after the last. */
 static bool next_choice(const struct lang_kernel *k, int *at)
 {
     for (int i = 0; i < k->tune_count; i++) {
@@ -276,10 +277,10 @@ static void forms_mean_the_same(void **state)
         /* down, and past the beginning */
         HEAD "    pipeline(S) for (i32 p = n - 8; p > -8; p -= 8) {\n"
              "        shared f32 s[8][8] = A[0 +: 8][p +: 8];\n        acc += s * p;\n    }\n" TAIL,
-        /* two counters, a step that is no sum, an end that is met and not passed */
+        /* two counters, a step that is not a sum, an end compared by != */
         HEAD "    pipeline(S) for (i32 p = 0, q = 1; p != 40; p += 8, q = q * 2) {\n"
              "        shared f32 s[8][8] = A[q +: 8][p +: 8];\n        acc += s * q;\n    }\n" TAIL,
-        /* counters declared before, of another type; what the body makes of them; else */
+        /* counters declared before, of another type; values that the body computes; else */
         HEAD "    i64 p = 3;\n    i32 seen = 0;\n"
              "    pipeline(S) for (; p <= n && p < 30; p += 4) {\n"
              "        i64 from = p * 2, to = from + 1;\n        seen += 1;\n"
@@ -293,23 +294,23 @@ static void forms_mean_the_same(void **state)
              "            if (p > 20)\n                break;\n"
              "            if (p % 16 == 8)\n                continue;\n"
              "            acc += s * t + r;\n        }\n" TAIL,
-        /* rows that must exist: only those of turns that come */
+        /* rows that must exist: only those of iterations that run */
         HEAD "    pipeline(S) for (i32 r = 0; r < m; r++) {\n"
              "        shared f32 s[8] = A[r][1 +: 8];\n        acc += s;\n    }\n" TAIL,
-        /* one pipeline behind the other; registers that may be loaded ahead */
+        /* one pipeline after another; registers that may be loaded ahead */
         HEAD "    pipeline(S) for (i32 p = 0; p < n; p += 8) {\n"
              "        shared f32 s[8][8] = A[0 +: 8][p +: 8];\n"
              "        reg f32 r[8][8] = A[p +: 8][0 +: 8];\n        acc += s * r;\n    }\n"
              "    pipeline(S) for (i32 p = 0; p < m; p += 8) {\n"
              "        shared f32 s[8][8] = A[p +: 8][0 +: 8];\n        acc += s;\n    }\n" TAIL,
-        /* an end that the body moves, and no end */
+        /* an end that the body changes, and no end */
         HEAD "    i32 end = 0;\n    if (n > 20)\n        end = n;\n"
              "    pipeline(S) for (i32 p = 0; p < end; p += 8) {\n"
              "        shared f32 s[8][8] = A[0 +: 8][p +: 8];\n        acc += s;\n"
              "        if (p == 16)\n            end = 0;\n    }\n" TAIL,
         HEAD "    pipeline(S) for (i32 p = 0;; p += 8) {\n        if (p > n)\n            break;\n"
              "        shared f32 s[8][8] = A[0 +: 8][p +: 8];\n        acc += s;\n    }\n" TAIL,
-        /* names that are taken */
+        /* the names that the pass would choose are taken */
         HEAD "    i32 stage = 3, turn = n, free_stage = 2;\n"
              "    pipeline(S) for (i32 p = 0; p < turn; p += 8) {\n"
              "        shared f32 s[8][8] = A[0 +: 8][p +: 8];\n"
@@ -338,7 +339,7 @@ static void threads_mean_the_same(void **state)
     assert_int_equal(compare_all(text, "threads", 4), 12);
 }
 
-/* --- what it looks like --- */
+/* --- the text of its result --- */
 
 static void the_host_keeps_its_pipelines(void **state)
 {

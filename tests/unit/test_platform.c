@@ -31,7 +31,7 @@ static int set_up(void **state)
     return mkdtemp(folder) ? 0 : -1;
 }
 
-/* Entries of the folder; removes them when asked. */
+/* Counts the entries of the folder; removes them if `remove_them`. */
 static int entries(bool remove_them)
 {
     int count = 0;
@@ -102,7 +102,7 @@ static void count_inside(void *user, int index)
     atomic_fetch_add((atomic_int *)user, 1);
 }
 
-/* Two tasks that need one another to end, and each asks the pool for more meanwhile. */
+/* Two tasks that need one another to end; each gives the pool more tasks meanwhile. */
 static void meet(void *user, int index)
 {
     struct meeting *m = user;
@@ -132,7 +132,7 @@ static void expect_success(pid_t child)
     assert_int_equal(status, 0);
 }
 
-/* A forked process has none of the threads, and starts its own. */
+/* A forked process has no threads of the pool, and starts its own. */
 static void a_pool_survives_a_fork(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void a_pool_survives_a_fork(void **state)
     platform_pool_free(pool);
 }
 
-/* Two threads of a forked process that come at the same time begin the pool anew once. */
+/* Two threads of a forked process that use the pool at the same time restart it once. */
 static void threads_of_a_fork_meet_in_a_pool(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void wait_at(void *user)
         platform_yield();
 }
 
-/* A forked process has neither the queue's thread nor the jobs of the process it comes from. */
+/* A forked process has neither the queue's thread nor the jobs of its parent. */
 static void a_queue_survives_a_fork(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void a_queue_survives_a_fork(void **state)
     platform_queue_add(q, &before);
     pid_t child = fork();
     if (child == 0) {
-        alarm(300); /* rather than wait for ever */
+        alarm(300); /* ends a hang */
         platform_queue_wait(q, NULL);
         bool forgotten = !platform_job_waiting(q, &before);
         platform_queue_add(q, &after);
@@ -271,7 +271,7 @@ static void a_file_is_written_read_and_replaced(void **state)
     assert_true(platform_write_file(&arena, path, NULL, 0, &why));
     assert_string_equal(platform_read_file(&arena, path, &length, &why), "");
     assert_int_equal(length, 0);
-    assert_int_equal(entries(false), 1); /* nothing is left beside it */
+    assert_int_equal(entries(false), 1); /* no other file is left */
 }
 
 static void a_link_keeps_being_one(void **state)
@@ -410,11 +410,11 @@ static void several_are_written_or_none(void **state)
     assert_int_equal(bad, 1);
     assert_string_equal(why, "Is a directory");
     expect_text(path_of("a"), "ONE");
-    assert_int_equal(entries(false), 4); /* a, b, link, folder: nothing of ours is left */
+    assert_int_equal(entries(false), 4); /* a, b, link, folder: no temporary file is left */
 }
 
 #ifdef __linux__
-/* Whoever opens the file at any moment finds the old content or the new one. */
+/* A reader that opens the file at any moment finds the old content or the new one. */
 static void a_path_is_never_without_a_file(void **state)
 {
     (void)state;
@@ -437,7 +437,7 @@ static void a_path_is_never_without_a_file(void **state)
 }
 #endif
 
-/* Whatever the place and size, which need not hold a whole one: the memory keeps what it has. */
+/* Memory keeps its content, whatever its place and size, even if it holds no whole large page. */
 static void large_pages_change_nothing(void **state)
 {
     static const size_t sizes[] = {0, 1, 5000, LARGE_PAGE - 1, LARGE_PAGE, 2 * LARGE_PAGE + 1};

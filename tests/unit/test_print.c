@@ -1,4 +1,4 @@
-/* The printer: what is printed compiles to the same kernel again, after every pass. */
+/* The printer: printed kernels compile to the same kernel again, after every pass. */
 #include "pass_helper.h"
 
 #include "base/platform.h"
@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-/* Text, checked and printed: must be `printed` (NULL: the text itself), and stay so when
- * compiled again. */
+/* Checks and prints the text: it must be `printed` (NULL: the text itself), and remain the same
+ * when compiled again. */
 static void expect_printed(const char *text, const char *printed)
 {
     struct program p = {0}, again = {0};
@@ -30,7 +30,7 @@ static void expect_printed(const char *text, const char *printed)
     program_free(&p);
 }
 
-/* A statement in a kernel with names of every type: printed as itself. */
+/* Checks that a statement in a kernel with names of every type is printed as itself. */
 static void expect_statement(const char *statement)
 {
     char text[4096];
@@ -291,9 +291,9 @@ static void test_long_parameters(void **state)
                    NULL);
 }
 
-/* --- every kernel there is, after every pass --- */
+/* --- every kernel of the tree, after every pass --- */
 
-/* cmocka cuts long messages short: the lines that differ first. */
+/* Prints the lines that differ first, because cmocka cuts long messages short. */
 static void fail_at_difference(const char *what, const char *pass, const char *a, const char *b)
 {
     size_t same = 0, line = 0;
@@ -304,7 +304,7 @@ static void fail_at_difference(const char *what, const char *pass, const char *a
              (int)strcspn(b + line, "\n"), b + line);
 }
 
-/* Compiles `text` again and compares; comments are no part of what is compiled. */
+/* Compiles `text` again and compares, without comments, as they are not compiled. */
 static void expect_round_trip(struct program *p, const char *what, const char *pass)
 {
     struct program again = {.statics = p->statics};

@@ -1,5 +1,5 @@
-/* tw_config.progress is told what a call is at: the phases by name, and of a run and a simulation each
- * block, counted up to all of them. */
+/* tw_config.progress gets the phases of a call by name and, for runs and simulations, the number
+ * of finished blocks, up to all of them. */
 #include "tilewright.h"
 #include "tilewright_sim.h"
 
@@ -15,7 +15,7 @@ enum { BLOCKS = 24, EACH = 32 };
 
 struct told {
     int64_t done;   /* of the latest count */
-    int counts;     /* how often a number of blocks was told */
+    int counts;     /* number of calls with a count of blocks */
     char list[512]; /* "reading the program;compiling a kernel;…" */
 };
 

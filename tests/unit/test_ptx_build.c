@@ -1,4 +1,4 @@
-/* The builder: a kernel made with it, as text. */
+/* The builder: a kernel built with it, printed as text. */
 #include "ptx/ptx_build.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static const char *printed(const struct ptx_module *m)
     return t.data;
 }
 
-/* It verifies, and what is parsed from its text prints the same. */
+/* Checks that the module verifies, and that its text parses and prints the same. */
 static void check_module(const struct ptx_module *m)
 {
     struct diag d;
@@ -169,7 +169,7 @@ static void several_kernels(void **state)
     }
     check_module(b.module);
     const char *text = printed(b.module), *second = strstr(text, "second");
-    assert_non_null(strstr(second, ".loc 1 9 1")); /* each function says where it is */
+    assert_non_null(strstr(second, ".loc 1 9 1")); /* each function repeats its line */
     assert_non_null(strstr(second, "$loop_0:\n"));
     assert_ptr_equal(ptx_find_function(b.module, "second")->signature.parameters.data, NULL);
     assert_null(ptx_find_function(b.module, "third"));

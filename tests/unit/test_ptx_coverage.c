@@ -1,4 +1,4 @@
-/* docs/ptx-coverage.md is what the table says. TW_BLESS=1 writes it anew. */
+/* docs/ptx-coverage.md is the text that the table gives. TW_BLESS=1 writes it again. */
 #include "ptx/ptx_coverage.h"
 
 #include "base/platform.h"

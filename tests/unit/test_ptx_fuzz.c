@@ -1,6 +1,6 @@
-/* Damaged PTX: whatever the text, the parser ends with a module or with messages; what it takes
- *   prints and reads back. Memory
- * that runs out at any point leads back to the caller. TW_TEST_LONG=1 does it many more times. */
+/* Damaged PTX: whatever the text, the parser ends with a module or with messages, and a module
+ * that it accepts prints and reads back. If memory runs out at any point, control returns to the
+ * caller. TW_TEST_LONG=1 does it many more times. */
 #include "ptx/ptx.h"
 
 #include <setjmp.h>
@@ -41,7 +41,7 @@ static const char *const seeds[] = {
 /* --- memory that runs out --- */
 
 struct pool {
-    long left;  /* allocations until the next one fails; below 0: none does */
+    long left;  /* allocations until the next one fails; below 0: none fails */
     long alive; /* blocks not given back */
 };
 
@@ -63,7 +63,7 @@ static void *pool_resize(void *user, void *ptr, size_t old_size, size_t size)
 
 enum outcome { NO_MEMORY, REFUSED, READ };
 
-/* Parses, verifies and prints a text; what is printed reads back and prints the same. */
+/* Parses, verifies and prints a text; the printed text reads back and prints the same. */
 static enum outcome take_through(const char *text, size_t length, struct pool *pool)
 {
     const struct allocator allocator = {pool_resize, pool, NULL};
@@ -144,7 +144,7 @@ static const char *const pieces[] = {".",        ";",      ",",       "{",
                                      "\n",       " ",      ".cc",     ".sync.aligned",
                                      "T:"};
 
-/* A few random changes: a byte, a piece put in, a stretch left out or doubled. */
+/* Makes a few random changes: replaces a byte, inserts a piece, removes or doubles a stretch. */
 static size_t damage(char *text, size_t length, size_t room)
 {
     size_t edits = 1 + draw(4);
@@ -193,7 +193,7 @@ static void damaged_text(void **state)
         size_t length = strlen(seed);
         memcpy(text, seed, length);
         length = damage(text, length, ROOM);
-        /* behind the end nothing may be read: an allocation of just this size */
+        /* nothing may be read after the end: an allocation of exactly this size */
         char *exact = malloc(length + 1);
         memcpy(exact, text, length);
         exact[length] = '#';

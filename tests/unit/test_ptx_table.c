@@ -1,4 +1,4 @@
-/* The tables of PTX: what must hold for every row. */
+/* The tables of PTX: properties that every row must have. */
 #include "ptx/ptx_fragments.h"
 #include "ptx/ptx_index.h"
 #include "ptx/ptx_table.h"
@@ -126,7 +126,7 @@ static void shapes(void **state)
     assert_false(ptx_shape(MOD_F32, &m, &n, &k));
 }
 
-/* A fragment: registers of A, B, C, D for a shape and its types. */
+/* Checks a fragment: the registers of A, B, C, D for a shape and its types. */
 static void expect_fragments(enum ptx_op op, const uint16_t *mods, size_t count, const int *wanted)
 {
     for (int i = 0; i < 4; i++)

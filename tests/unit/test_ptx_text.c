@@ -1,4 +1,4 @@
-/* PTX text: what is read and printed again, and what is refused with what words. */
+/* PTX text: texts that are read and printed again, and refused texts with their messages. */
 #include "ptx/ptx.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The source must outlive what points into it: it is kept in the arena. */
+/* The source must outlive everything that points into it: the arena keeps it. */
 static struct ptx_module *parse(const char *text, struct diag *d)
 {
     struct source *source = arena_new(&arena, struct source);
@@ -46,7 +46,7 @@ static const char *print_again(const char *text)
     return printed(m);
 }
 
-/* --- our own text comes back as it is --- */
+/* --- our own text prints as it is --- */
 
 static const char ours[] =
     ".version 8.0\n"
@@ -132,7 +132,7 @@ static void print_is_the_inverse_of_parse(void **state)
     assert_string_equal(print_again(t.data), t.data);
 }
 
-/* --- what a name means --- */
+/* --- meanings of names --- */
 
 static const struct ptx_function *only_function(const struct ptx_module *m)
 {
@@ -224,7 +224,7 @@ static void constants(void **state)
                  {"2+3*4", 14},
                  {"(2+3)*4", 20},
                  {"-7/2", -3},
-                 {"-7 % 4", 1}, /* of .u64, as ptxas has it */
+                 {"-7 % 4", 1}, /* in .u64, like ptxas */
                  {"7%4", 3},
                  {"1<<4|3", 19},
                  {"~0", -1},
@@ -345,9 +345,9 @@ static void versions(void **state)
     }
 }
 
-/* --- what is read in other words --- */
+/* --- text that prints in another form --- */
 
-/* Vectors of registers print as they were declared, what uses them as their elements. */
+/* Vectors of registers print as declared; their uses print as their elements. */
 static void vectors_of_registers(void **state)
 {
     (void)state;
@@ -398,7 +398,7 @@ static void vectors_of_registers(void **state)
     }
 }
 
-/* As parameters they are passed whole, by their names. */
+/* As parameters, vectors are passed whole, by their names. */
 static void vectors_as_parameters(void **state)
 {
     (void)state;
@@ -465,7 +465,7 @@ static void other_ways_to_write(void **state)
     assert_non_null(strstr(text, "\n.pragma \"c\";\n.pragma \"d\";\n{"));
 }
 
-/* --- what is refused --- */
+/* --- refused texts --- */
 
 static void refused(void **state)
 {

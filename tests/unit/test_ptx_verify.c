@@ -1,4 +1,4 @@
-/* The verifier: for each rule a program that keeps it and one that does not. */
+/* The verifier: for each rule a program that keeps it and one that breaks it. */
 #include "ptx/ptx.h"
 
 #include <setjmp.h>
@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-/* What the verifier says about a text, "" if nothing; a text that does not parse fails the test. */
+/* Returns the verifier's message for a text, "" if it has none; a text that does not parse fails
+ * the test. */
 static const char *verdict(const char *target, const char *version, const char *globals,
                            const char *body)
 {

@@ -1,5 +1,5 @@
-/* The functions of base/real.h against the C library's of long double, in units in the last place, and
- * what they do at infinities, NaN and zeros. */
+/* The functions of base/real.h compared with the C library's of long double, in units in the
+ * last place, and their values at infinities, NaN and zeros. */
 #include "base/real.h"
 
 #include <float.h>
@@ -14,7 +14,7 @@
 
 static uint64_t state_of_random = 1;
 
-/* From 0 to 1: SplitMix64 (Steele, Lea, Flood 2014). */
+/* Returns a number from 0 to 1: SplitMix64 (Steele, Lea, Flood 2014). */
 static double random_part(void)
 {
     uint64_t z = state_of_random += 0x9e3779b97f4a7c15;
@@ -33,8 +33,8 @@ struct function {
     const char *name;
     double (*own)(double);
     long double (*exact)(long double);
-    double low, high, most; /* arguments; units in the last place */
-    bool scales;            /* arguments are powers of two of that, times a part */
+    double low, high, most; /* range of arguments; greatest error in units in the last place */
+    bool scales;            /* arguments are powers of two in that range, times a part */
 };
 
 static long double exact_sigmoid(long double x)
@@ -95,7 +95,8 @@ static void errors_are_small(void **state)
     }
 }
 
-/* Of bases and exponents of all sizes whose power is no overflow, and close to 1 to large powers. */
+/* Tries bases and exponents of all sizes whose power does not overflow, and bases close to 1
+ * with large exponents. */
 static void powers_are_exact(void **state)
 {
     enum { EACH = 100000 };
@@ -112,7 +113,7 @@ static void powers_are_exact(void **state)
     }
 }
 
-/* Close to multiples of pi/2, and far out: Muller, "Elementary Functions", 11.3.2. */
+/* Arguments close to multiples of pi/2, and far out: Muller, "Elementary Functions", 11.3.2. */
 static void sines_of_hard_arguments(void **state)
 {
     static const double worst = 6381956970095103.0 * 0x1p797;
@@ -193,7 +194,7 @@ static void special_arguments(void **state)
             fail_msg("row %zu: of %a it is %a", i, list[i].x, list[i].own(list[i].x));
 }
 
-/* All of what C says of special values, by comparison with the C library. */
+/* All special values that C defines, compared with the C library. */
 static void powers_of_special_values(void **state)
 {
     static const double list[] = {0,

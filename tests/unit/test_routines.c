@@ -1,6 +1,6 @@
-/* The CPU engine's routines: every elementwise op on every type against the constant evaluator,
- * conversions against the table of types, and the sets of routines against each other, bit for bit.
- */
+/* The CPU engine's routines: every elementwise op on every type is compared with the constant
+ * evaluator, conversions with the table of types, and the sets of routines with each other, bit
+ * for bit. */
 #include "cpu_helper.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static uint64_t random_bits(void)
     return (random_state >> 32) | (random_state << 32);
 }
 
-/* Small values, the ends of the range, and any bits. */
+/* Fills with small values, the ends of the range, and random bits. */
 static void fill(enum dtype t, void *data)
 {
     static const double special[] = {0,
@@ -73,7 +73,7 @@ static void fill(enum dtype t, void *data)
             *at = (unsigned char)(bits & 1);
         else
             memcpy(at, &bits, size);
-        if (t == DT_TF32 || t == DT_E5M2) /* not every f32 is one; infinity is not made */
+        if (t == DT_TF32 || t == DT_E5M2) /* rounds; makes no infinity */
             dtype_store_f64(t, at, dtype_load_f64(t, at));
     }
 }
@@ -93,7 +93,7 @@ static bool same_bits_or_nan(enum dtype t, const void *a, const void *b)
     return dtype_is_float(t) && isnan(dtype_load_f64(t, a)) && isnan(dtype_load_f64(t, b));
 }
 
-/* Within one step of the type, for functions. */
+/* Returns true if functions agree within one step of the type. */
 static bool close_enough(enum dtype t, const void *got, const void *want)
 {
     double a = dtype_load_f64(t, got), b = dtype_load_f64(t, want);
@@ -239,7 +239,7 @@ static void conversions_agree_with_the_table(void **state)
             }
 }
 
-/* Products, reductions, scans, functions: the sets agree to the bit. */
+/* Products, reductions, scans, functions: all sets give the same bits. */
 static const char mixed[] =
     "kernel k(const f32 *a, const f64 *b, const f16 *h, const i32 *i, f32 *o, f64 *p, i32 *q)\n"
     "    grid(1) warps(1)\n{\n"
@@ -295,7 +295,7 @@ static void the_sets_agree_to_the_bit(void **state)
     }
 }
 
-/* f32 or f64: one fma a step, in order of k. */
+/* Multiplies f32 or f64 with one fma a step, in order of k. */
 static void dot_plainly(enum dtype t, unsigned char *c, const unsigned char *a,
                         const unsigned char *b, size_t m, size_t n, size_t k)
 {
@@ -311,7 +311,7 @@ static void dot_plainly(enum dtype t, unsigned char *c, const unsigned char *a,
     }
 }
 
-/* fresh: c counts as zeros; apart: the sums go elsewhere, to longer rows, and c stays. */
+/* fresh: c counts as zeros; apart: the sums go to longer rows elsewhere, and c is unchanged. */
 static void check_dot(enum dtype t, size_t m, size_t n, size_t k, bool fresh, bool apart)
 {
     enum { MOST = 17 * 43 * 8 };
@@ -347,7 +347,7 @@ static void check_dot(enum dtype t, size_t m, size_t n, size_t k, bool fresh, bo
     }
 }
 
-/* Every shape of the blocked product. */
+/* Tries every shape of the blocked product. */
 static void dot_is_an_fma_a_step(void **state)
 {
     (void)state;
@@ -360,8 +360,9 @@ static void dot_is_an_fma_a_step(void **state)
                 }
 }
 
-/* Operands are packed while they are multiplied: of rows that lie far apart, in as many columns as
- * panels have, of which some may not count; b to panels one after the other, or all to one place. */
+/* Checks products that pack their operands as they go: rows that are far apart, columns of whole
+ * panels of which some may not count, and b in panels one after the other (`kept`) or all in one
+ * place. */
 static void dot_packs(enum dtype t, size_t m, size_t n, size_t k, bool kept)
 {
     enum { ROWS = 32, COLUMNS = 96, DEPTH = 21, A_FROM = 29, A_TO = 24, B_FROM = 101 };
@@ -417,7 +418,8 @@ static void dot_packs_on_the_way(void **state)
                 }
 }
 
-/* Of two f32, as bits: a number wins over a NaN, signalling or not, and -0 is below 0. */
+/* Returns the greater of two f32, as bits: a number wins over a NaN, signalling or not, and -0
+ * is below 0. */
 static uint32_t greater_bits(uint32_t a, uint32_t b)
 {
     float x, y;
@@ -434,7 +436,7 @@ enum { SPECIALS = sizeof special_bits / sizeof *special_bits };
 
 static void greatest_of_zeros_and_nans(void **state)
 {
-    enum { COUNT = 9 }; /* a vector and a rest */
+    enum { COUNT = 9 }; /* a vector and a remainder */
     (void)state;
     for (int s = 0; routine_set_at(s); s++)
         for (size_t i = 0; i < SPECIALS * SPECIALS; i++) {
@@ -455,8 +457,8 @@ static void greatest_of_zeros_and_nans(void **state)
         }
 }
 
-/* Along rows, from one element to many parts: of few different values, so that zeros, infinities
- * and NaNs win. */
+/* Extremes of rows from one element to several parts, of few different values, so that zeros,
+ * infinities and NaNs win. */
 static void greatest_and_least_of_rows(void **state)
 {
     enum { MOST = 700 };
@@ -485,7 +487,7 @@ static void greatest_and_least_of_rows(void **state)
     }
 }
 
-/* The sum in the order that docs/cpu-engine.md has; overwrites x. */
+/* Returns the sum in the order that docs/cpu-engine.md defines; overwrites x. */
 static float sum_in_order(float *x, size_t n)
 {
     size_t parts = n >= REDUCTION_LONG ? REDUCTION_PARTS : n >= 32 ? 32 : 1;
@@ -504,7 +506,7 @@ static void expect_sum(const char *what, const char *set, size_t n, float got, f
                  (double)want);
 }
 
-/* Also of zeros alone: of -0 and -0 it is -0. */
+/* Also tries zeros alone: the sum of -0 and -0 is -0. */
 static void sums_of_rows(void **state)
 {
     enum { MOST = 700 };
@@ -542,13 +544,13 @@ static double sigmoid(double x)
 static const struct {
     enum op op;
     double (*f)(double);
-    double ulp; /* the most that docs/cpu-engine.md says */
+    double ulp; /* the greatest error that docs/cpu-engine.md allows */
 } functions[] = {{OP_EXP, exp, 1.14},     {OP_EXP2, exp2, 1.16},   {OP_LOG, log, 0.90},
                  {OP_LOG2, log2, 1.20},   {OP_SIN, sin, 0.51},     {OP_COS, cos, 0.51},
                  {OP_TANH, tanh, 1.20},   {OP_ERF, erf, 1.13},     {OP_ERFC, erfc, 4.05},
                  {OP_EXPM1, expm1, 1.56}, {OP_LOG1P, log1p, 0.90}, {OP_SIGMOID, sigmoid, 2.80}};
 
-/* |got - want| in units in the last place of an f32; infinities and NaNs must be the same. */
+/* Returns |got - want| in units in the last place of an f32; infinities and NaNs must be equal. */
 static double ulps(float got, double want)
 {
     int exponent;
@@ -567,7 +569,7 @@ static void check_function(size_t i, const float *x, const double *want, size_t 
     for (int s = 0; routine_set_at(s); s++) {
         elementwise_fn *f = routine_elementwise(routine_set_at(s), functions[i].op, COMPUTE_F32);
         memcpy(got, x, n * sizeof *x);
-        f(got, got, NULL, NULL, n); /* in place, as steps do */
+        f(got, got, NULL, NULL, n); /* in place, as steps call them */
         for (size_t j = 0; j < n; j++)
             if (!(ulps(got[j], want[j]) <= functions[i].ulp))
                 fail_msg("%s with %s: %a gives %a, not %a", op_table[functions[i].op].text,
@@ -579,8 +581,8 @@ static void check_function(size_t i, const float *x, const double *want, size_t 
     }
 }
 
-/* Half a million bit patterns, evenly over all there are: subnormals, infinities, NaNs too; and in
- * the last part of an odd length, where the loops' ends are. */
+/* Half a million bit patterns, evenly spaced over all: subnormals, infinities, NaNs too; the
+ * last part has an odd length, to reach the loops' ends. */
 static void functions_are_as_exact_as_said(void **state)
 {
     enum { BATCH = 4093 };
@@ -613,7 +615,7 @@ static void functions_of_special_values(void **state)
             want[j] = functions[i].f((double)x[j]);
         check_function(i, x, want, sizeof x / sizeof *x);
     }
-    for (int s = 0; routine_set_at(s); s++) { /* of -0 they are -0 */
+    for (int s = 0; routine_set_at(s); s++) { /* for -0 they give -0 */
         static const enum op odd[] = {OP_TANH, OP_ERF, OP_SIN, OP_EXPM1, OP_LOG1P};
         for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
             float zero = -0.0f;
@@ -624,8 +626,8 @@ static void functions_of_special_values(void **state)
     }
 }
 
-/* Arguments of usual size; every so often any bits, or the ends of ranges that take steps of their
- * own. */
+/* Returns an argument of usual size; sometimes random bits, or the ends of ranges that are
+ * computed in another way. */
 static float some_argument(void)
 {
     static const float ends[] = {44.36f, -44.36f, 63.9f, -64.1f, 87.3f, -87.4f, -INFINITY, NAN};
@@ -640,7 +642,7 @@ static float some_argument(void)
     return ldexpf((float)(int32_t)any, -29);
 }
 
-/* In all sets alike, on special values, any bits and powers of usual size. */
+/* All sets agree on special values, random bits and powers of usual size. */
 static void powers_are_as_exact_as_said(void **state)
 {
     enum { COUNT = 4000 };
@@ -673,8 +675,8 @@ static void powers_are_as_exact_as_said(void **state)
     }
 }
 
-/* A routine on n elements, beside them or in place: each as the first set has it alone, `by` less
- * before, and no more read or written than asked for. */
+/* Checks a routine on n elements, to other memory or in place: each result is that of the first
+ * set for that element alone, less `by` before, and no more elements are read or written than n. */
 static void check_each(elementwise_fn *f, enum op op, const float *by, size_t n, bool in_place)
 {
     enum { MOST = 256, UNTOUCHED = 77 };
@@ -700,7 +702,7 @@ static void check_each(elementwise_fn *f, enum op op, const float *by, size_t n,
     free(x);
 }
 
-/* What a function gives for an element hangs neither on the others nor on where it lies. */
+/* A function's result for an element depends neither on other elements nor on its place. */
 static void functions_take_each_by_itself(void **state)
 {
     enum { MOST = 210 };
@@ -728,8 +730,8 @@ static uint32_t inverse_of_odd(uint32_t y)
     return inverse;
 }
 
-/* Numbers whose quotient by y, odd and of 24 bits, is all but the middle between two numbers:
- * x 2^25 = m y + rest with m odd and of 25 bits. Where there is no such x: 1. */
+/* Returns a number whose quotient by y, odd and of 24 bits, is almost half way between two
+ * numbers: x 2^25 = m y + rest with m odd and of 25 bits. Returns 1 if there is no such x. */
 static float hard_dividend(uint32_t y, int32_t rest)
 {
     uint64_t m = (0 - (uint32_t)rest * inverse_of_odd(y)) & ((1u << 25) - 1);
@@ -737,7 +739,7 @@ static float hard_dividend(uint32_t y, int32_t rest)
     return m % 2 == 1 && m >> 24 == 1 && x >> 23 == 1 ? (float)x : 1;
 }
 
-/* In place, and beside x. */
+/* Checks it in place and to other memory. */
 static void check_by_one(const struct elementwise_row *row, const float *x, float y,
                          const char *set)
 {
@@ -765,7 +767,8 @@ static void check_family_by_one(const struct elementwise_routines *r, const floa
             check_by_one(&r->rows[i], x, y, set);
 }
 
-/* On any bits, on medium numbers only, and where a quotient is hardest to round. */
+/* Operations with one value give the same as with a tile of it: on random bits, on medium
+ * numbers, and on the quotients that are hardest to round. */
 static void one_value_is_as_many(void **state)
 {
     float x[3][ELEMENTS], y;
@@ -791,7 +794,7 @@ static void one_value_is_as_many(void **state)
     }
 }
 
-/* Strides of axes that lie in some order, dense. */
+/* Gives dense strides to axes, in a random order. */
 static void lay_axes(const struct nest *nest, int64_t *stride)
 {
     bool taken[NEST_RANK] = {false};
@@ -818,7 +821,7 @@ static void copy_plainly(unsigned char *dst, const unsigned char *src, const str
                      src + i * nest->src[axis] * (int64_t)size, nest, axis + 1, size);
 }
 
-/* Rows, planes turned round, values spread, in every order of axes. */
+/* Rows, transposed planes and broadcast values, in every order of axes. */
 static void copies_follow_their_strides(void **state)
 {
     enum { ROOM = 20 * 20 * 20 * 8 };

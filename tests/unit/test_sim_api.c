@@ -106,7 +106,7 @@ static void a_block_is_traced(void **state)
     assert_int_equal(start[1], 1);
     assert_true(16 + start[2] <= r.trace_bytes);
     assert_non_null(strstr((const char *)r.trace + 16, "\"kernel\": \"mirror\""));
-    assert_int_equal(r.why->thread, 1); /* in[1] + in[62], this one through shared memory */
+    assert_int_equal(r.why->thread, 1); /* in[1] + in[62], which comes through shared memory */
     assert_int_equal(r.why->global_reads, 2);
     assert_int_equal(r.why->shared_reads, 1);
     assert_int_equal(r.why->block[0], 0);
@@ -148,10 +148,10 @@ static void findings_come_back(void **state)
     }
     assert_true(found);
     assert_non_null(strstr(r.report, "race"));
-    /* the same launch with nothing watched runs */
+    /* the same launch runs if nothing is watched */
     succeed(f, tw_ptx_simulate(m.ptx, &m.launch,
                                &(tw_sim_options){.size = sizeof(tw_sim_options), .watch = 0}, &r));
-    /* and with it all let pass */
+    /* and if every finding is suppressed */
     tw_sim_options pass = {
         .size = sizeof pass, .watch = TW_WATCH_CHECKS, .suppressions = "* mirror # known\n"};
     succeed(f, tw_ptx_simulate(m.ptx, &m.launch, &pass, &r));
@@ -246,7 +246,7 @@ static void tiles_run(void **state)
     refused(f, tw_launch_simulate(f->launch, NULL, &r), TW_BAD_ARGUMENT, "no PTX");
 }
 
-/* c is ensured, n is not: what the caller has counted goes on. */
+/* `ensures` is about c alone: the caller's counts in n are kept and go on. */
 static const char sums[] = "kernel sums(const f32 *a, f32 *c, i32 *n) grid(1) threads(32)\n{\n"
                            "    global f32 A[32] = a, C[32] = c;\n    global i32 N[32] = n;\n"
                            "    i32 i = thread.x;\n    N[i] += 1;\n    C[i] += A[i];\n    ensures "
@@ -280,7 +280,8 @@ static void outputs_count_as_unwritten(void **state)
     assert_true(c[0] == 2 && n[31] == 2);
 }
 
-/* Warps hand a value on through shared memory without a barrier: the order decides what comes out. */
+/* Warps pass a value through shared memory without a barrier: the order of warps decides the
+ * result. */
 static const char shifted[] =
     "kernel shifted(const f32 *a, f32 *c) grid(1) threads(64)\n{\n"
     "    global f32 A[64] = a, C[64] = c;\n    shared f32 s[64];\n    i32 i = thread.x;\n"
@@ -326,7 +327,7 @@ static void races_in_a_chosen_order(void **state)
     assert_true(c[0] == 64 && c[63] == 1); /* both have written before either reads */
     o.seed = 1;
     refused(f, tw_launch_simulate(f->launch, &o, &r), TW_BAD_ARGUMENT, "no seed");
-    assert_int_equal(tw_launch_check(f->launch), TW_UNSYNCHRONISED); /* which has the fix */
+    assert_int_equal(tw_launch_check(f->launch), TW_UNSYNCHRONISED); /* its message has the fix */
     succeed(f, tw_launch_despite_races(f->launch, false));
     assert_int_equal(tw_launch_check(f->launch), TW_UNSYNCHRONISED);
     o = (tw_sim_options){.size = sizeof(tw_sim_options), .watch = TW_WATCH_RACES};
@@ -387,7 +388,7 @@ static void structs_point(void **state)
     assert_int_equal(param.alignment, 8);
     succeed(f, tw_ptx_simulate(p, &l, NULL, &r));
     assert_int_equal(data[0], 8);
-    assert_null(value.data); /* the caller's value is its own */
+    assert_null(value.data); /* the caller's value is not changed */
     pointer.uninitialised = true;
     pointer.initialised = 2 * sizeof *data;
     succeed(f, tw_ptx_simulate(p, &l, NULL, &r));
@@ -396,7 +397,7 @@ static void structs_point(void **state)
     assert_string_equal(r.findings[0].kind, "uninitialised");
     assert_non_null(strstr(r.findings[0].message, "element 1 of v.data"));
     pointer.uninitialised = false;
-    value.n = 2; /* thread 0 reads what thread 1 writes */
+    value.n = 2; /* thread 0 reads the element that thread 1 writes */
     assert_int_equal(tw_ptx_simulate(p, &l, NULL, &r), TW_FAULT);
     assert_string_equal(r.findings[0].kind, "race");
     value.n = 1;
@@ -418,7 +419,8 @@ static void structs_point(void **state)
     tw_ptx_free(p);
 }
 
-/* struct { char c; int i; } in local memory, its two words in %r2 and %r3, and then `rest`. */
+/* A kernel with struct { char c; int i; } in local memory, its two words in %r2 and %r3, and
+ * then `rest`. */
 #define PADDED(rest)                                                                               \
     HEAD ".visible .entry k(.param .u64 out)\n{\n"                                                 \
          " .reg .pred %p<4>; .reg .b16 %rs1; .reg .b32 %r<8>; .reg .b64 %rd<4>;\n"                 \
@@ -430,14 +432,14 @@ static void structs_point(void **state)
 #define COPIED " st.global.v2.u32 [%rd1], {%r2, %r3};\n"
 #define BRANCH " setp.eq.u32 %p1, %r2, 7; @%p1 ret;\n"
 
-/* Copies of padding are no finding if the array has structs; other uses of it are. */
+/* Copies of padding are not a finding if the array has structs; other uses of it are. */
 static void padding_is_copied(void **state)
 {
     static const char local[] = "byte 0x1 of local memory",
                       shared[] = "s in shared memory is read and was never given a value",
                       global[] = "out in global memory is read and was never given a value";
     static const struct {
-        const char *ptx, *of_structs, *of_values; /* what is found with an array of these */
+        const char *ptx, *of_structs, *of_values; /* findings with structs, with plain values */
     } cases[] = {
         {PADDED(COPIED), NULL, local},
         {PADDED(" ld.local.u8 %rs1, [d+1];\n st.global.u8 [%rd1+1], %rs1;\n"), NULL, local},
@@ -472,7 +474,7 @@ static void padding_is_copied(void **state)
     }
 }
 
-/* Each kernel is refused for what it reaches, and for nothing else. */
+/* Each kernel is refused for functions that it reaches, and for no others. */
 static const char mixed[] =
     HEAD ".global .texref picture;\n.extern .global .align 4 .b8 away[4];\n"
          ".func broken(.param .b32 x)\n{\n .reg .f32 %f1;\n no.such.f32 %f1, %f1;\n ret;\n}\n"
@@ -507,7 +509,7 @@ static void kernels_are_refused_one_by_one(void **state)
             fail_msg("%s: %s", cases[i].kernel, tw_context_messages(f->ctx));
     }
     tw_ptx_free(p);
-    /* of a text with no sound kernel, or with errors outside all of them, nothing is kept */
+    /* no kernel of the text is sound, or an error is outside all of them: nothing is kept */
     const char *bad[] = {HEAD ".entry k()\n{\n no.such.f32 %f1;\n}\n",
                          HEAD ".entry k()\n{\n ret;\n}\n.global .what x;\n"};
     for (int i = 0; i < 2; i++)
@@ -515,7 +517,7 @@ static void kernels_are_refused_one_by_one(void **state)
                          TW_BAD_PROGRAM);
 }
 
-/* Memory that two arguments share is one, and what only touches is two. */
+/* Memory that two arguments share counts as one array; arrays that only touch are two. */
 static void arguments_share(void **state)
 {
     struct fixture *f = *state;
@@ -535,7 +537,7 @@ static void arguments_share(void **state)
     assert_string_equal(r.findings[0].kind, "out-of-bounds");
 }
 
-/* Every allocation of a call fails once; what was taken is given back (api_teardown), and the next
+/* Every allocation of a call fails once; all memory is given back (api_teardown), and the next
  * call works. */
 static void memory_runs_out(void **state)
 {

@@ -1,6 +1,6 @@
-/* Random tile programs: lowered, printed, and the text run by the simulator with all checks, with
- * warps in turn and at random, against what the CPU engine makes of the same program: 5,000 of
- * them, 25 times as many with TW_TEST_LONG. */
+/* Random tile programs: lowered and printed; the simulator runs the text with all checks, with
+ * warps in turn and in random order; the results are compared with the CPU engine's for the same
+ * program. 5,000 programs, 25 times as many with TW_TEST_LONG. */
 #include "lower_compare.h"
 #include "random_products.h"
 #include "random_tiles.h"
@@ -21,7 +21,7 @@
 
 enum { TILES = 1500, PRODUCTS = 400, LONGER = 25 };
 
-static uint64_t order; /* of warps, in the next launch: even, copies late */
+static uint64_t order; /* order of warps in the next launch; even: copies complete late */
 
 struct machine {
     struct sim *sim;
@@ -51,7 +51,7 @@ static void close_machine(struct machine *m)
     sim_free(m->sim);
 }
 
-/* What is read back from the printed program. */
+/* Returns the module parsed from the printed program. */
 static const struct ptx_module *read_back(struct arena *arena, const struct ptx_module *written,
                                           struct source *source, struct diag *diag)
 {

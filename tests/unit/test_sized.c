@@ -51,7 +51,7 @@ static void configs_of_other_versions(void **state)
         offsetof(tw_config, print); /* an earlier one: `threads` is its last field */
     config.known.threads = -1;
     assert_int_equal(context_of(&config), TW_BAD_ARGUMENT);
-    config.known.size = offsetof(tw_config, threads); /* and one without it */
+    config.known.size = offsetof(tw_config, threads); /* and one without `threads` */
     assert_int_equal(context_of(&config), TW_OK);
     config.known.threads = 0;
     static const size_t none[] = {0, sizeof(size_t) - 1, 65537, SIZE_MAX};
@@ -102,7 +102,7 @@ static void structs_that_are_filled(void **state)
     assert_false(tw_context_message(f->ctx, 0, &message));
 }
 
-/* An array's helpers: the rank is the number of extents, and `const` data is taken. */
+/* The helpers for arrays: the rank is the number of extents, and `const` data is accepted. */
 static void arrays_by_helpers(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
-/* A thread that calls the library needs 256 KiB of stack, whatever it gives it: programs that are long
- * or nested, each kind at several sizes, go through every phase in such a thread. A call succeeds or
- * says what is wrong. The stack of the library's own, on which calls work, stays at most half full. */
+/* A thread that calls the library needs 256 KiB of stack, whatever the program. Long and deeply
+ * nested programs, each kind at several sizes, go through every phase in such a thread. A call
+ * succeeds or gives a message. The library's own stack, on which calls work, is at most half
+ * used. */
 #include "api/objects.h"
 #include "base/platform.h"
 #include "tilewright_look.h"
@@ -54,7 +55,7 @@ static const char kernel_head[] = "kernel k(i32 n, const f32 *a, f32 *c) grid(1)
                                   "    global f32 A[n] = a, C[n] = c;\n"
                                   "    i32 i = block.x * 32;\n";
 
-/* A kernel that stores an integer, first repeated, then ended. */
+/* Writes a kernel that stores an integer: `before`, then a repeated part, then its end. */
 static void around(struct string *s, const char *before, int count, const char *middle,
                    const char *after)
 {
@@ -195,7 +196,7 @@ static void constants(struct string *s, int n)
     add(s, "%s    C[i +: 32] = (f32) c%d;\n}\n", kernel_head, n);
 }
 
-/* Each before the one that it needs. */
+/* Writes each constant before the one that it needs. */
 static void constants_backward(struct string *s, int n)
 {
     for (int i = n; i > 0; i--)
@@ -626,7 +627,7 @@ static void ptx_branches(struct string *s, int n)
     add(s, "    ret;\n}\n");
 }
 
-/* Each branches into the next, which ends after it. */
+/* Each branches into the next one, which ends after it. */
 static void ptx_nested_branches(struct string *s, int n)
 {
     add(s, "%s%s", ptx_head, ptx_entry);
@@ -676,11 +677,11 @@ struct work {
     const char *text;
     size_t length;
     bool compiled; /* for the CPU */
-    size_t used;   /* bytes of the stack of the library's */
+    size_t used;   /* bytes of the library's own stack */
     char wrong[400];
 };
 
-/* Tells whether the call succeeded; a refusal must have a message. */
+/* Returns true if the call succeeded; a refusal must have a message. */
 static bool went(struct work *w, tw_context *ctx, const char *call, tw_status status)
 {
     size_t used = platform_stack_used(ctx->stack);
@@ -853,7 +854,7 @@ static void run_one(const struct kind *kind, int n, void *(*phases)(void *), boo
     free(text.data);
 }
 
-/* Leaves the largest of the programs that take long to TW_TEST_LONG. */
+/* Runs the kinds; leaves the largest of the slow programs to TW_TEST_LONG. */
 static void run_kinds(const struct kind *list, int count, void *(*phases)(void *))
 {
     bool all = getenv("TW_TEST_LONG") != NULL;

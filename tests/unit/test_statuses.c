@@ -10,9 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static unsigned seen; /* statuses, a bit each */
+static unsigned seen; /* the statuses seen, a bit each */
 
-/* The call failed so, and the context says something that is no empty line. */
+/* Checks that the call failed with this status, and that the context has a message that is not
+ * empty. */
 static void says(struct fixture *f, tw_status status, tw_status expected)
 {
     const char *text = tw_context_messages(f->ctx);

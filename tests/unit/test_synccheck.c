@@ -1,4 +1,4 @@
-/* The static synchronisation check: what it says of small kernels. tests/sync has the broad
+/* The static synchronisation check: its messages for small kernels. tests/sync has the broad
  * comparisons. */
 #include "pass_helper.h"
 
@@ -55,7 +55,7 @@ static void race(const char *head, const char *statements, const char *messages)
     expect(head, statements, SYNC_RACE, messages);
 }
 
-/* --- what is said --- */
+/* --- messages --- */
 
 static void accesses_between_barriers(void **state)
 {
@@ -649,7 +649,7 @@ static void tiles_at_thread_level(void **state)
          " | " early ": written here"                                                              \
          " | " late ": put `sync()` between the two\n"
 
-/* The statement `count` times, with a digit that counts in place of each #. */
+/* Writes the statement `count` times, with a digit that counts in place of each #. */
 static const char *repeated(char *out, size_t size, int count, const char *statement)
 {
     size_t n = 0;
@@ -730,7 +730,7 @@ static void huge_numbers(void **state)
                  "if (far + n * 4 > far - 5) sync();\n");
 }
 
-/* Threads that store one and the same value do not race. */
+/* Threads that all store the same value do not race. */
 static void the_same_value(void **state)
 {
     (void)state;
@@ -770,7 +770,8 @@ struct failing {
     int left, blocks; /* allocations until one fails; blocks that are held */
 };
 
-/* A block runs, so the grid has blocks, and loops over what the grid counts have rounds. */
+/* A block runs, so the grid has blocks: a loop up to a number that the grid's extent contains
+ * runs at least once. */
 static void the_grid_has_blocks(void **state)
 {
     (void)state;
@@ -796,7 +797,8 @@ static void the_grid_has_blocks(void **state)
 #undef GRID
 }
 
-/* A tile is read before it is written; an element is read by each thread when it comes there. */
+/* A whole tile is read before the statement writes; a single element is read by each thread when
+ * it gets there. */
 static void elements_within_a_statement(void **state)
 {
     (void)state;
@@ -841,7 +843,7 @@ static void *failing_resize(void *user, void *ptr, size_t old_size, size_t size)
     return realloc(ptr, size);
 }
 
-/* false: memory ran out on the way. */
+/* Runs the check; returns false if memory ran out. */
 static bool check_with(struct failing *f, struct arena *a, jmp_buf *out_of_memory, const char *text)
 {
     const struct allocator allocator = {failing_resize, f, NULL};
@@ -893,9 +895,9 @@ static void any_allocation_may_fail(void **state)
     }
 }
 
-/* --- what is kept for others --- */
+/* --- results kept for later launches --- */
 
-/* A program and what the pass leaves of it; the caller frees the program. */
+/* A program and the results of the pass; the caller frees the program. */
 static struct pass_context pass_of(struct program *p, const char *text, struct sync_memory *memory)
 {
     *p = (struct program){0};
@@ -956,12 +958,12 @@ static void undecided_programs_are_remembered(void **state)
             program_free(&p);
         }
     assert_int_equal(memory.undecided.count, 2);
-    assert_int_equal(memory.explored, 2 + 3 * 2); /* the others quickly, each time */
+    assert_int_equal(memory.explored, 2 + 3 * 2); /* the others are decided quickly, each time */
     arena_free(&arena);
 }
 
-/* The first kernel takes what there is for second tries; the other's race is then not looked for
- * beyond the loop's many rounds. */
+/* The first kernel uses up the steps for second tries; the other's race, which comes after many
+ * iterations of its loop, is then not looked for. */
 static void second_tries_share_steps(void **state)
 {
     (void)state;

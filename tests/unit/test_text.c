@@ -51,7 +51,7 @@ static void strings_of_json(void **state)
     assert_string_equal(t.data, "\"a \\\"b\\\" \\\\ \\u000a\\u001f µ\"");
 }
 
-/* Characters that a terminal obeys are spelled out; letters of any alphabet stay. */
+/* Control characters of terminals are spelled out; letters of any alphabet remain. */
 static void text_is_shown(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void text_is_shown(void **state)
         {"x\xe2\x80\xae\xe2\x81\xa6\xd8\x9c", "x\\u202e\\u2066\\u061c", "x\\u202e\\u2066\\u061c",
          "x\\u202e\\u2066\\u061c"},
         {"\xe2\x80\xa8", "\\u2028", "\\u2028", "\\u2028"},
-        {"\xc0\xaf", "\\xc0\\xaf", "\\xc0\\xaf", "\\ufffd\\ufffd"}, /* longer than it need be */
+        {"\xc0\xaf", "\\xc0\\xaf", "\\xc0\\xaf", "\\ufffd\\ufffd"}, /* longer than necessary */
         {"\xed\xa0\x80", "\\xed\\xa0\\x80", "\\xed\\xa0\\x80", "\\ufffd\\ufffd\\ufffd"},
         {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80",
          "\\ufffd\\ufffd\\ufffd\\ufffd"},
@@ -82,7 +82,7 @@ static void text_is_shown(void **state)
     }
 }
 
-/* As snprintf: the whole length, and what fits, no half of a piece. */
+/* As snprintf: returns the whole length, and writes as much as fits, in whole pieces. */
 static void text_is_shown_in_room(void **state)
 {
     (void)state;

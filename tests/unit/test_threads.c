@@ -1,6 +1,6 @@
-/* What an engine does all day: threads that compile and launch different kernels at the same time,
- * with a context each, with an entry of all. 2 seconds, every kernel at least once; 60 with
- * TW_TEST_LONG. Under ThreadSanitizer it is to be silent (./dev test --all). */
+/* The daily work of an engine: threads compile and launch different kernels at the same time,
+ * with a context each and one entry for all. It runs 2 seconds, every kernel at least once; 60
+ * with TW_TEST_LONG. ThreadSanitizer must find nothing (./dev test --all). */
 #include "api_helper.h"
 #include "tilewright_entry.h"
 #include "tilewright_look.h"
@@ -14,7 +14,7 @@
 
 enum { THREADS = 8, LENGTH = 300 };
 
-/* Kernels of its own for each thread and round: `%d` is a number of the text. */
+/* A kernel that differs for each thread and round: `%d` is a number of the text. */
 struct pattern {
     const char *text;
     int rank, rows, columns; /* of a and c */
@@ -33,7 +33,7 @@ static const struct pattern patterns[] = {
      "    ensures C == max(A, %d) * by;\n"
      "}\n",
      1, LENGTH, 0},
-    /* a product, whose operands blocks pack for each other */
+    /* a product whose operands blocks pack for each other */
     {"kernel k(i32 n, f32 by, const f32 *a, f32 *c) grid(cdiv(n, 4), cdiv(n, 8)) warps(1)\n"
      "{\n"
      "    global f32 A[n][n] = a, C[n][n] = c;\n"
@@ -50,7 +50,7 @@ static const struct pattern patterns[] = {
      "    ensures C == (dot(A, A) + %d) * by;\n"
      "}\n",
      2, 17, 17},
-    /* rows, reduced, and functions of them */
+    /* reduced rows, and functions of them */
     {"kernel k(static i32 n, f32 by, const f32 *a, f32 *c) grid(3) warps(1)\n"
      "{\n"
      "    global f32 A[12][n] = a, C[12][n] = c;\n"
@@ -77,7 +77,7 @@ struct worker {
     double until;
     float a[LENGTH], c[LENGTH];
     long rounds;
-    char wrong[512]; /* the first thing that was */
+    char wrong[512]; /* the first error */
 };
 
 static double seconds(void)
@@ -102,7 +102,7 @@ static tw_status set_up(struct worker *w, const struct pattern *p, tw_launch *l)
     return s == TW_OK ? tw_launch_set(l, "by", tw_float(0.5)) : s;
 }
 
-/* One text, in a context of its own: run, in the background, for a GPU. */
+/* Runs one text in a context of its own: at once, in the background, for a GPU. */
 static tw_status one_kernel(struct worker *w, tw_context *ctx, const struct pattern *p, int number)
 {
     char text[1024];

@@ -1,5 +1,5 @@
-/* Tuning: classes of sizes, which program a result is of, occupancy; the store, values that are
- * expected, tuned launches; memory that runs out at every allocation. */
+/* Tuning: classes of sizes, keys of programs, occupancy; the store, expected values, tuned
+ * launches; memory that runs out at every allocation. */
 #include "api_helper.h"
 #include "arena_helper.h"
 
@@ -89,7 +89,7 @@ static void programs_differ_by_what_they_do(void **state)
     assert_true(id_of(one, "a") != id_of(one, "b"));
     assert_true(id_of("const i32 C = 3;", "a") != id_of("const i32 C = 4;", "a"));
     assert_true(id_of("const i32 AB = 3;", "a") != id_of("const i32 A B = 3;", "a"));
-    id_of("kernel b(", "a"); /* ends in the middle */
+    id_of("kernel b(", "a"); /* the text ends in the middle */
     id_of("tune B = {", "a");
 }
 
@@ -108,7 +108,7 @@ static void blocks_share_a_multiprocessor(void **state)
     assert_int_equal(occupancy_blocks(&h100, &needs), 1); /* registers */
     needs.registers = 32;
     needs.shared = 75 * 1024;
-    assert_int_equal(occupancy_blocks(&h100, &needs), 3); /* shared memory, with the system's */
+    assert_int_equal(occupancy_blocks(&h100, &needs), 3); /* shared memory */
     needs.shared = 76 * 1024;
     assert_int_equal(occupancy_blocks(&h100, &needs), 2);
 }
@@ -189,7 +189,7 @@ static void rows_are_found_and_replaced(void **state)
     succeed(f, tw_store_forget(s, &(tw_tuned){.size = sizeof(tw_tuned), .kernel = "k"}, &count));
     assert_int_equal(count, 3);
     tw_store_close(s);
-    succeed(f, tw_store_open(f->ctx, path, &s)); /* and is still there, closed with the context */
+    succeed(f, tw_store_open(f->ctx, path, &s)); /* and it still exists, closed with the context */
     succeed(f, tw_store_find(s, NULL, &count));
     assert_int_equal(count, 1);
 }
@@ -219,7 +219,7 @@ static void stores_that_are_none(void **state)
     refused(f, tw_store_open(f->ctx, path, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
 }
 
-/* SQLite would keep these nowhere. */
+/* SQLite would store these in no file. */
 static void names_of_no_file(void **state)
 {
     struct fixture *f = *state;
@@ -235,7 +235,7 @@ static void names_of_no_file(void **state)
     }
 }
 
-/* XDG Base Directory Specification: a relative path counts as none. */
+/* XDG Base Directory Specification: a relative path counts as unset. */
 static void stores_of_no_home(void **state)
 {
     struct fixture *f = *state;
@@ -246,7 +246,7 @@ static void stores_of_no_home(void **state)
         before[i] = getenv(names[i]) ? strdup(getenv(names[i])) : NULL;
         unsetenv(names[i]);
     }
-    for (int i = 0; i < 3; i++) { /* nothing; a relative folder; and a relative home */
+    for (int i = 0; i < 3; i++) { /* unset; a relative folder; and a relative home */
         if (i > 0)
             setenv(names[2 - i], "somewhere", 1);
         refused(f, tw_store_open(f->ctx, NULL, &s), TW_NO_FILE, "name a store with --store");
@@ -277,7 +277,7 @@ static void set_sizes(struct fixture *f, int64_t m, int64_t n, int64_t k)
     succeed(f, tw_launch_set(f->launch, "k", integer(k)));
 }
 
-/* The launch's key with these tuned values. */
+/* Returns the launch's key with these tuned values. */
 static tw_tuned key_of(struct fixture *f, const char *tune, double ms)
 {
     tw_tuned key = tw_tuned_init();
@@ -316,7 +316,7 @@ static void launches_take_what_is_stored(void **state)
     succeed(f, tw_launch_tuned(f->launch, s, "d", false, &taken));
     assert_string_equal(taken.tune, fast);
     assert_int_equal(tuned_value(f, first.name), first.values[first.count - 1].i);
-    load(f, api_matmul); /* what is set by hand stays */
+    load(f, api_matmul); /* values set by hand remain */
     set_sizes(f, 100, N, K);
     succeed(f, tw_launch_tune(f->launch, first.name, first.values[0]));
     succeed(f, tw_launch_tuned(f->launch, s, "d", false, NULL));
@@ -328,7 +328,7 @@ static void launches_take_what_is_stored(void **state)
     refused(f, tw_launch_tuned(f->launch, s, "other", true, NULL), TW_NOT_FOUND, "on other");
 }
 
-/* Rows that were damaged are passed over with a warning, and the next best is taken. */
+/* Damaged rows are skipped with a warning, and the next best is used. */
 static void damaged_rows_are_passed_over(void **state)
 {
     struct fixture *f = *state;
@@ -369,7 +369,7 @@ static void damaged_rows_are_passed_over(void **state)
     refused(f, tw_launch_tuned(f->launch, s, "d", false, NULL), TW_NOT_FOUND, "no tuned values");
 }
 
-/* A float that is compiled in is part of the class. */
+/* A float that is compiled in is part of the key's class. */
 static void static_floats_are_found_again(void **state)
 {
     struct fixture *f = *state;
@@ -392,7 +392,8 @@ static void static_floats_are_found_again(void **state)
     refused(f, tw_launch_tuned(f->launch, s, "d", true, NULL), TW_NOT_FOUND, "no tuned values");
 }
 
-/* Filled by arrays that nobody wrote, it judges right and wrong results alike. */
+/* The expected values are computed at the first use, even if the outputs are wrong then; they
+ * judge right and wrong results as tw_launch_verify does. */
 static void values_are_expected(void **state)
 {
     struct fixture *f = *state;
@@ -449,7 +450,7 @@ static void estimates_need_no_gpu(void **state)
     assert_true(same.program != gpu.program); /* another grid */
 }
 
-/* Every allocation fails once: a status, and nothing is lost. */
+/* Every allocation fails once: the call gives a status, and nothing is lost. */
 static void memory_runs_out(void **state)
 {
     struct fixture *f = *state;

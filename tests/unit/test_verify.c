@@ -1,4 +1,4 @@
-/* The verifier: a whole kernel is right; each damage to it is found. */
+/* The verifier: it accepts a whole kernel and finds each damage to it. */
 #include "pass_helper.h"
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static const char *const source = "kernel f(i32 m, f32 x, const f32 *a, f32 *c) 
                                   "    ensures C == A;\n"                                   /* 12 */
                                   "}\n";
 
-/* Statement n behind the three declarations without a value. */
+/* Returns statement n after the three declarations without a value. */
 static struct stmt *statement(struct program *p, int n)
 {
     struct stmt *s = p->kernel->body;
@@ -162,7 +162,7 @@ static void damage_30(struct program *p)
 }
 static void damage_31(struct program *p)
 {
-    statement(p, 0)->next = statement(p, 0); /* i declared twice, for ever */
+    statement(p, 0)->next = statement(p, 0); /* i declared twice, in an endless list */
 }
 static void damage_32(struct program *p)
 {

@@ -1,5 +1,5 @@
-/* Integers, bits, comparison and selection: each instruction on generated operands against plain C,
- * full and partial masks, as compiled for any machine and for AVX2. */
+/* Integers, bits, comparison and selection: each instruction on generated operands compared with
+ * plain C, with full and partial masks, compiled for any machine and for AVX2. */
 #include "value_decoder.h"
 
 __extension__ typedef unsigned __int128 u128;
@@ -318,7 +318,8 @@ REF(shf_r_clamp, r[0] = x[2] >= 32 ? x[1] : BOTH >> x[2])
 REF(shf_r_wrap, r[0] = BOTH >> x[2] % 32)
 static void prmt(uint64_t *r, const uint64_t *x, const char *bytes)
 {
-    /* bytes: for each value of c's low two bits, from the highest byte down; NULL: c says */
+    /* bytes: for each value of c's low two bits, from the highest byte down; NULL: c selects
+     * them */
     r[0] = 0;
     for (int i = 0; i < 4; i++) {
         uint64_t select =
@@ -365,12 +366,12 @@ static void fns(uint64_t *r, const uint64_t *x)
             return;
         }
 }
-/* Of 64-bit fields GPUs take all of these numbers, as they lie. */
+/* GPUs use all of these numbers of 64-bit fields unchanged. */
 static int64_t field_number(uint64_t x, int bits)
 {
     return (int64_t)(bits == 64 ? x & UINT32_MAX : x & 0xff);
 }
-/* As the PTX ISA has it, bit by bit. */
+/* Executes bfe bit by bit, as the PTX ISA defines it. */
 static void bfe(uint64_t *r, const uint64_t *x, int bits, bool is_signed)
 {
     int64_t at = field_number(x[1], bits), length = field_number(x[2], bits);
@@ -393,7 +394,7 @@ static void bfi(uint64_t *r, const uint64_t *x, int bits)
 }
 REF(bfi_32, bfi(r, x, 32))
 REF(bfi_64, bfi(r, x, 64))
-/* As the PTX ISA has it. */
+/* Executes bmsk as the PTX ISA defines it. */
 static void bmsk(uint64_t *r, const uint64_t *x, bool clamps)
 {
     uint32_t a = x[0] & 31, b = x[1] & 31, sum = a + b;
@@ -531,7 +532,7 @@ static double bf16_of(uint64_t bits)
     return (double)bf16_to_f32((uint16_t)bits);
 }
 
-/* By name, of doubles. */
+/* A relation of doubles, by name. */
 static const char *relation;
 static bool holds(double a, double b)
 {

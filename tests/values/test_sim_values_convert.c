@@ -18,7 +18,7 @@ static const struct type types[] = {
     {"bf16", 16, true, &value_bf16}, {"f32", 32, true, &value_f32}, {"f64", 64, true, &value_f64}};
 enum { TYPES = sizeof types / sizeof *types, INTEGERS = 8 };
 
-/* What the reference at hand converts. */
+/* The conversion that the reference executes. */
 static struct {
     const struct type *to, *from;
     char rounding; /* 0: exact */
@@ -29,7 +29,7 @@ static uint64_t ones(int bits)
 {
     return bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
 }
-/* As a register of 64 bits holds it. */
+/* Returns the value as a register of 64 bits holds it. */
 static uint64_t extended(const struct type *t, uint64_t v)
 {
     v &= ones(t->bits);
@@ -37,7 +37,7 @@ static uint64_t extended(const struct type *t, uint64_t v)
     return minus ? v | ~ones(t->bits) : v;
 }
 
-/* The value of a finite operand. */
+/* Gives the value of a finite operand. */
 static void number_of(const struct type *t, uint64_t v, struct value_number *x)
 {
     memset(x, 0, sizeof *x);
@@ -58,7 +58,7 @@ static bool digit_at(const struct value_number *x, int exponent)
     int at = exponent - VALUE_LOWEST;
     return x->d[at / 32] >> at % 32 & 1;
 }
-/* Rounded to a multiple of 1. */
+/* Rounds to a multiple of 1. */
 static void to_integral(struct value_number *x, char rounding)
 {
     const int zero = -VALUE_LOWEST; /* the digit of 1; a multiple of 32 */
@@ -111,7 +111,8 @@ static uint64_t converted_nan(uint64_t v)
            (uint64_t)1 << (t->fraction - 1);
 }
 
-/* After rounding to all digits as if exponents had no end, below the least normal value of f32? */
+/* Returns true if the number, rounded as if the exponent had no limit, is below the least normal
+ * value of f32. */
 static bool tiny_after(const struct value_number *x, char rounding)
 {
     static const struct value_format endless = {23, -1500, 127, 64};
@@ -172,7 +173,7 @@ static char letter(int bits)
 {
     return bits <= 16 ? 'h' : bits == 32 ? 'r' : 'd';
 }
-/* Registers of the types' widths, and, where that is allowed, of 64 bits. */
+/* Tries registers of the types' widths, and, if that is allowed, of 64 bits. */
 static void check(const char *modifiers, bool wide)
 {
     char text[96];
@@ -251,8 +252,8 @@ static const struct type *type_of(const char *name)
 static void floats_to_floats(void **state)
 {
     (void)state;
-    /* to, from, modifiers beyond the rounding; rounded: 'f' in one of four ways, 'i' to an integral
-     * value or not at all */
+    /* to, from, modifiers except the rounding; rounded: 'f' in one of four ways, 'i' to an
+     * integral value or not at all */
     static const struct {
         const char *to, *from, *more;
         char rounded;
@@ -326,7 +327,8 @@ static void tf32_rounded(uint64_t *r, const uint64_t *x)
     r[0] = tf32_relu && a >> 31 ? 0 : result << 13;
 }
 
-/* The small float nearest to v, ties to even, by trying all; too large, infinite: the largest. */
+/* Finds the small float nearest to v, ties to even, by trying all; too large or infinite: the
+ * largest. */
 static bool small_relu;
 static uint64_t smallest_distance(double v, int count, double (*value)(int))
 {
@@ -524,7 +526,7 @@ static void approximations(void **state)
                 {"lg2.approx.f32 %r0, %r1;", log2, 2.1, 1e30},
                 {"ex2.approx.f32 %r0, %r1;", exp2, -100, 100},
                 {"tanh.approx.f32 %r0, %r1;", tanh, -5, 5}};
-    const double bound = 0x1.01p-24; /* as near as an f32 comes: closer than PTX asks for */
+    const double bound = 0x1.01p-24; /* the error of an f32: less than PTX's bound */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int k = 0; k < 50; k++) {
             double t = (double)(value_random() >> 11) * 0x1p-53;

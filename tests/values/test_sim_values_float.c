@@ -1,11 +1,11 @@
-/* f32, f64, f16 and bf16 arithmetic against exact values rounded digit by digit
+/* f32, f64, f16 and bf16 arithmetic compared with exact values rounded digit by digit
  * (value_reference.h). */
 #include "value_decoder.h"
 #include "value_reference.h"
 
 #include <math.h>
 
-/* What the reference at hand computes. */
+/* The operation that the reference computes. */
 static struct {
     const struct value_format *f;
     char op, rounding;
@@ -32,7 +32,7 @@ static uint64_t computed(uint64_t a, uint64_t b, uint64_t c)
         v[i] &= mask;
         if (now.ftz && value_subnormal(f, v[i]))
             v[i] = value_zero(f, value_minus(f, v[i]));
-        /* f64 hands it on, the second's first but of a division */
+        /* f64 passes a NaN on, the second operand's first except in divisions */
         if (value_nan(f, v[i]) && (!nan || (i == 1 && now.op != '/')))
             nan = f == &value_f64 ? v[i] | 1ull << 51 : nan_result();
     }
@@ -64,7 +64,7 @@ static void reciprocal(uint64_t *r, const uint64_t *x)
     r[0] = computed(one(now.f), x[0], 0);
 }
 
-/* name, with operands behind the type as many as op has. */
+/* name, then the operands that op has after the type. */
 static void check(const char *name, char op, const char *modifiers, const char *type,
                   char registers, value_reference *reference, int rounds)
 {
@@ -175,8 +175,8 @@ static void ties_are_broken(void **state)
     value_check_on("fma.rn.f16 %h0, %h1, %h2, %h3;", alone, 0x3800, 0x3c03, 0x0001);
 }
 
-/* .ftz goes by what a result is before rounding: just below 2^-126 rounds up to it, and is flushed
- * all the same. */
+/* .ftz depends on the result before rounding: a result just below 2^-126 rounds up to it, and is
+ * flushed nevertheless. */
 static void flushed_before_rounding(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void mixed_precision(void **state)
 static struct {
     bool max, nan, abs, xorsign, ftz;
 } extreme;
-/* Values in order: a double of it, where -0 is told apart below. */
+/* Orders values as doubles; -0 is distinguished below. */
 static bool before(const struct value_format *f, uint64_t a, uint64_t b)
 {
     bool am = value_minus(f, a), bm = value_minus(f, b);
@@ -343,7 +343,7 @@ static double f64_of(uint64_t bits)
     {                                                                                              \
         r[0] = (uint64_t)(value);                                                                  \
     }
-/* A NaN becomes the usual one; of f64 it stays, quiet. */
+/* Returns the canonical NaN for a NaN; for f64 it remains, made quiet. */
 static uint64_t number_or_nan(const struct value_format *f, uint64_t a, uint64_t r)
 {
     if (!value_nan(f, a))

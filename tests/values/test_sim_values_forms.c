@@ -1,15 +1,16 @@
-/* Every form of the instruction table that is a value instruction has a handler; the exceptions are
- * named here. */
+/* Every form of the instruction table that is a value instruction has a handler; the exceptions
+ * are named here. */
 #include "value_decoder.h"
 
-/* The instructions of the value families. Those behind szext, vadd2 to vset4, are not simulated. */
+/* Returns true for the instructions of the value families. Those after szext, vadd2 to vset4,
+ * are not simulated. */
 static bool is_value(enum ptx_op op)
 {
     return (op >= PTX_ADD && op <= PTX_CVT_PACK) || (op >= PTX_AND && op <= PTX_SZEXT);
 }
 
-/* Not simulated: the float to ue8m0 conversions, whose values PTX does not say; .rs to four
- * values. */
+/* Returns true for forms that are not simulated: float to ue8m0 conversions, whose values PTX
+ * does not define; .rs to four values. */
 static bool is_exception(const struct ptx_instruction *ins)
 {
     if (ins->op == PTX_CVT && ptx_type(ins, 0) == MOD_UE8M0X2)
@@ -22,8 +23,8 @@ static uint8_t bytes_of(enum ptx_mod type)
     return type == MOD_NONE ? 4 : (uint8_t)value_type_bytes(type);
 }
 
-/* Operands for the form's slots, without the optional ones or with; registers as wide as the types,
- * or 64 bits wide. */
+/* Makes operands for the form's slots, without the optional ones or with them; registers as wide
+ * as the types, or 64 bits wide. */
 static void make_operands(struct sim_decoder *d, const struct ptx_form *form,
                           struct ptx_instruction *ins, struct ptx_operand *operands, bool optional,
                           bool wide)
@@ -81,7 +82,7 @@ static void try_choice(const struct ptx_form *form, struct ptx_instruction *ins,
         try_operands(form, ins, way & 1, way & 2, n);
 }
 
-/* All choices of modifiers, from group `g` on. */
+/* Tries all choices of modifiers, from group `g` on. */
 static void try_groups(const struct ptx_form *form, size_t g, struct ptx_instruction *ins,
                        struct counts *n)
 {

@@ -1,4 +1,4 @@
-/* The decoder's functions (sim_own.h) as the tests of values want them. */
+/* The decoder's functions (sim_own.h) for tests of values. */
 #include "value_decoder.h"
 
 uint32_t sim_slot_of_register(struct sim_decoder *d, uint32_t reg)

@@ -1,5 +1,5 @@
-/* Handlers of values called by themselves, for their tests: an instruction's text goes through the
- * parser and the choice of a handler, with a decoder of this file's own in the place of the
+/* Calls handlers of values directly, for their tests: an instruction's text goes through the
+ * parser and the choice of a handler, with a decoder of this file's own in place of the
  * machine's (value_decoder.c), and runs on registers of random bits. */
 #ifndef VALUE_DECODER_H
 #define VALUE_DECODER_H
@@ -26,17 +26,17 @@ struct sim_decoder {
     jmp_buf out_of_memory;
     const struct ptx_function *function;
     uint8_t width[64]; /* bytes a lane of a register, by number; 0: predicate */
-    uint32_t next;     /* slot that is free */
-    uint8_t *file;     /* constants are written as they come */
+    uint32_t next;     /* the next free slot */
+    uint8_t *file;     /* constants are written in order */
 };
 
-/* Bytes a lane of a register of that type; 0: a predicate. */
+/* Returns the bytes a lane of a register of that type; 0: a predicate. */
 static inline int value_type_bytes(enum ptx_mod type)
 {
     return type == PTX_PRED ? 0 : ptx_mods[type].bits <= 16 ? 2 : ptx_mods[type].bits / 8;
 }
 
-/* The families, as compiled for any machine and, where the compiler can, most of them for AVX2. */
+/* The families, compiled for any machine and, if the compiler can, most of them for AVX2. */
 #if defined(__x86_64__) && (__GNUC__ >= 11 || __clang_major__ >= 12)
 #define VALUE_VARIANTS 2
 #define VALUE_FAMILY(name)                                                                         \
@@ -73,7 +73,7 @@ static int value_variants(void)
     return VALUE_VARIANTS;
 }
 
-/* Fills op; how many families take it. */
+/* Fills op; returns the number of families that accept the instruction. */
 static int value_takers(struct sim_decoder *d, const struct ptx_instruction *ins, int variant,
                         struct sim_op *op)
 {
@@ -90,7 +90,7 @@ static int value_takers(struct sim_decoder *d, const struct ptx_instruction *ins
     return takers;
 }
 
-/* False if no family takes it, or if more than one does. What is seldom is in the first variant
+/* Returns false unless exactly one family accepts it. Rare instructions are in the first variant
  * alone. */
 static bool value_choose(struct sim_decoder *d, const struct ptx_instruction *ins, int variant,
                          struct sim_op *op)
@@ -111,7 +111,8 @@ static inline uint64_t value_random(void)
     value_state ^= value_state << 17;
     return value_state * 0x2545f4914f6cdd1du;
 }
-/* Bits of a register of so many bytes: corners of integers and floats, neighbours of them, any. */
+/* Returns the bits of a register of `bytes` bytes: corner values of integers and floats, their
+ * neighbours, or random bits. */
 static inline uint64_t value_operand(int bytes)
 {
     static const uint16_t halves[] = {0,      0x8000, 1,      0x8001, 0x3ff,  0x400,  0x83ff,
@@ -164,7 +165,7 @@ static inline uint64_t value_operand(int bytes)
     }
     if (r % 4 == 1)
         return value_random();
-    if (r % 4 == 2 && bytes >= 4) { /* floats that are near each other */
+    if (r % 4 == 2 && bytes >= 4) { /* floats that are close to each other */
         v = bytes == 4 ? 0x3f000000 + (value_random() & 0x81ffffff) : 0x3fe0000000000000;
         return bytes == 4 ? v : v + (value_random() & 0x803fffffffffffff);
     }
@@ -178,8 +179,8 @@ static inline uint64_t value_operand(int bytes)
 
 /* --- running --- */
 
-/* Results by destination from sources, in the order of the operands; predicates are 0 or 1. x[7],
- * results[7]: carry. */
+/* Computes results by destination from sources, in the order of the operands; predicates are 0
+ * or 1. x[7], results[7]: carry. */
 typedef void value_reference(uint64_t *results, const uint64_t *x);
 
 static inline uint64_t value_get(uint8_t *file, uint32_t slot, int bytes, int lane)
@@ -263,7 +264,7 @@ static bool value_is_written(const struct value_program *p, int operand)
     return slot->flags & SLOT_WRITTEN;
 }
 
-/* One lane against the reference, or, outside the mask, against what it was. */
+/* Compares one lane with the reference, or, outside the mask, with its old value. */
 static void value_compare(const struct value_program *p, const char *instruction, int lane,
                           bool active, value_reference *reference)
 {
@@ -306,8 +307,8 @@ static void value_compare(const struct value_program *p, const char *instruction
         fail_msg("%s: carry", instruction);
 }
 
-/* An instruction on `rounds` sets of operands, each with a full and a partial mask, in all
- * variants. */
+/* Checks an instruction on `rounds` sets of operands, each with a full and a partial mask, in
+ * all variants. */
 static inline void value_check_rounds(const char *instruction, value_reference *reference,
                                       int rounds)
 {
@@ -334,7 +335,7 @@ static inline void value_check_rounds(const char *instruction, value_reference *
         value_close(&p);
     }
 }
-/* On these operands, in all lanes. */
+/* Checks it on these operands, in all lanes. */
 static inline void value_check_on(const char *instruction, value_reference *reference, uint64_t a,
                                   uint64_t b, uint64_t c)
 {

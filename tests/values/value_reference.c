@@ -112,7 +112,7 @@ bool value_tiny(const struct value_format *f, const struct value_number *x)
     return top_of(x) < f->least;
 }
 
-/* Is there a digit below that of 2^exponent? */
+/* Returns true if the number has a digit below 2^exponent. */
 static bool any_below(const struct value_number *x, int exponent)
 {
     int at = exponent - VALUE_LOWEST;
@@ -152,7 +152,7 @@ uint64_t value_round(const struct value_format *f, const struct value_number *x,
     return field << f->fraction | kept | value_zero(f, x->negative);
 }
 
-/* The root, a little more or less if it is not exact. */
+/* Adds the root, a little more or less if it is not exact. */
 static void add_root(struct value_number *x, uint64_t digits, int exponent)
 {
     if (exponent % 2) {
@@ -172,7 +172,7 @@ static void add_root(struct value_number *x, uint64_t digits, int exponent)
     value_add(x, false, root * 2 + (root * root != wide), (exponent - 62) / 2 - 1);
 }
 
-/* What involves infinity or a division by 0. True: *result is it. */
+/* Handles infinity and division by 0. Returns true if *result is the result. */
 static bool special(const struct value_format *f, char op, uint64_t a, uint64_t b, uint64_t c,
                     uint64_t nan, uint64_t *result)
 {
@@ -220,7 +220,7 @@ uint64_t value_compute(const struct value_format *f, char op, char rounding, uin
     value_split(f, b, &db, &eb);
     value_split(f, c, &dc, &ec);
     bool am = value_minus(f, a), bm = value_minus(f, b) != (op == '-'), cm = value_minus(f, c);
-    bool first = am, second = bm; /* signs of what is added */
+    bool first = am, second = bm; /* signs of the summands */
     static struct value_number x;
     memset(&x, 0, sizeof x);
     switch (op) {

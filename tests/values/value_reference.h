@@ -1,5 +1,5 @@
-/* Floats the slow way: exact values as long binary numbers, rounded by looking at their digits one
- * by one. */
+/* Floats computed slowly: exact values as long binary numbers, rounded by looking at their
+ * digits one by one. */
 #ifndef VALUE_REFERENCE_H
 #define VALUE_REFERENCE_H
 
@@ -31,18 +31,18 @@ bool value_minus(const struct value_format *f, uint64_t bits);
 bool value_subnormal(const struct value_format *f, uint64_t bits);
 uint64_t value_infinity(const struct value_format *f, bool minus);
 uint64_t value_zero(const struct value_format *f, bool minus);
-/* Of a finite one: digits and exponent. */
+/* Gives the digits and the exponent of a finite float. */
 void value_split(const struct value_format *f, uint64_t bits, uint64_t *digits, int *exponent);
 
-/* The bits of x (not 0) rounded: 'n' to nearest even, 'a' to nearest, ties away, 'z' to zero, 'm'
- * down, 'p' up. */
+/* Returns the bits of x (not 0) rounded: 'n' to nearest even, 'a' to nearest, ties away, 'z' to
+ * zero, 'm' down, 'p' up. */
 uint64_t value_round(const struct value_format *f, const struct value_number *x, char rounding);
-/* Is |x| below the least normal value? */
+/* Returns true if |x| is below the least normal value. */
 bool value_tiny(const struct value_format *f, const struct value_number *x);
 
-/* a * b + c and the like in one format; NaNs: the caller's affair, none may come in, and for an
- * invalid operation `nan` goes out. op: '+', '-', '*', 'f' (a * b + c), '/', 's' (root of a). tiny:
- * the exact result is not 0 and below the least normal value. */
+/* Computes a * b + c and the like in one format. No operand may be NaN: the caller handles NaNs;
+ * an invalid operation returns `nan`. op: '+', '-', '*', 'f' (a * b + c), '/', 's' (root of a).
+ * tiny: the exact result is not 0 and below the least normal value. */
 uint64_t value_compute(const struct value_format *f, char op, char rounding, uint64_t a, uint64_t b,
                        uint64_t c, uint64_t nan, bool *tiny);
 

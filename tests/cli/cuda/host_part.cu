@@ -1,4 +1,4 @@
-// A whole program: clang reads its host part, and of the toolkit's headers small forms of ours; test_cuda_host.py.
+// A whole program: clang reads its host part, with small versions of the toolkit's headers; test_cuda_host.py.
 #include <cassert>
 #include <cooperative_groups.h>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Kernels whose launches, places and names test_ptx_launch.py checks. launches.ptx is what nvcc 13 made of them:
-// nvcc -ptx -lineinfo -O3 -arch=sm_80 launches.cu, and `.file 1` made relative.
+// Kernels for test_ptx_launch.py, which checks their launches, places and names. nvcc 13 made launches.ptx from them:
+// nvcc -ptx -lineinfo -O3 -arch=sm_80 launches.cu, with `.file 1` made relative.
 #include <cooperative_groups.h>
 
 struct view {

@@ -1,4 +1,4 @@
-// A barrier is missing between the stores and the loads; test_findings.py. phases.ptx: as launches.ptx.
+// A barrier is missing between the stores and the loads; test_findings.py. phases.ptx: made like launches.ptx.
 __global__ void phases(const float *in, float *out)
 {
     __shared__ float a[64], b[64];

@@ -1,10 +1,9 @@
-/* Holds what explain predicts of an H200 to readings of one.
+/* Compares explain's predictions for an H200 with readings of one.
  *
  *     against_h200 READINGS KERNELS    (tests/model/h200/readings_h200.csv, kernels)
  *
- * Prints a row for each reading; exits with 1 where too many are too far off. Registers are given
- * as ptxas made them, since the readings are of its code.
- */
+ * Prints a row for each reading; exits with 1 if too many are too far off. Registers are those
+ * that ptxas chose, because the readings are of its code. */
 #include "tilewright.h"
 #include "tilewright_model.h"
 
@@ -13,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of each reading; and of nine in ten. */
+/* Limits for each reading, and for nine in ten. */
 static const double most_off = 0.35, mostly_off = 0.25, most_l2_off = 0.15, most_hbm_off = 0.25;
-static const double points = 5; /* hundredths by which the busiest part may differ from another */
+static const double points = 5; /* hundredths by which two parts may differ */
 
 enum { PARTS = 8 };
 static const char *const parts[PARTS] = {"shared", "L2",  "L2 requests", "HBM",
@@ -96,7 +95,7 @@ static bool judge(const struct reading *r, const tw_explanation *x, struct sums 
     return fabs(time) <= most_off;
 }
 
-/* At least so many hundredths of the rows. */
+/* Checks that at least `least` hundredths of the rows hold. */
 static bool holds(const char *what, int count, int rows, int least)
 {
     bool good = 100 * count >= least * rows;
@@ -120,7 +119,7 @@ int main(int argc, char **argv)
         tw_explanation x = tw_explanation_init();
         tw_module *module = NULL;
         if (!read_row(line, &r))
-            continue; /* what the columns are */
+            continue; /* the names of the columns */
         if (explain(ctx, argv[2], &r, &x, &module) != TW_OK) {
             printf("%s: %s\n", r.kernel, tw_context_messages(ctx));
             good = false;

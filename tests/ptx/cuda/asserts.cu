@@ -1,4 +1,4 @@
-// What a failed assertion calls; device heap.
+// The function that a failed assertion calls; device heap.
 #include <cassert>
 extern "C" __global__ void asserts(int *x)
 {

@@ -1,4 +1,4 @@
-// What the hardware does with bits.
+// Bit operations of the hardware.
 extern "C" __global__ void bits(unsigned *u, unsigned long long *l)
 {
     unsigned a = u[0], b = u[1], c = u[2];

@@ -1,5 +1,5 @@
 // arch: sm_100a
-// Tensor memory: taken, written, multiplied into, read, given back.
+// Tensor memory: allocated, written, multiplied into, read, freed.
 extern "C" __global__ void blackwell(unsigned long long a, unsigned long long b, unsigned idesc, unsigned *out)
 {
     __shared__ unsigned address;

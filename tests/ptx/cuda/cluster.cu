@@ -1,5 +1,5 @@
 // arch: sm_90
-// A cluster of blocks: each other's shared memory, barriers, what launches next.
+// A cluster of blocks: each other's shared memory, barriers, dependent launches.
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster(int *x)

@@ -1,4 +1,4 @@
-// Copies in the background, in groups.
+// Asynchronous copies, in groups.
 #include <cuda_pipeline.h>
 extern "C" __global__ void copy_async(const float4 *x, float4 *y, int n)
 {

@@ -1,5 +1,5 @@
 // arch: sm_100
-// What the compiler writes for later GPUs.
+// Instructions that the compiler writes for later GPUs.
 #include <cuda_fp16.h>
 extern "C" __global__ void newer(const float *__restrict__ x, float *y, half2 *h, int n)
 {

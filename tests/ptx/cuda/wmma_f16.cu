@@ -1,4 +1,4 @@
-// Matrices whose layout is not told.
+// Matrices whose layout is not defined.
 #include <mma.h>
 using namespace nvcuda;
 extern "C" __global__ void wmma_f16(const half *a, const half *b, float *c, int n)

@@ -1,20 +1,19 @@
-/* Takes something away from kernels that are right, in the PTX that is made of them (ptx_mutants.h)
- * and in their source (source_mutants.h, where the static check would refuse most, is passed over
- * here), and sees whether the simulator notices.
+/* Removes or changes one thing in correct kernels, in their PTX (ptx_mutants.h) or in their source
+ * (source_mutants.h; the static check, which would refuse most of these, is skipped), and checks
+ * that the simulator notices.
  *
  *     emitted_mutants [-v] [-k KERNEL] [-o SEEDS] [-l HARMLESS] FILE.tile …
  *
- * Every kernel, in two configurations with small tiles on small sizes, ragged ones and aligned
- * ones. The kernel itself must be silent in SEEDS orders (4) and give what `ensures` says; each
- * mutant must be caught in one of several orders, with copies landing early and late: a finding of
- * the checks, a fault, no end, or other values than the kernel gives. One that does no harm stands
- * in the list HARMLESS with its argument:
+ * Every kernel runs in two configurations, with small tiles on small sizes: ragged ones and aligned
+ * ones. The kernel itself must have no finding in SEEDS orders (4) and give the values of
+ * `ensures`. Each mutant must be caught in one of several orders, with early and late copies: by a
+ * finding of the checks, a fault, an endless run, or values that differ from the kernel's. A mutant
+ * that does no harm is in the list HARMLESS with its argument:
  *
  *     KERNEL CONFIGURATION MUTATION NUMBER: why
  *
- * (`ragged`, `aligned` or `both`; `ptx-` or `source-` in front of the mutation.) An entry whose
- * mutants were all caught, or that no mutant has any more, is a failure too.
- */
+ * (`ragged`, `aligned` or `both`; `ptx-` or `source-` before the mutation.) It is also a failure
+ * if an entry's mutants were all caught, or if it has no mutant any more. */
 #include "ptx_mutants.h"
 #include "source_mutants.h"
 
@@ -47,9 +46,9 @@ static const struct setting sizes[CONFIGURATIONS][32] = {
      {"epsilon", 1}, {"groups", 2}, {"most", 48},  {"group", 8}, {"pages", 64}, {"h", 8},
      {"w", 8},       {"c", 64},     {"r", 2},      {"s", 1},     {"f", 40},     {"stride", 1},
      {"pad", 1},     {"size", 9}}};
-/* Where a kernel's own tiles are larger, K is split, or a remainder is to be taken; where blocks are
- * dealt in waves, some whole ones; where elements are of 1 or 2 bytes, rows whose bytes 4 divides,
- * which asynchronous copies need. */
+/* Other sizes: for kernels whose own tiles are larger, for those that split K or have a
+ * remainder, for blocks in waves, some whole ones, and for elements of 1 or 2 bytes, whose rows
+ * must have a multiple of 4 bytes for asynchronous copies. */
 static const struct {
     const char *kernel, *name;
     int64_t value[CONFIGURATIONS];
@@ -95,7 +94,7 @@ static const char *const configuration_names[CONFIGURATIONS] = {"ragged", "align
 struct array {
     tw_array at;
     size_t bytes;
-    void *given, *right; /* before a run, and behind one of the kernel itself */
+    void *given, *right; /* before a run, and after a run of the kernel itself */
 };
 
 struct subject {
@@ -107,7 +106,7 @@ struct subject {
     int configuration;
     struct array arrays[ARRAYS];
     int array_count;
-    int64_t steps; /* of the kernel itself, at most */
+    int64_t steps; /* the most of the kernel itself */
 };
 
 struct total {
@@ -117,7 +116,7 @@ struct total {
 struct entry {
     const char *key;
     int made, lived;
-    bool judged; /* its kernel was, in its configuration */
+    bool judged; /* its kernel ran in its configuration */
 };
 
 struct options {
@@ -173,7 +172,8 @@ static void set_choices(struct subject *s)
         tw_launch_type(s->launch, type.name, s->configuration ? TW_F16 : TW_F32);
 }
 
-/* An integer for a number between -1 and 1, most of which would be 0; lengths and places are not below 0. */
+/* Returns an integer for a number between -1 and 1, because most would become 0; lengths and
+ * places are not below 0. */
 static double spread(tw_dtype t, double value)
 {
     switch (t) {
@@ -308,9 +308,9 @@ static bool original_is_silent(struct subject *s, int orders)
 
 /* --- mutants --- */
 
-/* A mutant and what became of it. */
+/* A mutant and its outcome. */
 struct judged {
-    const char *where, *kind, *text; /* "ptx", "source"; of PTX the instruction */
+    const char *where, *kind, *text; /* "ptx", "source"; for PTX the instruction */
     int number, line;
     enum outcome outcome;
     const char *what;
@@ -361,7 +361,7 @@ static void count_mutant(const struct subject *s, struct options *o, struct tota
                outcome_text[j->outcome], j->what, j->text);
 }
 
-/* Entries of the list that are wrong now. */
+/* Reports entries of the list that are wrong now. */
 static void judge_list(const struct options *o, struct total *total)
 {
     for (size_t i = 0; i < o->list.count; i++) {
@@ -374,7 +374,7 @@ static void judge_list(const struct options *o, struct total *total)
     }
 }
 
-/* Entries of the kernel and its configuration are to have a mutant. */
+/* Marks the entries of the kernel and its configuration: each must have a mutant. */
 static void mark_entries(const struct subject *s, struct options *o)
 {
     const char *names[] = {configuration_names[s->configuration], "both"};
@@ -409,7 +409,7 @@ static void judge_ptx(struct subject *s, struct options *o, struct total *total)
     arena_free(&a);
 }
 
-/* A text lowered for the same choice; the static synchronisation check is left out. */
+/* A text lowered for the same choice, without the static synchronisation check. */
 struct lowering {
     struct subject *s;
     tw_kernel *kernel;
@@ -438,7 +438,7 @@ static tw_status lower_it(void *call)
     return c->out ? TW_OK : TW_BAD_PROGRAM;
 }
 
-/* The launch runs another program for a while. */
+/* Runs the launch with another program. */
 static enum outcome judge_lowered(struct subject *s, struct lowered *lowered, const char **what)
 {
     struct variant *v = s->launch->variant, before = *v;

@@ -8,9 +8,9 @@ struct maker {
     struct arena *arena;
     const struct ptx_function *function;
     struct ptx_mutants *found;
-    size_t statement; /* at which it is */
+    size_t statement; /* its place in the body */
     struct ptx_instruction *ins;
-    const char *text; /* of the instruction, without its guard */
+    const char *text; /* text of the instruction, without its guard */
     bool *shared;     /* registers that shared addresses are computed from */
 };
 
@@ -94,7 +94,7 @@ static void mutate_sync(struct maker *m)
 
 /* --- indices --- */
 
-/* Bytes of an access and of its elements. */
+/* Returns the bytes of an access and of its elements. */
 static int access_bytes(const struct ptx_instruction *ins, const char *text, int *element)
 {
     *element = 0;
@@ -109,7 +109,7 @@ static int access_bytes(const struct ptx_instruction *ins, const char *text, int
     return *element * ptx_vector_length(ins);
 }
 
-/* A copy of zeros alone. */
+/* Returns true for a copy that only fills with zeros. */
 static bool reads_nothing(const struct ptx_instruction *ins, const char *text)
 {
     return starts(text, "cp.async.") && ins->operand_count > 3 &&
@@ -151,7 +151,7 @@ static void mark_addresses(struct maker *m, const struct ptx_instruction *ins)
 {
     if (!ptx_has(ins, MOD_SHARED) && !starts(text_of(m, ins), "ldmatrix"))
         return;
-    for (int i = 0; i < ins->operand_count; i++) { /* of a copy the first is the shared one */
+    for (int i = 0; i < ins->operand_count; i++) { /* in a copy, the first is the shared one */
         const struct ptx_operand *o = &ins->operands[i];
         if (o->kind != PTX_ADDRESS)
             continue;

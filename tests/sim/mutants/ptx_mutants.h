@@ -1,15 +1,14 @@
-/* Functions in PTX with one instruction taken away or changed:
+/* Functions in PTX with one instruction removed or changed:
  *
  *   barrier-removed, fence-removed, wait-removed, commit-removed
  *   wait-more       (cp.async.wait_group N -> N + 1)
  *   order-removed   (.acquire, .release, .acq_rel -> .relaxed)
  *   scope-narrowed  (.gpu, .sys -> .cta, of atomics, fences, and accesses with an order)
  *   swizzle-removed (xor in the computation of a shared address -> its first operand)
- *   padding-removed (a factor in one that is no power of two -> the next lower)
+ *   padding-removed (a factor of a shared address that is not a power of two -> the next lower power)
  *   index           (an address, by one element; of vectors and copies, by one access)
  *
- * Mutations of a kind are numbered from 1 in the order of the text.
- */
+ * Mutations of a kind are numbered from 1 in the order of the text. */
 #ifndef PTX_MUTANTS_H
 #define PTX_MUTANTS_H
 
@@ -18,7 +17,7 @@
 struct ptx_mutant {
     const char *kind;
     int number;
-    int line;         /* of the .loc in force, 0: none */
+    int line;         /* line of the .loc in force, 0: none */
     const char *text; /* of the instruction */
     size_t statement;
     struct ptx_instruction *original, *changed; /* changed NULL: removed */

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compiles the sections of twins.cu to NAME.clean.ptx and NAME.broken.ptx. Usage: make_twins.py [NAME …]; nvcc from $NVCC.
 
-A section starts with "//# NAME: KIND SETTINGS", the finding that the broken one gives and the launch; warns=KIND among the settings
-is a warning that the clean one may give."""
+A section starts with "//# NAME: KIND SETTINGS", the finding of the broken twin and the launch; warns=KIND among the settings is a
+warning that the clean twin may give."""
 import os, re, subprocess, sys, tempfile
 
 here = os.path.dirname(os.path.abspath(__file__))

@@ -1,10 +1,10 @@
-// Twins: small kernels as they should be and with one fault each. make_twins.py compiles each section to NAME.clean.ptx
-// and NAME.broken.ptx, with CLEAN(…) and BROKEN(…) kept or left out.
+// Twins: small correct kernels, each with a version that has one fault. make_twins.py compiles each section to
+// NAME.clean.ptx and NAME.broken.ptx, with CLEAN(…) and BROKEN(…) kept or left out.
 //
 //   //# NAME: KIND [grid=1] [block=64] [n=64] [shared=0] [raw] [sm=80]
 //
-// KIND is the finding that the broken one must give and the clean one must not. Every kernel is k(out, in, n): out are 4096
-// ints, 0 (raw: nobody wrote them), in are 4096 random ints.
+// KIND is the finding that the broken twin must give and the clean twin must not. Every kernel is k(out, in, n): out has 4096
+// ints, 0 (raw: not initialised), in has 4096 random ints.
 
 //## common
 #ifdef TWIN_BROKEN
