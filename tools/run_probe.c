@@ -419,9 +419,9 @@ int run_probe_status(const struct run_probe *p, struct complaints *c)
     if (!p->options.line || p->stops.reached)
         return STATUS_OK;
     complain(c,
-             "--break %d:%lld: block %lld,%lld,%lld came to it %lld times (--in-block names "
-             "another block)",
+             "--break %d:%lld: block %lld,%lld,%lld came to it %lld time%s (--in-block names "
+             "another block, --in-thread another thread)",
              p->options.line, (long long)p->stops.wanted, (long long)b[0], (long long)b[1],
-             (long long)b[2], (long long)p->stops.visits);
+             (long long)b[2], (long long)p->stops.visits, p->stops.visits == 1 ? "" : "s");
     return STATUS_FAILED;
 }
