@@ -205,7 +205,8 @@ static struct node *parse_declared(struct parser *p, enum decl_storage storage, 
     if (at(p, TOK_STAR)) {
         if (complain(p, here(p), "there are no pointer variables"))
             note(p, here(p), "a view of a parameter is `global f32 A[m][n] = a;`");
-        while (accept(p, TOK_STAR))
+        while (accept(p, TOK_STAR) || accept(p, TOK_CONST) || accept_word(p, "__restrict__") ||
+               accept_word(p, "__restrict") || accept_word(p, "restrict"))
             ;
     }
     struct node *n = node_new(p, N_DECL, here(p));
@@ -824,11 +825,29 @@ static const char *near_toplevel(struct parser *p)
     return near_keyword(p, peek(p), words, sizeof words);
 }
 
+/* Returns what to write for a word of C++ or CUDA that begins a declaration of a file; NULL: it is
+ * another word. */
+static const char *module_way_out(const struct parser *p)
+{
+    static const char *const table[][2] = {
+        {"constexpr", "write `const i32 N = 64;`"},
+        {"__constant__", "a table of constants is `const f32 W[4] = {1, 2, 2, 1};`"},
+        {"using",
+         "leave it out: there are no namespaces; a choice of types is `type T = {f16, f32};`"},
+        {"namespace", "leave it out: there are no namespaces"},
+        {"extern", "leave it out: C calls every kernel by its name"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (at_foreign(p, table[i][0]))
+            return table[i][1];
+    return NULL;
+}
+
 /* Reports text that is not a declaration of a module, and says what belongs there. */
 static struct node *no_toplevel(struct parser *p)
 {
     const struct token *t = peek(p);
-    const char *near = near_toplevel(p);
+    const char *near = near_toplevel(p), *way_out = module_way_out(p);
     if (t->kind == TOK_RBRACE)
         fail(p, here(p), "'}' closes nothing");
     else if (t->kind == TOK_SEMICOLON) {
@@ -846,6 +865,11 @@ static struct node *no_toplevel(struct parser *p)
                at_word(p, "union")) {
         if (fail(p, here(p), "there is no `%s`", token_text(p, t)))
             note(p, here(p), "a choice of element types is `type T = {f16, f32};`");
+    } else if (way_out) {
+        if (fail(p, here(p), "there is no `%s`", token_text(p, t))) {
+            is_foreign(p);
+            note(p, here(p), "%s", way_out);
+        }
     } else if (fail_expected(p, "a declaration")) {
         if (near)
             diag_near(p->diag, here(p), near);

@@ -350,8 +350,9 @@ static struct node *slip_conversion(struct parser *p)
         return number;
     if (complain(p, here(p), "`%s` is a type: it is not called", text)) {
         is_foreign(p);
-        note(p, here(p), "a conversion is written `(%s) x`", text);
-        fix(p, here(p), arena_printf(p->arena, "(%s) ", text));
+        const char *type = c_type(p, peek(p)) ? c_type(p, peek(p)) : text;
+        note(p, here(p), "a conversion is written `(%s) x`", type);
+        fix(p, here(p), arena_printf(p->arena, "(%s) ", type));
     }
     struct node *type = parse_type(p), *value = parse_paren(p);
     struct node *n = unary_node(p, N_CAST, first, value);
@@ -415,6 +416,8 @@ static struct node *parse_primary(struct parser *p)
             return slip_owned_call(p);
         if (at_cpp_cast(p))
             return slip_cpp_cast(p);
+        if (at_numeric_limits(p))
+            return slip_numeric_limits(p);
         if (next->kind == TOK_LPAREN)
             return is_type_name(p, t) ? slip_conversion(p) : parse_call(p);
         return next->kind == TOK_DOT ? parse_member(p) : parse_access(p);
@@ -484,12 +487,12 @@ static struct node *parse_cast(struct parser *p)
     return n;
 }
 
-/* Returns true in atomicAdd(&x[i], v): an atomic takes the place itself, without `&`. */
-static bool is_first_of_atomic(const struct parser *p)
+/* Returns the name of the call whose first argument begins here; NULL: none does. */
+static const struct token *call_of_first(const struct parser *p)
 {
     const struct token *name = p->pos >= 2 ? &p->tokens[p->pos - 2] : &p->end;
-    return p->tokens[p->pos - 1].kind == TOK_LPAREN && name->kind == TOK_NAME && name->length > 6 &&
-           memcmp(p->source->text + name->offset, "atomic", 6) == 0;
+    bool is_first = p->tokens[p->pos - 1].kind == TOK_LPAREN && name->kind == TOK_NAME;
+    return is_first ? name : NULL;
 }
 
 /* Reports +x, ++x, *x or &x, and reads the operand. */
@@ -503,10 +506,17 @@ static struct node *slip_prefix(struct parser *p)
         note(p, where, "leave it out");
         fix(p, where, "");
     } else if (told && (kind == TOK_STAR || kind == TOK_AMPERSAND)) {
-        note(p, where,
-             "there are no pointers to follow: `global f32 A[n] = a;` gives a view, A[i] an "
-             "element");
-        if (kind == TOK_AMPERSAND && is_first_of_atomic(p))
+        const struct token *call = call_of_first(p);
+        const char *way_out = call ? call_way_out(token_text(p, call)) : NULL;
+        bool is_atomic =
+            call && call->length > 6 && memcmp(p->source->text + call->offset, "atomic", 6) == 0;
+        if (way_out)
+            note(p, where, "in place of `%s`: %s", token_text(p, call), way_out);
+        else
+            note(p, where,
+                 "there are no pointers to follow: `global f32 A[n] = a;` gives a view, A[i] an "
+                 "element");
+        if (kind == TOK_AMPERSAND && is_atomic)
             fix(p, where, "");
     } else if (told)
         note(p, where, "`x++;` and `x--;` are statements");

@@ -264,10 +264,13 @@ struct node *slip_owned_call(struct parser *p)
     if (complain(p, loc_join(range_from(p, first), here(p)),
                  "`%s%s%s`: functions are called by their name alone", owner, scope ? "::" : ".",
                  name)) {
-        const char *way_out = module ? call_way_out(name) : NULL;
-        const char *spelling = module ? NULL : method_here(p, owner, p->pos);
+        bool is_fn = name_known(&p->fn_names, p, peek(p));
+        const char *spelling = module || is_fn ? NULL : method_here(p, owner, p->pos);
+        const char *way_out = is_fn || spelling ? NULL : call_way_out(name);
         is_foreign(p);
-        if (way_out) {
+        if (way_out && !module && strstr(way_out, "import") && !strstr(way_out, " and `")) {
+            note(p, here(p), "%s and `%s(%s%s)`", way_out, name, owner, alone ? "" : ", …");
+        } else if (way_out) {
             note(p, here(p), "%s", way_out);
         } else if (spelling) {
             note_method(p, first, p->pos, spelling);
@@ -330,6 +333,56 @@ struct node *slip_cpp_cast(struct parser *p)
     return n;
 }
 
+/* Returns the number of tokens from here to the name after the last "::" of "std" "::"
+ * "numeric_limits" "<" … ">" "::" NAME "(", with or without `std`; 0: another text. */
+static uint32_t limits_member(const struct parser *p)
+{
+    enum { MOST_TOKENS = 8 };
+    uint32_t n = at_word(p, "std") && peek_ahead(p, 1)->kind == TOK_COLON ? 3 : 0;
+    if (!token_is(p, peek_ahead(p, n), "numeric_limits") || peek_ahead(p, n + 1)->kind != TOK_LT)
+        return 0;
+    for (uint32_t i = n + 2; i < n + MOST_TOKENS; i++)
+        if (peek_ahead(p, i)->kind == TOK_GT)
+            return peek_ahead(p, i + 2)->kind == TOK_COLON &&
+                           peek_ahead(p, i + 4)->kind == TOK_LPAREN &&
+                           peek_ahead(p, i + 4)->match != NO_MATCH
+                       ? i + 3
+                       : 0;
+    return 0;
+}
+
+bool at_numeric_limits(const struct parser *p)
+{
+    return limits_member(p) > 0;
+}
+
+struct node *slip_numeric_limits(struct parser *p)
+{
+    static const char *const of_floats[][2] = {
+        {"max", "write `inf`, from which a minimum starts"},
+        {"infinity", "write `inf`"},
+        {"lowest", "write `-inf`, from which a maximum starts"},
+        {"min", "the least positive f32 is `0x1p-126`"},
+        {"epsilon", "of f32 it is `0x1p-23`, of f16 `0x1p-10`"},
+        {"quiet_NaN", "write `nan`"},
+    };
+    struct node *n = node_int(p, 0, here(p));
+    uint32_t member = limits_member(p);
+    const struct token *name = peek_ahead(p, member), *type = peek_ahead(p, member - 4);
+    const char *meant = c_type(p, type) ? c_type(p, type) : token_text(p, type);
+    const char *way_out = "write the number: `2147483647` is the largest i32";
+    for (size_t i = 0; *meant != 'i' && *meant != 'u' && i < sizeof of_floats / sizeof *of_floats;
+         i++)
+        if (token_is(p, name, of_floats[i][0]))
+            way_out = of_floats[i][1];
+    if (complain(p, loc_join(here(p), token_loc(p, name)), "there is no `numeric_limits`")) {
+        is_foreign(p);
+        note(p, here(p), "%s", way_out);
+    }
+    go_to(p, peek_ahead(p, member + 1)->match + 1);
+    return n;
+}
+
 /* Counts the words of C before the type of a function's result. */
 static uint32_t function_words(const struct parser *p)
 {
@@ -367,9 +420,15 @@ void slip_c_function(struct parser *p)
     if (complain(p, token_loc(p, name), "a function is declared with `fn`")) {
         const char *type = c_type(p, peek_ahead(p, words));
         is_foreign(p);
-        note(p, token_loc(p, name), "write `fn %s %s(…) { … }`",
-             type ? type : token_text(p, peek_ahead(p, words)), token_text(p, name));
-        fix(p, start, "fn ");
+        if (token_is(p, name, "main"))
+            note(p, token_loc(p, name),
+                 "a file has kernels and functions alone; a program in C, C++ or Python launches "
+                 "them (docs/howto/from-c.md, docs/howto/from-python.md), or `tilewright run`");
+        else
+            note(p, token_loc(p, name), "write `fn %s %s(…) { … }`",
+                 type ? type : token_text(p, peek_ahead(p, words)), token_text(p, name));
+        if (!token_is(p, name, "main"))
+            fix(p, start, "fn ");
     }
     if (words)
         go_to(p, p->pos + words);

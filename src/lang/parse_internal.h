@@ -165,6 +165,8 @@ struct node *slip_number_of_module(struct parser *p);
 /* Reports float('inf') and returns the number; NULL: it is not at such text. */
 struct node *slip_number_as_text(struct parser *p);
 /* Returns true at static_cast<T>(x) and its like. */
+bool at_numeric_limits(const struct parser *p);
+struct node *slip_numeric_limits(struct parser *p);
 bool at_cpp_cast(const struct parser *p);
 struct node *slip_cpp_cast(struct parser *p);
 /* Returns true at a function of C, `float relu(float x) {`, with or without `__device__`. */

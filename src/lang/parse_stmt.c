@@ -375,6 +375,9 @@ static const char *foreign_statement(const struct parser *p)
         {"struct", "declare the values one by one"},
         {"typedef", "a choice of element types is `type T = {f16, f32};`, in the module"},
         {"enum", "name constants in the module: `const i32 N = 4;`"},
+        {"dim3",
+         "the kernel's head has the extents of the grid and of a block: `grid(cdiv(n, 16), m) "
+         "threads(16, 16)`"},
         {"union", "the bits of a value as another type are `bits<u32>(x)`"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
