@@ -100,3 +100,17 @@ tw_value integer(int64_t v)
 {
     return tw_int(v);
 }
+
+void give_inputs(struct fixture *f)
+{
+    tw_array a = array(f->a, TW_F32, 2, M, K), b = array(f->b, TW_F32, 2, K, N);
+    succeed(f, tw_launch_array(f->launch, "a", &a));
+    succeed(f, tw_launch_array(f->launch, "b", &b));
+}
+
+void give_all(struct fixture *f)
+{
+    tw_array c = array(f->c, TW_F32, 2, M, N);
+    give_inputs(f);
+    succeed(f, tw_launch_array(f->launch, "c", &c));
+}

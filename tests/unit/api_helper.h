@@ -43,6 +43,9 @@ void succeed(struct fixture *f, tw_status status);
 void refused(struct fixture *f, tw_status status, tw_status expected, const char *text);
 /* Compiles the text as the fixture's module, and makes a launch of its first kernel. */
 void load(struct fixture *f, const char *text);
+/* Gives a launch of api_matmul the arrays a and b, or all three. */
+void give_inputs(struct fixture *f);
+void give_all(struct fixture *f);
 
 tw_array array(void *data, tw_dtype t, int rank, int64_t rows, int64_t columns);
 tw_value integer(int64_t v);
