@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run --probe and --break on the kernels that ship: what a kernel computes is the same when it is watched, and the CPU engine and the
-simulator show the same rows. --all: every kernel, each name by itself, each line; and the kernels of tests/parity."""
+"""run --probe and --break on the shipped kernels: showing values does not change the results, and the CPU engine and the simulator show
+the same rows. --all: every kernel, with each name alone and each line; and the kernels of tests/parity."""
 import glob
 import json
 import os
@@ -23,7 +23,7 @@ SIZES = {
     "recipes/small_products": "batch=3", "recipes/softmax_lengths": "rows=3,cols=40", "recipes/w4a16": "m=5,n=16,k=64", "recipes/w8a16": "m=5,n=16,k=40",
     "sgemm/register_tiled": "m=40,n=40,k=17", "sgemm/": "m=40,n=40,k=40", "single_block/blocks_of_3x3": "size=4", "single_block/": "", "matmul/": PRODUCT,
 }
-# Short runs that differ: threads and warps, own arrays, pipelines, copies in the background, atomics, partial sums.
+# Short runs of different kinds: threads and warps, own arrays, pipelines, asynchronous copies, atomics, partial sums.
 QUICK = ["sgemm/register_tiled", "sgemm/vector_load", "sgemm/double_buffered", "sgemm/padded", "single_block/single_block", "matmul/auto", "matmul/stages",
          "fused/softmax", "recipes/histogram", "recipes/argmax"]
 WORDS = set("i8 i16 i32 i64 u8 u16 u32 u64 f16 f32 f64 bf16 tf32 bool if else for while do return break continue".split())

@@ -64,7 +64,7 @@ static bool is_signed(enum ptx_mod t)
     return ptx_mods[t].class == PTX_CLASS_SIGNED;
 }
 
-/* Reads a float of any format as a double; bits_of rounds it back as the mode says. */
+/* Reads a float of any format as a double; of_real rounds one back as the mode says. */
 static double real_of(enum ptx_mod t, uint64_t x)
 {
     switch ((int)t) {
