@@ -1,7 +1,8 @@
 # libtilewright.a and libtilewright.so from one set of objects. Only names that start with tw_ leave the shared one.
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
-list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c)
+list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
+    ${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c)
 # the seam to the operating system has other files for WebAssembly
 file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_wasm.c)
 if(TILEWRIGHT_WASM)
@@ -49,7 +50,7 @@ function(add_routines name sources optimise)
     if(name MATCHES "_v3$")
         set(reduce "")
     endif()
-    set(o3 "/(routines_(dot|magnitude${reduce})|dot_bf16)[.]c$")
+    set(o3 "/(routines_(dot|magnitude${reduce})|dot_bf16|dot_int8)[.]c$")
     foreach(level O2 O3)
         set(files ${sources})
         set(flags ${optimise})
@@ -73,7 +74,7 @@ if(routine_sources)
     include(CheckCCompilerFlag)
     if(TILEWRIGHT_LIBFUZZER) # with checks in its blocks of registers clang is at it for many minutes; preset asan has them checked
         set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
-            APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
+            ${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
     endif()
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 11 KB less; the greatest of long rows of doubles takes a quarter longer
         set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_reduce.c PROPERTIES
@@ -126,11 +127,18 @@ if(routine_sources)
         add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
             -march=x86-64-v4 -mprfchw -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
+        check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512vnni" TILEWRIGHT_TAKES_VNNI)
+        if(TILEWRIGHT_TAKES_VNNI)
+            add_routines(tilewright_routines_vnni
+                "${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c" "${fast}"
+                -march=x86-64-v4 -mprfchw -mavx512vnni -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_VNNI)
+            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_VNNI)
+        endif()
         check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512bf16" TILEWRIGHT_TAKES_BF16)
-        if(TILEWRIGHT_TAKES_BF16)
+        if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_BF16)
             add_routines(tilewright_routines_bf16
                 "${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c" "${fast}"
-                -march=x86-64-v4 -mprfchw -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BF16)
+                -march=x86-64-v4 -mprfchw -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_VNNI -DROUTINES_BF16)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
         endif()
     endif()

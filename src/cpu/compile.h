@@ -356,8 +356,17 @@ const struct packed_tile *packed_tile_of(const struct compiler *c, const struct 
 /* Decides how a packed tile is laid out that is the right operand of a product of m rows. The
  * product is compiled before the tile's fill runs. */
 void packed_for_product(struct compiler *c, const struct expr *right, size_t m);
-/* Returns whether the product, of rank 2, adds pairs of steps of k (packed.h). */
-bool dot_pairs(const struct expr *dot);
+/* How a product, of rank 2, adds steps of k (packed.h): `group` of them at a time, by `routine` if
+ * that is not NULL, with the top bits of the right operand's bytes flipped (dot_int8.c). */
+struct dot_grouping {
+    int group;
+    dot_fn *routine;
+    bool flipped;
+};
+/* Returns what the product multiplies, without the transposition and without casts of 8-bit
+ * integers that keep their values. */
+const struct expr *dot_tile(const struct expr *dot, int index);
+struct dot_grouping dot_grouping(const struct compiler *c, const struct expr *dot);
 /* Returns whether all left operands move with block.x alone, and all right operands with block.y
  * alone. Blocks along y then read the same left operand, and the second-level cache keeps it for
  * them. That pays because the left operand's rows may be far apart, while the right operand's

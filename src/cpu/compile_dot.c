@@ -6,22 +6,22 @@
 
 /* --- products --- */
 
-/* Returns a dense operand of a product that adds pairs of steps, in the order that the routine
+/* Returns a dense operand of a product that adds groups of steps, in the order that the routine
  * requires. */
-static struct value pair_operand(struct compiler *c, const struct value *v, struct dot_detail *d,
-                                 bool left)
+static struct value group_operand(struct compiler *c, const struct value *v, struct dot_detail *d,
+                                  int group, bool left)
 {
-    if (left && d->in_pairs)
+    bool swaps = d->group == 1; /* no routine has pairs */
+    if (left && !swaps)
         return *v;
-    enum dtype t = d->in_pairs ? DT_BF16 : DT_F32;
-    struct value to = value_new(c, t, v->rank, v->extent, 1);
-    if (!d->in_pairs)
+    struct value to = value_new(c, v->dtype, v->rank, v->extent, 1);
+    if (swaps)
         value_transfer(c, &to, v);
-    struct instr *in = emit_step(c, left ? step_pair_columns : step_pair_rows);
+    struct instr *in = emit_step(c, left ? step_pair_columns : step_group_rows);
     in->detail = d;
     in->dst = to.at;
     in->a = v->at;
-    in->n = (uint32_t)(left ? d->m * d->k / 2 : d->k / 2);
+    in->n = (uint32_t)(left ? d->m * d->k : d->k) / (uint32_t)group;
     return to;
 }
 
@@ -29,7 +29,7 @@ static struct value pair_operand(struct compiler *c, const struct value *v, stru
 static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot, int index,
                                       struct dot_detail *d, struct value *v)
 {
-    const struct expr *e = dot->args[index], *tile = e->op == OP_TRANS ? e->args[0] : e;
+    const struct expr *e = dot->args[index], *tile = dot_tile(dot, index);
     struct dot_operand o = {.tile = packed_tile_of(c, tile)};
     if (index == 1)
         packed_for_product(c, tile, d->m);
@@ -38,10 +38,11 @@ static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot
         return o;
     }
     *v = compile_expr(c, e, NULL);
-    if (!d->in_pairs)
-        *v = value_convert(c, *v, compute_dtype(compute_of(dot->type.dtype)));
-    if (dot_pairs(dot) && v->lanes == 1)
-        *v = pair_operand(c, v, d, index == 0);
+    *v = value_convert(
+        c, *v, d->group > 1 ? tile->type.dtype : compute_dtype(compute_of(dot->type.dtype)));
+    int group = dot_grouping(c, dot).group;
+    if (group > 1 && v->lanes == 1)
+        *v = group_operand(c, v, d, group, index == 0);
     o.at = v->at;
     return o;
 }
@@ -49,16 +50,18 @@ static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot
 static void emit_dot(struct compiler *c, const struct value *sum, const struct value *a,
                      const struct value *b, struct dot_detail *d, enum compute compute)
 {
-    d->size = d->in_pairs ? sizeof(uint16_t) : dtype_size(sum->dtype);
+    bool groups = d->group > 1;
+    d->size = groups ? 4 / d->group : dtype_size(sum->dtype);
     d->lanes = sum->lanes;
     d->a_lanes = a->lanes;
     d->b_lanes = b->lanes;
-    d->dot = d->in_pairs ? c->set->dot_pairs : c->set->dot->dot[compute];
-    d->shares = d->in_pairs || c->set->dot->packs[compute];
+    if (!groups)
+        d->dot = c->set->dot->dot[compute];
+    d->shares = groups || c->set->dot->packs[compute];
     c->program->shares |= d->shares;
-    d->width = c->set->dot->width[compute];
+    d->width = c->set->dot->width[groups ? COMPUTE_F32 : compute];
     d->a.step = d->k;
-    d->b.step = d->in_pairs ? 2 * d->width : d->width;
+    d->b.step = d->group * d->width;
     d->fma = routine_elementwise(c->set, OP_FMA, compute);
     if (sum->lanes > 1)
         d->spread = memory_new(c, 2 * d->size * sum->lanes);
@@ -105,7 +108,13 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     d->m = (size_t)result.extent[0];
     d->n = (size_t)result.extent[1];
     d->k = (size_t)e->args[0]->type.extent[1];
-    d->in_pairs = result.lanes == 1 && dot_pairs(e) && c->set->dot_pairs;
+    const struct dot_grouping g = dot_grouping(c, e);
+    d->group = 1;
+    if (result.lanes == 1 && g.routine) {
+        d->group = (size_t)g.group;
+        d->flipped = g.flipped;
+        d->dot = g.routine;
+    }
     d->a = dot_operand(c, e, 0, d, &a);
     d->b = dot_operand(c, e, 1, d, &b);
     d->deferred = defers ? c->deferral->deferred : NO_SLOT;
@@ -142,11 +151,9 @@ static bool may_defer(const struct compiler *c, const struct stmt *loop, const s
     if (sum->op != OP_REF || sum->sym != s->target->sym ||
         compute_dtype(compute_of(sum->type.dtype)) != sum->type.dtype)
         return false;
-    for (int i = 0; i < 2; i++) {
-        const struct expr *e = s->value->args[i];
-        if (!packed_tile_of(c, e->op == OP_TRANS ? e->args[0] : e))
+    for (int i = 0; i < 2; i++)
+        if (!packed_tile_of(c, dot_tile(s->value, i)))
             return false;
-    }
     return expr_mentions(loop->condition, sum->sym) + stmt_mentions(loop->body, sum->sym) +
                stmt_mentions(loop->step, sum->sym) ==
            2;

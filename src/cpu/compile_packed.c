@@ -78,31 +78,65 @@ static void note_use(struct survey *s, const struct expr *tile, const struct pac
         use->form = *form;
     }
     if (use->form.side != form->side || use->form.turned != form->turned ||
-        use->form.to != form->to || use->form.paired != form->paired)
+        use->form.to != form->to || use->form.group != form->group ||
+        use->form.flipped != form->flipped)
         refuse(s, tile->sym);
 }
 
-bool dot_pairs(const struct expr *dot)
+static bool is_byte(enum dtype t)
+{
+    return t == DT_I8 || t == DT_U8;
+}
+
+/* Returns the expression below casts that keep the values of 8-bit integers: the operands of a
+ * mixed product are cast to i16. */
+static const struct expr *without_widening(const struct expr *e)
+{
+    if (e->op != OP_CAST)
+        return e;
+    enum dtype to = e->type.dtype, from = e->args[0]->type.dtype;
+    bool wider = dtype_is_int(to) && !is_byte(to) && (from == DT_U8 || to != DT_U16);
+    return is_byte(from) && wider ? e->args[0] : e;
+}
+
+const struct expr *dot_tile(const struct expr *dot, int index)
+{
+    const struct expr *e = without_widening(dot->args[index]);
+    return e->op == OP_TRANS ? without_widening(e->args[0]) : e;
+}
+
+struct dot_grouping dot_grouping(const struct compiler *c, const struct expr *dot)
 {
     const struct type *a = &dot->args[0]->type;
-    return a->dtype == DT_BF16 && dot->args[1]->type.dtype == DT_BF16 && a->extent[1] % 2 == 0 &&
-           compute_of(dot->type.dtype) == COMPUTE_F32;
+    enum dtype left = dot_tile(dot, 0)->type.dtype, right = dot_tile(dot, 1)->type.dtype;
+    enum compute compute = compute_of(dot->type.dtype);
+    const struct routine_set *set = c->set;
+    if (left == DT_BF16 && right == DT_BF16 && a->extent[1] % 2 == 0 && compute == COMPUTE_F32)
+        return (struct dot_grouping){2, set->dot_bf16, false};
+    dot_fn *routine = left == DT_U8 ? set->dot_u8 : set->dot_i8;
+    if (is_byte(left) && is_byte(right) && a->extent[1] % 4 == 0 && routine &&
+        (dot->type.dtype == DT_I32 || dot->type.dtype == DT_U32))
+        return (struct dot_grouping){4, routine, left == right};
+    return (struct dot_grouping){1, NULL, false};
 }
 
 static void survey_operand(struct survey *s, const struct expr *dot, enum packed_side side)
 {
     const struct expr *e = dot->args[side == PACKED_LEFT ? 0 : 1];
     enum compute compute = compute_of(dot->type.dtype);
-    bool turned = e->op == OP_TRANS;
-    const struct expr *tile = turned ? e->args[0] : e;
+    bool turned = without_widening(e)->op == OP_TRANS;
+    const struct expr *tile = dot_tile(dot, side == PACKED_LEFT ? 0 : 1);
+    const struct dot_grouping g = dot_grouping(s->c, dot);
     bool floats = compute == COMPUTE_F32 || compute == COMPUTE_F64;
-    if (!floats || !names_tile(tile) || compute_of(tile->type.dtype) != compute) {
+    bool packs = g.group == 4 || (floats && compute_of(tile->type.dtype) == compute);
+    if (!packs || !names_tile(tile)) {
         survey_value(s, e);
         return;
     }
     struct packed_form form = {.side = side, .turned = turned, .from = tile->type.dtype};
-    form.paired = dot_pairs(dot);
-    form.to = form.paired && s->c->set->dot_pairs ? DT_BF16 : compute_dtype(compute);
+    form.group = g.group;
+    form.flipped = g.flipped && side == PACKED_RIGHT;
+    form.to = g.routine ? form.from : compute_dtype(compute);
     bool depth_first = (side == PACKED_RIGHT) != turned;
     form.lines = tile->type.extent[depth_first ? 1 : 0];
     form.depth = tile->type.extent[depth_first ? 0 : 1];
@@ -229,7 +263,7 @@ static size_t own_bytes(const struct compiler *c, const struct packed_form *form
     bool left = form->side == PACKED_LEFT;
     bool same = form->from == form->to;
     bool halves = dot->has_halves && form->from == DT_F16 && form->to == DT_F32;
-    if (!dot->packs[compute] || !(same || halves) || form->paired ||
+    if (!dot->packs[compute] || !(same || halves) || form->group > 1 ||
         (!left && (size_t)form->lines % dot->width[compute] != 0))
         return 0;
     size_t elements = left ? (size_t)form->lines * LEFT_STEP(depth) : depth * dot->width[compute];
@@ -244,8 +278,7 @@ static void lay_tile(struct compiler *c, struct slot *slot)
     t->stages = 1;
     for (int i = 0; i + 2 < type->rank; i++)
         t->stages *= type->extent[i];
-    enum compute compute = compute_of(t->form.to);
-    int64_t width = (int64_t)c->set->dot->width[compute], lines = t->form.lines;
+    int64_t width = (int64_t)dot_panel_width(c->set, &t->form), lines = t->form.lines;
     if (t->form.side == PACKED_RIGHT)
         lines = (lines + width - 1) / width * width;
     t->bytes = (size_t)(lines * t->form.depth) * dtype_size(t->form.to);

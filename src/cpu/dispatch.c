@@ -27,6 +27,14 @@ static bool machine_is_v4(void)
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 #endif
+#if defined(TILEWRIGHT_HAVE_VNNI)
+extern const struct routine_set routine_set_vnni;
+
+static bool machine_has_vnni(void)
+{
+    return machine_is_v4() && __builtin_cpu_supports("avx512vnni");
+}
+#endif
 #if defined(TILEWRIGHT_HAVE_BF16)
 extern const struct routine_set routine_set_bf16;
 #endif
@@ -47,8 +55,12 @@ const struct routine_set *routine_set_at(int index)
     if (index == 2 && machine_is_v4())
         return &routine_set_v4;
 #endif
+#if defined(TILEWRIGHT_HAVE_VNNI)
+    if (index == 3 && machine_has_vnni())
+        return &routine_set_vnni;
+#endif
 #if defined(TILEWRIGHT_HAVE_BF16)
-    if (index == 3 && machine_is_v4() && __builtin_cpu_supports("avx512bf16"))
+    if (index == 4 && machine_has_vnni() && __builtin_cpu_supports("avx512bf16"))
         return &routine_set_bf16;
 #endif
     return NULL;
@@ -71,7 +83,7 @@ const struct routine_set *routine_set_choose(void)
 {
     const struct routine_set *best = NULL;
     for (int i = 0; routine_set_at(i); i++)
-        if (!routine_set_at(i)->dot_pairs || pairs_pay())
+        if (!routine_set_at(i)->dot_bf16 || pairs_pay())
             best = routine_set_at(i);
     return best;
 }

@@ -20,9 +20,9 @@ static size_t depth_needed(const struct frame *f, const struct dot_detail *d,
     if (!a || !b)
         return d->k;
     size_t left = packed_depth(f, d->a.tile, a), right = packed_depth(f, d->b.tile, b);
-    size_t pair = d->a.tile->form.paired ? 2 : 1, deeper = left > right ? left : right;
-    size_t pairs = deeper > pair ? (deeper + pair - 1) / pair : 1;
-    return pairs * pair;
+    size_t group = (size_t)d->a.tile->form.group, deeper = left > right ? left : right;
+    size_t groups = deeper > group ? (deeper + group - 1) / group : 1;
+    return groups * group;
 }
 
 /* Finds the place of an operand. Returns its tile if other blocks read that too, otherwise NULL. */
@@ -67,14 +67,15 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
                         struct dot_target out)
 {
     const struct cpu_program *program = f->program;
-    size_t pair = d->in_pairs ? 2 : 1, row = d->b.tile ? d->width : d->n;
+    size_t row = d->b.tile ? d->width : d->n;
     struct dot_strides s = {.c = d->n,
-                            .a = p->a_step / pair,
+                            .a = p->a_step / d->group,
                             .b = row,
-                            .panel = p->b_step / pair,
+                            .panel = p->b_step / d->group,
                             .prefetch = list ? list->first : NULL,
                             .fresh = p->fresh,
                             .settled = p->ragged,
+                            .flipped = d->flipped,
                             .out = out.to,
                             .out_step = out.step,
                             .out_halves = out.halves};
@@ -87,7 +88,7 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
         s.a = LEFT_STEP(p->depth);
     if (b == PACKS_OWN)
         s.panel = 0;
-    s.most_rows = s.a * pair * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0;
+    s.most_rows = s.a * d->group * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0;
     multiply_shared(f, d, sum, p, out, &s);
     if (a == PACKS_PART)
         packed_part_done(p->a_source.done);
@@ -178,7 +179,7 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
         if ((a->axis[i].kind == IX_SLICE) != (i >= row) || box->low[i] != box->start[i])
             return false;
     bool halves = store->convert;
-    if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < columns || (halves && d->in_pairs))
+    if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < columns || (halves && d->group > 1))
         return false;
     unsigned char *to = box_start(f, a, box);
     *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row], halves};

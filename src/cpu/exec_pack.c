@@ -71,9 +71,24 @@ static void swap_pairs(unsigned char *at, int64_t pairs, int64_t row)
         }
 }
 
-/* Interleaves each pair of the `depth` rows of a panel (bf16), or swaps the two rows. */
-static void pair_rows(const struct packing *w, unsigned char *panel)
+/* Interleaves each group of four of the `depth` rows of a panel. */
+static void interleave_fours(const struct packing *w, unsigned char *panel)
 {
+    uint8_t all[4 * CHUNK];
+    size_t row = (size_t)w->width;
+    for (int64_t p = 0; p + 3 < w->depth; p += 4, panel += 4 * row) {
+        w->set->pack->interleave_bytes(all, panel, row, row, w->form->flipped ? 0x80 : 0);
+        memcpy(panel, all, 4 * row);
+    }
+}
+
+/* Interleaves the rows of each group of the `depth` rows of a panel, or swaps two rows of f32. */
+static void group_rows(const struct packing *w, unsigned char *panel)
+{
+    if (w->form->group == 4) {
+        interleave_fours(w, panel);
+        return;
+    }
     int64_t row = w->width * w->size;
     uint16_t both[2 * CHUNK];
     if (w->form->to != DT_BF16) {
@@ -118,7 +133,7 @@ static void pack_left(const struct packing *w)
                 fetch_row(from, lines - i, from_row, depth * w->size_from);
             pack_row(w, to + i * row, from, depth, w->deep);
         }
-    for (int64_t i = 0; i < w->form->lines && w->form->paired && w->convert; i++)
+    for (int64_t i = 0; i < w->form->lines && w->form->group == 2 && w->convert; i++)
         swap_floats(w->to + i * row, w->depth / 2);
 }
 
@@ -188,8 +203,8 @@ static void pack_right(const struct packing *w)
         int64_t next = (first / width + 1) * width;
         pack_columns(w, first, next < end ? next : end);
     }
-    for (int64_t j = 0; j < w->form->lines && w->form->paired; j += width)
-        pair_rows(w, w->to + j / width * panel);
+    for (int64_t j = 0; j < w->form->lines && w->form->group > 1; j += width)
+        group_rows(w, w->to + j / width * panel);
 }
 
 static struct packing packing_of(const struct frame *f, const struct packed_fill *fill,
@@ -204,7 +219,7 @@ static struct packing packing_of(const struct frame *f, const struct packed_fill
     struct packing w = {form, f->program->set, depth, .to = to, .step = step};
     w.size = (int64_t)dtype_size(form->to);
     w.size_from = (int64_t)dtype_size(form->from);
-    w.width = (int64_t)w.set->dot->width[compute_of(form->to)];
+    w.width = (int64_t)dot_panel_width(w.set, form);
     w.convert = form->from == form->to ? NULL : w.set->convert->convert[form->to][form->from];
     for (int i = 0; i < 2; i++) {
         w.low[i] = box->empty ? 0 : box->low[axis[i]] - box->start[axis[i]];
@@ -248,12 +263,19 @@ void step_pair_columns(struct frame *f, const struct instr *in)
     swap_floats(frame_at(f, in->dst), in->n);
 }
 
-/* Pairs the rows of a dense right operand, which has in->n pairs of rows of detail->n columns:
- * interleaves them (bf16) or swaps them. */
-void step_pair_rows(struct frame *f, const struct instr *in)
+/* Groups the rows of a dense right operand, which has in->n groups of rows of detail->n columns:
+ * interleaves them, or swaps two rows of f32. */
+void step_group_rows(struct frame *f, const struct instr *in)
 {
     const struct dot_detail *d = in->detail;
-    if (!d->in_pairs) {
+    if (d->group == 4) {
+        const uint8_t *bytes = frame_at(f, in->a);
+        uint8_t *out = frame_at(f, in->dst);
+        for (uint32_t i = 0; i < in->n; i++, bytes += 4 * d->n, out += 4 * d->n)
+            f->program->set->pack->interleave_bytes(out, bytes, d->n, d->n, d->flipped ? 0x80 : 0);
+        return;
+    }
+    if (d->group == 1) {
         swap_pairs(frame_at(f, in->dst), in->n, (int64_t)(d->n * sizeof(float)));
         return;
     }

@@ -97,7 +97,7 @@ static bool read_in_place(const struct frame *f, struct packed_state *state, siz
     int lines = plan->lines_axis, depth = plan->depth_axis;
     int64_t size = (int64_t)dtype_size(form->to), step = view->stride[lines];
     if (form->side != PACKED_LEFT || form->from != form->to || view->stride[depth] != 1 ||
-        box->empty || step < 0 || (form->paired && step % 2 != 0) || !is_good_step(f, step * size))
+        box->empty || step < 0 || step % form->group != 0 || !is_good_step(f, step * size))
         return false;
     if (box->low[lines] > box->start[lines] || box->low[depth] > box->start[depth] ||
         box->high[lines] - box->low[lines] < form->lines ||
@@ -117,7 +117,7 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
     size_t stage = (size_t)(state - states(f)) - tile->states;
     unsigned char *to = frame_at(f, tile->at + (uint32_t)(stage * tile->bytes));
     const struct packed_form *form = &tile->form;
-    size_t width = f->program->set->dot->width[compute_of(form->to)];
+    size_t width = dot_panel_width(f->program->set, form);
     int64_t step = form->side == PACKED_LEFT ? form->depth : form->depth * (int64_t)width;
     if (state->kind == PACKED_NOTHING) { /* there is no box, and the kind does not change */
         memset(to, 0xff, tile->bytes);

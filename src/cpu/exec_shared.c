@@ -21,11 +21,11 @@ void multiply_shared(const struct frame *f, const struct dot_detail *d, void *su
                      const struct dot_deferred *p, struct dot_target out, struct dot_strides *s)
 {
     struct shared_product *shared = f->shared;
-    size_t panels = (out.columns + d->width - 1) / d->width, pair = d->in_pairs ? 2 : 1;
+    size_t panels = (out.columns + d->width - 1) / d->width, k = p->depth / d->group;
     double size = (double)out.rows * (double)out.columns * (double)p->depth;
     if (!shared || !d->shares || panels < 2 || size < worth_sharing || s->a_unpacked.from ||
         (s->b_unpacked.from && s->panel == 0)) {
-        d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, s);
+        d->dot(sum, p->a, p->b, out.rows, out.columns, k, s);
         return;
     }
     s->untaken = &shared->untaken;
@@ -35,11 +35,11 @@ void multiply_shared(const struct frame *f, const struct dot_detail *d, void *su
     shared->b = p->b;
     shared->rows = out.rows;
     shared->columns = out.columns;
-    shared->depth = p->depth / pair;
+    shared->depth = k;
     shared->strides = *s;
     shared->strides.prefetch = NULL;
     atomic_store(&shared->untaken, (int)panels);
-    d->dot(sum, p->a, p->b, out.rows, out.columns, p->depth / pair, s);
+    d->dot(sum, p->a, p->b, out.rows, out.columns, k, s);
     wait_for_helpers(shared);
 }
 

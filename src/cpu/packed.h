@@ -14,7 +14,9 @@
  *
  * Products of bf16 add pairs of steps on every machine, as AVX512-BF16 does. If the routine set has
  * that instruction, tiles stay bf16, with the rows of the right operand interleaved in pairs;
- * otherwise the two elements of a pair are swapped when they are packed.
+ * otherwise the two elements of a pair are swapped when they are packed. Products of 8-bit
+ * integers add groups of four steps if the routine set can: tiles stay 8-bit integers, with the
+ * rows of the right operand interleaved in fours.
  *
  * Bounds, copies under way and tiles without a value are treated as for any tile. */
 #ifndef TW_PACKED_H
@@ -42,10 +44,19 @@ struct packed_form {
     enum packed_side side;
     bool turned;         /* `dot` reads trans(tile) */
     enum dtype from, to; /* types in the view and in the computation */
-    bool paired;         /* two steps of depth are added at a time, the later one first */
-    int64_t lines;       /* rows of the left operand, columns of the right one */
+    /* Steps of depth that are added at a time: 1; 2 of bf16, the later one first; 4 of 8-bit
+     * integers. */
+    int group;
+    bool flipped;  /* 8-bit integers on the right: their top bits are flipped (dot_int8.c) */
+    int64_t lines; /* rows of the left operand, columns of the right one */
     int64_t depth;
 };
+
+/* Returns the columns of a panel of the right operand. */
+static inline size_t dot_panel_width(const struct routine_set *set, const struct packed_form *form)
+{
+    return set->dot->width[form->group == 4 ? COMPUTE_F32 : compute_of(form->to)];
+}
 
 /* A tile, or `stages` of them, one for each choice of its leading indices. */
 struct packed_tile {

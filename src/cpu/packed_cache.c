@@ -149,7 +149,7 @@ static bool plan_shape(const struct launch_state *l, const struct packed_plan *p
             (i != plan->depth_axis && !multiply(rows, cache->count[i])))
             return false;
     }
-    cache->width = l->program->set->dot->width[compute_of(plan->form.to)];
+    cache->width = dot_panel_width(l->program->set, &plan->form);
     cache->depth = cache->count[plan->depth_axis] * plan->form.depth;
     cache->part_depth = plan->form.depth * (together > 1 ? together : 1);
     cache->parts = (cache->depth + cache->part_depth - 1) / cache->part_depth;

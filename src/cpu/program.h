@@ -120,8 +120,8 @@ struct tile_seen {
 struct dot_detail {
     struct dot_operand a, b;      /* of uniform operands */
     size_t width;                 /* of a panel */
-    bool in_pairs;                /* operands are bf16; the routine treats a pair of elements as
-                                   * one */
+    size_t group;                 /* of this number of elements; the routine treats it as one */
+    bool flipped;                 /* struct dot_strides */
     uint32_t deferred;            /* struct dot_deferred; NO_SLOT: products are added at once */
     bool stored;                  /* step_dot_store stores the sum, and no other step reads it */
     const struct tile_seen *seen; /* NULL: all of the sum is needed */
@@ -542,7 +542,7 @@ step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, 
 /* exec_packed.c */
 step_fn step_packed_fill, step_packed_copy, step_packed_clear;
 /* exec_pack.c */
-step_fn step_pair_columns, step_pair_rows;
+step_fn step_pair_columns, step_group_rows;
 /* exec_dot.c */
 step_fn step_dot, step_dot_fresh, step_dot_flush, step_dot_store, step_dot_lanes;
 /* exec_strips.c; exec_row.c: of a chain over one row */

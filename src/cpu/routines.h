@@ -138,6 +138,7 @@ struct dot_strides {
     const struct dot_prefetch *prefetch; /* NULL: nothing */
     bool fresh;                          /* c counts as zeros, whatever it holds */
     bool settled;                        /* 0 is added at the end, so that no sum is -0 */
+    bool flipped;                        /* the top bits of the bytes of b are (dot_int8.c) */
     void *out;                           /* destination of c + a · b; NULL: c itself */
     size_t out_step;                     /* elements from row to row of `out` */
     bool out_halves;                     /* `out` is f16; requires dot_routines.has_halves */
@@ -312,9 +313,14 @@ typedef void pack_rows_fn(void *to, ptrdiff_t to_row, ptrdiff_t apart, const voi
                           ptrdiff_t from_row, size_t rows, size_t pieces, size_t piece);
 /* Interleaves n elements of each of two rows. */
 typedef void interleave_fn(uint16_t *to, const uint16_t *first, const uint16_t *second, size_t n);
+/* Interleaves n bytes of each of four rows, which are `row` bytes apart; bits of `flip` are
+ * flipped. */
+typedef void interleave_bytes_fn(uint8_t *to, const uint8_t *from, size_t row, size_t n,
+                                 uint8_t flip);
 struct pack_routines {
     pack_rows_fn *rows;
     interleave_fn *interleave;
+    interleave_bytes_fn *interleave_bytes;
 };
 
 struct routine_set {
@@ -323,9 +329,10 @@ struct routine_set {
     const struct convert_routines *convert;
     const struct reduce_routines *reduce, *reduce_integers;
     const struct dot_routines *dot;
-    /* Product of bf16 operands in pairs (dot_bf16.c), in panels of dot->width[COMPUTE_F32]
-     * columns; k and the strides of a and b count pairs. NULL: there is none. */
-    dot_fn *dot_pairs;
+    /* Products of operands in groups of steps of k: pairs of bf16 (dot_bf16.c), and four 8-bit
+     * integers, by the left operand's type (dot_int8.c). Panels have dot->width[COMPUTE_F32]
+     * columns; k and the strides of a and b count groups. NULL: there is none. */
+    dot_fn *dot_bf16, *dot_u8, *dot_i8;
     const struct memory_routines *memory;
     const struct pack_routines *pack;
     const struct stream_routines *stream;

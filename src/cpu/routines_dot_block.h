@@ -15,6 +15,8 @@
  *                      the others are EACH_MANY_ROWS
  *   FOUR_STEPS_OF_MANY optional: 4 steps of k for blocks of 4 rows or more
  *   LINE_UNROLLED      UNROLLED if the steps of k between two prefetches are to be unrolled
+ *   CORRECT            optional: adds what the sums of a block lack if the bytes of b are flipped
+ *                      (dot_strides.flipped)
  *   PACKS              optional: operands may have to be packed on the way
  *   GET_HALVES, PUT_HALVES, GET_HALF, PUT_HALF
  *                      optional: f16 in memory: load a vector or one element as an operand, and
@@ -522,6 +524,10 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
                 to = full;
 #endif
             NAME(block_at)(at, rows, j, columns, to, sums, from, panel, k, s, &lines);
+#if defined(CORRECT)
+            if (s->flipped)
+                CORRECT(to, to_row, rows, columns, from, s->a, k);
+#endif
             if (s->settled)
                 NAME(settle)(to, s->out ? s->out_step : s->c, rows, columns);
 #if defined(PUT_HALVES)
@@ -556,6 +562,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef EACH_WHOLE_ROWS
 #undef FEW_AT_EDGE
 #undef FUSED_WITH
+#undef CORRECT
 #undef PACKS
 #undef GET_HALVES
 #undef GET_HALF

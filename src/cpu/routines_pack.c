@@ -1,6 +1,6 @@
 /* Copies rows of a view to rows with another layout, and fetches them before the processor
  * would. Rows that are packed come from far away, each from another page. Also interleaves rows
- * into rows of pairs. */
+ * into rows of pairs, or of groups of four. */
 #include "cpu/routines.h"
 
 #include <string.h>
@@ -42,5 +42,16 @@ static void interleave(uint16_t *to, const uint16_t *first, const uint16_t *seco
     }
 }
 
+static void interleave_bytes(uint8_t *to, const uint8_t *from, size_t row, size_t n, uint8_t flip)
+{
+    VECTORISE for (size_t i = 0; i < n; i++)
+    {
+        to[4 * i] = from[i] ^ flip;
+        to[4 * i + 1] = from[row + i] ^ flip;
+        to[4 * i + 2] = from[2 * row + i] ^ flip;
+        to[4 * i + 3] = from[3 * row + i] ^ flip;
+    }
+}
+
 extern const struct pack_routines ROUTINE(routines_pack);
-const struct pack_routines ROUTINE(routines_pack) = {pack_rows, interleave};
+const struct pack_routines ROUTINE(routines_pack) = {pack_rows, interleave, interleave_bytes};

@@ -21,10 +21,16 @@ extern const struct convert_routines CONVERT;
 extern const struct memory_routines MEMORY;
 extern const struct reduce_routines REDUCE_INTEGERS;
 
-/* The set for AVX512-BF16 is the set for AVX-512 plus dot_bf16.c. */
+/* The set for AVX512-VNNI is the set for AVX-512 plus dot_int8.c; that for AVX512-BF16 has
+ * dot_bf16.c, too. */
+#if defined(ROUTINES_VNNI)
+extern dot_fn dot_groups_u8, dot_groups_i8;
+#endif
 #if defined(ROUTINES_BF16)
 #define SET routine_set_bf16
 extern dot_fn dot_pairs_bf16;
+#elif defined(ROUTINES_VNNI)
+#define SET routine_set_vnni
 #else
 #define SET ROUTINE(routine_set)
 #endif
@@ -33,7 +39,9 @@ extern const struct routine_set SET;
 const struct routine_set SET = {
 #if defined(ROUTINES_BF16)
     .name = "avx512_bf16",
-    .dot_pairs = dot_pairs_bf16,
+    .dot_bf16 = dot_pairs_bf16,
+#elif defined(ROUTINES_VNNI)
+    .name = "avx512_vnni",
 #elif defined(ROUTINES_V4)
     .name = "avx512",
 #elif defined(ROUTINES_V3)
@@ -42,6 +50,10 @@ const struct routine_set SET = {
     .name = "neon",
 #else
     .name = "portable",
+#endif
+#if defined(ROUTINES_VNNI)
+    .dot_u8 = dot_groups_u8,
+    .dot_i8 = dot_groups_i8,
 #endif
     .elementwise = &ROUTINE(routines_elementwise),
     .math = &ROUTINE(routines_math),

@@ -836,15 +836,17 @@ static void views_are_read_as_they_lie(void **state)
 struct shape {
     int m, n, k, stages;
     bool turn_a, turn_b, batch;
-    const char *type, *stored;
-    bool halves; /* the result */
+    const char *type[2], *sum, *stored; /* type: of a, b */
+    bool halves;                        /* the result */
 };
 
 static struct shape draw_shape(uint32_t *seed)
 {
     static const char *const types[] = {"f32", "f16", "bf16", "f64", "e4m3"};
     static const char *const stored[] = {"acc", "acc * 2 - 1", "acc * max(acc, 0)"};
-    struct shape s = {.stages = 1 + (int)cpu_draw(seed, 3), .type = types[cpu_draw(seed, 5)]};
+    struct shape s = {.stages = 1 + (int)cpu_draw(seed, 3)};
+    s.type[0] = s.type[1] = types[cpu_draw(seed, 5)];
+    s.sum = strcmp(s.type[0], "f64") == 0 ? "f64" : "f32";
     s.stored = stored[cpu_draw(seed, 3)];
     s.m = 1 + (int)cpu_draw(seed, 40);
     s.n = 1 + (int)cpu_draw(seed, 70);
@@ -852,9 +854,23 @@ static struct shape draw_shape(uint32_t *seed)
     s.turn_a = cpu_draw(seed, 2);
     s.turn_b = cpu_draw(seed, 2);
     s.batch = cpu_draw(seed, 2);
-    s.halves = strcmp(s.type, "f64") != 0 && cpu_draw(seed, 3) == 0;
+    s.halves = strcmp(s.sum, "f64") != 0 && cpu_draw(seed, 3) == 0;
     if (s.halves)
         s.stored = "(f16) acc";
+    return s;
+}
+
+/* The same with 8-bit integers, of one signedness or of two; most depths are multiples of four. */
+static struct shape draw_bytes(uint32_t *seed)
+{
+    struct shape s = draw_shape(seed);
+    for (int i = 0; i < 2; i++)
+        s.type[i] = cpu_draw(seed, 2) ? "i8" : "u8";
+    s.sum = "i32";
+    s.halves = false;
+    s.stored = cpu_draw(seed, 2) ? "acc" : "acc * 2 - 1";
+    if (cpu_draw(seed, 5) > 0)
+        s.k = 4 * (1 + s.k / 2);
     return s;
 }
 
@@ -863,7 +879,7 @@ static void write_text(const struct shape *s, char *text)
 {
     char a[80], b[80], ta[32], tb[32];
     const char *outer = s->batch ? "[block.z]" : "", *axis = s->batch ? "[2]" : "";
-    const char *sum = strcmp(s->type, "f64") == 0 ? "f64" : "f32", *c = s->halves ? "f16" : sum;
+    const char *c = s->halves ? "f16" : s->sum;
     snprintf(ta, sizeof ta, "[%d][%d]", s->turn_a ? s->k : s->m, s->turn_a ? s->m : s->k);
     snprintf(tb, sizeof tb, "[%d][%d]", s->turn_b ? s->n : s->k, s->turn_b ? s->k : s->n);
     if (s->turn_a)
@@ -877,16 +893,16 @@ static void write_text(const struct shape *s, char *text)
     snprintf(text, MOST_TEXT,
              "kernel k(i32 n, const %s *a, const %s *b, %s *c) grid(cdiv(n, %d), cdiv(n, %d), %d) "
              "warps(1)\n{\n"
-             "global %s A%s[n][n] = a, B%s[n][n] = b;\nglobal %s C%s[n][n] = c;\n"
+             "global %s A%s[n][n] = a;\nglobal %s B%s[n][n] = b;\nglobal %s C%s[n][n] = c;\n"
              "i32 i = block.x * %d, j = block.y * %d;\nreg %s acc[%d][%d] = 0;\n"
-             "shared %s sa[%d]%s, sb[%d]%s;\n"
+             "shared %s sa[%d]%s;\nshared %s sb[%d]%s;\n"
              "for (i32 p = 0, s = 0; p < n; p += %d, s = (s + 1) %% %d) {\n"
              "sa[s] = %s;\nsb[s] = %s;\nsync();\nacc += dot(%s, %s);\nsync();\n}\n"
              "C%s[i +: %d][j +: %d] = %s;\n}\n",
-             s->type, s->type, c, s->m, s->n, s->batch ? 2 : 1, s->type, axis, axis, c, axis, s->m,
-             s->n, sum, s->m, s->n, s->type, s->stages, ta, s->stages, tb, s->k, s->stages, a, b,
-             s->turn_a ? "trans(sa[s])" : "sa[s]", s->turn_b ? "trans(sb[s])" : "sb[s]", outer,
-             s->m, s->n, s->stored);
+             s->type[0], s->type[1], c, s->m, s->n, s->batch ? 2 : 1, s->type[0], axis, s->type[1],
+             axis, c, axis, s->m, s->n, s->sum, s->m, s->n, s->type[0], s->stages, ta, s->type[1],
+             s->stages, tb, s->k, s->stages, a, b, s->turn_a ? "trans(sa[s])" : "sa[s]",
+             s->turn_b ? "trans(sb[s])" : "sb[s]", outer, s->m, s->n, s->stored);
 }
 
 static void random_products_are_the_same(void **state)
@@ -901,6 +917,31 @@ static void random_products_are_the_same(void **state)
         expect_same(text, 1 + cpu_draw(&seed, s.batch ? 40 : 60), &packed);
         assert_int_equal(packed, 2 * s.stages);
     }
+}
+
+static double any_byte(size_t i)
+{
+    return (double)(i * 37 % 256) - (i % 3 == 0 ? 128 : 0);
+}
+
+/* Tiles of 8-bit integers are packed if the machine multiplies them (dot_int8.c). */
+static void random_bytes_are_the_same(void **state)
+{
+    uint32_t seed = 30;
+    char text[MOST_TEXT];
+    int last = 0;
+    (void)state;
+    element = any_byte;
+    while (routine_set_at(last + 1))
+        last++;
+    for (int i = 0; i < (TW_TEST_RACES_ONLY ? 40 : 300); i++) {
+        struct shape s = draw_bytes(&seed);
+        uint32_t packed, packs = routine_set_at(last)->dot_i8 && s.k % 4 == 0 ? 2 : 0;
+        write_text(&s, text);
+        expect_same(text, 1 + cpu_draw(&seed, i % 8 == 0 ? 250 : 60), &packed);
+        assert_int_equal(packed, packs * (uint32_t)s.stages);
+    }
+    element = usual;
 }
 
 int main(void)
@@ -920,6 +961,7 @@ int main(void)
         cmocka_unit_test(many_sums_are_compiled_in_time),
         cmocka_unit_test(views_are_read_as_they_lie),
         cmocka_unit_test(random_products_are_the_same),
+        cmocka_unit_test(random_bytes_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
