@@ -29,6 +29,16 @@ static const char *read_parts(tw_probe *p, const char *at)
     return at;
 }
 
+/* Returns the first name that is given twice; NULL: none. */
+static const char *named_twice(const struct run_probe *p)
+{
+    for (int i = 0; i < p->options.count; i++)
+        for (int j = 0; j < i; j++)
+            if (strcmp(p->probes[i].name, p->probes[j].name) == 0)
+                return p->probes[i].name;
+    return NULL;
+}
+
 static bool read_probes(struct run_probe *p, const char *text)
 {
     while (*text) {
@@ -71,6 +81,10 @@ int run_probe_read(struct run_probe *p, const struct options *o)
             return usage_error(o->complaints, o->command,
                                "--probe %s: expected names, as acc,k or acc[0:4][0:4]",
                                u->values[0]);
+    const char *twice = named_twice(p);
+    if (twice)
+        return usage_error(o->complaints, o->command,
+                           "--probe %s is given twice: a run shows one part of a name", twice);
     p->asked = line || p->options.count;
     if (line && !read_line(p, line))
         return usage_error(o->complaints, o->command,
@@ -261,6 +275,7 @@ tw_status run_probe_begin(struct run_probe *p, tw_launch *l)
 void run_probe_end(struct run_probe *p)
 {
     p->recording = false;
+    p->ran = true;
     sort_rows(p);
     run_stops_end(&p->stops);
 }
@@ -316,6 +331,12 @@ void run_probe_report(const struct run_probe *p)
 {
     for (int64_t i = 0; i < p->row_count; i++)
         print_row(p, &p->rows[i]);
+    if (p->ran && p->options.count && !p->row_count && !p->stops.reached) {
+        const int64_t *b = p->options.block;
+        printf("block (%lld,%lld,%lld) assigned none of these names (--in-block names another "
+               "block, --in-thread another thread)\n",
+               (long long)b[0], (long long)b[1], (long long)b[2]);
+    }
     if (p->left_out)
         printf("… %lld more (--probe-rows N shows N of them)\n", (long long)p->left_out);
     if (p->stops.reached && p->stops.prompts)

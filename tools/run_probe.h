@@ -51,8 +51,8 @@ struct run_probe {
     int64_t row_count, row_room;
     int64_t left_out;             /* rows past most_rows */
     struct probe_thread *threads; /* NULL: no row arrived yet */
-    bool asked, recording;
-    char *line; /* received part of an unfinished line */
+    bool asked, recording, ran;   /* ran: a run has ended */
+    char *line;                   /* received part of an unfinished line */
     tw_launch *launch;
     FILE **print; /* output of the kernel's own print() */
     struct deadline *deadline;

@@ -108,6 +108,9 @@ def test_threads(tool, folder):
     expect("all threads", [(p["thread"][0], p["step"], p["value"]) for p in found["probes"]], want)
     text, found = probes(tool, folder, *given, "--in-block", "1", "--in-thread", "2")
     expect("one thread", [p["value"] for p in found["probes"]], [0.0, 1.0, 3.0, 6.0])
+    text, found = probes(tool, folder, *given, "--in-block", "7")
+    if not text.startswith("block (7,0,0) assigned none of these names (--in-block") or found["probes"]:
+        fail(f"no block: {text}")
     text, found = probes(tool, folder, *given, "--probe-rows", "3")
     expect("a limit", (len(found["probes"]), found["probes_left_out"]), (3, 8 + sum(range(1, 9)) - 3))
     if "… 41 more (--probe-rows N shows N of them)" not in text:
@@ -145,7 +148,7 @@ def test_break(tool, folder):
         fail(text)
     for words, status, said in ((["--break", "14:7"], 1, "--break 14:7: block 1,1,0 came to it 6 times"), (["--break", "99"], 2, "has no statement at line 99 or after it"),
                                 (["--break", "x"], 2, "expected a line, or LINE:N"), (["--probe", "tt"], 2, "kernel `sums` assigns no `tt`; did you mean `t`?"),
-                                (["--probe", "t[a]"], 2, "expected names, as acc,k or acc[0:4][0:4]"), (["--in-thread", "1"], 2, "--in-thread goes with --probe or --break")):
+                                (["--probe", "t,t[0:2]"], 2, "--probe t is given twice: a run shows one part of a name"), (["--probe", "t[a]"], 2, "expected names, as acc,k or acc[0:4][0:4]"), (["--in-thread", "1"], 2, "--in-thread goes with --probe or --break")):
         if said not in both(tool, folder, *given[:-1], *words, status=status).err:
             fail(f"{words}: {run(tool, folder, *given[:-1], *words, status=status)}")
 
