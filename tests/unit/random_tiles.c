@@ -3,8 +3,10 @@
 #include "test_layout_random.h"
 
 #include <stdio.h>
+#include <string.h>
 
-/* Each body is compiled with M, N, WARPS and the types T (of the data) and S (of sums). */
+/* Each body is compiled with M, N, WARPS and the types T (of the data) and S (of sums). Some also
+ * use SEED, and tables of K elements: ORDER (indices of such tables), PICK of T, WEIGHT[2][K]. */
 static const char *const bodies[] = {
     /* reductions along each axis and over everything */
     "kernel t(const T *a, S *c, T *d, S *e, T *f) grid(1) warps(WARPS)\n"
@@ -121,6 +123,40 @@ static const char *const bodies[] = {
     "    C = min(x, y);\n"
     "    D = broadcast(y, 2, M, N);\n"
     "}\n",
+    /* tables, indexed by tiles, by scalars and by elements of tables */
+    "kernel t(const T *a, T *c, f32 *d, S *e, i32 *f) grid(1) warps(WARPS)\n"
+    "{\n"
+    "    global T A[M][N] = a, C[M][N] = c;\n"
+    "    global f32 D[M][N] = d;\n"
+    "    global S E[M][1] = e;\n"
+    "    global i32 F[M] = f;\n"
+    "    reg T x[M][N] = A;\n"
+    "    reg i32 place[M][N] = abs((i32) x * 5 + iota(1, N) - iota(M, 1)) % K;\n"
+    "    C = PICK[place] + x;\n"
+    "    D = WEIGHT[place & 1][ORDER[place]];\n"
+    "    E = sum(PICK[place], axis = 1);\n"
+    "    i32 at = 0;\n"
+    "    for (i32 i = 0; i < M; i++) {\n"
+    "        at = ORDER[(at + i) % K];\n"
+    "        F[i] = at + (WEIGHT[i % 2][at] > 0.5 ? 1 : 0);\n"
+    "    }\n"
+    "}\n",
+    /* random numbers, of tiles and of scalars */
+    "kernel t(const T *a, f32 *c, T *d, i32 *e, u32 *f) grid(1) warps(WARPS)\n"
+    "{\n"
+    "    global T A[M][N] = a, D[M][N] = d;\n"
+    "    global f32 C[M][N] = c;\n"
+    "    global i32 E[M][N] = e;\n"
+    "    global u32 F[M] = f;\n"
+    "    reg T x[M][N] = A;\n"
+    "    reg i32 i[M][N] = iota(M, 1) * N + iota(1, N);\n"
+    "    C = rand(SEED, i);\n"
+    "    D = where(rand(SEED + 1, i) < 0.5, x, x + 1);\n"
+    "    E = randint(SEED, i + (i32) x, -N, M + 1);\n"
+    "    for (i32 j = 0; j < M; j++)\n"
+    "        F[j] = randint(SEED, j) + (u32) randint(j, SEED, 0, 1 + j) + (rand(j, 3) < 0.25 ? 1 : "
+    "0);\n"
+    "}\n",
 };
 _Static_assert(sizeof bodies / sizeof *bodies == TILE_BODIES, "as the header says");
 
@@ -138,11 +174,44 @@ double tile_kernel_number(enum dtype t, int param, uint64_t *seed)
     return random_below(seed, 4);
 }
 
+enum { MOST_IN_TABLE = 40 };
+
+/* Appends `= {…}` with `count` elements below `most`, each times the scale. */
+static size_t write_elements(char *text, size_t size, int count, int most, double scale,
+                             uint64_t *seed)
+{
+    size_t length = 0;
+    for (int i = 0; i < count; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%g", i ? ", " : "{",
+                                   random_below(seed, most) * scale);
+    return length + (size_t)snprintf(text + length, size - length, "}");
+}
+
+static size_t write_tables(char *text, size_t size, uint64_t seed)
+{
+    int k = 1 + random_below(&seed, MOST_IN_TABLE);
+    size_t length =
+        (size_t)snprintf(text, size, "const i32 K = %d, SEED = %d;\nconst i32 ORDER[K] = ", k,
+                         random_below(&seed, 1000));
+    length += write_elements(text + length, size - length, k, k, 1, &seed);
+    length += (size_t)snprintf(text + length, size - length, ";\nconst f32 WEIGHT[2][K] = {");
+    length += write_elements(text + length, size - length, k, 9, 0.125, &seed);
+    length += (size_t)snprintf(text + length, size - length, ", ");
+    length += write_elements(text + length, size - length, k, 9, 0.125, &seed);
+    length += (size_t)snprintf(text + length, size - length, "};\nconst T PICK[K] = ");
+    length += write_elements(text + length, size - length, k, 4, 1, &seed);
+    return length + (size_t)snprintf(text + length, size - length, ";\n");
+}
+
 const char *tile_kernel_write(char *text, size_t size, int body, int type, int m, int n, int warps)
 {
-    snprintf(text, size,
-             "const i32 M = %d, N = %d, WARPS = %d;\ntype T = {%s};\ntype S = {%s};\n%s", m, n,
-             warps, types[type].data, types[type].sum, bodies[body]);
+    size_t length = (size_t)snprintf(
+        text, size, "const i32 M = %d, N = %d, WARPS = %d;\ntype T = {%s};\ntype S = {%s};\n", m, n,
+        warps, types[type].data, types[type].sum);
+    int seed = ((m * 64 + n) * 64 + warps) * TILE_TYPES + type;
+    if (strstr(bodies[body], "SEED") || strstr(bodies[body], "ORDER"))
+        length += write_tables(text + length, size - length, (uint64_t)seed * 0x9e3779b97f4a7c15U);
+    snprintf(text + length, size - length, "%s", bodies[body]);
     return text;
 }
 

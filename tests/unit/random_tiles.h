@@ -1,6 +1,6 @@
-/* Kernels of tile expressions: reductions, edges, scans, shapes, masks, casts and shared memory,
- * over random extents, types and numbers of warps. They have one block, and a view of the whole
- * of each parameter. */
+/* Kernels of tile expressions: reductions, edges, scans, shapes, masks, casts, shared memory, tables
+ * and random numbers, over random extents, types and numbers of warps. They have one block, and a
+ * view of the whole of each parameter. */
 #ifndef RANDOM_TILES_H
 #define RANDOM_TILES_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TILE_BODIES = 10, TILE_TYPES = 8 };
+enum { TILE_BODIES = 12, TILE_TYPES = 8 };
 
 /* Both write to `text` and return it. */
 const char *tile_kernel_write(char *text, size_t size, int body, int type, int m, int n, int warps);
