@@ -470,9 +470,8 @@ const struct command command_explain = {
         "row of one that does not compile gives the reason.\n"
         "Sizes that are not set are 1024, batches 8. A kernel that ships may be given by its name: "
         "tiled.\n"
-        "FILE may be PTX of any compiler, or CUDA C (k.cu), which nvcc or clang compiles first: "
-        "--grid, --block\n"
-        "and --arg say its launch, as for `run`.\n"
+        "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
+        "first: --grid, --block and --arg say its launch, as for `run`.\n"
         "Without FILE it says what a GPU has, and its roofline. docs/explain.md explains the "
         "page,\n"
         "the table and each field of --json.",

@@ -518,8 +518,8 @@ const struct command command_run = {
         "over the general one.\n"
         "bf16, tf32, e4m3 and e5m2 arrays are read from and written to files of f4, since NumPy\n"
         "has no such types.\n"
-        "FILE may be PTX of any compiler, or CUDA C (k.cu), which nvcc or clang compiles first: "
-        "then\n"
+        "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
+        "first: then "
         "--grid and --block say the launch, and --arg each argument. It runs on the simulator, or "
         "with\n"
         "--device cuda on the GPU. The arrays that the kernel changed are printed.",

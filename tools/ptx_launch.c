@@ -86,9 +86,23 @@ static int check_value(const struct ptx_argument *a, const tw_ptx_param *param,
     return STATUS_OK;
 }
 
-static int read_one(struct ptx_given *g, int index, const char *text, const struct ptx_file *f,
-                    const struct options *o, uint64_t seed, char *name)
+/* Refuses a value of another size than the parameter's. `found`: the parameter; NULL: none. */
+static int check_size(const struct ptx_argument *a, int index, const struct ptx_param_found *found,
+                      const struct ptx_file *f, const struct options *o)
 {
+    if (a->kind != PTX_VALUE || !found || !found->bytes || a->bytes == found->bytes)
+        return STATUS_OK;
+    char *name = a->named ? need_text("`%s`", a->name) : need_text("it");
+    complain(o->complaints, "argument %d of %s: %s has %zu bytes (%s), the value given has %zu",
+             index, f->shown, name, found->bytes, found->type ? found->type : found->ptx, a->bytes);
+    free(name);
+    return STATUS_USAGE;
+}
+
+static int read_one(struct ptx_given *g, int index, const char *text, const struct ptx_file *f,
+                    const struct options *o, uint64_t seed, const struct ptx_param_found *found)
+{
+    const char *name = found ? found->name : NULL;
     struct ptx_argument *a = &g->list[index];
     tw_ptx_param param = tw_ptx_param_init();
     char *why;
@@ -98,7 +112,8 @@ static int read_one(struct ptx_given *g, int index, const char *text, const stru
         tw_ptx_param_at(f->ptx, f->kernel, index, &param) != TW_OK)
         param = tw_ptx_param_init();
     if (ptx_argument_read(a, index, text, &param, &g->arrays, seed + (uint64_t)index, &why))
-        return check_value(a, &param, o);
+        return check_size(a, index, found, f, o) == STATUS_OK ? check_value(a, &param, o)
+                                                              : STATUS_USAGE;
     usage_error(o->complaints, o->command, "--arg %s: %s", text, why);
     free(why);
     return STATUS_USAGE;
@@ -157,7 +172,7 @@ static int read_arguments(struct ptx_given *g, const struct ptx_file *f, const s
     for (const struct option_use *u = NULL; status == STATUS_OK && (u = options_next(o, "arg", u));
          g->count++)
         status = read_one(g, g->count, u->values[0], f, o, seed,
-                          g->count < params.count ? params.list[g->count].name : NULL);
+                          g->count < params.count ? &params.list[g->count] : NULL);
     if (status == STATUS_OK && (!has_block || (params.count > 0 && params.count != count)))
         status = ptx_params_refuse(&params, f, o, has_block);
     ptx_params_free(&params);

@@ -586,7 +586,7 @@ def test_names(s):
     launch = ("--block", "32", "--arg", "f32[32]:zero")
     for words, needle, more in (
             (["run", "one.ptx", *launch], "block_sum takes 2 arguments, 1 is given", "1: int (no name)"),
-            (["run", "one.ptx", *launch, "--arg", "i64:1"], "argument 1 of block_sum: it has 4 bytes (.u32), the value given has 8", ""),
+            (["run", "one.ptx", *launch, "--arg", "i64:1"], "argument 1 of block_sum: it has 4 bytes (int), the value given has 8", ""),
             (["run", "one.ptx"], "how many threads has a block of block_sum?", ""),
             (["run", "more.ptx"], "--kernel block_sum", "--kernel 'ns::scale'"),
             (["run", "more.ptx", "--kernel", "scale"], "2 kernels called 'scale'", "--kernel 'scale<float>'"),
@@ -626,6 +626,8 @@ def test_missing_arguments(s):
         s.expect(shlex.split(line), 0)
         s.expect([*shlex.split(line)[:-8], "--arg", "f64[32]:rand", "--arg", "f64[32]:none", "--arg", "i32:32", "--arg", "f64:1"], 1,
                  f"{name}:7:", "out-of-bounds", "in scale<double, 4> with seed 0")
+    s.expect(["check", "k.cu", "--kernel", "scale<double, 4>", "--block", "32", "--arg", "f64[32]:rand", "--arg", "f64[32]:none", "--arg", "i64:32", "--arg", "f64:1"], 2,
+             "argument 2 of scale<double, 4>: `n` has 4 bytes (int), the value given has 8")
     s.expect(["check", "k.cu", "--kernel", "plain", "--block", "1"], 2, "0: float4 *const v\n", "1: const int *at\n", "2: unsigned char *c\n",
              "3: struct pair s\n", "5: long long k\n", "--arg 'f32[1024][4]:zero' --arg 'i32[1024]:iota' --arg 'u8[1024]:zero' --arg '{…}' --arg u8:1 --arg i64:32")
     s.write("none.h", "int zip(void);\n")
@@ -712,7 +714,7 @@ def test_refused(s):
             (run(*good[2:6], "--arg", "f32[4]:zero"), "argument 2", "the address of an array"),
             (run("--arg", "i32:1", *good[4:]), "argument 0", "`in` has 8 bytes"),
             (one("f33[4]:zero"), "--arg f33[4]:zero: there is no such type"),
-            (one("f32[4]:zer"), "expected rand, zero, iota, ones, wide, negative, positive or extreme, or none"),
+            (one("f32[4]:zer"), "expected rand, zero, iota, ones, wide, negative, positive, extreme or special, or none"),
             (one("f32[4"), "--arg f32[4: expected TYPE:VALUE"),
             (one("f32[4:zero"), "expected TYPE[ELEMENTS]"),
             (one("f32[-4]:zero"), "expected TYPE[ELEMENTS]"),
