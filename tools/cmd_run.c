@@ -519,10 +519,9 @@ const struct command command_run = {
         "bf16, tf32, e4m3 and e5m2 arrays are read from and written to files of f4, since NumPy\n"
         "has no such types.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
-        "first: then "
-        "--grid and --block say the launch, and --arg each argument. It runs on the simulator, or "
-        "with\n"
-        "--device cuda on the GPU. The arrays that the kernel changed are printed.",
+        "first: then --grid and --block say the launch, and --arg each argument. It runs on the\n"
+        "simulator, or with --device cuda on the GPU. The arrays that the kernel changed are\n"
+        "printed.",
     .options = run_options,
     .examples =
         "  tilewright run kernels/matmul/shared.tile --in a=A.npy --in b=B.npy --out c=C.npy\n"

@@ -38,6 +38,9 @@ static int find_row(struct explain *x, struct ptx_file *f, const struct ptx_give
         return STATUS_OK;
     }
     complain_library(&x->complaints, f->ctx, s);
+    if (s == TW_FAULT)
+        complain_more(&x->complaints,
+                      "`tilewright check` with the same launch shows the place and the reason");
     return s == TW_FAULT || s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
 }
 

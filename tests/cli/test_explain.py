@@ -262,6 +262,8 @@ def test_limits(tool, folder):
     expect("The launch is too small to keep this GPU busy" in page and "In a larger launch this would count: Line 17 has a store with bank conflicts, 32-way: " in page, page)
     found = json.loads(explain(tool, *launch, "--json").out)["kernels"][0]["accesses"]
     expect([(a["line"], a["store"], a["atomic"]) for a in found] == [(17, True, None), (18, False, None), (19, True, "add")], found)
+    refused(tool, ["kernels/cuda/block_sum.ptx", "--block", "256", "--arg", "f32[9]:ones", "--arg", "f32[1]:zero", "--arg", "i32:1000"],
+            "it cannot be simulated", "`tilewright check` with the same launch shows the place", status=1)
     with open("kernels/matmul/shared.tile") as text:
         shared = text.read()
     for least, registers in ((2, 255), (4, 128), (5, 96), (8, 64)):
