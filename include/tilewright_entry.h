@@ -49,7 +49,8 @@ TW_SIZED(tw_error);
 /* Makes an entry from a launch: its types and tuned values as set, else those of its arrays, else
  * the defaults. The launch may change or be freed afterwards. The first start compiles the kernel
  * for the entry alone. The context owns the entry and lends it its threads; several threads may
- * call tw_config.resize at once. Returns TW_OK, TW_BAD_ARGUMENT, TW_UNSUPPORTED or TW_NO_MEMORY. */
+ * call tw_config.resize at once. Returns TW_OK, TW_BAD_ARGUMENT, TW_BAD_PROGRAM if the expression of
+ * a parameter does not compile, TW_UNSUPPORTED or TW_NO_MEMORY. */
 TW_API tw_status tw_entry_new(tw_launch *l, tw_entry **out);
 
 /* Frees an entry, when no thread starts it and the GPU has finished it. NULL is allowed. */

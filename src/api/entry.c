@@ -716,7 +716,10 @@ static tw_status resolve(void *user)
                    l->kernel->info->name, l->kernel->info->param_count, ENTRY_PARAMS);
         return TW_UNSUPPORTED;
     }
-    return launch_resolve(l, false);
+    tw_status status = launch_resolve(l, false);
+    if (status == TW_OK && !launch_check_declarations(l))
+        status = TW_BAD_PROGRAM;
+    return status;
 }
 
 /* Makes the kernel again, in a context of the entry's own. */

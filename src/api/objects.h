@@ -298,6 +298,9 @@ void add_literal(struct text *out, struct literal v);
 /* Fills l->choice from the values that were given. strict: reports scalar parameters that are
  * not known; not strict: leaves them unknown. Returns TW_OK or TW_BAD_ARGUMENT. */
 tw_status launch_resolve(tw_launch *l, bool strict);
+/* Reports parameters that do not compile for the launch's types. Otherwise they would count as
+ * values that the caller did not set. Returns false after a report. */
+bool launch_check_declarations(tw_launch *l);
 /* Fills l->choice for a build, not strictly. The values of parameters that are not static only
  * give divisibility by 16, so nothing is derived from them. */
 tw_status launch_resolve_facts(tw_launch *l);

@@ -474,9 +474,7 @@ static void find_divisors(tw_launch *l)
     }
 }
 
-/* Reports parameters that do not compile. Otherwise they would count as values that the caller
- * did not set. */
-static bool check_declarations(tw_launch *l)
+bool launch_check_declarations(tw_launch *l)
 {
     const tw_kernel *k = l->kernel;
     struct lang_choice choice = {.target = k->target, .types = l->choice.types};
@@ -494,7 +492,7 @@ static tw_status resolve(tw_launch *l, bool strict, bool statics_alone)
         resolve_type(l, t);
     if (d->errors)
         return TW_BAD_ARGUMENT;
-    if (strict && !check_declarations(l))
+    if (strict && !launch_check_declarations(l))
         return TW_BAD_PROGRAM;
     resolve_tunes(l);
     resolve_scalars(l, strict, statics_alone);

@@ -2,6 +2,7 @@
 #include "api_helper.h"
 
 #include "api/objects.h"
+#include "tilewright_entry.h"
 #include "tilewright_look.h"
 
 #include <stdio.h>
@@ -341,6 +342,9 @@ static void test_wrong_parameters(void **state)
         succeed(f, tw_launch_set(f->launch, "m", integer(2)));
         succeed(f, tw_launch_set(f->launch, "n", integer(2)));
         refused(f, tw_launch_prepare(f->launch), TW_BAD_PROGRAM, cases[i].message);
+        tw_entry *entry;
+        refused(f, tw_entry_new(f->launch, &entry), TW_BAD_PROGRAM, cases[i].message);
+        assert_null(entry);
     }
 }
 
