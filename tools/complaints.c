@@ -65,6 +65,16 @@ void complain(struct complaints *c, const char *format, ...)
     va_end(args);
 }
 
+void complain_warning(struct complaints *c, const char *format, ...)
+{
+    char *before = need_text("%swarning: ", head);
+    va_list args;
+    va_start(args, format);
+    say(c, TW_WARNING, before, "", format, args);
+    va_end(args);
+    free(before);
+}
+
 /* Keeps the status of the latest complaint. */
 static void set_status(struct complaints *c, tw_status status)
 {

@@ -36,6 +36,9 @@ usage_error(struct complaints *c, const struct command *command, const char *for
 int no_one_file(struct complaints *c, const struct command *command, int words);
 /* Prints "tilewright: …", for errors other than usage. */
 __attribute__((format(printf, 2, 3))) void complain(struct complaints *c, const char *format, ...);
+/* Prints "tilewright: warning: …". */
+__attribute__((format(printf, 2, 3))) void complain_warning(struct complaints *c,
+                                                            const char *format, ...);
 /* Reports a run that was ended because it took longer than `seconds`. Returns STATUS_FAILED. */
 int complain_of_time(struct complaints *c, const char *kernel, double seconds);
 /* Prints an indented line after a complaint. */

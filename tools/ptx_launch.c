@@ -99,6 +99,26 @@ static int check_size(const struct ptx_argument *a, int index, const struct ptx_
     return STATUS_USAGE;
 }
 
+/* Warns of an array whose elements have another type than the parameter's. Arrays of u8 are bytes of
+ * any type; integers may differ in their sign. */
+static void compare_elements(const struct ptx_given *g, const struct ptx_argument *a,
+                             const struct ptx_param_found *p, const struct options *o)
+{
+    const char *wanted = a->kind == PTX_ARRAY && p ? ptx_param_element(p) : NULL;
+    if (!wanted)
+        return;
+    tw_dtype want = tw_dtype_from_name(wanted);
+    tw_dtype given = g->arrays.list[a->first_array].array.dtype;
+    if (given == TW_U8 || given == want)
+        return;
+    bool integers = !is_float_type(given) && !is_float_type(want);
+    if (integers && tw_dtype_size(given) == tw_dtype_size(want))
+        return;
+    complain_warning(o->complaints, "%s is %s, and its array has elements of %s: --arg %s[…]",
+                     a->name, p->type, tw_dtype_name(given), wanted);
+}
+
+/* found: the parameter; NULL: there is none at that index */
 static int read_one(struct ptx_given *g, int index, const char *text, const struct ptx_file *f,
                     const struct options *o, uint64_t seed, const struct ptx_param_found *found)
 {
@@ -111,9 +131,11 @@ static int read_one(struct ptx_given *g, int index, const char *text, const stru
     if (index >= tw_ptx_param_count(f->ptx, f->kernel) ||
         tw_ptx_param_at(f->ptx, f->kernel, index, &param) != TW_OK)
         param = tw_ptx_param_init();
-    if (ptx_argument_read(a, index, text, &param, &g->arrays, seed + (uint64_t)index, &why))
+    if (ptx_argument_read(a, index, text, &param, &g->arrays, seed + (uint64_t)index, &why)) {
+        compare_elements(g, a, found, o);
         return check_size(a, index, found, f, o) == STATUS_OK ? check_value(a, &param, o)
                                                               : STATUS_USAGE;
+    }
     usage_error(o->complaints, o->command, "--arg %s: %s", text, why);
     free(why);
     return STATUS_USAGE;

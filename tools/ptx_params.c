@@ -167,6 +167,22 @@ static const char *without_start(const char *type, bool *is_const)
     return type;
 }
 
+const char *ptx_param_element(const struct ptx_param_found *p)
+{
+    bool ignored = false;
+    int count = 0;
+    size_t length = p->type ? without_end(p->type, &ignored) : 0;
+    if (!length || !strchr("*&", p->type[length - 1]))
+        return NULL;
+    char *pointee = need_text("%.*s", (int)length - 1, p->type);
+    const char *plain = without_start(pointee, &ignored);
+    length = without_end(plain, &ignored);
+    const char *dtype = element_of(plain, length);
+    dtype = dtype ? dtype : vector_of(plain, length, &count);
+    free(pointee);
+    return dtype;
+}
+
 /* Returns an --arg for a pointer to elements of the type. */
 static char *array_argument(const char *pointee)
 {

@@ -23,6 +23,10 @@ void ptx_params_free(struct ptx_params *p);
  * bytes)". The caller frees. */
 char *ptx_param_text(const struct ptx_param_found *p);
 
+/* Returns the type of the elements that a pointer points to, as --arg writes it, "f64" for a
+ * "const double*"; those of a vector, "f32" for a "float4*". NULL: no pointer, or not known. */
+const char *ptx_param_element(const struct ptx_param_found *p);
+
 /* Prints the parameters with their types, and a command line that has an --arg for each of them,
  * and --block. has_block: the launch or the kernel says the size of a block. Returns
  * STATUS_USAGE. */

@@ -85,6 +85,13 @@ CASES = [
     ("check", SHIFT + ["--arg", "i32[8x8]:none[3]", "--arg", "=0", "--arg", "i32:64"], 2, ["`none` has no number of elements"], []),
     ("check", SHIFT + ["--arg", "i32[8x8]:iota[65]", "--arg", "=0", "--arg", "i32:64"], 2, ["how many of the 64 elements"], []),
     ("check", SHIFT + ["--arg", "i32[8x]:iota", "--arg", "=0", "--arg", "i32:64"], 2, ["f32[64x64]"], []),
+    # elements of another type than the name of the kernel or its source says
+    ("run", ["--kernel", "scale", "--block", "8", "--arg", "f64[8]:iota", "--arg", "f32[1]:ones", "--arg", "i32:8"], 0,
+     ["warning: values is float*, and its array has elements of f64: --arg f32[…]"], ["factor is"]),
+    ("run", ["--kernel", "scale", "--block", "8", "--arg", "i32[8]:iota", "--arg", "f16[4]:ones", "--arg", "i32:8"], 0,
+     ["values is float*", "factor is const float*, and its array has elements of f16"], []),
+    ("run", SHIFT + ["--arg", "u32[64]:iota", "--arg", "u8[256]:zero", "--arg", "i32:64"], 0, [], ["warning"]),
+    ("run", SHIFT + ["--arg", "i16[128]:iota", "--arg", "i32[64]:zero", "--arg", "i32:64"], 0, ["in is const int*, and its array has elements of i16"], []),
     # cooperative grids
     ("check", STEPS + ["--cooperative"], 0, [], ["error"]),
     ("run", STEPS + ["--cooperative"], 0, ["1 b: [63, 62, 61"], []),
