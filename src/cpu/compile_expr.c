@@ -1,5 +1,6 @@
 /* Compiles expressions: every operation becomes a step over the whole value. */
 #include "cpu/compile.h"
+#include "tile/lookup.h"
 
 /* --- facts known at compile time --- */
 
@@ -391,6 +392,25 @@ static const unsigned char *table_bytes(struct compiler *c, const struct sym *ta
     return bytes;
 }
 
+/* Adds the indices of several axes, which the message of a fault names. */
+static void add_places(struct compiler *c, const struct expr *e, struct lookup_detail *d)
+{
+    struct lookup_index list[MAX_RANK];
+    d->combined = e->axis > 0;
+    d->count = lookup_indices(e, list);
+    d->places = arena_array(c->arena, struct lookup_place, d->count);
+    for (int i = 0; i < d->count; i++) {
+        struct lookup_place *p = &d->places[i];
+        *p = (struct lookup_place){
+            .at = NO_SLOT, .extent = list[i].extent, .text = lookup_place(c->arena, e, &list[i])};
+        if (list[i].is_whole || e->type.rank > 0)
+            continue;
+        struct value index = value_convert(c, compile_expr(c, list[i].value, NULL), DT_I64);
+        p->at = index.at;
+        p->varies = index.lanes > 1;
+    }
+}
+
 static struct value compile_lookup(struct compiler *c, const struct expr *e,
                                    const struct value *into)
 {
@@ -398,7 +418,9 @@ static struct value compile_lookup(struct compiler *c, const struct expr *e,
     uint32_t top = c->top;
     struct value index = value_convert(c, compile_expr(c, e->args[1], NULL), DT_I32);
     struct lookup_detail *d = arena_new(c->arena, struct lookup_detail);
-    *d = (struct lookup_detail){e->sym, table_bytes(c, e->sym), dtype_size(e->type.dtype)};
+    *d = (struct lookup_detail){
+        .table = e->sym, .bytes = table_bytes(c, e->sym), .size = dtype_size(e->type.dtype)};
+    add_places(c, e, d);
     struct instr *in = emit_step(c, step_lookup);
     in->detail = d;
     in->dst = to.at;

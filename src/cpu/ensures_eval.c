@@ -1,6 +1,7 @@
 /* Evaluates one expression of an `ensures`: leaves here, the rest by op. Operands are evaluated
  * before their op; lazy ops evaluate only the operands they need. */
 #include "cpu/ensures_internal.h"
+#include "tile/lookup.h"
 
 #include <math.h>
 #include <string.h>
@@ -191,6 +192,28 @@ static bool eval_moving(struct oracle *o, const struct expr *e, const struct hin
     }
 }
 
+/* Reports the first index of the look-up that is outside. */
+static bool index_outside(struct oracle *o, const struct expr *e, const struct hint *hint)
+{
+    struct lookup_index list[MAX_RANK];
+    int count = lookup_indices(e, list);
+    for (int k = 0; k < count; k++) {
+        struct oracle_tile x;
+        if (!oracle_eval(o, list[k].value, hint, &x))
+            return false;
+        for (int64_t i = 0; i < x.count; i++) {
+            int64_t at = tile_get(&x, i).i;
+            if (at >= 0 && at < list[k].extent)
+                continue;
+            tile_free(o, &x);
+            return oracle_fail(o, "index %lld is outside %s", (long long)at,
+                               lookup_place(o->arena, e, &list[k]));
+        }
+        tile_free(o, &x);
+    }
+    return oracle_fail(o, "an index is outside the table %s", e->sym->name);
+}
+
 /* Evaluates a table look-up. If an index is uncertain, the element may have any value. */
 static bool eval_lookup(struct oracle *o, const struct expr *e, const struct hint *hint,
                         struct oracle_tile *out)
@@ -205,8 +228,7 @@ static bool eval_lookup(struct oracle *o, const struct expr *e, const struct hin
         bool inside = at.i >= 0 && at.i < extent;
         if (!inside && at.error == 0) {
             tile_free(o, &index);
-            return oracle_fail(o, "index %lld is outside the table `%s` (%lld values)",
-                               (long long)at.i, e->sym->name, (long long)extent);
+            return index_outside(o, e, hint);
         }
         struct number x = typed(e->type.dtype, e->sym->table[inside ? at.i : 0]);
         x.error = at.error == 0 ? 0 : INFINITY;

@@ -171,6 +171,32 @@ void step_iota(struct frame *f, const struct instr *in)
     }
 }
 
+/* Reports the index of a table that is outside; `at` is the one of all axes. */
+static void report_index(struct frame *f, const struct instr *in, int lane, int32_t at)
+{
+    const struct lookup_detail *d = in->detail;
+    if (!d->combined) {
+        frame_fault(f, CPU_BOUNDS, in->loc, lane, "index %d is outside %s", (int)at,
+                    d->places[0].text);
+        return;
+    }
+    for (int i = 0; i < d->count && d->places[i].at != NO_SLOT; i++) {
+        const struct lookup_place *p = &d->places[i];
+        const int64_t *values = frame_at(f, p->at);
+        int64_t index = values[p->varies && lane > 0 ? lane : 0];
+        if (index >= 0 && index < p->extent)
+            continue;
+        frame_fault(f, CPU_BOUNDS, in->loc, lane, "index %lld is outside %s", (long long)index,
+                    p->text);
+        return;
+    }
+    if (d->count == 1)
+        frame_fault(f, CPU_BOUNDS, in->loc, lane, "an index is outside %s", d->places[0].text);
+    else
+        frame_fault(f, CPU_BOUNDS, in->loc, lane, "an index is outside the table %s (%lld values)",
+                    d->table->name, (long long)d->table->type.extent[0]);
+}
+
 /* Computes dst[i] = table[a[i]], with i32 indices; in->n rows of in->c lanes. */
 void step_lookup(struct frame *f, const struct instr *in)
 {
@@ -184,13 +210,7 @@ void step_lookup(struct frame *f, const struct instr *in)
         if (mask && !mask[i % in->c])
             at = 0;
         if (at < 0 || at >= extent) {
-            char number[24] = "an index"; /* -1 may come from several axes' indices that were
-                                           * combined */
-            if (at != -1)
-                snprintf(number, sizeof number, "index %d", (int)at);
-            frame_fault(f, CPU_BOUNDS, in->loc, in->c > 1 ? (int)(i % in->c) : -1,
-                        "%s is outside the table %s (%lld values)", number, d->table->name,
-                        (long long)extent);
+            report_index(f, in, in->c > 1 ? (int)(i % in->c) : -1, at);
             return;
         }
         memcpy(out + i * d->size, d->bytes + (size_t)at * d->size, d->size);

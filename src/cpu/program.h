@@ -149,6 +149,15 @@ struct lookup_detail {
     const struct sym *table;
     const unsigned char *bytes;
     size_t size; /* of an element */
+    /* For messages: the indices that may be outside. */
+    bool combined; /* several indices, or a wide one, became one, which is then -1 */
+    int count;
+    struct lookup_place {
+        uint32_t at; /* the index as i64 values; NO_SLOT: not kept, because the look-up is a tile */
+        bool varies; /* a value for each lane */
+        int64_t extent;
+        const char *text; /* "axis 1 of the table T (extent 8)" */
+    } * places;
 };
 struct mask_list { /* masks from which the lanes of instr.mask are removed, too */
     int count;

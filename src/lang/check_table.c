@@ -1,9 +1,9 @@
 /* Elements of tables: T[i][j], with scalars or tiles as indices.
  *
- * A table has one axis in the IR, so several indices are combined into one. If an index other than
- * the first is outside, the combined index is -1, which is a fault:
+ * A table has one axis in the IR, so several indices are combined into one. If one of them is
+ * outside, the combined index is -1, which is a fault (tile/lookup.h):
  *
- *     T[i][j] of T[4][8]  ->  T[where(0 <= j && j < 8, i * 8 + j, -1)] */
+ *     T[i][j] of T[4][8]  ->  T[where(i >= 0 && i < 4 && j >= 0 && j < 8, i * 8 + j, -1)] */
 #include "lang/check_internal.h"
 
 static bool outside(struct checker *c, const struct node *n, const struct sym *s, int axis,
@@ -43,8 +43,8 @@ static struct expr *both(struct checker *c, struct expr *a, struct expr *b)
     return !a ? b : !b ? a : make_binary(c, OP_LAND, b->loc, a, b);
 }
 
-/* Returns the test that e is within the extent; NULL: e is always within. Copies e. */
-static struct expr *within(struct checker *c, const struct expr *e, int64_t extent)
+/* Returns the test that e is within the extent of the axis; NULL: e is always within. Copies e. */
+static struct expr *within(struct checker *c, const struct expr *e, int axis, int64_t extent)
 {
     int64_t v;
     if (eval_int(e, NULL, &v))
@@ -52,6 +52,7 @@ static struct expr *within(struct checker *c, const struct expr *e, int64_t exte
     struct expr *low = make_binary(c, OP_GE, e->loc, expr_copy(c->kernel, e), int_like(c, e, 0));
     struct expr *high =
         make_binary(c, OP_LT, e->loc, expr_copy(c->kernel, e), int_like(c, e, extent));
+    high->axis = axis + 1;
     return both(c, dtype_is_signed(e->type.dtype) ? low : NULL, high);
 }
 
@@ -73,9 +74,9 @@ static struct expr *flat_index(struct checker *c, const struct node *n, const st
             return NULL;
         bool narrow = dtype_holds(DT_I32, e->type.dtype);
         e = narrow ? cast_to(c, e, DT_I32) : e;
-        if (axis > 0 || !narrow) { /* compared before it is narrowed */
+        if (shape->rank > 1 || !narrow) { /* compared before it is narrowed */
             e = keep_for_uses(c, "at", e);
-            fits = both(c, fits, within(c, e, shape->extent[axis]));
+            fits = both(c, fits, within(c, e, axis, shape->extent[axis]));
             e = cast_to(c, expr_copy(c->kernel, e), DT_I32);
         }
         sum = !sum ? e : add_axis(c, sum, e, shape->extent[axis]);
@@ -119,6 +120,7 @@ struct expr *check_lookup(struct checker *c, struct sym *table, const struct nod
     }
     struct expr *e = expr_new(c->kernel, OP_LOOKUP, type, n->loc, 2);
     e->sym = table;
+    e->axis = index->op == OP_WHERE ? rank : 0;
     e->args[0] = expr_int(c->kernel, DT_I32, table->index, n->loc);
     e->args[1] = index;
     return e;

@@ -8,10 +8,20 @@
  *                                ->    y = T[x];
  *
  * A slice that is evaluated only under a condition (`c ? A[i +: 4 inside] : 0`) is checked only
- * under that condition. */
+ * under that condition. The condition of a loop is checked each time:
+ *
+ *     for (init; T[i] < 4; step)       for (init; ; step) {
+ *         body                   ->        assume(i >= 0 && i < 16) with a claim
+ *                                          if (!(T[i] < 4)) break;
+ *                                          body
+ *                                      }
+ *
+ * That of `do … while` and the steps of a loop are checked at the end of the body and before each
+ * `continue`. */
 #include "tile/claims.h"
 
 #include "base/text.h"
+#include "tile/lookup.h"
 
 struct adder {
     struct kernel *kernel;
@@ -160,7 +170,8 @@ static struct expr *all_of(struct adder *a, struct expr *condition)
 
 static struct expr *compared(struct adder *a, enum op op, const struct expr *x, int64_t v)
 {
-    struct expr *e = binary(a, op, expr_copy(a->kernel, x), expr_int(a->kernel, DT_I32, v, x->loc));
+    struct expr *limit = expr_int(a->kernel, x->type.dtype, v, x->loc);
+    struct expr *e = binary(a, op, expr_copy(a->kernel, x), limit);
     struct type type = x->type;
     type.dtype = DT_BOOL;
     type.varying = e->type.varying;
@@ -168,23 +179,28 @@ static struct expr *compared(struct adder *a, enum op op, const struct expr *x, 
     return all_of(a, e);
 }
 
+/* Adds the check of one index of the table. */
+static void add_lookup_index(struct adder *a, const struct expr *e, const struct lookup_index *x)
+{
+    struct arena *arena = a->kernel->arena;
+    struct claim *c = arena_new(arena, struct claim);
+    const char *index = x->value->type.rank == 0 ? "index %d" : "an index";
+    c->is_inside = true;
+    c->text = arena_printf(arena, "%s is outside %s", index, lookup_place(arena, e, x));
+    if (x->value->type.rank == 0)
+        c->values[c->count++] = expr_copy(a->kernel, x->value);
+    struct expr *inside = compared(a, OP_LT, x->value, x->extent);
+    if (dtype_is_signed(x->value->type.dtype))
+        inside = binary(a, OP_LAND, compared(a, OP_GE, x->value, 0), inside);
+    add_claim(a, inside, c, e->loc);
+}
+
 static void add_lookup(struct adder *a, const struct expr *e)
 {
-    const struct expr *index = e->args[1];
-    struct claim *c = arena_new(a->kernel->arena, struct claim);
-    long long extent = (long long)e->sym->type.extent[0];
-    c->is_inside = true;
-    if (index->type.rank == 0) {
-        c->text = arena_printf(a->kernel->arena, "index %%d is outside the table %s (%lld values)",
-                               e->sym->name, extent);
-        c->values[c->count++] = expr_copy(a->kernel, index);
-    } else {
-        c->text = arena_printf(a->kernel->arena, "an index is outside the table %s (%lld values)",
-                               e->sym->name, extent);
-    }
-    add_claim(a,
-              binary(a, OP_LAND, compared(a, OP_GE, index, 0), compared(a, OP_LT, index, extent)),
-              c, e->loc);
+    struct lookup_index list[MAX_RANK];
+    int count = lookup_indices(e, list);
+    for (int i = 0; i < count; i++)
+        add_lookup_index(a, e, &list[i]);
 }
 
 /* --- the walk --- */
@@ -246,14 +262,105 @@ static void visit_root(void *user, struct expr **root, bool is_target)
     visit(user, *root);
 }
 
+/* --- loops --- */
+
+static void visit_list(struct adder *a, struct stmt **first);
+
+static bool has_claims(const struct adder *a, const struct expr *e)
+{
+    struct adder asks = {.kernel = a->kernel, .only_asks = true};
+    visit(&asks, e);
+    return asks.found;
+}
+
+/* Returns true if e has a symbol that one of the statements from `from` up to `to` assigns. */
+static bool follows_from(const struct expr *e, const struct stmt *from, const struct stmt *to)
+{
+    for (const struct stmt *s = from; s != to; s = s->next)
+        if (expr_mentions(e, s->kind == STMT_DECL ? s->sym : s->target->sym))
+            return true;
+    return false;
+}
+
+/* Visits the values of a loop's init or step, all of which are evaluated after `a->link`. A value
+ * that follows from an earlier one of them is not checked. */
+static void visit_values(struct adder *a, const struct stmt *first)
+{
+    for (const struct stmt *s = first; s; s = s->next)
+        if (s->value && !follows_from(s->value, first, s))
+            visit(a, s->value);
+}
+
+/* Visits what the loop evaluates at the end of a trip. */
+static void visit_end(struct adder *a, const struct stmt *loop, struct stmt **link)
+{
+    a->link = link;
+    a->stmt = loop;
+    visit_values(a, loop->step);
+    if (loop->is_do)
+        visit(a, loop->condition);
+}
+
+/* Visits it before each `continue` of the loop. */
+static void visit_continues(struct adder *a, const struct stmt *loop, struct stmt **first)
+{
+    for (struct stmt **link = first; *link;) {
+        struct stmt *s = *link;
+        if (s->kind == STMT_CONTINUE)
+            visit_end(a, loop, link);
+        if (s->kind == STMT_IF || s->kind == STMT_BLOCK) {
+            visit_continues(a, loop, &s->body);
+            visit_continues(a, loop, &s->otherwise);
+        }
+        link = &s->next;
+    }
+}
+
+/* Moves the condition of a loop to the start of its body: if (!condition) break; */
+static void move_condition(struct adder *a, struct stmt *loop)
+{
+    struct kernel *k = a->kernel;
+    struct expr *e = loop->condition;
+    struct stmt *ends = stmt_new(k, STMT_IF, e->loc);
+    ends->condition = expr_unary(k, OP_NOT, e->type, e->loc, e);
+    ends->body = stmt_new(k, STMT_BREAK, e->loc);
+    ends->added = ends->body->added = true;
+    ends->inlined = ends->body->inlined = loop->inlined;
+    ends->next = loop->body;
+    loop->kind = STMT_FOR;
+    loop->condition = NULL;
+    loop->body = ends;
+    loop->unroll = UNROLL_NONE;
+}
+
+static void visit_loop(struct adder *a, struct stmt *loop)
+{
+    visit_values(a, loop->init);
+    bool moves = loop->condition && !loop->is_do && has_claims(a, loop->condition);
+    if (moves && a->only_asks)
+        a->found = true;
+    else if (moves)
+        move_condition(a, loop);
+    visit_list(a, &loop->body);
+    struct stmt **end = &loop->body;
+    visit_continues(a, loop, end);
+    while (*end)
+        end = &(*end)->next;
+    visit_end(a, loop, end);
+}
+
 static void visit_list(struct adder *a, struct stmt **first)
 {
     for (struct stmt **link = first; *link;) {
         struct stmt *s = *link;
-        bool loop = s->kind == STMT_FOR || s->kind == STMT_WHILE;
         a->link = link;
         a->stmt = s;
-        if (s->kind != STMT_ENSURES && !loop)
+        if (s->kind == STMT_FOR || s->kind == STMT_WHILE) {
+            visit_loop(a, s);
+            link = &s->next;
+            continue;
+        }
+        if (s->kind != STMT_ENSURES)
             stmt_expressions(s, visit_root, a);
         if (s->kind == STMT_EFFECT && s->value->op == OP_ASSUME && !s->added && !s->claim) {
             a->found = true;

@@ -122,9 +122,12 @@ struct expr {
                 * axes are whole */
     int indices;
     struct expr *otherwise; /* OP_ACCESS that loads: the value beyond the edge; NULL: zero */
-    int axis;        /* OP_BLOCK GRID THREAD: 0 x, 1 y, 2 z. Reductions, scan: the axis; -1: all */
-    enum op scan_op; /* OP_SCAN: ADD MUL MIN MAX AND OR XOR */
-    bool exclusive;  /* OP_SCAN */
+    /* OP_BLOCK GRID THREAD: 0 x, 1 y, 2 z. Reductions, scan: the axis; -1: all. OP_LOOKUP: the number
+     * of axes whose indices the checker combined; 0: one index. OP_LT that compares such an index
+     * with its extent: the axis + 1 (lookup.h) */
+    int axis;
+    enum op scan_op;                   /* OP_SCAN: ADD MUL MIN MAX AND OR XOR */
+    bool exclusive;                    /* OP_SCAN */
     const char *label;                 /* OP_PRINT: text printed first, or NULL */
     const struct print_window *window; /* OP_PRINT: the part of the last value; NULL: all of it */
 };
