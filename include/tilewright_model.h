@@ -148,8 +148,6 @@ typedef struct tw_explained_access {
     /* Shared memory: `ways` if each element of a vector were requested alone; else 1. */
     double ways_by_element;
     tw_explained_request lanes; /* the simulated request with the most units, of the lowest warp */
-    const char *atomic;         /* the operation of an atomic access as PTX names it, "add"; NULL: a
-                                   plain load or store */
 } tw_explained_access;
 
 /* The explanation of a launch. Its texts and lists are valid until the launch or program is freed
@@ -210,6 +208,10 @@ typedef struct tw_explanation {
     int64_t sampled_blocks;       /* number of simulated blocks */
     int64_t sampled_instructions; /* their warp instructions */
     double host_seconds;          /* time that the explanation took */
+
+    /* For each of `accesses`: the operation of an atomic one as PTX names it, "add"; NULL: a plain load
+     * or store. */
+    const char *const *atomics;
 } tw_explanation;
 TW_SIZED(tw_explanation);
 

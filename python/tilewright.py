@@ -271,7 +271,7 @@ class _ExplainedAccess(ctypes.Structure):
     _fields_ = [("file", c_char_p), ("line", c_int), ("column", c_int), ("shared", c_bool), ("store", c_bool),
                 ("copy", c_bool), ("bytes", c_int), ("requests", c_double), ("units", c_double),
                 ("units_ideal", c_double), ("ways", c_double), ("ways_by_element", c_double),
-                ("lanes", _ExplainedRequest), ("atomic", c_char_p)]
+                ("lanes", _ExplainedRequest)]
 
 
 class _Roof(ctypes.Structure):
@@ -295,7 +295,7 @@ class _Explanation(_Sized):
                 ("bound", c_char_p), ("bound_title", c_char_p), ("seconds", _Range),
                 ("flops_per_second", c_double), ("verdict", c_char_p), ("advice", c_char_p),
                 ("note_count", c_int), ("notes", POINTER(c_char_p)), ("sampled_blocks", c_int64),
-                ("sampled_instructions", c_int64), ("host_seconds", c_double)]
+                ("sampled_instructions", c_int64), ("host_seconds", c_double), ("atomics", POINTER(c_char_p))]
 
 
 _WATCH = {"races": 1, "barriers": 2, "memory": 4, "counters": 8, "exits": 16, "outputs": 32}

@@ -194,7 +194,7 @@ static void put_lanes(struct json *j, const tw_explained_access *a)
     json_close(j, '}');
 }
 
-static void put_access(struct json *j, const tw_explained_access *a)
+static void put_access(struct json *j, const tw_explained_access *a, const char *atomic)
 {
     json_open(j, '{');
     json_put_text(j, "file", a->file);
@@ -202,7 +202,7 @@ static void put_access(struct json *j, const tw_explained_access *a)
     json_put_integer(j, "column", a->column);
     json_put_text(j, "space", a->shared ? "shared" : "global");
     json_put_bool(j, "store", a->store);
-    json_put_text(j, "atomic", a->atomic);
+    json_put_text(j, "atomic", atomic);
     json_put_bool(j, "copy", a->copy);
     json_put_integer(j, "bytes", a->bytes);
     json_put_real(j, "requests", a->requests);
@@ -310,7 +310,7 @@ static void put_lists(struct json *j, const struct explain_row *r)
     json_key(j, "accesses");
     json_open(j, '[');
     for (int i = 0; i < e->access_count; i++)
-        put_access(j, &e->accesses[i]);
+        put_access(j, &e->accesses[i], e->atomics[i]);
     json_close(j, ']');
     json_key(j, "lines");
     json_open(j, '[');

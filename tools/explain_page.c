@@ -228,10 +228,11 @@ static struct figure cost_text(const tw_explained_access *a)
 /* Tells whether the same line has another such access, in a different column. */
 static bool has_twin(const tw_explanation *e, const tw_explained_access *a)
 {
+    const char *atomic = e->atomics[a - e->accesses];
     for (int i = 0; i < e->access_count; i++) {
         const tw_explained_access *b = &e->accesses[i];
         if (b->line == a->line && b->column != a->column && b->shared == a->shared &&
-            b->store == a->store && !b->atomic == !a->atomic)
+            b->store == a->store && !e->atomics[i] == !atomic)
             return true;
     }
     return false;
@@ -242,13 +243,14 @@ static void access_row(const struct explain_row *r, const tw_explained_access *a
 {
     struct cells c = {0};
     char number[16], kind[64], text[CELL_BYTES];
+    const char *atomic = r->e.atomics[a - r->e.accesses];
     char *line = explain_source_line(r, a->line);
     snprintf(number, sizeof number, "%d", a->line);
     snprintf(kind, sizeof kind, "%s %s%s", a->shared ? "shared" : "global",
-             a->atomic  ? "atomic "
+             atomic     ? "atomic "
              : a->store ? "store"
                         : "load",
-             a->atomic ? a->atomic : "");
+             atomic ? atomic : "");
     char *which = has_twin(&r->e, a) ? explain_source_access(r, a->line, a->column) : NULL;
     snprintf(text, sizeof text, "%s%s%s", which ? which : "", which ? ": " : "", line ? line : "");
     cells_add(&c, "line", 4, false, number);

@@ -11,7 +11,6 @@ static bool alike(const tw_explained_access *a, const tw_explained_access *b)
            a->shared == b->shared && a->store == b->store && a->bytes == b->bytes &&
            fabs(a->ways - b->ways) < 0.005 &&
            fabs(a->units / a->requests - b->units / b->requests) < 0.005 &&
-           strcmp(a->atomic ? a->atomic : "", b->atomic ? b->atomic : "") == 0 &&
            strcmp(a->file, b->file) == 0;
 }
 
@@ -90,24 +89,28 @@ static tw_explained_access shown(struct explain *e, const struct accesses *all,
                                  .ways = ratio(c->units, c->ideal),
                                  .ways_by_element =
                                      a->shared ? ratio(c->by_element, c->ideal_by_element) : 1,
-                                 .lanes = request_of(e, all, a),
-                                 .atomic = atomic_of(a->place.ins)};
+                                 .lanes = request_of(e, all, a)};
 }
 
-/* Adds an access to an equal one, or inserts it after the others of its line. */
-static int keep(tw_explained_access *list, int count, const tw_explained_access *a)
+/* Adds an access to an equal one, or inserts it after the others of its line. atomics: the operation
+ * of each access of the list. */
+static int keep(tw_explained_access *list, const char **atomics, int count,
+                const tw_explained_access *a, const char *atomic)
 {
     for (int i = 0; i < count; i++)
-        if (alike(&list[i], a)) {
+        if (alike(&list[i], a) && atomics[i] == atomic) {
             list[i].requests += a->requests;
             list[i].units += a->units;
             list[i].units_ideal += a->units_ideal;
             return count;
         }
     int at = count;
-    for (; at > 0 && list[at - 1].line > a->line; at--)
+    for (; at > 0 && list[at - 1].line > a->line; at--) {
         list[at] = list[at - 1];
+        atomics[at] = atomics[at - 1];
+    }
     list[at] = *a;
+    atomics[at] = atomic;
     return count + 1;
 }
 
@@ -116,6 +119,7 @@ void explain_accesses(struct explain *e, const struct accesses *accesses)
     int count = 0;
     size_t all = accesses->list.count;
     tw_explained_access *list = arena_array(e->results, tw_explained_access, all + 1);
+    const char **atomics = arena_array(e->results, const char *, all + 1);
     for (size_t i = 0; i < all; i++) {
         const struct access_of *a = &accesses->list.data[i];
         tw_explained_access one = shown(e, accesses, a);
@@ -126,8 +130,9 @@ void explain_accesses(struct explain *e, const struct accesses *accesses)
         *(a->write ? &t->written_by_request : &t->read_by_request) += a->launch.units * unit;
         *(a->write ? &t->written_by_element : &t->read_by_element) += a->launch.by_element * unit;
         if (a->launch.requests > 0)
-            count = keep(list, count, &one);
+            count = keep(list, atomics, count, &one, atomic_of(a->place.ins));
     }
     e->out.accesses = list;
+    e->out.atomics = atomics;
     e->out.access_count = count;
 }

@@ -101,11 +101,10 @@ static const char *verdict(struct explain *e)
 /* --- advice --- */
 
 /* Returns the kind of access: "load", "store" or "reduction (atomic add)". */
-static const char *kind_of(struct arena *a, const tw_explained_access *of)
+static const char *kind_of(struct arena *a, const tw_explanation *o, const tw_explained_access *of)
 {
-    return of->atomic  ? arena_printf(a, "reduction (atomic %s)", of->atomic)
-           : of->store ? "store"
-                       : "load";
+    const char *atomic = o->atomics[of - o->accesses];
+    return atomic ? arena_printf(a, "reduction (atomic %s)", atomic) : of->store ? "store" : "load";
 }
 
 /* Returns the access of shared (or global) memory with the most units above the ideal, of one
@@ -158,7 +157,7 @@ static const char *about_conflicts(struct explain *e, bool any_share)
         e->results,
         "Line %d has a %s with bank conflicts, %s: let the threads of a warp go along the rows of "
         "the tile, or make its rows an element longer.",
-        a->line, kind_of(e->results, a), ways_text(e->results, a));
+        a->line, kind_of(e->results, &e->out, a), ways_text(e->results, a));
     if (any_share)
         return fault;
     const tw_roof *r = roof_of(o, "shared");
@@ -194,8 +193,8 @@ static const char *about_coalescing(struct explain *e)
         e->results,
         "Line %d has a %s that is not coalesced: a warp's request touches %.3g sectors where %.3g "
         "would do (%.3g bytes a lane; %d%% of all sectors asked for)",
-        a->line, kind_of(e->results, a), a->units / a->requests, a->units_ideal / a->requests,
-        a->units_ideal * SECTOR_BYTES / a->requests / 32,
+        a->line, kind_of(e->results, &e->out, a), a->units / a->requests,
+        a->units_ideal / a->requests, a->units_ideal * SECTOR_BYTES / a->requests / 32,
         hundredths(a->units * SECTOR_BYTES / o->traffic[TW_AT_L2].by_request));
     other = other_way(o, a);
     if (!other)
@@ -206,7 +205,7 @@ static const char *about_coalescing(struct explain *e)
                         "%s. Turning thread.x and thread.y round would only move that to the %s of "
                         "line %d: go through shared memory, read a tile along the rows of one "
                         "array, and write it from there along the rows of the other.",
-                        fault, kind_of(e->results, other), other->line);
+                        fault, kind_of(e->results, &e->out, other), other->line);
 }
 
 /* A launch that is too small to matter: names the fault that would count in a larger one. */
