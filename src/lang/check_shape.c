@@ -256,18 +256,58 @@ static struct expr *check_reshape(struct checker *c, const struct node *n)
     return expr_unary(c->kernel, OP_RESHAPE, type, n->loc, x);
 }
 
+static bool counts_axes(struct checker *c, const struct node *n, const struct expr *x, int count)
+{
+    if (count == x->type.rank)
+        return true;
+    diag_error(c->diag, n->loc, "`%s` takes a number for each axis: %s has %d, %d are given",
+               n->text, type_name(c, x), x->type.rank, count);
+    return false;
+}
+
+/* Checks a repeat in `ensures`: if a length of x or a number of times is known only at the launch,
+ * the numbers are operands after the first. */
+static struct expr *repeat_at_launch(struct checker *c, const struct node *n, enum op op,
+                                     struct expr *x)
+{
+    int axis = 0;
+    if (!counts_axes(c, n, x, call_argument_count(n) - 1))
+        return NULL;
+    struct expr *e = expr_new(c->kernel, op, x->type, n->loc, 1 + x->type.rank);
+    e->args[0] = x;
+    for (const struct node *a = call_argument(n, 0)->next; a; a = a->next, axis++) {
+        int64_t times, *extent = &e->type.extent[axis];
+        struct expr *number = e->args[axis + 1] = launch_int(c, a, "a number of times");
+        if (!number)
+            return NULL;
+        bool known = eval_int(number, NULL, &times);
+        if (known && times < 1) {
+            diag_error(c->diag, a->loc, "a number of times is %lld; it must be at least 1",
+                       (long long)times);
+            return NULL;
+        }
+        if (!known || *extent == EXTENT_RUNTIME)
+            *extent = EXTENT_RUNTIME;
+        else if (__builtin_mul_overflow(*extent, times, extent))
+            *extent = INT64_MAX;
+    }
+    if (!has_known_extents(&e->type))
+        return e;
+    e->count = 1;
+    return check_size(c, &e->type, n->loc) ? e : NULL;
+}
+
 static struct expr *check_repeat(struct checker *c, const struct node *n, enum op op)
 {
     struct expr *x = tile_operand(c, call_argument(n, 0), n->text);
     int64_t times[MAX_RANK];
     int count;
+    if (x && c->in_ensures)
+        return repeat_at_launch(c, n, op, x);
     if (!x || !known_extents(c, n, x) || !shape_numbers(c, n, "a number of times", times, &count))
         return NULL;
-    if (count != x->type.rank) {
-        diag_error(c->diag, n->loc, "`%s` takes a number for each axis: %s has %d, %d are given",
-                   n->text, type_name(c, x), x->type.rank, count);
+    if (!counts_axes(c, n, x, count))
         return NULL;
-    }
     struct type type = x->type;
     for (int i = 0; i < count; i++)
         if (__builtin_mul_overflow(type.extent[i], times[i], &type.extent[i]))

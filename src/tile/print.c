@@ -244,7 +244,8 @@ static void print_access(struct text *t, const struct expr *e)
 static void print_shape_numbers(struct text *t, const struct expr *e)
 {
     bool repeats = e->op == OP_REPEAT || e->op == OP_REPEAT_INTERLEAVE;
-    if ((e->op == OP_IOTA && e->count > 0) || (e->op == OP_RESHAPE && e->count > 1))
+    bool operands = e->op == OP_IOTA ? e->count > 0 : e->op != OP_BROADCAST && e->count > 1;
+    if (operands)
         return; /* in `ensures`: extents known only at the launch are operands, already printed */
     for (int axis = 0; axis < e->type.rank; axis++) {
         int64_t n = e->type.extent[axis];

@@ -447,11 +447,14 @@ static bool check_expr(struct verifier *v, const struct expr *e, bool is_stateme
     const struct op_info *info = &op_table[e->op];
     if (info->class == CLASS_EFFECT && !is_statement)
         return fail(v, e, "a statement is used as an expression");
-    /* free() names its tile by symbol; in `ensures` iota() and reshape() have extents as
+    /* free() names its tile by symbol; in `ensures`, iota, reshape and the repeats have numbers as
      * operands. */
     bool free_by_symbol = e->op == OP_FREE && e->count == 0;
-    bool at_launch = v->in_ensures && ((e->op == OP_IOTA && e->count == e->type.rank) ||
-                                       (e->op == OP_RESHAPE && e->count == 1 + e->type.rank));
+    bool at_launch =
+        v->in_ensures &&
+        ((e->op == OP_IOTA && e->count == e->type.rank) ||
+         ((e->op == OP_RESHAPE || e->op == OP_REPEAT || e->op == OP_REPEAT_INTERLEAVE) &&
+          e->count == 1 + e->type.rank));
     if (info->arity >= 0 && e->count != info->arity && !free_by_symbol && !at_launch)
         return fail(v, e, "wrong number of operands");
     if (info->class != CLASS_EFFECT && ((int)e->type.dtype < 0 || e->type.dtype >= DT_COUNT ||
