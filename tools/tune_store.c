@@ -298,8 +298,7 @@ static void keep_whole(struct store_command *c)
         else
             complain(NULL,
                      "not exported: a result of %s, because its texts are not lists of names and "
-                     "numbers: \"%s\", \"%s\", \"%s\" (--forget removes what is stored of a "
-                     "kernel)",
+                     "numbers: \"%s\", \"%s\", \"%s\" (--forget removes a kernel's stored results)",
                      row->kernel, row->shape, row->types, row->tune);
     }
     c->count = kept;

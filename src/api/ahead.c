@@ -175,8 +175,7 @@ static int alignment_of(const struct add_call *c)
     int bytes = c->when && c->when->alignment ? c->when->alignment : 16;
     if (bytes > 0 && bytes <= 16 && (bytes & (bytes - 1)) == 0)
         return bytes;
-    diag_error(diag_of(c), LOC_NONE, "an alignment of %d bytes: there are 1, 2, 4, 8 and 16",
-               bytes);
+    diag_error(diag_of(c), LOC_NONE, "an alignment of %d bytes: expected 1, 2, 4, 8 or 16", bytes);
     return 0;
 }
 
@@ -292,7 +291,7 @@ tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when)
     if (!l || l->ctx != b->ctx)
         return context_refuse(b->ctx, "tw_build_add: `l` is NULL or of another context");
     if (!l->kernel->device)
-        return context_refuse(b->ctx, "tw_build_add: the target `cpu` is built into nothing; ask "
+        return context_refuse(b->ctx, "tw_build_add: a kernel for `cpu` cannot be built; ask "
                                       "tw_kernel_for_target for a GPU's");
     tw_build_when own;
     tw_status status = when ? READ_SIZED(b->ctx, tw_build_when, &own, when) : TW_OK;

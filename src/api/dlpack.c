@@ -116,11 +116,10 @@ static tw_status find_place(struct dlpack_call *c)
         return TW_OK;
     case ON_CUDA: break;
     default:
-        diag_error(
-            &c->ctx->diag, LOC_NONE,
-            "`%s` is on a device of DLPack's type %d: taken are those of the host (1, 3), of "
-            "CUDA (2) and managed memory (13)",
-            c->param, t->device_type);
+        diag_error(&c->ctx->diag, LOC_NONE,
+                   "`%s` is on a device of DLPack's type %d: accepted are the host (1, 3), CUDA "
+                   "(2) and managed memory (13)",
+                   c->param, t->device_type);
         return TW_UNSUPPORTED;
     }
     c->array.place = TW_ON_DEVICE;

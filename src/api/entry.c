@@ -218,7 +218,7 @@ static const char *kind_text(const tw_entry *e, tw_value_kind kind)
     case TW_FLOAT: return "a float";
     case TW_POINTER: return e->on_host ? "an address" : "an address on the device";
     }
-    return "something of no kind";
+    return "a value without a kind";
 }
 
 static tw_status refuse_count(const struct entry_call *c)
@@ -338,8 +338,8 @@ static tw_status make_room(const struct entry_call *c, struct given *g)
         if (e->params[p].is_static)
             text_printf(&names, "%s`%s`", names.length ? ", " : "", info->params[p].name);
     diag_error(&e->ctx->diag, info->loc,
-               "kernel `%s` has been compiled for %d combinations of values of %s, which is as "
-               "many as an entry keeps: let parameters that vary so much not be static",
+               "kernel `%s` has been compiled for %d combinations of values of %s, the most that "
+               "an entry keeps: parameters that vary this much should not be static",
                info->name, ENTRY_VARIANTS, names.data);
     return TW_UNSUPPORTED;
 }

@@ -202,7 +202,7 @@ static const char *about_coalescing(struct explain *e)
                             "%s; let neighbouring threads (thread.x) take neighbouring columns.",
                             fault);
     return arena_printf(e->results,
-                        "%s. Turning thread.x and thread.y round would only move that to the %s of "
+                        "%s. Exchanging thread.x and thread.y would only move this to the %s of "
                         "line %d: go through shared memory, read a tile along the rows of one "
                         "array, and write it from there along the rows of the other.",
                         fault, kind_of(e->results, &e->out, other), other->line);
@@ -228,7 +228,7 @@ static const char *about_grid(struct explain *e)
     if (idle > all / 4)
         return arena_printf(e->results,
                             "The grid is %lld block%s for %d multiprocessors: smaller tiles, or K "
-                            "split among blocks, would employ the other %d: at most %.3g times as "
+                            "split among blocks, would use the other %d: at most %.3g times as "
                             "fast.",
                             (long long)o->blocks, o->blocks == 1 ? "" : "s", all, idle,
                             explain_gain(o, (double)all / (double)o->blocks));
@@ -258,14 +258,15 @@ static const char *about_l1(struct explain *e, const struct explain_counts *c)
         return "Most of L1's work is to fill the tiles: arrays whose rows are a multiple of 16 "
                "bytes let a thread move 16 bytes at a time, or copy them asynchronously.";
     if (c->wavefronts > o->shared_wavefronts)
-        return "Most of L1's work is loads of what other threads of the block load too: copy tiles "
+        return "Most of L1's work is loads of elements that other threads of the block load, too: "
+               "copy tiles "
                "to shared memory, and let each thread keep several results, so that it reads each "
                "factor once for all of them.";
     if (share_of(o, "fma") > 0.1 && c->launch.fma > 1.2 * o->shared_wavefronts)
         return "Each element read of shared memory serves several results already; a larger tile "
                "of results in each thread's registers (8 × 8) lets it serve more.";
     if (share_of(o, "fma") > 0.1 && share_of(o, "shared") > 1.5 * share_of(o, "fma"))
-        return "Each multiply-add waits for what it reads of shared memory: let a thread keep a "
+        return "Each multiply-add waits for its reads of shared memory: let a thread keep a "
                "tile of results in registers (4 × 4 or 8 × 8), so that each element that it reads "
                "serves several.";
     if (share_of(o, "tensor") > 0.1 && !mostly_waits(o))
@@ -279,8 +280,8 @@ static const char *about_memory(const struct explain *e)
     const tw_explanation *o = &e->out;
     if (is_bound_by(o, "HBM") && o->roofs[0].share > 0.6 &&
         o->traffic[TW_AT_HBM].moved.middle < 1.5 * o->traffic[TW_AT_HBM].compulsory)
-        return "It moves little more than each array once: only doing more with what is read, "
-               "together with the kernel before or after it, makes it faster.";
+        return "It moves little more than each array once. It gets faster only by doing more with "
+               "the data that it reads: join it with the kernel before or after it.";
     return NULL;
 }
 
@@ -295,7 +296,7 @@ static const char *about_latency(const struct explain *e, const struct explain_c
                "pipeline(3)) while the present ones are multiplied.";
     if (copies && (latency || is_bound_by(o, "tensor")))
         return "It waits for its copies: more stages (pipeline(3) or (4)) keep more of them under "
-               "way, a greater depth of a stage (BK) waits less often.";
+               "way, with a greater depth of a stage (BK) it waits less often.";
     return NULL;
 }
 
@@ -381,7 +382,7 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
         note(e, notes,
              arena_printf(e->results,
                           "About %d registers a thread would be needed, and %s: the rest would be "
-                          "kept in memory, which is not in the time.",
+                          "kept in memory, whose time is not counted.",
                           e->registers_wanted,
                           by_launch
                               ? arena_printf(e->results,
@@ -391,8 +392,8 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
                               : arena_printf(e->results, "a thread has %d", most)));
     if (e->blocks_wait)
         note(e, notes,
-             "Blocks wait for each other: each was run by itself, as if what it waits for "
-             "were done; how long they wait is not in the time.");
+             "Blocks wait for each other: the model ran each by itself, without waiting, so the "
+             "waiting time is not counted.");
     if (c->longest > 1.1)
         note(e, notes,
              arena_printf(e->results,
@@ -405,13 +406,12 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
              "zeros, and with these it executes less than half of its useful operations.");
     if (o->traffic[TW_AT_HBM].moved.high > 1.2 * o->traffic[TW_AT_HBM].moved.low)
         note(e, notes,
-             "The contents of L2 depend on how evenly blocks go on, which is not known: its "
-             "memory's "
-             "bytes are a range.");
+             "The contents of L2 depend on the order in which blocks progress, which is not known: "
+             "the memory's bytes are a range.");
     if (c->missed + c->past > 0)
         note(e, notes,
-             "Two multiprocessors of a pair that ask for the same at a time may be answered at "
-             "once: L2's bytes may be as few as half.");
+             "If two multiprocessors of a pair ask for the same data at the same time, one answer "
+             "may serve both: L2's bytes may be as few as half.");
     if (c->launch.instructions.high > 1.1 * c->launch.instructions.low)
         note(e, notes, "Instructions are those of the PTX; ptxas leaves some out and adds others.");
     e->out.notes = notes;

@@ -376,7 +376,7 @@ static tw_status shape_call(void *user)
                    call->name);
     else
         diag_error(d, info->params[p].loc,
-                   "`%s` has no `global` view, so nothing says its shape: give the array, or drop "
+                   "`%s` has no `global` view, so its shape is not known: give the array, or drop "
                    "the parameter",
                    call->name);
     return TW_UNSUPPORTED;

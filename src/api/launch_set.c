@@ -170,7 +170,7 @@ static bool is_number(struct diag *d, const char *name, bool is_float, tw_value 
     if (v.kind == TW_INTEGER || v.kind == TW_FLOAT)
         return true;
     diag_error(d, LOC_NONE, "`%s` is given %s: make the value with %s", name,
-               v.kind == TW_POINTER ? "an address" : "a value of no kind",
+               v.kind == TW_POINTER ? "an address" : "a value without a kind",
                is_float ? "tw_float()" : "tw_int()");
     return false;
 }

@@ -249,7 +249,7 @@ static tw_status undecided_call(void *user)
                                   .sync_memory = &c->launch->kernel->module->sync};
     const char *why = NULL;
     if (synccheck_kernel(&passes, &why) == SYNC_UNDECIDED)
-        c->undecided = why ? why : "the program is too involved";
+        c->undecided = why ? why : "the program is too complex";
     return TW_OK;
 }
 

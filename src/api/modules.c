@@ -211,7 +211,7 @@ static tw_status unknown_target(tw_context *ctx, const char *name)
     diag_error(&ctx->diag, LOC_NONE, "there is no target `%s`", name);
     if (strlen(name) > 3) /* a short name is near every other */
         suggest(&ctx->diag, &ctx->scratch, name, names.data, (int)names.count);
-    diag_note(&ctx->diag, LOC_NONE, "of GPUs, kernels are made for those from sm_80 on");
+    diag_note(&ctx->diag, LOC_NONE, "kernels are made for GPUs from sm_80 on");
     return TW_NOT_FOUND;
 }
 

@@ -57,7 +57,7 @@ void launch_refuse_overlap(tw_launch *l, int written, int other)
                    reason(l, other));
     diag_note(d, LOC_NONE,
               "give `%s` memory of its own; tw_launch_allow_overlap (in Python "
-              "with_(overlap=True)) lets it run all the same",
+              "with_(overlap=True)) allows the overlap",
               w);
 }
 

@@ -526,7 +526,7 @@ tw_status simulation_run(struct simulation *s, struct sim_launch *launch, struct
     *result = simulation_nothing;
     if (s->options.order_count && (s->options.seed || !is_order(&s->options))) {
         diag_error(&s->ctx->diag, LOC_NONE,
-                   "an order is a list of warps from 0 on, and goes with no seed");
+                   "an order is a list of warps from 0 on, and cannot be combined with a seed");
         return TW_BAD_ARGUMENT;
     }
     launch->options.seed = s->options.seed;

@@ -380,10 +380,10 @@ static bool is_whole(const struct store_call *call, const tw_tuned *row,
         return true;
     struct diag *d = &call->store->ctx->diag;
     diag_warning(d, LOC_NONE,
-                 "a result stored for %s is passed over: its tuned values \"%s\" are not those of "
+                 "a result stored for %s is ignored: its tuned values \"%s\" are not those of "
                  "`%s`",
                  row->sizes, row->tune, row->kernel);
-    diag_note(d, LOC_NONE, "`tilewright tune --forget` removes what is stored of a kernel");
+    diag_note(d, LOC_NONE, "`tilewright tune --forget` removes a kernel's stored results");
     return false;
 }
 

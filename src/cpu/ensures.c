@@ -302,7 +302,8 @@ static bool has_verdict(struct comparison *c)
     if (c->checked == 0)
         return view_elements(o, view, &elements) &&
                (elements == 0 ||
-                oracle_fail(o, "no element of `%s` is compared: what is ensured lies outside it",
+                oracle_fail(o,
+                            "no element of `%s` is compared: the ensured elements lie outside it",
                             view->name));
     return c->undecided <= c->checked / MOST_UNDECIDED ||
            oracle_fail(o,

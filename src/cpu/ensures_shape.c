@@ -176,7 +176,7 @@ bool tile_broadcast(struct oracle *o, const struct expr *e, const struct hint *h
             extent[i] = source < 0 ? 1 : x->extent[source];
     }
     if (!tile_strides(x, e->type.rank, extent, strides))
-        return oracle_fail(o, "%s cannot be broadcast so", tile_shape_text(o, x));
+        return oracle_fail(o, "%s cannot be broadcast to this shape", tile_shape_text(o, x));
     *out = oracle_tile_new(o, x->dtype, e->type.rank, extent, x->error != NULL);
     return moved(o, x, out, from_stretched);
 }

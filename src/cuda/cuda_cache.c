@@ -52,7 +52,7 @@ static int64_t limit_of(char trouble[MOST_TROUBLE])
     if (*end == '\0' && errno == 0 && value >= 0 && value <= INT64_MAX / mib)
         return (int64_t)value * mib;
     snprintf(trouble, MOST_TROUBLE,
-             "TILEWRIGHT_CACHE_MIB is `%.40s`, not a number of MiB: %d it is", text, USUAL_MIB);
+             "TILEWRIGHT_CACHE_MIB is `%.40s`, not a number of MiB: %d is used", text, USUAL_MIB);
     return USUAL_MIB * mib;
 }
 

@@ -27,11 +27,11 @@ struct advice {
 #define FIND_IT "`tilewright check` (PTX of any compiler, too) or compute-sanitizer finds where"
 
 static const struct advice advices[] = {
-    {1, false, "this GPU does not take the address, the size or the setting"},
+    {1, false, "this GPU does not accept the address, the size or the setting"},
     {2, false, "free arrays, or let other processes on the GPU end (nvidia-smi lists them)"},
     {3, false,
-     "a fork of a process that had a GPU open has none: fork before, or start a new program (in "
-     "Python: spawn)"},
+     "a process forked after its parent opened a GPU cannot use one: fork before, or start a new "
+     "program (in Python: spawn)"},
     {4, false, "the process is ending and the driver with it: free contexts before"},
     {34, false,
      "the CUDA toolkit's lib64/stubs/libcuda.so, which is only to link with, was loaded: take that "
@@ -43,7 +43,7 @@ static const struct advice advices[] = {
      "the GPU's context was destroyed or reset by another part of the program: free "
      "this one and make a new one"},
     {209, false, "the program was assembled for another GPU"},
-    {218, false, "the driver's assembler does not take the program"},
+    {218, false, "the driver's assembler does not accept the program"},
     {221, false, "the driver is installed without its PTX compiler (libnvidia-ptxjitcompiler)"},
     {222, false, "the driver is too old for the program: update it"},
     {223, false, "unset CUDA_DISABLE_PTX_JIT"},
@@ -68,7 +68,7 @@ static const struct advice advices[] = {
     {716, true, "a kernel accessed an address that is not aligned to the access: " FIND_IT},
     {717, true,
      "a kernel accessed shared or local memory by an address of another space: " FIND_IT},
-    {718, true, "a kernel jumped to where no program is: " FIND_IT},
+    {718, true, "a kernel jumped to an address without a program: " FIND_IT},
     {719, true, "a kernel failed: " FIND_IT},
     {720, false,
      "the GPU cannot run all blocks of this cooperative grid at the same time: take "

@@ -24,7 +24,8 @@ bool check_deeper(struct checker *c, struct loc at)
         return true;
     diag_error(c->diag, at, "nested more than %d levels deep", MAX_DEPTH);
     diag_note(c->diag, at,
-              "name parts of it; constants that need each other and calls of fns are levels too");
+              "give parts of it names; a constant that uses another one and a call of a fn are "
+              "levels, too");
     return false;
 }
 
@@ -143,7 +144,7 @@ static bool may_follow(struct checker *c, const struct node *kernel, const struc
                    itself ? "`%s` follows from itself" : "`%s` follows from a parameter after it",
                    n->text);
         diag_note(c->diag, s.later->loc,
-                  "the value of a parameter follows from those before it, and from constants");
+                  "the value of a parameter may use only the parameters before it, and constants");
     } else if (s.tuned) {
         diag_error(c->diag, s.tuned->loc,
                    "the value of a parameter cannot follow from a tuned value or a type variable");
@@ -168,8 +169,7 @@ static struct expr *derived_value(struct checker *c, const struct node *n, enum 
 {
     bool from_float = dtype_is_float(from->type.dtype);
     if (from_float || !dtype_is_int(t)) {
-        diag_error(c->diag, n->init->loc,
-                   "what the launch computes is an integer that follows from integers");
+        diag_error(c->diag, n->init->loc, "the launch computes only integers, from integers");
         diag_note(c->diag, from_float ? from->loc : n->loc,
                   "`%s` is %s: compute `%s` in the kernel's body",
                   from_float ? from->name : n->text,
@@ -332,14 +332,15 @@ static void check_block_shape(struct checker *c, const struct node *kernel)
     c->thread_level = threads != NULL;
     if (warps && threads) {
         diag_error(c->diag, threads->loc, "a kernel has `warps(n)` or `threads(x, y)`, not both");
-        diag_note(c->diag, warps->loc,
-                  "with warps code speaks of whole tiles, with threads of one thread");
+        diag_note(
+            c->diag, warps->loc,
+            "`warps(n)` is for code about whole tiles, `threads(x, y)` for code about one thread");
     } else if (warps) {
         check_warps(c, warps);
     } else if (threads) {
         check_threads(c, threads);
     } else {
-        diag_error(c->diag, kernel->loc, "the kernel `%s` says neither warps nor threads",
+        diag_error(c->diag, kernel->loc, "the kernel `%s` has neither `warps` nor `threads`",
                    kernel->text);
         diag_note(
             c->diag, kernel->loc,

@@ -188,7 +188,7 @@ static bool slice_fits(struct checker *c, const struct access *x, const struct n
     }
     if (axis > 0 && (first >= axis || first <= -extent)) {
         diag_warning(c->diag, n->loc,
-                     "nothing of this slice is inside axis %d of `%s`, which has %lld", x->indices,
+                     "this slice lies wholly outside axis %d of `%s`, which has %lld", x->indices,
                      x->sym->name, (long long)axis);
     }
     return true;
@@ -380,7 +380,8 @@ static bool whole_table(struct checker *c, const struct sym *s, const struct nod
 {
     if (s->storage != ST_TABLE)
         return false;
-    diag_error(c->diag, n->loc, "`%s` is a table: its elements are values, not the whole", s->name);
+    diag_error(c->diag, n->loc,
+               "`%s` is a table: an expression uses its elements, not the whole table", s->name);
     diag_note(c->diag, s->loc,
               sym_info(c, s)->shape.rank == 1 ? "all of it, as a tile, is `%s[iota(%lld)]`"
                                               : "index each of its axes",
@@ -413,7 +414,7 @@ static struct expr *substitute(struct checker *c, const struct expr *e, struct l
         place_expr(c, copy, at);
         return copy;
     }
-    diag_error(c->diag, at, "this makes an expression that is too large, by inlining fns in fns");
+    diag_error(c->diag, at, "inlining fns in fns makes this expression too large");
     diag_note(c->diag, at, "keep a part of it in a variable");
     return NULL;
 }
@@ -585,13 +586,13 @@ struct expr *check_member(struct checker *c, const struct node *n)
     }
     if (op == OP_THREAD && !c->thread_level) {
         diag_error(c->diag, n->loc, "there is no `thread` in a kernel of `warps(n)`");
-        diag_note(c->diag, n->loc,
-                  "with `threads(x, y)` code speaks of one thread; with `warps(n)` of "
-                  "whole tiles");
+        diag_note(
+            c->diag, n->loc,
+            "`threads(x, y)` is for code about one thread, `warps(n)` for code about whole tiles");
         return NULL;
     }
     if (c->in_ensures) {
-        diag_error(c->diag, n->loc, "`ensures` speaks of whole views, not of one %s", n->a->text);
+        diag_error(c->diag, n->loc, "`ensures` is about whole views, not about one %s", n->a->text);
         return NULL;
     }
     struct expr *e = expr_new(c->kernel, op, type_scalar(DT_I32), n->loc, 0);
@@ -663,8 +664,7 @@ struct expr *check_target(struct checker *c, const struct node *n, const char *w
     }
     if (n->kind == N_ACCESS && n->b) {
         diag_error(c->diag, n->b->loc,
-                   "`else` is for what is read; what is written past the edge goes "
-                   "nowhere");
+                   "`else` is for reads; elements written past the edge are not stored");
         return NULL;
     }
     const struct binding *b = n->kind == N_NAME ? lookup_name(c, n->text) : NULL;

@@ -79,8 +79,8 @@ static void without_value(struct assigned *w, const struct expr *e)
     struct checker *c = w->c;
     const struct sym *s = e->sym;
     const char *name = s->loc.source ? source_snippet(c, s->loc) : s->name;
-    diag_error(c->diag, e->loc, "`%s` is read, and nothing gave it a value before", name);
-    diag_note(c->diag, s->loc, "declared here without one: `= 0` starts from zero");
+    diag_error(c->diag, e->loc, "`%s` is read before it has a value", name);
+    diag_note(c->diag, s->loc, "declared here without a value: `= 0` starts from zero");
     for (const struct inlining *i = w->inlined[w->number[s->index]]; i; i = i->outer)
         diag_note(c->diag, i->call, "in this call of `%s`", i->name);
 }

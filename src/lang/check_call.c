@@ -290,7 +290,7 @@ struct expr *reduction_operand(struct checker *c, const struct node *n, enum op 
     if (!x)
         return NULL;
     if (x->type.rank == 0) {
-        diag_error(c->diag, x->loc, "`%s` over the elements of a tile, and this is a scalar",
+        diag_error(c->diag, x->loc, "`%s` is over the elements of a tile, and this is a scalar",
                    n->text);
         if (strcmp(n->text, "max") == 0 || strcmp(n->text, "min") == 0)
             diag_note(c->diag, n->loc, "of two values: `%s(a, b)`", n->text);

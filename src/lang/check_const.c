@@ -197,7 +197,7 @@ static void note_unknown_sym(struct checker *c, const struct expr *e)
     } else if (s->storage == ST_SCALAR && s->is_const && sym_info(c, s)->init)
         note_unknown(c, sym_info(c, s)->init);
     else if (s->storage == ST_SCALAR)
-        diag_note(c->diag, s->loc, "`%s` is a variable; what is known while compiling is `const`",
+        diag_note(c->diag, s->loc, "`%s` is a variable; a value known while compiling is `const`",
                   s->name);
     else
         diag_note(c->diag, e->loc, "`%s` is %s", s->name, storage_text(s));
@@ -367,7 +367,7 @@ static void make_tuned(struct checker *c, const struct entry *e, struct loc used
     slot->state = CONST_BAD;
     if (!c->tunes) {
         diag_error(c->diag, used, "`%s` is tuned: its value is not known here", e->name);
-        diag_note(c->diag, e->loc, "say how tuned values go together with `require(…)`");
+        diag_note(c->diag, e->loc, "`require(…)` says which tuned values go together");
         return;
     }
     slot->state = CONST_DONE;
@@ -454,7 +454,7 @@ static void condition_unknown(struct checker *c, const struct node *n, const str
     diag_error(c->diag, at, "this condition must be known while compiling");
     note_unknown(c, part);
     if (c->names.newest) /* the conditions of a module see no local names */
-        diag_note(c->diag, at, "what holds at run time is `assume(%s)`: cpu checks it",
+        diag_note(c->diag, at, "for a condition at run time write `assume(%s)`: cpu checks it",
                   source_snippet(c, at));
 }
 

@@ -56,7 +56,7 @@ struct expr *check_atomic(struct checker *c, const struct node *n, enum op op)
 {
     int arity = op_table[op].arity;
     if (c->in_ensures) {
-        diag_error(c->diag, n->loc, "`ensures` changes nothing");
+        diag_error(c->diag, n->loc, "`ensures` cannot change memory");
         return NULL;
     }
     if (!check_arguments(c, n, arity, arity, NULL, atomic_form(c, op)))
@@ -151,8 +151,8 @@ static void check_free(struct checker *c, const struct node *n)
         diag_error(c->diag, n->loc, "`%s` is freed in a loop, and was declared before it",
                    e->sym->name);
         diag_note(c->diag, e->sym->loc,
-                  "the next iteration would find it gone: free it after the loop, "
-                  "or declare it inside");
+                  "the next iteration would use it after it was freed: free it after the loop, or "
+                  "declare it inside");
         return;
     }
     info->freed = true;
@@ -226,7 +226,7 @@ static void check_print(struct checker *c, const struct node *n)
     struct expr *values[64];
     int count = 0;
     if (!first) {
-        diag_error(c->diag, n->loc, "`print` of nothing");
+        diag_error(c->diag, n->loc, "`print` needs a label or a value");
         return;
     }
     if (first->kind == N_STRING) {

@@ -156,12 +156,12 @@ static void refuse_written(void *user, struct expr **at)
     bool is_view = (e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_VIEW;
     if (!is_view || !e->sym->base || !w->params[e->sym->base->index])
         return;
-    diag_error(w->c->diag, e->loc,
-               "`%s` is written by the kernel: `ensures` compares with what was given",
-               e->sym->name);
+    diag_error(
+        w->c->diag, e->loc,
+        "the kernel writes `%s`: `ensures` may read only arrays that the kernel does not write",
+        e->sym->name);
     diag_note(w->c->diag, e->sym->base->loc,
-              "`%s` comes in here; read another parameter, or say the value in terms of those that "
-              "are only read",
+              "`%s` is declared here; write the formula with parameters that the kernel only reads",
               e->sym->base->name);
 }
 

@@ -72,7 +72,7 @@ static bool recursion(struct checker *c, const struct node *call, const struct e
         diag_error(c->diag, call->loc, "`%s` calls itself%s", fn->name,
                    f == c->frames ? "" : ", through other fns");
         diag_note(c->diag, fn->loc,
-                  "a fn is put in the place of its call, without end here: write a loop");
+                  "a fn is inlined at its call, which would never end here: write a loop");
         return true;
     }
     if (depth < MAX_FRAMES && ++c->inlined <= MAX_INLINED)
@@ -296,7 +296,7 @@ static bool extent_mismatch(struct checker *c, const struct node *p, const struc
                p->text, (long long)want, source_snippet(c, d->loc), source_snippet(c, at),
                type_name(c, arg));
     if (d->kind == N_NAME)
-        diag_note(c->diag, p->loc, "`%s` is %lld from an argument before, and %lld here", d->text,
+        diag_note(c->diag, p->loc, "`%s` is %lld by an earlier argument, and %lld here", d->text,
                   (long long)want, (long long)got);
     return false;
 }
@@ -330,8 +330,8 @@ static bool missing_extent(struct checker *c, const struct node *fn, const struc
         note_more_axes(c, arg, axes);
     else
         diag_note(c->diag, at,
-                  "it says what `%s` is: keep the value in a tile, `reg %s x[…] = %s;`", d->text,
-                  is_untyped(arg) ? "f32" : dtype_table[arg->type.dtype].name,
+                  "only a tile determines `%s`: keep the value in one, `reg %s x[…] = %s;`",
+                  d->text, is_untyped(arg) ? "f32" : dtype_table[arg->type.dtype].name,
                   source_snippet(c, at));
     diag_note(c->diag, p->loc, "declared here");
     return false;
@@ -488,7 +488,7 @@ static bool bind_by_value(struct checker *c, const struct node *fn, const struct
     struct param_use use = param_use(fn, p);
     bool in_place = stands_in_place(c, &use, arg, fn_is_choice(fn));
     if (in_place && expr_has_atomic(arg) && use.uses != 1) {
-        diag_error(c->diag, arg->loc, "this has an effect, and `%s` would have it %d times",
+        diag_error(c->diag, arg->loc, "this has an effect, and `%s` would evaluate it %d times",
                    fn->text, use.uses);
         diag_note(c->diag, arg->loc, "keep its value in a variable before");
         return false;

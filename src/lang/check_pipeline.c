@@ -108,7 +108,8 @@ static void refuse_address(struct body *b, struct loc at, const char *why, const
     struct diag *d = b->c->diag;
     diag_error(d, at, "`%s` cannot be staged: %s `%s`", b->staged->name, why, name);
     if (place)
-        diag_note(d, place->loc, "here; what is fetched ahead must know its place before that");
+        diag_note(d, place->loc,
+                  "assigned here; a copy that is fetched ahead needs its place before that");
     else
         diag_note(d, at, "read it from a view of a `const` pointer");
 }

@@ -165,7 +165,7 @@ void check_fn_returns(struct diag *d, const struct node *fn)
                    fn->text);
         note_end(d, list, fn->loc);
     } else if (unreached(list)) {
-        diag_error(d, unreached(list)->loc, "nothing comes here: each path before it returns");
+        diag_error(d, unreached(list)->loc, "this is never reached: each path before it returns");
     }
 }
 

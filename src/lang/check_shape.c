@@ -90,10 +90,12 @@ static bool dot_shapes(struct checker *c, const struct node *n, const struct exp
     shape_error(c, n->loc, left, &a->type, right, &b->type);
     if (x[1] == y[1] && product_fits(want, x[0], y[0]))
         diag_note(c->diag, expr_place(c, b),
-                  "columns of the left are rows of the right: `trans(%s)`", expr_snippet(c, b));
+                  "the left's columns must match the right's rows: `trans(%s)`",
+                  expr_snippet(c, b));
     else if (x[0] == y[0] && product_fits(want, x[1], y[1]))
         diag_note(c->diag, expr_place(c, a),
-                  "columns of the left are rows of the right: `trans(%s)`", expr_snippet(c, a));
+                  "the left's columns must match the right's rows: `trans(%s)`",
+                  expr_snippet(c, a));
     else
         diag_note(c->diag, n->loc, "dot takes [M][K] and [K][N]: %lld columns meet %lld rows",
                   (long long)x[1], (long long)y[0]);
@@ -406,7 +408,7 @@ static struct expr *check_iota(struct checker *c, const struct node *n, const st
         return NULL;
     if (!n->list) {
         if (!want || want->rank == 0) {
-            diag_error(c->diag, n->loc, "the shape of `iota()` does not follow from its place");
+            diag_error(c->diag, n->loc, "`iota()` cannot take its shape from this place");
             diag_note(c->diag, n->loc, "write it: `iota(n)`, `iota(n, 1)`");
             return NULL;
         }

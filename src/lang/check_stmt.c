@@ -29,7 +29,7 @@ static struct expr *compound_value(struct checker *c, const struct node *n,
     if (!e || !value_shape_fits(c, e, &target->type, target_name(c, n), target->sym->loc))
         return NULL;
     if (index_has_effect(target)) {
-        diag_error(c->diag, n->a->loc, "the index has an effect, and `%s=` would have it twice",
+        diag_error(c->diag, n->a->loc, "the index has an effect, and `%s=` would evaluate it twice",
                    op_table[n->op].text);
         diag_note(c->diag, n->a->loc, "keep it in a variable before: `i32 i = …;`");
         return NULL;
@@ -191,9 +191,9 @@ void check_if_and(struct checker *c, const struct node *n, const struct node *re
 {
     struct expr *condition = check_condition(c, n->a);
     if (n->body && n->body->kind == N_EMPTY && !n->otherwise) {
-        diag_warning(c->diag, n->body->loc, "this `;` is all that the `if` is about");
+        diag_warning(c->diag, n->body->loc, "this `;` is the whole body of the `if`");
         diag_note(c->diag, n->body->loc,
-                  "leave it out, and what follows is done under the condition");
+                  "remove it, so that the next statement depends on the condition");
     }
     struct stmt *s = check_emit(c, STMT_IF, n->loc), **after = c->tail;
     s->condition = condition;

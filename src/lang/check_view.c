@@ -66,7 +66,7 @@ static bool not_too_deep(struct checker *c, const struct expr *e, struct loc at,
         return true;
     diag_error(c->diag, at, "%s is more than %d levels deep", what, MAX_LAUNCH_DEPTH);
     diag_note(c->diag, at,
-              "each term of a sum is a level, and a constant counts with all of its value: "
+              "each term of a sum is a level, and a constant counts with all levels of its value: "
               "make it a parameter of the kernel");
     return false;
 }
@@ -158,7 +158,7 @@ static bool view_source(struct checker *c, const struct node *n, struct sym *vie
     if (!n->init)
         return true;
     if (n->init->kind != N_INT && n->is_clean) {
-        diag_error(c->diag, n->loc, "`clean` is for workspace: the kernel leaves it 0");
+        diag_error(c->diag, n->loc, "`clean` is for workspace that the kernel leaves 0");
         diag_note(c->diag, n->loc, "write `global %s %s[…] = 0 clean;`",
                   dtype_table[view->type.dtype].name, n->text);
         return false;
@@ -166,7 +166,7 @@ static bool view_source(struct checker *c, const struct node *n, struct sym *vie
     if (n->init->kind != N_INT)
         return view_pointer(c, n, view);
     if (n->init->i != 0) {
-        diag_error(c->diag, n->init->loc, "workspace starts as 0 or as nothing");
+        diag_error(c->diag, n->init->loc, "workspace starts as 0 or without a value");
         return false;
     }
     view->zeroed = true;

@@ -63,7 +63,7 @@ static void add_typevar(struct builder *b, const struct node *n)
         }
         for (size_t i = 0; i < choices.count; i++)
             if (choices.data[i] == type)
-                diag_error(b->diag, t->loc, "`%s` is a choice already", t->text);
+                diag_error(b->diag, t->loc, "`%s` is already a choice", t->text);
         vec_push(b->arena, &choices, type);
     }
     struct entry *e = choices.count ? add_entry(b, ENTRY_TYPE, n->text, n, n->loc) : NULL;
@@ -116,7 +116,7 @@ static bool fits_group(struct builder *b, const struct node *n, int group, int n
     for (int i = group < 0 ? -1 : b->first_lists.data[group]; i >= 0; i = b->lists.data[i].next) {
         const struct tune_list *l = &b->lists.data[i];
         if (!l->target && l->names != names) {
-            diag_error(b->diag, n->loc, "the names of this list are not those of the common one");
+            diag_error(b->diag, n->loc, "this list's names differ from those of the common list");
             diag_note(b->diag, l->node->loc, "the common list");
             return false;
         }
@@ -142,7 +142,7 @@ static int group_of(struct builder *b, const struct node *n)
         }
         if (e->member != member || (group >= 0 && e->group != group)) {
             diag_error(b->diag, name->loc,
-                       "the names of this list are not those of the common one");
+                       "this list's names differ from those of the common list");
             diag_note(b->diag, e->loc, "the common list");
             return -1;
         }

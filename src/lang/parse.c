@@ -464,7 +464,7 @@ void report_future(struct parser *p, const struct token *t)
                  "a cluster of several blocks belongs to Hopper kernels, which this version "
                  "does not compile yet");
     else if (first && strcmp(word, "layout") == 0)
-        complain(p, token_loc(p, t), "`layout` cannot be given yet: layouts are the compiler's");
+        complain(p, token_loc(p, t), "`layout` cannot be given yet: the compiler chooses layouts");
     else if (first)
         complain(p, token_loc(p, t),
                  "`%s` belongs to Hopper kernels, which this version does not compile yet", word);

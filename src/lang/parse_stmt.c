@@ -87,7 +87,7 @@ static struct node *parse_assign(struct parser *p)
     n->op = token_table[peek(p)->kind].compound;
     if (n->op != OP_COUNT || at(p, TOK_ASSIGN))
         advance(p);
-    else if (at(p, TOK_EQ) && complain(p, here(p), "`==` compares: its value is lost here")) {
+    else if (at(p, TOK_EQ) && complain(p, here(p), "`==` compares: its value is not used here")) {
         note(p, here(p), "an assignment is `=`");
         fix(p, here(p), "=");
         advance(p);

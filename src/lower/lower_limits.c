@@ -81,7 +81,7 @@ static void note_buffers(struct lower *l)
 static void note_way_out(struct lower *l)
 {
     diag_note(l->diag, LOC_NONE,
-              "smaller tiles and narrower types take less; behind `free` others may have a "
+              "smaller tiles and narrower types take less; after `free`, other tiles may use a "
               "tile's place");
 }
 
@@ -110,7 +110,7 @@ void limits_no_room(struct lower *l, int64_t bytes)
     l->out->excess = LOWER_MANY_BYTES;
     lower_error(l, k->loc,
                 "`%s` leaves %lld of the %d bytes of shared memory that a block has on %s: too "
-                "few for a register tile of %lld bytes that changes hands between threads",
+                "few for a register tile of %lld bytes whose elements move between threads",
                 k->name, (long long)(l->target->shared_bytes - k->shared_bytes),
                 l->target->shared_bytes, l->target->name, (long long)bytes);
     note_buffers(l);
@@ -129,7 +129,7 @@ static void check_target(struct lower *l)
         return;
     lower_error(l, l->kernel->loc, "`%s` is for %s%s; this is %s", l->kernel->name, wanted,
                 t.suffix ? "" : " and later", l->target->name);
-    diag_note(l->diag, l->kernel->loc, "its `target(%s)` says so", wanted);
+    diag_note(l->diag, l->kernel->loc, "its `target(%s)` names that GPU", wanted);
 }
 
 bool limits_of_kernel(struct lower *l)
@@ -147,9 +147,8 @@ void limits_ragged(struct lower *l, struct loc loc, const char *what)
     lower_error(l, loc, "%s needs a number of threads that is a multiple of %d: this block has %d",
                 what, WARP_LANES, l->threads);
     diag_note(l->diag, loc,
-              "say it element by element, each thread its own, as in `Out[i] = …`; or take %d "
-              "threads, and keep those past the first %d from what each does for itself by a "
-              "condition",
+              "write it element by element, each thread its own, as in `Out[i] = …`; or take %d "
+              "threads, with a condition that keeps those past the first %d from work of their own",
               l->warps * WARP_LANES, l->threads);
 }
 
@@ -195,7 +194,7 @@ static bool note_no_reg(const struct code *x)
 {
     if (x->array)
         diag_note(x->l->diag, x->array->loc,
-                  "`%s` is an array, which every thread has for itself: `reg` in front makes it a "
+                  "`%s` is an array, which every thread has for itself: `reg` before it makes it a "
                   "tile, spread over the block's threads",
                   x->array->name);
     return x->array;

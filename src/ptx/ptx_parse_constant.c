@@ -257,7 +257,7 @@ static bool calculate(struct ptx_parser *p, struct loc where, int sign, struct p
     }
     if (doubles && combine_floats(sign, c, right))
         return true;
-    diag_error(p->diag, where, "these constants cannot be calculated with like this");
+    diag_error(p->diag, where, "this operator does not take these constants");
     return false;
 }
 

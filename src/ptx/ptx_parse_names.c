@@ -162,7 +162,7 @@ struct ptx_label *ptx_label_named(struct ptx_parser *p, const char *name)
 bool ptx_define_label(struct ptx_parser *p, struct ptx_label *label, struct loc where)
 {
     if (label->defined) {
-        diag_error(p->diag, where, "label `%s` is there already", label->name);
+        diag_error(p->diag, where, "label `%s` is already defined", label->name);
         return false;
     }
     label->defined = true;

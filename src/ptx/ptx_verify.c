@@ -81,7 +81,7 @@ static void check_features(struct ptx_verifier *v, const struct ptx_form *form)
 static void check_label(struct ptx_verifier *v, const struct ptx_operand *o)
 {
     if (!o->label->defined)
-        ptx_complain(v, "label `%s` is nowhere defined", o->label->name);
+        ptx_complain(v, "label `%s` is not defined", o->label->name);
 }
 
 static void check_branch(struct ptx_verifier *v)
@@ -197,7 +197,7 @@ static void check_targets(struct ptx_verifier *v, const struct ptx_targets *t)
 {
     for (size_t i = 0; i < t->labels.count; i++)
         if (!t->labels.data[i]->defined)
-            ptx_complain(v, "label `%s` is nowhere defined", t->labels.data[i]->name);
+            ptx_complain(v, "label `%s` is not defined", t->labels.data[i]->name);
 }
 
 static void check_registers(struct ptx_verifier *v, const struct ptx_registers *r)

@@ -58,7 +58,7 @@ static void wrong_type(struct ptx_verifier *v, const struct ptx_operand *o, enum
         ptx_complain(v, "`%s`: register %s does not hold a .%s", name, register_text(v, o->reg),
                      ptx_mods[type].text);
     else
-        ptx_complain(v, "`%s`: this constant is no .%s", name, ptx_mods[type].text);
+        ptx_complain(v, "`%s`: this constant is not a .%s", name, ptx_mods[type].text);
 }
 
 static void check_typed(struct ptx_verifier *v, const struct ptx_operand *o, enum ptx_mod type,
@@ -396,7 +396,7 @@ static void check_argument(struct ptx_verifier *v, const struct ptx_operand *o,
         check_passed(v, o->elements[0].reg, o->count, parameter);
     } else if (o->kind == PTX_IMMEDIATE || o->kind == PTX_FLOAT || o->kind == PTX_DOUBLE) {
         if (parameter->vector > 1)
-            ptx_complain(v, "parameter `%s` is a vector, which no constant is", name);
+            ptx_complain(v, "parameter `%s` is a vector: a constant cannot be passed for it", name);
     } else if (o->kind != PTX_SINK) {
         ptx_complain(v, "parameter `%s` is given neither a variable, a register nor a constant",
                      name);

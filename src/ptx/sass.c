@@ -516,7 +516,7 @@ const char *sass_read(struct arena *a, const void *data, size_t length,
         return "this is not machine code of a GPU (a cubin)";
     uint32_t table = find_section(&c, ".nv_debug_line_sass");
     if (table == c.count)
-        return "the machine code does not say of which lines it is (ptxas -lineinfo)";
+        return "the machine code has no line numbers (assemble it with ptxas -lineinfo)";
     if (target_of(&c) < FIRST_TARGET)
         return "machine code of targets before sm_70 is not read";
     if (find_section(&c, arena_printf(a, ".text.%s", kernel)) == c.count)

@@ -254,10 +254,11 @@ static bool limits_hold(const struct sim_launch *l, struct diag *diag)
         return false;
     }
     if (l->dynamic_shared < 0 || l->dynamic_shared > MOST_SHARED) {
-        diag_error(diag, LOC_NONE,
-                   "%lld bytes of dynamic shared memory cannot be had: no GPU gives a block more "
-                   "than %d",
-                   (long long)l->dynamic_shared, MOST_SHARED);
+        diag_error(
+            diag, LOC_NONE,
+            "%lld bytes of dynamic shared memory are not available: no GPU gives a block more "
+            "than %d",
+            (long long)l->dynamic_shared, MOST_SHARED);
         return false;
     }
     return true;

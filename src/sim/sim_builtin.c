@@ -169,8 +169,9 @@ static bool run_malloc(struct sim_warp *w, const struct sim_op *op, uint32_t mas
             sim->heap_bytes += bytes + LEAST_KEPT;
         }
         if (sim->heap_bytes > MOST_KEPT)
-            return sim_stop(w, op,
-                            "malloc gave a gigabyte in all: the simulator keeps what is freed");
+            return sim_stop(
+                w, op,
+                "malloc gave a gigabyte in all: the simulator does not use freed memory again");
         sim_give_result(w, op, lane, number ? sim_address_of(number, 0) : 0);
     }
     return true;

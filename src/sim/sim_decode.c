@@ -56,11 +56,12 @@ static bool run_unknown(struct sim_warp *w, const struct sim_op *op, uint32_t ma
 static bool run_end(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     (void)mask;
-    sim_stop(w, op,
-             "`%s` ends without ret or exit: its compiler holds that no run comes here, as "
-             "after an endless loop without effect, a division by zero or a null pointer, "
-             "which C++ leaves undefined",
-             ptx_plain_name(w->sim->arena, w->frame->code->function->name));
+    sim_stop(
+        w, op,
+        "`%s` ends without ret or exit: its compiler assumes that no run reaches this place, as "
+        "after an endless loop without effect, a division by zero or a null pointer, "
+        "which C++ leaves undefined",
+        ptx_plain_name(w->sim->arena, w->frame->code->function->name));
     w->sim->end = SIM_CUT_OFF;
     return false;
 }

@@ -44,8 +44,8 @@ static const char *way_out(const struct sim_fault *f)
     if (f->offset < (int64_t)f->size && f->freed)
         return "free() it after its last use, or is it a pointer that another thread has freed?";
     if (f->offset < (int64_t)f->size)
-        return "it begins inside: is the size no multiple of what is accessed at once? The rest "
-               "takes accesses of one element";
+        return "it begins inside: is the size not a multiple of the access? Access the rest "
+               "element by element";
     return "guard it: `if (i < n)`, or clip the index; or is it the wrong index, or the grid too "
            "large?";
 }

@@ -195,8 +195,8 @@ static const char *why(const struct race_record *a, int lane, const struct race_
         return "the copy is under way until its thread has waited for its group "
                "(cp.async.wait_group, then a barrier for the other threads)";
     if (a->id & RACE_COPIES)
-        return "the copy arrives at an mbarrier: only who waits there knows that it is done, its "
-               "own thread too";
+        return "the copy arrives at an mbarrier: only a thread that waits there, even the one that "
+               "issued it, knows that it is done";
     if (b->async)
         return "the copy was issued before: it may read and write at any time until it is waited "
                "for";
@@ -241,13 +241,13 @@ static void add_fence_step(const struct race_try *t, struct sim_finding *f,
     struct sim_place at;
     int lane;
     if (misses_fence(t, old, old_lane, &at, &lane))
-        add_step(f, arena_printf(
-                        t->r->arena,
-                        "%s has fenced and told by an atomic operation that it is done, and %s has "
-                        "read that; the fence that is missing is the reader's: __threadfence() "
-                        "after its atomic operation or strong read, before what it guards",
-                        sim_thread_text(t->r->report, &f->access[0].at, old_lane),
-                        sim_thread_text(t->r->report, &at, lane)));
+        add_step(
+            f, arena_printf(t->r->arena,
+                            "%s has fenced and signalled by an atomic operation, and %s has read "
+                            "the signal; the reader's fence is missing: __threadfence() after its "
+                            "atomic operation or strong read, before the accesses that it guards",
+                            sim_thread_text(t->r->report, &f->access[0].at, old_lane),
+                            sim_thread_text(t->r->report, &at, lane)));
 }
 
 static void add_scope_step(const struct race_try *t, struct sim_finding *f,

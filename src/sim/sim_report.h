@@ -24,10 +24,10 @@
     X(ASSUME, "assume", true, "an assume that is false")                                           \
     X(INSIDE, "inside", true, "a slice marked `inside` that reaches outside")                      \
     X(DIVERGENT, "divergent-barrier", true, "lanes of a warp apart at an aligned barrier")         \
-    X(BARRIER_COUNT, "barrier-count", true, "a count of threads that cannot be")                   \
+    X(BARRIER_COUNT, "barrier-count", true, "an impossible count of threads")                      \
     X(MIXED, "barrier-mixed", true, "a barrier used in two ways at once")                          \
-    X(BARRIER_ID, "barrier-id", true, "a barrier that there is not")                               \
-    X(WARP_SYNC, "warp-sync", true, "a mask of lanes that cannot be")                              \
+    X(BARRIER_ID, "barrier-id", true, "a barrier that does not exist")                             \
+    X(WARP_SYNC, "warp-sync", true, "an impossible mask of lanes")                                 \
     X(MBARRIER, "mbarrier", true, "an mbarrier used against its rules")                            \
     X(EXITED, "exited-thread", true, "a barrier that waits for threads that left")                 \
     X(DEADLOCK, "deadlock", true, "no thread can go on")                                           \

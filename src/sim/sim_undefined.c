@@ -428,7 +428,8 @@ bool sim_undefined_before(struct sim_warp *w, const struct sim_op *op, uint32_t 
     uint32_t unsure = op->ins->guarded ? lanes_of(frame, op->guard) & w->path_mask : 0;
     if (unsure && has_effect(op->ins, f)) {
         if (!use_of(w, op, op->guard, unsure,
-                    op->ins->op == PTX_BRA ? "decides a branch" : "decides whether this is done"))
+                    op->ins->op == PTX_BRA ? "decides a branch"
+                                           : "decides whether this is executed"))
             return false;
         unsure = 0;
     }

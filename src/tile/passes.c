@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct pass pass_list[] = {
-    {"variance", pass_variance, "which values differ between threads"},
+    {"variance", pass_variance, "marks values that differ between threads"},
     {"specialise", pass_specialise,
      "constants, tuned values and static parameters become literals"},
     {"contract", pass_contract, "products that feed sums become fma, or the summand of dot"},
@@ -12,7 +12,7 @@ const struct pass pass_list[] = {
     {"synccheck", pass_synccheck, "the static synchronisation check"},
     {"masks", pass_masks, "slices that provably lie inside need no masks"},
     {"pipeline", pass_pipeline, "pipelines become loops with stages, on a GPU"},
-    {"plan", pass_plan, "where each shared tile lies"},
+    {"plan", pass_plan, "gives each shared tile its place"},
 };
 const int pass_count = (int)(sizeof pass_list / sizeof pass_list[0]);
 

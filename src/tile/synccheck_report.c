@@ -286,7 +286,7 @@ static void report_end(struct sync_check *k, const struct finding *f, const char
                                       : "the end of the kernel");
     const struct instr *wait = f->left == NEVER_LEFT ? wait_in_later_loop(k, f->early) : NULL;
     if (wait)
-        diag_note(k->diag, wait->loc, "this wait does not come if its loop runs zero times");
+        diag_note(k->diag, wait->loc, "this wait is skipped if its loop runs zero times");
     if (f->kind == FIND_END && k->code.code.data[f->late].negate)
         diag_note(k->diag, k->code.code.data[f->late].loc, "the kernel ends here");
 }

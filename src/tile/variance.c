@@ -150,7 +150,7 @@ static void explain(struct variance *v, const struct expr *e)
         } else if (number >= 0 && v->cause[number].split) {
             const struct split *split = v->cause[number].split;
             diag_note(v->diag, split->loc,
-                      "`%s` differs between threads: it changes where only some of them come",
+                      "`%s` differs between threads: only some of them change it here",
                       leaf->sym->name);
             e = split->condition;
         }
@@ -196,7 +196,7 @@ static bool needs_all(struct variance *v, const struct flow *flow, struct loc lo
     const struct split *split = missing_threads(flow);
     if (!split)
         return true;
-    diag_error(v->diag, loc, "%s, but only some of the threads come here", what);
+    diag_error(v->diag, loc, "%s, but only some of the threads reach it", what);
     diag_code(v->diag, CODE_DIVERGENT);
     explain_split(v, split);
     return false;
@@ -305,7 +305,7 @@ static void check_effect(struct variance *v, const struct stmt *s, struct flow f
                       "`print` of a tile is the work of the whole block");
     if (e->op == OP_LOCK || e->op == OP_UNLOCK)
         for (int i = 0; i < e->count; i++)
-            check_uniform(v, e->args[i], "a lock is taken and given once a block");
+            check_uniform(v, e->args[i], "a block takes and releases a lock once");
 }
 
 static void check_async(struct variance *v, const struct stmt *s, struct flow flow)
@@ -335,8 +335,8 @@ static void check_tile_store(struct variance *v, struct loc loc, const struct sy
     bool own_place = target && target->type.varying;
     if (own_place && held_by_block(value)) {
         diag_error(v->diag, loc,
-                   "a register tile belongs to the whole block; it cannot go to a place of each "
-                   "thread");
+                   "a register tile belongs to the whole block; it cannot be stored at a place of "
+                   "each thread");
         explain(v, target);
     } else if (!own_place && !value->type.varying && !held_by_block(value)) {
         needs_all(v, &flow, loc,

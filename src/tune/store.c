@@ -15,18 +15,18 @@ static const char *failure(int code)
     switch (code & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return "%s is damaged, or no store of tuned values (%s); move it away to start another, "
+        return "%s is damaged, or not a store of tuned values (%s); move it away to start another, "
                "or " ANOTHER;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return "%s was locked by another process for too long (%s); try again when that is done, "
-               "or " ANOTHER;
+        return "%s was locked by another process for too long (%s); try again when that process "
+               "has ended, or " ANOTHER;
     case SQLITE_READONLY: return "%s cannot be written (%s); " ANOTHER;
     case SQLITE_CANTOPEN:
         return "%s cannot be opened or made (%s): its folder must be there, and this user may "
                "write in it; " ANOTHER;
     case SQLITE_FULL: return "%s cannot grow (%s): make room on its disk, or " ANOTHER;
-    case SQLITE_IOERR: return "%s is no file that can be read and written (%s); " ANOTHER;
+    case SQLITE_IOERR: return "%s is not a file that can be read and written (%s); " ANOTHER;
     case SQLITE_NOMEM: return "%s: %s";
     default: return "%s: %s; " ANOTHER;
     }
@@ -145,7 +145,7 @@ static bool is_foreign(const struct label *l)
 
 static enum store_status refuse_foreign(struct store *s)
 {
-    return refuse(s, "an SQLite file, but no store of tuned values; " ANOTHER);
+    return refuse(s, "an SQLite file, but not a store of tuned values; " ANOTHER);
 }
 
 /* Checks that the file is a store of a known version. */

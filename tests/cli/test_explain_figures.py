@@ -145,7 +145,7 @@ def test_advice(tool, folder):
 }
 """)
     page = explain(tool, f"{folder}/turned.tile", *H200)
-    expect("Line 6 has a store that is not coalesced" in page and "only move that to the load of line 6: go through shared memory" in page, page)
+    expect("Line 6 has a store that is not coalesced" in page and "only move this to the load of line 6: go through shared memory" in page, page)
     k = kernel(tool, f"{folder}/turned.tile", "--set", "m=4096,n=4096", "--device", "4090")
     hbm = k["traffic"][-1]
     expect(hbm["moved"][1] >= hbm["compulsory"] == 2 * 4 * 4096**2, hbm)
@@ -157,9 +157,9 @@ def test_advice(tool, folder):
     split = ["kernels/matmul/split_k.tile", "--set", "m=512,n=512,k=8192", "--type", "f16", *H200, "--tune"]
     page = explain(tool, *split, "SPLIT=1")
     expect("and 4 warps a multiprocessor mostly wait; 116 of 132 multiprocessors have no block." in page, page)
-    expect("would employ the other 116: at most 7.3 times as fast" in page, page)
+    expect("would use the other 116: at most 7.3 times as fast" in page, page)
     page = explain(tool, *split, "SPLIT=8")
-    expect("4 of 132 multiprocessors have no block." in page and "would employ" not in page, page)
+    expect("4 of 132 multiprocessors have no block." in page and "would use" not in page, page)
 
 
 def test_elements(tool, folder):

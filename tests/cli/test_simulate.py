@@ -572,7 +572,7 @@ def test_no_end(s):
     head = ".version 8.0\n.target sm_80\n.address_size 64\n"
     s.write("end.ptx", head + entry("_Z3zipPKfi").replace("ret;", ""))
     s.expect(["check", "end.ptx", "--block", "32", "--arg", "f32[32]:zero", "--arg", "i32:3"], 1,
-             "`zip` ends without ret or exit: its compiler holds that no run comes here", "leaves undefined (block 0")
+             "`zip` ends without ret or exit: its compiler assumes that no run reaches this place", "leaves undefined (block 0")
     s.write("none.cu", "void zip(float *out)\n{\n}\n")
     if cuda_compiler():
         s.expect(["check", "none.cu", "--block", "32"], 2, "none.cu has no kernel", "write `__global__` before a function")

@@ -277,7 +277,7 @@ def check_stores(t):
     foreign = os.path.join(t.folder, "foreign.db")
     sqlite3.connect(foreign).execute("CREATE TABLE other (a)")
     said = t.command(2, *TUNED, "--store", foreign).err
-    expect("no store of tuned values" in said and "--no-store" in said, said)
+    expect("not a store of tuned values" in said and "--no-store" in said, said)
     expect(sqlite3.connect(foreign).execute("PRAGMA journal_mode").fetchone() == ("delete",), "another's file is left as it is")
     expect("newer" in t.command(2, "--list", "--store", newer_store(t)).err, "newer")
     for command, path, why in ((TUNED, f"{damaged}/tuned.db", "this user may write"), (["--list"], t.folder, "can be read and written")):

@@ -676,7 +676,7 @@ def test_words(learner):
     good = learner.solution("03_guards")
     learner.write("semicolon.tile", good.replace("if (i < n)", "if (i < n);"))
     learner.learn("3", "semicolon.tile", status=1,
-                  out=["warning: this `;` is all that the `if` is about", "guard it: `if (i < n)`; or is it the wrong index?"])
+                  out=["warning: this `;` is the whole body of the `if`", "guard it: `if (i < n)`; or is it the wrong index?"])
     learner.write("chain.tile", good.replace("if (i < n)", "if (0 <= i < n)"))
     learner.learn("3", "chain.tile", status=1, out="note: say `0 <= i && i < n`")
     learner.write("called.tile", good.replace("A[i] * 3", "A(i) * 3"))

@@ -221,7 +221,7 @@ def test_refused():
              {"watch": ["race"]}),
             (ValueError, "seed: -1 is not from 0 to 18446744073709551615", {"seed": -1}),
             (TypeError, "seed: '1' is no whole number", {"seed": "1"}),
-            (ValueError, "goes with no seed", {"order": [1, 0], "seed": 3}),
+            (ValueError, "cannot be combined with a seed", {"order": [1, 0], "seed": 3}),
             (ValueError, "order: 40 is not from 0 to 31", {"order": [40]}),
             (TypeError, "order: 3 is no list", {"order": 3}),
             (ValueError, "copies: there is no 'soon'; there are early, late", {"copies": "soon"}),

@@ -91,7 +91,7 @@ static void test_kernel_describes_itself(void **state)
     assert_false(tw_kernel_allows(k, (tw_value[]){tw_int(16), {.f = 16}, tw_int(16)}, &violated));
     assert_null(violated);
     assert_non_null(strstr(tw_context_messages(f->ctx),
-                           "`BN` is given a value of no kind: make the value with tw_int()"));
+                           "`BN` is given a value without a kind: make the value with tw_int()"));
     assert_false(
         tw_kernel_allows(k, (tw_value[]){tw_int(16), tw_int(16), tw_float(16)}, &violated));
     assert_non_null(strstr(tw_context_messages(f->ctx), "tuned value `BK` takes a 32-bit integer"));
@@ -443,7 +443,7 @@ static void test_tuned_values(void **state)
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "BM * BK <= 256");
     refused(f, tw_launch_tune(f->launch, "BM", tw_float(2.5)), TW_BAD_ARGUMENT, "`BM` takes");
     refused(f, tw_launch_tune(f->launch, "BM", (tw_value){.f = 8}), TW_BAD_ARGUMENT,
-            "`BM` is given a value of no kind: make the value with tw_int()");
+            "`BM` is given a value without a kind: make the value with tw_int()");
 }
 
 static void test_variants_are_kept(void **state)

@@ -149,7 +149,7 @@ static void test_iota_takes_the_shape_of_its_place(void **state)
     expect_line("", "reg f32 r[8] = where(iota() < m, 1, 0); C[0] = sum(r);",
                 "reg f32 r[8] = where(iota(8) < m, 1.0, 0.0);");
     expect_line("", "C[0 +: 16] = iota() * 0.5;", "C[0 +: 16] = (f32) iota(16) * 0.5;");
-    expect_error("", "C[0] = sum(iota());", "does not follow from its place");
+    expect_error("", "C[0] = sum(iota());", "cannot take its shape from this place");
     expect_error("", "reg i32 r[8][8] = iota();", "rows are `iota(8, 1)`, columns `iota(1, 8)`");
 }
 
@@ -288,7 +288,7 @@ static void test_fn_limits(void **state)
         strcat(nested, ")");
     strcat(nested, " : 0;");
     expect_error("fn i32 f(i32 x) { return x * x * x; }\n", nested,
-                 "an expression that is too large");
+                 "makes this expression too large");
 }
 
 static void test_calls_in_loop_heads(void **state)

@@ -190,7 +190,7 @@ static void what_is_wrong_is_named(void **state)
                     "the device");
         args[2].kind = (tw_value_kind)0;
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
-                    "something of no kind");
+                    "a value without a kind");
         args[2] = tw_pointer(x.a + 2);
         not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
                     "is not a multiple of 4");

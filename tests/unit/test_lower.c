@@ -89,8 +89,8 @@ static void test_limits(void **state)
     assert_string_equal(program_messages(&p),
                         "1: error: `f` takes 131072 bytes of shared memory a block, sm_86 has "
                         "101376 | 3: `s` is f32[256][64]: 65536 bytes | 3: `t` is f32[256][64]: "
-                        "65536 bytes | 0: smaller tiles and narrower types take less; behind "
-                        "`free` others may have a tile's place\n");
+                        "65536 bytes | 0: smaller tiles and narrower types take less; after "
+                        "`free`, other tiles may use a tile's place\n");
     program_free(&p);
     p = (struct program){0};
     program_open(&p, "kernel f(f32 x, e4m3 *c) grid(1) threads(32)\n"

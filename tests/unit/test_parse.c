@@ -500,7 +500,7 @@ static void test_slips(void **state)
         "i32 type = 1; x == 2;",
         "2:5 expected a name to declare, saw 'type' | `type` is a word of the language: choose "
         "another name\n"
-        "2:17 `==` compares: its value is lost here | an assignment is `=`\n");
+        "2:17 `==` compares: its value is not used here | an assignment is `=`\n");
 }
 
 static void test_slips_of_declarations(void **state)

@@ -121,7 +121,7 @@ static void test_barriers_need_all(void **state)
         "i32 i = thread.x;\n"
         "if (i < 4)\n"
         "    sync();\n",
-        "5: error: `sync()` needs all threads of the block, but only some of the threads come here"
+        "5: error: `sync()` needs all threads of the block, but only some of the threads reach it"
         " | 4: this condition differs between threads"
         " | 3: `i` differs between threads: it gets a varying value here"
         " | 3: `thread.x` is another number in each thread"
@@ -130,7 +130,7 @@ static void test_barriers_need_all(void **state)
     expect_messages(
         "if (thread.x > 3) return;\n"
         "for (i32 p = 0; p < k; p++) { sync(); }\n",
-        "4: error: `sync()` needs all threads of the block, but only some of the threads come here"
+        "4: error: `sync()` needs all threads of the block, but only some of the threads reach it"
         " | 3: some threads return here"
         " | 3: `thread.x` is another number in each thread"
         " | 3: let all threads stay, with an `if` around what depends on the thread\n");
@@ -140,7 +140,7 @@ static void test_barriers_need_all(void **state)
         "    if (thread.x == p) break;\n"
         "}\n"
         "sync();\n",
-        "4: error: `sync()` needs all threads of the block, but only some of the threads come here"
+        "4: error: `sync()` needs all threads of the block, but only some of the threads reach it"
         " | 5: some threads leave the loop here"
         " | 5: `thread.x` is another number in each thread"
         " | 5: let all threads stay in the loop, with an `if` around what depends on the thread\n");
@@ -160,8 +160,8 @@ static void test_tiles_need_all(void **state)
     expect_messages(
         "shared f32 s[8];\n"
         "if (thread.x < 4) s = A[0][0 +: 8];\n",
-        "4: error: all threads together copy this tile to `s`, but only some of the threads come "
-        "here"
+        "4: error: all threads together copy this tile to `s`, but only some of the threads reach "
+        "it"
         " | 4: this condition differs between threads"
         " | 4: `thread.x` is another number in each thread"
         " | 4: close the `if` before it, and open another one after it for what depends on the "
@@ -192,7 +192,7 @@ static void test_tiles_need_all(void **state)
     expect_messages("shared f32 s[8]; f32 y = 0;\n"
                     "y = thread.x > 3 ? sum(s) : 0;\n",
                     "4: error: `sum` of a tile is the work of the whole block, but only some of "
-                    "the threads come here"
+                    "the threads reach it"
                     " | 4: only some threads evaluate what follows here"
                     " | 4: `thread.x` is another number in each thread"
                     " | 4: evaluate it before, into a variable\n");

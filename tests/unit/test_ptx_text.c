@@ -486,7 +486,7 @@ static void refused(void **state)
         {HEAD ".entry k() { .reg .b32 first; mov.b32 frist, 1; }", "the nearest is `first`"},
         {HEAD ".entry k() { bra L; }", "t.ptx:4:18: error: unknown label `L`"},
         {HEAD ".entry k() { { L: } bra L; }", "unknown label `L`"},
-        {HEAD ".entry k() { L: L: ret; }", "label `L` is there already"},
+        {HEAD ".entry k() { L: L: ret; }", "label `L` is already defined"},
         {HEAD ".entry k() { .reg .b32 a; .reg .b32 a; }", "`a` is declared already"},
         {HEAD ".entry k() { ret }", "expected an operand, found `}`"},
         {HEAD ".entry k() { .reg .b32 r; mov.b32 r, 1 }", "expected `;` after the instruction"},

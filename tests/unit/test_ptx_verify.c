@@ -134,8 +134,8 @@ static void types(void **state)
         {"add.s32 %r0, %u0, %r1;", "add.s32 %f0, %r1, %r2;",
          "register %f0 (.f32) does not hold a .s32"},
         {"add.f32 %f0, %r0, 0f3F800000;", "add.f32 %f0, %u0, %f1;", "%u0 (.u32)"},
-        {"add.f32 %f0, %f0, 1.5;", "add.f32 %f0, %f0, 1;", "this constant is no .f32"},
-        {"mov.b32 %r0, 0f3F800000;", "mov.u32 %r0, 0f3F800000;", "this constant is no .u32"},
+        {"add.f32 %f0, %f0, 1.5;", "add.f32 %f0, %f0, 1;", "this constant is not a .f32"},
+        {"mov.b32 %r0, 0f3F800000;", "mov.u32 %r0, 0f3F800000;", "this constant is not a .u32"},
         {"shl.b64 %rd0, %rd1, %r0;", "shl.b64 %rd0, %rd1, %rd2;",
          "%rd2 (.b64) does not hold a .u32"},
         {"mul.wide.s32 %rd0, %r0, 4;", "mul.wide.s32 %r0, %r0, 4;", "does not hold a .s64"},
@@ -164,7 +164,7 @@ static void types(void **state)
          "writes here: a register is needed"},
         {"st.global.v2.b32 [%rd0], {%r0, 5};", "st.global.v2.b32 [%rd0], {%r0, _};",
          "there is no `_` here"},
-        {"and.b64 %rd0, %rd1, 1.5;", "and.b32 %r0, %r1, 1.5;", "this constant is no .b32"},
+        {"and.b64 %rd0, %rd1, 1.5;", "and.b32 %r0, %r1, 1.5;", "this constant is not a .b32"},
         {"ld.global.b32 %r0, [%l0];", "ld.global.b32 %r0, [%f0];", "does not hold an address"},
     };
     CHECK_TWINS(twins);
@@ -304,7 +304,7 @@ static void calls(void **state)
         {".reg .v2 .f32 x; call (_), v, (x);", ".reg .v2 .f32 x; call (%rd0), v, (x);",
          "register %rd0 (.b64) does not hold parameter `r`, a .v2 .f32"},
         {".reg .v2 .f32 x; call (x), v, (x);", ".reg .v2 .f32 x; call (x), v, (1.0);",
-         "parameter `a` is a vector, which no constant is"},
+         "parameter `a` is a vector: a constant cannot be passed for it"},
         {".reg .v2 .f32 x; call (x), v, (x);", ".reg .v2 .f32 x; call (x), v, (%tid);",
          "parameter `a` is given neither a variable, a register nor a constant"},
         {".reg .v2 .b32 x; call (%r0), g, (x);", ".reg .v2 .b64 x; call (%r0), g, (x.y);",

@@ -326,7 +326,8 @@ static void races_in_a_chosen_order(void **state)
     assert_int_equal(tw_launch_simulate(f->launch, &o, &r), TW_FAULT);
     assert_true(c[0] == 64 && c[63] == 1); /* both have written before either reads */
     o.seed = 1;
-    refused(f, tw_launch_simulate(f->launch, &o, &r), TW_BAD_ARGUMENT, "no seed");
+    refused(f, tw_launch_simulate(f->launch, &o, &r), TW_BAD_ARGUMENT,
+            "cannot be combined with a seed");
     assert_int_equal(tw_launch_check(f->launch), TW_UNSYNCHRONISED); /* its message has the fix */
     succeed(f, tw_launch_despite_races(f->launch, false));
     assert_int_equal(tw_launch_check(f->launch), TW_UNSYNCHRONISED);

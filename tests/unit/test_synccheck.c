@@ -374,7 +374,7 @@ static void ends_of_lives(void **state)
          "}\n",
          "2: error: the copy into `s` may still be under way when the kernel ends"
          " | 2: put `async_wait(0)` before the end of the kernel"
-         " | 4: this wait does not come if its loop runs zero times\n");
+         " | 4: this wait is skipped if its loop runs zero times\n");
     race(TILES,
          "for (i32 i = 0; i < m; i++) {\n"
          "    async_wait(0);\n"
@@ -685,7 +685,7 @@ static void the_grid_has_blocks(void **state)
     const char *at_the_end =
         "2: error: the copy into `s` may still be under way when the kernel ends"
         " | 2: put `async_wait(0)` before the end of the kernel"
-        " | 4: this wait does not come if its loop runs zero times\n";
+        " | 4: this wait is skipped if its loop runs zero times\n";
     race(GRID("m"), RING, at_the_end);
     race(GRID("n + 1"), RING, at_the_end);
     race(GRID("cdiv(m, 8)"), RING, at_the_end);
