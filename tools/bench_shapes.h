@@ -28,7 +28,7 @@ int shapes_gather(struct shapes *x, const struct command *self, const struct opt
              "or of a file of lines \"m n k [batch]\", in that order (--dims: M K N)"}
 #define OPTION_EXTENT(letter_, name_)                                                              \
     {.name = name_, .letter = letter_, .values = 1, .value = "LIST",                               \
-     .help = "one of three sizes, or several: 16,64,128"}
+     .help = "one value of this size, or several: 16,64,128"}
 /* clang-format on */
 
 #endif

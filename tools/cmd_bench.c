@@ -87,9 +87,12 @@ static const struct option_spec bench_options[] = {
     OPTION_EXTENT('m', "m"),
     OPTION_EXTENT('n', "n"),
     OPTION_EXTENT('k', "k"),
-    {.name = "batch", .values = 1, .value = "LIST", .help = "how many such products (default 1)"},
+    {.name = "batch",
+     .values = 1,
+     .value = "LIST",
+     .help = "number of products in a launch (default 1)"},
     OPTION_SUITE,
-    {.name = "seconds", .values = 1, .value = "TIME", .help = "GPU: of a turn (default 0.2s)"},
+    {.name = "seconds", .values = 1, .value = "TIME", .help = "GPU: time of a turn (default 0.2s)"},
     {.name = "ensures",
      .help =
          "compare with `ensures` at every size; without it, products beyond 1024 x 1024 x 1024\n"

@@ -727,7 +727,7 @@ static const struct option_spec build_options[] = {
      .help = "where the files go (default: .)"},
     {.name = "output", .values = 1, .now = "out"},
     {.name = "unaligned",
-     .help = "a version too for arrays whose addresses 16 does not divide (they are refused else)"},
+     .help = "also build a version for arrays whose addresses are not multiples of 16"},
     {.name = "no-cubin", .help = "ship PTX alone, which the driver assembles when it is loaded"},
     {.name = "object", .help = "compile it too: NAME.o, by $CC or cc"},
     {.name = "time-limit",

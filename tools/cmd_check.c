@@ -382,11 +382,11 @@ static const struct option_spec check_options[] = {
      .help = "status 1 also for a kernel that has no `ensures`, could not be run or\nsimulated, or "
              "whose races the static check leaves undecided; what --no-run or\n--no-sim leaves out "
              "does not count"},
-    {.name = "no-run", .help = "static checks only; of --strict, undecided races alone count then"},
+    {.name = "no-run", .help = "static checks only; --strict then counts only undecided races"},
     {.name = "no-sim", .help = "no runs on the simulator"},
     {.name = "all",
      .letter = 'a',
-     .help = "run every configuration in all that a choice of them is run in"},
+     .help = "every configuration takes part in all runs; by default a selection does"},
     {.name = "time-limit",
      .values = 1,
      .value = "TIME",
@@ -445,8 +445,8 @@ const struct command command_check = {
         "such sizes, in several orders of warps, asynchronous copies landing early and late, and\n"
         "watched for races, misused barriers and memory.\n"
         "A message that several configurations share is printed once, with the first of them.\n"
-        "A kernel that runs on the CPU and that no GPU takes is a warning; with -v a line says\n"
-        "what sm_80 or sm_90 did not take, and why.\n"
+        "A kernel that compiles for the CPU, but not for any GPU, gets a warning; with -v a line\n"
+        "says which part sm_80 or sm_90 refused, and why.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
         "first: its kernel is simulated with the launch that --grid, --block and --arg say, and\n"
         "watched in the same way.\n"

@@ -7,12 +7,12 @@
 
 const char *const help_variables[][2] = {
     {"TILEWRIGHT_BLAS", "OpenBLAS, to compare with; empty: not with it"},
-    {"TILEWRIGHT_BLIS", "BLIS, the same"},
+    {"TILEWRIGHT_BLIS", "BLIS, to compare with; empty: not with it"},
     {"TILEWRIGHT_CACHE", "folder of assembled kernels; empty: none"},
-    {"TILEWRIGHT_CACHE_MIB", "what it holds at most (1024)"},
+    {"TILEWRIGHT_CACHE_MIB", "its largest size in MiB (1024)"},
     {"TILEWRIGHT_CUBLAS", "libcublas, or its folder, to compare with"},
     {"TILEWRIGHT_CUDA_DRIVER", "NVIDIA's driver library"},
-    {"TILEWRIGHT_LEARN", "file of what was learnt"},
+    {"TILEWRIGHT_LEARN", "file of the progress in `learn`"},
     {"TILEWRIGHT_ONEDNN", "oneDNN, to compare with; empty: not with it"},
     {"TILEWRIGHT_PATH", "folders of imported files, with ':' between them"},
     {"TILEWRIGHT_PLAY_URL", "address of the page, for links in reports"},

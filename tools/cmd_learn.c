@@ -442,7 +442,7 @@ static int learn_run(const struct command *self, const struct options *given)
 static const struct option_spec learn_options[] = {
     {.name = "hint", .help = "the next hint; --hint 2: the second"},
     {.name = "solution", .help = "our answer, explained"},
-    {.name = "text", .help = "the puzzle's text once more"},
+    {.name = "text", .help = "the puzzle's text again"},
     {.name = "open", .help = "the arrays of a hidden case that fails, too"},
     {.name = "inputs",
      .values = 1,
@@ -489,8 +489,8 @@ const struct command command_learn = {
         "the\n"
         "line.\n"
         "Progress is kept in $TILEWRIGHT_LEARN, else in tilewright/learn in $XDG_DATA_HOME or\n"
-        "~/.local/share. No GPU is needed. Status 1: not passed; of the file that it has just "
-        "written 0.",
+        "~/.local/share. No GPU is needed. Status 1: not passed; 0 if it has just written the "
+        "file.",
     .options = learn_options,
     .examples = "  tilewright learn\n"
                 "  tilewright learn 1\n"

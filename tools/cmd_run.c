@@ -464,8 +464,9 @@ static const struct option_spec run_options[] = {
      .value = "N",
      .help = "for rand (default 1); if given, also of the order of warps on sim"},
     {.name = "verify",
-     .help = "compare with what `ensures` says, once more with other values in the\narrays that it "
-             "speaks of and --fill does not; status 1 if values are wrong"},
+     .help =
+         "compare with `ensures`, and then again with other values in those of its arrays that\n"
+         "have no --fill; status 1 if values are wrong"},
     {.name = "repeat", .values = 1, .value = "N", .help = "run N times and print the median time"},
     {.name = "time-limit",
      .values = 1,
@@ -513,9 +514,8 @@ const struct command command_run = {
         "that the kernel writes start as zeros, unless --in gives them; without --out, small "
         "ones are\n"
         "printed by rows and large ones summed up. A file with one kernel needs no :KERNEL.\n"
-        "An option given again for the same name counts, the earlier does not; --fill of one "
-        "array counts\n"
-        "over the general one.\n"
+        "If an option is repeated for the same name, the last one counts; --fill of one array\n"
+        "overrides the general one.\n"
         "bf16, tf32, e4m3 and e5m2 arrays are read from and written to files of f4, since NumPy\n"
         "has no such types.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"

@@ -218,7 +218,8 @@ static const struct option_spec show_options[] = {
     {.name = "stage",
      .values = 1,
      .value = "STAGE",
-     .help = "tile: the typed program (default); layout: who holds what, where it lies, what each\n"
+     .help = "tile: the typed program (default); layout: the owner and place of each element, what "
+             "each\n"
              "access costs; ptx: what is assembled"},
     {.name = "device",
      .values = 1,
@@ -258,8 +259,8 @@ const struct command command_show = {
         "Prints the kernel as the compiler sees it, for one choice of tuned values, types and\n"
         "static parameters (one that is needed and not given is a small number, which a warning\n"
         "names). The output is a program of the language: it can be saved, edited\n"
-        "and compiled again. --stage layout and --stage ptx show what a GPU gets of it, with what\n"
-        "--set says of the sizes (divisibility by 16 shows in the widths); no GPU is needed.\n"
+        "and compiled again. --stage layout and --stage ptx show the kernel as a GPU gets it, for\n"
+        "the sizes of --set (divisibility by 16 changes the widths); no GPU is needed.\n"
         "If the target lacks something, the message lists tuned values that fit (status 2).",
     .options = show_options,
     .examples =

@@ -304,7 +304,7 @@ static const struct option_spec tune_options[] = {
     {.name = "budget",
      .values = 1,
      .value = "TIME",
-     .help = "stop after this time, e.g. 60s; the promising are tried first"},
+     .help = "stop after this time, e.g. 60s; the most promising candidates come first"},
     {.name = "timeout",
      .values = 1,
      .value = "TIME",
@@ -318,14 +318,14 @@ static const struct option_spec tune_options[] = {
      .values = 1,
      .value = "N",
      .help = "candidates timed again at the end, at most (default 24)"},
-    {.name = "exhaustive", .help = "all are finalists, and none drops out"},
+    {.name = "exhaustive", .help = "all candidates are finalists, and none is dropped early"},
     {.name = "again", .help = "measure again what the store has"},
     OPTION_THREADS,
     OPTION_STORE,
     {.name = "no-store", .help = "keep nothing"},
     {.name = "list",
-     .help = "show what is stored, of FILE's kernel or all; as --forget and --export, of\n"
-             "the sizes, types and device that are given alone"},
+     .help = "show what is stored, of FILE's kernel or all; like --forget and --export, only\n"
+             "of the given sizes, types and device"},
     {.name = "forget",
      .help = "delete what is stored of FILE[:KERNEL]; without FILE, what other\n"
              "versions of the library measured"},
@@ -347,7 +347,8 @@ const struct command command_tune = {
         "sizes of --set.\n"
         "Candidates that the target does not take, or that compile to the same program as another, "
         "are left out;\n"
-        "all cores compile while others are measured; wrong values disqualify, as `ensures` says.\n"
+        "all cores compile while others are measured; a candidate with wrong values by `ensures` "
+        "is dropped.\n"
         "Results are stored as they come, so an interrupted search continues; `run "
         "--tuned` "
         "takes the winner.\n"

@@ -50,8 +50,8 @@ void ptx_given_json(const struct ptx_given *g, struct json *j);
         .help = "one for each parameter, in order: a value, i32:64; an array,\n"                   \
                 "f32[4096]:rand (zero, iota, ones, wide, …, none: never written, =2.5) or\n"     \
                 "f32[64x64]:@FILE.npy; @FILE.npy alone has its type and shape;\n"                  \
-                "i32[100]:iota[50]: its first 50 are written; =0: the array of argument 0\n"       \
-                "once more, =0+16 from its element 16 on; a struct,\n"                             \
+                "i32[100]:iota[50]: its first 50 are written; =0: the same array as\n"             \
+                "argument 0, =0+16 from its element 16 on; a struct,\n"                            \
                 "'{data=i32[8]:zero, n=i32:8, f32:{1,2,3}, pad:4, null}', laid out as in C;\n"     \
                 "null: a null pointer; bytes:0a000000 or bytes:@FILE: the bytes of the\n"          \
                 "parameter, or of a part of a struct, as they are"                                 \
