@@ -1,14 +1,13 @@
-/* The thread-level kernels beside the same in CUDA C, on one GPU; every line printed is a JSON
- * object.
+/* Times the thread-level kernels and the same kernels in CUDA C on one GPU. Prints one JSON
+ * object a line.
  *
  *     cc -O2 -Iinclude bench/against_nvcc.c build/libtilewright.a -lm -lpthread -ldl -o against_nvcc
  *     nvcc -O3 -arch=native -cubin bench/cuda/sgemm.cu -o sgemm.cubin
  *     ./against_nvcc sgemm.cubin [M N K [MS]]
  *
- * Run from the repository's root; bench/gpu.py builds and runs it. Sizes are 2048 unless given.
- * Both run in turn on the same arrays, for MS milliseconds (20) a turn; times are medians of the
- * GPU's. Status 1: a call failed.
- */
+ * Run it from the repository's root; bench/gpu.py builds and runs it. Sizes are 2048 by default.
+ * The two kernels of a pair run in turn on the same arrays, for MS milliseconds (20) a turn;
+ * times are medians, by the GPU's clock. Status 1: a call failed. */
 #include "tilewright.h"
 #include "tilewright_gpu.h"
 
@@ -58,7 +57,7 @@ static void find_call(void *library, const char *name, void *place)
     memcpy(place, &found, sizeof found);
 }
 
-/* The context of the GPU that `ctx` has: its primary one. */
+/* Makes the primary context of the GPU that `ctx` has current. */
 static void open_driver(void)
 {
     const char *named = getenv("TILEWRIGHT_CUDA_DRIVER");
@@ -177,7 +176,7 @@ static void free_operands(struct operands *x)
     tw_device_free(ctx, x->c);
 }
 
-/* --- theirs beside it --- */
+/* --- the kernels of nvcc --- */
 
 /* The thread-level ladder, and the tile and block of each kernel's twin in CUDA C. */
 static const struct twin {
@@ -208,7 +207,7 @@ static void start_theirs(const struct pair *p)
         die("cuLaunchKernel fails");
 }
 
-/* Milliseconds of one of `runs`. */
+/* Returns the mean time of a run in milliseconds, over `runs` runs. */
 static double time_runs(const struct pair *p, bool ours, int runs)
 {
     double ms = 0;

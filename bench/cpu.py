@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Every figure of the CPU engine on this machine, with one command, from the repository's root:
+"""Measures every figure of the CPU engine on this machine, with one command, from the repository's root:
 
     bench/cpu.py [PART…] [--quick] [--out FOLDER]
 
-Parts are the first column of bench/configurations_cpu.txt; without one, all of them run, in the table's order: some eight minutes,
-with --quick (no sizes from 2048 on, fewer rounds) under one. Each figure is printed with its goal, the least that counts as met,
-and PASS, "short of the goal" or SHORT. FOLDER (build/bench) gets cpu.md and cpu.json, rewritten after each part.
+Parts are the first column of bench/configurations_cpu.txt; by default all of them run, in the table's order. That takes about eight minutes, with
+--quick (no sizes from 2048 on, fewer rounds) less than one. Each figure is printed with its goal, the least value that meets it, and PASS, "short
+of the goal" or SHORT. FOLDER (build/bench) gets cpu.md and cpu.json, rewritten after each part.
 
-Kernels, libraries and copies take turns within a run of `tilewright bench`, and what a ratio is of comes from one run, which takes
-the machine's ups and downs out; but for `threads`, whose loops in C run before and after, and `flat`, which has a run for each size.
-Medians count; --least takes the least times, for a machine that is busy. It needs the program built, and compiles helpers with `cc`. What is absent (a library, a compiler) is said.
-Status 1: a value was wrong, or a part failed; what is only slow is status 0.
+Kernels, libraries and copies take turns within a run of `tilewright bench`. Both numbers of a ratio come from one run, so changes of the machine's
+speed cancel out. Two parts differ: the loops in C of `threads` run before and after the kernels, and `flat` has a run for each size. Figures are
+medians; --least takes the least times, for a machine that is busy. The program must be built; helpers are compiled with `cc`. The report names
+each library or compiler that is missing. Status 1: a value was wrong, or a part failed; a figure that is only slow leaves status 0.
 """
 import glob
 import json
@@ -22,7 +22,7 @@ import time
 
 from gpu import ROOT, build_helper, check_options, common_options, number, read_table, run, said_of, table
 
-LARGE = 2048  # from here on --quick leaves sizes out
+LARGE = 2048  # --quick leaves out this size and larger ones
 
 
 class Line:
@@ -42,7 +42,7 @@ class Line:
         return bool(self.extents()) and max(self.extents()) >= LARGE
 
     def arguments(self):
-        """Of `tilewright bench`."""
+        """Returns the options of `tilewright bench`."""
         chosen = {"-": [], "tuned": ["--tuned"]}.get(self.values, ["--tune", self.values])
         extents = self.extents()
         sizes = [x for pair in zip(("-m", "-n", "-k"), map(str, extents)) for x in pair] if extents else ["--set", self.sizes]
@@ -50,18 +50,18 @@ class Line:
 
 
 class Failed(Exception):
-    """A run that says nothing."""
+    """A run that printed no report."""
 
 
 def bench(options, arguments, threads, *more):
-    """The report of `tilewright bench`. Raises Failed."""
+    """Returns the report of `tilewright bench`. Raises Failed."""
     rounds = ["--warmup", "2", "--repeat", "7", "--budget", "2"] if options.quick else ["--warmup", "3", "--repeat", "101", "--budget", "5"]
     done = run([options.tool, "bench", "--json", *arguments, "--threads", str(threads), *rounds, *more])
     try:
         report = json.loads(done.stdout)
     except ValueError:
         raise Failed(said_of(done)) from None
-    if "rows" not in report:  # it could not begin
+    if "rows" not in report:  # the run could not begin
         raise Failed(said_of(done))
     if options.least:
         for row in report["rows"]:
@@ -71,7 +71,7 @@ def bench(options, arguments, threads, *more):
 
 
 def by_least(row):
-    """Times and ratios of a row from the least time of each contender instead of its medians."""
+    """Returns a row with times and ratios from the least time of each contender instead of its medians."""
     if "ms" not in row:
         return
     for rate in "gflops", "gbytes_per_second":
@@ -89,7 +89,7 @@ def by_least(row):
 # --- figures ---
 
 class Figure:
-    """A number with what it is to be. `most`: less is better."""
+    """A number and its goal. `most`: the goal is an upper limit."""
 
     def __init__(self, name, value, goal, floor, note="", most=False):
         self.name, self.value, self.goal, self.floor, self.note, self.most = name, value, goal, floor, note, most
@@ -111,7 +111,7 @@ class Figure:
 
 
 def peer_of(row, title):
-    """That library's part in a row, if it was timed and right."""
+    """Returns the library's part of a row; None unless it was timed and right."""
     return next((p for p in row["peers"] if p["name"].startswith(title) and p.get("ok")), None)
 
 
@@ -135,13 +135,13 @@ def one_row(options, line, threads, *more):
 
 
 def middle(options, measured, ratio):
-    """Of three processes the one with the middle ratio: where its pages lie is a process's luck, and counts for up to a fifth."""
+    """Measures in three processes and returns the result with the middle ratio: the places of a process's pages change its time by up to a fifth."""
     several = sorted((measured() for _ in range(1 if options.quick else 3)), key=ratio)
     return several[len(several) // 2]
 
 
 def of_size(options, lines):
-    """Lines by sizes, those left out that --quick has no time for."""
+    """Groups the lines by sizes, without the sizes that --quick leaves out."""
     sizes = {}
     for line in lines:
         if not (options.quick and line.is_large()):
@@ -150,7 +150,7 @@ def of_size(options, lines):
 
 
 def beside(rows, title):
-    """The best ratio of some rows to a library, and its row."""
+    """Returns the best ratio of some rows to a library, and its row."""
     found = [(peer_of(row, title)["ratio"], row) for row in rows if peer_of(row, title)]
     return max(found, key=lambda x: x[0]) if found else (None, None)
 
@@ -164,7 +164,7 @@ def ratio_figure(name, rows, title, goal, floor):
     return Figure(f"{name} / {title}", ratio, goal, floor, note)
 
 
-# --- parts: each gives figures ---
+# --- parts: each yields figures ---
 
 def part_f32(options, lines):
     for sizes, same in of_size(options, lines):
@@ -183,7 +183,7 @@ def part_ragged(options, lines):
 
 
 def part_ladder(options, lines):
-    """Each kernel at each of its sizes, beside the fastest library."""
+    """Compares each kernel at each of its sizes with the fastest library."""
     for sizes, same in of_size(options, lines):
         for file in dict.fromkeys(line.pattern for line in same):
             rows = [one_row(options, line, 1) for line in same if line.pattern == file]
@@ -193,12 +193,12 @@ def part_ladder(options, lines):
 
 
 def steady_rates(options, lines, flops_of):
-    """Rates of lines as multiples of the first product's in f32, in the same turns."""
+    """Returns the rates of lines as multiples of the first product's rate in f32, measured in the same turns."""
     reference = next(line for line in lines if line.extents() and line.type == "f32")
     rates = []
     for line in lines:
         beside_it = [] if line is reference else reference.files
-        extents = reference.arguments()[len(reference.files):][2:8]  # -m M -n N -k K
+        extents = reference.arguments()[len(reference.files):][2:8]  # the options -m M -n N -k K
         chosen = [] if line.values == "-" else ["--tune", line.values]
         if not line.files:
             raise Failed(f"{line.pattern} is not here")
@@ -278,7 +278,7 @@ def part_attention(options, lines):
 
 
 def loops_of(options, size):
-    """Milliseconds of the loops in C, by name; and what is missing."""
+    """Returns the milliseconds of the loops in C by name, and the reason if there are none."""
     helper, why = build_helper(options, "cpu_loops", ("-O3", "-march=native"), shutil.which("gcc"))
     if why:
         return {}, why
@@ -290,7 +290,7 @@ def loops_of(options, size):
 
 
 def part_threads(options, lines):
-    """Thread-level kernels on one core; the loops before and after, the better of both."""
+    """Times thread-level kernels on one core; the loops run before and after them, and the better time counts."""
     line, = lines
     size = line.extents()[0]
     before, why = loops_of(options, size)
@@ -338,7 +338,7 @@ PARTS = {"f32": part_f32, "ragged": part_ragged, "ladder": part_ladder, "types":
 # --- the whole ---
 
 def choose_core(options):
-    """The libraries' names; the core that OpenBLAS runs best as holds for all that follows."""
+    """Returns the device and the names of the libraries. The core type that OpenBLAS runs best as is kept for all later runs."""
     report = bench(options, ["kernels/matmul/shared.tile", "-s", "64"], 1)
     for peer in report["peers"]:
         core = re.search(r"OpenBLAS.*\((.*)\)", peer["name"])
@@ -369,7 +369,7 @@ def print_row(*cells):
 
 
 def run_part(options, name, lines, report):
-    """Figures as they come; a part that fails leaves those that it had."""
+    """Adds a part's figures to the report as they come; a part that fails keeps those that it had."""
     try:
         for figure in PARTS[name](options, lines):
             report["figures"].append(figure.as_json())

@@ -1,15 +1,14 @@
-/* What the CPU engine makes of kernels written for threads, beside the same loops in C as a C
- * compiler vectorises them.
+/* Compares kernels written for threads, as the CPU engine runs them, with the same loops in C,
+ * as a C compiler vectorises them.
  *
  *     cc -O3 -march=native -Iinclude bench/cpu_loops.c build/libtilewright.a -lm -ldl -lpthread \
  *         -o cpu_loops
  *     ./cpu_loops [N [RUNS]]
  *
- * From the repository's root. For C[N][N] = A · B of floats (N: 512) on one thread: the least time
- * of RUNS (10) runs that take turns with those of the others, in milliseconds of processor time,
- * and GFLOP/s. Status 1: the values of a kernel differ from those of the plain loops by more than a
- * sum of N products may in another order.
- */
+ * Run it from the repository's root. For C[N][N] = A · B of floats (N: 512) on one thread, it
+ * prints the least time of RUNS (10) runs in milliseconds of processor time, and GFLOP/s;
+ * kernels and loops take turns. Status 1: the values of a kernel differ from those of the plain
+ * loops by more than a sum of N products in another order may. */
 #include "tilewright.h"
 
 #include <math.h>
@@ -32,13 +31,13 @@ struct product {
 static double milliseconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* whatever else the machine does */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* not counting other work of the machine */
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
 /* --- the loops --- */
 
-/* kernels/sgemm/naive.tile: an element of c at a time. */
+/* kernels/sgemm/naive.tile: one element of c at a time. */
 static void naive(const struct product *x)
 {
     int n = x->n;

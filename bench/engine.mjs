@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Times of the engine under Node, each command in a fresh instance as in the page: `./dev bench engine`.
+// Times the engine under Node, each command in a fresh instance as in the page: `./dev bench engine`.
 //
-//   engine.mjs [--runs N]     (build-wasm/web/engine.wasm and web/node_modules must be there)
+//   engine.mjs [--runs N]     (build-wasm/web/engine.wasm and web/node_modules must exist)
 //
-// "first": in an engine that has run nothing yet, so that its code is compiled on the way.
+// "first": in an engine that has run nothing yet, so the time includes compiling its code.
 import { readdirSync, readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
 import {
@@ -30,7 +30,7 @@ const files = {
 const small = ["--set", "m=64,n=64,k=64", "--type", "f16", "--json"],
   simulated = ["--fill", "rand", "--device", "sim"];
 
-// name, the budget in milliseconds where there is one, commands
+// name, the budget in milliseconds (if any), commands
 const rows = [
   ["an instance, nothing done", null, ["version"]],
   [

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Every figure of one GPU, with one command, from the repository's root:
+"""Measures every figure of one GPU, with one command, from the repository's root:
 
     bench/gpu.py [PART…] [--out FOLDER]
 
-Parts are the first column of bench/configurations.txt; without one, all of them run, in the table's order. FOLDER (build/bench)
-gets report.md and report.json, rewritten after each part, so that a run that is ended leaves what it had. Before a part is timed
-its kernels are compiled by one process a core (16 at most), which leaves the machine code in the cache on disk.
+Parts are the first column of bench/configurations.txt; by default all of them run, in the table's order. FOLDER (build/bench) gets report.md
+and report.json, rewritten after each part, so an interrupted run keeps the parts that it finished. Before a part is timed, its kernels are
+compiled by one process a core (16 at most), which leaves the machine code in the cache on disk.
 
-It needs the program built, and compiles two helpers with `cc`, bench/cuda/sgemm.cu with `nvcc -O3`: what is already in FOLDER and
-newer than its source is taken, so that `bench/gpu.py prepare --arch sm_90` makes them where there is no GPU. What is absent
-(kernels, cuBLAS, ptxas, Triton) is said in the report. Status 1: a value was wrong, or a part failed; 2: there is no GPU.
+The program must be built. Two helpers are compiled with `cc`, and bench/cuda/sgemm.cu with `nvcc -O3`, unless FOLDER has them and they are
+newer than their sources; so `bench/gpu.py prepare --arch sm_90` makes them on a machine without a GPU. The report names what is missing
+(kernels, cuBLAS, ptxas, Triton). Status 1: a value was wrong, or a part failed; 2: there is no GPU.
 """
 import argparse
 import concurrent.futures
@@ -27,7 +27,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROCESSES, SHAPES_A_PROCESS = 16, 4  # that compile
 TABLE = "bench/configurations.txt"
-STORE = "build/bench/tuned.db"  # of the part tune
+STORE = "build/bench/tuned.db"  # written by the part tune
 
 
 class Line:
@@ -42,7 +42,7 @@ class Line:
         return self.sizes.split("x")
 
     def arguments(self):
-        """Of `tilewright bench --device cuda`, but the sizes."""
+        """Options of `tilewright bench --device cuda`, without the sizes."""
         chosen = {"-": [], "tuned": ["--tuned", "--store", STORE]}.get(self.values, ["--tune", self.values])
         return [*self.files, "--type", self.type, *chosen]
 
@@ -60,18 +60,18 @@ def run(command, **more):
 
 
 def said_of(done):
-    """What a program that failed had to say, in a line."""
+    """Returns the message of a program that failed, as one line."""
     return "; ".join(done.stderr.split("\n")).strip("; ")[-400:] or f"status {done.returncode}"
 
 
-# --- what is built ---
+# --- building helpers ---
 
 def is_newer(path, source):
     return os.path.exists(path) and os.path.getmtime(path) >= os.path.getmtime(source)
 
 
 def build_helper(options, name, optimised=("-O2",), compiler=None):
-    """A program of bench/NAME.c; None, and what is missing. compiler: else $CC."""
+    """Builds bench/NAME.c if needed. Returns the program, or None and what is missing. compiler: $CC by default."""
     source, path = f"bench/{name}.c", os.path.join(options.out, name)
     library = os.path.join(os.path.dirname(options.tool), "libtilewright.a")
     compiler = compiler or shutil.which(os.environ.get("CC", "cc"))
@@ -103,7 +103,7 @@ def suite_shapes(name):
 
 
 def warm(options, lines):
-    """Compiles what the lines time, with all cores."""
+    """Compiles the kernels of the lines, with all cores."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(min(os.cpu_count(), PROCESSES)) as pool:
         for number, line in enumerate(lines):
             shapes = suite_shapes(line.sizes) if line.is_suite else [" ".join(line.shape()) + "\n"]
@@ -117,7 +117,7 @@ def warm(options, lines):
 
 
 def bench(options, line):
-    """What `bench` says of a line; or why it says nothing."""
+    """Returns the report of `bench` on a line, or why there is none."""
     if not line.files:
         return {"skipped": f"{line.pattern} is not here"}
     command = [options.tool, "bench", "--device", "cuda", "--json", *line.arguments(), *line.size_arguments(),
@@ -148,7 +148,7 @@ def part_bench(options, lines):
 
 
 def means(rows):
-    """Of the fastest kernel's speed beside the faster library, over the sizes of a class and type."""
+    """Returns, for each class and type, the geometric mean over its sizes of the fastest kernel's speed relative to the faster library's."""
     best = {}
     for row in rows:
         if row.get("ratio") and row["result"] != "FAIL":
@@ -181,7 +181,7 @@ def part_nvcc(options, lines):
 
 
 def cost_lines(options, files):
-    """What bench/launch_cost.c prints: words of its lines; or why it prints nothing."""
+    """Returns the lines that bench/launch_cost.c prints, split into words, or why there are none."""
     helper, why = build_helper(options, "launch_cost")
     if why:
         return [], why
@@ -261,7 +261,7 @@ def bench_cells(row):
 
 
 def library_rows(rows):
-    """A row for each library and size: its median beside the first kernel there."""
+    """Returns a row for each library and size: its median, compared with the first kernel at that size."""
     seen = set()
     for row in rows:
         yield bench_cells(row)
@@ -327,7 +327,7 @@ def show_part(name, part):
 
 
 def machine():
-    """The GPU's name, driver, clocks and power, as nvidia-smi has them."""
+    """Returns the GPU's name, driver, clocks and power, from nvidia-smi."""
     asked = "name,driver_version,clocks.max.sm,power.limit"
     done = run(["nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader"]) if shutil.which("nvidia-smi") else None
     return done.stdout.strip() if done and done.returncode == 0 else None
@@ -348,7 +348,7 @@ def parts_of(lines):
 
 
 def common_options(about, known, configurations, parts_help="of the table"):
-    """A parser of what gpu.py and cpu.py both take."""
+    """Returns a parser of the options that gpu.py and cpu.py share."""
     parser = argparse.ArgumentParser(description=about, epilog="parts: " + ", ".join(known))
     parser.add_argument("parts", nargs="*", metavar="PART", help=parts_help)
     parser.add_argument("--out", default="build/bench", help="folder for helpers and reports (build/bench)")
@@ -358,7 +358,7 @@ def common_options(about, known, configurations, parts_help="of the table"):
 
 
 def check_options(parser, options, known):
-    """Ends the program where it cannot begin."""
+    """Ends the program if it cannot begin."""
     for part in options.parts:
         if part not in known:
             parser.error(f"there is no part '{part}'; there are {', '.join(known)}")
@@ -383,7 +383,7 @@ def prepare(options):
 
 
 def need_gpu(options, parser):
-    """Ends the program, and says what is missing, where there is no GPU to time anything on."""
+    """Ends the program with a message if there is no GPU."""
     done = run([options.tool, "bench", "--device", "cuda", "--load", "kernels/matmul/shared.tile", "-s", "64"])
     if done.returncode == 2:
         parser.exit(2, done.stderr)

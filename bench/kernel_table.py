@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What every kernel of kernels/ takes of a multiprocessor, what it does with it, and what bounds it: two tables in Markdown.
+"""Prints two tables in Markdown: for every kernel of kernels/, the resources of a multiprocessor that it needs, the work that it does, and
+the unit that bounds it.
 
     bench/kernel_table.py TILEWRIGHT [-k TEXT] [--target sm_90] [--types f32,f16] [--out FILE]
 
-Default configurations; of a kernel that has none of the types, its first. Registers are what ptxas says, so none without it;
-blocks and warps on a multiprocessor follow from them, from threads and from shared memory. Counters are the simulator's. With a
-GPU there are times, of products of 4096 cubed; with ncu also what the profiler counts, and how busy it finds each unit, in
-percent of what the unit can do (slots: issue slots of the warp schedulers): the busiest bounds the kernel, or, where none is as
-busy as BUSY, waiting does. Work of the kernel is 2·m·n·k (attention: 4·heads·nq·nk·d) operations; without ncu what bounds it is
-told from the data sheet's peaks (PEAKS). What is not known is a dash.
+Kernels have their default configuration; a kernel that has none of the types is measured with its first type. Registers come from ptxas,
+so there are none without it; blocks and warps on a multiprocessor follow from registers, threads and shared memory. Counters are the
+simulator's. With a GPU there are times, of products of 4096 cubed. With ncu there are also the profiler's counts, and the use of each
+unit in percent of its peak (slots: issue slots of the warp schedulers). The busiest unit bounds the kernel; if none is as busy as BUSY,
+the kernel is bound by waiting. The work of a kernel is 2·m·n·k (attention: 4·heads·nq·nk·d) operations; without ncu the bound follows
+from the peaks of the data sheet (PEAKS). A dash means: not known.
 """
 import argparse
 import glob
@@ -27,9 +28,9 @@ from take_counters import METRICS, profile_metrics  # noqa: E402
 
 COUNTED = dict(m=512, n=512, k=512, batch=1, rows=64, cols=1000, heads=1, nq=256, nk=256, d=64, causal=1, scale=0.125, size=9)
 TIMED = dict(m=4096, n=4096, k=4096, batch=1, rows=16384, cols=4096, heads=16, nq=4096, nk=4096, d=64, causal=0, scale=0.125, size=9)
-# Of one multiprocessor of compute capability 9.0: CUDA C++ Programming Guide, table of compute capabilities.
+# Limits of one multiprocessor of compute capability 9.0: CUDA C++ Programming Guide, table of compute capabilities.
 WARPS, BLOCKS, REGISTERS, REGISTER_UNIT, SHARED, SHARED_UNIT, SHARED_OWN = 64, 32, 65536, 256, 228 * 1024, 128, 1024
-# Of an H200 SXM, dense: its data sheet. Operations and bytes a second.
+# Peaks of an H200 SXM, dense, from its data sheet: operations and bytes a second.
 PEAKS = {"tensor": 989e12, "fma": 67e12, "HBM": 4.8e12}
 BUSY = 60
 UNITS = {
@@ -43,7 +44,7 @@ UNITS = {
     "slots": ["smsp__issue_active.avg.pct_of_peak_sustained_active"],
 }
 OCCUPIED = "sm__warps_active.avg.pct_of_peak_sustained_active"
-# The simulator's counters, and the profiler's whose sum each is.
+# The simulator's counters, each with the profiler's metrics that add up to it.
 COUNTERS = {
     "shared_wavefronts": ["shared_wavefronts"],
     "shared_wavefronts_ideal": ["shared_wavefronts_ideal"],
@@ -55,18 +56,18 @@ COUNTERS = {
 
 
 def parameters(kernel):
-    """As they are written."""
+    """Returns the parameters as the kernel writes them."""
     text = re.sub(r"//.*", "", open(kernel.path).read())
     return re.search(rf"^kernel\s+{kernel.name}\s*\((.*?)\)\s*grid", text, re.M | re.S).group(1).split(",")
 
 
 def element_type(kernel):
-    """Of what it reads, where no type variable says it."""
+    """Returns the element type that the kernel reads, for a kernel without a type variable."""
     return next(p.split()[1] for p in parameters(kernel) if p.split()[0] == "const")
 
 
 def settings(kernel, dtype, values):
-    """Options that give the kernel's parameters these values."""
+    """Returns the options that give the kernel's parameters these values."""
     names = [p.split()[-1] for p in parameters(kernel) if "*" not in p]
     given = [f"--set={','.join(f'{n}={values[n]}' for n in names)}"] if names else []
     return given + ([f"--type={dtype}"] if dtype else [])
@@ -81,7 +82,7 @@ def run_json(tool, words):
 
 
 def resources(tool, name, given, target):
-    """(threads, shared bytes, registers or None) of a block."""
+    """Returns (threads, shared bytes, registers or None) of a block."""
     done = subprocess.run([tool, "show", name, "--stage=ptx", "--device=" + target, *given], capture_output=True, text=True, check=True)
     x, y, z, shared = map(int, re.search(r"(\d+) x (\d+) x (\d+) threads(?:, (\d+) bytes)?", done.stdout).groups("0"))
     registers = None
@@ -124,14 +125,14 @@ def array_bytes(result):
 
 
 def available(metrics):
-    """Those that this GPU's profiler has."""
+    """Returns the metrics that this GPU's profiler has."""
     done = subprocess.run(["ncu", "--query-metrics"], capture_output=True, text=True)
     known = set(re.findall(r"^\s*(\w+__\w+)", done.stdout, re.M))
     return [m for m in metrics if m.split(".")[0] in known] or metrics
 
 
 def busy(tool, name, given, metrics):
-    """Percent by unit, and the warps that there were on average, of what the profiler sees; {} where it sees nothing."""
+    """Returns the use of each unit in percent and the average number of active warps, from the profiler; {} if it measures nothing."""
     read = profile_metrics([tool, "run", name, *given, "--fill=rand", "--device=cuda"], metrics) or {}
     found = {}
     for unit, names in UNITS.items():
@@ -144,7 +145,7 @@ def busy(tool, name, given, metrics):
 
 
 def busy_by_peaks(dtype, work, size, milliseconds):
-    """The same from time alone: lower bounds, since work and bytes are the least that there can be."""
+    """Returns the use of each unit from time alone. These are lower bounds, because work and bytes are the least possible."""
     found = {"HBM": 100 * size / PEAKS["HBM"] / milliseconds * 1000}
     if work:
         unit = "tensor" if dtype in ("f16", "bf16") else "fma"
@@ -165,7 +166,7 @@ def dash(value, form="{}"):
 
 
 class Row:
-    """One kernel and type: what is measured, and its lines of both tables."""
+    """One kernel and type: its measurements, and its lines of both tables."""
 
     def __init__(self, given, kernel, dtype, gpu, metrics):
         self.kernel, self.dtype = kernel, dtype

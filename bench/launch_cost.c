@@ -1,15 +1,16 @@
-/* What a launch costs beside the driver's own, and how long a text takes to be a loaded kernel.
+/* Compares the cost of a launch with the driver's own, and times the way from a text to a loaded
+ * kernel.
  *
  *     cc -O2 -Iinclude bench/launch_cost.c build/libtilewright.a -lm -ldl -lpthread -o launch_cost
  *     ./launch_cost [FILE.tile…]
  *
- * Launches: microseconds of the host for cuLaunchKernel, tw_entry_start and tw_launch_start of one
- * small kernel with the same arguments: medians of batches of 100 that take turns, the GPU idle
- * before each. Files: milliseconds from text to PTX, and from there to a loaded kernel: by the
- * driver alone, with an empty cache, with what it then holds; what `ptxas -O3` takes for the same
- * PTX, where there is one, and text to loaded kernel with an empty cache as a multiple of that. The
- * least of five each, after one that warms up.
- */
+ * Launches: microseconds of host time for cuLaunchKernel, tw_entry_start and tw_launch_start of
+ * one small kernel with the same arguments. Times are medians of batches of 100 that take turns;
+ * the GPU is idle before each batch. Files: milliseconds from text to PTX, and from PTX to a
+ * loaded kernel: by the driver alone, with an empty cache, and with the filled cache; the time
+ * of `ptxas -O3` for the same PTX, if it is installed, and the time from text to loaded kernel
+ * with an empty cache as a multiple of it. Each is the least of five runs after one that warms
+ * up. */
 #include "tilewright.h"
 #include "tilewright_entry.h"
 #include "tilewright_gpu.h"
@@ -66,7 +67,7 @@ static void find(void *library, const char *name, void *function, size_t size)
     memcpy(function, &found, size);
 }
 
-/* In the context that the calls before have made current. */
+/* Loads the PTX into the context that earlier calls made current. */
 static struct raw load_raw(const char *ptx)
 {
     struct raw r;
@@ -140,7 +141,7 @@ static void compare_launches(tw_context *ctx)
     static double taken[3][BATCHES];
     struct bench b = {.ctx = ctx};
     open_bench(&b);
-    for (int batch = -1; batch < BATCHES; batch++) /* the first warms up */
+    for (int batch = -1; batch < BATCHES; batch++) /* the first batch warms up */
         for (int way = 0; way < 3; way++) {
             need(ctx, tw_stream_wait(ctx, b.stream));
             double from = microseconds();
@@ -159,7 +160,7 @@ static void compare_launches(tw_context *ctx)
 
 /* --- text to loaded kernel --- */
 
-/* Sizes that any kernel that ships takes. */
+/* Sets sizes that every kernel that ships accepts. */
 static void set_sizes(tw_context *ctx, tw_kernel *k, tw_launch *l)
 {
     tw_param p = tw_param_init();
@@ -174,10 +175,10 @@ static void set_sizes(tw_context *ctx, tw_kernel *k, tw_launch *l)
 }
 
 struct stages {
-    double ptx, loaded; /* microseconds: text to PTX, PTX to loaded kernel */
+    double ptx, loaded; /* both in microseconds: text to PTX, PTX to loaded kernel */
 };
 
-/* The folder is left as it is. *ptx is the caller's to free. */
+/* Times one file. Does not empty the cache's folder. The caller frees *ptx. */
 static struct stages load_file(const char *path, const char *cache, char **ptx)
 {
     tw_config config = {.size = sizeof config, .cache = cache};
@@ -190,7 +191,7 @@ static struct stages load_file(const char *path, const char *cache, char **ptx)
     void *opened;
     const char *text;
     need(NULL, tw_context_new(&config, &ctx));
-    need(ctx, tw_device_allocate(ctx, 1, &opened)); /* the GPU is open */
+    need(ctx, tw_device_allocate(ctx, 1, &opened)); /* the GPU is open now */
     double from = microseconds();
     need(ctx, tw_module_from_file(ctx, path, &m));
     need(ctx, tw_kernel_for_target(tw_module_kernel_at(m, 0), "cuda", &k));
@@ -215,7 +216,7 @@ static void empty(const char *folder)
         exit(1);
 }
 
-/* Milliseconds of `ptxas -O3`; 0: there is none. */
+/* Returns the milliseconds of `ptxas -O3`; 0 if it is not installed. */
 static double assemble(const char *folder, const char *ptx)
 {
     char path[128], command[512], target[32] = "sm_80";
@@ -275,7 +276,7 @@ static void compare_loads(const char *path)
 int main(int argc, char **argv)
 {
     tw_context *ctx;
-    setenv("CUDA_CACHE_DISABLE", "1", 1); /* before the driver is there */
+    setenv("CUDA_CACHE_DISABLE", "1", 1); /* before the driver is loaded */
     need(NULL, tw_context_new(&(tw_config){.size = sizeof(tw_config), .cache = ""}, &ctx));
     compare_launches(ctx);
     if (argc > 1)

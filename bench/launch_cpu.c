@@ -1,13 +1,13 @@
-/* What a launch on the CPU costs through the C interface.
+/* Measures the cost of a launch on the CPU through the C interface.
  *
  *     cc -O2 -Iinclude bench/launch_cpu.c build/libtilewright.a -lm -ldl -lpthread -o launch_cpu
  *     ./launch_cpu [BATCHES [WAY]]
  *
- * A product of 16 × 16 × 16 in f32, prepared: microseconds of tw_launch_run, of giving it three
- * arrays before, and of tw_entry_start, in a context of one thread and in one of all cores. Batches
- * of 100 of each that take turns, after one of each to warm up; the median of 101, and the least.
- * Its values are compared with plain loops. WAY: what a line begins with; no other one is timed.
- */
+ * Times a prepared product of 16 × 16 × 16 in f32, in microseconds: tw_launch_run, tw_launch_run
+ * after setting three arrays, and tw_entry_start, in a context of one thread and in one of all
+ * cores. Batches of 100 calls of each take turns, after one batch of each to warm up; it prints
+ * the median of 101 batches, and the least. The values are compared with plain loops. WAY: times
+ * only the lines that begin with this text. */
 #include "tilewright.h"
 #include "tilewright_entry.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Sizes and times of the page, medians in Chromium, with the budget of each: `./dev bench page`.
+// Measures sizes and times of the page, medians in Chromium, with the budget of each: `./dev bench page`.
 //
 //   page.mjs TILEWRIGHT [--json] [--runs N]     (web/page/dist must be built)
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -23,7 +23,7 @@ const text = (path) => readFileSync(join(root, path), "utf8");
 const tiled = text("kernels/sgemm/tiled.tile");
 const v1 = text("kernels/matmul/shared.tile");
 
-// As a web host serves it: compressed ahead.
+// The types of files; like a web host, the server sends files that were compressed ahead.
 const types = {
   ".html": "text/html",
   ".js": "text/javascript",
@@ -87,7 +87,7 @@ async function firstView() {
   return seen;
 }
 
-/** Sets the text as one edit, and returns the milliseconds until the selector is there, or all questions are answered. */
+/** Sets the text as one edit. Returns the milliseconds until the selector matches, or until all questions are answered. */
 async function edit(page, next, until) {
   return page.evaluate(
     async ([next, until]) => {
@@ -109,7 +109,7 @@ async function edit(page, next, until) {
     [next, until],
   );
 }
-/** MB of the processes that have pages in them, the engine's workers too; of what processes share each has its part. */
+/** Returns the MB of the processes that hold pages, the engine's workers included; memory that processes share is divided among them. */
 async function memory() {
   const devtools = await browser.newBrowserCDPSession();
   const { processInfo } = await devtools.send("SystemInfo.getProcessInfo");
@@ -121,14 +121,14 @@ async function memory() {
 }
 const measure = (page, name) => page.evaluate((name) => performance.getEntriesByName(name, "measure").at(-1)?.duration ?? NaN, name);
 
-/** Milliseconds that the processor is busy for the page's thread in each frame while Step's strip is dragged from its one end to the
- * other and back: script, style, layout and paint, whatever else the machine does. */
+/** Returns the processor time in milliseconds that the page's thread needs for each frame while Step's strip is dragged from one end to
+ * the other and back: script, style, layout and paint, not counting other work of the machine. */
 async function scrub(kernel, query) {
   const page = await context.newPage();
   await page.goto(`${url}#kernel=${kernel}&${query}`);
   await page.waitForSelector("#step svg.figure");
   await page.waitForFunction(() => !document.querySelector("[aria-busy='true']"), null, { timeout: 120000 });
-  await page.waitForTimeout(5000); // what is prepared while the page idles
+  await page.waitForTimeout(5000); // for the work that the page prepares when it is idle
   const strip = page.locator("#step [role=slider]");
   const events = Number(await strip.getAttribute("aria-valuemax")) + 1;
   await strip.scrollIntoViewIfNeeded();
@@ -183,7 +183,7 @@ for (let i = 0; i < runs; i++) {
     .join("\n");
   times.race.push(await edit(page, racy, "other threads may still be"));
 }
-// 64³ for the run and for what the model counts.
+// 64³ for the run and for the model.
 const small = await context.newPage();
 await small.goto(url + "#kernel=shared&scale=64&set=m:64,n:64,k:64");
 await small.waitForSelector("#roofline .readouts");
@@ -200,7 +200,7 @@ for (let i = 0; i < Math.min(runs, 5); i++) {
   times.large.push(await measure(page, "simulated"));
 }
 row("the same, after runs of 256³", "MB", 256, 256, await memory());
-// A run that takes seconds: the page offers its Stop after one.
+// A run that takes seconds: the page shows Stop after one second.
 for (const name of ["m", "n", "k"])
   await page
     .getByLabel(name, { exact: true })

@@ -1,10 +1,10 @@
-/* What one core multiplies at most, by instruction: the ceiling of products.
+/* Measures the most that one core multiplies, for each instruction: the upper limit for
+ * products.
  *
  *     cc -O2 bench/peak_cpu.c -o peak_cpu && ./peak_cpu
  *
- * GFLOP/s of chains of fused multiply-adds that do not wait for each other: of f32 (AVX-512 or
- * AVX2), and of pairs of bf16 with f32 sums (AVX512-BF16). The best of 30 short runs.
- */
+ * Prints GFLOP/s of chains of independent fused multiply-adds: of f32 (AVX-512 or AVX2), and of
+ * pairs of bf16 with f32 sums (AVX512-BF16). Each is the best of 30 short runs. */
 #include <stdio.h>
 #include <time.h>
 
@@ -18,7 +18,7 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* CHAINS instructions, each with a register of its own to add to. */
+/* CHAINS instructions, each of which adds to a register of its own. */
 /* clang-format off */
 #define ONE(name, r, i) name " %%" r "14, %%" r "15, %%" r i "\n\t"
 #define ALL(name, r)                                                                               \

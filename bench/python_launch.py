@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What a call of a kernel costs from Python, beside the C interface's own time for the same.
+"""Compares the cost of a kernel's call from Python with the cost of the same call through the C
+interface.
 
     PYTHONPATH=python python3 bench/python_launch.py [CALLS]
 
-Microseconds a call, the least of 20 batches. Host: the whole product of 16x16x16 on one thread, with
-the same arrays again, and with another one each time. GPU, where there is one: until the call is
-back, the GPU idle before each batch; and what PyTorch, where it is, takes to start an addition.
+Prints microseconds a call, the least of 20 batches. Host: the whole product of 16x16x16 on one
+thread, with the same arrays in each call, and with a new array in each call. GPU, if there is one:
+the time until the call returns, with the GPU idle before each batch; and the time that PyTorch, if it
+is installed, takes to start an addition.
 """
 import sys
 import time

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A matrix product in Triton, with the configuration that is fastest of a list, timed: one line of JSON.
+"""Times a matrix product in Triton with the fastest configuration of a list. Prints one line of JSON.
 
     bench/triton_matmul.py M N K [--type f16|bf16|f32|tf32]
 
-Inputs as in `tilewright bench --device cuda`, uniform and scaled by 1/sqrt(K); time by triton.testing.do_bench, whose launches
-follow each other with the cache cleared in between. Values are compared with a product in double precision on 64 rows. Status 3: there is no
-Triton, PyTorch or GPU.
+Inputs are those of `tilewright bench --device cuda`: uniform, scaled by 1/sqrt(K). triton.testing.do_bench measures the time: its
+launches follow each other, and it clears the cache before each. 64 rows of the result are compared with a product in double precision.
+Status 3: Triton, PyTorch or a GPU is missing.
 """
 import argparse
 import json
@@ -29,7 +29,7 @@ SHAPES = [(128, 256, 64, 8, 3), (256, 128, 64, 8, 3), (128, 128, 64, 4, 4), (128
                   for bm, bn, bk, warps, stages in SHAPES], key=["m", "n", "k"])
 @triton.jit
 def product(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, PRECISION: tl.constexpr):
-    # Blocks in groups of GROUP rows of tiles, so that those under way at a time share what they read.
+    # Blocks run in groups of GROUP rows of tiles, so that blocks that run at the same time share the data that they read.
     rows, columns = tl.cdiv(m, BM), tl.cdiv(n, BN)
     block = tl.program_id(0)
     first = block // (GROUP * columns) * GROUP

@@ -1,5 +1,5 @@
-# For AArch64 under Linux, made on another machine; programs run under QEMU. On Debian and Ubuntu the packages are
-# gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user:
+# Builds for AArch64 under Linux on another machine; programs run under QEMU. On Debian and Ubuntu the packages
+# are gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user:
 #
 #   cmake -B build-aarch64 -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake
 #

@@ -1,5 +1,5 @@
-# How every C file of the project is compiled. ISO C17 with POSIX; no contraction behind the source's back, since what
-# feeds an fma is decided in Tile IR.
+# The options that every C file of the project is compiled with: ISO C17 with POSIX. The C compiler must not contract
+# products and sums, because Tile IR decides which operations become an fma.
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
@@ -29,7 +29,7 @@ endif()
 if(TILEWRIGHT_WASM) # the only build whose sizes and pointers have 32 bits
     target_compile_options(tilewright_options INTERFACE -Wshift-count-overflow -Wshorten-64-to-32
         -Wno-enum-float-conversion
-        -mexception-handling "SHELL:-mllvm -wasm-enable-sjlj") # of setjmp and longjmp (web/engine/setjmp.c)
+        -mexception-handling "SHELL:-mllvm -wasm-enable-sjlj") # for setjmp and longjmp (web/engine/setjmp.c)
 else()
     target_link_libraries(tilewright_options INTERFACE Threads::Threads)
 endif()

@@ -1,4 +1,5 @@
-# Files as C arrays, for what the program writes out at run time. Made when CMake runs, which it does again when a file changes.
+# Makes C arrays of files, for texts that the program writes at run time. CMake makes them when it runs; it runs again if a file
+# changes.
 function(read_bytes file out length_out)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} bytes HEX)
@@ -18,7 +19,7 @@ function(embed_file file name out)
     file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
 endfunction()
 
-# Texts, each with a 0 at its end, and a table of them by path from `folder` (tools/embedded_text.h).
+# Makes C arrays of texts, each with a 0 at its end, and a table of them by path from `folder` (tools/embedded_text.h).
 function(embed_texts folder files name out)
     set(arrays "")
     set(rows "")

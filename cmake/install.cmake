@@ -1,13 +1,13 @@
-# `cmake --install build`: program, libraries, headers, what pkg-config and find_package(tilewright) need, the manual page,
-# completions, the Python file, documents, kernels, examples (docs/install.md).
+# `cmake --install build` installs the program, libraries, headers, the files for pkg-config and find_package(tilewright), the
+# manual page, completions, the Python file, documents, kernels and examples (docs/install.md).
 include(CMakePackageConfigHelpers)
 install(TARGETS tilewright_static tilewright_shared EXPORT tilewright-targets)
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tilewright*.h)
 install(FILES ${public_headers} TYPE INCLUDE)
 install(EXPORT tilewright-targets NAMESPACE tilewright::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
-# The prefix is known when it is installed, and the file names it: pkg-config leaves out /usr/include and /usr/lib only if they
-# are written so. Of a folder that was moved afterwards, `pkg-config --define-prefix` finds it.
+# The prefix is known only when it is installed, and the file names it in full: pkg-config leaves out /usr/include and /usr/lib
+# only if they are written that way. In a folder that was moved afterwards, `pkg-config --define-prefix` finds the files.
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tilewright.pc.in tilewright.pc.in @ONLY)
 install(CODE "set(pc \"${PROJECT_BINARY_DIR}/tilewright.pc\")
     file(READ \"${PROJECT_BINARY_DIR}/tilewright.pc.in\" text)
@@ -39,7 +39,7 @@ if(NOT CMAKE_CROSSCOMPILING)
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 
-# Where zsh and Python look is known of Debian's /usr alone, and that only when it is installed.
+# The folders that zsh and Python read are known only for Debian's /usr, and only at the time of the installation.
 install(CODE "
     set(zsh ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
     set(python ${CMAKE_INSTALL_DATADIR}/tilewright/python)
@@ -53,7 +53,8 @@ install(CODE "
     file(INSTALL \"${PROJECT_SOURCE_DIR}/python/tilewright.py\"
          DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${python}\")")
 
-# Documents keep their tree; kernels and examples lie elsewhere, and links to them lead there.
+# Documents keep their folders; kernels and examples are installed elsewhere, and links in the documents are changed to lead
+# there.
 file(RELATIVE_PATH documents_to_data ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_DATADIR}/tilewright)
 install(CODE "
     set(documents_from \"${PROJECT_SOURCE_DIR}\")
@@ -64,9 +65,9 @@ install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_documents.cmake)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY kernels examples editors DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright
         USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE PATTERN node_modules EXCLUDE)
-# What `bench` reads: --suite, --triton.
+# Files that `bench` reads: --suite, --triton.
 install(DIRECTORY bench/suite DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/bench)
 install(FILES bench/triton_matmul.py DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/bench)
-# The page (`./dev play` builds it), where it is built.
+# The page, if `./dev play` has built it.
 install(DIRECTORY web/page/dist DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/web/page OPTIONAL)
 install(FILES web/engine/trace.ts DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright/web/engine) # reads traces (docs/trace.md)

@@ -1,6 +1,6 @@
-# Installs the Markdown of documents_from (README.md, CONTRIBUTING.md and the like, docs and all folders in it), docs/tutorial/files and docs/figures into
-# documents_to, in the same tree. documents_to_data is the way from documents_to to kernels, examples and other data: links to those are
-# rewritten to lead there. The rewritten texts are written into documents_by before.
+# Installs the Markdown of documents_from (README.md, CONTRIBUTING.md and the like, docs and all its folders), docs/tutorial/files and docs/figures
+# into documents_to, in the same folders. documents_to_data is the path from documents_to to kernels, examples and other data: links to those are
+# rewritten to lead there. The rewritten texts are first written into documents_by.
 if(NOT IS_ABSOLUTE "${documents_to}")
     string(PREPEND documents_to "${CMAKE_INSTALL_PREFIX}/")
 endif()

@@ -1,4 +1,4 @@
-# libtilewright.a and libtilewright.so from one set of objects. Only names that start with tw_ leave the shared one.
+# libtilewright.a and libtilewright.so are made from one set of objects. The shared library exports only names that start with tw_.
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
 list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
@@ -16,7 +16,7 @@ list(TRANSFORM sim_loops REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/sim/sim_\\1.c
 file(GLOB sim_loop_sources CONFIGURE_DEPENDS ${sim_loops})
 list(REMOVE_ITEM library_sources ${sim_loop_sources})
 
-# What is always the same in the C that `tilewright build` writes.
+# The constant part of the C that `tilewright build` writes.
 include(embed)
 foreach(kind h c)
     embed_file(${PROJECT_SOURCE_DIR}/src/aot/aot_module.${kind}.in aot_module_${kind}
@@ -27,8 +27,8 @@ endforeach()
 add_library(tilewright_objects OBJECT ${library_sources})
 set(object_libraries tilewright_objects)
 
-# The shared library is held to a size (tests/cli/test_library.py). So most of it is made small; what nearly all time
-# goes to when a kernel is compiled, run or simulated is made fast; -O3 is for the loops that it pays for.
+# The shared library has a limit of size (tests/cli/test_library.py). So most files are compiled for size. The files that use
+# nearly all the time of compiling, running or simulating a kernel are compiled for speed, with -O3 for the loops that gain by it.
 include(small)
 set(small_sources ${library_sources})
 foreach(quick "base/(arena|real|real_trig|text)"
@@ -39,14 +39,14 @@ endforeach()
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY COMPILE_OPTIONS ${small_tables})
 
-# The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine and, on x86-64, once more for AVX2,
-# FMA and F16C, and for AVX-512; the engine chooses when it starts. On AArch64 they are compiled once more for NEON, which
-# every processor has: the first set is there to compare with. So are, but for AVX-512, the simulator's loops over
-# lanes. They are loops over arrays, which -O2 is to vectorise; nobody looks at the exceptions that floats raise, so a
-# value that is not needed may be computed, and a loop with a choice in it vectorised. Where the first set is but for
-# machines without AVX2, which are few and old, it is made small.
+# The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine. On x86-64 they are compiled once more for AVX2,
+# FMA and F16C, and once more for AVX-512; the engine chooses when it starts. On AArch64 they are compiled once more for NEON,
+# which every processor has, so the first set only serves to compare with. The simulator's loops over lanes are compiled in the
+# same ways, except for AVX-512. All these are loops over arrays that -O2 vectorises. No code reads the exceptions that floats
+# raise, so the compiler may compute a value that is not needed, and may vectorise a loop with a branch. If only machines without
+# AVX2 use the first set, which are few and old, it is compiled for size.
 function(add_routines name sources optimise)
-    set(reduce "|reduce") # sums of doubles: a fifth faster, for 14 KB; those of f32 are written out
+    set(reduce "|reduce") # sums of doubles: a fifth faster for 14 KB; sums of f32 are unrolled in the source
     if(name MATCHES "_v3$")
         set(reduce "")
     endif()
@@ -72,11 +72,11 @@ function(add_routines name sources optimise)
 endfunction()
 if(routine_sources)
     include(CheckCCompilerFlag)
-    if(TILEWRIGHT_LIBFUZZER) # with checks in its blocks of registers clang is at it for many minutes; preset asan has them checked
+    if(TILEWRIGHT_LIBFUZZER) # with checks in its blocks of registers, clang takes many minutes; the preset asan checks them
         set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
             ${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
     endif()
-    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 11 KB less; the greatest of long rows of doubles takes a quarter longer
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 11 KB less; the maximum of long rows of doubles takes a quarter longer
         set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_reduce.c PROPERTIES
             COMPILE_OPTIONS --param=max-completely-peeled-insns=60)
     endif()
@@ -99,15 +99,15 @@ if(routine_sources)
     if(TILEWRIGHT_TAKES_V3 OR TILEWRIGHT_TAKES_NEON)
         set(first_set ${small_level})
     endif()
-    if(TILEWRIGHT_WASM) # a module is loaded before it runs: loops are vectors still, but not unrolled
+    if(TILEWRIGHT_WASM) # a module is loaded before it runs, so loops are vectorised but not unrolled
         set(first_set -Os -fno-unroll-loops)
-        set_source_files_properties(${routine_sources} PROPERTIES COMPILE_OPTIONS -Oz) # the simulator is what most time goes to
+        set_source_files_properties(${routine_sources} PROPERTIES COMPILE_OPTIONS -Oz) # the simulator takes most of the time
     endif()
     if(TILEWRIGHT_TAKES_NEON)
         add_routines(tilewright_routines "${routine_sources}" "${first_set}")
         add_routines(tilewright_routines_neon "${routine_sources};${sim_loop_sources}" "${fast}" -DROUTINES_NEON)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_NEON)
-        if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # blocks take all registers as they are written; put in another order, they spill
+        if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # blocks take all registers as they are written; in another order they spill
             set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c PROPERTIES
                 COMPILE_OPTIONS -fno-schedule-insns)
         endif()
@@ -121,8 +121,8 @@ if(routine_sources)
     endif()
     check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
     if(TILEWRIGHT_TAKES_V3 AND TILEWRIGHT_TAKES_V4)
-        # conversions and moves gain little by longer vectors, and there are many of them;
-        # four doubles a vector are what the magnitudes are made for; reductions of integers are made small
+        # Conversions and moves gain little by longer vectors, and there are many of them; the magnitudes are made for vectors of
+        # four doubles; reductions of integers are compiled for size.
         list(FILTER routine_sources EXCLUDE REGEX "routines_(convert|magnitude|memory|reduce_integers)")
         add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
             -march=x86-64-v4 -mprfchw -mprefer-vector-width=512 -DROUTINES_V4)
@@ -158,18 +158,18 @@ foreach(objects ${object_libraries})
     list(APPEND library_objects $<TARGET_OBJECTS:${objects}>)
 endforeach()
 
-if(TILEWRIGHT_WASM) # cmake/engine.cmake makes a program of them
+if(TILEWRIGHT_WASM) # cmake/engine.cmake makes a program of the objects
     return()
 endif()
 
-# For the tests in C: every name can be linked to.
+# For the tests in C, which can link to every name.
 add_library(tilewright_internal STATIC EXCLUDE_FROM_ALL ${library_objects})
 target_include_directories(tilewright_internal PUBLIC
     ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(tilewright_internal PUBLIC tilewright_options m ${CMAKE_DL_LIBS})
 
-# What ships: where the tools are there, the static library too shows only tw_ names, so that a program's own
-# `text_add` does not meet ours.
+# The static library that ships: if the tools for it are installed, it too exports only tw_ names, so that a program's own
+# `text_add` does not clash with ours.
 if(CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF" AND CMAKE_OBJCOPY AND CMAKE_LINKER)
     set(joined ${PROJECT_BINARY_DIR}/tilewright_joined.o)
     add_custom_command(OUTPUT ${joined}
@@ -193,7 +193,7 @@ foreach(kind static shared)
     target_link_libraries(tilewright_${kind} PRIVATE $<BUILD_INTERFACE:tilewright_options>
         Threads::Threads m ${CMAKE_DL_LIBS})
 endforeach()
-# The names that an installed library has, for programs that add this folder to theirs (add_subdirectory).
+# Gives the targets the names of an installed library, for projects that include this folder (add_subdirectory).
 foreach(kind static shared)
     add_library(tilewright::${kind} ALIAS tilewright_${kind})
 endforeach()

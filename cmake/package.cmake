@@ -1,5 +1,5 @@
-# `cpack -G DEB` in the build folder: a package for Debian and Ubuntu; `cpack -G TGZ`: an archive. Both of what `cmake --install`
-# puts there.
+# `cpack -G DEB` in the build folder makes a package for Debian and Ubuntu; `cpack -G TGZ` makes an archive. Both hold the files
+# that `cmake --install` installs.
 set(CPACK_PACKAGE_NAME tilewright)
 set(CPACK_PACKAGE_VENDOR Tilewright)
 set(CPACK_PACKAGE_CONTACT "Tilewright developers <developers@tilewright.invalid>")

@@ -1,15 +1,16 @@
-# What makes the shared library smaller at no cost in speed: functions that nobody calls are left out, tables to unwind the
-# stack through it too (a tenth of its size; -DTILEWRIGHT_UNWIND=ON keeps them, for backtraces from within without debug
-# information), and its relocations are written the short way where the loader here understands that (glibc 2.36).
+# Makes the shared library smaller at no cost in speed. Functions without a caller are left out, and so are the tables to unwind the
+# stack through it (a tenth of its size; -DTILEWRIGHT_UNWIND=ON keeps them, for backtraces inside the library without debug
+# information). Relocations are written in their short form if the loader of this machine understands it (glibc 2.36).
 option(TILEWRIGHT_UNWIND "Keep tables to unwind the stack through the library in a release" OFF)
 set(small_compile_options $<$<CONFIG:Release>:-ffunction-sections>)
 if(NOT TILEWRIGHT_UNWIND)
     list(APPEND small_compile_options $<$<CONFIG:Release>:-fno-asynchronous-unwind-tables>)
 endif()
 set(small_link_options LINKER:--gc-sections LINKER:-z,noseparate-code)
-# For sources where size counts most. Structures are copied by the C library: what -Os does on x86, `rep movs`, takes ten times as long.
+# For sources where size counts most. Structures are copied by the C library, because the `rep movs` of -Os on x86 takes ten times as
+# long.
 include(CheckCCompilerFlag)
-check_c_compiler_flag(-Oz TILEWRIGHT_TAKES_OZ) # gcc 12 and clang; 14 KB less than -Os
+check_c_compiler_flag(-Oz TILEWRIGHT_TAKES_OZ) # gcc 12 and clang; 14 KB less than with -Os
 set(small_level -Os)
 if(TILEWRIGHT_TAKES_OZ)
     set(small_level -Oz)
@@ -19,11 +20,11 @@ check_c_compiler_flag(-mstringop-strategy=libcall TILEWRIGHT_TAKES_STRINGOP)
 if(TILEWRIGHT_TAKES_STRINGOP)
     list(APPEND small_optimise $<$<CONFIG:Release>:-mstringop-strategy=libcall>)
 endif()
-check_c_compiler_flag(-fno-move-loop-invariants TILEWRIGHT_KEEPS_INVARIANTS) # registers that live through loops: 6 KB less
+check_c_compiler_flag(-fno-move-loop-invariants TILEWRIGHT_KEEPS_INVARIANTS) # keeps registers free in loops: 6 KB less
 if(TILEWRIGHT_KEEPS_INVARIANTS)
     list(APPEND small_optimise $<$<CONFIG:Release>:-fno-move-loop-invariants>)
 endif()
-# Constant lists that are the same are kept once, as C allows for those without a name, and not aligned for vectors.
+# Equal constant lists are kept once, as C allows for lists without a name, and not aligned for vectors.
 set(small_tables $<$<CONFIG:Release>:-fmerge-all-constants>)
 check_c_compiler_flag(-malign-data=abi TILEWRIGHT_TAKES_ALIGN_DATA)
 if(TILEWRIGHT_TAKES_ALIGN_DATA)

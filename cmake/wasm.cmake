@@ -1,9 +1,9 @@
-# For wasm32, made by clang and lld 19 on wasi-libc; it runs in a browser or under Node. On Debian and Ubuntu the packages are
-# clang-19, lld-19, libclang-rt-19-dev-wasm32, wasi-libc and, to make it smaller, binaryen:
+# Builds for wasm32 with clang and lld 19 on wasi-libc; the result runs in a browser or under Node. On Debian and Ubuntu the packages
+# are clang-19, lld-19, libclang-rt-19-dev-wasm32, wasi-libc and, to make it smaller, binaryen:
 #
 #   cmake --preset wasm && ninja -C build-wasm    # build-wasm/web/engine.wasm
 #
-# cmake/engine.cmake says which sources it is of.
+# cmake/engine.cmake lists the sources.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
 set(CMAKE_C_COMPILER clang-19)

@@ -8,15 +8,15 @@
     c = np.empty((127, 131), "f4")
     matmul(127, 131, 129, a, b, c)
 
-One file over the C library (include/) by ctypes: nothing to build, nothing to install
-but libtilewright.so, which is looked for at $TILEWRIGHT_LIBRARY, beside this file, in a build/ or
-lib/ folder above it, and where the system keeps libraries. NumPy, PyTorch and CuPy are used if the
-caller's arrays are theirs, and never imported first.
+This file calls the C library (include/) by ctypes. It needs no build, and no other installed file than
+libtilewright.so. It looks for the library at $TILEWRIGHT_LIBRARY, next to this file, in a build/ or
+lib/ folder above it, and in the system's folders of libraries. It uses NumPy, PyTorch and CuPy if
+the caller's arrays are theirs, and never imports them first.
 
 Arrays are used in place, on the host (`__array_interface__`, the buffer protocol, DLPack) or on a
-GPU (`__cuda_array_interface__`, DLPack); where they are decides where the kernel runs. A call on the
-host returns when it is done. A call on a GPU is put into a stream and returns at once: the stream
-given, else PyTorch's current one, else what the arrays say, else the default stream.
+GPU (`__cuda_array_interface__`, DLPack); the device of the arrays is the device of the kernel. A
+call on the host returns when it is done. A call on a GPU is put into a stream and returns at once: the
+stream given, else PyTorch's current one, else the one that the arrays name, else the default stream.
 
 Threads: everything here may be used from any thread, kernels from several at once. Ctrl-C ends a call
 on the host, and `time_limit=` (seconds) one that takes longer.
@@ -54,7 +54,7 @@ __all__ = [
     "compile", "devices", "empty", "gpus", "load", "native_path", "passes", "table", "to_device", "view",
 ]
 
-# --- what the public headers have: structs, types, statuses ---
+# --- declarations of the public headers: structs, types, statuses ---
 
 MAX_RANK = 6
 _DTYPES = ("f64 f32 tf32 f16 bf16 e4m3 e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool").split()
@@ -65,7 +65,7 @@ _OK, _NO_MEMORY, _BAD_ARGUMENT, _BAD_PROGRAM, _NO_FILE, _FAULT, _WRONG_VALUES = 
 _NOT_FOUND, _UNSUPPORTED, _CANCELLED, _UNSYNCHRONISED, _NOT_ASSUMED = range(7, 12)
 _INTEGER, _FLOAT, _POINTER = 1, 2, 3  # tw_value_kind
 
-# tw_array: size, data, dtype, place, rank, shape[6], bytes. Packed by hand, which is quicker than a Structure.
+# tw_array: size, data, dtype, place, rank, shape[6], bytes. Packed by hand, which is faster than a Structure.
 _ARRAY = struct.Struct("@NPiii4x6qN")
 _pack_array = _ARRAY.pack
 _PRINT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
@@ -375,7 +375,7 @@ def _candidates() -> Iterator[str]:
     given = os.environ.get("TILEWRIGHT_LIBRARY")
     if given:
         yield given
-        return  # nothing else in its stead
+        return  # if it is set, no other place is searched
     folder = os.path.dirname(os.path.abspath(__file__))
     names = ("libtilewright.so.1", "libtilewright.so", "libtilewright.1.dylib", "libtilewright.dylib")
     for above in (folder, *(os.path.normpath(os.path.join(folder, *[".."] * n)) for n in (1, 2, 3))):
@@ -398,7 +398,7 @@ def _open_library() -> Any:
 
 
 def _library() -> Any:
-    """The library, with the signatures of what is used of it."""
+    """Returns the library, with the signatures of the functions that this file calls."""
     global _loaded, _path
     if _loaded:
         return _loaded
@@ -418,7 +418,7 @@ def _library() -> Any:
 
 
 def native_path() -> str:
-    """Where the C library was found."""
+    """Returns the path of the C library in use."""
     _library()
     return _path
 
@@ -427,8 +427,8 @@ def native_path() -> str:
 
 
 class Edit(NamedTuple):
-    """A change of a program's text: at line and column, which count from 1 and columns in bytes, `remove` bytes go
-    and `insert` comes."""
+    """A change of a program's text: at line and column, `remove` bytes are deleted and `insert` is inserted. Line and
+    column count from 1, columns in bytes."""
     line: int
     column: int
     remove: int
@@ -437,8 +437,8 @@ class Edit(NamedTuple):
 
 class Access(NamedTuple):
     """An access of memory: its place in the program (`length`: bytes of the text there), `what` it does ("read",
-    "write", "update", "copy"), the variable and the index of the element; numbers of the thread and the warp in
-    the block and of the block in the grid, x fastest; the `space` of memory. What is not known is None, 0 or ().
+    "write", "update", "copy"), the variable and the index of the element; the numbers of the thread and the warp in
+    the block and of the block in the grid, x fastest; the `space` of memory. Unknown fields are None, 0 or ().
     `barrier`: (file, line, column) of the barrier that the thread passed last."""
     file: Optional[str]
     line: int
@@ -455,10 +455,10 @@ class Access(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One thing that the compiler says. `severity`: "error", "warning" or "note"; `file` is None
-    where there is no place; lines and columns count from 1. `code` says what it is ("race"; docs/messages.md), `length`
-    how many bytes of the line it is about (0: not known), and `fix` the edits that cure it, made together; () if there
-    are none. `accesses`: those of a race and the like, the one at `line` first."""
+    """One message of the compiler. `severity`: "error", "warning" or "note"; `file` is None if the message has no
+    place; lines and columns count from 1. `code` names the kind of message ("race"; docs/messages.md), `length` is
+    the number of bytes of the line that it is about (0: not known), and `fix` has the edits that correct it, to be
+    made together; () if there are none. `accesses`: those of a race and the like, the one at `line` first."""
     severity: str
     file: Optional[str]
     line: int
@@ -471,7 +471,7 @@ class Message(NamedTuple):
 
 
 def apply_fix(text: str, fix: Iterable[Edit]) -> str:
-    """The text of a program with a message's `fix` made in it."""
+    """Returns a program's text with a message's `fix` applied."""
     raw = bytearray(text.encode())
     starts = [0, *(match.end() for match in re.finditer(b"\n", raw))]
     for edit in reversed(sorted(fix, key=lambda edit: (edit.line, edit.column))):
@@ -483,7 +483,7 @@ def apply_fix(text: str, fix: Iterable[Edit]) -> str:
 
 
 class Error(RuntimeError):
-    """What the library reports. str() is its text, with source lines and carets; `messages` has the
+    """An error that the library reports. str() is its text, with source lines and carets; `messages` has the
     same one by one."""
 
     def __init__(self, text: str, messages: Sequence[Message] = ()):
@@ -496,7 +496,7 @@ class CompileError(Error):
 
 
 class RaceError(CompileError):
-    """It compiles, but accesses to shared memory race."""
+    """The program compiles, but accesses to shared memory race."""
 
 
 class ArgumentError(Error, ValueError):
@@ -504,25 +504,25 @@ class ArgumentError(Error, ValueError):
 
 
 class NotFound(ArgumentError, KeyError):
-    """There is no kernel, target or stored result of that name; the text has those that there are."""
+    """There is no kernel, target or stored result of that name; the text lists the names that there are."""
 
-    __str__ = Error.__str__  # KeyError's would quote the text
+    __str__ = Error.__str__  # KeyError.__str__ would quote the text
 
 
 class Cancelled(Error):
-    """The call was ended: Ctrl-C ended another thread's call on the same module."""
+    """The call was ended, because Ctrl-C ended another thread's call on the same module."""
 
 
 class TimeLimit(Cancelled, TimeoutError):
-    """The call took longer than its `time_limit`. What it wrote is incomplete."""
+    """The call took longer than its `time_limit`. Its outputs are incomplete."""
 
 
 class Fault(Error):
-    """The kernel did something it must not, or the GPU failed."""
+    """The kernel did something that is not allowed, or the GPU failed."""
 
 
 class WrongValues(Error):
-    """The values are not what `ensures` says. `verdict` has the worst of them."""
+    """The values differ from what `ensures` says. `verdict` has the worst of them."""
 
     verdict: Optional[Verdict] = None
 
@@ -532,7 +532,7 @@ class NotAssumed(ArgumentError):
 
 
 class Unsupported(Error):
-    """There is no GPU, or something is not supported there."""
+    """There is no GPU, or the device does not support something."""
 
 
 _EXCEPTIONS = {_BAD_ARGUMENT: ArgumentError, _NOT_FOUND: NotFound, _BAD_PROGRAM: CompileError,
@@ -556,7 +556,7 @@ def _access(a: _Access) -> Access:
 
 
 def _listed(names: Iterable[str], wanted: Any) -> str:
-    """What there is instead of a name, and which of it may be meant."""
+    """Returns a text that lists the names that exist, and suggests the ones closest to `wanted`."""
     names = list(names)
     near = difflib.get_close_matches(str(wanted), names, 1)
     return (", ".join(names) or "none") + (f"; did you mean `{near[0]}`?" if near else "")
@@ -566,7 +566,7 @@ _RENDERED = re.compile(r"^(?: *)(?:(.+?):(\d+):(\d+): )?(error|warning|note): (.
 
 
 def _messages_of(text: str) -> list:
-    """The messages of a rendered text, which is all that there is of an entry's."""
+    """Returns the messages of a rendered text, the only form in which an entry's errors come."""
     return [Message(severity, file or None, int(line or 0), int(column or 0), said)
             for file, line, column, severity, said in _RENDERED.findall(text)]
 
@@ -574,7 +574,7 @@ def _messages_of(text: str) -> list:
 def _raise(status: int, text: str, messages: Sequence[Message] = ()) -> None:
     text = text.rstrip("\n") or _text(_library().tw_status_text(status))
     messages = messages or _messages_of(text)
-    # The exception's name says that it is an error; a place would be before the word.
+    # The exception's name already says "error"; a place would come before the word.
     text = re.sub(r"^error: ", "", text, flags=re.M)
     if status == _NO_MEMORY:
         raise MemoryError(text)
@@ -584,9 +584,9 @@ def _raise(status: int, text: str, messages: Sequence[Message] = ()) -> None:
 # --- arrays ---
 
 
-# An array as a launch takes it is a tuple, which is quicker made and compared than an object:
-#   address, dtype (tw_dtype), shape, device (-1: the host, else which GPU), writable,
-#   stream that its owner works in (None: it does not say)
+# An array for a launch is a tuple, which is faster to make and compare than an object:
+#   address, dtype (tw_dtype), shape, device (-1: the host, else the GPU's number), writable,
+#   stream that its owner works in (None: not known)
 _ADDRESS, _DTYPE, _SHAPE, _DEVICE, _WRITABLE, _STREAM = range(6)
 _Array = tuple
 
@@ -599,11 +599,11 @@ _LONG_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16":
                **{f"{long}{bits}": f"{short}{bits}"
                   for long, short in (("int", "i"), ("uint", "u")) for bits in (8, 16, 32, 64)}}
 _NATIVE = "<" if sys.byteorder == "little" else ">"
-_LEGACY_STREAM = 1  # what both protocols call the default stream
+_LEGACY_STREAM = 1  # the default stream, in both protocols
 
 
 def _dtype_index(dtype: Any) -> int:
-    """dtype: a name, a dtype of NumPy or PyTorch, or a scalar type (numpy.float32)."""
+    """Returns a tw_dtype. dtype: a name, a dtype of NumPy or PyTorch, or a scalar type (numpy.float32)."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
     name = name[len("torch."):] if name.startswith("torch.") else name
     name = _LONG_NAMES.get(name, name)
@@ -615,7 +615,7 @@ def _dtype_index(dtype: Any) -> int:
 def _dtype_of_typestr(typestr: str, x: Any) -> int:
     if typestr[0] not in (_NATIVE, "|", "="):
         raise ArgumentError(f"has the other byte order ({typestr})")
-    if typestr[1] == "V":  # NumPy's own name says more: bfloat16, float8_e4m3fn of ml_dtypes
+    if typestr[1] == "V":  # only NumPy's own name tells which type: bfloat16, float8_e4m3fn of ml_dtypes
         name = _LONG_NAMES.get(str(getattr(x, "dtype", "")))
     else:
         name = _TYPESTR.get(typestr[1:])
@@ -626,8 +626,8 @@ def _dtype_of_typestr(typestr: str, x: Any) -> int:
 
 
 class _Scattered(ArgumentError):
-    """Not row-major without gaps. The way out depends on who writes the array: what goes into a
-    copy of it is lost to the caller."""
+    """The array is not row-major without gaps. The way out depends on its use: if the kernel writes to a copy, the
+    caller never sees the values."""
 
     def __init__(self, shape: Sequence[int], strides: Sequence[int], ways: tuple, unit: str = ""):
         self.fact = (f"is not row-major and contiguous: shape {tuple(shape)} has strides "
@@ -647,7 +647,7 @@ _OF_OTHERS = "a contiguous copy", ""
 
 def _need_compact(shape: Sequence[int], strides: Optional[Sequence[int]], unit: int,
                   ways: tuple = _OF_OTHERS) -> None:
-    """Row-major without gaps; axes of one element may have any stride."""
+    """Raises _Scattered unless the array is row-major without gaps; axes of one element may have any stride."""
     expected = unit
     if strides is None or 0 in shape:
         return
@@ -668,8 +668,7 @@ def _from_interface(x: Any) -> _Array:
 
 
 def _from_numpy(x: Any) -> _Array:
-    """What most arrays are, in a third of the time: the buffer protocol has none but writable,
-    contiguous ones."""
+    """Reads most arrays, in a third of the time: the buffer protocol only gives writable, contiguous ones."""
     try:
         return _address_of(_from_memory(x)), _numpy_dtypes[x.dtype], x.shape, -1, True, None
     except (BufferError, KeyError, TypeError, ValueError):
@@ -692,7 +691,7 @@ def _from_cuda_interface(x: Any) -> _Array:
     if got.get("mask") is not None:
         raise ArgumentError("is masked; pass the plain array")
     address, readonly = got["data"]
-    device = getattr(x, "device", 0)  # CuPy: .id, Numba and others: none
+    device = getattr(x, "device", 0)  # CuPy has .id; Numba and others do not
     device = getattr(device, "id", device)
     return (address or 0, dtype, shape, device if isinstance(device, int) else 0, not readonly,
             got.get("stream"))
@@ -720,7 +719,7 @@ _torch_dtypes: dict = {}
 
 def _torch_stream(device: int) -> int:
     torch = sys.modules["torch"]
-    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # no Stream object is made
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # makes no Stream object
     return raw(device) if raw else torch.cuda.current_stream(device).cuda_stream
 
 
@@ -746,11 +745,11 @@ _capsule_get = ctypes.PYFUNCTYPE(c_void_p, ctypes.py_object, c_char_p)(
 
 
 def _dl_capsule(x: Any, on_gpu: bool) -> Any:
-    """Not consumed: the capsule's own destructor frees the tensor when we are done."""
+    """Returns a capsule. It is not consumed: its own destructor frees the tensor after the call."""
     options = {"stream": _LEGACY_STREAM} if on_gpu else {}
     try:
         return x.__dlpack__(max_version=(1, 0), **options)
-    except TypeError:  # of before DLPack 1.0
+    except TypeError:  # from before DLPack 1.0
         return x.__dlpack__(**options)
 
 
@@ -792,7 +791,7 @@ _FORMATS = {"d": "f64", "f": "f32", "e": "f16", "?": "bool", "b": "i8", "h": "i1
 
 
 def _from_buffer(x: Any) -> _Array:
-    """array.array, bytearray, memoryview (its cast() gives more axes), arrays of ctypes."""
+    """Reads array.array, bytearray, memoryview (its cast() gives more axes), and arrays of ctypes."""
     seen = memoryview(x)
     name = _FORMATS.get(seen.format.lstrip("@=" + _NATIVE))
     if not name:
@@ -806,8 +805,8 @@ def _from_buffer(x: Any) -> _Array:
 
 
 def _reader(x: Any) -> Callable[[Any], _Array]:
-    """The function that reads arrays of this type. PyTorch's is read by its own methods, which are
-    quicker than its interfaces, know bfloat16 and float8, and take tensors that require gradients."""
+    """Returns the function that reads arrays of this type. PyTorch's tensors are read by their own methods, which are
+    faster than its interfaces, know bfloat16 and float8, and accept tensors that require gradients."""
     kind = type(x)
     if any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in kind.__mro__):
         return _from_torch
@@ -837,7 +836,7 @@ def _describe(x: Any) -> _Array:
 
 
 def _describe_target(x: Any, by: str) -> _Array:
-    """An array that will be written, by what is named."""
+    """Reads an array that the kernel writes; `by` names the caller in messages."""
     try:
         return _describe(x)
     except _Scattered as error:
@@ -856,7 +855,7 @@ def _as_type(array: _Array, dtype: int) -> _Array:
 
 
 class _View:
-    """An array whose bits count as another element type."""
+    """An array whose bits are read as another element type."""
 
     def __init__(self, array: Any, dtype: int):
         self.array, self.dtype = array, dtype
@@ -867,8 +866,8 @@ def _from_view(x: _View) -> _Array:
 
 
 def view(array: Any, dtype: Any) -> Any:
-    """The same memory with elements of another type of the same width, for a kernel's argument:
-    `view(a, "bf16")` of a NumPy array of uint16, where NumPy has no such type."""
+    """Returns the same memory with elements of another type of the same width, for a kernel's argument:
+    `view(a, "bf16")` of a NumPy array of uint16, because NumPy has no such type."""
     index = _dtype_index(dtype)
     width = _SIZES[_describe(array)[_DTYPE]]
     if width != _SIZES[index]:
@@ -880,16 +879,16 @@ _readers[_View] = _from_view
 
 # --- calls that may take long ---
 
-# While the main thread is in the library, Python does not look at signals. A call that may take long
-# is therefore made in a thread of its own, and the main thread waits for that in Python: Ctrl-C
-# raises KeyboardInterrupt here, which sets the flag that the library asks for, and the call ends.
+# While the main thread runs code of the library, Python does not handle signals. So a call that may take long runs
+# in a thread of its own, and the main thread waits for it in Python. Ctrl-C then raises KeyboardInterrupt in the
+# main thread, which sets the flag that the library polls, and the call ends.
 _QUICK = 0.01  # seconds: a kernel that took less is called directly the next time
 
 
 def _set_and_wait(flag: Any, done: Any) -> None:
     flag.value = True
     try:
-        done.wait()  # a second Ctrl-C does not wait for a call that cannot be ended, on a GPU
+        done.wait()  # a second Ctrl-C does not wait for a call on a GPU, which cannot be ended
     finally:
         if done.is_set():
             flag.value = False
@@ -901,15 +900,15 @@ def _on_main_thread() -> bool:
 
 def _interruptibly(flag: Any, function: Callable[..., Any], arguments: tuple,
                    time_limit: Optional[float] = None) -> Any:
-    """function(*arguments), of the library. KeyboardInterrupt and TimeLimit end it first."""
+    """Calls a function of the library. KeyboardInterrupt and TimeLimit end it early."""
     if time_limit is None and not _on_main_thread():
-        return function(*arguments)  # only the main thread is interrupted
+        return function(*arguments)  # signals interrupt only the main thread
     done, result, failed = threading.Event(), [], []
 
     def work() -> None:
         try:
             result.append(function(*arguments))
-        except BaseException as error:  # noqa: BLE001 (of ctypes; raised by who waits)
+        except BaseException as error:  # noqa: BLE001 (of ctypes; the waiting thread raises it)
             failed.append(error)
         finally:
             done.set()
@@ -917,7 +916,7 @@ def _interruptibly(flag: Any, function: Callable[..., Any], arguments: tuple,
     try:
         threading.Thread(target=work, daemon=True).start()
         in_time = done.wait(time_limit)
-    except BaseException:  # KeyboardInterrupt, or what another handler of a signal raises
+    except BaseException:  # KeyboardInterrupt, or an exception of another signal handler
         _set_and_wait(flag, done)
         raise
     if not in_time:
@@ -940,10 +939,10 @@ def _limit(time_limit: Any) -> Optional[float]:
 
 # --- contexts ---
 
-# A process that is forked has none of the threads that a context may have, and may have been forked
-# while another thread was in one: it makes contexts of its own.
-_epoch = 0  # how often this process was forked from one that had us loaded
-_lost: list = []  # contexts of those, which are never freed
+# A forked process lacks the threads that a context may have, and another thread may have been using a context at
+# the fork. So the child makes contexts of its own.
+_epoch = 0  # number of forks between the process that loaded this file and this one
+_lost: list = []  # contexts from before a fork, which are never freed
 
 
 def _after_fork() -> None:
@@ -960,13 +959,13 @@ if hasattr(os, "register_at_fork"):
 
 @_PRINT
 def _on_print(_user: Any, text: int, length: int) -> None:
-    """What print() of kernels says."""
+    """Prints the text of a kernel's print()."""
     if sys.stdout:
         sys.stdout.write(ctypes.string_at(text, length).decode("utf-8", "replace"))
 
 
 def _free_context(native: Any, handle: int, _flag: Any) -> None:
-    """The flag has to live as long as the context."""
+    """Frees a context. The flag is an argument because it must live as long as the context."""
     native.tw_context_free(handle)
 
 
@@ -992,7 +991,7 @@ class _Progress:
 
 
 class _Options(NamedTuple):
-    """What all contexts of a module have in common."""
+    """The options that all contexts of a module share."""
     threads: int
     import_path: Optional[bytes]
     progress: Optional[_Progress]
@@ -1012,9 +1011,9 @@ def _options(threads: Any, import_path: Any, progress: Any) -> _Options:
 
 
 class _Context:
-    """A tw_context, and a module in it if there is a text. One thread at a time: whoever calls into
-    it holds `lock`. It is not freed when the interpreter ends, since a daemon thread may be in
-    it, and a GPU's never, since its kernels may be under way when nobody holds it any more."""
+    """A tw_context, with a module in it if there is a text. One thread at a time uses it, and holds `lock` meanwhile.
+    It is not freed when the interpreter ends, because a daemon thread may still use it. A context of a GPU is never
+    freed, because its kernels may still run after the last reference is gone."""
 
     def __init__(self, gpu: int, options: _Options, name: str = "", text: Optional[bytes] = None,
                  time_limit: Optional[float] = None):
@@ -1026,7 +1025,7 @@ class _Context:
         self.lock = threading.RLock()
         self.launches: dict = {}
         self.kernels: dict = {}
-        self.flag = c_bool(False)  # set: what runs in the context ends
+        self.flag = c_bool(False)  # true ends the work that runs in the context
         config = _Config(threads=options.threads, import_path=options.import_path, progress=told,
                          print=ctypes.cast(_on_print, c_void_p), device=max(gpu, 0),
                          cancelled=ctypes.cast(self.native.tw_flag_is_set, c_void_p),
@@ -1042,7 +1041,7 @@ class _Context:
             self._take_module(name, text, time_limit)
 
     def call(self, name: str, *arguments: Any, time_limit: Optional[float] = None) -> int:
-        """A function of the library that may take long. Returns its status."""
+        """Calls a function of the library that may take long. Returns its status."""
         try:
             return _interruptibly(self.flag, getattr(self.native, name), arguments, time_limit)
         finally:
@@ -1084,8 +1083,8 @@ class _Context:
         return out.value
 
     def launch(self, kernel: Kernel, target: str, given: tuple) -> _Launch:
-        """The launch for that choice: each is made once. `given`: which parameters are, since what
-        was set stays set."""
+        """Returns the launch for that choice; each is made once. `given`: True for each parameter that has a
+        value. It is part of the choice because a value once set stays set."""
         key = (kernel.name, target, kernel._types, _key(kernel._tunes), kernel._overlap, given)
         found = self.launches.get(key)
         if not found:
@@ -1094,7 +1093,7 @@ class _Context:
 
 
 def _pointed(list: Any, count: int) -> Any:
-    """What an array of pointers points to."""
+    """Returns the values that an array of pointers points to."""
     return (one.contents for one in list[:count])
 
 
@@ -1102,7 +1101,7 @@ _NO_EXTENTS = (0,) * MAX_RANK
 
 
 class _Launch:
-    """A tw_launch, and what was set in it last."""
+    """A tw_launch, and the values set in it last."""
 
     def __init__(self, context: _Context, kernel: Kernel, target: str):
         self.context, self.native = context, context.native
@@ -1118,7 +1117,7 @@ class _Launch:
             context.check(self.native.tw_launch_tune(self.handle, name.encode(), _scalar(value)))
 
     def set(self, values: Sequence[Any]) -> None:
-        """values: an _Array, a number or None for each parameter."""
+        """Sets the parameters. values: an _Array, a number or None for each parameter."""
         last = self.last
         for i, value in enumerate(values):
             if value is None or _same(value, last[i]):
@@ -1159,7 +1158,7 @@ class _Launch:
         return found._replace(findings=[f._replace(fix=cures.get(_places(f), ())) for f in found.findings])
 
     def cures(self, limit: Optional[float]) -> dict:
-        """The fixes of the compiler for the launch's races, by the places of their accesses."""
+        """Returns the compiler's fixes for the launch's races, by the places of their accesses."""
         if self.context.call("tw_launch_check", self.handle, time_limit=limit) != _UNSYNCHRONISED:
             return {}
         return {_places(m): m.fix for m in self.context.messages() if m.fix and m.accesses}
@@ -1176,34 +1175,35 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _key(values: Iterable) -> tuple:
-    """(name, value) pairs as a key that tells 0.0 from -0.0."""
+    """Returns (name, value) pairs as a key that distinguishes 0.0 from -0.0."""
     return tuple((name, repr(value) if type(value) is float else value) for name, value in values)
 
 
 def _f32_as_tf32(array: _Array) -> _Array:
-    """The same bits, of which tf32 uses some."""
+    """Returns the array as tf32, which uses some of the same bits."""
     return _as_type(array, _TF32) if array[_DTYPE] == _F32 else array
 
 
-_UNREAD = (TypeError, ValueError, AttributeError, OverflowError)  # of an argument that is none
+_UNREAD = (TypeError, ValueError, AttributeError, OverflowError)  # raised for a value that is not an argument
 
 
 def _bool(value: Any) -> int:
-    """Of a number: text and lists have a truth, too, which nobody means."""
+    """Returns 0 or 1, for numbers only: Python also gives texts and lists a truth value, which callers do not mean
+    here."""
     if value is None or not hasattr(type(value), "__bool__"):
         raise TypeError("is no number")
     return int(bool(value))
 
 
 def _float(value: Any) -> float:
-    """float() would read text."""
+    """Converts a number. Refuses text, which float() alone would accept."""
     if isinstance(value, (str, bytes, bytearray)):
         raise TypeError("is no number")
     return float(value)
 
 
 def _u64_bits(value: Any) -> int:
-    """As the i64 of the same bits."""
+    """Returns the i64 of the same bits."""
     value = operator.index(value)
     if not 0 <= value < 2**64:
         raise ValueError("does not fit u64")
@@ -1217,12 +1217,12 @@ def _scalar(value: Any) -> _Value:
 
 
 def _plain(value: _Value) -> Any:
-    """The integer or float that the library returned."""
+    """Returns the integer or float that the library returned."""
     return struct.unpack("d", struct.pack("q", value.i))[0] if value.kind == _FLOAT else value.i
 
 
 def _number(text: str) -> Any:
-    """A stored value: "64", "0.25", "1e-7"."""
+    """Reads a stored value: "64", "0.25", "1e-7"."""
     try:
         return int(text)
     except ValueError:
@@ -1232,7 +1232,7 @@ def _number(text: str) -> Any:
 # --- results of the simulator, layouts, explanations ---
 
 
-_MOST_ROWS = 20  # of a table in a notebook
+_MOST_ROWS = 20  # limit of a table in a notebook
 
 
 def _cell(value: Any) -> str:
@@ -1242,7 +1242,7 @@ def _cell(value: Any) -> str:
 
 
 def _html_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table for a notebook, of the first rows."""
+    """Returns a table of the first rows, for a notebook."""
     lines = [f"<tr>{''.join(f'<th>{html.escape(name)}</th>' for name in header)}</tr>"] if header else []
     lines += [f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>" for row in rows[:_MOST_ROWS]]
     more = f"<p>{len(rows) - _MOST_ROWS} more rows</p>" if len(rows) > _MOST_ROWS else ""
@@ -1250,7 +1250,7 @@ def _html_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _html_of(values: Mapping) -> str:
-    """The plain values as a table, then each list of records as one of its own."""
+    """Returns the plain values as one table, then a table for each list of records."""
     lists = {n: v for n, v in values.items() if isinstance(v, list) and v and isinstance(v[0], Mapping)}
     text = _html_table((), [(n, v) for n, v in values.items() if n not in lists])
     for name, rows in lists.items():
@@ -1291,7 +1291,8 @@ class Record(Mapping):
 
 
 class Range(NamedTuple):
-    """A number that is not known exactly: `middle` is the most likely, the true one is mostly in the rest."""
+    """A number that is not known exactly: `middle` is the most likely value, and the true one is usually between the
+    other two."""
     low: float
     middle: float
     high: float
@@ -1299,8 +1300,8 @@ class Range(NamedTuple):
 
 class Finding(NamedTuple):
     """A finding of the simulator. `severity` is "error" or "warning"; place, `text`, `code`, `fix` and `accesses` are
-    as in a Message. `count`: how often it was seen; `steps`: an order of events that goes wrong, in sentences;
-    `shown`: all of it, with source lines; `suppressed`: `suppressions` let it pass."""
+    as in a Message. `count`: how often it occurred; `steps`: an order of events that leads to it, in sentences;
+    `shown`: all of it, with source lines; `suppressed`: true if `suppressions` let it pass."""
     severity: str
     file: Optional[str]
     line: int
@@ -1341,7 +1342,7 @@ class Simulation(NamedTuple):
 
 
 def _record(found: ctypes.Structure) -> Record:
-    """Converts a struct of the library. The fields of counts are left out: lists are as long as they say."""
+    """Converts a struct of the library. Leaves out the fields with counts, because a list has its length."""
     return Record({name: _value(getattr(found, name), found, name) for name, *_ in found._fields_
                    if name != "size" and not name.endswith("_count")})
 
@@ -1397,7 +1398,7 @@ def _layouts(found: _Layouts) -> Record:
 
 
 def _counters(text: Optional[bytes]) -> Optional[Record]:
-    """In JSON a line lacks the counters that are 0 there; here it has them."""
+    """Reads the counters. In JSON a line lacks the counters that are 0 there; the result has them."""
     if text is None:
         return None
     total = json.loads(text)
@@ -1443,7 +1444,7 @@ def _word(name: str, value: Any, words: Iterable[str]) -> str:
 
 
 def _turn(turn: Any) -> tuple:
-    """(warp, instructions); a warp alone runs until it waits."""
+    """Reads an order as (warp, instructions). A warp alone runs until it waits."""
     warp, steps = turn if isinstance(turn, (tuple, list)) and len(turn) == 2 else (turn, 0)
     return _natural("order", warp, 31), _natural("order", steps)
 
@@ -1468,7 +1469,7 @@ def _sim_options(watch: Iterable[str], seed: int, order: Sequence[Any], copies: 
     return options
 
 
-_CHROME, _EVENTS_OF_WHY = 1, 4000000  # a value's way needs all events of its block
+_CHROME, _EVENTS_OF_WHY = 1, 4000000  # explaining a value needs all events of its block
 
 
 def _trace_options(path: Any, block: Sequence[int], first: int, events: int) -> _TraceOptions:
@@ -1518,7 +1519,7 @@ def _write_whole(path: Any, data: bytes) -> None:
 
 
 class Module(Mapping):
-    """The kernels of one text, by name: `module["matmul_v1"]`. Made by load() and compile()."""
+    """The kernels of one text, by name: `module["matmul_v1"]`. load() and compile() make it."""
 
     def __init__(self, name: str, text: bytes, options: _Options, time_limit: Optional[float] = None):
         self.name = name
@@ -1529,8 +1530,8 @@ class Module(Mapping):
         self._kernels = {kernel: Kernel(self, kernel) for kernel in self._context(-1).kernels}
 
     def _context(self, gpu: int, limited: bool = False) -> _Context:
-        """The host's (-1), or a GPU's, made when it is first needed. limited: another one, for calls
-        with a time limit, which ends all that runs in a context."""
+        """Returns the context of the host (-1) or of a GPU; makes it on first use. limited: returns a separate one
+        for calls with a time limit, because a limit ends all work in its context."""
         if self._epoch != _epoch:
             _lost.extend(self._contexts.values())
             self._contexts, self._lock, self._epoch = {}, threading.Lock(), _epoch
@@ -1566,7 +1567,7 @@ def load(path: Any, threads: int = 0, time_limit: Optional[float] = None, *, imp
     several, searched for imported files after the file's own folder. progress: True shows a line while a call
     takes long; a function is called with (done, total, text), from any thread, total 0 if it is not known. Raises
     OSError, CompileError, TimeLimit."""
-    if not isinstance(path, (str, bytes, os.PathLike)):  # open() takes numbers for descriptors
+    if not isinstance(path, (str, bytes, os.PathLike)):  # open() reads numbers as descriptors
         raise TypeError(f"load: `path` is {path!r}, expected the path of a .tile file")
     options = _options(threads, import_path, progress)
     with open(path, "rb") as file:
@@ -1588,21 +1589,21 @@ def compile(text: Any, name: str = "<text>", threads: int = 0,  # noqa: A001
 
 class Param(NamedTuple):
     """A parameter. `type`: an element type or the name of a type variable; `shape`: the axes of an
-    array as the kernel's first view of it writes them, () if it says none."""
+    array as the kernel's first view of it writes them, () if the kernel has none."""
     name: str
     type: str
     is_array: bool
     is_const: bool
     is_static: bool
     shape: tuple
-    default: Any = None  # the value unless a call gives one; None: a call has to, or an array says it
-    derived: Optional[str] = None  # how the launch computes it; None: a call gives it
+    default: Any = None  # the value unless a call gives one; None: a call gives it, or it follows from an array
+    derived: Optional[str] = None  # the formula by which the launch computes it; None: a call gives it
 
 
 class Verdict(NamedTuple):
-    """How far the values are from what `ensures` says: the largest difference, what is allowed at
-    the worst element, that element, how many were compared, and how many of these could not be
-    judged, as rounding, overflow or division by zero may give anything."""
+    """The distance of the values from what `ensures` says: the largest difference, the tolerance at the worst element,
+    the index of that element, the number of elements compared, and the number of those that could not be judged,
+    because rounding, overflow or division by zero may give any value."""
     max_error: float
     tolerance: float
     got: float
@@ -1617,13 +1618,13 @@ class Verdict(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """How an entry is started: tw_value[] is packed from a kind and a value each."""
+    """How an entry is started: tw_value[] is packed from a kind and a value for each argument."""
     context: _Context
     gpu: int
     entry: int
     pack: Callable[..., bytes]
     template: list  # the kinds
-    quick: list  # [whether the latest call was]: it is then made by the thread that asks for it
+    quick: list  # [whether the latest call was quick]: the calling thread then makes the next one itself
 
 
 _SIZES_KEPT = 4096
@@ -1639,24 +1640,25 @@ def _new_plan(context: _Context, launch: _Launch, values: list) -> _Plan:
         template += [kind, None]
         text += {_POINTER: "i4xQ", _FLOAT: "i4xd", _INTEGER: "i4xq"}[kind]
     return _Plan(context, context.gpu, entry.value, struct.Struct(text).pack, template,
-                 [context.gpu >= 0])  # a GPU's does not wait
+                 [context.gpu >= 0])  # a call on a GPU does not wait
 
 
 def _signature(values: Sequence[Any]) -> tuple:
-    """What two calls have in common that need one check: types, shapes and places, and integers."""
+    """Returns a key: two calls with the same key need one check. It has types, shapes and places, and the
+    integers."""
     return tuple([v[_DTYPE:_WRITABLE] if type(v) is tuple else float if type(v) is float else v
                   for v in values])
 
 
 class Trial(NamedTuple):
-    """One choice of tuned values. `milliseconds`: None if it was refused or wrong, and `why` says so."""
+    """One choice of tuned values. `milliseconds`: None if it was refused or wrong, and `why` has the reason."""
     values: dict
     milliseconds: Optional[float]
     why: str
 
 
 class Tuning(NamedTuple):
-    """The result of tune(): the fastest kernel, its time, and all that was tried, the fastest first."""
+    """The result of tune(): the fastest kernel, its time, and all trials, the fastest first."""
     kernel: Kernel
     milliseconds: float
     trials: list
@@ -1676,7 +1678,7 @@ def progress_line(done: int, total: int, doing: str) -> None:
 
 
 class _Tunes(dict):
-    """The lists of tuned values by name; called, it tunes the kernel. repr() writes names that take their values
+    """The lists of tuned values by name. Calling it tunes the kernel. repr() writes names that take their values
     together as the language does."""
 
     def __init__(self, lists: dict, groups: Sequence[tuple], kernel: Optional[Kernel] = None):
@@ -1684,8 +1686,8 @@ class _Tunes(dict):
         self.groups, self.kernel = groups, kernel
 
     def __call__(self, *args: Any, progress: Any = None, warmup: int = 2, repeat: int = 10, **names: Any) -> Tuning:
-        """Tries every combination of the tuned values on these arguments of a call. Times those that compile, and
-        whose values are right by `ensures` if the kernel has one. progress: True shows a line, a function is
+        """Tries every combination of the tuned values on these arguments of a call. Times those that compile and have
+        right values by `ensures`, if the kernel has one. progress: True shows a line; a function is
         called with (done, total, text). Stores nothing: `tilewright tune` does, and tries thousands. Raises the
         first error if no combination runs."""
         show = progress_line if progress is True else progress or (lambda done, total, doing: None)
@@ -1720,22 +1722,21 @@ class _Tunes(dict):
 
 
 class Kernel:
-    """A kernel of a module, with what was chosen for it: call it with the arguments that it has, in
+    """A kernel of a module, with the choices made for it. Call it with its arguments, in
     its order or by name.
 
         k(m, n, k, a, b, c)                  sizes, then arrays
-        k(a=a, b=b, c=c)                     sizes that the arrays' shapes say may be left out
-        k(None, None, None, a, b, c)         the same: None is left out, an array too that has no view
+        k(a=a, b=b, c=c)                     without sizes that follow from the arrays' shapes
+        k(None, None, None, a, b, c)         the same: None leaves a size out, or an array without a view
         k(m, n, k, a, b, c, BM=64, T="f16")  tuned values and types for this call
-        k.with_(BM=64)                       the same for good: another Kernel
+        k.with_(BM=64)                       the same for all calls: another Kernel
 
-    `params`, `types` and `tune` say what there is. Names in one tuple of `tune_groups` take their values
+    `params`, `types` and `tune` list what it has. Names in one tuple of `tune_groups` take their values
     together: the first of each list, the second of each …
 
-    On a GPU it does not wait; `stream` is a handle, or an object of PyTorch or CuPy.
+    A call on a GPU does not wait; `stream` is a handle, or an object of PyTorch or CuPy.
     time_limit=5 ends a call on the host after 5 seconds with TimeLimit.
-    Raises ArgumentError, TypeError, CompileError, Fault, Unsupported.
-    """
+    Raises ArgumentError, TypeError, CompileError, Fault, Unsupported."""
 
     def __init__(self, module: Module, name: str, base: Optional[Kernel] = None):
         self.module, self.name = module, name
@@ -1744,9 +1745,9 @@ class Kernel:
         self._bound: dict = dict(base._bound) if base else {}
         self._device: Optional[str] = base._device if base else None
         self._overlap: bool = base._overlap if base else False
-        self._chosen: dict = {}  # with_() of the keywords of calls
+        self._chosen: dict = {}  # with_() for the keywords of calls
         self._plans: dict = {}  # by _signature()
-        self._entries: dict = {}  # the same by types
+        self._entries: dict = {}  # entries by element types
         self._epoch = _epoch
         if base:
             self.params, self.types = base.params, base.types
@@ -1757,7 +1758,8 @@ class Kernel:
         self._find_free()
 
     def _find_free(self) -> None:
-        """Which parameters a call has, how many it needs, and of how many arguments it is the quick way."""
+        """Finds the parameters that a call has, how many it needs, and the number of arguments that takes the
+        quick way."""
         self._given = [i for i, p in enumerate(self.params) if not p.derived]
         self._free = [i for i in self._given if self.params[i].name not in self._bound]
         needed = [n for n, i in enumerate(self._free, 1) if self.params[i].default is None]
@@ -1799,7 +1801,7 @@ class Kernel:
 
     @property
     def has_ensures(self) -> bool:
-        """Whether the kernel says what it computes, so that verify() can tell."""
+        """True if the kernel states its result with `ensures`, so that verify() can check it."""
         return _library().tw_kernel_has_ensures(self.module._context(-1).kernels[self.name])
 
     def __repr__(self) -> str:
@@ -1816,10 +1818,10 @@ class Kernel:
 
     def with_(self, device: Optional[str] = None, overlap: Optional[bool] = None,
               **choices: Any) -> Kernel:
-        """This kernel with types (`T="f16"`), tuned values (`BM=64`) and parameters (`n=4096`) fixed:
-        a call then has those that are left, in order. device: "cpu", "cuda", "cuda:1": there, wherever
+        """Returns this kernel with types (`T="f16"`), tuned values (`BM=64`) and parameters (`n=4096`) fixed:
+        a call then has the remaining parameters, in order. device: "cpu", "cuda", "cuda:1": runs there, wherever
         the arrays are (copied to the GPU and back if need be). overlap=True: an output may overlap an
-        input in any way, also where the kernel then computes something else."""
+        input in any way, even if the kernel then computes something else."""
         new = Kernel(self.module, self.name, self)
         types, tunes = dict(self._types), dict(self._tunes)
         for name, value in choices.items():
@@ -1860,15 +1862,15 @@ class Kernel:
 
     def tuned(self, *args: Any, nearest: bool = False, store: Optional[str] = None,
               **names: Any) -> Kernel:
-        """This kernel with the fastest tuned values that `tilewright tune` has stored for such
-        arguments and the device they are on. nearest: those of the nearest sizes will do. store: the
-        file, else as tilewright_tuning.h says. NotFound, an ArgumentError: nothing is stored, or there is no
-        store; to go on with the kernel's own values, catch it."""
+        """Returns this kernel with the fastest tuned values that `tilewright tune` has stored for such arguments
+        and their device. nearest: accepts the values of the nearest sizes. store: the file, by default as
+        tilewright_tuning.h says. Raises NotFound, an ArgumentError, if nothing is stored or there is no store;
+        catch it to continue with the kernel's own values."""
         kernel, values, gpu = self._prepare(args, names)
         context, row, opened = self.module._context(gpu), _Tuned(), c_void_p()
         with context.lock:
             native = context.native
-            launch = _Launch(context, kernel, _target(gpu))  # which takes the tuned values
+            launch = _Launch(context, kernel, _target(gpu))  # it gets the tuned values
             launch.set(values)
             context.check(native.tw_store_open_existing(
                 context.handle, store and os.fsencode(store), byref(opened)))
@@ -1884,7 +1886,7 @@ class Kernel:
     # arguments
 
     def _order(self, args: Sequence[Any], names: dict) -> tuple:
-        """(kernel, a value for each parameter): keywords are choices, or arguments by name."""
+        """Returns (kernel, a value for each parameter). Keywords are choices, or arguments by name."""
         choices = {n: names.pop(n) for n in list(names) if n in self.types or n in self.tune}
         kernel = self._choose(choices) if choices else self
         free = kernel._free
@@ -1895,7 +1897,7 @@ class Kernel:
             if self._param(name).name in given:
                 raise TypeError(f"kernel {self.name} is given `{name}` twice")
             given[name] = value
-        axes = {axis for p in self.params for axis in p.shape}  # which an array may say
+        axes = {axis for p in self.params for axis in p.shape}  # sizes that an array's shape may give
         default = {p.name: p.default for p in self.params if p.name not in axes}
         return kernel, [given.get(n, self._bound.get(n, default.get(n)))
                         for n in (p.name for p in self.params)]
@@ -1904,7 +1906,7 @@ class Kernel:
         key = _key(choices.items())
         try:
             found = self._chosen.get(key)
-        except TypeError:  # a list, say: refused with the name
+        except TypeError:  # a list, say: the message below names it
             return self.with_(**choices)
         if not found:
             found = self._chosen[key] = self.with_(**choices)
@@ -1923,7 +1925,7 @@ class Kernel:
         return TypeError(text)
 
     def _taker(self, param: Param) -> Callable[[Any], Any]:
-        """What reads arguments for a parameter: an array as a tuple, or a number."""
+        """Returns the function that reads arguments for a parameter: an array as a tuple, or a number."""
         if not param.is_array:
             if param.type in self.types:
                 return lambda value: value if isinstance(value, (int, float)) else value.item()
@@ -1939,7 +1941,7 @@ class Kernel:
         return take
 
     def _take(self, i: int, value: Any) -> Any:
-        """One argument, read; what is wrong with it is said with its name."""
+        """Reads one argument; an error names its parameter."""
         param = self.params[i]
         if value is None:
             return None
@@ -1957,7 +1959,8 @@ class Kernel:
             raise self._no_number(param, what, value, error) from None
 
     def _no_number(self, param: Param, what: str, value: Any, error: Exception) -> Exception:
-        """An array is named by its type and shape, since its text is of any length."""
+        """Returns the error for a value that is not a number. It names an array by type and shape, since its text
+        has any length."""
         kind = "number"
         if param.type not in self.types and not _IS_FLOAT[_DTYPES.index(param.type)]:
             kind = "number, 0 or 1" if param.type == "bool" else "whole number"
@@ -1965,7 +1968,7 @@ class Kernel:
             return ValueError(f"{what}, is {reprlib.repr(value)}, expected a {kind} that fits")
         try:
             array = _describe(value)
-        except Exception:  # noqa: BLE001 (whatever the foreign object raises: it is no array)
+        except Exception:  # noqa: BLE001 (the foreign object may raise anything: it is not an array)
             return TypeError(f"{what}, is {reprlib.repr(value)}, expected a {kind}")
         axes = "".join(f"[{extent}]" for extent in array[_SHAPE])
         names = ", ".join(p.name for p in self.params)
@@ -1973,7 +1976,7 @@ class Kernel:
                          f"{self.name} takes ({names})")
 
     def _prepare(self, args: Sequence[Any], names: dict) -> tuple:
-        """(kernel, values, GPU or -1)"""
+        """Returns (kernel, values, GPU or -1)."""
         if not names and len(args) == len(self.params) == len(self._free):
             kernel, given = self, args
         else:
@@ -1982,7 +1985,7 @@ class Kernel:
         return kernel, values, kernel._place(values)
 
     def _place(self, values: Sequence[Any]) -> int:
-        """Where the arrays are, unless with_(device=…) says more."""
+        """Returns the GPU of the arrays, or -1, unless with_(device=…) chooses the device."""
         places = {v[_DEVICE] for v in values if type(v) is tuple}
         if self._device == "cpu" and max(places, default=-1) >= 0:
             raise ArgumentError(f"{self._where(values)}, and the kernel is to run on the cpu")
@@ -1998,12 +2001,12 @@ class Kernel:
                          for p, v in zip(self.params, values) if type(v) is tuple)
 
     def _renew(self) -> None:
-        """What was made before a fork is not used after it."""
+        """Drops what was made before a fork."""
         if self._epoch != _epoch:
             self._plans, self._entries, self._epoch = {}, {}, _epoch
 
     def _set(self, context: _Context, gpu: int, values: Sequence[Any], target: str = "") -> _Launch:
-        """The launch for these, under the context's lock."""
+        """Returns the launch with these values set, under the context's lock."""
         launch = context.launch(self, target or _target(gpu), tuple(v is not None for v in values))
         launch.set(values)
         return launch
@@ -2012,18 +2015,18 @@ class Kernel:
 
     def __call__(self, *args: Any, stream: Any = None, time_limit: Optional[float] = None,
                  **names: Any) -> None:
-        """Runs it: arguments in its order (`params`) or by name, sizes that arrays by name say left out;
-        tuned values (`BM=64`) and types (`T="f16"`) by name, for this call. Arrays are used in place:
-        an output may be an input only if each element is read, by the block that writes it and no other,
-        before it is written; a product over its own operand is refused (with_(overlap=True) allows it).
-        `stream`: of the GPU, where it does not wait. time_limit: seconds, on the host."""
+        """Runs it. Arguments come in the kernel's order (`params`) or by name, without the sizes that arrays by
+        name give; tuned values (`BM=64`) and types (`T="f16"`) by name, for this call. Arrays are used in
+        place: an output may be an input only if each element is read, only by the block that writes it, before
+        it is written; a product over its own operand is refused (with_(overlap=True) allows it). `stream`: of
+        the GPU, where the call does not wait. time_limit: seconds, on the host."""
         if time_limit is not None:
             return self._run_limited(args, names, stream, _limit(time_limit))
         if len(args) == self._full and not names and self._epoch == _epoch:
             try:
                 values = [take(value) for take, value in zip(self._takers, args)]
                 plan = self._plans.get(_signature(values))
-            except _UNREAD:  # said with the parameter's name below
+            except _UNREAD:  # the call below raises it again with the parameter's name
                 plan = None
             if plan:
                 return self._start(plan, values, stream)
@@ -2035,7 +2038,7 @@ class Kernel:
         return kernel._start(kernel._make_ready(values, gpu), values, stream)
 
     def _arguments(self, values: Sequence[Any]) -> Sequence[Any]:
-        """The values that a call by position has: without derived ones."""
+        """Returns the values of a call by position: without derived ones."""
         return values if len(self._given) == len(values) else [values[i] for i in self._given]
 
     def _run_limited(self, args: Sequence[Any], names: dict, stream: Any, limit: Optional[float]) -> None:
@@ -2050,8 +2053,8 @@ class Kernel:
             context.check(context.call("tw_launch_run", launch.handle, time_limit=limit))
 
     def _run(self, values: Sequence[Any], gpu: int, stream: Any) -> None:
-        """Sets what has changed and runs: in the stream where nothing has to be copied to the GPU,
-        else waits."""
+        """Sets the values that have changed and runs. If nothing has to be copied to the GPU it runs in the stream;
+        otherwise it waits."""
         context = self.module._context(gpu)
         there = gpu >= 0 and all(v[_DEVICE] == gpu for v in values if type(v) is tuple)
         if gpu >= 0:
@@ -2062,12 +2065,12 @@ class Kernel:
             if there:
                 context.check(context.native.tw_launch_start(launch.handle, stream))
                 return
-            if gpu >= 0:  # what the arrays that are there wait for
+            if gpu >= 0:  # work that arrays on the GPU wait for
                 context.check(context.native.tw_stream_wait(context.handle, stream))
             context.check(context.call("tw_launch_run", launch.handle))
 
     def _start(self, plan: _Plan, values: list, stream: Any) -> None:
-        """Through an entry: arguments by position, from any thread at once, without a lock."""
+        """Starts an entry: arguments by position, from several threads at once, without a lock."""
         if plan.gpu >= 0:
             stream = _stream_of(values, stream)
             _used.last = (plan.context, stream)
@@ -2087,7 +2090,7 @@ class Kernel:
 
     @staticmethod
     def _start_here(plan: _Plan, packed: bytes, count: int, error: _Error) -> int:
-        """On the host, where it may take long."""
+        """Starts an entry on the host, which may take long."""
         began = time.perf_counter()
         if plan.quick[0]:
             status = _loaded.tw_entry_start(plan.entry, packed, count, None, byref(error))
@@ -2097,8 +2100,8 @@ class Kernel:
         return status
 
     def _make_ready(self, values: list, gpu: int) -> _Plan:
-        """An entry does not know how long arrays are: sizes that are new go through the checks of a
-        launch. There is an entry for each choice of element types."""
+        """Makes an entry, one for each choice of element types. An entry does not know the lengths of arrays, so
+        new sizes go through the checks of a launch."""
         self._renew()
         signature = _signature(values)
         plan = self._plans.get(signature)
@@ -2119,14 +2122,14 @@ class Kernel:
 
     def verify(self, *args: Any, stream: Any = None, time_limit: Optional[float] = None,
                **names: Any) -> Verdict:
-        """Runs the kernel with these arguments, waits, and compares what it wrote with its `ensures`,
+        """Runs the kernel with these arguments, waits, and compares its outputs with its `ensures`,
         evaluated in double precision with a tolerance from types and sizes. An input that the kernel
-        overwrites is copied first. Raises WrongValues; Unsupported where the kernel has no `ensures`."""
+        overwrites is copied first. Raises WrongValues; raises Unsupported if the kernel has no `ensures`."""
         kernel, values, gpu = self._prepare(args, names)
         limit = _limit(time_limit)
         context, verdict = self.module._context(gpu, limit is not None), _Verdict()
         with context.lock:
-            if gpu >= 0:  # what the arrays wait for
+            if gpu >= 0:  # work that the arrays wait for
                 context.check(context.native.tw_stream_wait(context.handle,
                                                             _stream_of(values, stream)))
             launch = kernel._set(context, gpu, values)
@@ -2152,12 +2155,13 @@ class Kernel:
     # looking
 
     def _earlier(self, word: str, names: dict, device: Any) -> Any:
-        """The value of `word`, an earlier name of the keyword `device`, if it is given and is no name of the kernel."""
+        """Returns the value of `word`, an earlier name of the keyword `device`, if a call gives it and the kernel
+        has no such name."""
         known = word in self.types or word in self.tune or any(p.name == word for p in self.params)
         return device if known else names.pop(word, device)
 
     def _look(self, device: str, sizes: dict, limited: bool = False) -> tuple:
-        """(context, launch) with these sizes and choices, for no arrays."""
+        """Returns (context, launch) with these sizes and choices, without arrays."""
         target = _target_called(self._earlier("target", sizes, device))
         choices = {n: sizes.pop(n) for n in list(sizes) if n in self.types or n in self.tune}
         kernel = self._choose(choices) if choices else self
@@ -2168,8 +2172,8 @@ class Kernel:
         return context, kernel._set(context, -1, values, target)
 
     def check(self, device: str = "cpu", time_limit: Optional[float] = None, **sizes: Any) -> Optional[str]:
-        """Compiles it and checks its synchronisation. Raises CompileError, RaceError with both source
-        lines. Returns why races cannot be told for this kernel, None where they can."""
+        """Compiles the kernel and checks its synchronisation. Raises CompileError, or RaceError with both source
+        lines. Returns None if the check is complete, else the reason why it cannot tell of races in this kernel."""
         limit = _limit(time_limit)
         with self.module._context(-1, limit is not None).lock:
             context, launch = self._look(device, sizes, limit is not None)
@@ -2179,23 +2183,24 @@ class Kernel:
 
     def show(self, after: Optional[str] = None, device: str = "cpu", time_limit: Optional[float] = None,
              **sizes: Any) -> str:
-        """The typed program after a pass (None: the last), as text that compiles again."""
+        """Returns the typed program after a pass (None: the last), as text that compiles again."""
         return self._ask("tw_launch_show", (after and after.encode(),), c_char_p(), device, time_limit, sizes, _said)
 
     def ptx(self, device: str = "sm_80", time_limit: Optional[float] = None, **sizes: Any) -> str:
-        """The PTX that an NVIDIA GPU gets: device is a target, "sm_90", or a GPU of gpus(), "h100". No GPU is needed."""
+        """Returns the PTX for an NVIDIA GPU: device is a target, "sm_90", or a GPU of gpus(), "h100". No GPU is
+        needed."""
         return self._ask("tw_launch_show_stage", (1,), c_char_p(), device, time_limit, sizes, _said)
 
     def layouts(self, device: str = "sm_80", time_limit: Optional[float] = None, **sizes: Any) -> Record:
-        """Returns where a GPU has each tile: `block`, `shared_bytes`, `registers`, `tiles` and `accesses`, as
-        `tilewright show --stage layout --json` has them (docs/lowering.md). No GPU is needed."""
+        """Returns how a GPU holds each tile: `block`, `shared_bytes`, `registers`, `tiles` and `accesses`, as in
+        `tilewright show --stage layout --json` (docs/lowering.md). No GPU is needed."""
         return self._ask("tw_launch_layouts", (), _Layouts(), device, time_limit, sizes, _layouts)
 
     def explain(self, device: str = "h200", registers: int = 0, step_limit: int = 0,
                 time_limit: Optional[float] = None, **sizes: Any) -> Record:
-        """Explains how long a launch takes on a GPU of gpus(), which need not be here, and why. Returns the fields of
-        tw_explanation (tilewright_model.h; docs/explain.md). registers: of a thread, if they are known; step_limit: warp
-        instructions of one block."""
+        """Predicts the time of a launch on a GPU of gpus(), which need not be present, and explains it. Returns
+        the fields of tw_explanation (tilewright_model.h; docs/explain.md). registers: of a thread, if they are
+        known; step_limit: warp instructions of one block."""
         device, found = str(self._earlier("gpu", sizes, device)), _Gpu()
         if not _library().tw_gpu_find(device.encode(), byref(found)):
             raise NotFound(f"the model knows no GPU {device!r}; it knows {_listed((g.name for g in gpus()), device)}")
@@ -2206,7 +2211,8 @@ class Kernel:
 
     def _ask(self, function: str, between: tuple, out: Any, device: str, time_limit: Optional[float], sizes: dict,
              read: Callable[[Any], Any]) -> Any:
-        """function(launch, *between, out); returns read(out), while what it points to is there."""
+        """Calls function(launch, *between, out) and returns read(out), while the memory that `out` points to is
+        valid."""
         limit = _limit(time_limit)
         with self.module._context(-1, limit is not None).lock:
             context, launch = self._look(device, sizes, limit is not None)
@@ -2223,10 +2229,10 @@ class Kernel:
                  same_value: str = "warning", volatile: str = "warning",
                  suppressions: Optional[str] = None, **names: Any) -> Simulation:
         """Runs the program that a GPU gets on the simulator, on arrays of the host, in place. Takes the arguments of a
-        call. Findings raise nothing: they are in the result.
+        call. Findings raise no exception: they are in the result.
 
         watch: the checks and counters to run; there are "exits" and "outputs" too (TW_WATCH_… in tilewright_sim.h).
-        `assume` and `inside` are checked if neither "counters" nor a trace is asked for.
+        `assume` and `inside` are checked unless "counters" or a trace is asked for.
         despite_races=True: runs a kernel that the compiler refuses for its races.
         seed: of a random order of warps and blocks; 0: in turn. order: the warps that get their turns first, or
         (warp, instructions). copies: asynchronous copies land at once ("early"), as "late" as the rules allow, or
@@ -2234,8 +2240,8 @@ class Kernel:
         step_limit: warp instructions, 0: 2^40. time_limit: seconds.
         same_value, volatile: "warning", "error" or "ignore", for unordered writes of one value and for unordered
         volatile accesses. suppressions: findings to let pass, a line each (tilewright_sim.h).
-        trace: the file to write what the block trace_block did to (docs/trace.md); NAME.json is for Perfetto.
-        why="c[0][1]": asks where the element's value comes from, in that block; the result's `why` says it.
+        trace: the file that gets all events of the block trace_block (docs/trace.md); NAME.json is for Perfetto.
+        why="c[0][1]": asks how the element got its value in that block; the result's `why` has the answer.
         A parameter of the kernel that has the name of an option is given by position.
         Raises ArgumentError, CompileError, RaceError, TimeLimit, Unsupported, OSError."""
         target = _target_called(self._earlier("target", names, device))
@@ -2258,7 +2264,7 @@ class Kernel:
 
 # --- devices and streams ---
 
-_errors = threading.local()  # .latest: what the thread's calls on entries fill
+_errors = threading.local()  # .latest: the error that the thread's calls on entries fill
 
 
 def _error_of_thread() -> _Error:
@@ -2277,7 +2283,8 @@ def _device_name(device: str) -> str:
 
 
 def _target_called(device: Any) -> str:
-    """The target of "sm_90", "sim", "sim:sm_90", or of a GPU of gpus() such as "h100"; "cpu" and "cuda" stay."""
+    """Returns the target for "sm_90", "sim", "sim:sm_90", or a GPU of gpus() such as "h100"; "cpu" and "cuda"
+    stay."""
     word, found = str(device), _Gpu()
     word = "sm_80" if word == "sim" else word[4:] if word.startswith("sim:") else word
     return _text(found.target) if _library().tw_gpu_find(word.encode(), byref(found)) else word
@@ -2303,7 +2310,7 @@ def _stream_of(values: Sequence[Any], stream: Any) -> int:
 
 
 def devices() -> list:
-    """What there is to run on, "cpu" first: (name, description) each."""
+    """Returns (name, description) of each device, "cpu" first."""
     found, one = [], _Device()
     while _library().tw_device_at(len(found), byref(one)):
         found.append((_text(one.name), _text(one.description)))
@@ -2311,7 +2318,7 @@ def devices() -> list:
 
 
 def gpus() -> list:
-    """The GPUs that explain() knows: a Record each, with the fields of tw_gpu."""
+    """Returns the GPUs that explain() knows: a Record each, with the fields of tw_gpu."""
     found, one = [], _Gpu()
     while _library().tw_gpu_at(len(found), byref(one)):
         found.append(_record(one))
@@ -2319,7 +2326,7 @@ def gpus() -> list:
 
 
 def passes() -> list:
-    """The compiler's passes, for Kernel.show(), in their order: (name, summary) each."""
+    """Returns (name, summary) of the compiler's passes, for Kernel.show(), in their order."""
     native, found = _library(), []
     while native.tw_pass_name(len(found)):
         found.append((_text(native.tw_pass_name(len(found))), _text(native.tw_pass_summary(len(found)))))
@@ -2341,14 +2348,14 @@ def _gpu_context(gpu: int) -> _Context:
 
 def _free_on_gpu(context: _Context, function: str, what: Any) -> None:
     if context.epoch != _epoch:
-        return  # it is the parent's
+        return  # it belongs to the parent process
     with context.lock:
         getattr(context.native, function)(context.handle, what)
 
 
 class DeviceArray:
-    """An array on a GPU, for those who have no library that makes one: empty(), to_device(). PyTorch
-    and CuPy take it by its `__cuda_array_interface__`, without a copy."""
+    """An array on a GPU, made by empty() or to_device(), for programs without PyTorch or CuPy. Those accept it by its
+    `__cuda_array_interface__`, without a copy."""
 
     def __init__(self, shape: Sequence[int], dtype: str, device: str = "cuda"):
         self.shape = tuple(operator.index(extent) for extent in shape)
@@ -2392,18 +2399,18 @@ class DeviceArray:
             context.check(getattr(context.native, function)(context.handle, *pair, self.nbytes, None))
 
     def copy_from(self, host: Any) -> DeviceArray:
-        """Takes the values of an array on the host. Returns itself."""
+        """Copies the values of an array on the host into this array. Returns itself."""
         self._copy("tw_device_copy_in", host, False)
         return self
 
     def copy_to(self, host: Any) -> Any:
-        """Writes its values into an array on the host, and returns that; waits for the default
+        """Copies its values into an array on the host, and returns that array; waits for the default
         stream first."""
         self._copy("tw_device_copy_out", host, True)
         return host
 
     def numpy(self) -> Any:
-        """Its values as a new NumPy array (bf16 and the like by the package ml_dtypes)."""
+        """Returns its values as a new NumPy array (bf16 and the like with the package ml_dtypes)."""
         import numpy
         code = _TYPESTR_OF.get(self.dtype)
         if not code:
@@ -2423,26 +2430,26 @@ _readers[DeviceArray] = _from_device_array
 
 
 def empty(shape: Sequence[int], dtype: str = "f32", device: str = "cuda") -> DeviceArray:
-    """An array on a GPU, not initialised."""
+    """Returns an array on a GPU, not initialised."""
     return DeviceArray(shape, dtype, device)
 
 
 def to_device(host: Any, device: str = "cuda") -> DeviceArray:
-    """A copy on a GPU of an array on the host."""
+    """Returns a copy, on a GPU, of an array on the host."""
     array = _describe(host)
     return DeviceArray(array[_SHAPE], _DTYPES[array[_DTYPE]], device).copy_from(host)
 
 
-# --- what a main() needs ---
+# --- helpers for a main program ---
 
 
 def cdiv(a: int, b: int) -> int:
-    """a / b, rounded up."""
+    """Returns a / b, rounded up."""
     return -(-a // b)
 
 
 def _gpu_timer(function: Callable[[], Any], context: _Context, stream: int) -> Callable[[], float]:
-    """Times one call on the GPU, by events in the stream that the call before used."""
+    """Returns a function that times one call on the GPU, by events in the stream that the last call used."""
     native, handle = context.native, context.handle
     events = [c_void_p(), c_void_p()]
     with context.lock:
@@ -2486,10 +2493,10 @@ def _host_timer(function: Callable[[], Any]) -> Callable[[], float]:
 
 
 def bench(function: Callable[[], Any], warmup: int = 5, repeat: int = 20) -> float:
-    """The median of the milliseconds that `function()` takes, `repeat` times after `warmup` times.
-    By the GPU's own clock where it works: if PyTorch has a GPU in use in this process, in its current
-    stream; else if the function's latest launch was on one. Each is waited for, and caches stay as they
-    are. On the host by the clock of the wall."""
+    """Returns the median time of `function()` in milliseconds, over `repeat` calls after `warmup` calls.
+    It uses the GPU's own clock in two cases: PyTorch uses a GPU in this process (then in its current stream), or the
+    function's latest launch was on a GPU. It waits for each call and does not clear caches. On the host it uses the
+    wall clock."""
     _used.last = None
     for _ in range(max(warmup, 1)):
         function()
@@ -2504,7 +2511,7 @@ def bench(function: Callable[[], Any], warmup: int = 5, repeat: int = 20) -> flo
 
 
 def _on_host(x: Any) -> Any:
-    """As a NumPy array of doubles or integers."""
+    """Returns x as a NumPy array of doubles or integers."""
     import numpy
     if isinstance(x, DeviceArray):
         x = x.numpy()
@@ -2517,15 +2524,15 @@ def _on_host(x: Any) -> Any:
 
 
 def allclose(actual: Any, expected: Any, rtol: float = 1e-3, atol: float = 1e-4) -> bool:
-    """Whether |actual - expected| <= atol + rtol |expected| everywhere, the shapes are the same and
-    NaNs are nowhere or in the same places. Arrays of NumPy, PyTorch, CuPy, here or on a GPU."""
+    """Returns True if |actual - expected| <= atol + rtol |expected| everywhere, the shapes are equal, and both have
+    NaNs in the same places. Takes arrays of NumPy, PyTorch, CuPy, on the host or on a GPU."""
     import numpy
     a, b = _on_host(actual), _on_host(expected)
     return a.shape == b.shape and bool(numpy.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Rows under a header, in columns, numbers to the right."""
+    """Returns the rows under a header, in columns, with numbers aligned right."""
     cells = [[f"{x:.3f}" if isinstance(x, float) else str(x) for x in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *cells)]
     is_text = [any(not c.replace(".", "").lstrip("-").isdigit() for c in column) for column in zip(*cells)]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Compares the public headers with those of a released version: what a program was compiled with must be what the library has.
+"""Compares the public headers with those of a released version: the library must still have what programs were compiled with.
 
     check_abi.py FROZEN [PRESENT] [--library FILE]    status 1 if something was removed, moved or renumbered
     check_abi.py --freeze                             copies the present headers to tests/abi/VERSION
 
-FROZEN and PRESENT are folders with tilewright*.h; PRESENT is include/ if it is left out. The library must export each function.
+FROZEN and PRESENT are folders with tilewright*.h; PRESENT is include/ by default. The library must export each function.
 Both versions are preprocessed and compiled to tables of sizes, offsets and values. Stable headers may change when the major
 version does, the others when the major or the minor version does (docs/versions.md). Additions pass: functions, values, and
 fields at the end of a struct. A struct that a field of another one points to never grows: it is an element of an array, whose
-next element a program finds by the size that it knows. Structs with a `size`, and those in SINGLE, are no such elements.
+next element a program finds by the size that it knows. Structs with a `size`, and those in SINGLE, are not such elements.
 """
 import argparse
 import os
@@ -32,12 +32,12 @@ INLINE = re.compile(r"static inline [^;{]*?\b(tw_\w+)\(")
 
 
 def words(text):
-    """The text with single blanks, and none next to punctuation."""
+    """Returns the text with single blanks, and none next to punctuation."""
     return re.sub(r"\s*([^\w\s])\s*", r"\1", re.sub(r"\s+", " ", text.strip()))
 
 
 def members(body):
-    """(name, declaration) of each field; a union's members are fields of their own."""
+    """Returns (name, declaration) of each field; a union's members are fields of their own."""
     body = re.sub(r"union\s*\{(.*?)\};", r"\1", body, flags=re.S)
     for declaration in (" ".join(d.split()) for d in body.split(";")):
         if not declaration:
@@ -53,7 +53,7 @@ def members(body):
 
 
 class Headers:
-    """What one version of the headers declares, by header."""
+    """The declarations of one version of the headers, by header."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -81,7 +81,7 @@ class Headers:
         return "".join(f'#include "{name}"\n' for name in self.names)
 
     def preprocessed(self):
-        """{header: its text without comments and macros}"""
+        """Returns {header: its text without comments and macros}."""
         parts, header = {name: [] for name in self.names}, None
         for line in self.compiler("-E", "-x", "c", "-", input=self.all_included()).splitlines():
             mark = MARK.match(line)
@@ -92,7 +92,7 @@ class Headers:
         return {name: "\n".join(lines) for name, lines in parts.items()}
 
     def measured(self):
-        """{name: numbers}: (size,) of "tw_x", (offset, size) of "tw_x.field", (value,) of "TW_X"."""
+        """Returns {name: numbers}: (size,) of "tw_x", (offset, size) of "tw_x.field", (value,) of "TW_X"."""
         lines = [self.all_included(), "#include <stdio.h>\nint main(void)\n{\n"]
         for struct, (_, fields) in self.structs.items():
             lines.append(f'    printf("{struct} %zu\\n", sizeof({struct}));\n')

@@ -26,7 +26,7 @@ def markdown(root):
 
 
 def anchors(text):
-    """What a heading is called in a link: lower case, without punctuation, spaces as hyphens."""
+    """Returns the names of the headings in links: lower case, without punctuation, spaces as hyphens."""
     found = set()
     for heading in HEADING.findall(FENCE.sub("", text)):
         heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
@@ -39,7 +39,7 @@ def anchors(text):
 
 
 def links(text):
-    """(line, file or "", heading or None) of each link outside of code."""
+    """Returns (line, file or "", heading or None) of each link outside of code."""
     blank = FENCE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
     for match in LINK.finditer(CODE.sub(lambda m: "`" * len(m.group()), blank)):
         yield text.count("\n", 0, match.start()) + 1, match.group(1), match.group(2)

@@ -4,9 +4,8 @@
     check_english.py [ROOT]            the finished parts of the tree: UNFINISHED, COMMENTS and MESSAGES below
     check_english.py --all FILE…       files, finished or not
 
-Prints FILE:LINE: "the phrase": what to write; status 1 if there is any. It reads the prose of Markdown (no code, no links' targets), the
-comments of sources, and the texts in string literals of sources. To add a part of the tree, mend what `--all` finds there and change its
-list.
+Prints FILE:LINE: "the phrase": what to write; status 1 if there is any. It reads the prose of Markdown (without code and links' targets), the
+comments of sources, and the texts in string literals of sources. To add a part of the tree, correct what `--all` finds there and change its list.
 """
 import fnmatch
 import os
@@ -14,11 +13,19 @@ import re
 import subprocess
 import sys
 
-# Finished parts, as patterns of paths from the root, one a line; * also stands for folders. Documents are finished unless they are listed.
+# Finished parts, as patterns of paths from the root, one a line; * also matches folders. Documents are finished unless they are listed.
 UNFINISHED = [
 ]
 COMMENTS = [
+    "CMakeLists.txt",
+    "bench/*",
+    "cmake/*",
+    "editors/*",
+    "examples/*",
     "include/*",
+    "kernels/*",
+    "python/*",
+    "scripts/*",
     "src/base/*",
     "src/cpu/*",
     "src/lang/*",
@@ -53,9 +60,13 @@ COMMENTS = [
     "tests/unit/*",
     "tests/values/*",
     "tools/*",
+    "web/*",
 ]
 MESSAGES = [
+    "examples/*",
+    "src/*",
     "tools/*",
+    "web/*",
 ]
 
 # (pattern, what to write). A space in a pattern is any white space, so a phrase may go over the end of a line.
@@ -96,7 +107,7 @@ PHRASES = [
     (r"comes? (?:to|up to) nothing|to no avail|for naught", "say what happens"),
     (r"much the same|the like of", "say in which way"),
 ]
-# A sentence or a comment that begins so hides its subject. Questions may, and headings do.
+# A sentence or a comment that begins with one of these hides its subject. Questions and headings may.
 OPENINGS = [
     (r"Of(?! course)", "begin with the subject: X of Y …"),
     (r"Where", "If, When; or begin with the place"),
@@ -120,12 +131,12 @@ STRING = re.compile(r'(?:"(?:\\.|[^"\\\n])*"(?:\s*(?:PRI\w+\s*)?(?="))?)+')
 
 
 def blank(match):
-    """The same text with everything but line ends as spaces, so that places stay."""
+    """Returns the same text with everything except line ends as spaces, so that places stay."""
     return re.sub(r"[^\n]", " ", match.group())
 
 
 def prose(text):
-    """Markdown without code, targets and headings. A cell of a table is a paragraph of its own."""
+    """Returns Markdown without code, targets and headings. A cell of a table is a paragraph of its own."""
     text = FENCE.sub(blank, text)
     text = MARKUP.sub(lambda m: re.sub(r"[^\n]", "`" if m.group().startswith("`") else " ", m.group()), text)
     return [(0, re.sub(r"[*_]{2}", "  ", text.replace("|", "\f")))]
@@ -145,7 +156,7 @@ def comments(text, hashes):
 
 
 def strings(text):
-    """Texts in string literals: those with at least three words."""
+    """Returns the texts in string literals, if they have at least three words."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", blank, text, flags=re.S)
     found = []
     for match in STRING.finditer(text):
@@ -156,7 +167,7 @@ def strings(text):
 
 
 def findings(pieces):
-    """(position, phrase, what to write)."""
+    """Returns (position, phrase, what to write)."""
     found = []
     for start, body in pieces:
         for pattern, plain in WORDS:
@@ -170,7 +181,7 @@ def findings(pieces):
 
 
 def kinds(path, everything):
-    """What to read of a file."""
+    """Returns the parts of a file to read: "prose", "comments", "strings"."""
     def among(patterns):
         return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
     if path.endswith(".md"):
@@ -181,7 +192,7 @@ def kinds(path, everything):
 
 
 def check(path, text, everything=False):
-    """Lines to print for one file."""
+    """Returns the lines to print for one file."""
     said = []
     for kind in kinds(path, everything):
         if kind == "prose":

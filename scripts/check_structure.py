@@ -3,8 +3,9 @@
 
     check_structure.py [ROOT]
 
-Errors: an include against the order of the folders; anything of ours in tools/ but the public headers and tools/ itself; two files of
-one name (test data aside); numbers read or printed in the host program's locale; a search for words in messages. Warnings: files of more than 1000 lines, functions of more than 75.
+Errors: an include against the order of the folders; in tools/, an include of ours other than the public headers and tools/ itself; two files of
+one name (test data aside); numbers read or printed in the host program's locale; a search for words in messages. Warnings: files of more than 1000
+lines, functions of more than 75.
 """
 import os
 import re
@@ -12,8 +13,8 @@ import subprocess
 import sys
 from collections import defaultdict
 
-# What each folder of src/ may include, besides itself and base. Dependency order, lowest first:
-# base < layout < tile < lang, base < ptx < sim < model, {tile, layout, ptx} < lower < aot, tile < cpu, base < cuda, all < api.
+# The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < layout < tile < lang, base <
+# ptx < sim < model, {tile, layout, ptx} < lower < aot, tile < cpu, base < cuda, all < api.
 BELOW = {
     "base": set(),
     "layout": {"base"},
@@ -43,7 +44,7 @@ def sources(root, *tops):
 
 
 def tracked(root):
-    """The project's own files; None where git does not know them."""
+    """Returns the project's own files, or None if git does not know them."""
     done = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True)
     return done.stdout.splitlines() if done.returncode == 0 else None
 
@@ -97,8 +98,8 @@ def check_names(root, errors):
             errors.append(f"{name} is the name of several files: {', '.join(paths)}")
 
 
-# A host program may have called setlocale(): what C's library then makes of numbers and letters is not ours. The program itself
-# never calls it, so tools/ may use printf and strtod.
+# A host program may have called setlocale(), which changes how C's library reads numbers and letters. The command-line program never calls it, so
+# tools/ may use printf and strtod.
 OF_THE_LOCALE = re.compile(r"\b(strto(?:d|f|ld)|ato[f]|is(?:alpha|alnum|digit|space|print|punct|upper|lower)|to(?:upper|lower)|"
                            r"strcoll|setlocale|uselocale|newlocale|localeconv)\s*\(")
 PRINTS = re.compile(r"\b(v?s?n?f?printf|s?scanf)\s*\(([^;]*?);", re.S)
@@ -121,7 +122,7 @@ def check_locale(root, errors):
                               "locale; number_format has '.'")
 
 
-# Messages are for people: what a program decides by is a status, a tw_code or a field. Whole texts may be compared, to say each once.
+# Messages are for people: a program decides by a status, a tw_code or a field. It may compare whole texts, to print each one once.
 SEARCHES = re.compile(r"\b(str(?:case)?str|strn(?:case)?cmp|strpbrk|strchr|strspn|ends_with)\s*\(([^;{}]*)")
 OF_MESSAGES = re.compile(r"\b(tw_context_messages|tw_status_text|messages?|rendered|shown|shown_notes|why|why_not|advice|hint|report|"
                          r"checked|undecided|not_simulated|m\.text|(?:finding|problem)->text)\b")

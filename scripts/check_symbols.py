@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that a library shows tw_ names only.
+"""Checks that a library exports only tw_ names.
 
-    check_symbols.py LIBRARY…    (.so: what it exports; .a: what a program would link to)
+check_symbols.py LIBRARY… (.so: the names that it exports; .a: the names that a program would link to)
 """
 import subprocess
 import sys

@@ -18,7 +18,7 @@ WANTED = 85
 
 
 def reports(build):
-    """gcov's reports, one an object file."""
+    """Returns gcov's reports, one for each object file."""
     data = [os.path.abspath(p) for p in glob.glob(f"{build}/CMakeFiles/tilewright_*.dir/**/*.gcda", recursive=True)]
     with tempfile.TemporaryDirectory() as folder:
         for path in data:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Highlighting of .tile files in editors/, and the words that the language server completes (tools/lsp_words.def), from
-the tables that the compiler is made of.
+"""Writes the highlighting of .tile files in editors/, and the words that the language server completes (tools/lsp_words.def), from the
+compiler's own tables.
 
-    editors.py            writes it
-    editors.py --check    status 1 if it is not what the tables say
+    editors.py            writes them
+    editors.py --check    status 1 if they differ from the tables
     editors.py --words    the language's words by kind, as JSON
 """
 import json
@@ -25,7 +25,7 @@ def source(path):
 
 
 def strings_of(path, start):
-    """The string literals of the table that begins with the regular expression, to its brace."""
+    """Returns the string literals of the table that begins with the regular expression, to its brace."""
     text = source(path)
     table = text[re.search(start, text).end():]
     return re.findall(r'"(\w+)"', table[:re.search(r"\};", table).start()])
@@ -37,7 +37,7 @@ def keywords():
 
 
 def calls(effects):
-    """Names of ops that are written as calls: statements, or values."""
+    """Returns the names of ops that are written as calls: statements, or values."""
     rows = re.findall(r'^OP\(\w+, "(\w+)", CALL, -?\d+, (\w+),', source("tile/ops.def"), re.M)
     return list(dict.fromkeys(name for name, kind in rows if (kind == "EFFECT") == effects))
 
@@ -123,7 +123,7 @@ def textmate(table):
     return json.dumps(grammar, indent=2) + "\n"
 
 
-# --- tree-sitter: the grammar is written by hand, what is told apart by names is not ---
+# --- tree-sitter: the grammar is written by hand; the kinds of words are generated ---
 
 CAPTURES = {"control": "keyword", "storage": "keyword.storage", "declares": "keyword", "constant": "constant.builtin",
             "attribute": "attribute", "modifier": "keyword", "hint": "constant.builtin"}
@@ -150,7 +150,7 @@ def highlights(table):
 
 
 def grammar_words(table):
-    """The part of words.js that grammar.js takes."""
+    """Returns the part of words.js that grammar.js uses."""
     literal = {kind: table[kind] for kind in ("type", *CAPTURES)}
     return "// Written by scripts/editors.py of Tilewright.\nmodule.exports = " + json.dumps(literal, indent=2) + ";\n"
 

@@ -2,10 +2,10 @@
 // Writes docs/figures: the pictures of `<!-- figure: NAME FILE NAME=VALUE… -->` in README.md and docs/tutorial.
 //
 //     node scripts/figures.mjs [TILEWRIGHT]             writes the pictures, and their names into the Markdown
-//     node scripts/figures.mjs [TILEWRIGHT] --check     status 1 if one is not what the program says; 77 without web/node_modules
+//     node scripts/figures.mjs [TILEWRIGHT] --check     status 1 if one differs from the program's; 77 without web/node_modules
 //
 // A picture is the figure of the page (web/page/src/figures) with the numbers of the native program. `as=NAME` among the words of a comment
-// names its file; else that is the figure's name and the kernel's. Its colours are those of the page, light and dark.
+// names its file; by default the name is made of the figure's and the kernel's. Its colours are those of the page, light and dark.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -23,7 +23,7 @@ if (!existsSync(join(root, "web/node_modules"))) {
   process.exit(77);
 }
 
-/** Vite with the components as the page has them, each with its style sheet in what it renders. */
+/** Starts Vite with the page's components; each renders with its own style sheet. */
 async function figures() {
   const require = createRequire(join(root, "web/package.json"));
   const from = (name) => import(pathToFileURL(require.resolve(name)));
@@ -64,7 +64,7 @@ function toolFor(Trace) {
   };
 }
 
-/** The page's colours that the picture uses, in both themes. */
+/** Returns the page's colours that the picture uses, in both themes. */
 function colours(used) {
   const theme = readFileSync(join(root, "web/page/src/app/theme.css"), "utf8");
   const block = (selector) => theme.slice(theme.indexOf(`\n${selector} {`)).match(/\{([^}]*)\}/)[1];
@@ -76,7 +76,7 @@ function colours(used) {
 
 const margin = 16;
 
-/** One file that needs nothing else, for an <img>. */
+/** Returns the picture as one file that needs no other, for an <img>. */
 function standing(name, picture) {
   let { svg, style } = picture;
   for (const [, id] of svg.matchAll(/ id="([^"]*)"/g)) {

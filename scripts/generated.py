@@ -4,7 +4,8 @@ import sys
 
 
 def write_or_check(path, old, new, source):
-    """Returns the script's exit status: with --check 1 if the document is not what `source` says."""
+    """Writes the document, or compares it with --check. Returns the script's exit status: 1 if the document
+    differs from `source`."""
     if "--check" in sys.argv:
         if new != old:
             print(f"{os.path.relpath(path)} does not have what {source} says: run {os.path.relpath(sys.argv[0])}")

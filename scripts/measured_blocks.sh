@@ -1,7 +1,7 @@
 #!/bin/sh
 # Rewrites the blocks of docs/performance.md that a measurement prints: the table of `./dev bench -s 512 --threads 1` ("table"), and, if
-# the page has such a block, every figure of bench/cpu.py ("cpu.md"). Run it on a machine that does nothing else, after ./dev bench has
-# fetched the libraries; read the diff.
+# the page has such a block, every figure of bench/cpu.py ("cpu.md"). Run it on an idle machine, after ./dev bench has fetched the
+# libraries; read the diff.
 set -eu
 cd "$(dirname "$0")/.."
 page=docs/performance.md

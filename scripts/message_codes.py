@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The tables of codes and counters in docs/messages.md, from TW_CODE_LIST and TW_COUNTER_LIST of the public headers.
+"""Writes the tables of codes and counters in docs/messages.md, from TW_CODE_LIST and TW_COUNTER_LIST of the public
+headers.
 
-    message_codes.py            writes it
-    message_codes.py --check    status 1 if the document is not what the header says
+message_codes.py writes them message_codes.py --check status 1 if the document differs from the headers
 """
 import os
 import re

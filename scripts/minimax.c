@@ -1,11 +1,12 @@
-/* The coefficients of the polynomials in src/lower/lower_math*.c and src/cpu/routines_math.c.
+/* Computes the coefficients of the polynomials in src/lower/lower_math*.c and
+ * src/cpu/routines_math.c.
  *
  *     gcc -O2 -o minimax scripts/minimax.c -lquadmath && ./minimax [NAME]
  *
- * For each: the polynomial of least greatest error, weighted so that the error is relative to the function, by Remez's
- * second algorithm in 113 bits. The coefficients are rounded to the type one after another, lowest first, the
- * others adapted to each rounding ("greedy"), and all at once; the better of the two is printed with its error.
- */
+ * For each function it finds the polynomial whose greatest error is least, by Remez's second
+ * algorithm in 113 bits. Weights make the error relative to the function. The coefficients are
+ * rounded to the type in two ways: one after another, lowest first, with the others adapted to
+ * each rounding ("greedy"), and all at once. The better result is printed with its error. */
 #include <quadmath.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ typedef __float128 real;
 enum { GRID = 6000, MOST = 24 };
 
 /* p(u) = g(x) for x from low to high, u = x or x * x; the error is weight(x) * (p(u) - g(x)). x
- * counts from `edge`, of a piece of a function. */
+ * counts from `edge`, where the piece of a function begins. */
 struct fit {
     const char *name;
     real (*g)(real), (*weight)(real);
@@ -26,7 +27,7 @@ struct fit {
 };
 
 static real at[GRID], value[GRID], weight[GRID];
-static real edge; /* of the fit under way */
+static real edge; /* edge of the fit in progress */
 
 /* --- the functions --- */
 
@@ -237,7 +238,7 @@ static real greatest_error(const struct fit *f, const real *c)
     return most;
 }
 
-/* n equations with the right side in column n, by Gauss and Jordan. */
+/* Solves n equations with the right side in column n, by Gauss and Jordan. */
 static void solve(real m[MOST][MOST + 1], int n, real *x)
 {
     for (int c = 0; c < n; c++) {
@@ -257,7 +258,7 @@ static void solve(real m[MOST][MOST + 1], int n, real *x)
         x[i] = m[i][n] / m[i][i];
 }
 
-/* c[fixed …] such that the error is the same at the `points`, of alternating sign. */
+/* Sets c[fixed …] so that the errors at the `points` have one size and alternate in sign. */
 static void level(const struct fit *f, real *c, int fixed, const int *points)
 {
     real m[MOST][MOST + 1], x[MOST];
@@ -273,7 +274,8 @@ static void level(const struct fit *f, real *c, int fixed, const int *points)
     memcpy(c + fixed, x, (size_t)n * sizeof *x);
 }
 
-/* One extremum from each stretch of one sign, as many as are wanted. False: there are fewer. */
+/* Takes one extremum from each stretch of one sign, until it has `wanted`. Returns false if
+ * there are fewer. */
 static bool exchange(const struct fit *f, const real *c, int wanted, int *points)
 {
     int found[GRID], count = 0, first = 0;
@@ -284,7 +286,7 @@ static bool exchange(const struct fit *f, const real *c, int wanted, int *points
             best = fabsq(error_at(f, c, i)) > fabsq(error_at(f, c, best)) ? i : best;
         found[count++] = best;
     }
-    for (; count - first > wanted; count -= 1) /* the lesser of the two ends goes */
+    for (; count - first > wanted; count -= 1) /* drops the lesser of the two ends */
         if (fabsq(error_at(f, c, found[first])) < fabsq(error_at(f, c, found[count - 1]))) {
             first++;
             count++;
@@ -325,7 +327,7 @@ static void show(const struct fit *f)
     real greedy[MOST] = {0}, once[MOST] = {0};
     edge = f->edge;
     for (int i = 0; i < GRID;
-         i++) { /* as Chebyshev's points lie; the quotients are no good near 0 */
+         i++) { /* spaced like Chebyshev's points; the quotients are inaccurate near 0 */
         real x = f->low + (f->high - f->low) * (1 - cosq(M_PIq * i / (GRID - 1))) / 2;
         at[i] = fabsq(x) < 1e-4Q ? (x < 0 ? -1e-4Q : 1e-4Q) : x;
         value[i] = f->g(at[i]);

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The index of ops in docs/language.md, from the table that the compiler is made of.
+"""Writes the index of ops in docs/language.md from the compiler's own table.
 
-    ops_table.py            writes it
-    ops_table.py --check    status 1 if the document is not what the table says
+ops_table.py writes it ops_table.py --check status 1 if the document differs from the table
 """
 import os
 import re
@@ -28,7 +27,7 @@ RESULTS = {
 
 
 def entries():
-    """(name, form, how it is written, result, note) of each op that is written."""
+    """Returns (name, form, how it is written, result, note) of each op that programs write."""
     with open(os.path.join(ROOT, "src", "tile", "ops.def")) as file:
         table = file.read()
     table = table[table.index("/* leaves */") :]

@@ -6,14 +6,14 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "include
 
 
 def paths(folder=FOLDER):
-    """The headers, tilewright.h first; one that includes another comes after it."""
+    """Returns the headers, tilewright.h first; one that includes another comes after it."""
     names = sorted(os.path.basename(path) for path in glob.glob(os.path.join(folder, "tilewright*.h")))
     names.sort(key=lambda name: (name != "tilewright.h", name == "tilewright_model.h"))
     return [os.path.join(folder, name) for name in names]
 
 
 def text(folder=FOLDER):
-    """All headers as one text."""
+    """Returns all headers as one text."""
     parts = []
     for path in paths(folder):
         with open(path) as file:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The structs of python/tilewright.py, from those of the public headers: what the Python file uses, and what these point to.
+"""Writes the structs of python/tilewright.py from those of the public headers: those that the Python file uses, and those they point
+to.
 
-    python_structs.py            writes them
-    python_structs.py --check    status 1 if the Python file does not have what the headers say
+python_structs.py writes them python_structs.py --check status 1 if the Python file differs from the headers
 """
 import os
 import re
@@ -16,7 +16,7 @@ PYTHON = os.path.join(ROOT, "python", "tilewright.py")
 BEGIN, END = "# structs: scripts/python_structs.py writes them\n", "# end of structs\n"
 USED = ("config message error param value tune type verdict tuned device layouts sim_options sim_result explain_options "
         "explanation").split()
-POINTED_BY_TEXT = {"tw_counted"}  # the file reads the JSON that says the same
+POINTED_BY_TEXT = {"tw_counted"}  # the file reads the JSON with the same content
 STRUCT = re.compile(r"^typedef struct (tw_\w+) \{\n(.*?)^\} \1;", re.M | re.S)
 FUNCTION = re.compile(r"\(\*(\w+)\)\([^;]*$", re.S)
 NUMBERS = {"bool": "c_bool", "char": "ctypes.c_char", "int": "c_int", "unsigned": "c_uint", "double": "c_double", "size_t": "c_size_t",
@@ -26,7 +26,7 @@ NUMBERS = {"bool": "c_bool", "char": "ctypes.c_char", "int": "c_int", "unsigned"
 class Header:
     def __init__(self, text):
         plain = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-        # A union is its first member here: ctypes does not pass unions by value.
+        # A union becomes its first member here, because ctypes does not pass unions by value.
         plain = re.sub(r"union \{\s*([^;]*;).*?\};", r"\1", plain, flags=re.S)
         self.structs = dict(STRUCT.findall(plain))
         self.enums = set(re.findall(r"^typedef enum (tw_\w+) ", plain, re.M))
@@ -39,7 +39,7 @@ class Header:
         return "c_int" if kind in self.enums else NUMBERS.get(kind)
 
     def ctype(self, kind, stars):
-        """(type in Python, struct that has to be there first or None)"""
+        """Returns (type in Python, struct that must be defined before it or None)."""
         if kind == "char" and stars:
             return ("c_char_p" if stars == 1 else "POINTER(c_char_p)"), None
         if kind in self.structs and kind not in POINTED_BY_TEXT:
@@ -50,7 +50,7 @@ class Header:
         return number, None
 
     def fields(self, struct):
-        """(name, type, struct needed) of each."""
+        """Returns (name, type, struct needed) of each field."""
         for declaration in self.structs[struct].split(";"):
             function = FUNCTION.search(declaration)
             if function:
@@ -72,7 +72,7 @@ def class_of(struct):
 
 
 def in_order(header, names):
-    """Each struct after those that it has or points to."""
+    """Returns the structs in an order in which each comes after those that it has or points to."""
     order = []
 
     def add(struct):
@@ -88,7 +88,7 @@ def in_order(header, names):
 
 
 def lines_of(entries, before, after, indent):
-    """As many entries a line as 110 columns have room for."""
+    """Returns lines of entries, each filled up to 110 columns."""
     line = before
     for i, entry in enumerate(entries):
         last = i == len(entries) - 1

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Counts what is in a cubin: instructions of each kernel, and of its inner loops, by kind.
+"""Counts the instructions of each kernel in a cubin, and of its inner loops, by kind.
 
     sass.py FILE.cubin [KERNEL]
 
-Machine code of sm_80 and up: 16 bytes an instruction, the operation in bits 0-11 (of arithmetic, bits 9-11 say where the
-second operand comes from), the guard in 12-15, a relative branch's distance in words of 4 bytes. NVIDIA publishes the
-names (CUDA Binary Utilities, "Instruction Set Reference"), not the numbers: these were read off nvdisasm's listings, and only
-what kernels like ours hold is named. What is not named is printed as a number.
+It reads machine code of sm_80 and up: 16 bytes an instruction, the operation in bits 0-11 (for arithmetic, bits 9-11 tell
+where the second operand comes from), the guard in 12-15, a relative branch's distance in words of 4 bytes. NVIDIA
+publishes the names (CUDA Binary Utilities, "Instruction Set Reference"), not the numbers: these were read from nvdisasm's
+listings, and only instructions that kernels like ours contain are named. The others are printed as numbers.
 """
 import struct
 import sys
@@ -67,7 +67,7 @@ def branch_target(at, low, high, sm):
 
 
 def read(path):
-    """Kernel -> its instructions, without the padding behind the last."""
+    """Returns {kernel: its instructions}, without the padding after the last one."""
     data = open(path, "rb").read()
     flags, = struct.unpack_from("<I", data, 0x30)
     sm = flags >> 8 & 0xff if flags >> 24 else flags & 0xff
@@ -91,14 +91,14 @@ def read(path):
 
 
 def loops(code):
-    """Bodies of the innermost loops: instructions between a branch back and its target."""
+    """Returns the bodies of the innermost loops: instructions between a branch back and its target."""
     spans = sorted({(i.target, i.at) for i in code if i.target is not None and i.target < i.at})
     inner = [s for s in spans if not any(t != s and s[0] <= t[0] and t[1] <= s[1] for t in spans)]
     return [[i for i in code if start <= i.at <= end] for start, end in inner]
 
 
 def main_loop(code):
-    """The innermost loop with the most products, or else the longest; [] where there is none."""
+    """Returns the innermost loop with the most products, or else the longest; [] if there is none."""
     def weight(body):
         kinds = Counter(i.kind for i in body)
         return kinds["matrix"] * 1000 + kinds["multiply-add"], len(body)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what docs/tutorial shows and says: outputs of commands, pieces of sources, numbers in sentences.
+"""Writes the generated parts of docs/tutorial: outputs of commands, pieces of sources, numbers in sentences.
 
     tutorial.py [TILEWRIGHT [FILE.md…]]             writes them; read the diff
-    tutorial.py [TILEWRIGHT [FILE.md…]] --check     status 1 if a page is not what the program says
+    tutorial.py [TILEWRIGHT [FILE.md…]] --check     status 1 if a page differs from the program's output
 
-A page says what belongs there in comments, which a reader does not see:
+Comments in a page, which a reader does not see, name these parts:
 
     <!-- source: FILE FIRST-LAST -->    above a code block: those lines of a file
     <!-- diff: FILE CHANGED -->         above a ```diff block: the lines that differ, and a line above and below them. The
@@ -12,23 +12,23 @@ A page says what belongs there in comments, which a reader does not see:
     <!-- status 1 -->                   above a ```sh block: the status of its commands. Each line is a command; the lines
                                         below one that begins with "$ " are its output
     <!-- part: REGEX … REGEX -->        the output from a line like the first to the next one like the second
-    <!-- keep: REGEX -->                lines of the output to show; for the others between them there is one "…". Each
-                                        alternative, REGEX|REGEX, must be like a line
-    <!-- hide: REGEX -->                text of the output in place of which there is "…": times, names of machines
-    <!-- given: 16 32: tile sizes … --> numbers that the whole page may use: what is chosen, not found out
-    <!-- numbers                        behind a text: where the numbers in it come from, up to the code or comment in front
-    naive: tilewright run … --json          of it. A command, by name;
-    8.59 = naive.counters.x / 1e9           a number as it stands in the text, and what it is in Python (below);
+    <!-- keep: REGEX -->                lines of the output to show; "…" replaces the others between them. Each
+                                        alternative, REGEX|REGEX, must match a line
+    <!-- hide: REGEX -->                text of the output that "…" replaces: times, names of machines
+    <!-- given: 16 32: tile sizes … --> numbers that the whole page may use: chosen ones, not results
+    <!-- numbers                        after a text: the sources of its numbers; the text begins after the last code or
+    naive: tilewright run … --json          comment. A command, by name;
+    8.59 = naive.counters.x / 1e9           a number as the text has it, and its value in Python (below);
     "L2" = naive.bound                      words, the same;
-    true = naive.a > naive.b                what else the text claims
+    true = naive.a > naive.b                other claims of the text
     -->
 
-In Python there are fields of the JSON, or name.number("words {}") of other output; gpu(KERNEL, TYPE, COLUMN) and
-performance("words {}"), numbers in docs/performance.md; said("words"), the number in front of them on this page.
+The Python may use fields of the JSON, or name.number("words {}") for other output; gpu(KERNEL, TYPE, COLUMN) and performance("words
+{}"), numbers in docs/performance.md; said("words"), the number before them on this page.
 
-A number of the text, outside of `code`, that is neither given nor in such a comment is an error. Commands run in a folder
-that looks like a checkout and has `mine`, as docs/tutorial/README.md says; what they leave there, .gitignore must have.
-Not run: what tests/python/run_documents.py does not run either (./dev, git, …), where its output is not shown.
+A number of the text, outside of `code`, that is neither given nor in such a comment is an error. Commands run in a folder that looks
+like a checkout and has `mine`, as docs/tutorial/README.md says; .gitignore must list the files that they leave there. Commands that
+tests/python/run_documents.py does not run (./dev, git, …) are not run here if their output is not shown.
 """
 import argparse
 import difflib
@@ -56,7 +56,7 @@ NOT_PROSE = re.compile(r"`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#[^\n]*|<!--.*?-->", re.
 
 
 class Wrong(Exception):
-    """What is wrong with a page, in words."""
+    """The faults of a page, in words."""
 
 
 class Fields:
@@ -74,7 +74,7 @@ class Fields:
         return getattr(self, name)
 
     def line(self, number):
-        """The counters of a line of the source."""
+        """Returns the counters of a line of the source."""
         for row in self._members["lines"]:
             if row["line"] == number:
                 return Fields(row)
@@ -82,13 +82,13 @@ class Fields:
 
 
 class Text:
-    """What a command prints, where that is no JSON."""
+    """The output of a command, if it is not JSON."""
 
     def __init__(self, text):
         self.text = text
 
     def number(self, words):
-        """The number that stands at {} in these words of it."""
+        """Returns the number at the place of {} in these words of the output."""
         return number_at(words, self.text, "the command does not print")
 
 
@@ -100,7 +100,7 @@ def number_at(words, text, complaint):
 
 
 def part_of(lines, first, last):
-    """The lines from the first that is like `first` to the next that is like `last`, with "…" for those left out."""
+    """Returns the lines from the first that matches `first` to the next that matches `last`, with "…" for those left out."""
     start = next((at for at, line in enumerate(lines) if first.search(line)), None)
     end = next((at for at, line in enumerate(lines) if start is not None and at > start and last.search(line)), None)
     if end is None:
@@ -109,7 +109,7 @@ def part_of(lines, first, last):
 
 
 def alternatives(regex):
-    """The parts of a regular expression between the "|" that are in no parentheses."""
+    """Returns the parts of a regular expression between the "|" outside of parentheses."""
     parts, depth = [""], 0
     for token in re.findall(r"\\.|\[(?:\\.|[^\]])*\]|.", regex):
         depth += (token == "(") - (token == ")")
@@ -127,7 +127,7 @@ def wrap(value):
 
 
 def gpu(kernel, dtype, column):
-    """A number of the table "Kernel by kernel" of docs/performance.md."""
+    """Returns a number of the table "Kernel by kernel" of docs/performance.md."""
     rows = []
     for line in open(os.path.join(ROOT, "docs", "performance.md")):
         cells = [cell.strip(" `\n") for cell in line.strip().strip("|").split("|")]
@@ -141,13 +141,13 @@ def gpu(kernel, dtype, column):
 
 
 def performance(words):
-    """The number that stands at {} in these words of docs/performance.md."""
+    """Returns the number at the place of {} in these words of docs/performance.md."""
     with open(os.path.join(ROOT, "docs", "performance.md")) as file:
         return number_at(words, file.read(), "docs/performance.md does not say")
 
 
 def like(token, value):
-    """The value, with as many digits as the token has."""
+    """Returns the value with the number of digits that the token has."""
     if token.startswith('"'):
         return f'"{value}"'
     if token in ("true", "false"):
@@ -158,14 +158,14 @@ def like(token, value):
 
 
 def whole(token):
-    """A pattern for the number, or the words, and nothing longer."""
+    """Returns a pattern that matches the number, or the words, and nothing longer."""
     if token.startswith('"'):
         return re.compile(re.escape(token.strip('"')))
     return re.compile(rf"(?<![\w.,]){re.escape(token)}(?!\w|[.,]\d)")
 
 
 def anchors(path):
-    """The names of a page's headings in links."""
+    """Returns the names of a page's headings in links."""
     with open(path) as file:
         headings = re.findall(r"^#+ (.*)$", file.read(), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -176,7 +176,7 @@ class Page:
         self.path, self.text, self.folder, self.environment = path, text, folder, environment
         self.given = {n for found in PIECE.finditer(text) if found["given"]
                       for n in re.findall(NUMBER, found["given"])}
-        self.printed = {}  # of commands of "numbers"
+        self.printed = {}  # outputs of the commands of "numbers"
 
     def run(self, command, *statuses):
         done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True,
@@ -187,16 +187,16 @@ class Page:
         return done
 
     def result(self, command):
-        """The JSON, or the text, that a command prints. Its status may be 1: that is where findings are."""
+        """Returns the JSON, or the text, that a command prints. Its status may be 1, the status of a command with findings."""
         if command not in self.printed:
             printed = self.run(command, 0, 1).stdout
             self.printed[command] = wrap(json.loads(printed)) if "--json" in command else Text(printed)
         return self.printed[command]
 
     def shown(self, asks, block):
-        """A ```sh block with what its commands print now."""
+        """Returns a ```sh block with the present output of its commands."""
         status, keep, hide, part = 0, None, None, None
-        unused = []  # alternatives of `keep` that no line is like yet
+        unused = []  # alternatives of `keep` that have matched no line yet
         for name, value in asks:
             if name == "status":
                 status = int(value)
@@ -233,14 +233,14 @@ class Page:
         return "\n".join(out) + "\n" if prompted else block
 
     def source(self, where):
-        """Lines of a file: FILE FIRST-LAST, or a whole file."""
+        """Returns lines of a file: FILE FIRST-LAST, or a whole file."""
         name, _, lines = where.partition(" ")
         text = self.lines_of(name)
         first, last = map(int, lines.split("-")) if lines else (1, len(text))
         return "".join(text[first - 1:last])
 
     def diff(self, names):
-        """The lines in which the second file differs from the first, the comments at their beginnings apart."""
+        """Returns the lines in which the second file differs from the first, without the comments at their beginnings."""
         first, second = (self.without_heading(name) for name in names.split())
         lines = list(difflib.unified_diff(first, second, n=1))[2:]
         if not lines:
@@ -261,7 +261,7 @@ class Page:
         return lines
 
     def numbers(self, prose, comment):
-        """The prose and the comment with the numbers that they should have; which numbers those are."""
+        """Returns the prose and the comment with the right numbers, and the list of those numbers."""
         names = {"gpu": gpu, "performance": performance, "said": self.said, "cdiv": lambda a, b: -(-a // b),
                  "round": round, "abs": abs, "min": min, "max": max, "sum": sum, "len": len}
         lines, known = [], set()
@@ -274,7 +274,7 @@ class Page:
                 token, code = claim.groups()
                 try:
                     new = like(token, eval(code, {"__builtins__": {}}, names))
-                except Exception as error:  # of any kind: it is the writer's
+                except Exception as error:  # of any kind: the page's author made the mistake
                     raise Wrong(f"{line}: {error}")
                 if token in ("true", "false"):
                     if new != token:
@@ -297,7 +297,7 @@ class Page:
         return float(found[1].replace(",", ""))
 
     def links(self):
-        """Links, and names of puzzles, that lead nowhere."""
+        """Returns links, and names of puzzles, that lead nowhere."""
         text = re.sub(r"^```.*?^```$|`[^`\n]*`", " ", self.text, flags=re.M | re.S)
         for target in re.findall(r"\]\((?!\w+:)([^)]*)\)", text):
             name, _, anchor = target.partition("#")
@@ -316,11 +316,11 @@ class Page:
         return [n for n in found if n not in known and n not in self.given]
 
     def written(self):
-        """The page as it should be, and what is wrong besides."""
+        """Returns the page as it should be, and the faults that it cannot correct."""
         out, wrong, prose, at = [], list(self.links()), "", 0
 
         def flush(known):
-            """The text so far, in which these numbers are accounted for."""
+            """Ends a text whose numbers these account for."""
             nonlocal prose
             wrong.extend(f"where does {n} come from? `{prose.strip()[:70]}…`" for n in self.unknown(prose, known))
             out.append(prose)
@@ -336,7 +336,7 @@ class Page:
             known = set()
             try:
                 if found["numbers"] is not None:
-                    known = set(re.findall(NUMBER, found["numbers"]))  # what is wrong is said once
+                    known = set(re.findall(NUMBER, found["numbers"]))  # each fault is reported once
                     prose, comment, known = self.numbers(prose, found["numbers"])
                     piece = f"<!-- numbers\n{comment}-->\n"
                 else:
@@ -379,7 +379,7 @@ def main():
             text = file.read()
         with tempfile.TemporaryDirectory() as folder:
             make_checkout(folder, tool)
-            os.mkdir(os.path.join(folder, "mine"))  # as the first page says
+            os.mkdir(os.path.join(folder, "mine"))  # the first page tells the reader to make it
             checkout = os.listdir(folder)
             environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.environ["PATH"]]),
                                TILEWRIGHT_STORE=os.path.join(folder, "build", "none.db"), LC_ALL="C.UTF-8", NO_COLOR="1")

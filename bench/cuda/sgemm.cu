@@ -1,5 +1,6 @@
-// The thread-level ladder of kernels/sgemm in CUDA C, statement by statement, for comparing what the compilers make of it.
-// Sizes are those that the .tile kernels take untuned. extern "C", so that a test finds them by name.
+// The thread-level ladder of kernels/sgemm in CUDA C, statement by statement, to compare the
+// machine code of both compilers. Sizes are the defaults of the .tile kernels. The functions are
+// extern "C", so that a test finds them by name.
 //
 //     nvcc -O3 -arch=sm_90 -cubin sgemm.cu
 #define T 32

@@ -1,6 +1,6 @@
 // Tile kernels, for highlighting, folding and outlines: words, brackets, calls, kernels and
-// functions. What stands between them is kept flat, so that an unfinished line disturbs little, and
-// no two rules are ever possible at once but a name and a call, which looks one token ahead.
+// functions. The tokens between them are kept flat, so that an unfinished line disturbs little. At
+// most one rule fits at any place, except that a name may begin a call; one token ahead decides it.
 const words = require("./words.js");
 
 module.exports = grammar({

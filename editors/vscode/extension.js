@@ -1,5 +1,5 @@
-// Starts Tilewright's language server for .tile files. `npm install` in this folder brings its only dependency; without it the
-// extension highlights, and does no more.
+// Starts Tilewright's language server for .tile files. `npm install` in this folder installs its
+// only dependency; without it the extension only highlights.
 const vscode = require("vscode");
 
 let client;

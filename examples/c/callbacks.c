@@ -1,4 +1,5 @@
-/* What the caller may provide: memory, where print() goes, and when to stop. */
+/* Functions that the caller may provide: for memory, for the output of print(), and to stop a
+ * run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static const char text[] =
 enum { LIMIT = 3, N = 100000 };
 static int32_t y[N];
 struct host {
-    size_t bytes; /* that the library holds */
+    size_t bytes; /* bytes that the library holds now */
     int printed;
 };
 

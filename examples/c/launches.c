@@ -1,4 +1,4 @@
-/* Prepared once, launched often: what a launch costs where the work is small. */
+/* A launch that is prepared once and runs often: the cost of a launch when the work is small. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright.h>
@@ -27,7 +27,7 @@ static tw_status run(tw_launch *l)
     tw_launch_set(l, "alpha", tw_float(0.5));
     tw_launch_array(l, "x", &tw_host_array(x[0], TW_F32, N));
     tw_launch_array(l, "y", &tw_host_array(y, TW_F32, N));
-    tw_status status = tw_launch_prepare(l); /* compiles: later runs need not */
+    tw_status status = tw_launch_prepare(l); /* compiles, so later runs need not */
     double from = seconds();
     for (int i = 0; i < TIMES && status == TW_OK; i++) {
         /* what changes */

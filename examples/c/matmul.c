@@ -1,4 +1,4 @@
-/* A product of two matrices that are the program's own, with the kernel in the program's text. */
+/* A product of two matrices that the program owns, with the kernel in the program's text. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright.h>
@@ -25,9 +25,9 @@ static void fill(void)
     for (int i = 0; i < K; i++) {
         for (int j = 0; j < M; j++)
             a[j][i] = (float)(i + j);
-        b[i][i] = 2; /* c is twice a where b has columns, */
+        b[i][i] = 2; /* c is twice a in the columns that b has, */
     }
-    b[0][N - 1] = 1; /* and a's first column in the last */
+    b[0][N - 1] = 1; /* and a's first column in the last one */
 }
 
 int main(void)
@@ -52,6 +52,6 @@ int main(void)
         printf("c[3][4] = %g, c[49][39] = %g\n", c[3][4], c[49][39]);
     else
         fputs(tw_context_messages(ctx), stderr);
-    tw_context_free(ctx); /* and all that was made from it */
+    tw_context_free(ctx); /* also frees all that was made from it */
     return status != TW_OK;
 }

@@ -1,9 +1,9 @@
-/* What the compiler has to say: one by one for an editor, or as text for a terminal. */
+/* The compiler's messages: one by one for an editor, or as text for a terminal. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright.h>
 
-/* `sa` is written, and read by other threads without a barrier between. */
+/* Threads write `sa`, and other threads read it without a barrier between. */
 static const char text[] =
     "kernel twice(static i32 n, const f32 *x, f32 *y) grid(1) warps(4)\n"
     "{\n"

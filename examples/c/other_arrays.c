@@ -1,4 +1,4 @@
-/* Arrays of other libraries by DLPack: one in, and where there is a GPU one out. */
+/* Arrays of other libraries by DLPack: one goes in, and if there is a GPU, one comes out. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright_gpu.h>
@@ -50,10 +50,10 @@ int main(void)
     tw_array array = tw_device_array(memory, TW_F32, 8, 8);
     if (tw_device_dlpack(ctx, &array, &managed) != TW_OK)
         return fputs(tw_context_messages(ctx), stderr), 1;
-    tw_context_free(ctx); /* the tensor outlives it */
-    const DLTensor *t = managed; /* with which it begins */
+    tw_context_free(ctx); /* the tensor outlives the context */
+    const DLTensor *t = managed; /* the managed tensor begins with it */
     printf("out: %d x %d, on device %d of type %d\n", (int)t->shape[0], (int)t->shape[1],
            t->device_id, t->device_type);
-    ((DLManagedTensor *)managed)->deleter(managed); /* whoever takes it does, once */
+    ((DLManagedTensor *)managed)->deleter(managed); /* the library that takes it calls this once */
     return 0;
 }

@@ -1,4 +1,4 @@
-/* The tuned values of a kernel: lists them, times each of one name's, keeps the fastest. */
+/* The tuned values of a kernel: lists them, times each value of one name, keeps the fastest. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright.h>
@@ -48,7 +48,7 @@ int main(void)
     for (int i = 0; i < N * M; i++)
         x[i / M][i % M] = 1;
     tw_launch_new(kernel, &l);
-    tw_launch_array(l, "x", &tw_host_array(x, TW_F32, N, M)); /* T is f32 by it */
+    tw_launch_array(l, "x", &tw_host_array(x, TW_F32, N, M)); /* this makes T f32 */
     tw_launch_array(l, "y", &tw_host_array(y, TW_F32, N));
     tw_kernel_tune(kernel, 0, &tune);
     try_each(l, &tune);

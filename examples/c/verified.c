@@ -1,9 +1,10 @@
-/* A kernel that says what it computes: the library judges its values, and a wrong one is found. */
+/* A kernel that states its result with `ensures`: the library checks its values, and finds a
+ * wrong one. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright.h>
 
-/* The mean of each row; broken, it divides by one too many. */
+/* The mean of each row; the broken kernel divides by one too many. */
 static const char text[] =
     "kernel means(i32 n, static i32 m, static bool broken, const f32 *x, f32 *y) grid(n) warps(1)\n"
     "{\n"

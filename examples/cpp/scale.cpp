@@ -1,4 +1,5 @@
-// C++ owns what the C interface makes, gives it a vector's data, and has errors as exceptions.
+// A C++ program that owns the objects of the C interface, passes a vector's data, and turns errors
+// into exceptions.
 #include <tilewright.h>
 
 #include <cstring>
@@ -23,7 +24,7 @@ static void need(tw_status status, const tw_context *ctx)
 
 static tw_array array_of(std::vector<float> &values)
 {
-    // used in place: the vector must stay as it is until the launch has ended
+    // used in place: the vector must not change its size until the launch has ended
     return tw_host_array(values.data(), TW_F32, values.size());
 }
 

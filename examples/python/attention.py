@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Attention, verified by the kernel's own `ensures`, and the fastest of its tuned values here.
+"""Attention, verified by the kernel's own `ensures`, with the fastest of its tuned values on this machine.
 
-    PYTHONPATH=python python3 examples/python/attention.py
+PYTHONPATH=python python3 examples/python/attention.py
 """
 import itertools
 import math

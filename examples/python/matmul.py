@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A product, checked and timed beside the library's: NumPy on the host, PyTorch on a GPU.
+"""A product, checked against a library's and timed with it: NumPy on the host, PyTorch on a GPU.
 
-    PYTHONPATH=python python3 examples/python/matmul.py [-s SIZE]… [--kernel NAME] [--device cuda]
+PYTHONPATH=python python3 examples/python/matmul.py [-s SIZE]… [--kernel NAME] [--device cuda]
 """
 import argparse
 import math
@@ -16,7 +16,7 @@ FILES = {"matmul_v0": "registers.tile", "matmul_v1": "shared.tile", "matmul_v2":
 
 
 def arrays(device, m, n, k):
-    """a, b, two results, and what the library has to compute one of them."""
+    """Returns a, b, two results, and a function that computes one of them with the library."""
     if device == "cpu":
         try:
             import numpy as np

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Softmax of each row, by a kernel written here; what is wrong with a kernel, as Python has it.
+"""Softmax of each row, by a kernel written here; and the exceptions for the faults of a kernel.
 
-    PYTHONPATH=python python3 examples/python/softmax.py
+PYTHONPATH=python python3 examples/python/softmax.py
 """
 import sys
 

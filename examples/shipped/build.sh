@@ -1,9 +1,6 @@
 #!/bin/sh
-# Kernels to C, C to a program. `tilewright` is needed here, and nowhere that the program runs.
-#
-#     sh examples/shipped/build.sh [FOLDER [OPTIONS]]
-#
-# FOLDER: where it goes (.); OPTIONS of `tilewright build`, for example --device sm_80,sm_90.
+# Translates kernels to C, and the C to a program. `tilewright` is needed here, but not on machines that
+# run the program.
 set -eu
 here=$(dirname "$0") folder=${1:-.}
 root=$here/../..

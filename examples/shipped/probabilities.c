@@ -2,9 +2,9 @@
  *
  *     P = softmax(X · W), X: rows x inner, W: inner x 64
  *
- * scores.h and scores.c are made by `tilewright build` (build.sh); beside them there is only
- * NVIDIA's driver. A program on the CUDA runtime has cudaMalloc, cudaMemcpy and its own streams for
- * what stands under "memory" here.
+ * scores.h and scores.c are made by `tilewright build` (build.sh); apart from them the
+ * program only needs NVIDIA's driver. A program on the CUDA runtime would use cudaMalloc, cudaMemcpy
+ * and its own streams in place of the functions under "memory" here.
  */
 #include "scores.h"
 
@@ -152,7 +152,7 @@ int main(void)
         good = good && worst < 1e-5;
         printf("5 rows of %d: %s\n", inner, worst < 1e-5 ? "PASS" : "FAIL");
     }
-    /* What was not built is said, not run: */
+    /* Sizes that were not built are refused with a message: */
     if (scores_softmax(kernels, NULL, 5, 100, NULL, NULL) != SCORES_OK)
         printf("%s\n", scores_message());
     scores_unload(kernels);

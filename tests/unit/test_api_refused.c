@@ -180,7 +180,7 @@ static void test_scalars_fit_their_type(void **state)
     refused(f, tw_launch_set(f->launch, "x", tw_float(51)), TW_BAD_ARGUMENT,
             "`x` is i8; 51.0 is a float: use tw_int()");
     refused(f, tw_launch_set(f->launch, "x", (tw_value){.f = 51}), TW_BAD_ARGUMENT,
-            "`x` is given a value of no kind: make the value with tw_int()");
+            "`x` is given a value without a kind: make the value with tw_int()");
     refused(f, tw_launch_set(f->launch, "z", tw_pointer(&out)), TW_BAD_ARGUMENT,
             "`z` is given an address: make the value with tw_float()");
     refused(f, tw_launch_run(f->launch), TW_BAD_ARGUMENT, "`x` (i8) is not set");

@@ -32,7 +32,7 @@ for (const [file, options, depth] of [
   assert.deepEqual(timeline.of(0).slice(0, 5).map((g) => g.stage), [0, 1, 2, 0, 1]);
 }
 
-// One group more under way is one that is read before it was waited for.
+// One group more under way is one that is read before a wait for it.
 {
   const file = edited("kernels/matmul/stages.tile", "async_wait(STAGES - 2)", "async_wait(STAGES - 1)");
   for (const copies of ["early", "late"]) {

@@ -1,13 +1,13 @@
-// The page's side of the engine: it owns two workers, one that works and one that is warm to take its place.
+// The page's side of the engine: it owns two workers. One works; the other is started and ready to replace it.
 //
 //     const engine = new EngineClient(compile("engine.wasm"), () => new Worker(new URL("./worker.ts", import.meta.url), { type: "module" }));
 //     const answer = await engine.ask({ args: ["check", "k.tile"], files: { "k.tile": text } }, { signal });
 //
-// A call that is aborted while it runs ends with its worker: that takes milliseconds at any point, whatever the engine is at.
+// Aborting a running call ends its worker. That takes milliseconds, whatever the engine is doing.
 import { STOPPED, type Answer, type Call, type Progress } from "./engine.ts";
 import { VERSION, type FromWorker, type ToWorker } from "./messages.ts";
 
-/** The part of a Worker that is used. */
+/** The members of a Worker that the client uses. */
 export interface WorkerLike {
   onmessage: ((event: MessageEvent<FromWorker>) => void) | null;
   onerror: ((event: ErrorEvent) => void) | null;
@@ -18,7 +18,7 @@ export interface WorkerLike {
 export interface AskOptions {
   signal?: AbortSignal;
   onProgress?: (p: Progress) => void;
-  urgent?: boolean; // now, on the other worker if need be: what answers a key must not wait for a long run
+  urgent?: boolean; // asks at once, on the other worker if need be, because the answer to a key must not wait for a long run
 }
 
 interface Job {
@@ -27,7 +27,7 @@ interface Job {
   options: AskOptions;
   resolve: (answer: Answer) => void;
   reject: (reason: unknown) => void;
-  forget: () => void; // takes the listener from the signal
+  forget: () => void; // removes the listener from the signal
 }
 
 interface Seat {
@@ -35,7 +35,7 @@ interface Seat {
   job: Job | null;
 }
 
-/** Compiles the module once, for all workers: from an address, whatever type its server gives it, or from its bytes. */
+/** Compiles the module once, for all workers: from an address, whatever type its server gives the file, or from its bytes. */
 export async function compile(source: string | URL | BufferSource): Promise<WebAssembly.Module> {
   if (typeof source !== "string" && !(source instanceof URL)) return WebAssembly.compile(source);
   const response = await fetch(source);
@@ -44,7 +44,7 @@ export async function compile(source: string | URL | BufferSource): Promise<WebA
   return WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** A worker whose command took more memory is ended after it: its memory is free at once. */
+/** If a command took more memory, its worker is ended afterwards, which frees the memory at once. */
 const MOST_BYTES = 32 << 20;
 
 export class EngineClient {
@@ -73,10 +73,10 @@ export class EngineClient {
         throw reason;
       },
     );
-    this.ready.catch(() => undefined); // each call tells it, too
+    this.ready.catch(() => undefined); // each call also reports the reason
   }
 
-  /** Runs the command. Calls are answered in order, urgent ones at once; an aborted one rejects with the signal's reason. */
+  /** Runs the command. Calls are answered in order, urgent ones at once; an aborted call rejects with the signal's reason. */
   ask(call: Call, options: AskOptions = {}): Promise<Answer> {
     const signal = options.signal;
     if (this.failure) return Promise.reject(this.failure);
@@ -93,7 +93,7 @@ export class EngineClient {
     });
   }
 
-  /** Ends both workers; calls that are not answered are rejected. */
+  /** Ends both workers. Rejects the calls that are not answered. */
   close(): void {
     this.closed = true;
     const reason = new Error("the engine was closed");
@@ -119,7 +119,7 @@ export class EngineClient {
     return seat;
   }
 
-  /** Gives waiting jobs to idle workers: an urgent one to any, others one at a time. */
+  /** Gives waiting jobs to idle workers: an urgent one to any worker, the others one at a time. */
   private next(): void {
     for (;;) {
       const job = this.waiting[0],
@@ -135,7 +135,7 @@ export class EngineClient {
   private take(seat: Seat, data: FromWorker): void {
     const job = seat.job;
     if (data.version !== VERSION) {
-      this.broken(seat, `its worker has version ${data.version} of the messages, and the page ${VERSION}: load the page anew`);
+      this.broken(seat, `its worker has version ${data.version} of the messages, and the page ${VERSION}: reload the page`);
     } else if ("progress" in data) {
       if (job?.id === data.id) job.options.onProgress?.(data.progress);
     } else if ("answer" in data && job?.id === data.id) {
@@ -152,7 +152,7 @@ export class EngineClient {
     seat.worker.terminate();
     seat.job = null;
     this.seats = this.seats.filter((s) => s !== seat);
-    this.next(); // on the spare, before a new one takes time to start
+    this.next(); // on the spare worker, while a new one starts
     this.seats.push(this.newSeat());
     this.next();
   }
@@ -164,11 +164,11 @@ export class EngineClient {
     if (seat) this.replace(seat);
   }
 
-  /** The worker failed, not the engine in it, which answers in any case. */
+  /** Handles a failure of the worker itself; the engine in it answers in any case. */
   private broken(seat: Seat, message: string): void {
     const job = seat.job;
     if (!job) {
-      // It failed while it started: another would, too.
+      // It failed while it started, and so would another.
       this.failure = new Error(`the engine does not run here: ${message}`);
       for (const waiting of this.waiting.splice(0)) this.fail(waiting, this.failure);
       return;

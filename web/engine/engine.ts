@@ -1,21 +1,21 @@
-// One command of the command line at a time, in a fresh instance of engine.wasm with files in memory.
+// Runs one command of the command line at a time, each in a fresh instance of engine.wasm with files in memory.
 import { Exit, System } from "./wasi.ts";
 
-/** A command: the words after `tilewright`, the files that are there, and those to hand back. Paths are seen from "/". */
+/** A command: the words after `tilewright`, the files that it can read, and the files to hand back. Paths start at "/". */
 export interface Call {
   args: string[];
   files?: Record<string, string | Uint8Array>;
   wants?: string[];
 }
 
-/** How far a command is, as it says itself: `done` of `total` blocks, runs or phases. total 0: that is not known. */
+/** The progress that a command reports: `done` of `total` blocks, runs or phases. total 0: not known. */
 export interface Progress {
   done: number;
   total: number;
   doing: string;
 }
 
-/** What it wrote, and the files of `wants` that are there afterwards. */
+/** The output of a command, and those files of `wants` that exist afterwards. */
 export interface Answer {
   status: number;
   out: string;
@@ -23,25 +23,25 @@ export interface Answer {
   files: Record<string, Uint8Array>;
 }
 
-/** The status of a command that did not end by itself: a fault in the engine, or no memory or stack left. */
+/** The status of a command that was stopped: by a fault in the engine, or because memory or stack ran out. */
 export const STOPPED = 70;
 
-/** Where `learn` keeps its progress: hand it in, and want it back. */
+/** The file in which `learn` keeps its progress: pass it with a call, and ask for it back. */
 export const LEARN_FILE = "/progress";
 
 const variables = { NO_COLOR: "1", LC_ALL: "C.UTF-8", HOME: "/home", TILEWRIGHT_LEARN: LEARN_FILE };
 
-/** Why an instance stopped, in words for its user. */
+/** Returns the reason that an instance stopped, in words for its user. */
 function why(error: unknown): string {
   if (error instanceof RangeError && /memory/i.test(error.message)) return "there is no memory left: try smaller sizes";
   if (error instanceof RangeError || (error instanceof Error && /recursion/.test(error.message)))
-    return "the stack is used up: the program is nested too deep";
+    return "the stack is full: the program nests too deeply";
   if (error instanceof WebAssembly.RuntimeError) return `a fault of the engine itself (${error.message}): please report it`;
   return error instanceof Error ? error.message : String(error);
 }
 
 export class Engine {
-  /** Memory of the latest command. It stays until the garbage collector comes, or its worker ends. */
+  /** Bytes of memory of the latest command. It is freed when the garbage collector runs, or when its worker ends. */
   bytes = 0;
   private readonly module: WebAssembly.Module;
   private readonly progress: ((p: Progress) => void) | undefined;

@@ -1,5 +1,6 @@
-/* The commands of the program in a browser, in place of tools/commands.c. The others measure this
- * machine, start other programs or keep files: they are named when asked for. */
+/* The commands of the program in a browser, in place of tools/commands.c. The other commands
+ * measure this machine, start other programs or keep files; a reader who asks for one gets a
+ * message. */
 #include "commands.h"
 #include "watch.h"
 
@@ -39,7 +40,7 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-/* In place of tools/watch.c: the files of a call in a browser do not change. */
+/* Replaces tools/watch.c: the files of a call in a browser do not change. */
 int watch(int (*run)(const struct command *c, const struct options *given), const struct command *c,
           const struct options *given)
 {

@@ -1,5 +1,5 @@
-/* In place of tools/doing.c and tools/progress.c: what a command is at is told to the page, not drawn on
- * a terminal. */
+/* Replaces tools/doing.c and tools/progress.c: a command reports its progress to the page
+ * instead of drawing it on a terminal. */
 #include "doing.h"
 #include "progress.h"
 
@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The page's (engine.ts): not more often than it is worth, because it copies the text. */
+/* A function of the page (engine.ts). Call it seldom, because it copies the text. */
 __attribute__((import_module("tilewright"), import_name("progress"))) void
 host_progress(double done, double total, const char *text, size_t length);
 
-enum { STEPS = 200 }; /* that are told of a count */
+enum { STEPS = 200 }; /* the reports of a count, at most */
 
 static const char *present, *object, *told;
 static int64_t step;

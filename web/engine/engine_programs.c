@@ -1,5 +1,5 @@
-/* In place of tools/toolchain.c, cuda_source.c and assembler.c, which start other programs: a browser has no
- * compiler of CUDA C and no assembler. */
+/* Replaces tools/toolchain.c, cuda_source.c and assembler.c, which start other programs: a
+ * browser has no compiler of CUDA C and no assembler. */
 #include "assembler.h"
 #include "cuda_source.h"
 #include "toolchain.h"
@@ -24,13 +24,13 @@ int cuda_compile(const char *path, const struct options *o, struct complaints *c
     return cuda_compile_with(path, NULL, c, ptx);
 }
 
-/* Counters come with wider bounds without machine code. */
+/* Without machine code, the counters have wider bounds. */
 void assemble(const struct ptx_file *f, const struct options *o)
 {
     (void)f, (void)o;
 }
 
-/* Nothing is written for a program that cannot be started. */
+/* Writes no file, because no program that would read it can start. */
 char *folder_make(struct complaints *complaints)
 {
     (void)complaints;

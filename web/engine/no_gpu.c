@@ -1,5 +1,5 @@
-/* In place of src/cuda: a browser has no driver. cuda_open refuses, so that no other function that takes
- * a device is ever called; the linker wants them all the same. */
+/* Replaces src/cuda: a browser has no driver. cuda_open refuses, so that no function that takes
+ * a device is ever called; they exist because the linker needs them. */
 #include "cuda/cuda.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* The functions of POSIX that the program calls and wasi-libc lacks (the headers in posix/). There is
- * one process with one thread and one user, no signals, no other programs and no shared libraries:
- * most of them refuse, or have nothing to do. */
+/* The functions of POSIX that the program calls and wasi-libc lacks (the headers in posix/).
+ * There is one process with one thread and one user, no signals, no other programs and no shared
+ * libraries, so most of these functions refuse, or have nothing to do. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -180,7 +180,8 @@ int dup(int file)
     return refuse(ENOSYS);
 }
 
-/* There are no symbolic links: "." and empty parts go, ".." takes the part above with it. */
+/* Writes the path without "." and empty parts; ".." removes the part before it. There are no
+ * symbolic links. */
 static void resolve(char *out, const char *path)
 {
     size_t end = strlen(out);
@@ -223,7 +224,7 @@ char *realpath(const char *path, char *out)
     return whole;
 }
 
-/* Another name at each call: the last six characters count. */
+/* Replaces the XXXXXX at the end by a number that counts the calls. Returns false without XXXXXX. */
 static bool next_name(char *path)
 {
     static int made;
@@ -248,7 +249,8 @@ char *mkdtemp(char *path)
 
 /* --- memory --- */
 
-/* wasi-libc compares a byte at a time, and the synchronisation check compares much. */
+/* Compares memory by words: wasi-libc compares a byte at a time, and the synchronisation check
+ * compares much. */
 int memcmp(const void *one, const void *other, size_t length)
 {
     const unsigned char *a = one, *b = other;
@@ -266,8 +268,8 @@ int memcmp(const void *one, const void *other, size_t length)
     return length > 0 ? *a - *b : 0;
 }
 
-/* Pages that the memory is grown by are zeros, and a browser backs those that are touched. What is
- * given back is cleared and given out again. */
+/* New pages of the memory are zeros, and a browser only backs the ones that are touched. Freed
+ * pages are cleared and given out again. */
 enum { PAGE = 1 << 16 };
 
 struct free_pages {

@@ -1,10 +1,10 @@
-/* The functions that clang's -wasm-enable-sjlj calls (llvm/lib/Target/WebAssembly/
- * WebAssemblyLowerEmscriptenEHSjLj.cpp says how). A longjmp throws an exception whose value is a
- * pointer to {environment, value}; the function with the setjmp catches it and asks which of its
- * setjmps it is for. */
+/* The functions that clang's -wasm-enable-sjlj calls (described in llvm/lib/Target/WebAssembly/
+ * WebAssemblyLowerEmscriptenEHSjLj.cpp). A longjmp throws an exception whose value is a pointer
+ * to {environment, value}; the function with the setjmp catches it and asks which of its setjmps
+ * it is for. */
 #include <stdint.h>
 
-/* In a jmp_buf: which call of which function, and what the exception carries. */
+/* The content of a jmp_buf: the call of a function that made it, and the value of the exception. */
 struct environment {
     const void *invocation; /* an address in the frame of the function that called setjmp */
     uint32_t label;         /* the number of the setjmp within the function; not 0 */
@@ -25,7 +25,7 @@ void __wasm_setjmp(void *environment, uint32_t label, void *invocation)
     e->label = label;
 }
 
-/* The label of the setjmp, or 0: the environment is another call's. */
+/* Returns the label of the setjmp, or 0 if the environment belongs to another call. */
 uint32_t __wasm_setjmp_test(void *environment, void *invocation)
 {
     const struct environment *e = environment;

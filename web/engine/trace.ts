@@ -35,7 +35,7 @@ export const NO_EVENT = 0xffffffff;
 
 export interface TraceArray {
   name: string;
-  /* Its name in the kernel's text; null: it has several there, or none. */
+  /* The variable's name in the kernel's text; null: it has several, or none. */
   view: string | null;
   type: string | null;
   shape: number[];
@@ -77,7 +77,7 @@ export interface TraceLoop {
   length: number;
   text: string | null;
   ptx: number;
-  /* The variable that the condition compares with a bound: from, from + step, … before `to` in this launch. */
+  /* The variable that the condition compares with a bound: it takes the values from, from + step, … below `to` in this launch. */
   variable: string | null;
   from: number | null;
   to: number | null;
@@ -114,7 +114,7 @@ export interface TraceHead {
   time: number;
   flops: number;
   ended: string | null;
-  /* The first fault of the launch; event null: another block's. */
+  /* The first fault of the launch; event null: it was in another block. */
   fault: { block: [number, number, number]; warp: number; lane: number; event: number | null } | null;
   kinds: string[];
   arrays: TraceArray[];
@@ -171,7 +171,7 @@ const ELEMENT_BYTES: Readonly<Record<string, number>> = {
   bool: 1,
 };
 
-/* Bytes of an element of a type; 0: not known. */
+/* Returns the bytes of an element of a type; 0: not known. */
 export function elementBytes(type: string | null): number {
   return type === null ? 0 : (ELEMENT_BYTES[type] ?? 0);
 }
@@ -197,7 +197,7 @@ function eightToNumber(bits: number, exponentBits: number): number {
   return sign * (1 + fraction / 2 ** fractionBits) * 2 ** (exponent - bias);
 }
 
-/* The element of that type at an offset, as a number; integers of 64 bits are rounded. */
+/* Returns the element of that type at an offset, as a number; integers of 64 bits are rounded. */
 export function elementAt(view: DataView, at: number, type: string): number {
   switch (type) {
     case "f64":
@@ -273,14 +273,14 @@ export class Trace {
   readonly elements: Int32Array;
   private readonly elementOfPlace = new Map<number, Map<number, number>>();
 
-  /* Takes the bytes of a trace, which it does not copy. Throws an Error if it is none. */
+  /* Takes the bytes of a trace, which it does not copy. Throws an Error if they are not a trace. */
   constructor(file: ArrayBuffer | Uint8Array) {
     const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);
     /* Columns are views of the buffer: they must begin at multiples of 8. */
     const whole = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
     const view = new DataView(whole.buffer, whole.byteOffset, whole.byteLength);
     if (whole.byteLength < 16 || view.getUint32(0, true) !== 0x52545754)
-      throw new Error("this is no trace of tilewright: it does not begin with TWTR");
+      throw new Error("this is not a trace of tilewright: it does not begin with TWTR");
     const version = view.getUint32(4, true);
     if (version !== 1) throw new Error(`this trace has version ${version}; this page reads version 1`);
     const length = view.getUint32(8, true);
@@ -337,7 +337,7 @@ export class Trace {
     return this.head.sites[this.site[event]!]!;
   }
 
-  /** Instructions of the warp that an event tells of. */
+  /** Returns the instructions of the warp that an event represents. */
   instructionsOf(e: number): number {
     const kind = this.kindOf(e);
     return kind === "compute" || kind === "mma" ? this.stride[e]! : 1;
@@ -347,7 +347,7 @@ export class Trace {
     return this.kind[event]! <= 2;
   }
 
-  /* The address of a lane that is in the event's mask. */
+  /* Returns the address that a lane in the event's mask accesses. */
   address(event: number, lane: number): number {
     const mask = this.mask[event]!;
     const base = this.base[event]!;
@@ -356,7 +356,7 @@ export class Trace {
     return base + (lane - lowest) * this.stride[event]!;
   }
 
-  /* For each lane the wavefront of shared memory that serves it in this access, from 0; -1: none does. */
+  /* Returns, for each lane, the wavefront of shared memory that serves it in this access, from 0; -1: none does. */
   wavefrontsOf(event: number): number[] {
     let low = 0;
     let high = this.servedEvent.length;
@@ -372,17 +372,17 @@ export class Trace {
     return Array.from({ length: 32 }, (_, lane) => ((this.mask[event]! >>> lane) & 1 ? (row ? this.rows[32 * (row - 1) + lane]! : 0) : -1));
   }
 
-  /* Bytes that the lanes ask for, counted by thread. */
+  /* Returns the bytes that the lanes ask for, counted by thread. */
   bytesByThread(event: number): number {
     return this.siteOf(event).bytes * lanesOf(this.mask[event]!);
   }
 
-  /* Bytes that the request moves: sectors of 32, wavefronts of 128. */
+  /* Returns the bytes that the request moves: sectors of 32, wavefronts of 128. */
   bytesByRequest(event: number): number {
     return this.units[event]! * (this.siteOf(event).space === "shared" ? 128 : 32);
   }
 
-  /* The values of an event: for each lane in its mask, ascending, its bytes. null: it has none. */
+  /* Returns the values of an event: for each lane in its mask, ascending, its bytes. null: it has none. */
   valuesOf(event: number): Uint8Array | null {
     let low = 0;
     let high = this.valueEvent.length;
@@ -396,7 +396,7 @@ export class Trace {
     return this.values.subarray(start, start + this.bytesByThread(event));
   }
 
-  /* The variable and element at an address; null: it is in none. */
+  /* Returns the variable and element at an address; null: it is in none. */
   locate(address: number, site?: TraceSite): Place | null {
     if (address < this.head.shared_bytes) return this.locateShared(address, site);
     const index = this.head.arrays.findIndex((a) => address >= a.address && address < a.address + a.bytes);
@@ -407,7 +407,7 @@ export class Trace {
     return { space: "global", variable: index, element };
   }
 
-  /* Variables that do not live at the same time may share memory: the site says which is meant. */
+  /* Like locate, in shared memory. Variables with separate live ranges may share memory; the site tells which one is meant. */
   private locateShared(address: number, site?: TraceSite): Place | null {
     const meant = site?.space === "shared" ? site.variable : null;
     const holds = (v: TraceShared) => address >= v.address && address < v.address + v.bytes;
@@ -432,7 +432,7 @@ export class Trace {
     return table;
   }
 
-  /* The address of an element of a shared variable. */
+  /* Returns the address of an element of a shared variable. */
   sharedAddress(index: number, element: number): number {
     const variable = this.head.shared[index]!;
     if (variable.places !== null) return this.places[variable.places + element]!;
@@ -466,12 +466,12 @@ export class Trace {
   }
 }
 
-/* Shared memory and the arrays as the traced block sees them, after any number of its events. Steps
- * back are as cheap as steps forward: each write keeps what it replaced. */
+/* Shared memory and the arrays as the traced block sees them, after any number of its events. Steps back are as cheap as steps forward,
+ * because each write keeps the bytes that it replaced. */
 export class Memory {
   readonly shared: Uint8Array;
   readonly arrays: (Uint8Array | null)[];
-  /* Events that are applied. */
+  /* The number of events that are applied. */
   at = 0;
   private readonly undone: (Uint8Array | null)[] = [];
 

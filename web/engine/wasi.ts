@@ -1,10 +1,10 @@
-// The system that engine.wasm runs on: a file system in memory, the clock, arguments and variables, as WASI preview 1 says
-// (https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md). It has what wasi-libc asks for, and nothing is shared
-// between two of them.
+// The system that engine.wasm runs on: a file system in memory, the clock, arguments and environment variables, as in WASI preview 1
+// (https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md). It has the functions that wasi-libc calls. Two systems share
+// nothing.
 
 interface File {
   kind: "file";
-  data: Uint8Array; // `size` bytes of it are the file's; the rest is room to grow
+  data: Uint8Array; // the file's bytes are the first `size`; the rest is room to grow
   size: number;
   inode: bigint;
 }
@@ -42,7 +42,7 @@ const OK = 0,
 const IS_STREAM = 0,
   IS_FOLDER = 3,
   IS_FILE = 4;
-const ROOT = 3; // the descriptor of "/", which the program finds open
+const ROOT = 3; // the descriptor of "/", which is open when the program starts
 const CREATE = 1,
   FOLDER_ONLY = 2,
   EXCLUSIVE = 4,
@@ -52,7 +52,7 @@ const APPEND = 1;
 const encoder = new TextEncoder(),
   decoder = new TextDecoder();
 
-/** What a program writes to a stream, in pieces. */
+/** The text that a program writes to a stream, in pieces. */
 class Output {
   private pieces: Uint8Array[] = [];
   add(piece: Uint8Array): void {
@@ -76,7 +76,7 @@ function parts(path: string): string[] {
 export class System {
   readonly out = new Output();
   readonly err = new Output();
-  memory!: WebAssembly.Memory; // of the instance, once there is one
+  memory!: WebAssembly.Memory; // memory of the instance, set after the instance is made
   private inodes = 0n;
   private root = this.newFolder();
   private opened: (Opened | null)[] = [null, null, null, { entry: this.root, at: 0, appends: false }];
@@ -94,7 +94,7 @@ export class System {
   write(path: string, content: string | Uint8Array): void {
     const way = parts(path),
       name = way.pop();
-    if (name === undefined) throw new Error(`"${path}" is no file's name`);
+    if (name === undefined) throw new Error(`"${path}" is not the name of a file`);
     let folder = this.root;
     for (const part of way) {
       let next = folder.entries.get(part);
@@ -106,7 +106,7 @@ export class System {
     folder.entries.set(name, { ...this.newFile(), data, size: data.length });
   }
 
-  /** The bytes of a file, which are the caller's, or undefined: there is none. */
+  /** Returns the bytes of a file, which the caller may change, or undefined: there is none. */
   read(path: string): Uint8Array | undefined {
     const entry = this.find(this.root, path);
     return entry?.kind === "file" ? entry.data.slice(0, entry.size) : undefined;
@@ -133,7 +133,7 @@ export class System {
     return at;
   }
 
-  /** The folder that the path's last name is in. */
+  /** Returns the folder of the path's last name, and that name. */
   private parent(from: Folder, path: string): { folder: Folder; name: string } | number {
     const way = parts(path),
       name = way.pop();
@@ -347,7 +347,7 @@ export class System {
     return OK;
   }
 
-  // --- what the program imports ---
+  // --- functions that the program imports ---
 
   imports(): Record<string, (...args: never[]) => unknown> {
     return {

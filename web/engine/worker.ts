@@ -1,4 +1,4 @@
-// The worker that runs the engine, so that no command ever holds up the page.
+// The worker that runs the engine, so that no command blocks the page.
 import { Engine, type Answer, type Call, type Progress } from "./engine.ts";
 import { VERSION, type FromWorker, type ToWorker } from "./messages.ts";
 
@@ -9,7 +9,7 @@ interface Scope {
 const scope = globalThis as unknown as Scope;
 let module: WebAssembly.Module | undefined;
 
-const BETWEEN = 50; // milliseconds between two reports of progress, at least
+const BETWEEN = 50; // least number of milliseconds between two reports of progress
 
 function run(id: number, call: Call): { answer: Answer; bytes: number } {
   let told = 0,
@@ -29,7 +29,7 @@ scope.onmessage = ({ data }) => {
   if (data.version !== VERSION) throw new Error(`a message of version ${data.version}; this worker has ${VERSION}`);
   if ("module" in data) {
     module = data.module;
-    new Engine(module).call({ args: ["version"] }); // so that the first call finds it warm
+    new Engine(module).call({ args: ["version"] }); // so that the first call finds the module compiled
     scope.postMessage({ version: VERSION, ready: true });
     return;
   }

@@ -1,5 +1,5 @@
-/** The repository's kernels, puzzles, lessons and the language's words, as the module `virtual:content`.
- * The page has no copies of them: they are read when it is built. */
+/** The repository's kernels, puzzles and lessons, and the language's words, as the module `virtual:content`. The page has no copies of
+ * them: its build reads them. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -13,7 +13,7 @@ import type { Lesson, Measured, Puzzle, ShippedKernel } from "./src/app/content_
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
-/** The kernels that ship, then those of the lessons. */
+/** Returns the kernels that ship, then those of the lessons. */
 function kernels(): ShippedKernel[] {
   const kernel = (path: string, group: string): ShippedKernel => {
     const text = read(path);
@@ -27,7 +27,7 @@ function kernels(): ShippedKernel[] {
   ];
 }
 
-/** The functions that a kernel may import, by the path that `import` finds from any file of the page. */
+/** Returns the files that a kernel may import, by the path at which `import` finds them from any file of the page. */
 function importable(): Record<string, string> {
   return Object.fromEntries(filesOf("kernels/lib", /\.tile$/).map((path) => [`lib/${basename(path)}`, read(path)]));
 }
@@ -48,7 +48,7 @@ function puzzles(): Puzzle[] {
   });
 }
 
-/** The lessons in their order, then the answers to their exercises. */
+/** Returns the lessons in their order, then the answers to their exercises. */
 function lessons(): Lesson[] {
   return filesOf("docs/tutorial", /\/([0-9]-.*|answers)\.md$/).map((path) => {
     const text = read(path);
@@ -56,7 +56,7 @@ function lessons(): Lesson[] {
   });
 }
 
-/** The times of docs/performance.md, "Kernel by kernel". */
+/** Returns the times of docs/performance.md, "Kernel by kernel". */
 function measured(): Measured[] {
   const table = /## Kernel by kernel[\s\S]*?\n\n(\| kernel[\s\S]*?)\n\n/.exec(read("docs/performance.md"))?.[1] ?? "";
   const cells = (line: string) =>
@@ -81,7 +81,7 @@ function measured(): Measured[] {
   });
 }
 
-/** The pictures of the lessons by the address that their text has, with the page's colours in place of their own. */
+/** Returns the pictures of the lessons, by their addresses in the text. The page's colours replace their own. */
 function pictures(): Record<string, string> {
   if (!existsSync(join(root, "docs/figures"))) return {};
   const colours = /<style data-colours[^>]*>[\s\S]*?<\/style>/;
@@ -90,7 +90,7 @@ function pictures(): Record<string, string> {
   );
 }
 
-/** The files of the folder's folders, or of the folder itself, that the pattern allows. */
+/** Returns the files that the pattern allows, in the folders of the folder or in the folder itself. */
 function filesOf(folder: string, allowed: RegExp): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .map((name) => `${folder}/${name}`)
@@ -125,8 +125,8 @@ export function content(): Plugin {
   };
 }
 
-/** Adds the engine's module to the page's files (`cmake --preset wasm && ninja -C build-wasm` makes it), and in ahead.json its answers to what the
- * page asks when it opens. */
+/** Adds the engine's module to the page's files (`cmake --preset wasm && ninja -C build-wasm` makes it), and ahead.json with its answers
+ * to the questions that the page asks when it opens. */
 export function engine(): Plugin {
   const path = process.env["TILEWRIGHT_ENGINE"] ?? join(root, "build-wasm/web/engine.wasm");
   return {

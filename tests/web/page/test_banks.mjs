@@ -123,7 +123,7 @@ async function swizzles(page) {
 
   await setText(page, transposed.replace("f32 sum = 0;", "f32 sum = 0;\n    bs[0][0 +: 4] = 0;\n    sync();"));
   await choose(page, "bs[tx][ty]");
-  ok("why not", (await card(page).locator(".cost").innerText()).endsWith("No swizzle here: the text names more of bs than single elements."));
+  ok("why not", (await card(page).locator(".cost").innerText()).endsWith("No swizzle here: the text also uses bs in other ways than element by element."));
 }
 
 await test(async ({ open }) => {

@@ -40,7 +40,7 @@ await test(async ({ open }) => {
   const give = (name, bytes) =>
     page.getByLabel("File to open").setInputFiles({ name, mimeType: "application/octet-stream", buffer: Buffer.from(bytes) });
   await give("a.out", [127, 69, 76, 70, 0, 1]);
-  await page.getByText("a.out is no text").waitFor();
+  await page.getByText("a.out is not text").waitFor();
   await give("large.tile", "x".repeat(2 << 20));
   await page.getByText("large.tile has more than 1 MiB").waitFor();
   equal("the text stays", await text(page), tiled);

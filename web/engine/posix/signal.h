@@ -1,4 +1,4 @@
-/* Signals: none is ever sent. Handlers are taken and forgotten. */
+/* Signals: none is ever sent. Functions accept handlers and never call them. */
 #ifndef TW_POSIX_SIGNAL_H
 #define TW_POSIX_SIGNAL_H
 

@@ -1,4 +1,4 @@
-/* With paths made whole and temporary files. */
+/* Adds realpath and temporary files. */
 #ifndef TW_POSIX_STDLIB_H
 #define TW_POSIX_STDLIB_H
 

@@ -1,4 +1,4 @@
-/* With the time of the processor, which is the time that has passed. */
+/* Adds the processor's time, which here is the time that has passed. */
 #ifndef TW_POSIX_TIME_H
 #define TW_POSIX_TIME_H
 

@@ -1,4 +1,4 @@
-/* With the number of the one process that there is. */
+/* Adds the number of the only process. */
 #ifndef TW_POSIX_UNISTD_H
 #define TW_POSIX_UNISTD_H
 

@@ -6,7 +6,7 @@ declare module "virtual:content" {
   export const puzzles: Puzzle[];
   export const lessons: Lesson[];
   export const measured: Measured[];
-  /** SVG by the address that a lesson's text has for it. */
+  /** SVG by its address in a lesson's text. */
   export const pictures: Record<string, string>;
   export const words: Record<
     | "control"

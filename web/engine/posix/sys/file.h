@@ -1,4 +1,4 @@
-/* Locks of files: there is one process. */
+/* Locks of files: there is one process, so they always succeed. */
 #ifndef TW_POSIX_SYS_FILE_H
 #define TW_POSIX_SYS_FILE_H
 

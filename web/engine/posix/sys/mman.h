@@ -1,4 +1,4 @@
-/* Memory without a file, of zeros that take none until they are touched. */
+/* Memory without a file: zeros that need no memory until they are touched. */
 #ifndef TW_POSIX_SYS_MMAN_H
 #define TW_POSIX_SYS_MMAN_H
 

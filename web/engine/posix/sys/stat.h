@@ -1,4 +1,4 @@
-/* Files belong to the one user there is: modes change nothing. */
+/* Files belong to the only user: modes change nothing. */
 #ifndef TW_POSIX_SYS_STAT_H
 #define TW_POSIX_SYS_STAT_H
 

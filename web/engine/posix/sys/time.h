@@ -1,4 +1,4 @@
-/* Timers: a limit in time is looked at by the program itself. */
+/* Timers: the program itself checks its time limits. */
 #ifndef TW_POSIX_SYS_TIME_H
 #define TW_POSIX_SYS_TIME_H
 

@@ -1,57 +1,59 @@
-/** What the page asks the engine, as words of the command line. It is pure, because the questions of the opening are answered when the
- * page is built, too (content.ts). */
+/** The questions to the engine, as words of the command line. This file has no state, because the build of the page also answers the
+ * opening's questions (content.ts). */
 import type { PtxLaunch } from "./ptx.ts";
 import type { Kernel, Parameter } from "./results.ts";
 
-/** What the reader gives for a parameter that is no array, as `--set` takes it. */
+/** A value that the reader gives for a parameter other than an array, in the form of `--set`. */
 export type Setting = number | string;
 export type Settings = Record<string, Setting>;
 
 export interface Configuration {
-  /** Its name without folders. */
+  /** The file's name without folders. */
   file: string;
   kernel: Kernel | null;
-  /** Of all parameters that are no arrays. */
+  /** Values of all parameters that are not arrays. */
   sizes: Settings;
   tune: Record<string, number>;
   types: Record<string, string>;
   seed: number;
-  /** What inputs hold; random numbers if it is left out. */
+  /** The values of inputs; random numbers by default. */
   fill?: "rand" | "iota";
   /** The files of arrays that a run reads, by the names of their parameters. */
   inputs?: Record<string, string>;
-  /** Asynchronous copies land at the last moment. */
+  /** The landing of asynchronous copies, in the form of `run --copies`; absent: early. */
   landing?: string;
   block: number[];
   device: string;
   /** The size at which the model counts. */
   scale: number;
-  /** Run it although the static check finds races: then they can be watched. */
+  /** Runs the kernel although the static check finds races, so that the reader can watch them. */
   despite?: boolean;
 }
 
 /** The file of a run's trace. */
 export const traceFile = "block.trace";
 
-/** Warp instructions after which a run is taken for endless: those of `explain`. */
+/** Number of warp instructions after which a run counts as endless: the limit of `explain`. */
 const stepLimit = "50000000";
 
 const isInteger = (type: string) => /^[iu](8|16|32|64)$/.test(type);
 const isCount = (name: string) => /^(batch|batches|heads)$/.test(name);
 
-/** The launch computes it. */
+/** True if the launch computes the parameter. */
 const isDerived = (p: Parameter) => p.derived !== undefined;
 
 export function sizeNames(kernel: Kernel | null): string[] {
-  return (kernel?.parameters ?? []).filter((p) => !p.array && !isDerived(p) && isInteger(p.type) && p.default === undefined).map((p) => p.name);
+  return (kernel?.parameters ?? [])
+    .filter((p) => !p.array && !isDerived(p) && isInteger(p.type) && p.default === undefined)
+    .map((p) => p.name);
 }
 
-/** Parameters of a kernel that are values, but no sizes. */
+/** Returns the parameters of a kernel that are values, but not sizes. */
 export function valueParameters(kernel: Kernel | null): Parameter[] {
   return (kernel?.parameters ?? []).filter((p) => !p.array && !isDerived(p) && (!isInteger(p.type) || p.default !== undefined));
 }
 
-/** The value of such a parameter as it is given, else true, or 1. */
+/** Returns the given value of such a parameter; by default its own, true, or 1. */
 export function valueOf(sizes: Settings, { name, type, default: own }: Parameter): string {
   const given = sizes[name] ?? own;
   if (type === "bool") return given === 0 || given === "false" ? "false" : "true";
@@ -67,21 +69,21 @@ export function sizeOf(sizes: Settings, name: string): number {
   return typeof given === "number" && Number.isSafeInteger(given) && given >= 0 ? given : isCount(name) ? 2 : 64;
 }
 
-/** Among chosen types: one for each type variable that can be it and has no entry of its own, as `--type f16`. */
+/** The key, among chosen types, of a type for every type variable that allows it and has no entry of its own, as in `--type f16`. */
 export const everyType = "*";
 
-/** The type that was chosen for a type variable; undefined: none was. */
+/** Returns the type chosen for a type variable; undefined: none. */
 export function chosenType(types: Record<string, string>, { name, choices }: Kernel["types"][number]): string | undefined {
   const every = types[everyType];
   return types[name] ?? (every !== undefined && choices.includes(every) ? every : undefined);
 }
 
-/** The tuned name that the roofline walks along: the first with several values, else the first. */
+/** Returns the tuned name whose values the roofline's points have: the first with several values, else the first. */
 export function sweepName(kernel: Kernel | null): string | null {
   return (kernel?.tune.find((t) => new Set(t.values).size > 1) ?? kernel?.tune[0])?.name ?? null;
 }
 
-/** FILE:KERNEL, with the options that say one configuration; `less` is left out. */
+/** Returns FILE:KERNEL, with the options that choose one configuration; without the name `less`. */
 function target(c: Configuration, less: string | null = null): string[] {
   const args = [c.kernel ? `${c.file}:${c.kernel.kernel}` : c.file];
   for (const [name, value] of Object.entries(c.tune))
@@ -96,12 +98,12 @@ function target(c: Configuration, less: string | null = null): string[] {
 export const kernelsArgs = (file: string) => ["show", file, "--kernels", "--json"];
 export const checkArgs = (file: string) => ["check", file, "--no-run", "--no-sim", "--json"];
 
-/** Sizes as a run sets them: what divides them shows in the code. */
+/** Returns options with the sizes of a run. The code shows whether they are multiples of the tile. */
 function setSizes(c: Configuration): string[] {
   return [...sizeNames(c.kernel).flatMap((n) => ["--set", `${n}=${sizeOf(c.sizes, n)}`]), ...setValues(c)];
 }
 
-/** Arrays that a run reads from files. */
+/** Returns options with the files of arrays that a run reads. */
 function filesIn(c: Configuration): string[] {
   return Object.entries(c.inputs ?? {}).flatMap(([name, path]) => ["--in", `${name}=${path}`]);
 }
@@ -118,18 +120,18 @@ export interface CaseSizes {
   types: Record<string, string>;
 }
 
-/** Writes the arrays of a puzzle's case at these sizes, into a folder of its own. */
+/** Asks for the arrays of a puzzle's case at these sizes, in a folder of its own. */
 export function caseArgs({ puzzle, number }: PuzzleCase, { sizes, tune, types }: CaseSizes): string[] {
   const args = ["learn", String(puzzle), "--inputs", `case${puzzle}.${number}`, "--case", String(number)];
   return [...args, ...Object.entries({ ...sizes, ...tune, ...types }).flatMap(([n, v]) => ["--set", `${n}=${v}`]), "--json"];
 }
 
-/** The program after each pass, the layouts of its tiles, or its PTX, for a GPU's target such as sm_90. */
+/** Asks for the program after each pass, the layouts of its tiles, or its PTX, for a GPU's target such as sm_90. */
 export function showArgs(c: Configuration, stage: "tile" | "layout" | "ptx", gpu: string): string[] {
   return ["show", ...target(c), "--stage", stage, "--device", gpu, ...setSizes(c), "--json"];
 }
 
-/** A run in the simulator with all checks, counters and the trace of the selected block, its values compared with `ensures`. */
+/** Asks for a run in the simulator with all checks, counters and the trace of the selected block; compares its values with `ensures`. */
 export function runArgs(c: Configuration): string[] {
   const args = [
     "run",
@@ -159,7 +161,7 @@ export function runArgs(c: Configuration): string[] {
   ];
 }
 
-/** A run of runArgs or ptxRunArgs without its block, asked for the way of an element's value, as "c[0][1]". */
+/** Asks for the way of an element's value, such as "c[0][1]", in a run of runArgs or ptxRunArgs without its block. */
 export function whyArgs(run: string[], element: string): string[] {
   return [...run.slice(0, run.indexOf("--counters")), "--why", element, "--json"];
 }
@@ -170,7 +172,7 @@ function ptxTarget(file: string, launch: PtxLaunch): string[] {
   return args;
 }
 
-/** The run of a PTX program, in the launch that the reader says. */
+/** Asks for the run of a PTX program, with the reader's launch. */
 export function ptxRunArgs(file: string, launch: PtxLaunch, c: Pick<Configuration, "seed" | "block">): string[] {
   const args = ["run", ...ptxTarget(file, launch), "--seed", String(c.seed), "--counters"];
   return [...args, "--trace", traceFile, "--trace-block", c.block.join(","), "--json"];
@@ -180,10 +182,10 @@ export function ptxExplainArgs(file: string, launch: PtxLaunch, device: string):
   return ["explain", ...ptxTarget(file, launch), "--device", device, "--json"];
 }
 
-/** An order of warps: in turn, drawn by a seed, chosen, or the worst of several. */
+/** An order of warps: in turn, drawn with a seed, chosen, or the worst of several. */
 export type Schedule = { kind: "turn" } | { kind: "seed"; seed: number } | { kind: "order"; order: string } | { kind: "worst" };
 
-/** A run of a racy kernel in that order, compared with `ensures`. `fill`: of arrays that no file gives. */
+/** Asks for a run of a racy kernel in that order, compared with `ensures`. `fill`: values of arrays without a file. */
 export function raceArgs(c: Configuration, s: Schedule, fill: string): string[] {
   const args = ["run", ...target(c), "--device", "sim", "--fill", fill, ...filesIn(c), "--despite", "race", "--verify", ...setSizes(c)];
   if (s.kind === "seed") args.push("--seed", String(s.seed));
@@ -198,7 +200,8 @@ export function explainArgs(c: Configuration, less: string | null = null): strin
   return [...args, ...setValues(c), "--json"];
 }
 
-/** Explains each value of the swept name, and the double of the largest, which often cannot launch. Null: the kernel has no tuned name. */
+/** Asks for an explanation of each value of the swept name, and of twice the largest, which often cannot launch. Null: the kernel has no
+ * tuned name. */
 export function sweepArgs(c: Configuration): string[] | null {
   const name = sweepName(c.kernel);
   if (!name) return null;
@@ -207,7 +210,7 @@ export function sweepArgs(c: Configuration): string[] | null {
   return [...explainArgs(c, name), "--sweep", `${name}=${values.join(",")}`];
 }
 
-/** A kernel of the ladder at the size of docs/performance.md, batches of one. */
+/** The size of the ladder's kernels, that of docs/performance.md; batches have one. */
 export const ladderSize = 4096;
 export function ladderArgs(file: string, kernel: Kernel, type: string, device: string): string[] {
   const variable = kernel.types.find((t) => t.choices.includes(type));
@@ -223,7 +226,7 @@ export function ladderArgs(file: string, kernel: Kernel, type: string, device: s
   ];
 }
 
-/** A product by another kernel, to compare its traffic. */
+/** Asks for a product by another kernel, to compare its traffic. */
 export function productArgs(file: string, device: string, scale: number): string[] {
   return ["explain", file, "--device", device, ...["m", "n", "k"].flatMap((n) => ["--set", `${n}=${scale}`]), "--json"];
 }

@@ -9,7 +9,7 @@ export interface ShippedKernel {
 /** A kernel's time for 4096³ on the H200 of docs/performance.md, and its rate in 10^12 operations or bytes a second. */
 export interface Measured {
   path: string;
-  /** Of a file with several kernels. */
+  /** The kernel, if its file has several. */
   kernel: string | null;
   type: string;
   ms: number;

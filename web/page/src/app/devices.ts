@@ -1,4 +1,4 @@
-/** The GPUs of `explain --devices`, by a name that `--device` takes. The newest that most readers can rent comes first. */
+/** The GPUs of `explain --devices`, by names that `--device` accepts. The newest one that most readers can rent comes first. */
 export const devices = [
   { id: "h200", name: "H200" },
   { id: "h100", name: "H100" },

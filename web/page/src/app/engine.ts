@@ -10,7 +10,7 @@ export type Files = Record<string, string | Uint8Array>;
 export type Lane = "keys" | "runs" | "model" | "ladder";
 
 export class Stopped extends Error {}
-/** The engine answered, and what it answered is no result: `text` says why. */
+/** The engine answered without a result: `text` has the reason. */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -24,7 +24,7 @@ export class Refused extends Error {
 const lanes = new Map<Lane, EngineClient>();
 let compiled: Promise<WebAssembly.Module> | undefined;
 
-/** The engine's module. A page in one file has it inside, in base64. */
+/** Returns the engine's module. A page in one file contains it in base64. */
 function engineModule(): Promise<WebAssembly.Module> {
   const inside = document.getElementById("engine")?.textContent;
   if (!inside) return compile(new URL("./engine.wasm", document.baseURI));
@@ -32,7 +32,7 @@ function engineModule(): Promise<WebAssembly.Module> {
 }
 
 let workerInside: string | undefined;
-/** Starts a worker. A page in one file has its code inside. */
+/** Starts a worker. A page in one file contains its code. */
 function startWorker(): Worker {
   const inside = document.getElementById("worker")?.textContent;
   if (!inside) return new Worker(new URL("../../../engine/worker.ts", import.meta.url), { type: "module" });
@@ -50,10 +50,10 @@ function lane(name: Lane): EngineClient {
   return found;
 }
 
-/** Answers to the questions of the opening, made when the page was built: it shows them before the engine has come. */
+/** Answers to the opening's questions, made when the page was built: the page shows them before the engine is loaded. */
 interface MadeAhead {
   args: string[];
-  /** The shipped kernel that was asked about. */
+  /** The path of the shipped kernel that the questions are about. */
   path: string;
   answer: { status: number; out: string; err: string; files: Record<string, string> };
 }
@@ -87,7 +87,7 @@ async function answerOf(name: Lane, args: string[], files: Files, options: AskOp
   }
 }
 
-/** Asks for JSON. A command prints its JSON with status 1 and 2 too; `accepts` says with which it is a result. */
+/** Asks for JSON. A command prints its JSON with status 1 and 2 too; `accepts` tells which statuses are results. */
 export async function askJson<T>(
   name: Lane,
   args: string[],
@@ -99,7 +99,7 @@ export async function askJson<T>(
   return JSON.parse(answer.out) as T;
 }
 
-/** Asks `explain`. Where it explains nothing its JSON has messages instead of kernels. */
+/** Asks `explain`. If it cannot explain, its JSON has messages instead of kernels. */
 export async function askExplanation(
   name: Lane,
   args: string[],

@@ -1,4 +1,4 @@
-/** Makes the fixes that the compiler's messages carry: one, or all of them until none is left. */
+/** Applies the fixes of the compiler's messages: one, or all until no message has a fix. */
 import type { Edit, Finding } from "./results.ts";
 
 const encoder = new TextEncoder();
@@ -9,7 +9,7 @@ export interface Change {
   insert: string;
 }
 
-/** Lines and columns count from 1, columns in bytes of UTF-8. */
+/** Converts edits. Lines and columns count from 1, columns in bytes of UTF-8. */
 function changesOf(text: Uint8Array, edits: Edit[]): Change[] {
   const starts = [0];
   text.forEach((b, i) => b === 10 && starts.push(i + 1));
@@ -19,7 +19,7 @@ function changesOf(text: Uint8Array, edits: Edit[]): Change[] {
   });
 }
 
-/** The text of a place, whose columns and length count bytes. */
+/** Returns the text of a place, whose columns and length count bytes. */
 export function textAt(source: string, { line, column, length = 0 }: { line: number; column: number; length?: number }): string {
   const text = encoder.encode(source);
   const [c] = changesOf(text, [{ line, column, delete: length, insert: "" }]);
@@ -43,7 +43,7 @@ function apply(text: Uint8Array, changes: Change[]): Uint8Array {
   return whole;
 }
 
-/** The same edits as changes of a JavaScript string, for an editor. */
+/** Returns the same edits as changes of a JavaScript string, for an editor. */
 export function editorChanges(source: string, edits: Edit[]): Change[] {
   const text = encoder.encode(source);
   const units = (at: number) => new TextDecoder().decode(text.subarray(0, at)).length;
@@ -55,7 +55,7 @@ export function applyFix(source: string, edits: Edit[]): string {
   return new TextDecoder().decode(apply(text, changesOf(text, edits)));
 }
 
-/** Makes each fix that touches none of those before it. */
+/** Applies each fix that does not overlap an earlier one. */
 export function applyFixes(source: string, fixes: Edit[][]): string {
   const text = encoder.encode(source);
   const taken: Change[] = [];
@@ -69,7 +69,7 @@ export function applyFixes(source: string, fixes: Edit[][]): string {
 
 export const fixesOf = (findings: Finding[]): Edit[][] => findings.flatMap((f) => (f.fix?.length ? [f.fix] : []));
 
-/** Makes all fixes, asks for the messages of the new text, and so on until none has a fix. Returns the text. */
+/** Applies all fixes, asks for the messages of the new text, and repeats until no message has a fix. Returns the text. */
 export async function fixAll(source: string, findings: Finding[], check: (source: string) => Promise<Finding[]>): Promise<string> {
   const seen = new Set([source]);
   for (let fixes = fixesOf(findings); fixes.length && seen.size < 20; fixes = fixesOf(await check(source))) {

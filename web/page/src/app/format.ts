@@ -1,7 +1,7 @@
-/** Numbers as people of the field write them. */
+/** Formats numbers in the usual notation of the field. */
 const units = ["", "k", "M", "G", "T", "P"];
 
-/** Three digits and a prefix: 8.59 G, 268 M, 12.6 k. */
+/** Returns a number with three digits and a prefix: 8.59 G, 268 M, 12.6 k. */
 export function scaled(value: number, unit = ""): string {
   if (!Number.isFinite(value)) return "–";
   let power = 0;
@@ -27,10 +27,10 @@ export function significant(v: number, digits = 3): string {
   return v.toFixed(Math.max(0, Math.min(12, digits - Math.max(whole, Math.abs(v) < 1 ? whole : 1))));
 }
 export const percent = (v: number) => `${significant(v * 100)} %`;
-/** Kibibytes for memory that is allocated in powers of two. */
+/** Returns a size in kibibytes, for memory that is allocated in powers of two. */
 export function kib(v: number): string {
   return v >= 1024 ? `${Number.isInteger(v / 1024) ? v / 1024 : (v / 1024).toFixed(1)} KiB` : `${v} B`;
 }
 
-/** A message as a sentence of its own: with a capital. */
+/** Returns a message as a sentence, with a capital letter. */
 export const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

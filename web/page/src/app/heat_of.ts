@@ -5,7 +5,7 @@ import type { Heat } from "../editor/heat.ts";
 import { diffLines } from "../figures/line_diff.ts";
 import type { LineCounters, Run } from "./results.ts";
 
-/** A run, and the text that ran. */
+/** A run, and the text of its program. */
 export interface Ran {
   run: Run;
   file: string;
@@ -20,7 +20,7 @@ export const heatUnits = [
 ] as const;
 export type HeatUnit = (typeof heatUnits)[number]["id"];
 
-/** Of a PTX program, whose lines the counters do not know: what the traced block cost, by the line of each instruction. */
+/** Returns the cost of the traced block by the line of each instruction, for a PTX program, whose lines have no counters. */
 export function linesOfTrace(trace: Trace): LineCounters[] {
   const lines = new Map<number, LineCounters>();
   for (let e = 0; e < trace.count; e++) {
@@ -40,7 +40,7 @@ const valueOf = (l: LineCounters | undefined, unit: HeatUnit) => Number(l?.[unit
 
 const linesIn = ({ run, file }: Ran) => (run.counters?.lines ?? []).filter((l) => l.file === file || l.file.endsWith("/" + file));
 
-/** The line of the older text that each line of the newer one was: the same text, or the line that it replaced. */
+/** Returns, for each line of the newer text, the line of the older one that it was: the same text, or the line that it replaced. */
 export function linesBefore(older: string, newer: string): Map<number, number> {
   const known = new Map<number, number>();
   let at = 0;

@@ -1,4 +1,5 @@
-/** Tells when an element comes into view or leaves it: `{@attach inView((v) => (visible = v))}`. Cards that cost much compute only then. */
+/** Calls `tell` when an element comes into view or leaves it: `{@attach inView((v) => (visible = v))}`. Expensive cards compute only in
+ * view. */
 export function inView(tell: (visible: boolean) => void): (element: Element) => () => void {
   return (element) => {
     const observer = new IntersectionObserver((entries) => tell(entries.at(-1)!.isIntersecting), { rootMargin: "120px" });

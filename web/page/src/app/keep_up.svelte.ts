@@ -1,4 +1,4 @@
-/** Asks the engine anew whenever the program has changed. Called while a component that shows results is set up. */
+/** Asks the engine again whenever the program has changed. Call it in the setup of a component that shows results. */
 import { untrack } from "svelte";
 import { program } from "./program.svelte.ts";
 import { afterPause } from "./under_way.ts";

@@ -1,10 +1,11 @@
-/** The change between two lists of messages in one sentence, for a reader who hears the page: all of them anew at each edit would be too much. */
+/** Tells the changes between two lists of messages in one sentence, for a reader with a screen reader: the whole list at each edit would
+ * be too much. */
 export interface Said {
   line: number | null;
   text: string;
 }
 
-/** A message is the same one on another line: lines move while the reader types. */
+/** Returns the messages of `after` that `before` lacks. The line may differ, because lines move while the reader types. */
 function newOnes(before: Said[], after: Said[]): Said[] {
   const left = before.map((m) => m.text);
   return after.filter((m) => {
@@ -14,7 +15,7 @@ function newOnes(before: Said[], after: Said[]): Said[] {
   });
 }
 
-/** The empty text if the lists have the same messages. */
+/** Returns the sentence; "" if the lists have the same messages. */
 export function newsOf(before: Said[], after: Said[]): string {
   const added = newOnes(before, after);
   const count = after.length === 1 ? "1 message" : `${after.length} messages`;

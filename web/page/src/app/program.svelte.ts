@@ -47,37 +47,37 @@ import type { Shared } from "./share.ts";
 
 export interface Simulated extends Ran {
   trace: Trace | null;
-  /** Errors of the run itself, as text; null if it went to its end. */
+  /** Errors of the run itself, as text; null if it ran to its end. */
   problem: string | null;
   key: string;
-  /** The same for runs that differ in the traced block alone. */
+  /** A key that is equal for runs that differ only in the traced block. */
   of: string;
 }
 export interface WhyAnswer {
   why: Why;
-  /** Simulated.of of the run that it is about. */
+  /** Simulated.of of the run that the answer is about. */
   of: string;
 }
 export interface Diagnosed {
   kernels: Kernel[];
-  /** Of PTX. */
+  /** The kernels of a PTX program. */
   ptx: PtxKernel[];
-  /** The text that the kernels are of: an earlier one if this one has mistakes. Places of kernels are places in it. */
+  /** The text that the kernels were read from: an earlier one if the present text has mistakes. Places of kernels are places in it. */
   listed: string;
   findings: Finding[];
-  /** Some kernel's synchronisation is beyond what the static check decides. */
+  /** The static check cannot decide the synchronisation of some kernel. */
   undecided: boolean;
   file: string;
   source: string;
 }
 
-/** A run that did not come to its end. */
+/** A run that did not reach its end. */
 export class RunFault extends Refused {
   constructor(
     status: number,
     text: string,
     readonly messages: Message[],
-    /** The access that ended it, first. */
+    /** Findings; the first is the access that ended the run. */
     readonly findings: SimFinding[],
     /** Events up to that access. */
     readonly trace: Trace | null,
@@ -87,39 +87,40 @@ export class RunFault extends Refused {
   }
 }
 
-/** Whether it ran to its end, right or wrong. A run of PTX has `arguments` in place of `arrays`, and they are there after a fault too. */
+/** Returns whether the run reached its end, with right or wrong values. A run of PTX has `arguments` in place of `arrays`, even after a
+ * fault. */
 const cameToItsEnd = (run: Run | Fault): run is Run => "arrays" in run || ("arguments" in run && run.ended === null);
 
-/** Larger products are counted by `explain`, which simulates some blocks; a run simulates them all. */
+/** The largest product that a run simulates. Larger ones are counted by `explain`, which simulates some of the blocks. */
 export const mostWork = 512 ** 3;
 
 const first = "kernels/sgemm/tiled.tile";
 
 export class Program {
   file = $state(first);
-  /** The name that the engine is given: one that begins with a dash would be an option. */
+  /** The name that the engine gets, without leading dashes, because a name with a dash would be an option. */
   fileName = $derived(this.file.split("/").pop()!.replace(/^-+/, "") || "kernel.tile");
   source = $state(shipped.find((k) => k.path === first)?.text ?? "");
-  /** Counts the texts that were opened: an editor's history is of one. */
+  /** The number of texts that were opened; the editor keeps a history for each. */
   opened = $state(0);
-  /** The kernel of the file that is looked at; null: its first. */
+  /** The kernel of the file that the views show; null: its first. */
   chosen = $state<string | null>(null);
   sizes = $state<Settings>({});
   tune = $state<Record<string, number>>({});
   types = $state<Record<string, string>>({});
-  /** Of a PTX program. */
+  /** The launch of a PTX program. */
   launch = $state<PtxLaunch | null>(null);
   device = $state("h200");
   seed = $state(1);
-  /** What the inputs of a run hold; a lesson's figure counts 0, 1, 2 …. */
+  /** The values of a run's inputs; a lesson's figure counts 0, 1, 2 …. */
   fill = $state<"rand" | "iota">("rand");
-  /** The case of a puzzle that the sizes were taken from. */
+  /** The case of a puzzle that the sizes come from. */
   case = $state.raw<PuzzleCase | null>(null);
   #caseSizes = $state.raw<CaseSizes>({ sizes: {}, tune: {}, types: {} });
   #caseInputs = $state.raw<CaseInputs | null>(null);
-  /** The reason that the arrays of the case are missing; null: they are there or on their way. */
+  /** The reason that the arrays of the case are missing; null: they are loaded, or the engine is writing them. */
   caseProblem = $state<string | null>(null);
-  /** The sizes are still those of the case, so runs get its arrays. */
+  /** True while the sizes are those of the case, so that runs get its arrays. */
   atCase = $derived.by(() => {
     const { sizes, tune, types } = this.#caseSizes;
     const same = <T>(of: Record<string, T>, now: (name: string) => T) => Object.entries(of).every(([n, v]) => now(n) === v);
@@ -130,18 +131,18 @@ export class Program {
   });
   inputs = $derived(this.atCase ? this.#caseInputs : null);
 
-  /** When asynchronous copies land, as `--copies` of `run` has it: "early", "late", or after a number of instructions. */
+  /** The landing of asynchronous copies, in the form of `run --copies`: "early", "late", or a number of instructions after the issue. */
   landing = $state("early");
-  /** The size of a square product at which the roofline and the traffic are counted. */
+  /** The size of a square product for the roofline and the traffic. */
   scale = $state(1024);
 
-  // Selected, in every view at once.
+  // The selected block, in every view.
   block = $state([0, 0, 0]);
   event = $state(0);
   line = $state<number | null>(null);
   thread = $state<number | null>(null);
   cell = $state<number[] | null>(null);
-  /** An element of an array in global memory, by the trace's number of the array: what "why this number" explains. */
+  /** The element that "why this number" explains: its array in global memory, by the trace's number, and its row-major number. */
   output = $state<{ array: number; element: number } | null>(null);
 
   diagnosed = new Slot<Diagnosed>("diagnosed", "the compiler", { grace: 1000 });
@@ -157,11 +158,11 @@ export class Program {
     limit: { after: 40_000, hint: "A smaller size takes less time." },
   });
   why = new Slot<WhyAnswer>("why", "the way of the value");
-  /** The counters of the last run without an error of an earlier text, to compare with. */
+  /** The last run without an error of an earlier text, whose counters are compared with the present ones. */
   before = $state.raw<Ran | null>(null);
   pinned = $state.raw<Ran | null>(null);
   compare = $state<"good" | "pinned" | "none">("good");
-  /** The run that counters are compared with. Runs of other sizes are compared only if the reader pinned them. */
+  /** The run that counters are compared with. A run of other sizes is used only if the reader pinned it. */
   compared = $derived.by((): Ran | null => {
     if (this.compare !== "good") return this.compare === "pinned" ? this.pinned : null;
     const sizes = (r: Ran | null) => JSON.stringify(r?.run.parameters);
@@ -180,16 +181,16 @@ export class Program {
   /** The kernels of a PTX program. */
   ptxKernels = $derived(this.diagnosed.value?.file === this.fileName ? this.diagnosed.value.ptx : []);
   errors = $derived(this.findings.filter((f) => f.severity === "error"));
-  /** The kernels that are known are those of this text: before that, an answer would be about a kernel of the text before. */
+  /** True if the known kernels are those of the present text. Before that, an answer would be about a kernel of the text before. */
   known = $derived(this.diagnosed.value?.source === this.source);
-  /** The static check does not know whether accesses race: runs watch them. */
+  /** True if the static check cannot tell whether accesses race; runs then watch for races. */
   undecided = $derived(this.diagnosed.value?.source === this.source && (this.diagnosed.value?.undecided ?? false));
-  /** Runs watch for races whatever the static check says. */
+  /** Runs watch for races, whatever the static check finds. */
   watchRaces = $state(false);
   sizeNames = $derived(sizeNames(this.kernel));
   valueParameters = $derived(valueParameters(this.kernel));
 
-  /** Shows another text. CUDA C is read as a pasted kernel, whose messages have fixes that make it a .tile file. */
+  /** Shows another text. CUDA C is treated as a pasted kernel: the fixes of its messages make it a .tile file. */
   open(file: string, source: string): void {
     this.file = file.replace(/\.(cu|cuh)$/, ".tile");
     this.source = source;
@@ -207,7 +208,7 @@ export class Program {
     this.before = this.#good = null;
   }
 
-  /** Gives runs the arrays of a puzzle's case, whose sizes are set. */
+  /** Gives runs the arrays of a puzzle's case. The caller has set the case's sizes. */
   takeCase(of: PuzzleCase): void {
     this.case = of;
     this.#caseSizes = { sizes: this.sizes, tune: this.tune, types: this.types };
@@ -253,12 +254,12 @@ export class Program {
     return { [this.fileName]: this.source };
   }
 
-  /** The files of a run. */
+  /** Returns the files of a run. */
   get runFiles() {
     return { ...this.inputs?.files, ...this.#files() };
   }
 
-  /** Diagnostics and the list of kernels: asked at each change of the text. */
+  /** Asks for diagnostics and the list of kernels. Called at each change of the text. */
   diagnose(): void {
     const source = this.source;
     const files = this.#files();
@@ -294,7 +295,7 @@ export class Program {
     return applyFix(this.source, edits);
   }
 
-  /** The text with every fix made that the compiler's messages carry, and those of the messages that then come. */
+  /** Returns the text after all fixes of the compiler's messages, and of the messages that follow them. */
   fixed(): Promise<string> {
     const name = this.fileName;
     return fixAll(this.source, this.findings, async (source) => {
@@ -303,27 +304,27 @@ export class Program {
     });
   }
 
-  /** How the program is run; null: there is nothing to run yet. */
+  /** The words of the run's command; null: there is nothing to run yet. */
   runArgs = $derived.by((): string[] | null => {
     if (isPtx(this.fileName)) return this.launch && !this.errors.length ? ptxRunArgs(this.fileName, this.launch, this) : null;
-    if (this.atCase && !this.inputs) return null; // they are on their way
+    if (this.atCase && !this.inputs) return null; // the engine is still writing them
     return this.kernel ? runArgs(this.configuration) : null;
   });
   runKey = $derived.by(() => JSON.stringify([this.source, this.runArgs]));
-  /** The errors of the run of this very program: an access outside of an array, wrong values. */
+  /** The errors of the run of the present text, such as an access outside of an array or wrong values. */
   runFindings = $derived.by((): Finding[] => {
     const { refused, value } = this.simulated;
     if (this.fault) return findingsOf(this.fault.messages);
     return value?.key === this.runKey && !refused ? findingsOf(value.run.messages ?? []) : [];
   });
 
-  /** The fault of the run of this very program. */
+  /** The fault of the run of the present text. */
   fault = $derived.by((): RunFault | null => {
     const { refused } = this.simulated;
     return refused instanceof RunFault && refused.key === this.runKey ? refused : null;
   });
 
-  /** In place of what a card shows of a run, where there is none. */
+  /** Returns the text of a card about a run if there is no run. */
   notRun(what: string): string {
     if (this.simulated.busy) return "Running…";
     return this.fault ? "The run ended in a fault. Step shows the events up to it." : `${what} appear when the kernel runs.`;
@@ -363,7 +364,7 @@ export class Program {
     });
   }
 
-  /** A grid that has become smaller may have lost the selected block. */
+  /** Selects the first block if the grid has become too small for the selected one. */
   #backToFirstBlock(block: number[]): void {
     if (this.block === block) this.block = [0, 0, 0];
   }
@@ -372,7 +373,7 @@ export class Program {
     return JSON.stringify([this.source, whyArgs(run, "")]);
   }
 
-  /** Asks where the value of an element of an array comes from. */
+  /** Asks how an element of an array got its value. */
   askWhy({ array: number, element }: { array: number; element: number }): void {
     const array = this.simulated.value?.trace?.head.arrays[number];
     const run = this.runArgs;
@@ -386,7 +387,7 @@ export class Program {
     });
   }
 
-  /** Keeps the last good run of another text than the one that is shown, to compare with. */
+  /** Keeps the last good run of the text before the shown one, for comparison. */
   keepGood(): void {
     const shown = this.simulated.value;
     if (!shown?.run.ok || this.simulated.stale || shown.file !== this.fileName) return;
@@ -394,7 +395,7 @@ export class Program {
     this.#good = shown;
   }
 
-  /** Keeps the run that is shown, to compare with. */
+  /** Keeps the shown run for comparison. */
   pin(): void {
     this.pinned = this.simulated.value;
     this.compare = this.pinned ? "pinned" : "good";

@@ -1,4 +1,4 @@
-/** The answers of the engine as the command line's `--json` prints them. Fields that the page does not read are left out. */
+/** The answers of the engine, in the form of the command line's `--json`. Fields that the page does not read are left out. */
 
 export interface Place {
   file: string | null;
@@ -48,7 +48,7 @@ export interface Parameter {
   default?: number;
   derived?: string;
 }
-/** An expression of the text: a name, a number, two operands, or another. */
+/** An expression of the text: a name, a number, an operation of two operands, or another. */
 export interface Expression {
   line: number;
   column: number;
@@ -60,15 +60,15 @@ export interface Expression {
   left?: Expression;
   right?: Expression;
 }
-/** An array in shared memory that the text declares. */
+/** An array in shared memory that the program declares. */
 export interface SharedArray {
   name: string;
   line: number;
   column: number;
   extents: Expression[];
-  /** The text names nothing of it but elements. */
+  /** True if the program uses it only element by element. */
   by_element: boolean;
-  /** The indices of each element that the text names. */
+  /** The indices of each element that the program names. */
   elements: Expression[][];
 }
 export interface Kernel {
@@ -79,14 +79,14 @@ export interface Kernel {
   tune: { name: string; group: number; values: number[] }[];
   types: { name: string; choices: string[] }[];
   shared: SharedArray[];
-  /** Constants that are literals. */
+  /** Constants with a literal value. */
   numbers: { name: string; value: Expression }[];
 }
 /** A kernel of a PTX program. */
 export interface PtxKernel {
   kernel: string;
   called: string;
-  /** Threads that it asks for; empty: it asks for none. */
+  /** The block's extents that the kernel asks for; empty: any. */
   block: number[];
   parameters: { name: string; type: string; bytes: number; alignment: number }[];
 }
@@ -115,14 +115,14 @@ export interface SimFinding {
   accesses: (Place & { text?: string; block?: number | null; thread?: number | null; variable?: string | null; index?: number[] | null })[];
   steps?: string[];
 }
-/** A message of the command line. Notes follow the error or warning that they belong to, and without a place have line 0. */
+/** A message of the command line. Notes follow their error or warning; without a place they have line 0. */
 export interface Message extends Place {
   severity: "error" | "warning" | "note";
   text: string;
   code?: string;
   fix?: Edit[];
 }
-/** The answer of a run that did not come to its end, such as one that left an array. */
+/** The answer of a run that did not reach its end, for example because of an access outside of an array. */
 export interface Fault {
   ok: false;
   status: string;
@@ -134,10 +134,10 @@ export interface Fault {
 export interface Run {
   kernel: string;
   ok: boolean;
-  /** Whether the values are those of `ensures`; absent if they were not compared. */
+  /** True if the values are those of `ensures`; absent if they were not compared. */
   verified?: boolean;
   messages?: Message[];
-  /** The most wrong element, where values were compared. */
+  /** The element with the largest error, if values were compared. */
   view?: string;
   at?: number[];
   wrong?: {
@@ -290,7 +290,7 @@ export interface Layout {
   tiles: LayoutTile[];
 }
 
-/** `show --stage ptx`. Lines that are no instructions have no place in the source. */
+/** `show --stage ptx`. Lines without an instruction have no place in the source. */
 export interface PtxLine {
   text: string;
   file?: string;

@@ -1,6 +1,6 @@
 import type { Finding, Message } from "./results.ts";
 
-/** Errors and warnings, each with the notes that follow it. */
+/** Returns errors and warnings, each with the notes that follow it. */
 export function findingsOf(messages: Message[]): Finding[] {
   const found: Finding[] = [];
   for (const m of messages)

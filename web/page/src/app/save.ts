@@ -1,4 +1,4 @@
-/** Saves what a card shows: its figure as an SVG that needs no style sheet, its data as JSON or CSV. */
+/** Saves a card's content: its figure as an SVG that needs no style sheet, its data as JSON or CSV. */
 import type { CardData } from "./Card.svelte";
 
 function save(name: string, type: string, text: string): void {
@@ -22,7 +22,7 @@ const styles = [
   "dominant-baseline",
 ];
 
-/** The first figure below `body` with the colours that it has on the page written out. */
+/** Returns the first figure below `body`, with its colours on the page written into it. */
 export function svgText(body: HTMLElement): string | null {
   const figure = body.querySelector<SVGSVGElement>("svg.figure") ?? body.querySelector("svg");
   if (!figure) return null;
@@ -40,7 +40,7 @@ export function svgText(body: HTMLElement): string | null {
     }
   });
   const box = figure.getBoundingClientRect();
-  // Outside of the page a unit is a pixel.
+  // Outside of the page, a unit is a pixel.
   const { width, height } = figure.viewBox.baseVal;
   if (width) copy.setAttribute("width", String(width));
   if (height) copy.setAttribute("height", String(height));

@@ -8,7 +8,7 @@ import type { PtxLaunch } from "./ptx.ts";
 export type Mode = "bench" | "lesson" | "puzzle";
 export interface Shared {
   mode: Mode;
-  /** Name of the file, and its text unless it is a shipped kernel that was not changed. */
+  /** Name of the file, and its text unless it is an unchanged kernel that ships. */
   file: string;
   source?: string;
   kernel?: string;
@@ -21,9 +21,9 @@ export interface Shared {
   seed?: number;
   landing?: string;
   fill?: "rand" | "iota";
-  /** The puzzle and the number of its case that the sizes are of: runs get its arrays. */
+  /** The puzzle and the number of the case that the sizes are from: runs get its arrays. */
   case?: number[];
-  /** Runs watch for races whatever the static check says. */
+  /** Runs watch for races, whatever the static check finds. */
   watch?: boolean;
   block?: number[];
   event?: number;
@@ -33,14 +33,14 @@ export interface Shared {
   /** An answer to that puzzle. */
   answer?: string;
   embed?: string;
-  /** The card that is scrolled to. */
+  /** The card that the page scrolls to. */
   card?: string;
 }
 
 const isText = (v: unknown): v is string => typeof v === "string";
 const isWhole = (v: unknown): v is number => Number.isSafeInteger(v) && (v as number) >= 0;
 const isNumber = (v: unknown): v is number => Number.isSafeInteger(v);
-/** A number, also as text, or true or false. */
+/** True for a number, also as text, and for true and false. */
 const isSetting = (v: unknown) => (isText(v) ? v === "true" || v === "false" || (v !== "" && Number.isFinite(+v)) : Number.isFinite(v));
 const each = (is: (v: unknown) => boolean) => (v: unknown) => v !== null && typeof v === "object" && Object.values(v).every(is);
 const listOf = (is: (v: unknown) => boolean) => (v: unknown) => Array.isArray(v) && v.every(is);
@@ -49,7 +49,7 @@ const oneOf =
   (v: unknown) =>
     isText(v) && words.includes(v);
 
-/** Each member of a link, and what it may be. A link may come from anywhere. */
+/** A check for each member of a link, because a link may come from anywhere. */
 const allowed: { [K in keyof Required<Shared>]: (v: unknown) => boolean } = {
   mode: oneOf("bench", "lesson", "puzzle"),
   file: (v) => isText(v) && /[^/]$/.test(v),
@@ -80,12 +80,12 @@ function isLaunch(l: PtxLaunch): boolean {
   return [l.kernel, l.grid, l.block].every(isText) && listOf(isText)(l.args);
 }
 
-/** The members that are as they may be. */
+/** Returns the members that pass their checks. */
 function sound(state: Record<string, unknown>): Partial<Shared> {
   return Object.fromEntries(Object.entries(state).filter(([name, v]) => Object.hasOwn(allowed, name) && allowed[name as keyof Shared](v)));
 }
 
-/** Longer links are refused by some programs that pass them on: the caller offers a file. */
+/** The length from which some programs refuse to pass a link on; the caller then offers a file. */
 export const longest = 8192;
 
 export function toFragment(state: Partial<Shared>): string {
@@ -110,14 +110,14 @@ export function fromFragment(fragment: string): Partial<Shared> | null {
   return fragment.includes("=") ? sound(fromWords(fragment) as Record<string, unknown>) : null;
 }
 
-/** The state that `tilewright play` put into the page. */
+/** Returns the state that `tilewright play` put into the page. */
 export function fromGiven(): Partial<Shared> | null {
   const given = document.getElementById("given")?.textContent;
   if (!given) return null;
   return withWords(JSON.parse(given));
 }
 
-/** The words of `query` replace the members that they name. */
+/** Returns the state in which the words of `query` replace the members that they name. */
 function withWords(given: Partial<Shared> & { query?: string }): Partial<Shared> {
   const { query, ...state } = given;
   return withSource({ ...state, ...(query ? fromWords(query) : {}) });

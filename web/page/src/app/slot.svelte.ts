@@ -1,29 +1,29 @@
-/** A result of the engine: the last good value, and what became of the latest question. */
+/** A result of the engine: the last good value, and the state of the latest question. */
 import { Refused, Stopped } from "./engine.ts";
 import { waiting, type Question } from "./waiting.svelte.ts";
 
 export type Work<T> = (signal: AbortSignal, progress: (done: number) => void) => Promise<T>;
 
 interface Options<T> {
-  /** Milliseconds that a question under way is given when a newer one comes, before it is stopped: stopping costs the start of a worker. */
+  /** Milliseconds for which a question in progress may continue after a newer one comes. Stopping it costs the start of a worker. */
   grace?: number;
-  /** At most `keep` answers are remembered, of at most `room` bytes if `sizeOf` tells their bytes. */
+  /** Keeps at most `keep` answers, of at most `room` bytes if `sizeOf` returns their bytes. */
   keep?: number;
   room?: number;
   sizeOf?: (value: T) => number;
-  /** Milliseconds after which a question is stopped, and the way out: "Smaller sizes take less time." */
+  /** Milliseconds after which a question is stopped, and advice to the reader: "Smaller sizes take less time." */
   limit?: { after: number; hint: string; then?: () => void };
 }
 
 export class Slot<T> implements Question {
   value = $state.raw<T | null>(null);
-  /** The value is of an earlier question. */
+  /** The value belongs to an earlier question. */
   stale = $state(false);
   busy = $state(false);
   problem = $state<string | null>(null);
-  /** The refusal that `problem` is the text of. */
+  /** The refusal whose text is `problem`. */
   refused = $state.raw<Refused | null>(null);
-  /** Between 0 and 1 while the engine says how far it is, else null. */
+  /** Progress between 0 and 1 while the engine reports it, else null. */
   done = $state<number | null>(null);
   #running: { key: string; controller: AbortController } | null = null;
   #next: { key: string; work: Work<T>; asked: number } | null = null;
@@ -32,8 +32,8 @@ export class Slot<T> implements Question {
 
   readonly #options: Options<T>;
 
-  /** `name`: of the measure in the browser's timeline, from the question to its answer. `what`: the answer as a card says that it
-   * waits for it. */
+  /** `name`: name of the time from question to answer in the browser's timeline. `what`: name of the answer in a card's text while it
+   * waits. */
   constructor(
     readonly name: string,
     readonly what: string,
@@ -42,8 +42,8 @@ export class Slot<T> implements Question {
     this.#options = options;
   }
 
-  /** Asks the newest question. Of several that come while one is under way, the last alone is asked; the one that is under way is
-   * not asked again. */
+  /** Asks the newest question. If several come while one is in progress, it asks only the last; the one in progress is not asked
+   * again. */
   ask(key: string, work: Work<T>): void {
     if (this.#running?.key === key && !this.#running.controller.signal.aborted) {
       this.#next = null;
@@ -55,20 +55,20 @@ export class Slot<T> implements Question {
     else this.#impatience ??= setTimeout(() => this.#running?.controller.abort(), this.#options.grace ?? 150);
   }
 
-  /** Marks the value as one of an earlier question: there is nothing to ask now. */
+  /** Marks the value as one of an earlier question, if there is no question to ask now. */
   outdate(): void {
     this.stop();
     this.stale = this.value !== null;
     this.problem = this.refused = null;
   }
 
-  /** Stops at the reader's wish, and says so. */
+  /** Stops the question at the reader's request, and shows that. */
   interrupt(): void {
     this.stop();
     this.#fail(new Error("Stopped before its end."));
   }
 
-  /** Stops the question under way and forgets the next; the last good value stays. */
+  /** Stops the question in progress and drops the next; the last good value stays. */
   stop(): void {
     this.#next = null;
     this.#running?.controller.abort();
@@ -103,7 +103,7 @@ export class Slot<T> implements Question {
       waiting.begin(this);
       const { limit } = this.#options;
       const end = limit && setTimeout(() => this.#tooLong(), limit.after);
-      // The problem of another text goes when the answer takes its time; at once, it would flicker while the reader types.
+      // The problem of another text disappears if the answer takes long; if it did so at once, it would flicker while the reader types.
       const outdated = setTimeout(() => (this.problem = this.refused = null), 300);
       try {
         const value = await work(controller.signal, (done) => (this.done = done));
@@ -127,7 +127,7 @@ export class Slot<T> implements Question {
     this.#remembered.set(key, value);
     const { keep = 24, room = 32 << 20, sizeOf = () => 0 } = this.#options;
     let size = 0;
-    // The newest always stays.
+    // The newest answer always stays.
     for (const [old, kept] of [...this.#remembered].reverse()) {
       size += sizeOf(kept);
       if (old !== key && size > room) this.#remembered.delete(old);

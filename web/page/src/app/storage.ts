@@ -1,5 +1,5 @@
-/** The browser's storage for this page's address. A page in a sandboxed frame has none, and a full one takes nothing more: then what is
- * kept lasts as long as the page. */
+/** The browser's storage for this page's address. A page in a sandboxed frame has none, and a full one refuses; then values last as long
+ * as the page. */
 export function stored(key: string): string | null {
   try {
     return localStorage.getItem(key);

@@ -1,8 +1,9 @@
-/** The size of the browser's text. Figures measure in units of which 16 are the root's font size: their text grows as the reader wishes. */
+/** The size of the browser's text. Figures measure in units, 16 of which are the root's font size, so their text grows with the reader's
+ * setting. */
 import { untrack } from "svelte";
 
 class TextSize {
-  /** Pixels of a unit: 1 as browsers come, 2 if the reader doubled the size of text. */
+  /** Pixels of a unit: 1 by default in browsers, 2 if the reader doubled the size of text. */
   unit = $state(1);
 
   /** Follows the size of an element that is 16rem wide. */
@@ -15,7 +16,7 @@ class TextSize {
 
 export const textSize = new TextSize();
 
-/** Tells how wide an element is, in units: `{@attach roomOf((w) => (width = w))}`. */
+/** Calls `tell` with the width of an element, in units: `{@attach roomOf((w) => (width = w))}`. */
 export function roomOf(tell: (units: number) => void): (element: Element) => () => void {
   return (element) => {
     const { unit } = textSize;

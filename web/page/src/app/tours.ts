@@ -1,4 +1,4 @@
-/** Tours of a minute: each is a kernel, an edit that the reader makes, and what to look at. A step is done when its condition holds. */
+/** Tours of a minute: each is a kernel, an edit for the reader to make, and a place to look at. A step is done when its condition holds. */
 import { kernels } from "virtual:content";
 import type { Program } from "./program.svelte.ts";
 
@@ -72,12 +72,12 @@ export const tours: Tour[] = [
       },
       { says: "Now T = 64.", card: "roofline", done: (p) => p.tuned("T") === 64 },
       {
-        says: "It walked up the roof, but one thread for each element is 4,096 threads, and a block has 1,024 at most.",
+        says: "The point moved up the roof, but one thread for each element is 4,096 threads, and a block has at most 1,024.",
         card: "roofline",
         done: (p) => p.tuned("T") === 32,
       },
       {
-        says: "With T = 32 the memory is not what binds: shared memory is. The next kernel to look at is register_tiled.tile.",
+        says: "With T = 32 shared memory is the limit, not global memory. Look at register_tiled.tile next.",
         card: "roofline",
         done: () => false,
       },

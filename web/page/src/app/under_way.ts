@@ -1,5 +1,5 @@
-/** Counts what the page has begun and does not show yet: questions to the engine, files that are read, pauses after which it asks.
- * While there is any, the document's element has the attribute `data-busy`, by which a test waits. */
+/** Counts the work that the page has begun but does not show yet: questions to the engine, files being read, pauses before a question.
+ * While the count is above 0, the document's element has the attribute `data-busy`; tests wait for its end. */
 let count = 0;
 
 function add(change: number): void {
@@ -7,7 +7,7 @@ function add(change: number): void {
   document.documentElement.toggleAttribute("data-busy", count > 0);
 }
 
-/** Counts until `work` ends, and returns its result. */
+/** Counts `work` until it ends, and returns its result. */
 export async function underWay<T>(work: Promise<T>): Promise<T> {
   add(1);
   try {
@@ -17,7 +17,7 @@ export async function underWay<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Calls `act` after a pause, which counts until then. Returns a function that ends the pause without the call. */
+/** Calls `act` after a pause; the pause counts as work. Returns a function that ends the pause without the call. */
 export function afterPause(milliseconds: number, act: () => void): () => void {
   let waits = true;
   const end = () => {

@@ -1,16 +1,16 @@
-/** The questions that the engine is at, in every mode: the page's one Stop ends them all. */
+/** The questions that the engine is working on, in every mode. The page's one Stop ends them all. */
 import { SvelteSet } from "svelte/reactivity";
 
 export interface Question {
-  /** "the run in the simulator" */
+  /** A name of the question: "the run in the simulator". */
   readonly what: string;
-  /** Between 0 and 1 if the engine says how far it is. */
+  /** Progress between 0 and 1 if the engine reports it, else null. */
   readonly done: number | null;
   /** Ends it at once. */
   interrupt(): void;
 }
 
-/** Milliseconds after which the page says that it waits. */
+/** Milliseconds after which the page shows that it waits. */
 const patience = 1000;
 
 class Waiting {
@@ -19,7 +19,7 @@ class Waiting {
   #now = $state(0);
   #clock: ReturnType<typeof setInterval> | undefined;
 
-  /** Notes that the question was asked; the caller tells its end. */
+  /** Adds a question that was asked; the caller reports its end. */
   begin(question: Question): void {
     if (this.#begun.has(question)) return;
     this.#begun.set(question, performance.now());
@@ -39,12 +39,12 @@ class Waiting {
     for (const [question, begun] of this.#begun) if (this.#now - begun >= patience) this.#late.add(question);
   }
 
-  /** The questions that have been under way for more than a second, the oldest first. */
+  /** Returns the questions that have taken more than a second, the oldest first. */
   get late(): Question[] {
     return [...this.#late].sort((a, b) => this.#begun.get(a)! - this.#begun.get(b)!);
   }
 
-  /** "34 %, 12 s" */
+  /** Returns progress and time: "34 %, 12 s". */
   far(question: Question): string {
     const seconds = `${Math.floor((this.#now - (this.#begun.get(question) ?? this.#now)) / 1000)} s`;
     return question.done === null ? seconds : `${Math.min(99, Math.round(question.done * 100))} %, ${seconds}`;

@@ -1,4 +1,4 @@
-/** Places of the compiler in an editor's document: lines count from 1, columns in bytes of UTF-8 from 1. */
+/** Converts places of the compiler to places in an editor's document: lines count from 1, columns from 1 in bytes of UTF-8. */
 import type { Text } from "@codemirror/state";
 
 export function offsetOf(doc: Text, line: number, column: number): number {
@@ -15,7 +15,7 @@ export function offsetOf(doc: Text, line: number, column: number): number {
   return from + at;
 }
 
-/** The end of the word, call or access that begins there, for findings that have no length. */
+/** Returns the end of the word, call or access that begins there, for findings without a length. */
 export function endOf(doc: Text, from: number): number {
   const line = doc.lineAt(from);
   const rest = line.text.slice(from - line.from);

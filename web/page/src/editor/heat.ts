@@ -3,11 +3,11 @@ import { RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { gutter, GutterMarker } from "@codemirror/view";
 
 export interface Heat {
-  /** Of the costliest line, 0 to 1. */
+  /** Cost relative to the costliest line, 0 to 1. */
   share: number;
-  /** "4 sectors", for the title. */
+  /** Text of the title: "4 sectors". */
   text: string;
-  /** "−97 %" compared with the run before; empty: no change. */
+  /** Change since the run before, "−97 %"; empty: no change. */
   change: string;
 }
 
@@ -32,7 +32,7 @@ class HeatMarker extends GutterMarker {
 
 export const setHeat = StateEffect.define<Map<number, Heat>>();
 
-/** Markers move with their lines, so that they stay right while the reader types and the next run is under way. */
+/** Markers move with their lines, so that they stay right while the reader types and the next run is in progress. */
 const heatField = StateField.define<RangeSet<GutterMarker>>({
   create: () => RangeSet.empty,
   update(markers, tr) {

@@ -50,7 +50,7 @@ const parser: StreamParser<{ inComment: boolean }> = {
 
 export const tileLanguage = StreamLanguage.define(parser);
 
-/** A line is indented as the text above it, a unit more after an open brace and a unit less at a closing one. */
+/** Indents a line like the text above it, one unit more after an open brace and one unit less at a closing one. */
 export const tileIndent = indentService.of((context, at) => {
   const { doc } = context.state;
   let number = doc.lineAt(at).number;
@@ -61,7 +61,7 @@ export const tileIndent = indentService.of((context, at) => {
   return Math.max(0, /^ */.exec(above)![0].length + context.unit * (opens - closes));
 });
 
-/** Colours mean operands and sums in this page, so the text has few: weight and shade say the rest. */
+/** Colours mean operands and sums in this page, so the text has few colours; weight and lightness mark the rest. */
 export const tileHighlighting = syntaxHighlighting(
   HighlightStyle.define([
     { tag: tags.comment, color: "var(--ink-2)", fontStyle: "italic" },

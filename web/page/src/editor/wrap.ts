@@ -1,8 +1,8 @@
-/** Long lines go on in further rows, which hang below the first: two columns right of where its text begins. */
+/** Long lines continue in further rows, indented two columns more than the line's text. */
 import { RangeSetBuilder, type EditorState } from "@codemirror/state";
 import { Decoration, EditorView, ViewPlugin, type DecorationSet, type ViewUpdate } from "@codemirror/view";
 
-/** Columns of white space that a line begins with. */
+/** Returns the number of columns of white space at the beginning of a line. */
 export function indentOf(text: string, tab: number): number {
   let columns = 0;
   for (const c of text) {

@@ -4,7 +4,7 @@ export type Value = number | string | boolean | null;
 export interface ArrayCell {
   index: number[];
   text: string;
-  /** The value it should have, where it has another. */
+  /** The expected value, if it differs. */
   expected: string | null;
   unwritten: boolean;
 }
@@ -13,7 +13,7 @@ export interface ArrayCell {
 export interface Sheet {
   name: string;
   rows: ArrayCell[][];
-  /** Rows and columns that are left out. */
+  /** Numbers of rows and columns that are left out. */
   more: [number, number];
 }
 

@@ -2,7 +2,7 @@
 export interface FigureAsked {
   name: string;
   file: string | null;
-  /** Whole numbers: sizes, tuned values, and N, the size at which the model counts. */
+  /** Whole numbers: sizes, tuned values, and N, the size for the model. */
   values: Record<string, number>;
   words: Record<string, string>;
 }

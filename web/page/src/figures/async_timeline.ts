@@ -1,4 +1,4 @@
-/** The groups of asynchronous copies of a block: when each is issued, committed, landed, waited for and read. */
+/** The groups of asynchronous copies of a block: the events at which each is issued, committed, landed, waited for and read. */
 import { elementBytes, NO_EVENT, type Copy, type Trace } from "$engine/trace.ts";
 import { upTo } from "./step_index.ts";
 
@@ -9,26 +9,26 @@ const WAIT = 10;
 
 export interface CopyGroup {
   warp: number;
-  /** Its number among its warp's. Copies that are waited for without a commit are a group, too. */
+  /** The group's number in its warp. Copies that a wait completes without a commit are a group, too. */
   number: number;
-  /** Events: its first issue, its commit, the landing of its last copy, the wait after which it is complete; NO_EVENT: none. */
+  /** Events: the group's first issue, its commit, the landing of its last copy, the wait that completes it; NO_EVENT: none. */
   issue: number;
   commit: number;
   land: number;
   wait: number;
   copies: number;
   bytes: number;
-  /** The first and last read of its bytes before other copies replace them. */
+  /** The first and last read of its bytes before other copies overwrite them. */
   firstRead: number;
   lastRead: number;
-  /** The first read of bytes that it still had under way. */
+  /** The first read of its bytes before their copy was complete. */
   tooEarly: number;
-  /** Of a variable that is a ring of stages (its first dimension): the stage; null: it is none, or it is not known. */
+  /** The stage, if the variable is a ring of stages (its first dimension); null: it is not, or the stage is not known. */
   stage: number | null;
   variables: Set<number>;
 }
 
-/** Groups that a warp has under way from an event on. */
+/** The number of groups that a warp has in progress from an event on. */
 export interface UnderWay {
   event: number;
   groups: number;
@@ -37,11 +37,11 @@ export interface UnderWay {
 
 export class AsyncTimeline {
   readonly groups: CopyGroup[] = [];
-  /** For each warp, where the number of its groups under way changes. */
+  /** For each warp, the events at which its number of groups in progress changes. */
   readonly underWay: UnderWay[][];
-  /** The most groups that a lane has under way while it reads shared memory: the simulator's `async_depth`. */
+  /** The most groups that a lane has in progress while it reads shared memory: the simulator's `async_depth`. */
   depth = 0;
-  /** Bytes of a warp's copies under way, on the average of its reads of shared memory: `async_overlap`. */
+  /** Bytes of a warp's copies in progress, averaged over its reads of shared memory: `async_overlap`. */
   overlap = 0;
   readonly stages: number;
 
@@ -127,7 +127,7 @@ export class AsyncTimeline {
     return place && place.element >= 0 ? Math.floor(place.element / v.shape.slice(1).reduce((p, d) => p * d, 1)) : null;
   }
 
-  /** Finds the reads of each group's bytes, and those that come while the copy is under way. */
+  /** Finds the reads of each group's bytes, and the reads that come before the copy is complete. */
   #uses(): void {
     const { trace } = this;
     const { sites, shared_bytes } = trace.head;
@@ -163,7 +163,7 @@ export class AsyncTimeline {
     }
   }
 
-  /** Counts groups under way as the simulator does: by lane, and with copies of no group yet as one more. */
+  /** Counts groups in progress as the simulator does: by lane, with the copies that are not committed yet as one more group. */
   #count(): void {
     const { trace } = this;
     const { sites, warps } = trace.head;
@@ -216,14 +216,14 @@ export class AsyncTimeline {
   }
 }
 
-/** The event nearest to a time, of a warp if it has one there. */
+/** Returns the event nearest to a time, one of the warp if it has one there. */
 export function eventAt(trace: Trace, time: number, warp: number): number {
   const e = Math.max(0, upTo(trace.time, time) - 1);
   for (let back = e; back >= Math.max(0, e - 256); back--) if (trace.warp[back] === warp) return back;
   return e;
 }
 
-/** Moments at which copies can be told to land, earliest first: "early", after a number of instructions of the warp, "late". */
+/** Returns the choices for the landing of copies, earliest first: "early", after a number of instructions of the warp, "late". */
 export function landings(timeline: AsyncTimeline): string[] {
   const { trace, groups } = timeline;
   const done = new Float64Array(trace.head.warps);

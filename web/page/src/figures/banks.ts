@@ -1,7 +1,7 @@
-/** Requests of a warp to shared and global memory: which banks serve which lanes in which wavefront, and which sectors they touch. */
+/** Requests of a warp to shared and global memory: the banks that serve its lanes in each wavefront, and the sectors that it touches. */
 import { elementBytes, FLAG, type Trace, type TraceSite } from "$engine/trace.ts";
 
-/** All requests of a place in the source to one variable, of every warp and turn of the traced block. */
+/** All requests of one place in the source to one variable, by all warps and turns of the traced block. */
 export interface Access {
   key: string;
   site: TraceSite;
@@ -39,7 +39,7 @@ export function accessesOf(trace: Trace): Access[] {
   return [...found.values()].sort((x, y) => x.site.line - y.site.line || x.site.column - y.site.column);
 }
 
-/** The request with the most units above the fewest; of equals the lowest warp's first. */
+/** Returns the request with the most units above the minimum; of equal ones, the first of the lowest warp. */
 export function worstOf(trace: Trace, events: number[]): number {
   const above = (e: number) => trace.units[e]! - trace.least[e]!;
   let worst = events[0]!;
@@ -62,8 +62,8 @@ export interface Served {
   lanes: number[];
 }
 
-/** What each wavefront gives to which lanes, from the number of the wavefront that serves each lane: `bytes` of a lane are made of units
- * of 4, 8 or 16 bytes, which a group of neighbouring banks gives. `matrix`: lanes give rows of 16 bytes. */
+/** Returns the words that each wavefront gives to each lane, from the number of the wavefront that serves each lane. A lane's `bytes`
+ * consist of units of 4, 8 or 16 bytes, each from a group of neighbouring banks. `matrix`: lanes give rows of 16 bytes. */
 export function servedBy(lanes: Lane[], wavefrontOf: number[], bytes: number, matrix: boolean): Served[] {
   const unit = matrix || bytes > 8 ? 16 : bytes > 4 ? 8 : 4;
   const served = new Map<string, Served>();
@@ -80,14 +80,15 @@ export function servedBy(lanes: Lane[], wavefrontOf: number[], bytes: number, ma
 
 export const wavefrontsOf = (served: Served[]): number => 1 + Math.max(-1, ...served.map((s) => s.wavefront));
 
-/** For each bank the wavefronts in which it gives something. */
+/** Returns, for each bank, the number of wavefronts in which it serves a lane. */
 export function depths(served: Served[]): number[] {
   const depth = new Array<number>(32).fill(0);
   for (const s of served) for (let b = s.bank; b < s.bank + s.banks; b++) depth[b]!++;
   return depth;
 }
 
-/** A line of 128 bytes: for each of its words of 4 bytes the lanes that ask for some of it, and for each sector whether it moves. */
+/** A line of 128 bytes: for each of its words of 4 bytes the lanes that ask for a part of it, and for each sector whether it is
+ * transferred. */
 export interface Line {
   address: number;
   words: number[][];
@@ -108,14 +109,14 @@ export function linesOf(lanes: Lane[], bytes: number): Line[] {
   return [...lines.values()].sort((a, b) => a.address - b.address);
 }
 
-/** Where the elements of an array in shared memory lie, as its addresses show. */
+/** The places of the elements of an array in shared memory, as its addresses show. */
 export interface Spread {
-  /** Element (r, c) is element number `stride` · r + c of the array; null: it lies otherwise. */
+  /** Element (r, c) is element number `stride` · r + c of the array; null: the places follow another rule. */
   stride: number | null;
   /** Bytes of an element, and words of 4 bytes before the array's first. */
   bytes: number;
   first: number;
-  /** How many banks the elements of a column begin in. */
+  /** The number of banks in which the elements of a column begin. */
   column: number;
   /** The bank in which element (r, c) begins, for the first rows and each `step`th column. */
   step: number;
@@ -125,7 +126,7 @@ export interface Spread {
 const mostRows = 8;
 const mostColumns = 8;
 
-/** Null: the array is no matrix, or the types of its elements are not known. `variable`: the trace's number of it. */
+/** Returns null if the array is not a matrix, or the type of its elements is not known. `variable`: its number in the trace. */
 export function spreadOf(trace: Trace, variable: number): Spread | null {
   const v = trace.head.shared[variable]!;
   const bytes = elementBytes(v.type);
@@ -145,7 +146,7 @@ export function spreadOf(trace: Trace, variable: number): Spread | null {
   return { stride: linear ? stride : null, bytes, first: at(0, 0) / 4, column, step, banks };
 }
 
-/** "(33 r + c) mod 32": the bank of element (r, c), if it follows from its number. */
+/** Returns a formula for the bank of element (r, c), if it follows from its number: "(33 r + c) mod 32". */
 export function bankText({ stride, bytes, first }: Spread): string {
   const number = `${stride} r + c`;
   const words = bytes === 4 ? number : bytes < 4 ? `⌊(${number}) / ${4 / bytes}⌋` : `${bytes / 4} (${number})`;
@@ -153,7 +154,7 @@ export function bankText({ stride, bytes, first }: Spread): string {
   return `(${words}${offset ? ` + ${offset}` : ""}) mod 32`;
 }
 
-/** Lanes in few letters: 5, 0–7, 0 8 16. */
+/** Returns lanes as a short text: 5, 0–7, 0 8 16. */
 export function laneText(lanes: number[]): string {
   const distinct = [...new Set(lanes)].sort((a, b) => a - b);
   if (distinct.length > 1 && distinct.at(-1)! - distinct[0]! === distinct.length - 1) return `${distinct[0]}–${distinct.at(-1)}`;

@@ -1,4 +1,4 @@
-/** Pictures of one block of a run: a step of it, who holds what, the banks of a request. */
+/** Pictures of one block of a run: a step of it, the owners of elements, the banks of a request. */
 import { FLAG, type Trace } from "$engine/trace.ts";
 import type { Layout } from "../app/results.ts";
 import type { FigureAsked } from "./asked.ts";
@@ -17,7 +17,7 @@ import { Index, stepOver, type Tile, tilesOf } from "./tiles.ts";
 
 const wide = 640;
 
-/** turn: a turn of the main loop, of which the end is shown. */
+/** turn: the turn of the main loop whose end is shown. */
 export function step(asked: FigureAsked, tool: Tool): Picture {
   const trace = traced(tool, asked);
   const stepper = new Stepper(trace);
@@ -25,7 +25,7 @@ export function step(asked: FigureAsked, tool: Tool): Picture {
   return drawn(StepFigure, { picture: stepper.picture(event, wide) }, `One block of ${trace.head.kernel}: ${stateText(stepper, event)}`);
 }
 
-/** tile: its name, else the output; height: how many rows are shown. `shows=blocks`: the blocks over the whole output. */
+/** tile: its name, by default the output; height: the number of rows shown. `shows=blocks`: the blocks over the whole output. */
 export function threads(asked: FigureAsked, tool: Tool): Picture {
   const trace = traced(tool, asked);
   const shown = ["show", asked.file!, "--stage", "layout", "--device", trace.head.target];
@@ -69,7 +69,7 @@ function blocks(trace: Trace, tile: Tile): Picture {
   );
 }
 
-/** line: of the access, which is the worst one there. */
+/** line: of the access; the picture shows the worst one on the line. */
 export function banks(asked: FigureAsked, tool: Tool): Picture {
   const trace = traced(tool, asked);
   const there = accessesOf(trace).filter((a) => a.space === "shared" && a.site.line === asked.values["line"]);
@@ -79,7 +79,7 @@ export function banks(asked: FigureAsked, tool: Tool): Picture {
   return drawn(BanksFigure, { served, least: trace.least[event]!, width: wide });
 }
 
-/** The copies of the first warp. */
+/** Draws the copies of the first warp. */
 export function async(asked: FigureAsked, tool: Tool): Picture {
   const timeline = new AsyncTimeline(traced(tool, asked));
   const groups = timeline.of(0);

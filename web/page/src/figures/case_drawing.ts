@@ -4,7 +4,7 @@ import { valueText, type Value } from "./array_grid.ts";
 export interface CaseArray {
   name: string;
   shape: number[];
-  /** In row-major order; null: there are too many to look at. */
+  /** Values in row-major order; null: there are too many to show. */
   values: Value[] | null;
 }
 export interface DrawnArray {
@@ -14,25 +14,25 @@ export interface DrawnArray {
   colour: "a" | "b" | "shared" | "sum";
   rows: number;
   cols: number;
-  /** Its elements' corner, and their size. */
+  /** The corner of its elements, and their size. */
   x: number;
   y: number;
   w: number;
   h: number;
-  /** The values as text; null: elements are too small for text, or it is drawn as a tile. */
+  /** The values as text; null: elements are too small for text, or the array is drawn as a tile. */
   texts: string[] | null;
-  /** Drawn as one rectangle, without its elements. */
+  /** True if it is drawn as one rectangle, without its elements. */
   tile: boolean;
 }
 export interface CaseDrawing {
   arrays: DrawnArray[];
-  /** From inputs to outputs, as an SVG path. */
+  /** Arrows from inputs to outputs, as an SVG path. */
   arrows: string;
   width: number;
   height: number;
 }
 
-/** Elements of an axis that are drawn at most, and rows whose values are written. */
+/** The most elements of an axis that are drawn, and the most rows whose values are written. */
 const most = 32;
 const mostRows = 12;
 const gap = 40;
@@ -54,7 +54,7 @@ function sized(a: CaseArray, column: boolean): Sized {
   return { ...a, rows, cols, tile: !a.values || rows > most || cols > most, texts: (a.values ?? []).map((v) => valueText(v)) };
 }
 
-/** Tells whether rows of the first input and columns of the second meet in the elements of the output, as in a product. */
+/** Returns whether rows of the first input and columns of the second meet in the elements of the output, as in a product. */
 function meets(inputs: CaseArray[], outputs: CaseArray[]): boolean {
   const [a, b] = inputs;
   const out = outputs[0]?.shape;
@@ -68,7 +68,7 @@ export function drawCase(inputs: CaseArray[], outputs: CaseArray[], width: numbe
   const list = [...inputs.map((a, i) => sized(a, cross && i === 0 && a.shape.length === 1)), ...outputs.map((a) => sized(a, false))];
   const small = list.filter((a) => !a.tile);
   const written = 12 + 7.5 * Math.max(2, ...small.flatMap((a) => a.texts.map((t) => t.length)));
-  // Columns side by side: of all arrays in a product's rows, else of the widest.
+  // The number of columns next to each other: of all arrays in a product's rows, else of the widest array.
   const abreast = cross ? list[0]!.cols + list[2]!.cols : Math.max(1, ...small.map((a) => a.cols));
   const room = width - (cross ? gap + 2 * index : index);
   const comfortable = Math.max(32, written);
@@ -94,7 +94,8 @@ export function drawCase(inputs: CaseArray[], outputs: CaseArray[], width: numbe
   };
 }
 
-/** The side of elements without text: all arrays are side by side if their elements can still be seen, else one below the other. */
+/** Returns the side of elements without text. All arrays are next to each other if their elements are then still visible, else one below
+ * the other. */
 function unitOf(small: Sized[], together: number, abreast: number, width: number): number {
   const side = (cols: number, arrays: number) => Math.floor((width - gap * (arrays - 1)) / cols);
   const abreastAll = side(together, small.length);
@@ -102,7 +103,7 @@ function unitOf(small: Sized[], together: number, abreast: number, width: number
   return Math.max(5, Math.min(16, abreastAll >= 5 ? abreastAll : side(abreast, 1), Math.floor(320 / tallest)));
 }
 
-/** The width of its name and shape. */
+/** The width of an array's name and shape. */
 const labelled = (a: DrawnArray) => 8.5 * (a.name.length + 1 + shapeText(a.shape).length);
 /** Room left of and above the elements, for the numbers of rows and columns. */
 const before = (a: DrawnArray) => (a.texts && a.rows > 1 ? index : 1);
@@ -110,7 +111,7 @@ const above = (a: DrawnArray) => label + (a.texts && a.cols > 1 ? index : 0);
 const wide = (a: DrawnArray) => a.cols * a.w;
 const tall = (a: DrawnArray) => a.rows * a.h;
 
-/** The second input above the output, the first to its left. */
+/** Places the second input above the output, and the first to its left. */
 function placeAcross([a, b, out]: DrawnArray[]): string {
   if (!a || !b || !out) return "";
   a.x = before(a);
@@ -123,7 +124,7 @@ function placeAcross([a, b, out]: DrawnArray[]): string {
   );
 }
 
-/** Inputs in rows from left to right, vectors one below the other; outputs to the right if there is room, else below. */
+/** Places inputs in rows from left to right, vectors one below the other; outputs to the right if there is room, else below. */
 function placeInTurn(arrays: DrawnArray[], inputs: number, width: number): string {
   const vectors = arrays.every((a) => a.shape.length < 2);
   let arrows = "";
@@ -154,7 +155,7 @@ function arrow(x0: number, y0: number, x1: number, y1: number): string {
   return `M${x0},${y0}L${x1},${y1}${head}`;
 }
 
-/** The element of an array by its indices. */
+/** Returns the row-major number of an element from its indices. */
 export const elementOf = (shape: number[], at: number[]) => at.reduce((e, i, axis) => e * (shape[axis] ?? 1) + i, 0);
 /** "2 × 3" */
 export const shapeText = (shape: number[]) => shape.join(" × ");

@@ -1,4 +1,4 @@
-/** What pictures for Markdown share: the native program's answers, and a component drawn as SVG. */
+/** Parts that pictures for Markdown share: the native program's answers, and a component drawn as SVG. */
 import type { Trace } from "$engine/trace.ts";
 import type { Component } from "svelte";
 import { render } from "svelte/server";
@@ -8,7 +8,7 @@ import type { FigureAsked } from "./asked.ts";
 export interface Tool {
   json<T>(args: string[]): T;
   trace(args: string[]): Trace;
-  /** A file of the repository. */
+  /** Reads a file of the repository. */
   read(path: string): string;
 }
 
@@ -19,12 +19,12 @@ export interface Picture {
   alt: string;
 }
 
-/** `alt` in place of the figure's own label. */
+/** Draws a component. `alt` replaces the figure's own label. */
 export function drawn<Props extends Record<string, unknown>>(component: Component<Props>, props: NoInfer<Props>, alt?: string): Picture {
   const { body, head } = render(component as unknown as Component<Record<string, unknown>>, { props });
   const [, own, inner] = /<svg([^>]*)>([\s\S]*)<\/svg>/.exec(body.replace(/<!--[\s\S]*?-->/g, ""))!;
   const said = alt ?? /aria-label="([^"]*)"/.exec(own!)?.[1] ?? "";
-  // A picture takes no keys: its parts have neither roles nor a place in the order of the focus.
+  // A picture takes no keys, so its parts need neither roles nor a place in the order of the focus.
   const still = (text: string) => text.replace(/ (role|tabindex|aria-[\w-]+|data-[\w-]+)(="[^"]*")?(?=[\s/>])/g, "");
   const attributes = still(`${own!} `)
     .replace(/ (width|height)="[^"]*"/g, "")
@@ -43,7 +43,7 @@ export const nameOf = (path: string) =>
     .pop()!
     .replace(/\.tile$/, "");
 
-/** The values that are sizes, and those that are tuned, as options of a command for the file. */
+/** Returns the values that are sizes, and those that are tuned, as options of a command for the file. */
 export function configuration(tool: Tool, file: string, values: Record<string, number>, words: Record<string, string>): string[] {
   const kernel = tool.json<Kernel[]>(["show", file, "--kernels"])[0]!;
   const args: string[] = [];

@@ -1,4 +1,4 @@
-/** The cell that an arrow key, Home, End (with Ctrl: of the whole grid) or a page key leads to; null: another key. */
+/** Returns the cell that an arrow key, Home, End (with Ctrl: of the whole grid) or a page key leads to; null: another key. */
 export function stepOf(
   { key, ctrlKey }: KeyboardEvent,
   row: number,
@@ -22,7 +22,7 @@ export function stepOf(
   return [Math.min(rows - 1, Math.max(0, found[0])), Math.min(columns - 1, Math.max(0, found[1]))];
 }
 
-/** Where in the drawing the pointer is, in its own units. */
+/** Returns the pointer's place in the drawing, in the drawing's units. */
 export function pointIn(svg: SVGSVGElement, event: MouseEvent): [number, number] {
   const box = svg.getBoundingClientRect();
   const view = svg.viewBox.baseVal;

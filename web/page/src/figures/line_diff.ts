@@ -1,12 +1,12 @@
-/** The lines of two texts as one list: those that both have, those that the first alone has (−), those of the second alone (+). */
+/** The lines of two texts as one list: lines of both, of the first only (−), of the second only (+). */
 export interface DiffLine {
   text: string;
   sign: "" | "+" | "−";
-  /** The number of the line in the second text, from 1; null: it is in the first alone. */
+  /** The number of the line in the second text, from 1; null: only the first text has it. */
   number: number | null;
 }
 
-/** Longest common subsequence by dynamic programming: the texts of passes have tens to hundreds of lines. */
+/** Finds the longest common subsequence by dynamic programming: the texts of passes have tens to hundreds of lines. */
 export function diffLines(before: string[], after: string[]): DiffLine[] {
   const wide = after.length + 1;
   const length = new Uint32Array((before.length + 1) * wide);

@@ -1,13 +1,13 @@
-/** The memories of a GPU as `explain --device --json` has them, from the nearest to the farthest. */
+/** The memories of a GPU from `explain --device --json`, from the nearest to the farthest. */
 import type { Gpu } from "../app/results.ts";
 
 export interface Memory {
   name: string;
   holder: string;
   bytes: number;
-  /** Bytes a second of the whole GPU; null: no roof of the model. */
+  /** Bytes a second of the whole GPU; null: the model has no roof for it. */
   bandwidth: number | null;
-  /** Cycles from a load to its result; null: it takes no load. */
+  /** Cycles from a load to its result; null: loads do not use it. */
   latency: number | null;
 }
 

@@ -1,9 +1,9 @@
-/** The rows of an array in shared memory in the text of a kernel, and the edits that make them longer. Places are the compiler's. */
+/** The rows of an array in shared memory in the text of a kernel, and the edits that make them longer. The compiler gives the places. */
 import { textAt } from "../app/fixes.ts";
 import type { Edit, Expression, Kernel, SharedArray } from "../app/results.ts";
 
-/** The last extent of the declaration: `base`, and what is added to it. `by` null: a number in the text, or nothing, which an
- * edit can change; else the name of a tuned value or a constant. */
+/** The last extent of the declaration: `base`, and the sum added to it. `by`: the name of a tuned value or a constant; null: a number in
+ * the text, or nothing, which an edit can change. */
 export interface Padding {
   array: SharedArray;
   base: string;
@@ -11,7 +11,7 @@ export interface Padding {
   by: string | null;
   /** The whole extent, which an edit replaces. */
   extent: Expression;
-  /** Names in all extents. */
+  /** The names in all extents. */
   names: string[];
 }
 
@@ -20,7 +20,7 @@ export function namesIn(e: Expression): string[] {
   return [e.left, e.right].flatMap((x) => (x ? namesIn(x) : []));
 }
 
-/** The operand on the left of the last `+`, as written; null: parentheses are around the right one. */
+/** Returns the operand on the left of the last `+`, as written; null: the right one is in parentheses. */
 function leftOf(source: string, sum: Expression): string | null {
   const text = textAt(source, sum);
   const right = textAt(source, sum.right!);
@@ -28,7 +28,7 @@ function leftOf(source: string, sum: Expression): string | null {
   return text.endsWith(right) && before.endsWith("+") ? before.slice(0, -1).trimEnd() : null;
 }
 
-/** Whether a slider can set the name: it is a tuned value or a constant. */
+/** Returns whether a slider can set the name: it is a tuned value or a constant. */
 export function isSettable(kernel: Kernel, name: string): boolean {
   return kernel.tune.some((t) => t.name === name) || kernel.numbers.some((n) => n.name === name);
 }
@@ -50,7 +50,7 @@ export function paddingOf(source: string, kernel: Kernel, name: string): Padding
   };
 }
 
-/** The edit after which each row has `added` elements more than its base. */
+/** Returns the edit that makes each row `added` elements longer than its base. */
 export function paddingEdit({ base, extent }: Padding, added: number): Edit {
   return { line: extent.line, column: extent.column, delete: extent.length, insert: added ? `${base} + ${added}` : base };
 }

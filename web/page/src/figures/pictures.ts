@@ -1,4 +1,4 @@
-/** The figures of Markdown: what each name shows, from what the command line says. scripts/figures.mjs writes them to docs/figures. */
+/** The figures of Markdown, by name; the command line's output supplies their data. scripts/figures.mjs writes them to docs/figures. */
 import type { Explanation } from "../app/results.ts";
 import type { FigureAsked } from "./asked.ts";
 import BlockProductFigure from "./BlockProductFigure.svelte";
@@ -16,9 +16,9 @@ import TrafficFigure from "./TrafficFigure.svelte";
 import { wayOf } from "./way.ts";
 import WayFigure from "./WayFigure.svelte";
 
-/** File, then NAME=VALUE; words that a figure has of its own are told at it. */
+/** Takes a file, then NAME=VALUE; the comments below name the words that a figure has of its own. */
 export const pictures: Record<string, (asked: FigureAsked, tool: Tool) => Picture> = {
-  /** sweep: values of the name that the points walk along, `T=32` the current one. */
+  /** sweep: the values of the name that the points have, `T=32` the present one. */
   roofline({ file, values, words }, tool) {
     const [name, list] = words["sweep"]!.split(":") as [string, string];
     const { [name]: current, ...rest } = values;

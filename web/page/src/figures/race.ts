@@ -1,4 +1,4 @@
-/** What happened to the bytes that two threads race for: the accesses of a trace that touch them, by warp and time. */
+/** The history of the bytes that two threads race for: the accesses of a trace that touch them, by warp and time. */
 import type { Trace } from "$engine/trace.ts";
 
 export interface Touch {
@@ -10,7 +10,7 @@ export interface Touch {
   line: number;
 }
 
-/** The flat address of an element of a variable, by the name that a finding gives it. Null: the trace does not have it. */
+/** Returns the flat address of an element of a variable, by the name that a finding gives it; null: the trace does not have it. */
 export function addressOf(trace: Trace, name: string, index: number[]): { address: number; bytes: number } | null {
   const row = (shape: number[]) => index.reduce((at, i, axis) => at * (shape[axis] ?? 1) + i, 0);
   const shared = trace.head.shared.findIndex((v) => v.name === name);
@@ -26,7 +26,7 @@ export function addressOf(trace: Trace, name: string, index: number[]): { addres
   return { address: array.address + row(array.shape) * bytes, bytes };
 }
 
-/** Accesses that touch those bytes, and the barriers of the same warps between them; at most `most`. */
+/** Returns the accesses that touch those bytes, and the barriers of the same warps between them; at most `most`. */
 export function touchesOf(trace: Trace, address: number, bytes: number, most = 400): Touch[] {
   const touches: Touch[] = [];
   const warps = new Set<number>();
@@ -53,20 +53,20 @@ export function touchesOf(trace: Trace, address: number, bytes: number, most = 4
   return touches.sort((a, b) => a.event - b.event);
 }
 
-/** A read that saw a value of another turn of the loop, or none: the mark of a barrier that is not there. */
+/** A read that saw the value of another turn of the loop, or no value: the effect of a missing barrier. */
 export interface Stale {
   event: number;
   warp: number;
   lane: number;
   line: number;
   address: number;
-  /** The warp that wrote too early, or writes it later. */
+  /** The warp that wrote too early, or writes later. */
   writer: number;
-  /** "old": read before it was written for this turn; "new": overwritten for the next one already. */
+  /** "old": read before it was written for this turn; "new": already overwritten for the next turn. */
   seen: "old" | "new";
 }
 
-/** The first such read of a shared variable, where another warp is the writer. A warp's turns are counted from its events. */
+/** Returns the first such read of a shared variable whose writer is another warp. A warp's turns are counted from its events. */
 export function staleOf(trace: Trace, name: string): Stale | null {
   const variable = trace.head.shared.findIndex((v) => v.name === name);
   if (variable < 0) return null;
@@ -102,7 +102,7 @@ export function staleOf(trace: Trace, name: string): Stale | null {
   return null;
 }
 
-/** "as[14][0]": the element of a shared variable at an address. */
+/** Returns the name of the element of a shared variable at an address: "as[14][0]". */
 export function elementName(trace: Trace, name: string, address: number): string {
   const variable = trace.head.shared.findIndex((v) => v.name === name);
   const v = trace.head.shared[variable];

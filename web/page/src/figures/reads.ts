@@ -1,4 +1,4 @@
-/** How often the threads of a launch read each element of its inputs, counted in a trace of its only block. */
+/** Counts how often the threads of a launch read each element of its inputs, from the trace of its only block. */
 import { elementBytes, type Trace } from "$engine/trace.ts";
 
 export interface Reads {

@@ -13,7 +13,7 @@ export interface Point {
   label: string;
   /** FLOPs a byte at the level. */
   intensity: number;
-  /** FLOPs a second: least, likely, most; all the roof at the intensity where it cannot launch. */
+  /** FLOPs a second: least, likely, most; all are the roof at the intensity if it cannot launch. */
   rate: [number, number, number];
   launches: boolean;
   current: boolean;
@@ -41,7 +41,7 @@ export function pointsOf(e: Explanation, level: Level, name: string | null, curr
     const intensity = row.flops / bytes;
     const roof = Math.min(row.peak || e.gpu.f32, intensity * bandwidthOf(e.gpu, level));
     const value = name === null ? null : row.tune[name];
-    if (value === undefined) return []; // the sweep is still that of another kernel
+    if (value === undefined) return []; // the sweep still belongs to another kernel
     return [
       {
         label: name === null ? row.name : `${name}=${value}`,

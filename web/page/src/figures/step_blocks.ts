@@ -1,23 +1,23 @@
-/** The output's grid of blocks: how many of its cells a block writes, and which block writes which. */
+/** The output's grid of blocks: the number of its cells that a block writes, and the cells of each block. */
 import { NO_EVENT } from "$engine/trace.ts";
 import type { StepIndex } from "./step_index.ts";
 import { sheetsOf } from "./step_sheet.ts";
 
 export interface Blocks {
   array: number;
-  /** Cells of a block. */
+  /** Rows and columns of a block, in cells. */
   rows: number;
   cols: number;
   /** The traced block's place among the blocks. */
   row: number;
   col: number;
-  /** block.x goes along the rows, as in `i = block.x * BM`. */
+  /** True if block.x counts along the rows, as in `i = block.x * BM`. */
   xIsRow: boolean;
-  /** The other way round would fit too: a block on the diagonal of a square grid. */
+  /** True if the other way round would fit too, as for a block on the diagonal of a square grid. */
   unsure: boolean;
 }
 
-/** Returns null if the traced block's part of an output does not say. `before`: what is known from another block. */
+/** Returns null if the traced block's part of an output does not determine it. `before`: the answer from another block. */
 export function blocksOf(index: StepIndex, before: boolean | null = null): Blocks | null {
   const { grid, traced } = index.trace.head;
   const [gx, gy] = grid;

@@ -1,5 +1,5 @@
-/** Large sheets are drawn as tiles of cells: what is drawn is never finer than a screen shows, and a frame costs the same whatever the
- * array's size is. */
+/** Large sheets are drawn as tiles of cells, so that a drawing is never finer than the screen, and the cost of a frame does not depend on
+ * the array's size. */
 import type { Sheets } from "./step_sheet.ts";
 
 /** Rows and columns of cells in a tile, and tiles in a sheet. */
@@ -17,20 +17,20 @@ export function coarseOf(s: Sheets, most: number): Coarse {
 }
 export const isCoarse = (c: Coarse) => c.rows > 1 || c.cols > 1;
 
-/** The tile of a cell of the sheet. */
+/** Returns the tile of a cell of the sheet. */
 export function tileOf(c: Coarse, cols: number, cell: number): number {
   const row = Math.floor(cell / cols);
   return Math.floor(row / c.rows) * c.across + Math.floor((cell - row * cols) / c.cols);
 }
 
-/** The tiles that hold some of the cells, ascending. */
+/** Returns the tiles that hold some of the cells, ascending. */
 export function tilesOf(c: Coarse, cols: number, cells: ArrayLike<number>): Uint32Array {
   const found = new Set<number>();
   for (let n = 0; n < cells.length; n++) found.add(tileOf(c, cols, cells[n]!));
   return Uint32Array.from(found).sort();
 }
 
-/** The tiles of the cells, ascending, each with the least number that one of its cells has. */
+/** Returns the tiles of the cells, ascending, each with the least number of its cells. */
 export function leastOf(
   c: Coarse,
   cols: number,
@@ -47,7 +47,7 @@ export function leastOf(
   return { tiles, least: tiles.map((t) => least.get(t)!) };
 }
 
-/** The mean size of the known values of each tile; NaN: none is known. */
+/** Returns the mean size of the known values of each tile; NaN: none is known. */
 export function meansOf(c: Coarse, cols: number, values: Float64Array): Float64Array {
   const sums = new Float64Array(c.down * c.across);
   const known = new Uint32Array(c.down * c.across);

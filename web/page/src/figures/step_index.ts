@@ -1,5 +1,5 @@
-/** A trace, read once: the phase of each event, the turns of the main loop, sums up to each event, and which elements the block
- * touches when. Finding any of it for an event is then a look-up, so that stepping forward and back gives the same. */
+/** A trace, read once: the phase of each event, the turns of the main loop, sums up to each event, and the elements that the block
+ * touches, with times. All of it is then a look-up for any event, so stepping forward and back gives the same. */
 import { elementBytes, FLAG, NO_EVENT, type Trace, type TraceArray, type TraceLoop } from "$engine/trace.ts";
 import { turnsOf } from "./step_turns.ts";
 
@@ -22,7 +22,7 @@ export function lanesIn(mask: number): number {
   return count;
 }
 
-/** The number of entries of an ascending list that are at most `value`. */
+/** Returns the number of entries of an ascending list that are at most `value`. */
 export function upTo(list: ArrayLike<number>, value: number): number {
   let low = 0;
   let high = list.length;
@@ -34,7 +34,7 @@ export function upTo(list: ArrayLike<number>, value: number): number {
   return low;
 }
 
-/** The elements that a turn of the main loop touches, ascending, each with the first event of the turn that does. */
+/** The elements that a turn of the main loop touches, ascending, each with the first event of the turn that touches it. */
 export interface Touched {
   elements: Uint32Array;
   first: Uint32Array;
@@ -42,12 +42,12 @@ export interface Touched {
 
 export const sharedName = (name: string) => name.replace("$smem", "scratch");
 
-/** The compiler numbers variables of one name. */
+/** Returns a name without the number that the compiler adds if several variables have it. */
 export const plainName = (name: string) => name.replace(/_\d+$/, "");
 
 export class StepIndex {
   static readonly #known = new WeakMap<Trace, StepIndex>();
-  /** The index of a trace, which several views share. */
+  /** Returns the index of a trace, which several views share. */
   static of(trace: Trace): StepIndex {
     let index = StepIndex.#known.get(trace);
     if (!index) StepIndex.#known.set(trace, (index = new StepIndex(trace)));
@@ -55,20 +55,20 @@ export class StepIndex {
   }
 
   readonly count: number;
-  /** Segments of one phase: where each begins, and its phase. A barrier's segment begins when its last warp arrives. */
+  /** Segments of one phase: the beginning of each, and its phase. A barrier's segment begins when its last warp arrives. */
   readonly segmentFrom: number[] = [];
   readonly segmentPhase: number[] = [];
-  /** Where each turn of the main loop begins, counted by the warp that is ahead; [0] if there is no loop. */
+  /** The beginning of each turn of the main loop, counted by the warp that is ahead; [0] if there is no loop. */
   readonly turnFrom: number[];
   /** The first event after the loop. */
   readonly loopEnd: number;
-  /** The turn that each event's own warp is in: another warp may be ahead. */
+  /** The turn of each event's own warp; another warp may be ahead. */
   readonly ownTurn: Uint32Array;
-  /** Turns of the whole loop: more than `turns` if the trace ends before the loop does. */
+  /** Turns of the whole loop; more than `turns` if the trace ends before the loop does. */
   readonly totalTurns: number;
-  /** The main loop, if the trace knows its place in the source. */
+  /** The main loop, if the trace has its place in the source. */
   readonly loop: TraceLoop | null;
-  /** Sums of the events before an event: entry e counts the events 0 … e-1. */
+  /** Sums over earlier events: entry e counts the events 0 … e-1. */
   readonly flops: Float64Array;
   readonly byThread: Float64Array;
   readonly byRequest: Float64Array;
@@ -133,7 +133,7 @@ export class StepIndex {
       let phase = phaseOfSite[trace.site[e]!]!;
       if (kind === ARRIVE) phase = completes.has(e) ? SYNC : -1;
       else if (kind === RELEASE || phase < 0) phase = -1;
-      // A barrier is the block's; that one warp waits for its copies, or acts together, changes nothing for the others.
+      // A barrier belongs to the block. If one warp waits for its copies, or its lanes synchronise, the other warps are not affected.
       else if (phase === SYNC && !(alone && kind === WAIT)) phase = -1;
       if (phase < 0 && now >= 0) continue;
       phase = Math.max(phase, 0);
@@ -146,7 +146,7 @@ export class StepIndex {
     if (!this.segmentPhase.length) this.segmentPhase.push(0);
   }
 
-  /** The index of the segment that an event is in. */
+  /** Returns the index of the segment that an event is in. */
   segmentOf(e: number): number {
     return Math.max(0, upTo(this.segmentFrom, e) - 1);
   }
@@ -156,17 +156,17 @@ export class StepIndex {
   get turns(): number {
     return this.turnFrom.length;
   }
-  /** The turn of the main loop that an event is in, from 0; `turns` after the loop. */
+  /** Returns the turn of the main loop that an event is in, from 0; `turns` after the loop. */
   turnOf(e: number): number {
     return e >= this.loopEnd ? this.turns : upTo(this.turnFrom, e) - 1;
   }
-  /** The loop's variable in a turn, as the source has it: "p = 32"; null: it is not known. */
+  /** Returns the loop's variable in a turn, as the source has it: "p = 32"; null: not known. */
   variableIn(turn: number): string | null {
     const { loop } = this;
     if (!loop?.variable || loop.from === null || loop.step === null) return null;
     return `${plainName(loop.variable)} = ${loop.from + turn * loop.step}`;
   }
-  /** The first event of a turn and the one after its last. */
+  /** Returns the first event of a turn and the one after its last. */
   turnRange(turn: number): [number, number] {
     if (turn >= this.turns) return [this.loopEnd, this.count];
     return [this.turnFrom[turn]!, turn + 1 < this.turns ? this.turnFrom[turn + 1]! : this.loopEnd];
@@ -176,13 +176,13 @@ export class StepIndex {
     const written = this.sharedWritten[this.count]!;
     return written ? this.sharedRead[this.count]! / written : 0;
   }
-  /** The phases of a turn in order, each once: what the clock goes through. */
+  /** Returns the phases of a turn in order, each once, for the clock. */
   clock(e: number): { phases: Phase[]; at: number } {
     const [from, to] = this.turnRange(this.turnOf(e));
     const first = this.segmentOf(from);
     const last = this.segmentOf(Math.max(from, to - 1));
     let phases: Phase[] = [];
-    // A turn begins where the warp ahead goes on, so that the end of the last barrier is in it.
+    // A turn begins when the warp that is ahead continues, so it contains the end of the last barrier.
     const begin = first < last && this.segmentPhase[first] === SYNC && this.segmentFrom[first]! < from ? first + 1 : first;
     if (last - begin < 8) {
       for (let s = begin; s <= last; s++) phases.push(PHASES[this.segmentPhase[s]!]!);
@@ -193,7 +193,7 @@ export class StepIndex {
   }
 }
 
-/** An array in global memory: its accesses by the block. */
+/** An array in global memory, with the block's accesses. */
 export class ArrayIndex {
   role: Role = "other";
   readonly array: TraceArray;
@@ -203,7 +203,7 @@ export class ArrayIndex {
   readonly events: Uint32Array;
   readonly written: boolean;
   readonly touched: boolean;
-  /** The first event that touches, and that writes, each element; NO_EVENT: none. Empty for arrays too large to draw. */
+  /** For each element, the first event that touches it, and the first that writes it; NO_EVENT: none. Empty for arrays too large to draw. */
   readonly first: Uint32Array;
   readonly firstWrite: Uint32Array;
   readonly #turns = new Map<number, Touched>();
@@ -244,7 +244,7 @@ export class ArrayIndex {
     return at >= this.array.address && at < this.array.address + this.array.bytes;
   }
 
-  /** Calls `visit` for each element that an event of this array touches, with the lane that does. */
+  /** Calls `visit` for each element that an event of this array touches, with the lane. */
   eachElement(e: number, visit: (element: number, lane: number) => void): void {
     const { trace } = this;
     const bytes = trace.head.sites[trace.site[e]!]!.bytes;
@@ -257,7 +257,7 @@ export class ArrayIndex {
     }
   }
 
-  /** The elements that the events of a range touch; `turn` names the range. */
+  /** Returns the elements that the events of a range touch; `turn` names the range. */
   touchedIn(turn: number, [from, to]: [number, number]): Touched {
     const known = this.#turns.get(turn);
     if (known) return known;
@@ -281,7 +281,7 @@ export class ArrayIndex {
   }
 }
 
-/** The colour of a shared variable is that of the array its values come from: a write's bytes are those of a read before it. */
+/** Gives a shared variable the colour of the array that its values come from: an earlier read loaded the bytes of its write. */
 function sharedRoles(trace: Trace, arrays: ArrayIndex[]): Role[] {
   const votes = trace.head.shared.map(() => new Map<number, number>());
   const cast = (shared: number, array: number) => votes[shared]!.set(array, (votes[shared]!.get(array) ?? 0) + 1);
@@ -311,7 +311,7 @@ function sharedRoles(trace: Trace, arrays: ArrayIndex[]): Role[] {
   });
 }
 
-/** The bytes that an event reads of global memory, lane by lane; null: not known. */
+/** Returns the bytes that an event reads of global memory, lane by lane; null: not known. */
 function bytesRead(trace: Trace, e: number): Uint8Array | null {
   const known = trace.valuesOf(e);
   const site = trace.siteOf(e);
@@ -326,7 +326,8 @@ function bytesRead(trace: Trace, e: number): Uint8Array | null {
   return Uint8Array.from(bytes);
 }
 
-/** The lane of `mask` reads what it then writes. `mask` of the write may be larger: a guarded load fills the rest. */
+/** Returns whether each lane of `mask` reads the value that it then writes. The write's `mask` may be larger: a guarded load fills the
+ * rest. */
 function sameValues(trace: Trace, read: number, write: number): boolean {
   const from = bytesRead(trace, read);
   const to = trace.valuesOf(write);

@@ -1,4 +1,4 @@
-/** Where the panels of the figure are: a product's arrays as on paper, A left of C and B above it; others in rows. */
+/** The places of the figure's panels: a product's arrays as on paper, A left of C and B above it; other arrays in rows. */
 
 export interface Box {
   rows: number;
@@ -15,7 +15,7 @@ export interface Placed {
 }
 export interface Layout {
   places: Placed[];
-  /** Where the legend is: in the corner that a product leaves free, else below. */
+  /** The place of the legend: in the corner that a product leaves free, else below. */
   legend: { x: number; y: number; columns: number };
   width: number;
   height: number;
@@ -30,7 +30,7 @@ export const LEGEND_LINE = 20;
 export const LEGEND_ENTRIES = 5;
 const titleWidth = (text: string) => text.length * 7.3;
 
-/** Sizes of a cell in a box of at most `width` × `height`. Long thin arrays get cells that are not square. */
+/** Returns the size of a cell in a box of at most `width` × `height`. Long thin arrays get cells that are not square. */
 function cellOf(b: Box, width: number, height: number): [number, number] {
   const square = Math.min(MOST_CELL, width / b.cols, height / b.rows);
   const least = 8;
@@ -60,7 +60,7 @@ function flow(boxes: Box[], x: number, y: number, width: number, most: [number, 
   return boxes.length ? top + tall - y : 0;
 }
 
-/** The arrays of a product C = A · B by their shapes: their indices, or null. */
+/** Returns the indices of the arrays of a product C = A · B, by their shapes, or null. */
 export function productOf(boxes: Box[], roles: string[]): [number, number, number] | null {
   const arrays = boxes.map((b, i) => i).filter((i) => boxes[i]!.group === "array");
   const find = (role: string) => arrays.filter((i) => roles[i] === role);
@@ -103,8 +103,8 @@ export function layOut(boxes: Box[], roles: string[], width: number): Layout {
   const rest = width - x;
   for (const part of [shared, registers]) {
     if (!part.length) continue;
-    // Stages of a ring are many: they are drawn smaller, so that the figure stays as high as a screen.
-    // A lone matrix is as wide as one of two.
+    // A ring has many stages: they are drawn smaller, so that the figure is not higher than a screen. A lone matrix is as wide as one of
+    // two.
     const across = part.length > 2 ? 3 : inside.length > 1 && boxes[part[0]!]!.rows > 1 ? 2 : part.length;
     const most: [number, number] = [Math.max((rest - GAP * (across - 1)) / across, 88), wide ? (part.length > 2 ? 112 : 176) : 200];
     y += flow(list(part), x, y, rest, most, places, part) + GAP;

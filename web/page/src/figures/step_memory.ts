@@ -1,10 +1,10 @@
-/** Shared memory at any event: its bytes, the event that last wrote each, and how often each was read since. Copies of the state
- * at every few events make a jump as cheap as a step; a step back is a jump. */
+/** Shared memory at any event: its bytes, the event that last wrote each, and the number of reads of each since then. Copies of the state
+ * every few events make a jump as cheap as a step; a step back is a jump. */
 import { elementBytes, NO_EVENT, type Trace } from "$engine/trace.ts";
 
 const READ = 0;
 const BUDGET = 48 << 20;
-/** Arrays with at most as many elements keep their values, so that cells can show them. */
+/** The most elements of an array whose values are kept, so that cells can show them. */
 const SMALL_ARRAY = 1024;
 
 interface Keyframe {
@@ -22,7 +22,7 @@ export class StepMemory {
   readonly reads: Uint16Array;
   /** The values of small arrays; null: not known. */
   readonly arrays: (Uint8Array | null)[];
-  /** The number of events whose effect is in. */
+  /** The number of events that the state includes. */
   at = 0;
   readonly every: number;
   readonly #keyframes: Keyframe[] = [];
@@ -85,7 +85,7 @@ export class StepMemory {
     return this.#keyframes.length * this.every <= this.trace.count;
   }
 
-  /** How often the bytes that shared memory holds were read since they were written, on the average. */
+  /** Returns the average number of reads, since they were written, of the bytes in shared memory. */
   reuse(): number {
     let held = 0;
     let reads = 0;

@@ -1,5 +1,5 @@
-/** The picture of a trace at one event, as data: panels of paths and numbers. The same trace, event and width give the same
- * picture, however one came to the event. */
+/** The picture of a trace at one event, as data: panels of paths and numbers. It depends only on the trace, the event and the width, not
+ * on the way to the event. */
 import { elementAt, elementBytes, NO_EVENT, type Trace } from "$engine/trace.ts";
 import { plainName, sharedName, StepIndex, upTo, type Role } from "./step_index.ts";
 import { layOut, type Box, type Layout } from "./step_layout.ts";
@@ -8,10 +8,9 @@ import { RegisterValues } from "./step_registers.ts";
 import { coarseOf, isCoarse, leastOf, meansOf, tilesOf, type Coarse } from "./step_coarse.ts";
 import { gridPath, pathOf, sheetsOf, shortNumber, subscript, type Sheets } from "./step_sheet.ts";
 
-/** Parts of a panel from the lowest: the block's part, the turn's tile, its elements that were touched already; for shared memory
- * never written, held, written in this phase; four levels of a register's size; the event's reads and writes, and what it
- * reads although it was never written; the chosen thread's;
- * what a value comes from. */
+/** Parts of a panel, the lowest first: the block's part; the turn's tile; its elements that were already touched; for shared memory,
+ * bytes never written, held, written in this phase; four levels of a register's size; the event's reads and writes, and its reads of
+ * bytes that were never written; the chosen thread's elements; the elements that a value comes from. */
 export type LayerKind =
   "block" | "tile" | "done" | "never" | "held" | "fresh" | "l1" | "l2" | "l3" | "l4" | "read" | "write" | "unset" | "lane" | "why";
 
@@ -43,10 +42,10 @@ export interface Picture {
 }
 
 const READ = 0;
-/** Cells are drawn up to as many in a row or column; beyond, parts of a panel alone. */
+/** The most cells in a row or column that are drawn one by one; of larger panels only parts are drawn. */
 const MOST_CELLS = 32;
 const MOST_SHEETS = 5;
-/** Of a larger sheet tiles are drawn, at most as many in a row or column; of registers, whose values differ everywhere, fewer. */
+/** A larger sheet is drawn as tiles; this is the most in a row or column. Registers, whose values differ everywhere, have fewer. */
 const MOST_TILES = 256;
 const MOST_MEANS = 32;
 /** The narrowest cell that shows its number. */
@@ -64,12 +63,12 @@ interface Source extends Box {
 
 /** Cells of a sheet in the order in which events touch them. */
 interface Touches {
-  /** Cells or, of a large sheet, tiles, ascending, and the event that touches each first. */
+  /** Cells or, of a large sheet, tiles, ascending, and the first event that touches each. */
   tiles: ArrayLike<number>;
   first: ArrayLike<number>;
-  /** The events that touch cells first, ascending: how many are touched follows from it. */
+  /** The events that first touch a cell, ascending: they tell the number of touched cells at any event. */
   order: Uint32Array;
-  /** The path at the last event that was asked for: it is the same until another cell is touched. */
+  /** The path for the last event that was asked for: it stays the same until another cell is touched. */
   count: number;
   d: string;
 }
@@ -79,7 +78,7 @@ export class Stepper {
   readonly memory: StepMemory;
   readonly registers: RegisterValues;
   readonly #sources: Source[];
-  /** Where the elements of each shared variable are: their grains in StepMemory. */
+  /** The grains (see StepMemory) of the elements of each shared variable. */
   readonly #grains: Uint32Array[];
   readonly #names: string[];
 
@@ -162,18 +161,18 @@ export class Stepper {
     return this.#names[array]!;
   }
 
-  /** Shared bytes' reads since they were written, at the event. */
+  /** Returns the average reads of shared bytes since they were written, at the event. */
   reuse(e: number): number {
     this.memory.seek(e + 1);
     return this.memory.reuse();
   }
 
-  /** Bytes of shared memory that the event reads although nothing of the block has written them: a race, or a mistake. */
+  /** Returns the bytes of shared memory that the event reads although the block has not written them: a race, or a mistake. */
   unset(e: number): number {
     const { trace, memory } = this;
     const site = trace.siteOf(e);
     if (trace.kind[e] !== READ || site.space !== "shared") return 0;
-    memory.seek(e + 1); // a read changes nothing
+    memory.seek(e + 1); // a read does not change the state
     let bytes = 0;
     for (let lane = 0; lane < 32; lane++) {
       if (!((trace.mask[e]! >>> lane) & 1)) continue;
@@ -184,7 +183,7 @@ export class Stepper {
     return bytes;
   }
 
-  /** Variables that the threads of a warp have in common, with the value of the event's warp; null: no turn has ended yet. */
+  /** Returns variables that are equal in all threads of a warp, with the value in the event's warp; null: no turn has ended yet. */
   scalars(e: number): { name: string; value: number | null }[] {
     const { head } = this.trace;
     const thread = 32 * this.trace.warp[e]!;
@@ -195,7 +194,7 @@ export class Stepper {
     });
   }
 
-  /** `marks`: elements to mark, by the name of their variable. */
+  /** Draws the picture. `marks`: elements to mark, by the name of their variable. */
   picture(event: number, width: number, thread: number | null = null, marks: Map<string, Uint32Array> | null = null): Picture {
     const { trace, memory } = this;
     const e = Math.max(0, Math.min(event, trace.count - 1));
@@ -253,7 +252,7 @@ export class Stepper {
   }
 
   readonly #touches = new Map<string, Touches>();
-  /** What the block has written of the array, or read of it in this turn. */
+  /** Adds the elements that the block has written, or has read in this turn. */
   #done(s: Source, e: number, turn: number, cells: Cells): void {
     const a = this.index.arrays[s.number]!;
     const key = `${s.number} ${s.sheet} ${a.written ? -1 : turn} ${cells.w} ${cells.h}`;
@@ -301,7 +300,7 @@ export class Stepper {
     return found;
   }
 
-  /** The elements that the event reads or writes. */
+  /** Adds the elements that the event reads or writes. */
   #now(s: Source, e: number, cells: Cells, thread: number | null, space: "global" | "shared"): void {
     const { trace, index } = this;
     if (trace.kind[e]! > 2) return;
@@ -370,7 +369,7 @@ export class Stepper {
   }
 
   readonly #levels = new Map<Source, number[]>();
-  /** Sizes that part the final values that are shown and are not 0 into four parts of about the same number. */
+  /** Returns the sizes that divide the shown final values other than 0 into four parts of about equal number. */
   #limits(s: Source, cells: Cells): number[] {
     let found = this.#levels.get(s);
     if (!found) {
@@ -386,7 +385,7 @@ export class Stepper {
   }
 
   readonly #drawn = new Map<Source, { key: string; cells: Cells }>();
-  /** Snapshots change at the ends of turns alone: between them the panel is the same. */
+  /** Adds a register panel. Snapshots change only at the ends of turns; between them the panel is the same. */
   #register(s: Source, e: number, cells: Cells): void {
     const key = `${this.registers.keyOf(s.number, e)} ${cells.w} ${cells.h}`;
     let drawn = this.#drawn.get(s);
@@ -417,7 +416,7 @@ export class Stepper {
   }
 }
 
-/** What one panel shows: sets of its cells become paths, numbers become texts. */
+/** The content of one panel: sets of its cells become paths, numbers become texts. */
 class Cells {
   layers: Panel["layers"] = [];
   texts: Panel["texts"] = [];
@@ -445,7 +444,7 @@ class Cells {
     return this.w >= TEXT_CELL && this.h >= 18 && this.#size <= 256;
   }
 
-  /** The cells of this sheet among the elements. */
+  /** Returns the cells of this sheet among the elements. */
   #here(elements: ArrayLike<number>): ArrayLike<number> {
     if (this.s.sheets.count === 1) return elements;
     const cells: number[] = [];
@@ -460,7 +459,7 @@ class Cells {
     return this.pathOf(this.#tiles(this.#here(elements)));
   }
 
-  /** The path of cells or, of a large sheet, of tiles. */
+  /** Returns the path of cells or, of a large sheet, of tiles. */
   pathOf(tiles: ArrayLike<number>): string {
     const { coarse, rows, cols } = this.s;
     return pathOf(tiles, coarse.across, this.w * coarse.cols, this.h * coarse.rows, this.w * cols, this.h * rows);
@@ -470,7 +469,7 @@ class Cells {
     return isCoarse(this.s.coarse) ? tilesOf(this.s.coarse, this.s.cols, cells) : cells;
   }
 
-  /** The elements of this sheet with the events that touch them first, as they are drawn. */
+  /** Returns the cells or tiles to draw for the elements of this sheet, with the events that first touch them. */
   drawn(elements: Uint32Array, first: Uint32Array): Pick<Touches, "tiles" | "first" | "order"> {
     const [cells, events]: [number[], number[]] = [[], []];
     elements.forEach((e, n) => {
@@ -485,7 +484,7 @@ class Cells {
     return { tiles, first: least, order };
   }
 
-  /** The values of a register tile as they are drawn. */
+  /** Returns the values to draw for a register tile. */
   means(values: Float64Array): Float64Array {
     return isCoarse(this.s.coarse) && !this.showsNumbers ? meansOf(this.s.coarse, this.s.cols, values) : values;
   }
@@ -511,11 +510,11 @@ class Cells {
   }
 }
 
-/** The name that the source gives to an array of a parameter: the one that its accesses are written with. */
+/** Returns the source's name for an array of a parameter: the name with which its accesses are written. */
 function viewName(trace: Trace, array: number): string | null {
   const counts = new Map<string, number>();
   for (const site of trace.head.sites) {
-    // The expression of a copy is the tile that it writes.
+    // The expression of a copy names the tile that it writes, not the array.
     if (site.space !== "global" || site.variable !== array || !site.text || site.op.startsWith("cp.async")) continue;
     const name = /^([A-Za-z_]\w*)\s*\[/.exec(site.text)?.[1];
     if (name) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** The values of named registers, as the snapshots at the ends of turns have them. */
+/** The values of named registers, from the snapshots at the ends of turns. */
 import { elementAt, elementBytes, type Trace } from "$engine/trace.ts";
 import { upTo } from "./step_index.ts";
 
@@ -6,7 +6,7 @@ export class RegisterValues {
   /** For each variable and warp, the snapshots in order and their events. */
   readonly #events: number[][][];
   readonly #snapshots: number[][][];
-  /** Integers that all threads of a warp have in common, such as a stage's number. */
+  /** True for an integer that is equal in all threads of a warp, such as a stage's number. */
   readonly common: boolean[];
 
   constructor(readonly trace: Trace) {
@@ -36,7 +36,7 @@ export class RegisterValues {
     return true;
   }
 
-  /** A tile's own shape; a scalar has one value for each thread of the block. */
+  /** Returns a tile's own shape; for a scalar, one element for each thread of the block. */
   shapeOf(variable: number): number[] {
     const v = this.trace.head.variables[variable]!;
     if (v.shape.length) return v.shape;
@@ -44,12 +44,12 @@ export class RegisterValues {
     return z > 1 ? [z, y, x] : [y, x];
   }
 
-  /** Names the snapshots that are the newest at `e`: equal keys have equal values. */
+  /** Returns a key of the newest snapshots at `e`: equal keys mean equal values. */
   keyOf(variable: number, e: number): string {
     return this.#events[variable]!.map((events) => upTo(events, e)).join();
   }
 
-  /** The values by element, or by thread, once the events up to `e` are over; NaN: not known. */
+  /** Returns the values by element, or by thread, after the events up to `e`; NaN: not known. */
   at(variable: number, e: number): Float64Array {
     return this.#valuesAt(variable, e);
   }

@@ -1,6 +1,6 @@
 /** Arrays of any rank as sheets of cells, and sets of cells as SVG paths of few rectangles. */
 
-/** A shape as sheets of rows and columns: a vector is one row, wrapped when it is long; higher ranks are a pile of sheets. */
+/** A shape as sheets of rows and columns: a vector is one row, wrapped if it is long; higher ranks are a pile of sheets. */
 export interface Sheets {
   count: number;
   rows: number;
@@ -18,7 +18,7 @@ export function sheetsOf(shape: number[], elements: number): Sheets {
   return { count: 1, rows: Math.ceil(n / cols), cols };
 }
 
-/** The subscript of an element, as in the source. */
+/** Returns the subscript of an element, as in the source. */
 export function subscript(element: number, shape: number[]): number[] {
   const at: number[] = [];
   let rest = element;
@@ -36,7 +36,7 @@ export interface Rect {
   cols: number;
 }
 
-/** Ascending numbers of cells as rectangles: runs in a row, joined with equal runs in the row above. */
+/** Returns ascending numbers of cells as rectangles: runs in a row, joined with equal runs in the row above. */
 export function rectsOf(cells: ArrayLike<number>, cols: number): Rect[] {
   const done: Rect[] = [];
   let above = new Map<number, Rect>();
@@ -73,7 +73,7 @@ export function rectsOf(cells: ArrayLike<number>, cols: number): Rect[] {
 
 const round = (v: number) => Math.round(v * 100) / 100;
 
-/** The path of the cells, `w` × `h` each, within `right` and `bottom`. */
+/** Returns the path of the cells, `w` × `h` each, within `right` and `bottom`. */
 export function pathOf(cells: ArrayLike<number>, cols: number, w: number, h = w, right = Infinity, bottom = Infinity): string {
   let d = "";
   for (const r of rectsOf(cells, cols)) {
@@ -83,7 +83,7 @@ export function pathOf(cells: ArrayLike<number>, cols: number, w: number, h = w,
   return d;
 }
 
-/** The lines between cells. */
+/** Returns the lines between cells as a path. */
 export function gridPath(rows: number, cols: number, w: number, h = w, everyRow = 1, everyCol = 1): string {
   let d = "";
   for (let r = everyRow; r < rows; r += everyRow) d += `M0 ${round(r * h)}h${round(cols * w)}`;
@@ -91,7 +91,7 @@ export function gridPath(rows: number, cols: number, w: number, h = w, everyRow 
   return d;
 }
 
-/** A number in at most `most` characters, or "" if none tells it. */
+/** Returns a number in at most `most` characters, or "" if they are too few. */
 export function shortNumber(v: number, most: number): string {
   if (Number.isNaN(v)) return most >= 3 ? "nan" : "";
   if (!Number.isFinite(v)) return v > 0 ? "∞" : most > 1 ? "−∞" : "";

@@ -1,8 +1,9 @@
-/** The steps of a traced block as text: what lesson 2 prints. */
+/** The steps of a traced block as text: the output in lesson 2. */
 import { elementAt, elementBytes, NO_EVENT } from "$engine/trace.ts";
 import type { Stepper } from "./step_picture.ts";
 
-/** A number as the kernel's `print` writes it: the shortest that reads back the same, with a point if the type has fractions. */
+/** Returns a number as the kernel's `print` writes it: the shortest text that reads back the same, with a point if the type has
+ * fractions. */
 export function printed(v: number, type: string): string {
   if (/^[iu]/.test(type) || type === "bool") return String(v);
   if (!Number.isFinite(v)) return Number.isNaN(v) ? "nan" : v < 0 ? "-inf" : "inf";
@@ -18,7 +19,7 @@ export function printed(v: number, type: string): string {
   return /[.e]/.test(text) ? text : `${text}.0`;
 }
 
-/** Rows in brackets: [[0.0, 1.0], [6.0, 7.0]]. */
+/** Returns rows in brackets: [[0.0, 1.0], [6.0, 7.0]]. */
 function nested(shape: number[], text: (i: number) => string, from = 0, separator = ", "): string {
   if (!shape.length) return text(from);
   const [n, ...rest] = shape as [number, ...number[]];
@@ -26,7 +27,7 @@ function nested(shape: number[], text: (i: number) => string, from = 0, separato
   return `[${Array.from({ length: n }, (_, i) => nested(rest, text, from + i * stride)).join(separator)}]`;
 }
 
-/** Tiles with more values are described by their shape alone. */
+/** The most values of a tile that are written; of larger tiles only the shape. */
 const MOST = 4096;
 
 export function stepsText(stepper: Stepper): string {
@@ -73,7 +74,7 @@ export function stepsText(stepper: Stepper): string {
     lines.push(`${first} load: step = ${turn}`);
     const written = index.sharedWritten[to]! > index.sharedWritten[from]!;
     if (written) tiles(lastTileEvent(stepper, from, to));
-    // A turn's snapshots are those of its own end, which the last warp reaches after the first has begun the next.
+    // A turn's snapshots are those of its own end, which the last warp reaches after the first has begun the next turn.
     sums(lastOfTurn(stepper, turn));
     lines.push(`${first} sync: operations so far = ${index.flops[to]!}`);
   }
@@ -90,7 +91,8 @@ export function stepsText(stepper: Stepper): string {
   return lines.join("\n") + "\n";
 }
 
-/** The last event of a turn at which its tiles are complete and none is overwritten yet: its first read of shared memory, less one. */
+/** Returns the last event of a turn at which its tiles are complete and not yet overwritten: the one before its first read of shared
+ * memory. */
 function lastTileEvent(stepper: Stepper, from: number, to: number): number {
   const { trace, index } = stepper;
   const before = index.sharedWritten;

@@ -1,20 +1,20 @@
-/** Turns of a block's main loop, as the source counts them: the compiler may unroll it. Where the trace does not say which loops of the
- * source an instruction is in (PTX of other compilers), a barrier of one place that is passed more often than the loop turns counts. */
+/** Turns of a block's main loop, as the source counts them: the compiler may unroll it. The trace of another compiler's PTX does not tell
+ * which loops of the source an instruction is in. There, the passes of a barrier are counted, if they outnumber the loop's turns. */
 import { FLAG, type Trace, type TraceLoop } from "$engine/trace.ts";
 
 const ARRIVE = 3;
 const TURN = 13;
 
 export interface Turns {
-  /** Where each turn begins, by the warp that is ahead; [0]: there is no loop. */
+  /** The beginning of each turn, by the warp that is ahead; [0]: there is no loop. */
   from: number[];
-  /** Turns of the whole loop: more than `from` has if the trace ends before the loop does. */
+  /** Turns of the whole loop; more than `from` has if the trace ends before the loop does. */
   total: number;
   /** The first event after the loop. */
   end: number;
-  /** The loop, if the trace knows its place in the source. */
+  /** The loop, if the trace has its place in the source. */
   loop: TraceLoop | null;
-  /** The turn that each event's own warp is in. */
+  /** The turn of each event's own warp. */
   own: Uint32Array;
 }
 
@@ -35,13 +35,14 @@ export function turnsOf(trace: Trace): Turns {
   );
 }
 
-/** How often the loop turns in this launch; null: that does not follow from it. */
+/** Returns the number of turns of the loop in this launch; null: its text does not determine it. */
 export function turnsIn(loop: TraceLoop): number | null {
   const { from, to, step } = loop;
   return from === null || to === null || step === null ? null : Math.max(0, Math.ceil((to - from) / step));
 }
 
-/** The loop of the source whose turns the trace has, that spans the most events; one in it, if that turns but once. */
+/** Returns the loop of the source that spans the most events, among those whose turns the trace has; or a loop inside it, if it turns
+ * once. */
 function mainOf(trace: Trace): number | null {
   const spans = trace.head.loops.map(() => ({ first: -1, last: -1, turns: 0, around: new Set<number>() }));
   for (let e = 0; e < trace.count; e++) {
@@ -76,7 +77,7 @@ function bySource(trace: Trace): Turns {
   if (main === null) return { from: [0], total: 1, end: trace.count, loop: null, own };
   const loop = trace.head.loops[main]!;
   const at = sites.map((s) => s.loops?.find(([l]) => l === main)?.[1] ?? -1);
-  // For each warp: its turns in earlier runs through the loop, its turns since it last came in, and whether it is in now.
+  // For each warp: its turns in earlier runs of the loop, its turns in the present run, and whether it is in the loop now.
   const before = new Uint32Array(warps);
   const done = new Uint32Array(warps);
   const inside = new Uint8Array(warps);
@@ -103,7 +104,7 @@ function bySource(trace: Trace): Turns {
   return { from, total: Math.max(from.length, (cut && turnsIn(loop)) || 0), end: cut ? trace.count : end, loop, own };
 }
 
-/** The loop whose turns span the most events. Loops of one place in the source are one: the compiler may make two of it. */
+/** Returns the loop whose turns span the most events. Loops of one place in the source count as one: the compiler may split a loop. */
 function mainLoop(trace: Trace): MainLoop | null {
   const found = new Map<string, { first: number; last: number; loops: Set<number>; line: number; turns: Uint32Array }>();
   for (let e = 0; e < trace.count; e++) {
@@ -135,7 +136,7 @@ function byEvents(trace: Trace, loop: MainLoop): Turns {
   return { from, total: from.length, end: loop.last + 1, loop: null, own };
 }
 
-/** Counts turns by the barrier of one place in the source. null: none is passed more often than the loop turns. */
+/** Counts turns by a barrier of one place in the source. null: no barrier is passed more often than the loop turns. */
 function byBarrier(trace: Trace, loop: MainLoop | null): Turns | null {
   const { sites, warps } = trace.head;
   const passed = new Map<string, { line: number; counts: Uint32Array; sites: Set<number> }>();
@@ -149,13 +150,14 @@ function byBarrier(trace: Trace, loop: MainLoop | null): Turns | null {
     passed.set(key, place);
   }
   const least = loop?.turns ?? 1;
-  // A barrier of an inner loop has one instruction that is passed often; an unrolled one has several.
+  // A barrier of an inner loop is one instruction that is passed often; a barrier of an unrolled loop is several instructions.
   const candidates = [...passed.values()].filter((p) => p.sites.size > 1 && p.line >= (loop?.line ?? 1) && Math.max(...p.counts) > least);
   const barrier = candidates.sort((x, y) => Math.max(...y.counts) - Math.max(...x.counts) || y.line - x.line)[0];
   return barrier ? between(trace, barrier.sites, barrier.line, loop?.line ?? null) : null;
 }
 
-/** A turn begins where a warp comes to a line above the barrier, after it; or at the barrier itself if no line of the body is above. */
+/** Finds the beginnings of turns: the first line above the barrier that a warp reaches after it, or the barrier itself if no line of the
+ * body is above it. */
 function between(trace: Trace, barrier: Set<number>, line: number, loopLine: number | null): Turns {
   const { sites, warps } = trace.head;
   const arrivals = new Uint32Array(warps);

@@ -3,14 +3,14 @@ import { upTo, type StepIndex } from "./step_index.ts";
 
 export type Unit = "event" | "phase" | "turn";
 
-/** The events at which a unit begins. */
+/** Returns the events at which a unit begins. */
 export function stopsOf(index: StepIndex, unit: Unit): ArrayLike<number> | null {
   if (unit === "event") return null;
   if (unit === "phase") return index.segmentFrom;
   return index.loopEnd < index.count ? [...index.turnFrom, index.loopEnd] : index.turnFrom;
 }
 
-/** The event one unit before or after; the first and last are the ends. */
+/** Returns the event one unit before or after; the ends are the first and last event. */
 export function neighbour(index: StepIndex, e: number, unit: Unit, direction: 1 | -1): number {
   const last = Math.max(0, index.count - 1);
   const stops = stopsOf(index, unit);

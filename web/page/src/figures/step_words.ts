@@ -4,7 +4,7 @@ import { count } from "../app/format.ts";
 import { lanesIn, sharedName, type StepIndex } from "./step_index.ts";
 import type { Stepper } from "./step_picture.ts";
 
-/** "lanes 0–31", "lane 4", "lanes 0, 2, 4 …" */
+/** Returns the lanes of a mask: "lanes 0–31", "lane 4", "lanes 0, 2, 4 …". */
 export function lanesText(mask: number): string {
   const lanes: number[] = [];
   for (let l = 0; l < 32; l++) if ((mask >>> l) & 1) lanes.push(l);
@@ -16,7 +16,7 @@ export function lanesText(mask: number): string {
 
 const plural = (n: number, word: string) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
-/** The event as a predicate of its warp: "reads A[row][p + tx]: 128 bytes, 4 sectors". */
+/** Returns the event as a predicate of its warp: "reads A[row][p + tx]: 128 bytes, 4 sectors". */
 export function deed(stepper: Stepper, e: number): string {
   const { trace } = stepper;
   const site = trace.siteOf(e);
@@ -74,20 +74,20 @@ export function deed(stepper: Stepper, e: number): string {
   }
 }
 
-/** One sentence about the event. */
+/** Returns one sentence about the event. */
 export function sentence(stepper: Stepper, e: number): string {
   const { trace } = stepper;
   return `Warp ${trace.warp[e]}, ${lanesText(trace.mask[e]!)}: ${deed(stepper, e)}.`;
 }
 
-/** "3 of 8, p = 64" */
+/** Returns a turn as text: "3 of 8, p = 64". */
 export function turnText(index: StepIndex, turn: number): string {
   if (turn >= index.turns) return `after ${index.turns}`;
   const value = index.variableIn(turn);
   return `${turn + 1} of ${index.totalTurns}${value ? `, ${value}` : ""}`;
 }
 
-/** The block's state for a reader that does not see the figure: "Step 3 of 8, compute; reuse 16". */
+/** Returns the block's state for a reader who does not see the figure: "Step 3 of 8, compute; reuse 16". */
 export function stateText(stepper: Stepper, e: number): string {
   const { index } = stepper;
   const turn = index.turnOf(e);

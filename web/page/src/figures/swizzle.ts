@@ -1,5 +1,5 @@
-/** A swizzle of an array in shared memory, as edits of a kernel's text: element (r, c) lies where (r, c ^ (r & mask)) lay. In a row
- * whose length is a power of two that only exchanges elements of the row, so all values stay. Places are the compiler's. */
+/** A swizzle of an array in shared memory, as edits of a kernel's text: element (r, c) moves to the place of (r, c ^ (r & mask)). If the
+ * length of a row is a power of two, this only exchanges elements of the row, so all values stay. The compiler gives the places. */
 import { textAt } from "../app/fixes.ts";
 import type { Edit, Expression, Kernel } from "../app/results.ts";
 import type { Padding } from "./padding.ts";
@@ -15,7 +15,7 @@ export interface Swizzle {
 const mostBits = 5;
 const isPower = (n: number) => Number.isInteger(n) && n > 0 && Number.isInteger(Math.log2(n));
 
-/** The length of a row without its padding: as written, and its values: of a tuned name all that are listed. */
+/** The length of a row without its padding: its text, and its values, which are all values listed if it is a tuned name. */
 interface Row {
   text: string;
   named: boolean;
@@ -31,7 +31,7 @@ function rowOf(source: string, kernel: Kernel, padding: Padding): Row | null {
   return values.every(isPower) ? { text: padding.base, named, values } : null;
 }
 
-/** A mask with that number of bits; of a named length it is right for each value that the name may get. */
+/** Returns a mask with that number of bits; if the length has a name, the mask is right for each value of that name. */
 function maskOf(bits: number, row: Row): string {
   const mask = String(2 ** bits - 1);
   if (!row.named) return mask;
@@ -42,7 +42,7 @@ function maskOf(bits: number, row: Row): string {
 const isShort = (e: Expression) => e.name !== undefined || e.number !== undefined;
 const inParentheses = (e: Expression, text: string) => (isShort(e) ? text : `(${text})`);
 
-/** The column without its swizzle, if the text of the element's last index has one of that mask; else null. */
+/** Returns the column without its swizzle, if the text of the element's last index has one with that mask; else null. */
 function plainColumn(source: string, [row, column]: Expression[], mask: string): string | null {
   if (column!.op !== "^") return null;
   const text = textAt(source, column!);
@@ -51,14 +51,14 @@ function plainColumn(source: string, [row, column]: Expression[], mask: string):
   return text === inParentheses(column!.left!, left) + end ? left : null;
 }
 
-/** Null, or the reason: the text is not one in which this page can swizzle the array. */
+/** Returns the swizzle, or the reason that this page cannot swizzle the array in this text. */
 export function swizzleOf(source: string, kernel: Kernel, padding: Padding): Swizzle | string {
   const { array } = padding;
-  if (!kernel.thread_level) return "the compiler chooses where the elements of a tile lie";
+  if (!kernel.thread_level) return "the compiler chooses the places of a tile's elements";
   if (array.extents.length !== 2) return `${array.name} does not have two dimensions`;
-  if (!array.by_element) return `the text names more of ${array.name} than single elements`;
+  if (!array.by_element) return `the text also uses ${array.name} in other ways than element by element`;
   const row = rowOf(source, kernel, padding);
-  if (!row) return `the length of a row, ${padding.base}, is no power of two that the text names`;
+  if (!row) return `the length of a row, ${padding.base}, is not known to be a power of two`;
   const most = Math.min(mostBits, Math.log2(Math.max(...row.values)));
   const bitsOf = (e: Expression[]) =>
     Array.from({ length: mostBits }, (_, i) => i + 1).findLast((n) => plainColumn(source, e, maskOf(n, row)) !== null) ?? 0;

@@ -1,4 +1,4 @@
-/** The words and the cells of the view of threads. */
+/** The words and the cells of the card about threads. */
 import type { TraceHead } from "$engine/trace.ts";
 import type { Drawn } from "./ElementsFigure.svelte";
 import { exists, indexOf, threadIndex, type Index, type Tile } from "./tiles.ts";
@@ -10,7 +10,7 @@ export interface Window {
   columns: number;
 }
 
-/** The part of the tile that is drawn: whole pages of `rows` × `columns`. */
+/** Returns the part of the tile to draw: whole pages of `rows` × `columns`. */
 export function windowOf(tile: Tile, element: number, rows: number, columns: number): Window {
   const row = Math.floor(Math.floor(element / tile.columns) / rows) * rows;
   const column = Math.floor((element % tile.columns) / columns) * columns;
@@ -23,7 +23,7 @@ export const nameOf = (tile: Tile, element: number): string => {
   return tile.name + (tile.name.includes(" ") ? " " : "") + index.join("");
 };
 
-/** T4:R0, or T4 if the register is not known. */
+/** Returns the holder of an element: T4:R0, or T4 if the register is not known. */
 export function holderOf(index: Index, element: number): string {
   const thread = index.threadOf(element);
   const register = index.registerOf(element);
@@ -32,7 +32,7 @@ export function holderOf(index: Index, element: number): string {
 
 export const laneOf = (thread: number): string => `lane ${thread % 32} of warp ${Math.floor(thread / 32)}`;
 
-/** thread (1, 2) of a block of two axes. */
+/** Returns a thread's name: thread (1, 2) in a block of two axes. */
 export function threadName(thread: number, block: number[]): string {
   const axes = block[2]! > 1 ? 3 : block[1]! > 1 ? 2 : 1;
   return `thread (${threadIndex(thread, block).slice(0, axes).join(", ")})`;
@@ -44,7 +44,7 @@ export interface Said {
   ptx: string | null;
 }
 
-/** Tiles of the same shape as the output have its elements. */
+/** True if two tiles have the same shape. A tile of the output's shape has its elements. */
 export const sameShape = (a: Tile, b: Tile): boolean => a.rows === b.rows && a.columns === b.columns;
 
 /** Names the holders of an element: the storing thread, the registers of tiles of its shape, a thread's scalars. */
@@ -77,7 +77,7 @@ export function lensOf(head: TraceHead, shown: Index, all: Index[], element: num
   return said;
 }
 
-/** The cells of the window. `thread`: the one whose elements are marked; -1: none. */
+/** Returns the cells of the window. `thread`: the one whose elements are marked; -1: none. */
 export function cellsOf(index: Index, window: Window, thread: number): Drawn[] {
   const tile = index.tile;
   const marked = index.elementsOf((t) => t === thread);

@@ -1,11 +1,11 @@
-/** Tiles of one block and the holders of their elements: of an output, the thread that stores; of registers, thread and register;
- * of shared memory, the place. Outputs come from the block's trace, other tiles from the compiler's layout. */
+/** Tiles of one block and the holders of their elements: for an output, the thread that stores; for registers, thread and register; for
+ * shared memory, the place. Outputs come from the block's trace, other tiles from the compiler's layout. */
 import { elementBytes, type Trace } from "$engine/trace.ts";
 import type { Layout, LayoutTile } from "../app/results.ts";
 
 export type TileKind = "output" | "register" | "shared";
 
-/** One element in one thread: three numbers each, one after the other. Register -1: not in a register that is known. */
+/** Elements and their threads, three numbers each: element, thread, register; register -1: not known. */
 export type Holders = Int32Array;
 
 export interface Tile {
@@ -17,7 +17,7 @@ export interface Tile {
   layout: string | null;
   rows: number;
   columns: number;
-  /** The shape that it was declared with. */
+  /** The shape of its declaration. */
   shape: number[];
   /** Elements of the array before the tile's first row and column; all 0 except for an output. */
   origin: [number, number];
@@ -26,12 +26,12 @@ export interface Tile {
   /** Indices of the axes before the last two. */
   leading: number[];
   holders: Holders;
-  /** How many threads hold an element at most; `holders` has the first of them. */
+  /** The most threads that hold one element; `holders` has the first of them. */
   copies: number;
-  /** PTX names of the registers, and how many elements share one. */
+  /** PTX names of the registers, and the number of elements in one register. */
   registers: string[];
   perRegister: number;
-  /** Of shared memory: the byte address of each element. */
+  /** The byte address of each element in shared memory. */
   address: (element: number) => number | null;
 }
 
@@ -49,7 +49,7 @@ export class Index {
     }
   }
 
-  /** The thread with the lowest number that has the element; -1: none. */
+  /** Returns the thread with the lowest number that has the element; -1: none. */
   threadOf(element: number): number {
     const at = this.first[element] ?? -1;
     return at < 0 ? -1 : this.tile.holders[at]!;
@@ -60,7 +60,7 @@ export class Index {
     return at < 0 ? -1 : this.tile.holders[at + 1]!;
   }
 
-  /** The elements that pass the test on their thread. */
+  /** Returns the elements whose thread passes the test. */
   elementsOf(test: (thread: number) => boolean): Set<number> {
     const found = new Set<number>();
     const h = this.tile.holders;
@@ -68,7 +68,7 @@ export class Index {
     return found;
   }
 
-  /** The PTX register that has the element in its first thread, or null. */
+  /** Returns the PTX register that has the element in its first thread, or null. */
   ptxOf(element: number): string | null {
     const r = this.registerOf(element);
     return r < 0 ? null : (this.tile.registers[Math.floor(r / this.tile.perRegister)] ?? null);
@@ -83,14 +83,14 @@ export function matrixOf(shape: number[]): [number, number] {
   return [shape.at(-2)!, shape.at(-1)!];
 }
 
-/** The index, axis by axis, of an element of the tile in the array that the tile is a part of. */
+/** Returns the index, axis by axis, in the array that the tile is a part of. */
 export function indexOf(tile: Tile, element: number): number[] {
   const row = tile.origin[0] + Math.floor(element / tile.columns);
   const column = tile.origin[1] + (element % tile.columns);
   return tile.shape.length <= 1 ? [row * fold * Number(tile.extent[0] > 1) + column] : [...tile.leading, row, column];
 }
 
-/** The element of the tile that has this index in the array; -1: it is not in the tile. */
+/** Returns the element of the tile with this index in the array; -1: it is not in the tile. */
 export function elementOf(tile: Tile, index: number[]): number {
   let row = index.at(-2) ?? 0;
   let column = index.at(-1) ?? 0;
@@ -101,13 +101,13 @@ export function elementOf(tile: Tile, index: number[]): number {
   return row >= 0 && column >= 0 && row < tile.rows && column < tile.columns ? row * tile.columns + column : -1;
 }
 
-/** False for an element of the tile that lies beyond the array. */
+/** Returns false for an element of the tile that lies beyond the array. */
 export function exists(tile: Tile, element: number): boolean {
   const index = indexOf(tile, element);
   return index.slice(-2).every((v, i) => v < tile.shape.slice(-2)[i]!);
 }
 
-/** The numbers of the thread in its block, and of a block in the grid. */
+/** Returns the numbers of a thread in its block, or of a block in the grid. */
 export const threadIndex = (thread: number, block: number[]): number[] => [
   thread % block[0]!,
   Math.floor(thread / block[0]!) % block[1]!,
@@ -120,7 +120,7 @@ interface Cell {
   column: number;
 }
 
-/** An array's element and shape. PTX of other compilers tells neither: there an element is as large as a store. */
+/** Returns an array's element size and shape. PTX of other compilers has neither: there an element is as large as a store. */
 function elementsOf(trace: Trace, array: number): { size: number; shape: number[] } {
   const a = trace.head.arrays[array]!;
   const known = elementBytes(a.type);
@@ -130,7 +130,7 @@ function elementsOf(trace: Trace, array: number): { size: number; shape: number[
   return Number.isFinite(size) && size > 0 ? { size, shape: [Math.floor(a.bytes / size)] } : { size: 0, shape: [] };
 }
 
-/** Stores of the block to the array; each instruction's each turn is a group of one cell a thread. */
+/** Returns the block's stores to the array: each turn of each instruction is a group of one cell a thread. */
 function storesTo(trace: Trace, array: number): { groups: Cell[][]; leading: number[]; name: string } {
   const a = trace.head.arrays[array]!;
   const { size, shape } = elementsOf(trace, array);
@@ -174,8 +174,8 @@ function storesTo(trace: Trace, array: number): { groups: Cell[][]; leading: num
   return { groups: [...groups.values()], leading: axes, name };
 }
 
-/** The cells beyond the array that the group's other threads would have stored to: known if row and column are linear in the
- * numbers of the thread. */
+/** Returns the cells beyond the array that the group's other threads would have stored to. They are known if row and column are linear in
+ * the numbers of the thread. */
 export function beyond(group: Cell[], block: number[], extent: [number, number]): Cell[] {
   const threads = block[0]! * block[1]! * block[2]!;
   const origin = group[0];
@@ -242,7 +242,7 @@ export function outputTile(trace: Trace, array: number): Tile | null {
   };
 }
 
-/** A tile of registers or of shared memory as the layout has it; null: a scalar of each thread. Of tiles in stages the first. */
+/** Returns a tile of registers or of shared memory from the layout; null: it is a scalar of each thread. If a tile has stages, it returns the first. */
 export function layoutTile(t: LayoutTile, number: number): Tile | null {
   if (t.kind === "scalar") return null;
   const [rows, columns] = matrixOf(t.shape);
@@ -269,27 +269,27 @@ export function layoutTile(t: LayoutTile, number: number): Tile | null {
   };
 }
 
-/** The grid over an output of the trace. */
+/** Returns the grid over an output of the trace. */
 export function stepOver(trace: Trace, tile: Tile): { rows: number; columns: number } | null {
   const registers = trace.head.variables.filter((v) => v.elements !== null).map((v) => matrixOf(v.shape));
   return gridOver(tile, trace.head.grid, trace.head.traced, registers);
 }
 
-/** An output's tile as large as those of other blocks, if blocks are laid over it as a grid. */
+/** Returns an output's tile, made as large as those of other blocks, if blocks cover it as a grid. */
 function wholeTile(trace: Trace, array: number): Tile | null {
   const tile = outputTile(trace, array);
   const step = tile && stepOver(trace, tile);
   return tile && step ? extended(tile, step.rows, step.columns) : tile;
 }
 
-/** All tiles of the block: the outputs first, then those of the layout. */
+/** Returns all tiles of the block: the outputs first, then those of the layout. */
 export function tilesOf(trace: Trace, layout: Layout | null): Tile[] {
   return [...trace.head.arrays.map((_, i) => wholeTile(trace, i)), ...(layout?.tiles ?? []).map(layoutTile)].filter((t) => t !== null);
 }
 
-/** The grid over an output: rows and columns of a block's tile. Null if blocks are not laid over it one after the other, x along
- * columns and y along rows. `registers`: rows and columns of the block's tiles of registers; a block that is alone along an axis
- * is as large there as the smallest of them that holds what it stores. */
+/** Returns the grid over an output: rows and columns of a block's tile. Null unless blocks cover it one after the other, x along columns
+ * and y along rows. `registers`: rows and columns of the block's tiles of registers. If the grid has one block along an axis, the
+ * block's size there is the smallest of these that holds its stores. */
 export function gridOver(
   tile: Tile,
   grid: number[],
@@ -318,7 +318,7 @@ export function gridOver(
   return fits ? { rows, columns } : null;
 }
 
-/** The tile with at least these rows and columns: of a block at the edge, the part beyond the array too. */
+/** Returns the tile with at least these rows and columns, for a block at the edge including the part beyond the array. */
 export function extended(tile: Tile, rows: number, columns: number): Tile {
   const r = Math.max(rows, tile.rows);
   const c = Math.max(columns, tile.columns);
@@ -335,7 +335,7 @@ export interface Area {
   columns: number;
 }
 
-/** Rectangles of elements whose first thread is of one warp, rows of equal runs joined. */
+/** Returns rectangles of elements whose first thread is in one warp, rows of equal runs joined. */
 export function warpAreas(index: Index): Area[] {
   const { rows, columns } = index.tile;
   const done: Area[] = [];

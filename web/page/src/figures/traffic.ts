@@ -1,4 +1,4 @@
-/** Bytes that loads move, counted in the six ways of `explain`, each after another part of the GPU has merged requests. */
+/** Bytes that loads transfer, counted in the six ways of `explain`, each after another part of the GPU has merged requests. */
 import type { Explained } from "../app/results.ts";
 
 export interface Way {
@@ -35,8 +35,8 @@ export interface Loads {
   loads: number;
 }
 
-/** 2 M N K / T elements: what loads of square tiles come to, at each value T. `each`: bytes of an element of A and of B. Null unless
- * the counts agree within a hundredth at the smallest T, where other loads weigh least: then the name is no side of square tiles. */
+/** Returns 2 M N K / T elements, the loads of square tiles, for each value T. `each`: bytes of an element of A and of B. Null unless the
+ * counts agree within a hundredth at the smallest T, where other loads weigh least; otherwise the name is not a side of square tiles. */
 export function closedForm(counted: Loads[], n: number, each: [number, number]): number[] | null {
   const line = counted.map((c) => ((each[0] + each[1]) * n ** 3) / c.value);
   const least = counted.findIndex((c) => c.value === Math.min(...counted.map((o) => o.value)));

@@ -1,4 +1,4 @@
-/** The way of a tile of an operand from global memory to the product, as the instructions in a trace of a block say. */
+/** The way of an operand's tile from global memory to the product, found in the instructions of a block's trace. */
 import type { Trace } from "$engine/trace.ts";
 
 export type Station = "global memory" | "registers" | "shared memory" | "dot";
@@ -19,7 +19,7 @@ const legs: { test: RegExp; from: Station; to: Station }[] = [
 
 const short = (op: string) => /^(cp\.async|ldmatrix|mma|\w+\.\w+)/.exec(op)![0];
 
-/** The legs of tiles that are loaded and multiplied, in the order in which they are gone. */
+/** Returns the legs of tiles that are loaded and multiplied, in their order. */
 export function wayOf(trace: Trace): Leg[] {
   const found: Leg[] = [];
   for (const site of trace.head.sites) {

@@ -1,8 +1,8 @@
-/** The way of a value, as `run --why` tells it: grouped by the turns of the loop, with elements as ranges. */
+/** The way of a value from `run --why`, grouped by the turns of the loop, with elements as ranges. */
 import { elementAt, elementBytes, type Trace } from "$engine/trace.ts";
 import type { StepIndex } from "./step_index.ts";
 
-/** What `--why … --json` has. */
+/** A step in the JSON of `--why`. */
 export interface WhyStep {
   kind: "read" | "write" | "update" | "compute" | "mma" | "release";
   time: number;
@@ -15,7 +15,7 @@ export interface WhyStep {
   products: number;
   elements: string[];
   races: number | null;
-  /** What other blocks wrote of what the step reads: the way goes on there. */
+  /** The writes of other blocks that the step reads: the way continues there. */
   writers: Writer[];
 }
 export interface Writer {
@@ -24,7 +24,7 @@ export interface Writer {
   lane: number;
   line: number;
   text: string | null;
-  /** Which of the block's writes and updates of global memory. */
+  /** Number among the block's writes and updates of global memory. */
   write: number;
 }
 export interface Why {
@@ -45,7 +45,7 @@ export interface Element {
   name: string;
   index: number[];
 }
-/** Memory of the compiler's own has no name. */
+/** The name for the compiler's own memory, which has none. */
 export const SCRATCH = "scratch";
 export function parseElement(text: string): Element {
   const byte = /^shared memory, byte (\d+)$/.exec(text);
@@ -54,7 +54,7 @@ export function parseElement(text: string): Element {
   return { name, index: [...text.matchAll(/\[(-?\d+)\]/g)].map((m) => Number(m[1])) };
 }
 
-/** Elements of one variable as a box of ranges, "a[0][0…5]", if they fill one; else the first few. */
+/** Returns elements of one variable as a box of ranges, "a[0][0…5]", if they fill one; else the first few. */
 export function ranges(elements: string[]): string {
   const byName = new Map<string, Element[]>();
   for (const e of new Set(elements)) {
@@ -79,14 +79,14 @@ function boxOf(name: string, list: Element[]): string {
   return `${first.join(", ")}${list.length > 3 ? ` and ${list.length - 3} more` : ""}`;
 }
 
-/** The event in which the traced block makes its n-th write or update of global memory; null: the trace does not have it. */
+/** Returns the event of the traced block's n-th write or update of global memory; null: the trace does not have it. */
 export function writeEvent(trace: Trace, n: number): number | null {
   for (let e = 0; e < trace.count; e++)
     if ((trace.kind[e] === 1 || trace.kind[e] === 2) && trace.siteOf(e).space === "global" && n-- === 0) return e;
   return null;
 }
 
-/** A part of a turn's way: what is read of an array, put into and read of shared memory, multiplied. */
+/** A part of a turn's way: elements read from an array, written to and read from shared memory, or multiplied. */
 export interface WhyNode {
   kind: "global" | "into" | "shared" | "products" | "store";
   text: string;
@@ -101,7 +101,7 @@ export interface WhyTurn {
   turn: number | null;
   steps: WhyStep[];
   nodes: WhyNode[];
-  /** Barriers that the reading warp left between the writes and the reads. */
+  /** The number of barriers that the reading warp left between the writes and the reads. */
   barriers: number;
 }
 
@@ -110,7 +110,7 @@ export interface WhyPath {
   store: WhyStep | null;
 }
 
-/** `index`: of the trace of the same block and run; null: the steps are not grouped. */
+/** Groups the steps. `index`: of the trace of the same block and run; null: the steps are not grouped. */
 export function pathOf(why: Why, index: StepIndex | null, isShared: (name: string) => boolean): WhyPath {
   const arrays = index?.trace.head.arrays.map((a) => a.name) ?? [];
   const shared = index?.trace.head.shared.map((v) => v.name) ?? [];
@@ -136,7 +136,7 @@ export function pathOf(why: Why, index: StepIndex | null, isShared: (name: strin
   return { turns, store };
 }
 
-/** The turn of a step is that in which its value is used: a copy belongs to the turn that reads what it brings. */
+/** Returns the turn of each step: the one in which its value is used. A copy belongs to the turn that reads its bytes. */
 function turnsBy(path: WhyStep[], index: StepIndex, isShared: (name: string) => boolean): (step: WhyStep) => number {
   const turns = new Map<WhyStep, number>();
   const loading = new Map<number, WhyStep[]>();
@@ -187,7 +187,7 @@ function fill(group: WhyTurn, isShared: (name: string) => boolean): void {
   }
 }
 
-/** The elements on the way, by the name of their variable, as row-major numbers, ascending. */
+/** Returns the elements on the way, by the name of their variable, as row-major numbers, ascending. */
 export function marksOf(why: Why, trace: Trace): Map<string, Uint32Array> {
   const shapes = new Map([...trace.head.arrays, ...trace.head.shared].map((v) => [v.name, v.shape]));
   const found = new Map<string, Set<number>>();
@@ -203,7 +203,7 @@ export function marksOf(why: Why, trace: Trace): Map<string, Uint32Array> {
   return new Map([...found].map(([name, set]) => [name, Uint32Array.from(set).sort()]));
 }
 
-/** The number that the trace's events leave in an element of an array; null: none of them writes it. */
+/** Returns the number that the trace's events leave in an element of an array; null: no event writes it. */
 export function valueWritten(trace: Trace, array: number, element: number): number | null {
   const { address, type } = trace.head.arrays[array]!;
   const size = elementBytes(type);

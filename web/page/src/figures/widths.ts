@@ -8,7 +8,7 @@ export interface Width {
   by: { bytes: number; count: number }[];
 }
 
-/** The instructions that move bytes, by their first two words and their width. */
+/** Counts the instructions that transfer bytes, by their first two words and their width. */
 export function widthsOf(lines: PtxLine[]): Width[] {
   const found = new Map<string, Map<number, number>>();
   for (const l of lines) {

@@ -1,4 +1,5 @@
-/** Returns where the links of a lesson lead, as fragments that the page reads. `files` are the names of all lessons' files, in order. */
+/** Returns a function that gives the targets of a lesson's links, as fragments that the page reads. `files`: the names of all lessons'
+ * files, in order. */
 export function resolveIn(lesson: number, files: string[]): (href: string) => string | null {
   return (href) => {
     if (/^https:/.test(href)) return href;
@@ -10,7 +11,7 @@ export function resolveIn(lesson: number, files: string[]): (href: string) => st
   };
 }
 
-/** Where the name of a puzzle or of a kernel's file leads, or null for other words. */
+/** Returns a function that gives the target for the name of a puzzle or of a kernel's file, and null for other words. */
 export function namedIn(puzzles: { number: number; name: string }[], kernels: { path: string }[]): (code: string) => string | null {
   return (code) => {
     const puzzle = /^(\d\d)_(\w+)$/.exec(code);

@@ -1,4 +1,4 @@
-/** The event of a trace that an access of a judgement or of a finding is. */
+/** Finds the event of a trace for an access of a judgement or of a finding. */
 import type { Trace } from "$engine/trace.ts";
 import { addressOf } from "../figures/race.ts";
 
@@ -12,8 +12,8 @@ export interface Blamed {
   block?: number | null;
 }
 
-/** The event at that place in the text by that thread, of that element. If the trace has none of that element or thread, the first at that
- * place. Null: there is none. */
+/** Returns the event at that place in the text, by that thread, of that element. If the trace has none of that element or thread, returns
+ * the first one at that place; null: there is none. */
 export function eventAt(trace: Trace, { line, column, variable, index, thread }: Blamed): number | null {
   const element = variable && index ? addressOf(trace, variable, index) : null;
   const ofLine = new Set(trace.head.sites.flatMap((s, i) => (s.line === line ? [i] : [])));
@@ -33,7 +33,8 @@ export function eventAt(trace: Trace, { line, column, variable, index, thread }:
   return found;
 }
 
-/** The event of the line with most wavefronts, or sectors of global memory, beyond the least; without such, its first one. */
+/** Returns the event of the line with the most wavefronts, or sectors of global memory, above the minimum; if there is none, its first
+ * event. */
 export function worstAt(trace: Trace, line: number, accesses: boolean): number | null {
   let worst: number | null = null;
   const waste = (e: number) => (accesses && trace.isAccess(e) ? trace.units[e]! - trace.least[e]! : 0);

@@ -1,4 +1,4 @@
-/** The state of puzzle mode: which puzzle, the reader's answer, the judgement, and the progress. */
+/** The state of puzzle mode: the puzzle, the reader's answer, the judgement, and the progress. */
 import { puzzles } from "virtual:content";
 import { LEARN_FILE } from "$engine/engine.ts";
 import { ask, askJson, Refused } from "../app/engine.ts";
@@ -13,7 +13,7 @@ import { readPuzzle } from "./text.ts";
 
 const progressKey = "tilewright.learn";
 const answerKey = (number: number) => `tilewright.answer.${number}`;
-/** Failures of a hidden case after which it opens. */
+/** The number of failures of a hidden case after which it opens. */
 export const openAfter = 3;
 
 class Judge {
@@ -23,18 +23,18 @@ class Judge {
   answer = $state("");
   progress = $state(stored(progressKey) ?? "");
   listed = $state.raw<ListedPuzzle[]>([]);
-  /** The puzzle that `answer` and the judgement are of. */
+  /** The puzzle that `answer` and the judgement belong to. */
   opened = $state(0);
   said = $state("");
   /** The case that the reader has picked, or else the one that failed. */
   picked = $state<number | null>(null);
 
-  /** The answer that is shown came with a link. It is neither kept nor counted until the reader makes it theirs. */
+  /** The link that the shown answer came with. The answer is neither kept nor counted until the reader adopts it. */
   linked = $derived(page.linked?.puzzle === this.puzzle.number ? page.linked : null);
 
   diagnosed = new Slot<{ source: string; findings: Finding[] }>("diagnosed answer", "the compiler", { grace: 1000 });
   judged = new Slot<{ source: string; judgement: Judgement }>("judged", "the judge", { grace: 400 });
-  /** The reader's own answers, where the browser keeps none. */
+  /** The reader's own answers, in case the browser keeps none. */
   #typed = new Map<number, string>();
   /** Texts that failed in a hidden case of this puzzle since it was opened. */
   #failures = $state.raw<string[]>([]);
@@ -54,7 +54,7 @@ class Judge {
   });
   opens = $derived(this.#failures.length >= openAfter);
 
-  /** Takes up the puzzle and the answer that the page is at. */
+  /** Takes the page's present puzzle and answer. */
   open(): void {
     const { number } = this.puzzle;
     const own = this.own;
@@ -73,7 +73,7 @@ class Judge {
     this.judged.problem = null;
   }
 
-  /** The reader's own answer, kept in the browser. */
+  /** Returns the reader's own answer, which the browser keeps. */
   get own(): string {
     const { number, starter } = this.puzzle;
     return this.#typed.get(number) ?? (stored(answerKey(number)) || starter);
@@ -89,7 +89,7 @@ class Judge {
     store(answerKey(this.opened), text === this.puzzle.starter ? "" : text);
   }
 
-  /** Keeps the answer of the link in place of the reader's own. */
+  /** Keeps the link's answer in place of the reader's own. */
   adopt(): void {
     page.linked = null;
     this.type(this.answer);
@@ -100,7 +100,7 @@ class Judge {
     return this.answer === this.puzzle.starter ? {} : { answer: this.answer };
   }
 
-  /** Underlines the compiler's and the static check's messages. */
+  /** Underlines the places of the compiler's and the static check's messages. */
   diagnose(): void {
     const source = this.answer;
     const name = this.fileName;
@@ -117,7 +117,7 @@ class Judge {
     return (this.#endPause = afterPause(milliseconds, () => this.judge(false)));
   }
 
-  /** Judges the answer as it is. A judgement that was not asked for counts as no try, unless the answer passes. */
+  /** Judges the present answer. A judgement that the reader did not ask for counts as a try only if the answer passes. */
   judge(asked: boolean): void {
     this.#endPause();
     const source = this.answer;
@@ -142,14 +142,14 @@ class Judge {
     });
   }
 
-  /** The next hint, or the solution: the engine notes that it was shown. */
+  /** Records that the next hint, or the solution, was shown; the engine keeps the record. */
   async note(option: "--hint" | "--solution"): Promise<void> {
     const args = ["learn", String(this.puzzle.number), option];
     const answer = await ask("keys", args, { [LEARN_FILE]: this.progress }, { wants: [LEARN_FILE] });
     this.#keep(answer.files[LEARN_FILE]);
   }
 
-  /** Adds what a file of progress tells, and says so. */
+  /** Adds the progress of a file, and tells the reader. */
   async take(file: File): Promise<void> {
     const text = await underWay(file.text());
     if (!isProgress(text)) this.said = `${file.name} is not a file of progress, which begins with “# tilewright learn”.`;

@@ -1,4 +1,4 @@
-/** The judgement as `tilewright learn N FILE --json` prints it (docs/learn.md). */
+/** The judgement that `tilewright learn N FILE --json` prints (docs/learn.md). */
 import type { Blamed } from "./blame.ts";
 
 type Value = number | string | boolean;
@@ -7,9 +7,9 @@ export interface JudgedArray {
   name: string;
   type: string;
   shape: number[];
-  /** null: the answer did not run, or there are too many to look at. */
+  /** null: the answer did not run, or there are too many to show. */
   values: Value[] | null;
-  /** Of outputs alone, as the lists of indices. */
+  /** Only outputs have it and the lists of indices. */
   expected?: Value[] | null;
   wrong?: number[];
   unwritten?: number[];
@@ -25,7 +25,7 @@ export interface JudgedCounter extends Counts {
   why: string;
   default: boolean;
   beyond: boolean;
-  /** In the case that was counted last; above: over all cases that were. */
+  /** here: counts of the case that was counted last; above: of all counted cases. */
   here: Counts;
 }
 export interface JudgedCase {
@@ -49,17 +49,17 @@ export interface Judgement {
   at_solution: boolean;
   is_starter: boolean;
   cases: number;
-  /** The one that failed, else the last; 0: none was tried. */
+  /** The case that failed, else the last one; 0: none was tried. */
   case: number;
   case_is: "shown" | "hidden" | null;
   reason: string | null;
-  /** Of a race: all write the same, so that the outcome is the same in any order. */
+  /** True for a race in which all threads write the same value, so that the outcome is the same in any order. */
   same_value: boolean;
   line: number;
   column: number;
   other_line: number;
   code: string;
-  /** The accesses of a race or of a copy under way, the one at `line` first. */
+  /** The accesses of a race or of a copy in progress, the one at `line` first. */
   accesses: Blamed[];
   message: string | null;
   words: string | null;
@@ -88,14 +88,14 @@ export interface ListedPuzzle {
   solution_shown: boolean;
 }
 
-/** "SIZE = 2, TPB = 3" */
+/** Returns the values of a case as text: "SIZE = 2, TPB = 3". */
 export function sizesText(c: JudgedCase): string {
   return Object.entries({ ...c.set, ...c.tune, ...c.type })
     .map(([name, value]) => `${name} = ${value}`)
     .join(", ");
 }
 
-/** The card of the bench that shows best why the answer fails, or null if a run would show nothing. */
+/** Returns the card of the bench that best shows why the answer fails, or null if a run would show nothing. */
 export function cardFor(j: Judgement): { id: string; name: string } | null {
   const failed = j.lamps.find((l) => l.state === "failed")?.lamp;
   if (!failed || failed === "compiles" || !j.case || refused.includes(j.code)) return null;
@@ -105,11 +105,11 @@ export function cardFor(j: Judgement): { id: string; name: string } | null {
   if (j.reason === "values" && !j.case_list[j.case - 1]!.arrays.some((a) => a.unwritten?.length)) return { id: "why", name: "Why" };
   return { id: "step", name: "Step" };
 }
-/** Messages of the compiler about programs that run nowhere. */
+/** Messages of the compiler about programs that cannot run on any device. */
 const refused = ["divergent-barrier"];
 
-/** The case in which blocks have most threads, if it is another than the one that failed: where a block has one warp, no order of warps
- * shows a race. */
+/** Returns the case with the most threads in a block, if it is not the one that failed: if a block has one warp, no order of warps shows
+ * a race. */
 export function widerCase(j: Judgement): number | null {
   const size = (c: JudgedCase) => Object.values(c.tune).reduce((product, v) => product * v, 1);
   const failed = j.case_list[j.case - 1];

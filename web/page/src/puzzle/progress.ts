@@ -1,4 +1,4 @@
-/** The file of progress, which `tilewright learn` keeps where $TILEWRIGHT_LEARN says: one line a puzzle, its name and then words. The
+/** The file of progress, which `tilewright learn` keeps at the path $TILEWRIGHT_LEARN: one line a puzzle, its name and then words. The
  * page keeps the same text, and the engine in the page writes it. */
 
 const first = "# tilewright learn: puzzle, then what was done with it\n";
@@ -25,7 +25,7 @@ function read(text: string): Map<string, Words> {
   return puzzles;
 }
 
-/** Both files as one: what either has reached is reached, and of counts the larger is kept. */
+/** Merges both files: a puzzle is passed if either file has it passed, and of counts the larger is kept. */
 export function merged(mine: string, other: string): string {
   const all = read(other);
   for (const [puzzle, words] of read(mine)) {

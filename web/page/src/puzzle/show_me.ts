@@ -1,4 +1,4 @@
-/** Opens an answer on the bench, run on the arrays of the case that it failed in, at the event that is to blame. */
+/** Opens an answer on the bench, run on the arrays of the case in which it failed, at the event that caused the failure. */
 import { tick } from "svelte";
 import type { Trace } from "$engine/trace.ts";
 import { page } from "../app/page.svelte.ts";
@@ -7,10 +7,10 @@ import { underWay } from "../app/under_way.ts";
 import { eventAt, worstAt, type Blamed } from "./blame.ts";
 import type { Judgement } from "./judgement.ts";
 
-const patience = 10_000; // milliseconds until the run is there
-const settling = 300; // milliseconds in which the cards draw it
+const patience = 10_000; // milliseconds to wait for the run
+const settling = 300; // milliseconds that the cards need to draw it
 
-/** `number`: of the case. */
+/** Opens the answer. `number`: of the case. */
 export function showMe(file: string, source: string, j: Judgement, card: string, number: number): Promise<void> {
   return underWay(show(file, source, j, card, number));
 }
@@ -33,10 +33,10 @@ async function show(file: string, source: string, j: Judgement, card: string, nu
   if (await hasRun(source)) await find(source, j, card);
   if (program.source !== source) return;
   await new Promise((resolve) => setTimeout(resolve, settling));
-  toCard(); // cards above it have grown
+  toCard(); // cards above it have become taller
 }
 
-/** Selects the event and the block in which the judge, or else the run, has found it. */
+/** Selects the event and the block that the judge, or else the run, has found. */
 async function find(source: string, j: Judgement, card: string): Promise<void> {
   if (card === "why") return findWrong(source);
   const seen = program.fault?.findings ?? program.simulated.value?.run.findings.filter((f) => f.fails) ?? [];
@@ -84,12 +84,12 @@ async function findWrong(source: string): Promise<void> {
   if (event !== null) program.event = event;
 }
 
-/** The trace of the run of this very program. */
+/** Returns the trace of the run of the present program. */
 function traceNow(): Trace | null {
   return program.fault?.trace ?? (program.simulated.stale ? null : (program.simulated.value?.trace ?? null));
 }
 
-/** Waits for the end of the run; false: there is none, or the reader has gone on. */
+/** Waits for the end of the run; returns false if there is none, or if the reader has moved on. */
 async function hasRun(source: string): Promise<boolean> {
   const ended = () => {
     const s = program.simulated;

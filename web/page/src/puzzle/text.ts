@@ -1,9 +1,9 @@
 /** The parts of a puzzle.md: a title, the statement, the drawing of its case, hints, and the explanation of the solution. */
 export interface PuzzleText {
   title: string;
-  /** Up to the drawing of the case, and after it. */
+  /** The text before the drawing of the case, and the text after it. */
   statement: [string, string];
-  /** The drawing as characters; null: there is none, and the place is at the end. */
+  /** The drawing as characters; null: there is none, and its place is at the end. */
   drawing: string | null;
   hints: string[];
   solution: string;

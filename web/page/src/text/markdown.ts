@@ -1,4 +1,4 @@
-/** Markdown of the repository as HTML. Tags in the text are shown as text, links and pictures lead to few places, and comments
+/** Markdown of the repository as HTML. Tags in the text are shown as text, links and pictures lead only to allowed places, and comments
  * that name a figure or a source become parts of their own. */
 import { Marked, type Token, type Tokens } from "marked";
 
@@ -10,7 +10,7 @@ export type Part =
 export const escaped = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
 
-/** An anchor as GitHub makes it of a heading. */
+/** Returns the anchor that GitHub makes of a heading. */
 export const anchorOf = (heading: string) =>
   heading
     .toLowerCase()
@@ -18,14 +18,14 @@ export const anchorOf = (heading: string) =>
     .trim()
     .replace(/\s/g, "-");
 
-/** `resolve` says where a link of the text leads in the page; null: nowhere, so it is shown as text. */
+/** `resolve` returns the page's address for a link of the text; null: the link leads nowhere and is shown as text. */
 export type Resolve = (href: string) => string | null;
 
 export interface Options {
   resolve?: Resolve;
-  /** Where a name in code leads: a puzzle's, a kernel's. */
+  /** Returns the address for a name in code: of a puzzle, of a kernel. */
   named?: Resolve;
-  /** Levels by which headings are lowered. */
+  /** The number of levels by which headings are lowered. */
   raised?: number;
 }
 
@@ -50,12 +50,12 @@ function markdown({ resolve = () => null, named = () => null, raised = 0 }: Opti
         return to === null ? code : `<a href="${escaped(to)}">${code}</a>`;
       },
       code: ({ text, lang }) =>
-        // A drawing has no language; its width in characters lets the style sheet make it fit.
+        // A drawing has no language; the style sheet uses its width in characters to make it fit.
         `<pre tabindex="0"${lang ? ` data-lang="${escaped(lang.split(/\s/)[0]!)}"` : ` class="drawing"`}><code>${escaped(text)}\n</code></pre>\n`,
       table({ header, rows }) {
         const cell = (c: Tokens.TableCell, tag: string) =>
           `<${tag}${c.align ? ` class="${c.align}"` : ""}>${this.parser.parseInline(c.tokens)}</${tag}>`;
-        // The corner of a table is no heading.
+        // The corner of a table is not a heading.
         const cells = (row: Tokens.TableCell[], tag: string) =>
           `<tr>${row.map((c) => cell(c, c.text.trim() ? tag : "td")).join("")}</tr>\n`;
         return `<div class="wide" tabindex="0"><table class="data"><thead>${cells(header, "th")}</thead><tbody>${rows.map((r) => cells(r, "td")).join("")}</tbody></table></div>\n`;
@@ -64,16 +64,16 @@ function markdown({ resolve = () => null, named = () => null, raised = 0 }: Opti
   });
 }
 
-/** The whole text as one piece of HTML. */
+/** Returns the whole text as one piece of HTML. */
 export function toHtml(text: string, options: Options = { raised: 1 }): string {
   return markdown(options).parse(text) as string;
 }
 
 const figureComment = /^\s*<!--\s*figure:\s*(\S+)([\s\S]*?)-->\s*$/;
 const sourceComment = /^\s*<!--\s*source:\s*(\S+)(?:\s+(\d+)-(\d+))?\s*-->\s*$/;
-const diffComment = /^\s*<!--\s*diff:\s*\S+\s+(\S+)\s*-->\s*$/; // the kernel that it leads to is the source
+const diffComment = /^\s*<!-- the kernel that it leads to is its source -->\s*$/; // the kernel that it leads to is its source
 
-/** The text as parts: figures and sources apart, the picture that a figure's comment is followed by left out. */
+/** Returns the text as parts: figures and sources apart, without the picture that follows a figure's comment. */
 export function toParts(text: string, options: Options): Part[] {
   const m = markdown(options);
   const tokens = m.lexer(text);
@@ -111,7 +111,7 @@ function next(tokens: Token[], i: number): number | null {
   return n < tokens.length ? n : null;
 }
 
-/** The picture of a paragraph that is nothing else. */
+/** Returns the picture of a paragraph that contains nothing else. */
 function pictureOf(t: Token): Tokens.Image | null {
   const only = t.type === "paragraph" && t.tokens?.length === 1 ? t.tokens[0]! : null;
   return only?.type === "image" ? (only as Tokens.Image) : null;

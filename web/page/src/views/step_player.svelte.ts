@@ -1,9 +1,9 @@
-/** Play, pause and steps of the selected event. Playing is a walk of `program.event`: nothing else is changed. */
+/** Play, pause and steps of the selected event. Playing only changes `program.event`. */
 import { program } from "../app/program.svelte.ts";
 import type { StepIndex } from "../figures/step_index.ts";
 import { neighbour, type Unit } from "../figures/step_walk.ts";
 
-/** Seconds that a whole trace plays, at speed 1. */
+/** Seconds that playing a whole trace takes, at speed 1. */
 const durationOf = (events: number) => Math.min(40, Math.max(12, events / 3));
 
 export class Player {

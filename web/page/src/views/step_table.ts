@@ -1,9 +1,9 @@
-/** The events of a trace as a table. Its rows are made when they are asked for: stepping does not pay for them. */
+/** The events of a trace as a table. Its rows are made on demand, so that stepping does not wait for them. */
 import type { CardData } from "../app/Card.svelte";
 import { deed, lanesText } from "../figures/step_words.ts";
 import type { Stepper } from "../figures/step_picture.ts";
 
-/** Longer traces are cut: a table of more rows is of no use on a page; `run --trace` has them all. */
+/** Longer traces are cut, because a page cannot use a table of more rows; `run --trace` has them all. */
 export const MOST_ROWS = 2000;
 
 export function eventsTable(stepper: Stepper): CardData {
