@@ -475,7 +475,7 @@ static const struct option_spec lsp_options[] = {
      .help = "cpu or sm_80 and up: what layouts and costs are shown for (default: " DEFAULT_DEVICE
              "); the\neditor's initialization option \"device\" does the same"},
     OPTION_IMPORT,
-    {.name = "stdio", .help = "nothing: standard input and output are what it uses"},
+    {.name = "stdio", .help = "has no effect: standard input and output are always used"},
     {.name = NULL},
 };
 
