@@ -71,7 +71,7 @@ export function toHtml(text: string, options: Options = { raised: 1 }): string {
 
 const figureComment = /^\s*<!--\s*figure:\s*(\S+)([\s\S]*?)-->\s*$/;
 const sourceComment = /^\s*<!--\s*source:\s*(\S+)(?:\s+(\d+)-(\d+))?\s*-->\s*$/;
-const diffComment = /^\s*<!-- the kernel that it leads to is its source -->\s*$/; // the kernel that it leads to is its source
+const diffComment = /^\s*<!--\s*diff:\s*\S+\s+(\S+)\s*-->\s*$/; // the kernel that it leads to is its source
 
 /** Returns the text as parts: figures and sources apart, without the picture that follows a figure's comment. */
 export function toParts(text: string, options: Options): Part[] {
