@@ -3,7 +3,7 @@ file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
 list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
     ${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c)
-# the seam to the operating system has other files for WebAssembly
+# for WebAssembly, other files are the seam to the operating system
 file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_wasm.c)
 if(TILEWRIGHT_WASM)
     file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_stack.c ${PROJECT_SOURCE_DIR}/src/base/platform_threads.c
