@@ -18,7 +18,7 @@ async function predicted(page) {
 
 /** Rows of lesson 6: type → [ms, TFLOP/s]. */
 function lesson() {
-  const text = readFileSync(root + "docs/tutorial/6-async.md", "utf8").split("## What has come out")[1];
+  const text = readFileSync(root + "docs/tutorial/6-async.md", "utf8").split("## All kernels, measured")[1];
   const rows = { f32: [], f16: [] };
   let type = "";
   for (const line of text.split("\n").filter((l) => /^\| (`f|\|)/.test(l))) {
