@@ -1344,7 +1344,7 @@ class Simulation(NamedTuple):
 def _record(found: ctypes.Structure) -> Record:
     """Converts a struct of the library. Leaves out the fields with counts, because a list has its length."""
     return Record({name: _value(getattr(found, name), found, name) for name, *_ in found._fields_
-                   if name != "size" and not name.endswith("_count")})
+                   if name not in ("size", "atomics") and not name.endswith("_count")})
 
 
 def _value(value: Any, found: Any = None, name: str = "") -> Any:
@@ -1366,6 +1366,8 @@ def _said(out: c_char_p) -> str:
 
 def _explanation(found: _Explanation) -> Record:
     whole = dict(_record(found))
+    whole["accesses"] = [Record({**access, "atomic": _text(found.atomics[i]) if found.atomics[i] else None})
+                         for i, access in enumerate(whole["accesses"])]
     return Record({**whole, "traffic": [level for level in whole["traffic"] if level.name]})
 
 

@@ -37,6 +37,7 @@ static int bench_run(const struct command *self, const struct options *given)
 }
 
 static const struct option_spec bench_options[] = {
+    OPTION_GROUP("Sizes and values"),
     {.name = "size",
      .letter = 's',
      .values = 1,
@@ -50,6 +51,49 @@ static const struct option_spec bench_options[] = {
      .letter = 'a',
      .help = "512×512×512, 1024×1024×1024, 256×384×640, 511×513×1025:\nM×K×N as for --dims, where "
              "tables have m n k"},
+    OPTION_EXTENT('m', "m"),
+    OPTION_EXTENT('n', "n"),
+    OPTION_EXTENT('k', "k"),
+    {.name = "batch",
+     .values = 1,
+     .value = "LIST",
+     .help = "number of products in a launch (default 1)"},
+    OPTION_SUITE,
+    OPTION_SET,
+    OPTION_TUNE,
+    OPTION_TUNED,
+    OPTION_STORE,
+    OPTION_TYPE,
+    OPTION_FILL,
+    OPTION_IMPORT,
+    OPTION_GROUP("Device and libraries to compare with"),
+    {.name = "device",
+     .values = 1,
+     .value = "DEVICE",
+     .help =
+         "cpu (default), or cuda: a GPU, compared with cuBLAS and cuBLASLt (cuda:1: the second),\n"
+         "or sim: times the simulator instead;\n"
+         "options that are marked CPU or GPU apply to that one alone, --threads to the CPU"},
+    OPTION_THREADS,
+    {.name = "peers",
+     .values = 1,
+     .value = "LIST",
+     .help = "CPU: libraries to compare with: openblas,blis,onednn (default: all that are\nfound), "
+             "none"},
+    {.name = "together",
+     .help =
+         "CPU: all kernels, sizes and types take turns, so that their times can be\ncompared, too"},
+    {.name = "ensures",
+     .help =
+         "compare with `ensures` at every size; without it, products beyond 1024 x 1024 x 1024\n"
+         "(512 x 512 x 512 on a GPU) are compared with the library's, 4096 elements in double "
+         "precision"},
+    {.name = "triton",
+     .help = "GPU: compare with an autotuned product in Triton, too, if `python3` has it"},
+    {.name = "load",
+     .help = "GPU: compile and load only, and say what each kernel takes: registers,\n"
+             "spills, shared memory, blocks that a multiprocessor runs at a time"},
+    OPTION_GROUP("How long, and output"),
     {.name = "warmup",
      .values = 1,
      .value = "N",
@@ -65,53 +109,12 @@ static const struct option_spec bench_options[] = {
      .value = "TIME",
      .help = "CPU: a kernel past this is measured less often, at least 3 times (default\n10s)"},
     {.name = "time-limit", .values = 1, .now = "budget"},
+    {.name = "seconds", .values = 1, .value = "TIME", .help = "GPU: time of a turn (default 0.2s)"},
     {.name = "timeout",
      .values = 1,
      .value = "TIME",
      .help = "CPU: a single run that takes longer is ended and fails (default 10s)"},
-    {.name = "peers",
-     .values = 1,
-     .value = "LIST",
-     .help = "CPU: libraries to compare with: openblas,blis,onednn (default: all that are\nfound), "
-             "none"},
-    {.name = "together",
-     .help =
-         "CPU: all kernels, sizes and types take turns, so that their times can be\ncompared, too"},
-    {.name = "device",
-     .values = 1,
-     .value = "DEVICE",
-     .help =
-         "cpu (default), or cuda: a GPU, compared with cuBLAS and cuBLASLt (cuda:1: the second),\n"
-         "or sim: times the simulator instead;\n"
-         "options that are marked CPU or GPU apply to that one alone, --threads to the CPU"},
-    OPTION_EXTENT('m', "m"),
-    OPTION_EXTENT('n', "n"),
-    OPTION_EXTENT('k', "k"),
-    {.name = "batch",
-     .values = 1,
-     .value = "LIST",
-     .help = "number of products in a launch (default 1)"},
-    OPTION_SUITE,
-    {.name = "seconds", .values = 1, .value = "TIME", .help = "GPU: time of a turn (default 0.2s)"},
-    {.name = "ensures",
-     .help =
-         "compare with `ensures` at every size; without it, products beyond 1024 x 1024 x 1024\n"
-         "(512 x 512 x 512 on a GPU) are compared with the library's, 4096 elements in double "
-         "precision"},
-    {.name = "triton",
-     .help = "GPU: compare with an autotuned product in Triton, too, if `python3` has it"},
-    {.name = "load",
-     .help = "GPU: compile and load only, and say what each kernel takes: registers,\n"
-             "spills, shared memory, blocks that a multiprocessor runs at a time"},
-    OPTION_SET,
-    OPTION_TUNE,
-    OPTION_TUNED,
-    OPTION_STORE,
-    OPTION_TYPE,
-    OPTION_FILL,
-    OPTION_THREADS,
     OPTION_JSON,
-    OPTION_IMPORT,
     OPTION_END,
 };
 

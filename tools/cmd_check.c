@@ -374,6 +374,7 @@ static int check_run(const struct command *self, const struct options *given)
 }
 
 static const struct option_spec check_options[] = {
+    OPTION_GROUP("How much is checked and said"),
     {.name = "verbose",
      .letter = 'v',
      .help = "a line for each clean kernel, and what could not be simulated or\ndecided, off a "
@@ -392,6 +393,9 @@ static const struct option_spec check_options[] = {
      .value = "TIME",
      .help = "ends the command, whatever it is doing, and reports what that was (default:\n"
              "each run is ended after 10s)"},
+    OPTION_SUPPRESS,
+    OPTION_JSON,
+    OPTION_GROUP("Values"),
     {.name = "fill",
      .values = 1,
      .value = "[NAME=]KIND",
@@ -402,6 +406,9 @@ static const struct option_spec check_options[] = {
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
+    OPTION_IMPORT,
+    OPTION_WATCH,
+    OPTION_GROUP("PTX and CUDA C"),
     OPTIONS_PTX_LAUNCH,
     {.name = "device",
      .values = 1,
@@ -418,13 +425,9 @@ static const struct option_spec check_options[] = {
      .values = 1,
      .elsewhere = "--copies is for run; check tries both, early and late"},
     OPTION_STEP_LIMIT,
-    OPTION_SUPPRESS,
     OPTION_SAME_VALUE,
     OPTION_VOLATILE,
     OPTION_COUNTERS,
-    OPTION_JSON,
-    OPTION_IMPORT,
-    OPTION_WATCH,
     OPTION_END,
 };
 

@@ -69,7 +69,9 @@ void help_command(FILE *out, const struct command *c)
     if (c->options && c->options->name) {
         fputs("\nOptions:\n", out);
         for (const struct option_spec *s = c->options; s->name; s++)
-            if (!s->elsewhere && !s->now)
+            if (!*s->name)
+                fprintf(out, "%s  %s:\n", s == c->options ? "" : "\n", s->help);
+            else if (!s->elsewhere && !s->now)
                 help_option(out, s);
     }
     if (c->examples)

@@ -20,7 +20,7 @@ static const struct option_spec *spec_by_name(const struct option_spec *specs, c
                                               size_t length)
 {
     for (const struct option_spec *s = specs; s && s->name; s++)
-        if (strlen(s->name) == length && memcmp(s->name, name, length) == 0)
+        if (length && strlen(s->name) == length && memcmp(s->name, name, length) == 0)
             return s;
     return NULL;
 }
@@ -49,7 +49,7 @@ static void unknown_option(const struct command *c, const char *word, size_t len
     const char *names[64] = {0};
     int count = 0;
     for (const struct option_spec *s = c->options; s && s->name && count < 63; s++)
-        if (!s->now)
+        if (*s->name && !s->now)
             names[count++] = s->name;
     char *name = need_text("%.*s", (int)length, word);
     const char *bare = name + strspn(name, "-");

@@ -9,7 +9,7 @@ struct command;
 struct complaints;
 
 struct option_spec {
-    const char *name;  /* without the dashes */
+    const char *name;  /* without the dashes; "": OPTION_GROUP */
     char letter;       /* 0: none */
     int values;        /* number of words after it */
     const char *value; /* the kind of value, for help: "FILE" */
@@ -18,6 +18,12 @@ struct option_spec {
     const char *now;       /* not NULL: an older name of this option; equal to `name`: an
                               option that help no longer lists */
 };
+
+/* The rows that follow are listed by help under this heading, up to the next group. */
+#define OPTION_GROUP(heading)                                                                      \
+    {                                                                                              \
+        .name = "", .help = heading, .elsewhere = ""                                               \
+    }
 
 struct option_use {
     const struct option_spec *spec;

@@ -249,6 +249,9 @@ def test_refused():
     for device in ({"device": "h100"}, {"device": "sim:sm_90"}, {"target": "sm_90"}):  # the last is the earlier word
         expect(kernel.ptx(**device, m=64, n=64, k=64) == hopper and ".target sm_90" in hopper, f"{device} is another target than sm_90")
     expect(kernel.explain(gpu="h100", m=64, n=64, k=64).gpu.name == kernel.explain(device="h100", m=64, n=64, k=64).gpu.name, "the earlier word of explain")
+    counting = tw.compile("kernel count(const i32 *a, i32 *c) grid(2) threads(32)\n"
+                          "{ global i32 A[64] = a, C[4] = c; atomic_add(C[A[block.x * 32 + thread.x] % 4], 1); }\n")["count"]
+    same({(x.store, x.atomic) for x in counting.explain("h100").accesses}, {(False, None), (True, "add")}, "atomic accesses")
     found = kernel.layouts()
     refuses(AttributeError, "there is no `register`; there are block, shared_bytes, registers, tiles, accesses; did you mean", lambda: found.register)
 
@@ -282,15 +285,15 @@ def test_options():
         said = []
         for path in (folder, [folder], (b"/nowhere", folder)):
             add = tw.compile(text, import_path=path, progress=lambda *now: said.append(now))["add"]
-    a, c = np.ones(1 << 18, "f4"), np.zeros(1 << 18, "f4")
+    a, c = np.ones(1 << 21, "f4"), np.zeros(1 << 21, "f4")
     add.simulate(a=a, c=c)
-    expect((c == 2).all() and any(what == "simulating" and 0 < done <= total == 1 << 13 for done, total, what in said), said)
+    expect((c == 2).all() and any(what == "simulating" and 0 < done <= total == 1 << 16 for done, total, what in said), said)
     for options, kind in (({"progress": 3}, TypeError), ({"import_path": "a:b"}, tw.ArgumentError), ({"threads": -1}, tw.ArgumentError)):
         refuses(kind, next(iter(options)), lambda: tw.compile(text, **options))
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
         tw.compile(text.split("\n", 1)[1].replace("twice", "exp"), progress=True)["add"].simulate(a=a, c=c)
-    expect(re.match(r"\r\d+/8192 simulating *\r", shown.getvalue()) and shown.getvalue().endswith(" \r"), repr(shown.getvalue()))
+    expect(re.match(r"\r\d+/65536 simulating *\r", shown.getvalue()) and shown.getvalue().endswith(" \r"), repr(shown.getvalue()))
 
 
 def test_document():
