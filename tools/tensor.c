@@ -178,7 +178,7 @@ static void store_special(tw_array *a, int64_t i, uint64_t row, const struct fil
     if (kind == LARGEST && turn % 8 != 0) /* sums and products of more of them overflow */
         kind = SPECIALS;
     else if (row % 4 == 3)
-        kind = alone[turn % 4];
+        kind = (int)alone[turn % 4];
     if (is_float_type(a->dtype) && kind != SPECIALS)
         store_special_value(a, i, (enum special)kind,
                             row % 4 == 3 ? turn % 4 == 0 : choice >> 63 != 0);
