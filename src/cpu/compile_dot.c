@@ -41,7 +41,7 @@ static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot
     *v = value_convert(
         c, *v, d->group > 1 ? tile->type.dtype : compute_dtype(compute_of(dot->type.dtype)));
     int group = dot_grouping(c, dot).group;
-    if (group > 1 && v->lanes == 1)
+    if (group > 1 && d->lanes == 1)
         *v = group_operand(c, v, d, group, index == 0);
     o.at = v->at;
     return o;
@@ -52,7 +52,6 @@ static void emit_dot(struct compiler *c, const struct value *sum, const struct v
 {
     bool groups = d->group > 1;
     d->size = groups ? 4 / d->group : dtype_size(sum->dtype);
-    d->lanes = sum->lanes;
     d->a_lanes = a->lanes;
     d->b_lanes = b->lanes;
     if (!groups)
@@ -108,6 +107,7 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     d->m = (size_t)result.extent[0];
     d->n = (size_t)result.extent[1];
     d->k = (size_t)e->args[0]->type.extent[1];
+    d->lanes = result.lanes;
     const struct dot_grouping g = dot_grouping(c, e);
     d->group = 1;
     if (result.lanes == 1 && g.routine) {

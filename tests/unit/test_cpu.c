@@ -1,9 +1,11 @@
 /* The CPU engine: the meaning of kernels, lanes and masks, and every kind of fault. */
 #include "cpu_helper.h"
+#include "tilewright.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,6 +270,48 @@ static void threads_have_slices_of_their_own(void **state)
     const float want[9] = {51, 52, 2 + 9, 3 + 9, 4 + 9, 5 + 18, 6 + 18, 7 + 18, 8 + 108};
     assert_memory_equal(c, want, sizeof want);
     cpu_close(&r);
+}
+
+/* Products of an array of the block and an array of a thread, for types whose steps the routines
+ * add in groups. */
+static void threads_multiply_arrays_of_their_own(void **state)
+{
+    static const char form[] =
+        "kernel k(i32 n, const %s *a, const %s *b, %s *c) grid(cdiv(n, 4)) threads(4)\n{\n"
+        "    global %s A[3][8] = a, B[8][n] = b;\n    global %s C[3][n] = c;\n"
+        "    %s rows[3][8], column[8][1];\n    i32 j = block.x * 4 + thread.x;\n"
+        "    for (i32 i = 0; i < 24; i++)\n        rows[i / 8][i %% 8] = A[i / 8][i %% 8];\n"
+        "    for (i32 p = 0; p < 8; p++)\n        column[p][0] = j < n ? B[p][j] : 0;\n"
+        "    %s sums[3][1] = dot(rows, column);\n"
+        "    for (i32 i = 0; i < 3 && j < n; i++)\n        C[i][j] = sums[i][0];\n}\n";
+    static const char *const types[][2] = {{"i8", "i32"}, {"u8", "i32"}, {"bf16", "f32"}};
+    enum { N = 6 };
+    (void)state;
+    for (size_t t = 0; t < 3; t++) {
+        const char *type = types[t][0], *sum = types[t][1];
+        bool bytes = t < 2;
+        char text[1000];
+        struct cpu_run r;
+        snprintf(text, sizeof text, form, type, type, sum, type, sum, type, sum);
+        cpu_open(&r, text, GIVEN({"n", N}));
+        void *operand[] = {cpu_array(&r, "a", bytes ? 24 : 48),
+                           cpu_array(&r, "b", bytes ? 8 * N : 16 * N)};
+        void *c = cpu_array(&r, "c", 3 * N * 4);
+        for (int i = 0; i < 8 * N; i++)
+            for (int x = 0; x < (i < 24 ? 2 : 1); x++)
+                tw_dtype_store(tw_dtype_from_name(type),
+                               (char *)operand[1 - x] + i * (bytes ? 1 : 2), i);
+        assert_int_equal(cpu_go(&r, 1), CPU_OK);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < N; j++) {
+                int want = 0;
+                for (int p = 0; p < 8; p++)
+                    want += (i * 8 + p) * (p * N + j);
+                double got = tw_dtype_load(tw_dtype_from_name(sum), (char *)c + (i * N + j) * 4);
+                assert_int_equal((int)got, want);
+            }
+        cpu_close(&r);
+    }
 }
 
 /* A kernel after the variance pass alone gives the same results. */
@@ -808,6 +852,7 @@ int main(void)
         cmocka_unit_test(lanes_leave_loops_one_by_one),
         cmocka_unit_test(resting_lanes_touch_nothing),
         cmocka_unit_test(threads_have_slices_of_their_own),
+        cmocka_unit_test(threads_multiply_arrays_of_their_own),
         cmocka_unit_test(passes_are_not_needed),
         cmocka_unit_test(unwritten_tiles_are_poison),
         cmocka_unit_test(copies_happen_at_the_wait),
