@@ -24,35 +24,6 @@ struct compilation {
     int count;
 };
 
-/* --- files --- */
-
-/* Tells whether the file has a kernel. */
-static bool has_global(const char *path)
-{
-    enum { LARGEST_HEADER = 16 << 20 };
-    struct stat info;
-    size_t length;
-    bool fit = stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size < LARGEST_HEADER;
-    char *text = fit ? read_whole_file(path, &length) : NULL;
-    bool found = text && strstr(text, "__global__");
-    free(text);
-    return found;
-}
-
-size_t cuda_file_length(const char *word)
-{
-    static const char *const endings[] = {".cu", ".cuh", ".h", ".hpp"};
-    for (int i = 0; i < 4; i++) {
-        size_t length = file_ending_in(word, endings[i]);
-        char *path = length && i >= 2 ? need_text("%.*s", (int)length, word) : NULL;
-        bool is_cuda = length && (!path || has_global(path));
-        free(path);
-        if (is_cuda)
-            return length;
-    }
-    return 0;
-}
-
 /* Headers that CUDA sources include, for clang; our own header replaces them all. libstdc++ uses
  * `__noinline__` as an attribute's name, but CUDA defines it as a macro; clang handles both
  * since version 15. */

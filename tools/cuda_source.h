@@ -5,11 +5,6 @@
 
 #include "tool.h"
 
-/* Returns the length of the name of a CUDA C file in the word "k.cu" or "k.cu:KERNEL", or 0 if the
- * word names none. Files that end in .cu or .cuh are CUDA C; a header, .h or .hpp, is if it exists
- * and has `__global__`. */
-size_t cuda_file_length(const char *word);
-
 /* Compiles a file according to --device, --compiler and --compiler-arg. Writes the PTX to *ptx;
  * the caller frees. Returns STATUS_OK, or another status after printing a message. */
 int cuda_compile(const char *path, const struct options *o, struct complaints *c, char **ptx);

@@ -1,6 +1,5 @@
 /* Opens program files, chooses the kernel, and converts values from and to text. */
 #include "target.h"
-#include "cuda_source.h"
 #include "doing.h"
 #include "files_read.h"
 #include "imports.h"

@@ -84,5 +84,9 @@ bool ends_with(const char *text, const char *end);
 /* Returns the length of FILE in FILE or FILE:KERNEL, if FILE ends with `end` and has text before
  * it. Returns 0 otherwise. */
 size_t file_ending_in(const char *word, const char *end);
+/* Returns the length of the name of a CUDA C file in the word "k.cu" or "k.cu:KERNEL", or 0 if the
+ * word names none. Files that end in .cu or .cuh are CUDA C; a header, .h or .hpp, is if it exists
+ * and has `__global__`. */
+size_t cuda_file_length(const char *word);
 
 #endif

@@ -63,6 +63,7 @@ void cuda_cache_close(struct cuda_cache *c)
     }
 
 NEVER(bool, cuda_allocate, (struct cuda * c, size_t bytes, uint64_t *address, char why[CUDA_WHY]))
+NEVER(bool, cuda_keeps_clean, (const struct cuda *c, uint64_t address))
 NEVER(bool, cuda_allow_shared,
       (struct cuda * c, struct cuda_module *m, int64_t bytes, char why[CUDA_WHY]))
 NEVER(bool, cuda_copy_in,
