@@ -59,6 +59,7 @@ COMMENTS = [
     "tests/sync/*",
     "tests/unit/*",
     "tests/values/*",
+    "tests/web/*",
     "tools/*",
     "web/*",
 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run --probe and --break on the shipped kernels: showing values does not change the results, and the CPU engine and the simulator show
-the same rows. --all: every kernel, with each name alone and each line; and the kernels of tests/parity."""
+"""Runs the shipped kernels with --probe and --break: showing values does not change the results, and the CPU engine and the simulator show the same
+rows. --all: every kernel, with each name alone and each line; and the kernels of tests/parity."""
 import glob
 import json
 import os
@@ -79,8 +79,8 @@ def flat(value):
 
 
 def same_rows(case, some, others):
-    """Do two devices show the same rows, up to rounding, and to elements that nothing wrote, which are nan on the CPU engine? What an
-    atomic returns depends on the order of threads."""
+    """Returns true if two devices show the same rows, up to rounding, and except elements that the kernel does not write (nan on the CPU engine). The
+    value that an atomic returns depends on the order of threads, so it is not compared."""
     if len(some) != len(others):
         return False
     for a, b in zip(some, others):
@@ -97,7 +97,7 @@ def same_rows(case, some, others):
 
 
 def shown(tool, case, device, *words):
-    """The arrays, and the rows."""
+    """Runs the case on a device; returns the arrays and the rows."""
     done = run(tool, case, *words, "--device", device)
     if done.status != 0:
         fail(f"{case.kernel} {words} on {device}: {done}")
@@ -106,13 +106,13 @@ def shown(tool, case, device, *words):
 
 
 def devices_of(tool, case):
-    """The CPU engine, and a simulated GPU that has the kernel's types."""
+    """Returns the CPU engine, and a simulated GPU that has the kernel's types."""
     lacks = "simulates that one" in run(tool, case, "--device", "sim:sm_80", "--step-limit", "1").err
     return ["cpu", "sim:sm_90" if lacks else "sim:sm_80"]
 
 
 def assigned(tool, case):
-    """The names that the kernel assigns: `run` lists all others."""
+    """Returns up to 60 of the case's names that the kernel assigns: the messages of `run` name those that it does not assign."""
     names = case.names
     while names:
         done = run(tool, case, "--probe", ",".join(names[:60]), "--in-block", "99999")
@@ -124,7 +124,7 @@ def assigned(tool, case):
 
 
 def check_names(tool, case, devices, every):
-    """All names together, and each view and tile by itself; threads all together where they show tiles."""
+    """Shows all names together, and each view and tile by itself; with tiles of several threads, threads all together."""
     names = assigned(tool, case)
     tiles = [name for name in names if name in case.tiles]
     runs = [[",".join(names)] + (["--in-thread", "1"] if case.thread_level else [])] if names else []
@@ -138,7 +138,7 @@ def check_names(tool, case, devices, every):
         found = {device: shown(tool, case, device, *words) for device in devices}
         for device in devices:
             if found[device][0] != plain[device]:
-                fail(f"{case.kernel} {words} on {device}: other outputs than without")
+                fail(f"{case.kernel} {words} on {device}: other outputs than without --probe")
             if not same_rows(case, found[devices[0]][1], found[device][1]) or found[device][2] != found[devices[0]][2]:
                 fail(f"{case.kernel} {words}: {devices[0]} shows {found[devices[0]][1:]}, {device} {found[device][1:]}")
 

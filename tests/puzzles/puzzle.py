@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""A puzzle and its judge: the solution and the other right answers pass, the starter does not, and every wrong answer is rejected for the
-reason that it states.
+"""Tests a puzzle and its judge: the solution and the other right answers pass, the starter does not, and every wrong answer is rejected for
+the reason that it states.
 
     puzzle.py TOOL puzzles/NN_name [--compiler | --record]
 
-Answers in CUDA C come with PTX that clang made of them (compiler/clang). --compiler: the installed compilers make the PTX, and only
-these answers are judged; --record: clang makes it and writes it to tests/puzzles/compiled.
-"""
+The folder compiled has the PTX that clang made of the answers in CUDA C (compiler/clang). --compiler: the installed compilers make the
+PTX, and only these answers are judged; --record: clang makes the PTX and writes it to tests/puzzles/compiled."""
 import glob
 import json
 import os
@@ -62,7 +61,7 @@ def check_text(folder):
 
 
 def environment_of(mode, puzzle, folder):
-    """Returns the judge's environment, with a file of progress of its own, and the compiler that the mode needs."""
+    """Returns the environment of the judge, with a file of progress of its own and the compiler that the mode needs."""
     environment = {**os.environ, "TILEWRIGHT_LEARN": f"{folder}/progress"}
     if mode != "--compiler":
         environment["PATH"] = f"{HERE}/compiler:{os.environ['PATH']}"

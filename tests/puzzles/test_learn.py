@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`learn`: its output, the files that it writes and those that it never overwrites, its progress; attempts to get around the judge fail."""
+"""Tests `learn`: its output, the files that it writes and those that it never overwrites, its progress; attempts to get around the judge fail."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ from tile_runner import call, cuda_compiler, expect, fail
 
 MAP, PRODUCT = "01_map.tile", "14_single_block_matmul.tile"
 LINE = "    // Yours: one line."
-EXPECTED = "expected:\n        0     1\n  0   1.0   3.0\n  1   3.0  13.0\n"  # output for puzzle 14's first case
+EXPECTED = "expected:\n        0     1\n  0   1.0   3.0\n  1   3.0  13.0\n"  # output for the first case of puzzle 14
 FIRST = "# tilewright learn: puzzle, then what was done with it\n"  # first line of a file of progress
 
 
@@ -57,7 +57,7 @@ class Learner:
 
 
 def test_unsolved(learner):
-    """The first call writes the file, prints the text and judges; the values are those of the lesson."""
+    """The first call writes the file, prints the text and judges the starter; the values are those of the lesson."""
     out = learner.learn("14", out=["Matmul in a single block", f"Your file: {PRODUCT}", "never written"])
     expect("\nout (* is wrong):\n        0     1\n  0  *0.0  *0.0\n  1  *0.0  *0.0\n" + EXPECTED in out, out)
     expect(sorted(os.listdir(learner.folder)) == [PRODUCT, "data"], os.listdir(learner.folder))
@@ -91,7 +91,7 @@ def test_folder(learner):
     learner.learn("28", "--folder", "mine", out="`tilewright explain mine/28_occupancy.tile --device a100")
     learner.learn("29", "--folder", "mine", out="    tilewright run mine/29_slow_kernel.tile --device sim")
     expect(not os.path.exists(f"{learner.folder}/{MAP}"), "it was written here")
-    learner.learn("1", "--folder", "no/such", status=2, out="Map: one thread", err="cannot be written")  # the text at least
+    learner.learn("1", "--folder", "no/such", status=2, out="Map: one thread", err="cannot be written")  # without the folder, it prints the text at least
     learner.learn("2", "--folder", "new", "--text", out=["Your file: new/02_zip.tile.", "`tilewright learn 2 --folder new` judges it"])
     if cuda_compiler():
         learner.learn("2", "--cuda", out="`tilewright learn 2 --cuda` judges it")
@@ -108,7 +108,7 @@ def test_passing(learner):
     out = learner.learn(out=["  1  passed  map ", " 14  passed  single_block_matmul  Matmul"])
     listed = {row["name"]: row for row in json.loads(learner.learn("--json"))}
     expect(listed["map"]["passed"] and listed["single_block_matmul"]["passed"] and f"{sum(r['passed'] for r in listed.values())} of" in out, out)
-    for row in listed.values():  # all except the first, then the first
+    for row in listed.values():  # passes all puzzles except the first, then the first
         with open(learner.progress, "a") as file:
             file.write(f"{row['puzzle']:02}_{row['name']} passed\n" if row["name"] != "map" else "")
     learner.learn("1", "--reset")
@@ -128,7 +128,8 @@ def test_passing(learner):
 
 
 def test_judgements_in_json(learner):
-    """Every case has its sizes; shown cases have arrays, and so has a hidden one that failed, if asked for; limits; lamps; marks."""
+    """The JSON has the sizes of every case, the arrays of shown cases (with --open also those of a hidden case that failed), counters with limits,
+    lamps and marks."""
     def judged(text, *more):
         learner.write("mine.tile", text)
         return json.loads(call([learner.tool, "learn", "14", "mine.tile", "--json", *more], cwd=learner.folder, env=learner.environment).out)
@@ -164,7 +165,7 @@ def test_judgements_in_json(learner):
 
 
 def test_texts_in_json(learner):
-    """A puzzle's text and starter without a file, its hints by number, its solution; the fix for an answer."""
+    """The JSON has a puzzle's text and starter without writing a file, its hints by number, its solution, and the fix for an answer."""
     text = json.loads(learner.learn("14", "--text", "--json"))
     expect("Puzzle" not in text["text"] and text["starter"] == learner.solution("14_single_block_matmul", name="starter"), text)
     expect(text["hints"] == 3 and "__global__" in text["starter_cuda"], text)
@@ -251,7 +252,7 @@ def test_progress(learner):
 
 
 def test_progress_of_others(learner):
-    """A file that is not one of progress, for example an array named by mistake, is not overwritten, and a message tells that."""
+    """A file that does not hold progress, for example an array named by mistake, is not overwritten, and a message says this."""
     learner.write("mine.tile", learner.solution("01_map"))
     for text in "\0\0\0", "01_map passed\n", "\x93NUMPY\1\0v\0{'descr': '<f4'", "\n" + FIRST:
         learner.write("theirs", text)
@@ -285,7 +286,7 @@ def test_progress_at_once(learner):
 
 
 def test_progress_elsewhere(learner):
-    """Links remain links; a path that is not a file is not replaced; without a known place, nothing is stored."""
+    """A link to the file of progress remains a link; a path that is not a file is not replaced; without a known place, nothing is stored."""
     learner.write("mine.tile", learner.solution("01_map"))
     for target in "there", "new":
         link = f"{learner.folder}/link_{target}"
@@ -314,7 +315,7 @@ def test_progress_elsewhere(learner):
 
 
 def test_killed(learner):
-    """A killed process leaves the old progress or the new: never a part, never none."""
+    """A killed process leaves the old progress or the new, but never a part and never an empty file."""
     learner.write("mine.tile", learner.solution("01_map"))
     learner.learn("1", "mine.tile", out="passed")
     for attempt in range(40):
@@ -444,7 +445,7 @@ def test_drawn(learner):
 
 
 def test_inputs(learner):
-    """The arrays of a case, written for `run`, give the judge's values; a random case is that of the answer, or of --set."""
+    """The arrays of a case, written for `run`, give the judge's values; a random case belongs to the answer or to the values of --set."""
     answer = learner.solution("14_single_block_matmul", name="wrong/result_turned")
     judged = rejected(learner, "turned.tile", answer, "values", puzzle="14", case_is="hidden", case=2)
     learner.learn("14", "--inputs", "no/folder", status=1, err="no/folder/a.npy")
@@ -472,7 +473,8 @@ def test_inputs(learner):
 
 
 def test_undecided(learner):
-    """Right answers with loops that the static check cannot follow, in any of seven programs, do not use its longest time in each."""
+    """A right answer may have loops that the static check cannot follow: the check then does not use its whole time limit for each of the seven
+    programs."""
     good = learner.solution("10_dot")
     steps = good[good.index("    for (i32 half"):good.index("    if (t == 0)")]
     learner.write("tree.tile", good.replace(steps, """    i32 left = n;
@@ -508,7 +510,7 @@ def test_hogs(learner):
 
 
 def test_forbidden_words(learner):
-    """Forbidden words count outside of comments and quotes, wherever those seem to end."""
+    """Forbidden words count everywhere except in comments and quotes, also in text that looks like the end of one."""
     good = learner.solution("23_pipeline")
     for before in 'print("\\"", 1);', 'print("\\\\", 1);', "/* \" */", "// \"\n", 'print("//", 1);', 'print("/*", 1);':
         rejected(learner, "word.tile", good.replace("    ensures", f"    {before} pipeline(3) for (i32 p = 0; p < k; p += BK) {{ }}\n    ensures"), "word", puzzle="23")
@@ -539,7 +541,7 @@ def test_luck(learner):
     expect(verdict["other_line"] == verdict["line"] == 10, f"a statement races with itself: {verdict}")
     verdict = rejected(learner, "copy.tile", learner.solution("20_async_copies").replace("    async_wait(0);", ""), "async", puzzle="20")
     expect(verdict["other_line"] < verdict["line"] and verdict["other_line"], f"the copy: {verdict}")
-    for wait in "async_wait()", "async_waits(0)":  # no copy is the cause
+    for wait in "async_wait()", "async_waits(0)":  # the cause is a compile error, not a copy
         rejected(learner, "wait.tile", learner.solution("20_async_copies").replace("async_wait(0)", wait), "compile", puzzle="20")
     if not cuda_compiler():
         return
@@ -591,7 +593,7 @@ def test_volatile(learner):
 
 
 def test_endless(learner):
-    """Endless loops, and very long ones, are told from threads that wait for each other; the message names a line of the loop."""
+    """The judge tells endless loops, and very long ones, from threads that wait for each other; its message names a line of the loop."""
     good = learner.solution("01_map")
     for loop in "while (1) { }", "for (;;) ;", "while (A[0] == A[0])\n        i = i + 0;", "for (i32 q = 0; q < 1000000; q++)\n        Out[i] = q;":
         far = rejected(learner, "loop.tile", good.replace("    Out[i] =", f"    {loop}\n    Out[i] ="), "endless", file="loop.tile")
@@ -607,7 +609,7 @@ def test_endless(learner):
 
 
 def test_shown_values(learner):
-    """The named element belongs to the arrays shown above the message."""
+    """The element that the message names belongs to the arrays shown above it."""
     learner.write("adds.tile", learner.solution("01_map").replace("= A[i] + 10;\n\n", "= Out[i] + A[i] + 1;\n\n"))
     out = learner.learn("1", "adds.tile", status=1, out="wrong values")
     shown = re.search(r"^out \(\* is wrong\): \[(.*)\]$", out, re.M).group(1).split(", ")
@@ -618,7 +620,7 @@ def test_shown_values(learner):
 
 
 def test_output_read(learner):
-    """An answer that reads an unwritten output is told that, also if some element keeps its old value."""
+    """If an answer reads an unwritten output, the message says this, even if another element keeps its old value."""
     good = learner.solution("01_map")
     for text, wrong in ("Out[i] + A[i]", "Out[0] is 0, and should be 10"), ("Out[i] + A[i] + 10", "Out[0] is 205.262741, and should be 10"):
         words = rejected(learner, "reads.tile", good.replace("= A[i] + 10;\n\n", f"= {text};\n\n"), "values")["wrong_values"]
@@ -649,7 +651,7 @@ def test_advice(learner):
 
 
 def test_matrices(learner):
-    """Rows and columns have their numbers, and wrong elements are marked; several matrices follow one another."""
+    """Rows and columns have numbers, and wrong elements are marked; several matrices are printed one after the other."""
     good = learner.solution("04_map_2d")
     learner.write("one.tile", good.replace("Out[y][x] = A", "Out[y][x] = y == 1 && x == 0 ? 5 : A"))
     out = learner.learn("4", "one.tile", status=1, out="out (* is wrong):\n")
@@ -658,10 +660,10 @@ def test_matrices(learner):
 
 
 def test_work(learner):
-    """Limits of every puzzle: repeated work, and one warp that works for all."""
+    """Limits that all puzzles have catch repeated work, and a single warp that does the work of all."""
     good = learner.solution("01_map")
     over = good.replace("    Out[i] =", "    for (i32 q = 0; q < 50; q++)\n        Out[i] = A[i] + q;\n    Out[i] =")
-    limit = rejected(learner, "over.tile", over, "global_sectors")  # the puzzle's own limits come first
+    limit = rejected(learner, "over.tile", over, "global_sectors")  # the puzzle's own limits are checked first
     expect("Out[i] = A[i] + q" in limit["message"], limit)
     blocks = learner.solution("06_blocks")
     spins = blocks.replace("    if (i < n)", "    i32 x = i;\n    for (i32 q = 0; q < 100; q++)\n        x = x * 3 + q;\n    if (i < n && x != 7)", 1)
@@ -672,7 +674,7 @@ def test_work(learner):
 
 
 def test_words(learner):
-    """Warnings about correct code that is hardly intended, together with the judge's words."""
+    """Warnings about correct code that is probably a mistake appear together with the judge's words."""
     good = learner.solution("03_guards")
     learner.write("semicolon.tile", good.replace("if (i < n)", "if (i < n);"))
     learner.learn("3", "semicolon.tile", status=1,

@@ -7,7 +7,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 FACTOR = 4
-MOST = 1.1  # times FACTOR: doubled tables and longer numbers cost a little
+MOST = 1.1  # largest growth, as a multiple of FACTOR: doubled tables and longer numbers cost a little
 
 HEAD = """kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 32)) warps(1)
 {

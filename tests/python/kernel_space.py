@@ -36,7 +36,7 @@ def kernels(path):
 
 
 def configurations(kernel):
-    """Returns all combinations of tuned values, the default first: dictionaries."""
+    """Returns all combinations of tuned values as dictionaries, the default first."""
     text = re.sub(r"//.*", "", open(kernel.path).read())
     start = re.search(rf"^kernel\s+{kernel.name}\b", text, re.M).start()
     body = re.split(r"^\}", text[start:], maxsplit=1, flags=re.M)[0]

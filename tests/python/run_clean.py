@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Shipped kernels: `check` finds nothing and prints nothing.
+"""Checks that `check` finds nothing in the shipped kernels and prints nothing.
 
-    run_clean.py TILEWRIGHT FILE.tile…
-"""
+run_clean.py TILEWRIGHT FILE.tile…"""
 from tile_runner import arguments, call, fail
 
 
 def main():
     tool, files, _ = arguments()
     for path in files:
-        result = call([tool, "check", path, "--time-limit", "400"])  # on a machine that is busy
+        result = call([tool, "check", path, "--time-limit", "400"])  # enough for a busy machine
         if result.status != 0 or result.out or result.err:
             fail(f"check {path}: {result}")
         listed = call([tool, "check", path, "--json", "--no-run"])

@@ -62,8 +62,8 @@ def pattern(lines):
 
 
 def make_checkout(folder, tool):
-    """Makes the folder without files that readers of the documents made in ROOT, because a command that writes one again would write
-    through the link."""
+    """Fills the folder with links to the files of ROOT and to the build. It leaves out the files that readers of
+    the documents made in ROOT, because a command that writes one again would write through the link."""
     with open(os.path.join(ROOT, ".gitignore")) as file:
         made = [line.strip().strip("/") for line in file if line.startswith("/")]
     for name in os.listdir(ROOT):
@@ -102,7 +102,7 @@ def main():
     tool, files, _ = arguments()
     environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.path.dirname(sys.executable), os.environ["PATH"]]),
                        TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
-    environment.pop("TILEWRIGHT_PTXAS", None)  # a reader has the real one, or none, unless the document says otherwise
+    environment.pop("TILEWRIGHT_PTXAS", None)  # a reader has the real ptxas or none, unless the document sets this variable
     for path in files:
         text = open(path).read()
         with tempfile.TemporaryDirectory() as folder:

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Programs that must be refused, with the exact message.
+"""Checks that programs are refused with the exact message.
 
     run_errors.py TILEWRIGHT FILE.tile… [--bless]
 
-`tilewright check FILE.tile --no-run` must print the text of FILE.err, and end with status 1 (a race) or 2; with 0 if there are only
-warnings. A comment "// command: run --fill rand" selects another command.
-"""
+`tilewright check FILE.tile --no-run` must print the text of FILE.err, and end with status 1 (a race) or 2; with
+0 if there are only warnings. A comment "// command: run --fill rand" selects another command."""
 import os
 import shlex
 

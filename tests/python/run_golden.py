@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Small kernels after passes.
+"""Compares small kernels after passes with their goldens.
 
     run_golden.py TILEWRIGHT FILE.tile… [--bless]
 
-Each comment "// show: --after PASS …" is a call of `tilewright show FILE`; FILE.golden holds their output, one after the other. Printed
-programs must compile again; layouts and PTX (--stage) need not.
-"""
+Each comment "// show: --after PASS …" is a call of `tilewright show FILE`; FILE.golden holds their output, one
+after the other. Printed programs must compile again; layouts and PTX (--stage) need not."""
 import os
 import shlex
 import tempfile

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""python/tilewright.py: the simulator, layouts and explanations agree with the program's --json.
+"""Checks that the simulator, layouts and explanations of python/tilewright.py agree with the program's --json.
 
-    test_python_simulator.py TILEWRIGHT
-"""
+test_python_simulator.py TILEWRIGHT"""
 import contextlib
 import io
 import json
@@ -23,7 +22,7 @@ KERNELS = (  # file, kernel, sizes, choices
 
 
 def settings(sizes, choices):
-    """Returns types as words, tuned values as numbers."""
+    """Returns the options --set, --tune and --type: a choice that is a word is a type, a number is a tuned value."""
     types = {name: value for name, value in choices.items() if isinstance(value, str)}
     tunes = {name: value for name, value in choices.items() if name not in types}
     return [word for option, given in (("--set", sizes), ("--tune", tunes), ("--type", types)) if given
@@ -110,7 +109,7 @@ def test_race():
     ran = mended.simulate(**given, T=16)
     expect(ran.failures == 0 and (given["c"] == 32).all(), ran)
     again = kernel.with_(T=16)
-    for call in (lambda: again.check("sm_80"), lambda: again.simulate(**given)):  # races were allowed in that one run only
+    for call in (lambda: again.check("sm_80"), lambda: again.simulate(**given)):  # races were allowed only in the run with despite_races
         refuses(tw.RaceError, "`as` is read here", call)
 
 
@@ -162,14 +161,14 @@ def bytes_of(path):
 
 
 def files_of(given, folder):
-    """Writes arrays for --in."""
+    """Writes arrays to files; returns the options --in that name them."""
     for array, values in given.items():
         np.save(f"{folder}/{array}.npy", values)
     return [word for array in given for word in ("--in", f"{array}={folder}/{array}.npy")]
 
 
 def test_traces():
-    """A trace equals the program's file byte for byte; the path of a value does, too."""
+    """A trace equals the program's file byte for byte; so does the path of a value."""
     path, name, sizes, choices = KERNELS[0]
     with tempfile.TemporaryDirectory() as folder:
         for end in ("trace", "json"):
@@ -188,7 +187,7 @@ def test_traces():
 
 
 def test_copies():
-    """Asynchronous copies land at the program's option."""
+    """Asynchronous copies land at the time that the option `copies` sets."""
     path, name, sizes, _ = KERNELS[2]
     traces = set()
     with tempfile.TemporaryDirectory() as folder:
@@ -246,7 +245,7 @@ def test_refused():
     refuses(ValueError, "the target `cpu` has none", lambda: kernel.layouts("cpu"))
     refuses(ValueError, "this one has no line 16", lambda: tw.apply_fix("kernel", [tw.Edit(16, 1, 0, "sync();\n")]))
     hopper = kernel.ptx("sm_90", m=64, n=64, k=64)
-    for device in ({"device": "h100"}, {"device": "sim:sm_90"}, {"target": "sm_90"}):  # the last is the earlier word
+    for device in ({"device": "h100"}, {"device": "sim:sm_90"}, {"target": "sm_90"}):  # `target` is the old name of `device`
         expect(kernel.ptx(**device, m=64, n=64, k=64) == hopper and ".target sm_90" in hopper, f"{device} is another target than sm_90")
     expect(kernel.explain(gpu="h100", m=64, n=64, k=64).gpu.name == kernel.explain(device="h100", m=64, n=64, k=64).gpu.name, "the earlier word of explain")
     counting = tw.compile("kernel count(const i32 *a, i32 *c) grid(2) threads(32)\n"
@@ -257,7 +256,7 @@ def test_refused():
 
 
 def test_notebook():
-    """The output in a notebook, and tune() with its progress."""
+    """The notebook shows the output, and the progress of tune()."""
     kernel = tw.compile("tune N = {4, 8, 16};\nkernel add(i32 n, const f32 *a, f32 *c) grid(cdiv(n, N)) warps(1)\n"
                         "{ global f32 A[n] = a, C[n] = c; require(N < 16); C[block.x * N +: N] = A[block.x * N +: N] + 1; ensures C == A + 1; }\n", "<add>.tile")["add"]
     a, c, said = np.zeros(32, "f4"), np.zeros(32, "f4"), []
@@ -275,7 +274,7 @@ def test_notebook():
 
 
 def test_options():
-    """Folders of imported files, and the progress of a call that takes long."""
+    """Folders of imported files, and the progress of a long call."""
     text = 'import "mine.tile";\nkernel add(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 32)) warps(1)\n' \
            "{ global f32 A[n] = a, C[n] = c; C[block.x * 32 +: 32] = twice(A[block.x * 32 +: 32]); }\n"
     with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-PATIENCE = 500  # seconds after which a program hangs, on any machine; a test has more (tests/CMakeLists.txt)
+PATIENCE = 500  # longest time of a program in seconds: only a hang takes longer, on any machine; a test has more (tests/CMakeLists.txt)
 
 
 class Result:
@@ -27,7 +27,8 @@ def call(command, cwd=None, env=None, timeout=PATIENCE, given=None):
 
 
 def call_on(folder, text, command, status):
-    """Returns the result of a command on k.tile in the folder, which gets the text; its status must be that one."""
+    """Writes the text to k.tile in the folder and runs the command there; returns its result. Any other status
+    than the given one fails the test."""
     with open(f"{folder}/k.tile", "w") as out:
         out.write(text)
     result = call(command, cwd=folder)
@@ -36,12 +37,13 @@ def call_on(folder, text, command, status):
     return result
 
 
-# The places where tools/cuda_source.c looks for them.
+# The places where tools/cuda_source.c looks for the compilers.
 CUDA_COMPILERS = {"nvcc": ["nvcc", "/usr/local/cuda/bin/nvcc"], "clang": ["clang", *[f"clang-{n}" for n in range(20, 13, -1)]]}
 
 
 def cuda_compiler(*kinds):
-    """Returns true if one of these can compile CUDA C here: "nvcc", "clang"; without arguments, either."""
+    """Returns true if one of the given compilers ("nvcc", "clang") can compile CUDA C here; without arguments, if
+    any can."""
     return any(shutil.which(name) for kind in kinds or CUDA_COMPILERS for name in CUDA_COMPILERS[kind])
 
 
@@ -57,8 +59,8 @@ def expect(condition, what):
 
 
 def not_ignored(folder, besides=()):
-    """Returns files in a folder like a checkout that `git status` of a real one would show: a document's command left them there, and they
-    might be committed one day. Without git, nothing."""
+    """Returns the files that a document's command left in the folder and that .gitignore does not list, so a user
+    might commit them. The folder looks like a checkout. Without git, returns none."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if not shutil.which("git"):
         return []

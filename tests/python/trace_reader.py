@@ -59,7 +59,7 @@ class Trace:
                    for i in self.events("read", "write") if self.site(i)["space"] == space)
 
     def units(self, space):
-        """Returns sectors of global memory, wavefronts of shared memory."""
+        """Returns the number of sectors (global memory) or of wavefronts (shared memory) that all accesses took."""
         return sum(int(self.column("units")[i])
                    for i in self.events("read", "write") if self.site(i)["space"] == space)
 
@@ -67,7 +67,8 @@ class Trace:
         return sum(int(self.column("base")[i]) for i in self.events("compute", "mma"))
 
     def replay(self):
-        """Returns shared memory and the arrays (None: not in the trace) after all events."""
+        """Returns shared memory and the list of arrays after all events; an array that the trace does not hold is
+        None."""
         shared = np.zeros(self.head["shared_bytes"], np.uint8)
         start = self.column("shared")
         shared[: len(start)] = start

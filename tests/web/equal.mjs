@@ -1,9 +1,9 @@
-// The program in WebAssembly against the native one: the same commands, compared byte for byte, but for times.
+// Compares the program in WebAssembly with the native one: runs the same commands and compares the outputs byte for byte, except times.
 //
 //     equal.mjs TILEWRIGHT SUITE [--more | --all]
 //
-// Suites: show, run, explain, check, golden, errors, puzzles. --more: what takes long, and the others leave out, with seconds of
-// simulation and explanations as text for every third kernel; --all: for all of them.
+// Suites: show, run, explain, check, golden, errors, puzzles. --more adds the comparisons that take long: every kernel, and for every third
+// kernel the slowest ones (checks with simulation, explanations as text); --all: the slowest ones for every kernel.
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -22,7 +22,7 @@ let wrong = 0,
   compared = 0,
   succeeded = 0,
   inEngine = 0;
-// `check` simulates for some seconds, so many launches as fit.
+// Values that differ between two runs. `simulated` is one of them, because `check` simulates launches until some seconds are over.
 const TIMES = /("(?:milliseconds|median_ms|seconds|gflops|gbytes_per_s|simulated)": )[-+.e0-9]+/g;
 
 function inNative(args, cwd) {
@@ -66,7 +66,7 @@ function report(what, text) {
 
 const WIDTHS = { "<f8": 8, "<f4": 4, "<f2": 2 };
 
-/** Are two .npy files the same, whatever NaNs carry? */
+/** Returns true if two .npy files hold the same values; a NaN equals any NaN. */
 function sameArrays(a, b) {
   if (Buffer.compare(a, b) === 0) return true;
   const header = 10 + a.readUInt16LE(8),
@@ -79,7 +79,7 @@ function sameArrays(a, b) {
   return true;
 }
 
-/** The file and those that it imports, from folders below its own or beside it: paths from `cwd`. */
+/** Returns the paths, from `cwd`, of the file and of all files that it imports, directly or indirectly. */
 function withImports(file, cwd, found = new Set()) {
   const name = path.normalize(file);
   if (found.has(name) || !fs.existsSync(path.join(cwd, name))) return found;
@@ -89,7 +89,8 @@ function withImports(file, cwd, found = new Set()) {
   return found;
 }
 
-/** Runs a command both ways. `files`: seen from `cwd`; `texts`: made for it; `wants`: arrays that it writes. Returns the native answer. */
+/** Runs a command both ways. `files`: paths from `cwd`; `texts`: files made for the command, name → text; `wants`: arrays that the
+ * command writes. Returns the native answer. */
 async function both(args, { cwd = ".", files = [], texts = {}, wants = [] } = {}) {
   const what = args.join(" ");
   let there = cwd;
@@ -103,14 +104,14 @@ async function both(args, { cwd = ".", files = [], texts = {}, wants = [] } = {}
     }
   }
   const native = inNative(args, there);
-  await new Promise(setImmediate); // it starts before the engine takes this thread
+  await new Promise(setImmediate); // the native program starts before the engine occupies this thread
   const began = performance.now();
   const got = engine.call({ args, files: given, wants });
   inEngine += performance.now() - began;
   const want = await native;
   compared++;
   succeeded += want.status === 0 ? 1 : 0;
-  if (got.status !== want.status) report(what, `status ${got.status}, and natively ${want.status}: ${got.err || want.err}`);
+  if (got.status !== want.status) report(what, `status ${got.status}, but ${want.status} natively: ${got.err || want.err}`);
   for (const stream of ["out", "err"]) {
     const a = got[stream].replace(TIMES, "$1_"),
       b = want[stream].replace(TIMES, "$1_");
@@ -135,7 +136,7 @@ function list(pattern, ending) {
 const kernels = ["fused", "matmul", "sgemm", "single_block"].flatMap((d) => list(`kernels/${d}`, ".tile").map((f) => `kernels/${d}/${f}`));
 const few = ["kernels/sgemm/tiled.tile", "kernels/matmul/stages.tile", "kernels/fused/softmax.tile"];
 
-/** What `run` needs for a kernel: sizes that it takes, and files for what it writes. */
+/** Returns arguments that `run` takes for a kernel, with sizes that it accepts, and the options and files for its outputs. */
 async function settings(kernel) {
   const listed = await inNative(["show", kernel, "--kernels", "--json"], ".");
   const { kernel: name, parameters } = JSON.parse(listed.out)[0];
@@ -153,7 +154,7 @@ async function settings(kernel) {
   throw new Error(`${kernel}: no sizes that it takes are known here`);
 }
 
-/** The kernel without its n-th sync(); null: it has fewer. */
+/** Returns the kernel without its n-th sync() or async_wait(); null if it has fewer. */
 function withoutSync(text, n) {
   let seen = 0,
     taken = false;

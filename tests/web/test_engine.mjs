@@ -1,4 +1,4 @@
-// The engine under Node: commands, files, progress, faults, and the client with its two workers.
+// Tests the engine under Node: commands, files, progress, faults, and the client with its two workers.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { Worker } from "node:worker_threads";
@@ -9,7 +9,7 @@ const module = engineModule();
 const { Engine, LEARN_FILE, STOPPED } = await load("web/engine/engine.ts");
 const { EngineClient, compile } = await load("web/engine/client.ts");
 const tiled = fs.readFileSync(`${root}kernels/sgemm/tiled.tile`, "utf8");
-const MOST_BYTES = 900_000; // of the module, as brotli
+const MOST_BYTES = 900_000; // largest size of the module, compressed with brotli
 
 // --- the module ---
 
@@ -61,7 +61,7 @@ assert.match(
   assert.match(Buffer.from(tried.files[LEARN_FILE]).toString(), /hints=1/);
 }
 
-// --- what cannot go on is an answer ---
+// --- a command that cannot go on returns a status and a message ---
 
 {
   const large = engine.call({ args: ["explain", "k.tile", "--set", "m=65536,n=65536,k=65536"], files: { "k.tile": tiled } });
@@ -74,7 +74,7 @@ assert.match(
     files: { "deep.tile": `kernel k(i32 n) grid(1) warps(1)\n{\n    i32 x = ${"(".repeat(200000)}n${")".repeat(200000)};\n}\n` },
   });
   assert([2, STOPPED].includes(deep.status), deep.err);
-  // (module (import …) (func (export "_start") unreachable)) with a memory
+  // A module whose _start traps: (module (func (export "_start") unreachable)) with a memory.
   const trap = new Uint8Array([
     0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 5, 3, 1, 0, 1, 7, 19, 2, 6, 109, 101, 109, 111, 114, 121, 2, 0, 6, 95, 115,
     116, 97, 114, 116, 0, 0, 10, 5, 1, 3, 0, 0, 11,
@@ -129,7 +129,7 @@ const spin = { args: ["run", "spin.tile", "--set", "n=1"], files: { "spin.tile":
   assert.equal(run.files["c.npy"].length, 128 + 64 * 64 * 4);
   assert(seen.includes("simulating"), seen.join());
 
-  // An endless run does not keep an urgent call waiting, does keep another one, and ends at once.
+  // During an endless run, an urgent call is answered and another call waits; the run ends when it is stopped.
   const stop = new AbortController(),
     order = [];
   const spinning = client.ask(spin, { signal: stop.signal }).catch((reason) => order.push(reason.name));

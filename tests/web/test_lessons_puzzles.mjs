@@ -1,4 +1,5 @@
-// What lessons and puzzles make of texts: Markdown with few tags, figures and sources apart, files of progress as one, arrays as sheets.
+// Tests the code that reads lessons and puzzles: Markdown to HTML with few tags, separate figures and sources, merged files of progress,
+// arrays as sheets.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { load, root } from "./typescript.mjs";
@@ -14,14 +15,14 @@ const { drawCase } = await load("web/page/src/figures/case_drawing.ts");
 const { sheetsOf } = await load("web/page/src/figures/array_grid.ts");
 const { wayOf } = await load("web/page/src/figures/way.ts");
 
-// Tags of a text are shown, not made; links lead where they are allowed to.
+// Tags in a text are shown as text and never become elements; only allowed targets become links.
 const hostile = toHtml('a <img src=x onerror="alert(1)"> [x](javascript:alert(1)) ![y](https://elsewhere/y.png)\n\n<script>alert(1)</script>\n');
 assert.ok(!/<(img|script|a)\b/.test(hostile), hostile);
 assert.ok(hostile.includes("&lt;img") && hostile.includes("&lt;script&gt;"), hostile);
 assert.ok(!/<a/.test(toHtml("[x](javascript:alert(1))", { resolve: (href) => href })));
 assert.ok(toHtml("[x](#a\"b)", { resolve: (href) => href }).includes('href="#a&quot;b"'));
 
-// Every lesson: what is shown of a fence is the fence, each figure has its picture, links to lessons and headings have a place.
+// Every lesson: code blocks are shown unchanged, each figure has its picture, and each link to a lesson or a heading has its target.
 const lessons = readdirSync(`${root}docs/tutorial`).filter((f) => /^(\d-.*|answers)\.md$/.test(f)).sort();
 const texts = lessons.map((f) => readFileSync(`${root}docs/tutorial/${f}`, "utf8"));
 const anchors = texts.map((t) => new Set([...t.matchAll(/^#+ (.*)$/gm)].map((m) => anchorOf(m[1]))));
@@ -57,7 +58,7 @@ for (const folder of readdirSync(`${root}puzzles`).filter((f) => /^\d\d_/.test(f
   if (read.drawing) assert.ok(text.startsWith(`# ${read.title}\n\n${read.statement[0]}\`\`\`case\n${read.drawing}\n\`\`\`${read.statement[1].trimEnd()}`), folder);
 }
 
-// Progress: what either file has reached; counts are the larger; words that are not known stay.
+// Merged progress: a puzzle has every mark that either file has, and the larger of two counts; unknown words stay.
 const first = "# tilewright learn: puzzle, then what was done with it\n";
 assert.equal(
   merged(`${first}14_single_block_matmul tries=4 hints=1\n02_zip passed tries=1 hints=0\n`, `${first}14_single_block_matmul passed at-solution cuda later=3 tries=2 hints=3\n`),
@@ -66,7 +67,7 @@ assert.equal(
 assert.equal(merged("", ""), first);
 assert.ok(isProgress(first) && isProgress("") && !isProgress("kernel a() {}"));
 
-// Figures: their words, and what they count.
+// Figures: the words that describe them, and the accesses that they count.
 assert.deepEqual(readFigure("roofline", ["kernels/a.tile", "T=32", "device=h100", "sweep=T:16,32"]), {
   name: "roofline",
   file: "kernels/a.tile",
@@ -79,13 +80,14 @@ const way = (file) => wayOf(traced(file, "--type f16 --set m=64,n=64,k=64 --fill
 assert.deepEqual(way("kernels/matmul/shared.tile"), ["ld.global", "st.shared", "ldmatrix", "mma"]);
 assert.deepEqual(way("kernels/matmul/async.tile"), ["cp.async", "ldmatrix", "mma"]);
 
-// Arrays: matrices of larger arrays apart, wrong and unwritten elements with what belongs there, at most 32 × 32 of one.
+// Arrays: a larger array is cut into matrices; a wrong or unwritten element has its expected value; a sheet has at most 32 × 32 elements.
 const [zero, one] = sheetsOf("x", [1, 2, 3, 4, 5, 6, 7, 8], [2, 2, 2], { expected: [1, 2, 3, 4, 5, 6, 7, 9], wrong: [7], unwritten: [4] });
 assert.deepEqual([zero.name, one.name, one.rows[1][1].expected, one.rows[0][0].unwritten, zero.rows[0][0].expected], ["x[0]", "x[1]", "9", true, null]);
 const large = sheetsOf("y", Array(40 * 50).fill(0), [40, 50])[0];
 assert.deepEqual([large.rows.length, large.rows[0].length, large.more], [32, 32, [8, 18]]);
 
-// The drawing of a case: a product's inputs left of and above the output, vectors one below the other, small elements without text, tiles.
+// The drawing of a case: a product's inputs are left of and above the output, vectors one below the other; small elements have no text;
+// large arrays are drawn as tiles.
 const arraysOf = (...list) => list.map(([name, ...shape]) => ({ name, shape, values: Array(shape.reduce((p, n) => p * n, 1)).fill(1) }));
 const drawnAt = (inputs, outputs, width = 440) => drawCase(arraysOf(...inputs), arraysOf(...outputs), width);
 const inside = ({ arrays, width, height }, room) => {

@@ -1,4 +1,4 @@
-// The state of the page, without a browser: questions and their answers, links, and runs that are compared line by line.
+// Tests the state of the page without a browser: questions and their answers, links, and the comparison of two runs line by line.
 import { deepStrictEqual as same, strictEqual as equal, ok } from "node:assert";
 import { deflateSync } from "node:zlib";
 import { load } from "./typescript.mjs";
@@ -29,7 +29,7 @@ const { applyFix } = await load("web/page/src/app/fixes.ts");
 
 // --- questions ---
 
-/** A question that is answered by hand; it ends as the engine's do when it is stopped. */
+/** Returns a question that the test answers by hand; when stopped, it ends as the engine's questions do. */
 function question() {
   const q = { asked: 0 };
   q.work = (signal) => {
@@ -48,7 +48,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   const slot = new Slot("test", "an answer", { grace: 0 });
   const [a, b] = [question(), question()];
   slot.ask("a", a.work);
-  slot.ask("a", a.work); // the same question once more: the first is not stopped
+  slot.ask("a", a.work); // the same question again: the first is not stopped
   await turn();
   await turn();
   equal(a.asked, 1);
@@ -59,7 +59,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
   slot.ask("b", b.work);
   same([slot.value, slot.stale, slot.busy], ["A", true, true]);
-  slot.ask("a", a.work); // back again: the answer is known, b is stopped
+  slot.ask("a", a.work); // the first question again: its answer is known, and b is stopped
   await turn();
   await turn();
   ok(b.stopped);
@@ -70,7 +70,7 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   const [a, b] = [question(), question()];
   slot.ask("a", a.work);
   slot.ask("b", b.work);
-  a.refuse(); // of a question that is not the newest: its problem is not shown
+  a.refuse(); // a is not the newest question, so its problem is not shown
   await turn();
   same([slot.problem, slot.busy, b.asked], [null, true, 1]);
   b.answer("B");
@@ -94,14 +94,14 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
   await get("b", "12345");
   await get("a", "1234");
   equal(asked, 2);
-  await get("c", "123456789012"); // more than there is room for: it alone stays
+  await get("c", "123456789012"); // more than the room for answers: the slot keeps this answer alone
   await get("c", "123456789012");
   equal(asked, 3);
   await get("a", "1234");
   equal(asked, 4);
 }
 
-// --- messages, told to a reader who hears them ---
+// --- messages as texts for a screen reader ---
 
 {
   const at = (line, text) => ({ line, text });
@@ -187,9 +187,9 @@ same(fromFragment("set=m:32,n:48&tune=T:16&type=T:f16&block=1,0&line=17"), {
   line: 17,
 });
 
-// --- questions in words ---
+// --- questions as command lines ---
 
-// A type for every variable that can be it, whatever the variable is called; an entry of its own counts over it.
+// A type chosen for all variables applies to each variable that can have it, of any name; a variable's own entry takes precedence.
 const variables = [
   { name: "E", choices: ["f32", "f16"] },
   { name: "S", choices: ["f32", "i32"] },
@@ -203,7 +203,7 @@ same(typed({ [everyType]: "f16" }), ["E=f16"]);
 same(typed({ [everyType]: "f32", S: "i32", T: "f16" }), ["E=f32", "S=i32"]);
 same(typed({}), []);
 
-// --- lines of two runs ---
+// --- comparison of the lines of two runs ---
 
 const lines = (...list) => list.map((l) => l + "\n").join("");
 const before = lines("a", "b", "c", "d");
@@ -238,11 +238,11 @@ same(
 );
 ok([...heatOf(newer, { ...older, file: "other.tile" }, "global_sectors").values()].every((h) => h.change === ""));
 
-// --- fixes: columns are bytes ---
+// --- fixes: columns count bytes ---
 
 equal(applyFix("é\t矩 x\ny\n", [{ line: 1, column: 8, insert: "ü", delete: 1 }]), "é\t矩 ü\ny\n");
 equal(applyFix("a", [{ line: 9, column: 3, insert: ";" }]), "a;");
-// --- the closed form of tiled loads ---
+// --- the formula for tiled loads ---
 
 same(
   closedForm([{ value: 8, loads: 2 * 64 ** 3 / 2 }, { value: 16, loads: 2 * 64 ** 3 / 4 + 1000 }], 64, [4, 4]), // prettier-ignore

@@ -1,4 +1,4 @@
-// What the view Step makes of traces: its sums are explain's, a step back restores the picture, its text is lesson 2's.
+// Tests the view Step on traces: its sums are those of explain, a step back restores the picture, its text is lesson 2's.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { load, root } from "./typescript.mjs";
@@ -11,7 +11,7 @@ const { neighbour } = await load("web/page/src/figures/step_walk.ts");
 
 const total = (steppers, sum) => steppers.reduce((s, { index }) => s + index[sum][index.count], 0);
 
-// The sums at the end of all blocks are explain's and 2 m n k: by thread, and by the sectors of requests.
+// At the end of all blocks, the bytes by thread and by request equal explain's, and the FLOPs are 2 m n k.
 for (const [file, m, n, k, options] of [
   ["kernels/sgemm/naive.tile", 64, 64, 64, ""],
   ["kernels/sgemm/tiled.tile", 64, 64, 64, "--tune T=16"],
@@ -27,7 +27,7 @@ for (const [file, m, n, k, options] of [
   assert.equal(total(steppers, "flops"), 2 * m * n * k, `${file}: FLOPs`);
 }
 
-// Going back, and jumping, gives the very picture that going on gave.
+// Going back to an event, or jumping to it, gives exactly the picture that going forward gave.
 for (const [file, options] of [
   ["kernels/sgemm/tiled.tile", "--set m=64,n=64,k=64 --tune T=8"],
   ["kernels/sgemm/naive.tile", "--set m=8,n=8,k=8 --tune T=8"],
@@ -49,7 +49,7 @@ for (const [file, options] of [
   }
 }
 
-// The text of 2 × 2 × 6 is what lesson 2 prints.
+// For 2 × 2 × 6, the text is the output that lesson 2 shows.
 {
   const lesson = readFileSync(`${root}docs/tutorial/2-tiled.md`, "utf8");
   const printed = /\$ tilewright run docs\/tutorial\/files\/tiled_steps\.tile .*\n([\s\S]*?)```/.exec(lesson)[1];
@@ -102,7 +102,7 @@ for (const [file, options] of [
   assert.ok(at("kernels/matmul/shared.tile", "--set m=128,n=128,k=32", "0,0").unsure);
 }
 
-// Steps by phase and turn end at the ends, and undo each other where one begins.
+// Steps by phase and by turn stop at both ends; forward and back they visit the same events.
 {
   const { index } = new Stepper(traced("kernels/sgemm/tiled.tile", "--tune T=2 --set m=2,n=2,k=6 --fill iota"));
   const walk = (unit, direction, from) => {
@@ -118,7 +118,7 @@ for (const [file, options] of [
   assert.equal(walk("event", 1, 0).length, index.count);
 }
 
-// Without its first barrier, some warps read what none has written: those cells are marked, and the sentence says so.
+// Without the first barrier, some warps read cells that no warp has written: these cells are marked, and the sentence names the mistake.
 {
   const { sentence } = await load("web/page/src/figures/step_words.ts");
   const options = "--set m=64,n=64,k=64 --fill rand --seed 1";
@@ -135,7 +135,7 @@ for (const [file, options] of [
   assert.ok(marked(edited("kernels/sgemm/tiled.tile", "        sync();\n        unroll", "        unroll")) > 0);
 }
 
-// Large sheets are drawn as tiles: a part of one costs no more than that of a small one, and lies inside.
+// A large sheet is drawn as coarse tiles, so drawing a part of it costs no more than drawing a part of a small sheet.
 {
   const { coarseOf, leastOf, meansOf, tilesOf } = await load("web/page/src/figures/step_coarse.ts");
   const c = coarseOf({ count: 1, rows: 5, cols: 7 }, 3);

@@ -1,4 +1,4 @@
-// Step and Copies draw every shipped kernel and every puzzle's solution, wide and narrow, without a number that is none.
+// Checks that Step and Copies draw every shipped kernel and every puzzle's solution, wide and narrow, without NaN or infinite numbers.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { load, root } from "./typescript.mjs";
@@ -20,7 +20,7 @@ for (const file of [...files("kernels", ".tile"), ...files("puzzles", "solution.
   try {
     trace = traced(file, options.slice(2, options.indexOf("--counters")).join(" "));
   } catch {
-    continue; // it needs a value that the page asks for, or another GPU
+    continue; // the kernel needs a value from the reader, or another GPU
   }
   const stepper = new Stepper(trace);
   const timeline = new AsyncTimeline(trace);

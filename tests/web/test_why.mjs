@@ -1,4 +1,5 @@
-// The way of a value, from what `run --why` says: grouped by turns, each step at its event; a race is on it.
+// Tests the path of a value, built from the output of `run --why`: its steps are grouped by turns, each step has its event, and a race is
+// on the path.
 import assert from "node:assert/strict";
 import { load } from "./typescript.mjs";
 import { edited, json, traced } from "./traces.mjs";
@@ -15,7 +16,7 @@ function wayOf(file, options, element, block = "0,0,0") {
 }
 const texts = (turn) => turn.nodes.map((n) => `${n.kind} ${n.text}`);
 
-// 2 × 2 × 6: 12 reads and 6 products, four and two of them in each of three steps.
+// 2 × 2 × 6: 12 reads and 6 products; each of the three turns has four reads and two products.
 {
   const { trace, why, path } = wayOf("kernels/sgemm/tiled.tile", "--tune T=2 --set m=2,n=2,k=6 --fill iota", "c[0][1]");
   assert.deepEqual([why.shared_reads, why.products], [12, 6]);
@@ -32,7 +33,7 @@ const texts = (turn) => turn.nodes.map((n) => `${n.kind} ${n.text}`);
   assert.deepEqual([...marksOf(why, trace).get("b")], [1, 3, 5, 7, 9, 11]);
 }
 
-// Copies that travel for steps belong to the step that multiplies what they bring; matrix units are passed through.
+// A copy that is under way for several turns belongs to the turn that multiplies its data; the path goes through matrix units.
 {
   const { why, path } = wayOf("kernels/matmul/stages.tile", "--type T=f16 --set m=64,n=64,k=64 --fill rand", "c[3][5]");
   assert.equal(why.products, 64);
@@ -43,7 +44,7 @@ const texts = (turn) => turn.nodes.map((n) => `${n.kind} ${n.text}`);
   });
 }
 
-// Without its first barrier, the way holds the pair that races.
+// Without the first barrier, the path holds the two accesses that race.
 {
   const file = edited("kernels/sgemm/tiled.tile", "        sync();\n        unroll", "        unroll");
   const { trace, why } = wayOf(file, "--tune T=16 --set m=16,n=16,k=16 --fill ones", "c[15][15]");
@@ -53,7 +54,7 @@ const texts = (turn) => turn.nodes.map((n) => `${n.kind} ${n.text}`);
   assert.notEqual(trace.warp[race.races], race.warp);
 }
 
-// The way goes on in another block, at the write that it names.
+// The path goes on in another block, at the write that it names.
 {
   const options = "--set m=64,n=64,k=128 --fill rand";
   const { why } = json("run", "kernels/matmul/split_k.tile", "--device sim", options, "--why c[5][7]");

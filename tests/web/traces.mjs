@@ -1,4 +1,4 @@
-// Traces by the native program, for tests of what the page makes of them.
+// Makes traces with the native program, for tests of the page's code that reads them.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,10 +9,10 @@ const { Trace } = await load("web/engine/trace.ts");
 const folder = mkdtempSync(`${tmpdir()}/traces-`);
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-/** Options as words: "--set m=64,n=64,k=64 --tune T=16". */
+/** Splits options into words: "--set m=64,n=64,k=64 --tune T=16". */
 const words = (text) => text.split(" ").filter(Boolean);
 
-/** Runs the kernel with a trace of the block; a run that finds a race has a trace, too. */
+/** Runs the kernel and returns the trace of the block; a run that finds a race has a trace, too. */
 export function traced(file, options = "", block = "0,0,0") {
   const args = ["run", file, "--device", "sim", "--despite", "race", ...words(options), "--trace", `${folder}/block.trace`, "--trace-block", block];
   try {
@@ -23,7 +23,7 @@ export function traced(file, options = "", block = "0,0,0") {
   return new Trace(readFileSync(`${folder}/block.trace`));
 }
 
-/** The traces of all blocks. */
+/** Returns the traces of all blocks. */
 export function tracedAll(file, options) {
   const first = traced(file, options);
   const [x, y, z] = first.head.grid;
@@ -34,7 +34,7 @@ export function tracedAll(file, options) {
 
 export const json = (...args) => JSON.parse(execFileSync(tool, [...args.flatMap(words), "--json"], { cwd: root, encoding: "utf8", maxBuffer: 1 << 28 }));
 
-/** The path of a copy of a kernel with an edit. */
+/** Writes a copy of a kernel with an edit and returns the path of the copy. */
 export function edited(file, from, to) {
   const text = readFileSync(root + file, "utf8");
   if (!text.includes(from)) throw new Error(`${file} does not have ${from}`);

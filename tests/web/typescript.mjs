@@ -1,9 +1,9 @@
-// Lets Node read the page's TypeScript, by the compiler in web/node_modules:
+// Lets Node read the page's TypeScript through the compiler in web/node_modules:
 //
 //     import { load, root } from "./typescript.mjs";
 //     const { Trace } = await load("web/engine/trace.ts");
 //
-// Exits with 77 where that compiler is not installed, or, for the engine's module, where that is not built.
+// Exits with status 77 if that compiler is not installed, or if a test needs the engine's module and it is not built.
 import { existsSync, readFileSync } from "node:fs";
 import { register } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";

@@ -1,5 +1,5 @@
-// Hooks of Node's loader: TypeScript without its types, Svelte's runes as plain values, the page's name for the engine's folder, and
-// of the repository's content its kernels (typescript.mjs).
+// Hooks of Node's loader (typescript.mjs): they remove types from TypeScript, turn Svelte's runes into plain values, resolve the page's
+// name for the engine's folder, and give one kernel as the repository's content.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 

@@ -1,9 +1,9 @@
-// Tests of the page in a real browser: serves web/page/dist as `tilewright play` does and drives it with Playwright.
+// Tests the page in a real browser: serves web/page/dist as `tilewright play` does and drives it with Playwright.
 //
 //     import { test } from "./browser.mjs";
 //     await test(async ({ open, native }) => { const page = await open(); … });
 //
-// Exits with 77 and the reason where there is no browser, page or Playwright.
+// Exits with status 77 and the reason if the browser, the page or Playwright is missing.
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -18,7 +18,7 @@ export function skip(why) {
   process.exit(77);
 }
 
-/** Milliseconds that only a hang takes, on the busiest machine too. */
+/** Longest wait in milliseconds; only a hang takes longer, even on the busiest machine. */
 export const longest = 300_000;
 
 const chromium = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(
@@ -34,7 +34,7 @@ export async function serve(args) {
   return { address, end: () => server.kill() };
 }
 
-/** The JSON of a native command; the statuses that are results are 0 and 1. */
+/** Returns the JSON that a native command prints with --json, also if its status is not 0; throws if it prints none. */
 export function native(...args) {
   try {
     return JSON.parse(
@@ -53,9 +53,9 @@ export function ok(what, condition, more = "") {
   if (!condition) throw new Error(`${what} ${more}`);
 }
 
-/** Violations of WCAG 2.2 A and AA and of axe's best practices, as text; the empty text without any. */
+/** Returns the violations of WCAG 2.2 A and AA and of axe's best practices as text; the empty text if there are none. */
 export async function violations(page) {
-  await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8")); // the page's policy allows no script tag
+  await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8")); // the page's policy forbids script tags
   const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return found.violations
     .map(
@@ -74,7 +74,7 @@ export async function violations(page) {
     .join("\n");
 }
 
-/** In both themes, wide and narrow, the page has no violations, and nothing to scroll sideways for. */
+/** Checks that the page has no violations and does not scroll sideways, in both themes, wide and narrow. */
 export async function looksRight(open, path = "") {
   for (const scheme of ["light", "dark"]) {
     const view = await open({ scheme, path });
@@ -88,7 +88,7 @@ export async function looksRight(open, path = "") {
   }
 }
 
-/** Sets the editor's text as if it were typed, and waits until the engine has answered. */
+/** Replaces the editor's text as typing does, and waits for the engine's answer. */
 export async function setText(page, text, label = "Kernel source") {
   const editor = page.getByLabel(label, { exact: true });
   await editor.click();
@@ -97,8 +97,8 @@ export async function setText(page, text, label = "Kernel source") {
   await settled(page);
 }
 
-/** Waits until nothing that the page has begun is under way (web/page/src/app/under_way.ts), three frames in a row: what has come into
- * view is asked about after a frame. */
+/** Waits until all work that the page has begun is done (web/page/src/app/under_way.ts) for three frames in a row, because cards that
+ * come into view ask the engine one frame later. */
 export async function settled(page) {
   await page.evaluate(async (longest) => {
     const until = performance.now() + longest;

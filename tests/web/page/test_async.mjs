@@ -1,4 +1,5 @@
-// The view of asynchronous copies: the depth is the counter of the simulator; a wait too few is marked where it is read too early.
+// Tests the view of asynchronous copies: its depth is the simulator's counter; if one wait is missing, the view marks the reads that come
+// too early.
 import { readFileSync } from "node:fs";
 import { equal, ok, root, setText, settled, test, violations } from "./browser.mjs";
 
@@ -17,7 +18,7 @@ await test(async ({ open, native }) => {
     equal(`depth of ${stages} stages`, Number(await readout(page, "depth")), counters.async_depth);
     equal("stages", await card(page).locator(".ring li").count(), stages);
   }
-  // The slider moves where copies land, between their issue and the wait for them.
+  // The slider moves the time at which copies land, between their issue and the wait for them.
   const landing = card(page).getByRole("slider", { name: "copies land" });
   const landed = async (says) => {
     await settled(page);
@@ -51,7 +52,7 @@ await test(async ({ open, native }) => {
 
   const text = readFileSync(root + "kernels/matmul/stages.tile", "utf8");
   await setText(page, text.replace("async_wait(STAGES - 2)", "async_wait(STAGES - 1)"));
-  await card(page).locator(".early").first().waitFor({ state: "attached" }); // reads before the wait
+  await card(page).locator(".early").first().waitFor({ state: "attached" }); // marks the reads before the wait
   await card(page)
     .getByRole("button", { name: /^event/ })
     .click();

@@ -1,4 +1,5 @@
-// No violation of WCAG and of axe's own rules: every mode, both themes, wide and narrow, all cards shown on an edited kernel.
+// Checks that the page violates neither WCAG nor axe's own rules: in every mode, both themes, wide and narrow, with all cards shown on an
+// edited kernel.
 import { readFileSync } from "node:fs";
 import { equal, root, setText, settled, test, violations } from "./browser.mjs";
 
@@ -6,7 +7,7 @@ const tiled = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8");
 const lines = tiled.split("\n");
 const racy = lines.filter((_, i) => i !== 15).join("\n");
 
-/** Some cards compute when they are seen. */
+/** Scrolls to each card, because some cards compute only when they are in sight. */
 async function showAll(page) {
   for (const card of await page.locator(".cards > section").all()) {
     await card.scrollIntoViewIfNeeded();
@@ -23,7 +24,7 @@ await test(async ({ open }) => {
       await showAll(page);
       equal(`cards, ${where}`, await violations(page), "");
       if (width === 1440) {
-        await setText(page, racy); // cards that have no answer keep the one before
+        await setText(page, racy); // cards without a new answer keep the old one
         await page.locator("#race").scrollIntoViewIfNeeded();
         await settled(page);
         equal(`a race, ${where}`, await violations(page), "");

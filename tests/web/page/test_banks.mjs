@@ -1,4 +1,5 @@
-// The view of banks and lanes: wavefronts and sectors equal to `explain`'s accesses, on edited tiles; sliders edit the source.
+// Tests the view of banks and lanes: its wavefronts and sectors equal the accesses of `explain`, also on edited tiles; its sliders edit the
+// source.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +22,7 @@ async function choose(page, text) {
 
 const pressed = (page, group, value) => card(page).getByRole("group", { name: group }).getByRole("button", { name: value, exact: true }).click();
 
-/** The picture has as many wavefronts as the simulator counted, for each access of the kernel. */
+/** Checks that the picture shows the number of wavefronts that the simulator counted, for each shared access of the kernel. */
 async function picturesAgree(page, kernel) {
   const values = await chooser(page).locator("option").evaluateAll((list) => list.map((o) => [o.value, o.textContent]));
   for (const [value, label] of values) {
@@ -36,7 +37,7 @@ async function picturesAgree(page, kernel) {
 const swizzleSlider = (page) => card(page).getByLabel(/that move the columns/);
 const folder = mkdtempSync(join(tmpdir(), "banks-"));
 
-/** What the native program computes of a text, byte for byte, and its explanation. */
+/** Returns the values that the native program computes from a text, as bytes, and the accesses in its explanation. */
 function asNative(text, tune, out) {
   const file = join(folder, "text.tile");
   writeFileSync(file, text);
@@ -46,7 +47,7 @@ function asNative(text, tune, out) {
   return { values: readFileSync(join(folder, out)), accesses: explained.kernels[0].accesses };
 }
 
-/** A link to the card opens there although the cards above it fill later, and a cure does not choose another access. */
+/** Checks that a link to the card opens at the card although the cards above it fill later, and that curing an access keeps it chosen. */
 async function staysInPlace(page) {
   await settled(page);
   const [top, head] = await page.evaluate(() => [document.querySelector("#banks"), document.querySelector(".head")].map((e) => e.getBoundingClientRect()));
@@ -58,7 +59,7 @@ async function staysInPlace(page) {
   equal("and stays chosen when it is cured", (await chosen()).replace(/\s+/g, " "), "21 bs[tx][q] shared load");
 }
 
-/** The slider swizzles: no conflict is left, values stay, and at 0 the text is as it was. */
+/** Tests the swizzle slider: with enough bits no conflict is left, the values stay the same, and at 0 the text is the original. */
 async function swizzles(page) {
   const transposed = readFileSync(root + "kernels/sgemm/transposed.tile", "utf8");
   await choose(page, "bs[tx][q]");
@@ -94,7 +95,7 @@ async function swizzles(page) {
   await settled(page);
   equal("the text as it was", await source(page), transposed);
 
-  // Indices and extents of other forms: places are the compiler's, so comments, names and line ends do not matter.
+  // Indices and extents in other forms: the compiler gives their places, so comments, names and line ends have no effect.
   const odd = transposed
     .replace("tune T = {32, 16, 8};\ntune PAD = {0, 1};", "const i32 T = 32; // not bs[T][T + 4]")
     .replace("bs[T][T + PAD]", "bs[T][ /* rows */ T+1 ]")
@@ -146,7 +147,7 @@ await test(async ({ open }) => {
     equal("ways of the load", await readout(page, "conflict"), load.ways === load.ways_by_element ? conflict : `${conflict}, ${load.ways}-way as vectors`);
     await choose(page, "bs[tx][ty]");
   }
-  // T = 16: element by element the load conflicts 8-way, by vectors of 16 bytes 4-way.
+  // T = 16: the load has an 8-way conflict if it reads element by element, and a 4-way conflict if it reads vectors of 16 bytes.
   await card(page).getByLabel(/added to each row/).fill("0");
   await settled(page);
   await choose(page, "bs[tx][q]");
@@ -160,7 +161,7 @@ await test(async ({ open }) => {
   await staysInPlace(await open({ path: "#kernel=transposed&card=banks" }));
   await swizzles(await open({ path: "#kernel=transposed" }));
 
-  // Padding that the text has as a number is edited there, and back byte for byte.
+  // If the text has its padding as a number, the slider edits that number, and restores the text byte for byte.
   await page.goto(page.url().replace(/#.*/, "#kernel=padded"));
   await settled(page);
   const before = await source(page);
@@ -177,7 +178,7 @@ await test(async ({ open }) => {
   await settled(page);
   equal("and back", await source(page), before);
 
-  // A column of global memory: of 32 sectors, 4 bytes each are asked for.
+  // A column of global memory: the warp needs 4 bytes of each of 32 sectors.
   await setText(page, padded.replace("A[row][p + tx]", "A[(p + tx) % m][row % k]"));
   await choose(page, "A[(p + tx) % m]");
   equal("sectors", await verdict(page), "32 sectors of least 4.");
@@ -192,7 +193,7 @@ await test(async ({ open }) => {
   }
   equal("axe", await violations(page), "");
 
-  // PTX of another compiler: its addresses are enough.
+  // The card also takes PTX of another compiler, because it needs nothing but addresses.
   await page.locator("input[type=file]").setInputFiles(root + "kernels/cuda/block_sum.ptx");
   await settled(page);
   await choose(page, "ld.global.f32");

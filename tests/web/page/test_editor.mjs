@@ -1,8 +1,9 @@
-// The editor: long lines go on in rows that hang, with numbers, bars and marks at their lines; no key is trapped in it.
+// Tests the editor: a long line continues in indented rows, its number, bars and marks are at the line, and the keyboard can leave the
+// editor.
 import { readFileSync } from "node:fs";
 import { equal, ok, root, setText, settled, test } from "./browser.mjs";
 
-/** Each line's box and text, the places of its rows, and the gutters' boxes. */
+/** Returns each line's box and text, the left edges of its rows, and the gutters' boxes. */
 const layout = (page) =>
   page.evaluate(() => {
     const box = (e) => {
@@ -52,14 +53,14 @@ await test(async ({ open }) => {
       ok(`${width}: a bar is at its line`, line && /[[\]]/.test(line.text), JSON.stringify({ heat, line }));
     }
 
-    // A message chooses its line, with all of its rows.
+    // A click on a message marks its line, with all rows of the line.
     await setText(page, tiled.replace("A[row][p + tx] : 0", "AA[row][p + tx] : 0"));
     await page.getByLabel("Messages").getByRole("button", { name: "14:" }).first().click();
     const marked = await layout(page);
     equal(`${width}: the marked line`, marked.marked.length, 1);
     ok(`${width}: the marked line`, marked.marked[0].includes("AA[row]"), marked.marked[0]);
 
-    // Tab indents in the editor; Escape, then Tab leaves it, and Shift-Tab comes back.
+    // Tab indents in the editor; Escape and then Tab leave it; Shift-Tab comes back.
     const within = () => page.evaluate(() => Boolean(document.activeElement.closest(".left .cm-editor")));
     await page.getByLabel("Kernel source", { exact: true }).focus();
     await page.keyboard.press("Escape");

@@ -1,4 +1,5 @@
-// What leaves the page: a card alone (embed), figures as SVG, data as JSON and CSV, the page as one file; counters compared.
+// Tests everything that the page exports: a single card (embed), figures as SVG, data as JSON and CSV, the page as one file, compared
+// counters.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";

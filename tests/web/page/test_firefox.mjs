@@ -1,4 +1,4 @@
-// The page in Firefox, through WebDriver BiDi: the missing barrier is found, mended by its fix, and each card has its figures.
+// Tests the page in Firefox, through WebDriver BiDi: the missing barrier is found, its fix mends it, and each card shows its figures.
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";

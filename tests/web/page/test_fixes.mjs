@@ -1,4 +1,4 @@
-// Fixes: the one of a deleted barrier restores the text byte for byte, and pasted CUDA C becomes a kernel that runs.
+// Tests fixes: the fix for a deleted barrier restores the text byte for byte, and pasted CUDA C becomes a kernel that runs.
 import { readFileSync } from "node:fs";
 import { equal, ok, root, setText, settled, test } from "./browser.mjs";
 

@@ -1,4 +1,5 @@
-// The heat gutter: its bars are the counters of `run --counters --json` for each line, in every unit; Alt-↑ changes a number in place.
+// Tests the heat gutter: its bars show the counters of `run --counters --json` for each line, in every unit; Alt-↑ changes a number in
+// place.
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { equal, ok, root, setText, settled, test } from "./browser.mjs";
@@ -8,7 +9,7 @@ const options = ["--set", "m=64,n=64,k=64", "--device", "sim", "--fill", "rand",
 const folder = mkdtempSync(tmpdir() + "/heat-");
 const text = (page) => page.$$eval(".left .cm-line", (lines) => lines.map((l) => l.textContent).join("\n"));
 
-/** What the bars say, from the first line on. */
+/** Returns the texts of the bars, from the first line on. */
 const bars = (page) => page.$$eval(".cm-heat .heat", (l) => l.map((h) => h.title).filter(Boolean).map((t) => Number(/^[\d,]+/.exec(t)[0].replaceAll(",", ""))));
 
 await test(async ({ open, native }) => {
@@ -26,7 +27,7 @@ await test(async ({ open, native }) => {
     equal(unit, await bars(page), wanted);
   }
 
-  // The number at the cursor, up, down, and twice as large; the run follows.
+  // Alt and an arrow key change the number at the cursor: up, down, and to twice its value; the page runs the new text.
   const line = edited.split("\n").findIndex((l) => l.includes("{16, 8}"));
   await page.locator(".left .cm-line").nth(line).click();
   await page.keyboard.press("Home");

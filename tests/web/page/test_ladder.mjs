@@ -1,4 +1,5 @@
-// The ladder: measured values equal to the table of lesson 6, predictions to `explain --compare`; it stops, and a kernel opens.
+// Tests the ladder: its measured values equal the table of lesson 6, and its predictions `explain --compare`; it can be stopped, and a
+// click opens a kernel.
 import { readFileSync } from "node:fs";
 import { equal, native, ok, root, settled, test, violations } from "./browser.mjs";
 
@@ -16,7 +17,7 @@ async function predicted(page) {
   await card(page).and(page.locator("[aria-busy=false]")).waitFor();
 }
 
-/** Rows of lesson 6: type → [ms, TFLOP/s]. */
+/** Returns the rows of lesson 6's table: type → [ms, TFLOP/s]. */
 function lesson() {
   const text = readFileSync(root + "docs/tutorial/6-async.md", "utf8").split("## All kernels, measured")[1];
   const rows = { f32: [], f16: [] };
@@ -35,9 +36,9 @@ await test(async ({ open }) => {
   for (const type of ["f32", "f16"]) {
     await press(page, type);
     const shown = (await table(page)).map((r) => [r[2], r[3]]);
-    // The picture of the lesson has one kernel more than its table.
+    // The ladder has one kernel more than the lesson's table.
     equal(`the table of lesson 6, ${type}`, shown.filter(([ms]) => rows[type].some((r) => r[0] === ms)), rows[type]);
-    ok("no more than one kernel beside them", shown.length - rows[type].length <= 1);
+    ok("at most one kernel that the table lacks", shown.length - rows[type].length <= 1);
   }
 
   await press(page, "sgemm");

@@ -1,4 +1,4 @@
-// Lesson mode: the text of docs/tutorial unchanged, links inside the page, kernels opened on the bench.
+// Tests the lessons: the page shows the text of docs/tutorial unchanged, its links stay inside the page, and its kernels open on the bench.
 import { readFileSync } from "node:fs";
 import { equal, looksRight, ok, root, settled, test, violations } from "./browser.mjs";
 
@@ -7,7 +7,7 @@ await test(async ({ open }) => {
   const base = page.url().replace(/#.*/, "");
   const text = readFileSync(root + "docs/tutorial/2-tiled.md", "utf8");
   const shown = await page.locator("article").evaluate((a) => a.textContent.replace(/\s+/g, " "));
-  // Fences are shown as they are, prose without its marks.
+  // The page shows code blocks as they are, and prose without its marks.
   for (const [, code] of text.matchAll(/^```\w*\n([\s\S]*?)^```/gm))
     ok("a piece of code", shown.includes(code.replace(/\s+/g, " ").trim()), code.slice(0, 80));
   for (const words of ["A block has a memory of its own", "There are two in a step.", "Ask what is busy, not what is far."]) ok(words, shown.includes(words));
@@ -28,7 +28,7 @@ await test(async ({ open }) => {
   await settled(page);
   ok("the kernel is on the bench", (await page.locator(".left .cm-content").textContent()).includes("sgemm_tiled"));
 
-  // A picture becomes the bench's card, with the figure's sizes, and follows an edit of its kernel.
+  // A picture of a lesson becomes the bench's card, with the sizes of the figure, and follows edits of its kernel.
   await page.goto("about:blank");
   await page.goto(`${base}#lesson=2`);
   await settled(page);

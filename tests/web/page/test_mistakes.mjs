@@ -1,4 +1,4 @@
-// Mistakes of a kernel that compiles: an access outside of an array, wrong values. (An endless loop: test_waiting.mjs.)
+// Tests mistakes of kernels that compile: an access outside an array, wrong values. (test_waiting.mjs has an endless loop.)
 import { ok, setText, test } from "./browser.mjs";
 
 const scale = (
@@ -52,7 +52,7 @@ await test(async ({ open }) => {
     await underlined(),
   );
 
-  // Step shows the run up to the fault, marked at its event.
+  // Step shows the run up to the fault, and marks the event of the fault.
   const step = page.locator("#step");
   const fault = step.locator("p.wrong");
   await fault.waitFor();

@@ -1,4 +1,4 @@
-// The page as a whole: the kernel of `play`, links, messages and their place, both themes, accessibility, narrow screens.
+// Tests the page as a whole: the kernel of `play`, links, messages and their place, both themes, accessibility, narrow screens.
 import { readFileSync } from "node:fs";
 import { equal, looksRight, ok, root, setText, settled, test } from "./browser.mjs";
 

@@ -1,4 +1,4 @@
-// The view of passes and PTX: texts, places and counts equal to `show`; a pass's difference; links between the lists.
+// Tests the view of passes and PTX: its texts, places and counts equal those of `show`; a pass's difference; links between the lists.
 import { readFileSync } from "node:fs";
 import { equal, native, ok, root, setText, settled, test, violations } from "./browser.mjs";
 
@@ -10,14 +10,14 @@ async function shown(page, kernel) {
   await settled(page);
   const name = native("show", `kernels/${kernel}.tile`, "--kernels")[0].kernel;
   for (let i = 0; i < 60; i++) {
-    await card(page).scrollIntoViewIfNeeded(); // the cards above may have grown
+    await card(page).scrollIntoViewIfNeeded(); // the cards above it grow when they are filled
     await settled(page);
     if ((await card(page).locator(".list").allTextContents()).some((text) => text.includes(`kernel ${name}`))) return;
   }
   throw new Error(`the passes of ${kernel} do not appear`);
 }
 
-/** All lines of a list, in order: it draws those that are in view. */
+/** Returns all lines of a list in order; scrolls through the list, because it draws only the lines in view. */
 async function lines(page, label) {
   return card(page)
     .getByRole("listbox", { name: label })
@@ -58,7 +58,7 @@ await test(async ({ open }) => {
     for (const [i, line] of ptx.lines.entries()) {
       const loc = /^\s*\.loc \d+ (\d+) \d+/.exec(line.text);
       if (loc) place = loc[1];
-      // The name of the file is the one that the page gave it.
+      // The page gives the file a name of its own, so the line with that name may differ.
       if (!line.text.startsWith(".file")) equal(`${kernel} PTX line ${i + 1}`, got[i][1], line.text);
       equal(`${kernel} source of PTX line ${i + 1}`, got[i][2], line.instruction ? place : "");
     }
@@ -78,7 +78,7 @@ await test(async ({ open }) => {
   ok("the source is named", (await card(page).locator(".source").innerText()).startsWith(`line ${line}`));
   ok("its lines are marked", (await list.locator(".marked").count()) > 1);
 
-  // The row that the list says is active is drawn and in sight, wherever the keys lead.
+  // Returns true if the list's active row is drawn and in sight.
   const active = () =>
     list.evaluate(async (l) => {
       await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
@@ -93,9 +93,9 @@ await test(async ({ open }) => {
   await list.evaluate((l) => l.blur());
   await list.evaluate((l) => (l.scrollTop = l.scrollHeight));
   await list.focus();
-  ok("the active row of a list that is focused anew", await active());
+  ok("the active row of a list that gets the focus again", await active());
 
-  // An edit is compiled anew.
+  // An edit is compiled again.
   const tiled = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8");
   await setText(page, tiled.replace("f32 sum = 0;", "f32 sum = 0, other = 1;").replace("C[row][col] = sum;", "C[row][col] = sum * other;"));
   await card(page).scrollIntoViewIfNeeded();

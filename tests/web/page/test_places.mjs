@@ -1,4 +1,4 @@
-// Any static folder at any path will do, and the engine never runs on the page's own thread.
+// Checks that the page works from any static folder at any path, and that the engine never runs on the page's own thread.
 import { execFileSync } from "node:child_process";
 import { createReadStream, existsSync, mkdtempSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -10,7 +10,7 @@ const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/cs
 const folder = mkdtempSync(tmpdir() + "/places-");
 execFileSync(process.argv[2], ["play", "kernels/sgemm/tiled.tile", "--export", `${folder}/page`], { cwd: root });
 
-/** A web server as plain as they come, which has the folder at /of/mine/. */
+/** A plain web server that serves the folder at /of/mine/, and the paths that it was asked for. */
 const asked = [];
 const server = createServer((request, response) => {
   const path = decodeURIComponent(new URL(request.url, "http://x").pathname).replace(/\/$/, "/index.html");

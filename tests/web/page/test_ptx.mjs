@@ -1,4 +1,5 @@
-// A PTX program of nvcc is opened, launched as the reader says, raced and stepped through; a link keeps the launch.
+// Opens a PTX program of nvcc, launches it with the reader's arguments, searches it for races and steps through it; a link keeps the
+// launch.
 import { equal, native, ok, root, setText, settled, test } from "./browser.mjs";
 
 const file = root + "kernels/cuda/block_sum.ptx";
@@ -45,7 +46,7 @@ await test(async ({ open }) => {
   const events = await page.locator("#step").innerText();
   ok("Step has the block's events", /event 1 of \d+/.test(events), events);
   await page.getByLabel("heat").selectOption("warp_instructions");
-  // The first line with an instruction may be out of view: it is scrolled to.
+  // The first line with an instruction may be out of view, so the test scrolls to it.
   await page.locator(".cm-scroller").evaluate((e) => (e.scrollTop = e.scrollHeight));
   await page.locator(".cm-heat .heat[title*='instructions of warps']").nth(3).waitFor({ state: "attached" });
   await page.getByRole("button", { name: "Share", exact: true }).click();
@@ -55,7 +56,7 @@ await test(async ({ open }) => {
   await settled(page);
   equal("the link's grid", await page.getByRole("form", { name: "Launch" }).getByRole("textbox", { name: "grid" }).inputValue(), "4");
 
-  // The kernels of a file are those that the compiler lists: a comment names none, a parameter may be aligned.
+  // The page offers the kernels that the compiler lists: `.entry` in a comment does not count, and parameters may have an alignment.
   const two = `// .entry none(.param .u32 x)
 .version 8.0
 .target sm_80

@@ -1,19 +1,19 @@
-// Puzzle mode: puzzle 14 solved by keyboard alone, a racy answer with right values refused and replayed, wrong answers refused for the
-// reason that the native judge gives, progress as the file of `tilewright learn`.
+// Tests puzzle mode: puzzle 14 is solved by keyboard alone, a racy answer with right values is refused and its race replayed, wrong answers
+// are refused for the native judge's reasons, and progress is kept in the file format of `tilewright learn`.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { equal, looksRight, native, ok, root, settled, test } from "./browser.mjs";
 
 const folder = mkdtempSync(tmpdir() + "/puzzles");
-process.env.TILEWRIGHT_LEARN = `${folder}/native`; // of the judge that answers are compared with
+process.env.TILEWRIGHT_LEARN = `${folder}/native`; // progress of the native judge, with which the page's judgements are compared
 const puzzles = readdirSync(root + "puzzles").filter((name) => /^\d\d_/.test(name));
 const read = (path) => readFileSync(`${root}puzzles/${path}`, "utf8");
 
 const sentence = (page) => page.locator(".sentence").textContent();
 const judged = (page, start) => page.waitForFunction((s) => document.querySelector(".sentence")?.textContent.startsWith(s), start);
 
-/** The element with the focus, in a few words. */
+/** Returns a few words that describe the focused element. */
 const focused = (page) =>
   page.evaluate(() => {
     const e = document.activeElement;
@@ -24,7 +24,7 @@ async function tabTo(page, words) {
     await page.keyboard.press("Tab");
     if ((await focused(page)).includes(words)) return;
   }
-  throw new Error(`the keyboard does not come to ${words}`);
+  throw new Error(`the keyboard does not reach ${words}`);
 }
 async function press(page, key, times = 1) {
   for (let i = 0; i < times; i++) await page.keyboard.press(key);
@@ -42,7 +42,7 @@ async function byKeyboard(page) {
     await page.keyboard.press("Enter");
     await page.keyboard.insertText(text);
   };
-  // A long line has several rows, and the arrow keys go by rows.
+  // A long line has several rows, and the arrow keys move by rows.
   const walk = async (key, text) => {
     const here = () => page.locator(".cm-activeLine").first().textContent();
     for (let i = 0; i < 60 && !(await here()).includes(text); i++) await page.keyboard.press(key);
@@ -69,7 +69,7 @@ async function byKeyboard(page) {
   ok("the next puzzle", (await page.locator("#puzzle-title").textContent()).includes("Puzzle 15"));
 }
 
-/** Sets the answer, and waits for the judgement of it. */
+/** Enters an answer and waits for its judgement. */
 async function answer(page, puzzle, text) {
   await page.goto(`${page.base}#puzzle=${Number(puzzle.slice(0, 2))}`);
   await settled(page);
@@ -80,7 +80,7 @@ async function answer(page, puzzle, text) {
   await settled(page);
 }
 
-/** Presses "Show me" and returns what the bench says then. */
+/** Presses "Show me" and returns the texts that the bench then shows. */
 async function shown(page, name = /^Show me in/) {
   const button = page.getByRole("button", { name });
   const card = (await button.textContent()).split(" ").at(-1);
@@ -97,11 +97,11 @@ async function shown(page, name = /^Show me in/) {
   };
 }
 
-/** "Show me" opens the very case that failed: its sizes, its arrays, the event that is to blame. */
+/** Checks that "Show me" opens the case that failed: its sizes, its arrays, and the event that causes the failure. */
 async function atTheEvent(page) {
   const wrong = (puzzle, name) => answer(page, puzzle, read(`${puzzle}/wrong/${name}.tile`));
 
-  // A hidden case with wrong values: the wrong element is that of the judge, chosen, and its write is the event.
+  // A hidden case with wrong values: the judge's wrong element is chosen, and the event is the write of this element.
   await wrong("14_single_block_matmul", "result_turned");
   const judged = native("learn", "14", "puzzles/14_single_block_matmul/wrong/result_turned.tile");
   let bench = await shown(page);
@@ -112,7 +112,7 @@ async function atTheEvent(page) {
   const way = await page.locator("#why").textContent();
   ok("and its way is shown", way.includes(`out[1][0] = ${Number(Number(got).toPrecision(7))}`), way.slice(0, 500));
 
-  // A link says the case, in words too; other sizes have no arrays of it.
+  // A link names the case, and the page names it in words; at other sizes the case's arrays are not used.
   await page.getByRole("button", { name: "Share", exact: true }).click();
   const link = page.url();
   for (const address of [link, `${page.base}#kernel=tiled&case=14:2&set=m:8,n:8,k:8`]) {
@@ -125,10 +125,10 @@ async function atTheEvent(page) {
       ok("a link keeps the case", said.includes("Runs get the arrays of case 2 of puzzle 14"), said);
       const messages = await page.locator("[aria-label='Messages']").textContent();
       ok("and the values", messages.includes(`${element} is ${got}, expected`), messages);
-    } else ok("a case of other sizes says so", /inputs are random.*--set/.test(said), said);
+    } else ok("at other sizes the page says that inputs are random", /inputs are random.*--set/.test(said), said);
   }
 
-  // Another size: random inputs, and back.
+  // Another size makes inputs random; the case's own sizes bring its arrays back.
   await wrong("03_guards", "one_too_many");
   await shown(page);
   await page.locator("label.size", { hasText: /^n/ }).locator("input").fill("6");
@@ -139,19 +139,19 @@ async function atTheEvent(page) {
   await page.waitForFunction(() => document.querySelector("[aria-label='Inputs'] p").textContent.includes("Runs get"));
   ok("the case again", (await page.locator("[aria-label='Inputs'] p").textContent()).includes("Runs get the arrays of case 1"));
 
-  // An access past the end: the run ends there, in the block that does it.
+  // An access past the end: the run ends there, in the block that makes the access.
   await wrong("08_shared_memory", "off_by_one");
   bench = await shown(page);
   ok("the event of the fault", /^event 6 of 6/.test(bench.now) && /13:28/.test(bench.messages), `${bench.now} ${bench.messages}`);
   await wrong("06_blocks", "number_from_the_example");
   bench = await shown(page);
   equal("a race of blocks", bench.inputs, "Runs get the arrays of case 4 of puzzle 6.");
-  // Memory never written: the event is the read that the judge names.
+  // A read of memory that was never written: the event is the read that the judge names.
   await wrong("08_shared_memory", "not_filled");
   bench = await shown(page);
   ok("the read of what is not written", /lanes? 0.*reads tile\[TPB - 1 - t\].*no warp has written/.test(bench.now), bench.now);
   equal("in its block", bench.block, ["2, 0 of 3 × 1"]);
-  // A bank conflict: the access of the line that has it.
+  // A bank conflict: the bench chooses the access on the line with the conflict.
   await wrong("18_bank_conflicts", "not_padded");
   bench = await shown(page);
   equal("its card", bench.card, "Banks");
@@ -161,7 +161,7 @@ async function atTheEvent(page) {
   ok("and its event", /[2-9]\d* wavefronts/.test(bench.now), bench.now);
 }
 
-/** Lamps, counters as bars, hints, and a hidden case that opens after three failures, as the native judge has them. */
+/** Checks that lamps, counters as bars, hints, and the hidden case that opens after three failures agree with the native judge. */
 async function judgement(page) {
   const wrong = (puzzle, name, more = "") => answer(page, puzzle, read(`${puzzle}/wrong/${name}.tile`) + more);
   const lamps = () => page.locator("ol[aria-label='Verdict'] li").evaluateAll((l) => l.map((e) => [...e.querySelectorAll("span")].map((s) => s.textContent).join("")));
@@ -189,7 +189,7 @@ async function judgement(page) {
   }
   ok("one is beyond", shown.some((b) => b.failed && b.limit >= 0));
 
-  // Hints come one by one.
+  // Hints open one at a time.
   const hint = (n) => page.getByRole("button", { name: `Hint ${n} of 3` });
   for (const n of [1, 2, 3]) {
     equal(`before hint ${n}`, await page.locator("section[aria-label='Hints'] h3").count(), n - 1);
@@ -199,7 +199,7 @@ async function judgement(page) {
   }
   equal("no hint is left", await page.getByRole("button", { name: /^Hint \d of/ }).count(), 0);
 
-  // Three different answers that fail in a hidden case.
+  // Gives three different answers that fail in a hidden case.
   const arrays = () => page.locator("section[aria-label='Cases'] figure").count();
   await wrong("14_single_block_matmul", "result_turned");
   for (const n of [1, 2, 3]) {
@@ -220,7 +220,7 @@ async function judgement(page) {
   ok("and the drawing has it", (await page.getByRole("figure", { name: "The case drawn" }).textContent()).includes("Case 2"));
 }
 
-/** The drawing of the text is made from the arrays of the chosen case; an output says what it is made of. */
+/** Checks that the puzzle's drawing shows the arrays of the chosen case, and names the elements from which an output is computed. */
 async function drawings(page) {
   const drawing = page.getByRole("figure", { name: "The case drawn" });
   const open = async (puzzle) => {
@@ -230,7 +230,7 @@ async function drawings(page) {
     await settled(page);
   };
   const made = () => drawing.locator(".made").textContent();
-  /** Elements of inputs in the path that the native program tells of the solution's run on the same arrays. */
+  /** Returns the input elements on the path that `run --why` prints for the solution on the same arrays. */
   const origins = (puzzle, element) => {
     const number = puzzle.slice(0, 2);
     const c = native("learn", number, "--inputs", `${folder}/${number}`);
@@ -275,7 +275,7 @@ async function drawings(page) {
     ok(`the inputs of ${puzzle}`, Object.keys(c.inputs).every((name) => drawn.includes(`${name}, input`)), drawn);
   }
 
-  // Two shown cases: 3 × 3 elements, and 9 × 9 without their values.
+  // The two shown cases: 3 × 3 elements with values, and 9 × 9 without.
   await open(15);
   equal("the first case", await drawing.locator("g.a .value").count(), 9);
   await page.getByRole("button", { name: /^Case 2, shown/ }).click();
@@ -283,7 +283,8 @@ async function drawings(page) {
   ok("the second", (await drawing.locator("svg").getAttribute("aria-label")).includes("a, input, 9 × 9"));
 }
 
-/** A link carries the answer, and its receiver's own stays; a file of progress can be dropped. */
+/** Checks that a link carries the answer and leaves the receiver's own answer as it is, and that the page takes a dropped file of
+ * progress. */
 async function links(page, open) {
   const mine = read("03_guards/starter.tile") + "// mine\n";
   const theirs = read("03_guards/solution.tile") + "// theirs\n";
@@ -336,7 +337,7 @@ async function links(page, open) {
   await drop("learn", "# tilewright learn: puzzle, then what was done with it\n07_blocks_2d passed cuda tries=2\n");
   await other.waitForFunction(() => document.body.textContent.includes("2 of 29 passed"));
   ok("puzzles stay in sight", await other.locator("#puzzle-title").isVisible());
-  ok("and the page says so", (await other.locator("[role=status].said").textContent()).includes("Taken from learn"));
+  ok("and the page names the file", (await other.locator("[role=status].said").textContent()).includes("Taken from learn"));
   await drop("k.tile", read("01_map/solution.tile"));
   await settled(other);
   ok("a kernel opens on the bench", (await other.locator(".left .cm-content").textContent()).includes("kernel map"));
@@ -349,7 +350,7 @@ await test(async ({ open }) => {
 
   const kept = await page.evaluate(() => localStorage.getItem("tilewright.learn"));
   writeFileSync(`${folder}/learn`, kept);
-  const list = native("learn"); // of a file of its own: nothing is passed
+  const list = native("learn"); // the native program's own file of progress, in which no puzzle is passed
   equal("nothing natively", list.filter((p) => p.passed).length, 0);
   process.env.TILEWRIGHT_LEARN = `${folder}/learn`;
   equal("the page's file, read natively", native("learn").filter((p) => p.passed).map((p) => p.puzzle), [14]);
@@ -360,12 +361,12 @@ await test(async ({ open }) => {
   await page.waitForFunction(() => document.body.textContent.includes("2 of 29 passed"));
   await page.locator("details summary", { hasText: "of 29 passed" }).click();
 
-  // Hints are counted in the same file.
+  // The page counts hints in the same file.
   await page.getByRole("button", { name: /^Hint 1 of/ }).click();
   await page.waitForFunction(() => document.querySelector("section[aria-label='Hints'] h3")?.textContent.startsWith("Hint 1"));
   ok("a hint is counted", /15_tiled_9x9.* hints=1/.test(await page.evaluate(() => localStorage.getItem("tilewright.learn"))));
 
-  // A sample of wrong answers: the reasons are those of the native judge.
+  // For a sample of wrong answers, the page gives the native judge's reasons.
   for (const puzzle of puzzles.filter((_, i) => i % 5 === 3)) {
     const name = readdirSync(`${root}puzzles/${puzzle}/wrong`).find((f) => f.endsWith(".tile"));
     await answer(page, puzzle, read(`${puzzle}/wrong/${name}`));
@@ -373,10 +374,10 @@ await test(async ({ open }) => {
     const shown = await sentence(page);
     ok(`${puzzle}/${name}: ${said.reason}`, shown === `Not yet: ${said.reason === "values" ? said.wrong_values + "." : said.words}`, shown);
     const failed = await page.locator("ol[aria-label='Verdict'] li.failed").textContent();
-    ok("a lamp says so", /failed$/.test(failed.trim()), failed);
+    ok("a lamp shows the failure", /failed$/.test(failed.trim()), failed);
   }
 
-  // The values come out right, by luck: it is refused, and the order of warps that makes them wrong is shown.
+  // The values are right by luck: the page refuses the answer and shows the order of warps that makes them wrong.
   await answer(page, "19_missing_barrier", read("19_missing_barrier/starter.tile") + "// mine\n");
   const lucky = native("learn", "19", "puzzles/19_missing_barrier/starter.tile");
   ok("right values", lucky.values_right && lucky.reason === "race");
@@ -390,7 +391,7 @@ await test(async ({ open }) => {
   const wrong = await page.locator("#race .readouts").textContent();
   ok("elements become wrong in the replay", /wrong elements of Out\s*[1-9]/.test(wrong), wrong);
 
-  // Every thread stores the same value: the values are right, and it is a race all the same.
+  // Every thread stores the same value: the values are right, but the answer has a race nevertheless.
   await answer(page, "10_dot", read("10_dot/wrong/everyone_stores.tile"));
   ok("a race of equal values", (await sentence(page)).startsWith("Not yet: a race"), await sentence(page));
   const line = await page.locator(".verdict .place").first().textContent();

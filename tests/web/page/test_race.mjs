@@ -1,4 +1,5 @@
-// Race: lesson 2's barrier taken away shows 0 in place of 1 and 18 in place of 32, by seed and by a chosen order; the fix ends it.
+// Tests Race: without its barrier, lesson 2's kernel shows 0 instead of 1 and 18 instead of 32, by a seed and by a chosen order of warps;
+// the fix ends the race.
 import { readFileSync, writeFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { equal, native, ok, root, settled, test, violations } from "./browser.mjs";

@@ -1,4 +1,4 @@
-// Roofline and Traffic on an edited kernel: what they read out is what `explain --json` says.
+// Tests Roofline and Traffic on an edited kernel: their numbers are those of `explain --json`.
 import { readFileSync, writeFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { equal, native, ok, root, setText, settled, test } from "./browser.mjs";
@@ -56,7 +56,7 @@ await test(async ({ open }) => {
   await page.locator("#roofline").getByRole("button", { name: "T=32" }).click();
   await settled(page);
 
-  // The point walks as bytes are counted nearer to the memory, and a measured time is drawn at its rate.
+  // The point moves to the right when bytes are counted at a level nearer to DRAM. A measured time is drawn at its rate.
   const at32 = native("explain", file, ...sizes, "--tune", "T=32").kernels[0];
   const traffic = (level) => at32.traffic.find((t) => t.level === level);
   const counted = { thread: traffic("L2").read_by_thread, warp: traffic("L2").read_by_request, L2: traffic("L2").moved[1], memory: traffic("HBM").moved[1] };
@@ -88,7 +88,7 @@ await test(async ({ open }) => {
   );
   equal("naive, by threads, as the lesson has it", Number(bytes[1][3]), 2 * 1024 ** 3 * 4);
 
-  // Over T, the dots are counted and the line is 2 M N K / T elements.
+  // In the figure over T, the dots are counted bytes, and the line is 2 M N K / T elements.
   const dots = await page.locator("#traffic svg.figure[role=img]").last().getAttribute("aria-label");
   equal("a dot for each T", dots.match(/T=\d+/g), ["T=16", "T=32", "T=64"]);
   for (const row of swept.kernels) {

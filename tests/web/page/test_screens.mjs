@@ -1,7 +1,7 @@
-// The page looks as its reference pictures do (tests/web/page/screens, a quarter of the size): light, dark, and 320 pixels wide.
-// Fonts differ by machine, so pictures are compared coarsely: a card that is missing, a theme or a layout that is broken is found.
+// Checks that the page looks like its reference pictures (tests/web/page/screens, a quarter of the size): light, dark, and 320 pixels wide.
+// The comparison is coarse, because fonts differ by machine. It finds a missing card, and a broken theme or layout.
 //
-//     test_screens.mjs TILEWRIGHT --bless    writes them: look at each
+//     test_screens.mjs TILEWRIGHT --bless    writes the pictures: look at each
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { ok, root, settled, test } from "./browser.mjs";
 
@@ -15,9 +15,9 @@ const shots = [
   ["lesson", "#lesson=2", 1440, 900],
   ["lesson", "#lesson=2", 320, 900],
 ];
-const most = 0.06; // mean difference of a colour, of 1
+const most = 0.06; // largest mean difference of a colour; 1 is that of black and white
 
-/** The picture at a quarter of its size, and how far it is from the other one of that size. */
+/** Returns the picture at a quarter of its size, and its mean difference from the other picture of that size. */
 async function shrink(canvas, png, other) {
   return canvas.evaluate(
     async ([png, other]) => {
@@ -61,7 +61,7 @@ await test(async ({ open, browser }) => {
       else {
         if (small.difference > most) writeFileSync(`${file.replace(/\.png$/, "")}.seen.png`, Buffer.from(small.png, "base64"));
         ok(
-          `${file}: differs by ${small.difference}, more than ${most}; what was seen is in .seen.png beside it.`,
+          `${file}: differs by ${small.difference}, more than ${most}; look at the new picture, .seen.png in the same folder.`,
           known && small.difference <= most,
         );
       }

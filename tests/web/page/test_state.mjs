@@ -1,4 +1,5 @@
-// One state drives every card: links of any kind, files that are no kernels, what is stale, and what is compared with what.
+// Tests the state that all cards share: links of any kind, files that do not hold a kernel, out-of-date answers, and the runs that are
+// compared.
 import { readFileSync } from "node:fs";
 import { equal, native, ok, root, setText, settled, test } from "./browser.mjs";
 
@@ -25,7 +26,7 @@ await test(async ({ open }) => {
   const evil = await open({ path: link({ file: name, source: `// ${name}\n<script>boom()</script>\n`, line: 1 }) });
   equal("names and texts are text", await evil.$$eval("img, .cards script", (found) => found.length), 0);
 
-  // A link between lessons leaves the reader's text as it is, that of `play` too.
+  // A link between lessons leaves the reader's text as it is, also in a page that `play` serves.
   const played = await open({ args: ["kernels/sgemm/naive.tile"] });
   const edited = "// mine\n" + kernel("sgemm/naive");
   await setText(played, edited);
@@ -54,13 +55,13 @@ await test(async ({ open }) => {
   await page.getByRole("option", { name: "--help me.tile" }).waitFor({ state: "attached" });
   await page.getByText("No mistakes found").waitFor();
 
-  // Undo ends where the file was opened.
+  // Undo goes back to the text as it was opened, and no further.
   await page.getByLabel("Kernel source").click();
   await page.keyboard.press("Control+z");
   await page.keyboard.press("Control+z");
   equal("undo after opening", await text(page), tiled);
 
-  // A text without a kernel: what is shown is of another.
+  // If the text has no kernel, the cards keep the results of the earlier text and mark them as stale.
   await idle(page);
   await give("empty.tile", "// nothing\n");
   await page.waitForFunction(() => document.querySelector("#step .body").classList.contains("stale"));
@@ -68,7 +69,7 @@ await test(async ({ open }) => {
   for (const card of ["step", "counters", "roofline", "traffic"]) ok(`${card} is stale`, await stale(page, card));
   equal("no sizes of another kernel", await page.getByLabel("m", { exact: true }).count(), 0);
 
-  // --- the selected block, in a grid that becomes smaller ---
+  // --- the selected block, when the grid becomes smaller ---
   await chooser(page).selectOption("kernels/sgemm/tiled.tile");
   await idle(page);
   await page.getByLabel("block.x, of 2").fill("1");
@@ -86,14 +87,14 @@ await test(async ({ open }) => {
   }
   await idle(page);
 
-  // --- the gutter compares a line with what it was, wherever it has moved ---
+  // --- the gutter compares a line with the same line of the earlier run, even if the line has moved ---
   await setText(page, "// one line more\n" + tiled);
   await idle(page);
   const bars = await page.$$eval(".cm-heat .heat", (list) => list.map((h) => [h.title, h.textContent]).filter(([t]) => t));
   ok("bars", bars.length > 2);
   equal("lines that only moved", bars.filter(([, change]) => change).length, 0);
 
-  // --- sizes that the model takes from the reader ---
+  // --- the model uses the sizes that the reader enters ---
   await chooser(page).selectOption("kernels/matmul/batched.tile");
   await idle(page);
   const batches = page.getByLabel(/^(heads|batch|batches)$/).first();
@@ -105,12 +106,12 @@ await test(async ({ open }) => {
     await page.waitForFunction((b) => document.querySelector("#roofline .verdict").textContent !== b, before);
   }
 
-  // --- a seed that is no number ---
+  // --- a seed that is not a number ---
   await page.getByLabel("seed").first().fill("");
   await page.keyboard.press("Enter");
   await idle(page);
 
-  // --- sizes that no matrix has: the field shows the one that is taken ---
+  // --- sizes that a matrix cannot have: the field goes back to the size in use ---
   const m = page.getByLabel("m", { exact: true }).first();
   const size = await m.inputValue();
   for (const typed of ["0", "-3", "", size]) {
@@ -120,7 +121,7 @@ await test(async ({ open }) => {
   }
   await idle(page);
 
-  // Parameters that are no sizes have fields; runs, cards and links use what is in them.
+  // Parameters that are not sizes have fields, too; runs, cards and links use the values in these fields.
   const fused = await open({ path: "#kernel=kernels/fused/attention.tile&set=heads:1,nq:64,nk:64,d:64,causal:false,scale:0.25" });
   const values = async () => [await fused.getByLabel("causal").inputValue(), await fused.getByLabel("scale", { exact: true }).inputValue()];
   equal("from a link", await values(), ["false", "0.25"]);

@@ -1,4 +1,4 @@
-// The view Step: steps by the keyboard, each restored on the way back; its sums; the block that a click on C chooses.
+// Tests the view Step: each step by keyboard, and the state restored on the way back; its sums; a click on C chooses a block.
 import { readFileSync } from "node:fs";
 import { equal, ok, root, setText, settled, test, violations } from "./browser.mjs";
 
@@ -46,14 +46,14 @@ await test(async ({ open, native }) => {
   equal("the second turn", await readout(page, "step of the loop"), "2 of 3, p = 2");
   await page.keyboard.press("Shift+ArrowRight");
   equal("the next phase", await card(page).locator("[aria-current=step]").innerText(), "sync");
-  // The line of the event is marked, at most some times a second.
+  // The editor marks the line of the event, but not more than a few times a second.
   await page.locator(".cm-marked", { hasText: "sync();" }).waitFor();
   await page.waitForFunction(() => /Step 2 of 3, sync/.test(document.querySelector("#step [aria-live]").textContent));
   await page.keyboard.press("Space");
   await page.waitForFunction((from) => Number(document.querySelector("#step [role=slider]").ariaValueNow) > from, await at(page));
   await page.keyboard.press("Space");
 
-  // A block by a click, on another kernel; its FLOPs are those that all blocks have.
+  // A click on C chooses a block of another kernel; its FLOPs are those of all blocks, divided by their number.
   await setText(page, tiled);
   await sizes(page, { m: 64, n: 96, k: 64 });
   const run = native("explain", "kernels/sgemm/tiled.tile", "--set", "m=64,n=96,k=64").kernels[0];

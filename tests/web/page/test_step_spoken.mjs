@@ -1,7 +1,7 @@
-// One run of Step by keyboard alone, as a screen reader says it: the focused element's name, role, state and value from the tree of
-// accessibility, and the texts of the live region. tests/web/page/step_spoken.txt has the whole of it.
+// Plays one run of Step by keyboard alone and writes what a screen reader announces: the focused element's name, role, state and value from
+// the accessibility tree, and the texts of the live region. tests/web/page/step_spoken.txt holds the whole of it.
 //
-//     test_step_spoken.mjs TILEWRIGHT --bless    writes it: read it aloud
+//     test_step_spoken.mjs TILEWRIGHT --bless    writes the file: read it aloud
 import { readFileSync, writeFileSync } from "node:fs";
 import { ok, root, setText, settled, test } from "./browser.mjs";
 
@@ -26,10 +26,10 @@ await test(async ({ open }) => {
     const words = [node.name?.value || "(no name)", node.role.value];
     if (of(node, "pressed") === "true") words.push("pressed");
     if (of(node, "expanded") !== undefined) words.push(of(node, "expanded") ? "open" : "closed");
-    // The tree that the browser tells has no text of a value.
+    // The browser's accessibility tree does not hold aria-valuetext, so it is read from the element.
     const valueText = await page.evaluate(() => document.activeElement.getAttribute("aria-valuetext"));
     if (valueText ?? node.value) words.push(valueText ?? node.value.value);
-    // A group is said when it is entered.
+    // A screen reader announces a group when the focus enters it.
     let group = node;
     do group = nodes.find((n) => n.nodeId === group.parentId);
     while (group && !(group.role?.value === "group" && group.name?.value));
@@ -38,7 +38,7 @@ await test(async ({ open }) => {
     return entered + words.join(", ");
   }
 
-  // The texts of the card’s live region, each with its time.
+  // Records the texts of the card’s live region, each with its time.
   await page.evaluate(() => {
     const heard = (globalThis.heard = []);
     const region = document.querySelector("#step [aria-live]");
@@ -59,7 +59,7 @@ await test(async ({ open }) => {
     told = heard.length;
   }
 
-  // From the names of the cards, which are the last stop before them.
+  // The run begins at the names of the cards, the last stop of Tab before the cards.
   await page.getByRole("navigation", { name: "Cards" }).getByRole("button").last().focus();
   await page.waitForTimeout(1300);
   told = (await page.evaluate(() => globalThis.heard)).length;
@@ -86,7 +86,7 @@ await test(async ({ open }) => {
     ok(`${file} (--bless writes it)`, text === wanted, `\n${text}`);
   }
 
-  // While it plays it is said what changes, at most once a second.
+  // While Step plays, the live region announces changes, at most once a second.
   await page.keyboard.press("Space");
   await page.waitForFunction((n) => globalThis.heard.length >= n + 4, told, { timeout: 40000 });
   await page.keyboard.press("Space");

@@ -1,9 +1,9 @@
-// Text at 200 %: with the browser's size of text doubled, and with its zoom at 200 %, all text grows, in figures too; none of it is cut
+// Tests text at 200 %, with the browser's font size doubled and with its zoom at 200 %: all text grows, also in figures; no text is cut
 // off, overlaps another, or is out of reach.
 import { readFileSync } from "node:fs";
 import { equal, ok, root, setText, settled, test } from "./browser.mjs";
 
-/** What is wrong with the texts of an element: too small, cut off by a box that does not scroll, or written over another. */
+/** Returns the problems of the texts in an element: too small, cut off by a box that does not scroll, or written over another text. */
 function problems(element, least) {
   const found = [];
   const texts = [];
@@ -34,13 +34,13 @@ function problems(element, least) {
         if (scrolls.test(overflowX)) [left, right] = [Math.max(left, frame.left), Math.min(right, frame.right)];
         if (scrolls.test(overflowY)) [top, bottom] = [Math.max(top, frame.top), Math.min(bottom, frame.bottom)];
       }
-      if (right - left < 1 || bottom - top < 1) continue; // it is scrolled to
+      if (right - left < 1 || bottom - top < 1) continue; // the reader can scroll to it
       if (right > innerWidth + 1) found.push(`out of reach: “${said}”`);
-      // Turned text has a box much larger than it.
+      // Rotated text is left out of the overlap check, because its box is much larger than the text.
       const matrix = parent.getScreenCTM?.();
       if (!matrix || Math.abs(matrix.b) < 0.01) texts.push({ said, node, left, right, top, bottom, high: box.height });
     }
-    // Text of an SVG beyond its frame is not seen where the SVG is cut.
+    // If an SVG cuts off its contents at its frame, text outside the frame is invisible.
     const svg = parent.ownerSVGElement;
     if (svg && getComputedStyle(svg).overflow !== "visible") {
       const frame = svg.getBoundingClientRect();
@@ -66,7 +66,7 @@ const racy = (text) =>
     .filter((_, i) => i !== 15)
     .join("\n");
 
-/** The texts of each card and bar. */
+/** Returns the problems of the texts in each card and bar. */
 async function check(what, page, least) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   const wrong = wide > 0 ? [`${what}: ${wide} pixels wider than the window`] : [];
@@ -91,11 +91,11 @@ await test(async ({ open }) => {
     const page = await open({ path });
     if (text) await setText(page, text);
     for (const card of await page.locator(".cards > section").all()) {
-      await card.scrollIntoViewIfNeeded(); // some compute only when they are seen
+      await card.scrollIntoViewIfNeeded(); // some cards compute only when they are in sight
       await settled(page);
     }
     const devtools = await page.context().newCDPSession(page);
-    // The zoom of 200 % has half as many pixels of twice the size.
+    // At a zoom of 200 % the window is half as many pixels wide and high, and each pixel is twice as large.
     for (const [how, size, width, height] of [
       ["text of 200 %, 1440 pixels", 32, 1440, 900],
       ["text of 200 %, 640 pixels", 32, 640, 900],

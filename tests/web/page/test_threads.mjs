@@ -1,4 +1,4 @@
-// The view of threads: the thread that stores each element, equal to `print`; ragged edges; the keyboard.
+// Tests the view of threads: it shows the thread that stores each element, as `print` tells it; ragged edges; the keyboard.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ async function block(page, x, y) {
   await settled(page);
 }
 
-/** The rows of the card's table: element → [thread and register, lane and warp, PTX]. */
+/** Returns the rows of the card's table: element → [thread and register, lane and warp, PTX]. */
 async function table(page) {
   await card(page).getByRole("button", { name: "Table" }).click();
   const rows = await card(page).locator("tbody tr").evaluateAll((list) => list.map((r) => [...r.children].map((c) => c.textContent)));
@@ -40,7 +40,7 @@ async function table(page) {
   return new Map(rows.map(([element, ...rest]) => [element, rest]));
 }
 
-/** Runs the kernel with `print("C at", row, col)`. Returns by block "x,y" and element "row,col" the thread. */
+/** Runs the kernel with `print("C at", row, col)`. Returns a map from block "x,y" to a map from element "row,col" to its thread. */
 function printed(tool, source, sizes, width) {
   const folder = mkdtempSync(tmpdir() + "/threads-");
   writeFileSync(`${folder}/who.tile`, source.replace(/^.*i32 row.*$/m, '$&\n    print("C at", row, col);'));
@@ -54,7 +54,7 @@ function printed(tool, source, sizes, width) {
   return blocks;
 }
 
-/** Each tile of the layout: the first window of its elements, and the one at its end. */
+/** Checks for each tile of the layout the first and the last window of its elements. */
 async function layoutAgrees(page, kernel) {
   await page.goto(page.url().replace(/#.*/, `#kernel=kernels/${kernel}.tile&embed=threads`));
   await settled(page);

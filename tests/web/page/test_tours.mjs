@@ -1,4 +1,4 @@
-// The three tours, as a reader takes them.
+// Takes the three tours as a reader does.
 import { ok, settled, test } from "./browser.mjs";
 
 await test(async ({ open }) => {

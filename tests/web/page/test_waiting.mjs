@@ -1,5 +1,5 @@
-// Long waits: each card says what it waits for, one Stop ends it all at once, and the model gives up by itself. What changes in
-// the messages is told once the reader pauses, and no more than that.
+// Tests long waits: each card names what it waits for, one Stop ends all work at once, and the model stops after its time limit. The page
+// announces changes of the messages when the reader pauses, and announces nothing else.
 import { readFileSync } from "node:fs";
 import { equal, ok, root, setText, settled, test } from "./browser.mjs";
 
@@ -31,20 +31,20 @@ await test(async ({ open }) => {
   await stop(page).waitFor();
   equal("one Stop", await stop(page).count(), 1);
   for (const [card, what] of [
-    ["roofline", "the model"], // which gives up by itself
+    ["roofline", "the model"], // stops after its time limit
     ["traffic", "the model"],
     ["step", "the run in the simulator"],
     ["counters", "the run in the simulator"],
   ])
     await page.locator(`#${card} .wait`, { hasText: `Waiting for ${what}, ` }).waitFor();
   await stop(page).click();
-  await settled(page); // the run would not end by itself, and the model says so when it gives up
+  await settled(page); // without Stop, the run would not end, and the model would end with a message of its own
   equal("no card waits", await page.locator(".wait").count(), 0);
   const messages = page.getByLabel("Messages");
   await messages.getByText("Stopped before its end.").first().waitFor();
-  ok("the roofline says so", /Stopped (before its end|after 10 seconds)\./.test(await page.locator("#roofline").innerText()));
+  ok("the roofline says that it stopped", /Stopped (before its end|after 10 seconds)\./.test(await page.locator("#roofline").innerText()));
 
-  // The messages say why it may take long, and the model gives up by itself.
+  // The messages give a reason for the long wait, and the model stops after its time limit.
   await type(page, endless.replace("X[0]", "X[1]"));
   await messages.getByText("It still runs after 8 seconds. Is a loop endless?").waitFor();
   await page.locator("#roofline", { hasText: "Stopped after 10 seconds. Is a loop endless?" }).waitFor();
@@ -53,7 +53,7 @@ await test(async ({ open }) => {
   equal("a right kernel after it", await busy(page), 0);
   ok("and its messages", (await messages.innerText()).includes("No mistakes found"));
 
-  // 320 pixels wide and in a page of somebody else, the Stop is in sight, too.
+  // Stop is in sight also at a width of 320 pixels, and if another page embeds a card.
   for (const [what, options] of [
     ["narrow", { width: 320, path: "#kernel=tiled&set=m:512,n:512,k:512" }],
     ["embedded", { width: 900, path: "#kernel=tiled&embed=step&set=m:512,n:512,k:512" }],
@@ -67,7 +67,7 @@ await test(async ({ open }) => {
     await other.context().close();
   }
 
-  // The messages in words: each change once, in a pause.
+  // The announced messages: the page announces each change once, in a pause.
   const tiled = readFileSync(root + "kernels/sgemm/tiled.tile", "utf8");
   const listener = await open({ path: "#kernel=tiled" });
   await listener.evaluate(() => {
@@ -76,7 +76,7 @@ await test(async ({ open }) => {
     new MutationObserver(() => heard.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
   });
   const heard = () => listener.evaluate(() => globalThis.heard);
-  /** Until the pause after the latest change of the messages is over. */
+  /** Waits for the pause that follows the latest change of the messages. */
   const told = async () => {
     await settled(listener);
     await listener.locator(".left [role=status]:not([data-pause])").first().waitFor({ state: "attached" });

@@ -1,4 +1,5 @@
-// "Why this number": a click on a cell of C in Step gives its way, equal to `run --why`; a step of it is an event of Step.
+// Tests "Why this number": a click on an element of C in Step shows the path of its value, equal to `run --why`; each step of the path
+// leads to an event of Step.
 import { equal, ok, settled, test, violations } from "./browser.mjs";
 
 const step = (page) => page.locator("#step");
@@ -7,7 +8,7 @@ const card = (page) => page.locator("#why");
 await test(async ({ open, native }) => {
   const page = await open({ path: "#kernel=tiled&set=m:64,n:64,k:64&tune=T:16" });
   const box = await step(page).getByRole("button", { name: /^C 64 × 64/ }).locator(".frame").boundingBox();
-  // Row 3, column 5, in cells of a 64th.
+  // The click is on row 3, column 5: the picture has 64 × 64 elements.
   await page.mouse.click(box.x + (5.5 / 64) * box.width, box.y + (3.5 / 64) * box.height);
   await card(page).scrollIntoViewIfNeeded();
   await settled(page);
@@ -24,7 +25,7 @@ await test(async ({ open, native }) => {
   equal("its line is marked", (await page.locator(".cm-marked").innerText()).trim().slice(0, 10), "as[ty][tx]");
   ok("Step marks the way", (await step(page).locator("path.why").count()) >= 3);
 
-  // The same by keyboard: the output takes arrow keys, which choose cells and do not step.
+  // The same by keyboard: while the output has the focus, arrow keys choose elements and do not step.
   await step(page).getByRole("button", { name: /^C 64 × 64/ }).focus();
   await page.keyboard.press("ArrowRight");
   equal("the next column", await card(page).getByLabel(/^Index 1 of c/).inputValue(), "6");
@@ -39,7 +40,7 @@ await test(async ({ open, native }) => {
   await settled(page);
   equal("a jump goes to its block", await step(page).getByLabel("block.x, of 4").inputValue(), "2");
 
-  // A value that another block wrote names that block, and leads to that block's event.
+  // If another block wrote a value, the path names that block and leads to its event.
   const split = await open({ path: "#kernel=split_k&set=m:64,n:64,k:128" });
   const z = step(split).getByLabel(/^block\.z/);
   await z.fill(String((await z.getAttribute("max")) ?? 1));
