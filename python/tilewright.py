@@ -2040,7 +2040,7 @@ class Kernel:
         return kernel._start(kernel._make_ready(values, gpu), values, stream)
 
     def _arguments(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Returns the values of a call by position: without derived ones."""
+        """Returns the values that a caller passes by position, without the derived ones."""
         return values if len(self._given) == len(values) else [values[i] for i in self._given]
 
     def _run_limited(self, args: Sequence[Any], names: dict, stream: Any, limit: Optional[float]) -> None:
@@ -2067,7 +2067,7 @@ class Kernel:
             if there:
                 context.check(context.native.tw_launch_start(launch.handle, stream))
                 return
-            if gpu >= 0:  # work that arrays on the GPU wait for
+            if gpu >= 0:  # first waits for the stream's work on the arrays
                 context.check(context.native.tw_stream_wait(context.handle, stream))
             context.check(context.call("tw_launch_run", launch.handle))
 

@@ -69,7 +69,7 @@ static void gather_works(struct bench *b)
         }
 }
 
-/* Tells whether there are products (`products`) or other kernels. */
+/* Returns whether there are products (`products`) or other kernels. */
 static bool has_works(const struct bench *b, bool products)
 {
     for (int i = 0; i < b->work_count; i++)

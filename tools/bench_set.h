@@ -36,7 +36,8 @@ struct bench_set {
 /* Fills the fields of the lower part from those of the upper part. Returns STATUS_OK, or another
  * status after printing a message. The caller calls bench_set_close in either case. */
 int bench_set_open(struct bench_set *x, const struct program_config *config);
-/* Tells whether bench times the kernel at that size (NULL: a kernel without `shapes`) and type. */
+/* Returns whether bench times the kernel at that size (NULL: a kernel without `shapes`) and
+ * type. */
 bool bench_set_has(const struct bench_set *x, const struct bench_entry *e,
                    const struct shape *shape, tw_dtype type);
 void bench_set_close(struct bench_set *x);

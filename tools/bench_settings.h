@@ -18,7 +18,7 @@ struct bench_types {
  * or another status after printing a message. */
 int bench_split_types(struct bench_types *types, struct options *rest, const struct command *self,
                       const struct options *given);
-/* Tells whether the kernel's first input can have elements of that type. */
+/* Returns whether the kernel's first input can have elements of that type. */
 bool bench_takes_type(tw_kernel *k, tw_dtype dtype);
 /* Gives the launch the sizes (NULL: --set gives them), the type, and the values of --set, --tune
  * and --type. */

@@ -13,7 +13,7 @@
 
 /* --- types --- */
 
-/* Tells whether --type requests `type` for a type variable. If --type does not mention the
+/* Returns whether --type requests `type` for a type variable. If --type does not mention the
  * variable, all of its types are requested. */
 bool type_asked(const struct options *o, const tw_type *variable, const char *type);
 /* Checks that some kernel has each type that --type names. Returns STATUS_OK, or STATUS_USAGE

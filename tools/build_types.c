@@ -37,7 +37,7 @@ static bool has_choice(const tw_type *variable, const char *type)
     return false;
 }
 
-/* Tells whether the request applies to that variable. */
+/* Returns whether the request applies to that variable. */
 static bool concerns(const struct wanted *w, const tw_type *variable)
 {
     return *w->variable ? strcmp(w->variable, variable->name) == 0 : has_choice(variable, w->type);

@@ -122,10 +122,10 @@ void check_set_deadline(struct check *c, bool of_run);
 tw_status check_make_run(struct check *c, int shape, struct operands *arrays, char **where);
 /* Fills outputs with the pattern of unwritten memory, or with zeros; fills the others by --fill. */
 void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros);
-/* Tells whether the parameter is an output whose initial content --fill does not give. */
+/* Returns whether the parameter is an output whose initial content --fill does not give. */
 bool check_may_hold_anything(const struct check *c, const tw_param *p);
-/* Tells whether the array may hold the present inputs: it is an input, and --fill does not name
- * it. CHECK_WIDE applies to floats and i8, because other integers may be indices. */
+/* Returns whether the array may hold the present inputs: it is an input, and --fill does not
+ * name it. CHECK_WIDE applies to floats and i8, because other integers may be indices. */
 bool check_may_vary(const struct check *c, const struct operand *o);
 enum fill check_fill_of(enum check_inputs inputs);
 /* Sets c->pins to the constants with which the kernel compares sizes, and their neighbours. The
@@ -136,13 +136,14 @@ void check_take_unreached(struct check *c, const struct check_pin *pin);
 /* Tells, for a shape past the tiles, whether the first CHECK_SIMULATED have one block along its
  * axis. */
 bool check_needs_past(struct check *c, int shape);
-/* Tells whether --fill names no output; the initial content of outputs then counts as unwritten. */
+/* Returns whether --fill names no output; the initial content of outputs then counts as
+ * unwritten. */
 bool check_watches_outputs(const struct check *c);
 /* Runs the launch on the CPU engine, within --time-limit. */
 tw_status check_run_once(struct check *c);
 /* Compares the results of a simulated run with `ensures`. */
 void check_verify(struct check *c, const struct operands *arrays, int shape, const char *where);
-/* Tells whether the status means that the kernel excludes these sizes, which is not a finding. */
+/* Returns whether the status means that the kernel excludes these sizes, which is not a finding. */
 bool check_refuses_sizes(tw_status s);
 
 /* Runs the launch in that shape, and compares with `ensures`. */
@@ -154,7 +155,7 @@ void check_simulated(struct check *c);
 
 /* --- check_gaps.c: what was not looked at, of a kernel with which nothing is wrong --- */
 
-/* Tells whether the synchronisation check decides the present configuration. */
+/* Notes in c->undecided if the synchronisation check does not decide the present configuration. */
 void check_ask_undecided(struct check *c);
 /* Prints a line on standard error for each gap, unless -v prints it elsewhere. With --strict,
  * gaps fail. */
@@ -171,8 +172,8 @@ void check_take_unjudged(struct check *c, const char *inputs, const char *where)
 /* Runs with integers that ascend, such as the starts of rows; random ones rarely do. Keeps the
  * suitable shape for the simulator. */
 void check_ascending_inputs(struct check *c);
-/* Tells whether the array may hold ascending integers: it has integers that may be indices, and
- * --fill does not name it. */
+/* Returns whether the array may hold ascending integers: it has integers that may be indices,
+ * and --fill does not name it. */
 bool check_may_ascend(const struct check *c, const tw_param *p);
 /* Returns " --fill start=iota" for each ascending array of the present run. The caller frees. */
 char *check_ascending_options(const struct check *c);

@@ -105,8 +105,8 @@ static void take_far_off(void *user, const tw_wrong *w)
     }
 }
 
-/* Tells whether an error counts. With larger inputs, a correct formula may lose more digits than
- * that of `ensures`. An error counts only if it is a considerable part of the outputs'
+/* Returns whether an error counts. With larger inputs, a correct formula may lose more digits
+ * than that of `ensures`. An error counts only if it is a considerable part of the outputs'
  * magnitude, and the wanted value is known and finite. */
 static bool is_far_off(struct check *c, const struct operands *arrays)
 {

@@ -46,7 +46,7 @@ void check_target_refuses(struct check *c, const char *sizes)
     free(where);
 }
 
-/* Tells whether the default configuration of the types compiles for the target. */
+/* Returns whether the default configuration of the types compiles for the target. */
 static bool compiles_for(struct check *c, const char *target, int types)
 {
     tw_kernel *kernel;

@@ -57,7 +57,7 @@ static void note_sizes(struct check *c)
     free(note);
 }
 
-/* Tells whether --fill asks for special values in some array. */
+/* Returns whether --fill asks for special values in some array. */
 static bool has_special(const struct check *c)
 {
     tw_param p = tw_param_init();

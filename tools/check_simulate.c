@@ -61,7 +61,7 @@ static void take_finding(struct check *c, const tw_sim_finding *f, const char *w
         note_output(c, f);
 }
 
-/* Tells whether the accesses are to an array or tile of the program. The compiler's own memory
+/* Returns whether the accesses are to an array or tile of the program. The compiler's own memory
  * between two layouts is excluded, because lanes may write the same value there. */
 static bool is_of_program(const tw_sim_finding *f)
 {

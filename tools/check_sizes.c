@@ -135,7 +135,7 @@ static bool type_holds(tw_dtype t, int64_t v)
     return v <= most && v >= (is_signed_integer(t) ? -most - 1 : 0);
 }
 
-/* Tells whether the arrays stay small with that value of a size. */
+/* Returns whether the arrays stay small with that value of a size. */
 static bool is_small(struct check *c, const struct check_pin *pin)
 {
     enum { MOST_ELEMENTS = 1 << 20 };
@@ -152,7 +152,7 @@ static bool is_small(struct check *c, const struct check_pin *pin)
     return small;
 }
 
-/* Tells whether the kernel can run with the value: every size must be at least 1. */
+/* Returns whether the kernel can run with the value: every size must be at least 1. */
 static bool is_possible(struct check *c, const struct axes *sizes, struct check_pin *pin)
 {
     enum { MOST_END = 1 << 20 }; /* tiles end before it; larger ones are of an `assume`, rather */

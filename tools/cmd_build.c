@@ -104,7 +104,8 @@ static bool fact_of(tw_kernel *k, const char *name, unsigned *bit)
     return false;
 }
 
-/* Tells whether a version with these facts and static values is within the ranges of its entry. */
+/* Returns whether a version with these facts and static values is within the ranges of its
+ * entry. */
 static bool within(const struct version *v)
 {
     for (int i = 0; v->entry && i < v->entry->range_count; i++) {
@@ -292,8 +293,8 @@ static bool has_types(const struct version *v, const struct tuned_entry *e)
     return true;
 }
 
-/* Tells whether the kernel's text is the one that was measured. Its hash depends on no size, but
- * the library returns it only for a launch with known sizes. */
+/* Returns whether the kernel's text is the one that was measured. Its hash depends on no size,
+ * but the library returns it only for a launch with known sizes. */
 static bool is_program(const struct version *v, const struct tuned_entry *e)
 {
     tw_launch *l;

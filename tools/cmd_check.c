@@ -249,7 +249,7 @@ static void check_program(struct check *c)
     }
 }
 
-/* Tells whether the text is a library for imports: some line begins with a declaration. */
+/* Returns whether the text is a library for imports: some line begins with a declaration. */
 static bool is_library(const char *text)
 {
     static const char *const words[] = {"fn ", "const ", "type ", "tune "};

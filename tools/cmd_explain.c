@@ -242,7 +242,7 @@ static int explain_gpus(struct explain *x)
 
 /* --- kernels --- */
 
-/* Tells whether a kernel has a fault. A fault fails the command, even in a table. A row that
+/* Returns whether a kernel has a fault. A fault fails the command, even in a table. A row that
  * does not compile is a result that the user requested. */
 static bool any_faults(const struct explain *x)
 {

@@ -74,7 +74,7 @@ static char *text_for(const struct embedded_text *t, const char *kernel, const c
     return text;
 }
 
-/* Tells whether the text is a valid name. Returns false after printing a message. */
+/* Returns whether the text is a valid name. Returns false after printing a message. */
 static bool is_name(const struct command *self, const char *kernel)
 {
     char *better = need_text("%s", kernel);
@@ -93,8 +93,8 @@ static bool is_name(const struct command *self, const char *kernel)
     return ok;
 }
 
-/* Tells whether the name is not a keyword of C, because `build` writes the kernel as a C function.
- * Returns false after printing a message. */
+/* Returns whether the name is not a keyword of C, because `build` writes the kernel as a C
+ * function. Returns false after printing a message. */
 static bool is_free_in_c(const struct command *self, const char *kernel)
 {
     static const char *const keywords[] = {

@@ -7,7 +7,7 @@
 int run_ptx(const struct command *self, const struct options *given);
 int check_ptx(const struct command *self, const struct options *given);
 
-/* Tells whether an option for PTX and CUDA C only is given; prints a message if so. */
+/* Returns whether an option for PTX and CUDA C only is given; prints a message if so. */
 bool has_ptx_options(const struct options *o, const char *file);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "tool.h"
 
-/* Tells whether a shell reads the path and its absolute form unchanged: neither has blanks,
+/* Returns whether a shell reads the path and its absolute form unchanged: neither has blanks,
  * quotes or `$`. */
 bool path_is_plain(const char *path);
 

@@ -207,7 +207,7 @@ static void explain(struct compilation *x, const char *said)
                       "this compiler knows no such target; sm_80 is one that all know");
 }
 
-/* Tells whether the compiler's message is about the program, and not, for example, about an
+/* Returns whether the compiler's message is about the program, and not, for example, about an
  * unsupported target. */
 static bool is_of_program(const struct compilation *x, const char *said)
 {

@@ -29,7 +29,7 @@ int device_asked_read(struct device_asked *d, const struct options *o);
 const char *target_called(const char *word, char room[16]);
 /* Prints "--device T: TEXT" and a suggestion for the word. Returns STATUS_USAGE. */
 int device_refuse(const struct device_asked *d, const struct options *o, const char *text);
-/* Tells whether --device names this place. */
+/* Returns whether --device names this place. */
 bool device_is(const struct device_asked *d, const char *place);
 
 #endif

@@ -46,7 +46,7 @@ const char *doing_of(void)
     return object;
 }
 
-/* Tells whether a terminal only prints the characters; it would obey others. */
+/* Returns whether a terminal only prints the characters; it would obey others. */
 static bool is_plain(const char *text)
 {
     for (; *text; text++)

@@ -225,7 +225,8 @@ static struct figure cost_text(const tw_explained_access *a)
     return a->copy ? copy_text(a) : a->shared ? conflict_text(a) : units_text(a, "sector", "warp");
 }
 
-/* Tells whether the same line has another such access, in a different column. */
+/* Returns whether the same line has another access of the same kind and memory, in a different
+ * column. */
 static bool has_twin(const tw_explanation *e, const tw_explained_access *a)
 {
     const char *atomic = e->atomics[a - e->accesses];

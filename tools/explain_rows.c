@@ -96,7 +96,8 @@ static char *path_of(struct explain *x, const char *word)
     return NULL;
 }
 
-/* Returns all words and the names of --compare. */
+/* Returns the words of the command and the names that --compare lists. *count: their number. The
+ * caller frees each and the list. */
 static char **words_asked(struct explain *x, int *count)
 {
     char **words = need_memory(sizeof *words);
@@ -174,8 +175,8 @@ static const char *option_of(tw_kernel *k, const char *name)
     return NULL;
 }
 
-/* Tells whether a sweep of the name applies to this row: the name is an option of the kernel, or
- * a constant of its file. */
+/* Returns whether a sweep of the name applies to this row: the name is an option of the kernel,
+ * or a constant of its file. */
 static bool is_swept(const struct explain_row *r, const char *name)
 {
     return option_of(r->kernel, name) || explain_has_const(r->program.text, name);
@@ -315,7 +316,7 @@ static int open_row(struct explain *x, const char *word, struct explain_row *r)
     return STATUS_USAGE;
 }
 
-/* Tells whether the text can be a constant's value. Any other text would add a line that the
+/* Returns whether the text can be a constant's value. Any other text would add a line that the
  * file does not have. */
 static bool is_constant(const char *text)
 {

@@ -48,7 +48,8 @@ static int name_width(const struct explain *x)
     return width;
 }
 
-/* Tells whether the FLOPs are counted as executed; another configuration need not execute them. */
+/* Returns whether the FLOPs are counted as executed; another configuration need not execute
+ * them. */
 static bool are_flops_executed(const tw_explanation *e)
 {
     return e->flops == e->flops_executed;

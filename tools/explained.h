@@ -59,7 +59,8 @@ int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_la
 
 /* --- explain_const.c --- */
 
-/* Tells whether the file has a constant of that name, `const i32 T = 32;`, outside its kernels. */
+/* Returns whether the file has a constant of that name, `const i32 T = 32;`, outside its
+ * kernels. */
 bool explain_has_const(const char *text, const char *name);
 /* Adds the names of all such constants to a list, which grows. The caller frees the list and its
  * strings. */

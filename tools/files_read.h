@@ -24,7 +24,7 @@ struct file_told {
 
 /* Makes the functions below write to the pipe. Without this call, they do nothing. */
 void files_tell(int pipe);
-/* Tells whether a parent is watching. */
+/* Returns whether a parent is watching. */
 bool files_are_told(void);
 /* Records a file that the command reads next. Skips pipes and devices. */
 void file_is_read(const char *path);

@@ -9,7 +9,7 @@ static char *copy_text(const char *text)
     return text ? need_text("%s", text) : NULL;
 }
 
-/* Tells whether the texts differ only in digits: "f16[128][16]" of one configuration,
+/* Returns whether the texts differ only in digits: "f16[128][16]" of one configuration,
  * "f16[64][32]" of another. */
 static bool same_but_numbers(const char *a, const char *b)
 {

@@ -55,7 +55,7 @@ void findings_again(struct findings *f, const struct finding *error, tw_severity
  * latest. */
 bool findings_take_simulated(struct findings *f, const tw_sim_finding *found, const char *kernel,
                              const char *where);
-/* Tells whether the two accesses are of different blocks. Threads of one block may write the
+/* Returns whether the two accesses are of different blocks. Threads of one block may write the
  * same value on purpose; if two blocks do, an index is usually wrong. */
 bool finding_of_two_blocks(const tw_sim_finding *found);
 void findings_note(struct findings *f, const char *text); /* to the latest */

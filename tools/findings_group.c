@@ -73,7 +73,7 @@ static char *cause_of(const struct finding *x)
     return cause;
 }
 
-/* Tells whether the finding reads, at a line of the race, memory that the race may leave
+/* Returns whether the finding reads, at a line of the race, memory that the race may leave
  * unwritten. */
 static bool comes_of(const struct finding *x, const struct finding *race)
 {

@@ -44,7 +44,7 @@ void json_put_real(struct json *j, const char *key, double v);
 void json_put_bool(struct json *j, const char *key, bool v);
 /* Writes the keys file, line, column and text; file NULL: no place. */
 void json_place(struct json *j, const char *file, int line, int column, const char *text);
-/* Tells whether any JSON was begun for standard output. */
+/* Returns whether any JSON was begun for standard output. */
 bool json_begun(void);
 void json_end(struct json *j); /* writes the final newline */
 

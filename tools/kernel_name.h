@@ -13,11 +13,11 @@ char *kernel_name(const char *symbol);
  * parameters replaced. Returns NULL if the symbol does not have exactly `count` parameters, or if a
  * part of it is not known. The caller frees each text and the list. */
 char **kernel_parameters(const char *symbol, int count);
-/* Tells whether a text names the function of such a name. The text may omit the first
- * namespaces, the template arguments, the parameters and the `void` before the name. Blanks do
- * not matter. */
+/* Returns whether a text names the function that kernel_name returned. The text may omit the
+ * first namespaces, the template arguments, the parameters and the `void` before the name.
+ * Blanks do not matter. */
 bool kernel_name_is(const char *name, const char *text);
-/* Tells whether two such names are the same. Blanks do not matter. */
+/* Returns whether two names are the same. Blanks do not matter. */
 bool kernel_names_equal(const char *a, const char *b);
 
 #endif

@@ -21,7 +21,7 @@ struct allowance {
 void allowance_begin(struct allowance *a);
 /* Restores the signals, and raises one that has arrived. */
 void allowance_end(struct allowance *a);
-/* Tells whether a signal has arrived. */
+/* Returns whether a signal has arrived. */
 bool allowance_broken_off(void);
 void allowance_begin_run(struct allowance *a);
 void allowance_end_run(struct allowance *a);

@@ -62,14 +62,14 @@ void answer_end(struct answer *a);
 /* Compiles a .tile file and finds the kernel of that name (NULL: its first). Returns false after
  * adding problems. */
 bool answer_open(struct answer *a, const char *kernel, struct problems *problems);
-/* Tells whether a .tile file's kernel has the other's parameters, and the tuned values of
+/* Returns whether a .tile file's kernel has the other's parameters, and the tuned values of
  * `cases`. */
 bool answer_fits(const struct answer *a, tw_kernel *other, const struct cases *cases,
                  struct problems *problems);
 /* Gives the answer sizes and arrays, and compiles it for them. Returns STATUS_OK, with or
  * without problems. Returns STATUS_USAGE after printing a message if there is no compiler. */
 int answer_take(struct answer *a, const struct case_at_hand *c, struct problems *problems);
-/* Tells whether the answer is written for a thread, rather than for a block with tiles. */
+/* Returns whether the answer is written for a thread, rather than for a block with tiles. */
 bool answer_by_thread(const struct answer *a);
 /* Runs the answer. Returns whether it finished, with or without problems. `result` describes a
  * simulation; it is valid until the next. */

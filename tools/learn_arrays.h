@@ -8,7 +8,7 @@
 struct case_array {
     tw_param param;
     tw_array array;
-    void *start;    /* content before a run: of inputs, and of outputs with data in the case */
+    void *start;    /* content before a run, also of outputs if the case has data for them */
     void *expected; /* of an output: the solution's result */
     bool given;
 };
@@ -33,8 +33,8 @@ const struct case_array *case_arrays_overwritten(const struct case_arrays *x);
 /* Counts and marks the elements of the output that still hold only copies of that byte, although
  * they should not. */
 int64_t case_array_unwritten(const struct case_array *a, int byte, bool *marks);
-/* Tells whether the output depends on the byte that it held before: some element has neither its
- * old value nor the value that it has after a run on zeros. */
+/* Returns whether the output depends on the byte that it held before: some element has neither
+ * its old value nor the value that it has after a run on zeros. */
 bool case_array_remembers(const struct case_array *a, int byte, const void *on_zeros);
 /* Gives all arrays to a launch. Returns TW_OK, or the status of the first array that it refuses. */
 tw_status case_arrays_give(const struct case_arrays *x, tw_launch *l);

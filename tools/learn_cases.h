@@ -48,9 +48,9 @@ void cases_free(struct cases *c);
 const char *case_value(const struct puzzle_case *c, const char *name);
 /* Gives the name a value, which replaces the case's own. */
 void case_bind(struct puzzle_case *c, const char *name, const char *text);
-/* Tells whether some case gives the name a value. */
+/* Returns whether some case gives the name a value. */
 bool cases_bind(const struct cases *c, const char *name);
-/* Tells whether the puzzle limits the counter. */
+/* Returns whether the puzzle limits the counter. */
 bool cases_have_limit(const struct cases *c, const char *counter);
 
 #endif

@@ -88,7 +88,7 @@ int64_t counter_joined(const char *name, int64_t a, int64_t b)
     return a + b;
 }
 
-/* Tells whether the line of the text has a barrier. */
+/* Returns whether the line of the text has a barrier. */
 static bool has_barrier(const char *text, int64_t line)
 {
     for (; line > 1 && *text; line--)

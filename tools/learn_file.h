@@ -8,7 +8,7 @@ enum file_written { FILE_WRITTEN, FILE_WAS_THERE, FILE_FAILED };
 /* Writes the whole text, or nothing. FILE_FAILED: errno is the reason. */
 enum file_written file_write_new(const char *path, const char *text);
 
-/* Tells whether the folder does not exist, after a message that says how to make it. */
+/* Returns whether the folder does not exist, after a message that says how to make it. */
 bool folder_is_missing(const char *folder);
 
 #endif

@@ -326,7 +326,7 @@ static void show_arrays(struct judge *j, int index, bool known, bool right)
 
 /* --- runs --- */
 
-/* Tells whether the outputs are bitwise equal to those of the first run that came here. */
+/* Returns whether the outputs are bitwise equal to those of the first run that came here. */
 static bool same_as_first(struct judge *j)
 {
     struct case_arrays *x = &j->at.arrays;

@@ -88,7 +88,7 @@ void judgement_free(struct judgement *x);
 
 /* Returns the last tried case, or NULL if there is none. */
 struct judged_case *judgement_case(const struct judgement *x);
-/* Tells whether the answer passes with no counter worse than the solution's, over all cases. */
+/* Returns whether the answer passes with no counter worse than the solution's, over all cases. */
 bool judgement_at_solution(const struct judgement *x);
 
 #endif

@@ -90,7 +90,7 @@ static void beyond(const struct limits *all, const struct answer *a, const struc
     free(message);
 }
 
-/* Tells whether the counter exceeds its limit. A default limit is relative to the solution's
+/* Returns whether the counter exceeds its limit. A default limit is relative to the solution's
  * count, and does not apply if that is 0. */
 static bool is_beyond(const struct counter_limit *l, int64_t have, double bound,
                       int64_t of_solution)

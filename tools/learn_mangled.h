@@ -19,7 +19,7 @@ bool mangled_param(const char *symbol, int index, struct c_type *out);
 char *c_type_text(const struct c_type *t);
 /* Returns the number type of a letter, or NULL. */
 const char *c_number_of(char letter);
-/* Returns C's name for such a number, or NULL if it has none. */
+/* Returns C's name for a number of that size, or NULL if it has none. */
 const char *c_number_name(size_t bytes, bool is_float);
 
 #endif

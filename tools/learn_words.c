@@ -21,7 +21,7 @@ static size_t length_of_quoted(const char *at)
     return i + (at[i] == *at);
 }
 
-/* Tells whether the quote at text + i begins a raw string: after R, u8R, LR …, and no other
+/* Returns whether the quote at text + i begins a raw string: after R, u8R, LR …, and no other
  * name. */
 static bool is_raw(const char *text, size_t i)
 {

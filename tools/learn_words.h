@@ -11,7 +11,7 @@ bool words_empty(const char *text, enum language language);
 void words_check(const struct answer *a, const struct cases *cases, struct problems *problems);
 /* Returns the text, with the same lines, without its calls of print or printf. The caller frees. */
 char *words_without_prints(const char *text, enum language language);
-/* Tells whether the two kernels' `ensures` differ, apart from blanks and comments. */
+/* Returns whether the two kernels' `ensures` differ, apart from blanks and comments. */
 bool words_ensures_differ(const char *text, const char *other);
 
 #endif

@@ -53,7 +53,7 @@ static int furthest_at(const int *row, int d, int k)
     return row[k + d];
 }
 
-/* Tells whether diagonal k, after d changes, is reached from k + 1, by adding a line of `b`. */
+/* Returns whether diagonal k, after d changes, is reached from k + 1, by adding a line of `b`. */
 static bool comes_down(const int *before, int d, int k)
 {
     return k == -d ||

@@ -125,7 +125,7 @@ struct lsp_imports {
 /* Reads them; leaves out those that do not exist. The caller frees with lsp_imports_free. */
 struct lsp_imports lsp_imports_of(const struct lsp *l, const struct lsp_document *d);
 void lsp_imports_free(struct lsp_imports *list);
-/* Tells whether a file that imports the symbol's file can use it. */
+/* Returns whether a file that imports the symbol's file can use it. */
 bool lsp_is_exported(const tw_symbol *s);
 /* Returns the name's symbol and its file, or NULL if no imported file declares it. The symbol is
  * valid until the next call on l->ctx. */
@@ -140,7 +140,7 @@ struct lsp_span lsp_import_of_file(const char *path, const struct lsp_text *t, c
 /* Returns the file: URI of an existing file, with its whole path. The caller frees. */
 char *lsp_uri_of_path(const char *path);
 
-/* Tells whether the offset is in the part or at its end. */
+/* Returns whether the offset is in the part or at its end. */
 bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset);
 
 /* --- words of the language: lsp_words.def, which scripts/editors.py writes --- */

@@ -83,7 +83,7 @@ static bool wait_for_results(struct lsp *l, const struct lsp_document *d)
     return true;
 }
 
-/* Tells whether the fact is about the access by the name at `begin`. An asynchronous copy has
+/* Returns whether the fact is about the access by the name at `begin`. An asynchronous copy has
  * its statement's place. */
 static bool is_of_access(const struct lsp_text *t, const struct lsp_fact *f, size_t begin)
 {

@@ -15,7 +15,7 @@ enum {
     ITEM_TYPE = 25
 };
 
-/* Tells whether the offset is in a comment or a string. */
+/* Returns whether the offset is in a comment or a string. */
 static bool is_quiet(const struct lsp_text *t, size_t offset)
 {
     enum { CODE, LINE, BLOCK, STRING } in = CODE;

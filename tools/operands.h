@@ -31,8 +31,8 @@ void operand_start(const tw_param *p, tw_array *a, uint64_t seed, const struct o
  * for `size` characters. */
 bool operands_right_on_zeros(struct operands *x, tw_launch *l, const struct options *given,
                              char *why, size_t size);
-/* Tells whether `ensures` constrains the array's final values, so that the kernel must be right
- * for any initial contents. */
+/* Returns whether `ensures` constrains the array's final values, so that the kernel must be
+ * right for any initial contents. */
 bool is_output(const tw_param *p);
 /* Returns the hint "it is right where `a`, `b` hold zeros before the launch: …", which ends with
  * the option that fills these outputs. It is for a kernel that is right only if the outputs,

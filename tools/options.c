@@ -117,7 +117,7 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     return i;
 }
 
-/* Tells by its form whether the word is a program: FILE or FILE:KERNEL. */
+/* Returns by its form whether the word is a program: FILE or FILE:KERNEL. */
 static bool is_program(const char *word)
 {
     return file_ending_in(word, ".tile") || is_ptx_file(word);

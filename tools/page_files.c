@@ -206,7 +206,7 @@ static const struct page_file *named_file(const struct page *p, const char *tag,
     return f;
 }
 
-/* Tells whether the file is the worker's code: Vite names it after its source, worker.ts. */
+/* Returns whether the file is the worker's code: Vite names it after its source, worker.ts. */
 static bool is_worker(const struct page_file *f)
 {
     return strncmp(f->path, "assets/worker-", 14) == 0 && ends_with(f->path, ".js");

@@ -17,7 +17,7 @@ struct part_file {
  * Returns NULL if it is a device or the like, if its folder does not exist, or if memory is
  * exhausted. The caller frees. */
 char *part_file_target(const char *path);
-/* Tells whether the file exists and is read-only; errno is then EACCES. */
+/* Returns whether the file exists and is read-only; errno is then EACCES. */
 bool part_file_read_only(const char *path);
 
 /* Delays signals that would end the program while the library replaces whole files, and turns a

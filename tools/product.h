@@ -12,7 +12,7 @@ struct product_of {
     bool batched, a_turned, b_turned, alone;
 };
 bool find_product(tw_kernel *k, struct product_of *out);
-/* Tells whether an integer parameter has that name. */
+/* Returns whether an integer parameter has that name. */
 bool takes_extent(tw_kernel *k, const char *name);
 
 #endif

@@ -260,7 +260,7 @@ static struct ptx_array *add_array(struct reading *r, const char *path, const ch
     return a;
 }
 
-/* Tells whether the text is an array. */
+/* Returns whether the text is an array. */
 static bool is_array_text(const char *text)
 {
     const char *colon = strchr(text, ':'), *open = strchr(text, '[');

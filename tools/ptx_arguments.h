@@ -30,7 +30,7 @@ struct ptx_array {
     size_t at;    /* of a field: the offset of its pointer */
     bool is_field;
     bool is_view;       /* shares the memory of an earlier array */
-    bool uninitialised; /* except for the bytes at the start below */
+    bool uninitialised; /* has no initial content, except for `initialised` bytes at the start */
     size_t initialised;
     bool changes; /* no initial content given: print it at the end */
     char *file;   /* its source, or NULL */

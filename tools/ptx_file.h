@@ -16,8 +16,8 @@ struct ptx_file {
     struct complaints *complaints;
 };
 
-/* Tells whether the word names PTX or CUDA C: "k.ptx", "k.cu", "k.cuh", "k.ptx:NAME", or a header
- * with a kernel. */
+/* Returns whether the word names PTX or CUDA C: "k.ptx", "k.cu", "k.cuh", "k.ptx:NAME", or a
+ * header with a kernel. */
 bool is_ptx_file(const char *word);
 
 /* Opens the file and finds the kernel. Returns STATUS_OK, or another status after printing a

@@ -20,7 +20,7 @@ int ptx_given_read(struct ptx_given *g, const struct ptx_file *f, const struct o
 void ptx_given_free(struct ptx_given *g);
 /* Restores the initial contents of the arrays. */
 void ptx_given_restore(struct ptx_given *g);
-/* Tells whether the array's content has changed since the start; false for views. */
+/* Returns whether the array's content has changed since the start; false for views. */
 bool ptx_array_changed(const struct ptx_array *a);
 /* --out: writes the files. */
 int ptx_given_write(const struct ptx_given *g, struct complaints *c);

@@ -47,7 +47,8 @@ struct run {
     char *view;  /* copy of the verdict's */
     bool reported;
     bool simulated;
-    bool again; /* was right on zeroed outputs; now another run */
+    bool again; /* outputs were right with zeros as their initial content; now they get other
+                 * content */
     struct sim_options sim;
     struct trace_file trace;
     struct why why;
@@ -78,7 +79,7 @@ int run_say_failed(struct run *r, tw_status s);
 
 /* --- run_races.c --- */
 
-/* Tells whether the simulation finished and found only races. */
+/* Returns whether the simulation finished and found only races. */
 bool run_found_only_races(const struct run *r);
 /* Saves the outputs of the last run, to compare later runs with them. */
 void run_keep_in_turn(struct run *r);

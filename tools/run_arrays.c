@@ -190,7 +190,7 @@ static tw_dtype chosen_type(const struct run *r, const char *variable)
     return t;
 }
 
-/* Tells whether the type variable may take the type. Writes its choices to `text`: "T = {f32,
+/* Returns whether the type variable may take the type. Writes its choices to `text`: "T = {f32,
  * f16}". */
 static bool is_choice(const struct run *r, const char *variable, tw_dtype t, char *text,
                       size_t size)

@@ -120,9 +120,9 @@ static const char *header_of(const char *request, const char *name)
     return NULL;
 }
 
-/* Tells whether the request's Host is this machine: a loopback address, or localhost. Otherwise
- * another site could let its own name resolve to this machine and read the kernel ("DNS
- * rebinding"). */
+/* Returns whether the request's Host is this machine: a loopback address, or localhost.
+ * Otherwise another site could let its own name resolve to this machine and read the kernel
+ * ("DNS rebinding"). */
 static bool is_for_this_machine(const char *request)
 {
     const char *host = header_of(request, "Host");

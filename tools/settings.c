@@ -154,8 +154,8 @@ static int say_unknown(const struct known_kernel *list, int count, const struct 
     return STATUS_USAGE;
 }
 
-/* Tells whether `--type f16` can apply to the kernel: it has a type variable, or an array whose
- * fixed type is `type`. */
+/* Returns whether `--type f16` can apply to the kernel: it has a type variable, or an array
+ * whose fixed type is `type`. */
 static bool type_known(tw_kernel *k, const char *type)
 {
     tw_param p = tw_param_init();
@@ -256,7 +256,7 @@ static bool is_hexadecimal(const char *text)
     return strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0;
 }
 
-/* Tells whether the text has the form of an integer, of any size. */
+/* Returns whether the text has the form of an integer, of any size. */
 static bool looks_integer(const char *text)
 {
     text += *text == '-' || *text == '+';

@@ -18,7 +18,7 @@ int apply_assignment(tw_launch *l, tw_kernel *k, const struct program *p, const 
                      const char *option, const char *given_by, const struct assignment *a);
 /* Returns the index-th name of the kernel that the option can set, or NULL after the last. */
 const char *setting_at(tw_kernel *k, const char *option, int index);
-/* Tells whether the option can set `name` in the kernel. */
+/* Returns whether the option can set `name` in the kernel. */
 bool setting_named(tw_kernel *k, const char *option, const char *name);
 
 /* Kernel that shares the command line. settings_known checks that some kernel of `list` has each
@@ -38,7 +38,7 @@ enum fill settings_fill_of_all(const struct options *o);
 /* Like settings_known, but checks --fill only and one kernel. Errors in the other options appear
  * when they are applied. */
 int settings_fills_known(const struct known_kernel *k, const struct options *o);
-/* Tells whether the option ("set", "tune" or "type") gives a value for the name. */
+/* Returns whether the option ("set", "tune" or "type") gives a value for the name. */
 bool settings_give(const struct options *o, const char *option, const char *name);
 
 #endif

@@ -16,7 +16,7 @@ enum { MOST_TURNS = 4096 }; /* of --order */
 /* Reads a list "3,0:5,1" of warps, each with the number of instructions that it may execute,
  * into s->options. */
 bool sim_order_read(struct sim_options *s, const char *text);
-/* Returns such a list as text; the caller frees. */
+/* Returns the order as text that sim_order_read reads; the caller frees. */
 char *sim_order_text(const tw_sim_options *o);
 /* Reads the options. Returns STATUS_OK, or another status after printing a message. The caller
  * calls sim_options_free in either case. */

@@ -30,7 +30,7 @@ void space_close(struct space *s);
 bool space_next(struct space *s, bool first);
 /* Gives the launch the current configuration. */
 tw_status space_apply(const struct space *s, tw_launch *l);
-/* Tells whether every tuned value that varies is the first of its list; types do not matter. */
+/* Returns whether every tuned value that varies is the first of its list; types do not matter. */
 bool space_is_default(const struct space *s);
 /* Returns the number of the choice of types, from 0; it is the same in the spaces of all
  * targets. */

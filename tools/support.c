@@ -42,7 +42,7 @@ static int edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-/* Tells whether names are alike. If half of the letters differ, they are not. Names of one or
+/* Returns whether names are alike. If half of the letters differ, they are not. Names of one or
  * two letters are alike only if one has a letter more, or if they differ in case. */
 static bool alike(const char *a, const char *b, int edits)
 {
@@ -209,7 +209,7 @@ static char *beside_program(const char *path)
     return slash ? need_text("%.*s/%s", (int)(slash - program), program, path) : NULL;
 }
 
-/* Tells whether the path's folder exists; the file may be a pattern. */
+/* Returns whether the path's folder exists; the file may be a pattern. */
 static bool has_folder(const char *path)
 {
     char *folder = need_text("%.*s", (int)(strrchr(path, '/') - path), path);
@@ -350,7 +350,7 @@ char *shell_word(const char *word)
     return text;
 }
 
-/* Tells whether the file has a kernel. */
+/* Returns whether the file has a kernel. */
 static bool has_global(const char *path)
 {
     enum { LARGEST_HEADER = 16 << 20 };

@@ -67,7 +67,7 @@ static const struct kept_text *text_of_file(const char *path)
     return kept_texts = k;
 }
 
-/* Tells whether the file is text. The compiler would report an error for each byte of a binary
+/* Returns whether the file is text. The compiler would report an error for each byte of a binary
  * file. */
 static bool is_text(const struct kept_text *k)
 {

@@ -51,7 +51,7 @@ tw_kernel *program_kernel(const struct program *p, const struct command *c);
 int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
                tw_param *out);
 
-/* Tells whether the text has the form of a GPU's name: cuda, cuda:1, sm_80. The library checks
+/* Returns whether the text has the form of a GPU's name: cuda, cuda:1, sm_80. The library checks
  * whether that GPU exists. */
 bool names_gpu(const char *target);
 /* Returns "; did you mean sm_90?" for a bare compute capability ("90" or "9.0"), else "". The
@@ -74,7 +74,7 @@ bool parse_scalar(const char *text, tw_value *out);
  * type `t`. If `t` is unknown or no float type, the text reads back as f32 if f32 holds the
  * value exactly, else as f64. */
 void format_scalar(char *out, size_t size, tw_value v, tw_dtype t);
-/* Tells whether both values are the same number, compared by the bits of an f64: 0.0 equals
+/* Returns whether both values are the same number, compared by the bits of an f64: 0.0 equals
  * integer 0, but -0.0 does not equal 0.0. */
 bool same_scalar(tw_value a, tw_value b);
 /* "f32[512][64]" */

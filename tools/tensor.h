@@ -29,8 +29,8 @@ const char *fill_name(enum fill fill); /* not of FILL_NONE */
 bool is_signed_integer(tw_dtype t);
 int64_t tensor_elements(const tw_array *a);
 size_t tensor_bytes(const tw_array *a);
-/* Tells whether the array fits into the machine's memory in addition to *others bytes. Adds its
- * bytes to *others. */
+/* Returns whether the array fits into the machine's memory in addition to *others bytes. Adds
+ * its bytes to *others. */
 bool tensor_fits(const tw_array *a, double *others);
 /* Prints that the array does not fit; `all` is the bytes of the arrays up to it. */
 void tensor_say_no_memory(const tw_array *a, const char *name, double all, struct complaints *c);

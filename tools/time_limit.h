@@ -19,7 +19,7 @@ bool time_limit_begin(const struct options *given, double *seconds, double *ends
 void time_limit_json(const char *before, const char *after);
 /* Adds the keys of a message to an open object, up to "text". `file` may be NULL. */
 void time_limit_json_keys(struct json *j, const char *file);
-/* Tells whether the time is up. The command's status is then STATUS_FAILED, whatever was
+/* Returns whether the time is up. The command's status is then STATUS_FAILED, whatever was
  * interrupted. */
 bool time_limit_is_over(void);
 

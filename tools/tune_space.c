@@ -115,7 +115,7 @@ static void add_row(const struct space_maker *m, struct row_group *g, const tw_v
     memcpy(g->rows + (size_t)g->count++ * width, row, width * sizeof *row);
 }
 
-/* Tells whether some row of the lists has these values of the wanted names. */
+/* Returns whether some row of the lists has these values of the wanted names. */
 static bool is_listed(const struct space_maker *m, int group, int count, const tw_value *row)
 {
     for (int r = 0; r < count; r++) {

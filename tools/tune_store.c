@@ -115,7 +115,7 @@ static bool same_value(const char *a, const char *b)
     return strcmp(a, b) == 0 || (parse_scalar(a, &x) && parse_scalar(b, &y) && same_scalar(x, y));
 }
 
-/* Tells whether the list "m=128,n=64" has the assignment `want`. */
+/* Returns whether the list "m=128,n=64" has the assignment `want`. */
 static bool says(const char *list, const struct assignment *want)
 {
     struct assignment a;
@@ -161,7 +161,7 @@ static bool same_subject(const tw_tuned *a, const tw_tuned *b)
            strcmp(a->program, b->program) == 0 && strcmp(a->types, b->types) == 0;
 }
 
-/* Tells whether row `i` begins new sizes. Rows are sorted by subject, class and sizes; within
+/* Returns whether row `i` begins new sizes. Rows are sorted by subject, class and sizes; within
  * these, right results come first, by time. */
 static bool begins_sizes(const struct store_command *c, int i)
 {
@@ -257,7 +257,7 @@ static bool is_name(const char *text)
     return length > 0 && text[length] == '\0' && !strchr("0123456789", *text);
 }
 
-/* Tells whether a row's whole text is "NAME=VALUE,…" with numbers, or types, as values. */
+/* Returns whether a row's whole text is "NAME=VALUE,…" with numbers, or types, as values. */
 static bool reads_whole(const char *text, bool is_types)
 {
     struct assignment a;
@@ -272,7 +272,8 @@ static bool reads_whole(const char *text, bool is_types)
     return !bad;
 }
 
-/* Tells whether a row can be exported. A damaged row, or one that another program wrote, cannot. */
+/* Returns whether a row can be exported. A damaged row, or one that another program wrote,
+ * cannot. */
 static bool is_whole(const tw_tuned *row)
 {
     char name[64];
@@ -304,7 +305,7 @@ static void keep_whole(struct store_command *c)
     c->count = kept;
 }
 
-/* Tells whether row `i` is the winner of its class. If the class has several sizes, the sizes
+/* Returns whether row `i` is the winner of its class. If the class has several sizes, the sizes
  * measured last count. */
 static bool is_winner(const struct store_command *c, int i)
 {

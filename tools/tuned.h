@@ -9,7 +9,7 @@
  * message. */
 int tuned_take(const struct program *p, tw_launch *l, const struct options *o, char **taken);
 
-/* Tells whether `device`, a name by tw_tuned, is this machine's CPU. */
+/* Returns whether `device`, a name by tw_tuned, is this machine's CPU. */
 bool tuned_of_host(const char *device);
 
 #define OPTION_TUNED                                                                               \

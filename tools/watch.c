@@ -117,8 +117,8 @@ static bool take_record(struct watcher *w)
     return true;
 }
 
-/* Tells whether a file was saved. Ignores a missing file, because an editor that replaces a file
- * removes it first. */
+/* Returns whether a file was saved. Ignores a missing file, because an editor that replaces a
+ * file removes it first. */
 static bool any_saved(struct watcher *w)
 {
     bool any = false;

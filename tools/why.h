@@ -21,7 +21,7 @@ void why_free(struct why *w);
  * parameter; `array` NULL: there is none of the asked name; the kernel has those of `names`. */
 int why_ask(const struct why *w, const char *name, const tw_array *array, const char *names,
             const struct options *o, tw_trace_options *to);
-/* Tells whether another block wrote the element last; `to` then traces that block in another
+/* Returns whether another block wrote the element last; `to` then traces that block in another
  * run. */
 bool why_elsewhere(const tw_why *found, tw_trace_options *to);
 /* Saves the answer, because another run discards it. */

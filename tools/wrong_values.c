@@ -215,7 +215,7 @@ static bool is_full(const struct along *a, int64_t extent)
     return a->count == extent;
 }
 
-/* Tells whether the text lists the axis's indices, "3", "3 to 7" or "1, 3, … 63", rather than
+/* Returns whether the text lists the axis's indices, "3", "3 to 7" or "1, 3, … 63", rather than
  * its range. */
 static bool is_regular(const struct along *a)
 {
@@ -301,7 +301,7 @@ static void append_count(char **text, const struct wrong_view *v, int64_t count,
                     unwritten ? "never written" : "wrong");
 }
 
-/* Tells whether a part of the view is unwritten and has a border, as when blocks are missing. */
+/* Returns whether a part of the view is unwritten and has a border, as when blocks are missing. */
 static bool is_part_unwritten(const struct wrong_view *v)
 {
     struct region r = find_region(v, UNWRITTEN);

@@ -471,8 +471,8 @@ static bool goes_with(const struct aot_function *f, const struct aot_row *r, con
     return true;
 }
 
-/* Returns the version that such a launch takes from the class of row `of`, without row
- * `without`; -1: none. */
+/* Returns the version that a launch with exactly these facts takes from the class of row `of`,
+ * without row `without`; -1: none. */
 static int taken_of(const struct aot_function *f, size_t of, size_t without, const bool *facts)
 {
     for (size_t i = 0; i < f->rows.count; i++)

@@ -146,7 +146,7 @@ int aot_targets(const struct aot_build *b, const struct lower_target **list, int
 
 enum { AOT_MOST_TARGETS = 32 };
 
-/* Prints a template with each "@key@" replaced. */
+/* Name in a template, written as "@key@", and the text that replaces it. */
 struct aot_slot {
     const char *key, *value;
 };

@@ -208,7 +208,8 @@ static const char *about_coalescing(struct explain *e)
                         fault, kind_of(e->results, &e->out, other), other->line);
 }
 
-/* A launch that is too small to matter: names the fault that would count in a larger one. */
+/* Returns advice for a launch that is too small to matter, with the fault that would count in a
+ * larger one; NULL if the launch is not small. */
 static const char *about_launch(struct explain *e)
 {
     if (!is_brief(&e->out) || e->out.roofs[0].share >= half)

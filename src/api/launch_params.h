@@ -10,7 +10,7 @@ struct launch_param {
     /* A scalar's value, its bytes first; or an address that the caller fills in. */
     uint64_t value;
     void *data;              /* LOWER_POINTER: the caller's array */
-    uint64_t bytes;          /* of the array; may be more than all memory if data is NULL */
+    uint64_t bytes;          /* size of the array; may exceed all memory if data is NULL */
     int64_t shape[MAX_RANK]; /* LOWER_WORKSPACE */
     bool zeroed;             /* must be zero before each launch */
     bool clean;              /* … and each launch leaves it zero */

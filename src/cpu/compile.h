@@ -247,7 +247,8 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
  * stored in the same way. */
 bool store_takes_chain(const struct compiler *c, const struct expr *target,
                        const struct expr *value);
-/* Compiles such a store. false: the chain is too large for one step; nothing was emitted. */
+/* Compiles a store that store_takes_chain accepts. false: the chain is too large for one step;
+ * nothing was emitted. */
 bool compile_chain_store(struct compiler *c, const struct expr *target, const struct expr *value);
 /* Returns whether e is a reduction of the rows of a chain. */
 bool reduce_takes_chain(const struct compiler *c, const struct expr *e);

@@ -43,7 +43,8 @@ static bool is_assigned_soon(const struct stmt *declaration)
     return false;
 }
 
-/* Returns whether e is such a row, in the view's own element type. */
+/* Returns whether e is a row of a view that can be read in place: it has the view's own element
+ * type and is long enough. */
 static bool is_row(const struct compiler *c, const struct expr *e)
 {
     return !c->plain && c->lanes == 1 && c->mask == NO_SLOT && e->op == OP_ACCESS &&

@@ -64,8 +64,8 @@ static INLINED __m512i add_signed(__m512i x, __m512i y, __m512i sum)
     return _mm512_dpbusd_epi32(sum, y, x);
 }
 
-/* Adds what the sums of a block lack if b is flipped: to those of a row -128 Σ a or 128 Σ a. A row
- * of a has k groups. */
+/* Corrects the sums of a block whose b was multiplied with its sign bits flipped: adds -128 Σ a
+ * or 128 Σ a to all sums of a row. A row of a has k groups. */
 static INLINED void correct(int32_t *sums, size_t step, size_t rows, size_t columns,
                             const uint32_t *a, size_t lda, size_t k, const bool is_signed)
 {

@@ -82,7 +82,7 @@ static void interleave_fours(const struct packing *w, unsigned char *panel)
     }
 }
 
-/* Interleaves the rows of each group of the `depth` rows of a panel, or swaps two rows of f32. */
+/* Interleaves the rows of each group of a panel's rows; in f32, swaps the two rows of each pair. */
 static void group_rows(const struct packing *w, unsigned char *panel)
 {
     if (w->form->group == 4) {

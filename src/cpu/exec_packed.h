@@ -30,8 +30,9 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
  * `to`, with rows or panels `step` elements apart. */
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
               int64_t depth, unsigned char *to, int64_t step);
-/* Returns whether a product can pack such a part on its way: row by row, unchanged or from f16
- * to f32, and for a right operand in whole panels. *step: elements from row to row of the view. */
+/* Returns whether a product can pack the part that the fill reads on its way: row by row,
+ * unchanged or from f16 to f32, and for a right operand in whole panels. *step: elements from
+ * row to row of the view. */
 bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
                       int64_t depth, size_t *step);
 

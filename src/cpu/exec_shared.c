@@ -4,7 +4,7 @@
 
 #include "base/platform.h"
 
-/* multiplications; such a product takes a core at least some microseconds */
+/* least multiplications of a product that is divided: it takes a core at least some microseconds */
 static const double worth_sharing = 1e6; /* multiplications */
 
 static void wait_for_helpers(struct shared_product *p)

@@ -20,7 +20,7 @@ struct product_loop {
     bool inclusive; /* i <= bound */
 };
 
-/* Returns the number of turns of such a loop; -1: its counter would wrap. */
+/* Returns the number of turns of a product_loop; -1: its counter would wrap. */
 static inline int64_t counted_turns(int64_t start, int64_t bound, int64_t step, bool inclusive)
 {
     int64_t reach = bound - start + (inclusive ? 1 : 0);

@@ -250,7 +250,8 @@ static INLINED void NAME(packing_block)(const int rows, const bool halves, SUM *
 #define PACKING_CASE(rows)                                                                         \
     case rows: NAME(packing_block)(rows, halves, out, c, a, from, panel, k, s); return true;
 
-/* Computes such a block. false: a block of so few rows would wait for b, and nothing was done. */
+/* Computes a block with packing_block. false: a block of so small a number of rows would wait
+ * for b, and nothing was done. */
 static INLINED bool NAME(packs)(size_t rows, const bool halves, SUM *out, const SUM *c, const T *a,
                                 const char *from, T *panel, size_t k, const struct dot_strides *s)
 {

@@ -73,8 +73,8 @@ struct strip_detail {
 
 /* Fetches some lines of rows that the next block will read, if frame.has_ahead. */
 void fetch_ahead(struct frame *f);
-/* Returns the address of the next `bytes` bytes of such a row, or of what is left of it, for an
- * operation that fetches them while it runs. NULL: there is no row. */
+/* Returns the address of the next `bytes` bytes of the rows that fetch_ahead fetches, or of the
+ * rest of them, for an operation that fetches them while it runs. NULL: there is no row. */
 const void *take_ahead(struct frame *f, size_t bytes);
 /* Runs the first `ops` operations on `count` elements at p, by slot. */
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,

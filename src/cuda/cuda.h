@@ -108,9 +108,9 @@ bool cuda_copy_out(struct cuda *c, void *to, uint64_t from, size_t bytes, void *
 bool cuda_fill(struct cuda *c, uint64_t to, int byte, size_t bytes, void *stream,
                char why[CUDA_WHY]);
 
-/* Memory of cuda_allocate, at least `bytes` bytes, that c no longer owns: it and the device's
- * context stay until cuda_given_free, which any thread may call, also after cuda_close. Returns
- * NULL on failure, with the reason. */
+/* Takes memory of cuda_allocate, at least `bytes` bytes, out of c's ownership. The memory and
+ * the device's context stay until cuda_given_free, which any thread may call, also after
+ * cuda_close. Returns NULL on failure, with the reason. */
 struct cuda_given;
 struct cuda_given *cuda_give_away(struct cuda *c, uint64_t address, size_t bytes,
                                   char why[CUDA_WHY]);

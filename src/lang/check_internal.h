@@ -458,7 +458,8 @@ bool inline_early(struct checker *c, const struct entry *fn, const struct result
 void check_early_return(struct checker *c, const struct node *n);
 /* Returns true if the statement returns on some paths, in a fn whose returns become statements. */
 bool returns_within(const struct checker *c, const struct node *n);
-/* Checks such a statement. Returns true if it has also checked the statements after it. */
+/* Checks a statement for which returns_within is true. Returns true if it has also checked the
+ * statements after it. */
 bool check_returning(struct checker *c, const struct node *n);
 /* Checks a body and the statements after it as one list. Either may be NULL: none. */
 struct stmt *check_arm_and(struct checker *c, const struct node *arm, const struct node *rest);

@@ -323,8 +323,8 @@ static bool says_no(struct tune_rules *r, const struct condition *x, int positio
     return can_be.known && can_be.high == 0;
 }
 
-/* Returns a condition that fails once the lists up to `position` are decided and did not fail
- * before; NULL: none. Only conditions that use the list at `position` can be such. */
+/* Returns a condition that fails once the lists up to `position` are decided; NULL: none. Checks
+ * only conditions that use the list at `position`, because the others did not fail before. */
 static const struct condition *violated_at(struct tune_rules *r, int position)
 {
     if (position < 0) {

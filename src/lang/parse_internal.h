@@ -155,7 +155,8 @@ struct node *parse_static_assert(struct parser *p);
 
 /* Returns true at v.max(), np.max(v), std::exp(v): a call after a name and a separator. */
 bool at_owned_call(const struct parser *p);
-/* Reports such a call. A function of a module is read as the function here with that meaning. */
+/* Reports a call at which at_owned_call is true. A function of a module is read as the function
+ * here with that meaning. */
 struct node *slip_owned_call(struct parser *p);
 /* Reports `.T`, `.to(f32)` … after the value that began at token `first`, and passes them. */
 void slip_methods(struct parser *p, uint32_t first);

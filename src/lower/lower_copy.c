@@ -47,7 +47,7 @@ struct copy {
     enum dtype dtype;
 };
 
-/* Tells whether e is 0 with all bits clear, which the hardware fills with; -0.0 is not. */
+/* Returns whether e is 0 with all bits clear, which the hardware fills with; -0.0 is not. */
 static bool is_zero(const struct expr *e)
 {
     struct literal v;

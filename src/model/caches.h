@@ -16,9 +16,9 @@ struct lru_entry {
     uint64_t key;
     uint32_t next, previous; /* in order of use; 0: none */
     uint32_t chain;          /* in its bucket */
-    uint32_t mark;           /* for the user: sectors present, or dirty bytes */
+    uint32_t mark;           /* free for the caller: sectors present, or dirty bytes */
     double weight;
-    double since; /* for the user: time of arrival */
+    double since; /* free for the caller: time of arrival */
 };
 struct lru {
     struct lru_entry *entries; /* [0] is the list's head */

@@ -66,7 +66,8 @@ struct loc ptx_here(const struct ptx_parser *p);
 char *ptx_token_text(struct ptx_parser *p);
 /* Reports "expected …, found …" at the token. Returns false. */
 bool ptx_expected(struct ptx_parser *p, const char *what);
-/* Reports the same error at a place for a type; for texture types it names them. Returns false. */
+/* Reports "expected …, found …" at a token that should be a type; a type for textures gets a
+ * message of its own. Returns false. */
 bool ptx_expected_type(struct ptx_parser *p, const char *what);
 /* Takes a name. */
 bool ptx_read_name(struct ptx_parser *p, const char *what, const char **name);

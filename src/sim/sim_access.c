@@ -343,7 +343,8 @@ static bool is_parameter(const struct sim_decoder *d, const struct sim_op *op)
            op->small <= size - at && at % op->small == 0;
 }
 
-/* Returns the handler of the short way, if the registers are as wide as the elements in memory. */
+/* Returns the handler for one simple case of loads and stores, which is faster; NULL if the
+ * registers are wider than the elements in memory, or no row has the case. */
 static sim_handler *short_way(const struct sim_decoder *d, const struct sim_op *op, bool stores)
 {
     bool shared = op->space == SIM_IN_SHARED && op->address_bytes == 4;

@@ -104,7 +104,8 @@ static void unbound_atomic(struct sim_counts *n, const struct access *access)
         n->global_atomics = SIM_UNBOUNDED;
 }
 
-/* Sets the counters of such an access to unbounded: its number is not known. */
+/* Sets the counters that the access changes to unbounded, because the number of its executions
+ * is not known. */
 static void unbound(struct sim_counts *n, const struct access *access)
 {
     bool stores = access->kind == ACCESS_STORE || access->kind == ACCESS_STORE_MATRIX;

@@ -65,7 +65,7 @@ struct sim_undefined {
     bool computed[SIM_MOST_ELEMENTS]; /* write: computed, not just copied from its origin */
     const struct sim_origin *origin[SIM_MOST_ELEMENTS]; /* of a write */
     bool copied;                                        /* read: as in its origin */
-    enum sim_space space; /* read: its space, and below its addresses */
+    enum sim_space space; /* of a read: the space; address[] has its addresses */
     uint64_t address[SIM_LANES];
     uint8_t byte[SIM_LANES];
 };

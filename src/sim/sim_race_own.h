@@ -152,7 +152,7 @@ struct race_copy {
     struct race_copy *next;
     struct race_view view; /* of its time */
     uint32_t group, mask;
-    uint32_t index[SIM_LANES]; /* the lane's commit group that it belongs to */
+    uint32_t index[SIM_LANES]; /* by lane: the commit group that the copy belongs to */
     uint32_t record[RACE_COPY_RECORDS];
     bool in_global[RACE_COPY_RECORDS];
     int records;

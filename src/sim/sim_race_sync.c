@@ -415,8 +415,8 @@ static struct race_mbarrier *mbarrier_of(struct sim_races *r, struct race_block 
     return b->mbarriers = m;
 }
 
-/* Records a memory access. For other accesses an mbarrier is 8 bytes that its init and inval
- * write and that its other operations update atomically. */
+/* Records a memory access to an mbarrier, for races with ordinary accesses: init and inval write
+ * its 8 bytes, and its other operations update them atomically. */
 static void touch_mbarrier(struct sim_races *r, const struct sim_sync_event *e)
 {
     bool plain = e->kind == SIM_MBARRIER_INIT || e->kind == SIM_MBARRIER_INVAL;

@@ -93,7 +93,7 @@ struct sim_trace *sim_trace_new(struct arena *arena);
 struct sim_observer *sim_trace_observer(struct sim_trace *t);
 /* Returns another observer, for settings.why: it hears of all blocks. */
 struct sim_observer *sim_trace_writes(struct sim_trace *t);
-/* The following functions are for before the launch. */
+/* Call the following functions before the launch. */
 struct sim_trace_settings *sim_trace_settings(struct sim_trace *t);
 void sim_trace_name(struct sim_trace *t, const struct sim_trace_memory *m);
 void sim_trace_hold(struct sim_trace *t, const struct sim_trace_variable *v);

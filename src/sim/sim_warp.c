@@ -90,7 +90,8 @@ uint32_t sim_stack_top(const struct sim_frame *frame)
     return (most + 15) / 16 * 16;
 }
 
-/* Lanes follow one another; deeper calls make room by moving them apart. */
+/* Makes room for `bytes` bytes of local memory in each lane. The lanes' memories follow one
+ * another, so this moves them farther apart. */
 void sim_local_room(struct sim_warp *w, size_t bytes)
 {
     if (bytes <= w->local_stride)

@@ -255,8 +255,8 @@ static struct stmt *barrier(struct adder *a, struct loc at)
     return s;
 }
 
-/* Adds the prints of a stop before the statement; tiles of the block only where all threads come.
- * Returns the link of the statement. */
+/* Adds the prints of a stop before the statement. Prints tiles of the block only if all threads
+ * reach the statement. Returns the link of the statement. */
 static struct stmt **add_stop(struct adder *a, struct stmt **link)
 {
     struct loc at = (*link)->loc;

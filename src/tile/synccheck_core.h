@@ -115,8 +115,8 @@ struct touch {
                                 * NULL */
     int tile;
     int mask;        /* slot of the mask of threads that get here */
-    bool collective; /* true: all threads together, each an unknown part; false: each thread the
-                      * whole box */
+    bool collective; /* true: all threads together touch the tile, each an unknown part of it;
+                      * false: each thread touches the whole box */
     int pipeline;    /* number of the pipeline around, from 1, in which no barrier is possible;
                       * 0: none */
     bool element;    /* reads one element */

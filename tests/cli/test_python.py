@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""python/tilewright.py: values, errors, threads, the end of the interpreter, a GPU (tests/cuda), the examples."""
+"""Tests python/tilewright.py: values, errors, threads, the end of the interpreter, a GPU (tests/cuda), the examples."""
 import ctypes
 import glob
 import os

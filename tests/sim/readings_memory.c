@@ -63,7 +63,7 @@ static bool is_shared(enum ptx_mod space)
     return space == MOD_SHARED || space == MOD_SHARED_CTA || space == MOD_SHARED_CLUSTER;
 }
 
-/* Returns the thread's place to read in a space, "": none. */
+/* Returns the operand from which the test's threads read in a space; "" if there is none. */
 static const char *given_in(enum ptx_mod space)
 {
     switch ((int)space) {
@@ -235,7 +235,8 @@ static bool is_plain(const struct maker *m)
     return true;
 }
 
-/* Returns true if this combination is read; rows of the table overlap. */
+/* Returns true if a row of the table before this one has made this instruction, because rows
+ * overlap. */
 static bool is_taken(const struct maker *m)
 {
     const struct readings *r = m->r;

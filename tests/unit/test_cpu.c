@@ -314,7 +314,8 @@ static void threads_multiply_arrays_of_their_own(void **state)
     }
 }
 
-/* A kernel after the variance pass alone gives the same results. */
+/* Checks that a kernel gives the same results if the variance pass is the only pass that it goes
+ * through. */
 static void passes_are_not_needed(void **state)
 {
     static const char text[] =

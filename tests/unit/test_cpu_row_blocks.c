@@ -273,7 +273,7 @@ static int blocks_run(int across, int rows, int columns)
     return run;
 }
 
-/* A cancelled launch runs few more blocks: if they are short, some. */
+/* A cancelled launch stops soon: after two long blocks, or after at most 300 short ones. */
 static void cancelling_does_not_take_long(void **state)
 {
     (void)state;

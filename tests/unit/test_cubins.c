@@ -107,7 +107,7 @@ static long assembled(void)
     return lines;
 }
 
-/* Runs it in a new context; returns the number of calls of ptxas. */
+/* Runs the test's kernel in a new context; returns the number of calls of ptxas. */
 static long assembled_by_a_run(const char *cache)
 {
     struct session s;

@@ -407,7 +407,7 @@ static void test_programs(void **state)
         {"f16", "f16", "f32", "a", "trans(bt)", "m8n8.x4.shared", 8},
         {"f16", "f16", "f32", "trans(at)", "b", "m8n8.x4.trans.shared", 8},
         {"bf16", "bf16", "f32", "a", "b", "f32.bf16.bf16.f32", 16},
-        /* the types join in i16, but bytes are multiplied */
+        /* the common type is i16, but the product is of bytes */
         {"i8", "u8", "i32", "a", "b", "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", 8},
         {"i8", "i8", "i32", "a", "b", "m8n8.x4.trans.shared", 2},
         {"i8", "i8", "i32", "a", "b", "prmt", 8},

@@ -391,7 +391,7 @@ static struct ptx_operand emit_pair(struct lower *l, const struct subject *s,
     return result;
 }
 
-/* Two at once give the same as each alone. */
+/* Checks that an operation on two values at once gives the bits of the operation on each alone. */
 static void pairs(void **unused)
 {
     (void)unused;

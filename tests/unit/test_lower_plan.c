@@ -653,8 +653,8 @@ static void odd_tiles_have_layouts(void **state)
         }
 }
 
-/* The start of such a part is added to an address, so the tile is not swizzled for it; if the
- * loop is unrolled, it may be. */
+/* The loop reads parts of a tile that begin at p. At run time, p is added to an address, so the
+ * tile must not be swizzled; in an unrolled loop p is known, so the tile may be swizzled. */
 static void parts_at_run_time_are_sums(void **state)
 {
     (void)state;

@@ -304,7 +304,8 @@ static void fail_at_difference(const char *what, const char *pass, const char *a
              (int)strcspn(b + line, "\n"), b + line);
 }
 
-/* Compiles `text` again and compares, without comments, as they are not compiled. */
+/* Prints the program, compiles this text and prints it again: both texts must be equal. Comments
+ * are removed first, because printing them from a compiled text is not possible. */
 static void expect_round_trip(struct program *p, const char *what, const char *pass)
 {
     struct program again = {.statics = p->statics};

@@ -457,8 +457,8 @@ static void greatest_of_zeros_and_nans(void **state)
         }
 }
 
-/* Extremes of rows from one element to several parts, of few different values, so that zeros,
- * infinities and NaNs win. */
+/* Computes the extremes of rows of 1 to 700 elements. The rows have few different values, so
+ * that zeros, infinities and NaNs are often the result. */
 static void greatest_and_least_of_rows(void **state)
 {
     enum { MOST = 700 };

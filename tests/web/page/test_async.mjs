@@ -52,7 +52,7 @@ await test(async ({ open, native }) => {
 
   const text = readFileSync(root + "kernels/matmul/stages.tile", "utf8");
   await setText(page, text.replace("async_wait(STAGES - 2)", "async_wait(STAGES - 1)"));
-  await card(page).locator(".early").first().waitFor({ state: "attached" }); // marks the reads before the wait
+  await card(page).locator(".early").first().waitFor({ state: "attached" }); // the view marks the reads before the wait
   await card(page)
     .getByRole("button", { name: /^event/ })
     .click();

@@ -226,7 +226,7 @@ export function ladderArgs(file: string, kernel: Kernel, type: string, device: s
   ];
 }
 
-/** Asks for a product by another kernel, to compare its traffic. */
+/** Returns the command that explains a product by another kernel, to compare its traffic. */
 export function productArgs(file: string, device: string, scale: number): string[] {
   return ["explain", file, "--device", device, ...["m", "n", "k"].flatMap((n) => ["--set", `${n}=${scale}`]), "--json"];
 }
