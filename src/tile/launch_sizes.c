@@ -210,12 +210,15 @@ static int64_t divide_up(int64_t a, int64_t b)
     return quotient + (rest != 0 && (rest < 0) == (b < 0));
 }
 
-/* Divides. Fails for the divisor -1, because the least number has no quotient by it; the tree
- * evaluates that case. */
+/* Divides. Fails for the divisor 0, and for the least number by -1. */
 static bool divide(enum step_op op, int64_t a, int64_t b, int64_t *out)
 {
-    if (b == 0 || b == -1)
+    if (b == 0)
         return false;
+    if (b == -1) {
+        *out = 0;
+        return op == STEP_REM || !__builtin_sub_overflow((int64_t)0, a, out);
+    }
     *out = op == STEP_DIV ? a / b : op == STEP_REM ? a % b : divide_up(a, b);
     return true;
 }

@@ -42,8 +42,11 @@ static bool leaves(enum op op, enum dtype t, int64_t a, int64_t b)
     case OP_SHL:
         if (b < 0 || b >= dtype_table[t].bits)
             return true;
-        beyond = __builtin_mul_overflow(a, (int64_t)((uint64_t)1 << b), &exact);
+        exact = (int64_t)((uint64_t)a << b);
+        beyond = exact >> b != a;
         break;
+    case OP_DIV:
+    case OP_CDIV: beyond = b == -1 && __builtin_sub_overflow((int64_t)0, a, &exact); break;
     case OP_POW2_CEIL:
         exact = pow2_ceil(a);
         beyond = exact < 0;
@@ -64,8 +67,8 @@ static bool expr_leaves(const struct expr *e, const struct scalar_env *env, bool
         return false;
     if (!eval_int(e->args[0], env, &a) || (e->count == 2 && !eval_int(e->args[1], env, &b)))
         return false;
-    if (e->op == OP_CAST && e->args[0]->type.dtype == DT_U64 && a < 0)
-        return t != DT_U64;
+    if (e->op == OP_CAST && (e->args[0]->type.dtype == DT_U64 || t == DT_U64) && a < 0)
+        return e->args[0]->type.dtype != t;
     return t == DT_U64 && e->op != OP_CAST ? u64_leaves(e->op, (uint64_t)a, (uint64_t)b)
                                            : leaves(e->op, t, a, b);
 }
@@ -99,9 +102,11 @@ const char *overflow_text(struct arena *a, const struct expr *e, const struct sc
         expr_print(&code, e);
     text_printf(&out, "`%s`", code.data);
     bool infix = e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MUL;
-    if (infix && eval_int(e->args[0], env, &left) && eval_int(e->args[1], env, &right))
-        text_printf(&out, " = %lld %s %lld", (long long)left, op_table[e->op].text,
-                    (long long)right);
+    if (infix && eval_int(e->args[0], env, &left) && eval_int(e->args[1], env, &right)) {
+        bool is_u64 = e->type.dtype == DT_U64;
+        text_printf(&out, is_u64 ? " = %llu %s %llu" : " = %lld %s %lld", (long long)left,
+                    op_table[e->op].text, (long long)right);
+    }
     text_printf(&out, " overflows %s", dtype_table[e->type.dtype].name);
     if (infix && dtype_size(e->type.dtype) < 8 && name)
         text_printf(&out, ": declare it `i64 %s = (i64) %s`", name, code.data);

@@ -561,6 +561,37 @@ static void derived_of_all_types(void **state)
                 "overflows u64");
 }
 
+/* Quotients by -1, shifts into the sign and casts of negative numbers overflow, too. */
+static void derived_values_do_not_wrap(void **state)
+{
+    static const char text[] =
+        "kernel every(i32 n, i32 by, i32 all = n / by, u64 size = (u64) all,\n"
+        "             i64 least = (i64) by << 63, const f32 *a, f32 *c)\n"
+        "    grid(cdiv(all, 64)) warps(1)\n"
+        "{\n"
+        "    global f32 A[all] = a, C[size] = c;\n"
+        "    f32 twice = least < 0 ? 2 : 0;\n"
+        "    C[block.x * 64 +: 64] = A[block.x * 64 +: 64] * twice;\n"
+        "}\n";
+    static const struct {
+        int32_t n, by;
+        const char *report;
+    } wrong[] = {{INT32_MIN, -1, "`n / by` overflows i32"},
+                 {40, -1, "`(u64) all` overflows u64"},
+                 {40, 1, "`(i64) by << 63` overflows i64"}};
+    struct entry_fixture x;
+    open_entry(&x, *state, text);
+    tw_value args[] = {tw_int(-40), tw_int(-1), tw_pointer(x.a), tw_pointer(x.c)};
+    started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error));
+    expect_scaled(&x, 40, 2, 0);
+    for (int i = 0; i < 3; i++) {
+        args[0] = tw_int(wrong[i].n);
+        args[1] = tw_int(wrong[i].by);
+        not_started(&x, tw_entry_start(x.entry, args, 4, NULL, &x.error), TW_BAD_ARGUMENT,
+                    wrong[i].report);
+    }
+}
+
 /* Derived parameters are not arguments; the last ones with defaults may be left out. */
 static void defaults_and_derived_parameters(void **state)
 {
@@ -648,6 +679,7 @@ int main(void)
         TEST(every_failing_call_is_reported),
         TEST(defaults_and_derived_parameters),
         TEST(derived_of_all_types),
+        TEST(derived_values_do_not_wrap),
         TEST(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,7 @@ static void programs_are_the_trees(void **state)
             bool did = launch_sizes_run(&sizes, values, grid);
             if (did)
                 assert_memory_equal(grid, wanted, sizeof grid);
-            if (did || !divides) /* it leaves divisors 0 and -1 to the tree */
+            if (did || !divides) /* it leaves the divisor 0 to the tree */
                 assert_int_equal(did, can);
             good += did;
             agreed += did == can;
