@@ -402,6 +402,8 @@ static void refuse_unknown(struct adder *a)
         if (a->found[i])
             continue;
         const char *near = nearest_name(r->names[i].name, names.data, names.count);
+        if (near && strcmp(near, r->names[i].name) == 0)
+            near = NULL; /* it is declared, and only read */
         diag_error(a->diag, a->kernel->loc, "kernel `%s` assigns no `%s`%s%s%s", a->kernel->name,
                    r->names[i].name, near ? "; did you mean `" : "", near ? near : "",
                    near ? "`?" : "");

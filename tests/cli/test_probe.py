@@ -147,7 +147,7 @@ def test_break(tool, folder):
     if text != "stopped before each.tile:8 block (0,0,0) thread (3,0,0) k = 1\n  n = i32 11\n  i = i32 3\n  v = f32 1.0\n":
         fail(text)
     for words, status, said in ((["--break", "14:7"], 1, "--break 14:7: block 1,1,0 came to it 6 times"), (["--break", "99"], 2, "has no statement at line 99 or after it"),
-                                (["--break", "x"], 2, "expected a line, or LINE:N"), (["--probe", "tt"], 2, "kernel `sums` assigns no `tt`; did you mean `t`?"),
+                                (["--break", "x"], 2, "expected a line, or LINE:N"), (["--probe", "tt"], 2, "kernel `sums` assigns no `tt`; did you mean `t`?"), (["--probe", "A"], 2, "kernel `sums` assigns no `A`\n"),
                                 (["--probe", "t,t[0:2]"], 2, "--probe t is given twice: a run shows one part of a name"), (["--probe", "t[a]"], 2, "expected names, as acc,k or acc[0:4][0:4]"), (["--in-thread", "1"], 2, "--in-thread goes with --probe or --break")):
         if said not in both(tool, folder, *given[:-1], *words, status=status).err:
             fail(f"{words}: {run(tool, folder, *given[:-1], *words, status=status)}")
