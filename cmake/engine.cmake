@@ -12,6 +12,7 @@ target_compile_definitions(engine PRIVATE complain=complain_of_tool)
 target_compile_options(engine PRIVATE ${small_compile_options} ${small_optimise})
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tools/learn_allowance.c PROPERTIES COMPILE_DEFINITIONS ALLOWANCE_SHARE=5)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tools/support.c PROPERTIES COMPILE_DEFINITIONS "TILEWRIGHT_DATA=\"share\"")
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/import_folders.c PROPERTIES COMPILE_DEFINITIONS "TW_INSTALLED_DATA=\".\"")
 set_source_files_properties(${PROJECT_SOURCE_DIR}/web/engine/posix.c PROPERTIES COMPILE_OPTIONS -fno-builtin-memcmp)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/web/engine/no_gpu.c PROPERTIES COMPILE_OPTIONS -Wno-unused-parameter)
 target_link_options(engine PRIVATE LINKER:--gc-sections LINKER:-z,stack-size=4194304 LINKER:--stack-first LINKER:--strip-all

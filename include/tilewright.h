@@ -360,7 +360,8 @@ typedef struct tw_config {
     void *progress_user;
     /* Folders where modules look for the files that they import, with ':' between them; copied. They
      * come after the folder of the importing file and before those of $TILEWRIGHT_PATH and the
-     * kernels that are installed with the library. NULL: none. */
+     * kernels that ship. These are found from the place of the library's file, or of the program's:
+     * installed (also if the prefix was moved), or in a build folder. NULL: none. */
     const char *import_path;
 } tw_config;
 TW_SIZED(tw_config);

@@ -9,10 +9,13 @@
 
 char *import_folders(void)
 {
-    char *shipped = source_path("kernels"), *path = NULL;
+    const char *set = getenv("TILEWRIGHT_PATH");
+    char *shipped = source_path("kernels/*"), *path = NULL;
     if (import_path())
         append_text(&path, "%s:", import_path());
-    append_text(&path, "%s", shipped);
+    if (set)
+        append_text(&path, "%s:", set);
+    append_text(&path, "%.*s", (int)(strrchr(shipped, '/') - shipped), shipped);
     free(shipped);
     return path;
 }
@@ -22,10 +25,10 @@ char *import_folders(void)
  * in the file's own folder. The caller frees. */
 static char *imported_file(const char *path, const char *word, size_t length)
 {
-    const char *slash = strrchr(path, '/'), *set = getenv("TILEWRIGHT_PATH");
+    const char *slash = strrchr(path, '/');
     int folder = slash && *word != '/' ? (int)(slash - path) + 1 : 0;
     char *first = need_text("%.*s%.*s", folder, path, (int)length, word), *found = NULL;
-    char *given = import_folders(), *all = need_text("%s:%s", given, set ? set : "");
+    char *all = import_folders();
     for (const char *at = all; !found && access(first, F_OK) != 0 && *at;) {
         size_t part = strcspn(at, ":");
         char *name = need_text("%.*s/%.*s", (int)part, at, (int)length, word);
@@ -35,7 +38,6 @@ static char *imported_file(const char *path, const char *word, size_t length)
             free(name);
         at += part + (at[part] == ':');
     }
-    free(given);
     free(all);
     if (found)
         free(first);

@@ -3,7 +3,6 @@
 
 #include "base/platform.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void clear_messages(tw_context *ctx)
@@ -268,27 +267,6 @@ bool tw_flag_is_set(void *flag)
     return flag && *(const volatile bool *)flag;
 }
 
-#ifndef TW_INSTALLED_KERNELS /* the build sets the folder of installed kernels */
-#define TW_INSTALLED_KERNELS ""
-#endif
-
-/* Joins the folders that exist as "first:second:…". Returns NULL if out of memory. */
-static char *find_import_path(const struct allocator *allocator, const char *given)
-{
-    const char *parts[] = {given, getenv("TILEWRIGHT_PATH"), TW_INSTALLED_KERNELS};
-    size_t length = 1;
-    for (int i = 0; i < 3; i++)
-        length += parts[i] ? strlen(parts[i]) + 1 : 0;
-    char *path = allocator->resize(allocator->user, NULL, 0, length);
-    if (!path)
-        return NULL;
-    *path = '\0';
-    for (int i = 0; i < 3; i++)
-        if (parts[i])
-            strcat(strcat(path, parts[i]), ":");
-    return path;
-}
-
 static void free_text(const struct allocator *allocator, char *text)
 {
     if (text)
@@ -319,7 +297,7 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
         ctx->config.check_steps = INT64_MAX;
     ctx->cache = cuda_cache_open(&ctx->allocator, ctx->config.cache);
     ctx->config.cache = NULL; /* the caller's text */
-    ctx->import_path = find_import_path(&ctx->allocator, ctx->config.import_path);
+    ctx->import_path = import_path_new(&ctx->allocator, ctx->config.import_path);
     ctx->config.import_path = NULL;
     ctx->stack = platform_stack_new(&ctx->allocator, STACK_BYTES);
     if (!ctx->cache || !ctx->import_path || !ctx->stack || !find_threads(ctx)) {

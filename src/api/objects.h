@@ -80,6 +80,10 @@ struct tw_context {
     void *marks[2]; /* events around a timed piece; NULL: not made yet */
 };
 
+/* Joins the folders where imported files are looked for as "first:second:…:", the caller's first
+ * (import_folders.c). Returns NULL if out of memory. The caller frees. */
+char *import_path_new(const struct allocator *allocator, const char *given);
+
 /* Runs body(call) with no messages and empty scratch memory, and renders the messages at the
  * end. Returns TW_NO_MEMORY if an allocation in it failed, TW_CANCELLED if tw_config.cancelled
  * ended it, else the status of body. It must not be nested. */

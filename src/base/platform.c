@@ -1,5 +1,4 @@
-#define _XOPEN_SOURCE 700 /* realpath */
-#define _DEFAULT_SOURCE   /* MAP_ANONYMOUS, MAP_NORESERVE */
+#define _GNU_SOURCE /* dladdr, and of later standards realpath and MAP_NORESERVE */
 #include "base/platform.h"
 
 #include <dirent.h>
@@ -545,6 +544,30 @@ void platform_prefer_large_pages(void *at, size_t bytes)
 }
 
 /* --- shared libraries --- */
+
+/* Writes the file's folder without links. Returns false if the file does not exist. */
+static bool real_folder(const char *file, char *out, size_t size)
+{
+    char resolved[PATH_MAX];
+    if (!realpath(file, resolved))
+        return false;
+    *strrchr(resolved, '/') = '\0';
+    int length = snprintf(out, size, "%s", resolved);
+    return (size_t)length < size;
+}
+
+bool platform_library_folder(char *out, size_t size)
+{
+    static const char here = 0;
+    Dl_info info;
+    bool known = dladdr(&here, &info) != 0 && info.dli_fname;
+    return known && strchr(info.dli_fname, '/') && real_folder(info.dli_fname, out, size);
+}
+
+bool platform_program_folder(char *out, size_t size)
+{
+    return real_folder("/proc/self/exe", out, size);
+}
 
 void *platform_library(const char *name)
 {

@@ -139,6 +139,11 @@ bool platform_write_files(struct arena *a, const struct platform_output *files, 
 
 /* --- other programs --- */
 
+/* Writes the folder of the shared library that has this code, or of the running program, without
+ * links. A program that has the library in itself is its own library. Returns false if the folder
+ * is not known or `out` is too small. */
+bool platform_library_folder(char *out, size_t size);
+bool platform_program_folder(char *out, size_t size);
 /* Returns the path of a program, found as the shell finds it, or NULL. */
 const char *platform_find_program(struct arena *a, const char *name);
 /* Runs arguments[0] (the list ends with NULL), discards its output and waits for it. Returns its

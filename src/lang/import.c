@@ -108,6 +108,16 @@ static struct file *open_file(struct importer *im, const char *name, const struc
     return file;
 }
 
+/* Returns true if the list of quoted names has this one. */
+static bool has_name(const struct text *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list->data; (at = strstr(at, name)); at++)
+        if (at > list->data && at[-1] == '`' && at[length] == '`')
+            return true;
+    return false;
+}
+
 /* Looks in the folder of the importing file, then along the search path. NULL: reported. */
 static struct file *find_file(struct importer *im, const struct file *importer, const char *path,
                               struct loc at)
@@ -129,7 +139,8 @@ static struct file *find_file(struct importer *im, const struct file *importer, 
                       LANG_MOST_TEXT >> 20);
             return NULL;
         }
-        text_printf(&places, "%s`%s`", places.length ? ", " : "", name);
+        if (!has_name(&places, name))
+            text_printf(&places, "%s`%s`", places.length ? ", " : "", name);
         rest += strspn(rest, ":");
         size_t length = strcspn(rest, ":");
         more = length > 0;

@@ -142,6 +142,12 @@ void *dlsym(void *library, const char *name)
     return NULL;
 }
 
+int dladdr(const void *address, Dl_info *out)
+{
+    (void)address, (void)out;
+    return 0;
+}
+
 int dlclose(void *library)
 {
     (void)library;
