@@ -204,7 +204,7 @@ void cublas_close(struct cublas *x)
     if (x->handle)
         x->calls->destroy(x->handle);
     free((void *)x->calls);
-    *x = (struct cublas){0}; /* stay loaded: unloading is unreliable */
+    *x = (struct cublas){0}; /* the libraries stay loaded, because unloading is unreliable */
 }
 
 /* --- cuBLAS --- */

@@ -205,8 +205,9 @@ static bool may_compute_in_place(const struct expr *target, const struct expr *v
             e->op == OP_WHERE);
 }
 
-/* Returns whether lanes that rest may be written: the mask is the one under which the variable
- * was declared, and within its scope the lanes that rest then never run again. */
+/* Returns whether a store to the variable may also write lanes that do not run. It may if the
+ * mask is still the one under which the variable was declared: lanes outside this mask do not
+ * run again within the variable's scope. */
 static bool lanes_need_no_mask(const struct compiler *c, const struct sym *s)
 {
     return c->mask == NO_SLOT || (!c->plain && c->mask == slot_of(c, s)->mask);

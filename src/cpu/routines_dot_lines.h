@@ -95,7 +95,8 @@ enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 2, LINE_STEPS = 8
 #endif
 
 #if defined(EACH_ROWS)
-/* The distance for the first-level cache: fewer than a set has ways. */
+/* The prefetch distance in rows for the first-level cache: less than the number of ways of a
+ * set. */
 enum { PACKS_NEAR = 6 };
 #endif
 

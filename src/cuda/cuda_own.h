@@ -32,7 +32,8 @@ struct cuda {
     void *context; /* the primary context; NULL: not retained yet */
     bool bound;    /* it was made current in a thread */
     bool pushed;   /* during a call: another context was current before */
-    bool relaxed;  /* during a call: the thread's capture mode before */
+    bool relaxed;  /* during a call: the thread's capture mode was relaxed; capture_mode is the
+                    * one before */
     int capture_mode;
     struct cuda_object *objects;       /* the newest first */
     char assembler[192];               /* identifies the assembler; "": not read yet */

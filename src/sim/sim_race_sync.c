@@ -258,8 +258,8 @@ static void pass(struct race_warp *w, const struct race_barrier *bar)
     w->barrier = bar->site;
 }
 
-/* Completes a barrier at which all threads of the block wait that have not exited: one time is
- * all their knowledge. */
+/* Completes a barrier at which all remaining threads of the block wait. Afterwards all these
+ * threads know the same, so one time represents the knowledge of each about the block. */
 static void complete_block(struct sim_races *r, struct race_block *b,
                            const struct race_barrier *bar)
 {

@@ -398,7 +398,8 @@ static void edges_are_the_same(void **state)
 
 /* --- the visible part of a sum --- */
 
-/* Operands that go on beyond the views of their sums, so elements outside are not 0. */
+/* The operands A, B, E and Bias are larger than the views of the sums, so elements outside those
+ * views are not 0. */
 #define SEEN_HEAD                                                                                  \
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(4, 3) warps(1)\n{\n"                 \
     "global f32 A[48][n] = a, B[n][60] = b, E[48][60] = b, Bias[60] = a + 7;\n"                    \

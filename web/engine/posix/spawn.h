@@ -1,4 +1,4 @@
-/* Other programs: none can be started. */
+/* Declares the functions that start other programs. The engine cannot start any. */
 #ifndef TW_POSIX_SPAWN_H
 #define TW_POSIX_SPAWN_H
 

@@ -9,7 +9,7 @@ export interface JudgedArray {
   shape: number[];
   /** null: the answer did not run, or there are too many to show. */
   values: Value[] | null;
-  /** Only outputs have it and the lists of indices. */
+  /** Only outputs have `expected` and the lists of indices `wrong` and `unwritten`. */
   expected?: Value[] | null;
   wrong?: number[];
   unwritten?: number[];
