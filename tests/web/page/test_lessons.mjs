@@ -10,7 +10,13 @@ await test(async ({ open }) => {
   // The page shows code blocks as they are, and prose without its marks.
   for (const [, code] of text.matchAll(/^```\w*\n([\s\S]*?)^```/gm))
     ok("a piece of code", shown.includes(code.replace(/\s+/g, " ").trim()), code.slice(0, 80));
-  for (const words of ["A block has a memory of its own", "There are two in a step.", "Ask what is busy, not what is far."]) ok(words, shown.includes(words));
+  const prose = text
+    .replace(/^```[\s\S]*?^```/gm, "")
+    .replace(/<!--[\s\S]*?-->/g, "")
+    .replace(/\s+/g, " ");
+  const plain = prose.match(/(?<=\. )[A-Z][\w ,-]{20,}\./g);
+  ok("the lesson has sentences without marks", plain.length > 10, String(plain.length));
+  for (const words of plain) ok(words, shown.includes(words));
   ok("no comment is shown", !/numbers|given:|keep:/.test(shown));
 
   await page.locator("article").getByRole("link", { name: "lesson 1" }).first().click();
@@ -36,7 +42,11 @@ await test(async ({ open }) => {
   await figure.getByRole("button", { name: "Make it live" }).click();
   await settled(page);
   const live = page.locator(".live");
-  ok("the step card is there", /A2 × 6 f3201234567891011B6 × 2/.test(await live.locator("#step").textContent()), await live.locator("#step").textContent());
+  ok(
+    "the step card is there",
+    /A2 × 6 f3201234567891011B6 × 2/.test(await live.locator("#step").textContent()),
+    await live.locator("#step").textContent(),
+  );
   equal("violations of a live figure", await violations(page), "");
   await live.getByText("The kernel’s text").click();
   await live.locator(".cm-content").click();
