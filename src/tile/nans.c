@@ -84,11 +84,11 @@ static void visit(void *user, struct expr **at)
 {
     struct nans *g = user;
     const struct expr *e = *at;
+    if (!dtype_is_float(e->type.dtype))
+        return;
     bool read = (e->op == OP_REF || e->op == OP_ACCESS) && is_local(e->sym);
     if (read && !g->of[e->sym->index].has && !g->found.unset)
         g->found.unset = e;
-    if (!dtype_is_float(e->type.dtype))
-        return;
     if ((e->op == OP_EXP || e->op == OP_EXP2) && is_shifted(g, e->args[0]) && !g->found.shifted)
         g->found.shifted = e;
     if (may_be_undefined(e) && !g->found.undefined)

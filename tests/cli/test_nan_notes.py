@@ -32,6 +32,9 @@ NOTES = ("may have no value", "has a NaN, in element", SHIFTED, "is NaN where bo
 CASES = (
     ("    reg f32 t[1][32];\n    if (n > 100)\n        t = v;\n" + STORE % "v + t", "X", PLAIN, NO_VALUE % "t", 9),
     ("    reg f32 t[1][32];\n    for (i32 i = 3; i < m; i++)\n        t = v / v;\n" + STORE % "v + t", "X", PLAIN, NO_VALUE % "t", 9),
+    # an integer without a value is not NaN
+    ("    i32 q;\n    if (n > 100)\n        q = 1;\n    reg f32 t[1][32];\n    if (n > 100)\n        t = v;\n" + STORE % "v * (f32) q + t", "X", PLAIN,
+     NO_VALUE % "t", 12),
     # the launch decides that there is a value
     ("    reg f32 t[1][32];\n    if (n < 100)\n        t = v / 0;\n    for (i32 i = 0; i < m; i++)\n        t = v / t;\n" + STORE % "t - t",
      "0 * X", PLAIN, "`v / t` is NaN where both are 0", 10),
