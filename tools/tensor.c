@@ -149,16 +149,17 @@ static void store_special_value(tw_array *a, int64_t i, enum special kind, bool 
 {
     size_t size = tw_dtype_size(a->dtype);
     uint64_t bits = 0, sign = UINT64_C(1) << (8 * size - 1);
+    uint64_t last = a->dtype == TW_TF32 ? UINT64_C(1) << 13 : 1; /* its last significant bit */
     char *at = element(a, i);
     tw_dtype_store(a->dtype, at, kind == NOT_A_NUMBER ? NAN : INFINITY);
     memcpy(&bits, at, size); /* little-endian */
     if (kind == LARGEST && !isfinite(tw_dtype_load(a->dtype, at)))
-        bits--;
+        bits -= last;
     else if (kind == ZERO)
         bits = 0;
     else if (kind == LEAST) /* of bf16 the least that is not subnormal: some processors multiply
                              * subnormal ones as 0 */
-        bits = a->dtype == TW_BF16 ? 0x80 : 1;
+        bits = a->dtype == TW_BF16 ? 0x80 : last;
     if (negative && kind != NOT_A_NUMBER)
         bits |= sign;
     memcpy(at, &bits, size);

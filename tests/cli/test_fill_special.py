@@ -16,8 +16,8 @@ COPY = """kernel copy(i32 m, i32 n, const TYPE *a, TYPE *c) grid(m) warps(1)
     C[block.x][0 +: 128] = A[block.x][0 +: 128];
 }
 """
-LARGEST = {"f64": np.finfo("f8").max, "f32": np.finfo("f4").max, "f16": 65504.0, "bf16": 0xff * 2.0**120, "e4m3": 448.0, "e5m2": 57344.0}
-LEAST = {"f64": 2.0**-1074, "f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-126, "e4m3": 2.0**-9, "e5m2": 2.0**-16}
+LARGEST = {"f64": np.finfo("f8").max, "f32": np.finfo("f4").max, "f16": 65504.0, "bf16": 0xff * 2.0**120, "tf32": 0x7ff * 2.0**117, "e4m3": 448.0, "e5m2": 57344.0}
+LEAST = {"f64": 2.0**-1074, "f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-126, "tf32": 2.0**-136, "e4m3": 2.0**-9, "e5m2": 2.0**-16}
 
 ROWS = """kernel k(i32 rows, i32 cols, const f32 *x, f32 *y) grid(rows) warps(1)
 {
