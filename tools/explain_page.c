@@ -80,6 +80,8 @@ static void counted(const struct explain *x, const struct explain_row *r)
 {
     const tw_explanation *e = &r->e;
     const tw_traffic *t = &e->traffic[TW_AT_L2], *m = &e->traffic[TW_AT_HBM];
+    char missed[64];
+    snprintf(missed, sizeof missed, "from %s (L2 misses)", explain_level_name(&x->gpu, m->name));
     const struct {
         const char *way;
         double loads, stores, all;
@@ -88,11 +90,11 @@ static void counted(const struct explain *x, const struct explain_row *r)
         {"by warp, an element at a time", t->read_by_element, t->written_by_element, 0},
         {"by warp, vectors at once", t->read_by_request, t->written_by_request, 0},
         {"from L2 (L1 misses)", t->read.middle, t->written.middle, 0},
-        {"from DRAM (L2 misses)", m->read.middle, m->written.middle, 0},
+        {missed, m->read.middle, m->written.middle, 0},
         {"compulsory: each array once", 0, 0, m->compulsory},
     };
     double bandwidth = x->gpu.memory_bandwidth, peak = explain_peak(r);
-    printf("\nGlobal memory, counted in six ways\n");
+    printf("\nGlobal memory, counted in six ways (a warp asks for whole sectors of 32 bytes)\n");
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct cells c = {0};
         double all = ways[i].all > 0 ? ways[i].all : ways[i].loads + ways[i].stores;

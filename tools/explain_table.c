@@ -70,13 +70,18 @@ static struct figure speed_change(const tw_explanation *now, const tw_explanatio
                           : change(explain_bandwidth(now), explain_bandwidth(then));
 }
 
-/* Returns the range of the row's speed in GFLOP/s: "30498 to 54896", or "-". */
+/* Returns the range of the row's speed in GFLOP/s, or in GB/s if it has no FLOPs: "30498 to
+ * 54896", or "-". */
 static struct figure speed_range(const struct explain_row *r)
 {
     struct figure f = {"-"};
     tw_range speed = explain_speed(&r->e);
+    double bytes = r->e.seconds.low > 0 ? r->e.traffic[TW_AT_HBM].compulsory : 0;
     if (r->e.launches && r->e.flops > 0)
         snprintf(f.text, sizeof f.text, "%.0f to %.0f", speed.low / 1e9, speed.high / 1e9);
+    else if (r->e.launches && bytes > 0)
+        snprintf(f.text, sizeof f.text, "%.0f to %.0f", bytes / r->e.seconds.high / 1e9,
+                 bytes / r->e.seconds.low / 1e9);
     return f;
 }
 
@@ -181,7 +186,8 @@ void explain_table(const struct explain *x)
         "the most that it holds; last wave: its places that have a block;\nshared, threads: of a "
         "block. `tilewright explain` with one kernel says more of it.\n");
     if (some_without_flops(x))
-        printf("GB/s: each array once, in the predicted time.\n");
+        printf("GB/s: each array once, in the predicted time; from … to is in GB/s for kernels "
+               "without FLOPs.\n");
     if (x->not_measured)
         printf("Not measured: %s\n", x->not_measured);
     putchar('\n');

@@ -133,11 +133,23 @@ static const char *ways_text(struct arena *a, const tw_explained_access *of)
     return arena_printf(a, "%.3g-way", of->ways);
 }
 
-/* Explains the line that loses the most wavefronts to conflicts, if shared memory is busy for a
- * quarter of the time, or at any share of it. */
-static const char *about_conflicts(struct explain *e, bool any_share)
+/* Returns true if no part is busy for nearly all of the time. */
+static bool mostly_waits(const tw_explanation *o)
 {
-    const tw_explanation *o = &e->out;
+    return strcmp(o->bound, "latency") == 0 || o->roofs[0].share < 0.85;
+}
+
+/* Returns true if another part is busy for nearly all of the time: without conflicts, the kernel
+ * would take as long. */
+static bool hides_conflicts(const tw_explanation *o)
+{
+    return !mostly_waits(o) && !is_bound_by(o, "shared");
+}
+
+/* Returns the access with the most conflicts, on the line that loses the most wavefronts to them.
+ * NULL: conflicts are few. */
+static const tw_explained_access *worst_conflicts(const tw_explanation *o)
+{
     const tw_explained_line *worst = NULL;
     double excess = 0;
     for (int i = 0; i < o->line_count; i++) {
@@ -147,24 +159,48 @@ static const char *about_conflicts(struct explain *e, bool any_share)
             worst = n;
         }
     }
-    if (!worst || worst->conflict_ways < 1.5 || excess < 0.2 * o->shared_wavefronts ||
-        (share_of(o, "shared") < half / 2 && !any_share))
+    if (!worst || worst->conflict_ways < 1.5 || excess < 0.2 * o->shared_wavefronts)
         return NULL;
-    const tw_explained_access *a = worst_access(o, true, worst->line);
-    if (!a)
+    return worst_access(o, true, worst->line);
+}
+
+/* Explains the worst conflicts, if shared memory is busy for a quarter of the time and no other
+ * part hides them, or in any case. */
+static const char *about_conflicts(struct explain *e, bool in_any_case)
+{
+    const tw_explanation *o = &e->out;
+    const tw_explained_access *a = worst_conflicts(o);
+    bool counts = share_of(o, "shared") >= half / 2 && !hides_conflicts(o);
+    if (!a || !(counts || in_any_case))
         return NULL;
     const char *fault = arena_printf(
         e->results,
         "Line %d has a %s with bank conflicts, %s: let the threads of a warp go along the rows of "
         "the tile, or make its rows an element longer.",
         a->line, kind_of(e->results, &e->out, a), ways_text(e->results, a));
-    if (any_share)
+    if (in_any_case)
         return fault;
     const tw_roof *r = roof_of(o, "shared");
     double without = r->work.middle - (o->shared_wavefronts - o->shared_wavefronts_ideal);
     return arena_printf(
         e->results, "%s Without conflicts shared memory and L1 would be busy for %s, not %s.",
         fault, time_text(e->results, without / r->rate), time_text(e->results, r->seconds.middle));
+}
+
+/* Returns a sentence about conflicts that another part hides, to follow the advice; "": there are
+ * none. */
+static const char *hidden_conflicts(struct explain *e)
+{
+    const tw_explanation *o = &e->out;
+    const tw_explained_access *a = worst_conflicts(o);
+    if (!a || share_of(o, "shared") < half / 2 || !hides_conflicts(o))
+        return "";
+    return arena_printf(e->results,
+                        " The bank conflicts of line %d (%s) cost nothing now: shared memory and "
+                        "L1 are busy for only %s of the %s.",
+                        a->line, ways_text(e->results, a),
+                        time_text(e->results, roof_of(o, "shared")->seconds.middle),
+                        time_text(e->results, o->seconds.middle));
 }
 
 /* Finds an access that would be scattered if thread.x went along the columns of `worst`: now its
@@ -208,6 +244,43 @@ static const char *about_coalescing(struct explain *e)
                         fault, kind_of(e->results, &e->out, other), other->line);
 }
 
+/* Returns the atomic access of shared (or global) memory with the most requests, if these are a
+ * quarter of all requests there. NULL: there is none. */
+static const tw_explained_access *most_atomics(const tw_explanation *o, bool shared)
+{
+    const tw_explained_access *most = NULL;
+    double all = 0;
+    for (int i = 0; i < o->access_count; i++) {
+        const tw_explained_access *a = &o->accesses[i];
+        all += a->shared == shared ? a->requests : 0;
+        if (a->shared == shared && o->atomics[i] && (!most || a->requests > most->requests))
+            most = a;
+    }
+    return most && most->requests >= all / 4 ? most : NULL;
+}
+
+/* Explains atomics on global memory, or on shared memory, that are many. */
+static const char *about_atomics(struct explain *e)
+{
+    const tw_explanation *o = &e->out;
+    const tw_explained_access *global = most_atomics(o, false), *shared = most_atomics(o, true);
+    if (!mostly_waits(o) && !is_bound_by(o, "L2 requests") && !is_bound_by(o, "L2"))
+        return NULL;
+    if (global)
+        return arena_printf(e->results,
+                            "Line %d has an atomic operation on global memory for each element: "
+                            "add up in shared memory or registers first, so that a block needs "
+                            "one for each place.",
+                            global->line);
+    if (shared)
+        return arena_printf(e->results,
+                            "Line %d has an atomic operation on shared memory for each element: "
+                            "let each thread add up several elements in registers first, or give "
+                            "each warp places of its own.",
+                            shared->line);
+    return NULL;
+}
+
 /* Returns advice for a launch that is too small to matter, with the fault that would count in a
  * larger one; NULL if the launch is not small. */
 static const char *about_launch(struct explain *e)
@@ -241,12 +314,6 @@ static const char *about_grid(struct explain *e)
                             (int)o->waves + 1, places, (long long)(o->blocks % places),
                             explain_gain(o, e->waves_gain));
     return NULL;
-}
-
-/* Returns true if no part is busy for nearly all of the time. */
-static bool mostly_waits(const tw_explanation *o)
-{
-    return strcmp(o->bound, "latency") == 0 || o->roofs[0].share < 0.85;
 }
 
 /* For a product on the units for f32: explains its reads through L1. */
@@ -343,6 +410,7 @@ static const char *advice(struct explain *e, const struct explain_counts *c)
 {
     const char *said = about_launch(e);
     said = said ? said : about_conflicts(e, false);
+    said = said ? said : about_atomics(e);
     said = said ? said : about_coalescing(e);
     said = said ? said : about_grid(e);
     said = said ? said : about_l1(e, c);
@@ -350,7 +418,8 @@ static const char *advice(struct explain *e, const struct explain_counts *c)
     said = said ? said : about_latency(e, c);
     said = said ? said : about_traffic(e);
     said = said ? said : about_occupancy(e);
-    return said ? said : about_units(e, c);
+    said = said ? said : about_units(e, c);
+    return arena_printf(e->results, "%s%s", said, hidden_conflicts(e));
 }
 
 /* --- notes --- */
@@ -360,10 +429,27 @@ static void note(struct explain *e, const char **notes, const char *text)
     notes[e->out.note_count++] = text;
 }
 
+/* Notes that threads wait for each other at the place of an atomic operation. */
+static void note_atomics(struct explain *e, const char **notes)
+{
+    const tw_explanation *o = &e->out;
+    bool any = false;
+    for (int i = 0; i < o->access_count; i++)
+        any = any || o->atomics[i];
+    if (any)
+        note(e, notes,
+             e->launch
+                 ? "Atomic operations on one address follow one after the other. The model does "
+                   "not count that wait, so the prediction is a lower bound. If values choose "
+                   "the addresses: arrays that are not given are zeros, which all choose one."
+                 : "Atomic operations on one address follow one after the other. The model does "
+                   "not count that wait, so the prediction is a lower bound.");
+}
+
 static void add_notes(struct explain *e, const struct explain_counts *c)
 {
     const tw_explanation *o = &e->out;
-    const char **notes = arena_array(e->results, const char *, 9);
+    const char **notes = arena_array(e->results, const char *, 10);
     if (!o->registers_known)
         note(e, notes,
              arena_printf(e->results,
@@ -391,6 +477,7 @@ static void add_notes(struct explain *e, const struct explain_counts *c)
                                              "asks for (resident, launch bounds) leaves %d",
                                              most)
                               : arena_printf(e->results, "a thread has %d", most)));
+    note_atomics(e, notes);
     if (e->blocks_wait)
         note(e, notes,
              "Blocks wait for each other: the model ran each by itself, without waiting, so the "

@@ -50,20 +50,30 @@ static void add_placed(struct text *out, const struct lower_placed *p)
 /* Explains the signs of the tables that follow. */
 static void add_signs(struct text *out, const struct lowered *lowered)
 {
-    bool shared = false, registers = false;
+    enum { EXAMPLE = 72 };
+    int bits = 0;
+    bool registers = false, mixed = false;
     for (size_t i = 0; i < lowered->placed.count; i++) {
-        shared = shared || lowered->placed.data[i].shared;
-        registers = registers || !lowered->placed.data[i].shared;
+        const struct lower_placed *p = &lowered->placed.data[i];
+        registers = registers || !p->shared;
+        mixed = mixed || (p->shared && bits && p->bits != bits);
+        bits = p->shared && !bits ? p->bits : bits;
     }
-    if (shared)
-        text_add(out,
-                 "in shared tiles    72 b04: the element is 72 elements after the tile's start, "
-                 "in bank 4 of 32\n");
+    int bank = EXAMPLE * bits / 32 % 32;
+    if (bits)
+        text_printf(out,
+                    "in shared tiles    %d b%02d: the element is %d elements after the tile's "
+                    "start, in bank %d of 32",
+                    EXAMPLE, bank, EXAMPLE, bank);
+    if (mixed)
+        text_printf(out, " (elements of %d bits)", bits);
+    if (bits)
+        text_add(out, "\n");
     if (registers)
         text_add(out,
                  "in register tiles  T5:R2: thread 5 of the warp holds the element as the third "
                  "of its elements\n");
-    if (shared || registers)
+    if (bits || registers)
         text_add(out, "layout(…)          the same as a formula: docs/lowering.md reads one\n\n");
 }
 
@@ -85,18 +95,26 @@ static void add_access(struct text *out, const struct lower_access *a)
 
 static void add_accesses(struct text *out, const struct lowered *lowered, bool shared)
 {
-    bool any = false;
+    bool any = false, unknown = false;
     for (size_t i = 0; i < lowered->accesses.count; i++) {
         const struct lower_access *a = &lowered->accesses.data[i];
         if (a->shared != shared)
             continue;
+        unknown = unknown || strchr(a->how, '*');
         if (!any)
             text_printf(out, "%s memory\n  %10s %-10s %-28s %10s%s\n", shared ? "shared" : "global",
-                        "line", "tile", "instruction", "a block's",
+                        "line", "tile", "instruction", "per block",
                         shared ? "   wavefronts    least" : "");
         any = true;
         add_access(out, a);
     }
+    if (unknown)
+        text_printf(
+            out,
+            "  *: the compiler joins accesses to neighbouring elements later (--stage ptx)%s\n",
+            shared ? ";\n     wavefronts depend on the program's indices (`tilewright explain` "
+                     "counts them)"
+                   : "");
     if (any)
         text_add(out, "\n");
 }
