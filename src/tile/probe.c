@@ -279,7 +279,7 @@ static struct stmt **add_stop(struct adder *a, struct stmt **link)
 static bool is_stop(struct adder *a, const struct stmt *s)
 {
     return a->stop_line && s->kind != STMT_BLOCK && s->kind != STMT_ENSURES &&
-           line_of(a, s->loc) == a->stop_line;
+           s->loc.source == a->kernel->loc.source && line_of(a, s->loc) == a->stop_line;
 }
 
 static void take_live(struct adder *a, struct sym *s)
@@ -362,11 +362,13 @@ static void add_list(struct adder *a, struct stmt **link)
 {
     struct stmt **first = link;
     size_t outer = a->live.count;
-    int stopped = 0; /* only the first statement of a line gets the stop */
+    /* Only the first statement of a line gets the stop; of a function's line in each call. */
+    struct loc at = {0};
     while (*link) {
-        if (!stopped && is_stop(a, *link)) {
+        bool again = at.source && (*link)->loc.offset == at.offset;
+        if ((!at.source || again) && is_stop(a, *link)) {
+            at = (*link)->loc;
             link = add_stop(a, link);
-            stopped = 1;
         }
         struct stmt *s = *link;
         if (s->kind == STMT_FOR)

@@ -40,6 +40,26 @@ THREADS = """kernel each(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 8)) threads(8
     }
 }
 """
+# A function that is called several times, and one of another file with statements at the same lines.
+CALLS = """import "other.tile";
+fn f32 twice(f32 x)
+{
+    f32 t = x + 1;
+    t = t * 2;
+    return t;
+}
+kernel calls(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 8)) threads(8)
+{
+    global f32 A[n] = a, C[n] = c;
+    i32 i = block.x * 8 + thread.x;
+    if (i < n) {
+        f32 r = other(A[i]);
+        f32 u = twice(r) + twice(twice(r));
+        C[i] = u;
+    }
+}
+"""
+OTHER = CALLS[CALLS.index("fn"):CALLS.index("kernel")].replace("twice", "other")
 WIDE = """kernel wide(i32 n, const f16 *a, f16 *c) grid(1) warps(2)
 {
     global f16 A[32][48] = a, C[32][48] = c;
@@ -146,6 +166,12 @@ def test_break(tool, folder):
     text = both(tool, folder, "each.tile", "--set", "n=11", "--fill", "ones", "--break", "8:2", "--in-thread", "3").out
     if text != "stopped before each.tile:8 block (0,0,0) thread (3,0,0) k = 1\n  n = i32 11\n  i = i32 3\n  v = f32 1.0\n":
         fail(text)
+    for line, times in ((4, 3), (5, 3), (14, 1), (15, 1)):  # once for each call of the function
+        calls = ["calls.tile", "--set", "n=8", "--fill", "ones", "--break"]
+        both(tool, folder, *calls, f"{line}:{times}")
+        said = f"--break {line}:{times + 1}: block 0,0,0 came to it {times} time"
+        if said not in both(tool, folder, *calls, f"{line}:{times + 1}", status=1).err:
+            fail(f"not: {said}")
     for words, status, said in ((["--break", "14:7"], 1, "--break 14:7: block 1,1,0 came to it 6 times"), (["--break", "99"], 2, "has no statement at line 99 or after it"),
                                 (["--break", "x"], 2, "expected a line, or LINE:N"), (["--probe", "tt"], 2, "kernel `sums` assigns no `tt`; did you mean `t`?"), (["--probe", "A"], 2, "kernel `sums` assigns no `A`\n"),
                                 (["--probe", "t,t[0:2]"], 2, "--probe t is given twice: a run shows one part of a name"), (["--probe", "t[a]"], 2, "expected names, as acc,k or acc[0:4][0:4]"), (["--in-thread", "1"], 2, "--in-thread goes with --probe or --break")):
@@ -323,7 +349,7 @@ def test_print(tool, folder):
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("sums", SUM), ("each", THREADS), ("wide", WIDE), ("block", BLOCK), ("tile", TILE)):
+        for name, text in (("sums", SUM), ("each", THREADS), ("wide", WIDE), ("block", BLOCK), ("tile", TILE), ("calls", CALLS), ("other", OTHER)):
             open(f"{folder}/{name}.tile", "w").write(text)
         for test in (test_tile_level, test_threads, test_wide, test_break, test_print, test_watched, test_break_of_block, test_prompt):
             test(tool, folder)
