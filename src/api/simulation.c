@@ -237,16 +237,14 @@ static const tw_access *const *keep_accesses(const struct simulation *s,
     return list;
 }
 
-/* The codes from TW_CODE_RACE on are the simulator's kinds. */
-#define KIND_AGREES(id, name, fails, text)                                                         \
-    _Static_assert((int)TW_CODE_##id == (int)TW_CODE_RACE + (int)SIM_FOUND_##id,                   \
-                   "base/diag_code.h follows SIM_FINDINGS");
-SIM_FINDINGS(KIND_AGREES)
-#undef KIND_AGREES
-
 static tw_code public_code(enum sim_found kind)
 {
-    return (tw_code)((int)TW_CODE_RACE + (int)kind);
+    static const tw_code codes[] = {
+#define CODE(id, name, fails, text) TW_CODE_##id,
+        SIM_FINDINGS(CODE)
+#undef CODE
+    };
+    return codes[kind];
 }
 
 static void keep_finding(struct simulation *s, const struct sim_finding *f, struct arena *results,
@@ -416,6 +414,14 @@ static void find_endless(struct simulation *s)
     sim_report_add(&s->report, &f);
 }
 
+/* Reports a deadlock of a launch without checks. */
+static void find_deadlock(struct simulation *s)
+{
+    const struct sim_standstill *still = sim_standstill(s->sim);
+    if (still && !sim_report_polls(&s->report, still) && !sim_report_lanes(&s->report, still))
+        sim_report_standstill(&s->report, still);
+}
+
 static bool set_trace(struct simulation *s, const struct sim_launch *launch)
 {
     enum { USUAL_EVENTS = 200000 };
@@ -455,16 +461,27 @@ static void write_trace(struct simulation *s, struct arena *results, tw_sim_resu
         result->why = trace_keep_why(s, results);
 }
 
+/* Returns the place of a warp that ran when the launch was cancelled. */
+static const char *place_at_end(const struct simulation *s, struct arena *results)
+{
+    const struct sim_place *at = sim_stopped_at(s->sim);
+    return arena_printf(results, "%s was at %s when the call was cancelled",
+                        sim_thread_text(&s->report, at, -1),
+                        sim_place_text(&s->report, at->ins, at->where));
+}
+
 static void write_result(struct simulation *s, enum sim_end end, struct arena *results,
                          tw_sim_result *result)
 {
     result->warp_instructions = sim_steps(s->sim);
     if (end != SIM_DONE)
         result->ended = keep(results, sim_why(s->sim));
+    if (end == SIM_ASKED && sim_stopped_at(s->sim))
+        result->ended = place_at_end(s, results);
     if (end == SIM_DEADLOCK && s->barriers)
         sim_barrier_check_deadlock(s->barriers, sim_standstill(s->sim));
     else if (end == SIM_DEADLOCK)
-        sim_report_polls(&s->report, sim_standstill(s->sim));
+        find_deadlock(s);
     if (end == SIM_ENDLESS)
         find_endless(s);
     keep_findings(s, end, results, result);

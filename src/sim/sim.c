@@ -264,6 +264,18 @@ static bool limits_hold(const struct sim_launch *l, struct diag *diag)
     return true;
 }
 
+static void refuse_block(const struct ptx_limit *limit, const struct sim_launch *l, uint64_t most,
+                         struct diag *diag)
+{
+    bool exact = limit->directive == PTX_REQNTID;
+    diag_error(diag, LOC_NONE,
+               "the kernel does not take blocks of %u x %u x %u threads: it %s %llu (.%s; %s in "
+               "CUDA C)",
+               l->block[0], l->block[1], l->block[2], exact ? "has exactly" : "has at most",
+               (unsigned long long)most, ptx_directives[limit->directive].name,
+               exact ? "__block_size__" : "__launch_bounds__");
+}
+
 /* .reqntid and .maxntid */
 static bool block_suits(const struct ptx_function *f, const struct sim_launch *l, struct diag *diag)
 {
@@ -279,9 +291,7 @@ static bool block_suits(const struct ptx_function *f, const struct sim_launch *l
         }
         if ((limit->directive == PTX_REQNTID && !same) ||
             (limit->directive == PTX_MAXNTID && threads > most)) {
-            diag_error(diag, LOC_NONE, "%s does not take blocks of %u x %u x %u threads (.%s)",
-                       f->name, l->block[0], l->block[1], l->block[2],
-                       ptx_directives[limit->directive].name);
+            refuse_block(limit, l, most, diag);
             return false;
         }
     }
@@ -314,7 +324,8 @@ static bool shared_suits(const struct sim *sim, const struct ptx_function *f, st
         return true;
     diag_error(diag, LOC_NONE,
                "%s has %llu bytes of static shared memory, and a block may have at most %d: no GPU "
-               "takes it",
+               "takes it; a larger array has to be `extern __shared__`, its size given by --shared "
+               "or by the launch",
                f->name, (unsigned long long)sim->program->static_shared, most);
     diag_code(diag, CODE_TARGET);
     return false;

@@ -7,6 +7,8 @@
 #include "sim/sim_heap.h"
 #include "sim/sim_mbarrier_check.h"
 
+#include <string.h>
+
 enum { BARRIERS = 16, MOST_THREADS = 1024 };
 
 /* A warp at an aligned barrier. */
@@ -123,6 +125,42 @@ static void check_count(struct sim_barrier_check *c, const struct watched_block 
               "barrier %d with .red and without at once", e->id);
 }
 
+/* Returns true if the instructions are of one barrier of the source, which the compiler may have
+ * copied. */
+static bool is_same_barrier(const struct sim_report *r, const struct sim_place *a,
+                            const struct sim_place *b)
+{
+    const char *call_a = sim_call_text(r, a->ins), *call_b = sim_call_text(r, b->ins);
+    return strcmp(sim_place_text(r, a->ins, a->where), sim_place_text(r, b->ins, b->where)) == 0 &&
+           !call_a == !call_b && (!call_a || strcmp(call_a, call_b) == 0);
+}
+
+/* Warns of warps that meet at different __syncthreads() of CUDA C. PTX orders them (PTX ISA, bar:
+ * the barrier is its number); the CUDA C++ Programming Guide, "Synchronization Functions", allows
+ * __syncthreads() in a branch only if the whole block takes it. */
+static void warn_of_warps_apart(struct sim_barrier_check *c, const struct used_barrier *bar,
+                                const struct sim_sync_event *e)
+{
+    struct sim_finding f = {.kind = SIM_FOUND_WARPS_APART, .access_count = 2};
+    bool plain = c->report->plain && e->id == 0 && e->expected == -1 && e->waits &&
+                 bar->expected == -1 && bar->at.ins != e->at.ins && bar->at.ins->line &&
+                 e->at.ins->line && bar->at.warp != e->at.warp;
+    if (!plain || is_same_barrier(c->report, &bar->at, &e->at) ||
+        sim_report_again(c->report, f.kind, &bar->at, &e->at))
+        return;
+    f.access[0] = (struct sim_finding_access){.at = bar->at, .lane = -1, .does = "barrier"};
+    f.access[1] = (struct sim_finding_access){.at = e->at, .lane = -1, .does = "barrier"};
+    f.message = arena_printf(c->arena,
+                             "warps meet at different barriers, %s and %s: allowed by PTX, "
+                             "undefined in CUDA C++",
+                             sim_place_text(c->report, bar->at.ins, bar->at.where),
+                             sim_place_text(c->report, e->at.ins, e->at.where));
+    f.steps[f.step_count++] =
+        "__syncthreads() may be in a branch or loop only if all threads of the "
+        "block take it alike: move it out of there";
+    sim_report_add(c->report, &f);
+}
+
 static int live_threads(const struct watched_block *b)
 {
     int count = 0;
@@ -156,6 +194,8 @@ static void arrive(struct sim_barrier_check *c, struct watched_block *b,
     gather(c, b, e);
     if (!bar->waiting)
         bar->waiting = sim_heap_new(c->arena, (size_t)b->warps * sizeof *bar->waiting);
+    if (bar->in_use)
+        warn_of_warps_apart(c, bar, e);
     if (!bar->in_use) {
         bar->at = e->at;
         bar->expected = e->expected;
@@ -284,15 +324,15 @@ static const char *missing_text(struct sim_barrier_check *c, const struct watche
     return named ? t.data : "all threads that have not left are there";
 }
 
-/* Returns true if a thread that is missing at the barrier waits for memory: that explains the
- * barrier's wait. */
-static bool is_late_by_poll(const struct watched_block *b, const struct used_barrier *bar,
-                            const struct sim_standstill *still)
+/* Returns true if a thread that is missing at the barrier waits for memory, or for lanes of its
+ * warp: that explains the barrier's wait. */
+static bool is_late_elsewhere(const struct watched_block *b, const struct used_barrier *bar,
+                              const struct sim_standstill *still)
 {
     for (size_t i = 0; still && i < still->wait_count; i++) {
         const struct sim_wait *w = &still->waits[i];
-        if (w->what == SIM_FOR_MEMORY && w->at.block == b->of.number &&
-            w->mask & ~bar->waiting[w->at.warp])
+        if ((w->what == SIM_FOR_MEMORY || w->what == SIM_FOR_LANES) &&
+            w->at.block == b->of.number && w->mask & ~bar->waiting[w->at.warp])
             return true;
     }
     return false;
@@ -310,7 +350,7 @@ static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id
     }
     if (!waiting)
         return false;
-    if (is_late_by_poll(b, bar, still))
+    if (is_late_elsewhere(b, bar, still))
         return true;
     for (int w = 0; w < b->warps; w++)
         if (b->gathering[w].mask && b->gathering[w].id == id)
@@ -336,6 +376,7 @@ static bool explain(struct sim_barrier_check *c, struct watched_block *b, int id
 void sim_barrier_check_deadlock(struct sim_barrier_check *c, const struct sim_standstill *still)
 {
     bool explained = still && sim_report_polls(c->report, still);
+    explained |= still && sim_report_lanes(c->report, still);
     for (struct watched_block *b = NULL;
          (b = sim_blocks_next(&c->blocks, b ? b->of.number : -1));) {
         for (int id = 0; id < BARRIERS; id++)
@@ -344,9 +385,8 @@ void sim_barrier_check_deadlock(struct sim_barrier_check *c, const struct sim_st
     }
     if (explained)
         return;
-    struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK,
-                            .message = still ? still->why : "no thread can go on"};
-    sim_report_add(c->report, &f);
+    static const struct sim_standstill unknown = {.why = "no thread can go on"};
+    sim_report_standstill(c->report, still ? still : &unknown);
 }
 
 /* --- launches --- */

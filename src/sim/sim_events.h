@@ -248,6 +248,7 @@ struct sim_wait {
     enum sim_wait_for what;
     struct sim_place at; /* for mbarriers and memory: the place of the read */
     uint32_t mask;
+    uint32_t members; /* SIM_FOR_LANES: lanes that must come, with those that wait */
     /* For these two: the bytes that lane `lane` reads. 0: not an integer or not known, then
      * `value` is not set. */
     int lane, bytes;

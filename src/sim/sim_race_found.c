@@ -189,6 +189,13 @@ static const char *place_text(const struct race_try *t, const struct meeting *m)
                          : arena_printf(a, "bytes 0x%llx to 0x%llx of %s memory", from, to, space);
 }
 
+/* Returns true if the warps passed their last barrier together, at different instructions. */
+static bool met_apart(const struct race_record *a, const struct race_record *b)
+{
+    return a->passed && a->passed == b->passed && a->barrier && b->barrier &&
+           a->barrier->ins != b->barrier->ins;
+}
+
 static const char *why(const struct race_record *a, int lane, const struct race_record *b)
 {
     if (a->pending >> lane & 1)
@@ -206,6 +213,9 @@ static const char *why(const struct race_record *a, int lane, const struct race_
     if (a->id == b->id)
         return "threads of a warp do not run in step: only a barrier, of the block or of the warp, "
                "orders them";
+    if (met_apart(a, b))
+        return "no barrier that both took part in lies between them: the warps passed their last "
+               "barrier together, each at another place";
     return "no barrier that both took part in lies between them";
 }
 

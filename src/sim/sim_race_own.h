@@ -167,6 +167,7 @@ struct race_warp {
     uint32_t live;
     uint32_t passed; /* barriers */
     const struct race_site *barrier;
+    const struct race_site *waits_at; /* the barrier at which it arrived last */
     struct race_fences *fences;
     struct race_copy *copies;
     int copy_count;
@@ -179,7 +180,6 @@ struct race_warp {
 struct race_barrier {
     uint32_t *arrived, *waiting; /* by warp: lanes */
     struct race_vc *clock;       /* of those that arrived and went on */
-    const struct race_site *site;
     int count, expected;
     bool partial; /* a thread went on */
 };

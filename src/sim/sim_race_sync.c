@@ -252,10 +252,11 @@ void race_release(struct race_try *t)
 
 /* --- barriers --- */
 
-static void pass(struct race_warp *w, const struct race_barrier *bar)
+/* Warps may pass a barrier at different instructions. */
+static void pass(struct race_warp *w)
 {
     w->passed++;
-    w->barrier = bar->site;
+    w->barrier = w->waits_at;
 }
 
 /* Completes a barrier at which all remaining threads of the block wait. Afterwards all these
@@ -284,7 +285,7 @@ static void complete_block(struct sim_races *r, struct race_block *b,
         warp->view.plain = !rest;
         warp->epoch = warp->block_min = now;
         if (bar->waiting[w])
-            pass(warp, bar);
+            pass(warp);
     }
     race_vc_drop(r, rest);
 }
@@ -310,7 +311,7 @@ static void complete_some(struct sim_races *r, struct race_block *b, struct race
             continue;
         race_learn(r, &b->warp[w], bar->waiting[w], known);
         b->warp[w].epoch = now;
-        pass(&b->warp[w], bar);
+        pass(&b->warp[w]);
     }
     race_vc_drop(r, known);
 }
@@ -348,7 +349,8 @@ static void arrive(struct sim_races *r, struct race_block *b, const struct sim_s
         bar->arrived = race_resize(r, NULL, 0, size);
         bar->waiting = race_resize(r, NULL, 0, size);
     }
-    bar->site = race_site_of(r, &e->at);
+    if (e->waits)
+        w->waits_at = race_site_of(r, &e->at);
     bar->expected = e->expected;
     bar->arrived[e->at.warp] |= e->mask;
     bar->count += __builtin_popcount(e->mask);

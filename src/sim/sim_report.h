@@ -31,7 +31,8 @@
     X(MBARRIER, "mbarrier", true, "an mbarrier used against its rules")                            \
     X(EXITED, "exited-thread", true, "a barrier that waits for threads that left")                 \
     X(DEADLOCK, "deadlock", true, "no thread can go on")                                           \
-    X(ENDLESS, "endless", true, "more steps than were allowed")
+    X(ENDLESS, "endless", true, "more steps than were allowed")                                    \
+    X(WARPS_APART, "warps-apart", false, "warps that meet at different barriers")
 
 enum sim_found {
 #define X(id, name, fails, text) SIM_FOUND_##id,
@@ -169,6 +170,11 @@ void sim_report_add(struct sim_report *r, const struct sim_finding *finding);
 /* Reports the places that threads poll without success, one finding for each line. Returns false
  * if there are none. */
 bool sim_report_polls(struct sim_report *r, const struct sim_standstill *still);
+/* Reports the instructions at which lanes wait for other lanes of their warp, one finding for each
+ * line. Returns false if there are none. */
+bool sim_report_lanes(struct sim_report *r, const struct sim_standstill *still);
+/* Reports a deadlock as a whole, at the place of the first wait. */
+void sim_report_standstill(struct sim_report *r, const struct sim_standstill *still);
 
 /* Returns true if a finding of this kind fails a check. */
 bool sim_report_fails(const struct sim_report *r, enum sim_found kind);

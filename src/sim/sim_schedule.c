@@ -125,24 +125,7 @@ static int most_resident(const struct sim *sim)
 
 /* --- turns --- */
 
-enum { STEPS_BETWEEN_QUESTIONS = 1 << 20 };
-
-static void ask_whether_to_go_on(struct sim *sim)
-{
-    const struct sim_options *o = &sim->launch->options;
-    if (!o->cancelled || sim->steps < sim->asked_at)
-        return;
-    sim->asked_at = sim->steps + STEPS_BETWEEN_QUESTIONS;
-    if (o->cancelled(o->cancelled_user))
-        sim_over(sim, SIM_ASKED, "cancelled");
-}
-
-static void limit_turn(struct sim *sim, int64_t steps)
-{
-    ask_whether_to_go_on(sim);
-    int64_t left = sim->step_limit - sim->steps;
-    sim->turn_end = steps < left ? sim->steps + steps : sim->step_limit;
-}
+enum { STEPS_BETWEEN_QUESTIONS = 1 << 14 };
 
 static bool note_place_of(struct sim *sim, struct sim_warp *w)
 {
@@ -169,6 +152,25 @@ static void note_place(struct sim *sim, struct sim_warp *w)
         noted = note_place_of(sim, &b->warps[i]);
 }
 
+static void ask_whether_to_go_on(struct sim *sim, struct sim_warp *w)
+{
+    const struct sim_options *o = &sim->launch->options;
+    if (!o->cancelled || sim->steps < sim->asked_at)
+        return;
+    sim->asked_at = sim->steps + STEPS_BETWEEN_QUESTIONS;
+    if (!o->cancelled(o->cancelled_user))
+        return;
+    note_place(sim, w);
+    sim_over(sim, SIM_ASKED, "cancelled");
+}
+
+static void limit_turn(struct sim *sim, struct sim_warp *w, int64_t steps)
+{
+    ask_whether_to_go_on(sim, w);
+    int64_t left = sim->step_limit - sim->steps;
+    sim->turn_end = steps < left ? sim->steps + steps : sim->step_limit;
+}
+
 static void stop_without_steps(struct sim *sim, struct sim_warp *w)
 {
     if (sim->steps < sim->step_limit || sim->over)
@@ -180,7 +182,7 @@ static void stop_without_steps(struct sim *sim, struct sim_warp *w)
                           (long long)sim->step_limit));
 }
 
-enum { LONG_TURN = 1 << 18 };
+enum { LONG_TURN = 1 << 14 };
 
 static bool is_in_order(const struct sim_options *o, int warp)
 {
@@ -196,7 +198,7 @@ static bool run_turn(struct sim *sim, struct sim_warp *w, int64_t steps)
 {
     if (!w->alive || !sim_warp_can_run(w))
         return false;
-    limit_turn(sim, steps);
+    limit_turn(sim, w, steps);
     enum sim_pause pause = sim_warp_run(w);
     if (pause == SIM_PAUSE_TURN)
         w->rotates = w->path_count > 1; /* one of its paths may wait for another */
@@ -331,7 +333,7 @@ static void run_at_random(struct sim *sim)
             sim_deadlock(sim, "every thread waits");
             break;
         }
-        limit_turn(sim, random_turn(sim));
+        limit_turn(sim, w, random_turn(sim));
         enum sim_pause pause = sim_warp_run(w);
         stop_without_steps(sim, w);
         if (!w->block->alive)

@@ -92,6 +92,7 @@ static void find_wait(struct text *out, struct sim_warp *w, const struct sim_pat
         find_barrier(out, w->block, p->barrier);
     } else if (p->wait == SIM_WAIT_LANES) {
         wait->what = SIM_FOR_LANES;
+        wait->members = p->members & w->alive;
         text_printf(out, ": waits for lanes 0x%08x", p->members & w->alive);
     } else if (p->poll) {
         wait->what = w->polled_mbarrier ? SIM_FOR_MBARRIER : SIM_FOR_MEMORY;
