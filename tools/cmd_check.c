@@ -382,7 +382,7 @@ static const struct option_spec check_options[] = {
     {.name = "strict",
      .help = "status 1 also for a kernel that has no `ensures`, could not be run or\nsimulated, or "
              "whose races the static check leaves undecided; what --no-run or\n--no-sim leaves out "
-             "does not count"},
+             "does not count. PTX, CUDA: also for a warning"},
     {.name = "no-run", .help = "static checks only; --strict then counts only undecided races"},
     {.name = "no-sim", .help = "no runs on the simulator"},
     {.name = "all",
@@ -392,7 +392,7 @@ static const struct option_spec check_options[] = {
      .values = 1,
      .value = "TIME",
      .help = "ends the command, whatever it is doing, and reports what that was (default:\n"
-             "each run is ended after 10s)"},
+             "each run is ended after 10s; PTX, CUDA: no run begins after 30s)"},
     OPTION_SUPPRESS,
     OPTION_JSON,
     OPTION_GROUP("Values"),

@@ -31,6 +31,9 @@ struct ptx_command {
     double time_limit; /* seconds of one run */
     double ends;       /* end of the command by --time-limit, else 0 */
     int64_t seed, seeds, runs, planned;
+    bool late;          /* the time was up before the check was complete */
+    bool stopped_early; /* runs are left out because the time was up between two */
+    double seconds;     /* of all runs */
     bool to_json, verbose, simulated, done;
     const char *device;
     double milliseconds;
@@ -59,8 +62,8 @@ bool has_ptx_options(const struct options *o, const char *file)
 static int refuse_others(struct ptx_command *p)
 {
     static const char *const of_tile[] = {
-        "probe",  "break",  "in-thread", "probe-rows", "set",    "tune", "type",   "in", "fill",
-        "verify", "repeat", "threads",   "no-run",     "no-sim", "all",  "strict", NULL};
+        "probe", "break",  "in-thread", "probe-rows", "set",    "tune",   "type", "in",
+        "fill",  "verify", "repeat",    "threads",    "no-run", "no-sim", "all",  NULL};
     const char *other = options_any(&p->given, of_tile), *order = options_value(&p->given, "order");
     if (options_has(&p->given, "despite") || (order && strcmp(order, "worst") == 0))
         return usage_error(
@@ -341,8 +344,12 @@ static int run_and_report(struct ptx_command *p)
     fflush(stdout);
     if (trace_file_write(&p->trace, &p->result, &p->complaints) != STATUS_OK)
         return STATUS_FAILED;
-    if (s == TW_CANCELLED)
-        return complain_of_time(&p->complaints, p->file.shown, p->time_limit);
+    if (s == TW_CANCELLED) {
+        complain_of_time(&p->complaints, p->file.shown, p->time_limit);
+        if (p->result.ended)
+            complain_more(&p->complaints, "%s", p->result.ended);
+        return STATUS_FAILED;
+    }
     if (s != TW_OK || *tw_context_messages(p->file.ctx))
         complain_library(&p->complaints, p->file.ctx, s);
     if (s != TW_OK && s != TW_FAULT)
@@ -391,6 +398,24 @@ static void take_result(struct ptx_command *p, const char *where)
     }
 }
 
+/* Reports that the time was up: in the first run, which may never end, or after some. `where`: the
+ * run that it cut short; "": it was up between two runs. */
+static void take_end(struct ptx_command *p, const char *where)
+{
+    p->late = true;
+    bool limited = p->ends > 0, cut = limited && p->runs;
+    char *text =
+        cut ? need_text(
+                  "`%s` is not checked to the end: time is up (--time-limit %g) after %lld of "
+                  "%lld runs",
+                  p->file.shown, p->time_limit, (long long)p->runs, (long long)p->planned)
+            : need_text("`%s` did not end within %g s with %s (%s)", p->file.shown, p->time_limit,
+                        where, limited ? "--time-limit" : "--time-limit TIME gives it more");
+    findings_add(&p->findings, TW_CODE_CANCELLED, p->file.shown, p->file.path, text, NULL);
+    if (!cut && p->result.ended)
+        findings_note(&p->findings, p->result.ended);
+}
+
 /* Runs one order of warps. Returns whether to run more; *status is the worst so far. */
 static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *status)
 {
@@ -410,10 +435,7 @@ static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *sta
     doing(NULL, NULL);
     p->deadline.at = 0;
     if (s == TW_CANCELLED) {
-        findings_add(&p->findings, TW_CODE_CANCELLED, p->file.shown, p->file.path,
-                     need_text("`%s` did not end within %g s with %s (--time-limit)", p->file.shown,
-                               p->time_limit, where),
-                     NULL);
+        take_end(p, where);
         *status = STATUS_FAILED;
         return false;
     }
@@ -432,15 +454,46 @@ static bool check_once(struct ptx_command *p, uint64_t seed, bool late, int *sta
 static int check_orders(struct ptx_command *p)
 {
     int status = STATUS_OK;
-    double until = p->ends > 0 ? p->ends : seconds_now() + ROUNDS_OF_TIME * p->time_limit;
+    double began = seconds_now();
+    double until = p->ends > 0 ? p->ends : began + ROUNDS_OF_TIME * p->time_limit;
     uint64_t first = options_has(&p->given, "seed") ? (uint64_t)p->seed : 0;
     if (options_has(&p->given, "counters"))
         assemble(&p->file, &p->given);
     p->planned = 2 * p->seeds;
-    for (int64_t i = 0; i < p->planned && (i == 0 || seconds_now() < until); i++)
-        if (!check_once(p, first + (uint64_t)i / 2, i % 2, &status))
-            break;
+    bool more = true;
+    for (int64_t i = 0; more && i < p->planned && (i == 0 || seconds_now() < until); i++)
+        more = check_once(p, first + (uint64_t)i / 2, i % 2, &status);
+    p->stopped_early = more && p->runs < p->planned;
+    p->seconds = seconds_now() - began;
+    if (p->stopped_early && p->ends > 0) {
+        take_end(p, "");
+        status = STATUS_FAILED;
+    }
     return status;
+}
+
+/* Warns of runs that the command left out because the others took its default time. */
+static void say_left_out(struct ptx_command *p)
+{
+    enum { ROUND = 10 };
+    double all = 1.5 * p->seconds * (double)p->planned / (double)p->runs;
+    if (p->stopped_early && !p->ends)
+        complain_warning(&p->complaints,
+                         "%s: %lld of %lld runs were done, in %.0f s; --time-limit %.0f gives time "
+                         "for all",
+                         p->file.shown, (long long)p->runs, (long long)p->planned, p->seconds,
+                         ROUND * (double)(int64_t)(all / ROUND + 1));
+}
+
+/* Returns the status with --strict: a warning or a run left out fails, too. */
+static int strict_status(const struct ptx_command *p, int status)
+{
+    bool warned = false;
+    for (int i = 0; i < p->findings.count; i++)
+        warned = warned || p->findings.list[i].severity == TW_WARNING;
+    for (int i = 0; i < p->complaints.count; i++)
+        warned = warned || p->complaints.list[i].severity == TW_WARNING;
+    return warned && options_has(&p->given, "strict") ? STATUS_FAILED : status;
 }
 
 static void json_check(const struct ptx_command *p, bool ok)
@@ -450,6 +503,8 @@ static void json_check(const struct ptx_command *p, bool ok)
     json_head(p, &j);
     json_key(&j, "runs");
     json_integer(&j, p->runs);
+    json_key(&j, "planned_runs");
+    json_integer(&j, p->planned);
     json_key(&j, "warp_instructions");
     json_integer(&j, p->warp_instructions);
     json_key(&j, "ok");
@@ -459,6 +514,8 @@ static void json_check(const struct ptx_command *p, bool ok)
         json_key(&j, "counters");
         json_number(&j, p->counters_json);
     }
+    if (p->complaints.count)
+        complaints_json(&p->complaints, &j);
     json_close(&j, '}');
     json_end(&j);
 }
@@ -469,7 +526,11 @@ static int check_and_report(struct ptx_command *p)
     if (status == STATUS_USAGE)
         return status;
     p->done = true;
+    say_left_out(p);
     findings_group(&p->findings);
+    status = strict_status(p, status);
+    if (status != STATUS_OK)
+        p->complaints.status = p->late ? TW_CANCELLED : TW_FAULT;
     if (p->to_json) {
         json_check(p, status == STATUS_OK);
         return status;
@@ -481,9 +542,6 @@ static int check_and_report(struct ptx_command *p)
                    "%lld warp instructions)\n",
                    p->file.shown, (long long)p->runs, p->runs == 1 ? "" : "s",
                    (long long)p->warp_instructions);
-    if (p->runs && p->runs < p->planned && status == STATUS_OK)
-        complain(&p->complaints, "%s: %lld of %lld runs, time is up (--time-limit)", p->file.shown,
-                 (long long)p->runs, (long long)p->planned);
     if (p->counters)
         fputs(p->counters, stdout);
     return status;
@@ -494,10 +552,11 @@ int check_ptx(const struct command *self, const struct options *given)
     struct ptx_command p = {.seeds = SEEDS,
                             .verbose = options_has(given, "verbose") || on_terminal(stdout)};
     int status = begin(&p, self, given, NULL);
+    device_asked_gpu(&p.asked);
     if (status == STATUS_OK && !options_integer(given, "seeds", 1, 100000, &p.seeds))
         status = STATUS_USAGE;
     if (status == STATUS_OK && p.asked.place && !p.asked.target && !device_is(&p.asked, "sim"))
         status = device_refuse(&p.asked, &p.given,
-                               "check runs PTX on the simulator: sim, sim:sm_90 or sm_90");
+                               "check runs PTX on the simulator: sim, sim:sm_90, sm_90 or h100");
     return finish(&p, status == STATUS_OK ? check_and_report(&p) : status);
 }

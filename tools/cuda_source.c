@@ -277,10 +277,21 @@ int cuda_compile(const char *path, const struct options *o, struct complaints *c
     struct device_asked device;
     if (device_asked_read(&device, o) != STATUS_OK)
         return STATUS_USAGE;
+    device_asked_gpu(&device);
     struct cuda_settings settings = {
         .sm = device.target, .compiler = options_value(o, "compiler"), .arguments = arguments};
     for (const struct option_use *u = NULL; (u = options_next(o, "compiler-arg", u));)
         if (settings.argument_count < MOST_ARGUMENTS)
             arguments[settings.argument_count++] = u->values[0];
-    return cuda_compile_with(path, &settings, c, ptx);
+    char *folders[MOST_ARGUMENTS];
+    int folder_count = 0;
+    for (const struct option_use *u = NULL; (u = options_next(o, "import-path", u));)
+        if (settings.argument_count < MOST_ARGUMENTS) {
+            folders[folder_count] = need_text("-I%s", u->values[0]);
+            arguments[settings.argument_count++] = folders[folder_count++];
+        }
+    int status = cuda_compile_with(path, &settings, c, ptx);
+    for (int i = 0; i < folder_count; i++)
+        free(folders[i]);
+    return status;
 }

@@ -58,6 +58,16 @@ int device_asked_read(struct device_asked *d, const struct options *o)
     return STATUS_OK;
 }
 
+void device_asked_gpu(struct device_asked *d)
+{
+    char found[16];
+    const char *called = d->place && !d->target ? target_called(d->place, found) : NULL;
+    if (!called)
+        return;
+    snprintf(d->target_text, sizeof d->target_text, "%s", called);
+    d->target = d->target_text;
+}
+
 bool device_is(const struct device_asked *d, const char *place)
 {
     return d->place && strcmp(d->place, place) == 0;

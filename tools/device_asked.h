@@ -24,6 +24,8 @@ struct device_asked {
 /* Reads --device, and --sm, the earlier option for its target. Returns STATUS_OK, or another
  * status after printing a message. */
 int device_asked_read(struct device_asked *d, const struct options *o);
+/* Takes the name of a GPU as its target: "h100" is sim:h100 for a command that only simulates. */
+void device_asked_gpu(struct device_asked *d);
 /* Returns the target for a word that is a target or the name of a GPU (a copy in `room`), else
  * NULL. */
 const char *target_called(const char *word, char room[16]);

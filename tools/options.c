@@ -55,7 +55,12 @@ static void unknown_option(const struct command *c, const char *word, size_t len
     const char *bare = name + strspn(name, "-");
     const char *near = closest_name(bare, names);
     char *others = who_takes(bare);
-    if (others)
+    bool of_compiler =
+        word[1] != '-' && strchr("DUOWf", word[1]) && spec_by_name(c->options, "compiler-arg", 12);
+    if (of_compiler)
+        usage_error(NULL, c, "unknown option %s; for the compiler of CUDA C: --compiler-arg=%s%s",
+                    name, word, word[2] ? "" : "…");
+    else if (others)
         usage_error(NULL, c, "--%s is for %s", bare, others);
     else if (near)
         usage_error(NULL, c, "unknown option %s; did you mean --%s?", name, near);
@@ -82,7 +87,7 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     const struct option_spec *spec = NULL;
     if (is_long)
         spec = spec_by_name(c->options, word + 2, length - 2);
-    else if (length == 2)
+    else if (length == 2 || word[1] == 'I')
         spec = spec_by_letter(c->options, word[1]);
     if (!spec) {
         unknown_option(c, word, length);
@@ -98,7 +103,9 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     *use = (struct option_use){.spec = spec};
     i++;
     int taken = 0;
-    if (equals) {
+    if (!is_long && word[2]) { /* -IFOLDER */
+        use->values[taken++] = word + 2 + (word[2] == '=');
+    } else if (equals) {
         if (spec->values == 0) {
             usage_error(NULL, c, "option --%s takes no value", spec->name);
             return -1;

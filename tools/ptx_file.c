@@ -3,6 +3,7 @@
 #include "kernel_name.h"
 #include "param_names.h"
 #include "files_read.h"
+#include "template_hint.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -161,6 +162,16 @@ static char *global_name(const char *text)
     return start && start < open ? need_text("%.*s", (int)(open - start), start) : NULL;
 }
 
+static void say_template(const struct ptx_file *f, const char *text, const char *name)
+{
+    char *line = template_hint(text, name);
+    complain_more(f->complaints,
+                  "the compiler makes a template only where it is instantiated; add a line for "
+                  "each instance, here or in a .cu file that includes this: `%s`",
+                  line);
+    free(line);
+}
+
 /* Prints the remedy for a CUDA C file from which the compiler made no kernel. */
 static void say_no_kernel(struct ptx_file *f)
 {
@@ -171,12 +182,7 @@ static void say_no_kernel(struct ptx_file *f)
     if (!name)
         complain_more(f->complaints, "write `__global__` before a function to make it a kernel");
     else if (template && template <strstr(text, "__global__"))
-        complain_more(f->complaints,
-                      "the compiler makes a template only where it is instantiated; add a line "
-                      "for each instance, here or in a .cu file that includes this, with the types "
-                      "of its parameters: "
-                      "`template __global__ void %s<float>(int, const float *, float *);`",
-                      name);
+        say_template(f, text, name);
     else
         complain_more(f->complaints,
                       "the compiler left `%s` out: is it `static`, or under an `#if`?", name);

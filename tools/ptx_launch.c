@@ -70,18 +70,20 @@ static int read_launch(struct ptx_given *g, const struct ptx_file *f, const stru
 
 /* Refuses a float for an integer, and an integer for a float; .b32 accepts both. */
 static int check_value(const struct ptx_argument *a, const tw_ptx_param *param,
-                       const struct options *o)
+                       const struct ptx_param_found *found, const struct options *o)
 {
     if (a->kind != PTX_VALUE || !param->bytes)
         return STATUS_OK;
+    const char *type = found && found->type ? found->type : param->type;
+    bool is_unsigned = type == param->type ? param->type[1] == 'u' : *type == 'u';
     bool is_float = is_float_type(a->type), wants_float = param->type[1] == 'f';
     bool wants_integer = param->type[1] == 'u' || param->type[1] == 's';
     if ((is_float && wants_integer) || (!is_float && wants_float))
         return usage_error(o->complaints, o->command, "%s is %s, and %s is given: --arg %c%d:…",
-                           a->name, param->type, tw_dtype_name(a->type),
-                           wants_float             ? 'f'
-                           : param->type[1] == 'u' ? 'u'
-                                                   : 'i',
+                           a->name, type, tw_dtype_name(a->type),
+                           wants_float   ? 'f'
+                           : is_unsigned ? 'u'
+                                         : 'i',
                            (int)param->bytes * 8);
     return STATUS_OK;
 }
@@ -133,7 +135,7 @@ static int read_one(struct ptx_given *g, int index, const char *text, const stru
         param = tw_ptx_param_init();
     if (ptx_argument_read(a, index, text, &param, &g->arrays, seed + (uint64_t)index, &why)) {
         compare_elements(g, a, found, o);
-        return check_size(a, index, found, f, o) == STATUS_OK ? check_value(a, &param, o)
+        return check_size(a, index, found, f, o) == STATUS_OK ? check_value(a, &param, found, o)
                                                               : STATUS_USAGE;
     }
     usage_error(o->complaints, o->command, "--arg %s: %s", text, why);

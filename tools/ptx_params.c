@@ -228,8 +228,18 @@ static char *argument_for(const struct ptx_param_found *p)
 
 /* --- the message --- */
 
-/* Returns the command line with what is given and what is missing. */
-static char *whole_command(const struct ptx_params *p, const struct options *o, bool has_block)
+/* Returns "--block 256" for the block that the kernel itself gives. The caller frees. */
+static char *block_option(const struct ptx_file *f)
+{
+    int b[3] = {1, 1, 1};
+    tw_ptx_block(f->ptx, f->kernel, b);
+    return b[2] > 1   ? need_text("--block %d,%d,%d", b[0], b[1], b[2])
+           : b[1] > 1 ? need_text("--block %d,%d", b[0], b[1])
+                      : need_text("--block %d", b[0]);
+}
+
+/* Returns the command line with what is given and what is missing. `block`: NULL: is given. */
+static char *whole_command(const struct ptx_params *p, const struct options *o, const char *block)
 {
     char *line = need_text("tilewright %s", o->command->name);
     for (int i = 0; i < o->word_count; i++) {
@@ -248,8 +258,8 @@ static char *whole_command(const struct ptx_params *p, const struct options *o, 
             free(word);
         }
     }
-    if (!has_block)
-        append_text(&line, " --block 256");
+    if (block)
+        append_text(&line, " %s", block);
     const struct option_use *given = options_next(o, "arg", NULL);
     for (int i = 0; i < p->count; i++) {
         char *text = given ? need_text("%s", given->values[0]) : argument_for(&p->list[i]);
@@ -284,7 +294,8 @@ int ptx_params_refuse(const struct ptx_params *p, const struct ptx_file *f, cons
                  f->shown);
     if (p->count <= 0) /* none, or the program is refused */
         return STATUS_USAGE;
-    char *line = whole_command(p, o, has_block);
+    char *bounds = has_block && !options_has(o, "block") ? block_option(f) : NULL;
+    char *line = whole_command(p, o, has_block ? bounds : "--block 256");
     if (p->count != given) {
         char *what = need_text("%s takes %d argument%s, %d %s given", f->shown, p->count, few,
                                given, given == 1 ? "is" : "are");
@@ -295,10 +306,14 @@ int ptx_params_refuse(const struct ptx_params *p, const struct ptx_file *f, cons
         list_params(p, o);
         free(what);
     }
-    complain_more(o->complaints, "a line to copy, with sizes and values to change: %s", line);
+    complain_more(o->complaints,
+                  "a line to copy; its sizes and values are placeholders, put yours in: %s", line);
+    if (bounds)
+        complain_more(o->complaints, "(%s is the limit of the kernel's __launch_bounds__)", bounds);
     if (strstr(line, "{…}"))
         complain_more(o->complaints, "in place of '{…}' goes a struct, its fields in order: "
                                      "'{f32[64]:rand, i32:64}'");
+    free(bounds);
     free(line);
     return STATUS_USAGE;
 }

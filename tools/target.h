@@ -99,7 +99,8 @@ bool is_float_type(tw_dtype t);
 #define OPTION_IMPORT                                                                              \
     {                                                                                              \
         .name = "import-path", .letter = 'I', .values = 1, .value = "FOLDER",                      \
-        .help = "look for imported files there, too; may be given several times"                   \
+        .help = "look for imported files there, too; CUDA: for included files; may be given\n"     \
+                "several times"                                                                    \
     }
 #define OPTION_FILL                                                                                \
     {                                                                                              \

@@ -111,7 +111,7 @@ CASES = [
     ("check", ["--kernel", "scale", "--block", "32", "--arg", "f32[8]:iota", "--arg", "f32[1]:none", "--arg", "i32:7"], 1,
      ["element 0 of factor"], ["out-of-bounds"]),
     ("check", ["--kernel", "scale", "--block", "32", "--arg", "f32[8]:iota", "--arg", "f32[1]:none", "--arg", "f32:7"], 2,
-     ["count is .u32, and f32 is given: --arg u32:"], []),
+     ["count is int, and f32 is given: --arg i32:"], []),
 ]
 
 

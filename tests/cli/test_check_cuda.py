@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""`check` of CUDA C and PTX: its time limits and --strict, barriers and shuffles that not all threads reach, and the hints for options
+and launches. Uses stored PTX of nvcc, and a compiler of CUDA C if one is installed."""
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+from tile_runner import call, cuda_compiler, fail
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SUM = [os.path.join(HERE, "../../kernels/cuda/block_sum.ptx"), "--block", "256", "--arg", "f32[1000]:ones", "--arg", "f32[1]:none", "--arg", "i32:1000"]
+BRANCHES = ["--kernel", "branches", "--block", "64", "--arg", "f32[64]:iota"]
+ROUNDS = ["--kernel", "rounds", "--block", "64", "--arg", "f32[256]:zero", "--arg", "i32:3"]
+SPINS = ["--kernel", "spins", "--block", "32", "--arg", "i32[1]:zero", "--arg", "i32:4", "--arg", "i32:0"]
+SHUFFLES = ["--kernel", "part_shuffles", "--block", "32", "--arg", "f32[32]:zero"]
+
+# command, options, status, expected texts, unexpected texts
+CASES = [
+    # warps at different barriers
+    ("check", BRANCHES, 0, ["warning: warps-apart: warps meet at different barriers, barriers.cu:1", "allowed by PTX, undefined in CUDA C++"], ["error"]),
+    ("check", BRANCHES + ["--strict"], 1, ["warning: warps-apart"], ["error"]),
+    ("check", ROUNDS, 1, ["barriers.cu:26:9 and barriers.cu:29:5: allowed by PTX", "last barrier passed: barriers.cu:26:9 (number 3)",
+                          "last barrier passed: barriers.cu:29:5 (number 3)", "the warps passed their last barrier together, each at another place"], []),
+    # lanes that do not come
+    ("check", SHUFFLES, 1, ["barriers.cu:38:9: error: deadlock: lanes 0x000fffff of a warp wait in shfl for lanes 0xfff00000, which do not come",
+                            "barriers.cu:39:5: note: wait by block (0,0,0) thread (20,0,0)", "give the lanes that come"], ["divergent-barrier"]),
+    ("run", SHUFFLES, 1, ["barriers.cu:38:9: error: deadlock: lanes 0x000fffff"], []),
+    # a loop without an end
+    ("check", SPINS + ["--time-limit", "0.5"], 1, ["`spins` did not end within 0.5 s", "was at barriers.cu:4"], []),
+    ("run", SPINS + ["--time-limit", "0.5"], 1, ["was at barriers.cu:4"], []),
+    # options
+    ("check", BRANCHES + ["--device", "h100"], 0, ["warps-apart"], []),
+    ("check", BRANCHES + ["-DX=1"], 2, ["unknown option -DX; for the compiler of CUDA C: --compiler-arg=-DX=1"], []),
+    ("check", ["--kernel", "bounded", "--block", "512", "--arg", "f32[8]:zero", "--arg", "i32:8"], 2,
+     ["does not take blocks of 512 x 1 x 1 threads: it has at most 256 (.maxntid; __launch_bounds__ in CUDA C)"], []),
+    ("check", ["--kernel", "bounded"], 2, ["placeholders, put yours in: tilewright check", "--block 256 --arg 'f32[1024]:zero' --arg i32:32",
+                                           "(--block 256 is the limit of the kernel's __launch_bounds__)"], []),
+]
+
+
+def check(tool, folder, cases):
+    for command, options, status, said, unsaid in cases:
+        done = call([tool, command, "barriers.ptx", *options], cwd=folder)
+        shown = re.sub(r"\s+", " ", done.out + done.err)
+        missing = [text for text in said if text not in shown] + [f"not {text}" for text in unsaid if text in shown]
+        if done.status != status or missing:
+            fail(f"{command} barriers.ptx {options}: expected status {status} and {missing}, got {done}")
+
+
+def check_limits(tool):
+    """A check that the user's own limit cuts short fails, wherever the limit falls."""
+    for limit in ("0.4", "0.5", "0.6", "0.7"):
+        options = [*SUM, "--seeds", "50000", "--time-limit", limit]
+        done = call([tool, "check", *options])
+        if done.status != 1 or not re.search(rf"error: .*time is up \(--time-limit {limit}\) after \d+ of 100000 runs", done.err):
+            fail(f"{options}: {done}")
+    done = call([tool, "check", *options, "--json"])
+    found = json.loads(done.out)
+    if done.status != 1 or found["ok"] or found["planned_runs"] != 100000 or [f["code"] for f in found["findings"]] != ["cancelled"]:
+        fail(f"{options}: {done}")
+    done = call([tool, "check", *SUM, "--strict"])
+    if done.status or done.err:
+        fail(f"--strict of a clean kernel: {done}")
+
+
+TEMPLATE = """#include "sizes.h"
+template <typename T, int N>
+__global__ void scale(T *x, T a, int n)
+{
+    for (int i = threadIdx.x; i < n && i < N; i += SIZE)
+        x[i] *= a;
+}
+"""
+
+
+def check_source(tool, folder):
+    """Options and hints for a source: folders of headers, the line that makes a kernel of a template, a struct's elements."""
+    if not cuda_compiler():
+        print("there is no compiler of CUDA C: folders and templates were not tried")
+        return
+    os.mkdir(f"{folder}/inc")
+    with open(f"{folder}/inc/sizes.h", "w") as out:
+        out.write("#define SIZE 32\n")
+    with open(f"{folder}/scale.cu", "w") as out:
+        out.write(TEMPLATE)
+    line = "template __global__ void scale<float, 64>(float *x, float a, int n);"
+    for include in (["-Iinc"], ["-I", "inc"], ["--import-path=inc"]):
+        done = call([tool, "check", "scale.cu", *include], cwd=folder)
+        if done.status != 2 or f"`{line}`" not in done.err:
+            fail(f"the template's line: {done}")
+    with open(f"{folder}/scale.cu", "a") as out:
+        out.write(line + "\n")
+    launch = ["scale.cu", "-Iinc", "--block", "32", "--arg", "f32[8]:ones", "--arg", "f32:2", "--arg", "i32:8"]
+    done = call([tool, "check", *launch], cwd=folder)
+    if done.status or done.err:
+        fail(f"-Iinc: {done}")
+    for given, status in (([], 0), (["--strict"], 1)):
+        for kind in ("f64[8]:ones", "i8[64]:zero", "f16[16]:ones"):
+            wrong = [kind if word == "f32[8]:ones" else word for word in launch]
+            done = call([tool, "check", *wrong, *given], cwd=folder)
+            if done.status != status or f"has elements of {kind.split('[')[0]}: --arg f32[…]" not in done.err:
+                fail(f"{wrong}: {done}")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(os.path.join(HERE, "cuda", "barriers.cu"), folder)
+        with open(os.path.join(HERE, "cuda", "barriers.ptx")) as given, open(f"{folder}/barriers.ptx", "w") as out:
+            out.write(given.read().replace("tests/cli/cuda/barriers.cu", "barriers.cu"))
+        check(tool, folder, CASES)
+        check_limits(tool)
+        check_source(tool, folder)
+
+
+if __name__ == "__main__":
+    main()
