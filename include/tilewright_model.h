@@ -109,7 +109,7 @@ typedef struct tw_explained_line {
     const char *file;
     int line;
     double instructions; /* warp instructions */
-    /* Without the bytes that asynchronous copies write past L1, which take no turn of others. */
+    /* As an assembler may merge the accesses; copies past L1 count, too. */
     double shared_accesses, shared_wavefronts, shared_wavefronts_ideal;
     double conflict_ways; /* wavefronts / ideal wavefronts; 1: no bank conflict */
     double requests, sectors, sectors_ideal; /* of global memory */
@@ -135,13 +135,14 @@ typedef struct tw_explained_request {
  * asynchronous copy is two: a load of global memory and a store of shared memory. */
 typedef struct tw_explained_access {
     const char *file;
-    int line, column;          /* from 1; column 0: not known */
-    bool shared;               /* shared memory; else global memory */
-    bool store;                /* a store or an atomic operation; else a load */
-    bool copy;                 /* a copy past L1 (16 bytes for each thread) to shared memory: it has
-                                  no bank conflicts, and `units` are its lines of 128 bytes */
-    int bytes;                 /* of a thread */
-    double requests;           /* of warps */
+    int line, column; /* from 1; column 0: not known */
+    bool shared;      /* shared memory; else global memory */
+    bool store;       /* a store or an atomic operation; else a load */
+    bool copy;        /* a copy past L1 (16 bytes for each thread) to shared memory: it takes
+                                  a wavefront for each pair of 128-byte rows that it reads and
+                                  writes, and other accesses do not wait for it */
+    int bytes;        /* of a thread */
+    double requests;  /* of warps */
     double units, units_ideal; /* wavefronts of shared memory, sectors of global memory; the fewest
                                   for these bytes */
     double ways;               /* units / units_ideal; shared memory, 1: no bank conflict */
@@ -212,6 +213,15 @@ typedef struct tw_explanation {
     /* For each of `accesses`: the operation of an atomic one as PTX names it, "add"; NULL: a plain load
      * or store. */
     const char *const *atomics;
+
+    /* The wavefronts of copies past L1, which are among `shared_wavefronts`. Other accesses do not
+     * wait for them, so the predicted time does not count them. */
+    double copy_wavefronts, copy_wavefronts_ideal;
+    /* shared_wavefronts of the PTX as written, as the counters have them: they differ if an assembler
+     * may merge neighbouring accesses of a thread. */
+    double wavefronts_as_written, wavefronts_ideal_as_written;
+    /* For each of `accesses`: its `ways` in the PTX as written. */
+    const double *ways_as_written;
 } tw_explanation;
 TW_SIZED(tw_explanation);
 

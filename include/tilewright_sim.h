@@ -142,20 +142,23 @@ TW_SIZED(tw_sim_options);
 #define TW_COUNTER_LIST(X)                                                                         \
     X(warp_instructions, SUM, "instructions, once a warp")                                         \
     X(thread_instructions, SUM, "instructions, once a thread")                                     \
-    X(busiest_warp, MOST, "instructions of the warp that runs the most; of no line")               \
+    X(busiest_warp, MOST,                                                                          \
+      "instructions of the warp that runs the most; a number for the run alone")                   \
     X(shared_loads, SUM, "warp instructions that read shared memory, ldmatrix too")                \
     X(shared_stores, SUM,                                                                          \
-      "warp instructions that write it, stmatrix too, asynchronous copies not")                    \
-    X(shared_atomics, SUM, "atomic ones on it; their wavefronts are not counted")                  \
+      "warp instructions that write shared memory, stmatrix too; no asynchronous copies")          \
+    X(shared_atomics, SUM,                                                                         \
+      "atomic instructions on shared memory; their wavefronts are not counted")                    \
     X(shared_wavefronts, SUM, "wavefronts of shared memory")                                       \
     X(shared_wavefronts_ideal, SUM, "the fewest that these accesses could take")                   \
     X(bank_conflicts, SUM, "wavefronts above those")                                               \
     X(global_loads, SUM, "warp instructions that read global memory")                              \
-    X(global_stores, SUM, "that write it")                                                         \
-    X(global_atomics, SUM, "atomic ones on it; not among requests and sectors")                    \
+    X(global_stores, SUM, "warp instructions that write global memory")                            \
+    X(global_atomics, SUM, "atomic instructions on global memory; not among requests and sectors") \
     X(global_requests, SUM, "loads, stores and asynchronous copies from global memory")            \
     X(global_sectors, SUM, "sectors of 32 bytes that those touch")                                 \
-    X(block_sectors, MOST, "sectors of the block that touches the most; of no line")               \
+    X(block_sectors, MOST,                                                                         \
+      "sectors of the block that touches the most; a number for the run alone")                    \
     X(local_accesses, SUM, "warp instructions on local memory")                                    \
     X(async_copies, SUM, "asynchronous copies, once a warp")                                       \
     X(async_bytes, SUM, "bytes that they write")                                                   \

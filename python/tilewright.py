@@ -295,7 +295,10 @@ class _Explanation(_Sized):
                 ("bound", c_char_p), ("bound_title", c_char_p), ("seconds", _Range),
                 ("flops_per_second", c_double), ("verdict", c_char_p), ("advice", c_char_p),
                 ("note_count", c_int), ("notes", POINTER(c_char_p)), ("sampled_blocks", c_int64),
-                ("sampled_instructions", c_int64), ("host_seconds", c_double), ("atomics", POINTER(c_char_p))]
+                ("sampled_instructions", c_int64), ("host_seconds", c_double), ("atomics", POINTER(c_char_p)),
+                ("copy_wavefronts", c_double), ("copy_wavefronts_ideal", c_double),
+                ("wavefronts_as_written", c_double), ("wavefronts_ideal_as_written", c_double),
+                ("ways_as_written", POINTER(c_double))]
 
 
 _WATCH = {"races": 1, "barriers": 2, "memory": 4, "counters": 8, "exits": 16, "outputs": 32}

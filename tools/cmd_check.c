@@ -383,7 +383,8 @@ static const struct option_spec check_options[] = {
      .help = "status 1 also for a kernel that has no `ensures`, could not be run or\nsimulated, or "
              "whose races the static check leaves undecided; what --no-run or\n--no-sim leaves out "
              "does not count. PTX, CUDA: also for a warning"},
-    {.name = "no-run", .help = "static checks only; --strict then counts only undecided races"},
+    {.name = "no-run",
+     .help = "static checks only. Of the reasons of --strict, only undecided races remain"},
     {.name = "no-sim", .help = "no runs on the simulator"},
     {.name = "all",
      .letter = 'a',
@@ -399,10 +400,10 @@ static const struct option_spec check_options[] = {
     {.name = "fill",
      .values = 1,
      .value = "[NAME=]KIND",
-     .help = "what the caller gives in an array, without NAME in the other inputs: rand,\n"
-             "zero, iota, ones, wide, negative, positive, extreme or special (NaN,\n"
-             "infinities, …); else inputs are random, and outputs that `ensures`\n"
-             "speaks of count as never written"},
+     .help = "the values of array NAME, or without NAME of all inputs that have no\n"
+             "--fill of their own: rand, zero, iota, ones, wide, negative, positive,\n"
+             "extreme or special (NaN, infinities, …). By default inputs are random,\n"
+             "and outputs that `ensures` mentions count as never written"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,

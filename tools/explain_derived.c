@@ -16,8 +16,9 @@ const tw_roof *explain_roof(const tw_explanation *e, const char *name)
 static const char *shared_name(const tw_explanation *e)
 {
     const tw_roof *r = explain_roof(e, "shared");
-    bool all = r && r->work.middle <= e->shared_wavefronts;
-    return !(e->shared_wavefronts > 0) ? "L1" : all ? "shared" : "L1, shared";
+    double own = e->shared_wavefronts - e->copy_wavefronts;
+    bool all = r && r->work.middle <= own;
+    return !(own > 0) ? "L1" : all ? "shared" : "L1, shared";
 }
 
 const char *explain_roof_name(const tw_explanation *e, const char *name)

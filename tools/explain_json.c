@@ -194,7 +194,8 @@ static void put_lanes(struct json *j, const tw_explained_access *a)
     json_close(j, '}');
 }
 
-static void put_access(struct json *j, const tw_explained_access *a, const char *atomic)
+static void put_access(struct json *j, const tw_explained_access *a, const char *atomic,
+                       double as_written)
 {
     json_open(j, '{');
     json_put_text(j, "file", a->file);
@@ -210,6 +211,7 @@ static void put_access(struct json *j, const tw_explained_access *a, const char 
     json_put_real(j, a->shared ? "wavefronts_ideal" : "sectors_ideal", a->units_ideal);
     json_put_real(j, "ways", a->ways);
     json_put_real(j, "ways_by_element", a->ways_by_element);
+    json_put_real(j, "ways_as_written", as_written);
     put_lanes(j, a);
     json_close(j, '}');
 }
@@ -310,7 +312,7 @@ static void put_lists(struct json *j, const struct explain_row *r)
     json_key(j, "accesses");
     json_open(j, '[');
     for (int i = 0; i < e->access_count; i++)
-        put_access(j, &e->accesses[i], e->atomics[i]);
+        put_access(j, &e->accesses[i], e->atomics[i], e->ways_as_written[i]);
     json_close(j, ']');
     json_key(j, "lines");
     json_open(j, '[');
@@ -341,6 +343,10 @@ static void put_row(struct json *j, const struct explain_row *r)
     json_put_real(j, "l2_hit_rate", e->l2_hit_rate);
     json_put_real(j, "shared_wavefronts", e->shared_wavefronts);
     json_put_real(j, "shared_wavefronts_ideal", e->shared_wavefronts_ideal);
+    json_put_real(j, "copy_wavefronts", e->copy_wavefronts);
+    json_put_real(j, "copy_wavefronts_ideal", e->copy_wavefronts_ideal);
+    json_put_real(j, "wavefronts_as_written", e->wavefronts_as_written);
+    json_put_real(j, "wavefronts_ideal_as_written", e->wavefronts_ideal_as_written);
     put_lists(j, r);
     json_put_text(j, "bound", e->bound);
     json_put_text(j, "bound_title", e->bound_title);

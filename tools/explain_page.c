@@ -88,7 +88,7 @@ static void counted(const struct explain *x, const struct explain_row *r)
     } ways[] = {
         {"by thread: each thread's own elements", t->read_by_thread, t->written_by_thread, 0},
         {"by warp, an element at a time", t->read_by_element, t->written_by_element, 0},
-        {"by warp, vectors at once", t->read_by_request, t->written_by_request, 0},
+        {"by warp, each vector once", t->read_by_request, t->written_by_request, 0},
         {"from L2 (L1 misses)", t->read.middle, t->written.middle, 0},
         {missed, m->read.middle, m->written.middle, 0},
         {"compulsory: each array once", 0, 0, m->compulsory},
@@ -181,10 +181,19 @@ static void roofs(const tw_explanation *e)
 /* --- accesses by line --- */
 
 /* Returns "32-way conflict (8-way as vectors)". For vectorised accesses with a conflict, the
- * conflict of the program's own accesses comes first. */
-static struct figure conflict_text(const tw_explained_access *a)
+ * conflict of the program's own accesses comes first. If an assembler may merge accesses, the
+ * conflict of the PTX as written follows: "no conflict if merged (2-way as written)". */
+static struct figure conflict_text(const tw_explained_access *a, double written)
 {
     struct figure f;
+    if (fabs(written - a->ways) > 0.005 * a->ways) {
+        char merged[64] = "no";
+        if (a->ways >= 1.005)
+            snprintf(merged, sizeof merged, "%.32s-way", figure_unit(a->ways, "").text);
+        snprintf(f.text, sizeof f.text, "%s conflict if merged (%.32s-way as written)", merged,
+                 figure_unit(written, "").text);
+        return f;
+    }
     if (a->ways < 1.005)
         return (struct figure){"no conflict"};
     double ways = a->ways_by_element > a->ways ? a->ways_by_element : a->ways;
@@ -211,10 +220,10 @@ static struct figure units_text(const tw_explained_access *a, const char *unit, 
     return f;
 }
 
-/* "16 lines a copy, 4 would do" */
+/* "16 wavefronts a copy, 4 would do" */
 static struct figure copy_text(const tw_explained_access *a)
 {
-    struct figure f = units_text(a, "line", "copy");
+    struct figure f = units_text(a, "wavefront", "copy");
     size_t length = strlen(f.text);
     if (a->ways >= 1.005)
         snprintf(f.text + length, sizeof f.text - length, ", %.32s would do",
@@ -222,9 +231,11 @@ static struct figure copy_text(const tw_explained_access *a)
     return f;
 }
 
-static struct figure cost_text(const tw_explained_access *a)
+static struct figure cost_text(const tw_explanation *e, const tw_explained_access *a)
 {
-    return a->copy ? copy_text(a) : a->shared ? conflict_text(a) : units_text(a, "sector", "warp");
+    return a->copy     ? copy_text(a)
+           : a->shared ? conflict_text(a, e->ways_as_written[a - e->accesses])
+                       : units_text(a, "sector", "warp");
 }
 
 /* Returns whether the same line has another access of the same kind and memory, in a different
@@ -241,8 +252,20 @@ static bool has_twin(const tw_explanation *e, const tw_explained_access *a)
     return false;
 }
 
+/* Returns whether the text of any access is known, as it is for a `.tile` file. */
+static bool any_text(const struct explain_row *r)
+{
+    bool any = false;
+    for (int i = 0; i < r->e.access_count && !any; i++) {
+        char *line = explain_source_line(r, r->e.accesses[i].line);
+        any = line && *line;
+        free(line);
+    }
+    return any;
+}
+
 static void access_row(const struct explain_row *r, const tw_explained_access *a, int width,
-                       bool first)
+                       bool texts, bool first)
 {
     struct cells c = {0};
     char number[16], kind[64], text[CELL_BYTES];
@@ -260,8 +283,9 @@ static void access_row(const struct explain_row *r, const tw_explained_access *a
     cells_add(&c, "access", 12, true, kind);
     cells_add(&c, "bytes", 5, false, figure_unit(a->bytes, "").text);
     cells_add(&c, "requests", 8, false, figure_unit(a->requests, "").text);
-    cells_add(&c, "costs", width, true, cost_text(a).text);
-    cells_add(&c, "text", 4, true, text);
+    cells_add(&c, "costs", width, true, cost_text(&r->e, a).text);
+    if (texts)
+        cells_add(&c, "text", 4, true, text);
     if (first)
         cells_header(stdout, &c);
     cells_row(stdout, &c);
@@ -269,25 +293,43 @@ static void access_row(const struct explain_row *r, const tw_explained_access *a
     free(line);
 }
 
-static void accesses(const struct explain_row *r)
+/* Prints the wavefronts that bank conflicts take, as the counters define them: those above the
+ * ideal number, of copies past L1, too. */
+static void conflicts(const tw_explanation *e)
 {
-    const tw_explanation *e = &r->e;
     double lost = e->shared_wavefronts - e->shared_wavefronts_ideal;
-    if (!e->access_count)
-        return;
+    double of_copies = e->copy_wavefronts - e->copy_wavefronts_ideal;
+    double written = e->wavefronts_as_written - e->wavefronts_ideal_as_written;
     printf("\nAccesses by line; ");
-    if (e->shared_wavefronts > 0 && lost > 0.005 * e->shared_wavefronts)
+    if (lost > 0.5 && of_copies >= lost - 0.5)
+        printf("bank conflicts: of copies past L1 alone, %s of %s wavefronts of shared memory; "
+               "other accesses do not wait for them\n",
+               figure_unit(lost, "").text, figure_unit(e->shared_wavefronts, "").text);
+    else if (lost > 0.5)
         printf("bank conflicts: %s of %s wavefronts of shared memory are lost to them\n",
                figure_unit(lost, "").text, figure_unit(e->shared_wavefronts, "").text);
     else
         printf("bank conflicts: none\n");
+    if (fabs(written - lost) > 0.5)
+        printf("  (if an assembler merges neighbouring accesses. As written they lose %s of %s: "
+               "`run --counters` has these)\n",
+               figure_unit(written, "").text, figure_unit(e->wavefronts_as_written, "").text);
+}
+
+static void accesses(const struct explain_row *r)
+{
+    const tw_explanation *e = &r->e;
+    if (!e->access_count)
+        return;
+    conflicts(e);
     int width = 0;
+    bool texts = any_text(r);
     for (int i = 0; i < e->access_count; i++) {
-        int length = (int)strlen(cost_text(&e->accesses[i]).text);
+        int length = (int)strlen(cost_text(e, &e->accesses[i]).text);
         width = length > width ? length : width;
     }
     for (int i = 0; i < e->access_count; i++)
-        access_row(r, &e->accesses[i], width, i == 0);
+        access_row(r, &e->accesses[i], width, texts, i == 0);
 }
 
 /* --- limits --- */

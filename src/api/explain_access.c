@@ -76,6 +76,8 @@ static tw_explained_access shown(struct explain *e, const struct accesses *all,
     const char *file = NULL;
     uint32_t line = sim_counted_line(&at, e->simulation.module, &file);
     const struct access_cost *c = &a->launch;
+    bool merges = c->merged > 0;
+    double units = merges ? c->merged : c->units, ideal = merges ? c->merged_ideal : c->ideal;
     return (tw_explained_access){.file = arena_string(e->results, file, strlen(file)),
                                  .line = (int)line,
                                  .column = a->place.ins->line ? (int)a->place.ins->line->column : 0,
@@ -84,42 +86,52 @@ static tw_explained_access shown(struct explain *e, const struct accesses *all,
                                  .copy = a->copy,
                                  .bytes = a->bytes,
                                  .requests = c->requests,
-                                 .units = c->units,
-                                 .units_ideal = c->ideal,
-                                 .ways = ratio(c->units, c->ideal),
+                                 .units = units,
+                                 .units_ideal = ideal,
+                                 .ways = ratio(units, ideal),
                                  .ways_by_element =
                                      a->shared ? ratio(c->by_element, c->ideal_by_element) : 1,
                                  .lanes = request_of(e, all, a)};
 }
 
-/* Adds an access to an equal one, or inserts it after the others of its line. atomics: the operation
- * of each access of the list. */
-static int keep(tw_explained_access *list, const char **atomics, int count,
-                const tw_explained_access *a, const char *atomic)
+/* The accesses of the explanation, and what it says of each of them. */
+struct shown_list {
+    tw_explained_access *data;
+    const char **atomics;
+    double *written; /* ways_as_written */
+    int count;
+};
+
+/* Adds an access to an equal one, or inserts it after the others of its line. */
+static void keep(struct shown_list *all, const tw_explained_access *a, const char *atomic,
+                 double written)
 {
-    for (int i = 0; i < count; i++)
-        if (alike(&list[i], a) && atomics[i] == atomic) {
+    tw_explained_access *list = all->data;
+    for (int i = 0; i < all->count; i++)
+        if (alike(&list[i], a) && all->atomics[i] == atomic &&
+            fabs(all->written[i] - written) < 0.005) {
             list[i].requests += a->requests;
             list[i].units += a->units;
             list[i].units_ideal += a->units_ideal;
-            return count;
+            return;
         }
-    int at = count;
+    int at = all->count++;
     for (; at > 0 && list[at - 1].line > a->line; at--) {
         list[at] = list[at - 1];
-        atomics[at] = atomics[at - 1];
+        all->atomics[at] = all->atomics[at - 1];
+        all->written[at] = all->written[at - 1];
     }
     list[at] = *a;
-    atomics[at] = atomic;
-    return count + 1;
+    all->atomics[at] = atomic;
+    all->written[at] = written;
 }
 
 void explain_accesses(struct explain *e, const struct accesses *accesses)
 {
-    int count = 0;
     size_t all = accesses->list.count;
-    tw_explained_access *list = arena_array(e->results, tw_explained_access, all + 1);
-    const char **atomics = arena_array(e->results, const char *, all + 1);
+    struct shown_list list = {.data = arena_array(e->results, tw_explained_access, all + 1),
+                              .atomics = arena_array(e->results, const char *, all + 1),
+                              .written = arena_array(e->results, double, all + 1)};
     for (size_t i = 0; i < all; i++) {
         const struct access_of *a = &accesses->list.data[i];
         tw_explained_access one = shown(e, accesses, a);
@@ -130,9 +142,10 @@ void explain_accesses(struct explain *e, const struct accesses *accesses)
         *(a->write ? &t->written_by_request : &t->read_by_request) += a->launch.units * unit;
         *(a->write ? &t->written_by_element : &t->read_by_element) += a->launch.by_element * unit;
         if (a->launch.requests > 0)
-            count = keep(list, atomics, count, &one, atomic_of(a->place.ins));
+            keep(&list, &one, atomic_of(a->place.ins), ratio(a->launch.units, a->launch.ideal));
     }
-    e->out.accesses = list;
-    e->out.atomics = atomics;
-    e->out.access_count = count;
+    e->out.accesses = list.data;
+    e->out.atomics = list.atomics;
+    e->out.ways_as_written = list.written;
+    e->out.access_count = list.count;
 }

@@ -173,10 +173,8 @@ static void add_line(struct counting *c, const struct sim_counted *counted,
     out->instructions += (double)n->warp_instructions * times;
     out->shared_accesses +=
         (double)(as->shared_loads + as->shared_stores + n->async_copies) * times;
-    if (!ptx_has(counted->ins, MOD_CG)) {
-        out->shared_wavefronts += (double)as->shared_wavefronts * times;
-        out->shared_wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
-    }
+    out->shared_wavefronts += (double)as->shared_wavefronts * times;
+    out->shared_wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
     out->requests += (double)n->global_requests * times;
     out->sectors += (double)n->global_sectors * times;
 }
@@ -202,6 +200,21 @@ static void pace_statement(struct counting *c, const struct sim_counted *counted
         c->out->paced[i].wavefronts += (double)as->shared_wavefronts * share;
 }
 
+/* Gives each of the accesses that an assembler may merge its share of the merged wavefronts. */
+static void share_merged(struct counting *c, const struct sim_counted *n, double times)
+{
+    struct accesses *all = &c->out->accesses;
+    for (size_t i = 0; n->merge && n->merged.shared_wavefronts && i < all->list.count; i++) {
+        struct access_of *a = &all->list.data[i];
+        for (size_t k = 0; a->shared && k < n->merge->count; k++)
+            if (n->merge->list[k].ins == a->place.ins) {
+                double share = times / (double)n->merge->count;
+                a->launch.merged += (double)n->merged.shared_wavefronts * share;
+                a->launch.merged_ideal += (double)n->merged.shared_wavefronts_ideal * share;
+            }
+    }
+}
+
 /* Adds a block's counts. share: of all blocks, the part that this one represents. */
 static void take_counts(struct counting *c, const struct seen *seen, double times, double share)
 {
@@ -210,6 +223,7 @@ static void take_counts(struct counting *c, const struct seen *seen, double time
         const struct sim_counts *as = n->merge ? &n->merged : &n->counts;
         work_add(&c->out->launch, n->ins, &n->counts, &n->merged, n->merge != NULL, times);
         add_line(c, n, &n->counts, &n->merged, times);
+        share_merged(c, n, times);
         pace_statement(c, n, as, share);
     }
 }

@@ -341,8 +341,13 @@ void explain_time(struct explain *e, struct explain_counts *c)
     o->flops = e->launch ? explain_flops(e->launch) : 0;
     if (o->flops == 0)
         o->flops = o->flops_executed;
-    o->shared_wavefronts = c->launch.wavefronts.middle;
-    o->shared_wavefronts_ideal = c->launch.wavefronts_ideal;
+    const struct work *w = &c->launch;
+    o->copy_wavefronts = w->copy_wavefronts;
+    o->copy_wavefronts_ideal = w->copy_wavefronts_ideal;
+    o->shared_wavefronts = w->wavefronts.middle + w->copy_wavefronts;
+    o->shared_wavefronts_ideal = w->wavefronts_ideal + w->copy_wavefronts_ideal;
+    o->wavefronts_as_written = w->wavefronts.high + w->copy_wavefronts;
+    o->wavefronts_ideal_as_written = w->wavefronts_ideal_written + w->copy_wavefronts_ideal;
     /* The spread of the blocks follows from their pace; their hits in L2 follow from the spread. */
     if (o->launches)
         replay_l2(e, &c->l2, in_step, l2_halves(e->gpu), &together);

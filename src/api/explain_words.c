@@ -146,6 +146,23 @@ static bool hides_conflicts(const tw_explanation *o)
     return !mostly_waits(o) && !is_bound_by(o, "shared");
 }
 
+/* Returns the wavefronts of shared memory for which other accesses wait. */
+static double waited_for(const tw_explanation *o)
+{
+    return o->shared_wavefronts - o->copy_wavefronts;
+}
+
+/* Returns the wavefronts above the ideal that copies past L1 take on a line. */
+static double lost_of_copies(const tw_explanation *o, int line)
+{
+    double lost = 0;
+    for (int i = 0; i < o->access_count; i++) {
+        const tw_explained_access *a = &o->accesses[i];
+        lost += a->copy && a->line == line ? a->units - a->units_ideal : 0;
+    }
+    return lost;
+}
+
 /* Returns the access with the most conflicts, on the line that loses the most wavefronts to them.
  * NULL: conflicts are few. */
 static const tw_explained_access *worst_conflicts(const tw_explanation *o)
@@ -154,12 +171,14 @@ static const tw_explained_access *worst_conflicts(const tw_explanation *o)
     double excess = 0;
     for (int i = 0; i < o->line_count; i++) {
         const tw_explained_line *n = &o->lines[i];
-        if (n->shared_wavefronts - n->shared_wavefronts_ideal > excess) {
-            excess = n->shared_wavefronts - n->shared_wavefronts_ideal;
+        double lost =
+            n->shared_wavefronts - n->shared_wavefronts_ideal - lost_of_copies(o, n->line);
+        if (lost > excess) {
+            excess = lost;
             worst = n;
         }
     }
-    if (!worst || worst->conflict_ways < 1.5 || excess < 0.2 * o->shared_wavefronts)
+    if (!worst || worst->conflict_ways < 1.5 || excess < 0.2 * waited_for(o))
         return NULL;
     return worst_access(o, true, worst->line);
 }
@@ -181,7 +200,8 @@ static const char *about_conflicts(struct explain *e, bool in_any_case)
     if (in_any_case)
         return fault;
     const tw_roof *r = roof_of(o, "shared");
-    double without = r->work.middle - (o->shared_wavefronts - o->shared_wavefronts_ideal);
+    double without =
+        r->work.middle - waited_for(o) + o->shared_wavefronts_ideal - o->copy_wavefronts_ideal;
     return arena_printf(
         e->results, "%s Without conflicts shared memory and L1 would be busy for %s, not %s.",
         fault, time_text(e->results, without / r->rate), time_text(e->results, r->seconds.middle));
@@ -322,15 +342,15 @@ static const char *about_l1(struct explain *e, const struct explain_counts *c)
     const tw_explanation *o = &e->out;
     if (!is_bound_by(o, "shared"))
         return NULL;
-    if (c->wavefronts > o->shared_wavefronts && o->shared_wavefronts > 0.2 * c->wavefronts)
+    if (c->wavefronts > waited_for(o) && waited_for(o) > 0.2 * c->wavefronts)
         return "Most of L1's work is to fill the tiles: arrays whose rows are a multiple of 16 "
                "bytes let a thread move 16 bytes at a time, or copy them asynchronously.";
-    if (c->wavefronts > o->shared_wavefronts)
+    if (c->wavefronts > waited_for(o))
         return "Most of L1's work is loads of elements that other threads of the block load, too: "
                "copy tiles "
                "to shared memory, and let each thread keep several results, so that it reads each "
                "factor once for all of them.";
-    if (share_of(o, "fma") > 0.1 && c->launch.fma > 1.2 * o->shared_wavefronts)
+    if (share_of(o, "fma") > 0.1 && c->launch.fma > 1.2 * waited_for(o))
         return "Each element read of shared memory serves several results already; a larger tile "
                "of results in each thread's registers (8 × 8) lets it serve more.";
     if (share_of(o, "fma") > 0.1 && share_of(o, "shared") > 1.5 * share_of(o, "fma"))
@@ -353,6 +373,33 @@ static const char *about_memory(const struct explain *e)
     return NULL;
 }
 
+/* Returns true if a kernel multiplies tiles that it keeps in shared memory. */
+static bool is_product(const tw_explanation *o, const struct explain_counts *c)
+{
+    bool tensor = false;
+    for (int i = 0; i < MATRIX_COUNT; i++)
+        tensor = tensor || c->launch.tensor[i] > 0;
+    return o->shared_bytes > 0 && (tensor || c->launch.fma > 0.2 * c->launch.instructions.middle);
+}
+
+/* Advises copies in the background, in the words of the kernel's language. */
+static const char *about_turns(const struct explain *e, const struct explain_counts *c)
+{
+    const tw_explanation *o = &e->out;
+    bool product = is_product(o, c);
+    if (!product && is_bound_by(o, "issue") && o->roofs[0].share >= half)
+        return NULL; /* instructions take the time, and copies are instructions, too */
+    if (!product && !e->launch)
+        return "Loads and arithmetic take turns: let a thread load several elements (unroll the "
+               "loop, or read a float4) before it uses the first, so that more loads are under "
+               "way.";
+    return e->launch ? "Loads and arithmetic take turns: copy the next tiles asynchronously "
+                       "(async, or pipeline(3)) while the present ones are multiplied."
+                     : "Loads and arithmetic take turns: copy the next tiles asynchronously "
+                       "(__pipeline_memcpy_async, cp.async in PTX) while the present ones are "
+                       "multiplied.";
+}
+
 static const char *about_latency(const struct explain *e, const struct explain_counts *c)
 {
     const tw_explanation *o = &e->out;
@@ -360,8 +407,11 @@ static const char *about_latency(const struct explain *e, const struct explain_c
     if (!mostly_waits(o))
         return NULL;
     if (!copies && c->missed > 0)
-        return "Loads and arithmetic take turns: copy the next tiles asynchronously (async, or "
-               "pipeline(3)) while the present ones are multiplied.";
+        return about_turns(e, c);
+    if (copies && (latency || is_bound_by(o, "tensor")) && !e->launch)
+        return "It waits for its copies: more buffers in shared memory (three or four, with "
+               "__pipeline_wait_prior(2) or (3)) keep more of them under way; with larger tiles "
+               "along K it waits less often.";
     if (copies && (latency || is_bound_by(o, "tensor")))
         return "It waits for its copies: more stages (pipeline(3) or (4)) keep more of them under "
                "way, with a greater depth of a stage (BK) it waits less often.";
@@ -371,6 +421,9 @@ static const char *about_latency(const struct explain *e, const struct explain_c
 static const char *about_traffic(struct explain *e)
 {
     const tw_explanation *o = &e->out;
+    if (is_bound_by(o, "L2 requests") && !e->launch)
+        return "The rows of its tiles are short, and each is a request to L2 of its own: tiles "
+               "with rows of 128 bytes ask for the same in fewer requests.";
     if (is_bound_by(o, "L2 requests"))
         return "The rows of its tiles are short, and each is a request to L2 of its own: tiles "
                "with rows of 128 bytes (a greater BK) ask for the same in fewer requests.";

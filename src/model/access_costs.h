@@ -14,6 +14,8 @@ struct access_cost {
     /* The same costs if each element of a vector were an access of its own; sectors have no
      * ideal. */
     double by_element, ideal_by_element;
+    double merged, merged_ideal; /* this access's part of `units` and `ideal` if an assembler
+                                  * merges accesses; 0: it merges none */
 };
 
 /* A request of a warp. */

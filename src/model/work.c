@@ -80,12 +80,16 @@ static void add_memory(struct work *w, const struct ptx_instruction *ins,
     w->load_store += instructions * times;
     add_range(&w->instructions, instructions * times, instructions * times, written * times);
     w->sectors += (double)n->global_sectors * times;
-    if (ptx_has(ins, MOD_CG)) /* data of copies past L1 is written to shared memory when no other
-                               * access writes there */
+    if (ptx_has(ins, MOD_CG)) { /* data of copies past L1 is written to shared memory when no other
+                                 * access writes there */
+        w->copy_wavefronts += (double)n->shared_wavefronts * times;
+        w->copy_wavefronts_ideal += (double)n->shared_wavefronts_ideal * times;
         return;
+    }
     add_range(&w->wavefronts, (double)as->shared_wavefronts * times,
               (double)as->shared_wavefronts * times, (double)n->shared_wavefronts * times);
     w->wavefronts_ideal += (double)as->shared_wavefronts_ideal * times;
+    w->wavefronts_ideal_written += (double)n->shared_wavefronts_ideal * times;
 }
 
 void work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,

@@ -26,6 +26,9 @@ struct work {
     struct range wavefronts; /* of shared memory; low: accesses merged as an assembler may merge
                               * them */
     double wavefronts_ideal;
+    double wavefronts_ideal_written; /* without merging */
+    /* Those of copies past L1, which take no turn of other accesses; not among `wavefronts`. */
+    double copy_wavefronts, copy_wavefronts_ideal;
     double sectors; /* of global memory */
     /* Operations of threads, and those that matrix units do: */
     double flops, tensor[MATRIX_COUNT];

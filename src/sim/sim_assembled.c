@@ -77,12 +77,14 @@ static void scale(struct sim_bounds *b, unsigned low_of, unsigned low_in, unsign
 #undef X
 }
 
-/* Derives the bounds of bank conflicts: conflicts are the wavefronts above the ideal number. */
-static void bound_conflicts(struct sim_bounds *b)
+/* Derives the bounds of bank conflicts, the wavefronts above the ideal number. Merging removes
+ * conflicts, so the high bound is the count of the PTX. The parts of a split access may have
+ * conflicts that the whole does not have: then the high bound follows from the wavefronts. */
+static void bound_conflicts(struct sim_bounds *b, bool splits)
 {
     int64_t least = b->low.shared_wavefronts - b->high.shared_wavefronts_ideal;
     b->low.bank_conflicts = least > 0 ? least : 0;
-    if (b->high.shared_wavefronts != SIM_UNBOUNDED)
+    if (splits && b->high.shared_wavefronts != SIM_UNBOUNDED)
         b->high.bank_conflicts = b->high.shared_wavefronts - b->low.shared_wavefronts_ideal;
 }
 
@@ -247,7 +249,7 @@ static struct sim_bounds bounds_of(const struct sim_counts *counts, const struct
         scale(&b, 0, 1, 1);
     if (fate == INTO_LOOP)
         unbound(&b.high, one);
-    bound_conflicts(&b);
+    bound_conflicts(&b, split_of(one, made) > 1);
     return b;
 }
 
@@ -390,7 +392,7 @@ static void bound_merge(struct finder *f, const struct sim_counted *first)
             unbound(&b.high, &access_of(f, first->ins)->is);
     }
     if (all.fate != SAME)
-        bound_conflicts(&b);
+        bound_conflicts(&b, all.split > 1);
     note(f, first, all.fate, &b);
 }
 

@@ -93,8 +93,27 @@ def test_page(tool):
     for load in ("1 sector a warp   A[row][p]: sum += ", "4 sectors a warp  B[p][col]: sum += ", "4 sectors a warp  C[row][col] = sum;"):
         expect(load in loads, loads)
     copies = explain(tool, "kernels/matmul/async.tile", *SMALL, "--type", "f16").out
-    expect("bank conflicts: none" in copies and "16 lines a copy, 4 would do  async sa" in copies and "-way conflict" not in copies, copies)
+    expect("bank conflicts: of copies past L1 alone, 768 of " in copies and "16 wavefronts a copy, 4 would do  async sa" in copies and "-way conflict" not in copies, copies)
     expect("(24 a thread" in page and "as given" in explain(tool, TILED, *SMALL, "--registers", "40").out, page)
+
+
+def test_conflicts_as_counted(tool):
+    """The page has the bank conflicts of `run --counters`, and those that are left if an assembler merges accesses."""
+    launch = ["--block", "256", "--arg", "f32[1024]:iota", "--arg", "f32[1024]:none"]
+    counted = json.loads(call([tool, "run", "tests/gpu/scalars.ptx", *launch, "--counters", "--json"]).out)["counters"]
+    page = explain(tool, "tests/gpu/scalars.ptx", *launch).out
+    expect("bank conflicts: none\n  (if an assembler merges neighbouring accesses. As written they lose 192 of 256: " in page, page)
+    expect("no conflict if merged (4-way as written)\n" in page and " text\n" not in page, page)
+    told = json.loads(explain(tool, "tests/gpu/scalars.ptx", *launch, "--json").out)["kernels"][0]
+    written = told["wavefronts_as_written"], told["wavefronts_ideal_as_written"]
+    expect(written == (counted["shared_wavefronts"], counted["shared_wavefronts_ideal"]), told)
+    expect(told["shared_wavefronts"] == counted["as_assembled"]["shared_wavefronts"][0], told)
+    expect({a["ways_as_written"] for a in told["accesses"] if a["space"] == "shared"} == {4}, told["accesses"])
+    copies = [*SMALL, "--type", "f16"]
+    counted = json.loads(call([tool, "run", "kernels/matmul/async.tile", *copies, "--fill", "rand", "--device", "sim", "--counters", "--json"]).out)["counters"]
+    told = json.loads(explain(tool, "kernels/matmul/async.tile", *copies, "--json").out)["kernels"][0]
+    lost = told["shared_wavefronts"] - told["shared_wavefronts_ideal"]
+    expect(lost == counted["bank_conflicts"] == told["copy_wavefronts"] - told["copy_wavefronts_ideal"], f"{lost}: {counted}")
 
 
 def test_first_lines(tool):
@@ -633,7 +652,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_first_lines, test_last_wave, test_large_copy, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
+    for test in (test_memory, test_page, test_conflicts_as_counted, test_first_lines, test_last_wave, test_large_copy, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
         test(tool)
     for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_limits, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_coinciding, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:

@@ -68,6 +68,8 @@ def check_unrolled(tool, assembled):
             fail(f"dots: {counted['shared_loads']} loads in PTX")
         if assembled and counted["as_assembled"]["shared_loads"] != [16 * 64 * 24, 16 * 64 * 72]:
             fail(f"dots {target}: {counted['as_assembled']}")
+        if assembled and counted["as_assembled"]["bank_conflicts"] != [0, counted["bank_conflicts"]]:
+            fail(f"dots {target}: the bound of conflicts is not the count of the PTX: {counted['as_assembled']}")
 
 
 def check_text(tool, path, lines):

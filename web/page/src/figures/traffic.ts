@@ -22,7 +22,7 @@ export function waysOf(row: Explained): Way[] {
       loads: l2.read_by_element,
       both: l2.read_by_element + l2.written_by_element,
     },
-    { id: "warp", name: "warps, by request", says: "sectors of 32 bytes, vectors at once", loads: l2.read_by_request, both: l2.by_request },
+    { id: "warp", name: "warps, by request", says: "sectors of 32 bytes, each vector once", loads: l2.read_by_request, both: l2.by_request },
     { id: "L2", name: "from L2", says: "sectors that L1 did not have", loads: l2.read[1], both: l2.moved[1] },
     { id: "memory", name: "from memory", says: "sectors that L2 did not have", loads: memory.read[1], both: memory.moved[1] },
     { id: "compulsory", name: "compulsory", says: "each array once, outputs too", loads: null, both: memory.compulsory },
