@@ -477,7 +477,7 @@ static void say_left_out(struct ptx_command *p)
 {
     enum { ROUND = 10 };
     double all = 1.5 * p->seconds * (double)p->planned / (double)p->runs;
-    if (p->stopped_early && !p->ends)
+    if (p->stopped_early && p->ends <= 0)
         complain_warning(&p->complaints,
                          "%s: %lld of %lld runs were done, in %.0f s; --time-limit %.0f gives time "
                          "for all",

@@ -303,6 +303,9 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
         return arena_printf(a, "the write (%s) may come first: the read of %s then gets %s%s%s",
                             second, first, after.a, c->past ? ", not " : "",
                             c->past ? after.b : "");
+    if (!m->will || (c->past && !m->now))
+        return arena_printf(a, "the bytes end up as %s or as %s left them, whichever comes last",
+                            first, second);
     if (!c->past)
         return arena_printf(a,
                             "the bytes end up as %s wrote them or as %s (%s), whichever comes last",
@@ -433,9 +436,27 @@ static void describe(struct race_try *t, enum sim_found kind, const struct race_
     sim_report_add(t->r->report, &f);
 }
 
+/* Returns true if an mbarrier ends after its last use: a lane of the user's warp is known to have
+ * gone on, as in the destructor of cuda::pipeline. There the lanes of a warp meet in match.sync,
+ * which orders no memory, and one of them counts the warp out (libcu++, pipeline::quit). A use
+ * that does come later is a finding of the barrier check. */
+static bool ends_mbarrier(const struct race_try *t, const struct race_clash *c)
+{
+    const struct ptx_instruction *ins = t->self.site->ins;
+    if (!ins || ins->op != PTX_MBARRIER_INVAL || !c->old || c->old->kind != SIM_UPDATE)
+        return false;
+    bool gone_on = c->old->id == t->self.id;
+    for (int l = 0; l < SIM_LANES && !gone_on; l++)
+        gone_on =
+            race_vc_covers(t->warp->view.vc[c->lane], c->old->id, UINT32_C(1) << l, c->old->epoch);
+    return gone_on;
+}
+
 void race_found(struct race_try *t, const struct race_clash *clash)
 {
     struct race_clash c = *clash;
+    if (ends_mbarrier(t, &c))
+        return;
     if (c.old && c.old->pending & c.old_lanes) /* these say the most */
         c.old_lanes &= c.old->pending;
     int here, common = met_bytes(t, &c, &here);

@@ -105,6 +105,47 @@ def check_source(tool, folder):
                 fail(f"{wrong}: {done}")
 
 
+PIPELINE = """#include <cuda/pipeline>
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void twice(const float *in, float *out, int n)
+{
+    __shared__ float s[2][64];
+    auto g = cg::this_thread_block();
+    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+    auto p = cuda::make_pipeline(g, &state);
+    float sum = 0;
+    for (int i = 0; i <= n; i++) {
+        if (i < n) {
+            p.producer_acquire();
+            cuda::memcpy_async(&s[i & 1][threadIdx.x], in + i * 64 + threadIdx.x, sizeof(float), p);
+            p.producer_commit();
+        }
+        if (i > 0) {
+            p.consumer_wait();
+            sum += s[(i - 1) & 1][(threadIdx.x + 1) % 64];
+            p.consumer_release();
+        }
+    }
+    out[threadIdx.x] = sum;
+}
+"""
+
+
+def check_pipeline(tool, folder):
+    """The destructor of a pipeline invalidates mbarriers that other threads waited for: no race. A missing wait is one."""
+    if not cuda_compiler("nvcc"):
+        print("there is no nvcc: cuda::pipeline was not tried")
+        return
+    launch = ["--block", "64", "--arg", "f32[256]:iota", "--arg", "f32[64]:none", "--arg", "i32:4"]
+    for name, text, status in (("right.cu", PIPELINE, 0), ("wrong.cu", PIPELINE.replace("p.consumer_wait();", ""), 1)):
+        with open(f"{folder}/{name}", "w") as out:
+            out.write(text)
+        done = call([tool, "check", name, *launch], cwd=folder)
+        if done.status != status or ("race: " in done.err) != (status == 1):
+            fail(f"{name}: {done}")
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
@@ -114,6 +155,7 @@ def main():
         check(tool, folder, CASES)
         check_limits(tool)
         check_source(tool, folder)
+        check_pipeline(tool, folder)
 
 
 if __name__ == "__main__":
