@@ -200,6 +200,20 @@ typedef struct tw_symbol {
 TW_API tw_status tw_text_symbols(tw_context *ctx, const char *text, size_t length, int *count,
                                  const tw_symbol **out);
 
+/* An `import "file.tile"` of a text. */
+typedef struct tw_import {
+    tw_part at;       /* the quoted name, with its quotes */
+    const char *path; /* the file; if none is found, the place in the importing file's folder */
+    int found;        /* 1: the file can be read; 0: not */
+} tw_import;
+/* Finds the files that a text imports, for editors: *out has *count of them, in the order of the
+ * text. It looks for them as tw_module_from_text does. `name` is the text's own file, and its
+ * folder comes first. The text may have errors; the call reports none. *out is valid until the
+ * next call on the context. Returns TW_OK, TW_NO_MEMORY, TW_CANCELLED, or TW_BAD_ARGUMENT if a
+ * pointer is NULL. */
+TW_API tw_status tw_text_imports(tw_context *ctx, const char *name, const char *text, size_t length,
+                                 int *count, const tw_import **out);
+
 /* An expression of a kernel's text, without parentheses around the whole. Lines and columns count
  * from 1, columns and lengths in bytes. */
 typedef struct tw_expression {

@@ -384,7 +384,7 @@ static const struct option_spec check_options[] = {
              "whose races the static check leaves undecided; what --no-run or\n--no-sim leaves out "
              "does not count. PTX, CUDA: also for a warning"},
     {.name = "no-run",
-     .help = "static checks only. Of the reasons of --strict, only undecided races remain"},
+     .help = "static checks only; with --strict, only undecided races then cause status 1"},
     {.name = "no-sim", .help = "no runs on the simulator"},
     {.name = "all",
      .letter = 'a',

@@ -446,14 +446,15 @@ static int lsp_run(const struct command *self, const struct options *given)
         return usage_error(NULL, self, "lsp takes no FILE: the editor sends the texts");
     if (device && !is_device(device))
         return usage_error(NULL, self, "--device %s: there are cpu, sm_80 and up", device);
-    tw_config config = {.size = sizeof config, .threads = 1, .cache = ""};
+    s.lsp.import_folders = import_folders();
+    tw_config config = {
+        .size = sizeof config, .threads = 1, .cache = "", .import_path = s.lsp.import_folders};
     tw_status status = tw_context_new(&config, &s.lsp.ctx);
     if (status != TW_OK) {
         complain(NULL, "%s", tw_status_text(status));
         return STATUS_FAILED;
     }
     s.lsp.device = need_text("%s", device ? device : DEFAULT_DEVICE);
-    s.lsp.import_folders = import_folders();
     if (pthread_create(&s.checker, NULL, lsp_check_documents, &s.lsp) != 0) {
         complain(NULL, "no thread can be made");
         return STATUS_FAILED;

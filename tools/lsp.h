@@ -13,7 +13,6 @@
 #ifndef TW_LSP_H
 #define TW_LSP_H
 
-#include "imports.h"
 #include "lsp_connection.h"
 #include "lsp_text.h"
 #include "tilewright_look.h"
@@ -117,13 +116,20 @@ struct lsp_imported {
     char *path;
     struct lsp_text text;
 };
-/* The files that a text imports, and those that these import. */
+/* An import in a document: its quoted file name, and the file. */
+struct lsp_import_line {
+    struct lsp_span at;
+    char *path;
+};
 struct lsp_imports {
-    struct lsp_imported *files;
+    struct lsp_import_line *lines; /* the document's own */
+    int line_count;
+    struct lsp_imported *files; /* that the document imports, and those that these import */
     int count;
 };
-/* Reads them; leaves out those that do not exist. The caller frees with lsp_imports_free. */
-struct lsp_imports lsp_imports_of(const struct lsp *l, const struct lsp_document *d);
+/* Finds and reads them; leaves out files that do not exist. The caller frees with
+ * lsp_imports_free. */
+struct lsp_imports lsp_imports_of(struct lsp *l, const struct lsp_document *d);
 void lsp_imports_free(struct lsp_imports *list);
 /* Returns whether a file that imports the symbol's file can use it. */
 bool lsp_is_exported(const tw_symbol *s);
@@ -132,14 +138,13 @@ bool lsp_is_exported(const tw_symbol *s);
 const tw_symbol *lsp_imported_symbol(struct lsp *l, const struct lsp_imports *list,
                                      const char *word, size_t length,
                                      const struct lsp_imported **file);
-/* Finds the import whose quoted file name has the offset. The caller frees line->path. */
-bool lsp_import_at(const struct lsp_document *d, size_t offset, struct import_line *line);
-/* Returns the part of the text at `path` that imports the file, else its first import, because
- * other files are imported through one. An empty span: it has no import. */
-struct lsp_span lsp_import_of_file(const char *path, const struct lsp_text *t, const char *file);
+/* Returns the import whose quoted file name has the offset, or NULL. */
+const struct lsp_import_line *lsp_import_at(const struct lsp_imports *list, size_t offset);
 /* Returns the file: URI of an existing file, with its whole path. The caller frees. */
 char *lsp_uri_of_path(const char *path);
 
+/* Returns the bytes of a part. */
+struct lsp_span lsp_span_of_part(const struct lsp_text *t, const tw_part *part);
 /* Returns whether the offset is in the part or at its end. */
 bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset);
 

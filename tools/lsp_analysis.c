@@ -19,6 +19,8 @@ struct analysis {
     bool late;       /* time limit reached */
     bool for_device; /* looks for errors of the device, not of the language */
     tw_context *ctx;
+    struct lsp_import_line *imports;
+    int import_count;
     struct lsp_results results;
 };
 
@@ -54,12 +56,37 @@ void lsp_results_free(struct lsp_results *r)
 
 /* --- messages --- */
 
+/* Finds the document's imports. */
+static void find_imports(struct analysis *a)
+{
+    int count;
+    const tw_import *found;
+    if (tw_text_imports(a->ctx, a->path, a->text.bytes, a->text.length, &count, &found) != TW_OK)
+        return;
+    a->imports = need_memory(((size_t)count + 1) * sizeof *a->imports);
+    for (; a->import_count < count; a->import_count++) {
+        const tw_import *one = &found[a->import_count];
+        a->imports[a->import_count] = (struct lsp_import_line){lsp_span_of_part(&a->text, &one->at),
+                                                               need_text("%s", one->path)};
+    }
+}
+
+/* Returns the import of the file, else the first one, because other files are imported through
+ * one. */
+static struct lsp_span import_of(const struct analysis *a, const char *file)
+{
+    for (int i = 0; i < a->import_count; i++)
+        if (strcmp(a->imports[i].path, file) == 0)
+            return a->imports[i].at;
+    return a->import_count ? a->imports[0].at : (struct lsp_span){0, 0};
+}
+
 static struct lsp_span span_of(const struct analysis *a, const tw_message *m)
 {
     struct lsp_span s;
     bool here = m->file && strcmp(m->file, a->path) == 0;
     if (!here)
-        return m->file ? lsp_import_of_file(a->path, &a->text, m->file) : (struct lsp_span){0, 0};
+        return m->file ? import_of(a, m->file) : (struct lsp_span){0, 0};
     s.begin = lsp_offset_of_place(&a->text, m->line, m->column);
     s.end = s.begin + (size_t)(m->length > 0 ? m->length : 1);
     if (s.end > a->text.length)
@@ -281,12 +308,16 @@ static void analyse(struct analysis *a)
     a->deadline = seconds_now() + MOST_SECONDS;
     if (tw_context_new(&config, &a->ctx) != TW_OK)
         return;
+    find_imports(a);
     tw_status s = tw_module_from_text(a->ctx, a->path, a->text.bytes, a->text.length, &m);
     add_messages(a, false);
     for (int i = 0; s == TW_OK && i < tw_module_kernel_count(m) && !asked_to_end(a); i++)
         check_kernel(a, tw_module_kernel_at(m, i));
     if (a->late)
         add_late(a);
+    for (int i = 0; i < a->import_count; i++)
+        free(a->imports[i].path);
+    free(a->imports);
     tw_context_free(a->ctx);
 }
 

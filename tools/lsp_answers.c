@@ -14,7 +14,7 @@ bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset)
            offset <= lsp_offset_of_place(t, part->end_line, part->end_column);
 }
 
-static struct lsp_span span_of(const struct lsp_text *t, const tw_part *part)
+struct lsp_span lsp_span_of_part(const struct lsp_text *t, const tw_part *part)
 {
     return (struct lsp_span){lsp_offset_of_place(t, part->line, part->column),
                              lsp_offset_of_place(t, part->end_line, part->end_column)};
@@ -128,13 +128,21 @@ static void append_word(char **text, const struct lsp_word *w)
         append_text(text, "%s\n\n", w->note);
 }
 
-/* Adds the declaration of a name from an imported file. */
-static void append_imported(struct lsp *l, const struct lsp_document *d, const char *word,
-                            size_t length, char **text)
+/* Adds what is known of an import at the offset, whose span is then *at, or of a name from an
+ * imported file. */
+static void append_imported(struct lsp *l, const struct lsp_document *d, size_t offset,
+                            struct lsp_span *at, char **text)
 {
     struct lsp_imports imports = lsp_imports_of(l, d);
+    const struct lsp_import_line *line = lsp_import_at(&imports, offset);
     const struct lsp_imported *file;
-    const tw_symbol *s = lsp_imported_symbol(l, &imports, word, length, &file);
+    const tw_symbol *s = NULL;
+    if (!line && at->end > at->begin)
+        s = lsp_imported_symbol(l, &imports, d->text.bytes + at->begin, at->end - at->begin, &file);
+    if (line) {
+        append_text(text, "%s\n\n", line->path);
+        *at = line->at;
+    }
     if (s)
         append_text(text, "```tile\n%s\n```\nfrom %s\n\n", s->declaration, file->path);
     lsp_imports_free(&imports);
@@ -145,18 +153,12 @@ void lsp_answer_hover(struct lsp *l, const struct lsp_document *d, const struct 
 {
     const tw_symbol *list = NULL, *s = symbol_at(l, &d->text, offset, &list);
     size_t begin, length = lsp_word_at(&d->text, offset, &begin);
+    struct lsp_span at = {begin, begin + length};
     char *text = NULL;
-    struct import_line line;
-    if (lsp_import_at(d, offset, &line)) {
-        append_text(&text, "%s\n\n", line.path);
-        free(line.path);
-        begin = line.begin;
-        length = line.end - line.begin;
-        s = NULL;
-    } else if (s)
+    if (s)
         append_text(&text, "```tile\n%s\n```\n", s->declaration);
-    else if (length)
-        append_imported(l, d, d->text.bytes + begin, length, &text);
+    else
+        append_imported(l, d, offset, &at, &text);
     for (const struct lsp_word *w = lsp_words; !text && length && w->word; w++)
         if (is_word(w, &d->text, begin, length) && *w->form)
             append_word(&text, w);
@@ -175,7 +177,7 @@ void lsp_answer_hover(struct lsp *l, const struct lsp_document *d, const struct 
     json_key(&j, "value");
     json_exact(&j, text, strlen(text));
     json_close(&j, '}');
-    lsp_put_range(&j, "range", &d->text, (struct lsp_span){begin, begin + length});
+    lsp_put_range(&j, "range", &d->text, at);
     json_close(&j, '}');
     lsp_send(&j);
     free(text);
@@ -194,7 +196,7 @@ static void put_place(const struct json_value *id, const struct lsp_document *d,
     lsp_begin_result(&j, id);
     json_open(&j, '{');
     json_put_text(&j, "uri", uri ? uri : d->uri);
-    lsp_put_range(&j, "range", t, s ? span_of(t, &s->at) : (struct lsp_span){0, 0});
+    lsp_put_range(&j, "range", t, s ? lsp_span_of_part(t, &s->at) : (struct lsp_span){0, 0});
     json_close(&j, '}');
     lsp_send(&j);
     free(uri);
@@ -203,22 +205,20 @@ static void put_place(const struct json_value *id, const struct lsp_document *d,
 void lsp_answer_definition(struct lsp *l, const struct lsp_document *d, const struct json_value *id,
                            size_t offset)
 {
+    struct lsp_imports imports = lsp_imports_of(l, d);
     const tw_symbol *list, *s = symbol_at(l, &d->text, offset, &list);
     size_t begin, length = lsp_word_at(&d->text, offset, &begin);
-    struct lsp_imports imports = lsp_imports_of(l, d);
     const struct lsp_imported *file = NULL;
-    struct import_line line = {0};
-    bool to_file = lsp_import_at(d, offset, &line);
-    if (to_file)
+    const struct lsp_import_line *line = lsp_import_at(&imports, offset);
+    if (line)
         for (int i = 0; i < imports.count; i++)
-            file = strcmp(imports.files[i].path, line.path) == 0 ? &imports.files[i] : file;
+            file = strcmp(imports.files[i].path, line->path) == 0 ? &imports.files[i] : file;
     else if (!s && length)
         s = lsp_imported_symbol(l, &imports, d->text.bytes + begin, length, &file);
-    if (to_file ? file != NULL : s != NULL)
-        put_place(id, d, file, to_file ? NULL : s);
+    if (line ? file != NULL : s != NULL)
+        put_place(id, d, file, line ? NULL : s);
     else
         answer_null(id);
-    free(line.path);
     lsp_imports_free(&imports);
 }
 
@@ -249,8 +249,8 @@ static void put_outline(struct json *j, const struct lsp_text *t, const tw_symbo
         json_put_text(j, "name", s->name);
         json_put_text(j, "detail", s->declaration);
         json_put_integer(j, "kind", outline_kind(s->kind));
-        lsp_put_range(j, "range", t, span_of(t, &s->whole));
-        lsp_put_range(j, "selectionRange", t, span_of(t, &s->at));
+        lsp_put_range(j, "range", t, lsp_span_of_part(t, &s->whole));
+        lsp_put_range(j, "selectionRange", t, lsp_span_of_part(t, &s->at));
         if (s->kind == TW_SYMBOL_KERNEL || s->kind == TW_SYMBOL_FN) {
             json_key(j, "children");
             json_open(j, '[');

@@ -1,13 +1,12 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 /* The files that a document imports, for hover, definition and completion. */
-#include "imports.h"
 #include "lsp.h"
 #include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 100 };
+enum { MOST_FILES = 100, LARGEST_FILE = 16 << 20 };
 
 /* Returns the text of a file as the editor has it, else as it is saved; no bytes: it cannot be
  * read. */
@@ -20,7 +19,7 @@ static struct lsp_text text_of(const struct lsp *l, const char *path)
             memcpy(copy, d->text.bytes, d->text.length + 1);
             return lsp_text_of(copy, d->text.length);
         }
-    char *bytes = read_import(path, &length);
+    char *bytes = read_at_most(path, LARGEST_FILE, &length);
     return bytes ? lsp_text_of(bytes, length) : (struct lsp_text){0};
 }
 
@@ -33,29 +32,50 @@ static bool has_file(const struct lsp_imports *list, const char *path)
 }
 
 /* Adds the files that the text at `path` imports, each once. */
-static void add_imports(const struct lsp *l, struct lsp_imports *list, const char *path,
-                        const char *text)
+static void add_imports(struct lsp *l, struct lsp_imports *list, const char *path,
+                        const struct lsp_text *t)
 {
-    struct import_line line;
-    for (size_t at = 0; list->count < MOST_FILES && next_import(path, text, &at, &line);) {
-        struct lsp_text found =
-            has_file(list, line.path) ? (struct lsp_text){0} : text_of(l, line.path);
-        if (!found.bytes) {
-            free(line.path);
+    int count;
+    const tw_import *found;
+    if (tw_text_imports(l->ctx, path, t->bytes, t->length, &count, &found) != TW_OK)
+        return;
+    for (int i = 0; i < count && list->count < MOST_FILES; i++) {
+        if (!found[i].found || has_file(list, found[i].path))
             continue;
-        }
+        struct lsp_text text = text_of(l, found[i].path);
+        if (!text.bytes)
+            continue;
         list->files =
             need_more_memory(list->files, (size_t)(list->count + 1) * sizeof *list->files);
-        list->files[list->count++] = (struct lsp_imported){line.path, found};
+        list->files[list->count++] = (struct lsp_imported){need_text("%s", found[i].path), text};
     }
 }
 
-struct lsp_imports lsp_imports_of(const struct lsp *l, const struct lsp_document *d)
+/* Adds the document's imports themselves. */
+static void add_lines(struct lsp *l, struct lsp_imports *list, const struct lsp_document *d)
+{
+    int count;
+    const tw_import *found;
+    const struct lsp_text *t = &d->text;
+    if (tw_text_imports(l->ctx, d->path, t->bytes, t->length, &count, &found) != TW_OK)
+        return;
+    list->lines = need_memory(((size_t)count + 1) * sizeof *list->lines);
+    for (; list->line_count < count; list->line_count++) {
+        const tw_import *one = &found[list->line_count];
+        list->lines[list->line_count] =
+            (struct lsp_import_line){lsp_span_of_part(t, &one->at), need_text("%s", one->path)};
+    }
+}
+
+struct lsp_imports lsp_imports_of(struct lsp *l, const struct lsp_document *d)
 {
     struct lsp_imports list = {0};
-    add_imports(l, &list, d->path, d->text.bytes);
-    for (int i = 0; i < list.count; i++)
-        add_imports(l, &list, list.files[i].path, list.files[i].text.bytes);
+    add_lines(l, &list, d);
+    add_imports(l, &list, d->path, &d->text);
+    for (int i = 0; i < list.count; i++) {
+        const struct lsp_text text = list.files[i].text; /* the list may move */
+        add_imports(l, &list, list.files[i].path, &text);
+    }
     return list;
 }
 
@@ -65,6 +85,9 @@ void lsp_imports_free(struct lsp_imports *list)
         lsp_text_free(&list->files[i].text);
         free(list->files[i].path);
     }
+    for (int i = 0; i < list->line_count; i++)
+        free(list->lines[i].path);
+    free(list->lines);
     free(list->files);
     *list = (struct lsp_imports){0};
 }
@@ -93,29 +116,12 @@ const tw_symbol *lsp_imported_symbol(struct lsp *l, const struct lsp_imports *li
     return NULL;
 }
 
-bool lsp_import_at(const struct lsp_document *d, size_t offset, struct import_line *line)
+const struct lsp_import_line *lsp_import_at(const struct lsp_imports *list, size_t offset)
 {
-    for (size_t at = 0; next_import(d->path, d->text.bytes, &at, line);) {
-        if (offset >= line->begin && offset <= line->end)
-            return true;
-        free(line->path);
-    }
-    return false;
-}
-
-struct lsp_span lsp_import_of_file(const char *path, const struct lsp_text *t, const char *file)
-{
-    struct import_line line;
-    struct lsp_span first = {0, 0};
-    for (size_t at = 0; next_import(path, t->bytes, &at, &line);) {
-        bool same = strcmp(line.path, file) == 0;
-        free(line.path);
-        if (same || !first.end)
-            first = (struct lsp_span){line.begin, line.end};
-        if (same)
-            break;
-    }
-    return first;
+    for (int i = 0; i < list->line_count; i++)
+        if (offset >= list->lines[i].at.begin && offset <= list->lines[i].at.end)
+            return &list->lines[i];
+    return NULL;
 }
 
 char *lsp_uri_of_path(const char *path)

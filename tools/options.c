@@ -70,11 +70,11 @@ static void unknown_option(const struct command *c, const char *word, size_t len
     free(name);
 }
 
-static char *import_folders;
+static char *given_folders;
 
 const char *import_path(void)
 {
-    return import_folders;
+    return given_folders;
 }
 
 /* Reads the option at argv[i]. Returns the index after the option and its value, or -1. */
@@ -120,7 +120,7 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
         use->values[taken] = argv[i++];
     }
     if (spec->letter == 'I')
-        append_text(&import_folders, "%s%s", import_folders ? ":" : "", use->values[0]);
+        append_text(&given_folders, "%s%s", given_folders ? ":" : "", use->values[0]);
     return i;
 }
 

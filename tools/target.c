@@ -2,7 +2,7 @@
 #include "target.h"
 #include "doing.h"
 #include "files_read.h"
-#include "imports.h"
+#include "tilewright_look.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -32,21 +32,6 @@ struct kept_text {
 };
 static struct kept_text *kept_texts;
 
-/* Registers the files that a program imports, for --watch. Works also if the program does not
- * compile or an imported file does not exist yet. */
-static void imports_are_read(const char *path, const char *text, int levels)
-{
-    struct import_line line;
-    for (size_t at = 0, size; next_import(path, text, &at, &line);) {
-        file_is_read(line.path);
-        char *inner = levels ? read_import(line.path, &size) : NULL;
-        if (inner)
-            imports_are_read(line.path, inner, levels - 1);
-        free(inner);
-        free(line.path);
-    }
-}
-
 /* Returns NULL and sets errno on failure. */
 static const struct kept_text *text_of_file(const char *path)
 {
@@ -59,9 +44,6 @@ static const struct kept_text *text_of_file(const char *path)
     char *text = read_at_most(path, LARGEST_PROGRAM, &length);
     if (!text)
         return NULL;
-    enum { IMPORT_LEVELS = 8 };
-    if (files_are_told())
-        imports_are_read(path, text, IMPORT_LEVELS);
     struct kept_text *k = need_memory(sizeof *k);
     *k = (struct kept_text){kept_texts, need_text("%s", path), text, length};
     return kept_texts = k;
@@ -138,6 +120,19 @@ static int gpu_ordinal(const char *device)
     bool has_one =
         device && strncmp(device, "cuda:", 5) == 0 && parse_integer(device + 5, &ordinal);
     return has_one && ordinal >= 0 && ordinal <= 65535 ? (int)ordinal : 0;
+}
+
+char *import_folders(void)
+{
+    const char *set = getenv("TILEWRIGHT_PATH");
+    char *shipped = source_path("kernels/*"), *path = NULL;
+    if (import_path())
+        append_text(&path, "%s:", import_path());
+    if (set)
+        append_text(&path, "%s:", set);
+    append_text(&path, "%.*s", (int)(strrchr(shipped, '/') - shipped), shipped);
+    free(shipped);
+    return path;
 }
 
 int context_open(tw_context **ctx, const struct program_config *config)
@@ -253,8 +248,37 @@ static int program_find(struct program *p, const char *target, struct complaints
     return take_text(p);
 }
 
+/* Registers the files that a program imports, for --watch. Works also if the program does not
+ * compile or an imported file does not exist yet. */
+static void imports_are_read(tw_context *ctx, const char *path, const char *text, size_t length,
+                             int levels)
+{
+    enum { LARGEST_IMPORT = 16 << 20 };
+    int count;
+    const tw_import *list;
+    if (tw_text_imports(ctx, path, text, length, &count, &list) != TW_OK)
+        return;
+    char **paths = need_memory(((size_t)count + 1) * sizeof *paths);
+    for (int i = 0; i < count; i++) {
+        file_is_read(list[i].path);
+        paths[i] = list[i].found ? need_text("%s", list[i].path) : NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        size_t size;
+        char *inner = paths[i] && levels ? read_at_most(paths[i], LARGEST_IMPORT, &size) : NULL;
+        if (inner)
+            imports_are_read(ctx, paths[i], inner, size, levels - 1);
+        free(inner);
+        free(paths[i]);
+    }
+    free(paths);
+}
+
 static int program_read(struct program *p)
 {
+    enum { IMPORT_LEVELS = 8 };
+    if (files_are_told())
+        imports_are_read(p->ctx, p->path, p->text, p->length, IMPORT_LEVELS);
     tw_status s = tw_module_from_text(p->ctx, p->path, p->text, p->length, &p->module);
     if (s != TW_OK || *tw_context_messages(p->ctx))
         complain_library(p->complaints, p->ctx, s);

@@ -187,17 +187,46 @@ static void import_file(struct importer *im, const struct file *importer, const 
         report_cycle(im, file, importer, at);
 }
 
-/* Reads the imports of a text; they may be anywhere at its top level. */
-static void read_imports(struct importer *im, const struct file *file, struct token_list list)
+/* Returns the name in the text's next import at or after token *at, and moves *at past it. NULL:
+ * there is none. Imports may be anywhere at the top level. */
+static const struct token *next_import(struct token_list list, uint32_t *at)
 {
-    for (uint32_t i = 0; i + 1 < list.count; i++) {
+    for (uint32_t i = *at; i + 1 < list.count; i++) {
         const struct token *t = &list.tokens[i];
-        struct loc at = {file->source, t[1].offset, t[1].length};
+        *at = i + 2;
         if (t->kind == TOK_IMPORT && t[1].kind == TOK_STRING)
-            import_file(im, file, t[1].text, at);
-        else if (t->kind == TOK_LBRACE && t->match != NO_MATCH)
+            return &t[1];
+        if (t->kind == TOK_LBRACE && t->match != NO_MATCH)
             i = t->match;
     }
+    return NULL;
+}
+
+static void read_imports(struct importer *im, const struct file *file, struct token_list list)
+{
+    const struct token *t;
+    for (uint32_t at = 0; (t = next_import(list, &at));)
+        import_file(im, file, t->text, (struct loc){file->source, t->offset, t->length});
+}
+
+struct lang_imports lang_imports(struct arena *a, const struct source *source,
+                                 const struct lang_search *search)
+{
+    struct lang_imports list = {0};
+    struct diag errors; /* not reported here: the compiler reports them */
+    struct importer im = {.arena = a, .diag = &errors, .search = search};
+    struct file own = {.source = source, .path = source->name};
+    const struct token_list tokens = scan_text(a, source);
+    const struct token *t;
+    diag_init(&errors, a);
+    for (uint32_t at = 0; (t = next_import(tokens, &at));) {
+        struct lang_import one = {.at = {source, t->offset, t->length}};
+        const struct file *file = find_file(&im, &own, t->text, one.at);
+        one.found = file != NULL;
+        one.path = file ? file->source->name : join(a, folder_of(a, source->name), t->text);
+        vec_push(a, &list, one);
+    }
+    return list;
 }
 
 static void read_file(struct importer *im, struct file *file)

@@ -162,6 +162,19 @@ struct lang_symbols {
  * grammar. Reports nothing. */
 struct lang_symbols lang_symbols(struct arena *a, const struct source *source);
 
+struct lang_import {
+    struct loc at;    /* the quoted name */
+    const char *path; /* the file; if none is found, the place in the importing file's folder */
+    bool found;
+};
+struct lang_imports {
+    struct lang_import *data;
+    size_t count, capacity;
+};
+/* Returns the imports of the text, in its order, and looks for their files. Reports nothing. */
+struct lang_imports lang_imports(struct arena *a, const struct source *source,
+                                 const struct lang_search *search);
+
 /* --- one variant --- */
 
 struct lang_choice {

@@ -265,14 +265,14 @@ def test_names(tool):
     expect(s.end() == 0, "status")
 
 
-IMPORTS = """import "mine.tile";
+IMPORTS = """/* import "nowhere.tile"; */ const i32 BN = 32; import "mine.tile";
 import "lib/activations.tile";
 
 kernel scaled(i32 n, const f32 *x, f32 *y) grid(1) warps(1)
 {
     global f32 X[n] = x, Y[n] = y;
-    reg f32 t[32] = X[0 +: 32];
-    Y[0 +: 32] = relu(twice(t)) * FACTOR;
+    reg f32 t[BN] = X[0 +: BN];
+    Y[0 +: BN] = relu(twice(t)) * FACTOR;
 }
 """
 MINE = """import "deeper.tile";
@@ -308,6 +308,7 @@ def test_imports(tool):
         found = s.at("definition", uri("t.tile"), *position(IMPORTS, "mine.tile"))
         expect(found == {"uri": uri("mine.tile"), "range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}}, found)
         expect("mine.tile" in s.at("hover", uri("t.tile"), *position(IMPORTS, "mine.tile"))["contents"]["value"], "hover over an import")
+        expect(s.at("hover", uri("t.tile"), *position(IMPORTS, "nowhere")) is None, "hover over an import in a comment")
         labels = {i["label"] for i in s.at("completion", uri("t.tile"), *position(IMPORTS, "twice"))}
         expect({"twice", "FACTOR", "relu", "gelu"} <= labels, "completion of imported names")
         s.open(uri("mine.tile"), MINE.replace("twice", "doubled"))

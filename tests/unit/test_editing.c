@@ -105,12 +105,39 @@ static void test_symbols_of_broken_text(void **state)
     assert_int_equal(tw_text_symbols(NULL, "", 0, &count, &s), TW_BAD_ARGUMENT);
 }
 
+/* Imports are found anywhere at the top level, in a text with errors too, and in no comment. */
+static void test_imports(void **state)
+{
+    struct fixture *f = *state;
+    const tw_import *x;
+    int count;
+    static const char text[] =
+        "/* import \"a.tile\"; */ const i32 B = 3; import \"../b.tile\";\n"
+        "kernel k() { import \"c.tile\"; }\nconst = 3; import \"shared.tile\"";
+    succeed(f, tw_text_imports(f->ctx, TW_TEST_ROOT "/kernels/matmul/x.tile", text, strlen(text),
+                               &count, &x));
+    assert_int_equal(count, 2);
+    assert_string_equal(x[0].path, TW_TEST_ROOT "/kernels/b.tile");
+    assert_int_equal(x[0].found, 0);
+    assert_true(x[0].at.line == 1 && x[0].at.column == 48 && x[0].at.end_column == 59);
+    assert_non_null(strstr(x[1].path, "kernels/matmul/shared.tile"));
+    assert_int_equal(x[1].found, 1);
+    for (size_t cut = 0; cut < strlen(text); cut++)
+        succeed(f, tw_text_imports(f->ctx, "", text, cut, &count, &x));
+    refused(f, tw_text_imports(f->ctx, NULL, "", 0, &count, &x), TW_BAD_ARGUMENT,
+            "`name`, `text`, `count` or `out` is NULL");
+    assert_int_equal(tw_text_imports(NULL, "", "", 0, &count, &x), TW_BAD_ARGUMENT);
+}
+
 static tw_status edit(tw_context *ctx)
 {
     const char *text;
     const tw_symbol *s;
+    const tw_import *imports;
     int count;
     tw_status status = tw_text_format(ctx, "a.tile", messy, strlen(messy), &text, NULL);
+    if (status == TW_OK)
+        status = tw_text_imports(ctx, "a.tile", "import \"b.tile\";", 16, &count, &imports);
     return status ? status : tw_text_symbols(ctx, names, strlen(names), &count, &s);
 }
 
@@ -138,6 +165,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_format, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_symbols, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_symbols_of_broken_text, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_imports, api_setup, api_teardown),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
