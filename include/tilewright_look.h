@@ -270,6 +270,26 @@ TW_API tw_status tw_kernel_written(tw_kernel *k, tw_written *out);
  * compile. */
 TW_API tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_t *value);
 
+/* The use of an array, in the kernel or in its `ensures`. */
+typedef struct tw_array_use {
+    size_t size;      /* tw_array_use_init sets it */
+    bool is_index;    /* a value may become an index, the start of a slice or the bound of a loop */
+    bool is_computed; /* some index is more than the value, or a sum of it: a product, a part, … */
+    bool
+        is_starts; /* an index, and an element is read with the next one, as in S[r] and S[r + 1] */
+    bool is_atomic; /* an atomic operation changes elements */
+    int64_t
+        extent; /* the least extent that the values index, for the present sizes; 0: not known */
+} tw_array_use;
+TW_SIZED(tw_array_use);
+
+/* Fills `out` with the use of a pointer parameter, so that a program can choose random values:
+ * indices must lie within the array that they index. It looks at all statements, also those that
+ * no launch comes to. Sizes need not be set. Returns TW_OK,
+ * TW_NOT_FOUND (no such array), TW_BAD_ARGUMENT, TW_NO_MEMORY or the status of a program that
+ * does not compile. */
+TW_API tw_status tw_launch_array_use(tw_launch *l, const char *array, tw_array_use *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/platform.h"
 #include "cpu/routines.h"
+#include "tile/array_use.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,6 +39,8 @@ struct look {
     tw_layouts *layouts; /* are wanted, not the text */
     const char *undecided;
     struct compared *compared;
+    const char *array; /* the pointer parameter whose use is wanted, */
+    tw_array_use *use; /* and where it goes */
     struct choice *choice;
     bool *known; /* statics to compile in: given, or assumed */
 };
@@ -350,6 +353,43 @@ tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_
     *param = l->kernel->info->params[all.list[index].param].name;
     *value = all.list[index].value;
     return TW_OK;
+}
+
+/* --- the use of an array --- */
+
+static tw_status array_use_call(void *user)
+{
+    struct look *c = user;
+    tw_context *ctx = c->launch->ctx;
+    const struct lang_kernel *info = c->launch->kernel->info;
+    tw_status status;
+    struct kernel *ir = look_at(c, &status);
+    const struct param *p = ir ? ir->params : NULL;
+    while (p && (!p->sym->is_pointer || strcmp(p->sym->name, c->array) != 0))
+        p = p->next;
+    if (!p)
+        return ir ? TW_NOT_FOUND : status;
+    struct scalar_env sizes = {c->choice->values, c->launch->choice.known, info->param_count};
+    struct array_use found = array_use_find(&ctx->scratch, ir, p->sym, &sizes);
+    tw_array_use use = {.is_index = found.is_index,
+                        .is_computed = found.is_computed,
+                        .is_starts = found.is_starts,
+                        .is_atomic = found.is_atomic,
+                        .extent = found.extent};
+    FILL_SIZED(c->use, use);
+    return TW_OK;
+}
+
+tw_status tw_launch_array_use(tw_launch *l, const char *array, tw_array_use *out)
+{
+    if (!l)
+        return TW_BAD_ARGUMENT;
+    if (!array || !out)
+        return context_refuse(l->ctx, "tw_launch_array_use: `array` or `out` is NULL");
+    if (!SIZED_FITS(l->ctx, tw_array_use, out))
+        return TW_BAD_ARGUMENT;
+    return context_call(l->ctx, array_use_call,
+                        &(struct look){.launch = l, .array = array, .use = out});
 }
 
 /* --- show --- */
