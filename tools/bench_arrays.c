@@ -65,10 +65,10 @@ static bool find_arrays(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_
     return true;
 }
 
-static bool make_host(struct bench_arrays *x, double scale)
+static bool make_host(struct bench_arrays *x, tw_launch *l, double scale)
 {
     double bytes = 0;
-    int64_t limit = 8; /* integers may be used as indices */
+    int64_t limit = INT64_MAX;
     for (int i = 0; i < x->count; i++)
         limit = index_limit(&x->list[i].host, limit);
     for (int i = 0; i < x->count; i++) {
@@ -78,8 +78,11 @@ static bool make_host(struct bench_arrays *x, double scale)
                      a->param.name);
             return false;
         }
-        if (a->param.is_const && tensor_elements(&a->host) > 0)
-            values_fill(&a->host, 1 + (uint64_t)i, scale, limit);
+        struct fill_options fill = {.kind = FILL_RAND, .seed = 1 + (uint64_t)i, .scale = scale};
+        if (a->param.is_const && tensor_elements(&a->host) > 0) {
+            limit_integers(&fill, l, &a->param, limit);
+            values_fill(&a->host, &fill);
+        }
     }
     return true;
 }
@@ -97,7 +100,7 @@ bool bench_arrays_open(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_k
                        double scale)
 {
     *x = (struct bench_arrays){0};
-    if (!find_arrays(x, g, l, k) || !make_host(x, scale))
+    if (!find_arrays(x, g, l, k) || !make_host(x, l, scale))
         return false;
     double copies = x->bytes > 0 ? ceil(CACHES * (double)g->l2_bytes / x->bytes) : 1;
     x->copies = copies < 1 ? 1 : copies > COPIES_MOST ? COPIES_MOST : (int)copies;

@@ -8,12 +8,13 @@
 
 enum { PERIOD = 1048583 }; /* prime, so that matrix rows differ */
 
-static void fill_once(tw_array *a, uint64_t seed, double scale, int64_t limit)
+/* Fills with random values; i8 and u8 that are not indices get nearly all of theirs. */
+static void fill_once(tw_array *a, const struct fill_options *o)
 {
-    bool bytes_wide = a->dtype == TW_I8 || a->dtype == TW_U8;
-    struct fill_options random = {
-        .kind = FILL_RAND, .seed = seed, .scale = scale, .limit = bytes_wide ? 255 : limit};
-    if (a->dtype != TW_I8) {
+    struct fill_options random = *o;
+    if (a->dtype == TW_U8 || (a->dtype == TW_I8 && !o->is_index))
+        random.limit = o->extent > 0 && o->extent < 255 ? o->extent : 255;
+    if (a->dtype != TW_I8 || o->is_index) {
         tensor_fill(a, &random);
         return;
     }
@@ -25,12 +26,16 @@ static void fill_once(tw_array *a, uint64_t seed, double scale, int64_t limit)
         v[i] = (int8_t)(((const uint8_t *)a->data)[i] - 127);
 }
 
-void values_fill(tw_array *a, uint64_t seed, double scale, int64_t limit)
+void values_fill(tw_array *a, const struct fill_options *o)
 {
     int64_t count = tensor_elements(a);
     tw_array first = {.size = sizeof first, .data = a->data, .dtype = a->dtype, .rank = 1};
+    if (o->is_starts) {
+        tensor_fill(a, o);
+        return;
+    }
     first.shape[0] = count < PERIOD ? count : PERIOD;
-    fill_once(&first, seed, scale, limit);
+    fill_once(&first, o);
     size_t size = tw_dtype_size(a->dtype), done = (size_t)first.shape[0] * size;
     const size_t all = (size_t)count * size, period = done;
     for (; done < all; done += period) /* repeats the first period */

@@ -6,11 +6,12 @@
 #define TW_BENCH_VALUES_H
 
 #include "gemm.h"
+#include "tensor.h"
 
 /* Fills an array with random elements that depend on the seed only: floats uniform in ±scale/2,
- * 8-bit integers of all values except the least, other integers 0 … limit-1. A sequence of about
- * a million elements repeats. */
-void values_fill(tw_array *a, uint64_t seed, double scale, int64_t limit);
+ * 8-bit integers that are not indices of all values except the least, other integers 0 … limit-1. A
+ * sequence of about a million elements repeats, except in starts of rows. */
+void values_fill(tw_array *a, const struct fill_options *o);
 /* Transposes `batch` matrices of `rows` × `columns` elements into `to`, which has the same
  * number of elements. */
 void values_turn(const tw_array *from, int64_t batch, int64_t rows, int64_t columns, void *to);

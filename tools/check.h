@@ -33,6 +33,15 @@ enum check_inputs {
     CHECK_ASCENDING
 };
 
+/* The values of an output in all runs so far. */
+struct check_output {
+    const char *name;
+    tw_dtype dtype;
+    int64_t elements; /* that were compared, of all runs */
+    uint64_t value;   /* bits of the first, in the low bytes */
+    bool varies;      /* some other differs from it */
+};
+
 /* Size that replaces the shape's: one that the kernel compares with a constant. */
 struct check_pin {
     bool is_large;     /* beyond the shapes' sizes: a long run is interrupted, without a finding */
@@ -72,13 +81,15 @@ struct check {
     struct check_pin pin;              /* of the present run */
     struct check_pin pins[CHECK_PINS]; /* for further runs */
     int pin_count;
-    struct remarks unreached; /* constants past which no size was tried to the end */
-    int ascending_shape;      /* shape with ascending integers; -1: none */
-    const char *ascending;    /* the only such array; NULL: all */
-    bool wrong;               /* its values on the CPU are wrong */
-    bool on_zeros;            /* they are, but right on zeroed outputs */
-    int64_t past;             /* a size of several blocks, */
-    bool not_past;            /* for which an `assume` does not hold */
+    struct remarks unreached;     /* constants past which no size was tried to the end */
+    int ascending_shape;          /* shape with ascending integers; -1: none */
+    const char *ascending;        /* the only such array; NULL: all */
+    struct check_output *outputs; /* that `ensures` describes, after runs with right values */
+    int output_count;
+    bool wrong;    /* its values on the CPU are wrong */
+    bool on_zeros; /* they are, but right on zeroed outputs */
+    int64_t past;  /* a size of several blocks, */
+    bool not_past; /* for which an `assume` does not hold */
     int configurations, runs, simulated;
     double simulated_from;        /* on the clock of seconds_now */
     char *not_run;                /* reason for skipping a shape, */
@@ -125,7 +136,8 @@ void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros)
 /* Returns whether the parameter is an output whose initial content --fill does not give. */
 bool check_may_hold_anything(const struct check *c, const tw_param *p);
 /* Returns whether the array may hold the present inputs: it is an input, and --fill does not
- * name it. CHECK_WIDE applies to floats and i8, because other integers may be indices. */
+ * name it. CHECK_WIDE applies to floats, i8 and u8: sums of other integers
+ * may overflow. */
 bool check_may_vary(const struct check *c, const struct operand *o);
 enum fill check_fill_of(enum check_inputs inputs);
 /* Sets c->pins to the constants with which the kernel compares sizes, and their neighbours. The
@@ -157,6 +169,8 @@ void check_simulated(struct check *c);
 
 /* Notes in c->undecided if the synchronisation check does not decide the present configuration. */
 void check_ask_undecided(struct check *c);
+/* Takes the outputs of a run whose values are right, to find those that never vary. */
+void check_take_outputs(struct check *c, const struct operands *arrays);
 /* Prints a line on standard error for each gap, unless -v prints it elsewhere. With --strict,
  * gaps fail. */
 void check_say_gaps(struct check *c);
@@ -175,8 +189,8 @@ void check_ascending_inputs(struct check *c);
 /* Returns whether the array may hold ascending integers: it has integers that may be indices,
  * and --fill does not name it. */
 bool check_may_ascend(const struct check *c, const tw_param *p);
-/* Returns " --fill start=iota" for each ascending array of the present run. The caller frees. */
-char *check_ascending_options(const struct check *c);
+/* Returns " --fill start=KIND" for each array of the present run that may ascend. The caller frees. */
+char *check_integer_options(const struct check *c, enum fill kind);
 /* Adds the options of a run with ascending inputs to the last finding. */
 void check_note_ascending(struct check *c);
 

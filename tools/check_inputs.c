@@ -20,19 +20,19 @@ bool check_may_ascend(const struct check *c, const tw_param *p)
            tw_dtype_size(p->dtype) > 1 && settings_fill(c->given, p->name) == FILL_NONE;
 }
 
-char *check_ascending_options(const struct check *c)
+char *check_integer_options(const struct check *c, enum fill kind)
 {
     char *text = need_text("%s", "");
     tw_param p = tw_param_init();
     for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
         if (check_may_ascend(c, &p) && (!c->only || strcmp(p.name, c->only) == 0))
-            append_text(&text, " --fill %s=iota", p.name);
+            append_text(&text, " --fill %s=%s", p.name, fill_name(kind));
     return text;
 }
 
 void check_note_ascending(struct check *c)
 {
-    char *options = check_ascending_options(c);
+    char *options = check_integer_options(c, FILL_IOTA);
     char *note = need_text("ascending integers are 0, 1, 2, …:%s makes them", options);
     findings_note(&c->findings, note);
     free(note);
@@ -52,7 +52,7 @@ static char *describe_inputs(const struct check *c)
     case CHECK_WIDE: break;
     }
     return need_text("wide inputs (`run --fill wide`): floats up to ±%d, each second row close to "
-                     "%d; i8 of all its values",
+                     "%d; i8 and u8 of all their values",
                      WIDEST, WIDEST);
 }
 
@@ -145,6 +145,8 @@ static struct outcome run_inputs(struct check *c, int shape)
         ran = check_run_once(c);
         if (ran == TW_OK && tw_kernel_has_ensures(c->kernel))
             verified = tw_launch_verify(c->launch, NULL);
+        if (ran == TW_OK && verified == TW_OK)
+            check_take_outputs(c, &arrays);
     }
     if (verified == TW_WRONG_VALUES && is_far_off(c, &arrays)) {
         const char *kind = fill_name(check_fill_of(c->inputs));

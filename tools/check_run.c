@@ -25,10 +25,10 @@ static void take_wrong(struct check *c, const struct untouched *u)
 /* Names the arrays of random integers, because an `ensures` without a value may need others. */
 static void note_integers(struct check *c)
 {
-    char *options = check_ascending_options(c);
+    char *options = check_integer_options(c, FILL_STARTS);
     if (*options && c->inputs == CHECK_RANDOM) {
-        char *note = need_text("`ensures` may need other integers than random ones:%s gives 0, 1, "
-                               "2, …, which ascend as starts of rows do",
+        char *note = need_text("`ensures` may need other integers than random ones:%s gives those "
+                               "that ascend as starts of rows do, with rows of any length",
                                options);
         findings_note(&c->findings, note);
         free(note);
@@ -81,7 +81,12 @@ static void take_verified(struct check *c, tw_status s, const struct untouched *
         check_take_unjudged(c, "special", where);
         return;
     }
-    check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
+    if (s == TW_UNSUPPORTED) { /* the program compiles, and its use is right */
+        findings_take(&c->findings, c->program->ctx, c->name, NULL, where);
+        check_worse(c, STATUS_FAILED, s);
+    } else {
+        check_take_messages(c, s, s == TW_WRONG_VALUES ? "wrong values" : NULL, where);
+    }
     if (s == TW_UNSUPPORTED && c->findings.count > before) {
         note_integers(c);
         note_sizes(c);
@@ -101,7 +106,7 @@ static void take_untouched(const struct check *c, struct untouched *u,
 {
     for (int i = 0; i < arrays->count; i++) {
         const struct operand *o = &arrays->list[i];
-        if (!check_may_hold_anything(c, &o->param) ||
+        if (!check_may_hold_anything(c, &o->param) || o->is_atomic ||
             (before == UNWRITTEN_ALONE && tw_dtype_size(o->array.dtype) == 1))
             continue;
         if (before == ZEROS)
@@ -226,6 +231,8 @@ void check_run_shape(struct check *c, int shape)
     if (made && !is_right(&a))
         c->on_zeros = is_right_on_zeros(c, &arrays, shape, &a);
     c->not_past = c->not_past || (shape >= CHECK_PAST && a.ran == TW_NOT_ASSUMED);
+    if (made && is_right(&a))
+        check_take_outputs(c, &arrays);
     take_attempt(c, &a, where);
     c->wrong = c->wrong || c->on_zeros;
     if (c->on_zeros)

@@ -263,7 +263,7 @@ bool check_may_vary(const struct check *c, const struct operand *o)
     if (is_float && c->fill != FILL_NONE)
         return false;
     if (c->inputs == CHECK_WIDE)
-        return is_float || o->array.dtype == TW_I8;
+        return is_float || o->array.dtype == TW_I8 || o->array.dtype == TW_U8;
     if (c->inputs == CHECK_ASCENDING && !check_may_ascend(c, &o->param))
         return false;
     return is_float ? c->inputs != CHECK_EXTREME : !c->only || strcmp(o->param.name, c->only) == 0;
@@ -271,7 +271,7 @@ bool check_may_vary(const struct check *c, const struct operand *o)
 
 void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros)
 {
-    int64_t limit = 8;
+    int64_t limit = INT64_MAX;
     for (int i = 0; i < arrays->count; i++)
         limit = index_limit(&arrays->list[i].array, limit);
     for (int i = 0; i < arrays->count; i++) {
@@ -279,12 +279,11 @@ void check_fill(struct check *c, struct operands *arrays, int shape, bool zeros)
         enum fill kind = settings_fill(c->given, o->param.name);
         if (kind == FILL_NONE && o->param.is_const)
             kind = c->fill;
-        struct fill_options fill = {.kind = kind, .seed = 1 + (uint64_t)i, .scale = 1, .limit = 8};
-        fill.limit = index_limit(&o->array, fill.limit);
-        if (c->inputs != CHECK_RANDOM && check_may_vary(c, o)) {
+        struct fill_options fill = {.kind = kind, .seed = 1 + (uint64_t)i, .scale = 1};
+        if (c->inputs != CHECK_RANDOM && check_may_vary(c, o))
             fill.kind = check_fill_of(c->inputs);
-            fill.limit = limit;
-        }
+        if (fill.kind != FILL_NONE)
+            limit_integers(&fill, c->launch, &o->param, limit);
         if (fill.kind != FILL_NONE)
             tensor_fill(&o->array, &fill);
         else if (is_output(&o->param) && !zeros)

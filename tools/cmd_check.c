@@ -174,7 +174,7 @@ static void check_kernel(struct check *c)
 {
     c->configurations = c->runs = c->simulated = 0;
     c->wrong = c->on_zeros = c->undecided_races = false;
-    c->pin_count = 0;
+    c->pin_count = c->output_count = 0;
     c->ascending_shape = -1;
     c->name = tw_kernel_name(c->kernel);
     int before = c->status;
@@ -366,6 +366,7 @@ static int check_run(const struct command *self, const struct options *given)
     }
     time_limit_json(NULL, NULL);
     free(c.json_at_end);
+    free(c.outputs);
     sim_options_free(&c.sim);
     free(c.said);
     free(c.programs);
@@ -402,8 +403,9 @@ static const struct option_spec check_options[] = {
      .value = "[NAME=]KIND",
      .help = "the values of array NAME, or without NAME of all inputs that have no\n"
              "--fill of their own: rand, zero, iota, ones, wide, negative, positive,\n"
-             "extreme or special (NaN, infinities, …). By default inputs are random,\n"
-             "and outputs that `ensures` mentions count as never written"},
+             "extreme, special (NaN, infinities, …) or starts (of rows). By default\n"
+             "inputs are random, starts of rows ascend, and outputs that `ensures`\n"
+             "mentions count as never written"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,

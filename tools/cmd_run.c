@@ -449,12 +449,13 @@ static const struct option_spec run_options[] = {
     {.name = "fill",
      .values = 1,
      .value = "[NAME=]KIND",
-     .help =
-         "for arrays without --in, without NAME for the const ones: rand (uniform in\n±0.5, "
-         "integers 0 to 7), zero, iota (0, 1, 2, …), ones, wide (floats up to\n±100, each "
-         "second row close to 100; i8 of all its values), negative or\npositive (each element), "
-         "extreme (the least and largest integers), or\nspecial (NaN, infinities, ±0, subnormal "
-         "and largest floats, among random\nones)"},
+     .help = "for arrays without --in, without NAME for the const ones: rand (uniform in\n±0.5, "
+             "integers 0 to 7), zero, iota (0, 1, 2, …), ones, wide (floats up to\n±100, each "
+             "second row close to 100; i8 and u8 of all values), negative or\npositive (each "
+             "element), extreme (the least and largest integers), special (NaN,\ninfinities, ±0, "
+             "subnormal and largest floats, among random ones), or starts (of\nrows: integers that "
+             "ascend from 0, some equal). rand keeps indices within what\nthey index, and makes "
+             "starts where the kernel reads S[r] and S[r + 1]"},
     {.name = "seed",
      .values = 1,
      .value = "N",

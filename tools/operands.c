@@ -1,6 +1,7 @@
 #include "operands.h"
 #include "settings.h"
 #include "tensor.h"
+#include "tilewright_look.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,27 @@ int64_t index_limit(const tw_array *array, int64_t limit)
         if (array->shape[i] > 0 && array->shape[i] < limit)
             limit = array->shape[i];
     return limit;
+}
+
+enum { INTEGERS = 8 };
+
+void limit_integers(struct fill_options *fill, tw_launch *l, const tw_param *p, int64_t least)
+{
+    tw_array_use use = tw_array_use_init();
+    int64_t few = least < INTEGERS ? least : INTEGERS;
+    fill->limit = INTEGERS;
+    if (p->dtype != TW_DTYPE_NONE && is_float_type(p->dtype))
+        return;
+    if (tw_launch_array_use(l, p->name, &use) != TW_OK)
+        use = (tw_array_use){.is_index = true, .is_computed = true};
+    fill->is_index = use.is_index;
+    fill->is_starts = use.is_starts;
+    bool ascends = use.is_starts || fill->kind == FILL_STARTS;
+    fill->extent = use.extent == 0 && ascends ? least : use.extent;
+    if (use.extent > 0 && use.extent < INTEGERS)
+        fill->limit = use.extent;
+    if (use.is_computed && few < fill->limit)
+        fill->limit = few;
 }
 
 void operands_forget(tw_launch *l, tw_kernel *k)
@@ -44,7 +66,7 @@ static tw_status find_shapes(struct operands *x, tw_launch *l, tw_kernel *k, int
 
 tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t seed, double scale)
 {
-    int64_t limit = 8;
+    int64_t limit = INT64_MAX;
     double bytes = 0;
     *x = (struct operands){0};
     operands_forget(l, k);
@@ -54,11 +76,12 @@ tw_status operands_make(struct operands *x, tw_launch *l, tw_kernel *k, uint64_t
             return TW_NO_MEMORY;
     for (int i = 0; i < x->count && s == TW_OK; i++) {
         struct operand *o = &x->list[i];
-        if (o->param.is_const)
-            tensor_fill(&o->array, &(struct fill_options){.kind = FILL_RAND,
-                                                          .seed = seed + (uint64_t)i,
-                                                          .scale = scale,
-                                                          .limit = limit});
+        struct fill_options fill = {.kind = FILL_RAND, .seed = seed + (uint64_t)i, .scale = scale};
+        if (o->param.is_const) {
+            limit_integers(&fill, l, &o->param, limit);
+            tensor_fill(&o->array, &fill);
+        }
+        o->is_atomic = is_output(&o->param) && has_atomic(l, o->param.name);
         s = tw_launch_array(l, o->param.name, &o->array);
     }
     return s;
@@ -117,6 +140,12 @@ bool operands_right_on_zeros(struct operands *x, tw_launch *l, const struct opti
     }
     free(options);
     return right;
+}
+
+bool has_atomic(tw_launch *l, const char *array)
+{
+    tw_array_use use = tw_array_use_init();
+    return tw_launch_array_use(l, array, &use) == TW_OK && use.is_atomic;
 }
 
 bool is_output(const tw_param *p)

@@ -3,12 +3,15 @@
 #define TW_OPERANDS_H
 
 #include "target.h"
+#include "tensor.h"
 
 struct operands {
     int count;
     struct operand {
         tw_param param;
         tw_array array;
+        bool is_atomic; /* an output that atomic operations change: an element that still holds
+                         * its initial value may be written, by an addition of 0 */
     } * list;
 };
 
@@ -31,6 +34,9 @@ void operand_start(const tw_param *p, tw_array *a, uint64_t seed, const struct o
  * for `size` characters. */
 bool operands_right_on_zeros(struct operands *x, tw_launch *l, const struct options *given,
                              char *why, size_t size);
+/* Returns whether the kernel changes elements of the array by atomic operations. The messages of
+ * the context's latest call are lost. */
+bool has_atomic(tw_launch *l, const char *array);
 /* Returns whether `ensures` constrains the array's final values, so that the kernel must be
  * right for any initial contents. */
 bool is_output(const tw_param *p);
@@ -40,8 +46,11 @@ bool is_output(const tw_param *p);
 char *output_hint(const char *const *outputs, int count);
 void operands_free(struct operands *x);
 double operands_bytes(const struct operands *x);
-/* Returns the limit of random integers: below the smallest extent and below 8, because they may
- * be used as indices. */
+/* Returns the least of `limit` and the array's extents that are not 0. */
 int64_t index_limit(const tw_array *array, int64_t limit);
+/* Sets the integers that tensor_fill writes for the parameter: 0 to 7, or fewer where the kernel
+ * takes them for indices. Requires fill->kind. `least` is the least extent of all arrays: the limit of values from
+ * which the kernel computes an index. */
+void limit_integers(struct fill_options *fill, tw_launch *l, const tw_param *p, int64_t least);
 
 #endif

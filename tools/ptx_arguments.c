@@ -196,9 +196,11 @@ static bool fill_elements(struct reading *r, const char *text, struct ptx_array 
         part.rank = 1;
         part.shape[0] = elements;
     }
-    tensor_fill(&part,
-                &(struct fill_options){
-                    .kind = kind, .seed = r->seed, .scale = 1, .limit = index_limit(&a->array, 8)});
+    tensor_fill(&part, &(struct fill_options){.kind = kind,
+                                              .seed = r->seed,
+                                              .scale = 1,
+                                              .limit = index_limit(&a->array, 8),
+                                              .extent = index_limit(&a->array, INT64_MAX)});
     return true;
 }
 

@@ -23,6 +23,7 @@ struct given_array {
                              write it */
     void *in_turn;        /* after a run with the warps in turn; NULL: no such run */
     bool is_given;
+    bool is_atomic; /* an atomic operation changes elements: a value that stays may be written */
     bool unwritten; /* no option fills it, and `ensures` constrains its final values */
 };
 

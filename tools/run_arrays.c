@@ -367,7 +367,7 @@ static int allocate_arrays(struct run *r)
 
 int run_make_arrays(struct run *r)
 {
-    int64_t limit = 8;
+    int64_t limit = INT64_MAX;
     int found = find_shapes(r, &limit);
     if (found == STATUS_OK)
         found = allocate_arrays(r);
@@ -377,12 +377,13 @@ int run_make_arrays(struct run *r)
         struct given_array *o = &r->arrays[i];
         if (o->is_given)
             continue;
+        o->is_atomic = is_output(&o->param) && has_atomic(r->launch, o->param.name);
         o->unwritten = is_output(&o->param) && o->fill == FILL_NONE;
-        if (o->fill != FILL_NONE)
-            tensor_fill(&o->array, &(struct fill_options){.kind = o->fill,
-                                                          .seed = (uint64_t)(r->seed + i),
-                                                          .scale = 1,
-                                                          .limit = limit});
+        struct fill_options fill = {.kind = o->fill, .seed = (uint64_t)(r->seed + i), .scale = 1};
+        if (o->fill != FILL_NONE) {
+            limit_integers(&fill, r->launch, &o->param, limit);
+            tensor_fill(&o->array, &fill);
+        }
         int status = give_array(r, o);
         if (status != STATUS_OK)
             return status;

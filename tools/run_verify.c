@@ -27,6 +27,16 @@ static char *describe_run(const struct run *r)
     return text;
 }
 
+/* Returns "`c`, `d`", the outputs that no option fills. The caller frees. */
+static char *unwritten_names(const struct run *r)
+{
+    char *names = need_text("%s", "");
+    for (int i = 0; i < r->array_count; i++)
+        if (r->arrays[i].unwritten)
+            append_text(&names, "%s`%s`", *names ? ", " : "", r->arrays[i].param.name);
+    return names;
+}
+
 /* Reports the wrong values. Requires a call right after the comparison, because the library's
  * message is lost at the next call. */
 static void report_wrong(struct run *r)
@@ -34,6 +44,14 @@ static void report_wrong(struct run *r)
     complain_library(&r->complaints, r->program.ctx, r->verified);
     char *where = describe_run(r);
     complain_more(&r->complaints, "wrong values %s", where);
+    if (r->again) {
+        char *names = unwritten_names(r);
+        complain_more(&r->complaints,
+                      "this is of a second run, which began with other values in %s; those of "
+                      "the first run are right",
+                      names);
+        free(names);
+    }
     free(where);
 }
 
@@ -95,7 +113,7 @@ static void take_untouched(const struct run *r, struct untouched *u)
 {
     for (int i = 0; i < r->array_count; i++) {
         const struct given_array *o = &r->arrays[i];
-        if (!o->unwritten)
+        if (!o->unwritten || o->is_atomic)
             continue;
         if (r->again)
             untouched_take_unwritten(u, o->param.name, &o->array, 0);
@@ -218,6 +236,27 @@ double run_wide_tolerance(const struct run *r)
     return r->verdict.tolerance > least * size && size > 0 ? r->verdict.tolerance / size : 0;
 }
 
+/* Names the arrays whose elements are all equal, because a wrong kernel may be right for them. An
+ * option may ask for such inputs. */
+static void report_uniform(const struct run *r)
+{
+    bool has_inputs = false;
+    for (int i = 0; i < r->array_count; i++)
+        has_inputs |= r->arrays[i].param.is_const && tensor_elements(&r->arrays[i].array) > 1;
+    for (int i = 0; i < r->array_count; i++) {
+        const struct given_array *o = &r->arrays[i];
+        char value[40];
+        bool asked = o->fill == FILL_ZERO || o->fill == FILL_ONES || o->in;
+        if (!has_inputs || (!is_output(&o->param) && (!o->param.is_const || asked)) ||
+            !tensor_is_uniform(&o->array))
+            continue;
+        tensor_element_text(value, sizeof value, &o->array, 0);
+        printf("          every value of `%s` is %s: a kernel that is wrong for others would pass, "
+               "too\n",
+               o->param.name, value);
+    }
+}
+
 void run_report_verified(const struct run *r)
 {
     char *text = verdict_text(&r->verdict);
@@ -228,5 +267,6 @@ void run_report_verified(const struct run *r)
                "adds up: an "
                "error below it goes unseen; verify smaller sizes, too\n",
                100 * wide);
+    report_uniform(r);
     free(text);
 }

@@ -13,11 +13,12 @@ static const char *const fill_names[] = {
     [FILL_RAND] = "rand",         [FILL_ZERO] = "zero",       [FILL_IOTA] = "iota",
     [FILL_ONES] = "ones",         [FILL_WIDE] = "wide",       [FILL_NEGATIVE] = "negative",
     [FILL_POSITIVE] = "positive", [FILL_EXTREME] = "extreme", [FILL_SPECIAL] = "special",
+    [FILL_STARTS] = "starts",
 };
 
 enum fill fill_from_name(const char *name)
 {
-    for (enum fill i = FILL_RAND; i <= FILL_SPECIAL; i++)
+    for (enum fill i = FILL_RAND; i <= FILL_STARTS; i++)
         if (strcmp(name, fill_names[i]) == 0)
             return i;
     return FILL_NONE;
@@ -106,9 +107,10 @@ static double wide_value(tw_dtype t, const struct fill_options *o, bool odd, uin
 {
     struct fill_options wide = *o;
     wide.scale = odd ? o->scale : 2 * WIDEST;
-    wide.limit = t == TW_I8 ? 256 : o->limit;
+    bool all = (t == TW_I8 || t == TW_U8) && !o->is_index;
+    wide.limit = all ? 256 : o->limit;
     double v = random_value(t, &wide, state);
-    return t == TW_I8 ? v - 128 : is_float_type(t) && odd ? WIDEST + v : v;
+    return t == TW_I8 && all ? v - 128 : is_float_type(t) && odd ? WIDEST + v : v;
 }
 
 bool is_signed_integer(tw_dtype t)
@@ -187,8 +189,42 @@ static void store_special(tw_array *a, int64_t i, uint64_t row, const struct fil
         tw_dtype_store(a->dtype, element(a, i), random_value(a->dtype, o, state));
 }
 
+static int compare_integers(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void fill_starts(tw_array *a, const struct fill_options *o)
+{
+    enum { EQUAL = 4 }; /* about one row in EQUAL is empty, or more */
+    int64_t n = tensor_elements(a), row = a->rank > 0 ? a->shape[a->rank - 1] : 1;
+    int64_t last = tw_dtype_size(a->dtype) == 1 && o->extent > INT8_MAX ? INT8_MAX : o->extent;
+    int64_t *starts = need_memory((size_t)row * sizeof *starts);
+    uint64_t state = o->seed;
+    for (int64_t first = 0; first < n; first += row) {
+        for (int64_t i = 0; i < row; i++)
+            starts[i] = (int64_t)(next_random(&state) % ((uint64_t)last + 1));
+        starts[0] = 0;
+        if (row > 1)
+            starts[row - 1] = last;
+        qsort(starts, (size_t)row, sizeof *starts, compare_integers);
+        for (int64_t i = 0; i < row; i++) {
+            bool again = i > 0 && i < row - 1 && next_random(&state) % EQUAL == 0;
+            starts[i] = again ? starts[i - 1] : starts[i];
+            tw_dtype_store(a->dtype, element(a, first + i), (double)starts[i]);
+        }
+    }
+    free(starts);
+}
+
 void tensor_fill(tw_array *a, const struct fill_options *o)
 {
+    bool integers = !is_float_type(a->dtype) && a->dtype != TW_BOOL;
+    if (integers && (o->kind == FILL_STARTS || (o->kind == FILL_RAND && o->is_starts))) {
+        fill_starts(a, o);
+        return;
+    }
     /* elements of a row, if there is only one axis */
     const int64_t piece = o->kind == FILL_SPECIAL ? 16 : 64;
     uint64_t state = o->seed;
@@ -197,6 +233,7 @@ void tensor_fill(tw_array *a, const struct fill_options *o)
     for (int64_t i = 0; i < n; i++) {
         double v = 0;
         switch (o->kind) {
+        case FILL_STARTS: /* of floats */
         case FILL_RAND: v = random_value(a->dtype, o, &state); break;
         case FILL_WIDE: v = wide_value(a->dtype, o, i / row % 2, &state); break;
         case FILL_NEGATIVE:
@@ -220,7 +257,7 @@ void tensor_fill_unwritten(tw_array *a, int turn)
     int64_t n = tensor_elements(a);
     for (int64_t i = 0; i < n; i++) {
         int byte = bytes[(uint64_t)(i + turn) % (sizeof bytes / sizeof *bytes)];
-        memset(element(a, i), a->dtype == TW_BOOL ? byte >> 2 & 1 : byte, size);
+        memset(element(a, i), a->dtype == TW_BOOL ? !turn || byte >> 2 & 1 : byte, size);
     }
 }
 
@@ -234,6 +271,12 @@ double tensor_root_mean_square(const tw_array *a)
         squares += isfinite(v) ? v * v : 0;
     }
     return finite ? sqrt(squares / (double)finite) : 0;
+}
+
+bool tensor_is_uniform(const tw_array *a)
+{
+    size_t bytes = tensor_bytes(a), size = tw_dtype_size(a->dtype);
+    return bytes > size && memcmp(a->data, (const char *)a->data + size, bytes - size) == 0;
 }
 
 double type_roundoff(tw_dtype t)

@@ -16,13 +16,17 @@ static struct untouched_array *find_untouched(const struct untouched *u, const c
     return NULL;
 }
 
-static struct untouched_array *add_untouched(struct untouched *u, const char *name, int64_t count)
+static struct untouched_array *add_untouched(struct untouched *u, const char *name,
+                                             const tw_array *now)
 {
+    int64_t count = tensor_elements(now);
     u->list = need_more_memory(u->list, (size_t)(u->count + 1) * sizeof *u->list);
     struct untouched_array *x = &u->list[u->count++];
     *x = (struct untouched_array){.name = need_text("%s", name),
                                   .count = count,
                                   .still = need_memory((size_t)count * sizeof *x->still)};
+    if (now->dtype == TW_BOOL)
+        x->began = need_memory((size_t)count);
     memset(x->still, 1, (size_t)count * sizeof *x->still);
     return x;
 }
@@ -34,7 +38,9 @@ void untouched_take(struct untouched *u, const char *name, const tw_array *now,
     int64_t count = tensor_elements(now);
     struct untouched_array *x = find_untouched(u, name);
     if (!x)
-        x = add_untouched(u, name, count);
+        x = add_untouched(u, name, now);
+    for (int64_t i = 0; x->began && i < count && i < x->count; i++)
+        x->began[i] |= ((const char *)filled->data)[i] ? 2 : 1;
     for (int64_t i = 0; i < count && i < x->count; i++)
         x->still[i] &= memcmp((const char *)now->data + (size_t)i * size,
                               (const char *)filled->data + (size_t)i * size, size) == 0;
@@ -67,6 +73,7 @@ void untouched_free(struct untouched *u)
     for (int i = 0; i < u->count; i++) {
         free(u->list[i].name);
         free(u->list[i].still);
+        free(u->list[i].began);
     }
     free(u->list);
     *u = (struct untouched){0};
@@ -100,7 +107,8 @@ static bool is_unwritten(const struct wrong_values *values, const tw_wrong *w)
 {
     const struct untouched_array *x =
         values->untouched ? find_untouched(values->untouched, w->param) : NULL;
-    return x && w->element >= 0 && w->element < x->count && x->still[w->element];
+    return x && w->element >= 0 && w->element < x->count && x->still[w->element] &&
+           (!x->began || x->began[w->element] == 3);
 }
 
 static void take_wrong(void *user, const tw_wrong *w)

@@ -11,7 +11,9 @@ struct untouched {
     struct untouched_array {
         char *name;
         int64_t count;
-        bool *still; /* of each element */
+        bool *still;          /* of each element */
+        unsigned char *began; /* of a bool: bits 1 for false and 2 for true; it is known to be
+                               * unwritten only if it began as both. NULL: another type */
     } * list;
     int count;
 };

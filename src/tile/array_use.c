@@ -214,7 +214,7 @@ static void take_root(void *user, struct expr **root, bool is_target)
     expr_walk(root, take, user);
 }
 
-/* Tells whether the values reach any part of the condition, outside of indices. */
+/* Returns whether the values reach any part of the condition, outside of indices. */
 static bool has_flow(const struct search *s, const struct expr *e)
 {
     bool found = flow_in(s, e).reaches;
@@ -232,7 +232,7 @@ static void take_statement(void *user, struct stmt *st)
         s->found.is_index = true;
 }
 
-/* Tells whether the array has an element for each row and one more, or the kernel reads an element
+/* Returns whether the array has an element for each row and one more, or the kernel reads an element
  * and the next one. */
 static bool is_starts(const struct search *s)
 {

@@ -90,7 +90,7 @@ def main():
         call_on(folder, text, [tool, "run", "k.tile", *lists, "--verify"], 0)
         for arguments in (["check", "k.tile", "--fill", "specials"], ["check", "k.tile", "--fill", "a=specials"], ["run", "k.tile", "--fill", "specials"]):
             result = call_on(folder, PRODUCT, [tool, *arguments], 2)
-            expect("expected [NAME=]rand, zero, iota, ones, wide, negative, positive, extreme or special" in result.err, result)
+            expect("expected [NAME=]rand, zero, iota, ones, wide, negative, positive, extreme, special or starts" in result.err, result)
 
 
 main()

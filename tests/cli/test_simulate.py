@@ -714,7 +714,7 @@ def test_refused(s):
             (run(*good[2:6], "--arg", "f32[4]:zero"), "argument 2", "the address of an array"),
             (run("--arg", "i32:1", *good[4:]), "argument 0", "`in` has 8 bytes"),
             (one("f33[4]:zero"), "--arg f33[4]:zero: there is no such type"),
-            (one("f32[4]:zer"), "expected rand, zero, iota, ones, wide, negative, positive, extreme or special, or none"),
+            (one("f32[4]:zer"), "expected rand, zero, iota, ones, wide, negative, positive, extreme, special or starts, or none"),
             (one("f32[4"), "--arg f32[4: expected TYPE:VALUE"),
             (one("f32[4:zero"), "expected TYPE[ELEMENTS]"),
             (one("f32[-4]:zero"), "expected TYPE[ELEMENTS]"),
