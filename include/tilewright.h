@@ -367,8 +367,9 @@ typedef struct tw_config {
 TW_SIZED(tw_config);
 
 /* Makes a context. config: NULL for all defaults. Returns TW_OK, TW_BAD_ARGUMENT (`out` is NULL,
- * `threads` is negative), TW_UNSUPPORTED (config sets fields that this library lacks) or
- * TW_NO_MEMORY. Free it with tw_context_free. */
+ * `config->size` was not set, `threads` is negative), TW_UNSUPPORTED (config sets fields that this
+ * library lacks) or TW_NO_MEMORY. On failure *out is NULL, and the status is all that tells the
+ * reason, because there is no context for a message. Free it with tw_context_free. */
 TW_API tw_status tw_context_new(const tw_config *config, tw_context **out);
 
 /* Frees a context and all objects made from it. NULL is allowed. */

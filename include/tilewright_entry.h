@@ -10,9 +10,10 @@
  *
  * Variants: the arguments select one by the values of statics, and by which integers and addresses
  * are multiples of 16. The first start of a variant compiles and loads it, under a lock. Later
- * starts find it without a lock and check the arguments. From 64 variants on, new combinations
- * share one variant for each choice of statics, without facts about sizes and addresses. At 512
- * variants a start that needs a new one is refused. A variant stays until its entry is freed,
+ * starts find it without a lock and check the arguments. Each of the first 64 combinations gets a
+ * variant of its own. Later combinations share variants that assume nothing about sizes and
+ * addresses: one for each choice of statics. At 512 variants a start that needs a new one is
+ * refused. A variant stays until its entry is freed,
  * because a graph may contain it.
  *
  * A GPU's kernel: `stream` is a stream of the GPU. A start is one call of the driver if the GPU's
@@ -20,7 +21,8 @@
  * and if the kernel is not cooperative and has no workspace.
  *
  * The host's kernel ignores `stream`. The start runs the kernel to its end on its own thread, and
- * on the context's other threads if no other start has them.
+ * on the context's other threads if no other start has them. After a few starts it allocates
+ * nothing, unless the kernel has large workspace.
  */
 #ifndef TILEWRIGHT_ENTRY_H
 #define TILEWRIGHT_ENTRY_H
@@ -35,7 +37,8 @@ typedef struct tw_entry tw_entry;
 
 /* The reason why one call failed. The call fills the struct that its thread gave, so threads that
  * start an entry at the same time get their own reasons. A call that succeeds leaves the struct
- * as it is. */
+ * as it is. So does each call if `size` was not set, as in `tw_error e = {0}`: the struct then
+ * counts as NULL, and the call's status is all that tells of a failure. */
 typedef struct tw_error {
     size_t size; /* tw_error_init sets it */
     tw_status status;

@@ -583,7 +583,9 @@ static int write_files(struct builder *b, const char *name)
     bool object = options_has(b->given, "object");
     int status = object ? build_object(folder, name) : STATUS_OK;
     if (status == STATUS_OK)
-        printf("%s/%s.h\n%s/%s.%s\n", folder, name, folder, name, object ? "o" : "c");
+        printf("%s/%s.h\n%s/%s.c\n", folder, name, folder, name);
+    if (status == STATUS_OK && object)
+        printf("%s/%s.o\n", folder, name);
     return status;
 }
 

@@ -91,7 +91,9 @@ static const struct option_spec fmt_options[] = {
     {.name = "check",
      .help =
          "change nothing; print the files that are not in the style, status 1 if there are any"},
-    {.name = "diff", .help = "change nothing; print what would change, as `patch` takes it"},
+    {.name = "diff",
+     .help = "change nothing; print what would change, as `patch` takes it (status 1 if --check is "
+             "given, too)"},
     {.name = NULL},
 };
 

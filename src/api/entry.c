@@ -232,6 +232,10 @@ static tw_status refuse_count(const struct entry_call *c)
         text_printf(&names, "%s%s", i ? ", " : "", info->params[e->argument_of[i]].name);
     diag_error(&ctx->diag, info->loc, "kernel `%s` takes %d arguments (%s); %d were given",
                info->name, e->argument_count, names.data, c->count);
+    for (int i = 0; i < e->derived_count && c->count > e->argument_count; i++)
+        diag_note(&ctx->diag, info->params[e->derived[i]].loc,
+                  "`%s` takes no argument: the launch computes it",
+                  info->params[e->derived[i]].name);
     if (e->least_arguments < e->argument_count)
         diag_note(&ctx->diag, info->loc, "those from `%s` on have defaults and may be left out",
                   info->params[e->argument_of[e->least_arguments]].name);
@@ -620,25 +624,30 @@ static tw_status start_on_host(const struct entry_call *c)
 
 /* --- the calls --- */
 
-/* Refuses calls without an entry, an error struct that was not made by tw_error_init(), and
- * arguments that are NULL. */
+/* Refuses calls without an entry, and arguments that are NULL. */
 static tw_status check_call(const tw_entry *e, const tw_value *arguments, int count,
                             tw_error *error, const char *call)
 {
-    if (!e || (error && !SIZED_FITS(NULL, tw_error, error)))
-        return TW_BAD_ARGUMENT;
-    if (count <= 0 || arguments)
+    if (e && (count <= 0 || arguments))
         return TW_OK;
     tw_error found = {.status = TW_BAD_ARGUMENT, .code = TW_CODE_ARGUMENT};
-    snprintf(found.text, sizeof found.text, "error: %s: `arguments` is NULL\n", call);
+    snprintf(found.text, sizeof found.text, "error: %s: `%s` is NULL\n", call,
+             e ? "arguments" : "e");
     if (error)
         FILL_SIZED(error, found);
     return TW_BAD_ARGUMENT;
 }
 
+/* Returns the struct if it can be filled, else NULL. */
+static tw_error *fillable(tw_error *error)
+{
+    return error && SIZED_FITS(NULL, tw_error, error) ? error : NULL;
+}
+
 tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void *stream,
                          tw_error *error)
 {
+    error = fillable(error);
     tw_status status = check_call(e, arguments, count, error, "tw_entry_start");
     if (status != TW_OK)
         return status;
@@ -652,6 +661,7 @@ tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void
 tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream,
                          tw_error *error)
 {
+    error = fillable(error);
     tw_status status = check_call(e, arguments, count, error, "tw_entry_ready");
     if (status != TW_OK)
         return status;

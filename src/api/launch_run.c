@@ -243,6 +243,7 @@ tw_status launch_check_null(tw_launch *l, int p)
                    "argument %d, `%s` is NULL, but view `%s` reaches over %lld elements",
                    argument_number(l->kernel->info, p), l->kernel->info->params[p].name, view->name,
                    (long long)view_reach(l, view));
+        diag_code(&l->ctx->diag, CODE_ARGUMENT);
         return TW_BAD_ARGUMENT;
     }
     return TW_OK;

@@ -35,7 +35,7 @@ static const char *reason(const tw_launch *l, int other)
 {
     return is_in(l->variant->overlay.multiplied, other)
                ? "which is an operand of a product"
-               : "of which other blocks or threads read those elements, or read them elsewhere";
+               : "whose elements the kernel also needs for elements at other places";
 }
 
 void launch_refuse_overlap(tw_launch *l, int written, int other)
@@ -55,6 +55,7 @@ void launch_refuse_overlap(tw_launch *l, int written, int other)
         diag_error(d, LOC_NONE,
                    "array `%s`, which the kernel writes, has the address of array `%s`, %s", w, o,
                    reason(l, other));
+    diag_code(d, CODE_ARGUMENT);
     diag_note(d, LOC_NONE,
               "give `%s` memory of its own; tw_launch_allow_overlap (in Python "
               "with_(overlap=True)) allows the overlap",

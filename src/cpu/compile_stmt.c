@@ -279,16 +279,35 @@ static const char *expr_text(struct compiler *c, const struct expr *e)
     return text.data;
 }
 
+/* Compiles the scalars that an expression names, for the message. */
+static void add_assumed(struct compiler *c, struct assume_detail *d, const struct expr *e)
+{
+    bool is_named = e->op == OP_REF && e->sym->storage != ST_CONST && !e->sym->is_pointer;
+    bool seen = d->count == ASSUME_VALUES || e->type.rank > 0;
+    for (int i = 0; i < d->count; i++)
+        seen |= expr_same(d->value[i].e, e);
+    if (!seen && (is_named || e->op == OP_BLOCK || e->op == OP_THREAD || e->op == OP_GRID)) {
+        struct value v = compile_expr(c, e, NULL);
+        d->value[d->count++] =
+            (struct assume_value){e, expr_text(c, e), v.at, (uint32_t)v.lanes, v.dtype};
+    }
+    for (int i = 0; i < e->count; i++)
+        add_assumed(c, d, e->args[i]);
+}
+
 static void compile_assume(struct compiler *c, const struct expr *e)
 {
     uint32_t top = c->top;
     struct value v = value_convert(c, compile_expr(c, e->args[0], NULL), DT_BOOL);
+    struct assume_detail *d = arena_new(c->arena, struct assume_detail);
+    d->text = expr_text(c, e->args[0]);
+    add_assumed(c, d, e->args[0]);
     struct instr *in = emit_step(c, step_assume);
     in->a = v.at;
     in->n = (uint32_t)value_elements(&v);
     in->c = v.lanes;
     in->mask = v.lanes > 1 ? c->mask : NO_SLOT;
-    in->detail = expr_text(c, e->args[0]);
+    in->detail = d;
     c->top = top;
 }
 

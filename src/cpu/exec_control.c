@@ -1,4 +1,5 @@
 /* Steps that decide which step runs next and which lanes run. */
+#include "base/number.h"
 #include "cpu/program.h"
 
 #include <inttypes.h>
@@ -324,14 +325,44 @@ void step_divisor(struct frame *f, const struct instr *in)
     name_element(where, sizeof where, in->detail, at / in->c);
     frame_fault(f, CPU_DIVIDE, in->loc, in->c > 1 ? (int)(at % in->c) : -1,
                 "an integer is divided by zero%s", where);
+    const struct divisor_detail *d = in->detail;
+    if (d->rank)
+        snprintf(f->fault.way_out, sizeof f->fault.way_out,
+                 "elements of a slice that lie outside the array are 0, also if a store then drops "
+                 "the result: `A[i +: %" PRId64 " else 1]` reads 1 there",
+                 d->extent[d->rank - 1]);
+}
+
+/* Writes ": n = 70, i = 64", the values of one lane. */
+static void write_values(const struct frame *f, char *out, size_t size,
+                         const struct assume_detail *d, size_t lane)
+{
+    size_t length = 0;
+    out[0] = '\0';
+    for (int i = 0; i < d->count && length < size; i++) {
+        const struct assume_value *v = &d->value[i];
+        const unsigned char *at = frame_at(f, v->at);
+        at += (v->lanes > 1 ? lane : 0) * dtype_size(v->dtype);
+        const char *before = i ? ", " : ": ";
+        if (dtype_is_float(v->dtype))
+            length += (size_t)number_format(out + length, size - length, "%s%s = %g", before,
+                                            v->name, dtype_load_f64(v->dtype, at));
+        else
+            length += (size_t)snprintf(out + length, size - length, "%s%s = %" PRId64, before,
+                                       v->name, dtype_load_i64(v->dtype, at));
+    }
 }
 
 /* Faults if an assumption does not hold. a: bytes, the condition; in->n rows of in->c lanes;
- * detail: its text. */
+ * detail: its text and values. */
 void step_assume(struct frame *f, const struct instr *in)
 {
+    const struct assume_detail *d = in->detail;
+    char values[160];
     int64_t at = first_false(f, in, in->n, in->c);
-    if (at >= 0)
-        frame_fault(f, CPU_ASSUME, in->loc, in->c > 1 ? (int)(at % in->c) : -1,
-                    "assume(%s) does not hold", (const char *)in->detail);
+    if (at < 0)
+        return;
+    write_values(f, values, sizeof values, d, (size_t)(at % in->c));
+    frame_fault(f, CPU_ASSUME, in->loc, in->c > 1 ? (int)(at % in->c) : -1,
+                "assume(%s) does not hold%s", d->text, values);
 }

@@ -3,6 +3,8 @@
 #include "base/platform.h"
 #include "cpu/program.h"
 
+#include <assert.h>
+
 /* Most bytes that are kept; more is freed at once. */
 #define MOST_KEPT_BYTES ((size_t)256 << 20)
 
@@ -68,6 +70,42 @@ void kept_give(const struct launch_state *l, struct kept_block block)
     }
     if (block.memory)
         frame_resize(l, block.memory, block.bytes, 0);
+}
+
+/* The bytes before each piece of kept_allocator: the size of the kept block that it is in. */
+enum { PIECE_HEADER = 16, MOST_PIECE = 1 << 16 };
+
+static void *piece_new(const struct launch_state *l, size_t size)
+{
+    struct kept_block block = {NULL, size + PIECE_HEADER};
+    if (size <= MOST_PIECE)
+        block = kept_take(l, block.bytes);
+    else if (size <= SIZE_MAX - PIECE_HEADER)
+        block.memory = frame_resize(l, NULL, 0, block.bytes);
+    if (!block.memory)
+        return NULL;
+    memcpy(block.memory, &block.bytes, sizeof block.bytes);
+    return (unsigned char *)block.memory + PIECE_HEADER;
+}
+
+static void *kept_resize(void *user, void *ptr, size_t old_size, size_t size)
+{
+    const struct launch_state *l = user;
+    if (!ptr)
+        return piece_new(l, size);
+    assert(size == 0 && "an arena does not resize its blocks");
+    struct kept_block block = {(unsigned char *)ptr - PIECE_HEADER, 0};
+    memcpy(&block.bytes, block.memory, sizeof block.bytes);
+    if (old_size <= MOST_PIECE)
+        kept_give(l, block);
+    else
+        frame_resize(l, block.memory, block.bytes, 0);
+    return NULL;
+}
+
+struct allocator kept_allocator(struct launch_state *l)
+{
+    return (struct allocator){.resize = kept_resize, .user = l};
 }
 
 void cpu_kept_free(struct cpu_kept *kept, const struct allocator *allocator)

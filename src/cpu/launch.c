@@ -408,11 +408,12 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
 /* Runs a launch inside setjmp. It is a function of its own, so that no local variable is in a
  * register across setjmp. */
 static enum cpu_fault_kind launch_with_arena(struct arena *a, struct launch_state *l,
+                                             const struct allocator *allocator,
                                              const struct cpu_argument *args,
                                              struct cpu_fault *fault)
 {
     jmp_buf out_of_memory;
-    arena_init(a, l->allocator, &out_of_memory);
+    arena_init(a, allocator, &out_of_memory);
     if (setjmp(out_of_memory)) {
         if (l->packed)
             packed_caches_close(l);
@@ -440,7 +441,8 @@ enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_arg
         fault = &unused;
     *fault = (struct cpu_fault){.kind = CPU_OK};
     struct arena a;
-    enum cpu_fault_kind kind = launch_with_arena(&a, &l, args, fault);
+    struct allocator kept = kept_allocator(&l);
+    enum cpu_fault_kind kind = launch_with_arena(&a, &l, &kept, args, fault);
     if (kind == CPU_NO_MEMORY && fault->kind == CPU_OK)
         refuse(fault, kind, p->kernel->loc, "no memory to launch %s", p->kernel->name);
     arena_free(&a);

@@ -64,6 +64,19 @@ struct instr {
 /* --- details --- */
 
 /* The extents of a tile that is a divisor; rank is 0 for a scalar. */
+/* assume(): its text, and the values of the scalars in it. */
+enum { ASSUME_VALUES = 4 };
+struct assume_detail {
+    const char *text;
+    int count;
+    struct assume_value {
+        const struct expr *e;
+        const char *name;
+        uint32_t at, lanes;
+        enum dtype dtype;
+    } value[ASSUME_VALUES];
+};
+
 struct divisor_detail {
     int rank;
     int64_t extent[MAX_RANK];
@@ -532,6 +545,8 @@ void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size
  * it back. */
 struct kept_block kept_take(const struct launch_state *l, size_t bytes);
 void kept_give(const struct launch_state *l, struct kept_block block);
+/* Returns an allocator for an arena that takes its blocks from kept memory, and gives them back. */
+struct allocator kept_allocator(struct launch_state *l);
 /* Runs until the frame ends, faults, or waits at a lock. */
 void frame_run(struct frame *f);
 /* Asks the caller whether to continue; stops the frame if not. */

@@ -77,6 +77,9 @@ bool check_extents(struct checker *c, const struct node *dims, const char *name,
         } else if (extent < 1 || extent > MAX_ELEMENTS) {
             diag_error(c->diag, d->loc, "`%s` has an axis of %lld elements; it must be 1 to %lld",
                        name, (long long)extent, (long long)MAX_ELEMENTS);
+            if (extent == 0)
+                diag_note(c->diag, d->loc,
+                          "if 0 is the size of an empty array, do not start the kernel for it");
             good = false;
         }
         t->extent[t->rank++] = extent;

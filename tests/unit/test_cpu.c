@@ -78,7 +78,7 @@ static void a_broken_promise_is_a_fault(void **state)
                  "    global f32 C[8] = c;\n    C[n +: 4 inside] = 1;\n}\n",
                  GIVEN({"n", 5}), CPU_BOUNDS, 4, "marked `inside`");
     expect_fault("kernel k(i32 n, f32 *c) grid(1) warps(1)\n{\n    assume(n % 4 == 0);\n}\n",
-                 GIVEN({"n", 5}), CPU_ASSUME, 3, "assume(n % 4 == 0) does not hold");
+                 GIVEN({"n", 5}), CPU_ASSUME, 3, "assume(n % 4 == 0) does not hold: n = 5");
 }
 
 static void slices_reach_past_the_edges(void **state)

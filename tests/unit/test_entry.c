@@ -209,9 +209,13 @@ static void what_is_wrong_is_named(void **state)
         started(&x, tw_entry_start(x.entry, good, 4, NULL, &x.error));
     }
     assert_int_equal(tw_entry_start(NULL, good, 4, NULL, NULL), TW_BAD_ARGUMENT);
+    x.error = tw_error_init();
+    not_started(&x, tw_entry_start(NULL, good, 4, NULL, &x.error), TW_BAD_ARGUMENT, "`e` is NULL");
     assert_int_equal(tw_entry_start(x.entry, good, 3, NULL, NULL), TW_BAD_ARGUMENT);
     tw_error none = {0};
-    assert_int_equal(tw_entry_start(x.entry, good, 4, NULL, &none), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_entry_start(x.entry, good, 4, NULL, &none), TW_OK); /* is not filled */
+    assert_int_equal(tw_entry_start(x.entry, good, 3, NULL, &none), TW_BAD_ARGUMENT);
+    assert_true(none.status == TW_OK && none.size == 0);
     assert_int_equal(tw_entry_start(x.entry, NULL, 4, NULL, &x.error), TW_BAD_ARGUMENT);
     refused(f, tw_entry_new(f->launch, NULL), TW_BAD_ARGUMENT, "`out` is NULL");
 }

@@ -246,7 +246,7 @@ static void what_went_wrong_is_said_by_wait(void **state)
     assert_int_equal(atomic_load(&order.next), 0);
     ok(&e, tw_launch_array(e.launch, "c", &x));
     ok(&e, tw_launch_begin(e.launch, note, &order));
-    says(&e, tw_launch_wait(e.launch), TW_NOT_ASSUMED, "n < 2000");
+    says(&e, tw_launch_wait(e.launch), TW_NOT_ASSUMED, "assume(n < 2000) does not hold: n = 4096");
     assert_int_equal(order.status[0], TW_NOT_ASSUMED);
     ok(&e, tw_launch_wait(e.launch)); /* it was said */
     tw_kernel *gpu;
@@ -293,8 +293,10 @@ static void an_entry_runs_by_position(void **state)
     assert_int_equal(start(entry, &e, 0, 4, NULL), TW_OK); /* no elements */
     refused_by(start(entry, &e, 100, 4, NULL), TW_BAD_ARGUMENT,
                "argument 4, `c` is NULL, but view `C` reaches over 100 elements");
+    assert_int_equal(entry_error.code, TW_CODE_ARGUMENT);
     refused_by(start(entry, &e, -1, 4, e.c), TW_BAD_ARGUMENT, "negative");
-    refused_by(start(entry, &e, 3000, 4, e.c), TW_NOT_ASSUMED, "n < 2000");
+    refused_by(start(entry, &e, 3000, 4, e.c), TW_NOT_ASSUMED,
+               "assume(n < 2000) does not hold: n = 3000");
     refused_by(tw_entry_start(entry, args, 3, NULL, &entry_error), TW_BAD_ARGUMENT,
                "takes 4 arguments");
     const tw_value integers[] = {args[0], args[1], tw_int(0), args[3]};
@@ -353,6 +355,38 @@ static void threads_start_an_entry_at_the_same_time(void **state)
     tw_context_free(e.ctx);
 }
 
+static atomic_int calls;
+
+static void *counted_resize(void *user, void *ptr, size_t old_size, size_t size)
+{
+    (void)user, (void)old_size;
+    atomic_fetch_add(&calls, 1);
+    if (size)
+        return realloc(ptr, size);
+    free(ptr);
+    return NULL;
+}
+
+static void a_warm_start_allocates_nothing(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        struct engine e;
+        tw_entry *entry;
+        open_engine(
+            &e,
+            &(tw_config){.size = sizeof(tw_config), .threads = threads, .resize = counted_resize});
+        ok(&e, tw_entry_new(e.launch, &entry));
+        for (int i = 0; i < 50; i++)
+            assert_int_equal(start(entry, &e, LENGTH, i, e.c), TW_OK);
+        atomic_store(&calls, 0);
+        for (int i = 0; i < 50; i++)
+            assert_int_equal(start(entry, &e, LENGTH, i, e.c), TW_OK);
+        assert_int_equal(atomic_load(&calls), 0);
+        tw_context_free(e.ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +398,7 @@ int main(void)
         cmocka_unit_test(what_went_wrong_is_said_by_wait),
         cmocka_unit_test(an_entry_runs_by_position),
         cmocka_unit_test(threads_start_an_entry_at_the_same_time),
+        cmocka_unit_test(a_warm_start_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

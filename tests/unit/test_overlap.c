@@ -78,7 +78,8 @@ static void over(struct fixture *f, const char *text, const char *a, const char 
     }
 }
 
-static const char multiplied[] = "an operand of a product", elsewhere[] = "read them elsewhere";
+static const char multiplied[] = "an operand of a product",
+                  elsewhere[] = "needs for elements at other places";
 
 static void elements_of_the_same_block_may_be_overwritten(void **state)
 {
