@@ -9,4 +9,9 @@ void *dlsym(void *library, const char *name);
 int dlclose(void *library);
 char *dlerror(void);
 
+typedef struct {
+    const char *dli_fname;
+} Dl_info;
+int dladdr(const void *address, Dl_info *out);
+
 #endif
