@@ -4,8 +4,13 @@
 
 enum { RTLD_NOW = 2, RTLD_LOCAL = 0 };
 
+typedef struct {
+    const char *dli_fname;
+} Dl_info;
+
 void *dlopen(const char *name, int flags);
 void *dlsym(void *library, const char *name);
+int dladdr(const void *address, Dl_info *out);
 int dlclose(void *library);
 char *dlerror(void);
 
