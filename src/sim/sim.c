@@ -317,16 +317,17 @@ static bool all_shared_suits(const struct sim *sim, const struct sim_launch *l, 
 /* Checks the limit of ptxas on static shared memory. A larger array has to be dynamic: CUDA C++
  * Programming Guide, "Technical Specifications per Compute Capability". But if the target is one
  * GPU alone, such as sm_90a, ptxas 13.0 accepts all the shared memory that a block may have. */
-static bool shared_suits(const struct sim *sim, const struct ptx_function *f, struct diag *diag)
+static bool shared_suits(const struct sim *sim, struct diag *diag)
 {
     int most = sim->module->target.suffix == 'a' ? MOST_SHARED : 48 * 1024;
     if (sim->program->static_shared <= (uint64_t)most)
         return true;
     diag_error(diag, LOC_NONE,
-               "%s has %llu bytes of static shared memory, and a block may have at most %d: no GPU "
+               "the kernel has %llu bytes of static shared memory, and a block may have at most "
+               "%d: no GPU "
                "takes it; a larger array has to be `extern __shared__`, its size given by --shared "
                "or by the launch",
-               f->name, (unsigned long long)sim->program->static_shared, most);
+               (unsigned long long)sim->program->static_shared, most);
     diag_code(diag, CODE_TARGET);
     return false;
 }
@@ -373,7 +374,7 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
         diag_error(diag, f->where, "%s has %s", f->name, sim->program->kernel_code->refused);
         return false;
     }
-    if (!shared_suits(sim, f, diag) || !all_shared_suits(sim, l, diag))
+    if (!shared_suits(sim, diag) || !all_shared_suits(sim, l, diag))
         return false;
     sim->launch = l;
     sim->shared_bytes = sim->program->reserved_shared + sim->program->static_shared;

@@ -66,6 +66,28 @@ def check_limits(tool):
         fail(f"--strict of a clean kernel: {done}")
 
 
+LARGE = """.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry large()
+{
+    .shared .align 4 .b8 s[65536];
+    .reg .b32 %r<2>;
+    mov.u32 %r1, s;
+    st.shared.u32 [%r1], 0;
+    ret;
+}
+"""
+
+
+def check_shared(tool, folder):
+    with open(f"{folder}/large.ptx", "w") as out:
+        out.write(LARGE)
+    done = call([tool, "check", "large.ptx", "--block", "32"], cwd=folder)
+    if done.status != 2 or "the kernel has 65536 bytes of static" not in done.err or "`extern __shared__`, its size given by --shared" not in done.err:
+        fail(f"static shared memory: {done}")
+
+
 TEMPLATE = """#include "sizes.h"
 template <typename T, int N>
 __global__ void scale(T *x, T a, int n)
@@ -154,6 +176,7 @@ def main():
             out.write(given.read().replace("tests/cli/cuda/barriers.cu", "barriers.cu"))
         check(tool, folder, CASES)
         check_limits(tool)
+        check_shared(tool, folder)
         check_source(tool, folder)
         check_pipeline(tool, folder)
 
