@@ -755,6 +755,9 @@ typedef struct tw_verdict {
     /* The number of these that `ensures` does not decide: rounding may grow without limit, a step may
      * overflow, or a divisor may be 0. They are not judged. More than 1 in 20: TW_UNSUPPORTED. */
     int64_t undecided;
+    /* The number of judged elements that are NaN both in the array and in `ensures`: they test no
+     * value. */
+    int64_t nans;
 } tw_verdict;
 TW_SIZED(tw_verdict);
 

@@ -136,7 +136,7 @@ class _Type(_Sized):
 class _Verdict(_Sized):
     _fields_ = [("size", c_size_t), ("ok", c_bool), ("max_error", c_double), ("tolerance", c_double),
                 ("got", c_double), ("want", c_double), ("view", c_char_p), ("rank", c_int),
-                ("at", c_int64 * 6), ("checked", c_int64), ("undecided", c_int64)]
+                ("at", c_int64 * 6), ("checked", c_int64), ("undecided", c_int64), ("nans", c_int64)]
 
 
 class _Tuned(_Sized):
@@ -1607,8 +1607,9 @@ class Param(NamedTuple):
 
 class Verdict(NamedTuple):
     """The distance of the values from what `ensures` says: the largest difference, the tolerance at the worst element,
-    the index of that element, the number of elements compared, and the number of those that could not be judged,
-    because rounding, overflow or division by zero may give any value."""
+    the index of that element, the number of elements compared, the number of those that could not be judged,
+    because rounding, overflow or division by zero may give any value, and the number of those that are NaN both in
+    the array and in `ensures`, which test no value."""
     max_error: float
     tolerance: float
     got: float
@@ -1617,6 +1618,7 @@ class Verdict(NamedTuple):
     at: tuple
     checked: int
     undecided: int
+    nans: int
 
     def _repr_html_(self) -> str:
         return _html_of(self._asdict())
@@ -2149,7 +2151,7 @@ class Kernel:
             status = context.call("tw_launch_verify", launch.handle, byref(verdict), time_limit=limit)
             found = Verdict(verdict.max_error, verdict.tolerance, verdict.got, verdict.want,
                             _text(verdict.view), tuple(verdict.at[:verdict.rank]), verdict.checked,
-                            verdict.undecided)
+                            verdict.undecided, verdict.nans)
             try:
                 context.check(status)
             except WrongValues as error:

@@ -9,6 +9,19 @@ double verdict_worst_error(const tw_verdict *v)
     return isnan(v->got) && isnan(v->want) ? 0 : fabs(v->got - v->want);
 }
 
+/* Says how many elements are NaN as `ensures` says, and if nearly all are, that this tests little. */
+static void append_nans(char **text, long long nans, long long judged)
+{
+    if (nans == judged && nans > 0)
+        append_text(text, "; all are NaN on both sides, so no value was tested: verify with other "
+                          "inputs");
+    else if (nans > 0)
+        append_text(text, "; NaN on both sides: %lld%s", nans,
+                    nans >= judged - judged / 20
+                        ? ", so few values were tested: verify with other inputs"
+                        : "");
+}
+
 char *verdict_text(const tw_verdict *v)
 {
     double error = verdict_worst_error(v);
@@ -24,6 +37,7 @@ char *verdict_text(const tw_verdict *v)
                     v->max_error, 100 * error / v->tolerance, error, v->tolerance);
     else
         append_text(&text, "largest error %.2g", v->max_error);
+    append_nans(&text, (long long)v->nans, judged);
     if (v->undecided)
         append_text(&text,
                     "; not judged: %lld, for which rounding, overflow or division by zero may give "
@@ -57,4 +71,6 @@ void verdict_json(const tw_verdict *v, struct json *j)
     json_integer(j, v->checked);
     json_key(j, "undecided");
     json_integer(j, v->undecided);
+    json_key(j, "nans");
+    json_integer(j, v->nans);
 }

@@ -575,7 +575,8 @@ static tw_status verify_call(void *user)
                       .want = r.want,
                       .rank = r.rank,
                       .checked = r.checked,
-                      .undecided = r.undecided};
+                      .undecided = r.undecided,
+                      .nans = r.nans};
     v->view = r.view ? arena_string(&l->ctx->message_memory, r.view, strlen(r.view)) : "";
     for (int i = 0; i < r.rank; i++)
         v->at[i] = r.at[i];

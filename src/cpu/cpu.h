@@ -126,6 +126,7 @@ struct ensures_report {
     const char *view;     /* name of the view */
     int64_t checked;      /* elements compared */
     int64_t undecided;    /* number of compared elements that could have any value */
+    int64_t nans;         /* number of the others that are NaN, as expected */
     char message[256];    /* the reason if the evaluation failed */
 };
 /* Evaluates every `ensures` of k. true: evaluated, see report->ok. false: the evaluation failed,

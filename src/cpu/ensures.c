@@ -253,6 +253,7 @@ static bool compare(struct comparison *c)
         o->report->checked++;
         c->checked++;
         c->undecided += j.undecided;
+        o->report->nans += !j.undecided && isnan(j.got) && isnan(j.want);
         keep_worst(c, &j, &target, at);
         if (o->listener && !j.right)
             tell_wrong(o, &j, &target, at);

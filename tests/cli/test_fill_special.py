@@ -2,6 +2,7 @@
 """--fill special: the values that it gives in each float type; kernels that treat NaN and infinity like their `ensures` pass `check`, and
 their broken twins are caught with these inputs alone; elements that the order of a sum decides are not judged."""
 import itertools
+import json
 import os
 import sys
 import tempfile
@@ -36,6 +37,16 @@ TWINS = (("-inf", "max(v)", "max(max(v), -1000)", "max(X, axis = 1)"),
          ("0", "sum(where(v < 0, 0, v))", "sum(max(v, 0))", "sum(where(X < 0, 0, X), axis = 1)"),
          ("0", "any(v != v) ? 1.0 : 0.0", "0", "where(sum(where(X != X, 1, 0), axis = 1) > 0, 1.0, 0.0)"))
 
+VALUES = """kernel k(i32 m, const f32 *x, f32 *y) grid(m) warps(1)
+{
+    global f32 X[m] = x, Y[m] = y;
+    i32 r = block.x;
+    f32 v = X[r];
+    Y[r] = VALUE;
+    ensures Y == WANTED;
+}
+"""
+
 # Elements for which the order of the sum decides are not judged. The twin is wrong in the others.
 PRODUCT = """kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n, 32)) warps(1)
 {
@@ -67,11 +78,25 @@ def check_values(tool, folder, t):
     expect(again.status == 0 and np.array_equal(np.load(f"{folder}/c.npy").astype("f8"), got, equal_nan=True), f"{t} on sim: {again}")
 
 
+def check_nans(tool, folder):
+    """A verdict counts the elements that are NaN on both sides, and says if they are nearly all."""
+    for value, wanted, fill, said in (("v", "X", "rand", None), ("v", "X", "special", "; NaN on both sides: "),
+                                      ("v * nan", "X * nan", "rand", "; all are NaN on both sides, so no value was tested"),
+                                      ("r > 0 ? nan : v", "where(iota(m) > 0, nan, X)", "rand", "; NaN on both sides: 98, so few values were tested")):
+        text = VALUES.replace("VALUE", value).replace("WANTED", wanted)
+        for device in ("cpu", "sim"):
+            done = call_on(folder, text, [tool, "run", "k.tile", "--set", "m=99", "--fill", fill, "--verify", "--device", device], 0)
+            expect(said in done.out if said else "NaN" not in done.out, done)
+        found = json.loads(call_on(folder, text, [tool, "run", "k.tile", "--set", "m=99", "--fill", fill, "--verify", "--json"], 0).out)
+        expect((found["nans"] > 0) == bool(said), found)
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         for t in LARGEST:
             check_values(tool, folder, t)
+        check_nans(tool, folder)
         for (filling, right, wrong, wanted), (value, status) in itertools.product(TWINS, (("right", 0), ("wrong", 1))):
             value = right if value == "right" else wrong
             if value is None:
