@@ -491,7 +491,8 @@ static double shown(double v)
 static void note_edge_zeros(tw_launch *l, const char *view)
 {
     struct edge_zeros z;
-    if (!edge_zeros_find(&l->ctx->scratch, l->variant->ir, view, &z))
+    struct scalar_env env = launch_env(l);
+    if (!edge_zeros_find(&l->ctx->scratch, l->variant->ir, &env, view, &z))
         return;
     struct text slice;
     text_init(&slice, &l->ctx->scratch);

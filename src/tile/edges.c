@@ -11,8 +11,8 @@
  * adds the values that loops carry from one iteration to the next.
  *
  * The result is a guess for a note on wrong values, not a proof: `where` counts as a mask that
- * clears the zeros, values are not followed through conditions, and the launch decides whether the
- * slice reaches past the edge. */
+ * clears the zeros, and values are not followed through conditions. A slice counts unless the launch's
+ * sizes show that it lies inside: its start is known, or is computed from the block's index. */
 #include "tile/passes.h"
 
 #include <string.h>
@@ -23,9 +23,19 @@ struct past {
     bool powers; /* exp or exp2 changed them; -inf instead of 0 in the slice would give 0 */
 };
 
+/* Least and greatest value of an integer scalar. */
+struct span {
+    bool known;
+    int64_t low, high;
+};
+
 struct edges {
     struct arena *arena;
-    struct past *of;                   /* by symbol */
+    const struct kernel *kernel;
+    const struct scalar_env *env; /* the launch's parameters */
+    struct span *spans;           /* by symbol: of scalars that only their declaration assigns */
+    bool *assigned;               /* by symbol: a statement other than the declaration assigns it */
+    struct past *of;              /* by symbol */
     const struct edge_zeros **counted; /* by symbol: the reduction that its values come from */
     const struct sym *wrong;           /* the output; NULL: any */
     const struct edge_zeros *found;
@@ -36,13 +46,71 @@ static const struct past none = {NULL, false, false};
 
 static struct past past_of(struct edges *g, const struct expr *e);
 
-static bool may_pass_edge(const struct expr *e)
+static struct span span_of(const struct edges *g, const struct expr *e);
+
+/* Returns the span of a sum, a difference or a product. */
+static struct span span_binary(const struct edges *g, const struct expr *e)
 {
-    bool slice = false;
-    for (int i = 0; i < e->indices; i++)
-        slice = slice || (e->index[i].kind != IX_ELEMENT && e->index[i].kind != IX_ALL &&
-                          !e->index[i].inside);
-    return slice && !e->otherwise && e->sym->storage == ST_VIEW;
+    struct span x = span_of(g, e->args[0]), y = span_of(g, e->args[1]), s = {.known = false};
+    int64_t ends[2][2] = {{x.low, x.high}, {y.low, y.high}};
+    for (int i = 0; i < 4 && x.known && y.known; i++) {
+        int64_t v, p = ends[0][i & 1], q = ends[1][i >> 1];
+        bool over = e->op == OP_MUL   ? __builtin_mul_overflow(p, q, &v)
+                    : e->op == OP_ADD ? __builtin_add_overflow(p, q, &v)
+                                      : __builtin_sub_overflow(p, q, &v);
+        if (over)
+            return (struct span){.known = false};
+        s = (struct span){true, s.known && s.low < v ? s.low : v,
+                          s.known && s.high > v ? s.high : v};
+    }
+    return s;
+}
+
+static struct span span_of(const struct edges *g, const struct expr *e)
+{
+    int64_t v = 1;
+    if (e->type.rank > 0 || dtype_is_float(e->type.dtype))
+        return (struct span){.known = false};
+    if (eval_int(e, g->env, &v))
+        return (struct span){true, v, v};
+    switch (e->op) {
+    case OP_BLOCK: {
+        const struct expr *blocks = g->kernel->grid[e->axis];
+        bool known = !blocks || eval_int(blocks, g->env, &v);
+        return (struct span){known, 0, v - 1};
+    }
+    case OP_REF:
+        return e->sym->storage == ST_SCALAR && !g->assigned[e->sym->index]
+                   ? g->spans[e->sym->index]
+                   : (struct span){.known = false};
+    case OP_CAST: return span_of(g, e->args[0]);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL: return span_binary(g, e);
+    default: return (struct span){.known = false};
+    }
+}
+
+/* Returns true if the launch's sizes show that the slice lies inside its axis. */
+static bool lies_inside(const struct edges *g, const struct expr *e, int axis)
+{
+    const struct index *x = &e->index[axis];
+    int64_t extent;
+    if (x->inside || x->kind == IX_ELEMENT || x->kind == IX_ALL)
+        return true;
+    if (x->kind != IX_SLICE || !e->sym->dims[axis] ||
+        !eval_int(e->sym->dims[axis], g->env, &extent))
+        return false;
+    struct span start = span_of(g, x->value);
+    return start.known && start.low >= 0 && start.high <= extent - x->extent;
+}
+
+static bool may_pass_edge(const struct edges *g, const struct expr *e)
+{
+    bool inside = true;
+    for (int i = 0; i < e->indices && e->sym->storage == ST_VIEW; i++)
+        inside = inside && lies_inside(g, e, i);
+    return !inside && !e->otherwise;
 }
 
 /* Joins the zeros of the operands: those that something changed, else the first ones. If `shifts`,
@@ -76,7 +144,7 @@ static struct past past_of(struct edges *g, const struct expr *e)
 {
     struct past p;
     switch (e->op) {
-    case OP_ACCESS: return may_pass_edge(e) ? (struct past){.slice = e} : g->of[e->sym->index];
+    case OP_ACCESS: return may_pass_edge(g, e) ? (struct past){.slice = e} : g->of[e->sym->index];
     case OP_REF: return g->of[e->sym->index];
     case OP_MUL: return product(g, e);
     case OP_DIV: return past_of(g, e->args[0]);
@@ -153,11 +221,20 @@ static void assign(struct edges *g, const struct expr *target, const struct sym 
         g->counted[to->index] = z;
 }
 
+static void note_assigned(void *user, struct stmt *s)
+{
+    const struct edges *g = user;
+    if (s->kind != STMT_DECL && s->target && s->target->sym && s->target->sym->storage == ST_SCALAR)
+        g->assigned[s->target->sym->index] = true;
+}
+
 static void follow(void *user, struct stmt *s)
 {
     struct edges *g = user;
     if (s->kind == STMT_ENSURES || !s->value)
         return;
+    if (s->kind == STMT_DECL && s->sym->storage == ST_SCALAR)
+        g->spans[s->sym->index] = span_of(g, s->value);
     struct past p = past_of(g, s->value);
     const struct edge_zeros *z = counted_in(g, s->value);
     const struct sym *to = s->kind == STMT_DECL ? s->sym : s->target ? s->target->sym : NULL;
@@ -170,14 +247,20 @@ static void follow(void *user, struct stmt *s)
         assign(g, s->target, to, p, z);
 }
 
-bool edge_zeros_find(struct arena *a, struct kernel *k, const char *view, struct edge_zeros *out)
+bool edge_zeros_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
+                     const char *view, struct edge_zeros *out)
 {
     struct edges g = {.arena = a,
+                      .kernel = k,
+                      .env = env,
+                      .spans = arena_array(a, struct span, k->symbol_count + 1),
+                      .assigned = arena_array(a, bool, k->symbol_count + 1),
                       .of = arena_array(a, struct past, k->symbol_count + 1),
                       .counted = arena_array(a, const struct edge_zeros *, k->symbol_count + 1)};
     for (const struct sym *s = k->symbols; s && view && !g.wrong; s = s->next)
         if (s->storage == ST_VIEW && strcmp(s->name, view) == 0)
             g.wrong = s;
+    stmt_walk(k->body, note_assigned, &g);
     stmt_walk(k->body, follow, &g);
     g.again = true;
     if (!g.found)

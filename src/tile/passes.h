@@ -89,14 +89,16 @@ void pass_pipeline(struct pass_context *c);
 
 /* edges.c: finds the first reduction that counts the zeros which a slice without `else` reads past
  * the edge of its view, and whose result flows into the output that the view `view` shows (NULL:
- * into any); a guess, for a note on wrong values. Returns false if there is none. */
+ * into any); a guess, for a note on wrong values. `env` has the parameters of the launch: slices that
+ * they show to lie inside do not count. Returns false if there is none. */
 struct edge_zeros {
     const struct expr *slice; /* the load of the slice */
     const struct expr *use;   /* the reduction */
     bool changed;             /* the reduction gets changed zeros, such as exp(0) */
     bool powers;              /* exp or exp2 changed the zeros */
 };
-bool edge_zeros_find(struct arena *a, struct kernel *k, const char *view, struct edge_zeros *out);
+bool edge_zeros_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
+                     const char *view, struct edge_zeros *out);
 
 /* nans.c: finds what may give NaN, a guess for a note on wrong values. `env` has the parameters of
  * the launch: a branch that they exclude does not count. */
