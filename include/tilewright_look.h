@@ -124,8 +124,8 @@ TW_SIZED(tw_probe_options);
  * print callback (tw_config): "block (0,0) $N = I, J, VALUE", with " thread (X,Y)" before the "$"
  * if the value is a thread's own; rows of a tile of the block come once, also if a thread is
  * chosen. N is the number of the site, I and J are the counters of the loops around it. The values that the program computes stay the same. Returns TW_OK, TW_NO_MEMORY or
- * TW_BAD_ARGUMENT; tw_launch_prepare returns TW_BAD_ARGUMENT for names and lines that the kernel
- * does not have. */
+ * TW_BAD_ARGUMENT; tw_launch_prepare returns TW_BAD_ARGUMENT for names, lines, blocks and threads
+ * that the kernel does not have. A name of a function is shown in each call. */
 TW_API tw_status tw_launch_probe(tw_launch *l, const tw_probe_options *options);
 
 /* A place that prints. */

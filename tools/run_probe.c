@@ -3,6 +3,7 @@
 #include "trace_file.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,10 +62,11 @@ static bool read_line(struct run_probe *p, const char *text)
     char *end;
     long line = strtol(text, &end, 10);
     p->stops.wanted = 1;
+    errno = 0;
     if (*end == ':' && isdigit((unsigned char)end[1]))
         p->stops.wanted = strtoll(end + 1, &end, 10);
     p->options.line = (int)line;
-    return !*end && line > 0 && line < INT32_MAX && p->stops.wanted > 0;
+    return !*end && !errno && line > 0 && line < INT32_MAX && p->stops.wanted > 0;
 }
 
 int run_probe_read(struct run_probe *p, const struct options *o)
@@ -101,7 +103,7 @@ int run_probe_read(struct run_probe *p, const struct options *o)
         return usage_error(o->complaints, o->command,
                            "--in-thread %s: expected the thread's index, X, X,Y or X,Y,Z", thread);
     for (int i = 0; i < 3; i++)
-        p->options.thread[i] = (int)at[i];
+        p->options.thread[i] = at[i] < INT32_MAX ? (int)at[i] : INT32_MAX;
     p->options.all_threads = !thread && !line;
     p->stops.prompts =
         line && !options_has(o, "json") && !options_has(o, "watch") && run_stops_can_prompt();

@@ -3,6 +3,7 @@
 #include "api/objects.h"
 #include "tile/probe.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 struct probe_call {
@@ -59,6 +60,33 @@ tw_status tw_launch_probe(tw_launch *l, const tw_probe_options *options)
         return TW_BAD_ARGUMENT;
     struct probe_call call = {l, options ? &known : NULL};
     return context_call(l->ctx, probe_call, &call);
+}
+
+tw_status launch_check_probe(tw_launch *l)
+{
+    const struct probe_request *r = l->probe;
+    const struct kernel *ir = l->variant->ir;
+    struct scalar_env env = launch_env(l);
+    bool has_block = true, has_thread = true;
+    int64_t grid[3] = {1, 1, 1};
+    for (int i = 0; r && i < 3; i++) {
+        if (ir->grid[i] && !eval_int(ir->grid[i], &env, &grid[i]))
+            return TW_OK;
+        has_block = has_block && r->block[i] < (grid[i] > 1 ? grid[i] : 1); /* 0: of no block */
+        has_thread = has_thread && (!kernel_thread_level(ir) || r->thread[0] < 0 ||
+                                    r->thread[i] < (ir->threads[i] ? ir->threads[i] : 1));
+    }
+    if (!has_block)
+        diag_error(&l->ctx->diag, ir->loc,
+                   "there is no block (%" PRId64 ",%" PRId64 ",%" PRId64
+                   ") to show: the grid has (%" PRId64 ",%" PRId64 ",%" PRId64 ") blocks",
+                   r->block[0], r->block[1], r->block[2], grid[0], grid[1], grid[2]);
+    else if (!has_thread)
+        diag_error(&l->ctx->diag, ir->loc,
+                   "there is no thread (%d,%d,%d) to show: a block has (%d,%d,%d) threads",
+                   r->thread[0], r->thread[1], r->thread[2], ir->threads[0],
+                   ir->threads[1] ? ir->threads[1] : 1, ir->threads[2] ? ir->threads[2] : 1);
+    return has_block && has_thread ? TW_OK : TW_BAD_ARGUMENT;
 }
 
 bool tw_launch_probe_site(const tw_launch *l, int index, tw_probe_site *out)

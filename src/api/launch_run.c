@@ -264,6 +264,8 @@ tw_status launch_prepare(tw_launch *l)
     if (status != TW_OK)
         return status;
     status = launch_check_sizes(l);
+    if (status == TW_OK)
+        status = launch_check_probe(l);
     l->prepared = status == TW_OK;
     return status;
 }

@@ -372,6 +372,8 @@ struct scalar_env launch_env(const tw_launch *l);
 int64_t launch_array_bytes(const tw_launch *l, int param);
 /* Resolves the launch, compiles its variant, and checks its arrays against the views. */
 tw_status launch_prepare(tw_launch *l);
+/* Refuses probes of a block or a thread that the launch does not have. */
+tw_status launch_check_probe(tw_launch *l);
 /* Checks the arrays against the views, for a launch that has all values and a variant. */
 tw_status launch_check_sizes(tw_launch *l);
 /* Refuses a NULL array for parameter p if a view of it with elements is used. */

@@ -1,5 +1,7 @@
 #include "tile/probe.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 struct adder {
@@ -119,14 +121,41 @@ static struct sym *assigned(const struct stmt *s)
     return assigns ? s->target->sym : NULL;
 }
 
+/* Returns true if the program declares the symbol by that name, and the compiler named it NAME_1,
+ * NAME_2, … because another call of the function, or the kernel, has the name, too. */
+static bool is_written(const struct sym *s, const char *name)
+{
+    size_t length = strlen(name);
+    const struct source *source = s->loc.source;
+    return strncmp(s->name, name, length) == 0 && s->name[length] == '_' &&
+           text_is_digit(s->name[length + 1]) && source && s->loc.length == length &&
+           s->loc.offset + length <= source->length &&
+           memcmp(source->text + s->loc.offset, name, length) == 0;
+}
+
+static bool has_part(const struct probe_name *n, const struct type *type)
+{
+    bool has = n->rank == 0 || n->rank == type->rank;
+    for (int i = 0; has && i < n->rank; i++)
+        has = n->window.first[i] + n->window.count[i] <= type->extent[i];
+    return has;
+}
+
+/* Returns the request for the symbol: one of its own name, or else one of its written name. A part
+ * that only another symbol of that name has leaves this one out. */
 static const struct probe_name *asked_for(struct adder *a, const struct sym *s)
 {
+    const struct probe_name *names = a->request->names;
     for (int i = 0; s && s->name && i < a->request->count; i++)
-        if (strcmp(a->request->names[i].name, s->name) == 0)
-            return &a->request->names[i];
+        if (strcmp(names[i].name, s->name) == 0)
+            return &names[i];
+    for (int i = 0; s && s->name && i < a->request->count; i++)
+        if (is_written(s, names[i].name) && has_part(&names[i], &s->type))
+            return &names[i];
     return NULL;
 }
 
+/* Tells whether the value has the requested part; else reports it. */
 static bool fits(struct adder *a, const struct type *type, struct loc at)
 {
     const struct probe_name *n = a->name;
@@ -193,7 +222,7 @@ static struct stmt **show_stored(struct adder *a, struct stmt **link, const stru
         link = take_value(a, link, sym->name, ST_SCALAR);
     else if (own || expr_has_atomic(s->value))
         link = take_value(a, link, sym->name, own ? ST_ARRAY : ST_REG);
-    struct stmt *print = print_of(a, sym->name, expr_copy(k, s->value), s->loc);
+    struct stmt *print = print_of(a, a->name->name, expr_copy(k, s->value), s->loc);
     link = insert(link, when_asked(a, print, own, s->loc));
     return &(*link)->next;
 }
@@ -213,10 +242,25 @@ static struct stmt **show_assigned(struct adder *a, struct stmt **link)
         return &s->next;
     struct expr *value = expr_ref(a->kernel, sym, s->loc);
     bool own = sym->storage != ST_REG;
-    return insert(&s->next, when_asked(a, print_of(a, sym->name, value, s->loc), own, s->loc));
+    return insert(&s->next, when_asked(a, print_of(a, a->name->name, value, s->loc), own, s->loc));
 }
 
 /* --- stops --- */
+
+/* Returns the name that the program writes; the symbol's own one if another live name is the same. */
+static const char *stop_name(struct adder *a, const struct sym *s)
+{
+    if (!s->loc.source || s->loc.offset + s->loc.length > s->loc.source->length)
+        return s->name;
+    const char *written =
+        arena_string(a->kernel->arena, s->loc.source->text + s->loc.offset, s->loc.length);
+    bool only = is_written(s, written);
+    for (size_t i = 0; i < a->live.count && only; i++) {
+        const struct sym *other = a->live.data[i];
+        only = other == s || (strcmp(other->name, written) != 0 && !is_written(other, written));
+    }
+    return only ? written : s->name;
+}
 
 /* Adds the prints of the live names before *end; tiles of the block, or the others. Returns the
  * link after them. */
@@ -236,7 +280,7 @@ static struct stmt **print_live(struct adder *a, struct stmt **end, bool of_bloc
         struct expr *value =
             s->storage == ST_SHARED ? expr_access(k, s, 0, at) : expr_ref(k, s, at);
         value->type = s->type;
-        end = insert(end, print_of(a, s->name, value, at));
+        end = insert(end, print_of(a, stop_name(a, s), value, at));
     }
     return end;
 }
@@ -322,7 +366,7 @@ static void show_counters(struct adder *a, struct stmt *loop)
             continue;
         a->found[a->name - a->request->names] = true;
         struct expr *value = expr_ref(a->kernel, sym, s->loc);
-        struct stmt *print = print_of(a, sym->name, value, s->loc);
+        struct stmt *print = print_of(a, a->name->name, value, s->loc);
         link = insert(link, when_asked(a, print, true, s->loc));
     }
 }

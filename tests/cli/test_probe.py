@@ -128,9 +128,12 @@ def test_threads(tool, folder):
     expect("all threads", [(p["thread"][0], p["step"], p["value"]) for p in found["probes"]], want)
     text, found = probes(tool, folder, *given, "--in-block", "1", "--in-thread", "2")
     expect("one thread", [p["value"] for p in found["probes"]], [0.0, 1.0, 3.0, 6.0])
-    text, found = probes(tool, folder, *given, "--in-block", "7")
-    if not text.startswith("block (7,0,0) assigned none of these names (--in-block") or found["probes"]:
-        fail(f"no block: {text}")
+    said = both(tool, folder, *given, "--in-block", "7", status=2).err
+    if "there is no block (7,0,0) to show: the grid has (2,1,1) blocks" not in said:
+        fail(f"no block: {said}")
+    text, found = probes(tool, folder, "each.tile", "--set", "n=0", "--fill", "ones", "--probe", "v")
+    if not text.startswith("block (0,0,0) assigned none of these names (--in-block") or found["probes"]:
+        fail(f"no blocks: {text}")
     text, found = probes(tool, folder, *given, "--probe-rows", "3")
     expect("a limit", (len(found["probes"]), found["probes_left_out"]), (3, 8 + sum(range(1, 9)) - 3))
     if "… 41 more (--probe-rows N shows N of them)" not in text:
@@ -169,11 +172,21 @@ def test_break(tool, folder):
     for line, times in ((4, 3), (5, 3), (14, 1), (15, 1)):  # once for each call of the function
         calls = ["calls.tile", "--set", "n=8", "--fill", "ones", "--break"]
         both(tool, folder, *calls, f"{line}:{times}")
+        if line == 5 and "  t = f32 " not in both(tool, folder, *calls, f"{line}:{times}").out:
+            fail("a stop of a later call has no `t`")
         said = f"--break {line}:{times + 1}: block 0,0,0 came to it {times} time"
         if said not in both(tool, folder, *calls, f"{line}:{times + 1}", status=1).err:
             fail(f"not: {said}")
+    _, found = probes(tool, folder, *calls[:-1], "--in-thread", "3", "--probe", "t")
+    expect("the function's name in each call", [(p["name"], p["step"], p["value"]) for p in found["probes"]],
+           [("t", i + 1, float(v)) for i, v in enumerate((2, 4, 5, 10, 5, 10, 11, 22))])
+    for words, said in ((["--probe", "t[0:1]"], "`t` has 0 axes here"), (["--break", "4", "--in-block", "0,5"], "there is no block (0,5,0) to show: the grid has (1,1,1) blocks"),
+                        (["--break", "4", "--in-thread", "8"], "there is no thread (8,0,0) to show: a block has (8,1,1) threads"),
+                        (["--probe", "t", "--in-thread", "0,99999999999"], "there is no thread (0,2147483647,0)")):
+        if said not in both(tool, folder, *calls[:-1], *words, status=2).err:
+            fail(f"{words}: {run(tool, folder, *calls[:-1], *words, status=2)}")
     for words, status, said in ((["--break", "14:7"], 1, "--break 14:7: block 1,1,0 came to it 6 times"), (["--break", "99"], 2, "has no statement at line 99 or after it"),
-                                (["--break", "x"], 2, "expected a line, or LINE:N"), (["--probe", "tt"], 2, "kernel `sums` assigns no `tt`; did you mean `t`?"), (["--probe", "A"], 2, "kernel `sums` assigns no `A`\n"),
+                                (["--break", "x"], 2, "expected a line, or LINE:N"), (["--break", "14:99999999999999999999"], 2, "expected a line, or LINE:N"), (["--probe", "tt"], 2, "kernel `sums` assigns no `tt`; did you mean `t`?"), (["--probe", "A"], 2, "kernel `sums` assigns no `A`\n"),
                                 (["--probe", "t,t[0:2]"], 2, "--probe t is given twice: a run shows one part of a name"), (["--probe", "t[a]"], 2, "expected names, as acc,k or acc[0:4][0:4]"), (["--in-thread", "1"], 2, "--in-thread goes with --probe or --break")):
         if said not in both(tool, folder, *given[:-1], *words, status=status).err:
             fail(f"{words}: {run(tool, folder, *given[:-1], *words, status=status)}")
