@@ -403,11 +403,17 @@ static void add_places(struct compiler *c, const struct expr *e, struct lookup_d
         struct lookup_place *p = &d->places[i];
         *p = (struct lookup_place){
             .at = NO_SLOT, .extent = list[i].extent, .text = lookup_place(c->arena, e, &list[i])};
-        if (list[i].is_whole || e->type.rank > 0)
+        const struct expr *x = list[i].value;
+        bool kept = x->op == OP_REF && (x->type.dtype == DT_I32 || x->type.dtype == DT_I64);
+        if (list[i].is_whole || (x->type.rank > 0 && !kept))
             continue;
-        struct value index = value_convert(c, compile_expr(c, list[i].value, NULL), DT_I64);
+        struct value index = compile_expr(c, x, NULL);
+        if (x->type.rank == 0)
+            index = value_convert(c, index, DT_I64);
         p->at = index.at;
-        p->varies = index.lanes > 1;
+        p->dtype = index.dtype;
+        p->count = type_elements(&x->type);
+        p->lanes = index.lanes;
     }
 }
 

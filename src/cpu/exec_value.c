@@ -171,6 +171,19 @@ void step_iota(struct frame *f, const struct instr *in)
     }
 }
 
+/* Finds the first value of the lane (-1: there is one) that is outside the axis. */
+static bool find_outside(struct frame *f, const struct lookup_place *p, int lane, int64_t *index)
+{
+    const void *values = frame_at(f, p->at);
+    size_t step = p->lanes, first = step > 1 && lane > 0 ? (size_t)lane : 0;
+    for (size_t i = first; i < (size_t)p->count * step; i += step) {
+        *index = p->dtype == DT_I64 ? ((const int64_t *)values)[i] : ((const int32_t *)values)[i];
+        if (*index < 0 || *index >= p->extent)
+            return true;
+    }
+    return false;
+}
+
 /* Reports the index of a table that is outside; `at` is the one of all axes. */
 static void report_index(struct frame *f, const struct instr *in, int lane, int32_t at)
 {
@@ -180,11 +193,10 @@ static void report_index(struct frame *f, const struct instr *in, int lane, int3
                     d->places[0].text);
         return;
     }
-    for (int i = 0; i < d->count && d->places[i].at != NO_SLOT; i++) {
+    for (int i = 0; i < d->count; i++) {
         const struct lookup_place *p = &d->places[i];
-        const int64_t *values = frame_at(f, p->at);
-        int64_t index = values[p->varies && lane > 0 ? lane : 0];
-        if (index >= 0 && index < p->extent)
+        int64_t index;
+        if (p->at == NO_SLOT || !find_outside(f, p, lane, &index))
             continue;
         frame_fault(f, CPU_BOUNDS, in->loc, lane, "index %lld is outside %s", (long long)index,
                     p->text);

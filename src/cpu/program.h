@@ -166,8 +166,11 @@ struct lookup_detail {
     bool combined; /* several indices, or a wide one, became one, which is then -1 */
     int count;
     struct lookup_place {
-        uint32_t at; /* the index as i64 values; NO_SLOT: not kept, because the look-up is a tile */
-        bool varies; /* a value for each lane */
+        uint32_t
+            at; /* its i64 or i32 values; NO_SLOT: not kept, because it has no place of its own */
+        enum dtype dtype; /* i64 or i32 */
+        int64_t count;    /* of a tile; else 1 */
+        uint32_t lanes;   /* values of an element: 1, or one for each lane */
         int64_t extent;
         const char *text; /* "axis 1 of the table T (extent 8)" */
     } * places;
