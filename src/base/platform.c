@@ -225,6 +225,12 @@ static int follow_links(const char *path, char out[PATH_MAX])
     return ELOOP;
 }
 
+bool platform_is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 const char *platform_real_path(struct arena *a, const char *path)
 {
     char resolved[PATH_MAX];

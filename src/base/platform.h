@@ -76,6 +76,8 @@ char *platform_read_file(struct arena *a, const char *path, size_t *length, cons
  * and if `regular` is set, devices, pipes and folders, which have no end or are read only once. */
 char *platform_read_text(struct arena *a, const char *path, size_t most, bool regular,
                          size_t *length, const char **why);
+/* Returns true if the path is a folder, or a link to one. */
+bool platform_is_folder(const char *path);
 /* Returns the file's path from the root, without links, in the arena; NULL if there is no such
  * file. */
 const char *platform_real_path(struct arena *a, const char *path);

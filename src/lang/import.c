@@ -118,6 +118,12 @@ static bool has_name(const struct text *list, const char *name)
     return false;
 }
 
+static void note_regular(struct importer *im, struct loc at)
+{
+    diag_note(im->diag, at, "a program's file is a regular file of at most %d MiB",
+              LANG_MOST_TEXT >> 20);
+}
+
 /* Looks in the folder of the importing file, then along the search path. NULL: reported. */
 static struct file *find_file(struct importer *im, const struct file *importer, const char *path,
                               struct loc at)
@@ -126,6 +132,11 @@ static struct file *find_file(struct importer *im, const struct file *importer, 
     struct text places;
     text_init(&places, a);
     const char *folder = folder_of(a, importer->source->name), *rest = im->search->path;
+    const char *not_file = NULL; /* a folder of that name, which the search passes by */
+    if (!*path) {
+        diag_error(im->diag, at, "this `import` names no file: write `import \"FILE.tile\";`");
+        return NULL;
+    }
     rest = *path == '/' || !rest ? "" : rest;
     for (bool more = true; more;) {
         const char *name = *path == '/' ? path : join(a, folder, path);
@@ -133,10 +144,11 @@ static struct file *find_file(struct importer *im, const struct file *importer, 
         struct file *file = open_file(im, name, importer, &why);
         if (file)
             return file;
-        if (why) {
+        if (why && platform_is_folder(name)) {
+            not_file = not_file ? not_file : name;
+        } else if (why) {
             diag_error(im->diag, at, "cannot import `%s`: %s", name, why);
-            diag_note(im->diag, at, "a program's file is a regular file of at most %d MiB",
-                      LANG_MOST_TEXT >> 20);
+            note_regular(im, at);
             return NULL;
         }
         if (!has_name(&places, name))
@@ -147,7 +159,12 @@ static struct file *find_file(struct importer *im, const struct file *importer, 
         folder = arena_string(a, rest, length);
         rest += length;
     }
-    diag_error(im->diag, at, "there is no file `%s` that can be read", path);
+    if (not_file) {
+        diag_error(im->diag, at, "cannot import `%s`: it is a folder", not_file);
+        note_regular(im, at);
+    } else {
+        diag_error(im->diag, at, "there is no file `%s` that can be read", path);
+    }
     diag_note(im->diag, at, "looked for %s", places.data);
     if (*path != '/')
         diag_note(im->diag, at,

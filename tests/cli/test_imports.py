@@ -67,6 +67,20 @@ def test_no_regular_files(tool, folder):
                    and "a regular file of at most 16 MiB" in got.err, got)
 
 
+def test_folders(tool, folder):
+    """The search passes by a folder that has the file's name; an import names a file."""
+    write(f"{folder}/own/k.tile", KERNEL.replace("part.tile", "part").replace("s[32] = 0;", "s[32] = 0;\n    sync();"))
+    os.makedirs(f"{folder}/own/part")
+    write(f"{folder}/other/part", PART % 5)
+    got = call([tool, "run", f"{folder}/own/k.tile", "--set", "n=1", "-I", f"{folder}/other"])
+    expect(got.status == 0 and "[5.0]" in got.out, got)
+    got = call([tool, "run", f"{folder}/own/k.tile", "--set", "n=1"])
+    expect(got.status == 2 and "own/part`: it is a folder" in got.err and "looked for" in got.err, got)
+    write(f"{folder}/own/k.tile", KERNEL.replace("part.tile", ""))
+    got = call([tool, "check", f"{folder}/own/k.tile"])
+    expect(got.status == 2 and 'k.tile:1:8: error: this `import` names no file: write `import "FILE.tile";`' in got.err, got)
+
+
 def test_standard_input(tool, folder):
     """A program from a pipe imports from the working directory."""
     write(f"{folder}/piped/part.tile", PART % 1)
@@ -117,7 +131,7 @@ def test_program(tool, folder):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_places, test_no_regular_files, test_standard_input, test_messages, test_program):
+    for test in (test_places, test_no_regular_files, test_folders, test_standard_input, test_messages, test_program):
         with tempfile.TemporaryDirectory() as folder:
             test(tool, os.path.realpath(folder))
 
