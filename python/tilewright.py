@@ -1004,8 +1004,10 @@ def _options(threads: Any, import_path: Any, progress: Any) -> _Options:
     threads = operator.index(threads)
     if not 0 <= threads < 2**31:
         raise ArgumentError(f"threads={threads}: expected how many, or 0 for one a core")
-    folders = [import_path] if isinstance(import_path, (str, bytes, os.PathLike)) else list(import_path)
+    folders = [import_path] if isinstance(import_path, (str, bytes, os.PathLike)) else list(import_path or ())
     for folder in map(os.fsencode, folders):
+        if b"\0" in folder:
+            raise ArgumentError(f"import_path: the folder {os.fsdecode(folder)!r} has a NUL, which no path has")
         if b":" in folder:
             raise ArgumentError(f"import_path: the folder {os.fsdecode(folder)!r} has a `:`, which separates folders")
     if progress not in (None, False, True) and not callable(progress):

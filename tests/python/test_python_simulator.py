@@ -287,7 +287,8 @@ def test_options():
     a, c = np.ones(1 << 21, "f4"), np.zeros(1 << 21, "f4")
     add.simulate(a=a, c=c)
     expect((c == 2).all() and any(what == "simulating" and 0 < done <= total == 1 << 16 for done, total, what in said), said)
-    for options, kind in (({"progress": 3}, TypeError), ({"import_path": "a:b"}, tw.ArgumentError), ({"threads": -1}, tw.ArgumentError)):
+    tw.compile(text.split("\n", 1)[1].replace("twice", "exp"), import_path=None)
+    for options, kind in (({"progress": 3}, TypeError), ({"import_path": "a:b"}, tw.ArgumentError), ({"import_path": ["fold\0"]}, tw.ArgumentError), ({"threads": -1}, tw.ArgumentError)):
         refuses(kind, next(iter(options)), lambda: tw.compile(text, **options))
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
