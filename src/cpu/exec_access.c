@@ -85,6 +85,80 @@ static void ask_for_other(struct frame *f, const struct access *a, int axis, int
              used < sizeof meant ? meant : name);
 }
 
+/* A part of a text, without blanks around it. */
+struct part {
+    const char *text;
+    int length;
+};
+
+static struct part part_of(const char *from, const char *to)
+{
+    while (from < to && *from == ' ')
+        from++;
+    while (to > from && to[-1] == ' ')
+        to--;
+    return (struct part){from, (int)(to - from)};
+}
+
+/* Splits a text at an operator that is not in parentheses. Returns the number of parts; 0: more
+ * than `most`. */
+static int split(struct part whole, char operator, struct part * out, int most)
+{
+    const char *from = whole.text, *end = whole.text + whole.length;
+    int count = 0, depth = 0;
+    for (const char *at = from; at <= end; at++) {
+        if (at < end)
+            depth += (*at == '(' || *at == '[') - (*at == ')' || *at == ']');
+        if (at < end && (depth || *at != operator))
+            continue;
+        if (count == most)
+            return 0;
+        out[count++] = part_of(from, at);
+        from = at + 1;
+    }
+    return count;
+}
+
+static bool same_part(struct part a, struct part b)
+{
+    return a.length == b.length && memcmp(a.text, b.text, (size_t)a.length) == 0;
+}
+
+/* Writes the way out for two axes in one: `row*k + p` in an array of `m*k` elements. A guard of
+ * the whole index would let it reach into the next row. Returns false if the texts have another
+ * form. */
+static bool advise_axes(struct cpu_fault *fault, const struct access *a, struct part index,
+                        struct part limit)
+{
+    enum { MOST = 4 };
+    struct part extent[2], term[MOST], factor[2], row = {0};
+    char column[64] = "";
+    int terms = split(index, '+', term, MOST);
+    if (a->rank != 1 || terms < 2 || split(limit, '*', extent, 2) != 2 ||
+        memchr(index.text, '-', (size_t)index.length))
+        return false;
+    for (int i = 0; i < terms; i++) {
+        bool product = !row.text && split(term[i], '*', factor, 2) == 2;
+        size_t used = strlen(column);
+        if (product && (same_part(factor[1], extent[1]) || same_part(factor[0], extent[1])))
+            row = factor[same_part(factor[1], extent[1]) ? 0 : 1];
+        else
+            snprintf(column + used, sizeof column - used, "%s%.*s", used ? " + " : "",
+                     term[i].length, term[i].text);
+    }
+    if (!row.text)
+        return false;
+    const char *name = a->sym->name;
+    int written =
+        snprintf(fault->way_out, sizeof fault->way_out,
+                 "guard both parts: `if (%.*s < %.*s && %s < %.*s)`; or give `%s` two axes, "
+                 "`%s[%.*s][%.*s]`, and write `%s[%.*s][%s]`",
+                 row.length, row.text, extent[0].length, extent[0].text, column, extent[1].length,
+                 extent[1].text, name, name, extent[0].length, extent[0].text, extent[1].length,
+                 extent[1].text, name, row.length, row.text, column);
+    return written < (int)sizeof fault->way_out;
+}
+
 /* Writes the condition under which an element may be accessed, in the program's own words. The
  * text offers two ways out, because this code cannot tell whether a guard is missing or the
  * index is wrong. */
@@ -110,6 +184,8 @@ static void add_guard(struct frame *f, const struct access *a, int axis, int64_t
     else if (length == limit_length && memcmp(text, limit, (size_t)length) == 0)
         snprintf(fault->way_out, sizeof fault->way_out,
                  "is it the wrong index? The last one is `%.*s - 1`", length, text);
+    else if (advise_axes(fault, a, (struct part){text, length}, (struct part){limit, limit_length}))
+        return;
     else if (a->axis[axis].below)
         ask_for_other(f, a, axis, limit_length, limit);
     else

@@ -59,6 +59,25 @@ static const struct sym *other_view(const struct checker *c, const struct sym *b
     return NULL;
 }
 
+/* Notes the declaration of a view of a pointer, under a name that no other symbol has. */
+static void note_view_of(struct checker *c, const struct sym *s)
+{
+    const char *type = dtype_table[s->type.dtype].name;
+    char *view = arena_string(c->arena, s->name, strlen(s->name));
+    if (view[0] >= 'a' && view[0] <= 'z')
+        view[0] = (char)(view[0] - 'a' + 'A');
+    if (strcmp(view, s->name) == 0)
+        diag_note(c->diag, s->loc,
+                  "call the parameter `%s`, and declare a view of it: `global %s %s[…] = %s;`",
+                  pointer_name(c, s->name), type, view, pointer_name(c, s->name));
+    else if (lookup_name(c, view) || module_entry(c->module, view))
+        diag_note(c->diag, s->loc, "declare a view of it: `global %s %s_view[…] = %s;`", type, view,
+                  s->name);
+    else
+        diag_note(c->diag, s->loc, "declare a view of it: `global %s %s[…] = %s;`", type, view,
+                  s->name);
+}
+
 static bool usable(struct checker *c, const struct sym *s, struct loc at)
 {
     if (s->is_pointer) {
@@ -67,10 +86,7 @@ static bool usable(struct checker *c, const struct sym *s, struct loc at)
         if (view)
             diag_note(c->diag, view->loc, "use `%s`, its view", view->name);
         else {
-            diag_note(c->diag, s->loc, "declare a view of it: `global %s %c%s[…] = %s;`",
-                      dtype_table[s->type.dtype].name,
-                      s->name[0] >= 'a' && s->name[0] <= 'z' ? s->name[0] - 'a' + 'A' : s->name[0],
-                      s->name[0] ? s->name + 1 : "", s->name);
+            note_view_of(c, s);
             fix_with_view(c, s);
         }
         return false;

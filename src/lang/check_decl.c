@@ -16,10 +16,40 @@ struct stmt *check_emit(struct checker *c, enum stmt_kind kind, struct loc loc)
 
 /* --- values that are stored --- */
 
-/* Notes the tile to declare if a scalar is given a value that has axes. */
-static void note_missing_extents(struct checker *c, const struct type *to, const struct expr *value)
+/* Notes the slice to write if an element, `C[i][j]`, is given a value that has axes. Returns false
+ * if the name is of no element that has as many indices as the value has axes, or more. */
+static bool note_slice(struct checker *c, const char *name, const struct expr *value)
 {
-    if (to->rank > 0 || value->type.rank == 0)
+    const char *end[MAX_RANK], *at = strchr(name, '[');
+    int count = 0, depth = 0;
+    for (; at && *at; at++) {
+        depth += (*at == '[') - (*at == ']');
+        if (*at == ']' && depth == 0 && count < MAX_RANK)
+            end[count++] = at;
+    }
+    if (count < value->type.rank || depth != 0)
+        return false;
+    struct text slice;
+    text_init(&slice, c->arena);
+    for (int i = 0; i < count; i++) {
+        const char *from = i ? end[i - 1] + 1 : name;
+        int axis = i - (count - value->type.rank);
+        text_printf(&slice, "%.*s", (int)(end[i] - from), from);
+        if (axis >= 0)
+            text_printf(&slice, " +: %lld", (long long)value->type.extent[axis]);
+        text_add(&slice, "]");
+    }
+    struct loc place = expr_place(c, value);
+    diag_note(c->diag, place, "to write all of it: `%s = %s`", slice.data,
+              place.source ? source_snippet(c, place) : "…");
+    return true;
+}
+
+/* Notes the tile to declare if a scalar is given a value that has axes. */
+static void note_missing_extents(struct checker *c, const struct type *to, const struct expr *value,
+                                 const char *name)
+{
+    if (to->rank > 0 || value->type.rank == 0 || note_slice(c, name, value))
         return;
     struct type type = value->type;
     type.dtype = to->dtype;
@@ -84,7 +114,7 @@ bool value_shape_fits(struct checker *c, const struct expr *value, const struct 
                   source_snippet(c, at), (long long)to->extent[0]);
     else
         note_axis_within(c, to, value);
-    note_missing_extents(c, to, value);
+    note_missing_extents(c, to, value, name);
     if (declared.source)
         diag_note(c->diag, declared, "declared here");
     return false;

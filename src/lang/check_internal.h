@@ -268,6 +268,8 @@ void fix_with_view(struct checker *c,
                    const struct sym *pointer); /* a view of it, used everywhere */
 void fix_with_grid(struct checker *c);
 void fix_with_threads(struct checker *c);
+/* Returns a new name for a pointer whose view takes over its name. */
+const char *pointer_name(struct checker *c, const char *name);
 void fix_block_extent(struct checker *c, const struct node *member); /* blockDim.x */
 
 /* check_scope.c, check_help.c */

@@ -224,8 +224,7 @@ static bool agree(struct indices *shape, const struct indices *one)
     return !one->extent[0] || is_same_name(one->extent[0], shape->extent[0]);
 }
 
-/* Returns a new name for the pointer, because the view takes over its name. */
-static const char *pointer_name(struct checker *c, const char *name)
+const char *pointer_name(struct checker *c, const char *name)
 {
     char *lower = arena_string(c->arena, name, strlen(name));
     for (char *s = lower; *s; s++)

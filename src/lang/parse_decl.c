@@ -718,6 +718,14 @@ static struct node *parse_kernel(struct parser *p)
     }
     n->loc = here(p);
     n->text = expect_name(p, "the kernel's name");
+    if (at(p, TOK_SHL) && peek_ahead(p, 1)->kind == TOK_LT &&
+        fail(p, here(p), "a kernel's head has no `<<<…>>>`")) {
+        is_foreign(p);
+        note(p, here(p),
+             "write the grid and the block after the parameters: `kernel %s(…) grid(…) "
+             "threads(…)`",
+             n->text);
+    }
     n->params = parse_params(p, parse_kernel_param);
     const struct token *last = &p->tokens[p->previous];
     n->start = last->offset + last->length;
@@ -848,6 +856,7 @@ static struct node *no_toplevel(struct parser *p)
 {
     const struct token *t = peek(p);
     const char *near = near_toplevel(p), *way_out = module_way_out(p);
+    bool is_struct = at_word(p, "struct");
     if (t->kind == TOK_RBRACE)
         fail(p, here(p), "'}' closes nothing");
     else if (t->kind == TOK_SEMICOLON) {
@@ -864,7 +873,18 @@ static struct node *no_toplevel(struct parser *p)
     } else if (at_word(p, "struct") || at_word(p, "typedef") || at_word(p, "enum") ||
                at_word(p, "union")) {
         if (fail(p, here(p), "there is no `%s`", token_text(p, t)))
-            note(p, here(p), "a choice of element types is `type T = {f16, f32};`");
+            note(p, here(p),
+                 is_struct ? "write one parameter or array for each member; a function may return "
+                             "several values: `fn (f32, f32) minmax(…)`"
+                           : "a choice of element types is `type T = {f16, f32};`");
+    } else if (t->kind == TOK_NAME && at_launch(p)) {
+        if (fail(p, here(p), "a file has no launches: `%s<<<…>>>`", token_text(p, t))) {
+            is_foreign(p);
+            note(p, here(p),
+                 "the kernel's head has the grid and the block: `kernel %s(…) grid(cdiv(n, 256)) "
+                 "threads(256)`; `tilewright run`, C or Python launches it",
+                 token_text(p, t));
+        }
     } else if (way_out) {
         if (fail(p, here(p), "there is no `%s`", token_text(p, t))) {
             is_foreign(p);

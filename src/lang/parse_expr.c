@@ -501,6 +501,18 @@ static struct node *slip_prefix(struct parser *p)
     const char *shown = token_shown(p, peek(p));
     enum token_kind kind = peek(p)->kind;
     struct loc where = here(p);
+    const struct token *open = peek_ahead(p, 1);
+    bool casts = kind == TOK_STAR && open->kind == TOK_LPAREN && open->match != NO_MATCH &&
+                 p->tokens[open->match - 1].kind == TOK_STAR;
+    if (casts) {
+        if (fail(p, where, "there are no casts of pointers")) {
+            is_foreign(p);
+            note(p, where,
+                 "read a slice of a view, `A[i +: 64]`: the compiler loads it in the widest pieces "
+                 "that its place allows; four values of one thread are `f32 x[4];`");
+        }
+        return node_int(p, 0, where);
+    }
     bool told = complain(p, where, "there is no prefix %s", shown);
     if (told && kind == TOK_PLUS) {
         note(p, where, "leave it out");
@@ -510,7 +522,9 @@ static struct node *slip_prefix(struct parser *p)
         const char *way_out = call ? call_way_out(token_text(p, call)) : NULL;
         bool is_atomic =
             call && call->length > 6 && memcmp(p->source->text + call->offset, "atomic", 6) == 0;
-        if (way_out)
+        if (is_atomic && kind == TOK_AMPERSAND && p->source->text[call->offset + 6] == '_')
+            note(p, where, "leave `&` out: `%s(C[i], x)` takes the element", token_text(p, call));
+        else if (way_out)
             note(p, where, "in place of `%s`: %s", token_text(p, call), way_out);
         else
             note(p, where,

@@ -92,6 +92,8 @@ void expect_close(struct parser *p, uint32_t open, const char *after);
 void expect_semicolon(struct parser *p, const char *after);
 const char *expect_name(struct parser *p, const char *what); /* returns "" in panic */
 /* Passes the rest of a construct: through its `;` or its `{ … }`. */
+/* Returns whether `<<<` follows the next token: a launch as in CUDA. */
+bool at_launch(const struct parser *p);
 void skip_construct(struct parser *p);
 bool enter(struct parser *p); /* enters a nested construct; false: nested too deeply, and the
                                * parser stops */

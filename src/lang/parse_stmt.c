@@ -372,7 +372,8 @@ static const char *foreign_statement(const struct parser *p)
         {"case", "write `if (…) … else if (…) … else …`"},
         {"default", "write `else …`"},
         {"goto", "write a loop with `break` and `continue`, or an `if`"},
-        {"struct", "declare the values one by one"},
+        {"struct", "write one parameter or variable for each member; a function may return several "
+                   "values: `fn (f32, f32) minmax(…)`"},
         {"typedef", "a choice of element types is `type T = {f16, f32};`, in the module"},
         {"enum", "name constants in the module: `const i32 N = 4;`"},
         {"dim3",
@@ -433,6 +434,43 @@ static bool slip_bare_call(struct parser *p)
     return true;
 }
 
+bool at_launch(const struct parser *p)
+{
+    const struct token *shift = peek_ahead(p, 1), *less = peek_ahead(p, 2);
+    return shift->kind == TOK_SHL && less->kind == TOK_LT && less->offset == shift->offset + 2;
+}
+
+/* Reports a launch, k<<<g, b>>>(…), in a kernel. */
+static bool slip_launch(struct parser *p)
+{
+    if (!at_launch(p))
+        return false;
+    if (fail(p, here(p), "a kernel launches no kernel: `%s<<<…>>>`", token_text(p, peek(p)))) {
+        is_foreign(p);
+        note(p, here(p),
+             "write a function, `fn`, and call it; or write two kernels, which the host launches "
+             "one after the other");
+    }
+    return true;
+}
+
+/* Reports the declaration of a pointer, float4* p = …. */
+static bool slip_pointer(struct parser *p)
+{
+    const struct token *name = peek_ahead(p, 2), *next = peek_ahead(p, 3);
+    if (peek_ahead(p, 1)->kind != TOK_STAR || name->kind != TOK_NAME ||
+        (next->kind != TOK_ASSIGN && next->kind != TOK_SEMICOLON))
+        return false;
+    if (fail(p, here(p), "only parameters are pointers: `%s *%s`", token_text(p, peek(p)),
+             token_text(p, name))) {
+        is_foreign(p);
+        note(p, here(p),
+             "declare a view, `global f32 A[n] = a;`, and read a slice, `A[i +: 64]`: the compiler "
+             "loads it in the widest pieces that its place allows");
+    }
+    return true;
+}
+
 static struct node *parse_name_statement(struct parser *p)
 {
     const struct token *next = peek_ahead(p, 1);
@@ -442,7 +480,7 @@ static struct node *parse_name_statement(struct parser *p)
         return skip_foreign(p, way);
     if (at_future_statement(p))
         return skip_future(p);
-    if (slip_bare_call(p))
+    if (slip_launch(p) || slip_pointer(p) || slip_bare_call(p))
         return node_new(p, N_EMPTY, here(p));
     const char *near = near_statement(p);
     if (near && fail_expected(p, "a statement")) {

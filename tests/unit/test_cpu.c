@@ -728,6 +728,10 @@ static void a_fault_says_the_way_out(void **state)
          "    i32 x = thread.x, y = thread.x / 4;\n    if (y < m)\n"
          "        C[x][y] = 1;\n}\n",
          "guard it: `if (x < m)`; or is it the wrong index?"},
+        {"kernel k(i32 m, f32 *c) grid(1) threads(32)\n{\n    global f32 C[m * 8] = c;\n"
+         "    i32 row = thread.x, p = 1;\n    C[row*8 + p + 2] = 1;\n}\n",
+         "guard both parts: `if (row < m && p + 2 < 8)`; or give `C` two axes, `C[m][8]`, and "
+         "write `C[row][p + 2]`"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
