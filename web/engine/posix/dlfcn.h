@@ -14,9 +14,4 @@ int dladdr(const void *address, Dl_info *out);
 int dlclose(void *library);
 char *dlerror(void);
 
-typedef struct {
-    const char *dli_fname;
-} Dl_info;
-int dladdr(const void *address, Dl_info *out);
-
 #endif
