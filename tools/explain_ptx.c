@@ -9,14 +9,19 @@ static int check_options(struct explain *x)
 {
     static const char *const of_tile[] = {"set",   "tune",    "type", "compare",
                                           "sweep", "measure", NULL};
+    static const char compare[] =
+        ". To compare with a .tile kernel, explain each by itself, with the same --device: "
+        "`Predicted` and `Roofs` of the pages, or `seconds` of --json";
     const char *other = options_any(x->given, of_tile);
+    bool alone = x->given->word_count == 1;
     if (other)
-        return usage_error(&x->complaints, x->command,
-                           "--%s is for .tile files; PTX and CUDA C take --grid, --block and --arg",
-                           other);
-    return x->given->word_count == 1
-               ? STATUS_OK
-               : usage_error(&x->complaints, x->command, "one FILE of PTX or CUDA C at a time");
+        return usage_error(
+            &x->complaints, x->command,
+            "--%s is for .tile files; PTX and CUDA C take --grid, --block and --arg%s", other,
+            alone ? "" : compare);
+    return alone ? STATUS_OK
+                 : usage_error(&x->complaints, x->command, "one FILE of PTX or CUDA C at a time%s",
+                               compare);
 }
 
 static int find_row(struct explain *x, struct ptx_file *f, const struct ptx_given *g)

@@ -75,6 +75,8 @@ def test_refused(tool, folder):
     refused(tool, [TILED, *SMALL, "--svg", f"{folder}/no/such.svg"], "cannot write", "no/such.svg")
     refused(tool, ["--compare", f"{TILED},kernels/cuda/block_sum.ptx"], "explained by themselves")
     refused(tool, ["kernels/cuda/block_sum.ptx", "--sweep", "T=1,2"], "is for .tile files")
+    for more in ([], ["--set", "m=8"]):
+        refused(tool, ["kernels/cuda/block_sum.ptx", TILED, *more], "To compare with a .tile kernel, explain each by itself")
     refused(tool, [TILED, "--grid", "2"], "is for PTX and CUDA C")
     told = json.loads(explain(tool, "nave", "--json", status=2).out)
     expect(told["status"] == "TW_BAD_ARGUMENT" and "naive" in told["messages"][0]["text"], told)
