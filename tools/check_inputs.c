@@ -132,6 +132,25 @@ void check_take_unjudged(struct check *c, const char *inputs, const char *where)
     remarks_add(&c->undecided, line, where);
 }
 
+/* Notes that a run failed whose integers may be indices. */
+static void take_outside(struct check *c, const struct operands *arrays, const char *where)
+{
+    tw_message m = {.size = sizeof m, .text = ""};
+    const struct operand *integers = NULL;
+    for (int i = 0; i < arrays->count && !integers; i++)
+        if (check_may_vary(c, &arrays->list[i]) && !is_float_type(arrays->list[i].array.dtype))
+            integers = &arrays->list[i];
+    tw_context_message(c->program->ctx, 0, &m);
+    if (!integers || !m.text || !(c->verbose || c->to_json))
+        return;
+    remarks_add(&c->undecided,
+                need_text("not counted, because `%s` may have indices: with %s integers, %s%s"
+                          "%d: %s; a guard or an `assume` about its elements makes it safe",
+                          integers->param.name, fill_name(check_fill_of(c->inputs)),
+                          m.file ? m.file : "", m.file ? ":" : "line ", m.line, m.text),
+                where);
+}
+
 struct outcome {
     tw_status ran, verified; /* verified: TW_OK without `ensures` */
 };
@@ -158,6 +177,8 @@ static struct outcome run_inputs(struct check *c, int shape)
     } else if (verified == TW_UNSUPPORTED && c->inputs == CHECK_WIDE) {
         check_take_unjudged(c, "wide", where);
     }
+    if (ran == TW_FAULT)
+        take_outside(c, &arrays, where);
     operands_free(&arrays);
     free(where);
     return (struct outcome){ran, verified};

@@ -36,6 +36,39 @@ static void note_integers(struct check *c)
     free(options);
 }
 
+struct attempt {
+    tw_status ran, verified;
+    struct untouched untouched; /* by all runs so far; the caller frees */
+};
+
+static bool is_right(const struct attempt *a)
+{
+    return a->ran == TW_OK && a->verified == TW_OK;
+}
+
+/* Makes one attempt. Its messages are the context's until the next call. */
+static struct attempt attempt(struct check *c)
+{
+    struct attempt a = {.ran = check_run_once(c), .verified = TW_OK};
+    check_set_deadline(c, true);
+    if (a.ran == TW_OK && tw_kernel_has_ensures(c->kernel))
+        a.verified = tw_launch_verify(c->launch, NULL);
+    check_set_deadline(c, false);
+    return a;
+}
+
+/* Returns true if `ensures` has no value at greater sizes, either. */
+static bool has_no_value(struct check *c)
+{
+    struct operands arrays;
+    char *where;
+    tw_status s = check_make_run(c, CHECK_RAGGED, &arrays, &where);
+    s = s == TW_OK ? attempt(c).verified : s;
+    operands_free(&arrays);
+    free(where);
+    return s == TW_UNSUPPORTED;
+}
+
 /* Notes, if `ensures` has no value at these sizes, how to exclude them. Names the last size if
  * several are 1. */
 static void note_sizes(struct check *c)
@@ -52,7 +85,10 @@ static void note_sizes(struct check *c)
                          "`assume(%s > 1);`; --set %s=9 checks with that one alone",
                          p.name, p.name);
     }
-    if (note)
+    if (note && has_no_value(c))
+        findings_note(&c->findings, "no size helps; a condition keeps an index inside, such as "
+                                    "`j > 0 ? A[j - 1] : 0` (`where` reads both of its values)");
+    else if (note)
         findings_note(&c->findings, note);
     free(note);
 }
@@ -146,27 +182,6 @@ static void take_not_run(struct check *c, tw_status s, const char *where)
     tw_context_message(c->program->ctx, 0, &m);
     free(c->not_run);
     c->not_run = need_text("%s%s%s", where, *where ? ": " : "", m.text);
-}
-
-struct attempt {
-    tw_status ran, verified;
-    struct untouched untouched; /* by all runs so far; the caller frees */
-};
-
-static bool is_right(const struct attempt *a)
-{
-    return a->ran == TW_OK && a->verified == TW_OK;
-}
-
-/* Makes one attempt. Its messages are the context's until the next call. */
-static struct attempt attempt(struct check *c)
-{
-    struct attempt a = {.ran = check_run_once(c), .verified = TW_OK};
-    check_set_deadline(c, true);
-    if (a.ran == TW_OK && tw_kernel_has_ensures(c->kernel))
-        a.verified = tw_launch_verify(c->launch, NULL);
-    check_set_deadline(c, false);
-    return a;
 }
 
 /* After a failed attempt, tells whether the kernel is right on zeroed outputs. If so, repeats

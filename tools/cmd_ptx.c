@@ -294,7 +294,8 @@ static int choose_device(struct ptx_command *p)
                                                "trace-from", "why",   NULL};
     const char *other = options_any(&p->given, of_simulator);
     if (!p->simulated && other)
-        return usage_error(&p->complaints, p->self, "--%s is for --device sim", other);
+        return usage_error(&p->complaints, p->self,
+                           "--%s is for --device sim: add `--device sim` to this command", other);
     if (!p->simulated && options_has(&p->given, "time-limit"))
         return usage_error(&p->complaints, p->self,
                            "--time-limit: what runs on a GPU cannot be ended");

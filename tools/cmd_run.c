@@ -322,7 +322,9 @@ static int choose_device(struct run *r, const struct device_asked *asked, const 
         return usage_error(&r->complaints, o->command,
                            "--time-limit: what runs on a GPU cannot be ended");
     if (!r->simulated)
-        return other ? usage_error(&r->complaints, o->command, "--%s is for --device sim", other)
+        return other ? usage_error(&r->complaints, o->command,
+                                   "--%s is for --device sim: add `--device sim` to this command",
+                                   other)
                      : STATUS_OK;
     status = sim_options_read(&r->sim, o);
     if (status == STATUS_OK)

@@ -102,7 +102,8 @@ static bool has_barrier(const char *text, int64_t line)
     return false;
 }
 
-int counter_line(const tw_counted *c, const char *name, const char *file, const char *text)
+int counter_line(const tw_counted *c, const char *name, const char *file, const char *text,
+                 int64_t excess)
 {
     int64_t most = 0;
     int line = 0;
@@ -117,6 +118,8 @@ int counter_line(const tw_counted *c, const char *name, const char *file, const 
         int64_t value = value_at(&l->counters, counter);
         if (strcmp(l->file, file) == 0 && value > most &&
             (!barriers || has_barrier(text, l->line))) {
+            if (barriers && value == excess) /* without this barrier the count is the solution's */
+                return l->line;
             most = value;
             line = l->line;
         }

@@ -17,6 +17,7 @@ int64_t counter_joined(const char *name, int64_t a, int64_t b);
 /* Returns the line of the file with the largest part of the count; 0: not known. `text` is the
  * file's content. For barriers, returns a line that has one. Other kinds of instructions are not
  * counted by line; for them, returns the line with the most instructions. */
-int counter_line(const tw_counted *c, const char *name, const char *file, const char *text);
+int counter_line(const tw_counted *c, const char *name, const char *file, const char *text,
+                 int64_t excess);
 
 #endif

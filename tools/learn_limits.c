@@ -73,8 +73,9 @@ static void beyond(const struct limits *all, const struct answer *a, const struc
                    int64_t have, double bound, int64_t of_solution, struct problems *problems)
 {
     const struct answer *counted = all->is_silent ? &all->silent : a;
-    int line =
-        l->at_least ? 0 : counter_line(all->of_answer, l->counter, counted->path, counted->text);
+    int line = l->at_least ? 0
+                           : counter_line(all->of_answer, l->counter, counted->path, counted->text,
+                                          have - of_solution);
     bool of_warps = strcmp(l->counter, "barriers") == 0;
     char *message = need_text(
         "%s%s: %lld here, at %s %.0f %s (the solution: %lld)%s%s", l->counter,

@@ -170,6 +170,9 @@ static void print_rejected(FILE *out, const struct report_of *r, const struct ju
         page_link_print(out, r->path, state);
         free(state);
     }
+    if (x->tried && !x->shown && !r->open && x->ran)
+        fprintf(out, "`tilewright learn %d --open` shows the arrays of this case.\n",
+                r->puzzle->number);
     if (r->hints_left)
         fprintf(out, "`tilewright learn %d --hint` gives a hint (there %s %d%s).\n",
                 r->puzzle->number, r->hints_left == 1 ? "is" : "are", r->hints_left,

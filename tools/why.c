@@ -205,10 +205,11 @@ static void print_why(FILE *out, const struct why *w, const tw_why *found,
     if (found->thread < 0)
         return;
     fprintf(out,
-            ", by thread %d of block %lld,%lld,%lld: %lld products, %lld elements read of shared "
-            "memory and %lld of global memory%s\n",
+            ", by thread %d of block %lld,%lld,%lld: %lld product%s, %lld element%s read of "
+            "shared memory and %lld of global memory%s\n",
             found->thread, b[0], b[1], b[2], (long long)found->products,
-            (long long)found->shared_reads, (long long)found->global_reads,
+            found->products == 1 ? "" : "s", (long long)found->shared_reads,
+            found->shared_reads == 1 ? "" : "s", (long long)found->global_reads,
             found->complete ? "" : " (not all: the block has more events)");
     fprintf(out, "   time  warp  line     kind     expression  elements\n");
     for (int i = 0; i < found->step_count; i++)

@@ -12,7 +12,7 @@ __global__ void compare(int n, int k, float *out, const float *table, const int 
     int t = threadIdx.x, i = blockIdx.x * TPB + t;
     float s = 0;
 
-    // All is written, but for the barriers. Put `__syncthreads();` where it is missing, and nowhere else.
+    // All is right but the barriers: put `__syncthreads();` where it is missing, and remove one that has no use.
     __syncthreads();
     for (int g = 0; g < k; g++) {
         if (t < CODES)

@@ -3,6 +3,8 @@
 #include "api/objects.h"
 #include "tile/probe.h"
 
+#include <string.h>
+
 static bool same_choice(const struct lang_kernel *info, const struct choice *a,
                         const struct choice *b)
 {
@@ -55,6 +57,33 @@ static bool is_listed(const struct lang_tune *tune, struct literal value)
     return false;
 }
 
+/* Returns the first error after `skipped` others; NULL: there is none. */
+static const struct diagnostic *error_after(const struct diag *d, int skipped)
+{
+    for (const struct diagnostic *one = d->first; one; one = one->next)
+        if (one->severity == SEV_ERROR && skipped-- == 0)
+            return one;
+    return NULL;
+}
+
+/* Returns true if the same first error comes with listed values in place of those set by hand. */
+static bool errs_with_listed(struct arena *a, const struct diag *d, const tw_kernel *k,
+                             struct lang_choice choice, int errors)
+{
+    const struct lang_kernel *info = k->info;
+    struct literal *listed = arena_array(a, struct literal, (size_t)info->tune_count);
+    struct diag quiet;
+    for (int t = 0; t < info->tune_count; t++)
+        listed[t] = is_listed(&info->tunes[t], choice.tunes[t]) ? choice.tunes[t]
+                                                                : info->tunes[t].values[0];
+    choice.tunes = listed;
+    diag_init(&quiet, a);
+    lang_check(a, &quiet, k->module->parsed, k->index, &choice);
+    const struct diagnostic *mine = error_after(d, errors), *other = error_after(&quiet, 0);
+    return mine && other && mine->loc.source == other->loc.source &&
+           mine->loc.offset == other->loc.offset && strcmp(mine->message, other->message) == 0;
+}
+
 /* Reports one error for a value set by hand. It may be any value, and a wrong one causes errors
  * wherever it is used; this error names the value as their cause. */
 static void blame_unlisted(struct arena *a, struct diag *d, const struct lang_kernel *info,
@@ -81,18 +110,19 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
 {
     int errors = d->errors;
     arena_doing(a, "compiling a kernel");
-    struct kernel *ir = lang_check(a, d, k->module->parsed, k->index,
-                                   &(struct lang_choice){
-                                       .target = k->target,
-                                       .tunes = k->info->tune_count ? c->tunes : NULL,
-                                       .types = k->info->type_count ? c->types : NULL,
-                                       .statics = c->values,
-                                       .statics_known = statics_known,
-                                       .any_threads = c->any_threads,
-                                   });
+    const struct lang_choice choice = {
+        .target = k->target,
+        .tunes = k->info->tune_count ? c->tunes : NULL,
+        .types = k->info->type_count ? c->types : NULL,
+        .statics = c->values,
+        .statics_known = statics_known,
+        .any_threads = c->any_threads,
+    };
+    struct kernel *ir = lang_check(a, d, k->module->parsed, k->index, &choice);
     if (d->errors == errors)
         return ir;
-    blame_unlisted(a, d, k->info, c, errors);
+    if (choice.tunes && !errs_with_listed(a, d, k, choice, errors))
+        blame_unlisted(a, d, k->info, c, errors);
     return NULL;
 }
 

@@ -539,6 +539,9 @@ static struct expr *access_binding(struct checker *c, struct binding *b, const s
         }
         return NULL;
     }
+    for (const struct node *i = s->is_pointer ? n->list : NULL; i; i = i->next)
+        if (i->i != INDEX_ALL && i->a)
+            check_expr(c, i->a, NULL); /* reports words of other languages first */
     if (!usable(c, s, n->a->loc))
         return NULL;
     if (s->storage == ST_TABLE)

@@ -290,6 +290,28 @@ static struct node *parse_while(struct parser *p)
 
 /* --- ensures --- */
 
+/* Notes how to write `for (i32 j = 1; j < n; …)`, from the place of its `=`. p->error_pos is the
+ * token `=`. */
+static void note_from_zero(struct parser *p, const char *kind, const char *name, struct loc at)
+{
+    const struct token *first = &p->tokens[p->error_pos + 1], *end = first;
+    while (end->kind != TOK_LT && end->kind != TOK_LE && end->kind != TOK_END &&
+           end->kind != TOK_RPAREN)
+        end++;
+    bool known = end->kind == TOK_LT && first[1].kind == TOK_SEMICOLON && end[1].kind != TOK_END &&
+                 (end[2].kind == TOK_SEMICOLON || end[2].kind == TOK_RPAREN);
+    if (!known) {
+        note(p, at, "write `ensures for (%s %s < …) …`: `%s` is 0, 1, 2, …", kind, name, name);
+        return;
+    }
+    const char *bound = token_text(p, &end[1]), *from = token_text(p, first);
+    if (strcmp(from, "0") == 0)
+        note(p, at, "write `ensures for (%s %s < %s) …`", kind, name, bound);
+    else
+        note(p, at, "write `ensures for (%s %s < %s - %s) …`, and `%s + %s` in place of `%s`", kind,
+             name, bound, from, name, from, name);
+}
+
 /* "for" "(" type NAME "<" expr { "," type NAME "<" expr } ")" */
 static struct node *parse_over(struct parser *p)
 {
@@ -299,11 +321,12 @@ static struct node *parse_over(struct parser *p)
     if (!expect(p, TOK_LPAREN, "after `ensures for`"))
         return NULL;
     do {
+        const char *kind = token_text(p, peek(p));
         struct node *type = parse_type(p), *n = node_new(p, N_DECL, here(p));
         n->type = type;
         n->text = expect_name(p, "the name of an index");
         if (at(p, TOK_ASSIGN) && fail(p, here(p), "an index of `ensures` counts from 0"))
-            note(p, here(p), "write `ensures for (i32 h < heads) …`");
+            note_from_zero(p, kind, n->text, here(p));
         expect(p, TOK_LT, "after the name of the index");
         n->init = parse_expr(p);
         *tail = n;

@@ -219,6 +219,23 @@ static const char *why(const struct race_record *a, int lane, const struct race_
     return "no barrier that both took part in lies between them";
 }
 
+/* Returns true if each of two lanes reads its place and then writes it, as `x[i] += 1` does: one
+ * instruction reads and the other writes, with one address operand in one line. */
+static bool is_update(const struct race_record *a, const struct race_record *b)
+{
+    const struct ptx_instruction *ins[2] = {a->site->ins, b->site->ins};
+    const struct ptx_operand *at[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; ins[i] && k < ins[i]->operand_count; k++)
+            if (ins[i]->operands[k].kind == PTX_ADDRESS)
+                at[i] = &ins[i]->operands[k];
+    bool reads_one = (a->kind == SIM_READ) != (b->kind == SIM_READ);
+    return reads_one && a->site->function == b->site->function && at[0] && at[1] &&
+           at[0]->base == at[1]->base && at[0]->reg == at[1]->reg &&
+           at[0]->offset == at[1]->offset && at[0]->variable == at[1]->variable && ins[0]->line &&
+           ins[1]->line && ins[0]->line->line == ins[1]->line->line;
+}
+
 static void add_step(struct sim_finding *f, const char *text)
 {
     if (f->step_count < SIM_FINDING_STEPS)
@@ -420,6 +437,11 @@ static void describe(struct race_try *t, enum sim_found kind, const struct race_
                                  does(&t->self), place);
     if (kind == SIM_FOUND_SCOPE)
         add_scope_step(t, &f, other);
+    else if (old && kind == SIM_FOUND_RACE && is_update(old, &t->self))
+        add_step(&f,
+                 "each of the threads reads the element and then writes it, so an update may be "
+                 "lost; no barrier helps: an atomic operation reads and writes at once "
+                 "(`atomic_add(x[i], v)`, in CUDA C atomicAdd)");
     else if (old)
         add_step(&f, why(old, old_lane, &t->self));
     if (old && !same)

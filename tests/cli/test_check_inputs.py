@@ -41,6 +41,25 @@ WHOLE = """kernel whole(i32 n, const f32 *a, f32 *o) grid(1) threads(64)
     ensures O == max(A);
 }
 """
+# An index that the data gives, without a guard.
+OUTSIDE = """kernel outside(i32 n, i32 m, const i32 *x, const f32 *a, f32 *b) grid(cdiv(n, 128)) threads(128)
+{
+    global i32 X[n] = x; global f32 A[m] = a, B[n] = b;
+    i32 i = block.x * 128 + thread.x;
+    if (i < n)
+        B[i] = A[X[i]];
+}
+"""
+# The first element has none before it.
+BEFORE = """kernel before(i32 n, const f32 *a, f32 *b) grid(cdiv(n, 128)) threads(128)
+{{
+    global f32 A[n] = a, B[n] = b;
+    i32 i = block.x * 128 + thread.x;
+    if (i < n)
+        B[i] = i > 0 ? A[i - 1] : 0;
+    ensures for (i32 j < n) B[j] == {};
+}}
+"""
 # An index must lie in its array, while a value may be any number.
 GATHER = """kernel gather(i32 n, const i32 *number, const i32 *a, i32 *o) grid(cdiv(n, 32)) threads(32)
 {{
@@ -154,6 +173,17 @@ def main():
         wrong(MEAN.format(value="(A[i +: 32] + B[i +: 32]) / 2"), "extreme inputs")
         run(MEAN.format(value="(i32) (((i64) A[i +: 32] + (i64) B[i +: 32]) / 2)"))
         run(GATHER.format(value="A[Number[i]]"))
+        unsure = json.loads(run(OUTSIDE, "--json").out)[0]["undecided"]
+        if "`x` may have indices: with iota integers, k.tile:6: index " not in unsure or " is outside axis 0 of A " not in unsure:
+            fail(f"an index of the data outside: {unsure}")
+        none = json.loads(run(OUTSIDE.replace("if (i < n)", "if (i < n && X[i] >= 0 && X[i] < m)"), "--json").out)[0]["undecided"]
+        if none:
+            fail(f"a guarded index of the data: {none}")
+        for formula, hint in (("A[j - 1]", "no size helps; a condition keeps an index inside, such as `j > 0 ? A[j - 1] : 0`"), ("A[1]", "`assume(n > 1);`")):
+            found = run(BEFORE.format(formula), status=1).err
+            if "`ensures` cannot be evaluated: element " not in found or hint not in found:
+                fail(f"{formula}: {found}")
+        run(BEFORE.format("(j > 0 ? A[j - 1] : 0)"))
         wrong(GATHER.format(value="max(A[Number[i]], 0)"), "negative inputs")
         for condition, sizes in (("n == 777", "n = 777,"), ("n > 1500 && n < 1502", "n = 1501,"), ("mode == 5", "mode = 5"), ("(i64) n == 100", "n = 100,"),
                                  ("mode == 0", "mode = 0"), ("mode < 0", "mode = -1"), ("n > 5000", "n = 5001,"),

@@ -74,6 +74,17 @@ def check_usage(tool, folder):
     expect(done.status == 2 and "is for --device sim" in done.err, done)
 
 
+def check_update(tool, folder):
+    """Threads that update one element need an atomic operation; no barrier helps."""
+    text = ["kernel count(const u8 *x, i32 *h) grid(1) threads(64)", "{", "    global u8 X[64] = x;", "    global i32 H[256] = h;",
+            "    H[X[thread.x]] += 1;", "}"]
+    with open(os.path.join(folder, "k.tile"), "w") as out:
+        out.write("\n".join(text))
+    done = call([tool, "check", "k.tile"], cwd=folder)
+    expect(done.status == 1 and "no barrier helps: an atomic operation reads and writes at once (`atomic_add(x[i], v)`" in done.err, done)
+    expect("only a barrier" not in done.err, done)
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
@@ -81,6 +92,7 @@ def main():
             with open(os.path.join(folder, "k.tile"), "w") as out:
                 out.write("\n".join(TILED[: line - 1] + TILED[line:]))
             check(tool, folder)
+        check_update(tool, folder)
 
 
 if __name__ == "__main__":

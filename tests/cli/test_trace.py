@@ -409,7 +409,7 @@ def faults(r):
 def refusals(r):
     small = [*sizes(m=8, n=8, k=8), "--fill", "rand"]
     for options, says in (
-        ([TILED, *small, "--trace", r.path("x")], "--trace is for --device sim"),
+        ([TILED, *small, "--trace", r.path("x")], "--trace is for --device sim: add `--device sim` to this command"),
         ([TILED, *small, "--device", "sim", "--in-block", "0"], "--in-block goes with --probe, --break or --trace"),
         ([TILED, *small, "--device", "sim", "--trace", r.path("x"), "--in-block", "a"], "expected the block's index"),
         ([TILED, *small, "--device", "sim", "--trace", r.path("x"), "--in-block", "3,0"], "there is no block 3,0,0"),

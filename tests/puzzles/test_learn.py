@@ -448,6 +448,9 @@ def test_inputs(learner):
     """The arrays of a case, written for `run`, give the judge's values; a random case belongs to the answer or to the values of --set."""
     answer = learner.solution("14_single_block_matmul", name="wrong/result_turned")
     judged = rejected(learner, "turned.tile", answer, "values", puzzle="14", case_is="hidden", case=2)
+    open_ = "`tilewright learn 14 --open` shows the arrays of this case.\n"
+    expect(open_ in learner.learn("14", "turned.tile", status=1), "the way to a hidden case's arrays")
+    expect(open_ not in learner.learn("14", "turned.tile", "--open", status=1), "the arrays are there")
     learner.learn("14", "--inputs", "no/folder", status=1, err="no/folder/a.npy")
     text = learner.learn("14", "turned.tile", "--inputs", "case 2", "--case", "2")
     expect(text.startswith("puzzle 14, case 2 of 7, hidden. A run on its arrays:\ntilewright run turned.tile --tune SIZE=2,TPB=3"), text)
