@@ -1360,6 +1360,7 @@ def _value(value: Any, found: Any = None, name: str = "") -> Any:
     if isinstance(value, ctypes.Structure):
         return _record(value)
     if isinstance(value, (ctypes.Array, ctypes._Pointer)):
+        name = "accesses" if name == "ways_as_written" else name  # it has one for each access
         counts = (getattr(found, name[:-len(end)] + "_count", None) for end in ("s", "es"))
         return [_value(one) for one in value[:next((n for n in counts if n is not None), None)]]
     return value
