@@ -503,7 +503,7 @@ static struct node *parse_name_statement(struct parser *p)
         return skip_foreign(p, way);
     if (at_future_statement(p))
         return skip_future(p);
-    if (slip_launch(p) || slip_pointer(p) || slip_bare_call(p))
+    if (slip_launch(p) || slip_bare_call(p))
         return node_new(p, N_EMPTY, here(p));
     const char *near = near_statement(p);
     if (near && fail_expected(p, "a statement")) {
@@ -517,6 +517,8 @@ static struct node *parse_name_statement(struct parser *p)
         expect_semicolon(p, "after the declaration");
         return n;
     }
+    if (slip_pointer(p))
+        return node_new(p, N_EMPTY, here(p));
     if (next->kind == TOK_LPAREN)
         return parse_call_statement(p);
     if (next->kind == TOK_COLON && fail(p, here(p), "there are no labels"))

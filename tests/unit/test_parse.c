@@ -533,11 +533,12 @@ static void test_slips_of_declarations(void **state)
         "f32 A[m][n] = a;`\n"
         "1:86 a kernel has a body | there are no prototypes: kernels and fns may be used before "
         "they are declared\n");
-    check_messages(
-        "shared f32 s[4];\nstruct s { i32 x; };\n;",
-        "1:1 'shared' declares within a kernel | move it into the kernel's body\n"
-        "2:1 there is no `struct` | a choice of element types is `type T = {f16, f32};`\n"
-        "3:1 ';' ends nothing\n");
+    check_messages("shared f32 s[4];\nstruct s { i32 x; };\n;",
+                   "1:1 'shared' declares within a kernel | move it into the kernel's body\n"
+                   "2:1 there is no `struct` | write one parameter or array for each member; a "
+                   "function may return "
+                   "several values: `fn (f32, f32) minmax(…)`\n"
+                   "3:1 ';' ends nothing\n");
     check_body_messages(
         "f16 *p = x; reg f32 a[4] at(0); i32 v[2] = {1, 2}; i32 w[] = 0;",
         "2:5 there are no pointer variables | a view of a parameter is `global f32 A[m][n] = a;`\n"
