@@ -57,13 +57,15 @@ static struct attempt attempt(struct check *c)
     return a;
 }
 
-/* Returns true if `ensures` has no value at greater sizes, either. */
-static bool has_no_value(struct check *c)
+/* Returns true if `ensures` has no value at greater sizes, either. *outside: because of an index
+ * outside. */
+static bool has_no_value(struct check *c, bool *outside)
 {
     struct operands arrays;
     char *where;
     tw_status s = check_make_run(c, CHECK_RAGGED, &arrays, &where);
     s = s == TW_OK ? attempt(c).verified : s;
+    *outside = strstr(tw_context_messages(c->program->ctx), " is outside (") != NULL;
     operands_free(&arrays);
     free(where);
     return s == TW_UNSUPPORTED;
@@ -85,10 +87,11 @@ static void note_sizes(struct check *c)
                          "`assume(%s > 1);`; --set %s=9 checks with that one alone",
                          p.name, p.name);
     }
-    if (note && has_no_value(c))
+    bool outside = false, none = note && has_no_value(c, &outside);
+    if (none && outside)
         findings_note(&c->findings, "no size helps; a condition keeps an index inside, such as "
                                     "`j > 0 ? A[j - 1] : 0` (`where` reads both of its values)");
-    else if (note)
+    else if (note && !none)
         findings_note(&c->findings, note);
     free(note);
 }

@@ -122,6 +122,7 @@ def test_mangled(tool, files):
             for before, part in zip(parts, parts[1:]):
                 blank = chance.choice(blanks)
                 joins = TOKEN.match(before.rstrip("\n") + part).group() != before.rstrip("\n")
+                joins = joins or (before[0].isdigit() and re.match(r"\w", part))  # `0 clean`
                 mangled += (blank or (" " if joins else "")) + part
             check_tokens(text, formatted(tool, mangled.encode()).decode())
 

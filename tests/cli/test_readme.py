@@ -10,7 +10,7 @@ import tempfile
 
 from tile_runner import PATIENCE, fail
 
-LISTING = re.compile(r"^`(kernels/[^`]*\.tile)`.*?^```c\n(.*?)^```$", re.M | re.S)
+LISTING = re.compile(r"`(kernels/[^`]*\.tile)`.*?^```c\n(.*?)^```$", re.M | re.S)
 PROGRAM = re.compile(r"^```c\n(#include.*?)^```$", re.M | re.S)
 PKG_CONFIG = re.compile(r"`(cc [^`]*\$\(pkg-config[^`]*)`")
 
