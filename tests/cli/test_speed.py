@@ -36,7 +36,8 @@ def timed(*command):
 
 
 def kernel_files():
-    return sorted(glob.glob(os.path.join(ROOT, "kernels", "*", "*.tile")))
+    """Files of kernels; kernels/lib has functions alone."""
+    return sorted(set(glob.glob(os.path.join(ROOT, "kernels", "*", "*.tile"))) - set(glob.glob(os.path.join(ROOT, "kernels", "lib", "*"))))
 
 
 def least_times(limit, program, files, arguments_of):

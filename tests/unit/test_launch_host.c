@@ -367,8 +367,11 @@ static void *counted_resize(void *user, void *ptr, size_t old_size, size_t size)
     return NULL;
 }
 
+/* How much memory starts need at a time depends on how the pool's threads meet, so it may still
+ * grow for some rounds. */
 static void a_warm_start_allocates_nothing(void **state)
 {
+    enum { ROUNDS = 100, STARTS = 50 };
     (void)state;
     for (int threads = 1; threads <= 3; threads += 2) {
         struct engine e;
@@ -377,12 +380,14 @@ static void a_warm_start_allocates_nothing(void **state)
             &e,
             &(tw_config){.size = sizeof(tw_config), .threads = threads, .resize = counted_resize});
         ok(&e, tw_entry_new(e.launch, &entry));
-        for (int i = 0; i < 50; i++)
-            assert_int_equal(start(entry, &e, LENGTH, i, e.c), TW_OK);
-        atomic_store(&calls, 0);
-        for (int i = 0; i < 50; i++)
-            assert_int_equal(start(entry, &e, LENGTH, i, e.c), TW_OK);
-        assert_int_equal(atomic_load(&calls), 0);
+        bool warm = false;
+        for (int round = 0; round < ROUNDS && !warm; round++) {
+            atomic_store(&calls, 0);
+            for (int i = 0; i < STARTS; i++)
+                assert_int_equal(start(entry, &e, LENGTH, i, e.c), TW_OK);
+            warm = atomic_load(&calls) == 0;
+        }
+        assert_true(warm);
         tw_context_free(e.ctx);
     }
 }
