@@ -187,8 +187,34 @@ static void pack_panels(const struct packing *w, int64_t first, int64_t panels)
     }
 }
 
+/* Packs a right operand whose groups of four steps are contiguous in the view. */
+static void pack_fours(const struct packing *w)
+{
+    const uint32_t flip = w->form->flipped ? 0x80808080u : 0;
+    int64_t width = w->width, fours = (w->high[1] - w->low[1]) / 4;
+    if (w->high[0] - w->low[0] < w->form->lines || 4 * fours < w->depth)
+        for (int64_t j = 0; j < w->form->lines; j += width)
+            memset(w->to + j / width * w->step, flip & 0xff, (size_t)(w->depth * width));
+    for (int64_t j = w->low[0]; j < w->high[0]; j++) {
+        const unsigned char *from = w->from + (j - w->low[0]) * w->line;
+        unsigned char *to = w->to + j / width * w->step + w->low[1] * width + j % width * 4;
+        fetch_row(from, w->high[0] - j, w->line, 4 * fours);
+        for (int64_t i = 0; i < fours; i++, from += 4, to += 4 * width) {
+            uint32_t four;
+            memcpy(&four, from, sizeof four);
+            four ^= flip;
+            memcpy(to, &four, sizeof four);
+        }
+    }
+}
+
 static void pack_right(const struct packing *w)
 {
+    if (w->form->group == 4 && w->deep == 1 && w->low[1] % 4 == 0 &&
+        (w->high[1] - w->low[1]) % 4 == 0) {
+        pack_fours(w);
+        return;
+    }
     int64_t width = w->width, row = width * w->size, panel = w->step * w->size;
     int64_t first = w->low[0], end = w->high[0], depth = w->high[1] - w->low[1];
     if (end - first < w->form->lines || depth < w->depth)
