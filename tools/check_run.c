@@ -65,7 +65,8 @@ static bool has_no_value(struct check *c, bool *outside)
     char *where;
     tw_status s = check_make_run(c, CHECK_RAGGED, &arrays, &where);
     s = s == TW_OK ? attempt(c).verified : s;
-    *outside = strstr(tw_context_messages(c->program->ctx), " is outside (") != NULL;
+    tw_message m = tw_message_init();
+    *outside = tw_context_message(c->program->ctx, 0, &m) && m.code == TW_CODE_OUTSIDE;
     operands_free(&arrays);
     free(where);
     return s == TW_UNSUPPORTED;

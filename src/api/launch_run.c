@@ -568,6 +568,8 @@ static tw_status verify_call(void *user)
     if (!ensures_check_with(&l->ctx->scratch, l->variant->ir, args, l->ctx->parallel, call->kept,
                             call->each ? &listener : NULL, &r)) {
         diag_error(d, r.loc, "`ensures` cannot be evaluated: %s", r.message);
+        if (r.outside)
+            diag_code(d, CODE_OUTSIDE);
         return TW_UNSUPPORTED;
     }
     tw_verdict *v = call->verdict;

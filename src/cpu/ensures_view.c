@@ -107,9 +107,11 @@ static bool resolve_index(struct oracle *o, const struct index *ix, int number, 
     }
     if (!oracle_eval_int(o, ix->value, &at))
         return false;
-    if (at < 0 || at >= axis->extent)
+    if (at < 0 || at >= axis->extent) {
+        o->report->outside |= !o->report->message[0]; /* the first message counts */
         return oracle_fail(o, "element %lld of axis %d of `%s` is outside (0 to %lld)",
                            (long long)at, number, x->view->name, (long long)axis->extent - 1);
+    }
     axis->out = -1;
     axis->start = at;
     return true;
