@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double seconds(void)
@@ -13,6 +14,16 @@ static double seconds(void)
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* not the wall clock */
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Returns the size that a parameter gets: a filter's extents and steps are small. */
+static int64_t size_of(const char *name)
+{
+    static const char *const small[] = {"r", "s", "stride", "pad"};
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+        if (strcmp(name, small[i]) == 0)
+            return 2;
+    return 64;
 }
 
 static tw_status prepare(tw_context *ctx, const char *path)
@@ -26,10 +37,11 @@ static tw_status prepare(tw_context *ctx, const char *path)
     tw_kernel *k = tw_module_kernel_at(m, 0);
     s = tw_launch_new(k, &l);
     for (int i = 0; s == TW_OK && tw_kernel_param(k, i, &p) == TW_OK; i++)
-        if (!p.is_pointer)
+        if (!p.is_pointer && !p.derived)
             s = tw_launch_set(l, p.name,
-                              p.dtype <= TW_BF16 ? tw_float(0.5)
-                                                 : tw_int(p.dtype == TW_BOOL ? 1 : 64));
+                              p.dtype <= TW_BF16
+                                  ? tw_float(0.5)
+                                  : tw_int(p.dtype == TW_BOOL ? 1 : size_of(p.name)));
     return s == TW_OK ? tw_launch_prepare(l) : s;
 }
 

@@ -79,7 +79,7 @@ static tw_status set_values(const struct task *t, const tw_kernel *k, tw_launch 
         tw_value value = is_float ? tw_float(0.5) : tw_int(4096);
         if (find_value(t->values, p.name, &value) && is_float)
             value = tw_float((double)value.i);
-        if (!p.is_pointer)
+        if (!p.is_pointer && !p.derived)
             s = tw_launch_set(l, p.name, value);
     }
     for (int i = 0; s == TW_OK && t->largest && is_tuned(k, i, &tune); i++)

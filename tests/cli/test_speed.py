@@ -14,7 +14,7 @@ from counted_time import counted_time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 TARGETS = ["sm_80", "sm_90", "sm_100", "sm_120"]
-VALUES = {"d": 64, "causal": 1, "cols": 1024, "heads": 16, "nq": 2048, "nk": 2048}  # others: 4096
+VALUES = {"d": 64, "causal": 1, "cols": 1024, "heads": 16, "nq": 2048, "nk": 2048, "r": 2, "s": 2, "stride": 2, "pad": 2}  # others: 4096
 RUN_LIMIT, PTX_LIMIT = 2.0, 5.0  # ms
 RUNS, MORE_RUNS, ROUNDS = 3, 20, 2
 
