@@ -279,7 +279,8 @@ int expr_mentions(const struct expr *e, const struct sym *s);
 int stmt_mentions(struct stmt *first, const struct sym *s);
 /* Returns true if e, indices included, has an atomic. */
 bool expr_has_atomic(const struct expr *e);
-/* Returns true if e names a register tile, outside of indices. */
+/* Returns true if the value of e is made of register tiles, which the whole block holds: e names one,
+ * outside of indices and of values of rank 0. */
 bool expr_has_register_tile(const struct expr *e);
 /* Returns true if each thread has a value of e, of rank > 0, for itself: it differs between
  * threads, or comes from a per-thread array and from no register tile. Returns false for a tile

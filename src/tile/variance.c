@@ -76,19 +76,6 @@ static void note_varying(struct variance *v, struct sym *s, const struct expr *v
     v->changed = true;
 }
 
-/* Returns true for a value of rank > 0 made of register tiles: the whole block holds it. */
-static bool held_by_block(const struct expr *e)
-{
-    if (e->type.rank == 0)
-        return false;
-    if (e->op == OP_REF)
-        return e->sym->storage == ST_REG;
-    for (int i = 0; i < e->count; i++)
-        if (held_by_block(e->args[i]))
-            return true;
-    return false;
-}
-
 static bool leaf_varies(const struct expr *e)
 {
     switch (e->op) {
@@ -229,7 +216,7 @@ static void check_mixture(struct variance *v, const struct expr *e)
 {
     const struct expr *tile = NULL, *varying = NULL;
     for (int i = 0; i < e->count; i++) {
-        if (held_by_block(e->args[i]))
+        if (expr_has_register_tile(e->args[i]))
             tile = e->args[i];
         else if (e->args[i]->type.varying)
             varying = e->args[i];
@@ -274,7 +261,7 @@ static void check_expr(struct variance *v, const struct expr *e, struct flow flo
         check_expr(v, e->otherwise, flow);
     if (e->op == OP_REF && e->sym->storage == ST_REG)
         needs_all(v, &flow, e->loc, "a register tile belongs to the whole block");
-    if (is_over_tiles(e->op) && is_block_tile(e->args[0]) && !held_by_block(e->args[0]))
+    if (is_over_tiles(e->op) && is_block_tile(e->args[0]) && !expr_has_register_tile(e->args[0]))
         needs_all(v, &flow, e->loc,
                   arena_printf(v->kernel->arena, "`%s` of a tile is the work of the whole block",
                                op_table[e->op].text));
@@ -333,12 +320,12 @@ static void check_tile_store(struct variance *v, struct loc loc, const struct sy
                              const struct expr *target, const struct expr *value, struct flow flow)
 {
     bool own_place = target && target->type.varying;
-    if (own_place && held_by_block(value)) {
+    if (own_place && expr_has_register_tile(value)) {
         diag_error(v->diag, loc,
                    "a register tile belongs to the whole block; it cannot be stored at a place of "
                    "each thread");
         explain(v, target);
-    } else if (!own_place && !value->type.varying && !held_by_block(value)) {
+    } else if (!own_place && !value->type.varying && !expr_has_register_tile(value)) {
         needs_all(v, &flow, loc,
                   arena_printf(v->kernel->arena, "all threads together copy this tile to `%s`",
                                to->name));

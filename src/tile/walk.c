@@ -48,6 +48,8 @@ static bool has_array(const struct expr *e)
 
 bool expr_has_register_tile(const struct expr *e)
 {
+    if (e->type.rank == 0)
+        return false;
     bool leaf = e->op == OP_REF || e->op == OP_ACCESS;
     bool found = leaf && e->sym->storage == ST_REG;
     for (int i = 0; i < e->count && !found; i++)
