@@ -26,8 +26,9 @@ static struct value group_operand(struct compiler *c, const struct value *v, str
 }
 
 /* Describes a uniform operand: a packed tile or a dense value. */
-static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot, int index,
-                                      struct dot_detail *d, struct value *v)
+static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot,
+                                      const struct dot_grouping *g, int index, struct dot_detail *d,
+                                      struct value *v)
 {
     const struct expr *e = dot->args[index], *tile = dot_tile(dot, index);
     struct dot_operand o = {.tile = packed_tile_of(c, tile)};
@@ -40,9 +41,8 @@ static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot
     *v = compile_expr(c, e, NULL);
     *v = value_convert(
         c, *v, d->group > 1 ? tile->type.dtype : compute_dtype(compute_of(dot->type.dtype)));
-    int group = dot_grouping(c, dot).group;
-    if (group > 1 && d->lanes == 1)
-        *v = group_operand(c, v, d, group, index == 0);
+    if (g->group > 1 && d->lanes == 1)
+        *v = group_operand(c, v, d, g->group, index == 0);
     o.at = v->at;
     return o;
 }
@@ -115,8 +115,8 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
         d->flipped = g.flipped;
         d->dot = g.routine;
     }
-    d->a = dot_operand(c, e, 0, d, &a);
-    d->b = dot_operand(c, e, 1, d, &b);
+    d->a = dot_operand(c, e, &g, 0, d, &a);
+    d->b = dot_operand(c, e, &g, 1, d, &b);
     d->deferred = defers ? c->deferral->deferred : NO_SLOT;
     d->stored = defers && c->deferral->store;
     struct value sum = room;

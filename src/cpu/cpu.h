@@ -128,7 +128,7 @@ struct ensures_report {
     int64_t undecided;    /* number of compared elements that could have any value */
     int64_t nans;         /* number of the others that are NaN, as expected */
     char message[256];    /* the reason if the evaluation failed */
-    bool outside;         /* the reason is an index outside of its view */
+    bool outside;         /* the reason is an index outside of its view or table */
 };
 /* Evaluates every `ensures` of k. true: evaluated, see report->ok. false: the evaluation failed,
  * see report->message. */

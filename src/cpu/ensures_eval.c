@@ -206,11 +206,13 @@ static bool index_outside(struct oracle *o, const struct expr *e, const struct h
             if (at >= 0 && at < list[k].extent)
                 continue;
             tile_free(o, &x);
+            oracle_outside(o);
             return oracle_fail(o, "index %lld is outside %s", (long long)at,
                                lookup_place(o->arena, e, &list[k]));
         }
         tile_free(o, &x);
     }
+    oracle_outside(o);
     return oracle_fail(o, "an index is outside the table %s", e->sym->name);
 }
 

@@ -90,6 +90,8 @@ __attribute__((format(printf, 2, 3)))
 #endif
 bool oracle_fail(struct oracle *o, const char *format, ...); /* returns false; keeps the first
                                                               * message */
+/* Records that the next failure is of an index outside. */
+void oracle_outside(struct oracle *o);
 
 /* --- ensures_tile.c --- */
 

@@ -112,6 +112,11 @@ const char *tile_shape_text(struct oracle *o, const struct oracle_tile *x)
     return out.data;
 }
 
+void oracle_outside(struct oracle *o)
+{
+    o->report->outside |= !o->report->message[0]; /* the first message counts */
+}
+
 bool oracle_fail(struct oracle *o, const char *format, ...)
 {
     if (o->report->message[0])

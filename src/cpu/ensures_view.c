@@ -108,7 +108,7 @@ static bool resolve_index(struct oracle *o, const struct index *ix, int number, 
     if (!oracle_eval_int(o, ix->value, &at))
         return false;
     if (at < 0 || at >= axis->extent) {
-        o->report->outside |= !o->report->message[0]; /* the first message counts */
+        oracle_outside(o);
         return oracle_fail(o, "element %lld of axis %d of `%s` is outside (0 to %lld)",
                            (long long)at, number, x->view->name, (long long)axis->extent - 1);
     }

@@ -192,9 +192,6 @@ static void pack_fours(const struct packing *w)
 {
     const uint32_t flip = w->form->flipped ? 0x80808080u : 0;
     int64_t width = w->width, fours = (w->high[1] - w->low[1]) / 4;
-    if (w->high[0] - w->low[0] < w->form->lines || 4 * fours < w->depth)
-        for (int64_t j = 0; j < w->form->lines; j += width)
-            memset(w->to + j / width * w->step, flip & 0xff, (size_t)(w->depth * width));
     for (int64_t j = w->low[0]; j < w->high[0]; j++) {
         const unsigned char *from = w->from + (j - w->low[0]) * w->line;
         unsigned char *to = w->to + j / width * w->step + w->low[1] * width + j % width * 4;
@@ -210,16 +207,17 @@ static void pack_fours(const struct packing *w)
 
 static void pack_right(const struct packing *w)
 {
-    if (w->form->group == 4 && w->deep == 1 && w->low[1] % 4 == 0 &&
-        (w->high[1] - w->low[1]) % 4 == 0) {
+    int64_t width = w->width, row = width * w->size, panel = w->step * w->size;
+    int64_t first = w->low[0], end = w->high[0], depth = w->high[1] - w->low[1];
+    bool fours = w->form->group == 4 && w->deep == 1 && w->low[1] % 4 == 0 && depth % 4 == 0;
+    if (end - first < w->form->lines || depth < w->depth)
+        for (int64_t j = 0; j < w->form->lines; j += width)
+            memset(w->to + j / width * panel, fours && w->form->flipped ? 0x80 : 0,
+                   (size_t)(w->depth * row));
+    if (fours) {
         pack_fours(w);
         return;
     }
-    int64_t width = w->width, row = width * w->size, panel = w->step * w->size;
-    int64_t first = w->low[0], end = w->high[0], depth = w->high[1] - w->low[1];
-    if (end - first < w->form->lines || depth < w->depth)
-        for (int64_t j = 0; j < w->form->lines; j += width)
-            memset(w->to + j / width * panel, 0, (size_t)(w->depth * row));
     if (w->line == 1 && first % width == 0 && end - first >= width) {
         int64_t panels = (end - first) / width;
         pack_panels(w, first, panels);

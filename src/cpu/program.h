@@ -63,7 +63,6 @@ struct instr {
 
 /* --- details --- */
 
-/* The extents of a tile that is a divisor; rank is 0 for a scalar. */
 /* assume(): its text, and the values of the scalars in it. */
 enum { ASSUME_VALUES = 4 };
 struct assume_detail {
@@ -77,6 +76,7 @@ struct assume_detail {
     } value[ASSUME_VALUES];
 };
 
+/* The extents of a tile that is a divisor; rank is 0 for a scalar. */
 struct divisor_detail {
     int rank;
     int64_t extent[MAX_RANK];

@@ -102,9 +102,9 @@ int lang_kernel_count(const struct module *m);
  * own tune list replaces the common one. Lives in `a`. */
 const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, int index,
                                       const char *target);
+struct lang_choice;
 /* Checks the parameters of a kernel for one choice of its types. Returns false if it reported an
  * error. */
-struct lang_choice;
 bool lang_check_params(struct arena *a, struct diag *d, const struct module *m, int index,
                        const struct lang_choice *choice);
 /* Returns the index of the parameter of that name; -1: none. */

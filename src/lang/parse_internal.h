@@ -91,9 +91,9 @@ void expect_close(struct parser *p, uint32_t open, const char *after);
  * token begins a line, the parser continues as if it had read the ';'. */
 void expect_semicolon(struct parser *p, const char *after);
 const char *expect_name(struct parser *p, const char *what); /* returns "" in panic */
-/* Passes the rest of a construct: through its `;` or its `{ … }`. */
 /* Returns whether `<<<` follows the next token: a launch as in CUDA. */
 bool at_launch(const struct parser *p);
+/* Passes the rest of a construct: through its `;` or its `{ … }`. */
 void skip_construct(struct parser *p);
 bool enter(struct parser *p); /* enters a nested construct; false: nested too deeply, and the
                                * parser stops */
@@ -167,9 +167,10 @@ bool at_number_of_module(const struct parser *p);
 struct node *slip_number_of_module(struct parser *p);
 /* Reports float('inf') and returns the number; NULL: it is not at such text. */
 struct node *slip_number_as_text(struct parser *p);
-/* Returns true at static_cast<T>(x) and its like. */
+/* Returns true at std::numeric_limits<T>::…. */
 bool at_numeric_limits(const struct parser *p);
 struct node *slip_numeric_limits(struct parser *p);
+/* Returns true at static_cast<T>(x) and its like. */
 bool at_cpp_cast(const struct parser *p);
 struct node *slip_cpp_cast(struct parser *p);
 /* Returns true at a function of C, `float relu(float x) {`, with or without `__device__`. */
