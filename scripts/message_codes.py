@@ -2,7 +2,8 @@
 """Writes the tables of codes and counters in docs/messages.md, from TW_CODE_LIST and TW_COUNTER_LIST of the public
 headers.
 
-message_codes.py writes them message_codes.py --check status 1 if the document differs from the headers
+    message_codes.py            writes them
+    message_codes.py --check    status 1 if the document differs from the headers
 """
 import os
 import re

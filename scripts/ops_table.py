@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the index of ops in docs/language.md from the compiler's own table.
 
-ops_table.py writes it ops_table.py --check status 1 if the document differs from the table
+    ops_table.py            writes it
+    ops_table.py --check    status 1 if the document differs from the table
 """
 import os
 import re

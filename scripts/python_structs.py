@@ -2,7 +2,8 @@
 """Writes the structs of python/tilewright.py from those of the public headers: those that the Python file uses, and those they point
 to.
 
-python_structs.py writes them python_structs.py --check status 1 if the Python file differs from the headers
+    python_structs.py            writes them
+    python_structs.py --check    status 1 if the Python file differs from the headers
 """
 import os
 import re

@@ -86,10 +86,11 @@ struct check {
     const char *ascending;        /* the only such array; NULL: all */
     struct check_output *outputs; /* that `ensures` describes, after runs with right values */
     int output_count;
-    bool wrong;    /* its values on the CPU are wrong */
-    bool on_zeros; /* they are, but right on zeroed outputs */
-    int64_t past;  /* a size of several blocks, */
-    bool not_past; /* for which an `assume` does not hold */
+    const struct check_output *uniform; /* one that had a single value in all runs; NULL: none */
+    bool wrong;                         /* its values on the CPU are wrong */
+    bool on_zeros;                      /* they are, but right on zeroed outputs */
+    int64_t past;                       /* a size of several blocks, */
+    bool not_past;                      /* for which an `assume` does not hold */
     int configurations, runs, simulated;
     double simulated_from;        /* on the clock of seconds_now */
     char *not_run;                /* reason for skipping a shape, */

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 void check_ask_undecided(struct check *c)
 {
@@ -72,7 +71,8 @@ static bool has_inputs(const struct check *c)
  * there is none. */
 static const struct check_output *find_uniform(const struct check *c)
 {
-    for (int i = 0; i < c->output_count && has_inputs(c); i++)
+    int count = has_inputs(c) ? c->output_count : 0;
+    for (int i = 0; i < count; i++)
         if (!c->outputs[i].varies && c->outputs[i].elements > 1)
             return &c->outputs[i];
     return NULL;
@@ -122,10 +122,10 @@ void check_say_gaps(struct check *c)
         say_first(c, " is not simulated", &c->not_simulated);
     else if (says(c) && c->runs && !simulated)
         complain(NULL, "%s is not simulated", c->name);
-    const struct check_output *uniform = find_uniform(c);
-    if (!c->to_json && uniform)
-        say_uniform(c, uniform);
-    bool whole = c->no_run || (ran && compared && simulated && !uniform);
+    c->uniform = find_uniform(c);
+    if (!c->to_json && c->uniform)
+        say_uniform(c, c->uniform);
+    bool whole = c->no_run || (ran && compared && simulated && !c->uniform);
     if (c->strict && (!whole || c->undecided_races))
         check_worse(c, STATUS_FAILED, TW_UNSUPPORTED);
 }

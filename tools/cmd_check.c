@@ -151,6 +151,7 @@ static void report_kernel(struct check *c, bool clean)
         remarks_json(&c->undecided, &c->json);
         json_key(&c->json, "unreached");
         remarks_json(&c->unreached, &c->json);
+        json_put_text(&c->json, "uniform", c->uniform ? c->uniform->name : NULL);
         json_key(&c->json, "ok");
         json_bool(&c->json, clean);
         json_put_text(&c->json, "status", tw_status_name(c->outcome));
@@ -175,6 +176,7 @@ static void check_kernel(struct check *c)
     c->configurations = c->runs = c->simulated = 0;
     c->wrong = c->on_zeros = c->undecided_races = false;
     c->pin_count = c->output_count = 0;
+    c->uniform = NULL;
     c->ascending_shape = -1;
     c->name = tw_kernel_name(c->kernel);
     int before = c->status;

@@ -1,6 +1,7 @@
 /* Writes the commands as a manual page, and as scripts that complete words in bash and zsh. The
  * build runs the program to write them (cmake/install.cmake). */
 #include "help_forms.h"
+#include "tensor.h"
 #include "commands.h"
 #include "learn_puzzle.h"
 #include "tilewright_look.h"
@@ -57,6 +58,11 @@ static const char *model_word(int i)
 
 /* Completions of option values: words, or a function that lists them. The key is the option's
  * name, preceded by its command's name if the option has another meaning in other commands. */
+static const char *fill_word(int index)
+{
+    return index <= FILL_STARTS - FILL_RAND ? fill_name((enum fill)(FILL_RAND + index)) : NULL;
+}
+
 static const struct {
     const char *option, *words;
     const char *(*word)(int index);
@@ -72,7 +78,7 @@ static const struct {
     {"type", NULL, dtype_word},
     {"after", NULL, tw_pass_name},
     {"stage", "tile layout ptx", NULL},
-    {"fill", "rand zero iota ones wide negative positive extreme special", NULL},
+    {"fill", NULL, fill_word},
     {"copies", "early late", NULL},
     {"export", "c json", NULL},
     {"compiler", "nvcc clang", NULL},

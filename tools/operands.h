@@ -48,9 +48,10 @@ void operands_free(struct operands *x);
 double operands_bytes(const struct operands *x);
 /* Returns the least of `limit` and the array's extents that are not 0. */
 int64_t index_limit(const tw_array *array, int64_t limit);
-/* Sets the integers that tensor_fill writes for the parameter: 0 to 7, or fewer where the kernel
- * takes them for indices. Requires fill->kind. `least` is the least extent of all arrays: the limit of values from
- * which the kernel computes an index. */
+/* Sets limit, extent, is_index and is_starts, for the integers that tensor_fill writes for the
+ * parameter: 0 to 7, or fewer where the kernel takes them for indices. Requires fill->kind. `least`
+ * is the least extent of all arrays: the limit of values from which the kernel computes an
+ * index. */
 void limit_integers(struct fill_options *fill, tw_launch *l, const tw_param *p, int64_t least);
 
 #endif

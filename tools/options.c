@@ -103,14 +103,12 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     *use = (struct option_use){.spec = spec};
     i++;
     int taken = 0;
-    if (!is_long && word[2]) { /* -IFOLDER */
-        use->values[taken++] = word + 2 + (word[2] == '=');
-    } else if (equals) {
+    if (equals || (!is_long && word[2])) { /* --name=VALUE, -IFOLDER, -o=FILE */
         if (spec->values == 0) {
             usage_error(NULL, c, "option --%s takes no value", spec->name);
             return -1;
         }
-        use->values[taken++] = equals + 1;
+        use->values[taken++] = is_long ? equals + 1 : word + 2 + (word[2] == '=');
     }
     for (; taken < spec->values; taken++) {
         if (i >= argc) {

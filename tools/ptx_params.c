@@ -95,6 +95,10 @@ static const struct {
     {"uint8_t", "u8"},
     {"__nv_fp8_e4m3", "e4m3"},
     {"__nv_fp8_e5m2", "e5m2"},
+    {"uint", "u32"},
+    {"uchar", "u8"},
+    {"ushort", "u16"},
+    {"ulong", "u64"},
     {".f32", "f32"},
     {".f64", "f64"},
     {".u32", "i32"},
@@ -118,19 +122,9 @@ static const char *element_of(const char *type, size_t length)
 /* Returns the type of a vector's elements, "f32" for "float4", and their number. */
 static const char *vector_of(const char *type, size_t length, int *count)
 {
-    static const char *const vectors[][2] = {
-        {"float", "f32"},          {"double", "f64"}, {"int", "i32"},
-        {"uint", "u32"},           {"char", "i8"},    {"uchar", "u8"},
-        {"short", "i16"},          {"ushort", "u16"}, {"long", "i64"},
-        {"ulong", "u64"},          {"__half", "f16"}, {"half", "f16"},
-        {"__nv_bfloat16", "bf16"},
-    };
     *count =
         length && type[length - 1] >= '2' && type[length - 1] <= '4' ? type[length - 1] - '0' : 0;
-    for (size_t i = 0; *count && i < sizeof vectors / sizeof *vectors; i++)
-        if (strlen(vectors[i][0]) == length - 1 && memcmp(vectors[i][0], type, length - 1) == 0)
-            return vectors[i][1];
-    return NULL;
+    return *count ? element_of(type, length - 1) : NULL;
 }
 
 static const char *const qualifiers[] = {"const", "volatile"};
@@ -288,7 +282,7 @@ int ptx_params_refuse(const struct ptx_params *p, const struct ptx_file *f, cons
                       bool has_block)
 {
     int given = options_count(o, "arg");
-    const char *few = p->count == 1 ? "" : "s";
+    const char *plural = p->count == 1 ? "" : "s";
     if (!has_block)
         complain(o->complaints, "how many threads has a block of %s? --block X, --block X,Y …",
                  f->shown);
@@ -297,7 +291,7 @@ int ptx_params_refuse(const struct ptx_params *p, const struct ptx_file *f, cons
     char *bounds = has_block && !options_has(o, "block") ? block_option(f) : NULL;
     char *line = whole_command(p, o, has_block ? bounds : "--block 256");
     if (p->count != given) {
-        char *what = need_text("%s takes %d argument%s, %d %s given", f->shown, p->count, few,
+        char *what = need_text("%s takes %d argument%s, %d %s given", f->shown, p->count, plural,
                                given, given == 1 ? "is" : "are");
         if (has_block)
             complain(o->complaints, "%s:", what);

@@ -33,7 +33,7 @@ struct run_stops {
     int count;
     bool prompts;                     /* the run goes to its end and keeps the rows of all stops */
     int kept;                         /* with rows, sorted by visit; set by run_stops_end */
-    const struct probe_stop *reached; /* the wanted one, when it is complete */
+    const struct probe_stop *reached; /* the wanted one; with prompts, perhaps incomplete */
 };
 
 /* Numbers of rows that a thread, or the block, has shown: of each probe, and of all together. */

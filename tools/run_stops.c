@@ -91,10 +91,12 @@ bool run_stops_take(struct run_stops *s, const tw_launch *l, struct probe_row ro
     if (!stop->complete)
         return false;
     qsort(stop->rows, (size_t)stop->count, sizeof *stop->rows, by_site);
-    if (stop->visit == s->wanted && !s->prompts)
-        s->reached = stop;
-    else if (!s->prompts || s->count > MOST_KEPT)
+    if (stop->visit == s->wanted) {
+        if (!s->prompts)
+            s->reached = stop;
+    } else if (!s->prompts || s->count > MOST_KEPT) {
         drop_rows(stop);
+    }
     return s->reached != NULL;
 }
 
@@ -116,7 +118,8 @@ void run_stops_end(struct run_stops *s)
     for (s->kept = 0; s->kept < s->count && s->list[s->kept].visit && s->list[s->kept].count;
          s->kept++) {
         struct probe_stop *stop = &s->list[s->kept];
-        qsort(stop->rows, (size_t)stop->count, sizeof *stop->rows, by_site);
+        if (!stop->complete)
+            qsort(stop->rows, (size_t)stop->count, sizeof *stop->rows, by_site);
         if (stop->visit == s->wanted)
             s->reached = stop;
     }

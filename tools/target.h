@@ -32,8 +32,8 @@ struct program_config {
     struct deadline *deadline;     /* NULL: none */
     struct complaints *complaints; /* NULL: they are only printed */
 };
-/* Returns the folders that are searched for imported files after the importing file's own, separated
- * by ':'. The caller frees. */
+/* Returns the folders that are searched for imported files after the importing file's own,
+ * separated by ':'. The caller frees. */
 char *import_folders(void);
 /* Opens a context. Returns STATUS_OK, or another status after printing a message. */
 int context_open(tw_context **ctx, const struct program_config *config);

@@ -203,6 +203,9 @@ def main():
             run(STARTS.format(end="hi + 1", value=value), "--fill", "start=zero")
         run(STARTS_SUM.format(value="X[0]"), "--strict")
         wrong(STARTS_SUM.format(value="0"), "iota inputs")
+        said = run(STARTS_SUM.format(value="0"), status=1).err
+        if "ascending integers are 0, 1, 2, …: --fill start=iota makes them" not in said:
+            fail(f"how to repeat the run: {said}")
         said = run(STARTS_READ, status=1).err
         if "other integers than random ones: --fill start=starts gives those that ascend" not in said:
             fail(f"an `ensures` that random integers leave without a value: {said}")

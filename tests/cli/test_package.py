@@ -97,7 +97,7 @@ def test_completion(share, options, tool):
         run([tool, "show", "kernels/matmul/shared.tile", "--stage", stage])
     for kind in values["fill"]:
         run([tool, "run", "kernels/matmul/shared.tile", "--fill", kind, "--set", "m=4,n=4,k=4"])
-    if complete(script, ["tilewright", "run", "f", "--device", "cu"]) != ["cuda"] or len(values["stage"]) != 3 or len(values["fill"]) != 9:
+    if complete(script, ["tilewright", "run", "f", "--device", "cu"]) != ["cuda"] or len(values["stage"]) != 3 or len(values["fill"]) != 10:
         fail(f"bash does not complete values: {values}")
     if complete(script, ["tilewright", "show", "f", "--after", ""]) != [line.split()[0] for line in run([tool, "show", "--passes"]).splitlines()]:
         fail("bash does not complete passes")

@@ -90,7 +90,7 @@ def same_rows(case, some, others):
         if len(x) != len(y):
             return False
         for one, other in zip(x, y):
-            numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
+            numbers = isinstance(one, float) and isinstance(other, float)  # integers are exact
             if one != "nan" and one != other and not (numbers and abs(one - other) <= 1e-2 * max(1, abs(one))):
                 return False
     return True
@@ -126,6 +126,8 @@ def assigned(tool, case):
 def check_names(tool, case, devices, every):
     """Shows all names together, and each view and tile by itself; with tiles of several threads, threads all together."""
     names = assigned(tool, case)
+    if case.kernel.startswith("kernels/") and not names:
+        fail(f"{case.kernel}: it assigns none of its names")
     tiles = [name for name in names if name in case.tiles]
     runs = [[",".join(names)] + (["--in-thread", "1"] if case.thread_level else [])] if names else []
     if case.thread_level and tiles:

@@ -144,6 +144,7 @@ def main():
         expect(call(ONLY_TRUE, "run", "--set", "n=5", "--fill", "rand", "--verify"), "every value of `y` is True: ", absent=("`x` is",))
         for options, status in (((), 0), (("--strict",), 1)):
             expect(call(ONLY_TRUE, "check", *options, status=status), "positive: every value of `y` is True in all runs")
+        expect(call(ONLY_TRUE, "check", "--strict", "--json", status=1), '"uniform": "y"')
         call(ONE_VALUE, "check", "--strict")
 
         said = call(HISTOGRAM, "run", "--set", "n=100", "--fill", "rand", "--verify", status=1)
@@ -154,8 +155,8 @@ def main():
         for command in (("run", "--set", "n=50", "--fill", "rand", "--verify"), ("check",)):
             said = call(FLAGS.format(written="", compare="<="), *command, status=1)
             expect(said, "wrong values in flags", absent=("never written:", "are never written"))
-        for said in (call(FLAGS.format(written=" && t != 7", compare=">"), "run", "--set", "n=50", "--fill", "rand", "--verify", status=1),):
-            expect(said, "Y[7] is ")
+        said = call(FLAGS.format(written=" && t != 7", compare=">"), "run", "--set", "n=50", "--fill", "rand", "--verify", status=1)
+        expect(said, "Y[7] is ", "1 of 50 elements of `Y` is never written")
 
 
 if __name__ == "__main__":
