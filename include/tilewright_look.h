@@ -122,10 +122,11 @@ TW_SIZED(tw_probe_options);
 /* Adds print() statements to the program of a launch, on any device. options: NULL for none; the
  * call copies everything that it points to. Each statement prints a row through the context's
  * print callback (tw_config): "block (0,0) $N = I, J, VALUE", with " thread (X,Y)" before the "$"
- * if the value is a thread's own; rows of a tile of the block come once, also if a thread is
- * chosen. N is the number of the site, I and J are the counters of the loops around it. The values that the program computes stay the same. Returns TW_OK, TW_NO_MEMORY or
- * TW_BAD_ARGUMENT; tw_launch_prepare returns TW_BAD_ARGUMENT for names, lines, blocks and threads
- * that the kernel does not have. A name of a function is shown in each call. */
+ * if the value is a thread's own; a tile of the whole block is printed once, whichever thread is
+ * chosen. N is the number of the site, I and J are the counters of the loops around it. The values
+ * that the program computes stay the same. Returns TW_OK, TW_NO_MEMORY or TW_BAD_ARGUMENT;
+ * tw_launch_prepare returns TW_BAD_ARGUMENT for names, lines, blocks and threads that the kernel
+ * does not have. A variable of a function is shown in every call of it. */
 TW_API tw_status tw_launch_probe(tw_launch *l, const tw_probe_options *options);
 
 /* A place that prints. */
@@ -272,14 +273,13 @@ TW_API tw_status tw_launch_compared(tw_launch *l, int index, const char **param,
 
 /* The use of an array, in the kernel or in its `ensures`. */
 typedef struct tw_array_use {
-    size_t size;      /* tw_array_use_init sets it */
-    bool is_index;    /* a value may become an index, the start of a slice or the bound of a loop */
-    bool is_computed; /* some index is more than the value, or a sum of it: a product, a part, … */
+    size_t size;   /* tw_array_use_init sets it */
+    bool is_index; /* a value may become an index, the start of a slice or the bound of a loop */
     bool
-        is_starts; /* an index, and an element is read with the next one, as in S[r] and S[r + 1] */
+        is_computed; /* some index is neither the value nor the value plus something: a product, … */
+    bool is_starts; /* an index, read together with the next element: S[r] and S[r + 1] */
     bool is_atomic; /* an atomic operation changes elements */
-    int64_t
-        extent; /* the least extent that the values index, for the present sizes; 0: not known */
+    int64_t extent; /* the least extent of the axes that the values index; 0: not known */
 } tw_array_use;
 TW_SIZED(tw_array_use);
 
