@@ -121,6 +121,10 @@ struct lsp_import_line {
     struct lsp_span at;
     char *path;
 };
+/* Finds the imports of a text. Returns their number; the caller frees *lines. */
+int lsp_import_lines(tw_context *ctx, const char *path, const struct lsp_text *t,
+                     struct lsp_import_line **lines);
+void lsp_import_lines_free(struct lsp_import_line *lines, int count);
 struct lsp_imports {
     struct lsp_import_line *lines; /* the document's own */
     int line_count;

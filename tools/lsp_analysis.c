@@ -56,21 +56,6 @@ void lsp_results_free(struct lsp_results *r)
 
 /* --- messages --- */
 
-/* Finds the document's imports. */
-static void find_imports(struct analysis *a)
-{
-    int count;
-    const tw_import *found;
-    if (tw_text_imports(a->ctx, a->path, a->text.bytes, a->text.length, &count, &found) != TW_OK)
-        return;
-    a->imports = need_memory(((size_t)count + 1) * sizeof *a->imports);
-    for (; a->import_count < count; a->import_count++) {
-        const tw_import *one = &found[a->import_count];
-        a->imports[a->import_count] = (struct lsp_import_line){lsp_span_of_part(&a->text, &one->at),
-                                                               need_text("%s", one->path)};
-    }
-}
-
 /* Returns the import of the file, else the first one, because other files are imported through
  * one. */
 static struct lsp_span import_of(const struct analysis *a, const char *file)
@@ -308,16 +293,14 @@ static void analyse(struct analysis *a)
     a->deadline = seconds_now() + MOST_SECONDS;
     if (tw_context_new(&config, &a->ctx) != TW_OK)
         return;
-    find_imports(a);
+    a->import_count = lsp_import_lines(a->ctx, a->path, &a->text, &a->imports);
     tw_status s = tw_module_from_text(a->ctx, a->path, a->text.bytes, a->text.length, &m);
     add_messages(a, false);
     for (int i = 0; s == TW_OK && i < tw_module_kernel_count(m) && !asked_to_end(a); i++)
         check_kernel(a, tw_module_kernel_at(m, i));
     if (a->late)
         add_late(a);
-    for (int i = 0; i < a->import_count; i++)
-        free(a->imports[i].path);
-    free(a->imports);
+    lsp_import_lines_free(a->imports, a->import_count);
     tw_context_free(a->ctx);
 }
 

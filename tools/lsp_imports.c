@@ -51,26 +51,31 @@ static void add_imports(struct lsp *l, struct lsp_imports *list, const char *pat
     }
 }
 
-/* Adds the document's imports themselves. */
-static void add_lines(struct lsp *l, struct lsp_imports *list, const struct lsp_document *d)
+int lsp_import_lines(tw_context *ctx, const char *path, const struct lsp_text *t,
+                     struct lsp_import_line **lines)
 {
     int count;
     const tw_import *found;
-    const struct lsp_text *t = &d->text;
-    if (tw_text_imports(l->ctx, d->path, t->bytes, t->length, &count, &found) != TW_OK)
-        return;
-    list->lines = need_memory(((size_t)count + 1) * sizeof *list->lines);
-    for (; list->line_count < count; list->line_count++) {
-        const tw_import *one = &found[list->line_count];
-        list->lines[list->line_count] =
-            (struct lsp_import_line){lsp_span_of_part(t, &one->at), need_text("%s", one->path)};
-    }
+    if (tw_text_imports(ctx, path, t->bytes, t->length, &count, &found) != TW_OK)
+        count = 0;
+    *lines = need_memory(((size_t)count + 1) * sizeof **lines);
+    for (int i = 0; i < count; i++)
+        (*lines)[i] = (struct lsp_import_line){lsp_span_of_part(t, &found[i].at),
+                                               need_text("%s", found[i].path)};
+    return count;
+}
+
+void lsp_import_lines_free(struct lsp_import_line *lines, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(lines[i].path);
+    free(lines);
 }
 
 struct lsp_imports lsp_imports_of(struct lsp *l, const struct lsp_document *d)
 {
     struct lsp_imports list = {0};
-    add_lines(l, &list, d);
+    list.line_count = lsp_import_lines(l->ctx, d->path, &d->text, &list.lines);
     add_imports(l, &list, d->path, &d->text);
     for (int i = 0; i < list.count; i++) {
         const struct lsp_text text = list.files[i].text; /* the list may move */
@@ -85,9 +90,7 @@ void lsp_imports_free(struct lsp_imports *list)
         lsp_text_free(&list->files[i].text);
         free(list->files[i].path);
     }
-    for (int i = 0; i < list->line_count; i++)
-        free(list->lines[i].path);
-    free(list->lines);
+    lsp_import_lines_free(list->lines, list->line_count);
     free(list->files);
     *list = (struct lsp_imports){0};
 }
