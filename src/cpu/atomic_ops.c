@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The memory order is relaxed: an atomic orders no other access; lock and unlock do that. */
+/* The memory order is relaxed: an atomic orders no other access; lock, unlock and arrive do that. */
 #define INTEGER(t, T)                                                                              \
     static void t##_add(void *m, void *old, const void *v, const void *w)                          \
     {                                                                                              \
@@ -57,6 +57,16 @@
         memcpy(old, &r, sizeof r);                                                                 \
     }
 
+#define ARRIVAL(t, T)                                                                              \
+    static void t##_arrive(void *m, void *old, const void *v, const void *w)                       \
+    {                                                                                              \
+        T x, r;                                                                                    \
+        (void)w;                                                                                   \
+        memcpy(&x, v, sizeof x);                                                                   \
+        r = __atomic_fetch_add((T *)m, x, __ATOMIC_ACQ_REL);                                       \
+        memcpy(old, &r, sizeof r);                                                                 \
+    }
+
 #define EXTREME(name, T, better)                                                                   \
     static void name(void *m, void *old, const void *v, const void *w)                             \
     {                                                                                              \
@@ -71,6 +81,8 @@
 
 INTEGER(u32, uint32_t)
 INTEGER(u64, uint64_t)
+ARRIVAL(u32, uint32_t)
+ARRIVAL(u64, uint64_t)
 EXTREME(u32_min, uint32_t, <)
 EXTREME(u32_max, uint32_t, >)
 EXTREME(i32_min, int32_t, <)
@@ -107,15 +119,15 @@ FLOATS(bf16, uint16_t, float, bf16_to_f32, f32_to_bf16)
 FLOATS(f32, float, float, , )
 FLOATS(f64, double, double, , )
 
-#define AT(op) (OP_ATOMIC_##op - OP_ATOMIC_ADD) /* ADD is the first atomic op, CAS the last */
+#define AT(op) (OP_ATOMIC_##op - OP_ATOMIC_ADD) /* ADD is the first atomic op, ARRIVE the last */
 #define BITS(u)                                                                                    \
     [AT(AND)] = u##_and, [AT(OR)] = u##_or, [AT(XOR)] = u##_xor, [AT(EXCHANGE)] = u##_exchange,    \
-    [AT(CAS)] = u##_cas
+    [AT(CAS)] = u##_cas, [OP_ARRIVE - OP_ATOMIC_ADD] = u##_arrive
 #define ORDER(t) [AT(MIN)] = t##_min, [AT(MAX)] = t##_max
 
 atomic_fn *atomic_op(enum op op, enum dtype t)
 {
-    static atomic_fn *const table[DT_COUNT][AT(CAS) + 1] = {
+    static atomic_fn *const table[DT_COUNT][OP_ARRIVE - OP_ATOMIC_ADD + 1] = {
         [DT_I32] = {BITS(u32), ORDER(i32), [AT(ADD)] = u32_add},
         [DT_U32] = {BITS(u32), ORDER(u32), [AT(ADD)] = u32_add},
         [DT_I64] = {BITS(u64), ORDER(i64), [AT(ADD)] = u64_add},

@@ -176,7 +176,8 @@ static const struct sym *array_of(const struct sym *view)
     return view->base ? view->base : view;
 }
 
-/* Notes that blocks touch a global array by `op`; ACCESS means plain reads and writes. The
+/* Notes that blocks touch a global array by `op`; ACCESS means plain reads and writes, and arrivals,
+ * which order the blocks as locks do. The
  * result is independent of the order of blocks only if every touch of the array is by the same
  * op. */
 static void note_touch(struct survey *s, const struct sym *view, enum op op)
@@ -197,7 +198,7 @@ static void survey_touches(struct survey *s, const struct expr *e)
     if (is_view)
         note_touch(s, e->sym, OP_ACCESS);
     if (target && target->sym->storage == ST_VIEW)
-        note_touch(s, target->sym, e->op);
+        note_touch(s, target->sym, e->op == OP_ARRIVE ? OP_ACCESS : e->op);
     for (int i = target ? 1 : 0; i < e->count; i++)
         survey_touches(s, e->args[i]);
     const struct expr *indexed = target ? target : e;
@@ -295,7 +296,7 @@ static void survey_expr(void *user, struct expr **at)
     s->locks |= e->op == OP_LOCK;
     s->waits |= e->op == OP_LOCK || e->op == OP_UNLOCK || op_is_atomic(e->op);
     s->serial |= e->op == OP_PRINT;
-    if (op_is_atomic(e->op) && e->args[0]->sym->storage == ST_VIEW)
+    if (op_is_atomic_of_thread(e->op) && e->args[0]->sym->storage == ST_VIEW)
         s->serial |= !commutes(s, e);
 }
 

@@ -8,7 +8,7 @@ bool expr_varying(const struct compiler *c, const struct expr *e)
 {
     if (!e || c->lanes == 1 || c->first_lane)
         return false;
-    if (e->op == OP_THREAD || op_is_atomic(e->op))
+    if (e->op == OP_THREAD || op_is_atomic_of_thread(e->op))
         return true; /* an atomic is executed once for each thread, whatever its operands are */
     if (e->sym && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->type.varying &&
         (e->sym->storage == ST_SCALAR || e->sym->storage == ST_ARRAY))

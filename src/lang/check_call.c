@@ -466,6 +466,8 @@ struct expr *check_call(struct checker *c, const struct node *n, const struct ty
     }
     if (is_shape_call(op))
         return check_shape_call(c, n, op, want);
+    if (op == OP_ARRIVE)
+        return check_arrive(c, n, want);
     if (op_is_atomic(op))
         return check_atomic(c, n, op);
     if (op == OP_POW)

@@ -133,6 +133,7 @@ struct expr *fit_value(struct checker *c, struct expr *value, const struct type 
 /* Checks the initialiser. The name is not declared yet, so the initialiser does not see it. */
 static struct expr *initial_value(struct checker *c, const struct node *n, const struct type *type)
 {
+    c->whole = n->init;
     struct expr *value = check_expr(c, n->init, type);
     return value ? fit_value(c, value, type, n->text, n->loc) : NULL;
 }

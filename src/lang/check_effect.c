@@ -77,6 +77,72 @@ struct expr *check_atomic(struct checker *c, const struct node *n, enum op op)
     return e;
 }
 
+/* --- lock, unlock, arrive --- */
+
+/* Checks the element that blocks wait for or count with. */
+static struct expr *semaphore_place(struct checker *c, const struct node *n)
+{
+    struct expr *place = memory_place(c, call_argument(n, 0), n->text);
+    if (!place)
+        return NULL;
+    enum dtype t = place->type.dtype;
+    bool global = place->sym->storage == ST_VIEW;
+    if (place->type.rank == 0 && dtype_is_int(t) && dtype_table[t].bits >= 32 && global)
+        return place;
+    diag_error(c->diag, place->loc,
+               "`%s` takes an element of global memory of type i32, u32, i64 or u64, this is %s "
+               "of %s memory",
+               n->text, type_name(c, place), global ? "global" : "shared");
+    diag_note(c->diag, place->loc, "such memory is `global i32 %s[…] = 0;`",
+              strcmp(n->text, "arrive") == 0 ? "count" : "turn");
+    return NULL;
+}
+
+static struct expr *semaphore_value(struct checker *c, const struct node *n,
+                                    const struct expr *place)
+{
+    struct expr *value = check_expr(c, call_argument(n, 1), NULL);
+    return value ? fit_value(c, value, &place->type, place_text(call_argument(n, 0)), LOC_NONE)
+                 : NULL;
+}
+
+static bool may_arrive(struct checker *c, const struct node *n)
+{
+    if (c->in_ensures) {
+        diag_error(c->diag, n->loc, "`ensures` cannot change memory");
+        return false;
+    }
+    if (!allowed_in_pipeline(c, n->loc, n->text) ||
+        !check_arguments(c, n, 1, 2, NULL, "arrive(count[i], n)"))
+        return false;
+    if (c->hoistable)
+        return true;
+    diag_error(c->diag, n->loc,
+               "a block arrives once, and here `arrive` may be evaluated several times or not at "
+               "all");
+    diag_note(c->diag, n->loc, "arrive in a statement before: `i32 before = %s;`",
+              source_snippet(c, n->loc));
+    return false;
+}
+
+struct expr *check_arrive(struct checker *c, const struct node *n, const struct type *want)
+{
+    bool whole = c->whole == n;
+    struct expr *place = may_arrive(c, n) ? semaphore_place(c, n) : NULL;
+    if (!place)
+        return NULL;
+    struct expr *value = call_argument(n, 1) ? semaphore_value(c, n, place)
+                                             : expr_int(c->kernel, place->type.dtype, 1, n->loc);
+    if (!value)
+        return NULL;
+    struct expr *e = expr_new(c->kernel, OP_ARRIVE, place->type, n->loc, 2);
+    e->args[0] = place;
+    e->args[1] = value;
+    if (whole && (!want || (want->rank == 0 && want->dtype == place->type.dtype)))
+        return e;
+    return expr_ref(c->kernel, keep_value(c, "arrived", &e->type, e, n->loc), n->loc);
+}
+
 /* --- statements --- */
 
 static struct stmt *emit_effect(struct checker *c, const struct node *n, enum op op, int count)
@@ -104,23 +170,8 @@ static void check_lock(struct checker *c, const struct node *n, enum op op)
         !check_arguments(c, n, 2, 2, NULL,
                          op == OP_LOCK ? "lock(turn[i], value)" : "unlock(turn[i], value)"))
         return;
-    struct expr *place = memory_place(c, call_argument(n, 0), n->text);
-    if (!place)
-        return;
-    enum dtype t = place->type.dtype;
-    if (place->type.rank > 0 || !dtype_is_int(t) || dtype_table[t].bits < 32 ||
-        place->sym->storage != ST_VIEW) {
-        diag_error(
-            c->diag, place->loc,
-            "`%s` takes an element of global memory of type i32, u32, i64 or u64, this is %s "
-            "of %s memory",
-            n->text, type_name(c, place), place->sym->storage == ST_VIEW ? "global" : "shared");
-        diag_note(c->diag, place->loc, "such memory is `global i32 turn[…] = 0;`");
-        return;
-    }
-    struct expr *value = check_expr(c, call_argument(n, 1), NULL);
-    value =
-        value ? fit_value(c, value, &place->type, place_text(call_argument(n, 0)), LOC_NONE) : NULL;
+    struct expr *place = semaphore_place(c, n);
+    struct expr *value = place ? semaphore_value(c, n, place) : NULL;
     if (!value)
         return;
     struct stmt *s = emit_effect(c, n, op, 2);

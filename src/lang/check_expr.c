@@ -39,7 +39,7 @@ bool expr_varies(struct checker *c, const struct expr *e)
 {
     if (!e)
         return false;
-    if (e->op == OP_THREAD || (c->thread_level && op_is_atomic(e->op)))
+    if (e->op == OP_THREAD || (c->thread_level && op_is_atomic_of_thread(e->op)))
         return true;
     if (e->op == OP_REF && (e->sym->storage == ST_ARRAY || sym_info(c, e->sym)->varying))
         return c->thread_level;

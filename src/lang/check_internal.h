@@ -230,6 +230,7 @@ struct checker {
     struct loc start;           /* start of the statement being checked */
     const struct node *node;    /* the kernel being checked; NULL: none */
     bool hoistable;             /* statements may be added before the one being checked */
+    const struct node *whole;   /* the call that is a statement, or a scalar's initial value */
     struct number_map unknown;  /* conditions whose values were found to be unknown */
     int never; /* number of branches around that the constants exclude; errors of evaluation are
                 * not reported there */
@@ -401,6 +402,9 @@ struct expr *check_shape_call(struct checker *c, const struct node *n, enum op o
                               const struct type *want);
 bool is_shape_call(enum op op);
 struct expr *check_atomic(struct checker *c, const struct node *n, enum op op);
+/* Checks arrive(element [, n]). If it is only a part of a value, a declaration before the statement
+ * takes the old value, and the result is the declared variable. */
+struct expr *check_arrive(struct checker *c, const struct node *n, const struct type *want);
 void check_effect_call(struct checker *c, const struct node *n, enum op op);
 
 /* check_access.c */

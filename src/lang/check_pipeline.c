@@ -153,8 +153,7 @@ static void refuse_atomic(void *user, struct expr **at)
 {
     struct body *b = user;
     const struct expr *e = *at;
-    bool atomic = e->op >= OP_ATOMIC_ADD && e->op <= OP_ATOMIC_CAS;
-    if (!atomic || !e->args[0]->sym || !e->args[0]->sym->staged)
+    if (!op_is_atomic(e->op) || !e->args[0]->sym || !e->args[0]->sym->staged)
         return;
     diag_error(b->c->diag, e->loc, "`%s` is staged: nothing is written to it",
                e->args[0]->sym->name);

@@ -170,6 +170,7 @@ static void check_call_statement(struct checker *c, const struct node *n)
         check_effect_call(c, call, op);
         return;
     }
+    c->whole = call;
     struct expr *e = check_call(c, call, NULL);
     if (e && !expr_has_atomic(e))
         diag_error(c->diag, n->loc, "the value of `%s` is not used", source_snippet(c, call->loc));

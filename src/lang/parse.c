@@ -425,7 +425,6 @@ bool is_future_word(const struct parser *p, const struct token *t)
 {
     static const char table[] = "mbarrier\0\0"
                                 "one_thread\0\0"
-                                "arrive\0\0"
                                 "expect\0\0"
                                 "wait\0\0"
                                 "dot_async\0\0"

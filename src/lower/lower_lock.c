@@ -1,4 +1,4 @@
-/* lock and unlock: semaphores in global memory (Meaning 3).
+/* lock, unlock and arrive: semaphores in global memory (Meaning 3).
  *
  * One thread waits until the element has the value, by loads that acquire, and a barrier lets the
  * others go on. The release is behind a barrier too, so that it covers what all threads wrote:
@@ -24,13 +24,13 @@ static struct guard one_thread(struct lower *l)
         l, value_apply2(l, OP_EQ, DT_BOOL, value_thread_linear(l), value_int(l, DT_I32, 0)));
 }
 
-static struct semaphore semaphore_of(struct lower *l, const struct stmt *s)
+static struct semaphore semaphore_of(struct lower *l, const struct expr *e)
 {
-    const struct expr *place = s->value->args[0];
+    const struct expr *place = e->args[0];
     enum dtype t = place->type.dtype;
     struct own_place at = own_place_of(l, place);
     struct own_piece piece = own_piece_at(l, &at, 0, 1);
-    const struct value *v = scalar_cast(l, scalar_eval(l, s->value->args[1]), t);
+    const struct value *v = scalar_cast(l, scalar_eval(l, e->args[1]), t);
     return (struct semaphore){.address = value_address(l, piece.address),
                               .value = value_register(l, v),
                               .chosen = one_thread(l),
@@ -57,7 +57,7 @@ static void poll(struct lower *l, const struct semaphore *s)
 
 void lock_emit(struct lower *l, const struct stmt *s)
 {
-    struct semaphore semaphore = semaphore_of(l, s);
+    struct semaphore semaphore = semaphore_of(l, s->value);
     struct ptx_label *others = ptx_new_label(&l->b, "locked");
     lower_line(l, s->loc);
     if (!semaphore.chosen.always)
@@ -69,10 +69,32 @@ void lock_emit(struct lower *l, const struct stmt *s)
 
 void unlock_emit(struct lower *l, const struct stmt *s)
 {
-    struct semaphore semaphore = semaphore_of(l, s);
+    struct semaphore semaphore = semaphore_of(l, s->value);
     lower_line(l, s->loc);
     barrier_emit(l);
     guard_apply(ptx_emit_for(&l->b, PTX_TYPES((uint16_t)semaphore.bits), "st.release.gpu.global.*",
                              semaphore.address, semaphore.value),
                 semaphore.chosen);
+}
+
+/* Arriving is both: the add releases after the first barrier, and it acquires before the second,
+ * which also passes the old value on. */
+const struct value *arrive_emit(struct lower *l, const struct expr *e)
+{
+    enum dtype t = e->type.dtype;
+    enum ptx_mod type = dtype_size(t) == 8 ? MOD_U64 : MOD_U32;
+    struct semaphore semaphore = semaphore_of(l, e);
+    struct ptx_operand found =
+        value_copy(l, value_literal(l, t, (struct literal){.is_float = false}));
+    lower_line(l, e->loc);
+    barrier_emit(l);
+    const struct value *told = scratch_address(l, scratch_take(l, (int64_t)dtype_size(t)));
+    guard_apply(ptx_emit_for(&l->b, PTX_TYPES((uint16_t)type), "atom.acq_rel.gpu.global.add.*",
+                             found, semaphore.address, semaphore.value),
+                semaphore.chosen);
+    own_store_shared(l, t, told, value_of_register(l, t, found), semaphore.chosen);
+    barrier_emit(l);
+    const struct value *before = own_load_shared(l, t, told);
+    scratch_done(l);
+    return before;
 }

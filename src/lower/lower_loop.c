@@ -85,7 +85,7 @@ static void look(struct found *f, const struct stmt *first, bool own_loop)
         f->assignments += target && target->sym == f->sym;
         f->loops = f->loops || is_loop;
         f->collective =
-            f->collective || s->kind == STMT_ASYNC_COPY ||
+            f->collective || s->kind == STMT_ASYNC_COPY || stmt_arrives(s) ||
             (s->kind == STMT_EFFECT && !op_is_atomic(s->value->op) && s->value->op != OP_ASSUME) ||
             (s->kind == STMT_DECL && (s->sym->storage == ST_SHARED || s->sym->storage == ST_REG));
         f->escapes = f->escapes || s->kind == STMT_RETURN ||

@@ -95,7 +95,7 @@ bool lower_varying(const struct lower *l, const struct expr *e)
 {
     if (!e || !kernel_thread_level(l->kernel))
         return false;
-    if (e->op == OP_THREAD || op_is_atomic(e->op))
+    if (e->op == OP_THREAD || op_is_atomic_of_thread(e->op))
         return true;
     if (e->sym && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->type.varying &&
         (e->sym->storage == ST_SCALAR || e->sym->storage == ST_ARRAY))
@@ -381,6 +381,8 @@ const struct value *scalar_eval(struct lower *l, const struct expr *e)
     case OP_REDUCE_ALL: return eval_reduction(l, e);
     default: break;
     }
+    if (e->op == OP_ARRIVE)
+        return arrive_emit(l, e);
     if (op_is_atomic(e->op))
         return atomic_scalar(l, e, true);
     if (op_table[e->op].class == CLASS_SHAPE) /* of one element */

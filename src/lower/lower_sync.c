@@ -327,8 +327,9 @@ static void note_statement(void *user, struct stmt *s)
 
 static bool is_barrier(const struct stmt *s)
 {
-    return s->kind == STMT_EFFECT &&
-           (s->value->op == OP_SYNC || s->value->op == OP_LOCK || s->value->op == OP_UNLOCK);
+    bool orders = s->kind == STMT_EFFECT &&
+                  (s->value->op == OP_SYNC || s->value->op == OP_LOCK || s->value->op == OP_UNLOCK);
+    return orders || stmt_arrives(s);
 }
 
 static void note_continue(void *user, struct stmt *s)

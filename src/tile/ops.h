@@ -35,9 +35,15 @@ struct op_info {
 };
 extern const struct op_info op_table[OP_COUNT];
 
+/* Returns true for ops that change memory and give the old value: args[0] is the memory. */
 static inline bool op_is_atomic(enum op op)
 {
-    return op >= OP_ATOMIC_ADD && op <= OP_ATOMIC_CAS;
+    return op >= OP_ATOMIC_ADD && op <= OP_ARRIVE;
+}
+/* Returns true for the atomics that, at thread level, each thread does for itself. */
+static inline bool op_is_atomic_of_thread(enum op op)
+{
+    return op_is_atomic(op) && op != OP_ARRIVE;
 }
 /* Returns true for ops that divide; with integers a divisor of 0 is a fault. */
 static inline bool op_divides(enum op op)

@@ -42,6 +42,7 @@ static bool relevant_effect(const struct stmt *s)
     case OP_ASYNC_WAIT:
     case OP_LOCK:
     case OP_UNLOCK:
+    case OP_ARRIVE:
     case OP_FREE:
     case OP_ASSUME: return true;
     default: return touches_shared(s->value);
@@ -60,7 +61,8 @@ bool relevant_stmt(const struct sync_check *k, const struct stmt *s, bool in_loo
 {
     switch (s->kind) {
     case STMT_DECL:
-        return is_checked_tile(s->sym) || tracked_slot(k, s->sym) >= 0 || touches_shared(s->value);
+        return is_checked_tile(s->sym) || tracked_slot(k, s->sym) >= 0 ||
+               touches_shared(s->value) || stmt_arrives(s);
     case STMT_ASSIGN:
         return (s->target->op == OP_REF && tracked_slot(k, s->target->sym) >= 0) ||
                touches_shared(s->target) || touches_shared(s->value);

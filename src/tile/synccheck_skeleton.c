@@ -463,6 +463,8 @@ static void note_plain(struct emitter *m, const struct expr *value)
 static void emit_decl(struct emitter *m, const struct stmt *s)
 {
     emit_reads(m, s->value);
+    if (stmt_arrives(s))
+        emit(m, (struct instr){.kind = I_SYNC, .loc = s->loc});
     if (is_checked_tile(s->sym)) {
         if (s->value)
             add_touch(m, TOUCH_WRITE, NULL, s->sym, s->loc);
@@ -497,6 +499,7 @@ static void emit_effect(struct emitter *m, const struct stmt *s)
     switch (e->op) {
     case OP_LOCK:
     case OP_UNLOCK:
+    case OP_ARRIVE:
         emit_reads(m, e);
         /* fall through */
     case OP_SYNC: in.kind = I_SYNC; break;

@@ -279,6 +279,9 @@ int expr_mentions(const struct expr *e, const struct sym *s);
 int stmt_mentions(struct stmt *first, const struct sym *s);
 /* Returns true if e, indices included, has an atomic. */
 bool expr_has_atomic(const struct expr *e);
+/* Returns true for arrive(…) as a statement or as the value of a declaration: a barrier of the
+ * block. */
+bool stmt_arrives(const struct stmt *s);
 /* Returns true if the value of e is made of register tiles, which the whole block holds: e names one,
  * outside of indices and of values of rank 0. */
 bool expr_has_register_tile(const struct expr *e);

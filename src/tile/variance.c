@@ -82,7 +82,7 @@ static bool leaf_varies(const struct expr *e)
     case OP_THREAD: return true;
     case OP_REF: return e->sym->type.varying;
     case OP_ACCESS: return e->sym->storage == ST_ARRAY && e->sym->type.varying;
-    default: return op_is_atomic(e->op); /* each thread gets an old value of its own */
+    default: return op_is_atomic_of_thread(e->op); /* each thread gets an old value of its own */
     }
 }
 
@@ -128,7 +128,7 @@ static void explain(struct variance *v, const struct expr *e)
         if (leaf->op == OP_THREAD) {
             diag_note(v->diag, leaf->loc, "`thread.%c` is another number in each thread",
                       "xyz"[leaf->axis]);
-        } else if (op_is_atomic(leaf->op)) {
+        } else if (op_is_atomic_of_thread(leaf->op)) {
             diag_note(v->diag, leaf->loc, "each thread gets an old value of its own here");
         } else if (number >= 0 && v->cause[number].value) {
             e = v->cause[number].value;
@@ -279,20 +279,32 @@ static bool check_uniform(struct variance *v, const struct expr *e, const char *
     return false;
 }
 
+static void check_collective(struct variance *v, enum op op, struct loc loc, struct flow flow)
+{
+    needs_all(
+        v, &flow, loc,
+        arena_printf(v->kernel->arena, "`%s()` needs all threads of the block", op_table[op].text));
+}
+
+static void check_semaphore(struct variance *v, const struct expr *e)
+{
+    const char *what =
+        e->op == OP_ARRIVE ? "a block arrives once" : "a block takes and releases a lock once";
+    for (int i = 0; i < e->count; i++)
+        check_uniform(v, e->args[i], what);
+}
+
 static void check_effect(struct variance *v, const struct stmt *s, struct flow flow)
 {
     const struct expr *e = s->value;
     if (op_table[e->op].flags & OP_SYNC_FLAG || e->op == OP_FREE)
-        needs_all(v, &flow, s->loc,
-                  arena_printf(v->kernel->arena, "`%s()` needs all threads of the block",
-                               op_table[e->op].text));
+        check_collective(v, e->op, s->loc, flow);
     for (int i = 0; e->op == OP_PRINT && i < e->count; i++)
         if (e->args[i]->type.rank > 0 && !expr_is_per_thread(e->args[i]))
             needs_all(v, &flow, e->args[i]->loc,
                       "`print` of a tile is the work of the whole block");
-    if (e->op == OP_LOCK || e->op == OP_UNLOCK)
-        for (int i = 0; i < e->count; i++)
-            check_uniform(v, e->args[i], "a block takes and releases a lock once");
+    if (e->op == OP_LOCK || e->op == OP_UNLOCK || e->op == OP_ARRIVE)
+        check_semaphore(v, e);
 }
 
 static void check_async(struct variance *v, const struct stmt *s, struct flow flow)
@@ -356,6 +368,10 @@ static void check_statement(struct variance *v, const struct stmt *s, struct flo
     case STMT_DECL:
         if (s->value)
             check_store(v, s->loc, s->sym, NULL, s->value, flow);
+        if (stmt_arrives(s)) {
+            check_collective(v, OP_ARRIVE, s->value->loc, flow);
+            check_semaphore(v, s->value);
+        }
         break;
     case STMT_ASSIGN: check_store(v, s->loc, s->target->sym, s->target, s->value, flow); break;
     case STMT_ASYNC_COPY: check_async(v, s, flow); break;

@@ -15,6 +15,7 @@ struct verifier {
     VEC(const struct sym *) scope; /* declared symbols in scope, the latest last */
     int loops;                     /* number of loops around the present statement */
     bool in_ensures;
+    const struct expr *whole; /* the value of the present statement or scalar declaration */
 };
 
 static bool fail(struct verifier *v, const struct expr *e, const char *what)
@@ -393,6 +394,12 @@ static bool check_own(struct verifier *v, const struct expr *e)
                      e->args[1]->type.dtype == DT_I32 && e->type.dtype == e->sym->type.dtype &&
                          same_extents(&e->args[1]->type, &e->type),
                      "an i32 for each element is looked up");
+    case OP_ARRIVE:
+        return check(v, e,
+                     e == v->whole && e->type.rank == 0 && e->args[0]->op == OP_ACCESS &&
+                         e->args[0]->sym->storage == ST_VIEW,
+                     "arrives at no element of global memory, or within an expression") &&
+               check_atomic(v, e);
     case OP_PHILOX:
         return check(v, e, (e->count == 2 || e->count == 3) && e->type.dtype == DT_U32,
                      "philox(seed, offset [, word]) gives u32");
@@ -505,6 +512,7 @@ static bool check_decl(struct verifier *v, const struct stmt *s)
         return fail(v, NULL, "a declaration of nothing that can be declared");
     if (sym->storage == ST_VIEW && !check_view(v, sym))
         return false;
+    v->whole = sym->storage == ST_SCALAR ? s->value : NULL;
     if (s->value && !check_stored(v, s->value, &sym->type, sym->name))
         return false;
     if (visible(v, sym))
@@ -602,7 +610,7 @@ static bool check_statement(struct verifier *v, const struct stmt *s, bool top)
     case STMT_DECL: return check_decl(v, s);
     case STMT_ASSIGN: return check_assign(v, s);
     case STMT_ASYNC_COPY: return check_async(v, s);
-    case STMT_EFFECT: return check_expr(v, s->value, true);
+    case STMT_EFFECT: v->whole = s->value; return check_expr(v, s->value, true);
     case STMT_IF:
         return check_condition(v, s->condition) && check_body(v, s->body) &&
                check_body(v, s->otherwise);

@@ -37,6 +37,12 @@ bool expr_has_atomic(const struct expr *e)
     return found;
 }
 
+bool stmt_arrives(const struct stmt *s)
+{
+    return (s->kind == STMT_EFFECT || s->kind == STMT_DECL) && s->value &&
+           s->value->op == OP_ARRIVE;
+}
+
 static bool has_array(const struct expr *e)
 {
     bool leaf = e->op == OP_REF || e->op == OP_ACCESS;
