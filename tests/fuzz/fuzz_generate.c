@@ -307,10 +307,26 @@ static void in_turn(struct gen *g)
     gen_printf(g, "unlock(V%d[block.y], block.x + 1);", n);
 }
 
+/* Writes blocks that count themselves. The number depends on their order, so nothing uses it. */
+static void arrive(struct gen *g)
+{
+    if (g->varying > 0 || g->pipelined || g->loops > 0 || g->names == 0) {
+        gen_put(g, ";");
+        return;
+    }
+    int n = g->names++;
+    gen_printf(g, "global %s V%d[8] = 0;", gen_chance(g, 50) ? "i32" : "u64", n);
+    line(g);
+    if (gen_chance(g, 50))
+        gen_printf(g, "arrive(V%d[block.y]);", n);
+    else
+        gen_printf(g, "if (arrive(V%d[block.y], %d) == 0) { }", n, 1 + gen_below(g, 3));
+}
+
 static void small_statement(struct gen *g)
 {
     line(g);
-    switch (gen_below(g, 9)) {
+    switch (gen_below(g, 10)) {
     case 0:
         gen_put(g, "print(\"v\\n\", ");
         gen_expr(g, gen_some_class(g), &scalar_shape, 1);
@@ -318,6 +334,7 @@ static void small_statement(struct gen *g)
         break;
     case 1: gen_put(g, "assume(n >= 0);"); break;
     case 7: in_turn(g); break;
+    case 8: arrive(g); break;
     case 2: gen_put(g, "static_assert(1 + 1 == 2, \"sums\");"); break;
     case 3:
         gen_put(g, g->loops > 0 && g->varying == 0 && gen_chance(g, 30) ? "if (block.x > 0) break;"

@@ -219,11 +219,11 @@ static int make_node(struct maker *m, int depth)
     return i;
 }
 
-/* lock and unlock are barriers too. */
+/* lock, unlock and arrive are barriers too. */
 static int make_sync(struct maker *m)
 {
     int i = new_node(m, NODE_SYNC);
-    m->p->node[i].spelling = percent(m->r, 5) ? 1 + below(m->r, 2) : 0;
+    m->p->node[i].spelling = percent(m->r, 5) ? 1 + below(m->r, 4) : 0;
     return i;
 }
 
@@ -715,9 +715,9 @@ static void print_node(struct printer *o, struct node *n, int indent)
     case NODE_WAIT: print(o, indent, "async_wait(%d);", n->c); break;
     case NODE_SYNC:
         print(o, indent, "%s;",
-              n->spelling == 0   ? "sync()"
-              : n->spelling == 1 ? "lock(turn[0], 0)"
-                                 : "unlock(turn[0], 0)");
+              (const char *const[]){"sync()", "lock(turn[0], 0)", "unlock(turn[0], 0)",
+                                    "arrive(turn[0], 0)",
+                                    "{ i32 old = arrive(turn[0], 0); }"}[n->spelling]);
         break;
     case NODE_FREE: print(o, indent, "free(t%d);", n->c); break;
     case NODE_STAGE: print_stage(o, n, indent); break;

@@ -460,6 +460,73 @@ static void locks_order_blocks(void **state)
     }
 }
 
+/* Each block writes a part; the last to arrive at a counter multiplies all parts of its group. */
+static const char last_text[] =
+    "kernel k(i32 n, i32 *c) grid(n) warps(1)\n{\n"
+    "    global i32 C[8][16] = c, Part[8][cdiv(n, 8)][16], count[8] = 0;\n"
+    "    i32 g = block.x % 8, p = block.x / 8, parts = (n - g + 7) / 8;\n"
+    "    Part[g][p][0 +: 16] = block.x * 3 + iota(16);\n"
+    "    if (arrive(count[g]) == parts - 1) {\n"
+    "        reg i32 t[16] = 1;\n"
+    "        for (i32 q = 0; q < parts; q++)\n            t = t * 5 + Part[g][q][0 +: 16];\n"
+    "        C[g][0 +: 16] = t;\n"
+    "        count[g] = 0;\n    }\n}\n";
+
+static void the_last_block_to_arrive_sees_the_others(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 8; threads += threads > 1 ? 3 : 1) {
+        struct cpu_run r;
+        int n = 997;
+        cpu_open(&r, last_text, GIVEN({"n", n}));
+        const int32_t *c = cpu_array(&r, "c", 8 * 16 * 4);
+        assert_int_equal(cpu_go(&r, threads), CPU_OK);
+        for (int g = 0; g < 8; g++)
+            for (int e = 0; e < 16; e++) {
+                uint32_t t = 1;
+                for (int block = g; block < n; block += 8)
+                    t = t * 5 + (uint32_t)(block * 3 + e);
+                assert_int_equal((uint32_t)c[g * 16 + e], t);
+            }
+        cpu_close(&r);
+    }
+}
+
+/* Each tenth block waits for the nine before it. */
+static const char tenth_text[] =
+    "kernel k(i32 n, i32 more, i32 *c) grid(n) warps(1)\n{\n"
+    "    global i32 C[cdiv(n, 10)] = c, Part[n];\n    global u64 count[cdiv(n, 10)] = 0;\n"
+    "    i32 g = block.x / 10;\n"
+    "    if (block.x % 10 < 9) {\n"
+    "        Part[block.x] = block.x * block.x;\n        arrive(count[g], 2);\n"
+    "    } else {\n        lock(count[g], (u64) (18 + more));\n"
+    "        for (i32 i = 0; i < 9; i++)\n            C[g] = C[g] * 3 + Part[g * 10 + i];\n"
+    "    }\n}\n";
+
+static void a_lock_waits_for_arrivals(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        struct cpu_run r;
+        cpu_open(&r, tenth_text, GIVEN({"n", 400}, {"more", 0}));
+        const int32_t *c = cpu_array(&r, "c", 40 * 4);
+        assert_int_equal(cpu_go(&r, threads), CPU_OK);
+        for (int g = 0; g < 40; g++) {
+            uint32_t t = 0;
+            for (uint32_t i = (uint32_t)g * 10; i < (uint32_t)g * 10 + 9; i++)
+                t = t * 3 + i * i;
+            assert_int_equal((uint32_t)c[g], t);
+        }
+        cpu_close(&r);
+        cpu_open(&r, tenth_text, GIVEN({"n", 40}, {"more", 2}));
+        cpu_array(&r, "c", 4 * 4);
+        assert_int_equal(cpu_go(&r, threads), CPU_DEADLOCK);
+        assert_int_equal(r.fault.block[0], 9);
+        assert_non_null(strstr(r.fault.message, "count[0] to be 20, but it is 18"));
+        cpu_close(&r);
+    }
+}
+
 static void a_lock_that_no_block_can_release_is_a_deadlock(void **state)
 {
     (void)state;
@@ -863,6 +930,8 @@ int main(void)
         cmocka_unit_test(copies_happen_at_the_wait),
         cmocka_unit_test(touching_a_copy_under_way_is_a_fault),
         cmocka_unit_test(locks_order_blocks),
+        cmocka_unit_test(the_last_block_to_arrive_sees_the_others),
+        cmocka_unit_test(a_lock_waits_for_arrivals),
         cmocka_unit_test(a_lock_that_no_block_can_release_is_a_deadlock),
         cmocka_unit_test(a_loop_that_waits_for_plain_memory_is_reported),
         cmocka_unit_test(cooperative_blocks_may_wait_for_higher_ones),

@@ -89,6 +89,9 @@ static void blocks_that_do_not_commute_run_in_order(void **state)
     assert_true(is_serial(TOUCHES("atomic_add(C[D[0]], 3); atomic_add(D[0], 1);")));
     assert_true(is_serial(TOUCHES("atomic_or(W[0], 3); W[1 +: 2] = 1;")));
     assert_true(is_serial(TOUCHES("i32 old = atomic_add(C[0], 1);")));
+    assert_false(is_serial(TOUCHES("i32 before = arrive(W[0]); if (before == 63) W[0] = 0;")));
+    assert_false(is_serial(TOUCHES("arrive(C[0]); lock(C[0], 1); unlock(C[0], 0);")));
+    assert_true(is_serial(TOUCHES("atomic_add(W[0], 1); arrive(W[1]);")));
 }
 
 /* --- waiting --- */

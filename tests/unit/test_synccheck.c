@@ -52,6 +52,19 @@ static void accesses_between_barriers(void **state)
     clean(TILES, "r = s;\n"
                  "unlock(turn[0], 1);\n"
                  "s = r;\n");
+    clean(TILES, "s = A[0 +: 8][0 +: 16];\n"
+                 "arrive(turn[0]);\n"
+                 "r = s;\n"
+                 "if (arrive(turn[0], 2) == 3)\n"
+                 "    s = r;\n");
+    race(TILES,
+         "i32 before = arrive(turn[0]);\n"
+         "if (before == 3)\n"
+         "    s = 0;\n"
+         "r = s;\n",
+         "5: error: `s` is read here while other threads may still be writing it"
+         " | 4: written here"
+         " | 5: put `sync()` between the two\n");
 }
 
 static void rounds_of_loops(void **state)
