@@ -77,24 +77,27 @@ void unlock_emit(struct lower *l, const struct stmt *s)
                 semaphore.chosen);
 }
 
-/* Arriving is both: the add releases after the first barrier, and it acquires before the second,
- * which also passes the old value on. */
-const struct value *arrive_emit(struct lower *l, const struct expr *e)
+/* Arriving is both: the add releases after the first barrier, and acquires before the second. */
+const struct value *arrive_emit(struct lower *l, const struct expr *e, bool result_wanted)
 {
     enum dtype t = e->type.dtype;
     enum ptx_mod type = dtype_size(t) == 8 ? MOD_U64 : MOD_U32;
     struct semaphore semaphore = semaphore_of(l, e);
-    struct ptx_operand found =
-        value_copy(l, value_literal(l, t, (struct literal){.is_float = false}));
+    struct ptx_operand found = value_copy(l, value_literal(l, t, (struct literal){0}));
+    const struct value *told = NULL, *before = NULL;
     lower_line(l, e->loc);
     barrier_emit(l);
-    const struct value *told = scratch_address(l, scratch_take(l, (int64_t)dtype_size(t)));
     guard_apply(ptx_emit_for(&l->b, PTX_TYPES((uint16_t)type), "atom.acq_rel.gpu.global.add.*",
                              found, semaphore.address, semaphore.value),
                 semaphore.chosen);
-    own_store_shared(l, t, told, value_of_register(l, t, found), semaphore.chosen);
+    if (result_wanted) {
+        told = scratch_address(l, scratch_take(l, (int64_t)dtype_size(t)));
+        own_store_shared(l, t, told, value_of_register(l, t, found), semaphore.chosen);
+    }
     barrier_emit(l);
-    const struct value *before = own_load_shared(l, t, told);
-    scratch_done(l);
+    if (result_wanted) {
+        before = own_load_shared(l, t, told);
+        scratch_done(l);
+    }
     return before;
 }

@@ -151,8 +151,8 @@ void sync_next_arm(struct lower *l, struct sync_arms *a); /* in front of the els
 void sync_leave_arms(struct lower *l, struct sync_arms *a);
 void lock_emit(struct lower *l, const struct stmt *s);   /* lower_lock.c */
 void unlock_emit(struct lower *l, const struct stmt *s); /* lower_lock.c */
-/* lower_lock.c: returns the old value, which all threads have. */
-const struct value *arrive_emit(struct lower *l, const struct expr *e);
+/* lower_lock.c: returns the old value, which all threads have; NULL if it is not wanted. */
+const struct value *arrive_emit(struct lower *l, const struct expr *e, bool result_wanted);
 
 void memory_note(struct lower *l,
                  struct lower_access access); /* into l->out->accesses, once a place */

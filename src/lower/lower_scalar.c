@@ -382,7 +382,7 @@ const struct value *scalar_eval(struct lower *l, const struct expr *e)
     default: break;
     }
     if (e->op == OP_ARRIVE)
-        return arrive_emit(l, e);
+        return arrive_emit(l, e, true);
     if (op_is_atomic(e->op))
         return atomic_scalar(l, e, true);
     if (op_table[e->op].class == CLASS_SHAPE) /* of one element */

@@ -394,7 +394,7 @@ static void emit_effect(struct lower *l, const struct stmt *s)
     case OP_ASYNC_WAIT: emit_wait(l, e); break;
     case OP_LOCK: lock_emit(l, s); break;
     case OP_UNLOCK: unlock_emit(l, s); break;
-    case OP_ARRIVE: arrive_emit(l, e); break;
+    case OP_ARRIVE: arrive_emit(l, e, false); break;
     case OP_PRINT: print_emit(l, s); break;
     case OP_ASSUME:
         if (s->claim)

@@ -119,8 +119,10 @@ static void check_store(struct block_check *b, const struct stmt *s)
                   (long long)blocks, name[axis], name[axis]);
         diag_note(
             b->diag, to->loc,
-            updates ? "add with `atomic_add(%s[…], …)`, or let the blocks take turns with `lock`"
-                    : "give each block elements of its own, or add up with `atomic_add(%s[…], …)`",
+            updates
+                ? "add with `atomic_add(%s[…], …)`, let the blocks take turns with `lock`, or let "
+                  "the last one to `arrive` add up their parts"
+                : "give each block elements of its own, or add up with `atomic_add(%s[…], …)`",
             to->sym->name);
         return;
     }
